@@ -263,11 +263,6 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// Whether switches store packets in one shared buffer.
-    pub(crate) fn storage_is_shared(&self) -> bool {
-        self.config.storage == Storage::Shared
-    }
-
     /// Index of a queue or ingress queue.
     #[inline]
     pub(crate) fn at(&self, port: u32, prio: u8) -> usize {

@@ -5,6 +5,7 @@ use super::out::{Note, Noted};
 use super::packet::Packet;
 use crate::kernel::{self, NONE, Pool};
 use crate::network::Network;
+use crate::switch::RankedQueue;
 
 /// A packet as the network has it; `in_port` is a port of the fabric.
 pub(super) fn packet(packet: &Packet, in_port: u32) -> kernel::Packet {
@@ -39,6 +40,17 @@ impl Network {
             tail = id;
         }
         (head, tail)
+    }
+}
+
+impl Network {
+    /// Gives a port the packets of its pFabric queue. Whoever looks at it then asks only which there are.
+    pub(super) fn export_ranked(&mut self, port: u32, packets: impl Iterator<Item = kernel::Packet>) {
+        let mut queue = RankedQueue::default();
+        for packet in packets {
+            queue.push(0, packet.flow, self.pool.alloc(packet));
+        }
+        self.ranked[port as usize] = queue;
     }
 }
 
@@ -80,9 +92,13 @@ impl Nodes {
             switch.export(network);
         }
         for host in &self.hosts {
+            host.export_pairs(network);
+        }
+        for host in &self.hosts {
             host.export(&self.layout, network);
         }
-        for (port, wire) in (0usize..).zip(&self.out.wires) {
+        for (port, plan) in (0usize..).zip(&self.layout.ports) {
+            let wire = &self.out.wires[plan.line as usize];
             let (head, tail) = network
                 .list_of(wire.packets().map(|(_, one)| kernel::Packet { hops: one.hops - 1, ..packet(one, NONE) }));
             (network.ports[port].flight_head, network.ports[port].flight_tail) = (head, tail);

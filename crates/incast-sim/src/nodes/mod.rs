@@ -9,6 +9,7 @@ mod books;
 mod calendar;
 mod host;
 mod out;
+mod own_buffer;
 mod packet;
 mod plan;
 mod port;
@@ -79,8 +80,9 @@ impl Nodes {
         for host in hosts.iter().filter(|host| host.has_starts()) {
             calendar.wake(host.node().0, 0);
         }
-        let wires = layout.ports.iter().map(|_| Wire::new(layout.records)).collect();
+        let wires: Vec<Wire> = layout.inward.iter().map(|_| Wire::new(layout.records)).collect();
         let out = Out {
+            arrivals: vec![u64::MAX; wires.len()],
             wires,
             calendar,
             notes: Vec::new(),

@@ -3,7 +3,7 @@
 use incast_model::units::Time;
 
 use super::calendar::Calendar;
-use super::packet::{Packet, Records, Stamp};
+use super::packet::{Carried, Packet, Stamp};
 use super::plan::PortPlan;
 use super::wire::Wire;
 use crate::outcome::{Counts, DropRecord};
@@ -30,8 +30,10 @@ pub(super) struct Noted {
 /// Where nodes write.
 #[derive(Debug)]
 pub(super) struct Out {
-    /// By egress port.
+    /// In the order of [`Layout::inward`](super::plan::Layout::inward).
     pub(super) wires: Vec<Wire>,
+    /// By wire: when its first packet arrives, in ps; [`u64::MAX`] if it has none.
+    pub(super) arrivals: Vec<u64>,
     pub(super) calendar: Calendar,
     pub(super) notes: Vec<Noted>,
     pub(super) counts: Counts,
@@ -50,21 +52,32 @@ pub(super) struct Out {
 }
 
 impl Out {
-    /// Puts a packet on the wire out of `port` at `sent`, when its last bit leaves. `woken`: until when the node at the far end
-    /// is known to be awake.
+    /// Puts a packet on the wire out of a port; `seen`: when its last bit leaves, or with cut-through its header, if the node at the far
+    /// end needs no more. `woken`: until when that node is known to be awake.
     #[inline(always)]
     pub(super) fn send(
         &mut self,
-        (port, plan, woken): (u32, &PortPlan, &mut u64),
-        sent: u64,
+        (plan, woken): (&PortPlan, &mut u64),
+        seen: u64,
         packet: &Packet,
         stamp: Stamp,
-        records: &Records,
+        carried: &mut Carried,
     ) {
-        let time = sent + plan.delay;
+        let time = seen + plan.delay;
         if time >= *woken {
             *woken = self.calendar.wake(plan.peer, time);
         }
-        self.wires[port as usize].push(time, plan, packet, stamp, records);
+        let line = plan.line as usize;
+        self.arrivals[line] = self.arrivals[line].min(time);
+        self.wires[line].push(time, plan, packet, stamp, carried);
+    }
+
+    /// Takes the first packet of a wire, which has one.
+    #[inline(always)]
+    pub(super) fn take(&mut self, line: usize, carried: &mut Carried) -> Packet {
+        let wire = &mut self.wires[line];
+        let packet = wire.pop(carried);
+        self.arrivals[line] = wire.first();
+        packet
     }
 }

@@ -1,15 +1,18 @@
 //! Packets by value: a node copies what it forwards, so no packet is shared between nodes.
 
 use crate::congestion::{IntRecord, MAX_INT_RECORDS};
-use crate::kernel::{Kind, NONE};
+use crate::kernel::{Kind, NONE, flag};
+use crate::network::Forwarded;
+use crate::transport::Range;
 
-/// One packet. INT records are stored beside it, where a run has INT.
+/// One packet. Some have more, which is stored beside it: [`Carried`].
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(super) struct Packet {
     /// Data: first byte. ACK, NACK: next byte expected. PFC: ingress bytes that caused it.
     pub(super) seq: u64,
-    /// Data: start of its transmission, echoed by ACKs. PFC: egress port of the packet that caused it.
+    /// Data: start of its transmission, echoed by ACKs. PFC: egress port of the packet that caused it. Of other transports what they
+    /// put there; the number of its path, if it has one of its own.
     pub(super) stamp: u64,
     /// Its flow; [`NONE`] for PFC frames.
     pub(super) flow: u32,
@@ -29,7 +32,7 @@ pub(super) struct Packet {
     /// Priority with which it arrives or arrived at this node. PFC: the paused priority.
     pub(super) in_prio: u8,
     pub(super) flags: u8,
-    /// INT records; with PINT one.
+    /// INT records; with PINT one. Of a selective acknowledgement and a schedule 1 if it has ranges.
     pub(super) records: u8,
     /// Links that it has crossed or is crossing.
     pub(super) hops: u8,
@@ -56,8 +59,35 @@ impl Packet {
     };
 }
 
-/// The INT records of the packet that a node handles now.
-pub(super) type Records = [IntRecord; MAX_INT_RECORDS];
+impl Packet {
+    /// True if its sender reacts to marks. (RDMA's packets use the bit of [`flag::NOT_ECT`] for something else.)
+    #[inline]
+    pub(super) const fn understands_marks(&self) -> bool {
+        matches!(self.kind, Kind::Data | Kind::Ack | Kind::Nack | Kind::Cnp) || self.flags & flag::NOT_ECT == 0
+    }
+
+    /// True if byte ranges or slots are stored beside it, not INT records.
+    #[inline]
+    pub(super) const fn has_ranges(&self) -> bool {
+        matches!(self.kind, Kind::SegmentAck | Kind::Schedule)
+    }
+}
+
+impl From<&Packet> for Forwarded {
+    fn from(packet: &Packet) -> Self {
+        let (flow, dst, back) = (packet.flow, packet.dst, !packet.kind.is_forward());
+        Self { flow, dst, back, flags: packet.flags, hops: packet.hops }
+    }
+}
+
+/// What is stored beside the packet that a node handles now.
+#[derive(Debug, Default)]
+pub(super) struct Carried {
+    /// INT records.
+    pub(super) records: [IntRecord; MAX_INT_RECORDS],
+    /// Byte ranges of a selective acknowledgement, slots of a schedule.
+    pub(super) ranges: Vec<Range>,
+}
 
 /// What changes of a packet when it is sent. It is written into the copy on the wire, as a whole copy that is read soon after one of
 /// its bytes was written stalls the processor.
@@ -84,17 +114,19 @@ pub(super) struct Slab {
     /// INT records by place, `stride` each.
     records: Vec<IntRecord>,
     stride: usize,
+    /// Ranges by place, up to the last place that had some.
+    ranges: Vec<Vec<Range>>,
 }
 
 impl Slab {
     /// An empty slab for packets with up to `stride` INT records.
     pub(super) fn new(stride: usize) -> Self {
-        Self { slots: Vec::new(), free: NONE, records: Vec::new(), stride }
+        Self { slots: Vec::new(), free: NONE, records: Vec::new(), stride, ranges: Vec::new() }
     }
 
     /// Stores a packet, with other flags, at the end of a list; its place.
     #[inline]
-    pub(super) fn insert(&mut self, packet: &Packet, flags: u8, records: &Records) -> u32 {
+    pub(super) fn insert(&mut self, packet: &Packet, flags: u8, carried: &mut Carried) -> u32 {
         let place = if self.free == NONE {
             self.slots.push(Slot { packet: *packet, next: NONE });
             self.records.resize(self.slots.len() * self.stride, IntRecord::default());
@@ -109,31 +141,53 @@ impl Slab {
         };
         self.slots[place as usize].packet.flags = flags;
         if packet.records != 0 {
+            if packet.has_ranges() {
+                self.insert_ranges(place, carried);
+                return place;
+            }
             let count = usize::from(packet.records).min(self.stride);
             let first = place as usize * self.stride;
-            self.records[first..first + count].copy_from_slice(&records[..count]);
+            self.records[first..first + count].copy_from_slice(&carried.records[..count]);
         }
         place
     }
 
+    #[cold]
+    fn insert_ranges(&mut self, place: u32, carried: &mut Carried) {
+        let place = place as usize;
+        if self.ranges.len() <= place {
+            self.ranges.resize_with(place + 1, Vec::new);
+        }
+        self.ranges[place] = std::mem::take(&mut carried.ranges);
+    }
+
     /// Takes out the packet at a place; with the next place of its list.
     #[inline]
-    pub(super) fn remove(&mut self, place: u32, records: &mut Records) -> (Packet, u32) {
+    pub(super) fn remove(&mut self, place: u32, carried: &mut Carried) -> (Packet, u32) {
         let slot = &mut self.slots[place as usize];
         let (packet, next) = (slot.packet, slot.next);
         slot.next = self.free;
         self.free = place;
         if packet.records != 0 {
+            if packet.has_ranges() {
+                carried.ranges = std::mem::take(&mut self.ranges[place as usize]);
+                return (packet, next);
+            }
             let count = usize::from(packet.records).min(self.stride);
             let first = place as usize * self.stride;
-            records[..count].copy_from_slice(&self.records[first..first + count]);
+            carried.records[..count].copy_from_slice(&self.records[first..first + count]);
         }
         (packet, next)
     }
 
+    /// The packet at a place.
+    pub(super) fn get(&self, place: u32) -> &Packet {
+        &self.slots[place as usize].packet
+    }
+
     /// Wire bytes of the packet at a place.
     pub(super) fn size(&self, place: u32) -> u32 {
-        self.slots[place as usize].packet.size.into()
+        self.get(place).size.into()
     }
 
     /// Puts `next` behind the packet at `place` in its list.
@@ -155,21 +209,35 @@ impl Slab {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::flag;
 
     #[test]
     fn places_are_reused_and_records_kept() {
         let mut slab = Slab::new(2);
-        let mut records = [IntRecord::default(); MAX_INT_RECORDS];
-        records[1] = IntRecord::new(9, 1, 2, 3);
-        let first = slab.insert(&Packet { seq: 1, records: 2, ..Packet::EMPTY }, 0, &records);
-        let second = slab.insert(&Packet { seq: 2, ..Packet::EMPTY }, flag::CE, &records);
+        let mut carried = Carried::default();
+        carried.records[1] = IntRecord::new(9, 1, 2, 3);
+        let first = slab.insert(&Packet { seq: 1, records: 2, ..Packet::EMPTY }, 0, &mut carried);
+        let second = slab.insert(&Packet { seq: 2, ..Packet::EMPTY }, flag::CE, &mut carried);
         slab.link(first, second);
         assert_eq!(slab.list(first).map(|packet| packet.seq).collect::<Vec<_>>(), [1, 2]);
-        let mut out = [IntRecord::default(); MAX_INT_RECORDS];
+        let mut out = Carried::default();
         let (packet, next) = slab.remove(first, &mut out);
-        assert_eq!((packet.seq, next, out[1]), (1, second, records[1]));
-        assert_eq!(slab.insert(&Packet::EMPTY, 0, &records), first);
+        assert_eq!((packet.seq, next, out.records[1]), (1, second, carried.records[1]));
+        assert_eq!(slab.insert(&Packet::EMPTY, 0, &mut carried), first);
         assert_eq!(slab.list(second).map(|packet| packet.flags).collect::<Vec<_>>(), [flag::CE]);
+    }
+
+    #[test]
+    fn ranges_move_with_their_packet() {
+        let mut slab = Slab::new(0);
+        let mut carried = Carried::default();
+        let places = [vec![(1, 2)], vec![(3, 4), (5, 6)]].map(|ranges| {
+            carried.ranges = ranges;
+            slab.insert(&Packet { kind: Kind::SegmentAck, records: 1, ..Packet::EMPTY }, 0, &mut carried)
+        });
+        assert!(carried.ranges.is_empty());
+        for (place, ranges) in places.into_iter().zip([&[(1, 2)][..], &[(3, 4), (5, 6)]]) {
+            slab.remove(place, &mut carried);
+            assert_eq!(carried.ranges, ranges);
+        }
     }
 }

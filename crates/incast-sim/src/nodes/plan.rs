@@ -1,8 +1,10 @@
 //! What a run does not change: read by all nodes, written by none.
 
+use std::ops::Range;
+
 use incast_model::fabric::{NodeId, PortId};
 
-use crate::kernel::flag;
+use crate::kernel::{Kind, NONE, flag};
 use crate::network::{Far, Network};
 use crate::setup::Carrier;
 
@@ -13,20 +15,29 @@ use super::packet::Packet;
 pub(super) struct PortPlan {
     /// Propagation delay of its link, in ps.
     pub(super) delay: u64,
-    /// Serialisation of a byte, in ps.
+    /// Serialisation of a byte, in ps; 0 if that is not an integer, or a gap follows each packet.
     pub(super) ps_per_byte: u64,
     /// Node at the far end, and the port of that node, from 0.
     pub(super) peer: u32,
     pub(super) peer_port: u16,
+    /// Bytes of a packet that the far end waits for ([`WHOLE_PACKETS`](crate::network::WHOLE_PACKETS): all).
+    pub(super) cut: u16,
+    /// True if a packet may leave the far end by a faster link.
+    pub(super) speeds_up: bool,
+    /// Place of the wire out of it in [`Layout::inward`].
+    pub(super) line: u32,
 }
 
-/// A wire that ends at a node.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Inward {
-    /// Number of the wire: the egress port at its far end.
-    pub(super) wire: u32,
-    /// Port of the node, from 0.
-    pub(super) port: u16,
+impl PortPlan {
+    #[cfg(test)]
+    pub(super) const NONE: Self =
+        Self { delay: 0, ps_per_byte: 0, peer: 0, peer_port: 0, cut: 0, speeds_up: false, line: 0 };
+
+    /// True if the far end waits for a packet of `size` bytes to its last bit in any case.
+    #[inline]
+    pub(super) const fn takes_whole(&self, size: u64) -> bool {
+        size <= self.cut as u64
+    }
 }
 
 /// Fabric and flows in the form that nodes use.
@@ -36,8 +47,10 @@ pub(super) struct Layout {
     pub(super) ports: Vec<PortPlan>,
     /// By node: its first port.
     pub(super) first_port: Vec<u32>,
-    /// By node: wires that end there, in order of their numbers.
-    pub(super) inward: Vec<Vec<Inward>>,
+    /// All wires by the egress port that sends into them, those that end at one node side by side and in order; and by node its first,
+    /// with one more at the end.
+    pub(super) inward: Vec<u32>,
+    pub(super) first_inward: Vec<u32>,
     /// By flow: its number among the flows that its sender sends.
     pub(super) at_src: Vec<u32>,
     /// By flow: its number among the flows that its receiver receives.
@@ -59,24 +72,36 @@ impl Layout {
         let fabric = &network.fabric;
         let nodes = 0..fabric.nodes().len() as u32;
         let first = |node| fabric.ports_of(NodeId(node)).next().map_or(0, |port| port.0);
-        let ports: Vec<PortPlan> = (0u32..)
+        let underrun = network.config.underrun;
+        let mut ports: Vec<PortPlan> = (0u32..)
             .zip(&network.ports)
             .map(|(port, state)| {
-                let peer = fabric.neighbour(PortId(port)).0;
+                let peer_node = fabric.neighbour(PortId(port));
+                let peer = peer_node.0;
                 let peer_port = (state.peer - first(peer)) as u16;
-                PortPlan { delay: state.delay, ps_per_byte: state.ps_per_byte.into(), peer, peer_port }
+                let rate = fabric.rate(PortId(port));
+                let speeds_up = !underrun && fabric.ports_of(peer_node).any(|next| fabric.rate(next) > rate);
+                let gapless = network.config.packets.gap.0 == 0;
+                let ps_per_byte = if gapless { state.ps_per_byte.into() } else { 0 };
+                let (delay, cut) = (state.delay, state.cut);
+                PortPlan { delay, ps_per_byte, peer, peer_port, cut, speeds_up, line: 0 }
             })
             .collect();
-        let inward = |node| {
-            let own = fabric.ports_of(NodeId(node)).zip(0u16..);
-            let mut all: Vec<Inward> =
-                own.map(|(port, local)| Inward { wire: network.ports[port.index()].peer, port: local }).collect();
-            all.sort_by_key(|inward| inward.wire);
-            all
-        };
+        let (mut inward, mut first_inward) = (Vec::new(), vec![0]);
+        for node in nodes.clone() {
+            let begin = inward.len();
+            inward.extend(fabric.ports_of(NodeId(node)).map(|port| network.ports[port.index()].peer));
+            inward[begin..].sort_unstable();
+            first_inward.push(inward.len() as u32);
+        }
+        for (line, &port) in (0u32..).zip(&inward) {
+            ports[port as usize].line = line;
+        }
         let packets = &network.config.packets;
-        let least =
-            packets.pfc.0.min(packets.ack.0.max(packets.min_ack.0)).min(packets.cnp.0).min(packets.data_header.0);
+        let ack = packets.ack.0.max(packets.min_ack.0);
+        let others = packets.control.0.min(packets.segment_header.0);
+        let least = packets.pfc.0.min(ack).min(packets.cnp.0).min(packets.data_header.0).min(others);
+        let seen = |(port, plan): (u32, &PortPlan)| plan.delay + network.wire_time(port, least.min(plan.cut.into()));
         let has_int = network.controls.iter().any(|control| control.flags & flag::INT != 0);
         let hosts = fabric.hosts().len();
         let (mut sent, mut received) = (vec![Vec::new(); hosts], vec![Vec::new(); hosts]);
@@ -96,16 +121,24 @@ impl Layout {
         }
         Self {
             gates,
-            lookahead: ports.iter().map(|port| port.delay + least * port.ps_per_byte).min().unwrap_or(1),
+            lookahead: (0..).zip(&ports).map(seen).min().unwrap_or(1),
             ports,
-            first_port: nodes.clone().map(first).collect(),
-            inward: nodes.map(inward).collect(),
+            first_port: nodes.map(first).collect(),
+            inward,
+            first_inward,
             at_src,
             at_dst,
             sent,
             received,
             records: if has_int { usize::from(packets.int_records) } else { usize::from(network.pint.is_some()) },
         }
+    }
+}
+
+impl Layout {
+    /// Wires that end at a node.
+    pub(super) fn lines(&self, node: u32) -> Range<usize> {
+        self.first_inward[node as usize] as usize..self.first_inward[node as usize + 1] as usize
     }
 }
 
@@ -132,7 +165,7 @@ impl Plan<'_> {
     pub(super) fn route(&self, node: u32, packet: &Packet) -> Route {
         let back = !packet.kind.is_forward();
         if packet.flags & flag::PATH != 0 {
-            return Route::Port(self.network.path_port(packet.flow, back, usize::from(packet.hops)));
+            return self.given(node, packet, back);
         }
         let routing = &self.network.routing;
         match routing.hops(node, packet.dst) {
@@ -141,6 +174,45 @@ impl Plan<'_> {
             hops if routing.is_ecmp() => Route::Port(routing.ecmp(hops, node, packet.flow, back).0),
             _ => Route::Several,
         }
+    }
+
+    /// The next hop of a packet with an explicit path: its flow's, or one of its own.
+    #[inline(never)]
+    fn given(&self, node: u32, packet: &Packet, back: bool) -> Route {
+        if self.network.flows.flows[packet.flow as usize].path.is_some() {
+            return Route::Port(self.network.path_port(packet.flow, back, usize::from(packet.hops)));
+        }
+        match self.network.chosen_port(node, packet.dst, packet.stamp as u16) {
+            NONE => Route::None,
+            port => Route::Port(port),
+        }
+    }
+
+    /// When the last bit of a packet of `size` bytes has left a port that begins with it now, and when the port is free.
+    #[inline(always)]
+    pub(super) fn ends(&self, port: u32, plan: &PortPlan, now: u64, size: u64) -> (u64, u64) {
+        if plan.ps_per_byte != 0 {
+            let sent = now + size * plan.ps_per_byte;
+            return (sent, sent);
+        }
+        self.uneven_ends(port, now, size)
+    }
+
+    #[inline(never)]
+    fn uneven_ends(&self, port: u32, now: u64, size: u64) -> (u64, u64) {
+        (now + self.network.wire_time(port, size), now + self.network.busy_time(port, size))
+    }
+
+    /// When the node at the far end of a port begins to handle a packet that does not stop there, in time on the wire: its last bit
+    /// is sent at `sent`, its first ones at `begin`.
+    ///
+    /// With cut-through a switch waits for the header, but for the rest too if the packet leaves it by a faster link, which would run
+    /// out of bits. PFC frames end at the far end, which has to read them.
+    #[inline(never)]
+    pub(super) fn cut_through(&self, port: u32, packet: &Packet, begin: u64, sent: u64) -> u64 {
+        let one = &self.layout.ports[port as usize];
+        let waits = packet.kind == Kind::Pfc || one.speeds_up && self.network.speeds_up(port, packet.into());
+        if waits { sent } else { begin + self.network.wire_time(port, one.cut.into()) }
     }
 
     /// Index of a flow's congestion control.
@@ -152,33 +224,38 @@ impl Plan<'_> {
     }
 }
 
-/// Whether this part simulates all that a run has. What it lacks so far: transports other than RDMA, cut-through, gates across hosts, guards, failures, hypervisors, jitter, queueing delays of flows, fingerprints,
-/// `ns3` arithmetic.
+/// True if nodes simulate all that a run has. They lack so far: gates across hosts, guards, failures, hypervisors, jitter, queueing
+/// delays of flows, fingerprints, `ns3` arithmetic, and what one transport knows of the whole fabric.
 pub(super) fn covers(network: &Network) -> bool {
     let config = &network.config;
     let measured = &network.recorder.params;
-    let plain = config.plain_wires && !config.ns3 && !config.underrun && !config.ranked;
-    let host = super::host::gates_are_local(&network.flows) && config.demotion == u64::MAX;
-    let rdma = network.carriers.iter().all(|carrier| matches!(carrier, Carrier::Rdma(_)));
+    let plain = !config.ns3 && network.jitter.is_none();
+    let host = super::host::gates_are_local(&network.flows);
     let guards = network.tagging.is_none() && network.isolation.is_none() && network.watchdog.is_none();
     let network_parts = network.faults.is_none() && network.hypervisors.is_none();
-    let ports = network
-        .ports
-        .iter()
-        .all(|port| port.cut == crate::network::WHOLE_PACKETS && !port.at_server && port.far != Far::Lossy);
+    let ports = network.ports.iter().all(|port| !port.at_server && port.far != Far::Lossy);
     let fabric = &network.fabric;
     let sizes = (0..fabric.nodes().len() as u32).map(NodeId).map(|node| fabric.ports_of(node).len());
     let hosts = fabric.hosts().iter().all(|&host| (1..256).contains(&fabric.ports_of(host).len()));
     plain
         && host
-        && rdma
+        && covers_transports(network)
         && guards
         && network_parts
         && ports
         && hosts
         && sizes.max().is_some_and(|most| most <= super::wire::MAX_PORTS)
-        && network.storage_is_shared()
         && !measured.blocking
         && !measured.fingerprint
-        && network.jitter.is_none()
+}
+
+/// The same for its transports: none knows the whole fabric, a packet has a path of its own or of its flow but not both, bytes
+/// that arrive unacknowledged are not sampled, and flows that end without an ACK hold no others back.
+fn covers_transports(network: &Network) -> bool {
+    let endpoints = &network.transports.endpoints;
+    let flows = &network.flows;
+    let paths = !endpoints.is_arbitrated() || flows.flows.iter().all(|flow| flow.path.is_none());
+    let samples = !endpoints.leaves_unacknowledged() || network.recorder.params.sample_every.is_none();
+    let ends = flows.gates.is_empty() || flows.flows.iter().all(|flow| flow.until.is_none());
+    !endpoints.is_global() && paths && samples && ends
 }

@@ -7,19 +7,19 @@ use incast_model::fabric::{NodeId, PortId};
 use incast_model::rng::{Stream, unit};
 use incast_model::units::Time;
 
+use super::books;
 use super::out::{Note, Noted, Out};
-use super::packet::{Packet, Records, Slab, Stamp};
-use super::plan::{Inward, Plan, Route};
+use super::packet::{Carried, Packet, Slab, Stamp};
+use super::plan::{Plan, Route};
 use super::port::Port;
 use super::telemetry::Telemetry;
 use super::wire::LINK_BITS;
 use crate::balance::State;
-use crate::congestion::{IntRecord, MAX_INT_RECORDS};
 use crate::kernel::{Event, Kind, NONE, Target, flag};
 use crate::measure::LengthHistogram;
 use crate::network::Network;
 use crate::outcome::{DropReason, DropRecord};
-use crate::switch::{Buffer, Rule, Served, Verdict};
+use crate::switch::{Buffer, RankedQueue, Rule, Served, Storage, Verdict};
 
 /// A switch.
 #[derive(Debug)]
@@ -32,21 +32,26 @@ pub(super) struct Switch {
     pub(super) slab: Slab,
     /// Ports that become free: time and port as one number, the soonest last.
     free_at: Vec<u64>,
-    /// Arrivals of the current window: time and place in [`super::plan::Layout::inward`] as one number.
+    /// Arrivals of the current window: time and place among the wires that end here as one number.
     arrivals: Vec<u64>,
-    /// INT records of the packet that is handled.
-    records: Records,
+    /// What is stored beside the packet that is handled.
+    pub(super) carried: Carried,
     /// Time of the event that is handled, in ps.
     now: u64,
     /// Wire of the arrival that is handled.
-    wire: u32,
+    line: usize,
     rule: Rule,
+    pub(super) storage: Storage,
+    /// pFabric queues by port; empty in runs without.
+    pub(super) ranked: Vec<RankedQueue>,
+    /// 1 if ports that become free come after all else of their time, which pFabric queues decide by.
+    port_rank: u64,
     /// Deficits by port; empty without deficit round robin.
     deficits: Vec<[u32; 8]>,
     /// State of the load balancing; `None` with ECMP.
     balancer: Option<State>,
     lossless: u8,
-    mark_at_enqueue: bool,
+    pub(super) mark_at_enqueue: bool,
     /// Switches that a packet may reach, the last of which drops it.
     ttl: u8,
     telemetry: Option<Box<Telemetry>>,
@@ -71,10 +76,13 @@ impl Switch {
             slab: Slab::new(plan.layout.records),
             free_at: Vec::new(),
             arrivals: Vec::new(),
-            records: [IntRecord::default(); MAX_INT_RECORDS],
+            carried: Carried::default(),
             now: 0,
-            wire: 0,
+            line: 0,
             rule: network.scheduler.rule,
+            storage: config.storage,
+            ranked: if config.ranked { vec![RankedQueue::default(); numbers().len()] } else { Vec::new() },
+            port_rank: config.port_rank,
             deficits: if network.scheduler.rule.is_drr() { vec![[0; 8]; numbers().len()] } else { Vec::new() },
             balancer: network.routing.balancers.get(node as usize).cloned(),
             lossless: config.lossless,
@@ -89,22 +97,26 @@ impl Switch {
 
     /// Handles all that happens before `end`; time of the next event that is known, in ps.
     pub(super) fn run(&mut self, plan: Plan<'_>, out: &mut Out, end: u64) -> u64 {
-        let inward = &plan.layout.inward[self.node as usize];
+        let lines = plan.layout.lines(self.node);
         let mut arrivals = std::mem::take(&mut self.arrivals);
         arrivals.clear();
         let mut next = u64::MAX;
-        for (place, one) in (0u64..).zip(inward) {
-            next = next.min(out.wires[one.wire as usize].times_before(end, place, &mut arrivals));
+        for ((place, &first), wire) in (0u64..).zip(&out.arrivals[lines.clone()]).zip(&out.wires[lines.clone()]) {
+            if first >= end {
+                next = next.min(first);
+            } else {
+                next = next.min(wire.times_before(end, place, &mut arrivals));
+            }
         }
         arrivals.sort_unstable();
         for key in &arrivals {
             let time = key >> LINK_BITS;
-            self.serve_until(out, time + 1);
+            self.serve_until(plan, out, time + 1 - self.port_rank);
             self.now = time;
-            self.receive(plan, out, inward[(key & ((1 << LINK_BITS) - 1)) as usize]);
+            self.receive(plan, out, lines.start + (key & ((1 << LINK_BITS) - 1)) as usize);
         }
         self.arrivals = arrivals;
-        self.serve_until(out, end);
+        self.serve_until(plan, out, end);
         next.min(self.next_free())
     }
 
@@ -112,10 +124,12 @@ impl Switch {
     pub(super) fn next(&self, plan: Plan<'_>, out: &Out) -> Option<Event> {
         let free = self.free_at.last().map(|key| {
             let port = &self.ports[(key & ((1 << LINK_BITS) - 1)) as usize];
-            Event::new(key >> LINK_BITS, 0, Target::Port(port.number))
+            Event::new(key >> LINK_BITS, self.port_rank, Target::Port(port.number))
         });
-        let inward = plan.layout.inward[self.node as usize].iter();
-        let arrivals = inward.map(|one| Event::new(out.wires[one.wire as usize].first(), 0, Target::Arrival(one.wire)));
+        let arrivals = plan
+            .layout
+            .lines(self.node)
+            .map(|line| Event::new(out.arrivals[line], 0, Target::Arrival(plan.layout.inward[line])));
         free.into_iter().chain(arrivals.filter(|event| event.time != u64::MAX)).min()
     }
 
@@ -124,12 +138,9 @@ impl Switch {
         match event.target() {
             Target::Arrival(wire) => {
                 self.now = event.time;
-                let inward = &plan.layout.inward[self.node as usize];
-                if let Some(&one) = inward.iter().find(|one| one.wire == wire) {
-                    self.receive(plan, out, one);
-                }
+                self.receive(plan, out, plan.layout.ports[wire as usize].line as usize);
             }
-            _ => self.serve_next(out),
+            _ => self.serve_next(plan, out),
         }
     }
 
@@ -144,35 +155,35 @@ impl Switch {
 
     /// Serves ports that become free before `end`.
     #[inline]
-    fn serve_until(&mut self, out: &mut Out, end: u64) {
+    fn serve_until(&mut self, plan: Plan<'_>, out: &mut Out, end: u64) {
         while self.next_free() < end {
-            self.serve_next(out);
+            self.serve_next(plan, out);
         }
     }
 
     /// Serves the port that becomes free next.
     #[inline]
-    fn serve_next(&mut self, out: &mut Out) {
+    fn serve_next(&mut self, plan: Plan<'_>, out: &mut Out) {
         let Some(key) = self.free_at.pop() else { return };
         out.counts.events += 1;
         self.now = key >> LINK_BITS;
         let port = (key & ((1 << LINK_BITS) - 1)) as usize;
         self.ports[port].pending = false;
-        self.serve(out, port);
+        self.serve(plan, out, port);
     }
 
     /// The first packet of a wire arrives.
     #[inline]
-    fn receive(&mut self, plan: Plan<'_>, out: &mut Out, inward: Inward) {
-        self.wire = inward.wire;
-        let packet = out.wires[inward.wire as usize].pop(&mut self.records);
+    fn receive(&mut self, plan: Plan<'_>, out: &mut Out, line: usize) {
+        self.line = line;
+        let packet = out.take(line, &mut self.carried);
         out.counts.events += 1;
         out.moved = out.moved.max(self.now);
         match packet.kind {
-            Kind::Data => out.counts.data_hops += 1,
+            Kind::Data | Kind::Segment => out.counts.data_hops += 1,
             Kind::Pfc => {
                 out.counts.pfc_hops += 1;
-                return self.receive_pfc(plan, out, inward.port.into(), &packet);
+                return self.receive_pfc(plan, out, packet.in_port.into(), &packet);
             }
             _ => out.counts.ack_hops += 1,
         }
@@ -215,8 +226,12 @@ impl Switch {
             && (prio == 0 || self.buffer.passes(&self.ports[in_port].lanes[usize::from(prio)].ingress, size))
             && egress.busy_until <= self.now
         {
-            self.transmit(out, port, packet, packet.flags);
+            self.transmit(plan, out, port, packet, packet.flags);
             return;
+        }
+        if prio != 0 && self.storage != Storage::Shared {
+            self.store(plan, out, port, packet);
+            return self.serve_or_wait(plan, out, port);
         }
         let mut flags = packet.flags;
         if prio != 0 {
@@ -230,36 +245,36 @@ impl Switch {
                 return self.drop_packet(plan, out, Some(port), packet, DropReason::Buffer);
             }
             if self.lossless & 1 << prio != 0 && self.buffer.wants_xoff(ingress) {
-                self.send_pfc(out, in_port, prio, true, port);
+                self.send_pfc(plan, out, in_port, prio, true, port);
             }
             if self.mark_at_enqueue {
-                flags |= self.mark(out, port, prio, queued);
+                flags |= self.mark(out, port, packet, queued);
             }
         }
         self.enqueue(port, packet, flags);
-        self.serve_or_wait(out, port);
+        self.serve_or_wait(plan, out, port);
     }
 
     /// The mark of a packet of an egress queue of `queued` bytes, if it gets one.
     #[inline]
-    fn mark(&mut self, out: &mut Out, port: usize, prio: u8, queued: u32) -> u8 {
+    pub(super) fn mark(&mut self, out: &mut Out, port: usize, packet: &Packet, queued: u32) -> u8 {
         let hit = match self.ports[port].ecn.verdict(queued) {
             Verdict::Never => return 0,
             Verdict::Always => true,
             Verdict::WithProbability(p) => unit(&mut self.rng) < p,
         };
-        if !hit {
+        if !hit || !packet.understands_marks() {
             return 0;
         }
         out.counts.marks += 1;
-        self.ports[port].marks[usize::from(prio & 7)] += 1;
+        self.ports[port].marks[usize::from(packet.prio & 7)] += 1;
         flag::CE
     }
 
     #[inline]
-    fn enqueue(&mut self, port: usize, packet: &Packet, flags: u8) {
+    pub(super) fn enqueue(&mut self, port: usize, packet: &Packet, flags: u8) {
         let (size, prio) = (u32::from(packet.size), packet.prio & 7);
-        let place = self.slab.insert(packet, flags, &self.records);
+        let place = self.slab.insert(packet, flags, &mut self.carried);
         let state = &mut self.ports[port];
         let queue = &mut state.lanes[usize::from(prio)].queue;
         queue.bytes += size;
@@ -277,7 +292,7 @@ impl Switch {
 
     /// Records that the queues of a port have another length.
     #[inline]
-    fn note_length(&mut self, port: usize) {
+    pub(super) fn note_length(&mut self, port: usize) {
         if let Some(histogram) = self.histograms.get_mut(port) {
             histogram.note(self.now, self.ports[port].queued, self.bin);
         }
@@ -285,19 +300,19 @@ impl Switch {
 
     /// Serves a port that has something new to send or may send again; when it becomes free, if it is busy.
     #[inline]
-    fn serve_or_wait(&mut self, out: &mut Out, port: usize) {
+    fn serve_or_wait(&mut self, plan: Plan<'_>, out: &mut Out, port: usize) {
         if self.ports[port].pending {
             return;
         }
         if self.ports[port].busy_until <= self.now {
-            self.serve(out, port);
+            self.serve(plan, out, port);
         } else {
             self.serve_when_free(port);
         }
     }
 
     #[inline]
-    fn serve_when_free(&mut self, port: usize) {
+    pub(super) fn serve_when_free(&mut self, port: usize) {
         let state = &mut self.ports[port];
         if state.waiting & (!state.paused | 1) == 0 {
             return;
@@ -315,7 +330,7 @@ impl Switch {
     }
 
     /// Sends the next packet of an idle port, if one may go.
-    fn serve(&mut self, out: &mut Out, port: usize) {
+    fn serve(&mut self, plan: Plan<'_>, out: &mut Out, port: usize) {
         let state = &mut self.ports[port];
         let eligible = state.waiting & (!state.paused | 1);
         if eligible == 0 {
@@ -331,8 +346,11 @@ impl Switch {
                 prio & 7
             }
         };
+        if prio != 0 && !self.ranked.is_empty() {
+            return self.serve_ranked(plan, out, port);
+        }
         let queue = &mut state.lanes[usize::from(prio)].queue;
-        let (packet, next) = self.slab.remove(queue.head, &mut self.records);
+        let (packet, next) = self.slab.remove(queue.head, &mut self.carried);
         queue.head = next;
         queue.bytes -= u32::from(packet.size);
         state.queued -= u32::from(packet.size);
@@ -341,24 +359,27 @@ impl Switch {
         }
         let left = queue.bytes;
         self.note_length(port);
-        let mark = if prio == 0 { 0 } else { self.depart(out, port, &packet, left) };
-        self.transmit(out, port, &packet, packet.flags | mark);
+        let mark = if prio == 0 { 0 } else { self.depart(plan, out, port, &packet, left) };
+        self.transmit(plan, out, port, &packet, packet.flags | mark);
         self.serve_when_free(port);
     }
 
     /// Frees the buffer of a packet that leaves its queue with `left` bytes, and sends an XON if that is due; the packet's mark.
     #[inline]
-    fn depart(&mut self, out: &mut Out, port: usize, packet: &Packet, left: u32) -> u8 {
+    fn depart(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, packet: &Packet, left: u32) -> u8 {
+        if self.storage != Storage::Shared {
+            return if self.mark_at_enqueue { 0 } else { self.mark(out, port, packet, left) };
+        }
         let (in_port, in_prio) = (usize::from(packet.in_port), packet.in_prio & 7);
         let ingress = &mut self.ports[in_port].lanes[usize::from(in_prio)].ingress;
         self.buffer.release(ingress, packet.size.into());
         let resume = self.buffer.wants_xon(ingress);
-        let mark = if self.mark_at_enqueue { 0 } else { self.mark(out, port, packet.prio, left) };
+        let mark = if self.mark_at_enqueue { 0 } else { self.mark(out, port, packet, left) };
         if resume {
             // A packet that leaves by the port by which it arrived: that port is about to send it, and serves the XON after it.
             let busy = in_port == port;
             self.ports[port].pending |= busy;
-            self.send_pfc(out, in_port, in_prio, false, port);
+            self.send_pfc(plan, out, in_port, in_prio, false, port);
             self.ports[port].pending &= !busy;
         }
         mark
@@ -366,26 +387,28 @@ impl Switch {
 
     /// Puts a packet, with other flags, on the wire out of an idle port.
     #[inline(always)]
-    fn transmit(&mut self, out: &mut Out, port: usize, packet: &Packet, flags: u8) {
+    pub(super) fn transmit(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, packet: &Packet, flags: u8) {
         let size = u64::from(packet.size);
         let state = &mut self.ports[port];
         let mut record = None;
         if let Some(telemetry) = &mut self.telemetry {
-            record = telemetry.record(port, state, packet, self.now, &self.records, &mut self.rng);
+            record = telemetry.record(port, state, packet, self.now, &self.carried, &mut self.rng);
         }
         let stamp = Stamp { flags, record };
-        let sent = self.now + size * state.plan.ps_per_byte;
+        let (sent, free) = plan.ends(state.number, &state.plan, self.now, size);
         let queue = &mut state.lanes[usize::from(packet.prio & 7)].queue;
         queue.tx_bytes += size;
         queue.tx_packets += 1;
-        state.busy_until = sent;
+        state.busy_until = free;
         state.tx_bytes += size;
-        out.send((state.number, &state.plan, &mut state.woken), sent, packet, stamp, &self.records);
+        let whole = state.plan.takes_whole(size);
+        let seen = if whole { sent } else { plan.cut_through(state.number, packet, self.now, sent) };
+        out.send((&state.plan, &mut state.woken), seen, packet, stamp, &mut self.carried);
     }
 
     /// Pauses or resumes a priority of the peer of `port`; `culprit` is the egress port of the packet that is the cause.
     #[cold]
-    fn send_pfc(&mut self, out: &mut Out, port: usize, prio: u8, xoff: bool, culprit: usize) {
+    fn send_pfc(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, prio: u8, xoff: bool, culprit: usize) {
         let culprit = u64::from(self.ports[culprit].number);
         let ingress = &mut self.ports[port].lanes[usize::from(prio)].ingress;
         ingress.paused = xoff;
@@ -403,7 +426,7 @@ impl Switch {
             ..Packet::EMPTY
         };
         self.enqueue(port, &frame, frame.flags);
-        self.serve_or_wait(out, port);
+        self.serve_or_wait(plan, out, port);
     }
 
     /// A pause or resume frame has arrived at `port`.
@@ -426,11 +449,18 @@ impl Switch {
             state.paused &= !bit;
             out.notes.push(note(Note::Resume { at }));
         }
-        self.serve_or_wait(out, port);
+        self.serve_or_wait(plan, out, port);
     }
 
     #[cold]
-    fn drop_packet(&mut self, plan: Plan<'_>, out: &mut Out, port: Option<usize>, packet: &Packet, reason: DropReason) {
+    pub(super) fn drop_packet(
+        &mut self,
+        plan: Plan<'_>,
+        out: &mut Out,
+        port: Option<usize>,
+        packet: &Packet,
+        reason: DropReason,
+    ) {
         let ingress = self.ports[usize::from(packet.in_port)].number;
         let lossless = self.lossless & 1 << packet.prio != 0;
         let record = DropRecord {
@@ -452,7 +482,8 @@ impl Switch {
             _ => out.counts.no_route_drops += 1,
         }
         out.dropped[usize::from(packet.prio & 7)] += u64::from(packet.size);
-        let event = Event::new(self.now, 0, Target::Arrival(self.wire)).target_code();
+        let wire = plan.layout.inward[self.line];
+        let event = Event::new(self.now, 0, Target::Arrival(wire)).target_code();
         let at = plan.network.at(ingress, packet.prio);
         out.notes.push(Noted { time: Time(self.now), event, note: Note::Drop { at, record } });
     }
@@ -462,6 +493,10 @@ impl Switch {
         let number_of = |port: u16| self.ports.get(usize::from(port)).map_or(NONE, |port| port.number);
         for port in &self.ports {
             port.export(&self.slab, network, number_of);
+        }
+        for (port, queue) in self.ports.iter().zip(&self.ranked) {
+            let packets = queue.packets().map(|place| self.slab.get(place));
+            network.export_ranked(port.number, packets.map(|packet| books::packet(packet, number_of(packet.in_port))));
         }
         for (port, histogram) in self.ports.iter().zip(&self.histograms) {
             network.recorder.histograms[port.number as usize] = histogram.clone();

@@ -3,7 +3,7 @@
 use incast_model::rng::Stream;
 use incast_model::units::Time;
 
-use super::packet::{Packet, Records};
+use super::packet::{Carried, Packet};
 use super::port::Port;
 use crate::congestion::{IntFormat, IntRecord, int_record};
 use crate::kernel::flag;
@@ -36,11 +36,11 @@ impl Telemetry {
         port: &Port,
         packet: &Packet,
         now: u64,
-        records: &Records,
+        carried: &Carried,
         rng: &mut Stream,
     ) -> Option<(IntRecord, u8)> {
         if self.pint.is_some() {
-            return self.with_pint(number, port, packet, now, records, rng);
+            return self.with_pint(number, port, packet, now, carried, rng);
         }
         self.int(port, packet, now)
     }
@@ -58,10 +58,10 @@ impl Telemetry {
         port: &Port,
         packet: &Packet,
         now: u64,
-        records: &Records,
+        carried: &Carried,
         rng: &mut Stream,
     ) -> Option<(IntRecord, u8)> {
-        let before = if packet.records == 0 { 0 } else { records[0].pint() };
+        let before = if packet.records == 0 { 0 } else { carried.records[0].pint() };
         let carried = (packet.flags & flag::PINT != 0).then_some(before);
         let load = (now, port.queued, self.rates[usize::from(port.rate)]);
         let power = self.pint.as_mut()?.pass(number, load, packet.size, carried, rng);

@@ -5,6 +5,7 @@ use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
 
 use super::Nodes;
+use super::plan::Plan;
 use crate::kernel::{Event, Target};
 use crate::network::{Limits, Network};
 use crate::simulation::Progress;
@@ -71,7 +72,12 @@ impl Nodes {
         let flows = &network.flows.flows;
         while let Some(flow) = flows.get(self.completing) {
             let own = self.layout.at_src[self.completing];
-            if !self.hosts[flow.src.index()].completes_before(&self.out, own, end) {
+            if !self.hosts[flow.src.index()].completes_before(
+                Plan { layout: &self.layout, network },
+                &self.out,
+                own,
+                end,
+            ) {
                 return false;
             }
             self.completing += 1;
@@ -111,12 +117,12 @@ impl Nodes {
     /// Handles the events before `end` in global order; `Some` if the run ends there. No packet that is sent arrives before
     /// `end`, so a node's events depend on its own ones alone here too.
     fn event_by_event(&mut self, network: &mut Network, limits: &Limits, awake: &[u32], end: u64) -> Option<Halt> {
-        let key = |event: Event, node| Reverse((event.time, event.target_code(), node));
+        let key = |event: Event, node| Reverse((event, node));
         let next = |nodes: &Self, network: &Network, node| {
             nodes.next_of(network, node).filter(|event| event.time < end).map(|event| key(event, node))
         };
         let mut queue: BinaryHeap<_> = awake.iter().filter_map(|&node| next(self, network, node)).collect();
-        while let Some(Reverse((time, _, node))) = queue.pop() {
+        while let Some(Reverse((Event { time, .. }, node))) = queue.pop() {
             if self.sample_before(network, time, limits.horizon) || time > limits.horizon {
                 network.now = limits.horizon;
                 return Some(Halt::Horizon);
@@ -164,7 +170,7 @@ impl Nodes {
 
     /// True if what has not moved for the stall time will not move again (as [`Network::run`] decides it).
     fn is_stuck(&mut self, network: &mut Network) -> bool {
-        let on_a_wire = self.out.wires.iter().any(|wire| wire.first() != u64::MAX);
+        let on_a_wire = self.out.arrivals.iter().any(|&first| first != u64::MAX);
         let waits = on_a_wire || self.hosts.iter().any(|host| host.is_paced() || host.has_starts());
         if waits {
             self.export(network);

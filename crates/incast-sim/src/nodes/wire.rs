@@ -3,10 +3,13 @@
 //! The sending node appends, the receiving node takes from the front; a packet arrives at least one lookahead after it is
 //! appended, so the receiver never misses one.
 
-use super::packet::{Packet, Records, Stamp};
+use std::collections::VecDeque;
+
+use super::packet::{Carried, Packet, Stamp};
 use super::plan::PortPlan;
 use crate::congestion::IntRecord;
 use crate::kernel::Kind;
+use crate::transport::Range;
 
 /// A packet on a wire.
 #[derive(Debug, Clone, Copy)]
@@ -24,6 +27,8 @@ pub(super) struct Wire {
     /// INT records by place, `stride` each.
     records: Vec<IntRecord>,
     stride: usize,
+    /// Ranges of the packets that have some, in order.
+    ranges: VecDeque<Vec<Range>>,
     /// Place of the first packet, before the modulus.
     head: usize,
     len: usize,
@@ -35,7 +40,7 @@ const PLACES: usize = 16;
 impl Wire {
     /// An empty wire for packets with up to `stride` INT records.
     pub(super) fn new(stride: usize) -> Self {
-        Self { entries: Vec::new(), records: Vec::new(), stride, head: 0, len: 0 }
+        Self { entries: Vec::new(), records: Vec::new(), stride, ranges: VecDeque::new(), head: 0, len: 0 }
     }
 
     /// The place of the packet so many behind the first.
@@ -46,7 +51,7 @@ impl Wire {
 
     /// Appends a packet that arrives at `time`, not before the one ahead of it, at the far end of `port`.
     #[inline(always)]
-    pub(super) fn push(&mut self, time: u64, port: &PortPlan, packet: &Packet, stamp: Stamp, records: &Records) {
+    pub(super) fn push(&mut self, time: u64, port: &PortPlan, packet: &Packet, stamp: Stamp, carried: &mut Carried) {
         if self.len == self.entries.len() {
             self.grow();
         }
@@ -61,8 +66,12 @@ impl Wire {
             entry.packet.in_prio = packet.prio;
         }
         if packet.records != 0 {
-            let count = usize::from(packet.records).min(self.stride);
-            self.records[place * self.stride..][..count].copy_from_slice(&records[..count]);
+            if packet.has_ranges() {
+                self.ranges.push_back(std::mem::take(&mut carried.ranges));
+            } else {
+                let count = usize::from(packet.records).min(self.stride);
+                self.records[place * self.stride..][..count].copy_from_slice(&carried.records[..count]);
+            }
         }
         if let Some((record, count)) = stamp.record {
             // One beyond the space overwrites from the front, as in the reference.
@@ -103,7 +112,7 @@ impl Wire {
 
     /// Takes the first packet; there is one.
     #[inline(always)]
-    pub(super) fn pop(&mut self, records: &mut Records) -> Packet {
+    pub(super) fn pop(&mut self, carried: &mut Carried) -> Packet {
         debug_assert!(self.len > 0);
         let place = self.place(0);
         self.len -= 1;
@@ -111,8 +120,12 @@ impl Wire {
         self.head = if self.len == 0 { 0 } else { self.head.wrapping_add(1) };
         let packet = self.entries[place].packet;
         if packet.records != 0 {
-            let count = usize::from(packet.records).min(self.stride);
-            records[..count].copy_from_slice(&self.records[place * self.stride..][..count]);
+            if packet.has_ranges() {
+                carried.ranges = self.ranges.pop_front().unwrap_or_default();
+            } else {
+                let count = usize::from(packet.records).min(self.stride);
+                carried.records[..count].copy_from_slice(&self.records[place * self.stride..][..count]);
+            }
         }
         packet
     }
@@ -133,25 +146,24 @@ pub(super) const MAX_PORTS: usize = 1 << LINK_BITS;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::congestion::MAX_INT_RECORDS;
 
-    const PORT: PortPlan = PortPlan { delay: 0, ps_per_byte: 0, peer: 0, peer_port: 3 };
+    const PORT: PortPlan = PortPlan { peer_port: 3, ..PortPlan::NONE };
 
     #[test]
     fn packets_stay_in_order_while_the_ring_grows() {
-        let mut records = [IntRecord::default(); MAX_INT_RECORDS];
+        let mut carried = Carried::default();
         let mut wire = Wire::new(1);
         let (mut sent, mut received) = (0, 0);
         for round in 0..60 {
             for _ in 0..round {
                 let stamp = Stamp { flags: 0, record: Some((IntRecord::new(sent, 0, 0, 0), 1)) };
-                wire.push(sent, &PORT, &Packet { seq: sent, ..Packet::EMPTY }, stamp, &records);
+                wire.push(sent, &PORT, &Packet { seq: sent, ..Packet::EMPTY }, stamp, &mut carried);
                 sent += 1;
             }
             for _ in 0..round / 2 {
                 assert_eq!(wire.first(), received);
-                let packet = wire.pop(&mut records);
-                assert_eq!((packet.seq, records[0].ticks()), (received, received));
+                let packet = wire.pop(&mut carried);
+                assert_eq!((packet.seq, carried.records[0].ticks()), (received, received));
                 received += 1;
             }
         }
@@ -163,23 +175,23 @@ mod tests {
 
     #[test]
     fn a_packet_is_stamped_on_its_way() {
-        let mut records = [IntRecord::default(); MAX_INT_RECORDS];
+        let mut carried = Carried::default();
         let old: Vec<_> = (0..3).map(|tick| IntRecord::new(tick, 0, 0, 0)).collect();
-        records[..2].copy_from_slice(&old[..2]);
+        carried.records[..2].copy_from_slice(&old[..2]);
         let mut wire = Wire::new(2);
         let packet = Packet { prio: 3, records: 2, ..Packet::EMPTY };
-        wire.push(9, &PORT, &packet, Stamp { flags: 1, record: Some((old[2], 3)) }, &records);
+        wire.push(9, &PORT, &packet, Stamp { flags: 1, record: Some((old[2], 3)) }, &mut carried);
         wire.push(
             9,
             &PORT,
             &Packet { kind: Kind::Pfc, in_prio: 5, ..Packet::EMPTY },
             Stamp { flags: 0, record: None },
-            &records,
+            &mut carried,
         );
-        let packet = wire.pop(&mut records);
+        let packet = wire.pop(&mut carried);
         assert_eq!((packet.in_port, packet.in_prio, packet.hops, packet.flags, packet.records), (3, 3, 1, 1, 3));
-        assert_eq!(records[..2], [old[2], old[1]]);
-        assert_eq!(wire.pop(&mut records).in_prio, 5);
+        assert_eq!(carried.records[..2], [old[2], old[1]]);
+        assert_eq!(wire.pop(&mut carried).in_prio, 5);
         assert_eq!((wire.first(), wire.head), (u64::MAX, 0));
     }
 }

@@ -10,7 +10,7 @@ use incast_model::units::{Bytes, Rate, Time};
 use incast_sim::Arithmetic;
 use incast_sim::balance::{AdaptiveParams, Balance, FlowletParams, SprayOrder, SprayParams};
 use incast_sim::congestion::{Control, ControlInfo, WindowMode};
-use incast_sim::host::{CnpMode, RdmaParams, Recovery};
+use incast_sim::host::{ClassBy, ClassParams, CnpMode, RdmaParams, Recovery};
 use incast_sim::outcome::{Outcome, Stop};
 use incast_sim::switch::{Alpha, Headroom, MarkAt, PfcMode, SchedulerParams};
 use proptest::prelude::*;
@@ -69,7 +69,7 @@ fn controls() -> Vec<(&'static str, &'static str)> {
 }
 
 fn link() -> impl Strategy<Value = Link> {
-    (prop::sample::select(vec![10u64, 25, 40, 50, 100, 200, 400]), 0u64..3000)
+    (prop::sample::select(vec![10u64, 25, 40, 50, 100, 200, 400, 450]), 0u64..3000)
 }
 
 fn shape() -> impl Strategy<Value = Shape> {
@@ -178,7 +178,7 @@ impl Scenario {
 
     /// The same without what windows do not simulate so far.
     fn for_windows(mut self) -> Self {
-        (self.arithmetic, self.chain, self.gap) = (Arithmetic::Exact, 0, 0);
+        (self.arithmetic, self.chain) = (Arithmetic::Exact, 0);
         self
     }
 
@@ -344,6 +344,10 @@ proptest! {
         balance in load_balancing(),
     ) {
         let mut bench = scenario.bench().with(|params| params.network.load_balancing = balance);
+        if every % 3 == 0 {
+            let classes = ClassParams { by: ClassBy::Sent, mice: 4, elephants: 3, threshold: Bytes(every) };
+            bench = bench.with(|params| params.host.classes = classes);
+        }
         if every > 500 {
             bench = bench.with(|params| {
                 params.measure.queue_histogram = every % 2 == 0;

@@ -3,7 +3,9 @@
 mod gates;
 mod nic;
 mod pair;
+mod queue;
 mod receiver;
+mod stack;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,10 +14,9 @@ use incast_model::fabric::{HostId, NodeId};
 use incast_model::units::Time;
 
 use super::out::{Note, Noted, Out};
-use super::packet::{Packet, Records, Slab};
+use super::packet::{Carried, Packet, Slab};
 use super::plan::Plan;
 use crate::balance::State;
-use crate::congestion::{IntRecord, MAX_INT_RECORDS};
 use crate::host::selective::{Repeat, Rules};
 use crate::host::{PacketParams, RdmaParams};
 use crate::kernel::{Event, Kind, NONE, Target, flag};
@@ -25,6 +26,7 @@ pub(super) use gates::are_local as gates_are_local;
 use nic::Nic;
 use pair::{Pair, Progress};
 use receiver::Receiver;
+use stack::Transports;
 
 /// Priorities of a port.
 const PRIORITIES: usize = 8;
@@ -41,6 +43,8 @@ pub(super) struct Host {
     rdma: RdmaParams,
     /// In runs with selective repeat.
     rules: Option<Rules>,
+    /// Bytes after which the data of a flow is an elephant's, and the priority that it then has.
+    demotion: (u64, u8),
     /// Most bytes of a flow in flight without a window.
     in_flight: u64,
     /// Packets in the queues of its ports.
@@ -61,10 +65,18 @@ pub(super) struct Host {
     receivers: Vec<Receiver>,
     /// Timers of own flows: time, number of the flow. Those that no longer hold do nothing.
     timers: BinaryHeap<Reverse<(u64, u32)>>,
-    /// INT records of the packet that is handled.
-    records: Records,
-    /// Time of the event that is handled, in ps.
+    /// Of its other transports; `None` in runs without.
+    transports: Option<Box<Transports>>,
+    /// True if its ports have pFabric queues; and 1 if ports that become free come after all else of their time.
+    ranks: bool,
+    port_rank: u64,
+    /// True if it has RDMA and other transports.
+    mixed: bool,
+    /// What is stored beside the packet that is handled.
+    carried: Carried,
+    /// Time of the event that is handled in ps, and its class and number.
     now: u64,
+    event: u32,
 }
 
 impl Host {
@@ -82,6 +94,7 @@ impl Host {
             packets: network.config.packets,
             rdma: network.config.rdma.clone(),
             rules: network.selective.is_some().then(|| Rules::new(&network.config)),
+            demotion: (network.config.demotion, network.config.elephants),
             in_flight: network.config.in_flight,
             slab: Slab::new(plan.layout.records),
             pairs: Vec::new(),
@@ -94,8 +107,13 @@ impl Host {
             gates: Gates::new(plan, id),
             receivers: received.iter().map(|&flow| Receiver::new(plan, flow)).collect(),
             timers: BinaryHeap::new(),
-            records: [IntRecord::default(); MAX_INT_RECORDS],
+            transports: Transports::new(plan, id.0, network.fabric.ports_of(node).len()),
+            ranks: network.config.ranked,
+            port_rank: network.config.port_rank,
+            mixed: network.config.mixed,
+            carried: Carried::default(),
             now: 0,
+            event: 0,
         };
         host.skip_held();
         host
@@ -136,7 +154,7 @@ impl Host {
     #[inline(always)]
     fn next_arrival(&self, out: &Out) -> (u64, usize) {
         match &self.nics[..] {
-            [only] => (out.wires[only.wire as usize].first(), 0),
+            [only] => (out.arrivals[only.line], 0),
             nics => first_arrival(nics, out),
         }
     }
@@ -152,6 +170,9 @@ impl Host {
 
     /// Handles all that happens before `end`; time of the next event that is known, in ps.
     pub(super) fn run(&mut self, plan: Plan<'_>, out: &mut Out, end: u64) -> u64 {
+        if self.transports.is_some() || self.port_rank != 0 {
+            return self.run_by_event(plan, out, end);
+        }
         loop {
             let (arrival, nic) = self.next_arrival(out);
             let own = self.timer_time().min(self.next_start(plan).0).min(self.next_due().0);
@@ -170,6 +191,38 @@ impl Host {
         }
     }
 
+    /// The same with transports, which have more kinds of events, and with pFabric queues, which change their order.
+    fn run_by_event(&mut self, plan: Plan<'_>, out: &mut Out, end: u64) -> u64 {
+        loop {
+            let (timer, (start, own)) = (self.timer_time(), self.next_start(plan));
+            let ((due, due_nic), (arrival, nic)) = (self.next_due(), self.next_arrival(out));
+            let (task, task_nic) = self.transports.as_ref().map_or((u64::MAX, 0), |transports| transports.next_task());
+            let time = timer.min(start).min(due).min(arrival).min(task);
+            if time >= end {
+                return time;
+            }
+            let target = if timer == time {
+                Target::Timer(self.flows[self.next_timer() as usize])
+            } else if start == time {
+                Target::Start(self.flows[own as usize])
+            } else if due == time && self.port_rank == 0 {
+                Target::Port(self.nics[due_nic].port)
+            } else if arrival == time {
+                Target::Arrival(self.nics[nic].wire)
+            } else if task == time {
+                Target::Agenda(task_nic)
+            } else {
+                Target::Port(self.nics[due_nic].port)
+            };
+            self.step(plan, out, Event::new(time, 0, target));
+        }
+    }
+
+    /// Own number of the flow that the next timer belongs to; there is one.
+    fn next_timer(&self) -> u32 {
+        self.timers.peek().map_or(0, |Reverse((_, own))| *own)
+    }
+
     /// Handles the event of its own that is due at `time`: timers come before starts, and these before ports.
     fn own_event(&mut self, plan: Plan<'_>, out: &mut Out, time: u64) {
         self.now = time;
@@ -177,22 +230,31 @@ impl Host {
         let (start, own) = self.next_start(plan);
         if self.timer_time() == time {
             if let Some(Reverse((_, flow))) = self.timers.pop() {
-                self.timer(out, flow);
+                self.timer(plan, out, flow);
             }
         } else if start == time {
-            out.moved = out.moved.max(time);
-            match &mut self.gates {
-                Some(gates) if gates.held[own as usize] => drop(gates.coming.pop()),
-                _ => {
-                    self.next_start += 1;
-                    self.skip_held();
-                }
-            }
-            self.start(plan, out, own);
+            self.begin(plan, out, own);
         } else {
             let (_, nic) = self.next_due();
             self.nics[nic].due = u64::MAX;
-            self.kick(out, nic);
+            self.kick(plan, out, nic);
+        }
+    }
+
+    /// The start of own flow number `own` is due.
+    fn begin(&mut self, plan: Plan<'_>, out: &mut Out, own: u32) {
+        out.moved = out.moved.max(self.now);
+        match &mut self.gates {
+            Some(gates) if gates.held[own as usize] => drop(gates.coming.pop()),
+            _ => {
+                self.next_start += 1;
+                self.skip_held();
+            }
+        }
+        if self.is_rdma(own) {
+            self.start(plan, out, own);
+        } else {
+            self.start_transport(plan, out, own);
         }
     }
 
@@ -205,20 +267,35 @@ impl Host {
         let (start, own) = self.next_start(plan);
         let start = (start != u64::MAX).then(|| Event::new(start, 0, Target::Start(self.flows[own as usize])));
         let (due, nic) = self.next_due();
-        let port = Event::new(due, 0, Target::Port(self.nics[nic].port));
+        let port = Event::new(due, self.port_rank, Target::Port(self.nics[nic].port));
         let (arrival, nic) = self.next_arrival(out);
         let arrival = Event::new(arrival, 0, Target::Arrival(self.nics[nic].wire));
-        let known = [port, arrival].into_iter().filter(|event| event.time != u64::MAX);
+        let (task, nic) = self.transports.as_ref().map_or((u64::MAX, 0), |transports| transports.next_task());
+        let task = Event::new(task, 0, Target::Agenda(nic));
+        let known = [port, arrival, task].into_iter().filter(|event| event.time != u64::MAX);
         timer.into_iter().chain(start).chain(known).min()
     }
 
     /// Handles the next event alone.
     pub(super) fn step(&mut self, plan: Plan<'_>, out: &mut Out, event: Event) {
+        self.event = event.target_code();
         match event.target() {
             Target::Arrival(_) => {
                 self.now = event.time;
                 let (_, nic) = self.next_arrival(out);
                 self.receive(plan, out, nic);
+            }
+            Target::Agenda(_) => {
+                self.now = event.time;
+                out.counts.events += 1;
+                self.do_tasks(plan, out);
+            }
+            Target::Port(_) => {
+                self.now = event.time;
+                out.counts.events += 1;
+                let (_, nic) = self.next_due();
+                self.nics[nic].due = u64::MAX;
+                self.kick(plan, out, nic);
             }
             _ => self.own_event(plan, out, event.time),
         }
@@ -226,7 +303,7 @@ impl Host {
 
     /// The first packet on the wire to a port arrives.
     fn receive(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) {
-        let packet = out.wires[self.nics[nic].wire as usize].pop(&mut self.records);
+        let packet = out.take(self.nics[nic].line, &mut self.carried);
         out.counts.events += 1;
         out.moved = out.moved.max(self.now);
         out.delivered[usize::from(packet.prio & 7)] += u64::from(packet.size);
@@ -236,13 +313,21 @@ impl Host {
                 out.counts.data_hops += 1;
                 self.receive_data(plan, out, nic, &packet);
             }
+            Kind::Segment => {
+                out.counts.data_hops += 1;
+                self.receive_transport(plan, out, nic, &packet);
+            }
             Kind::Pfc => {
                 out.counts.pfc_hops += 1;
                 self.receive_pfc(plan, out, nic, &packet);
             }
             kind => {
                 out.counts.ack_hops += 1;
-                if kind == Kind::Cnp { self.receive_cnp(out, &packet) } else { self.receive_ack(plan, out, &packet) }
+                match kind {
+                    Kind::Ack | Kind::Nack => self.receive_ack(plan, out, &packet),
+                    Kind::Cnp => self.receive_cnp(plan, out, &packet),
+                    _ => self.receive_transport(plan, out, nic, &packet),
+                }
             }
         }
     }
@@ -264,16 +349,16 @@ impl Host {
             state.paused &= !bit;
             out.notes.push(note(Note::Resume { at }));
         }
-        self.kick(out, nic);
+        self.kick(plan, out, nic);
     }
 
-    /// Writes its state into the network's, with the packets of its queues.
+    /// Writes the state of its ports and receivers into the network's, with the packets of its queues.
     pub(super) fn export(&self, plan: &super::plan::Layout, network: &mut Network) {
         self.nics.iter().for_each(|nic| nic.export(&self.slab, network));
-        self.export_pairs(network);
         for (receiver, &flow) in self.receivers.iter().zip(&plan.received[self.id.index()]) {
             let record = &mut network.flow_records[flow as usize];
-            (record.delivered, record.discarded) = (receiver.delivered, receiver.discarded);
+            (record.delivered, record.discarded) = (receiver.delivered.or(record.delivered), receiver.discarded);
+            record.acked += receiver.arrived_bytes;
         }
     }
 
@@ -295,7 +380,7 @@ impl Host {
 
 #[inline(never)]
 fn first_arrival(nics: &[Nic], out: &Out) -> (u64, usize) {
-    let key = |(number, nic): (usize, &Nic)| (out.wires[nic.wire as usize].first(), nic.wire, number);
+    let key = |(number, nic): (usize, &Nic)| (out.arrivals[nic.line], nic.wire, number);
     nics.iter().enumerate().map(key).min().map_or((u64::MAX, 0), |(time, _, number)| (time, number))
 }
 

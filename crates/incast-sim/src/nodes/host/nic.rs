@@ -11,16 +11,17 @@ use crate::kernel::NONE;
 use crate::network::{Network, Queue};
 use crate::nodes::books;
 use crate::nodes::out::Out;
-use crate::nodes::packet::{Packet, Records, Slab, Stamp};
+use crate::nodes::packet::{Carried, Packet, Slab, Stamp};
 use crate::nodes::plan::{Plan, PortPlan};
-use crate::switch::{Rule, Served};
+use crate::switch::{RankedQueue, Rule, Served};
 
 /// A port of a host with the queue pairs that send by it.
 #[derive(Debug)]
 pub(super) struct Nic {
-    /// Number of the port in the fabric, and of the wire that ends there.
+    /// Number of the port in the fabric, and of the wire that ends there; and the place of that wire.
     pub(super) port: u32,
     pub(super) wire: u32,
+    pub(super) line: usize,
     plan: PortPlan,
     /// Until when the node at the far end is known to be awake, in ps.
     woken: u64,
@@ -32,12 +33,17 @@ pub(super) struct Nic {
     /// Wire bytes sent.
     tx_bytes: u64,
     /// Bytes queued, all priorities.
-    queued: u32,
+    pub(super) queued: u32,
     /// Priorities with queued packets, and those paused by the far end, one bit each.
-    waiting: u8,
+    pub(super) waiting: u8,
     pub(super) paused: u8,
-    /// Egress queues of ACKs, CNPs and PFC frames by priority; data waits in its queue pair.
-    queues: [Queue; PRIORITIES],
+    /// True if a queue pair was served last, not queued data; for hosts that have both.
+    pair_served: bool,
+    /// Egress queues by priority: ACKs and CNPs of RDMA, the data of which waits in its queue pairs, and all packets of other
+    /// transports.
+    pub(super) queues: [Queue; PRIORITIES],
+    /// The pFabric queue that takes the place of all these but priority 0, where there is one.
+    pub(super) ranked: RankedQueue,
     rule: Rule,
     /// Ready queue pairs by priority.
     turns: [Turns; PRIORITIES],
@@ -59,6 +65,7 @@ impl Nic {
         Self {
             port,
             wire: state.peer,
+            line: plan.layout.ports[state.peer as usize].line as usize,
             plan: plan.layout.ports[port as usize],
             woken: 0,
             rate: network.rates[usize::from(state.rate)],
@@ -68,7 +75,9 @@ impl Nic {
             queued: 0,
             waiting: 0,
             paused: 0,
+            pair_served: false,
             queues: [Queue::EMPTY; PRIORITIES],
+            ranked: RankedQueue::default(),
             rule: network.scheduler.rule,
             turns: Default::default(),
             ready: 0,
@@ -93,16 +102,18 @@ impl Nic {
 
     /// Puts a packet on the wire out of the idle port.
     #[inline(always)]
-    pub(super) fn transmit(&mut self, out: &mut Out, now: u64, packet: &Packet, records: &Records) {
+    pub(super) fn transmit(&mut self, plan: Plan<'_>, out: &mut Out, now: u64, packet: &Packet, carried: &mut Carried) {
         let size = u64::from(packet.size);
-        let sent = now + size * self.plan.ps_per_byte;
+        let (sent, free) = plan.ends(self.port, &self.plan, now, size);
         let queue = &mut self.queues[usize::from(packet.prio & 7)];
         queue.tx_bytes += size;
         queue.tx_packets += 1;
-        self.busy_until = sent;
+        self.busy_until = free;
         self.tx_bytes += size;
         let stamp = Stamp { flags: packet.flags, record: None };
-        out.send((self.port, &self.plan, &mut self.woken), sent, packet, stamp, records);
+        let whole = self.plan.takes_whole(size);
+        let seen = if whole { sent } else { plan.cut_through(self.port, packet, now, sent) };
+        out.send((&self.plan, &mut self.woken), seen, packet, stamp, carried);
     }
 
     /// Writes its state into the network's, with the packets of its queues.
@@ -116,51 +127,39 @@ impl Nic {
             let at = network.at(self.port, prio);
             network.queues[at] = Queue { head, tail, ..*queue };
         }
+        if network.config.ranked {
+            let packets = self.ranked.packets().map(|place| books::packet(slab.get(place), NONE));
+            network.export_ranked(self.port, packets);
+        }
     }
 }
 
 impl Host {
-    /// Queues a control packet at a port, with the records of the packet that is handled.
-    pub(super) fn enqueue(&mut self, nic: usize, packet: &Packet) {
-        let (prio, size) = (packet.prio & 7, u32::from(packet.size));
-        let place = self.slab.insert(packet, packet.flags, &self.records);
-        let nic = &mut self.nics[nic];
-        let queue = &mut nic.queues[usize::from(prio)];
-        queue.bytes += size;
-        queue.peak = queue.peak.max(queue.bytes);
-        let tail = std::mem::replace(&mut queue.tail, place);
-        if queue.head == NONE {
-            queue.head = place;
-            nic.waiting |= 1 << prio;
-        } else {
-            self.slab.link(tail, place);
-        }
-        nic.queued += size;
-    }
-
     /// Serves a port, which has something new to send or may send again; when it becomes free, if it is busy.
     #[inline]
-    pub(super) fn kick(&mut self, out: &mut Out, nic: usize) {
+    pub(super) fn kick(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) {
         let state = &mut self.nics[nic];
         if state.busy_until <= self.now {
-            self.serve(out, nic);
+            self.serve(plan, out, nic);
         } else {
             state.due = state.due.min(state.busy_until);
         }
     }
 
     /// Sends the next packet of the idle port, if one may go, and plans the next.
-    fn serve(&mut self, out: &mut Out, nic: usize) {
+    fn serve(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) {
         let queued = self.nics[nic].eligible_control(&self.rdma);
-        if queued != 0 {
-            self.send_control(out, nic, queued);
-        } else if let Some(pair) = self.next_ready(nic) {
-            self.send_data(out, pair);
-            self.place(pair);
+        if self.mixed && self.is_turn_of_pairs(nic, queued) && self.send_of_pairs(plan, out, nic) {
+            // Served.
+        } else if queued != 0 {
+            self.send_queued(plan, out, nic, queued);
+        } else if !self.send_pulled(plan, out, nic) {
+            self.send_of_pairs(plan, out, nic);
         }
+        let pulls = self.may_pull(nic);
         let state = &mut self.nics[nic];
         let free = state.busy_until;
-        if state.eligible_control(&self.rdma) != 0 || state.ready & !state.paused != 0 {
+        if state.eligible_control(&self.rdma) != 0 || state.ready & !state.paused != 0 || pulls {
             if free > self.now {
                 state.due = state.due.min(free);
             }
@@ -169,19 +168,44 @@ impl Host {
         }
     }
 
-    fn send_control(&mut self, out: &mut Out, nic: usize, eligible: u8) {
-        let nic = &mut self.nics[nic];
-        let prio = nic.rule.choose_control(eligible, nic.last_control);
-        nic.last_control = prio;
-        let queue = &mut nic.queues[usize::from(prio & 7)];
-        let (packet, next) = self.slab.remove(queue.head, &mut self.records);
-        queue.head = next;
-        queue.bytes -= u32::from(packet.size);
-        if queue.head == NONE {
-            nic.waiting &= !(1 << prio);
+    /// Sends a packet of the queue pair whose turn it is; false if none may send now.
+    #[inline]
+    fn send_of_pairs(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) -> bool {
+        let Some(pair) = self.next_ready(nic) else { return false };
+        self.send_data(plan, out, pair);
+        self.place(pair);
+        true
+    }
+
+    /// Sends a packet of one of these queues.
+    fn send_queued(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, eligible: u8) {
+        let state = &mut self.nics[nic];
+        let prio = state.rule.choose_control(eligible, state.last_control);
+        state.last_control = prio;
+        let packet = self.dequeue(nic, prio);
+        if self.transports.is_some() {
+            let ranges = std::mem::take(&mut self.carried.ranges);
+            self.left(plan, out, &packet);
+            self.carried.ranges = ranges;
         }
-        nic.queued -= u32::from(packet.size);
-        nic.transmit(out, self.now, &packet, &self.records);
+        self.nics[nic].transmit(plan, out, self.now, &packet, &mut self.carried);
+    }
+
+    /// True if a queue pair goes before what is queued or pulled: if all of that is data and had its turn. Under strict priority the
+    /// higher priority goes first.
+    fn is_turn_of_pairs(&mut self, nic: usize, queued: u8) -> bool {
+        self.release_paced(nic);
+        let state = &self.nics[nic];
+        let ready = state.ready & !state.paused;
+        if ready == 0 || (0..8).any(|prio| queued & 1 << prio != 0 && !self.begins_with_data(nic, prio)) {
+            return false;
+        }
+        if state.rule.is_strict() && queued != 0 && ready.leading_zeros() != queued.leading_zeros() {
+            return ready > queued;
+        }
+        let state = &mut self.nics[nic];
+        state.pair_served = !state.pair_served;
+        state.pair_served
     }
 
     /// Takes out the queue pair whose turn it is; `None` if none may send now.

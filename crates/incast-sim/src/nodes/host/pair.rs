@@ -91,14 +91,16 @@ impl Pair {
 /// Counters of a flow at its sender, as in [`crate::outcome::FlowRecord`].
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Progress {
-    start: Option<Time>,
-    finish: Option<Time>,
-    acked: u64,
-    packets: u64,
-    retransmitted: u64,
-    marks: u64,
+    pub(super) start: Option<Time>,
+    pub(super) finish: Option<Time>,
+    /// When all of a flow without a size arrived, as its sender knows.
+    pub(super) delivered: Option<Time>,
+    pub(super) acked: u64,
+    pub(super) packets: u64,
+    pub(super) retransmitted: u64,
+    pub(super) marks: u64,
     nacks: u32,
-    timeouts: u32,
+    pub(super) timeouts: u32,
 }
 
 impl Host {
@@ -154,11 +156,11 @@ impl Host {
         self.progress[own as usize].start = Some(Time(self.now));
         self.apply_control(place);
         self.place(place);
-        self.kick(out, nic);
+        self.kick(plan, out, nic);
     }
 
     /// Index of the port that a flow leaves by; 0 without a route.
-    fn first_nic(&mut self, plan: Plan<'_>, flow: u32) -> usize {
+    pub(super) fn first_nic(&mut self, plan: Plan<'_>, flow: u32) -> usize {
         if self.nics.len() == 1 {
             return 0;
         }
@@ -191,7 +193,7 @@ impl Host {
     }
 
     /// Sends the next packet of a queue pair out of the idle port.
-    pub(super) fn send_data(&mut self, out: &mut Out, place: u32) {
+    pub(super) fn send_data(&mut self, plan: Plan<'_>, out: &mut Out, place: u32) {
         let rto = self.rto();
         let pair = &mut self.pairs[place as usize];
         let payload = self.packets.payload.0.min(pair.size - pair.next);
@@ -226,13 +228,17 @@ impl Host {
         out.injected[usize::from(packet.prio & 7)] += size;
         out.live += 1;
         let nic = &mut self.nics[usize::from(pair.nic)];
-        nic.transmit(out, self.now, &packet, &self.records);
+        nic.transmit(plan, out, self.now, &packet, &mut self.carried);
         // At line rate the gap is the serialisation just worked out.
         let line = (rate == nic.rate).then_some(nic.busy_until);
         let next = line.unwrap_or_else(|| self.now + self.pacing_gap(size, rate));
         let pair = &mut self.pairs[place as usize];
         pair.next_avail = next;
         pair.cc.on_sent(size, Time(self.now));
+        let (limit, elephants) = self.demotion;
+        if pair.next >= limit {
+            pair.prio = elephants;
+        }
         self.apply_control(place);
     }
 
@@ -281,7 +287,7 @@ impl Host {
             self.react(plan, place, packet, next);
             self.place(place);
         }
-        self.kick(out, nic);
+        self.kick(plan, out, nic);
     }
 
     /// Gives an ACK or NACK to the control, `next` being the byte that the flow has reached, and applies the control's answer.
@@ -295,15 +301,15 @@ impl Host {
             marked: packet.flags & flag::ECHO != 0,
             nack: packet.kind == Kind::Nack,
             rtt: Time(self.now - packet.stamp),
-            int: &self.records[..records],
-            pint: if packet.records == 0 { 0 } else { self.records[0].pint() },
+            int: &self.carried.records[..records],
+            pint: if packet.records == 0 { 0 } else { self.carried.records[0].pint() },
             flow: &self.nics[usize::from(pair.nic)].context,
             rates: &plan.network.rates,
         });
         self.apply_control(place);
     }
 
-    pub(super) fn receive_cnp(&mut self, out: &mut Out, packet: &Packet) {
+    pub(super) fn receive_cnp(&mut self, plan: Plan<'_>, out: &mut Out, packet: &Packet) {
         let place = self.pair_of[packet.at_dst as usize];
         if place != NONE {
             self.progress[packet.at_dst as usize].marks += 1;
@@ -312,12 +318,15 @@ impl Host {
             let nic = usize::from(pair.nic);
             self.apply_control(place);
             self.place(place);
-            self.kick(out, nic);
+            self.kick(plan, out, nic);
         }
     }
 
     /// A timer of own flow number `own` is due: of its control, its timeout, or one that no longer holds.
-    pub(super) fn timer(&mut self, out: &mut Out, own: u32) {
+    pub(super) fn timer(&mut self, plan: Plan<'_>, out: &mut Out, own: u32) {
+        if !self.is_rdma(own) {
+            return self.transport_timer(plan, out, own);
+        }
         let place = self.pair_of[own as usize];
         if place == NONE || self.pairs[place as usize].timer != self.now {
             return;
@@ -341,7 +350,7 @@ impl Host {
         let nic = usize::from(pair.nic);
         self.apply_control(place);
         self.place(place);
-        self.kick(out, nic);
+        self.kick(plan, out, nic);
     }
 
     /// Applies the control's rate, window and timer.
@@ -393,24 +402,28 @@ impl Host {
     }
 
     /// Writes the progress of its flows into the network's records.
-    pub(super) fn export_pairs(&self, network: &mut Network) {
+    pub(in crate::nodes) fn export_pairs(&self, network: &mut Network) {
         for (progress, &flow) in self.progress.iter().zip(&self.flows) {
             let record = &mut network.flow_records[flow as usize];
             (record.start, record.finish, record.acked) = (progress.start, progress.finish, progress.acked);
+            record.delivered = progress.delivered;
             (record.packets, record.retransmitted) = (progress.packets, progress.retransmitted);
             (record.marks, record.nacks, record.timeouts) = (progress.marks, progress.nacks, progress.timeouts);
         }
     }
 
     /// True if own flow number `own` has completed, or an ACK of its last byte arrives before `end`.
-    pub(in crate::nodes) fn completes_before(&self, out: &Out, own: u32, end: u64) -> bool {
+    pub(in crate::nodes) fn completes_before(&self, plan: Plan<'_>, out: &Out, own: u32, end: u64) -> bool {
         if self.progress[own as usize].finish.is_some() {
             return true;
+        }
+        if !self.is_rdma(own) {
+            return self.transport_completes_before(plan, out, own, end);
         }
         let place = self.pair_of[own as usize];
         place != NONE && {
             let size = self.pairs[place as usize].size;
-            let wires = self.nics.iter().map(|nic| &out.wires[nic.wire as usize]);
+            let wires = self.nics.iter().map(|nic| &out.wires[nic.line]);
             let arriving = wires.flat_map(|wire| wire.packets().take_while(|(time, _)| *time < end));
             let mut acks = arriving.filter(|(_, packet)| matches!(packet.kind, Kind::Ack | Kind::Nack));
             acks.any(|(_, packet)| packet.at_dst == own && packet.seq >= size)
@@ -420,13 +433,21 @@ impl Host {
     /// A sample of each flow under way.
     pub(in crate::nodes) fn samples(&self, time: Time) -> impl Iterator<Item = RateSample> {
         let live = self.pairs.iter().filter(|pair| pair.flow != NONE);
-        live.map(move |pair| RateSample {
+        let pairs = live.map(move |pair| RateSample {
             time,
             flow: pair.flow,
             rate: pair.rate,
             window: pair.window,
             acked: pair.una,
-        })
+        });
+        // Other transports pace nothing: their packets leave at the speed of the link.
+        pairs.chain(self.transport_flows().map(move |(own, window)| RateSample {
+            time,
+            flow: self.flows[own as usize],
+            rate: self.transport_rate(own),
+            window,
+            acked: self.progress[own as usize].acked,
+        }))
     }
 
     /// True if a flow waits for nothing but its pacing.

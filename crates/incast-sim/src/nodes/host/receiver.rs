@@ -31,6 +31,8 @@ pub(super) struct Receiver {
     prio: u8,
     /// When its last byte arrived.
     pub(super) delivered: Option<Time>,
+    /// Bytes that have arrived, of a transport without acknowledgements.
+    pub(super) arrived_bytes: u64,
     /// Packets beyond the expected one; none without selective repeat.
     arrived: Arrived,
     /// Data packets not kept: duplicates and packets out of order.
@@ -51,6 +53,7 @@ impl Receiver {
             at_src: plan.layout.at_src[flow as usize],
             prio: spec.priority,
             delivered: None,
+            arrived_bytes: 0,
             arrived: Arrived::default(),
             discarded: 0,
         }
@@ -60,14 +63,14 @@ impl Receiver {
 impl Host {
     pub(super) fn receive_data(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, packet: &Packet) {
         if packet.flags & flag::CE != 0 && self.rdma.cnp == CnpMode::Packet {
-            self.notify(out, nic, packet);
+            self.notify(plan, out, nic, packet);
         }
         let answer = if self.rules.is_some() { self.answer_selectively(packet) } else { self.answer(packet) };
         if self.gates.is_some() && self.receivers[packet.at_dst as usize].delivered == Some(Time(self.now)) {
             self.pass_gates(plan, false, packet.at_dst);
         }
         if let Some((kind, seq)) = answer {
-            self.send_answer(out, nic, packet, (kind, seq));
+            self.send_answer(plan, out, nic, packet, (kind, seq));
         }
     }
 
@@ -137,7 +140,7 @@ impl Host {
     }
 
     /// Queues the answer to a data packet, with its INT records and time stamp.
-    fn send_answer(&mut self, out: &mut Out, nic: usize, packet: &Packet, (kind, seq): (Kind, u64)) {
+    fn send_answer(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, packet: &Packet, (kind, seq): (Kind, u64)) {
         let receiver = &self.receivers[packet.at_dst as usize];
         let size = (self.packets.ack.0 + self.packets.telemetry(packet.flags)).max(self.packets.min_ack.0);
         let echo = packet.flags & flag::CE != 0 && self.rdma.cnp == CnpMode::Echo;
@@ -158,11 +161,11 @@ impl Host {
         out.injected[usize::from(answer.prio & 7)] += size;
         out.live += 1;
         self.enqueue(nic, &answer);
-        self.kick(out, nic);
+        self.kick(plan, out, nic);
     }
 
     /// Sends a CNP for a marked packet, if its flow has had none for a while.
-    fn notify(&mut self, out: &mut Out, nic: usize, packet: &Packet) {
+    fn notify(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, packet: &Packet) {
         let receiver = &mut self.receivers[packet.at_dst as usize];
         if self.now < receiver.next_cnp {
             return;
@@ -183,6 +186,6 @@ impl Host {
         out.injected[usize::from(notification.prio & 7)] += size;
         out.live += 1;
         self.enqueue(nic, &notification);
-        self.kick(out, nic);
+        self.kick(plan, out, nic);
     }
 }

@@ -11,6 +11,7 @@ mod pfabric;
 mod phost;
 mod refused;
 mod tcp;
+mod windows;
 
 use incast_model::fabric::{Fabric, FabricBuilder};
 use incast_model::units::{Rate, Time};

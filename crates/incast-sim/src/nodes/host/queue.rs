@@ -1,0 +1,126 @@
+//! The egress queues of a host's ports: control packets of RDMA, and all that other transports send.
+
+use incast_model::fabric::{NodeId, PortId};
+use incast_model::units::Time;
+
+use super::Host;
+use crate::kernel::{Kind, NONE};
+use crate::nodes::out::{Note, Noted, Out};
+use crate::nodes::packet::Packet;
+use crate::nodes::plan::Plan;
+use crate::outcome::{DropReason, DropRecord};
+use crate::switch::{RANKED_QUEUE, Storage, rank};
+
+impl Host {
+    /// Stores a packet in the queue of a port, with what it carries, or drops packets that find no space there.
+    pub(super) fn store(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, packet: &Packet) {
+        let size = u64::from(packet.size);
+        let fits = |host: &Self, limit: u32| u64::from(host.nics[nic].queued()) + size <= u64::from(limit);
+        match plan.network.config.host_storage {
+            Storage::Ranked(limit) => {
+                let rank = rank(packet.kind, packet.flags, packet.stamp, packet.prio);
+                while !fits(self, limit) {
+                    let Some(place) = self.nics[nic].ranked.evict_above(rank) else {
+                        return self.overflow(plan, out, nic, packet);
+                    };
+                    let ranges = std::mem::take(&mut self.carried.ranges);
+                    let evicted = self.take_ranked(nic, place);
+                    self.carried.ranges = ranges;
+                    self.overflow(plan, out, nic, &evicted);
+                }
+                self.enqueue(nic, packet);
+            }
+            Storage::Own(limit) if !fits(self, limit) => self.overflow(plan, out, nic, packet),
+            _ => self.enqueue(nic, packet),
+        }
+    }
+
+    /// Queues a packet at a port, with what it carries.
+    pub(super) fn enqueue(&mut self, nic: usize, packet: &Packet) {
+        let (prio, size) = (packet.prio & 7, u32::from(packet.size));
+        let place = self.slab.insert(packet, packet.flags, &mut self.carried);
+        let nic = &mut self.nics[nic];
+        let queue = &mut nic.queues[usize::from(prio)];
+        queue.bytes += size;
+        queue.peak = queue.peak.max(queue.bytes);
+        nic.queued += size;
+        if self.ranks && prio != 0 {
+            let rank = rank(packet.kind, packet.flags, packet.stamp, packet.prio);
+            nic.ranked.push(rank, packet.flow, place);
+            nic.waiting |= 1 << RANKED_QUEUE;
+            return;
+        }
+        let tail = std::mem::replace(&mut queue.tail, place);
+        if queue.head == NONE {
+            queue.head = place;
+            nic.waiting |= 1 << prio;
+        } else {
+            self.slab.link(tail, place);
+        }
+    }
+
+    /// Takes the first packet out of a queue that has some.
+    pub(super) fn dequeue(&mut self, nic: usize, prio: u8) -> Packet {
+        if self.ranks && prio != 0 {
+            let place = self.nics[nic].ranked.pop().expect("a queue that waits has packets");
+            return self.take_ranked(nic, place);
+        }
+        let nic = &mut self.nics[nic];
+        let queue = &mut nic.queues[usize::from(prio & 7)];
+        let (packet, next) = self.slab.remove(queue.head, &mut self.carried);
+        queue.head = next;
+        queue.bytes -= u32::from(packet.size);
+        if queue.head == NONE {
+            nic.waiting &= !(1 << prio);
+        }
+        nic.queued -= u32::from(packet.size);
+        packet
+    }
+
+    /// Takes the packet at a place of the slab, which its pFabric queue no longer has, out of the books of a port.
+    fn take_ranked(&mut self, nic: usize, place: u32) -> Packet {
+        let (packet, _) = self.slab.remove(place, &mut self.carried);
+        let nic = &mut self.nics[nic];
+        nic.queues[usize::from(packet.prio & 7)].bytes -= u32::from(packet.size);
+        nic.queued -= u32::from(packet.size);
+        if nic.ranked.is_empty() {
+            nic.waiting &= !(1 << RANKED_QUEUE);
+        }
+        packet
+    }
+
+    /// True if the first packet of a queue is data.
+    pub(super) fn begins_with_data(&self, nic: usize, prio: u8) -> bool {
+        let nic = &self.nics[nic];
+        let first = match self.ranks && prio != 0 {
+            true => nic.ranked.packets().next(),
+            false => Some(nic.queues[usize::from(prio & 7)].head).filter(|&place| place != NONE),
+        };
+        first.is_some_and(|place| self.slab.get(place).kind == Kind::Segment)
+    }
+
+    /// A packet has found no space in the queue of its port, or lost it.
+    #[cold]
+    fn overflow(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, packet: &Packet) {
+        self.left(plan, out, packet);
+        let port = self.nics[nic].port;
+        let lossless = plan.network.config.lossless & 1 << packet.prio != 0;
+        let record = DropRecord {
+            time: Time(self.now),
+            node: NodeId(self.node),
+            reason: DropReason::Buffer,
+            ingress: None,
+            egress: Some(PortId(port)),
+            priority: packet.prio,
+            flow: Some(packet.flow),
+            bytes: packet.size.into(),
+            lossless,
+        };
+        out.counts.drops += 1;
+        out.counts.lossless_drops += u64::from(lossless);
+        out.live -= 1;
+        out.dropped[usize::from(packet.prio & 7)] += u64::from(packet.size);
+        let at = plan.network.at(port, packet.prio);
+        out.notes.push(Noted { time: Time(self.now), event: self.event, note: Note::Drop { at, record } });
+    }
+}

@@ -1,0 +1,417 @@
+//! The stack of a host, for its transports other than RDMA.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use incast_model::fabric::PortId;
+use incast_model::flow::Flow;
+use incast_model::units::Time;
+
+use super::Host;
+use crate::host::PacketParams;
+use crate::kernel::{Kind, flag};
+use crate::nodes::out::Out;
+use crate::nodes::packet::Packet;
+use crate::nodes::plan::Plan;
+use crate::transport::{
+    Agenda, Endpoints, Incoming, Job, Outgoing, Path, Range, Scope, Stack, Timers, To, TransportHost,
+};
+
+/// What a host keeps for its transports.
+#[derive(Debug)]
+pub(super) struct Transports {
+    pub(super) endpoints: Endpoints,
+    /// By flow sent: NIC that it is sent by.
+    nics: Vec<u8>,
+    timers: Timers,
+    /// By NIC.
+    agendas: Vec<Agenda>,
+    /// Events of these: time in ps, NIC. Those that no longer hold do nothing.
+    due: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Packets to send with their ranges and NICs, and NICs to serve, once a handler is done.
+    outbox: Vec<Effect>,
+}
+
+/// What a handler asked for.
+#[derive(Debug)]
+enum Effect {
+    Send(u32, Packet, Vec<Range>),
+    Kick(u32),
+}
+
+impl Transports {
+    /// Those of a host of a network that has not run; `None` without transports.
+    pub(super) fn new(plan: Plan<'_>, host: u32, nics: usize) -> Option<Box<Self>> {
+        let (sent, received) = (&plan.layout.sent[host as usize], &plan.layout.received[host as usize]);
+        let scope = Scope { sent: sent.len(), received: received.len(), nics };
+        let endpoints = plan.network.transports.endpoints.of_host(scope, sent, received)?;
+        let mut transports = Self {
+            endpoints,
+            nics: vec![0; sent.len()],
+            timers: Timers::new(sent.len()),
+            agendas: (0..nics).map(|_| Agenda::default()).collect(),
+            due: BinaryHeap::new(),
+            outbox: Vec::new(),
+        };
+        if let Some((arbiter, packet)) = plan.network.arbiter() {
+            let here = (arbiter == host).then_some((0, &*plan.network.fabric));
+            transports.endpoints.place_arbiter(arbiter, packet, here);
+        }
+        Some(Box::new(transports))
+    }
+
+    /// When a NIC's timer queue is due next, in ps, and which one.
+    #[inline]
+    pub(super) fn next_task(&self) -> (u64, u32) {
+        self.due.peek().map_or((u64::MAX, 0), |&Reverse(next)| next)
+    }
+}
+
+/// A host at work, with what it reads and where it writes.
+pub(super) struct Work<'a> {
+    pub(super) host: &'a mut Host,
+    pub(super) plan: Plan<'a>,
+    pub(super) out: &'a mut Out,
+}
+
+impl Host {
+    /// Its transports; only a run with some calls it.
+    pub(super) fn transports(&mut self) -> &mut Transports {
+        self.transports.as_mut().expect("the run has transports")
+    }
+
+    /// True if RDMA sends a flow of its own.
+    #[inline]
+    pub(super) fn is_rdma(&self, own: u32) -> bool {
+        self.transports.as_ref().is_none_or(|transports| transports.endpoints.is_rdma(own))
+    }
+
+    /// A flow of a transport starts.
+    #[cold]
+    pub(super) fn start_transport(&mut self, plan: Plan<'_>, out: &mut Out, own: u32) {
+        let nic = self.first_nic(plan, self.flows[own as usize]);
+        self.transports().nics[own as usize] = nic as u8;
+        self.progress[own as usize].start = Some(Time(self.now));
+        Work { host: self, plan, out }.start_endpoint(own);
+    }
+
+    /// A packet of a transport has arrived.
+    #[inline(never)]
+    pub(super) fn receive_transport(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, packet: &Packet) {
+        let ranges = if packet.records == 0 { Vec::new() } else { std::mem::take(&mut self.carried.ranges) };
+        let given = plan.network.flows.flows[packet.flow as usize].path.is_some();
+        Work { host: self, plan, out }.give_endpoint(&Incoming {
+            kind: packet.kind,
+            flow: packet.flow,
+            own: packet.at_dst,
+            nic: nic as u32,
+            seq: packet.seq,
+            stamp: packet.stamp,
+            payload: packet.payload.into(),
+            prio: packet.prio,
+            flags: packet.flags,
+            own_path: packet.flags & flag::PATH != 0 && !given,
+            ranges: &ranges,
+        });
+    }
+
+    /// The timer event of a transport's flow.
+    #[inline(never)]
+    pub(super) fn transport_timer(&mut self, plan: Plan<'_>, out: &mut Out, own: u32) {
+        let now = self.now;
+        match self.transports().timers.expires(own, now) {
+            Ok(true) => Work { host: self, plan, out }.time_endpoint(own),
+            Ok(false) => {}
+            Err(later) => self.timers.push(Reverse((later, own))),
+        }
+    }
+
+    /// A NIC's timer queue is due.
+    #[inline(never)]
+    pub(super) fn do_tasks(&mut self, plan: Plan<'_>, out: &mut Out) {
+        let now = self.now;
+        let Some(Reverse((_, nic))) = self.transports().due.pop() else { return };
+        if !self.transports().agendas[nic as usize].is_due(now) {
+            return;
+        }
+        while let Some(job) = self.transports().agendas[nic as usize].pop(now) {
+            Work { host: self, plan, out }.do_endpoint_job(nic, job);
+        }
+        if let Some(time) = self.transports().agendas[nic as usize].next() {
+            self.transports().due.push(Reverse((time, nic)));
+        }
+    }
+
+    /// A packet that it made has left its queue, or was dropped there.
+    pub(super) fn left(&mut self, plan: Plan<'_>, out: &mut Out, packet: &Packet) {
+        if matches!(packet.kind, Kind::Segment | Kind::Syn) {
+            let own = plan.layout.at_src[packet.flow as usize];
+            Work { host: self, plan, out }.left_queue(packet.kind, own);
+        }
+    }
+
+    /// True if the idle NIC may pull a packet.
+    #[inline]
+    pub(super) fn may_pull(&self, nic: usize) -> bool {
+        self.transports.as_ref().is_some_and(|transports| transports.endpoints.may_pull(nic as u32))
+    }
+
+    /// Sends the next packet of the transport that leaves it to idle NICs when to send; false if it has none.
+    pub(super) fn send_pulled(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) -> bool {
+        if !self.may_pull(nic) {
+            return false;
+        }
+        let paused = self.nics[nic].paused;
+        let mut work = Work { host: self, plan, out };
+        let Some((own, packet)) = work.pull_endpoint(nic as u32, paused) else { return false };
+        let packet = work.packet_of(To::Receiver(own), packet);
+        out.injected[usize::from(packet.prio & 7)] += u64::from(packet.size);
+        out.live += 1;
+        self.nics[nic].transmit(plan, out, self.now, &packet, &mut self.carried);
+        true
+    }
+
+    /// True if a flow under way of a transport may end before `end`.
+    pub(super) fn transport_completes_before(&self, plan: Plan<'_>, out: &Out, own: u32, end: u64) -> bool {
+        let Some(transports) = &self.transports else { return false };
+        if self.progress[own as usize].start.is_none() {
+            return false;
+        }
+        let until = plan.network.flows.flows[self.flows[own as usize] as usize].until;
+        let wires = self.nics.iter().map(|nic| &out.wires[nic.line]);
+        let arriving = wires.flat_map(|wire| wire.packets().take_while(|(time, _)| *time < end));
+        let own_acks = arriving.filter(|(_, packet)| packet.kind == Kind::SegmentAck && packet.at_dst == own);
+        let acks: Vec<u64> = own_acks.map(|(_, packet)| packet.seq).collect();
+        until.is_some_and(|until| until.0 < end) || transports.endpoints.may_end(own, end, &acks)
+    }
+
+    /// Flows of transports under way, with their windows in bytes.
+    pub(super) fn transport_flows(&self) -> impl Iterator<Item = (u32, u64)> {
+        self.transports.iter().flat_map(|transports| transports.endpoints.flows())
+    }
+
+    /// Rate in bit/s of the NIC by which a flow of a transport is sent.
+    pub(super) fn transport_rate(&self, own: u32) -> u64 {
+        let nic = self.transports.as_ref().map_or(0, |transports| transports.nics[own as usize]);
+        self.nics[usize::from(nic)].rate
+    }
+}
+
+impl Work<'_> {
+    /// The packet that an endpoint made.
+    fn packet_of(&self, to: To, packet: Outgoing) -> Packet {
+        let layout = self.plan.layout;
+        let flows = &self.plan.network.flows.flows;
+        let (flow, dst, at_dst) = match to {
+            To::Receiver(own) => {
+                let flow = self.flow_of(own);
+                (flow, flows[flow as usize].dst.0, layout.at_dst[flow as usize])
+            }
+            To::Sender(own, _) => {
+                let flow = layout.received[self.host.id.index()][own as usize];
+                (flow, flows[flow as usize].src.0, layout.at_src[flow as usize])
+            }
+            To::Host(host, flow, _) => (flow, host, 0),
+        };
+        let (given, stamp) = match packet.path {
+            Path::OfFlow => (flows[flow as usize].path.is_some(), packet.stamp),
+            Path::Any => (false, packet.stamp),
+            Path::Number(number) => (true, number.into()),
+        };
+        Packet {
+            seq: packet.seq,
+            stamp,
+            flow,
+            dst,
+            at_dst,
+            size: packet.size,
+            payload: packet.payload,
+            kind: packet.kind,
+            prio: packet.prio,
+            flags: packet.flags | if given { flag::PATH } else { 0 },
+            ..Packet::EMPTY
+        }
+    }
+
+    fn of(&self) -> &Transports {
+        self.host.transports.as_ref().expect("the run has transports")
+    }
+}
+
+impl Stack for Work<'_> {
+    fn now(&self) -> u64 {
+        self.host.now
+    }
+
+    fn sizes(&self) -> &PacketParams {
+        &self.host.packets
+    }
+
+    fn sent(&self, own: u32) -> &Flow {
+        self.flow(self.flow_of(own))
+    }
+
+    fn received(&self, own: u32) -> &Flow {
+        self.flow(self.plan.layout.received[self.host.id.index()][own as usize])
+    }
+
+    fn flow(&self, flow: u32) -> &Flow {
+        &self.plan.network.flows.flows[flow as usize]
+    }
+
+    fn number_of(&self, flow: u32) -> u32 {
+        self.plan.layout.at_src[flow as usize]
+    }
+
+    fn flow_of(&self, own: u32) -> u32 {
+        self.host.flows[own as usize]
+    }
+
+    fn nic_of(&self, own: u32) -> u32 {
+        self.of().nics[own as usize].into()
+    }
+
+    fn wire_time(&self, nic: u32, bytes: u64) -> u64 {
+        self.plan.network.wire_time(self.host.nics[nic as usize].port, bytes)
+    }
+
+    fn busy_time(&self, nic: u32, bytes: u64) -> u64 {
+        self.plan.network.busy_time(self.host.nics[nic as usize].port, bytes)
+    }
+
+    fn line(&self, nic: u32) -> u64 {
+        crate::tenant::line(&self.plan.network.fabric, PortId(self.host.nics[nic as usize].port))
+    }
+
+    fn time_to_last_link(&self, own: u32) -> u64 {
+        self.plan.network.time_to_last_link(self.flow_of(own))
+    }
+
+    fn hosts(&self) -> usize {
+        self.plan.network.fabric.hosts().len()
+    }
+
+    fn host_of(&self, _nic: u32) -> u32 {
+        self.host.id.0
+    }
+
+    fn send(&mut self, to: To, packet: Outgoing, ranges: impl IntoIterator<Item = Range>) {
+        let nic = match to {
+            To::Receiver(own) => self.nic_of(own),
+            To::Sender(_, nic) | To::Host(_, _, nic) => nic,
+        };
+        let ranges: Vec<Range> = ranges.into_iter().collect();
+        let packet = Packet { records: u8::from(!ranges.is_empty()), ..self.packet_of(to, packet) };
+        self.host.transports().outbox.push(Effect::Send(nic, packet, ranges));
+    }
+
+    fn kick(&mut self, nic: u32) {
+        self.host.transports().outbox.push(Effect::Kick(nic));
+    }
+
+    fn may_send(&mut self, _own: u32) -> bool {
+        true
+    }
+
+    fn count_refused(&mut self, _own: u32, _packets: u64) {}
+
+    fn timer(&self, own: u32) -> u64 {
+        self.of().timers.deadline(own)
+    }
+
+    #[inline]
+    fn set_timer(&mut self, own: u32, deadline: u64) {
+        if self.host.transports().timers.set(own, deadline) {
+            self.host.timers.push(Reverse((deadline, own)));
+        }
+    }
+
+    fn plan(&mut self, nic: u32, time: u64, job: Job) {
+        let transports = self.host.transports();
+        if transports.agendas[nic as usize].plan(time, job) {
+            transports.due.push(Reverse((time, nic)));
+        }
+    }
+
+    fn count_packet(&mut self, own: u32, again: bool) {
+        let progress = &mut self.host.progress[own as usize];
+        progress.packets += 1;
+        progress.retransmitted += u64::from(again);
+    }
+
+    fn count_mark(&mut self, own: u32) {
+        self.host.progress[own as usize].marks += 1;
+    }
+
+    fn count_timeout(&mut self, own: u32) {
+        self.host.progress[own as usize].timeouts += 1;
+    }
+
+    fn acknowledge(&mut self, own: u32, bytes: u64) {
+        let progress = &mut self.host.progress[own as usize];
+        self.out.acked += bytes.saturating_sub(progress.acked);
+        progress.acked = progress.acked.max(bytes);
+    }
+
+    fn end(&mut self, own: u32) {
+        self.host.progress[own as usize].finish = Some(Time(self.host.now));
+        self.set_timer(own, u64::MAX);
+        self.out.done += 1;
+        self.host.pass_gates(self.plan, true, own);
+    }
+
+    fn deliver_sent(&mut self, own: u32) {
+        let progress = &mut self.host.progress[own as usize];
+        progress.delivered = progress.delivered.or(Some(Time(self.host.now)));
+    }
+
+    fn count_discarded(&mut self, own: u32) {
+        self.host.receivers[own as usize].discarded += 1;
+    }
+
+    fn deliver(&mut self, own: u32) {
+        let receiver = &mut self.host.receivers[own as usize];
+        if receiver.delivered.is_none() {
+            receiver.delivered = Some(Time(self.host.now));
+            self.host.pass_gates(self.plan, false, own);
+        }
+    }
+
+    fn is_delivered(&self, own: u32) -> bool {
+        self.host.receivers[own as usize].delivered.is_some()
+    }
+
+    fn count_arrived(&mut self, own: u32, bytes: u64) -> u64 {
+        let receiver = &mut self.host.receivers[own as usize];
+        receiver.arrived_bytes += bytes;
+        self.out.acked += bytes;
+        receiver.arrived_bytes
+    }
+
+    fn sampled_arrivals(&self, _own: u32) -> Option<u64> {
+        None
+    }
+}
+
+impl TransportHost for Work<'_> {
+    fn endpoints(&mut self) -> &mut Endpoints {
+        &mut self.host.transports().endpoints
+    }
+
+    fn flush(&mut self) {
+        let mut outbox = std::mem::take(&mut self.host.transports().outbox);
+        for effect in outbox.drain(..) {
+            match effect {
+                Effect::Send(nic, packet, ranges) => {
+                    self.out.injected[usize::from(packet.prio & 7)] += u64::from(packet.size);
+                    self.out.live += 1;
+                    self.host.carried.ranges = ranges;
+                    self.host.store(self.plan, self.out, nic as usize, &packet);
+                    self.host.kick(self.plan, self.out, nic as usize);
+                }
+                Effect::Kick(nic) => self.host.kick(self.plan, self.out, nic as usize),
+            }
+        }
+        self.host.transports().outbox = outbox;
+    }
+}

@@ -1,0 +1,78 @@
+//! Switch ports with a buffer of their own, in place of one that all ports share: drop-tail, or in pFabric's order.
+
+use super::out::Out;
+use super::packet::Packet;
+use super::plan::Plan;
+use super::switch::Switch;
+use crate::outcome::DropReason;
+use crate::switch::{RANKED_QUEUE, Storage, rank};
+
+impl Switch {
+    /// Stores a packet in the buffer of a port, or drops packets that find no space there.
+    #[inline(never)]
+    pub(super) fn store(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, packet: &Packet) {
+        let size = u64::from(packet.size);
+        let fits = |switch: &Self, limit: u32| u64::from(switch.ports[port].queued) + size <= u64::from(limit);
+        match self.storage {
+            Storage::Ranked(limit) => {
+                let rank = rank(packet.kind, packet.flags, packet.stamp, packet.prio);
+                while !fits(self, limit) {
+                    let Some(place) = self.ranked[port].evict_above(rank) else {
+                        return self.drop_packet(plan, out, Some(port), packet, DropReason::Buffer);
+                    };
+                    // The packet that is stored keeps what it carries.
+                    let ranges = std::mem::take(&mut self.carried.ranges);
+                    let evicted = self.take_ranked(port, place);
+                    self.carried.ranges = ranges;
+                    self.drop_packet(plan, out, Some(port), &evicted, DropReason::Buffer);
+                }
+                let queued = self.ports[port].queued;
+                let mark = if self.mark_at_enqueue { self.mark(out, port, packet, queued) } else { 0 };
+                self.enqueue_ranked(port, packet, packet.flags | mark, rank);
+            }
+            Storage::Own(limit) if !fits(self, limit) => {
+                self.drop_packet(plan, out, Some(port), packet, DropReason::Buffer);
+            }
+            _ => {
+                let queued = self.ports[port].lanes[usize::from(packet.prio & 7)].queue.bytes;
+                let mark = if self.mark_at_enqueue { self.mark(out, port, packet, queued) } else { 0 };
+                self.enqueue(port, packet, packet.flags | mark);
+            }
+        }
+    }
+
+    fn enqueue_ranked(&mut self, port: usize, packet: &Packet, flags: u8, rank: u64) {
+        let place = self.slab.insert(packet, flags, &mut self.carried);
+        self.ranked[port].push(rank, packet.flow, place);
+        let state = &mut self.ports[port];
+        let queue = &mut state.lanes[usize::from(packet.prio & 7)].queue;
+        queue.bytes += u32::from(packet.size);
+        queue.peak = queue.peak.max(queue.bytes);
+        state.waiting |= 1 << RANKED_QUEUE;
+        state.queued += u32::from(packet.size);
+        self.note_length(port);
+    }
+
+    /// Takes the packet at a place of the slab, which its queue no longer has, out of the books of a port.
+    fn take_ranked(&mut self, port: usize, place: u32) -> Packet {
+        let (packet, _) = self.slab.remove(place, &mut self.carried);
+        let state = &mut self.ports[port];
+        state.lanes[usize::from(packet.prio & 7)].queue.bytes -= u32::from(packet.size);
+        state.queued -= u32::from(packet.size);
+        if self.ranked[port].is_empty() {
+            state.waiting &= !(1 << RANKED_QUEUE);
+        }
+        self.note_length(port);
+        packet
+    }
+
+    /// Sends the next packet of a pFabric queue, which is not empty.
+    pub(super) fn serve_ranked(&mut self, plan: Plan<'_>, out: &mut Out, port: usize) {
+        let place = self.ranked[port].pop().expect("a queue that waits has packets");
+        let packet = self.take_ranked(port, place);
+        let left = self.ports[port].lanes[usize::from(packet.prio & 7)].queue.bytes;
+        let mark = if self.mark_at_enqueue { 0 } else { self.mark(out, port, &packet, left) };
+        self.transmit(plan, out, port, &packet, packet.flags | mark);
+        self.serve_when_free(port);
+    }
+}

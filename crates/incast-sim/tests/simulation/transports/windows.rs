@@ -1,0 +1,154 @@
+//! Windows over nodes against one queue of all events, which a run with fingerprints has: random flows of every transport, alone
+//! and beside RDMA.
+
+use incast_model::units::{Bytes, Time};
+use incast_sim::balance::{Balance, SprayOrder, SprayParams};
+use incast_sim::host::NicQueue;
+use incast_sim::switch::{EcnParams, Forwarding, MarkAt, QueueParams, SchedulerParams, SwitchParams};
+use proptest::prelude::*;
+
+use super::{named, racks};
+use crate::common::{Bench, digest};
+
+const TRANSPORTS: [(&str, &str); 12] = [
+    ("tcp", "datacenter"),
+    ("tcp", "newreno"),
+    ("tcp", "dctcp"),
+    ("tcp", "linux"),
+    ("pfabric", "paper"),
+    ("pfabric", "yaps"),
+    ("phost", "paper"),
+    ("phost", "yaps"),
+    ("fastpass", "optimistic"),
+    ("fastpass", "limited"),
+    ("fastpass", "yaps"),
+    ("udp", "line-rate"),
+];
+
+#[derive(Debug, Clone)]
+struct Case {
+    transport: (&'static str, &'static str),
+    queues: QueueParams,
+    forwarding: Forwarding,
+    scheduler: u8,
+    nic_queue: NicQueue,
+    spray: Option<bool>,
+    mark_at: MarkAt,
+    kmin: u64,
+    /// Source, destination, size, start in ns; of these every so many by RDMA.
+    flows: Vec<(u32, u32, u64, u64)>,
+    rdma: usize,
+    /// Every so many flows one waits for the one before it, if that ends at its sender; 0 for none.
+    chain: usize,
+    /// Time between samples in ns; 0 for none.
+    every: u64,
+    seed: u64,
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let limit = (6_000u64..60_000).prop_map(Bytes);
+    let queues = prop_oneof![
+        Just(QueueParams::Shared),
+        limit.clone().prop_map(|limit| QueueParams::DropTail { limit }),
+        limit.prop_map(|limit| QueueParams::Pfabric { limit }),
+    ];
+    let forwarding =
+        prop::sample::select(vec![Forwarding::StoreAndForward, Forwarding::CutThrough, Forwarding::CutThroughUnderrun]);
+    let nic = prop::sample::select(vec![NicQueue::Port, NicQueue::Unlimited]);
+    let switch = (queues, forwarding, 0u8..3, nic, prop::option::of(any::<bool>()), any::<bool>(), 500u64..50_000);
+    let flow = (0u32..8, 1u32..8, 1u64..150_000, 0u64..40_000);
+    let more = (prop::collection::vec(flow, 1..30), 0usize..4, 0usize..4, 0u64..5000, any::<u64>());
+    (prop::sample::select(TRANSPORTS.to_vec()), switch, more).prop_map(|(transport, switch, more)| Case {
+        transport,
+        queues: switch.0,
+        forwarding: switch.1,
+        scheduler: switch.2,
+        nic_queue: switch.3,
+        spray: switch.4,
+        mark_at: if switch.5 { MarkAt::Dequeue } else { MarkAt::Enqueue },
+        kmin: switch.6,
+        flows: more.0,
+        rdma: more.1,
+        chain: more.2,
+        every: more.3,
+        seed: more.4,
+    })
+}
+
+impl Case {
+    fn is_rdma(&self, index: usize) -> bool {
+        self.rdma > 1 && index.is_multiple_of(self.rdma)
+    }
+
+    fn bench(&self) -> Bench {
+        let (name, profile) = self.transport;
+        let mut bench = Bench::new(racks(2)).control("dcqcn", "paper");
+        let ends = |&(src, hop, size, start): &(u32, u32, u64, u64)| (src, (src + hop) % 8, size, Time::ns(start));
+        let of_rdma = (0..).zip(&self.flows).filter(|(index, _)| self.is_rdma(*index));
+        bench = bench.flows(of_rdma.map(|(_, flow)| ends(flow))).then_transport(named(name, profile));
+        let others = (0..).zip(&self.flows).filter(|(index, _)| !self.is_rdma(*index));
+        bench = bench.flows(others.map(|(_, flow)| ends(flow)));
+        bench.with(|params| {
+            params.seed = self.seed;
+            params.max_events = Some(5_000_000);
+            params.horizon = Some(Time::ms(20));
+            params.switch = SwitchParams {
+                queues: self.queues,
+                forwarding: self.forwarding,
+                scheduler: match self.scheduler {
+                    0 => SchedulerParams::RoundRobin,
+                    1 => SchedulerParams::StrictPriority,
+                    _ => SchedulerParams::Drr { quanta: [1500; 8], strict: Vec::new() },
+                },
+                ..SwitchParams::default()
+            };
+            params.host.nic_queue = self.nic_queue;
+            params.ecn = EcnParams {
+                kmin: Bytes(self.kmin),
+                kmax: Bytes(3 * self.kmin),
+                mark_at: self.mark_at,
+                ..params.ecn.clone()
+            };
+            params.rdma.rto = Some(Time::us(300));
+            if let Some(acks) = self.spray {
+                params.network.load_balancing = Balance::Spray(SprayParams { order: SprayOrder::RoundRobin, acks });
+            }
+            if self.every > 500 && name != "udp" {
+                params.measure.sample_every = Some(Time::ns(self.every));
+                params.measure.queue_histogram = self.every % 2 == 0;
+            }
+        })
+    }
+
+    /// With flows that wait for the one added before them, at the same sender.
+    fn chained(&self, mut bench: Bench) -> Bench {
+        let of_rdma = (0..).zip(&self.flows).filter(|(index, _)| self.is_rdma(*index));
+        let others = (0..).zip(&self.flows).filter(|(index, _)| !self.is_rdma(*index));
+        let sources: Vec<u32> = of_rdma.chain(others).map(|(_, flow)| flow.0).collect();
+        let step = if self.chain == 0 { sources.len() } else { self.chain };
+        for later in (1..sources.len()).step_by(step) {
+            if sources[later] == sources[later - 1] {
+                bench = bench.gate(&[later as u32 - 1], Time::ns(200), &[later as u32]);
+            }
+        }
+        bench
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, max_shrink_iters: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn windows_give_the_same_run_with_transports(case in case(), cut in 0u64..400) {
+        let bench = case.chained(case.bench());
+        let outcome = bench.run();
+        let by_queue = |bench: &Bench| bench.clone().with(|params| params.measure.fingerprint = true).run();
+        let other = by_queue(&bench);
+        prop_assert_eq!(digest(&outcome), digest(&other));
+        prop_assert_eq!(&outcome.queues, &other.queues);
+        prop_assert_eq!(&outcome.rates, &other.rates);
+        prop_assert_eq!(&outcome.histograms, &other.histograms);
+        let early = bench.with(|params| params.horizon = Some(Time(outcome.end.0 * cut / 300)));
+        prop_assert_eq!(digest(&early.run()), digest(&by_queue(&early)));
+    }
+}
