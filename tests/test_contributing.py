@@ -1,4 +1,4 @@
-"""A newcomer who follows CONTRIBUTING.md to the letter has a new congestion control, by five files."""
+"""A newcomer who follows CONTRIBUTING.md to the letter has a new congestion control and a new transport."""
 
 from __future__ import annotations
 
@@ -17,17 +17,23 @@ import pytest
 from conftest import ROOT
 
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-EXAMPLE = CONTRIBUTING.split("### Complete example: AIMD")[1].split("\n## ")[0]
+EXAMPLES = [part.split("\n## ")[0] for part in CONTRIBUTING.split("### Complete example: ")[1:]]
 STEP = re.compile(r"\*\*`(?P<file>\S+)`\*\*|^```(?P<language>\w+)\n(?P<text>.*?)^```", re.MULTILINE | re.DOTALL)
 COPIED = ("Cargo.toml", "Cargo.lock", "Makefile", "pyproject.toml", "crates", "python", "tools", "docs/reference")
 VERSION = re.compile(r'^(name = "incast-\w+"\n|\[workspace.package\]\n)version = "(.*)"', re.MULTILINE)
 QUICK = {"CARGO_PROFILE_DEV_OPT_LEVEL": "1", "CARGO_PROFILE_DEV_DEBUG": "false", "CARGO_INCREMENTAL": "0"}
 """The copy is built for two short runs. Libraries have profiles of their own, so this leaves them as they are."""
-CHANGED = {
+OF_CONTROL = {
     "crates/incast-sim/src/congestion/aimd.rs",
     "crates/incast-sim/src/congestion/mod.rs",
     "crates/incast-sim/tests/simulation/snapshots/controls/aimd.txt",
     "docs/reference/controls/aimd.md",
+    "python/incast/schema.py",
+}
+OF_TRANSPORT = {
+    "crates/incast-sim/src/transport/fixed.rs",
+    "crates/incast-sim/src/transport/mod.rs",
+    "docs/reference/transports/fixed.md",
     "python/incast/schema.py",
 }
 
@@ -38,9 +44,9 @@ def target() -> Path:
 
 
 def steps() -> Iterator[tuple[str, str, str]]:
-    """Every block of the example: the file named last before it, its language, its text."""
+    """Every block of the examples: the file named last before it, its language, its text."""
     file = ""
-    for found in STEP.finditer(EXAMPLE):
+    for found in (found for example in EXAMPLES for found in STEP.finditer(example)):
         if found["file"]:
             file = found["file"]
         else:
@@ -50,8 +56,12 @@ def steps() -> Iterator[tuple[str, str, str]]:
 def insert(text: str, lines: str) -> str:
     """`lines` at the head of what they belong to in `text`."""
     first = lines.lstrip().split(" ")[0]
-    head = "controls! {\n" if first.startswith("/") else f"\n{first} "
-    at = text.index(head) + (len(head) if first.startswith("/") else 1)
+    if first.startswith("/"):
+        head = re.search(r"^(controls|transports)! \{\n", text, re.MULTILINE)
+        assert head is not None
+        at = head.end()
+    else:
+        at = text.index(f"\n{first} ") + 1
     return text[:at] + lines + text[at:]
 
 
@@ -103,7 +113,7 @@ def equal(file: Path, checkout: Path) -> bool:
 
 
 @pytest.mark.long
-def test_the_example_is_as_told(checkout: Path) -> None:
+def test_the_examples_are_as_written(checkout: Path) -> None:
     printed: dict[str, str] = {}
     for name, language, text in steps():
         file = checkout / name
@@ -114,7 +124,12 @@ def test_the_example_is_as_told(checkout: Path) -> None:
         else:
             file.parent.mkdir(exist_ok=True)
             file.write_text(text, encoding="utf-8")
-    tested, simulated, *_ = printed.values()
+    tested = "".join(output for line, output in printed.items() if "--lib" in line)
+    simulated = "".join(output for line, output in printed.items() if "--example" in line)
+    assert "transport::fixed::tests::a_window_is_in_flight ... ok" in tested
+    assert re.search(r"^16 packets: every flow completed", simulated, re.MULTILINE)
+    assert re.search(r"^4 packets: every flow completed", simulated, re.MULTILINE)
+    assert "class FixedParams(Tree):" in (checkout / "python/incast/schema.py").read_text(encoding="utf-8")
     assert "congestion::aimd::tests::one_step_a_round ... ok" in tested
     assert re.search(r"^AIMD: every flow completed", simulated, re.MULTILINE)
     assert re.search(r"^AIMD, careful: every flow completed", simulated, re.MULTILINE)
@@ -123,10 +138,10 @@ def test_the_example_is_as_told(checkout: Path) -> None:
     assert re.search(r"^\| `decrease` \| number in \(0, 1\); `0.5` ", page, re.MULTILINE)
     tables = (checkout / "crates/incast-sim/tests/simulation/snapshots/controls/aimd.txt").read_text(encoding="utf-8")
     assert re.search(r"^default, rate +16 to 1 ", tables, re.MULTILINE)
-    assert changed(checkout) == CHANGED
+    assert changed(checkout) == OF_CONTROL | OF_TRANSPORT
 
 
-def test_the_files_are_those_told() -> None:
-    told = re.findall(r"^\| `(\S+)` \|", CONTRIBUTING, re.MULTILINE)
-    assert {file.replace("NAME", "aimd") for file in told if "/" in file and "." in file} == CHANGED
+def test_the_files_are_those_listed() -> None:
+    listed = re.findall(r"^\| `(\S+)` \|", CONTRIBUTING, re.MULTILINE)
+    assert {file.replace("NAME", "aimd") for file in listed if "/" in file and "." in file} == OF_CONTROL
     assert "Five files change" in CONTRIBUTING
