@@ -1,4 +1,4 @@
-//! Sets of turns, a bit each.
+//! Sets of turns as bitmaps.
 
 use std::fmt;
 use std::ops::Range;
@@ -8,10 +8,10 @@ use incast_model::fabric::PortId;
 
 use crate::wiring::{Ports, Wiring};
 
-/// A set of turns: pairs of an ingress and an egress port of one switch.
+/// Set of turns: pairs of an ingress and an egress port of one switch.
 ///
-/// A row of bits for each egress port, a bit for each ingress port of its switch: the rows of a switch with 64 ports are 64
-/// words, all of 2,000 such switches 1 MB. What leads into a link, and what leaves it, is read 64 ports at a time.
+/// Each egress port has a row with a bit per ingress port of its switch: 64 words for 64 ports, 1 MB for 2,000 such switches.
+/// The ingress ports that lead into a link are read 64 at a time.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TurnSet {
     ports: Arc<Ports>,
@@ -25,7 +25,7 @@ impl fmt::Debug for TurnSet {
 }
 
 impl TurnSet {
-    /// No turns.
+    /// Returns the empty set.
     pub fn new(wiring: &Wiring<'_>) -> Self {
         Self::of(wiring.shared())
     }
@@ -38,7 +38,7 @@ impl TurnSet {
         &self.ports
     }
 
-    /// Adds the turn from `input` to `output`; whether it was missing.
+    /// Adds a turn; returns true if it was missing.
     ///
     /// # Panics
     /// If the two are not ports of one switch.
@@ -50,7 +50,7 @@ impl TurnSet {
         new
     }
 
-    /// Takes the turn from `input` to `output` out, if it is there.
+    /// Removes a turn, if present.
     pub fn remove(&mut self, input: PortId, output: PortId) {
         if self.is_turn(input, output) {
             let (word, bit) = self.place(input, output);
@@ -58,7 +58,7 @@ impl TurnSet {
         }
     }
 
-    /// Whether the turn from `input` to `output` is there; two ports that are not of one switch are no turn.
+    /// Returns true if the turn is present; ports of different switches are no turn.
     #[inline]
     pub fn contains(&self, input: PortId, output: PortId) -> bool {
         self.is_turn(input, output) && {
@@ -78,17 +78,17 @@ impl TurnSet {
         (self.ports.row(output).start + local / 64, 1 << (local % 64))
     }
 
-    /// How many turns there are.
+    /// Number of turns.
     pub fn len(&self) -> usize {
         self.bits.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// Whether there is none.
+    /// Returns true if there are no turns.
     pub fn is_empty(&self) -> bool {
         self.bits.iter().all(|&word| word == 0)
     }
 
-    /// All turns, ingress and egress port, in order of the egress ports.
+    /// Turns as (ingress port, egress port), in order of egress ports.
     pub fn iter(&self) -> impl Iterator<Item = (PortId, PortId)> + '_ {
         (0..self.ports.len() as u32).map(PortId).flat_map(move |output| {
             let node = self.ports.node(output);
@@ -101,18 +101,18 @@ impl TurnSet {
         self.bits.iter_mut().zip(&other.bits).for_each(|(word, other)| *word |= other);
     }
 
-    /// Takes out all turns of another set.
+    /// Removes all turns of another set.
     pub fn subtract(&mut self, other: &Self) {
         self.bits.iter_mut().zip(&other.bits).for_each(|(word, other)| *word &= !other);
     }
 
-    /// The ingress ports that turn to an egress port, a bit for each port of the switch.
+    /// Ingress ports that turn to an egress port, a bit per port of the switch.
     #[inline]
     pub(crate) fn row(&self, output: PortId) -> &[u64] {
         &self.bits[self.ports.row(output)]
     }
 
-    /// The words of a row whose place is known ([`Ports::row`]).
+    /// Words of a row at a known place ([`Ports::row`]).
     #[inline]
     pub(crate) fn words(&self, row: Range<usize>) -> &[u64] {
         &self.bits[row]
@@ -125,7 +125,7 @@ impl TurnSet {
     }
 }
 
-/// The numbers of the bits that are set.
+/// Numbers of the set bits.
 #[inline]
 pub(crate) fn ones(words: &[u64]) -> impl Iterator<Item = usize> + '_ {
     words.iter().enumerate().flat_map(|(at, &word)| {
@@ -141,13 +141,11 @@ pub(crate) fn ones(words: &[u64]) -> impl Iterator<Item = usize> + '_ {
     })
 }
 
-/// Whether bit `at` is set.
 #[inline]
 pub(crate) fn bit(words: &[u64], at: usize) -> bool {
     words[at / 64] >> (at % 64) & 1 != 0
 }
 
-/// Sets bit `at`.
 #[inline]
 pub(crate) fn set(words: &mut [u64], at: usize) {
     words[at / 64] |= 1 << (at % 64);
@@ -176,7 +174,7 @@ mod tests {
             (turns.len(), turns.contains(port(63), port(64)), turns.contains(port(64), port(64))),
             (5, true, false)
         );
-        // A host's port and a switch's are no turn.
+        // A port of a host and a port of a switch are no turn.
         assert!(!turns.contains(PortId(0), port(0)));
         let mut rest = turns.clone();
         rest.remove(port(0), port(129));
