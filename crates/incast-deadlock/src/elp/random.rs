@@ -1,4 +1,4 @@
-//! Shortest paths drawn at random for each pair of switches.
+//! Shortest paths drawn at random for pairs of switches.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,12 +11,10 @@ use crate::turns::ones;
 use crate::wiring::{Ports, Wiring};
 
 impl PathSet {
-    /// `per_pair` shortest paths from each switch with hosts to each other one, which all hosts of the two use that have
-    /// no other link. A host with several links is an end of its own. Packets between two hosts of one switch are in the
-    /// set too.
+    /// Draws `per_pair` shortest paths from each switch with hosts to each other one, for all their single-linked hosts. A host
+    /// with several links is an end of its own. Paths between hosts of one switch are in the set.
     ///
-    /// Every path is drawn by itself: every hop at random among the next hops, all alike. What is drawn twice for a pair
-    /// is kept once.
+    /// Every hop is drawn uniformly among the next hops. Paths drawn twice for a pair are kept once.
     pub fn random_shortest(wiring: &Wiring<'_>, per_pair: u32, seed: u64) -> Self {
         let ends = targets(wiring);
         let mut set = Self::shared();
@@ -50,7 +48,7 @@ impl PathSet {
         set
     }
 
-    /// The path between two hosts of one switch, if it has two.
+    /// Adds a path for all pairs of single-linked hosts on one switch.
     fn extend_within(&mut self, wiring: &Wiring<'_>, Target(node): Target) {
         let mut hosts = ones(wiring.single_hosts(node)).map(|local| wiring.port(node, local));
         if let (Some(one), Some(other)) = (hosts.next(), hosts.next()) {
@@ -59,7 +57,7 @@ impl PathSet {
     }
 }
 
-/// The port of a switch to its first host without another link; none of a host.
+/// Port of a switch to its first single-linked host; none for a host.
 fn first_host(ports: &Ports, Target(node): Target) -> impl Iterator<Item = PortId> + '_ {
     ones(ports.single_hosts(node)).take(1).map(move |local| ports.port(node, local))
 }
