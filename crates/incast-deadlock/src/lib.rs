@@ -1,14 +1,5 @@
-//! PFC deadlocks that a fabric and its routes make possible, and Tagger's tags and rules against them. Nothing here has
-//! simulated time.
-//!
-//! - [`dependency`]: cyclic buffer dependencies, with the traffic that closes them, also under failures.
-//! - [`elp`]: expected lossless paths.
-//! - [`tagging`]: Algorithms 1 and 2, and the scheme for folded Clos fabrics, of Hu et al., "Tagger: Practical PFC Deadlock
-//!   Prevention in Data Center Networks", CoNEXT 2017.
-//! - [`rules`]: match-action rules, compressed and counted; [`export`]: as JSON and CSV, for SONiC, P4Runtime, nftables.
-//! - [`verify`]: checks of rules from any source. [`tagging::Tagging::rules`] never returns rules that fail them.
-//! - [`Watch`]: progress of long work, and a way to stop it.
-//! - [`table`]: the published table of classes and rules on Jellyfish.
+//! PFC deadlocks that a fabric and its routes make possible, and rules against them: Hu et al., "Tagger: Practical PFC Deadlock
+//! Prevention in Data Center Networks", CoNEXT 2017. Nothing here has simulated time.
 //!
 //! A folded Clos fabric with paths that may bounce once:
 //!

@@ -1,5 +1,3 @@
-//! Turns, cycles and paths with the names of nodes.
-
 use std::fmt;
 
 use incast_model::fabric::{NodeId, PortId};
@@ -8,18 +6,18 @@ use serde::{Deserialize, Serialize};
 use crate::tagging::Tag;
 use crate::wiring::Wiring;
 
-/// Turn at a switch, from an ingress to an egress port. Ports are numbered from 0 within a switch.
+/// Turn at a switch; ports are numbered from 0 within the switch.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Turn {
-    /// Name of the switch.
+    /// Switch.
     pub switch: String,
     /// Ingress port.
     pub in_port: u32,
-    /// Node that sends to the ingress port.
+    /// Node before the ingress port.
     pub from: String,
     /// Egress port.
     pub out_port: u32,
-    /// Node that the egress port leads to.
+    /// Node after the egress port.
     pub to: String,
     /// Tag of arriving packets, if there are tags.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -51,8 +49,7 @@ impl fmt::Display for Turn {
     }
 }
 
-/// Cyclic buffer dependency: packets of each turn wait for buffer space at the ingress port of the next, the last for the
-/// first.
+/// Cyclic buffer dependency: packets of each turn wait for buffer space at the next ingress port, the last at the first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cycle {
     /// Turns; `to` of each is `switch` of the next.
@@ -60,14 +57,14 @@ pub struct Cycle {
 }
 
 impl Cycle {
-    /// Builds a cycle from tags, ingress ports and the egress ports that lead to the next ingress port.
+    /// Each egress port leads to the next ingress port.
     pub(crate) fn new(wiring: &Wiring<'_>, turns: impl IntoIterator<Item = (Option<Tag>, PortId, PortId)>) -> Self {
         Self { turns: turns.into_iter().map(|(tag, input, output)| Turn::new(wiring, tag, input, output)).collect() }
     }
 }
 
 impl fmt::Display for Cycle {
-    /// Writes the ingress ports, the first again at the end: `leaf1 port 3 → spine2 port 1 → … → leaf1 port 3`.
+    /// Writes `leaf1 port 3 → spine2 port 1 → … → leaf1 port 3`: the ingress ports.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, turn) in self.turns.iter().chain(self.turns.first()).enumerate() {
             let arrow = if at == 0 { "" } else { " → " };
@@ -78,13 +75,12 @@ impl fmt::Display for Cycle {
     }
 }
 
-/// Path as the names of its nodes, both hosts included.
+/// Names of a path's nodes, both hosts included.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct NamedPath(pub Vec<String>);
 
 impl NamedPath {
-    /// Names the nodes of a path of egress ports.
     pub(crate) fn new(wiring: &Wiring<'_>, path: &[PortId]) -> Self {
         let first = path.first().map(|&port| wiring.node(port));
         let nodes = first.into_iter().chain(path.iter().map(|&port| wiring.far(port)));

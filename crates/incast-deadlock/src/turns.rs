@@ -1,5 +1,3 @@
-//! Sets of turns as bitmaps.
-
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,8 +8,7 @@ use crate::wiring::{Ports, Wiring};
 
 /// Set of turns: pairs of an ingress and an egress port of one switch.
 ///
-/// Each egress port has a row with a bit per ingress port of its switch: 64 words for 64 ports, 1 MB for 2,000 such switches.
-/// The ingress ports that lead into a link are read 64 at a time.
+/// A row per egress port has a bit per ingress port: 1 MB for 2,000 switches of 64 ports, read 64 ports at a time.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TurnSet {
     ports: Arc<Ports>,
@@ -58,7 +55,7 @@ impl TurnSet {
         }
     }
 
-    /// Returns true if the turn is present; ports of different switches are no turn.
+    /// Returns true for a turn in the set; ports of different switches are no turn.
     #[inline]
     pub fn contains(&self, input: PortId, output: PortId) -> bool {
         self.is_turn(input, output) && {
@@ -83,12 +80,12 @@ impl TurnSet {
         self.bits.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// Returns true if there are no turns.
+    /// Returns true if empty.
     pub fn is_empty(&self) -> bool {
         self.bits.iter().all(|&word| word == 0)
     }
 
-    /// Turns as (ingress port, egress port), in order of egress ports.
+    /// Turns as (ingress port, egress port), by egress port.
     pub fn iter(&self) -> impl Iterator<Item = (PortId, PortId)> + '_ {
         (0..self.ports.len() as u32).map(PortId).flat_map(move |output| {
             let node = self.ports.node(output);
@@ -106,13 +103,12 @@ impl TurnSet {
         self.bits.iter_mut().zip(&other.bits).for_each(|(word, other)| *word &= !other);
     }
 
-    /// Ingress ports that turn to an egress port, a bit per port of the switch.
+    /// Ingress ports that turn to `output`, a bit each.
     #[inline]
     pub(crate) fn row(&self, output: PortId) -> &[u64] {
         &self.bits[self.ports.row(output)]
     }
 
-    /// Words of a row at a known place ([`Ports::row`]).
     #[inline]
     pub(crate) fn words(&self, row: Range<usize>) -> &[u64] {
         &self.bits[row]
@@ -174,7 +170,7 @@ mod tests {
             (turns.len(), turns.contains(port(63), port(64)), turns.contains(port(64), port(64))),
             (5, true, false)
         );
-        // A port of a host and a port of a switch are no turn.
+        // Ports of a host and a switch are no turn.
         assert!(!turns.contains(PortId(0), port(0)));
         let mut rest = turns.clone();
         rest.remove(port(0), port(129));

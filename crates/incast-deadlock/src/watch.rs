@@ -1,5 +1,3 @@
-//! Long work that another thread can watch and stop.
-//!
 //! Stopped work unwinds to [`Watch::over`], as in salsa and rust-analyzer: no function can take half a result for a whole one,
 //! or has to return that it was stopped. Nothing is printed.
 
@@ -8,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Progress of work, and a request to stop it, shared between the threads that work and the one that watches.
+/// Progress of long work, and a way for another thread to stop it.
 #[derive(Debug, Default)]
 pub struct Watch {
     stopped: AtomicBool,
@@ -16,7 +14,7 @@ pub struct Watch {
     stage: Mutex<(&'static str, u64)>,
 }
 
-/// Part of the work, in its own units.
+/// Part of the work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stage {
     /// Unit, such as `destinations`; empty before the first stage.
@@ -27,7 +25,7 @@ pub struct Stage {
     pub of: u64,
 }
 
-/// Error of work that was stopped before its end.
+/// Work stopped before its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stopped;
 
@@ -41,7 +39,7 @@ impl Watch {
         self.stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Returns the current stage.
+    /// Current stage.
     pub fn stage(&self) -> Stage {
         let (what, of) = *self.stage.lock().unwrap_or_else(PoisonError::into_inner);
         Stage { what, done: self.done.load(Ordering::Relaxed).min(of), of }
@@ -65,7 +63,7 @@ pub(crate) fn current() -> Option<Arc<Watch>> {
     CURRENT.with_borrow(Clone::clone)
 }
 
-/// Runs work on this thread under a watch, if there is one; restores the previous watch even if the work panics.
+/// Runs work under a watch, if any; restores the previous watch even after a panic.
 pub(crate) fn under<T>(watch: Option<Arc<Watch>>, work: impl FnOnce() -> T) -> T {
     struct Back(Option<Arc<Watch>>);
     impl Drop for Back {
@@ -77,7 +75,6 @@ pub(crate) fn under<T>(watch: Option<Arc<Watch>>, work: impl FnOnce() -> T) -> T
     work()
 }
 
-/// Begins a stage of `of` units.
 pub(crate) fn begin(what: &'static str, of: usize) {
     CURRENT.with_borrow(|watch| {
         if let Some(watch) = watch {
@@ -88,13 +85,12 @@ pub(crate) fn begin(what: &'static str, of: usize) {
     check();
 }
 
-/// Counts one unit as done.
 pub(crate) fn step() {
     CURRENT.with_borrow(|watch| watch.as_ref().map(|watch| watch.done.fetch_add(1, Ordering::Relaxed)));
     check();
 }
 
-/// Unwinds if the work should stop. All long work calls it several times a second.
+/// Unwinds if the work should stop; long work calls this several times a second.
 pub(crate) fn check() {
     if CURRENT.with_borrow(|watch| watch.as_ref().is_some_and(|watch| watch.stopped.load(Ordering::Relaxed))) {
         resume_unwind(Box::new(Stopped));

@@ -1,5 +1,3 @@
-//! Ports and links of a fabric in flat tables.
-
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -7,11 +5,10 @@ use incast_model::fabric::{Fabric, LinkId, NodeId, NodeKind, PortId};
 
 use crate::turns::set;
 
-/// Fabric with its ports in tables that every analysis here uses. Cheap to clone.
+/// Fabric with its ports in flat tables. Cheap to clone.
 ///
-/// A packet arrives at an *ingress port* of a switch and leaves by an *egress port*, both [`PortId`]s of that switch. An
-/// ingress port stands for the directed link that ends there (a channel of Dally and Seitz, IEEE ToC 1987). Hosts do not
-/// forward.
+/// Packets arrive at an *ingress port* of a switch and leave by an *egress port*, both [`PortId`]s of that switch. An ingress
+/// port stands for the directed link that ends there (a channel of Dally and Seitz, IEEE ToC 1987). Hosts do not forward.
 #[derive(Debug, Clone)]
 pub struct Wiring<'f> {
     fabric: &'f Fabric,
@@ -19,17 +16,17 @@ pub struct Wiring<'f> {
 }
 
 impl<'f> Wiring<'f> {
-    /// Builds the tables of a fabric.
+    /// Builds the tables.
     pub fn new(fabric: &'f Fabric) -> Self {
         Self::without(fabric, &[])
     }
 
-    /// Builds the tables of a fabric with some links down; no path takes them.
+    /// Builds the tables with some links down; no path takes them.
     pub fn without(fabric: &'f Fabric, down: &[LinkId]) -> Self {
         Self { fabric, ports: Arc::new(Ports::new(fabric, down)) }
     }
 
-    /// Returns the names of a link's ends; if the link has parallel ones, the first end's port too, as `leaf0:2`.
+    /// Names of a link's ends, of parallel links with the first end's port: `leaf0:2`.
     pub fn ends(&self, link: LinkId) -> [String; 2] {
         let link = self.fabric.link(link);
         let [a, b] = [link.a, link.b].map(|port| self.name(self.node(port)).to_owned());
@@ -37,12 +34,12 @@ impl<'f> Wiring<'f> {
         [if parallel { format!("{a}:{}", self.local(link.a)) } else { a }, b]
     }
 
-    /// Returns the fabric.
+    /// The fabric.
     pub fn fabric(&self) -> &'f Fabric {
         self.fabric
     }
 
-    /// Returns the name of a node.
+    /// Name of a node.
     pub fn name(&self, node: NodeId) -> &'f str {
         &self.fabric.node(node).name
     }
@@ -61,25 +58,27 @@ impl std::ops::Deref for Wiring<'_> {
 }
 
 /// Ports of a fabric without names, rates and delays.
+///
+/// Tables of ranges have one more entry than nodes: the end.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Ports {
     /// By port.
     node: Vec<u32>,
     /// By port: its peer, and the peer's node.
     far: Vec<(PortId, NodeId)>,
-    /// By node, and one more: first port.
+    /// By node: first port.
     first: Vec<u32>,
     /// By node.
     host: Vec<bool>,
-    /// By node: true for switches and for hosts with several links. Packets of a host with one link count at its switch.
+    /// By node: true for switches and hosts with several links. Packets of single-linked hosts count at their switch.
     routed: Vec<bool>,
-    /// By node, and one more: begin of the rows of its ports in a turn set, in words.
+    /// By node: first word of its port rows in a turn set.
     rows: Vec<u32>,
-    /// By node, and one more: begin of its bits in a table with a bit per port of each switch, in words.
+    /// By node: first word in a table with a bit per port of each switch.
     span: Vec<u32>,
-    /// Such a table: ports to hosts with one link.
+    /// Such a table: ports to single-linked hosts.
     single_hosts: Vec<u64>,
-    /// By node, and one more: begin of its trunks.
+    /// By node: first trunk.
     first_trunk: Vec<u32>,
     trunks: Vec<PortId>,
     /// Ports of links that are down, in order.
@@ -121,7 +120,6 @@ impl Ports {
         self.host.len()
     }
 
-    /// Number of ports, those of hosts included.
     pub(crate) fn len(&self) -> usize {
         self.far.len()
     }
@@ -149,7 +147,7 @@ impl Ports {
         self.far[port.index()].0
     }
 
-    /// Node at the other end of a port's link.
+    /// Node at the other end of the link.
     #[inline]
     pub(crate) fn far(&self, port: PortId) -> NodeId {
         self.far[port.index()].1
@@ -160,7 +158,7 @@ impl Ports {
         !self.is_host(self.far(port))
     }
 
-    /// Number of a port within its node.
+    /// Number within the node.
     #[inline]
     pub(crate) fn local(&self, port: PortId) -> usize {
         self.local_at(self.node(port), port)
@@ -171,7 +169,6 @@ impl Ports {
         (port.0 - self.first[node.index()]) as usize
     }
 
-    /// Ports of a node.
     #[inline]
     pub(crate) fn of(&self, node: NodeId) -> impl DoubleEndedIterator<Item = PortId> + ExactSizeIterator + use<> {
         (self.first[node.index()]..self.first[node.index() + 1]).map(PortId)
@@ -187,18 +184,18 @@ impl Ports {
         self.down.is_empty() || self.down.binary_search(&port).is_err()
     }
 
-    /// Number of ports of a node.
+    /// Number of ports.
     pub fn degree(&self, node: NodeId) -> usize {
         (self.first[node.index() + 1] - self.first[node.index()]) as usize
     }
 
-    /// Ports of a node to switches and to hosts with several links, except on links that are down.
+    /// Ports of a node on links that are up, to switches and to hosts with several links.
     #[inline]
     pub(crate) fn trunks(&self, node: NodeId) -> &[PortId] {
         &self.trunks[self.first_trunk[node.index()] as usize..self.first_trunk[node.index() + 1] as usize]
     }
 
-    /// Ports of a switch to hosts with one link, a bit each.
+    /// Ports to single-linked hosts, a bit each.
     #[inline]
     pub(crate) fn single_hosts(&self, switch: NodeId) -> &[u64] {
         &self.single_hosts[self.span(switch)]
@@ -215,7 +212,7 @@ impl Ports {
         self.single_hosts.len()
     }
 
-    /// Words of an egress port's row in a turn set.
+    /// Words of a port's row in a turn set.
     #[inline]
     pub(crate) fn row(&self, port: PortId) -> Range<usize> {
         let node = self.node(port);

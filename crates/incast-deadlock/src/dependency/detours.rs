@@ -1,14 +1,12 @@
-//! Detours around failures that only adjacent switches know.
-
 use incast_model::fabric::{LinkId, NodeId, PortId};
 
 use crate::elp::Routed;
 use crate::wiring::Wiring;
 
-/// Packets to one destination while links are down. A switch without a next hop left sends packets to any other switch, but not
-/// back: a detour, which makes one bounce in a folded Clos fabric.
+/// Packets to one destination while only adjacent switches know of links that are down. Without a next hop left, a switch sends
+/// packets to any other switch, but not back: a detour, which makes one bounce in a folded Clos fabric.
 ///
-/// Paths that need more than `most` detours, or do not end at the destination, are left out.
+/// Paths with more than `most` detours, or that do not end at the destination, are left out.
 #[derive(Debug)]
 pub(super) struct Detours<'d, 'f> {
     wiring: &'d Wiring<'f>,
@@ -35,7 +33,7 @@ struct State {
 struct Move {
     from: u32,
     output: PortId,
-    /// Next state, or none if a host follows.
+    /// None if a host follows.
     to: Option<u32>,
 }
 
@@ -94,7 +92,6 @@ impl<'d, 'f> Detours<'d, 'f> {
         self.moves.push(Move { from, output, to });
     }
 
-    /// Marks the states that lead to the destination.
     fn look_back(&mut self) {
         let mut into: Vec<Vec<u32>> = vec![Vec::new(); self.states.len()];
         let mut good: Vec<u32> = Vec::new();
@@ -121,7 +118,6 @@ impl<'d, 'f> Detours<'d, 'f> {
         those.map(|step| (self.states[step.from as usize].input, step.output))
     }
 
-    /// Egress ports of a path that makes a turn.
     pub(super) fn path(&self, (input, output): (PortId, PortId)) -> Option<Vec<PortId>> {
         let makes = |step: &&Move| self.states[step.from as usize].input == input && step.output == output;
         let mut step = self.moves.iter().filter(makes).find(|step| self.leads_there(step))?;
@@ -143,7 +139,7 @@ impl<'d, 'f> Detours<'d, 'f> {
     }
 }
 
-/// Nodes that can lose all next hops to a destination, by link.
+/// Nodes that can lose all next hops to a destination.
 #[derive(Debug)]
 pub(super) struct DeadEnds {
     /// By link: (class, node) with this link among at most as many next hops as links are down at a time.

@@ -1,5 +1,3 @@
-//! Cyclic buffer dependencies under failures.
-
 use incast_model::fabric::LinkId;
 use incast_model::rng::stream;
 use incast_model::routing::{FixedHops, NextHopOrder, Routes};
@@ -27,7 +25,7 @@ pub enum Failures {
     Single,
     /// Each pair of links.
     Double,
-    /// Sets drawn at random.
+    /// Random sets.
     Random {
         /// Links per set, 1 or more.
         links: u32,
@@ -44,7 +42,7 @@ pub enum Failures {
 pub enum Rerouting {
     /// All switches know: packets take shortest or up-down paths, as the routes do, over links that are up.
     Converged,
-    /// Only adjacent switches know, as before routes converge: without a next hop left, they send packets to any other switch,
+    /// Only adjacent switches know, as before routes converge. Without a next hop left, they send packets to any other switch,
     /// but not back; it forwards them as before. Packets that need more detours are left out.
     Local {
         /// Most detours of a packet, 1 or more; each makes one bounce in a folded Clos fabric.
@@ -52,14 +50,14 @@ pub enum Rerouting {
     },
 }
 
-/// Most sets of links (our choice): some minutes on a fabric of a hundred switches.
+/// Limit (our choice): some minutes on a fabric of a hundred switches.
 const MAX_SETS: usize = 1_000_000;
 
 /// Invalid failures.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FailuresError {
-    /// A link does not join switches.
+    /// A link to a host.
     #[error("link {link} joins {a} and {b}; only links between switches can fail here: a host has a single link")]
     HostLink {
         /// Link.
@@ -69,7 +67,7 @@ pub enum FailuresError {
         /// Other end.
         b: String,
     },
-    /// The fabric has no such link.
+    /// Unknown link.
     #[error("there is no link {link}; allowed: 0 to {last}")]
     NoLink {
         /// Given number.
@@ -98,9 +96,9 @@ pub enum FailuresError {
 pub struct Failing<'r> {
     /// Routes without failures.
     pub routes: &'r Routes,
-    /// Fixed next hops, which also hold after failures while their links are up.
+    /// Fixed next hops; after failures too, while their links are up.
     pub given: &'r [FixedHops],
-    /// Rules that change tags, and the tags with which hosts send; `None` for one priority.
+    /// Rules that change tags, and tags with which hosts send; `None` for one priority.
     pub tags: Option<(&'r Rules, &'r [Tag])>,
 }
 
@@ -110,7 +108,7 @@ impl<'r> From<&'r Routes> for Failing<'r> {
     }
 }
 
-/// Result of a search for cyclic dependencies under failures.
+/// Cyclic dependencies under failures.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FailureReport {
     /// If true, dependencies are cyclic without failures.
@@ -119,11 +117,11 @@ pub struct FailureReport {
     pub sets: usize,
     /// Sets with cyclic dependencies.
     pub cyclic: usize,
-    /// First of the cyclic sets.
+    /// First cyclic sets.
     pub named: Vec<FailedLinks>,
 }
 
-/// Failed links that make dependencies cyclic.
+/// Failed links with cyclic dependencies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FailedLinks {
     /// Names of each link's ends.
@@ -193,7 +191,7 @@ fn ends(wiring: &Wiring<'_>, link: LinkId) -> [String; 2] {
 }
 
 impl Dependencies {
-    /// Searches for cyclic dependencies under each set of failed links, and names at most `most` cyclic sets. With
+    /// Searches for cyclic dependencies under each set of failed links; names at most `most` cyclic sets. With
     /// [`Rerouting::Local`], packets on routes from before the failure count too, except those on failed links.
     ///
     /// # Errors
@@ -313,7 +311,6 @@ impl<'s, 'f> Search<'s, 'f> {
         result.expect("routes have users whether they end or not")
     }
 
-    /// Returns the packets that make turns, on their old routes or on detours.
     fn users(&self, down: &[LinkId], turns: &[super::users::Turn], detours: &mut Detours<'_, '_>) -> Vec<Users> {
         let mut all = self.users_of(self.failing.routes, turns);
         for class in self.dead_ends.classes(self.wiring, &self.routed, down) {

@@ -22,7 +22,6 @@ impl Flood {
         Self { cause: vec![(0, None); ports.len()], round: 0, found: Vec::new() }
     }
 
-    /// Follows packets from these ingress ports by the next hops of nodes.
     pub(super) fn run(
         &mut self,
         ports: &Ports,
@@ -56,7 +55,7 @@ impl Flood {
         self.cause[input.index()].0 == self.round
     }
 
-    /// Ingress ports of a packet's path to one of them, itself included.
+    /// Ingress ports on a packet's path to one of them, itself included.
     pub(super) fn way(&self, input: PortId) -> Vec<PortId> {
         let mut way = vec![input];
         while let (_, Some(before)) = self.cause[way[way.len() - 1].index()] {

@@ -1,5 +1,3 @@
-//! Strongly connected components and shortest cycles of directed graphs.
-
 use crate::watch;
 
 /// Vertices between two checks for a stop.
@@ -7,13 +5,13 @@ const LOOK_UP: u32 = 4096;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Graph {
-    /// By vertex, and one more: begin of its edges in `to`.
+    /// By vertex, and one more: begin of its edges.
     first: Vec<u32>,
     to: Vec<u32>,
 }
 
 impl Graph {
-    /// Takes edges in any order; calls `edges` twice.
+    /// Calls `edges` twice.
     pub(crate) fn new<I: Iterator<Item = (u32, u32)>>(vertices: usize, edges: impl Fn() -> I) -> Self {
         let mut first = vec![0u32; vertices + 2];
         edges().for_each(|(from, _)| first[from as usize + 2] += 1);
@@ -44,7 +42,7 @@ impl Graph {
         &self.to[self.first[vertex as usize] as usize..self.first[vertex as usize + 1] as usize]
     }
 
-    /// Returns the strongly connected components with a cycle, each in ascending order, by lowest vertex.
+    /// Strongly connected components with a cycle, each in ascending order, by lowest vertex.
     ///
     /// Tarjan (SIAM Journal on Computing 1(2), 1972), without recursion.
     pub(crate) fn components(&self) -> Vec<Vec<u32>> {
@@ -97,11 +95,10 @@ impl Graph {
         components
     }
 
-    /// Returns at most `most` shortest cycles of a component, each from its lowest vertex; one for each lowest vertex.
+    /// At most `most` shortest cycles of a component, each from its lowest vertex, with one for each such vertex.
     pub(crate) fn shortest_cycles(&self, component: &[u32], most: usize) -> Vec<Vec<u32>> {
         let mut search = Search::new(self.vertices(), component);
-        // Short lengths are tried in turn: from all vertices it is quickly clear that no cycle has length 3, and then the first
-        // few of length 4 are enough.
+        // That no cycle has length 3 is quickly clear from all vertices, and then the first few of length 4 are enough.
         for length in 1..=LOOKED_FOR {
             let cycles = component.iter().filter_map(|&lowest| search.cycle(self, lowest, length));
             let cycles: Vec<Vec<u32>> = cycles.take(most.max(1)).collect();
@@ -124,8 +121,8 @@ impl Graph {
     }
 }
 
-/// Longest cycle that is searched length by length. If the shortest is longer, vertices have few edges, and a search from each
-/// that ends when only longer cycles can follow is cheap.
+/// Longest cycle searched length by length. If the shortest is longer, vertices have few edges, and a search from each that
+/// ends when only longer cycles can follow is cheap.
 const LOOKED_FOR: usize = 6;
 
 struct Search {
@@ -145,7 +142,7 @@ impl Search {
         Self { from, round: 0, found: Vec::new() }
     }
 
-    /// Returns a shortest cycle from `start` over higher vertices of its component, of at most `longest` edges.
+    /// Returns a shortest cycle from `start` over higher vertices, of at most `longest` edges.
     fn cycle(&mut self, graph: &Graph, start: u32, longest: usize) -> Option<Vec<u32>> {
         watch::check();
         self.round += 1;

@@ -24,7 +24,7 @@ pub use users::{Part, Users};
 
 pub(crate) use graph::Graph;
 
-/// Buffer dependency graph of a fabric.
+/// Buffer dependency graph.
 ///
 /// A vertex is an ingress port of a switch with a PFC priority: a buffer that can pause its link. An edge leads to the next
 /// buffer that its packets fill: while that is full, they stay. A cycle is a deadlock if all its buffers are full at once (Hu
@@ -78,12 +78,12 @@ impl Dependencies {
         Self::of_turns(flood::turns(wiring, routes))
     }
 
-    /// Dependencies of all packets that rules keep lossless, on any path.
+    /// Dependencies of all packets that rules keep lossless.
     pub fn of_rules(rules: &Rules) -> Self {
         Self { edges: Edges::Tagged(rules.transitions().clone()) }
     }
 
-    /// Dependencies of all packets that either set of rules keeps lossless: during a change, packets meet rules of both.
+    /// Dependencies of all packets that either set of rules keeps lossless: during a change, packets meet both.
     pub fn of_change(before: &Rules, after: &Rules) -> Self {
         let mut both = before.transitions().clone();
         both.union(after.transitions());
@@ -98,7 +98,6 @@ impl Dependencies {
         }
     }
 
-    /// Vertices are ingress ports, once for each tag.
     fn graph(&self, wiring: &Wiring<'_>) -> Graph {
         let turns = self.turns();
         let tags = turns.iter().map(|(tag, new, _)| tag.0.max(new.0)).max().unwrap_or(1);
@@ -125,7 +124,7 @@ fn port_of(wiring: &Wiring<'_>, vertex: u32) -> (Tag, PortId) {
     (Tag((vertex / wiring.len() as u32) as u8 + 1), PortId(vertex % wiring.len() as u32))
 }
 
-/// Turns of a cycle: tag, ingress port, and egress port to the next.
+/// Tags, ingress ports, and egress ports to the next.
 fn turns_of(wiring: &Wiring<'_>, cycle: &[u32]) -> Vec<(Tag, PortId, PortId)> {
     let ports: Vec<(Tag, PortId)> = cycle.iter().map(|&vertex| port_of(wiring, vertex)).collect();
     let next = ports.iter().cycle().skip(1);

@@ -1,5 +1,3 @@
-//! Reports of cyclic buffer dependencies, for people and programs.
-
 use std::fmt;
 
 use incast_model::fabric::PortId;
@@ -12,12 +10,12 @@ use crate::names::{Cycle, Turn};
 use crate::tagging::Tag;
 use crate::wiring::Wiring;
 
-/// Result of a search for cyclic buffer dependencies.
+/// Cyclic buffer dependencies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DeadlockReport {
-    /// Buffers (ingress ports with a priority) with a dependency from or to them.
+    /// Buffers (ingress ports with a priority) that have dependencies.
     pub buffers: usize,
-    /// Dependencies between buffers.
+    /// Dependencies.
     pub dependencies: usize,
     /// Strongly connected components, largest first.
     pub components: Vec<Component>,
@@ -34,7 +32,7 @@ pub struct Component {
     pub cycles: Vec<NamedCycle>,
 }
 
-/// Cycle with the traffic of its turns.
+/// Cycle with its traffic.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NamedCycle {
     /// The cycle.
@@ -45,7 +43,7 @@ pub struct NamedCycle {
 }
 
 impl DeadlockReport {
-    /// Returns true if there is no cyclic dependency, so no deadlock is possible.
+    /// Returns true if no deadlock is possible.
     pub fn deadlock_free(&self) -> bool {
         self.components.is_empty()
     }
@@ -70,7 +68,7 @@ impl fmt::Display for DeadlockReport {
 }
 
 impl fmt::Display for NamedCycle {
-    /// Writes the cycle in a line, then a table of its turns and their packets.
+    /// Writes the cycle, then a table of its turns and their packets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "  {}", self.cycle)?;
         let none = Users::default();
@@ -112,8 +110,8 @@ impl fmt::Display for Users {
 type Turns = Vec<(Tag, PortId, PortId)>;
 
 impl Dependencies {
-    /// Finds the cyclic dependencies. Names at most `most` shortest cycles of each component, with the paths of `elp` that make
-    /// their turns.
+    /// Finds the cyclic dependencies. Names at most `most` shortest cycles of each component, with paths of `elp` that make
+    /// them.
     pub fn report(&self, wiring: &Wiring<'_>, most: usize, elp: Option<&Elp<'_>>) -> Result<DeadlockReport, ElpError> {
         match elp {
             Some(elp) => self.report_of(wiring, most, &[Part { elp, when: None }]),

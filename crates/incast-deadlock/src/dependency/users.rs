@@ -1,5 +1,3 @@
-//! Traffic that makes a turn.
-
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
@@ -24,7 +22,7 @@ pub struct Users {
     /// destination.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub destinations: Option<usize>,
-    /// Place of the first such path, as `line 7`; absent if paths were drawn at random.
+    /// Place of the first path, as `line 7`; absent if drawn at random.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
     /// Time of these packets, if not always: `from 5ms`.
@@ -45,7 +43,7 @@ pub struct Part<'p> {
     pub when: Option<&'p str>,
 }
 
-/// Returns the traffic of each turn: that of the first part with such packets.
+/// Traffic of each turn: that of the first part with such packets.
 pub(super) fn users_of_parts(wiring: &Wiring<'_>, parts: &[Part<'_>], turns: &[Turn]) -> Result<Vec<Users>, ElpError> {
     let mut all = vec![Users::default(); turns.len()];
     for part in parts {
@@ -85,7 +83,7 @@ fn of_paths(wiring: &Wiring<'_>, paths: &PathSet, (input, output): Turn) -> User
     }
 }
 
-/// Counts destinations of packets that make turns, and keeps the first path for each turn.
+/// Counts destinations, and keeps the first path for each turn.
 struct Counter<'t> {
     turns: &'t [Turn],
     users: Vec<Users>,
@@ -113,7 +111,7 @@ impl<'t> Counter<'t> {
     }
 }
 
-/// Egress ports of a path with a turn: as the packet came, then by first next hops to a host or a repeated port.
+/// Path with a turn: as the packet came, then by first next hops to a host or a repeated port.
 fn whole_path(
     ports: &Ports,
     flood: &Flood,
@@ -222,7 +220,7 @@ impl<'w, 'f> Walks<'w, 'f> {
         self.up_down.moves(self.wiring, &self.tiers, state).filter(move |(_, next)| next.is_none_or(useful))
     }
 
-    /// Egress ports of a path with a turn: as the packet came, then down where possible.
+    /// Path with a turn: as the packet came, then down where possible.
     fn by(&self, (input, output): Turn) -> Option<Vec<PortId>> {
         let turns = |state: State| self.moves(state).find(|&(port, _)| state.0 == input && port == output);
         let (state, (_, mut next)) = self.states.iter().find_map(|&state| Some((state, turns(state)?)))?;

@@ -1,5 +1,3 @@
-//! Paths that depend on the destination only.
-
 use super::error::ElpError;
 use super::routed::Routed;
 use super::shortest::{Scratch, Target, targets};
@@ -20,12 +18,12 @@ enum Kind<'a> {
     Routed(Routed<'a>),
 }
 
-/// Tables reused for every destination.
+/// Reused for every destination.
 #[derive(Debug)]
 pub(crate) struct Tables(Scratch, Towards);
 
 impl<'a, 'f> Destinations<'a, 'f> {
-    /// Has no destinations if paths depend on more than the destination.
+    /// Empty if paths depend on more than the destination.
     pub(crate) fn new(wiring: &'a Wiring<'f>, elp: &'a Elp<'a>) -> Self {
         let kind = match elp {
             Elp::Shortest(paths) => Kind::Shortest(paths, targets(wiring)),

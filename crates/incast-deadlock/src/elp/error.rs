@@ -1,20 +1,18 @@
-//! Errors of expected lossless paths.
-
-/// Invalid path, with its place.
+/// Invalid path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PathError {
-    /// No node has this name.
+    /// Unknown node.
     #[error("{place}: there is no node `{name}`{}{}", hint(.nearest), separators(.name))]
     UnknownNode {
         /// `line 7` of a file, `paths[3]` of a list.
         place: String,
         /// Given name.
         name: String,
-        /// Closest name of a node.
+        /// Closest name.
         nearest: Option<String>,
     },
-    /// No link joins two nodes.
+    /// Unlinked nodes.
     #[error("{place}: no link joins {a} and {b}; neighbours of {a}: {neighbours}")]
     NotJoined {
         /// Place.
@@ -23,10 +21,10 @@ pub enum PathError {
         a: String,
         /// Next node.
         b: String,
-        /// Neighbours of the node.
+        /// Neighbours.
         neighbours: String,
     },
-    /// The link is down.
+    /// Link that is down.
     #[error("{place}: the link between {a} and {b} is down")]
     Down {
         /// Place.
@@ -36,7 +34,7 @@ pub enum PathError {
         /// Next node.
         b: String,
     },
-    /// The node has no such port.
+    /// Unknown port.
     #[error("{place}: {node} has no port {port}; allowed: 0 to {}", .ports - 1)]
     NoPort {
         /// Place.
@@ -48,7 +46,7 @@ pub enum PathError {
         /// Number of ports.
         ports: usize,
     },
-    /// The port does not lead to the next node.
+    /// Port to another node.
     #[error("{place}: port {port} of {node} leads to {to}, not to {next}")]
     PortLeadsElsewhere {
         /// Place.
@@ -57,12 +55,12 @@ pub enum PathError {
         node: String,
         /// Given port.
         port: u32,
-        /// Node that the port leads to.
+        /// Node after the port.
         to: String,
         /// Next node.
         next: String,
     },
-    /// The receiving host has a port.
+    /// Port after the receiving host.
     #[error("{place}: the path ends at {node}; it leaves it by no port, {port} or other")]
     PortAtEnd {
         /// Place.
@@ -77,10 +75,10 @@ pub enum PathError {
     TooShort {
         /// Place.
         place: String,
-        /// Number of nodes.
+        /// Nodes.
         nodes: usize,
     },
-    /// The first or last node is a switch.
+    /// Switch at an end.
     #[error("{place}: the {end} node, {node}, is a switch; paths go from a host to a host")]
     EndsAtSwitch {
         /// Place.
@@ -90,7 +88,7 @@ pub enum PathError {
         /// Switch.
         node: String,
     },
-    /// A host is between the ends.
+    /// Host between the ends.
     #[error("{place}: {node} is a host, which does not forward; hosts stand at the ends of a path only")]
     HostForwards {
         /// Place.
@@ -98,7 +96,7 @@ pub enum PathError {
         /// Host.
         node: String,
     },
-    /// The path takes a link twice in one direction.
+    /// Link used twice in one direction.
     #[error("{place}: the path arrives at {node} by port {port} twice: a loop")]
     Repeated {
         /// Place.
@@ -114,7 +112,7 @@ pub enum PathError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ElpError {
-    /// Up and down are undefined: a link joins switches of one tier.
+    /// Link between switches of one tier: up and down are undefined.
     #[error(
         "up-down paths need tiers, but {a} and {b}, which a link joins, are both of tier {tier}; possible here: shortest \
          paths, trees, or paths given one by one"
@@ -122,17 +120,17 @@ pub enum ElpError {
     SameTier {
         /// Switch.
         a: String,
-        /// Its neighbour.
+        /// Neighbour.
         b: String,
-        /// Their tier.
+        /// Tier.
         tier: u8,
     },
-    /// Routes loop.
+    /// Loop in the routes.
     #[error("packets to {destination} loop: {circle}; lossless paths must end at a host")]
     Circle {
         /// Destination host.
         destination: String,
-        /// Names of the looping switches, the first again at the end.
+        /// Switches, the first again at the end.
         circle: String,
     },
 }
@@ -141,7 +139,7 @@ fn hint(nearest: &Option<String>) -> String {
     nearest.as_ref().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
 }
 
-/// Hint for other separators than spaces and arrows.
+/// Hint if names are separated otherwise.
 fn separators(word: &str) -> &'static str {
     let other = word.contains([',', ';']);
     if other { "; separate names by spaces or arrows, such as h0 leaf0 h1 or h0 -> leaf0 -> h1" } else { "" }

@@ -1,5 +1,3 @@
-//! Turns by hop: the input of Algorithms 1 and 2.
-
 use incast_model::fabric::{NodeId, PortId};
 
 use super::error::ElpError;
@@ -10,17 +8,17 @@ use crate::threads::spread;
 use crate::turns::{TurnSet, ones, set};
 use crate::wiring::{Ports, Wiring};
 
-/// Turns of a set of paths by hop; hop 0 is a packet's first switch.
+/// Turns of paths by hop; hop 0 is a packet's first switch.
 ///
 /// This is the graph of Algorithm 1 (Hu et al., CoNEXT 2017) before tags are merged: a vertex is an ingress port at a hop, an
-/// edge a turn at that hop. Paths are not stored: 10^8 paths take no more memory than their turns.
+/// edge a turn. Paths are not stored: 10^8 paths take no more memory than their turns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hops {
     layers: Vec<TurnSet>,
 }
 
 impl Hops {
-    /// Turns at each hop; as many hops as the longest path has switches.
+    /// Turns at each hop, for all switches of the longest path.
     pub fn layers(&self) -> &[TurnSet] {
         &self.layers
     }
@@ -96,12 +94,12 @@ fn merge(all: &mut Vec<TurnSet>, part: Vec<TurnSet>) {
 struct Collector<'w, 'f> {
     wiring: &'w Wiring<'f>,
     layers: Vec<TurnSet>,
-    /// Egress ports by which all single-linked hosts of their switch send at hop 0, a bit each. These are most of all turns, so
-    /// they stay compact until the end.
+    /// Egress ports by which all single-linked hosts of their switch send at hop 0, a bit each. These are most turns, so they
+    /// stay compact until the end.
     entries: Vec<u64>,
-    /// By hop: ingress ports with packets to the destination, a bit each.
+    /// By hop: ingress ports with packets, a bit each.
     at: Vec<Vec<u64>>,
-    /// By node: last hop with packets there, plus one.
+    /// By node: last hop with packets, plus one.
     hops: Vec<u32>,
 }
 

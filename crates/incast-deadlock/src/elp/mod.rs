@@ -27,11 +27,11 @@ pub(crate) use updown::{State, Tiers, entries};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Elp<'r> {
-    /// Given one by one.
+    /// Paths given or drawn one by one.
     Paths(PathSet),
     /// All shortest paths, or a tree for each destination.
     Shortest(ShortestPaths),
-    /// Up and down a tiered fabric.
+    /// Up-down paths in a tiered fabric.
     UpDown(UpDown),
     /// The simulator's routes, with fixed next hops and around failures.
     Routes(&'r Routes),

@@ -1,5 +1,3 @@
-//! Paths given one by one.
-
 use std::collections::HashMap;
 
 use incast_model::fabric::{NodeId, PortId};
@@ -9,17 +7,17 @@ use super::error::PathError;
 use crate::turns::ones;
 use crate::wiring::{Ports, Wiring};
 
-/// Paths between hosts. Paths given by nodes or names are checked: links join adjacent nodes, hosts are only at the ends, no
+/// Paths between hosts. Those given by nodes or names are checked: links join adjacent nodes, hosts are only at the ends, no
 /// ingress port repeats.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathSet {
     /// By path, and one more: begin of its ports.
     first: Vec<u32>,
-    /// Egress ports of each node, the sending host's first.
+    /// Egress ports, the sending host's first.
     ports: Vec<PortId>,
     /// By path; empty for a drawn path.
     places: Vec<String>,
-    /// If true, the hosts at the ends of a path stand for all single-linked hosts of their switches.
+    /// If true, hosts at the ends stand for all single-linked hosts of their switches.
     shared: bool,
 }
 
@@ -44,7 +42,7 @@ impl PathSet {
         self.places.len()
     }
 
-    /// Returns true if there are no paths.
+    /// Returns true if empty.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
@@ -64,7 +62,7 @@ impl PathSet {
         (0..self.len()).map(|at| self.path(at))
     }
 
-    /// Ingress ports of a path's packets at the first switch, and their egress ports at the last.
+    /// Ingress ports of packets at the first switch, and egress ports at the last.
     pub(crate) fn ends(&self, ports: &Ports, path: &[PortId]) -> [Vec<PortId>; 2] {
         [ports.peer(path[0]), path[path.len() - 1]].map(|port| match self.shared && !ports.is_routed(ports.far(port)) {
             true => {
@@ -75,7 +73,7 @@ impl PathSet {
         })
     }
 
-    /// Adds a path by its nodes, both hosts included; it takes the first parallel link that is up.
+    /// Adds a path by its nodes, both hosts included, over the first parallel link that is up.
     pub fn push_nodes(&mut self, wiring: &Wiring<'_>, nodes: &[NodeId]) -> Result<(), PathError> {
         let place = format!("paths[{}]", self.len());
         let nodes: Vec<(NodeId, Option<u32>)> = nodes.iter().map(|&node| (node, None)).collect();
@@ -93,8 +91,8 @@ impl PathSet {
         self.close(place);
     }
 
-    /// Builds paths from names of nodes. `leaf0:7` leaves `leaf0` by port 7; without a port, a path takes the first parallel
-    /// link that is up.
+    /// Builds paths from names. `leaf0:7` leaves `leaf0` by port 7; without a port, a path takes the first parallel link that
+    /// is up.
     pub fn from_names<P, S>(wiring: &Wiring<'_>, paths: impl IntoIterator<Item = P>) -> Result<Self, PathError>
     where
         P: IntoIterator<Item = S>,
@@ -111,8 +109,8 @@ impl PathSet {
         Ok(set)
     }
 
-    /// Parses a file: a path per line, names of nodes between spaces or arrows (`→`, `->`), ports as in
-    /// [`PathSet::from_names`], comments after `#`.
+    /// Parses a file: a path per line, names between spaces or arrows (`→`, `->`), ports as in [`PathSet::from_names`],
+    /// comments after `#`.
     pub fn parse(wiring: &Wiring<'_>, text: &str) -> Result<Self, PathError> {
         let names = Names::new(wiring);
         let mut set = Self::new();
@@ -128,7 +126,6 @@ impl PathSet {
         Ok(set)
     }
 
-    /// Adds a path of nodes with optional egress ports.
     fn push(&mut self, wiring: &Wiring<'_>, place: String, nodes: &[(NodeId, Option<u32>)]) -> Result<(), PathError> {
         if nodes.len() < 3 {
             return Err(PathError::TooShort { place, nodes: nodes.len() });
@@ -157,20 +154,19 @@ impl PathSet {
         Ok(())
     }
 
-    /// Adds a path by its egress ports, unchecked.
+    /// Adds a path unchecked.
     pub(super) fn extend(&mut self, path: Vec<PortId>) {
         self.ports.extend(path);
         self.close(String::new());
     }
 
-    /// Ends the path of the ports added last.
     fn close(&mut self, place: String) {
         self.first.push(self.ports.len() as u32);
         self.places.push(place);
     }
 }
 
-/// Returns the given port if it leads to the next node, else the first one on a link that is up.
+/// Given port, or the first to the next node on a link that is up.
 fn egress(
     wiring: &Wiring<'_>,
     place: &str,
@@ -224,7 +220,7 @@ impl<'w, 'f> Names<'w, 'f> {
         Self { wiring, nodes }
     }
 
-    /// Finds a node and the port behind a colon; names may contain colons.
+    /// Names may contain colons.
     fn find(&self, place: &str, word: &str) -> Result<(NodeId, Option<u32>), PathError> {
         if let Some(&node) = self.nodes.get(word) {
             return Ok((node, None));

@@ -1,5 +1,3 @@
-//! Shortest paths drawn at random for pairs of switches.
-
 use std::collections::{HashMap, HashSet};
 
 use incast_model::fabric::{NodeId, PortId};
@@ -12,7 +10,7 @@ use crate::wiring::{Ports, Wiring};
 
 impl PathSet {
     /// Draws `per_pair` shortest paths from each switch with hosts to each other one, for all their single-linked hosts. A host
-    /// with several links is an end of its own. Paths between hosts of one switch are in the set.
+    /// with several links is an end of its own. Paths within a switch are in the set.
     ///
     /// Every hop is drawn uniformly among the next hops. Paths drawn twice for a pair are kept once.
     pub fn random_shortest(wiring: &Wiring<'_>, per_pair: u32, seed: u64) -> Self {
@@ -48,7 +46,7 @@ impl PathSet {
         set
     }
 
-    /// Adds a path for all pairs of single-linked hosts on one switch.
+    /// One path stands for all pairs of single-linked hosts.
     fn extend_within(&mut self, wiring: &Wiring<'_>, Target(node): Target) {
         let mut hosts = ones(wiring.single_hosts(node)).map(|local| wiring.port(node, local));
         if let (Some(one), Some(other)) = (hosts.next(), hosts.next()) {
@@ -57,7 +55,7 @@ impl PathSet {
     }
 }
 
-/// Port of a switch to its first single-linked host; none for a host.
+/// Port of a switch to its first single-linked host.
 fn first_host(ports: &Ports, Target(node): Target) -> impl Iterator<Item = PortId> + '_ {
     ones(ports.single_hosts(node)).take(1).map(move |local| ports.port(node, local))
 }

@@ -1,5 +1,3 @@
-//! Paths of the simulator's routes.
-
 use std::sync::Arc;
 
 use incast_model::fabric::{HostId, NodeId, PortId};
@@ -10,7 +8,6 @@ use super::towards::{Hop, Towards};
 use crate::turns::{ones, set};
 use crate::wiring::Wiring;
 
-/// Next hops of the simulator by destination.
 #[derive(Debug)]
 pub(crate) struct Routed<'r> {
     pub(crate) routes: &'r Routes,
@@ -32,7 +29,7 @@ impl<'r> Routed<'r> {
             let mut ports = wiring.of(node).map(|port| wiring.peer(port));
             if let (false, Some(port)) = (wiring.is_routed(node), ports.next()) {
                 let switch = wiring.node(port);
-                // A switch without a route to a host by their common link has lost that link.
+                // Without this route the link is down.
                 if !wiring.is_host(switch) && routes.next_hops(switch, host).contains(&port) {
                     set(&mut sources[wiring.span(switch)], wiring.local(port));
                 }
@@ -42,7 +39,7 @@ impl<'r> Routed<'r> {
         Self { routes, classes, sources: sources.into() }
     }
 
-    /// Next hops of a node towards all hosts of a class.
+    /// Next hops towards all hosts of a class.
     pub(crate) fn hops(&self, wiring: &Wiring<'_>, node: NodeId, class: usize) -> Vec<PortId> {
         let hosts = &self.classes[class];
         let first = self.routes.next_hops(node, hosts[0]);
@@ -81,7 +78,7 @@ impl<'r> Routed<'r> {
             .collect()
     }
 
-    /// Returns true if packets to a class begin at a node; single-linked hosts count at their switches.
+    /// Single-linked hosts count at their switches.
     pub(crate) fn is_source(&self, wiring: &Wiring<'_>, node: NodeId, class: usize) -> bool {
         let itself = |host: &HostId| wiring.fabric().hosts()[host.index()] == node;
         match wiring.is_host(node) {
@@ -90,7 +87,7 @@ impl<'r> Routed<'r> {
         }
     }
 
-    /// Nodes that packets to a class pass, each before those that follow it: depth first from every source, without recursion.
+    /// Nodes that packets to a class pass, each before those that follow it: depth first, without recursion.
     fn order(&self, wiring: &Wiring<'_>, class: usize) -> Result<Vec<NodeId>, ElpError> {
         #[derive(Clone, Copy, PartialEq)]
         enum Mark {

@@ -1,5 +1,3 @@
-//! Shortest paths in hops: all, or a tree for each destination.
-
 use incast_model::fabric::NodeId;
 use incast_model::rng::{Stream, stream};
 use rand::Rng;
@@ -19,8 +17,8 @@ pub struct ShortestPaths {
     pub roots: Roots,
     /// Seed of random trees; default 1 (our choice).
     pub seed: u64,
-    /// If true (the default), paths between hosts of one switch are included. They are never part of a cyclic dependency, but
-    /// need rules if packets of hosts have their own tag.
+    /// If true (default), paths within a switch are included. They are on no cyclic dependency, but need rules if packets of
+    /// hosts have their own tag.
     pub within_switch: bool,
 }
 
@@ -30,7 +28,7 @@ impl Default for ShortestPaths {
     }
 }
 
-/// Choice among the shortest paths to a destination.
+/// Choice among shortest paths to a destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Choice {
@@ -115,12 +113,12 @@ impl ShortestPaths {
     }
 }
 
-/// Returns a uniform number below `bound`.
+/// Uniform number below `bound`.
 pub(crate) fn below(bound: usize, rng: &mut impl Rng) -> usize {
     (((rng.next_u64() >> 32) * bound as u64) >> 32) as usize
 }
 
-/// Tables reused for every target.
+/// Reused for every target.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     search: Search,
@@ -134,7 +132,7 @@ impl Scratch {
     }
 }
 
-/// Breadth-first search from a target: nodes by distance, with all ports that lead one hop closer.
+/// Breadth-first search from a target: nodes with all ports that lead one hop closer.
 #[derive(Debug)]
 struct Search {
     target: NodeId,
@@ -195,7 +193,7 @@ impl Search {
         }
     }
 
-    /// Nodes with all their next hops, nearest first.
+    /// Nearest first.
     fn iter(&self) -> impl DoubleEndedIterator<Item = (NodeId, &[Hop])> {
         self.order
             .iter()
@@ -207,7 +205,7 @@ impl Search {
 /// Trees in which the node found first becomes the parent.
 #[derive(Debug)]
 struct Trees {
-    /// By node: place in the order of the search.
+    /// By node: place in the queue.
     place: Vec<u32>,
     /// Nodes of one level with their sort keys.
     level: Vec<(u64, NodeId)>,
@@ -219,7 +217,7 @@ impl Trees {
         Self { place: vec![0; ports.nodes()], level: Vec::new(), chosen: Vec::new() }
     }
 
-    /// Breadth-first search that tries a node's ports in random order or by number.
+    /// Breadth-first search that tries ports in random order or by number.
     ///
     /// Only its place in the queue makes a node the parent of another. So levels and possible parents, the same in every such
     /// tree, come from one [`Search`], and a tree does not visit every port of the fabric.
@@ -250,7 +248,7 @@ impl Trees {
         chosen.for_each(|(&node, &hop)| towards.push(node, [hop]));
     }
 
-    /// Port to the node found first; among parallel links a random one, or that with the parent's lowest port.
+    /// Port to the node found first; of parallel links a random one, or that with the parent's lowest port.
     fn parent(&self, search: &Search, at: usize, rng: Option<&mut Stream>) -> Hop {
         let hops = &search.hops[search.first[at] as usize..search.first[at + 1] as usize];
         let place = |hop: &Hop| self.place[hop.far.index()];

@@ -1,5 +1,3 @@
-//! Next hops towards one destination, or several behind one switch.
-
 use std::sync::Arc;
 
 use incast_model::fabric::{NodeId, PortId};
@@ -22,7 +20,7 @@ impl Hop {
     }
 }
 
-/// Next hops of every node towards a destination, without loops.
+/// Next hops of every node towards one destination, or several behind one switch, without loops.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Towards {
     /// Farthest first: a next hop leads to a host or to a later node.
@@ -30,9 +28,9 @@ pub(crate) struct Towards {
     /// By node of `nodes`, and one more: begin of its next hops.
     first: Vec<u32>,
     hops: Vec<Hop>,
-    /// Switch that delivers, if its hosts are no sources: paths within one switch are left out.
+    /// Last switch, if its hosts are no sources: paths within a switch are left out.
     mute: Option<NodeId>,
-    /// Ports of switches to the single-linked hosts that are sources, a bit each; all if none.
+    /// Ports of switches to single-linked hosts that are sources, a bit each; all if none.
     sources: Option<Arc<[u64]>>,
 }
 
@@ -69,7 +67,7 @@ impl Towards {
         self.mute = self.nodes.last().copied();
     }
 
-    /// Nodes with their next hops, farthest first.
+    /// Farthest first.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (NodeId, &[Hop])> {
         (0..self.nodes.len()).map(|at| {
             let hops = &self.hops[self.first[at] as usize..self.first[at + 1] as usize];
@@ -77,8 +75,8 @@ impl Towards {
         })
     }
 
-    /// Ports of a switch to hosts that are sources, a bit each; if all are, the very slice of [`Ports::single_hosts`], which
-    /// callers recognize by its address.
+    /// Ports of a switch to hosts that are sources, a bit each. Callers recognize the slice of [`Ports::single_hosts`] by its
+    /// address.
     #[inline]
     pub(crate) fn injecting<'p>(&'p self, ports: &'p Ports, switch: NodeId) -> &'p [u64] {
         match &self.sources {

@@ -1,5 +1,3 @@
-//! Up-down paths with bounces.
-
 use incast_model::fabric::PortId;
 use serde::{Deserialize, Serialize};
 
@@ -39,7 +37,6 @@ impl Tiers {
         Ok(Self { up: ports().map(|port| tier(port) < tier(wiring.peer(port))).collect() })
     }
 
-    /// Returns true if the link of a port leads to a higher tier.
     pub(crate) fn up(&self, port: PortId) -> bool {
         self.up[port.index()]
     }
@@ -53,7 +50,7 @@ impl Tiers {
 pub(crate) type State = (PortId, u8);
 
 impl UpDown {
-    /// Egress ports from a state, each with the next state; none if a host follows.
+    /// Egress ports, each with the next state; none if a host follows.
     pub(crate) fn moves<'a>(
         &self,
         ports: &'a Ports,
@@ -69,7 +66,7 @@ impl UpDown {
         })
     }
 
-    /// States from which a host can be reached, by port and bounces.
+    /// States from which a host can be reached.
     pub(crate) fn useful(&self, ports: &Ports, tiers: &Tiers) -> Vec<Vec<bool>> {
         let states = usize::from(self.bounces) + 1;
         let mut useful = vec![vec![false; states]; ports.len()];
@@ -95,7 +92,6 @@ impl UpDown {
         }
     }
 
-    /// Turns at each hop, from the first switches on.
     pub(crate) fn hops(&self, wiring: &Wiring<'_>) -> Result<Vec<TurnSet>, ElpError> {
         let tiers = Tiers::new(wiring)?;
         let useful = self.useful(wiring, &tiers);

@@ -1,4 +1,4 @@
-//! Published table of Tagger's classes and rules on Jellyfish, and the ways to read it.
+//! Published table of Tagger's classes and rules on Jellyfish.
 
 mod row;
 
@@ -18,13 +18,13 @@ pub struct Published {
     pub switches: u32,
     /// Ports per switch.
     pub ports: u32,
-    /// "Network diameter": the nearest match is the number of nodes on the longest path, both servers included.
+    /// "Network diameter": nearest to the nodes on the longest path, both servers included.
     pub diameter: u32,
     /// Lossless priority classes.
     pub classes: u8,
     /// Rules of all switches.
     pub total: u32,
-    /// Rules of the switch with most.
+    /// Most rules of a switch.
     pub most: u32,
 }
 
@@ -37,34 +37,33 @@ pub const PUBLISHED: [Published; 5] = [
     Published { switches: 2_000, ports: 64, diameter: 7, classes: 3, total: 185_921, most: 98 },
 ];
 
-/// One choice for everything that the table leaves open.
+/// A choice for everything that the table leaves open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Convention {
     /// Name in `docs/design/deadlock.md`.
     pub name: &'static str,
     /// Shortest paths taken.
     pub choice: Choice,
-    /// Roots of the trees: each server, or each switch.
+    /// Roots of trees.
     pub roots: Roots,
     /// If true, links are tried in random order, else by number.
     pub random_order: bool,
     /// Tag of packets that servers send.
     pub injection: Injection,
-    /// If true, a turn with several new tags counts once, with the smallest: only such rules fit a switch. If false, it counts
-    /// for each.
+    /// If true, a turn with several new tags counts once: only then a switch can have it. If false, for each.
     pub installable: bool,
     /// Definition of one rule.
     pub counting: Counting,
 }
 
-/// Conventions: `F` and `Fm` were chosen as nearest to the table before this code measured anything; `A` is the literal
-/// reading; the others were tried.
+/// `F` and `Fm` were chosen as nearest to the table before this code measured anything. `A` is its literal reading; others were
+/// tried.
 ///
-/// - `F`: one breadth-first tree per switch with servers, ports in random order; links by number; a tag for packets that
-///   servers send; bitmaps of ingress ports; a turn with several new tags counts for each.
+/// - `F`: a breadth-first tree per switch, ports in random order; links by number; own tag for servers; bitmaps of ingress
+///   ports; a turn with several new tags counts for each.
 /// - `Fm`: as `F`, but with the smallest new tag, as a switch needs.
-/// - `A`: a tree per server, every hop drawn at random; links in random order. `A'`: breadth-first trees.
-/// - `B`, `E`: all shortest paths. `C`, `D`: one random tree per switch. `G`: one tree with ports in order, bitmaps of egress
+/// - `A`: a random tree per server; links in random order. `A'`: breadth-first trees.
+/// - `B`, `E`: all shortest paths. `C`, `D`: a random tree per switch. `G`: a tree with ports in order, bitmaps of egress
 ///   ports.
 pub const CONVENTIONS: [Convention; 9] = [
     Convention { name: "F", installable: false, ..FIRST_FOUND },
@@ -112,20 +111,20 @@ impl Convention {
         CONVENTIONS.into_iter().find(|convention| convention.name == name)
     }
 
-    /// Returns the paths, with random trees from `seed`. Paths within a switch are left out: they need no tag, but would count
-    /// if packets of servers have their own.
+    /// Paths, with random trees from `seed`. Paths within a switch are left out: they need no tag, but would count if servers
+    /// have their own.
     pub fn paths(&self, seed: u64) -> Elp<'static> {
         let Self { choice, roots, .. } = *self;
         Elp::Shortest(ShortestPaths { choice, roots, seed, within_switch: false })
     }
 
-    /// Returns the merge of tags, with a random order from `seed`.
+    /// Merge of tags, with a random order from `seed`.
     pub fn greedy(&self, seed: u64) -> Greedy {
         let order = if self.random_order { Order::Random(seed) } else { Order::Number };
         Greedy { order, injection: self.injection }
     }
 
-    /// Counts the rules that a switch can have, or all changes of tags that paths ask for.
+    /// Counts rules that a switch can have, or all changes of tags.
     pub fn count(&self, transitions: &Transitions, rules: &Rules) -> Count {
         let counted = if self.installable { rules.transitions() } else { transitions };
         counted.count(self.counting)

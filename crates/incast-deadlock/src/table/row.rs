@@ -15,9 +15,9 @@ pub struct Row {
     pub convention: &'static str,
     /// Switches.
     pub switches: u32,
-    /// Ports per switch, half of them to other switches.
+    /// Ports per switch, half of them to switches.
     pub ports: u32,
-    /// Seed of the graph, the trees and the random orders.
+    /// Seed of the graph, trees and random orders.
     pub seed: u64,
     /// Nodes on the longest path, both servers included.
     pub diameter: u32,
@@ -25,33 +25,32 @@ pub struct Row {
     pub classes: u8,
     /// Rules of all switches.
     pub total: usize,
-    /// Rules of the switch with most.
+    /// Most rules of a switch.
     pub most: usize,
     /// If true, there is no cyclic dependency and every path stays lossless.
     pub verified: bool,
 }
 
-/// Reason that a row cannot be computed.
+/// Reason that there is no row.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RowError {
-    /// The graph does not exist.
+    /// Impossible graph.
     #[error(transparent)]
     Graph(#[from] GeneratorError),
-    /// The paths do not exist on it.
+    /// Impossible paths.
     #[error(transparent)]
     Paths(#[from] ElpError),
-    /// The paths cannot be tagged.
+    /// Paths without tags.
     #[error(transparent)]
     Tags(#[from] TagError),
 }
 
 impl Convention {
-    /// Computes the row of a Jellyfish. `lap` receives the name of each finished part: graph, trees, greedy, rules,
-    /// verification.
+    /// Computes a row. `lap` receives the name of each finished part: graph, trees, greedy, rules, verification.
     ///
     /// # Errors
-    /// A graph that does not exist, such as one of an odd number of switches with an odd number of links each.
+    /// An impossible graph, such as an odd number of switches with an odd number of links each.
     pub fn row(self, switches: u32, ports: u32, seed: u64, lap: &mut dyn FnMut(&'static str)) -> Result<Row, RowError> {
         let fabric = Jellyfish { seed, ..Jellyfish::new(switches, ports, ports / 2) }.build()?;
         let wiring = Wiring::new(&fabric);
@@ -71,7 +70,7 @@ impl Convention {
             switches,
             ports,
             seed,
-            // Switches on the path and its two servers.
+            // Switches and two servers.
             diameter: hops.layers().len() as u32 + 2,
             classes: rules.tags(),
             total: count.total,

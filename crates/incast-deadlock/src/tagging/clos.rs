@@ -1,5 +1,3 @@
-//! Scheme for folded Clos fabrics: tags count bounces.
-
 use serde::{Deserialize, Serialize};
 
 use super::{Tag, TagError};
@@ -10,8 +8,8 @@ use crate::wiring::Wiring;
 /// Tags that count bounces (Hu et al., CoNEXT 2017, section 4): a bounce adds one, other turns keep the tag, and packets that
 /// bounce with the last tag become lossy. Keeping all paths with k bounces lossless takes at least k + 1 tags.
 ///
-/// Class j of n sends with tag j and survives k bounces, with n + k tags in all; separate tags for each class would be n · (k +
-/// 1). The price: bounced packets of class j share queues with class j + 1.
+/// Class j of n sends with tag j and survives k bounces, with n + k tags in all instead of n · (k + 1). The price: bounced
+/// packets of class j share queues with class j + 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClosScheme {
@@ -30,7 +28,7 @@ const fn one() -> u8 {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClosError {
-    /// The fabric has no tiers.
+    /// A fabric without tiers.
     #[error(transparent)]
     Tiers(#[from] ElpError),
     /// Too many tags.
@@ -53,7 +51,7 @@ impl ClosScheme {
         }
     }
 
-    /// Rules of all switches for every turn, even off expected paths and back to the port of arrival.
+    /// Rules for every turn, even off expected paths and back to the port of arrival.
     pub fn rules(&self, wiring: &Wiring<'_>) -> Result<Rules, ClosError> {
         let tags = self.tags()?;
         let tiers = Tiers::new(wiring)?;

@@ -1,5 +1,3 @@
-//! Rules for packets with a smaller tag than planned.
-
 use incast_model::fabric::PortId;
 
 use super::{Placement, Tag};
@@ -7,7 +5,7 @@ use crate::rules::Rules;
 use crate::turns::{ones, set};
 
 impl Placement<'_> {
-    /// Adds missing rules of paths.
+    /// Adds rules that paths lack.
     ///
     /// At hop h of a path, let p(h) be the planned tag and x(h) the tag that the rules give. x(h) ≤ p(h) for all h: hosts send
     /// with the first tag, and

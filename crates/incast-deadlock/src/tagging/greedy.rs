@@ -15,13 +15,13 @@ use crate::wiring::Ports;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Greedy {
-    /// Order in which the ports of a hop are tried; default by number.
+    /// Order in which ports of a hop are tried; default by number.
     pub order: Order,
     /// Tag of packets that hosts send; default shared.
     pub injection: Injection,
 }
 
-/// Order in which the links of a hop are tried. The paper leaves it open; the number of tags depends on it.
+/// Order in which links of a hop are tried. The paper leaves it open; the number of tags depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
@@ -101,7 +101,7 @@ impl Greedy {
     }
 }
 
-/// Ingress ports with a tag at a hop, a bit each.
+/// A bit per ingress port.
 fn with_tag(placement: &Placement<'_>, ports: &Ports, hop: usize, tag: Tag) -> Vec<u64> {
     let mut bits = vec![0; ports.spans()];
     for port in (0..ports.len() as u32).map(PortId).filter(|&port| placement.tag(hop, port) == Some(tag)) {

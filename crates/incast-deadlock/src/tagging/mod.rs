@@ -1,4 +1,4 @@
-//! Tags that keep expected lossless paths free of cyclic buffer dependencies: Tagger (Hu et al., CoNEXT 2017).
+//! Tags against cyclic buffer dependencies: Tagger (Hu et al., CoNEXT 2017).
 
 mod clos;
 mod complete;

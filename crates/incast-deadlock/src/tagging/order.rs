@@ -1,5 +1,3 @@
-//! Graph that stays acyclic while edges are added.
-
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -17,7 +15,7 @@ use crate::wiring::Ports;
 #[derive(Debug)]
 pub(crate) struct Dag {
     ports: Arc<Ports>,
-    /// By egress port: ingress ports of its switch with an edge to its far end.
+    /// By egress port: ingress ports with an edge to its far end.
     into: TurnSet,
     /// By ingress port: egress ports of its edges.
     out_of: TurnSet,
@@ -27,7 +25,7 @@ pub(crate) struct Dag {
 }
 
 impl Dag {
-    /// Without edges. The order by switch is right for all edges to a later switch.
+    /// The order by switch is right for all edges to a later switch.
     pub(crate) fn new(ports: &Arc<Ports>) -> Self {
         Self {
             into: TurnSet::of(ports),
@@ -39,8 +37,8 @@ impl Dag {
         }
     }
 
-    /// Adds edges from ingress ports of a switch, a bit each, to the far end of `output`; or returns false and adds none if
-    /// they would close a cycle.
+    /// Adds edges from ingress ports of a switch, a bit each, to the far end of `output`; adds none and returns false if they
+    /// would close a cycle.
     pub(crate) fn add(&mut self, inputs: &[u64], output: PortId) -> bool {
         let node = self.ports.node(output);
         let rest = self.ports.single_hosts(node).iter().zip(self.into.row(output));
@@ -60,7 +58,7 @@ impl Dag {
         true
     }
 
-    /// Moves the inputs before the far end of `output` in the order; returns false if that is impossible.
+    /// Moves the inputs before the far end of `output`; returns false if impossible.
     fn make_way(&mut self, inputs: &[u64], output: PortId) -> bool {
         let (ports, node, head) = (&self.ports, self.ports.node(output), self.ports.peer(output));
         let place = |port: PortId| self.order.place(port);
@@ -116,7 +114,7 @@ enum Step {
     Hit,
 }
 
-/// Breadth-first search over ingress ports, one port per step.
+/// Breadth-first search, one ingress port per step.
 #[derive(Debug)]
 struct Search {
     /// A bit per visited port.
@@ -143,7 +141,7 @@ impl Search {
         self.seen[span].iter_mut().zip(bits).for_each(|(seen, bits)| *seen |= bits);
     }
 
-    /// Visits the neighbours of a port; `next_to` returns a node with a bit per port that has an edge.
+    /// `next_to` returns a node with a bit per port that has an edge.
     fn step<'r>(
         &mut self,
         ports: &Ports,
@@ -205,13 +203,13 @@ impl List {
         self.place[port.index()]
     }
 
-    /// Moves ports, in this order, directly behind another.
+    /// Moves ports directly behind another.
     fn move_behind(&mut self, anchor: PortId, ports: &[PortId]) {
         ports.iter().for_each(|&port| self.take_out(port));
         self.put_in(anchor.0, self.next[anchor.index()], ports);
     }
 
-    /// Moves ports, in this order, directly before another.
+    /// Moves ports directly before another.
     fn move_before(&mut self, anchor: PortId, ports: &[PortId]) {
         ports.iter().for_each(|&port| self.take_out(port));
         self.put_in(self.previous[anchor.index()], anchor.0, ports);
@@ -246,7 +244,7 @@ impl List {
         }
     }
 
-    /// Spaces all ports of the list evenly.
+    /// Spaces all ports evenly.
     fn number_anew(&mut self, any: PortId) {
         let mut port = any.0;
         while self.previous[port as usize] != NONE {

@@ -1,5 +1,3 @@
-//! Tags planned for each ingress port and hop, and the rules that follow.
-
 use std::sync::Arc;
 
 use incast_model::fabric::PortId;
@@ -28,7 +26,7 @@ pub enum TagError {
         /// Bounces.
         bounces: u8,
     },
-    /// There are no paths.
+    /// No paths.
     #[error("there are no paths to keep lossless")]
     NoPaths,
 }
@@ -44,7 +42,7 @@ pub struct Placement<'h> {
 }
 
 impl<'h> Placement<'h> {
-    /// Algorithm 1 (CoNEXT 2017): the tag is the hop number, from 1. As many tags as the longest path has switches.
+    /// Algorithm 1 (CoNEXT 2017): the tag is the hop number, from 1.
     pub fn per_hop(hops: &'h Hops) -> Result<Self, TagError> {
         let mut placement = Self::empty(hops)?;
         for (hop, layer) in hops.layers().iter().enumerate() {
@@ -87,7 +85,7 @@ impl<'h> Placement<'h> {
         self.of.get(hop).map(|tags| tags[input.index()]).filter(|&tag| tag > 0).map(Tag)
     }
 
-    /// Tag after a turn: that of the next port, or the same if a host follows.
+    /// Tag after a turn; the same if a host follows.
     pub(super) fn after(&self, hop: usize, input: PortId, output: PortId) -> Option<Tag> {
         match self.ports.to_switch(output) {
             true => self.tag(hop + 1, self.ports.peer(output)),
@@ -95,7 +93,7 @@ impl<'h> Placement<'h> {
         }
     }
 
-    /// All changes of tags that paths need. A port with one tag at several hops may need several.
+    /// Changes of tags that paths need. A port with one tag at several hops may need several.
     pub fn transitions(&self) -> Transitions {
         let mut transitions = Transitions::new(&self.ports, self.tags);
         for (hop, layer) in self.hops.layers().iter().enumerate() {

@@ -1,5 +1,3 @@
-//! Verified rules for paths.
-
 use serde::{Deserialize, Serialize};
 
 use super::{ClosError, ClosScheme, Greedy, Placement, TagError};
@@ -33,13 +31,13 @@ pub struct Tagged {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TaggingError {
-    /// The fabric cannot have the paths.
+    /// Impossible paths.
     #[error(transparent)]
     Paths(#[from] ElpError),
-    /// The paths cannot be tagged.
+    /// Paths without tags.
     #[error(transparent)]
     Tags(#[from] TagError),
-    /// The rules do not hold for these paths.
+    /// Rules that do not hold for these paths.
     #[error("these rules do not hold for these paths: {0}")]
     NotHeld(Box<Verification>),
 }
