@@ -1,5 +1,3 @@
-//! Rules as comma-separated values (RFC 4180), an entry per line.
-
 use super::RulesError;
 use super::read::{Reader, error};
 use crate::rules::{Entry, RuleTable};
@@ -8,7 +6,7 @@ use crate::wiring::Wiring;
 
 const HEADER: &str = "switch,tag,in_ports,out_ports,new_tag";
 
-/// Writes the entries of all switches, with ports as `0-3 7`, numbered from 0 within their switch.
+/// Writes comma-separated values (RFC 4180), an entry per line, with ports as `0-3 7`, numbered from 0 within their switch.
 pub fn write_csv(wiring: &Wiring<'_>, table: &RuleTable) -> String {
     let mut text = format!("{HEADER}\n");
     for (switch, entries) in table.switches() {

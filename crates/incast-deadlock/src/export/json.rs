@@ -1,5 +1,3 @@
-//! Rules as JSON in a format of our own.
-
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -17,7 +15,7 @@ const VERSION: u32 = 1;
 struct File {
     format: String,
     version: u32,
-    /// One for each class of traffic.
+    /// One for each class.
     #[serde(deserialize_with = "sent")]
     hosts_send_with: Vec<u8>,
     no_match: NoMatch,
@@ -49,7 +47,7 @@ struct Switch {
     rules: Vec<Entry>,
 }
 
-/// Writes the entries of all switches as JSON, with ports numbered from 0 within their switch.
+/// Writes the entries as JSON in a format of our own, with ports numbered from 0 within their switch.
 pub fn write_json(wiring: &Wiring<'_>, table: &RuleTable) -> String {
     let switches = table
         .switches()

@@ -17,16 +17,16 @@ pub use sonic::{Sonic, write_sonic};
 
 use crate::tagging::Tag;
 
-/// Names of a switch's ports: a prefix and a number.
+/// Names of a switch's ports.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PortNames {
-    /// Prefix: `Ethernet`, `eth`, `swp`.
+    /// Before the number: `Ethernet`, `eth`, `swp`.
     pub prefix: String,
     /// Number of port 0; default 0.
     #[serde(default)]
     pub first: u32,
-    /// Step from port to port, 1 or more; default 1. SONiC counts lanes: 4 or 8 for ports of 4 or 8 lanes.
+    /// Step between ports, 1 or more; default 1. SONiC counts lanes: 4 or 8 for ports of 4 or 8 lanes.
     #[serde(default = "one")]
     pub step: u32,
 }
@@ -66,7 +66,7 @@ impl PortNames {
     }
 }
 
-/// Longest name of an interface: IFNAMSIZ of Linux, without the final zero.
+/// IFNAMSIZ of Linux, without the final zero.
 const LONGEST_NAME: usize = 15;
 
 /// Returns true if Linux allows the name for an interface.
@@ -86,8 +86,8 @@ pub struct CodePoints {
 }
 
 impl CodePoints {
-    /// Class selectors (RFC 2474, section 4.2.2): 8·t for tag t, 0 for lossy packets, so that the first three bits are the
-    /// priority (our choice). For up to 7 tags.
+    /// Class selectors (RFC 2474, section 4.2.2) for up to 7 tags: 8·t for tag t, 0 for lossy packets, so that the first three
+    /// bits are the priority (our choice).
     pub fn class_selectors(tags: u8) -> Self {
         Self { tags: (1..=tags.min(7)).map(|tag| 8 * tag).collect(), lossy: 0 }
     }
@@ -157,7 +157,7 @@ pub enum ExportError {
         /// Valid values.
         allowed: &'static str,
     },
-    /// Invalid name of a port.
+    /// Invalid name.
     #[error("{target}: port {port} would be named `{name}`; allowed: {allowed}")]
     PortName {
         /// Export.
@@ -169,10 +169,10 @@ pub enum ExportError {
         /// Valid names.
         allowed: &'static str,
     },
-    /// The node is no switch.
+    /// A host.
     #[error("{node} is no switch of these rules")]
     NoSwitch {
-        /// Name of the node.
+        /// Name.
         node: String,
     },
 }
@@ -185,6 +185,6 @@ pub struct RulesError {
     pub place: String,
     /// Fault, and valid values.
     pub what: String,
-    /// Closest valid name, for names.
+    /// Closest valid name.
     pub nearest: Option<String>,
 }

@@ -1,5 +1,3 @@
-//! Rules for a Linux router: nftables.
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use incast_model::fabric::NodeId;
@@ -9,8 +7,8 @@ use crate::rules::{Entry, RuleTable};
 use crate::tagging::Tag;
 use crate::wiring::Wiring;
 
-/// Writes the rules of one switch for `nft -f`: a chain in the forward path reads a tag from the DSCP of IPv4 and IPv6 packets
-/// and writes the new one. The file replaces an earlier one.
+/// Writes the rules of a switch that runs Linux for `nft -f`: a chain in the forward path reads a tag from the DSCP of IPv4 and
+/// IPv6 packets and writes the new one. The file replaces an earlier one.
 ///
 /// Each tag has a map from (ingress, egress) to the chain that writes the new tag: one hash look-up for any number of rules,
 /// where a chain of rules would be read in order (`incast deadlock cost` measures both). Maps have no sets of ports, so
@@ -62,7 +60,7 @@ pub fn write_nftables(
 /// New tags by (ingress port, egress port).
 type Turns = BTreeMap<(u32, u32), Tag>;
 
-/// Rules by tag, without sets of ports. Entries that overlap agree.
+/// Entries that overlap agree.
 fn maps(entries: &[Entry]) -> BTreeMap<Tag, Turns> {
     let mut maps: BTreeMap<Tag, Turns> = BTreeMap::new();
     for entry in entries {

@@ -1,5 +1,3 @@
-//! Rules as P4 table entries.
-
 use incast_model::fabric::NodeId;
 use serde_json::{Value, json};
 
@@ -7,10 +5,10 @@ use super::ExportError;
 use crate::rules::{Entry, RuleTable};
 use crate::wiring::Wiring;
 
-/// P4Info ids of a table and its action.
+/// P4Info ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct P4Ids {
-    /// Table; P4Runtime has 2 in the highest byte of its id.
+    /// Table; P4Runtime has 2 in the highest byte.
     pub table: u32,
     /// Action; 1 in the highest byte.
     pub action: u32,
@@ -99,8 +97,8 @@ fn base64(bytes: &[u8]) -> String {
     text
 }
 
-/// Returns the table of the entries as a P4_16 control for a switch. Apply it when the egress port is known and before the
-/// packet is queued: `new_tag` has to choose the queue.
+/// Returns the table as a P4_16 control. Apply it when the egress port is known and before the packet is queued: `new_tag` has
+/// to choose the queue.
 pub fn p4_program(ports: u32, tags: u8) -> String {
     format!(
         "// The egress queue is that of the new tag; the ingress buffer was charged for the old one.

@@ -7,7 +7,7 @@ use super::RulesError;
 use crate::rules::{Entry, RuleTable};
 use crate::wiring::Wiring;
 
-/// Collects entries that were read and checks them against the fabric.
+/// Collects entries and checks them against the fabric.
 pub(super) struct Reader<'w, 'f> {
     wiring: &'w Wiring<'f>,
     switches: HashMap<&'f str, NodeId>,

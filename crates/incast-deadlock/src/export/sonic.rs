@@ -1,5 +1,3 @@
-//! Rules and priorities for SONiC, as far as its configuration can express them.
-
 use incast_model::fabric::NodeId;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -11,7 +9,7 @@ use crate::wiring::Wiring;
 /// Configuration of one SONiC switch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Sonic {
-    /// Tables for `config load`: ACL_TABLE_TYPE, ACL_TABLE, ACL_RULE and the QoS maps of CONFIG_DB.
+    /// ACL_TABLE_TYPE, ACL_TABLE, ACL_RULE and the QoS maps of CONFIG_DB, for `config load`.
     pub config_db: Value,
     /// Limits of the configuration and of orchagent, to know before it is loaded.
     pub cannot: Vec<String>,
@@ -26,8 +24,8 @@ const PRIORITY: u32 = 9999;
 /// Returns the rules of one switch for SONiC's CONFIG_DB.
 ///
 /// Schema: `doc/acl/ACL-Table-Type-HLD.md` and `doc/acl/egress_outer_dscp_change_table.md` in sonic-net/SONiC, and
-/// `orchagent/aclorch.{h,cpp}` of sonic-net/sonic-swss at e6b0c5b (August 2026). [`Sonic::cannot`] lists its limits; as of that
-/// commit no SONiC switch can run Tagger by configuration alone.
+/// `orchagent/aclorch.{h,cpp}` of sonic-net/sonic-swss at e6b0c5b (August 2026). As of that commit no SONiC switch can run
+/// Tagger by configuration alone ([`Sonic::cannot`]).
 ///
 /// # Errors
 /// Too many tags, invalid code points, names of other than front-panel ports.
@@ -61,9 +59,9 @@ pub fn write_sonic(
     Ok(Sonic { config_db: config, cannot: cannot(table.entries(switch)) })
 }
 
-/// Returns true if SONiC takes the name for a front-panel port. Its YANG model (`sonic-port.yang` of
-/// sonic-net/sonic-buildimage) allows any name, but portsyncd (`portsyncd/linksync.cpp` of sonic-net/sonic-swss,
-/// `INTFS_PREFIX`) follows only names that begin with `Ethernet`, and each is an interface of Linux.
+/// Returns true for a front-panel port. SONiC's YANG model (`sonic-port.yang` of sonic-net/sonic-buildimage) allows any name,
+/// but portsyncd (`portsyncd/linksync.cpp` of sonic-net/sonic-swss, `INTFS_PREFIX`) follows only names that begin with
+/// `Ethernet`, and each is an interface of Linux.
 fn is_front_panel(name: &str) -> bool {
     is_name(name) && name.starts_with("Ethernet")
 }

@@ -1,5 +1,3 @@
-//! Rules as a TCAM holds them, with bitmaps of ports.
-
 use std::collections::BTreeMap;
 
 use incast_model::fabric::{NodeId, PortId};
@@ -21,13 +19,12 @@ pub enum Compression {
     InputSets,
     /// A set of egress ports, one ingress port; ports to hosts with the same set share an entry.
     OutputSets,
-    /// All pairs of a set of ingress and a set of egress ports. The minimum is NP-hard (covering a matrix with rectangles;
-    /// Orlin, Indagationes Mathematicae 1977); the greedy cover is never larger than that of equal sets.
+    /// All pairs of two sets. The minimum is NP-hard (covering a matrix with rectangles; Orlin, Indagationes Mathematicae
+    /// 1977); the greedy cover is never larger than that of equal sets.
     Rectangles,
 }
 
-/// Match-action entry: packets with a tag between any of the ports get the new tag. Ports are numbered from 0 within the
-/// switch, ascending.
+/// Match-action entry. Ports are numbered from 0 within the switch, ascending.
 ///
 /// Entries may overlap but never disagree, so order does not matter. Packets that match none become lossy.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -105,7 +102,7 @@ impl RuleTable {
         self.switches.iter().map(|(_, entries)| entries.len()).sum()
     }
 
-    /// Returns true if there is no entry.
+    /// Returns true if empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -128,10 +125,10 @@ impl RuleTable {
     /// Returns the rules of the entries.
     ///
     /// # Errors
-    /// Two entries that disagree: the switch, the pair of ports, and the tag of the earlier entry.
+    /// Two entries that disagree: switch, ports, and tag of the earlier entry.
     ///
     /// # Panics
-    /// If a switch does not have a port of its entry.
+    /// If a switch lacks a port of its entry.
     pub fn expand(&self, wiring: &Wiring<'_>) -> Result<Rules, (NodeId, PortId, PortId, RuleExists)> {
         let mut rules = Rules::new(wiring);
         rules.0.tags = self.tags;
@@ -188,7 +185,7 @@ fn columns(rows: &[Vec<u64>]) -> Vec<Vec<u64>> {
     columns
 }
 
-/// A rectangle for each row; equal rows may share one.
+/// Equal rows may share a rectangle.
 fn by_rows(rows: &[Vec<u64>], may_share: impl Fn(usize) -> bool) -> Vec<Rectangle> {
     let mut shared: BTreeMap<&[u64], Vec<u64>> = BTreeMap::new();
     let mut rectangles = Vec::new();

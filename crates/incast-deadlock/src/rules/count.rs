@@ -1,5 +1,3 @@
-//! Counts of rules.
-
 use incast_model::fabric::NodeId;
 use serde::{Deserialize, Serialize};
 
@@ -13,11 +11,11 @@ use crate::wiring::Ports;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Counting {
-    /// Each (tag, ingress port, egress port, new tag), without bitmaps.
+    /// (Tag, ingress port, egress port, new tag).
     Each,
-    /// Each (tag, egress port, new tag), with a bitmap of ingress ports.
+    /// (Tag, egress port, new tag), with a bitmap of ingress ports.
     InputSets,
-    /// Each (tag, ingress port, new tag), with a bitmap of egress ports.
+    /// (Tag, ingress port, new tag), with a bitmap of egress ports.
     OutputSets,
     /// As `InputSets`, without rules that keep the tag.
     ChangingInputSets,

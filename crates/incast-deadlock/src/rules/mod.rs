@@ -15,12 +15,12 @@ use crate::wiring::{Ports, Wiring};
 pub use compress::{Compression, Entry, RuleTable};
 pub use count::{Count, Counting};
 
-/// Changes of tags at turns. They may be ambiguous, so they are not yet rules.
+/// Changes of tags at turns; ambiguous, so not yet rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transitions {
     ports: Arc<Ports>,
     tags: u8,
-    /// By tag and new tag; no set is empty.
+    /// No set is empty.
     turns: BTreeMap<(Tag, Tag), TurnSet>,
 }
 
@@ -76,7 +76,7 @@ impl Transitions {
     }
 }
 
-/// Rules of all switches: from (tag, ingress port, egress port) to the new tag, or lossy.
+/// Rules of all switches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rules(Transitions);
 
@@ -99,7 +99,7 @@ impl Rules {
         self.0.tags
     }
 
-    /// New tag of packets; `None` if they become lossy.
+    /// New tag of packets; `None` if lossy.
     pub fn new_tag(&self, tag: Tag, input: PortId, output: PortId) -> Option<Tag> {
         let of_tag = self.0.turns.range((tag, Tag(0))..=(tag, Tag(u8::MAX)));
         of_tag.into_iter().find(|(_, turns)| turns.contains(input, output)).map(|(&(_, new), _)| new)
@@ -124,12 +124,12 @@ impl Rules {
         self.0.turns.values().map(TurnSet::len).sum()
     }
 
-    /// Returns true if there are no rules.
+    /// Returns true if empty.
     pub fn is_empty(&self) -> bool {
         self.0.turns.is_empty()
     }
 
-    /// Turns by tag and new tag; the sets of one tag are disjoint.
+    /// Turns by tag and new tag; sets of one tag are disjoint.
     pub fn turns(&self) -> impl Iterator<Item = (Tag, Tag, &TurnSet)> {
         self.0.turns()
     }

@@ -1,5 +1,3 @@
-//! Tagger's two conditions: no cycle within a tag, no rule to a smaller tag.
-
 use incast_model::fabric::PortId;
 
 use super::NAMED;
@@ -18,7 +16,7 @@ pub(super) fn falling(wiring: &Wiring<'_>, rules: &Rules) -> (usize, Vec<(Turn, 
     (count, named.collect())
 }
 
-/// Returns a cycle of dependencies within one tag; rules count even if no path uses them.
+/// Returns a cycle within one tag, of used or unused rules.
 ///
 /// Removes ports without predecessors; the rest is on cycles, or behind one.
 pub(super) fn cycle(wiring: &Wiring<'_>, rules: &Rules, tag: Tag) -> Option<Cycle> {
@@ -47,7 +45,7 @@ pub(super) fn cycle(wiring: &Wiring<'_>, rules: &Rules, tag: Tag) -> Option<Cycl
     Some(backwards(wiring, turns, tag, left, &|port| leading_in[port.index()] > 0))
 }
 
-/// Goes back from port to predecessor within the rest, until a port repeats.
+/// Goes back from port to predecessor until a port repeats.
 fn backwards(wiring: &Wiring<'_>, turns: &TurnSet, tag: Tag, mut port: PortId, left: &dyn Fn(PortId) -> bool) -> Cycle {
     let mut way: Vec<(PortId, PortId)> = Vec::new();
     loop {

@@ -1,5 +1,3 @@
-//! Check that switches have priorities for all tags.
-
 use super::trace::{self, Goal, Hit, Walk};
 use crate::elp::{Destinations, Elp, ElpError};
 use crate::names::NamedPath;
@@ -10,25 +8,24 @@ use crate::wiring::Wiring;
 /// Most paths in an error.
 const NAMED: usize = 3;
 
-/// More tags than a switch has lossless priorities.
+/// More tags than lossless priorities.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{needed} lossless priorities are needed, {available} are available (PFC has 8, at least one of them lossy); {}",
     forced_by(*.available, *.classes, .paths)
 )]
 pub struct TooManyTags {
-    /// Lossless priorities that the rules use.
+    /// Lossless priorities used.
     pub needed: u8,
     /// Lossless priorities available.
     pub available: u8,
     /// Classes of traffic: hosts send with tags 1 to this.
     pub classes: u8,
-    /// Some expected paths with a class of packets that get a tag above `available`, up to the node after the first such turn.
-    /// Hosts send classes beyond `available` with such a tag.
+    /// Some classes and expected paths with a tag above `available`, up to the node after the first such turn. Hosts send
+    /// classes beyond `available` with such a tag.
     pub paths: Vec<(u8, NamedPath)>,
 }
 
-/// Reasons for tags above `available`.
 fn forced_by(available: u8, classes: u8, paths: &[(u8, NamedPath)]) -> String {
     let mut found: Vec<String> = Vec::new();
     for of_class in paths.chunk_by(|a, b| a.0 == b.0) {
@@ -55,7 +52,7 @@ pub enum FitError {
     /// More tags than priorities.
     #[error(transparent)]
     TooManyTags(#[from] TooManyTags),
-    /// The fabric cannot have the paths.
+    /// Impossible paths.
     #[error(transparent)]
     Paths(#[from] ElpError),
 }
@@ -64,7 +61,7 @@ pub enum FitError {
 /// traffic, 1 or more, with tags from 1.
 ///
 /// # Errors
-/// More tags than available, with some paths that need them.
+/// Too many tags, with some paths that need them.
 pub fn fit(wiring: &Wiring<'_>, rules: &Rules, elp: &Elp<'_>, classes: u8, available: u8) -> Result<(), FitError> {
     if rules.tags() <= available {
         return Ok(());

@@ -1,7 +1,7 @@
 //! Checks of rules, independent of how they were made.
 //!
-//! Checks share only rules and descriptions of paths with the algorithms: they find cycles by removing ports without
-//! predecessors (Kahn, CACM 1962), and walk packets through the rules on every path.
+//! Checks share only rules and descriptions of paths with the algorithms: they remove ports without predecessors to find cycles
+//! (Kahn, CACM 1962), and walk packets through the rules on every path.
 //!
 //! Tagger's two conditions are sufficient. [`Circularity`] is exact: it finds cycles across all tags that packets reach, also
 //! under several sets of rules, for switches that change from one to another.
@@ -27,7 +27,7 @@ pub use walk::Walked;
 pub(crate) use whole::Reached;
 pub use whole::{Circularity, Step, TaggedCycle};
 
-/// Most faults of a kind that are named; all are counted.
+/// Most named faults of a kind; all are counted.
 const NAMED: usize = 10;
 
 /// Faults of rules; Tagger's rules have none (Hu et al., CoNEXT 2017, section 5).
@@ -35,15 +35,15 @@ const NAMED: usize = 10;
 pub struct Verification {
     /// Lossless tags.
     pub tags: u8,
-    /// One cycle for each tag with cyclic dependencies.
+    /// A cycle for each tag with cyclic dependencies.
     pub cycles: Vec<Cycle>,
     /// Rules to a smaller tag.
     pub falling: usize,
-    /// Some of the rules to a smaller tag, with that tag.
+    /// Some rules to a smaller tag, with that tag.
     pub falling_named: Vec<(Turn, Tag)>,
     /// Turns with a tag at which packets on expected paths become lossy, counted for each destination or path.
     pub lossy: usize,
-    /// Some of the lossy turns.
+    /// Some lossy turns.
     pub lossy_named: Vec<LossyWalk>,
     /// Extent of the walk.
     pub walked: Walked,
@@ -70,7 +70,7 @@ impl Verification {
         self.lossy == 0
     }
 
-    /// Returns true if the rules are deadlock-free and complete.
+    /// Returns true if deadlock-free and complete.
     pub fn holds(&self) -> bool {
         self.deadlock_free() && self.complete()
     }
@@ -95,8 +95,8 @@ impl fmt::Display for Verification {
     }
 }
 
-/// Returns true if rules meet Tagger's two conditions: no cycle within a tag, no rule to a smaller tag. This is sufficient
-/// against cyclic buffer dependencies of any packets, not necessary.
+/// Returns true if rules meet Tagger's two conditions: no cycle within a tag, no rule to a smaller tag. They are sufficient
+/// against cyclic buffer dependencies, not necessary.
 pub fn meets_conditions(wiring: &Wiring<'_>, rules: &Rules) -> bool {
     acyclic::falling(wiring, rules).0 == 0
         && Tag::all(rules.tags()).all(|tag| acyclic::cycle(wiring, rules, tag).is_none())

@@ -1,5 +1,3 @@
-//! Single packets, followed from a host to show a fault as a path.
-
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
@@ -11,7 +9,7 @@ use crate::tagging::Tag;
 use crate::turns::ones;
 use crate::wiring::{Ports, Wiring};
 
-/// Returns true for a wanted turn with a tag.
+/// Returns true for a wanted turn.
 pub(super) type Goal<'a> = &'a mut dyn FnMut(Tag, PortId, PortId) -> bool;
 
 /// Fabric, rules, and the tag with which hosts send.
@@ -21,14 +19,13 @@ pub(super) type Walk<'w, 'f> = (&'w Wiring<'f>, &'w Rules, Tag);
 #[derive(Debug, Clone)]
 pub(super) struct Hit {
     pub(super) turn: (Tag, PortId, PortId),
-    /// Egress ports from the sending host to the turn.
+    /// Egress ports up to the turn.
     pub(super) path: Vec<PortId>,
 }
 
 /// By state: previous state, and the egress port taken there.
 type Causes<S> = HashMap<S, Option<(S, PortId)>>;
 
-/// Egress ports that led to a state, then `output`.
 fn path_to<S: Copy + Eq + std::hash::Hash>(
     ports: &Ports,
     causes: &Causes<S>,
@@ -51,7 +48,7 @@ fn path_to<S: Copy + Eq + std::hash::Hash>(
 pub(super) fn path((wiring, rules, sent): Walk<'_, '_>, paths: &PathSet, path: &[PortId], goal: Goal<'_>) -> Vec<Hit> {
     let [entries, exits] = paths.ends(wiring, path);
     let mut hits = Vec::new();
-    // Entries and tags of packets; behind the first switch one entry per tag is enough.
+    // Behind the first switch one entry per tag is enough.
     let mut packets: Vec<(PortId, Tag)> = entries.into_iter().map(|entry| (entry, sent)).collect();
     for at in 0..path.len() - 1 {
         let outputs = if at + 2 == path.len() { &exits[..] } else { &path[at + 1..at + 2] };

@@ -1,5 +1,3 @@
-//! Walks of packets on every expected path through the rules.
-
 use serde::Serialize;
 
 use super::trace::{self, Goal, Hit, Walk};
@@ -55,7 +53,7 @@ fn lossy_walk(wiring: &Wiring<'_>, hit: &Hit) -> LossyWalk {
     LossyWalk { turn: Turn::new(wiring, Some(tag), input, output), path: NamedPath::new(wiring, &hit.path) }
 }
 
-/// Tree in which packets become lossy: its destination, and its number there.
+/// Destination, and number of a lossy tree there.
 type LossyTree = (usize, usize);
 
 fn walk_trees(walk: Walk<'_, '_>, destinations: &Destinations<'_, '_>) -> Result<Found, ElpError> {
@@ -115,7 +113,7 @@ struct Packets<'w, 'f> {
     at: Vec<Vec<u64>>,
     /// Scratch for one node.
     packets: Vec<u64>,
-    /// By egress port: cached tag of packets from all single-linked hosts of the switch after the turn.
+    /// By egress port: cached new tag of packets from all single-linked hosts.
     sent: Vec<u8>,
 }
 

@@ -1,5 +1,3 @@
-//! Cyclic dependencies across tags, under one or several sets of rules.
-
 use std::fmt;
 
 use incast_model::fabric::PortId;
@@ -28,16 +26,16 @@ pub struct Circularity {
     pub unused: usize,
     /// Rules to a smaller tag that packets reach.
     pub falling: usize,
-    /// Some of the rules to a smaller tag.
+    /// Some rules to a smaller tag.
     pub falling_named: Vec<Step>,
     /// A shortest cyclic dependency, across tags.
     pub cycle: Option<TaggedCycle>,
 }
 
-/// Cyclic buffer dependency, each turn with the tag before and after.
+/// Cyclic buffer dependency, with tags before and after each turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TaggedCycle {
-    /// Turns; packets of each wait for buffer space at the ingress port of the next.
+    /// Turns; packets of each wait for buffer space at the next ingress port.
     pub turns: Vec<Step>,
 }
 
@@ -49,7 +47,7 @@ pub struct Step {
     pub turn: Turn,
     /// Tag after the turn.
     pub new_tag: Tag,
-    /// Sets that have the rule, from 0.
+    /// Sets with the rule, from 0.
     pub of: Vec<usize>,
 }
 
@@ -99,13 +97,13 @@ impl Circularity {
 }
 
 impl fmt::Display for TaggedCycle {
-    /// Writes the buffers, the first again at the end: `L1 port 3 tag 1 → S1 port 0 tag 2 → … → L1 port 3 tag 1`.
+    /// Writes `L1 port 3 tag 1 → S1 port 0 tag 2 → … → L1 port 3 tag 1`: the buffers.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Cycle { turns: self.turns.iter().map(|step| step.turn.clone()).collect() }.fmt(f)
     }
 }
 
-/// Rule: tag, ingress port, egress port, new tag.
+/// Tag, ingress port, egress port, new tag.
 pub(crate) type Move = (Tag, PortId, PortId, Tag);
 
 pub(crate) struct Reached {
