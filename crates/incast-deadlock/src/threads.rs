@@ -3,7 +3,7 @@ use std::thread;
 
 use crate::watch;
 
-/// Distributes numbers below `count` over a thread per core, each with a state of its own, and returns the states.
+/// Distributes numbers below `count` over a thread per core, each with a state, and returns the states.
 ///
 /// Chance decides which thread gets which number: results must not depend on it. `what` names the unit of progress.
 pub(crate) fn spread<S: Send>(

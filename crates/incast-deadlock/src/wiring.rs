@@ -70,13 +70,13 @@ pub struct Ports {
     first: Vec<u32>,
     /// By node.
     host: Vec<bool>,
-    /// By node: true for switches and hosts with several links. Packets of single-linked hosts count at their switch.
+    /// By node. Packets of single-linked hosts count at their switch.
     routed: Vec<bool>,
     /// By node: first word of its port rows in a turn set.
     rows: Vec<u32>,
     /// By node: first word in a table with a bit per port of each switch.
     span: Vec<u32>,
-    /// Such a table: ports to single-linked hosts.
+    /// Such a table.
     single_hosts: Vec<u64>,
     /// By node: first trunk.
     first_trunk: Vec<u32>,
@@ -201,7 +201,7 @@ impl Ports {
         &self.single_hosts[self.span(switch)]
     }
 
-    /// Words of a node in a table with a bit per port of each switch.
+    /// Words of a node in a table with a bit per port.
     #[inline]
     pub(crate) fn span(&self, node: NodeId) -> Range<usize> {
         self.span[node.index()] as usize..self.span[node.index() + 1] as usize

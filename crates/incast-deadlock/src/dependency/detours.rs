@@ -3,10 +3,7 @@ use incast_model::fabric::{LinkId, NodeId, PortId};
 use crate::elp::Routed;
 use crate::wiring::Wiring;
 
-/// Packets to one destination while only adjacent switches know of links that are down. Without a next hop left, a switch sends
-/// packets to any other switch, but not back: a detour, which makes one bounce in a folded Clos fabric.
-///
-/// Paths with more than `most` detours, or that do not end at the destination, are left out.
+/// Packets to one destination under `Rerouting::Local`. Paths that do not end at the destination are left out.
 #[derive(Debug)]
 pub(super) struct Detours<'d, 'f> {
     wiring: &'d Wiring<'f>,

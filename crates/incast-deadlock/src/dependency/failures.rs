@@ -98,7 +98,7 @@ pub struct Failing<'r> {
     pub routes: &'r Routes,
     /// Fixed next hops; after failures too, while their links are up.
     pub given: &'r [FixedHops],
-    /// Rules that change tags, and tags with which hosts send; `None` for one priority.
+    /// Rules that change tags, and tags that hosts send with; `None` for one priority.
     pub tags: Option<(&'r Rules, &'r [Tag])>,
 }
 

@@ -68,7 +68,6 @@ impl fmt::Display for DeadlockReport {
 }
 
 impl fmt::Display for NamedCycle {
-    /// Writes the cycle, then a table of its turns and their packets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "  {}", self.cycle)?;
         let none = Users::default();

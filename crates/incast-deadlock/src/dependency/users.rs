@@ -83,7 +83,6 @@ fn of_paths(wiring: &Wiring<'_>, paths: &PathSet, (input, output): Turn) -> User
     }
 }
 
-/// Counts destinations, and keeps the first path for each turn.
 struct Counter<'t> {
     turns: &'t [Turn],
     users: Vec<Users>,
@@ -180,7 +179,6 @@ fn of_up_down(wiring: &Wiring<'_>, up_down: &UpDown, turns: &[Turn]) -> Result<V
     Ok(turns.iter().map(|turn| Users { example: example(turn), ..Users::default() }).collect())
 }
 
-/// States that up-down paths reach.
 struct Walks<'w, 'f> {
     wiring: &'w Wiring<'f>,
     up_down: &'w UpDown,

@@ -29,7 +29,7 @@ impl<'r> Routed<'r> {
             let mut ports = wiring.of(node).map(|port| wiring.peer(port));
             if let (false, Some(port)) = (wiring.is_routed(node), ports.next()) {
                 let switch = wiring.node(port);
-                // Without this route the link is down.
+                // No route by this port: the link is down.
                 if !wiring.is_host(switch) && routes.next_hops(switch, host).contains(&port) {
                     set(&mut sources[wiring.span(switch)], wiring.local(port));
                 }

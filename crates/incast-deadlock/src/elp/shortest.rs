@@ -219,8 +219,8 @@ impl Trees {
 
     /// Breadth-first search that tries ports in random order or by number.
     ///
-    /// Only its place in the queue makes a node the parent of another. So levels and possible parents, the same in every such
-    /// tree, come from one [`Search`], and a tree does not visit every port of the fabric.
+    /// Only its place in the queue makes a node the parent of another: levels and possible parents of all trees come from one
+    /// [`Search`], and a tree does not visit every port of the fabric.
     fn first_found(&mut self, search: &Search, mut rng: Option<&mut Stream>, towards: &mut Towards) {
         self.chosen.clear();
         self.place[search.target.index()] = 0;

@@ -36,7 +36,7 @@ fn ranges(ports: &[u32]) -> String {
 /// Reads the format of [`write_csv`].
 ///
 /// # Errors
-/// An invalid line, an unknown switch or port, or entries that disagree; with the place.
+/// An invalid line or entry, with its place.
 pub fn read_csv(wiring: &Wiring<'_>, text: &str) -> Result<RuleTable, RulesError> {
     let mut reader = Reader::new(wiring);
     let mut rest = text;

@@ -65,7 +65,7 @@ pub fn write_json(wiring: &Wiring<'_>, table: &RuleTable) -> String {
 /// Reads the format of [`write_json`].
 ///
 /// # Errors
-/// Invalid JSON, an unknown switch or port, or entries that disagree; with the place.
+/// Invalid JSON or an invalid entry, with its place.
 pub fn read_json(wiring: &Wiring<'_>, text: &str) -> Result<RuleTable, RulesError> {
     let file: File = serde_json::from_str(text).map_err(|wrong| {
         let place = format!("line {} column {}", wrong.line(), wrong.column());

@@ -17,7 +17,7 @@ pub enum Compression {
     /// A set of ingress ports, one egress port; ports to hosts with the same set share an entry.
     #[default]
     InputSets,
-    /// A set of egress ports, one ingress port; ports to hosts with the same set share an entry.
+    /// As `InputSets`, with ingress and egress ports exchanged.
     OutputSets,
     /// All pairs of two sets. The minimum is NP-hard (covering a matrix with rectangles; Orlin, Indagationes Mathematicae
     /// 1977); the greedy cover is never larger than that of equal sets.

@@ -58,13 +58,6 @@ pub struct Convention {
 
 /// `F` and `Fm` were chosen as nearest to the table before this code measured anything. `A` is its literal reading; others were
 /// tried.
-///
-/// - `F`: a breadth-first tree per switch, ports in random order; links by number; own tag for servers; bitmaps of ingress
-///   ports; a turn with several new tags counts for each.
-/// - `Fm`: as `F`, but with the smallest new tag, as a switch needs.
-/// - `A`: a random tree per server; links in random order. `A'`: breadth-first trees.
-/// - `B`, `E`: all shortest paths. `C`, `D`: a random tree per switch. `G`: a tree with ports in order, bitmaps of egress
-///   ports.
 pub const CONVENTIONS: [Convention; 9] = [
     Convention { name: "F", installable: false, ..FIRST_FOUND },
     Convention { name: "Fm", ..FIRST_FOUND },
@@ -111,8 +104,8 @@ impl Convention {
         CONVENTIONS.into_iter().find(|convention| convention.name == name)
     }
 
-    /// Paths, with random trees from `seed`. Paths within a switch are left out: they need no tag, but would count if servers
-    /// have their own.
+    /// Paths, with random trees from `seed`, except within a switch: these need no tag, but would count with
+    /// [`Injection::Own`].
     pub fn paths(&self, seed: u64) -> Elp<'static> {
         let Self { choice, roots, .. } = *self;
         Elp::Shortest(ShortestPaths { choice, roots, seed, within_switch: false })

@@ -5,8 +5,8 @@ use crate::elp::{ElpError, Tiers};
 use crate::rules::Rules;
 use crate::wiring::Wiring;
 
-/// Tags that count bounces (Hu et al., CoNEXT 2017, section 4): a bounce adds one, other turns keep the tag, and packets that
-/// bounce with the last tag become lossy. Keeping all paths with k bounces lossless takes at least k + 1 tags.
+/// Tags that count bounces (Hu et al., CoNEXT 2017, section 4): a bounce adds one, and packets that bounce with the last tag
+/// become lossy. Keeping all paths with k bounces lossless takes at least k + 1 tags.
 ///
 /// Class j of n sends with tag j and survives k bounces, with n + k tags in all instead of n · (k + 1). The price: bounced
 /// packets of class j share queues with class j + 1.

@@ -203,13 +203,11 @@ impl List {
         self.place[port.index()]
     }
 
-    /// Moves ports directly behind another.
     fn move_behind(&mut self, anchor: PortId, ports: &[PortId]) {
         ports.iter().for_each(|&port| self.take_out(port));
         self.put_in(anchor.0, self.next[anchor.index()], ports);
     }
 
-    /// Moves ports directly before another.
     fn move_before(&mut self, anchor: PortId, ports: &[PortId]) {
         ports.iter().for_each(|&port| self.take_out(port));
         self.put_in(self.previous[anchor.index()], anchor.0, ports);

@@ -110,11 +110,10 @@ impl<'h> Placement<'h> {
         transitions
     }
 
-    /// Rules with the smallest of several new tags, and those that paths still lack.
+    /// Rules with the smallest of several new tags.
     ///
     /// A packet may thus have a smaller tag than planned. Paths to a destination are the same from everywhere, so there is a
-    /// rule for it; among paths given one by one there may be none, and one is added, up to the planned tag. It raises the tag,
-    /// and so is on no cycle.
+    /// rule for it; paths given one by one may lack one, which is added.
     pub fn rules(&self) -> Rules {
         let mut rules = self.transitions().smallest();
         self.complete(&mut rules);

@@ -59,8 +59,7 @@ pub struct LossyWalk {
 }
 
 impl Verification {
-    /// Returns true if lossless packets have no cyclic buffer dependency on any path: no cycle within a tag, no rule to a
-    /// smaller tag.
+    /// Returns true if no cyclic buffer dependency of lossless packets is possible, on any path.
     pub fn deadlock_free(&self) -> bool {
         self.cycles.is_empty() && self.falling == 0
     }

@@ -131,7 +131,7 @@ impl<'w, 'f> Packets<'w, 'f> {
         Self { wiring, first, rules: by_tag, at, packets: Vec::new(), sent: vec![UNKNOWN; wiring.len()] }
     }
 
-    /// Sends packets from all sources; returns the number of turns with a tag at which they become lossy.
+    /// Returns the number of turns with a tag at which packets become lossy.
     fn walk(&mut self, towards: &Towards) -> usize {
         let ports: &Ports = self.wiring;
         let mut lossy = 0;

@@ -90,14 +90,13 @@ impl Circularity {
         }
     }
 
-    /// Returns true if no cyclic buffer dependency among lossless packets is possible.
+    /// Returns true if no cyclic buffer dependency is possible.
     pub const fn deadlock_free(&self) -> bool {
         self.cycle.is_none()
     }
 }
 
 impl fmt::Display for TaggedCycle {
-    /// Writes `L1 port 3 tag 1 → S1 port 0 tag 2 → … → L1 port 3 tag 1`: the buffers.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Cycle { turns: self.turns.iter().map(|step| step.turn.clone()).collect() }.fmt(f)
     }

@@ -38,7 +38,6 @@ fn examples() -> Vec<(Fabric, Rules)> {
     vec![(testbed, clos), (jellyfish, tags), (star, star_rules)]
 }
 
-/// Compares both functions for all (tag, ingress port, egress port) of a switch.
 fn same(wiring: &Wiring<'_>, switch: NodeId, rules: &Rules, read: &dyn Fn(u8, u32, u32) -> Option<u8>) {
     let ports: Vec<_> = wiring.fabric().ports_of(switch).collect();
     for tag in 1..=rules.tags() + 1 {
@@ -220,7 +219,7 @@ impl Nftables {
         read
     }
 
-    /// DSCP and priority of a packet after the chain `rewrite`.
+    /// DSCP and priority after the chain `rewrite`.
     fn forwarded(&self, family: &str, dscp: u64, input: &str, output: &str) -> (u64, String) {
         let mut packet = (dscp, String::new());
         for line in &self.chains["rewrite"] {

@@ -1,7 +1,6 @@
-//! Tagger's published table on Jellyfish, by the conventions of `docs/design/deadlock.md`.
-//!
-//! Results are compared with our implementation in another language on other random graphs: same classes, and within a few
-//! percent. The example has rows of 1,000 and 2,000 switches.
+//! Tagger's published table on Jellyfish, by the conventions of `docs/design/deadlock.md`, against our implementation in
+//! another language on other random graphs: same classes, and within a few percent. The example has rows of 1,000 and 2,000
+//! switches.
 
 use incast_deadlock::Wiring;
 use incast_deadlock::elp::Elp;

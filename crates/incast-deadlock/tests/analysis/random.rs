@@ -14,7 +14,6 @@ use proptest::prelude::*;
 
 use crate::common::fabrics;
 
-/// Links from a node to all others, over switches only.
 fn distances(fabric: &Fabric, from: NodeId) -> HashMap<NodeId, usize> {
     let mut found = HashMap::from([(from, 0)]);
     let mut queue = VecDeque::from([from]);

@@ -15,7 +15,7 @@ use rand::Rng;
 
 use crate::common::{fabrics, testbed};
 
-/// Random walks between hosts that repeat no port; most are far from shortest.
+/// Random walks between hosts that repeat no port.
 fn walks(fabric: &Fabric, choices: &[(prop::sample::Index, Vec<prop::sample::Index>)]) -> PathSet {
     let wiring = Wiring::new(fabric);
     let mut paths = PathSet::new();

@@ -50,7 +50,6 @@ fn with_one_bounce_two_tags_keep_both_flows_lossless() {
     let elp = bounces(&wiring);
     let clos = ClosScheme::new(1).rules(&wiring).unwrap();
     assert_eq!(clos.tags(), 2);
-    // Tag 1: L1 > S1 > L3 and L3 > S2 > L1. Tag 2: L3 > S2 > L4 > T4 and L1 > S1 > L2 > T1.
     let tag_at = |rules: &Rules, path: &[&str]| {
         let mut tags = vec![Tag::FIRST];
         for turn in path.windows(3) {
@@ -174,7 +173,7 @@ fn all_single_and_double_failures_of_the_testbed() {
         assert_eq!(report.named.len(), report.cyclic);
         report
     };
-    // A separate search of every packet's paths agrees (failures.rs has one for small fabrics).
+    // A separate search of every packet's paths agrees.
     let counts = |failures: Failures, bounces| {
         let report = found(failures, bounces);
         (report.cyclic, report.sets)

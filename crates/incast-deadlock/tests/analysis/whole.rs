@@ -38,7 +38,6 @@ fn waits(fabric: &Fabric, sets: &[Rules], classes: u8) -> BTreeMap<Buffer, BTree
     found
 }
 
-/// Length of a shortest cycle.
 fn shortest(waits: &BTreeMap<Buffer, BTreeSet<Buffer>>) -> Option<usize> {
     let back = |&start: &Buffer| {
         let mut queue = VecDeque::from([(start, 0)]);
@@ -61,7 +60,7 @@ fn shortest(waits: &BTreeMap<Buffer, BTreeSet<Buffer>>) -> Option<usize> {
 /// Set of rules, ingress port, egress port, tag and new tag.
 type Choice = (bool, prop::sample::Index, prop::sample::Index, u8, u8);
 
-/// Two random sets of rules; the first of two rules for the same packets counts.
+/// Two random sets; the first of two rules for the same packets counts.
 fn rules(fabric: &Fabric, choices: &[Choice]) -> [Rules; 2] {
     let wiring = Wiring::new(fabric);
     let mut sets = [Rules::new(&wiring), Rules::new(&wiring)];
