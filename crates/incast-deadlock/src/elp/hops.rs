@@ -18,7 +18,7 @@ pub struct Hops {
 }
 
 impl Hops {
-    /// Turns at each hop, for all switches of the longest path.
+    /// Turns at each hop; there are as many hops as switches on the longest path.
     pub fn layers(&self) -> &[TurnSet] {
         &self.layers
     }

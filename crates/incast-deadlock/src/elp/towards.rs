@@ -21,6 +21,8 @@ impl Hop {
 }
 
 /// Next hops of every node towards one destination, or several behind one switch, without loops.
+///
+/// Sources are hosts in `nodes`, and single-linked hosts of switches in `nodes`.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Towards {
     /// Farthest first: a next hop leads to a host or to a later node.
@@ -30,7 +32,7 @@ pub(crate) struct Towards {
     hops: Vec<Hop>,
     /// Last switch, if its hosts are no sources: paths within a switch are left out.
     mute: Option<NodeId>,
-    /// Ports of switches to single-linked hosts that are sources, a bit each; all if none.
+    /// Ports of switches to single-linked hosts that are sources, a bit each; `None` for all.
     sources: Option<Arc<[u64]>>,
 }
 

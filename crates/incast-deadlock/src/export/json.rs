@@ -15,7 +15,7 @@ const VERSION: u32 = 1;
 struct File {
     format: String,
     version: u32,
-    /// One for each class.
+    /// Tags, one for each class.
     #[serde(deserialize_with = "sent")]
     hosts_send_with: Vec<u8>,
     no_match: NoMatch,

@@ -138,7 +138,7 @@ pub enum ExportError {
         target: &'static str,
         /// Tags.
         tags: u8,
-        /// Most tags.
+        /// Limit of tags.
         most: u8,
     },
     /// Tags without a code point.
@@ -169,7 +169,7 @@ pub enum ExportError {
         /// Valid names.
         allowed: &'static str,
     },
-    /// A host.
+    /// Host instead of a switch.
     #[error("{node} is no switch of these rules")]
     NoSwitch {
         /// Name.

@@ -24,9 +24,9 @@ pub enum Counting {
 /// Number of rules.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Count {
-    /// In all switches.
+    /// Rules of all switches.
     pub total: usize,
-    /// In the switch with most.
+    /// Most rules of a switch.
     pub most: usize,
     /// First switch with most.
     #[serde(skip)]

@@ -15,7 +15,7 @@ use crate::wiring::{Ports, Wiring};
 pub use compress::{Compression, Entry, RuleTable};
 pub use count::{Count, Counting};
 
-/// Changes of tags at turns; ambiguous, so not yet rules.
+/// Changes of tags at turns. A turn may have several, so these are not yet rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transitions {
     ports: Arc<Ports>,

@@ -5,7 +5,7 @@ use crate::rules::Rules;
 use crate::tagging::Tag;
 use crate::wiring::Wiring;
 
-/// Most paths in an error.
+/// Limit of paths in an error.
 const NAMED: usize = 3;
 
 /// More tags than lossless priorities.

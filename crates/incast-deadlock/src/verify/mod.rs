@@ -27,7 +27,7 @@ pub use walk::Walked;
 pub(crate) use whole::Reached;
 pub use whole::{Circularity, Step, TaggedCycle};
 
-/// Most named faults of a kind; all are counted.
+/// Limit of named faults of a kind; all are counted.
 const NAMED: usize = 10;
 
 /// Faults of rules; Tagger's rules have none (Hu et al., CoNEXT 2017, section 5).

@@ -106,7 +106,7 @@ fn seeds_draw_other_paths_and_more_paths_are_more() {
     assert!(hops(drawn(200, 1)) == Elp::Shortest(ShortestPaths::default()).hops(&wiring).unwrap());
 }
 
-/// No line of a file can name the traffic.
+/// Drawn paths have no line of a file.
 #[test]
 fn who_closes_a_cycle_is_told_by_an_example() {
     let fabric = Jellyfish::new(20, 8, 4).build().unwrap();
