@@ -41,7 +41,7 @@ pub enum RowError {
     /// Impossible paths.
     #[error(transparent)]
     Paths(#[from] ElpError),
-    /// Paths without tags.
+    /// Paths that cannot be tagged.
     #[error(transparent)]
     Tags(#[from] TagError),
 }

@@ -34,7 +34,7 @@ pub enum TaggingError {
     /// Impossible paths.
     #[error(transparent)]
     Paths(#[from] ElpError),
-    /// Paths without tags.
+    /// Paths that cannot be tagged.
     #[error(transparent)]
     Tags(#[from] TagError),
     /// Rules that do not hold for these paths.
