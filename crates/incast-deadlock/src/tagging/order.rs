@@ -11,7 +11,7 @@ use crate::wiring::Ports;
 /// Maintains a topological order. As in Pearce and Kelly (ACM Journal of Experimental Algorithmics 11, 2006), a search visits
 /// only ports between both ends of new edges. But forward and backward search alternate, and the first to end moves its side
 /// past the other (in a list; in Jellyfish with links in random order one side is some 75 times the other). A search reads 64
-/// ports of a switch at a time. Ports that hosts send to are left out: they are never on a cycle.
+/// ports of a switch at a time. Ports to single-linked hosts are left out: they are never on a cycle.
 #[derive(Debug)]
 pub(crate) struct Dag {
     ports: Arc<Ports>,
