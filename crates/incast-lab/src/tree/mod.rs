@@ -1,7 +1,7 @@
-//! A scenario as a tree of plain values, each with the place it was written at.
+//! A scenario as a tree of plain values with their places.
 //!
-//! TOML text, command-line overrides and a Python dictionary all become such a tree; named parameter sets are laid over
-//! it; then it is read into types. An error anywhere is brought back to its place by its path.
+//! TOML text, command-line overrides and Python dictionaries become such a tree; named parameter sets fill it in; then it is read
+//! into types. Any error finds its place by its path.
 
 mod controls;
 mod overrides;
@@ -19,14 +19,14 @@ use serde_json::{Map, Value};
 
 use crate::diagnostic::{Diagnostic, Place};
 
-/// A text that values were read from.
+/// Text that values were read from.
 #[derive(Debug, Clone)]
 struct Source {
     name: String,
     text: String,
 }
 
-/// Where a value stands: the source, and the bytes of its key and of itself.
+/// Place of a value: source, and byte ranges of key and value.
 #[derive(Debug, Clone)]
 struct Site {
     source: usize,
@@ -34,27 +34,26 @@ struct Site {
     value: Range<usize>,
 }
 
-/// Values by name, with the places of those that were written down.
+/// Values by name, with the places of written ones.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tree {
-    /// The values.
     pub(crate) root: Map<String, Value>,
     sources: Vec<Source>,
     sites: HashMap<String, Site>,
 }
 
 impl Tree {
-    /// A tree that was not written as text.
+    /// Tree of values without text.
     pub(crate) fn of_value(root: Map<String, Value>) -> Self {
         Self { root, ..Self::default() }
     }
 
-    /// The diagnostic with the place of its parameter, or of the nearest thing around it that was written down.
+    /// Adds the place of the diagnostic's parameter, or of the nearest written table around it.
     pub(crate) fn locate(&self, mut diagnostic: Diagnostic) -> Diagnostic {
         if diagnostic.place.is_some() {
             return diagnostic;
         }
-        // Where a name is wrong, the name is meant: a key (`fabric.satr`) or a text (`window = "rat"`).
+        // A wrong name means its own place: a key (`fabric.satr`) or a text (`window = "rat"`).
         let renamed = diagnostic.message.contains("` is now `");
         let names_itself = renamed || diagnostic.message.starts_with("unknown ");
         if names_itself && let Some(wrong) = diagnostic.message.split('`').nth(1) {
@@ -64,7 +63,7 @@ impl Tree {
         let mut path = Some(diagnostic.path.clone()).filter(|_| diagnostic.place.is_none());
         while let Some(at) = path {
             if let Some(site) = self.sites.get(&at) {
-                // Something that was not written down itself is missing from the table that is named.
+                // A missing parameter is reported at the key of its table.
                 let of_key = |wrong| at == wrong || at.ends_with(&format!(".{wrong}"));
                 let renamed = renamed && diagnostic.message.split('`').nth(1).is_some_and(of_key);
                 let key = at != diagnostic.path
@@ -84,7 +83,7 @@ impl Tree {
         diagnostic
     }
 
-    /// Where a value was written, if it was.
+    /// Place of a value, if written.
     pub(crate) fn place_of(&self, path: &str) -> Option<Place> {
         self.sites.get(path).map(|site| self.place(site, false))
     }
@@ -100,7 +99,7 @@ impl Tree {
     }
 }
 
-/// Reads a value that stands at `path` into a type; the error has the full path of what is wrong.
+/// Reads the value at `path` into a type; an error has the full path of the fault.
 pub(crate) fn typed<T: DeserializeOwned>(value: &Value, path: &str) -> Result<T, Diagnostic> {
     serde_path_to_error::deserialize(strict::Strict(value)).map_err(|error| {
         let (mut at, mut pointer) = (path.to_owned(), String::new());
@@ -132,10 +131,10 @@ pub(crate) fn typed<T: DeserializeOwned>(value: &Value, path: &str) -> Result<T,
 /// Serde's message for a table that must have exactly one key.
 const SINGLE_KEY: &str = "expected map with a single key";
 
-/// End of the message about several alternatives, after their names.
+/// End of the message about several alternatives.
 const ONE_ALLOWED: &str = " are given where one is allowed";
 
-/// Several alternatives are given at `at` where one may be: one of them may be misspelt.
+/// Diagnoses several alternatives at `at` where one is allowed: one may be misspelt.
 fn several<'a, T: DeserializeOwned>(
     value: &Value,
     path: &str,
@@ -158,7 +157,7 @@ fn several<'a, T: DeserializeOwned>(
     Diagnostic::new(last, format!("{list}{ONE_ALLOWED}"))
 }
 
-/// A diagnostic from what the typed reader says: names are taken out of its message, so that the nearest can be found.
+/// Rewrites an error of the typed reader, and takes names from its message to find the nearest.
 fn explain(path: String, message: &str) -> Diagnostic {
     let quoted = |text: &str| text.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
     if let Some((what, expected)) = message.split_once(", expected ")
@@ -188,7 +187,7 @@ fn explain(path: String, message: &str) -> Diagnostic {
     Diagnostic::new(path, message)
 }
 
-/// The typed reader's word for a value, as a user knows it.
+/// User's word for the typed reader's word for a value.
 fn plain_value(found: &str) -> &str {
     match found {
         "map" => "a table",
@@ -201,7 +200,7 @@ fn plain_value(found: &str) -> &str {
     }
 }
 
-/// The typed reader's word for what it wants, as a user knows it.
+/// User's word for the typed reader's expectation.
 fn plain_kind(expected: &str) -> &str {
     match expected {
         "a string" => "text",
@@ -217,14 +216,14 @@ fn plain_kind(expected: &str) -> &str {
     }
 }
 
-/// Fills in the keys of `table` that it lacks.
+/// Adds the keys that `table` lacks.
 pub(crate) fn fill(table: &mut Map<String, Value>, defaults: &Map<String, Value>) {
     for (key, value) in defaults {
         table.entry(key.clone()).or_insert_with(|| value.clone());
     }
 }
 
-/// `table` with the keys of `over` put in their place; where the value of one of `tables` is a table in both, so it is with its keys.
+/// Returns `table` overridden by `over`, key by key; the same one level down for the keys in `tables`, if tables in both.
 pub(crate) fn overlaid(table: &Map<String, Value>, over: &Map<String, Value>, tables: &[&str]) -> Map<String, Value> {
     let mut merged = table.clone();
     for (key, value) in over {
