@@ -1,5 +1,5 @@
-//! Prints input for `make schema` and `make reference`: the JSON schema of scenario files and the catalogue, as a line of JSON;
-//! then, for every scenario on a line of standard input (JSON), a line with its faults.
+//! Prints input for `make schema` and `make reference`: the JSON schema of scenario files and the catalogue, as one line of JSON;
+//! then a line with the faults of each JSON scenario on a line of standard input.
 
 use std::io::{self, BufRead, Write};
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Everything that scenarios can name, for `incast list` and the reference pages, taken from the scenario's schema and the
-//! simulator's lists.
+//! Everything that scenarios can name, for `incast list` and the reference pages, from the scenario's schema and the simulator's
+//! lists.
 
 use incast_model::fabric::GENERATORS;
 use incast_model::workload::{Described, DescribedKind, catalogue as workload_catalogue};
@@ -88,21 +88,21 @@ pub struct SizeEntry {
     pub source: String,
     /// Other names of the same table.
     pub also: Vec<String>,
-    /// Mean flow size in bytes under linear interpolation, used to compute loads.
+    /// Mean in bytes under linear interpolation, used to compute loads.
     pub mean_bytes: f64,
-    /// Mean in bytes if only the sizes of the points were drawn, as in some generators.
+    /// Mean in bytes if draws are only the points' sizes, as in some generators.
     pub step_mean_bytes: f64,
-    /// Median flow size in bytes.
+    /// Median in bytes.
     pub median_bytes: f64,
-    /// 90th percentile of the flow sizes in bytes.
+    /// 90th percentile in bytes.
     pub p90_bytes: f64,
-    /// 99th percentile of the flow sizes in bytes.
+    /// 99th percentile in bytes.
     pub p99_bytes: f64,
-    /// Largest flow size in bytes.
+    /// Maximum in bytes.
     pub max_bytes: f64,
-    /// Packet size in bytes to which draws are rounded; `null` if draws are whole bytes.
+    /// Packet size in bytes to which draws are rounded; `null` for whole bytes.
     pub packet_bytes: Option<u64>,
-    /// Other tables that claim the same measurement, with mean flow sizes in bytes.
+    /// Other tables that claim the same measurement, with means in bytes.
     pub variants: Vec<(String, f64)>,
 }
 
@@ -131,7 +131,7 @@ pub struct TransportEntry {
     pub name: String,
     /// Description.
     pub description: String,
-    /// Switch parameters it is designed for, where they differ from the default.
+    /// Switch parameters it needs, where not default.
     pub switch: Value,
     /// Default ECN marking, in words; `None`: no marking.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -341,7 +341,7 @@ impl Book<'_> {
         self.0["$defs"][name].clone()
     }
 
-    /// Resolves a schema: a reference's target, the present form of an optional value, the items of a list.
+    /// Resolves references, optional values, and items of lists.
     fn follow(&self, schema: &Value) -> Value {
         if let Some(name) = schema["$ref"].as_str().and_then(|path| path.strip_prefix("#/$defs/")) {
             return self.definition(name);
@@ -426,7 +426,7 @@ impl Book<'_> {
                 Some(items) => format!("list of {}", self.kind(items)),
                 None => "list".to_owned(),
             },
-            // A variant with parameters has one property, its name.
+            // A variant with parameters.
             "object" => match field["properties"].as_object().filter(|all| all.len() == 1) {
                 Some(one) => one.keys().next().map(|name| format!("{{ {name} = … }}")).unwrap_or_default(),
                 None => "table".to_owned(),

@@ -1,4 +1,4 @@
-//! Errors of a scenario in compiler style: place, value, allowed values, nearest valid name.
+//! Errors of a scenario in compiler style: place, value, allowed values, nearest name.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use incast_model::echo::{self, Excerpt, visible, word};
 use incast_model::nearest::hint;
 use incast_model::renamed::renamed;
 
-/// Part of a line of a file (or of the command line).
+/// Part of a line of a file or the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// File, or a stand-in: `--set`, `scenario`.
@@ -15,14 +15,14 @@ pub struct Place {
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// Whole line.
+    /// Line's text.
     pub text: String,
-    /// Characters from `column` on, at least 1.
+    /// Characters marked from `column` on, at least 1.
     pub width: usize,
 }
 
 impl Place {
-    /// Place of a byte range of a text, cut at the end of its first line.
+    /// Place of a byte range, cut at the end of its first line.
     pub fn of(file: &str, text: &str, range: std::ops::Range<usize>) -> Self {
         let start = floor_boundary(text, range.start);
         let end = floor_boundary(text, range.end.max(start));
@@ -45,18 +45,18 @@ fn floor_boundary(text: &str, at: usize) -> usize {
     (0..=at).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 
-/// An error in a scenario, or (as a warning) a doubt.
+/// An error in a scenario, or a doubt (as a warning).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Diagnostic {
     /// Fault, with the bad value.
     pub message: String,
     /// Parameter, such as `workload[0].poisson.load`; empty for the whole scenario.
     pub path: String,
-    /// Place; `None` for a scenario that was not read from text.
+    /// Place; `None` if not read from text.
     pub place: Option<Box<Place>>,
     /// Allowed values, if not in the message.
     pub allowed: Option<String>,
-    /// Valid name closest to the written one.
+    /// Valid name closest to the wrong one.
     pub nearest: Option<String>,
 }
 
@@ -73,8 +73,7 @@ impl Diagnostic {
         self
     }
 
-    /// Completes a diagnostic about a name that is not in `names`: with all names and the nearest, or with the new name of a
-    /// renamed one.
+    /// Adds all valid names and the nearest to an unknown one, or the new name if it was renamed.
     #[must_use]
     pub fn names<'a>(mut self, wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Self {
         let names: Vec<&str> = names.into_iter().collect();
@@ -104,8 +103,8 @@ impl Diagnostic {
         line
     }
 
-    /// Writes the diagnostic under a heading, `error` or `warning`. Names and values come from others' files: escaped and
-    /// shortened, nothing in them reaches a terminal raw.
+    /// Writes under a heading, `error` or `warning`. Names and values come from others' files: escaped and shortened, nothing
+    /// reaches a terminal raw.
     fn write(&self, heading: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (message, path) = (echo::message(&self.message), word(&self.path));
         match (&self.place, path.is_empty()) {
@@ -132,7 +131,7 @@ impl Diagnostic {
         Ok(())
     }
 
-    /// The diagnostic headed `warning` instead of `error`.
+    /// Displays under the heading `warning`.
     pub fn as_warning(&self) -> impl fmt::Display + '_ {
         struct Warning<'a>(&'a Diagnostic);
         impl fmt::Display for Warning<'_> {
@@ -165,7 +164,7 @@ impl Diagnostics {
         self.0.iter()
     }
 
-    /// Changes each by `f`, for example to add its place.
+    /// Changes each diagnostic, for example to add places.
     #[must_use]
     pub fn map(self, f: impl FnMut(Diagnostic) -> Diagnostic) -> Self {
         Self(self.0.into_iter().map(f).collect())

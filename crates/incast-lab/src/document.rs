@@ -1,4 +1,4 @@
-//! TOML files other than scenarios, for other crates: values, and errors that point at them.
+//! Other TOML files than scenarios, for other crates.
 
 use std::path::Path;
 

@@ -27,7 +27,7 @@ pub struct FabricExport {
     pub file: PathBuf,
     /// Content.
     pub text: String,
-    /// Differences that readers of the file will see.
+    /// Parts that readers of the file interpret differently.
     pub notices: Vec<Notice>,
 }
 

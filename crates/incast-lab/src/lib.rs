@@ -1,7 +1,7 @@
 //! Runs scenarios in the simulator and writes results.
 //!
-//! [`Loaded`] reads a [`Scenario`] from TOML or plain values; [`Prepared`] holds its fabric, its flows and one simulator setup
-//! per scheme; a run writes one folder of tables ([`results`]).
+//! [`Loaded`] reads a [`Scenario`]; [`Prepared`] holds its fabric, flows and one simulator setup per scheme; a run writes one
+//! folder of tables ([`results`]).
 
 pub mod catalogue;
 pub mod deadlock;
@@ -33,5 +33,5 @@ pub use show::show;
 pub use trace::export_trace;
 pub use warnings::Warning;
 
-/// Digest of the sources that a simulation's outcome can depend on: equal digests give equal results.
+/// Digest of the sources that outcomes can depend on: equal digests give equal results.
 pub const BUILD: &str = env!("INCAST_BUILD");

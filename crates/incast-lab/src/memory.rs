@@ -1,5 +1,5 @@
-//! Memory that a run takes, as far as known before it: flows, next hops and ports. Packets in flight, samples and transports'
-//! state of lost packets come on top.
+//! Memory of a run, as far as known before it: flows, next hops and ports, without packets in flight, samples, and transports'
+//! state of lost packets.
 
 use std::mem::size_of;
 
@@ -11,7 +11,7 @@ use incast_sim::outcome::FlowRecord;
 use crate::diagnostic::Diagnostic;
 use crate::scenario::Prepared;
 
-/// Bytes of a flow in a simulation and in the written tables, without its record. Measured: 170 with RDMA, 210 with TCP.
+/// Bytes of a flow in a simulation and the written tables, without its record. Measured: 170 with RDMA, 210 with TCP.
 const FLOW_STATE: u64 = 170;
 
 /// Bytes of a port in a simulation: queues of eight priorities, counters. Measured.
@@ -46,12 +46,10 @@ impl Demand {
         }
     }
 
-    /// Bytes with `threads` schemes at a time.
     pub(crate) fn bytes(&self, threads: u64) -> u64 {
         self.shared + self.schemes * self.records + threads.min(self.schemes) * (self.flows + self.fabric)
     }
 
-    /// Refuses a run that exceeds the memory.
     pub(crate) fn check(&self, threads: u64, memory: Memory) -> Result<(), Diagnostic> {
         let needed = self.bytes(threads);
         if needed <= memory.bytes {

@@ -1,4 +1,4 @@
-//! Converts remote-memory traces recorded by `incast memory` to Parquet.
+//! Converts remote-memory traces of `incast memory` to Parquet.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -15,10 +15,10 @@ use parquet::file::properties::WriterProperties;
 
 use crate::results::{Column, Kind, TableSpec};
 
-/// Bytes of a record: time in 8 bytes, then 4 each for page, thread, kind (0 fetch to read, 1 fetch to write, 2 write-back),
-/// requested delay, achieved delay, and the instrument's own time.
+/// Bytes of a record: time in 8, then 4 each for page, thread, kind (0 fetch to read, 1 fetch to write, 2 write-back), requested
+/// delay, achieved delay, instrument's own time.
 const RECORD: usize = 32;
-/// Records converted at a time: a row group.
+/// A row group.
 const BATCH: usize = 1 << 20;
 
 /// Table of a remote-memory trace.
@@ -48,8 +48,8 @@ const fn column(
     Column { name, kind, nullable, unit, description }
 }
 
-/// Writes the records of processes, one file each, as one trace, and returns the number of rows. `start_ns` is the program's
-/// start on the records' clock.
+/// Writes records of processes, one file each, as one trace; returns the number of rows. `start_ns` is the program's start on the
+/// records' clock.
 pub fn write_memory_trace(out: &Path, start_ns: u64, processes: &[(u32, PathBuf)]) -> io::Result<u64> {
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))

@@ -13,7 +13,7 @@ pub(crate) struct ImportedControl {
     pub(crate) parameters: Vec<(&'static str, String)>,
 }
 
-/// Keys that this mode's control needs and that have no sensible default in ns-3; true if set.
+/// Keys that this control needs, without a sensible default in ns-3; true if set.
 pub(crate) fn needed(config: &Ns3Config) -> Vec<(&'static str, bool)> {
     let ai = ("RATE_AI", config.rate_ai.is_some());
     let hai = ("RATE_HAI", config.rate_hai.is_some());
@@ -26,7 +26,7 @@ pub(crate) fn needed(config: &Ns3Config) -> Vec<(&'static str, bool)> {
     }
 }
 
-/// Control, with ns-3's defaults for missing keys; `window` is the scenario's value.
+/// Missing keys have ns-3's defaults.
 pub(crate) fn control(config: &Ns3Config, window: &str) -> ImportedControl {
     let min_rate = ("min_rate", text_of(config.min_rate.unwrap_or(Rate::mbps(100))));
     let ai = ("ai", text_of(config.rate_ai.unwrap_or_default()));
@@ -60,7 +60,7 @@ pub(crate) fn control(config: &Ns3Config, window: &str) -> ImportedControl {
                 ("probability", real(config.pint_probability.unwrap_or(1.0))),
             ],
         },
-        // TIMELY's other parameters are attributes that no key sets (`rdma-hw.cc`): incast's defaults.
+        // No key sets TIMELY's other parameters (`rdma-hw.cc`): incast's defaults.
         CcMode::Timely => ImportedControl {
             scheme: named("TIMELY", "TIMELY+w"),
             control: "timely",

@@ -1,7 +1,7 @@
 //! Scenarios from files of the HPCC authors' ns-3: topology, flows, configuration.
 //!
-//! The scenario refers to the topology and flow files, and has the configuration as parameters. Missing keys have that
-//! simulator's defaults (`third.cc`, commit 9f4be2a), not incast's.
+//! The scenario names the topology and flow files, and has the configuration as parameters. Missing keys have that simulator's
+//! defaults (`third.cc`, commit 9f4be2a), not incast's.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -20,7 +20,7 @@ use crate::text_file;
 /// A scenario made from ns-3 files.
 #[derive(Debug, Clone)]
 pub struct Ns3Import {
-    /// Scenario file to write; relative files start at its folder.
+    /// Scenario file to write, from which relative files start.
     pub file: PathBuf,
     /// Text of the scenario.
     pub text: String,
@@ -29,16 +29,16 @@ pub struct Ns3Import {
 }
 
 impl Ns3Import {
-    /// Writes the scenario's file; replaces an existing one only if `overwrite`.
+    /// Writes the file; replaces an existing one only if `overwrite`.
     pub fn write(&self, overwrite: bool) -> io::Result<()> {
         text_file::write(&self.file, &self.text, overwrite)
     }
 }
 
-/// Makes the scenario that repeats these files' run in the HPCC authors' ns-3. `out` is the scenario file to write.
+/// Makes a scenario that repeats a run of the HPCC authors' ns-3. `out` is the scenario file to write.
 ///
-/// Each configuration becomes a scheme; settings common to all go to the scenario's own sections. Without a configuration, the
-/// schemes are HPCC, and DCQCN with a window, with that simulator's usual parameters (`run.py`).
+/// Each configuration becomes a scheme; common settings go to the scenario's own sections. Without a configuration, schemes are
+/// HPCC, and DCQCN with a window, with that simulator's usual parameters (`run.py`).
 pub fn import_ns3(topology: &Path, flows: &Path, configs: &[PathBuf], out: &Path) -> Result<Ns3Import, Diagnostics> {
     let folder = match out.parent() {
         Some(parent) if parent != Path::new("") => parent,
@@ -53,7 +53,7 @@ pub fn import_ns3(topology: &Path, flows: &Path, configs: &[PathBuf], out: &Path
         text += USUAL_SCHEMES;
     } else {
         let configs = read_all(configs)?;
-        // The fabric's rates determine the required ECN thresholds and INT unit.
+        // The fabric's rates determine the ECN thresholds and INT unit required.
         let fabric =
             Loaded::from_text("scenario.toml", &(text.clone() + USUAL_SCHEMES), folder, &[])?.prepare()?.fabric;
         let mut found = Vec::new();
@@ -68,7 +68,7 @@ pub fn import_ns3(topology: &Path, flows: &Path, configs: &[PathBuf], out: &Path
         Diagnostics::check(found)?;
         write_configs(&mut text, &configs, &fabric);
     }
-    // Reports contradictions now, not at the first run.
+    // Contradictions now, not at the first run.
     Loaded::from_text(&out.display().to_string(), &text, folder, &[])?.prepare()?;
     Ok(Ns3Import { file: out.to_owned(), text, notices })
 }
@@ -90,7 +90,7 @@ fn read_all(files: &[PathBuf]) -> Result<Vec<Ns3Config>, Diagnostics> {
 const USUAL_SCHEMES: &str =
     "[scheme.HPCC]\ncontrol = \"hpcc\"\n\n[scheme.\"DCQCN+w\"]\ncontrol = \"dcqcn\"\nwindow = \"rate\"\n";
 
-/// Adds settings that cannot be reproduced to `found`; returns ignorable ones as notices.
+/// Adds settings that cannot be reproduced to `found`; returns ignorable ones.
 fn check(config: &Ns3Config, fabric: &Fabric, found: &mut Vec<Diagnostic>) -> Vec<Notice> {
     let (errors, notices): (Vec<Notice>, Vec<Notice>) =
         config.not_honoured().into_iter().partition(|notice| notice.severity == Severity::Error);
@@ -137,10 +137,9 @@ fn host_rate(fabric: &Fabric) -> Rate {
     fabric.ports_of(fabric.hosts()[0]).next().map_or(Rate::ZERO, |port| fabric.rate(port))
 }
 
-/// Section of a scenario with its parameters.
 type Section = (&'static str, Vec<(&'static str, String)>);
 
-/// Writes the parameters of configurations; missing keys have ns-3's defaults.
+/// Missing keys have ns-3's defaults.
 fn write_configs(text: &mut String, configs: &[Ns3Config], fabric: &Fabric) {
     let names = scheme_names(configs);
     let sections: Vec<Vec<Section>> = configs.iter().map(|config| sections(config, fabric)).collect();
@@ -172,7 +171,7 @@ fn window(config: &Ns3Config) -> &'static str {
     }
 }
 
-/// Names each configuration's scheme after its control, or if names collide, its folder or file.
+/// Names after the control, or if names collide, folder, file or number.
 fn scheme_names(configs: &[Ns3Config]) -> Vec<String> {
     let by_control = configs.iter().map(|config| ns3_control::control(config, window(config)).scheme.to_owned());
     let by_folder = configs.iter().map(|config| name_of(Path::new(&config.file).parent().and_then(Path::file_name)));
@@ -251,7 +250,7 @@ fn buffer(size: Bytes) -> String {
     if size.0.is_multiple_of(1 << 20) { format!("\"{}MiB\"", size.0 >> 20) } else { text_of(size) }
 }
 
-/// Path of `file` relative to `folder`; absolute if they share no root.
+/// Path of `file` from `folder`; absolute without a common root.
 fn relative(folder: &Path, file: &Path) -> String {
     let real =
         |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned());

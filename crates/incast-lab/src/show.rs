@@ -1,4 +1,4 @@
-//! Summary of a scenario before a run: fabric, flows, estimate and warnings.
+//! Summary of a scenario before a run.
 
 use std::fmt;
 
@@ -40,7 +40,7 @@ pub struct Show {
     pub vms: Option<VmsShow>,
     /// Flows by label.
     pub labels: Vec<LabelShow>,
-    /// Expected load of links from workload entries with a rate or a load.
+    /// Expected load of links from entries with a rate or a load.
     pub offered: Vec<OfferedLoad>,
     /// Traffic with synthetic stand-ins for unpublished measurements.
     pub synthetic: Vec<String>,
@@ -61,7 +61,7 @@ pub struct LabelShow {
     pub flows: usize,
     /// Payload of flows that have a size.
     pub bytes: Bytes,
-    /// Backlogged flows: they have an end but no size, and always have data to send.
+    /// Flows with an end but no size, which always have data to send.
     pub backlogged: usize,
     /// Start of the first flow.
     pub first: Time,
@@ -71,8 +71,8 @@ pub struct LabelShow {
     pub waiting: usize,
     /// Flows that never start if their entry ends first.
     pub may_be_cancelled: usize,
-    /// Payload between first and last start, as a fraction of the rate of all hosts' (with VMs: servers') NICs; `None` for a
-    /// single start, with dependencies, or if backlogged.
+    /// Payload between first and last start, as a fraction of all hosts' (with VMs: servers') NIC rates; `None` for a single
+    /// start, dependencies, or backlogged flows.
     pub load: Option<f64>,
 }
 
@@ -96,7 +96,7 @@ pub struct SchemeShow {
 /// Packet-hops per second of a server's core, if unknown.
 pub const TYPICAL_RATE: f64 = 8e6;
 
-/// Summarises a scenario; `packet_hops_per_s` is the speed of a core ([`TYPICAL_RATE`] if unknown).
+/// Summarises a scenario for a core of `packet_hops_per_s` ([`TYPICAL_RATE`] if unknown).
 pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
     let scenario = &prepared.scenario;
     let (fabric, flows) = (&prepared.fabric, &prepared.flows);
@@ -142,7 +142,7 @@ fn carriers(setup: &Setup) -> Vec<String> {
     controls.chain(setup.transports.iter().map(|one| one.name().to_owned())).collect()
 }
 
-/// ECN settings, with the labels of switch vendors.
+/// ECN settings, with switches' labels.
 pub(crate) fn marking(ecn: &EcnParams) -> String {
     let EcnParams { kmin, kmax, pmax, per_rate, .. } = ecn;
     let marks = match (ecn.enabled, kmin == kmax) {
@@ -157,7 +157,7 @@ pub(crate) fn marking(ecn: &EcnParams) -> String {
     }
 }
 
-/// Sources of a scheme's ECN settings, the most specific first.
+/// Sources of a scheme's ECN settings, most specific first.
 fn marking_source(scenario: &Scenario, name: &str) -> String {
     let Some(scheme) = scenario.scheme.get(name) else { return String::new() };
     let keys = |patch: &Patch<EcnParams>| patch.given().keys().map(String::as_str).collect::<Vec<_>>().join(", ");
@@ -179,14 +179,13 @@ fn marking_source(scenario: &Scenario, name: &str) -> String {
     parts.join("; ")
 }
 
-/// Name of a hypervisor, its periods, and its use of ECN marks.
+/// Name, periods, and use of ECN marks.
 fn behind(hypervisor: &Hypervisor) -> String {
     let periods = hypervisor.periods().into_iter().map(|(field, time)| format!("{field} {time:#}"));
     let marks = hypervisor.ecn().map(|_| "reacts to ECN marks".to_owned());
     std::iter::once(hypervisor.name().to_owned()).chain(periods).chain(marks).collect::<Vec<_>>().join(", ")
 }
 
-/// Network settings that differ from the default.
 fn network(setup: &Setup) -> Vec<String> {
     let params = &setup.params.network;
     let mut said = Vec::new();
@@ -233,7 +232,6 @@ fn network(setup: &Setup) -> Vec<String> {
     said
 }
 
-/// Node, priority and time of a storm.
 fn storm(pause: &PauseParams) -> String {
     let peer = pause.peer.as_ref().map_or_else(String::new, |peer| format!(" to {peer}"));
     let time = match pause.until {

@@ -12,7 +12,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
-/// Writes flows as a trace for a `trace` workload: Parquet if the name ends in `.parquet`, else CSV.
+/// Writes flows for a `trace` workload: Parquet if the name ends in `.parquet`, else CSV.
 ///
 /// Omits explicit paths and message numbers. Refuses flows with dependencies and backlogged ones.
 pub fn export_trace(flows: &FlowSet, file: &Path) -> io::Result<()> {

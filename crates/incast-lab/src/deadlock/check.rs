@@ -21,7 +21,7 @@ use super::{PathsOption, Ready, option};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::scenario::{Loaded, network_error};
 
-/// Sets of links drawn by default if not all are checked (our choice).
+/// Default number of drawn sets of links (our choice).
 const SAMPLES: u32 = 1000;
 
 /// Options of [`check`].
@@ -30,16 +30,16 @@ const SAMPLES: u32 = 1000;
 pub struct CheckOptions {
     /// Paths of packets.
     pub paths: PathsOption,
-    /// One set of failed links, each named `A-B` or `A:PORT-B`.
+    /// Set of failed links, each `A-B` or `A:PORT-B`.
     #[serde(default)]
     pub fail: Vec<String>,
-    /// Number of links that fail together, 1 or more: every set of one or two, drawn sets of more.
+    /// Links that fail together, 1 or more: every set of one or two, drawn sets of more.
     #[serde(default)]
     pub failures: Option<u32>,
-    /// Number of sets to draw; `None`: all of one or two links, 1000 of more.
+    /// Sets to draw; `None`: all of one or two links, 1000 of more.
     #[serde(default)]
     pub samples: Option<u32>,
-    /// Most detours of a packet before routes converge after a failure; `None`: routes have converged.
+    /// Most detours of a packet before routes converge; `None`: routes have converged.
     pub detours: Option<u8>,
     /// Most cycles and sets of failed links to name.
     pub most: usize,
@@ -56,19 +56,19 @@ pub struct Checked {
     pub graphs: Vec<CheckedGraph>,
     /// Packets that never block others.
     pub lossy: Vec<Lossy>,
-    /// If true, there is no workload, and one lossless priority is assumed.
+    /// If true, without a workload, one lossless priority is assumed.
     pub assumed: bool,
     /// Number of schemes of the scenario.
     #[serde(skip)]
     pub(super) schemes: usize,
 }
 
-/// Dependencies among buffers of lossless priorities that can block each other.
+/// Buffers of lossless priorities that can block each other.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CheckedGraph {
     /// Schemes with this graph.
     pub schemes: Vec<String>,
-    /// Priorities: with tags those of tag 1, 2 and so on, in one graph; without tags each has its own graph, all equal.
+    /// Priorities: with tags those of tag 1, 2, … in one graph; without tags one graph each, all equal.
     pub priorities: Vec<u8>,
     /// If true, priorities are tags, which switches change.
     pub tagged: bool,
@@ -83,9 +83,9 @@ pub struct CheckedGraph {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Found {
-    /// Result on the fabric, without the links that are down.
+    /// Result without the links that are down.
     Whole(DeadlockReport),
-    /// Results with sets of failed links, each set by itself.
+    /// Results for sets of failed links, each by itself.
     Failed(FailureReport),
 }
 
@@ -111,8 +111,7 @@ impl CheckedGraph {
     }
 }
 
-/// Looks for cyclic buffer dependencies in each lossless priority under each scheme. Relative names of files of paths start at
-/// `base`.
+/// Finds cyclic buffer dependencies in each lossless priority under each scheme. Relative file names start at `base`.
 pub fn check(loaded: &Loaded, options: &CheckOptions, base: &Path) -> Result<Checked, Diagnostics> {
     let ready = Ready::new(loaded)?;
     let down = links(&ready.fabric, &options.fail)?;
@@ -145,8 +144,7 @@ pub fn check(loaded: &Loaded, options: &CheckOptions, base: &Path) -> Result<Che
 }
 
 impl CheckOptions {
-    /// Sets of links that fail while routes hold; `None` without any. For other paths, links that are down are no failure, as no
-    /// routes could react to them.
+    /// Sets of links that fail while routes hold. With other paths, links that are down are no failure: no routes could react.
     fn failed(&self, down: &[LinkId]) -> Result<Option<Failures>, Diagnostics> {
         let of_routes = self.paths == PathsOption::Routes;
         let routes_only = |what: &str| option("paths", format!("{what} the scenario's routes: omit --paths"));
@@ -170,7 +168,7 @@ impl CheckOptions {
 
 struct Packets<'r> {
     turns: TurnSet,
-    /// Kinds of packets, with the time at which each begins to add turns.
+    /// With the time from which they add turns.
     parts: Vec<(Option<String>, Kind<'r>)>,
 }
 
@@ -236,7 +234,7 @@ impl Search<'_> {
         if options.paths == PathsOption::Routes && !paths.is_empty() {
             let elp = Elp::Paths(traffic::path_set(wiring, self.flows, paths));
             turns.union(&Dependencies::turns_on(wiring, &elp).map_err(|error| wrong(error.to_string()))?);
-            // First, as a flow's explicit path explains more than routes.
+            // First: a flow's explicit path explains more than routes.
             elps.insert(0, (None, elp));
         }
         let dependencies = match tagged {
@@ -286,12 +284,12 @@ impl Search<'_> {
         })
     }
 
-    /// Turns of the routes at all times; parts only of times that add turns.
+    /// Turns of the routes at all times; parts only if they add turns.
     fn routed(&self, scheme: &str, network: &NetworkParams) -> Result<Packets<'static>, Diagnostics> {
         let (wiring, scenario) = (self.wiring, self.ready.loaded.scenario());
         let changes = !network.route.is_empty() || network.failure.iter().any(|failure| failure.silent.is_none());
         if !changes && network.routing == RoutePaths::Shortest && self.failures.is_none() {
-            // All shortest paths, without a table of routes, which takes longest on thousands of switches.
+            // Without a table of routes, which takes longest on thousands of switches.
             network.check(&self.ready.fabric, scenario.seed).map_err(|bad| self.located(scheme, bad))?;
             let elp = Elp::Shortest(ShortestPaths::default());
             let turns = Dependencies::turns_on(wiring, &elp).map_err(|error| option("paths", error))?;

@@ -5,7 +5,7 @@ use incast_model::nearest::nearest;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 
-/// Finds links between switches by their names, each at most once.
+/// Links between switches by name, each once.
 pub(super) fn links(fabric: &Fabric, names: &[String]) -> Result<Vec<LinkId>, Diagnostics> {
     let mut found: Vec<LinkId> = Vec::new();
     for name in names {
@@ -21,10 +21,10 @@ pub(super) fn links(fabric: &Fabric, names: &[String]) -> Result<Vec<LinkId>, Di
     Ok(found)
 }
 
-/// End of a link: a node, and its port if given.
+/// A node, and its port if given.
 type End = (NodeId, Option<usize>);
 
-/// Finds the link `A-B`, or `A:2-B` with the port of an end; without ports, the first of parallel links.
+/// Link `A-B`, or `A:2-B` with a port; without ports the first of parallel links.
 fn link(fabric: &Fabric, name: &str) -> Result<LinkId, Diagnostics> {
     let wrong = |what: String| Diagnostic::new("--fail", format!("`{name}`: {what}"));
     // Names may contain dashes.
@@ -76,7 +76,7 @@ fn link(fabric: &Fabric, name: &str) -> Result<LinkId, Diagnostics> {
     Ok(fabric.port(found).link)
 }
 
-/// Finds a node, with the port behind a colon unless the colon belongs to its name.
+/// Node, with the port after a colon unless the colon belongs to the name.
 fn end(fabric: &Fabric, text: &str) -> Option<End> {
     let node = |name: &str| fabric.nodes().iter().position(|node| node.name == name).map(|at| NodeId(at as u32));
     if let Some(node) = node(text) {

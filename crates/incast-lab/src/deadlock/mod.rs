@@ -1,4 +1,4 @@
-//! Possible deadlocks on a scenario's fabric, and the tags and rules that prevent them.
+//! Deadlocks of a scenario's fabric, and tags and rules that prevent them.
 
 mod check;
 mod links;
@@ -27,7 +27,7 @@ pub use table::{TableFacts, table_facts, table_row};
 pub use tag::{ExportForm, Method, RuleFile, TagOptions, TagShow, tag};
 pub use verify::{Verified, VerifiedFile, VerifyOptions, verify};
 
-/// Fabric and routes of a scenario; routes on first use, as they take longest on thousands of switches.
+/// Routes are made on first use: they take longest on thousands of switches.
 struct Ready<'l> {
     loaded: &'l Loaded,
     fabric: Fabric,

@@ -26,7 +26,7 @@ pub enum PathsOption {
     Shortest,
     /// A random shortest-path tree for each server.
     Trees,
-    /// Random shortest paths for each pair of switches with hosts, shared by their hosts.
+    /// Random shortest paths per pair of switches with hosts, shared by their hosts.
     Random {
         /// Paths per pair, 1 to 1000.
         per_pair: u32,
@@ -41,7 +41,7 @@ pub enum PathsOption {
 }
 
 impl PathsOption {
-    /// Returns the paths on a fabric. Relative names of files start at `base`.
+    /// Paths on a fabric. Relative file names start at `base`.
     pub(super) fn elp<'r>(
         &self,
         wiring: &Wiring<'_>,
@@ -79,7 +79,7 @@ impl PathsOption {
     }
 }
 
-/// Error for a file that cannot be read; suggests the nearest kind of path, which may be meant.
+/// Suggests the nearest kind of path, in case one was meant.
 fn unread(file: &Path, error: &InputError) -> Diagnostics {
     let name = file.to_string_lossy();
     let found = Diagnostic::new("--paths", format!("`{name}`: {error}"));

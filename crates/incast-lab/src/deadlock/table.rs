@@ -1,4 +1,4 @@
-//! Published table of Tagger's classes and rules on Jellyfish, and computed rows.
+//! Published table of Tagger's rules on Jellyfish, and computed rows.
 
 use incast_deadlock::table::{CONVENTIONS, Convention, PUBLISHED, Published, Row};
 use incast_model::nearest::{hint, nearest};

@@ -1,4 +1,4 @@
-//! Tags and rules for a scenario's fabric: verified, counted and exported.
+//! Tags and rules for a scenario's fabric: verified, counted, exported.
 
 use std::fmt;
 use std::path::Path;
@@ -54,9 +54,9 @@ pub struct TagOptions {
     pub paths: PathsOption,
     /// Algorithm that chooses tags.
     pub method: Method,
-    /// Classes of traffic that share the tags, 1 or more; more than 1 only with the Clos scheme.
+    /// Classes of traffic that share the tags, 1 or more; above 1 only with the Clos scheme.
     pub classes: u8,
-    /// If true, links of a hop are tried in random order, else by number.
+    /// If true, tries links of a hop in random order, else by number.
     pub random_order: bool,
     /// Compression of the rules.
     pub compression: Compression,
@@ -67,10 +67,10 @@ pub struct TagOptions {
     /// Formats to export.
     #[serde(default)]
     pub export: Vec<ExportForm>,
-    /// Name of port 0: `swp1`, or `Ethernet0/8` if names count by 8. Default: the usual name of the export format.
+    /// Name of port 0: `swp1`, or `Ethernet0/8` if names count by 8. Default: the export format's.
     #[serde(default)]
     pub port_names: Option<String>,
-    /// DSCP of each tag, from tag 1 on. If empty: 8, 16 and so on. Lossy packets have 0.
+    /// DSCP of each tag, from tag 1 on. If empty: 8, 16, … Lossy packets have 0.
     #[serde(default)]
     pub dscp: Vec<u8>,
 }
@@ -108,7 +108,7 @@ pub struct RuleFile {
     pub text: String,
 }
 
-/// Chooses tags, makes rules, verifies them and exports them. Relative names of files of paths start at `base`.
+/// Chooses tags, makes rules, verifies and exports them. Relative file names start at `base`.
 pub fn tag(loaded: &Loaded, options: &TagOptions, base: &Path) -> Result<(TagShow, Vec<RuleFile>), Diagnostics> {
     let ready = Ready::new(loaded)?;
     let wiring = Wiring::new(&ready.fabric);

@@ -4,7 +4,7 @@ use incast_deadlock::rules::Compression;
 
 use super::*;
 
-/// 16 servers, two pods of two ToR and two leaf switches, two spines (the testbed of Tagger's evaluation).
+/// Testbed of Tagger's evaluation: 16 servers, two pods of two ToR and two leaf switches, two spines.
 const CLOS: &str = r#"
 [fabric.custom]
 hosts = 16
@@ -57,7 +57,7 @@ fn a_clos_without_failures_has_no_cycle() {
     assert!(found(r#"{"failures": 1, "detours": 1}"#).unwrap().deadlock_free, "one detour");
 }
 
-/// After convergence shortest paths may bounce and close cycles; up-down paths never do.
+/// Converged shortest paths may bounce and close cycles; up-down paths never do.
 #[test]
 fn up_down_routes_close_no_cycle_whatever_fails() {
     let text = format!("{CLOS}[network]\nrouting = \"up-down\"\n");
@@ -244,7 +244,7 @@ fn routes_of_all_times_count() {
     let later = route(", from = \"5ms\"");
     assert!(later.contains("T1 port 4 → L1 port 0 → T1 port 4"), "{later}");
     assert!(later.contains("from 5ms, to one destination: "), "{later}");
-    // A run refuses routing loops at the start; a check looks for them.
+    // A run refuses routing loops at the start; a check reports them.
     let at_once = route("");
     assert!(at_once.contains("T1 port 4 → L1 port 0 → T1 port 4") && !at_once.contains("from 0"), "{at_once}");
 }
@@ -284,7 +284,7 @@ fn paths_of_flows_count_in_their_priorities() {
     let text = checked(&of(&format!("{}{plain}", bouncing(["", ""])))).to_string();
     assert!(text.contains("L1 port 3 → S1 port 0 → L3 port 2 → S2 port 2 → L1 port 3"), "{text}");
     assert!(text.contains("flow 0: h0 → T1 → L1 → S1 → L3 → S2 → L4 → T4 → h12"), "{text}");
-    // Flows of different priorities do not meet, except for ACKs and CNPs of equal priority.
+    // Flows of different priorities meet only through ACKs and CNPs.
     let apart = format!("[switch]\nlossless = [3, 4]\n[rdma]\nack_priority = 7\n{plain}");
     let found = checked(&of(&format!("{}{apart}", bouncing(["", ", priority = 4"]))));
     assert!(found.deadlock_free && found.graphs.len() == 2, "{found}");
@@ -322,7 +322,7 @@ control = "hpcc"
         text.contains("Other: priority 3 lossy, its packets never block others: no deadlock is possible"),
         "{text}"
     );
-    // One tag is too few for paths that bounce twice, but packets become lossy at the second bounce.
+    // Tags for one bounce: packets become lossy at the second.
     let json = serde_json::to_value(&found).unwrap();
     assert_eq!(
         (&json["graphs"][1]["priorities"], &json["graphs"][1]["tagged"]),

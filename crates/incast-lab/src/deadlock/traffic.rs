@@ -1,5 +1,4 @@
-//! Traffic of each scheme, as far as deadlocks depend on it: priorities that PFC pauses, the routes and paths of their packets,
-//! and rules that change priorities.
+//! A scheme's traffic as deadlocks see it: paused priorities, routes and paths of their packets, rules that change priorities.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,7 +21,7 @@ use crate::tree::path;
 #[derive(Debug, PartialEq)]
 pub(super) struct Traffic {
     pub(super) network: NetworkParams,
-    /// Priorities of flows that are dropped and never paused.
+    /// Priorities of flows that PFC never pauses.
     pub(super) lossy: Vec<u8>,
     /// Reason if PFC pauses no priority.
     pub(super) without_pfc: Option<&'static str>,
@@ -42,10 +41,10 @@ pub(super) struct Tagged {
     pub(super) paths: Paths,
 }
 
-/// Explicit paths by number and direction (true: back), each with the first flow on it.
+/// Explicit paths (number, true if backwards), each with the first flow on it.
 pub(super) type Paths = BTreeMap<(u32, bool), usize>;
 
-/// Returns the traffic of all schemes: equal traffic once, with the names of its schemes.
+/// Traffic of all schemes; equal traffic once, with its schemes' names.
 pub(super) fn of_schemes(
     ready: &Ready<'_>,
     wiring: &Wiring<'_>,
@@ -105,8 +104,7 @@ fn of_scheme(
     })
 }
 
-/// Priorities of packets that leave hosts: those of flows, ACKs and CNPs, and all lossless ones if a transport may choose
-/// priorities itself.
+/// Priorities that leave hosts: flows', ACKs', CNPs', and all lossless ones if a transport may choose priorities itself.
 fn in_use(sent: &BTreeSet<u8>, scheme: &Scheme, params: &Params) -> BTreeSet<u8> {
     let mut used = sent.clone();
     used.extend(params.rdma.ack_priority);
@@ -117,7 +115,7 @@ fn in_use(sent: &BTreeSet<u8>, scheme: &Scheme, params: &Params) -> BTreeSet<u8>
     used
 }
 
-/// Explicit paths of packets with these priorities: data go out, ACKs and CNPs come back the same way.
+/// Explicit paths of packets with these priorities; ACKs and CNPs take the data's path backwards.
 fn paths_of(flows: &FlowSet, params: &Params, priorities: &[u8]) -> Paths {
     let mut paths = Paths::new();
     for (index, flow) in flows.flows.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Verification of files of rules: deadlocks under each, or while switches change from one to another.
+//! Verifies files of rules: deadlocks under each, or while switches change from one to another.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -18,12 +18,12 @@ use crate::scenario::Loaded;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VerifyOptions {
-    /// Files of rules. With several, each switch may have any of them and change at any time.
+    /// Files of rules; switches may have any of several, and change at any time.
     pub files: Vec<PathBuf>,
     /// Paths that should stay lossless, if checked.
     #[serde(default)]
     pub paths: Option<PathsOption>,
-    /// Classes of traffic: hosts send with tags 1 to this number. Default: each file's own.
+    /// Classes of traffic, sent with tags 1 to `classes`. Default: each file's.
     #[serde(default)]
     pub classes: Option<u8>,
     /// Seed of random choices.
@@ -42,7 +42,7 @@ pub struct Verified {
     /// Dependencies under all files together.
     #[serde(flatten)]
     pub circularity: Circularity,
-    /// Turns at which packets on expected paths become lossy, summed over the files; absent without paths.
+    /// Turns where packets on expected paths become lossy, over all files; absent without paths.
     pub lossy: Option<usize>,
 }
 
@@ -53,26 +53,26 @@ pub struct VerifiedFile {
     pub file: String,
     /// Largest tag.
     pub tags: u8,
-    /// Classes of traffic: hosts send with tags 1 to this number.
+    /// Classes of traffic, sent with tags 1 to `classes`.
     pub classes: u8,
-    /// Rules, each for one tag, ingress port and egress port.
+    /// Rules, each for one tag, ingress and egress port.
     pub rules: usize,
-    /// If true, the rules meet Tagger's conditions, which are sufficient, not necessary.
+    /// If true, meets Tagger's conditions, which are sufficient, not necessary.
     pub conditions: bool,
-    /// Turns at which packets on expected paths become lossy; absent without paths.
+    /// Turns where packets on expected paths become lossy; absent without paths.
     pub lossy: Option<usize>,
     /// Examples of such turns.
     pub lossy_named: Vec<LossyWalk>,
 }
 
 impl Verified {
-    /// Returns true if no deadlock is possible and expected paths, if given, stay lossless.
+    /// Returns true if no deadlock is possible and expected paths stay lossless.
     pub fn holds(&self) -> bool {
         self.deadlock_free && self.lossy.unwrap_or(0) == 0
     }
 }
 
-/// Verifies files of rules. Relative names of files start at `base`.
+/// Verifies files of rules. Relative file names start at `base`.
 pub fn verify(loaded: &Loaded, options: &VerifyOptions, base: &Path) -> Result<Verified, Diagnostics> {
     if options.files.is_empty() {
         return Err(Diagnostic::new("", "no file of rules; at least one is needed").into());
@@ -113,7 +113,7 @@ pub fn verify(loaded: &Loaded, options: &VerifyOptions, base: &Path) -> Result<V
     })
 }
 
-/// Reads a file of `incast deadlock tag --export json`: its rules and number of classes.
+/// Rules and number of classes of a file from `incast deadlock tag --export json`.
 fn read(wiring: &Wiring<'_>, file: &Path, base: &Path) -> Result<(Rules, u8), Diagnostics> {
     const FORM: &str = "a file as `incast deadlock tag --export json` writes it";
     let wrong = |what: String| Diagnostic::new(file.display().to_string(), what);

@@ -1,4 +1,4 @@
-//! Columns of the tables of a results folder, with units and descriptions.
+//! Columns of the result tables, with units and descriptions.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub enum Kind {
     U16,
     /// Unsigned, 32 bits.
     U32,
-    /// Signed, 64 bits: times and bytes, so that differences can be taken.
+    /// Signed, 64 bits: times and bytes, to allow differences.
     I64,
     /// Fraction or ratio.
     F64,
@@ -123,7 +123,7 @@ const REASONS: &str = {
     }
 };
 
-/// Writes the reasons of drops into a nonempty buffer; returns the length needed.
+/// Writes the reasons into a nonempty buffer; returns the length needed.
 const fn reasons(out: &mut [u8]) -> usize {
     let (mut at, mut reason) = (0, 0);
     while reason < DropReason::ALL.len() {

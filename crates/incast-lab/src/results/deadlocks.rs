@@ -10,11 +10,11 @@ use super::manifest::QueueManifest;
 /// PFC deadlock.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeadlockManifest {
-    /// Time when the cycle closed (its last queue was paused), in picoseconds.
+    /// Time when the cycle closed (pause of its last queue), in picoseconds.
     pub closed_ps: u64,
     /// Time of detection, in picoseconds.
     pub detected_ps: u64,
-    /// Time of the first check without it, in picoseconds; missing if it lasted to the end.
+    /// First check without it, in picoseconds; missing if it lasted to the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_ps: Option<u64>,
     /// Cycle: each queue waits for the next, the last for the first.

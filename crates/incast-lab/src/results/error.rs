@@ -35,10 +35,10 @@ pub enum ResultsError {
     /// The simulator refuses a setup.
     #[error("{0}")]
     Setup(Diagnostics),
-    /// The caller asked to stop; nothing was written.
+    /// The caller asked to stop.
     #[error("interrupted; nothing was written")]
     Interrupted,
-    /// The simulator's byte counts do not balance: a fault in incast, the results are worthless.
+    /// Unbalanced byte counts: a fault in incast, the results are worthless.
     #[error(
         "scheme {scheme}: bytes of priorities {priorities:?} are neither delivered, dropped nor in flight; \
          this is a fault in incast, please report it with the scenario"
@@ -119,9 +119,8 @@ impl ResultsError {
         Self::Damaged(vec![Damage { file: file.to_owned(), why: why.into() }])
     }
 
-    /// Exit status of a program that ends with this error: 2 for a wrong request (a scenario that cannot be simulated, a folder
-    /// that exists or has no valid results), 3 for files that cannot be written, 130 for an interruption, 70 for a fault in
-    /// incast.
+    /// Exit status: 2 for a wrong request (a scenario that cannot be simulated, a folder that exists or has no valid results), 3
+    /// for unwritable files, 130 for an interruption, 70 for a fault in incast.
     pub const fn exit_code(&self) -> u8 {
         match self {
             Self::Setup(_)

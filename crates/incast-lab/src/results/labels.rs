@@ -1,4 +1,4 @@
-//! Constant columns, which distinguish the runs of a sweep in every table.
+//! Constant columns that distinguish the runs of a sweep in every table.
 
 use std::collections::HashMap;
 use std::iter::repeat_n;
@@ -76,7 +76,6 @@ impl Labels {
         Diagnostics::check(found.collect())
     }
 
-    /// Schema of a table with these columns.
     pub(super) fn schema(&self, table: &TableSpec) -> SchemaRef {
         let schema = table.schema();
         let mut fields: Vec<Field> = schema.fields().iter().map(|field| field.as_ref().clone()).collect();
@@ -88,7 +87,6 @@ impl Labels {
         Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
     }
 
-    /// Adds these columns to rows of a table.
     pub(super) fn added(&self, table: &TableSpec, batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
         let mut columns = batch.columns().to_vec();
         for label in self.0.values() {

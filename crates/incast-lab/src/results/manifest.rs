@@ -1,4 +1,4 @@
-//! `manifest.json`, the description of a results folder.
+//! Description of a results folder, `manifest.json`.
 
 use std::fs::File;
 use std::io;
@@ -31,17 +31,17 @@ pub struct Manifest {
     pub format: u32,
     /// Version of incast that wrote it.
     pub incast: String,
-    /// Digest of incast's sources: results of builds with equal digests are interchangeable.
+    /// Digest of incast's sources: builds with equal digests give interchangeable results.
     #[serde(default)]
     pub build: String,
-    /// Labels that distinguish this run from compared runs; its tables have a column for each.
+    /// Labels that distinguish this run from others; its tables have a column for each.
     #[serde(default, rename = "columns", skip_serializing_if = "Labels::is_empty")]
     pub labels: Labels,
     /// Scenario's title.
     pub title: Option<String>,
     /// SHA-256 of `scenario.toml`.
     pub scenario_sha256: String,
-    /// Folder from which the scenario's relative file names start.
+    /// Start of the scenario's relative file names.
     pub scenario_dir: PathBuf,
     /// Seed.
     pub seed: u64,
@@ -57,7 +57,7 @@ pub struct Manifest {
     pub flows: u64,
     /// Payload of all flows, in bytes.
     pub flow_bytes: u64,
-    /// Warnings: those of the scenario, then those from the run.
+    /// Warnings of the scenario, then of the run.
     #[serde(default)]
     pub warnings: Vec<Warning>,
     /// Runs of the schemes, in the scenario's order.
@@ -101,8 +101,8 @@ pub struct SchemeManifest {
     pub end_ps: u64,
     /// Flows completed.
     pub completed: u64,
-    /// Packets of lossless priorities dropped for lack of buffer space: above 0 the headroom failed. The PFC watchdog's drops are
-    /// `watchdog_drops`, `watchdog_lossless_drops` and `watchdog_bytes` in `counts`.
+    /// Packets of lossless priorities without buffer space: above 0 the headroom failed. `counts` has the PFC watchdog's drops:
+    /// `watchdog_drops`, `watchdog_lossless_drops`, `watchdog_bytes`.
     pub lossless_drops: u64,
     /// Work done, by kind (see the simulator's `Counts`).
     pub counts: Map<String, Value>,
@@ -111,17 +111,17 @@ pub struct SchemeManifest {
     pub hypervisors: Map<String, Value>,
     /// Wire bytes by fate, for priorities 0 to 7; always balanced.
     pub ledger: Map<String, Value>,
-    /// PFC deadlocks in order of detection, including those that a watchdog ended.
+    /// PFC deadlocks in order of detection, also those that a watchdog ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deadlocks: Vec<DeadlockManifest>,
-    /// Digests of the run (with `measure.fingerprint`): equal if two runs are equal.
+    /// Digests of the run (`measure.fingerprint`): equal for equal runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<FingerprintManifest>,
     /// Wall time of this simulation, in seconds.
     pub wall_s: f64,
     /// CPU time of this simulation, in seconds.
     pub cpu_s: f64,
-    /// Packets, counted once per link crossed, per second of CPU time.
+    /// Packets, once per link crossed, per CPU second.
     pub packet_hops_per_s: f64,
 }
 
@@ -130,7 +130,7 @@ pub struct SchemeManifest {
 pub struct FingerprintManifest {
     /// Digest of every event, in order.
     pub trajectory: String,
-    /// Digest of every packet that reached the end of a link.
+    /// Digest of every packet that crossed a link.
     pub traffic: String,
 }
 
@@ -141,29 +141,29 @@ impl From<Fingerprint> for FingerprintManifest {
     }
 }
 
-/// Reason of a stop, and the flows and queues concerned.
+/// Reason of a stop, with flows and queues.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StopManifest {
     /// `finished`, `horizon`, `budget`, `deadlock`, `stalled` or `interrupted`.
     pub reason: String,
-    /// Flows started and not completed, without backlogged ones at the horizon.
+    /// Flows started and not completed, except backlogged ones at the horizon.
     pub unfinished: u32,
-    /// Flows not started when the run stopped, without cancelled ones.
+    /// Flows not started at the stop, except cancelled ones.
     #[serde(default)]
     pub not_started: u32,
-    /// Flows that never start, as their entry ended.
+    /// Flows cancelled at their entry's end.
     #[serde(default)]
     pub cancelled: u32,
-    /// Cycle of a deadlock: each egress queue waits for the next, the last for the first.
+    /// Deadlock's cycle: each egress queue waits for the next, the last for the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cycle: Vec<QueueManifest>,
-    /// First flows without progress in a stalled run.
+    /// Stalled run: first flows without progress.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stalled: Vec<u32>,
-    /// Flows that link failures or `network.pause` kept from completing, at most 100.
+    /// Flows cut off by link failures or `network.pause`, at most 100.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cut_off: Vec<CutOffManifest>,
-    /// Text form of this stop.
+    /// Text form.
     pub text: String,
 }
 
@@ -180,7 +180,7 @@ pub struct QueueManifest {
     pub priority: u8,
 }
 
-/// A flow that a link failure or a `network.pause` kept from completing.
+/// A flow cut off by link failures or a `network.pause`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CutOffManifest {
     /// Number of the flow.
@@ -246,7 +246,6 @@ pub(super) fn host_name() -> String {
     known(&std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default())
 }
 
-/// Trims a text of the operating system; `unknown` if empty.
 fn known(text: &str) -> String {
     if text.trim().is_empty() { "unknown".to_owned() } else { text.trim().to_owned() }
 }
@@ -269,9 +268,9 @@ impl Machine {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Left {
     pub(super) not_started: u32,
-    /// Backlogged flows in progress at the stop: they have no size to complete.
+    /// Backlogged flows in progress: they have no size to complete.
     pub(super) backlogged: u32,
-    /// Flows that never start, as their entry ended.
+    /// Flows cancelled at their entry's end.
     pub(super) cancelled: u32,
 }
 
@@ -302,7 +301,6 @@ impl StopManifest {
         Self::with(stop, Left::default(), fabric)
     }
 
-    /// Describes a stop; `left` holds flows not counted as incomplete.
     pub(super) fn with(stop: &Stop, left: Left, fabric: &Fabric) -> Self {
         let (reason, unfinished, why) = match stop {
             Stop::Finished => ("finished", 0, "every flow completed".to_owned()),
@@ -359,7 +357,6 @@ impl StopManifest {
         found
     }
 
-    /// Adds flows that link failures or `network.pause` kept from completing.
     #[must_use]
     pub(super) fn cut_off(mut self, flows: &[CutOff], fabric: &Fabric) -> Self {
         self.cut_off = flows.iter().map(|cut| CutOffManifest::of(cut, fabric)).collect();
@@ -425,7 +422,7 @@ impl Manifest {
             labels: Labels::default(),
             title: prepared.scenario.title.clone(),
             scenario_sha256: sha256(scenario.as_bytes()),
-            // If the current folder is gone, the relative path is all that is known.
+            // Without a current folder, the relative path is all that is known.
             scenario_dir: std::path::absolute(&prepared.base_dir).unwrap_or_else(|_| prepared.base_dir.clone()),
             seed: prepared.scenario.seed,
             machine: Machine::this(),

@@ -1,4 +1,4 @@
-//! Results: a folder per run with scenario, manifest and Parquet tables; and values computed from them.
+//! Results: a folder per run with scenario, manifest and Parquet tables; and evaluations.
 
 mod columns;
 #[cfg(test)]

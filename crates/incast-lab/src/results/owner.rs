@@ -1,8 +1,8 @@
 //! Process that writes an unfinished folder: its name, and a lock that ends with it.
 //!
-//! A process ID means nothing in another container or on another machine, so the lock decides if it can. It is the kernel's
-//! (`flock`): other containers of a machine see it, and a killed process loses it. Some file systems have no locks, and some
-//! shared ones keep locks to one machine; so the name also has machine, PID namespace and process.
+//! A process ID means nothing in another container or machine, so the lock decides if possible. It is the kernel's (`flock`):
+//! other containers of a machine see it, and a killed process loses it. Some file systems have no locks, and some shared ones
+//! keep locks to one machine, so the name also has machine, PID namespace and process.
 
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
@@ -24,7 +24,7 @@ pub(super) const LOCK: &str = ".lock";
 pub(super) struct Owner {
     /// Digest of the host name.
     pub(super) host: u32,
-    /// Digest of the boot ID, shared by all containers of a machine; 0 if unknown (systems other than Linux).
+    /// Digest of the boot ID, shared by a machine's containers; 0 if unknown (not Linux).
     pub(super) boot: u32,
     /// PID namespace; 0 if unknown.
     pub(super) namespace: u64,
@@ -59,13 +59,13 @@ impl Owner {
         }
     }
 
-    /// Unique suffix for the name of a folder of this process.
+    /// Unique suffix of a folder's name.
     pub(super) fn token(&self) -> String {
         let random = RandomState::new().hash_one(self.process) as u32;
         format!("{:08x}{:08x}-{}-{}-{random:08x}", self.host, self.boot, self.namespace, self.process)
     }
 
-    /// Owner in a folder's name; `None` if the name is not from [`Owner::token`].
+    /// Owner in a folder's name; `None` if not from [`Owner::token`].
     pub(super) fn of_token(token: &str) -> Option<Self> {
         let parts: Vec<&str> = token.split('-').collect();
         let [machine, namespace, process, _] = parts[..] else { return None };
@@ -78,7 +78,7 @@ impl Owner {
         })
     }
 
-    /// Finds out if the owner of `folder` lives; `this` is the asking process.
+    /// Finds out if the owner of `folder` lives.
     pub(super) fn fate(&self, folder: &Path, this: &Self) -> Fate {
         match lock(&folder.join(LOCK)) {
             Lock::Held => Fate::Alive,
@@ -97,17 +97,16 @@ impl Owner {
     }
 }
 
-/// State of an owner.
 #[derive(Debug)]
 pub(super) enum Fate {
     Alive,
-    /// Ended without removing its folder. The folder's lock, if any, is held until this value is dropped.
+    /// Ended without removing its folder. Dropping this releases the folder's lock, if any.
     Dead(Option<File>),
     /// This process cannot find out.
     Unknown,
 }
 
-/// Locks a new folder for this process; `None` if another process removed the folder first.
+/// Locks a new folder; `None` if another process removed it first.
 pub(super) fn claim(folder: &Path) -> io::Result<Option<File>> {
     let path = folder.join(LOCK);
     let file = match OpenOptions::new().write(true).create_new(true).open(&path) {
@@ -133,7 +132,6 @@ fn lock(path: &Path) -> Lock {
     }
 }
 
-/// Returns true if no process has this ID.
 fn ended(process: u32) -> bool {
     let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
     pid.is_some_and(|pid| test_kill_process(pid) == Err(rustix::io::Errno::SRCH))

@@ -35,7 +35,7 @@ impl Results {
         if damage.is_empty() { Ok(results) } else { Err(ResultsError::Damaged(damage)) }
     }
 
-    /// Opens a folder with possibly damaged tables, for [`Results::verify`].
+    /// Opens a folder even if tables are damaged, for [`Results::verify`].
     pub fn open_unchecked(folder: &Path) -> Result<Self, ResultsError> {
         let not = |why: String| ResultsError::NotResults { folder: folder.to_owned(), why };
         if !folder.is_dir() {
@@ -67,7 +67,7 @@ impl Results {
         &self.manifest
     }
 
-    /// Scenario of the run, with all defaults; relative files start where they did then.
+    /// Scenario of the run with all defaults, and the same start of relative files.
     pub fn scenario(&self) -> Result<Loaded, Diagnostics> {
         let file = self.folder.join("scenario.toml");
         let name = file.display().to_string();
@@ -150,7 +150,6 @@ fn unreadable(error: &io::Error) -> String {
     }
 }
 
-/// Reason of an error, without the file's name.
 fn why(error: ResultsError) -> String {
     match error {
         ResultsError::Damaged(mut damage) if damage.len() == 1 => damage.remove(0).why,
@@ -158,7 +157,7 @@ fn why(error: ResultsError) -> String {
     }
 }
 
-/// Number of rows and reader of a Parquet file. The library panics on some damaged files.
+/// The library panics on some damaged files.
 fn opened(file: &Path) -> Result<(i64, ParquetRecordBatchReader), ResultsError> {
     let open = || -> Result<_, ParquetError> {
         let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(file)?)?;
@@ -188,7 +187,7 @@ fn spec(name: &str) -> Result<&'static TableSpec, ResultsError> {
     })
 }
 
-/// A column's name from an earlier version in a file, and its name now.
+/// A column with an earlier version's name, and its name now.
 fn older(spec: &TableSpec, found: &Schema) -> Option<(String, String)> {
     let missing = || spec.columns.iter().map(|column| column.name).filter(|name| found.field_with_name(name).is_err());
     found.fields().iter().find_map(|field| Some((field.name().clone(), renamed(field.name(), missing())?.to_owned())))
@@ -207,7 +206,7 @@ pub fn read_table(folder: &Path, name: &str) -> Result<RecordBatch, ResultsError
 pub struct TableReader {
     file: PathBuf,
     reader: ParquetRecordBatchReader,
-    /// True after a panic of the library: its reader is not used again.
+    /// After a panic of the library, its reader is not used again.
     broken: bool,
 }
 

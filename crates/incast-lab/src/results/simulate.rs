@@ -22,7 +22,7 @@ use crate::scenario::{Prepared, setup_error};
 pub struct SchemeProgress {
     /// Name.
     pub name: String,
-    /// Latest progress of its simulation.
+    /// Latest progress.
     pub progress: Progress,
     /// State.
     pub state: SchemeState,
@@ -35,11 +35,11 @@ pub enum SchemeState {
     Waiting,
     /// Runs.
     Running,
-    /// Simulated; results may still have to be written.
+    /// Simulated; results may not be written yet.
     Done,
 }
 
-/// Progress of a run, reported about ten times a second.
+/// Progress of a run, about ten times a second.
 #[derive(Debug, Clone)]
 pub struct RunProgress {
     /// Schemes, in the scenario's order.
@@ -70,8 +70,8 @@ const TICK: Duration = Duration::from_millis(100);
 
 /// Simulates every scheme, at most `threads` at a time (`None`: one per core).
 ///
-/// Calls `progress` on the caller's thread; when it breaks, all simulations stop and the run is [`ResultsError::Interrupted`].
-/// Refuses a run that exceeds the available memory.
+/// Calls `progress` on the caller's thread; its break stops all simulations with [`ResultsError::Interrupted`]. Refuses a run
+/// that exceeds the available memory.
 pub fn simulate(
     prepared: &Prepared,
     threads: Option<usize>,
@@ -87,7 +87,6 @@ pub fn simulate(
     simulate_with(prepared, threads, progress, &engine)
 }
 
-/// Number of concurrent schemes.
 fn at_a_time(prepared: &Prepared, threads: Option<usize>) -> usize {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     threads.unwrap_or(cores).clamp(1, prepared.schemes.len().max(1))
@@ -141,7 +140,6 @@ pub(super) fn simulate_with(
     }
 }
 
-/// State shared by worker threads.
 struct Shared<'a> {
     prepared: &'a Prepared,
     engine: &'a Engine<'a>,
@@ -151,7 +149,6 @@ struct Shared<'a> {
 }
 
 impl Shared<'_> {
-    /// Takes schemes until none is left.
     fn work(&self, results: &mpsc::Sender<(usize, Result<SchemeRun, ResultsError>)>) {
         loop {
             let index = self.next.fetch_add(1, Ordering::Relaxed);

@@ -18,28 +18,27 @@ use super::simulate::SchemeRun;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ideal {
-    /// Ideal time of the HPCC evaluation: base RTT plus payload and basic headers at the slowest link.
+    /// HPCC evaluation's ideal: base RTT plus payload and basic headers at the slowest link.
     #[default]
     Hpcc,
-    /// Time of the flow alone on its path, in its real packets; slowdowns are never below 1.
+    /// Time of the flow alone on its path, in its real packets: slowdowns are 1 or more.
     Exact,
 }
 
-/// Options of slowdown tables. Defaults follow the HPCC authors' analysis script (`fct_analysis.py`, commit 9f4be2a), which
-/// however omits the largest flow (it drops the last line of its sorted input) and cuts bins at equal counts, even between flows
-/// of one size.
+/// Options of slowdown tables. Defaults follow the HPCC authors' script (`fct_analysis.py`, commit 9f4be2a), which however omits
+/// the largest flow (drops the last line of its sorted input) and cuts bins at equal counts, even between flows of one size.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SlowdownOptions {
-    /// Bins of nearly equal count, by size. Default 20. Fewer if flows have few sizes: see [`slowdown_bins`].
+    /// Bins of nearly equal count. Default 20. Fewer if flows have few sizes: see [`slowdown_bins`].
     pub bins: usize,
     /// Reference time. Default: HPCC's ideal.
     pub ideal: Ideal,
     /// If true, slowdowns below 1 count as 1. Default true.
     pub clamp: bool,
-    /// If true, the largest finished flow is omitted, as in the script. Default false.
+    /// If true, omits the largest finished flow, as the script does. Default false.
     pub drop_largest: bool,
-    /// Labels of flows to include; empty: all.
+    /// Labels to include; empty: all.
     pub labels: Vec<String>,
 }
 
@@ -60,11 +59,11 @@ pub struct SlowdownRow {
     pub size_min: u64,
     /// Largest size in bytes, the label of a bin.
     pub size_max: u64,
-    /// Median: the element of index floor(n/2) of the sorted slowdowns.
+    /// Median: element floor(n/2) of the sorted slowdowns.
     pub p50: f64,
-    /// 95th percentile: index floor(0.95 n).
+    /// 95th percentile: element floor(0.95 n).
     pub p95: f64,
-    /// 99th percentile: index floor(0.99 n).
+    /// 99th percentile: element floor(0.99 n).
     pub p99: f64,
     /// Mean.
     pub mean: f64,
@@ -85,11 +84,11 @@ pub struct SlowdownTable {
     pub overall: Vec<SlowdownRow>,
     /// Rows by label.
     pub by_label: IndexMap<String, Vec<SlowdownRow>>,
-    /// Rows by size, smallest flows in bin 0. Bins merged with an earlier one have no rows.
+    /// Rows by size, smallest in bin 0. Bins merged with earlier ones have none.
     pub bins: Vec<Vec<SlowdownRow>>,
 }
 
-/// Flows that started: scheme, label, size and slowdown (`None`: not finished).
+/// Flows that started: scheme, label, size, slowdown (`None`: not finished).
 #[derive(Debug, Clone, Default)]
 pub struct Finished {
     schemes: Vec<String>,
@@ -127,7 +126,7 @@ impl Finished {
         all
     }
 
-    /// Returns labels of finished flows, sorted by falling number of flows; ties keep their order.
+    /// Labels of finished flows, most flows first; ties keep their order.
     pub fn labels(&self) -> Vec<&str> {
         let mut counts = vec![0; self.labels.len()];
         for row in self.rows.iter().filter(|row| row.3.is_some()) {
@@ -148,7 +147,7 @@ impl Finished {
         let schemes = numbers(batch, "scheme", &mut self.schemes)?;
         let labels = numbers(batch, "label", &mut self.labels)?;
         let starts = batch.column_by_name("start_ps")?;
-        // Folders of earlier versions lack it. Backlogged flows have no size and no ideal time.
+        // Missing in folders of earlier versions. Backlogged flows have no size, so no ideal time.
         let backlogged = match batch.column_by_name("backlogged") {
             Some(column) => Some(column.as_boolean_opt()?),
             None => None,
@@ -183,10 +182,10 @@ fn numbers(batch: &RecordBatch, column: &str, names: &mut Vec<String>) -> Option
 
 /// Tabulates slowdowns: flows sorted by size, cut into bins of nearly equal count, percentiles of each bin.
 ///
-/// A size is never split over bins. A boundary between equal counts that falls within flows of one size moves to the nearer end
-/// of that size (the lower if equally near); boundaries that meet become one. Bins are cut from all started flows of a scheme, so
-/// that schemes have the same bins even if some flows did not complete. A bin has the number of the equal-count bin that begins
-/// nearest to it, so that numbers are comparable between runs of a workload.
+/// Bins never split a size. A boundary between equal counts within flows of one size moves to the nearer end of that size (the
+/// lower if equally near); boundaries that meet become one. Bins are cut from all started flows of a scheme, so that schemes have
+/// the same bins even if some flows did not complete. A bin has the number of the equal-count bin that begins nearest, so that
+/// numbers are comparable between runs of a workload.
 pub fn slowdown_bins(flows: &Finished, options: &SlowdownOptions) -> SlowdownTable {
     let mut table = SlowdownTable {
         options: options.clone(),
@@ -224,7 +223,7 @@ pub fn slowdown_bins(flows: &Finished, options: &SlowdownOptions) -> SlowdownTab
     table
 }
 
-/// Number and largest size of each bin (at most `count`) of sorted sizes; see [`slowdown_bins`].
+/// Number and largest size of at most `count` bins of sorted sizes; see [`slowdown_bins`].
 fn bins_of(sizes: &[u64], count: usize) -> Vec<(usize, u64)> {
     let all = sizes.len();
     let nearest = |at: usize| {
@@ -247,7 +246,6 @@ fn bins_of(sizes: &[u64], count: usize) -> Vec<(usize, u64)> {
         .collect()
 }
 
-/// Row of flows sorted by size; `None` without flows.
 fn row(scheme: &str, flows: &[(u64, f64, usize)]) -> Option<SlowdownRow> {
     let (first, last) = (flows.first()?, flows.last()?);
     let mut slowdowns: Vec<f64> = flows.iter().map(|flow| flow.1).collect();
@@ -268,7 +266,7 @@ fn row(scheme: &str, flows: &[(u64, f64, usize)]) -> Option<SlowdownRow> {
 }
 
 impl fmt::Display for SlowdownTable {
-    /// Writes schemes side by side: p50, p95 and p99 of each bin, of each label and of all flows.
+    /// Schemes side by side: p50, p95 and p99 of each bin, each label, and all flows.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write_head(f)?;
         self.write_bins("", f)?;
@@ -306,7 +304,7 @@ impl SlowdownTable {
         Ok(())
     }
 
-    /// Omits bins if all flows have one size: they would repeat the total.
+    /// No bins if all flows have one size: they would repeat the total.
     fn write_bins(&self, indent: &str, f: &mut impl fmt::Write) -> fmt::Result {
         let sizes = |row: &SlowdownRow| row.size_min < row.size_max;
         for rows in self.bins.iter().filter(|rows| !rows.is_empty() && self.overall.iter().any(sizes)) {
@@ -325,11 +323,11 @@ impl SlowdownTable {
     }
 }
 
-/// Most blocks of labels in a text table; of more labels, the last block holds the smallest.
+/// Most blocks of labels in a text; of more labels, the smallest share the last.
 const LABELS: usize = 4;
 
-/// Formats slowdowns with a block of rows per label: its flows by size, then their total. Only small labels, if there are more
-/// than four, share a block.
+/// Formats slowdowns in a block per label: flows by size, then the total. If there are more than four labels, small ones share a
+/// block.
 pub fn slowdown_text(flows: &Finished, options: &SlowdownOptions) -> String {
     let all = slowdown_bins(flows, options);
     let mut labels = flows.labels();
@@ -379,7 +377,7 @@ fn short(bytes: u64) -> String {
 mod tests {
     use super::*;
 
-    /// Flows of labels, each with the given number of flows, of sizes from 1 kB up.
+    /// Flows of labels, each with its number of flows, of sizes from 1 kB up.
     fn flows(labels: &[(&str, usize)]) -> Finished {
         let rows = labels.iter().enumerate().flat_map(|(label, &(_, count))| {
             (0..2)
@@ -401,7 +399,7 @@ mod tests {
         assert_eq!(slowdown_text(&one, &options), slowdown_bins(&one, &options).to_string());
     }
 
-    /// Bins of the given number of flows per size, as `number: largest size`.
+    /// Bins of flows (size, number), as `number: largest size`.
     fn bins(sizes: &[(u64, usize)], count: usize) -> Vec<String> {
         let sizes: Vec<u64> = sizes.iter().flat_map(|&(size, flows)| std::iter::repeat_n(size, flows)).collect();
         bins_of(&sizes, count).into_iter().map(|(bin, largest)| format!("{bin}: {largest}")).collect()
@@ -416,7 +414,7 @@ mod tests {
         let different: Vec<(u64, usize)> = (1..=10).map(|size| (size, 1)).collect();
         assert_eq!(bins(&different, 5), ["0: 2", "1: 4", "2: 6", "3: 8", "4: 10"]);
         assert_eq!(bins(&different[..3], 5), ["0: 1", "2: 2", "3: 3"]);
-        // Two sizes: two bins, numbered by where they begin, nearly equal for other counts.
+        // Two sizes: two bins, numbered by where they begin, about equal for other counts.
         assert_eq!(bins(&[(1, 50), (2, 50)], 20), ["0: 1", "10: 2"]);
         assert_eq!(bins(&[(1, 49), (2, 52)], 20), ["0: 1", "10: 2"]);
         assert_eq!(bins(&[(1, 99), (2, 1)], 20), ["0: 1", "19: 2"]);

@@ -1,4 +1,4 @@
-//! A folder that appears whole or not at all: written next to its place under a hidden name, then renamed.
+//! A folder that appears whole or not at all: written under a hidden name next to its place, then renamed.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::error::ResultsError;
 use super::owner::{Fate, LOCK, Owner, claim};
 
-/// Attempts to make a folder before another process removes it as a leftover.
+/// Attempts to lock a new folder before another process removes it as a leftover.
 const ATTEMPTS: usize = 16;
 
 /// Unfinished results folder; removed if dropped before [`Staging::commit`].
@@ -57,7 +57,6 @@ fn is_there(target: &Path) -> bool {
     fs::symlink_metadata(target).is_ok()
 }
 
-/// Refuses an existing target, unless it holds results that may be overwritten.
 fn refuse(target: &Path, overwrite: bool) -> Result<(), ResultsError> {
     let results = target.join("manifest.json").is_file();
     if !is_there(target) || (overwrite && results) {
@@ -67,7 +66,7 @@ fn refuse(target: &Path, overwrite: bool) -> Result<(), ResultsError> {
 }
 
 impl Staging {
-    /// Begins a folder at `target`. If `overwrite`, [`Staging::commit`] replaces results there.
+    /// Begins a folder at `target`; if `overwrite`, [`Staging::commit`] replaces results there.
     pub(super) fn begin(target: &Path, overwrite: bool) -> Result<Self, ResultsError> {
         Self::begin_as(&Owner::this(), target, overwrite)
     }
@@ -93,7 +92,7 @@ impl Staging {
         Ok(Self { target, overwrite, token, partial, lock: Some(lock), parents, committed: false })
     }
 
-    /// Path of a file in the finished folder, for messages.
+    /// Path in the finished folder, for messages.
     pub(super) fn shown(&self, name: &str) -> PathBuf {
         self.target.join(name)
     }
@@ -115,7 +114,7 @@ impl Staging {
     pub(super) fn commit(mut self) -> Result<(), ResultsError> {
         let fail = |error: io::Error| ResultsError::write(&self.target, error);
         sync(&self.partial).map_err(fail)?;
-        // Another program may have made the target during the run.
+        // Another program may have made the target meanwhile.
         refuse(&self.target, self.overwrite)?;
         let replaced = is_there(&self.target).then(|| sibling(&self.target, "old", &self.token));
         if let Some(old) = &replaced {
@@ -123,14 +122,14 @@ impl Staging {
         }
         if let Err(error) = fs::rename(&self.partial, &self.target) {
             if let Some(old) = &replaced {
-                // If even this fails, the next run finds the folder under its hidden name.
+                // If even this fails, the next run finds the hidden folder.
                 let _ = fs::rename(old, &self.target);
             }
             return Err(fail(error));
         }
         self.committed = true;
         self.parents.0.clear();
-        // Not earlier: other processes must find the lock until the folder is in place.
+        // Not earlier: other processes need the lock until the folder is in place.
         let _ = fs::remove_file(self.target.join(LOCK));
         if let Some(parent) = self.target.parent().filter(|parent| *parent != Path::new("")) {
             sync(parent).map_err(fail)?;
@@ -172,7 +171,6 @@ impl Drop for Staging {
     }
 }
 
-/// Removes an unfinished folder locked by this process.
 fn remove(folder: &Path, lock: Option<File>) {
     let _ = fs::remove_dir_all(folder);
     if lock.is_some() {
@@ -187,8 +185,8 @@ fn sync(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
-/// Removes leftovers of dead runs next to `target`, and restores results that a dead run had set aside. Returns true if another
-/// run is writing `target`.
+/// Removes leftovers of dead runs next to `target`, and restores results they had set aside. Returns true if another run is
+/// writing `target`.
 fn clean(target: &Path, this: &Owner) -> bool {
     let parent = match target.parent() {
         Some(parent) if parent != Path::new("") => parent,
@@ -203,7 +201,7 @@ fn clean(target: &Path, this: &Owner) -> bool {
             Some((Owner::of_token(token)?, token))
         })
     };
-    // First: the lock in the replacing folder, removed below, shows if the owner is dead.
+    // First: the lock in the `partial` folder, removed below, shows if the owner is dead.
     for (owner, token) in tokens("old") {
         let old = sibling(target, "old", token);
         if let Fate::Dead(_lock) = owner.fate(&sibling(target, "partial", token), this) {
@@ -290,7 +288,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("run");
         let first = Staging::begin(&target, false).unwrap();
-        // A process with the same number in another container, and one on another machine that shares the disk and its locks.
+        // The same process number in another container, and on another machine that shares disk and locks.
         let this = Owner::this();
         let others = [Owner { namespace: 1, ..this }, Owner { host: !this.host, boot: !this.boot, ..this }];
         for owner in [this, others[0], others[1]] {
@@ -304,7 +302,7 @@ mod tests {
         assert_eq!(listing(&target), ["manifest.json"]);
     }
 
-    /// Makes a leftover folder, with an unheld lock file if the file system has locks.
+    /// Makes a leftover folder; `locks` adds an unheld lock file.
     fn leave(target: &Path, purpose: &str, owner: &Owner, locks: bool) -> String {
         let folder = sibling(target, purpose, &owner.token());
         fs::create_dir(&folder).unwrap();
@@ -330,7 +328,7 @@ mod tests {
             // A number that another process has by now.
             (this, true, true),
             (this, false, false),
-            // Process 1 of a killed container; then the same without locks.
+            // Process 1 of a killed container; then without locks.
             (container(1), true, true),
             (container(dead), false, false),
             (renamed, true, true),

@@ -1,4 +1,4 @@
-//! Converts records of a run to columns of tables.
+//! Converts a run's records to table columns.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -23,22 +23,20 @@ use super::columns::{
 };
 use super::throughput::Row;
 
-/// Records of one scheme with their context.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Records<'a> {
     pub(super) fabric: &'a Fabric,
     pub(super) flows: &'a FlowSet,
     pub(super) tenancy: Option<&'a Tenancy>,
-    /// Names of all schemes, so that all batches of a table share a dictionary.
+    /// Names of all schemes, so that batches of a table share a dictionary.
     pub(super) schemes: &'a [String],
-    /// Index of this scheme.
     pub(super) scheme: usize,
     pub(super) histogram_bin: Bytes,
     pub(super) outcome: &'a Outcome,
     pub(super) throughput: &'a [Row],
 }
 
-/// Tables store times and bytes signed; all real values are far below the limit.
+/// Tables store times and bytes signed; real values are far below the limit.
 fn signed(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
@@ -77,7 +75,6 @@ fn names<'a>(
 }
 
 impl Records<'_> {
-    /// Rows of this scheme in a table.
     pub(super) fn batch(&self, table: &TableSpec) -> Result<RecordBatch, ArrowError> {
         let columns = match table.name {
             "flows" => self.flows()?,
@@ -109,7 +106,7 @@ impl Records<'_> {
         names(self.fabric.nodes().iter().map(|node| node.name.as_str()), nodes.map(NodeId::index))
     }
 
-    /// Columns that identify a port for readers: node name, local number and peer's name.
+    /// Columns that identify a port for readers.
     fn port_names(&self, ports: impl Iterator<Item = PortId> + Clone) -> Result<[ArrayRef; 3], ArrowError> {
         Ok([
             self.node_names(ports.clone().map(|port| self.fabric.port(port).node))?,
@@ -123,7 +120,7 @@ impl Records<'_> {
         let flows = || self.flows.flows.iter().take(self.outcome.flows.len());
         let fct = || records().map(FlowRecord::fct);
         let slowdown = |ideal: fn(&FlowRecord) -> Time| -> ArrayRef {
-            // Backlogged flows have no slowdown: they end by the clock.
+            // Backlogged flows end by the clock, so have no slowdown.
             let sized = flows().zip(fct()).map(|(flow, fct)| fct.filter(|_| flow.until.is_none()));
             let ratios = records().zip(sized).map(|(r, fct)| fct.map(|fct| fct.0 as f64 / ideal(r).0.max(1) as f64));
             Arc::new(ratios.collect::<Float64Array>())

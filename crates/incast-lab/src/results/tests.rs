@@ -40,7 +40,7 @@ fn prepared() -> Prepared {
     Loaded::from_text("s.toml", SCENARIO, Path::new("."), &[]).unwrap().prepare().unwrap()
 }
 
-/// A stand-in's measurements: flow k takes k + 2 times its ideal, the last one does not finish.
+/// Measurements of a stand-in: flow k takes k + 2 times its ideal, the last one does not finish.
 fn outcome(setup: &Setup) -> Outcome {
     let n = setup.flows.flows.len();
     let flow = |(k, flow): (usize, &incast_model::flow::Flow)| FlowRecord {
@@ -285,7 +285,7 @@ horizon = "1ms"
     assert_eq!(i64s(&messages, "fct_ps"), [fct(0..2), fct(2..4), None]);
 }
 
-/// A loop with its third request after the end: its flows are in the tables, but not counted as unfinished.
+/// A loop with its third request after the end: tables have its flows, but none counts as unfinished.
 #[test]
 fn cancelled_flows_are_in_the_results() {
     let text = r#"
@@ -500,7 +500,7 @@ fn labels_are_columns_of_every_table() {
     for table in TABLES.iter().filter(|table| table.is_of_all()) {
         let rows = read_table(&folder.path().join("run"), table.name).unwrap();
         assert_eq!(rows.num_columns(), table.columns.len() + 4, "{}", table.name);
-        // An empty column has no dictionary to look names up in.
+        // An empty column has no dictionary.
         let sizes = if rows.num_rows() > 0 { names(&rows, "sizes") } else { Vec::new() };
         assert!(sizes.iter().all(|name| name == "websearch"));
         assert!(rows.column_by_name("load").unwrap().as_primitive::<Float64Type>().values().iter().all(|x| *x == 0.3));
@@ -513,7 +513,7 @@ fn labels_are_columns_of_every_table() {
     assert!(error.to_string().contains("`port` cannot be added as a column: table ports has it"), "{error}");
 }
 
-/// Isolation and blocking: both tables, and the switches' counts in the manifest. Other runs have neither table.
+/// Only runs with isolation and blocking have the two tables.
 #[test]
 fn isolations_and_waits_are_in_the_tables() {
     let text = r#"

@@ -1,4 +1,4 @@
-//! Throughput of VM pairs over time, next to guarantees and the work-conserving optimum.
+//! Throughput of VM pairs over time, with guarantees and the work-conserving optimum.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use incast_sim::{Carrier, Setup};
 
 use crate::scenario::Prepared;
 
-/// A pair of hosts in an interval; bytes are totals of the interval.
+/// A pair of hosts in an interval, with the interval's bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Row {
     pub(super) from: u64,
@@ -25,7 +25,7 @@ pub(super) struct Row {
     /// Payload acknowledged; `wire` adds headers and gaps.
     pub(super) payload: u64,
     pub(super) wire: u64,
-    /// Guarantee of its hoses, and the work-conserving optimum, both in wire bytes.
+    /// Guarantee of its hoses, and work-conserving optimum, in wire bytes.
     pub(super) guaranteed: u64,
     pub(super) optimum: u64,
 }
@@ -93,7 +93,7 @@ fn interval_rows(
     active.into_iter().enumerate().map(row).collect()
 }
 
-/// Bounds of all intervals: sample times, start and end of the simulation.
+/// Bounds of the intervals: start, sample times, end of the simulation.
 fn cuts(setup: &Setup, end: Time) -> Vec<u64> {
     let measure = &setup.params.measure;
     let last = measure.sample_until.unwrap_or(end).min(end).0;
@@ -108,7 +108,7 @@ fn cuts(setup: &Setup, end: Time) -> Vec<u64> {
     cuts
 }
 
-/// By flow: the cuts with samples, and the payload acknowledged there.
+/// By flow: payload acknowledged at cuts with samples.
 fn samples(outcome: &incast_sim::Outcome, cuts: &[u64]) -> HashMap<u32, Vec<(usize, u64)>> {
     let mut samples: HashMap<u32, Vec<(usize, u64)>> = HashMap::new();
     for sample in &outcome.rates {
@@ -119,8 +119,8 @@ fn samples(outcome: &incast_sim::Outcome, cuts: &[u64]) -> HashMap<u32, Vec<(usi
     samples
 }
 
-/// Payload of a flow acknowledged at each cut: the latest sample, and the total once the flow has ended and no sample follows
-/// (ended flows are sampled only while packets are in flight).
+/// Payload of a flow acknowledged at each cut: the latest sample; the total at the last cut, and after the flow's end once no
+/// sample follows (an ended flow is sampled only while packets are in flight).
 fn acked(record: &FlowRecord, sampled: Option<&Vec<(usize, u64)>>, cuts: &[u64]) -> Vec<u64> {
     let mut at = vec![0; cuts.len()];
     let mut known = sampled.map_or(&[][..], Vec::as_slice).iter().peekable();
@@ -140,12 +140,11 @@ fn acked(record: &FlowRecord, sampled: Option<&Vec<(usize, u64)>>, cuts: &[u64])
 
 fn under_way(flow: &Flow, record: &FlowRecord, from: u64, to: u64) -> bool {
     let started = record.start.is_some_and(|start| start.0 < to);
-    // A flow with `until` is over then, even with packets in flight.
+    // A flow with `until` ends then, even with packets in flight.
     let end = record.finish.into_iter().chain(flow.until).map(|time| time.0).min();
     started && end.is_none_or(|end| end > from)
 }
 
-/// Properties of a flow's transport.
 struct Kind {
     /// Wire bytes per payload byte, in full packets.
     wire: f64,
@@ -175,7 +174,7 @@ impl Kind {
 }
 
 impl Offered {
-    /// Adds a flow: payload acknowledged at the interval's begin and end; `goes_on` if it still has data to send.
+    /// Adds a flow with payload acknowledged before and after the interval; `goes_on` if it has data to send.
     fn add(&mut self, flow: &Flow, kind: &Kind, [before, after]: [u64; 2], span: u64, goes_on: bool) {
         let sent = after.saturating_sub(before);
         let left = match flow.until {
@@ -190,7 +189,6 @@ impl Offered {
     }
 }
 
-/// Pairs of hosts, in order of their first flow.
 struct Pairs {
     ends: Vec<(HostId, HostId)>,
     of_flow: Vec<usize>,
@@ -288,7 +286,7 @@ hypervisor = "reservation"
         for (from, to) in [(0, 20), (20, 40), (40, 60), (60, 80), (80, 90)] {
             assert!(intervals.contains(&(from * ms, to * ms)), "{intervals:?}");
         }
-        // The short flow sends for 4 ms; only the interval of its transfer has a row.
+        // The short flow sends for 4 ms, within one interval.
         let short: Vec<&Row> = rows.iter().filter(|row| row.src == HostId(1)).collect();
         assert_eq!(short.len(), 1);
         assert_eq!((short[0].from, short[0].flows), (40 * ms, 1));
@@ -305,7 +303,7 @@ hypervisor = "reservation"
                 // The short flow takes its part of the receiver's hose of 400 Mb/s.
                 (0, true) => (1000.0 - short, 400.0 - short),
                 (1, _) => (short, short),
-                // Within a server the virtual link limits, and nothing is guaranteed.
+                // Within a server the virtual link limits, without guarantees.
                 _ => (2000.0, 0.0),
             };
             assert!((most - expected.0).abs() < 0.1 && (sure - expected.1).abs() < 0.1, "{row:?}: {most}, {sure}");
@@ -320,7 +318,7 @@ hypervisor = "reservation"
         let full: Vec<f64> = x.iter().map(|row| mbps(row, row.wire)).collect();
         assert!(full.iter().all(|rate| (rate - 100.0).abs() < 3.0), "{full:?}");
         let y = rows.iter().find(|row| row.src == HostId(0) && row.from == 60_000_000_000).unwrap();
-        // Two pairs share the receiver's guarantee for the whole run.
+        // Two pairs share the receiver's guarantee.
         assert!((mbps(y, y.wire) - 200.0).abs() < 10.0, "{y:?}: {}", mbps(y, y.wire));
     }
 }

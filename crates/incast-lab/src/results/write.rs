@@ -29,7 +29,7 @@ use crate::scenario::{Prepared, PreparedScheme};
 pub struct RunOptions {
     /// Concurrent schemes; `None`: one per core.
     pub threads: Option<usize>,
-    /// If true, replaces existing results, but never anything else.
+    /// If true, replaces existing results, never anything else.
     pub overwrite: bool,
     /// Constant columns of every table.
     pub labels: Labels,
@@ -44,13 +44,13 @@ pub struct RunReport {
     pub runs: Vec<SchemeRun>,
 }
 
-/// Rows of a row group: small enough to be read in pieces, large enough to compress well.
+/// Small enough to read in pieces, large enough to compress well.
 const ROW_GROUP: usize = 1 << 20;
 
 /// Simulates every scheme and writes one results folder, whole or not at all.
 ///
-/// Checks the target and makes its hidden stand-in before simulating. Calls `progress` about ten times a second; when it breaks,
-/// nothing is written.
+/// Checks the target and makes its hidden stand-in first. Calls `progress` about ten times a second; if it breaks, nothing is
+/// written.
 pub fn run(
     prepared: &Prepared,
     out: &Path,
@@ -113,7 +113,6 @@ fn finish(
     Ok(RunReport { manifest, runs })
 }
 
-/// Returns true if the results have a table.
 fn has(prepared: &Prepared, table: &TableSpec) -> bool {
     let isolates = |scheme: &PreparedScheme| scheme.setup.params.switch.isolation.enabled;
     match table.name {
@@ -123,7 +122,7 @@ fn has(prepared: &Prepared, table: &TableSpec) -> bool {
     }
 }
 
-/// Throughput of VM pairs, by scheme.
+/// By scheme.
 fn throughput_of(prepared: &Prepared, runs: &[SchemeRun]) -> Vec<Vec<Row>> {
     if prepared.tenancy.is_none() {
         return vec![Vec::new(); runs.len()];
@@ -179,7 +178,6 @@ fn write_table(
     out.finish(rows).map_err(|error| error.to_string())
 }
 
-/// File with its length and digest.
 struct Digesting {
     file: io::BufWriter<File>,
     bytes: u64,

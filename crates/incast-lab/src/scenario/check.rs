@@ -71,7 +71,7 @@ impl Scenario {
                 found.push(Diagnostic::new(&path, "a scheme needs a name"));
             }
             for one in self.check_scheme(scheme, name, &path) {
-                // Each scheme repeats faults of the scenario's own sections.
+                // Schemes repeat faults of the scenario's own sections.
                 if !found.contains(&one) {
                     found.push(one);
                 }
@@ -80,7 +80,7 @@ impl Scenario {
         Diagnostics::check(found)
     }
 
-    /// Checks a scheme, and locates each fault in the scheme or the scenario's section.
+    /// Locates each fault in the scheme or the scenario's section.
     fn check_scheme(&self, scheme: &Scheme, name: &str, path: &str) -> Vec<Diagnostic> {
         let at = |field: &str| path::join(path, field);
         let mut found = carrier(scheme, path);
@@ -99,7 +99,7 @@ impl Scenario {
         if let Some(one) = &scheme.hypervisor {
             found.extend(hypervisor(one, self.tenant.is_empty(), &at("hypervisor")));
         }
-        // Checks patched parameters only: faults in the base alone are already reported.
+        // Only patched parameters: faults in the base alone are reported already.
         let arithmetic = self.simulation.arithmetic;
         let mut of_section = |judged: Result<Vec<Diagnostic>, Diagnostic>| match judged {
             Ok(judged) => found.extend(judged.into_iter().map(|one| {
@@ -119,7 +119,6 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// Checks a scheme's ECN marking, with defaults.
     fn check_ecn(&self, scheme: &Scheme, path: &str) -> Result<Vec<Diagnostic>, Diagnostic> {
         let given = |key: &str| scheme.ecn.given().contains_key(key) || self.ecn.given().contains_key(key);
         let whose = match scheme.wanted_ecn() {
@@ -130,7 +129,6 @@ impl Scenario {
     }
 }
 
-/// Checks a hypervisor's bounds, and that it has VMs of tenants.
 fn hypervisor(one: &Hypervisor, no_tenants: bool, path: &str) -> Vec<Diagnostic> {
     let none = no_tenants.then(|| {
         let allowed = "[vms] and at least one [[tenant]]";
@@ -143,7 +141,7 @@ fn hypervisor(one: &Hypervisor, no_tenants: bool, path: &str) -> Vec<Diagnostic>
     none.into_iter().chain(bad).collect()
 }
 
-/// Checks that a scheme, and every label, has either an RDMA control or another transport.
+/// A scheme, and every label, needs either an RDMA control or another transport.
 fn carrier(scheme: &Scheme, path: &str) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let one = "either `control`, for RDMA, or `transport`";
@@ -184,7 +182,7 @@ fn control(control: &Control, path: &str) -> Vec<Diagnostic> {
     vec![Diagnostic::new(path, format!("`{}` is out of range", bad.value)).allowed(bad.allowed)]
 }
 
-/// Names of nodes and links are checked later, against the fabric.
+/// A later check looks names up in the fabric.
 fn network(params: &NetworkParams, arithmetic: Arithmetic, path: &str) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     if let Err(bad) = params.load_balancing.check() {

@@ -1,7 +1,7 @@
 //! Rules for warning about parameters without effect.
 //!
 //! [`RULES`] has a row for every parameter of the scenario's sections. Tests compare the rows with the schema, so a new parameter
-//! needs a row, and run a scenario for each condition.
+//! needs one, and run a scenario for each condition.
 
 use std::cell::OnceCell;
 
@@ -18,22 +18,18 @@ use incast_sim::{Arithmetic, Carrier, ControlSetup, Params, Setup};
 
 use super::Prepared;
 
-/// Reason if a parameter has no effect.
 pub(super) type Verdict = Result<(), &'static str>;
 
-/// Condition for a parameter's effect.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum When {
     /// In every scenario, or unknown before the run.
     Always,
-    /// Depends on the scheme.
     If(fn(&Facts<'_>) -> Verdict),
 }
 
 use When::{Always, If};
 
-/// Every parameter of the sections, and others that can be without effect. `control.NAME.*` stands for all parameters of a
-/// control.
+/// Every parameter of the sections, and others that can be without effect. `control.NAME.*` stands for all of a control.
 pub(super) const RULES: &[(&str, When)] = &[
     ("seed", If(|facts| facts.random())),
     ("workload.priority", If(|facts| facts.own_priority())),
@@ -143,22 +139,21 @@ pub(super) const RULES: &[(&str, When)] = &[
     ("hypervisor.rate.min_growth", If(|facts| facts.rates_found(|rate| rate.rate_caution, "rate_caution is false"))),
 ];
 
-/// Facts about one scheme that decide.
 #[derive(Debug)]
 pub(super) struct Facts<'a> {
     prepared: &'a Prepared,
     setup: &'a Setup,
-    /// True for labels with flows.
+    /// By label.
     has_flows: Vec<bool>,
     /// If true, a flow has the scheme's own window.
     own_window: bool,
-    /// Control that has the parameter.
+    /// Control with the parameter.
     pub(super) control: Option<&'a Control>,
-    /// Transport that has the parameter.
+    /// Transport with the parameter.
     pub(super) transport: Option<&'a Transport>,
-    /// Workload entry that has the parameter.
+    /// Workload entry with the parameter.
     pub(super) entry: Option<usize>,
-    /// `[[tenant]]` that has the parameter.
+    /// `[[tenant]]` with the parameter.
     pub(super) tenant: Option<usize>,
     several_paths: OnceCell<bool>,
 }
@@ -188,7 +183,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Verdict on a parameter, by its name in [`RULES`].
+    /// Verdict on a parameter by its name in [`RULES`].
     pub(super) fn verdict(&self, name: &str) -> Verdict {
         let group = name.rsplit_once('.').map(|(group, _)| format!("{group}.*")).unwrap_or_default();
         RULES.iter().filter(|(rule, _)| *rule == name || *rule == group).try_for_each(|(_, when)| match when {
@@ -201,7 +196,6 @@ impl<'a> Facts<'a> {
         &self.setup.params
     }
 
-    /// Controls and transports that flows use.
     fn carriers(&self) -> impl Iterator<Item = Carrier> {
         let of_label = self.setup.carriers.iter().zip(&self.has_flows);
         of_label.filter(|(_, has)| **has).map(|(&carrier, _)| carrier)
@@ -250,7 +244,6 @@ impl<'a> Facts<'a> {
         unless(!other, otherwise)
     }
 
-    /// Parameters of the hypervisor's search for limits.
     fn rates_found(&self, holds: fn(&RateParams) -> bool, otherwise: &'static str) -> Verdict {
         let rate = self.params().hypervisor.as_ref().and_then(Hypervisor::rate);
         unless(rate.is_none_or(holds), otherwise)
@@ -288,7 +281,7 @@ impl<'a> Facts<'a> {
         if self.params().switch.headroom == Headroom::ThreeDelays { self.shares_buffers() } else { self.pauses() }
     }
 
-    /// Priorities of all packets, including ACKs and CNPs, before and after demotion, isolation and tagging.
+    /// Priorities of all packets, also after demotion, isolation and tagging.
     fn priorities(&self) -> u8 {
         let rdma = &self.params().rdma;
         let classes = &self.params().host.classes;
@@ -353,7 +346,7 @@ impl<'a> Facts<'a> {
         unless(some, "no tenant has a guarantee")
     }
 
-    /// Tests if the choice of a tenant's mappers matters.
+    /// True if the choice of mappers matters.
     fn mappers(&self) -> Verdict {
         let scenario = &self.prepared.scenario;
         let Some(tenant) = self.tenant.and_then(|index| scenario.tenant.get(index)) else { return Ok(()) };
@@ -392,7 +385,7 @@ impl<'a> Facts<'a> {
 
     fn marks_are_read(&self) -> Verdict {
         self.switches()?;
-        // CNPs are packets and take up capacity even if no control reads marks.
+        // CNP packets take up capacity even if no control reads marks.
         let reads = self.controls().any(|one| !one.control.ignores(Input::Marks))
             || self.transports().any(|one| one.ecn().is_some())
             || self.params().hypervisor.as_ref().is_some_and(|one| one.ecn().is_some());
@@ -407,7 +400,7 @@ impl<'a> Facts<'a> {
         unless(self.params().ecn.enabled, "ecn.enabled is false")
     }
 
-    /// Tests if a control that reads marks can get any.
+    /// For parameters of a control that reads marks.
     fn marked(&self) -> Verdict {
         self.switches()?;
         unless(self.params().ecn.enabled, "ecn.enabled is false: there is no mark to react to")
@@ -418,7 +411,7 @@ impl<'a> Facts<'a> {
         self.marks()
     }
 
-    /// Rates of the ports that mark.
+    /// Rates of marking ports.
     fn rates(&self) -> impl Iterator<Item = Rate> {
         let fabric = &self.prepared.fabric;
         fabric.switches().flat_map(|switch| fabric.ports_of(switch)).map(|port| fabric.rate(port))
@@ -517,7 +510,7 @@ impl<'a> Facts<'a> {
         unless(!other, otherwise)
     }
 
-    /// Tests if anything may be random: flows, paths, marks, clocks, failures.
+    /// Fails if nothing is random: flows, paths, marks, clocks, failures.
     fn random(&self) -> Verdict {
         let written_out = |entry: &incast_model::workload::WorkloadSpec| {
             entry.list.is_some() || entry.trace.is_some() || entry.ns3.is_some()

@@ -1,4 +1,4 @@
-//! Parameters that a scenario sets, before defaults, and those of them without effect.
+//! Parameters that a scenario sets, and those of them without effect.
 
 use incast_model::fabric::Vms;
 use incast_sim::congestion::Control;
@@ -23,25 +23,23 @@ pub(crate) struct Given {
     pub(super) tree: Tree,
 }
 
-/// Sections with parameters that a scheme can override.
+/// Sections that a scheme can override.
 const OF_SCHEMES: [&str; 6] = ["network", "switch", "ecn", "packets", "host", "rdma"];
 
-/// A written parameter without effect.
 struct Idle {
-    /// Its table.
     table: String,
     name: String,
     reason: &'static str,
 }
 
 impl Given {
-    /// Value written under some keys, before profiles and defaults.
+    /// Value as written, before profiles and defaults.
     pub(crate) fn written(&self, keys: &[&str]) -> Option<&Value> {
         let (first, rest) = keys.split_first()?;
         rest.iter().try_fold(self.root.get(*first)?, |value, key| value.get(key))
     }
 
-    /// Place of a written parameter: `mine.toml:7`.
+    /// Place of a parameter: `mine.toml:7`.
     pub(crate) fn place(&self, path: &str) -> Option<String> {
         self.tree.place_of(path).map(|place| match place.file.as_str() {
             "--set" => place.file,
@@ -49,7 +47,7 @@ impl Given {
         })
     }
 
-    /// Warns about every parameter that was written, changes a value, and has no effect; neighbours with the same reason share a
+    /// Warns about each parameter that was written, changes a value, and has no effect; neighbours with the same reason share a
     /// warning.
     pub(crate) fn without_effect(&self, prepared: &Prepared) -> Vec<Warning> {
         let found = Search::new(self, prepared).run();
@@ -72,7 +70,7 @@ impl Given {
 struct Search<'a> {
     given: &'a Map<String, Value>,
     prepared: &'a Prepared,
-    /// Scenario with all defaults.
+    /// With all defaults.
     whole: Value,
     schemes: Vec<Facts<'a>>,
     found: Vec<Idle>,
@@ -118,7 +116,7 @@ impl<'a> Search<'a> {
         self.found
     }
 
-    /// Returns true if writing the parameter changes its value under any scheme.
+    /// True if writing a parameter changes its value under any scheme.
     fn differs(&self, section: &str, name: &str, default: &Value) -> bool {
         // The default depends on the scheme's control or transport.
         let scenario = &self.prepared.scenario;
@@ -135,7 +133,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Notes a parameter of the scenario that has no effect under any scheme it concerns.
+    /// Notes a parameter that has no effect under any scheme it concerns.
     fn of_all(&mut self, table: &str, name: &str, rule: &str, concerns: impl Fn(usize) -> bool) {
         let mut verdicts = (0..self.schemes.len()).filter(|&index| concerns(index)).map(|index| {
             let verdict: Verdict = self.schemes[index].verdict(rule);
@@ -227,7 +225,6 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Notes idle parameters of the hypervisor's search for limits.
     fn hypervisor(&mut self, index: usize, given: Option<&Value>, hypervisor: &Hypervisor, at: &str) {
         let name = hypervisor.name();
         let rate = given.and_then(|given| given.get(name)).and_then(|given| given.get("rate"));
@@ -284,7 +281,6 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Default values of the sections.
 fn defaults(scenario: &Scenario) -> [(&'static str, Value); 9] {
     [
         ("vms", scenario.vms.as_ref().map_or(Value::Null, |vms| value(Vms::new(vms.slots)))),
@@ -299,7 +295,7 @@ fn defaults(scenario: &Scenario) -> [(&'static str, Value); 9] {
     ]
 }
 
-/// Names of a table's written parameters.
+/// Written parameters of a table.
 fn names(table: Option<&Value>) -> Vec<String> {
     let keys = table.and_then(Value::as_object).into_iter().flat_map(Map::keys);
     keys.filter(|key| *key != "profile").cloned().collect()

@@ -1,6 +1,6 @@
 //! The scenario: fabric, workload and schemes, with every parameter of a run.
 //!
-//! These types are the only list of parameters: readers, JSON schema, catalogue and reference pages come from them.
+//! Its types are the only list of parameters: readers, JSON schema, catalogue and reference pages come from them.
 
 mod check;
 mod effects;

@@ -1,4 +1,4 @@
-//! Sets of parameters that override others.
+//! Parameters that override others.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -11,11 +11,11 @@ use serde_json::{Map, Value};
 use crate::diagnostic::Diagnostic;
 use crate::tree;
 
-/// Parameters that are tables of parameters, which patches merge by key. (Other tables, such as `pfc_mode`, are one choice of
-/// several, and patches replace the whole choice.)
+/// Parameters that patches merge key by key. (Other tables, such as `pfc_mode`, are one choice of several, which patches
+/// replace.)
 const TABLES: &[&str] = &["tagging", "watchdog", "isolation", "classes"];
 
-/// Some parameters of a `T` by name, each of which overrides a whole `T`'s.
+/// Some parameters of a `T` by name, which override those of a whole `T`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Patch<T> {
     given: Map<String, Value>,
@@ -34,7 +34,7 @@ impl<T> Patch<T> {
         self.given.is_empty()
     }
 
-    /// Returns true if this patch overrides everything that `below` gives of a parameter.
+    /// True if this overrides everything that `below` gives of a parameter.
     pub(super) fn replaces(&self, below: &Value, name: &str) -> bool {
         match (self.given.get(name), below) {
             (Some(Value::Object(own)), Value::Object(below)) if TABLES.contains(&name) => {
@@ -59,12 +59,12 @@ impl<T: Serialize + DeserializeOwned + Clone> Patch<T> {
         }
     }
 
-    /// Overrides parameters of `base`; `path` is the patch's, for errors.
+    /// `base` with these parameters; `path` is the patch's, for errors.
     pub fn over(&self, base: &T, path: &str) -> Result<T, Diagnostic> {
         if self.is_empty() {
             return Ok(base.clone());
         }
-        // Read alone first: an error must be about the patch, not about the base.
+        // Alone first: an error must be about the patch, not the base.
         tree::typed::<T>(&Value::Object(self.given.clone()), path)?;
         match serde_json::to_value(base) {
             Ok(Value::Object(base)) => tree::typed(&Value::Object(tree::overlaid(&base, &self.given, TABLES)), path),
@@ -119,7 +119,6 @@ mod tests {
         assert!(marks.over(&base, "switch").unwrap().isolation.detection != base.isolation.detection);
     }
 
-    /// `TABLES` has exactly the parameters with a table as schema.
     #[test]
     fn the_tables_are_those_of_the_schema() {
         fn tables<T: JsonSchema>(found: &mut Vec<String>) {

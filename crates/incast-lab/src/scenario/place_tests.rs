@@ -1,4 +1,4 @@
-//! Places of errors if schemes override the same tables; and names that stand for tables.
+//! Places of errors if schemes override the same tables; names that stand for tables.
 
 use std::path::Path;
 
@@ -24,13 +24,12 @@ switch.scheduler = "strict-priority"
 host.classes.by = "hash"
 "#;
 
-/// Errors of a scenario with these lines at its end.
 fn said(lines: &str) -> String {
     let loaded = Loaded::from_text("s.toml", &format!("{HEAD}{lines}"), Path::new("."), &[]);
     loaded.and_then(|loaded| loaded.prepare().map(drop)).expect_err("something wrong").to_string()
 }
 
-/// Checks the path and line of an error, and that it appears once for all schemes.
+/// Checks an error's path and line, and that it appears once for all schemes.
 fn shown_at(lines: &str, path: &str, wrong: &str) {
     let found = said(lines);
     assert!(found.contains(&format!(" ({path})\n")), "{found}");
@@ -81,7 +80,7 @@ fn lists_have_their_length() {
     }
 }
 
-/// A choice may be named alone if its parameters have defaults; otherwise the error names the missing ones.
+/// Choices may be named alone if their parameters have defaults; otherwise errors name the missing ones.
 #[test]
 fn names_stand_for_tables() {
     let detection = |text: &str| {

@@ -119,7 +119,7 @@ impl Scenario {
         Ok(flows)
     }
 
-    /// Parameters in force under a scheme; `path` is the scheme's, for errors.
+    /// Parameters of a scheme; `path` is the scheme's, for errors.
     pub(crate) fn params(&self, scheme: &Scheme, path: &str) -> Result<Params, Diagnostic> {
         Ok(Params {
             arithmetic: self.simulation.arithmetic,
@@ -140,22 +140,21 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// Switch parameters of a scheme: its own, else the scenario's, else its transport's, else defaults. `path` is the scheme's,
-    /// for errors.
+    /// Switch parameters: a scheme's own, else the scenario's, its transport's, or defaults. `path` is the scheme's, for errors.
     pub(crate) fn switch(&self, scheme: &Scheme, path: &str) -> Result<SwitchParams, Diagnostic> {
         let wanted = scheme.wanted_switch();
         scheme.switch.over(&self.switch.over(&wanted, "switch")?, &path::join(path, "switch"))
     }
 
-    /// ECN marking of a scheme: its own, else the scenario's, else its control's or transport's, else defaults. `path` is the
-    /// scheme's, for errors.
+    /// ECN marking: a scheme's own, else the scenario's, its control's or transport's, or defaults. `path` is the scheme's, for
+    /// errors.
     pub(crate) fn ecn(&self, scheme: &Scheme, path: &str) -> Result<EcnParams, Diagnostic> {
         let wanted = scheme.wanted_ecn().unwrap_or_default();
         scheme.ecn.over(&self.ecn.over(&wanted, "ecn")?, &path::join(path, "ecn"))
     }
 }
 
-/// Flows of a scheme, with priorities from its host classes.
+/// Flows with priorities from the scheme's host classes.
 pub(crate) fn of_classes(flows: &Arc<FlowSet>, params: &Params) -> Arc<FlowSet> {
     let mut flows = flows.clone();
     if params.host.classes.by != ClassBy::Given {
@@ -164,7 +163,6 @@ pub(crate) fn of_classes(flows: &Arc<FlowSet>, params: &Params) -> Arc<FlowSet> 
     flows
 }
 
-/// Controls and transports of a scheme.
 struct Carried {
     controls: Vec<ControlSetup>,
     transports: Vec<Transport>,
@@ -180,7 +178,6 @@ fn place_of<T: PartialEq>(list: &mut Vec<T>, value: T) -> usize {
     })
 }
 
-/// Controls and transports of a scheme, and the one of each label.
 fn carried(scheme: &Scheme, path: &str, flows: &FlowSet) -> Result<Carried, Diagnostics> {
     let mut found = Vec::new();
     let controls = scheme.control_by_label.keys().map(|label| ("control_by_label", label));
@@ -223,8 +220,8 @@ pub(crate) fn setup_error(scenario: &Scenario, scheme: &str, error: &SetupError)
     Diagnostic::new(where_set(scenario, scheme, &error.field), error.message.clone())
 }
 
-/// Path of the setting of a scheme's parameter: in the scheme if it holds more steps of the parameter's path than the common
-/// section, else in the common section.
+/// Path of the field that sets a scheme's parameter: the scheme's if it has more steps of the path than the common section, else
+/// the common one's.
 pub(super) fn where_set(scenario: &Scenario, name: &str, field: &str) -> String {
     let Some(scheme) = scenario.scheme.get(name) else { return field.to_owned() };
     let (section, rest) = field.split_once('.').unwrap_or((field, ""));
@@ -263,7 +260,7 @@ fn differing(now: &Map<String, Value>, usual: &Map<String, Value>) -> Map<String
     now.iter().filter_map(differs).collect()
 }
 
-/// Number of leading steps of a path found in a table, plus one for a table with content.
+/// Leading steps of a path found in a table, plus one if the table has content.
 fn steps(table: &Map<String, Value>, path: &str) -> usize {
     let mut steps = path.split(['.', '[']).filter(|step| !step.is_empty());
     let Some(mut at) = steps.next().and_then(|first| table.get(first)) else { return usize::from(!table.is_empty()) };
@@ -279,7 +276,7 @@ fn steps(table: &Map<String, Value>, path: &str) -> usize {
     found
 }
 
-/// Maps a transport's misfit (to fabric, flows or another transport) to the scheme's field.
+/// Maps a transport's misfit to the scheme's field.
 fn transport_error(bad: BadNetwork, scheme: &Scheme, transport: &Transport, path: &str) -> Diagnostic {
     let by_label = scheme.transport_by_label.iter().find(|(_, one)| *one == transport);
     let at = match (&scheme.transport, by_label) {
@@ -292,7 +289,7 @@ fn transport_error(bad: BadNetwork, scheme: &Scheme, transport: &Transport, path
     Diagnostic { allowed: bad.allowed, nearest: bad.nearest, ..Diagnostic::new(at, bad.message) }
 }
 
-/// Maps a misfit to the fabric to the field that caused it.
+/// Maps a misfit to the scenario field that caused it.
 pub(crate) fn network_error(scenario: &Scenario, scheme: &str, bad: BadNetwork) -> Diagnostic {
     let at = where_set(scenario, scheme, &bad.field);
     Diagnostic { allowed: bad.allowed, nearest: bad.nearest, ..Diagnostic::new(at, bad.message) }

@@ -1,4 +1,4 @@
-//! Named parameter sets, which fill in parameters before a scenario is read into types.
+//! Named parameter sets, filled in before a scenario is read into types.
 
 use incast_sim::balance::Balance;
 use incast_sim::congestion::{Control, ControlInfo};
@@ -20,7 +20,6 @@ pub const SCENARIO_PROFILES: &[(&str, &str)] = &[(
 /// Sections in which the text "none" stands for an absent value.
 const OPTIONAL_SECTIONS: [&str; 8] = ["network", "switch", "ecn", "packets", "host", "rdma", "measure", "simulation"];
 
-/// Values of a scenario profile, by section.
 fn scenario_profile(name: &str) -> Option<Value> {
     (name == "ns3").then(|| {
         json!({
@@ -33,7 +32,7 @@ fn scenario_profile(name: &str) -> Option<Value> {
     })
 }
 
-/// Resolves every shorthand of a scenario's tree: profiles, controls given by name, "none".
+/// Resolves every shorthand: profiles, controls given by name, "none".
 pub(super) fn resolve(root: &mut Map<String, Value>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     balance_shorthand(root.get_mut("network"));
@@ -91,7 +90,6 @@ fn resolve_scheme(scheme: &mut Map<String, Value>, path: &str, found: &mut Vec<D
     }
 }
 
-/// Kind of item that can be given by name alone, with parameters, or with a profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Control,
@@ -113,7 +111,6 @@ impl Kind {
         }
     }
 
-    /// Profiles of a named item; `None` if unknown.
     fn profiles(self, name: &str) -> Option<&'static [(&'static str, &'static str)]> {
         match self {
             Self::Control => Control::catalogue().into_iter().find(|info| info.name == name).map(|info| info.profiles),
@@ -123,7 +120,7 @@ impl Kind {
         }
     }
 
-    /// Values of a profile, in a table named after the item.
+    /// Values of a profile, in a table named after the control or transport.
     fn values(self, name: &str, profile: &str) -> Option<Value> {
         match self {
             Self::Control => Control::named(name, profile).and_then(|one| serde_json::to_value(one).ok()),
@@ -158,7 +155,7 @@ fn shorthand(kind: Kind, value: &mut Value, path: &str, found: &mut Vec<Diagnost
         match profile.as_str().and_then(|profile| kind.values(name, profile)) {
             Some(Value::Object(mut values)) => {
                 if let Some(Value::Object(values)) = values.remove(name.as_str()) {
-                    // A `control` is one choice: mixing parameters of two would be invalid.
+                    // `control` is one choice, not parameters of two.
                     let own = params.contains_key("control");
                     let values = values.into_iter().filter(|(key, _)| !(own && key == "control"));
                     tree::fill(params, &values.collect());
@@ -186,7 +183,7 @@ fn window_shorthand(params: &mut Map<String, Value>) {
 /// `hypervisor = "elasticswitch"` becomes `{ elasticswitch = {} }`.
 fn hypervisor_shorthand(value: Option<&mut Value>, path: &str, found: &mut Vec<Diagnostic>) {
     let Some(value) = value else { return };
-    // Hold-Increase and Rate-Caution belong to ElasticSwitch: Seawall has them off unless given.
+    // ElasticSwitch's Hold-Increase and Rate-Caution are off in Seawall unless given.
     if let Some(Value::Object(rate)) = value.get_mut("seawall").and_then(|seawall| seawall.get_mut("rate")) {
         for of_elasticswitch in ["hold_increase", "rate_caution"] {
             rate.entry(of_elasticswitch).or_insert(false.into());
@@ -225,7 +222,6 @@ fn unknown_profile(path: &str, name: &Value, profiles: &[(&str, &str)]) -> Diagn
     Diagnostic::new(path, format!("unknown profile `{name}`")).names(&name, profiles.iter().map(|(name, _)| *name))
 }
 
-/// Fills in a profile's sections.
 fn fill_sections(root: &mut Map<String, Value>, sections: &Map<String, Value>) {
     for (section, values) in sections {
         let here = root.entry(section.clone()).or_insert_with(|| Value::Object(Map::new()));
@@ -235,7 +231,7 @@ fn fill_sections(root: &mut Map<String, Value>, sections: &Map<String, Value>) {
     }
 }
 
-/// Flows of ns-3 files start as in ns-3 by default.
+/// Default of flow files: start as in ns-3.
 fn ns3_starts(root: &mut Map<String, Value>) {
     for entry in root.get_mut("workload").and_then(Value::as_array_mut).into_iter().flatten() {
         if let Some(Value::Object(ns3)) = entry.get_mut("ns3") {
@@ -253,7 +249,6 @@ fn absent(section: Option<&mut Value>) {
     }
 }
 
-/// Schema of a `profile` field.
 fn profile_schema(profiles: &[(&str, &str)]) -> Value {
     let sources: Vec<String> = profiles.iter().map(|(name, source)| format!("`{name}`: {source}")).collect();
     let names: Vec<&str> = profiles.iter().map(|(name, _)| *name).collect();
@@ -282,7 +277,6 @@ pub(super) fn packets_schema(generator: &mut SchemaGenerator) -> Schema {
     schema
 }
 
-/// Named item of a schema.
 struct Named {
     name: &'static str,
     summary: &'static str,

@@ -1,4 +1,4 @@
-//! Reads scenarios from text or values, and checks them.
+//! Reads and checks scenarios.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::text_file;
 use crate::tree::path::{self, Step};
 use crate::tree::{Layout, Tree};
 
-/// A scenario with the places of its values, so that later errors can point at them.
+/// A scenario with the places of its values, for later errors.
 #[derive(Debug, Clone)]
 pub struct Loaded {
     scenario: Scenario,
@@ -26,8 +26,8 @@ impl Loaded {
         Self::from_tree(tree, base_dir, sets)
     }
 
-    /// Reads a scenario file for its fabric. If both workload and schemes are missing, one flow of the default priority and one
-    /// scheme with all defaults stand in.
+    /// Reads a file for its fabric: if both workload and schemes are missing, one flow of the default priority and one default
+    /// scheme stand in.
     pub fn fabric_from_path(file: &Path, sets: &[String]) -> Result<Self, Diagnostics> {
         let (mut tree, base_dir) = read(file)?;
         let fabric_only = ["workload", "scheme"].iter().all(|section| !tree.root.contains_key(*section));
@@ -38,17 +38,17 @@ impl Loaded {
         Ok(Self { fabric_only, ..Self::from_tree(tree, base_dir, sets)? })
     }
 
-    /// Returns true if the file has neither workload nor schemes.
+    /// Returns true without workload and schemes in the file.
     pub const fn is_fabric_only(&self) -> bool {
         self.fabric_only
     }
 
-    /// Reads a scenario's text. Messages call it `name`; relative files start at `base_dir`.
+    /// Reads a text. Messages call it `name`; relative files start at `base_dir`.
     pub fn from_text(name: &str, text: &str, base_dir: &Path, sets: &[String]) -> Result<Self, Diagnostics> {
         Self::from_tree(Tree::of_toml(name, text)?, base_dir, sets)
     }
 
-    /// Reads a scenario from plain values (tables, lists, texts, numbers), as from Python.
+    /// Reads plain values (tables, lists, texts, numbers), as from Python.
     pub fn from_value(value: Value, base_dir: &Path, sets: &[String]) -> Result<Self, Diagnostics> {
         match value {
             Value::Object(root) => Self::from_tree(Tree::of_value(root), base_dir, sets),
@@ -78,24 +78,24 @@ impl Loaded {
         &self.scenario
     }
 
-    /// Folder from which relative files start.
+    /// Start of relative file names.
     pub fn base_dir(&self) -> &Path {
         &self.base_dir
     }
 
-    /// Builds the fabric, the flows, and one setup per scheme.
+    /// Builds the fabric, the flows, and a setup per scheme.
     pub fn prepare(&self) -> Result<Prepared, Diagnostics> {
         let prepared = self.scenario.setups(&self.base_dir).map_err(|found| self.locate(found))?;
         Ok(Prepared { given: self.given.clone(), ..prepared })
     }
 
-    /// Adds the places of parameters to diagnostics.
+    /// Adds places of parameters to diagnostics.
     pub fn locate(&self, found: Diagnostics) -> Diagnostics {
         found.map(|diagnostic| self.given.tree.locate(diagnostic))
     }
 }
 
-/// Completes an error about an override whose first name is unknown with the scenario's paths of the same ending.
+/// For an override with an unknown first name, suggests the scenario's paths of the same ending.
 fn with_whole_path(mut diagnostic: Diagnostic, written: Tree, base_dir: &Path, sets: &[String]) -> Diagnostic {
     let unknown = diagnostic.message.strip_prefix("unknown field `").and_then(|rest| rest.split('`').next());
     let text = diagnostic.place.as_ref().filter(|place| place.file == "--set").map(|place| place.text.clone());
@@ -106,7 +106,7 @@ fn with_whole_path(mut diagnostic: Diagnostic, written: Tree, base_dir: &Path, s
     }
     let others: Vec<String> = sets.iter().filter(|set| **set != text).cloned().collect();
     if others.len() == sets.len() {
-        // The place's text is none of the overrides, so reading without it would fail again.
+        // The place's text is no override, so reading without it would fail again.
         return diagnostic;
     }
     let Ok(whole) = Loaded::from_tree(written, base_dir, &others) else { return diagnostic };
@@ -123,7 +123,6 @@ fn with_whole_path(mut diagnostic: Diagnostic, written: Tree, base_dir: &Path, s
     diagnostic
 }
 
-/// Finds paths that end with some steps.
 fn ending(value: &Value, at: &mut Vec<Step>, steps: &[Step], found: &mut Vec<String>) {
     if at.len() > steps.len() && at.ends_with(steps) {
         found.push(path::print(at));
@@ -140,7 +139,7 @@ fn ending(value: &Value, at: &mut Vec<Step>, steps: &[Step], found: &mut Vec<Str
     }
 }
 
-/// Reads a file's values; also returns the folder from which relative files start.
+/// Values of a file, and start of its relative file names.
 fn read(file: &Path) -> Result<(Tree, &Path), Diagnostics> {
     let text = text_file::read(file)?;
     let base_dir = match file.parent() {

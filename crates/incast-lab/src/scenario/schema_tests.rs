@@ -1,5 +1,5 @@
-//! Every type of the schema needs a unique name: definitions of the catalogues and the scenario are merged by name, and of two
-//! with one name, one would be lost and describe the other's fields.
+//! Types of the schema need unique names: definitions of catalogues and scenario are merged by name, and one of two would
+//! describe the other's fields.
 
 use std::collections::BTreeMap;
 

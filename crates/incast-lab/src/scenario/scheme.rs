@@ -105,14 +105,14 @@ impl Scheme {
         control.or(self.transport.as_ref().map(Transport::name)).unwrap_or("nothing")
     }
 
-    /// ECN parameters that its hypervisor, control or transport needs by default; `None`: the general defaults.
+    /// Default ECN parameters of its hypervisor, control or transport; `None`: the general ones.
     pub(crate) fn wanted_ecn(&self) -> Option<EcnParams> {
         if let Some(wanted) = self.hypervisor.as_ref().and_then(Hypervisor::ecn) {
             return Some(wanted);
         }
         match (&self.control, &self.transport) {
             (Some(control), _) => control.ecn(),
-            // Without marks for a transport that ignores them.
+            // No marking for a transport that ignores marks.
             (None, Some(transport)) => {
                 Some(transport.ecn().unwrap_or(EcnParams { enabled: false, ..EcnParams::default() }))
             }
@@ -120,7 +120,7 @@ impl Scheme {
         }
     }
 
-    /// Switch parameters that its transport needs by default.
+    /// Default switch parameters of its transport.
     pub(crate) fn wanted_switch(&self) -> SwitchParams {
         match (&self.control, &self.transport) {
             (None, Some(transport)) => transport.switch(),

@@ -1,4 +1,4 @@
-//! Tagger's rules for a scenario's fabric, computed from a scheme's lossless paths or read from a file.
+//! Tagger's rules for a scenario's fabric, from a scheme's lossless paths or a file.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use super::Scenario;
 use super::prepare::setup_error;
 use crate::diagnostic::Diagnostics;
 
-/// Most bounces that leave a priority for each tag, and one for lossy packets.
+/// Leaves a priority for each tag and one for lossy packets.
 const MOST_BOUNCES: u8 = 6;
 
-/// Rules in lookup form, and a doubt about them.
+/// Rules, and a doubt about them.
 type Doubted = (Arc<TagRules>, Option<String>);
 
 impl Scenario {
@@ -40,8 +40,7 @@ impl Scenario {
         Ok(Some((Arc::new(table(fabric, &rules)), doubt)))
     }
 
-    /// Rules of a scheme, and the number of traffic classes if a file states it; `None` without tagging. Relative files start at
-    /// `base`.
+    /// Rules of a scheme, and a file's number of traffic classes; `None` without tagging. Relative files start at `base`.
     pub(crate) fn tagger(
         &self,
         scheme: &str,
@@ -78,7 +77,7 @@ type Wrong = (&'static str, String);
 
 const FILE: &str = "switch.tagging.rules";
 
-/// Reads rules from a file, with the number of traffic classes.
+/// Rules of a file, and number of traffic classes.
 fn from_file(wiring: &Wiring<'_>, file: &Path) -> Result<(Rules, u8), Wrong> {
     let shown = file.display();
     let wrong = |why: String| (FILE, format!("{shown}: {why}"));
@@ -89,8 +88,8 @@ fn from_file(wiring: &Wiring<'_>, file: &Path) -> Result<(Rules, u8), Wrong> {
     Ok((rules, table.classes()))
 }
 
-/// Warns if a file's rules allow a deadlock of packets with the file's and the flows' tags. Not an error, so that wrong rules can
-/// be studied.
+/// Warns if a file's rules allow a deadlock of packets with its own and the flows' tags. Not an error: wrong rules can be
+/// studied.
 fn doubt(wiring: &Wiring<'_>, rules: &Rules, classes: u8, params: &Params, flows: &FlowSet) -> Option<String> {
     let tag = |priority: u8| params.switch.lossless.iter().position(|&one| one == priority).map_or(0, |at| at + 1);
     let sent = flows.flows.iter().map(|flow| tag(flow.priority)).max().unwrap_or(0);
@@ -144,7 +143,7 @@ fn from_paths(wiring: &Wiring<'_>, tagging: &TaggingParams, params: &Params) -> 
     Ok(rules)
 }
 
-/// Tags of a scheme in a line; `None` without tagging.
+/// Line about tags; `None` without tagging.
 pub(crate) fn told(params: &Params, rules: Option<&TagRules>) -> Option<String> {
     let (tagging, rules) = (&params.switch.tagging, rules?);
     let tags = usize::from(rules.tags());
@@ -209,7 +208,7 @@ switch.tagging.enabled = true
         };
         let new =
             |tag, via: &str, from: &str, to: &str| rules.new_tag(&prepared.fabric, tag, port(via, from), port(via, to));
-        // Up, across and down keeps the tag; down and up again is a bounce; a second bounce is one too many.
+        // Up, across and down keeps the tag; down and up again is a bounce, of which the second is too many.
         assert_eq!((new(1, "leaf0", "h0", "spine0"), new(1, "spine0", "leaf0", "leaf1")), (Some(1), Some(1)));
         assert_eq!((new(1, "leaf1", "spine0", "spine1"), new(2, "leaf1", "spine0", "spine1")), (Some(2), None));
         let said = told(&tagger.params, tagger.tags.as_deref()).unwrap();
@@ -228,7 +227,7 @@ switch.tagging.enabled = true
         let by_file = CLOS.replace("tagging.enabled = true", "tagging = { enabled = true, rules = \"rules.json\" }");
         let rules = |text: &str| prepared(text, folder.path()).unwrap().schemes[1].setup.tags.clone().unwrap();
         assert_eq!(rules(&by_file), rules(CLOS));
-        // Rules that keep the tag at a bounce close a cycle. They run, with a warning.
+        // Rules that keep the tag at a bounce close a cycle, and run with a warning.
         let warnings = |text: &str| {
             let prepared = prepared(text, folder.path()).unwrap();
             let lines = prepared.warnings().iter().map(|one| one.summary(prepared.schemes.len()));

@@ -11,7 +11,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::tree::path;
 
 impl Scenario {
-    /// Places the tenants on a fabric with VMs; `None` without `[[tenant]]`. Relative files start at `base_dir`.
+    /// Places tenants on a fabric with VMs; `None` without `[[tenant]]`. Relative files start at `base_dir`.
     pub fn tenancy(&self, fabric: &Fabric, base_dir: &Path) -> Result<Option<Tenancy>, Diagnostics> {
         if self.tenant.is_empty() {
             return Ok(None);

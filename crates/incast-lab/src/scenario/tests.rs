@@ -35,13 +35,12 @@ fn scenario(text: &str) -> Scenario {
     load(text).unwrap_or_else(|found| panic!("{found}")).scenario().clone()
 }
 
-/// Replaces a text in the small scenario.
 fn with(from: &str, to: &str) -> String {
     assert!(SMALL.contains(from), "{from}");
     SMALL.replacen(from, to, 1)
 }
 
-/// Summary of the only diagnostic from reading or preparing a text.
+/// Summary of the only diagnostic from reading or preparing.
 fn refused(text: &str) -> String {
     let found = match load(text) {
         Ok(loaded) => loaded.prepare().expect_err("accepted"),
@@ -51,7 +50,7 @@ fn refused(text: &str) -> String {
     without_names(&found.iter().next().unwrap().summary())
 }
 
-/// Removes the list of all controls, which grows.
+/// Without the list of all controls, which grows.
 fn without_names(message: &str) -> String {
     message.replace(&Control::NAMES.join(", "), "<controls>").replace(&Transport::NAMES.join(", "), "<transports>")
 }
@@ -594,7 +593,7 @@ fn the_schema_describes_every_field() {
     assert_eq!(schema["properties"]["profile"]["enum"][0], "ns3");
 }
 
-/// Two leaves, two spines; `network` is the text of that section.
+/// Two leaves, two spines; `network` is that section's text.
 fn two_tiers(network: &str) -> String {
     let fabric = "[fabric.leaf_spine]\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\n";
     let flow = "[[workload]]\nlist = [{ src = 0, dst = 2, size = \"10kB\" }]\n[scheme.A]\ncontrol = \"dcqcn\"\n";
@@ -632,7 +631,7 @@ silent = 0.5
     assert_eq!(a.setup.params.network, read.network);
     assert_eq!(b.setup.params.network.load_balancing.name(), "adaptive");
     assert_eq!(b.setup.params.network.failure, read.network.failure);
-    // Absent: routes never follow. And ECMP, which has no parameters.
+    // Absent: routes never follow. And ECMP has no parameters.
     let never = scenario(&two_tiers("[network]\nreroute_after = \"none\"\nload_balancing = \"ecmp\"\n"));
     assert_eq!((never.network.reroute_after, scenario(&never.to_toml()).network), (None, never.network.clone()));
     assert_eq!(scenario(&two_tiers("")).network.reroute_after, Some(Time::ms(10)));

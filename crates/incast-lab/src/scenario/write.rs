@@ -22,7 +22,7 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// Writes a scheme's defaults that depend on its control or transport: window, switches and ECN.
+    /// Defaults that depend on a scheme's control or transport: window, switches and ECN.
     fn fill(&self, scheme: &Scheme, written: &mut Map<String, Value>) {
         if !written.contains_key("window")
             && let Some(window) = scheme.window()
@@ -31,7 +31,7 @@ impl Scenario {
             written.shift_insert(at, "window".into(), serde_json::to_value(window).unwrap_or_default());
         }
         let mut fill = |section: &str, before: &[&str], whole: Value| {
-            // Inserted at the field's own position, so that reading back keeps the order.
+            // At the field's own position, so that reading back keeps the order.
             written.shift_remove(section);
             let at = written.keys().position(|key| before.contains(&key.as_str())).unwrap_or(written.len());
             written.shift_insert(at, section.into(), whole);

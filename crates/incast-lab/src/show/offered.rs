@@ -7,7 +7,7 @@ use incast_model::workload::{Direction, OfferedLoad, offered};
 
 use crate::scenario::Prepared;
 
-/// Expected load of links; `routes` is called only if a workload entry has a rate or a load.
+/// Expected load of links; calls `routes` only for entries with a rate or a load.
 pub(crate) fn loads<'a>(prepared: &Prepared, routes: impl Fn() -> &'a Routes) -> Vec<OfferedLoad> {
     let scenario = &prepared.scenario;
     let (fabric, tenancy) = (&*prepared.fabric, prepared.tenancy.as_deref());
@@ -17,7 +17,6 @@ pub(crate) fn loads<'a>(prepared: &Prepared, routes: impl Fn() -> &'a Routes) ->
     found.unwrap_or_default()
 }
 
-/// One line per kind of link; none without loads.
 pub(super) struct Lines<'a>(pub(super) &'a [OfferedLoad]);
 
 impl fmt::Display for Lines<'_> {
@@ -38,7 +37,7 @@ impl fmt::Display for Lines<'_> {
     }
 }
 
-/// `105.8 % up`, with the busiest link if it differs by more than 1 %.
+/// `105.8 % up`, with the busiest link if more than 1 % above.
 fn in_words(load: &OfferedLoad) -> String {
     let direction = match load.direction {
         Direction::Up => " up",

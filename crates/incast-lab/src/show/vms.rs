@@ -34,7 +34,7 @@ pub struct TenantShow {
     pub name: String,
     /// Number of tenants.
     pub tenants: usize,
-    /// Number of VMs: in all, of the smallest tenant, of the largest.
+    /// VMs in all, of the smallest tenant, and of the largest.
     pub vms: [usize; 3],
     /// Guarantee of each VM, such as `450 Mb/s`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -49,7 +49,7 @@ pub struct TenantShow {
 /// Admission of all guarantees by the links.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AdmissionShow {
-    /// If true, the links carry all guarantees; `None` if unknown.
+    /// If true, links carry all guarantees; `None` if unknown.
     pub admitted: Option<bool>,
     /// Reason if not admitted or unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,10 +58,10 @@ pub struct AdmissionShow {
     pub tightest: Vec<CutShow>,
 }
 
-/// Guarantees on the links that leave or enter a cut.
+/// Guarantees on links across a cut, one way.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CutShow {
-    /// Inside of the cut: a VM, a server, or a switch with everything below it.
+    /// Inside of the cut: a VM, a server, or a switch and everything below it.
     pub name: String,
     /// `from` or `to` the inside.
     pub direction: &'static str,
@@ -75,7 +75,6 @@ pub struct CutShow {
 const CUTS: usize = 3;
 
 impl VmsShow {
-    /// Returns the VMs of a scenario, `None` without VMs.
     pub(super) fn new(prepared: &Prepared) -> Option<Self> {
         let vms = prepared.scenario.vms.as_ref()?;
         let tenants = prepared.tenancy.as_ref().map_or(&[][..], |tenancy| tenancy.tenants());

@@ -7,7 +7,7 @@ use super::{Tree, path};
 use crate::diagnostic::Diagnostic;
 use crate::scenario::key::FILES;
 
-/// Policy for line breaks and tabs in values; SQL and prose need them.
+/// Line breaks and tabs in values, as in SQL and prose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Layout {
     Allowed,
@@ -15,7 +15,7 @@ pub(crate) enum Layout {
 }
 
 impl Tree {
-    /// Finds names and values with control characters, with places. File names may have any.
+    /// Finds names and values with control characters. File names may have any.
     pub(crate) fn control_characters(&self, layout: Layout) -> Vec<Diagnostic> {
         let mut found = Vec::new();
         self.in_table(&self.root, "", layout, &mut found);

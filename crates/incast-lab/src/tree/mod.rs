@@ -1,7 +1,7 @@
-//! A scenario as a tree of plain values with their places.
+//! A scenario as a tree of plain values with places.
 //!
-//! TOML text, command-line overrides and Python dictionaries become such a tree; named parameter sets fill it in; then it is read
-//! into types. Any error finds its place by its path.
+//! TOML text, command-line overrides and Python dictionaries become such a tree; profiles fill it in; then it is read into types.
+//! Errors find their places by path.
 
 mod controls;
 mod overrides;
@@ -19,14 +19,13 @@ use serde_json::{Map, Value};
 
 use crate::diagnostic::{Diagnostic, Place};
 
-/// Text that values were read from.
 #[derive(Debug, Clone)]
 struct Source {
     name: String,
     text: String,
 }
 
-/// Place of a value: source, and byte ranges of key and value.
+/// Source, and byte ranges of key and value.
 #[derive(Debug, Clone)]
 struct Site {
     source: usize,
@@ -34,7 +33,7 @@ struct Site {
     value: Range<usize>,
 }
 
-/// Values by name, with the places of written ones.
+/// Values by name, with places of written ones.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tree {
     pub(crate) root: Map<String, Value>,
@@ -43,17 +42,16 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// Tree of values without text.
     pub(crate) fn of_value(root: Map<String, Value>) -> Self {
         Self { root, ..Self::default() }
     }
 
-    /// Adds the place of the diagnostic's parameter, or of the nearest written table around it.
+    /// Adds the place of the parameter, or of the nearest written table around it.
     pub(crate) fn locate(&self, mut diagnostic: Diagnostic) -> Diagnostic {
         if diagnostic.place.is_some() {
             return diagnostic;
         }
-        // A wrong name means its own place: a key (`fabric.satr`) or a text (`window = "rat"`).
+        // A wrong name is meant itself: a key (`fabric.satr`) or a text (`window = "rat"`).
         let renamed = diagnostic.message.contains("` is now `");
         let names_itself = renamed || diagnostic.message.starts_with("unknown ");
         if names_itself && let Some(wrong) = diagnostic.message.split('`').nth(1) {
@@ -63,7 +61,7 @@ impl Tree {
         let mut path = Some(diagnostic.path.clone()).filter(|_| diagnostic.place.is_none());
         while let Some(at) = path {
             if let Some(site) = self.sites.get(&at) {
-                // A missing parameter is reported at the key of its table.
+                // Reports a missing parameter at its table's key.
                 let of_key = |wrong| at == wrong || at.ends_with(&format!(".{wrong}"));
                 let renamed = renamed && diagnostic.message.split('`').nth(1).is_some_and(of_key);
                 let key = at != diagnostic.path
@@ -83,7 +81,6 @@ impl Tree {
         diagnostic
     }
 
-    /// Place of a value, if written.
     pub(crate) fn place_of(&self, path: &str) -> Option<Place> {
         self.sites.get(path).map(|site| self.place(site, false))
     }
@@ -93,13 +90,12 @@ impl Tree {
         Place::of(&source.name, &source.text, if key { site.key.clone() } else { site.value.clone() })
     }
 
-    /// Reads the whole tree into a type.
     pub(crate) fn typed<T: DeserializeOwned>(&self) -> Result<T, Diagnostic> {
         typed(&Value::Object(self.root.clone()), "").map_err(|diagnostic| self.locate(diagnostic))
     }
 }
 
-/// Reads the value at `path` into a type; an error has the full path of the fault.
+/// Reads the value at `path` into a type; errors have the full path.
 pub(crate) fn typed<T: DeserializeOwned>(value: &Value, path: &str) -> Result<T, Diagnostic> {
     serde_path_to_error::deserialize(strict::Strict(value)).map_err(|error| {
         let (mut at, mut pointer) = (path.to_owned(), String::new());
@@ -128,13 +124,13 @@ pub(crate) fn typed<T: DeserializeOwned>(value: &Value, path: &str) -> Result<T,
     })
 }
 
-/// Serde's message for a table that must have exactly one key.
+/// Serde's message for a table that needs exactly one key.
 const SINGLE_KEY: &str = "expected map with a single key";
 
-/// End of the message about several alternatives.
+/// End of a message about several alternatives.
 const ONE_ALLOWED: &str = " are given where one is allowed";
 
-/// Diagnoses several alternatives at `at` where one is allowed: one may be misspelt.
+/// Several alternatives at `at`: one may be misspelt.
 fn several<'a, T: DeserializeOwned>(
     value: &Value,
     path: &str,
@@ -157,7 +153,7 @@ fn several<'a, T: DeserializeOwned>(
     Diagnostic::new(last, format!("{list}{ONE_ALLOWED}"))
 }
 
-/// Rewrites an error of the typed reader, and takes names from its message to find the nearest.
+/// Rewrites a typed reader's error, with the nearest name.
 fn explain(path: String, message: &str) -> Diagnostic {
     let quoted = |text: &str| text.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
     if let Some((what, expected)) = message.split_once(", expected ")
@@ -187,7 +183,7 @@ fn explain(path: String, message: &str) -> Diagnostic {
     Diagnostic::new(path, message)
 }
 
-/// User's word for the typed reader's word for a value.
+/// User's word for a typed reader's.
 fn plain_value(found: &str) -> &str {
     match found {
         "map" => "a table",
@@ -200,7 +196,7 @@ fn plain_value(found: &str) -> &str {
     }
 }
 
-/// User's word for the typed reader's expectation.
+/// User's word for a typed reader's.
 fn plain_kind(expected: &str) -> &str {
     match expected {
         "a string" => "text",
@@ -216,14 +212,13 @@ fn plain_kind(expected: &str) -> &str {
     }
 }
 
-/// Adds the keys that `table` lacks.
 pub(crate) fn fill(table: &mut Map<String, Value>, defaults: &Map<String, Value>) {
     for (key, value) in defaults {
         table.entry(key.clone()).or_insert_with(|| value.clone());
     }
 }
 
-/// Returns `table` overridden by `over`, key by key; the same one level down for the keys in `tables`, if tables in both.
+/// Overrides keys of `table`; for keys in `tables`, overrides inner keys if both values are tables.
 pub(crate) fn overlaid(table: &Map<String, Value>, over: &Map<String, Value>, tables: &[&str]) -> Map<String, Value> {
     let mut merged = table.clone();
     for (key, value) in over {

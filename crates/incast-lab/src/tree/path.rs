@@ -2,14 +2,13 @@
 
 use std::fmt::Write;
 
-/// One step down: a key of a table or an index of an array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Step {
     Key(String),
     Index(usize),
 }
 
-/// Appends a key to a path; quotes keys that are not bare words.
+/// Appends a key, quoted if not a bare word.
 pub(crate) fn join(path: &str, key: &str) -> String {
     let bare =
         !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || "_-+ ".contains(c)) && !key.starts_with(' ');
@@ -39,7 +38,6 @@ pub(crate) fn parent(path: &str) -> Option<String> {
     Some(print(&steps))
 }
 
-/// Parses a path; the error describes the fault.
 pub(crate) fn parse(text: &str) -> Result<Vec<Step>, String> {
     let mut steps = Vec::new();
     let mut rest = text.trim();
@@ -72,7 +70,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Step>, String> {
     Ok(steps)
 }
 
-/// Parses a quoted key after its opening quote; returns the rest too.
+/// Parses a key after its opening quote; returns the rest too.
 fn quoted(text: &str) -> Result<(String, &str), String> {
     let mut key = String::new();
     let mut chars = text.char_indices();

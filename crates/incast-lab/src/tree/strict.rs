@@ -1,6 +1,6 @@
-//! Stricter reading of values into types: a table must be written as a table (derived readers also take a list of fields, so that
-//! `clients = [2]` meant two clients instead of host 2), and a list of fixed length must have it (they ignore excess items). A
-//! variant with only default parameters may be written as its name alone.
+//! Strict reading of values into types: tables must be written as tables (derived readers also take a list of fields, so that
+//! `clients = [2]` meant two clients instead of host 2), and lists of fixed length must have it (they ignore excess items). A
+//! variant may be written as its name if its parameters all have defaults.
 
 use serde::de::value::{MapAccessDeserializer, MapDeserializer, SeqDeserializer};
 use serde::de::{
@@ -9,7 +9,6 @@ use serde::de::{
 use serde::forward_to_deserialize_any;
 use serde_json::{Error, Value};
 
-/// A value to read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Strict<'de>(pub(super) &'de Value);
 

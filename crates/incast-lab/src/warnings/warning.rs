@@ -12,7 +12,7 @@ pub struct Warning {
     pub schemes: Vec<String>,
     /// Parameter, such as `network.load_balancing`, or label of the flows.
     pub field: String,
-    /// File and line of the parameter, such as `mine.toml:7`, or `--set`; `None` for a default.
+    /// Place, such as `mine.toml:7` or `--set`; `None` for a default.
     #[serde(default)]
     pub line: Option<String>,
     /// Message, without field, line and schemes.
@@ -20,12 +20,12 @@ pub struct Warning {
 }
 
 impl Warning {
-    /// Makes a warning about a parameter; callers add place and schemes.
+    /// Callers add place and schemes.
     pub(crate) fn new(field: impl Into<String>, text: String) -> Self {
         Self { schemes: Vec::new(), field: field.into(), line: None, text }
     }
 
-    /// One line with the schemes concerned; `all` is the scenario's number of schemes.
+    /// One line with the schemes; `all` is the scenario's number of schemes.
     pub fn summary(&self, all: usize) -> String {
         match &self.schemes[..] {
             [] => self.to_string(),
@@ -46,7 +46,7 @@ impl fmt::Display for Warning {
     }
 }
 
-/// Merges equal warnings of schemes, each given with its scheme's name.
+/// Merges equal warnings of schemes, each given with its scheme.
 pub(crate) fn joined<'a>(of_schemes: impl IntoIterator<Item = (&'a str, Warning)>) -> Vec<Warning> {
     let mut found: Vec<Warning> = Vec::new();
     for (scheme, warning) in of_schemes {

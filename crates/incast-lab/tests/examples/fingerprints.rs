@@ -1,5 +1,5 @@
-//! Fingerprints of every example scenario under each scheme, for the first 2 ms: changed behaviour changes a row, and the table
-//! is the same on every machine.
+//! Fingerprints of every example scenario under each scheme, for the first 2 ms: changed behaviour changes a row; the table is
+//! the same on every machine.
 //!
 //! To accept a new table, run with `INSTA_UPDATE=always` and commit it. The first number changes with any event, the second only
 //! if a packet on some wire does (`incast_sim::measure::Fingerprint`).
@@ -27,7 +27,7 @@ fn scenarios() -> Vec<PathBuf> {
 
 fn run(mut setup: Setup) -> Outcome {
     setup.params.measure.fingerprint = true;
-    // The flows exist already: this cuts the run only.
+    // Cuts the run only: the flows exist already.
     setup.params.horizon = Some(setup.params.horizon.map_or(CUT, |horizon| horizon.min(CUT)));
     Simulation::new(setup).expect("a valid setup").run(&mut |_| ControlFlow::Continue(()))
 }
