@@ -1,12 +1,12 @@
-//! Names the build by a digest of library versions and every source file that outcomes can depend on. Builds with equal names
-//! have interchangeable results.
+//! Names the build by a digest of library versions and all sources that outcomes depend on. Builds with equal names have
+//! interchangeable results.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use sha2::{Digest, Sha256};
 
-/// Missing ones (in a packaged crate) add nothing.
+/// Missing sources (in a packaged crate) add nothing.
 const SOURCES: [&str; 6] = [
     "../incast-model/src",
     "../incast-model/data",

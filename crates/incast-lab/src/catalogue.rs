@@ -1,4 +1,4 @@
-//! Everything that scenarios can name, for `incast list` and the reference pages, from the scenario's schema and the simulator's
+//! Everything that a scenario can name, for `incast list` and the reference pages, from the scenario's schema and the simulator's
 //! lists.
 
 use incast_model::fabric::GENERATORS;
@@ -16,7 +16,7 @@ use crate::results::{Column, TABLES};
 use crate::scenario::{SCENARIO_PROFILES, Scenario};
 use crate::show::marking;
 
-/// Everything that a scenario can name, with parameters.
+/// Named items, with parameters.
 #[derive(Debug, Clone, Serialize)]
 pub struct Catalogue {
     /// Fabric generators and files.
@@ -333,7 +333,6 @@ fn transports() -> Vec<TransportEntry> {
         .collect()
 }
 
-/// JSON schema that resolves references.
 struct Book<'a>(&'a Value);
 
 impl Book<'_> {
@@ -391,7 +390,7 @@ impl Book<'_> {
             .collect()
     }
 
-    /// Kind of a field's value, in a few words.
+    /// Kind of value, in a few words.
     fn kind(&self, field: &Value) -> String {
         if let Some(name) = field["$ref"].as_str().and_then(|path| path.strip_prefix("#/$defs/")) {
             return match name {

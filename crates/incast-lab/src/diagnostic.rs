@@ -39,7 +39,6 @@ impl Place {
     }
 }
 
-/// Last character boundary at or before `at`.
 fn floor_boundary(text: &str, at: usize) -> usize {
     let at = at.min(text.len());
     (0..=at).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)

@@ -1,4 +1,4 @@
-//! Other TOML files than scenarios, for other crates.
+//! TOML files other than scenarios, for other crates.
 
 use std::path::Path;
 

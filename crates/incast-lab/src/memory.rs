@@ -17,16 +17,13 @@ const FLOW_STATE: u64 = 170;
 /// Bytes of a port in a simulation: queues of eight priorities, counters. Measured.
 const PORT_STATE: u64 = 1_000;
 
-/// Bytes of memory of a run, by part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Demand {
     /// Flows and dependencies shared by all schemes.
     shared: u64,
     /// Records of flows, kept until all schemes are done.
     records: u64,
-    /// Flows in a running simulation.
     flows: u64,
-    /// Ports and next hops in a running simulation.
     fabric: u64,
     schemes: u64,
 }

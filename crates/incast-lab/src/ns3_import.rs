@@ -68,12 +68,11 @@ pub fn import_ns3(topology: &Path, flows: &Path, configs: &[PathBuf], out: &Path
         Diagnostics::check(found)?;
         write_configs(&mut text, &configs, &fabric);
     }
-    // Contradictions now, not at the first run.
+    // Finds contradictions now, not at the first run.
     Loaded::from_text(&out.display().to_string(), &text, folder, &[])?.prepare()?;
     Ok(Ns3Import { file: out.to_owned(), text, notices })
 }
 
-/// Reads configurations, or returns all their faults.
 fn read_all(files: &[PathBuf]) -> Result<Vec<Ns3Config>, Diagnostics> {
     let mut configs = Vec::new();
     let mut found = Vec::new();
@@ -188,7 +187,6 @@ fn name_of(part: Option<&std::ffi::OsStr>) -> String {
     part.map(|part| part.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// Sections that a scheme can override.
 fn sections(config: &Ns3Config, fabric: &Fabric) -> Vec<Section> {
     let marks = config.enable_qcn.unwrap_or(true);
     let mut ecn = vec![("enabled", marks.to_string())];
@@ -203,7 +201,6 @@ fn sections(config: &Ns3Config, fabric: &Fabric) -> Vec<Section> {
     ]
 }
 
-/// ECN thresholds of the fabric's rates.
 fn thresholds(config: &Ns3Config, fabric: &Fabric) -> String {
     fn of<T: Copy>(map: &Option<Vec<(Rate, T)>>, rate: Rate) -> Option<T> {
         map.as_ref()?.iter().find(|(at, _)| *at == rate).map(|(_, value)| *value)
@@ -245,7 +242,6 @@ pub(crate) fn real(value: f64) -> String {
     toml::Value::Float(value).to_string()
 }
 
-/// Buffer size, in MiB if whole.
 fn buffer(size: Bytes) -> String {
     if size.0.is_multiple_of(1 << 20) { format!("\"{}MiB\"", size.0 >> 20) } else { text_of(size) }
 }

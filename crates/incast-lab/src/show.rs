@@ -93,7 +93,7 @@ pub struct SchemeShow {
     pub network: Vec<String>,
 }
 
-/// Packet-hops per second of a server's core, if unknown.
+/// Typical packet-hops per second of a server's core.
 pub const TYPICAL_RATE: f64 = 8e6;
 
 /// Summarises a scenario for a core of `packet_hops_per_s` ([`TYPICAL_RATE`] if unknown).
@@ -179,7 +179,6 @@ fn marking_source(scenario: &Scenario, name: &str) -> String {
     parts.join("; ")
 }
 
-/// Name, periods, and use of ECN marks.
 fn behind(hypervisor: &Hypervisor) -> String {
     let periods = hypervisor.periods().into_iter().map(|(field, time)| format!("{field} {time:#}"));
     let marks = hypervisor.ecn().map(|_| "reacts to ECN marks".to_owned());
@@ -248,13 +247,12 @@ fn window_name(window: incast_sim::congestion::WindowMode) -> String {
     }
 }
 
-/// Routes of the scenario before any failure.
+/// Ignores failures.
 pub(crate) fn routes(prepared: &Prepared) -> Routes {
     let network = &prepared.scenario.network;
     Routes::along(&prepared.fabric, network.routing, network.next_hop_order, &|_| true, &[])
 }
 
-/// Number of links on a flow's path.
 pub(crate) fn links(fabric: &Fabric, flows: &FlowSet, routes: &Routes, flow: &Flow) -> u64 {
     if let Some(path) = flow.path {
         return flows.paths[path as usize].len() as u64 - 1;

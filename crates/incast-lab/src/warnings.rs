@@ -278,7 +278,7 @@ fn kmin(ecn: &EcnParams, rate: Rate) -> u64 {
     }
 }
 
-/// Transports' timeouts within a full segment's round trip on the longest path: parameter, timeout, round trip.
+/// Transports' timeouts no longer than a full segment's round trip on the longest path: parameter, timeout, round trip.
 fn timeouts(setup: &Setup, fabric: &Fabric) -> Vec<(String, Time, Time)> {
     let packets = &setup.params.packets;
     let longest = BaseRtts::new(fabric, Bytes(packets.mss.0 + packets.segment_header.0)).max().0;
@@ -299,7 +299,7 @@ fn timeouts(setup: &Setup, fabric: &Fabric) -> Vec<(String, Time, Time)> {
     setup.transports.iter().filter_map(of_transport).collect()
 }
 
-/// Hypervisors' periods within that round trip: parameter, period, round trip.
+/// Hypervisors' periods no longer than that round trip: parameter, period, round trip.
 fn periods(setup: &Setup, fabric: &Fabric) -> Vec<(String, Time, Time)> {
     let packets = &setup.params.packets;
     let longest = BaseRtts::new(fabric, Bytes(packets.mss.0 + packets.segment_header.0)).max().0;

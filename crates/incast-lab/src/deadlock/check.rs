@@ -56,9 +56,9 @@ pub struct Checked {
     pub graphs: Vec<CheckedGraph>,
     /// Packets that never block others.
     pub lossy: Vec<Lossy>,
-    /// If true, without a workload, one lossless priority is assumed.
+    /// If true, there is no workload, and one lossless priority is assumed.
     pub assumed: bool,
-    /// Number of schemes of the scenario.
+    /// Number of schemes.
     #[serde(skip)]
     pub(super) schemes: usize,
 }
@@ -168,7 +168,7 @@ impl CheckOptions {
 
 struct Packets<'r> {
     turns: TurnSet,
-    /// With the time from which they add turns.
+    /// Kind of packets, and time from which it adds turns.
     parts: Vec<(Option<String>, Kind<'r>)>,
 }
 
@@ -186,7 +186,6 @@ impl Kind<'_> {
     }
 }
 
-/// One fabric, with the packets computed so far.
 struct Search<'s> {
     ready: &'s Ready<'s>,
     options: &'s CheckOptions,

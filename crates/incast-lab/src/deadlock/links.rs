@@ -5,7 +5,6 @@ use incast_model::nearest::nearest;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 
-/// Links between switches by name, each once.
 pub(super) fn links(fabric: &Fabric, names: &[String]) -> Result<Vec<LinkId>, Diagnostics> {
     let mut found: Vec<LinkId> = Vec::new();
     for name in names {
@@ -21,7 +20,6 @@ pub(super) fn links(fabric: &Fabric, names: &[String]) -> Result<Vec<LinkId>, Di
     Ok(found)
 }
 
-/// A node, and its port if given.
 type End = (NodeId, Option<usize>);
 
 /// Link `A-B`, or `A:2-B` with a port; without ports the first of parallel links.

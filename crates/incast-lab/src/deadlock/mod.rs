@@ -1,4 +1,4 @@
-//! Deadlocks of a scenario's fabric, and tags and rules that prevent them.
+//! Deadlocks of a fabric, and tags and rules that prevent them.
 
 mod check;
 mod links;
@@ -27,7 +27,7 @@ pub use table::{TableFacts, table_facts, table_row};
 pub use tag::{ExportForm, Method, RuleFile, TagOptions, TagShow, tag};
 pub use verify::{Verified, VerifiedFile, VerifyOptions, verify};
 
-/// Routes are made on first use: they take longest on thousands of switches.
+/// Makes routes on first use: they take longest on thousands of switches.
 struct Ready<'l> {
     loaded: &'l Loaded,
     fabric: Fabric,
@@ -54,7 +54,6 @@ impl<'l> Ready<'l> {
     }
 }
 
-/// Error in an option of the command.
 fn option(name: &str, message: impl ToString) -> Diagnostics {
     Diagnostic::new(format!("--{name}"), message.to_string()).into()
 }

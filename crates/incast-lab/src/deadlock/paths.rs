@@ -13,7 +13,6 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 
 const KINDS: [&str; 5] = ["routes", "shortest", "trees", "random", "up-down"];
 
-/// Most paths drawn for a pair of switches.
 const MOST_PER_PAIR: u32 = 1000;
 
 /// Paths from host to host.
@@ -26,7 +25,7 @@ pub enum PathsOption {
     Shortest,
     /// A random shortest-path tree for each server.
     Trees,
-    /// Random shortest paths per pair of switches with hosts, shared by their hosts.
+    /// Random shortest paths per pair of switches with hosts, shared by their single-link hosts.
     Random {
         /// Paths per pair, 1 to 1000.
         per_pair: u32,

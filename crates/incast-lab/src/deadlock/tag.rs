@@ -160,7 +160,6 @@ impl TagOptions {
     }
 }
 
-/// Names of ports and tags in exports.
 struct Names {
     ports: Option<PortNames>,
     points: CodePoints,

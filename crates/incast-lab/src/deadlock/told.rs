@@ -1,4 +1,4 @@
-//! Text form of a check's result.
+//! Text of a check's result.
 
 use std::fmt;
 

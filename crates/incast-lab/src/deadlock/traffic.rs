@@ -1,4 +1,4 @@
-//! A scheme's traffic as deadlocks see it: paused priorities, routes and paths of their packets, rules that change priorities.
+//! A scheme's traffic, for deadlocks: paused priorities, their routes and paths, and rules that change priorities.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(super) struct Traffic {
     pub(super) lossy: Vec<u8>,
     /// Reason if PFC pauses no priority.
     pub(super) without_pfc: Option<&'static str>,
-    /// Paused priorities without tags, grouped by equal explicit paths.
+    /// Paused priorities without tags, by equal explicit paths.
     pub(super) held: Vec<(Vec<u8>, Paths)>,
     /// Priorities that stand for tags, which rules change.
     pub(super) tagged: Option<Tagged>,
@@ -36,7 +36,6 @@ pub(super) struct Tagged {
     pub(super) rules: Rules,
     /// From tag 1 on.
     pub(super) priorities: Vec<u8>,
-    /// Tags that hosts send with.
     pub(super) sent: Vec<Tag>,
     pub(super) paths: Paths,
 }
@@ -142,7 +141,6 @@ fn without_pfc(switch: &SwitchParams) -> Option<&'static str> {
     }
 }
 
-/// Explicit paths, each placed by its flow.
 pub(super) fn path_set(wiring: &Wiring<'_>, flows: &FlowSet, paths: &Paths) -> PathSet {
     let mut set = PathSet::new();
     for (&(path, back), flow) in paths {

@@ -1,4 +1,4 @@
-//! Verifies files of rules: deadlocks under each, or while switches change from one to another.
+//! Verifies files of rules, alone and while switches change from one to another.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -164,7 +164,6 @@ impl fmt::Display for Verified {
 }
 
 impl Verified {
-    /// Writes the cycle in a line, then a table of its turns.
     fn circle(&self, cycle: &TaggedCycle, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "\n  {cycle}")?;
         let heads = ["switch", "in port", "from", "tag", "out port", "to", "new tag", "a rule of"].map(String::from);

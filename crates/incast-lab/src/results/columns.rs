@@ -71,7 +71,7 @@ impl TableSpec {
         TABLES.iter().find(|table| table.name == name)
     }
 
-    /// Schema with units and descriptions in the fields' metadata.
+    /// Schema, with units and descriptions as metadata of fields.
     pub fn schema(&self) -> SchemaRef {
         let fields = self.columns.iter().map(|column| {
             let mut metadata = HashMap::from([("description".to_owned(), column.description.to_owned())]);

@@ -14,7 +14,7 @@ pub struct DeadlockManifest {
     pub closed_ps: u64,
     /// Time of detection, in picoseconds.
     pub detected_ps: u64,
-    /// First check without it, in picoseconds; missing if it lasted to the end.
+    /// First check without the deadlock, in picoseconds; missing if it lasted to the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_ps: Option<u64>,
     /// Cycle: each queue waits for the next, the last for the first.
@@ -53,7 +53,6 @@ impl DeadlockManifest {
     }
 }
 
-/// Milliseconds, to the nanosecond.
 fn rounded(time: Time) -> String {
     let text = format!("{:.6}", time.0 as f64 / 1e9);
     format!("{} ms", text.trim_end_matches('0').trim_end_matches('.'))

@@ -1,4 +1,4 @@
-//! Constant columns that distinguish the runs of a sweep in every table.
+//! Constant columns, which distinguish the runs of a sweep.
 
 use std::collections::HashMap;
 use std::iter::repeat_n;

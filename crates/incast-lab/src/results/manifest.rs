@@ -34,33 +34,33 @@ pub struct Manifest {
     /// Digest of incast's sources: builds with equal digests give interchangeable results.
     #[serde(default)]
     pub build: String,
-    /// Labels that distinguish this run from others; its tables have a column for each.
+    /// Labels that distinguish this run from others, each a column of its tables.
     #[serde(default, rename = "columns", skip_serializing_if = "Labels::is_empty")]
     pub labels: Labels,
     /// Scenario's title.
     pub title: Option<String>,
     /// SHA-256 of `scenario.toml`.
     pub scenario_sha256: String,
-    /// Start of the scenario's relative file names.
+    /// Folder of the scenario's relative file names.
     pub scenario_dir: PathBuf,
     /// Seed.
     pub seed: u64,
     /// Machine of the run.
     pub machine: Machine,
-    /// Wall time of all simulations, in seconds.
+    /// Wall seconds of all simulations together.
     pub wall_s: f64,
-    /// CPU time of all simulations, in seconds.
+    /// CPU seconds of all simulations together.
     pub cpu_s: f64,
     /// Size of the fabric.
     pub fabric: FabricCounts,
     /// Number of flows.
     pub flows: u64,
-    /// Payload of all flows, in bytes.
+    /// Payload bytes of all flows.
     pub flow_bytes: u64,
     /// Warnings of the scenario, then of the run.
     #[serde(default)]
     pub warnings: Vec<Warning>,
-    /// Runs of the schemes, in the scenario's order.
+    /// Runs by scheme, in the scenario's order.
     pub schemes: IndexMap<String, SchemeManifest>,
     /// Files of the tables.
     pub tables: IndexMap<String, TableManifest>,
@@ -97,7 +97,7 @@ pub struct SchemeManifest {
     pub controls: Vec<String>,
     /// Reason and state at the stop.
     pub stop: StopManifest,
-    /// Simulated time at the stop, in picoseconds.
+    /// Simulated picoseconds at the stop.
     pub end_ps: u64,
     /// Flows completed.
     pub completed: u64,
@@ -117,11 +117,11 @@ pub struct SchemeManifest {
     /// Digests of the run (`measure.fingerprint`): equal for equal runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<FingerprintManifest>,
-    /// Wall time of this simulation, in seconds.
+    /// Wall seconds of this simulation.
     pub wall_s: f64,
-    /// CPU time of this simulation, in seconds.
+    /// CPU seconds of this simulation.
     pub cpu_s: f64,
-    /// Packets, once per link crossed, per CPU second.
+    /// Packets per CPU second, counted once per link crossed.
     pub packet_hops_per_s: f64,
 }
 
@@ -221,7 +221,7 @@ impl CutOffManifest {
 pub struct TableManifest {
     /// Rows.
     pub rows: u64,
-    /// Size of the file in bytes.
+    /// Bytes of the file.
     pub bytes: u64,
     /// SHA-256 of the file.
     pub sha256: String,
@@ -241,7 +241,6 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Name of this machine or container.
 pub(super) fn host_name() -> String {
     known(&std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default())
 }
@@ -264,7 +263,6 @@ impl Machine {
     }
 }
 
-/// Flows that did not complete, by reason.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Left {
     pub(super) not_started: u32,
@@ -406,7 +404,7 @@ impl SchemeManifest {
     }
 }
 
-/// Rounds to milliseconds: more digits are noise.
+/// More digits are noise.
 fn seconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e3).round() / 1e3
 }

@@ -1,6 +1,6 @@
 //! Process that writes an unfinished folder: its name, and a lock that ends with it.
 //!
-//! A process ID means nothing in another container or machine, so the lock decides if possible. It is the kernel's (`flock`):
+//! A process ID means nothing in another container or machine, so the lock decides where it works. It is the kernel's (`flock`):
 //! other containers of a machine see it, and a killed process loses it. Some file systems have no locks, and some shared ones
 //! keep locks to one machine, so the name also has machine, PID namespace and process.
 
@@ -19,7 +19,6 @@ use super::manifest::host_name;
 /// File in an unfinished folder, locked by the owner.
 pub(super) const LOCK: &str = ".lock";
 
-/// Process that writes a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Owner {
     /// Digest of the host name.
@@ -28,16 +27,12 @@ pub(super) struct Owner {
     pub(super) boot: u32,
     /// PID namespace; 0 if unknown.
     pub(super) namespace: u64,
-    /// Process ID in that namespace.
     pub(super) process: u32,
 }
 
-/// Outcome of an attempt to lock a folder.
 #[derive(Debug)]
 enum Lock {
-    /// Another process holds the lock.
     Held,
-    /// This file now holds the lock.
     Free(File),
     /// No lock file, or a file system without locks.
     Unknown,

@@ -67,7 +67,7 @@ impl Results {
         &self.manifest
     }
 
-    /// Scenario of the run with all defaults, and the same start of relative files.
+    /// Scenario of the run with all defaults; relative files start where they did then.
     pub fn scenario(&self) -> Result<Loaded, Diagnostics> {
         let file = self.folder.join("scenario.toml");
         let name = file.display().to_string();
@@ -187,7 +187,7 @@ fn spec(name: &str) -> Result<&'static TableSpec, ResultsError> {
     })
 }
 
-/// A column with an earlier version's name, and its name now.
+/// A column's outdated name, and its name now.
 fn older(spec: &TableSpec, found: &Schema) -> Option<(String, String)> {
     let missing = || spec.columns.iter().map(|column| column.name).filter(|name| found.field_with_name(name).is_err());
     found.fields().iter().find_map(|field| Some((field.name().clone(), renamed(field.name(), missing())?.to_owned())))

@@ -1,4 +1,4 @@
-//! Runs the schemes of a scenario, several at a time.
+//! Runs a scenario's schemes, several at a time.
 
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -51,13 +51,13 @@ pub struct RunProgress {
 /// Completed simulation of one scheme.
 #[derive(Debug, Clone)]
 pub struct SchemeRun {
-    /// Name of the scheme.
+    /// Scheme.
     pub name: String,
     /// Measurements.
     pub outcome: Outcome,
-    /// Wall time of the simulation.
+    /// Wall time.
     pub wall: Duration,
-    /// CPU time of the simulation.
+    /// CPU time.
     pub cpu: Duration,
 }
 
@@ -65,7 +65,6 @@ pub struct SchemeRun {
 pub(super) type Engine<'a> =
     dyn Fn(Setup, &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Result<Outcome, SetupError> + Sync + 'a;
 
-/// Time between calls of `progress`.
 const TICK: Duration = Duration::from_millis(100);
 
 /// Simulates every scheme, at most `threads` at a time (`None`: one per core).
@@ -155,7 +154,7 @@ impl Shared<'_> {
             if index >= self.prepared.schemes.len() || self.stop.load(Ordering::Relaxed) {
                 return;
             }
-            // The receiver lives until all workers are done.
+            // The receiver outlives the workers.
             let _ = results.send((index, self.run(index)));
         }
     }

@@ -97,7 +97,7 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// Reads the flows of a results folder.
+    /// Reads flows of a results folder.
     pub fn of_results(results: &Results, ideal: Ideal) -> Result<Self, ResultsError> {
         let mut all = Self { schemes: results.manifest().schemes.keys().cloned().collect(), ..Self::default() };
         for batch in results.table("flows")? {
@@ -108,7 +108,7 @@ impl Finished {
         Ok(all)
     }
 
-    /// Returns the flows of runs in memory.
+    /// Flows of runs in memory.
     pub fn of_runs(flows: &FlowSet, runs: &[SchemeRun], ideal: Ideal) -> Self {
         let mut all = Self { labels: flows.labels.clone(), ..Self::default() };
         for (scheme, run) in runs.iter().enumerate() {
@@ -223,7 +223,7 @@ pub fn slowdown_bins(flows: &Finished, options: &SlowdownOptions) -> SlowdownTab
     table
 }
 
-/// Number and largest size of at most `count` bins of sorted sizes; see [`slowdown_bins`].
+/// Number and largest size of at most `count` bins; see [`slowdown_bins`].
 fn bins_of(sizes: &[u64], count: usize) -> Vec<(usize, u64)> {
     let all = sizes.len();
     let nearest = |at: usize| {
@@ -278,7 +278,6 @@ impl fmt::Display for SlowdownTable {
     }
 }
 
-/// Width of the first column.
 const NAME: usize = 18;
 
 impl SlowdownTable {

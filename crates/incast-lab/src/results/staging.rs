@@ -16,7 +16,6 @@ const ATTEMPTS: usize = 16;
 pub(super) struct Staging {
     target: PathBuf,
     overwrite: bool,
-    /// Suffix of the hidden names.
     token: String,
     partial: PathBuf,
     /// Locked while this process writes.
@@ -38,7 +37,6 @@ impl Drop for Parents {
     }
 }
 
-/// Hidden sibling of `target` for a purpose.
 fn sibling(target: &Path, purpose: &str, token: &str) -> PathBuf {
     let mut name = prefix(target, purpose);
     name.push(token);
@@ -92,7 +90,7 @@ impl Staging {
         Ok(Self { target, overwrite, token, partial, lock: Some(lock), parents, committed: false })
     }
 
-    /// Path in the finished folder, for messages.
+    /// For messages.
     pub(super) fn shown(&self, name: &str) -> PathBuf {
         self.target.join(name)
     }
@@ -110,7 +108,6 @@ impl Staging {
         write().map_err(|error| ResultsError::write(&self.shown(name), error))
     }
 
-    /// Renames the folder to its target.
     pub(super) fn commit(mut self) -> Result<(), ResultsError> {
         let fail = |error: io::Error| ResultsError::write(&self.target, error);
         sync(&self.partial).map_err(fail)?;
@@ -141,7 +138,6 @@ impl Staging {
     }
 }
 
-/// Makes and locks the hidden folder of a process.
 fn make(owner: &Owner, target: &Path) -> io::Result<(String, PathBuf, File)> {
     for _ in 0..ATTEMPTS {
         let token = owner.token();

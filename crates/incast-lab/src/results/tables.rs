@@ -1,4 +1,4 @@
-//! Converts a run's records to table columns.
+//! Converts records to table columns.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -106,7 +106,6 @@ impl Records<'_> {
         names(self.fabric.nodes().iter().map(|node| node.name.as_str()), nodes.map(NodeId::index))
     }
 
-    /// Columns that identify a port for readers.
     fn port_names(&self, ports: impl Iterator<Item = PortId> + Clone) -> Result<[ArrayRef; 3], ArrowError> {
         Ok([
             self.node_names(ports.clone().map(|port| self.fabric.port(port).node))?,

@@ -13,7 +13,6 @@ use incast_sim::{Carrier, Setup};
 
 use crate::scenario::Prepared;
 
-/// A pair of hosts in an interval, with the interval's bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Row {
     pub(super) from: u64,
@@ -30,17 +29,16 @@ pub(super) struct Row {
     pub(super) optimum: u64,
 }
 
-/// Traffic of a pair in an interval.
 #[derive(Debug, Clone, Copy, Default)]
 struct Offered {
     flows: u32,
     payload: u64,
     wire: f64,
-    /// Wire bytes to send; infinite for backlogged flows.
+    /// Wire bytes to send; infinite for backlogged flows without a rate limit.
     demand: f64,
 }
 
-/// Rows of one scheme, by interval, then by the pair's first flow; none without tenants.
+/// Rows of one scheme, by interval, then by the pair's first flow.
 pub(super) fn rows(prepared: &Prepared, scheme: usize, routes: &Routes, outcome: &incast_sim::Outcome) -> Vec<Row> {
     let Some(tenancy) = prepared.tenancy.as_deref() else { return Vec::new() };
     let setup = &prepared.schemes[scheme].setup;
@@ -54,7 +52,7 @@ pub(super) fn rows(prepared: &Prepared, scheme: usize, routes: &Routes, outcome:
         for (interval, now) in acked.windows(2).enumerate() {
             let (from, to) = (cuts[interval], cuts[interval + 1]);
             let goes_on = under_way(flow, record, from, to);
-            // Bytes acknowledged after the end were in flight.
+            // Bytes acknowledged after the flow's end were in flight.
             if goes_on || now[1] > now[0] {
                 offered[interval][pairs.of_flow[number]].add(flow, &kind, [now[0], now[1]], to - from, goes_on);
             }
@@ -93,7 +91,7 @@ fn interval_rows(
     active.into_iter().enumerate().map(row).collect()
 }
 
-/// Bounds of the intervals: start, sample times, end of the simulation.
+/// Start, sample times, and end.
 fn cuts(setup: &Setup, end: Time) -> Vec<u64> {
     let measure = &setup.params.measure;
     let last = measure.sample_until.unwrap_or(end).min(end).0;
@@ -148,7 +146,7 @@ fn under_way(flow: &Flow, record: &FlowRecord, from: u64, to: u64) -> bool {
 struct Kind {
     /// Wire bytes per payload byte, in full packets.
     wire: f64,
-    /// Highest sending rate, in bit/s on the wire.
+    /// In bit/s on the wire.
     most: f64,
 }
 

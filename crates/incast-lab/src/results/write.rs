@@ -131,7 +131,7 @@ fn throughput_of(prepared: &Prepared, runs: &[SchemeRun]) -> Vec<Vec<Row>> {
     (runs.iter().enumerate()).map(|(scheme, run)| throughput::rows(prepared, scheme, &routes, &run.outcome)).collect()
 }
 
-/// Reason from the operating system, if any.
+/// The operating system's, if any.
 fn reason(error: &parquet::errors::ParquetError) -> String {
     match std::error::Error::source(error) {
         Some(source) => source.to_string(),

@@ -16,7 +16,6 @@ use super::{Scenario, Scheme};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::tree::path;
 
-/// Collects the diagnostics of a section.
 struct Section<'a> {
     path: &'a str,
     found: Vec<Diagnostic>,
@@ -141,7 +140,7 @@ fn hypervisor(one: &Hypervisor, no_tenants: bool, path: &str) -> Vec<Diagnostic>
     none.into_iter().chain(bad).collect()
 }
 
-/// A scheme, and every label, needs either an RDMA control or another transport.
+/// Requires either an RDMA control or another transport, of a scheme and every label.
 fn carrier(scheme: &Scheme, path: &str) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let one = "either `control`, for RDMA, or `transport`";
@@ -182,7 +181,7 @@ fn control(control: &Control, path: &str) -> Vec<Diagnostic> {
     vec![Diagnostic::new(path, format!("`{}` is out of range", bad.value)).allowed(bad.allowed)]
 }
 
-/// A later check looks names up in the fabric.
+/// Checks all but names, which are looked up later in the fabric.
 fn network(params: &NetworkParams, arithmetic: Arithmetic, path: &str) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     if let Err(bad) = params.load_balancing.check() {

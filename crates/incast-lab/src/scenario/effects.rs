@@ -332,7 +332,6 @@ impl<'a> Facts<'a> {
         unless(entry.is_none_or(|entry| entry.ns3.is_none()), "the flow file sets the priority of every flow")
     }
 
-    /// True if a number of VMs or a slot is drawn.
     fn drawn_tenants(&self) -> bool {
         let drawn = |tenant: &TenantSpec| {
             let file = matches!(tenant.placement, Placement::File(_));
@@ -346,7 +345,6 @@ impl<'a> Facts<'a> {
         unless(some, "no tenant has a guarantee")
     }
 
-    /// True if the choice of mappers matters.
     fn mappers(&self) -> Verdict {
         let scenario = &self.prepared.scenario;
         let Some(tenant) = self.tenant.and_then(|index| scenario.tenant.get(index)) else { return Ok(()) };
@@ -400,7 +398,7 @@ impl<'a> Facts<'a> {
         unless(self.params().ecn.enabled, "ecn.enabled is false")
     }
 
-    /// For parameters of a control that reads marks.
+    /// Verdict for parameters of controls that read marks.
     fn marked(&self) -> Verdict {
         self.switches()?;
         unless(self.params().ecn.enabled, "ecn.enabled is false: there is no mark to react to")
@@ -411,7 +409,6 @@ impl<'a> Facts<'a> {
         self.marks()
     }
 
-    /// Rates of marking ports.
     fn rates(&self) -> impl Iterator<Item = Rate> {
         let fabric = &self.prepared.fabric;
         fabric.switches().flat_map(|switch| fabric.ports_of(switch)).map(|port| fabric.rate(port))

@@ -23,7 +23,6 @@ pub(crate) struct Given {
     pub(super) tree: Tree,
 }
 
-/// Sections that a scheme can override.
 const OF_SCHEMES: [&str; 6] = ["network", "switch", "ecn", "packets", "host", "rdma"];
 
 struct Idle {
@@ -70,7 +69,6 @@ impl Given {
 struct Search<'a> {
     given: &'a Map<String, Value>,
     prepared: &'a Prepared,
-    /// With all defaults.
     whole: Value,
     schemes: Vec<Facts<'a>>,
     found: Vec<Idle>,
@@ -295,7 +293,6 @@ fn defaults(scenario: &Scenario) -> [(&'static str, Value); 9] {
     ]
 }
 
-/// Written parameters of a table.
 fn names(table: Option<&Value>) -> Vec<String> {
     let keys = table.and_then(Value::as_object).into_iter().flat_map(Map::keys);
     keys.filter(|key| *key != "profile").cloned().collect()

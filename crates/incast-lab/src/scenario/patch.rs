@@ -51,7 +51,7 @@ impl<T> Patch<T> {
 }
 
 impl<T: Serialize + DeserializeOwned + Clone> Patch<T> {
-    /// Gives every parameter, as in `params`.
+    /// Every parameter, as in `params`.
     pub fn whole(params: &T) -> Self {
         match serde_json::to_value(params) {
             Ok(Value::Object(given)) => Self { given, of: PhantomData },

@@ -57,7 +57,7 @@ pub struct PreparedScheme {
 }
 
 impl Scenario {
-    /// Builds the fabric, generates flows and sets up every scheme. Relative files start at `base_dir`.
+    /// Builds the fabric, flows, and a setup per scheme. Relative files start at `base_dir`.
     pub fn setups(&self, base_dir: &Path) -> Result<Prepared, Diagnostics> {
         self.check()?;
         let fabric = Arc::new(self.build_fabric(base_dir)?);
@@ -140,21 +140,19 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// Switch parameters: a scheme's own, else the scenario's, its transport's, or defaults. `path` is the scheme's, for errors.
+    /// Switch parameters: a scheme's own, else the scenario's, its transport's, or defaults.
     pub(crate) fn switch(&self, scheme: &Scheme, path: &str) -> Result<SwitchParams, Diagnostic> {
         let wanted = scheme.wanted_switch();
         scheme.switch.over(&self.switch.over(&wanted, "switch")?, &path::join(path, "switch"))
     }
 
-    /// ECN marking: a scheme's own, else the scenario's, its control's or transport's, or defaults. `path` is the scheme's, for
-    /// errors.
+    /// ECN marking: a scheme's own, else the scenario's, its control's or transport's, or defaults.
     pub(crate) fn ecn(&self, scheme: &Scheme, path: &str) -> Result<EcnParams, Diagnostic> {
         let wanted = scheme.wanted_ecn().unwrap_or_default();
         scheme.ecn.over(&self.ecn.over(&wanted, "ecn")?, &path::join(path, "ecn"))
     }
 }
 
-/// Flows with priorities from the scheme's host classes.
 pub(crate) fn of_classes(flows: &Arc<FlowSet>, params: &Params) -> Arc<FlowSet> {
     let mut flows = flows.clone();
     if params.host.classes.by != ClassBy::Given {
@@ -170,7 +168,6 @@ struct Carried {
     carriers: Vec<Carrier>,
 }
 
-/// Index of a value in a list, added if missing.
 fn place_of<T: PartialEq>(list: &mut Vec<T>, value: T) -> usize {
     list.iter().position(|known| *known == value).unwrap_or_else(|| {
         list.push(value);
@@ -276,7 +273,7 @@ fn steps(table: &Map<String, Value>, path: &str) -> usize {
     found
 }
 
-/// Maps a transport's misfit to the scheme's field.
+/// Maps a transport's error to the scheme's field.
 fn transport_error(bad: BadNetwork, scheme: &Scheme, transport: &Transport, path: &str) -> Diagnostic {
     let by_label = scheme.transport_by_label.iter().find(|(_, one)| *one == transport);
     let at = match (&scheme.transport, by_label) {
@@ -289,7 +286,7 @@ fn transport_error(bad: BadNetwork, scheme: &Scheme, transport: &Transport, path
     Diagnostic { allowed: bad.allowed, nearest: bad.nearest, ..Diagnostic::new(at, bad.message) }
 }
 
-/// Maps a misfit to the scenario field that caused it.
+/// Maps a network error to the scenario field that caused it.
 pub(crate) fn network_error(scenario: &Scenario, scheme: &str, bad: BadNetwork) -> Diagnostic {
     let at = where_set(scenario, scheme, &bad.field);
     Diagnostic { allowed: bad.allowed, nearest: bad.nearest, ..Diagnostic::new(at, bad.message) }
@@ -352,7 +349,7 @@ pub(crate) fn file_error(path: &str, error: &Ns3Error) -> Diagnostic {
     found
 }
 
-/// Error about a value in a file; line and column from 1.
+/// Line and column start at 1.
 pub(super) fn in_file(file: &Path, (line, column): (usize, usize), value: &str) -> Diagnostic {
     let text = input::read_text(file, input::LARGE).unwrap_or_default();
     let text = text.lines().nth(line.saturating_sub(1)).unwrap_or_default().to_owned();

@@ -120,7 +120,7 @@ impl Kind {
         }
     }
 
-    /// Values of a profile, in a table named after the control or transport.
+    /// Profile values in a table named after the control or transport.
     fn values(self, name: &str, profile: &str) -> Option<Value> {
         match self {
             Self::Control => Control::named(name, profile).and_then(|one| serde_json::to_value(one).ok()),
@@ -155,7 +155,7 @@ fn shorthand(kind: Kind, value: &mut Value, path: &str, found: &mut Vec<Diagnost
         match profile.as_str().and_then(|profile| kind.values(name, profile)) {
             Some(Value::Object(mut values)) => {
                 if let Some(Value::Object(values)) = values.remove(name.as_str()) {
-                    // `control` is one choice, not parameters of two.
+                    // `control` is one choice: parameters of two do not mix.
                     let own = params.contains_key("control");
                     let values = values.into_iter().filter(|(key, _)| !(own && key == "control"));
                     tree::fill(params, &values.collect());
@@ -265,12 +265,10 @@ fn add_profile(schema: &mut Schema, profiles: &[(&str, &str)]) {
     }
 }
 
-/// Adds `profile` to the scenario's schema.
 pub(super) fn add_to_scenario(schema: &mut Schema) {
     add_profile(schema, SCENARIO_PROFILES);
 }
 
-/// Schema of packet parameters with `profile`.
 pub(super) fn packets_schema(generator: &mut SchemaGenerator) -> Schema {
     let mut schema = <PacketParams as schemars::JsonSchema>::json_schema(generator);
     add_profile(&mut schema, PacketParams::PROFILES);
@@ -284,7 +282,6 @@ struct Named {
     schema: Schema,
 }
 
-/// Schema of items given by name, or with parameters and `profile`.
 fn named_schema(generator: &mut SchemaGenerator, description: &str, all: Vec<Named>) -> Schema {
     let names: Vec<&str> = all.iter().map(|one| one.name).collect();
     let mut alternatives = vec![json!({ "type": "string", "enum": names, "description": "with all defaults" })];

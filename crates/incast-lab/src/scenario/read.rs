@@ -38,7 +38,7 @@ impl Loaded {
         Ok(Self { fabric_only, ..Self::from_tree(tree, base_dir, sets)? })
     }
 
-    /// Returns true without workload and schemes in the file.
+    /// Returns true if the file has neither workload nor schemes.
     pub const fn is_fabric_only(&self) -> bool {
         self.fabric_only
     }
@@ -78,12 +78,12 @@ impl Loaded {
         &self.scenario
     }
 
-    /// Start of relative file names.
+    /// Folder of relative file names.
     pub fn base_dir(&self) -> &Path {
         &self.base_dir
     }
 
-    /// Builds the fabric, the flows, and a setup per scheme.
+    /// Builds the fabric, flows, and a setup per scheme.
     pub fn prepare(&self) -> Result<Prepared, Diagnostics> {
         let prepared = self.scenario.setups(&self.base_dir).map_err(|found| self.locate(found))?;
         Ok(Prepared { given: self.given.clone(), ..prepared })
@@ -139,7 +139,7 @@ fn ending(value: &Value, at: &mut Vec<Step>, steps: &[Step], found: &mut Vec<Str
     }
 }
 
-/// Values of a file, and start of its relative file names.
+/// Values of a file, and folder of its relative file names.
 fn read(file: &Path) -> Result<(Tree, &Path), Diagnostics> {
     let text = text_file::read(file)?;
     let base_dir = match file.parent() {

@@ -22,11 +22,10 @@ use crate::diagnostic::Diagnostics;
 /// Leaves a priority for each tag and one for lossy packets.
 const MOST_BOUNCES: u8 = 6;
 
-/// Rules, and a doubt about them.
 type Doubted = (Arc<TagRules>, Option<String>);
 
 impl Scenario {
-    /// Rules of a scheme, and a doubt about them; `None` without tagging. Relative files start at `base`.
+    /// Rules of a scheme, and a doubt about them; `None` without tagging.
     pub(super) fn tag_rules(
         &self,
         scheme: &str,
@@ -40,7 +39,7 @@ impl Scenario {
         Ok(Some((Arc::new(table(fabric, &rules)), doubt)))
     }
 
-    /// Rules of a scheme, and a file's number of traffic classes; `None` without tagging. Relative files start at `base`.
+    /// Rules of a scheme, and a file's number of traffic classes; `None` without tagging.
     pub(crate) fn tagger(
         &self,
         scheme: &str,
@@ -63,7 +62,6 @@ impl Scenario {
     }
 }
 
-/// Converts rules to lookup form.
 pub(crate) fn table(fabric: &Fabric, rules: &Rules) -> TagRules {
     let mut table = TagRules::new(fabric, rules.tags());
     for (tag, new, turns) in rules.turns() {
@@ -72,12 +70,10 @@ pub(crate) fn table(fabric: &Fabric, rules: &Rules) -> TagRules {
     table
 }
 
-/// Parameter, and the fault in its value.
 type Wrong = (&'static str, String);
 
 const FILE: &str = "switch.tagging.rules";
 
-/// Rules of a file, and number of traffic classes.
 fn from_file(wiring: &Wiring<'_>, file: &Path) -> Result<(Rules, u8), Wrong> {
     let shown = file.display();
     let wrong = |why: String| (FILE, format!("{shown}: {why}"));
@@ -143,7 +139,6 @@ fn from_paths(wiring: &Wiring<'_>, tagging: &TaggingParams, params: &Params) -> 
     Ok(rules)
 }
 
-/// Line about tags; `None` without tagging.
 pub(crate) fn told(params: &Params, rules: Option<&TagRules>) -> Option<String> {
     let (tagging, rules) = (&params.switch.tagging, rules?);
     let tags = usize::from(rules.tags());
@@ -244,7 +239,7 @@ switch.tagging.enabled = true
         );
         let cycle = warning.split(said).nth(1).unwrap();
         assert!(cycle.contains("leaf") && cycle.contains(" → spine"), "{cycle}");
-        // A file that names another fabric's switch.
+        // Another fabric's switch.
         std::fs::write(folder.path().join("rules.json"), files[0].text.replace("spine1", "spine9")).unwrap();
         let found = prepared(&by_file, folder.path()).unwrap_err().to_string();
         assert!(found.contains("spine9") && found.contains("scheme.tagger.switch.tagging.rules"), "{found}");

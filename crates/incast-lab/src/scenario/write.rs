@@ -45,7 +45,7 @@ impl Scenario {
     }
 }
 
-/// JSON values as TOML; an absent value becomes "none".
+/// Writes an absent value as "none".
 fn toml_value(value: Value) -> toml::Value {
     match value {
         Value::Null => toml::Value::String("none".into()),

@@ -51,7 +51,7 @@ impl Tree {
         if diagnostic.place.is_some() {
             return diagnostic;
         }
-        // A wrong name is meant itself: a key (`fabric.satr`) or a text (`window = "rat"`).
+        // A wrong name is its own place: a key (`fabric.satr`) or a text (`window = "rat"`).
         let renamed = diagnostic.message.contains("` is now `");
         let names_itself = renamed || diagnostic.message.starts_with("unknown ");
         if names_itself && let Some(wrong) = diagnostic.message.split('`').nth(1) {
@@ -153,7 +153,7 @@ fn several<'a, T: DeserializeOwned>(
     Diagnostic::new(last, format!("{list}{ONE_ALLOWED}"))
 }
 
-/// Rewrites a typed reader's error, with the nearest name.
+/// Rewrites a typed reader's error, and adds the nearest name.
 fn explain(path: String, message: &str) -> Diagnostic {
     let quoted = |text: &str| text.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
     if let Some((what, expected)) = message.split_once(", expected ")
@@ -183,7 +183,7 @@ fn explain(path: String, message: &str) -> Diagnostic {
     Diagnostic::new(path, message)
 }
 
-/// User's word for a typed reader's.
+/// Kind of value, in users' words.
 fn plain_value(found: &str) -> &str {
     match found {
         "map" => "a table",
@@ -196,7 +196,7 @@ fn plain_value(found: &str) -> &str {
     }
 }
 
-/// User's word for a typed reader's.
+/// Kind expected, in users' words.
 fn plain_kind(expected: &str) -> &str {
     match expected {
         "a string" => "text",

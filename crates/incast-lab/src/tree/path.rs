@@ -31,7 +31,6 @@ pub(crate) fn print(steps: &[Step]) -> String {
     })
 }
 
-/// Path without its last step; `None` at the root.
 pub(crate) fn parent(path: &str) -> Option<String> {
     let mut steps = parse(path).ok()?;
     steps.pop()?;

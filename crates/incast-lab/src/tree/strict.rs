@@ -83,7 +83,6 @@ impl<'de> Deserializer<'de> for Strict<'de> {
     }
 }
 
-/// A variant written as its name alone.
 struct NameAlone<'de>(&'de str);
 
 impl<'de> EnumAccess<'de> for NameAlone<'de> {
