@@ -507,7 +507,7 @@ impl<'a> Facts<'a> {
         unless(!other, otherwise)
     }
 
-    /// Fails if nothing is random: flows, paths, marks, clocks, failures.
+    /// Fails if nothing is random: flows, paths, marks, clocks, host jitter, failures.
     fn random(&self) -> Verdict {
         let written_out = |entry: &incast_model::workload::WorkloadSpec| {
             entry.list.is_some() || entry.trace.is_some() || entry.ns3.is_some()
