@@ -31,7 +31,6 @@ pub(crate) struct Config {
     pub(crate) delays: Vec<u32>,
 }
 
-/// Version of the protocol.
 const VERSION: u64 = 1;
 const NUMBERS: usize = 8;
 
@@ -63,7 +62,6 @@ pub(crate) struct Channel {
 }
 
 impl Channel {
-    /// Connects to `incast` and receives the configuration.
     pub(crate) fn open(name: &[u8]) -> Result<(Self, Config)> {
         let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
         connect(&socket, &SocketAddrUnix::new_abstract_name(name)?)?;
@@ -111,7 +109,6 @@ impl Channel {
     }
 }
 
-/// Reads a whole file.
 fn whole(file: BorrowedFd<'_>) -> Result<Vec<u8>> {
     let mut bytes = vec![0; fstat(file)?.st_size as usize];
     let mut read = 0;

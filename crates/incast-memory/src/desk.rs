@@ -1,7 +1,7 @@
-//! Requests from the program's threads to the handler, one at a time, by a page fault at the doorbell page.
+//! Requests of the program's threads to the handler, one at a time, by a page fault at the doorbell page.
 //!
-//! The handler alone owns the state. No thread of the program holds a lock that the handler needs: if the thread's stack is in
-//! the region, the thread could fault with the lock, and both would wait for ever.
+//! The handler alone owns the state. No thread of the program holds a lock that the handler needs: a thread with its stack in
+//! the region could fault while it holds the lock, and both would wait for ever.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -15,30 +15,28 @@ use crate::sys;
 /// Bytes of a page.
 pub(crate) const PAGE: usize = 4096;
 
-/// Doorbell: page of which faults are requests.
+/// Doorbell: a fault at this page is a request.
 pub(crate) const BELL: u32 = 0;
 
-/// Start of the region; 0 before [`open`].
+/// Address of the region; 0 before [`open`].
 static BASE: AtomicUsize = AtomicUsize::new(0);
-/// Size of the region.
 static BYTES: AtomicUsize = AtomicUsize::new(0);
 /// Smallest served allocation, in bytes.
 static THRESHOLD: AtomicUsize = AtomicUsize::new(usize::MAX);
-/// Bytes requested that the region could not provide.
 static UNSERVED: AtomicU64 = AtomicU64::new(0);
 static TURN: Turn = Turn(AtomicU32::new(0));
-/// Request slot: request and answer.
+/// Request slot: call and answer.
 static SLIP: Mutex<(Call, Option<u32>)> = Mutex::new((NOTHING, None));
 const NOTHING: Call = Call::Fork { stack: Call::ELSEWHERE };
 /// Pages of each allocation, by its first page.
 static SIZES: OnceLock<&'static [AtomicU32]> = OnceLock::new();
-/// Cache of freed allocations, with access and content unchanged: a program that frees and allocates repeatedly needs no
-/// request each time, as with the C library's heap. An entry is the first page and, from bit 32 on, the number of pages; 0 is
-/// empty. There is no lock, which a forked process could inherit locked.
+/// Cache of freed allocations, still accessible and with their content: programs that free and allocate repeatedly need no
+/// request each time, as with the C library's heap. Entry: first page and, from bit 32 on, number of pages; 0 is empty. No
+/// lock, as a forked process could inherit it locked.
 static SHELF: [AtomicU64; 8] = [const { AtomicU64::new(0) }; 8];
-/// Next entry to replace, modulo the length.
+/// Next entry to replace, modulo their number.
 static NEXT: AtomicUsize = AtomicUsize::new(0);
-/// Largest cached allocation, in pages; the cache holds at most 8 MiB. Our choice, as is the number of entries.
+/// Largest cached allocation, in pages: 8 MiB in all entries. Size and number are our choice.
 const SHELVED: u32 = 256;
 
 /// Lock of requests: 0 free, 1 held, 2 held and awaited. A forked process can release it.
@@ -61,7 +59,6 @@ impl Turn {
     }
 }
 
-/// Starts to serve allocations.
 pub(crate) fn open(base: usize, bytes: usize, threshold: usize, sizes: &'static [AtomicU32]) {
     let _ = SIZES.set(sizes);
     BYTES.store(bytes, Ordering::Relaxed);
@@ -69,12 +66,11 @@ pub(crate) fn open(base: usize, bytes: usize, threshold: usize, sizes: &'static 
     BASE.store(base, Ordering::Release);
 }
 
-/// Returns whether allocations of `bytes` are served.
+/// Returns whether allocations of `bytes` are served; for `usize::MAX`, whether any are.
 pub(crate) fn serves(bytes: usize) -> bool {
     bytes >= THRESHOLD.load(Ordering::Relaxed) && BASE.load(Ordering::Acquire) != 0
 }
 
-/// Returns whether an address is in the region.
 pub(crate) fn has(address: usize) -> bool {
     address.wrapping_sub(BASE.load(Ordering::Acquire)) < BYTES.load(Ordering::Relaxed)
 }
@@ -104,15 +100,14 @@ pub(crate) fn size(first: u32) -> u32 {
     SIZES.get().map_or(0, |sizes| sizes[first as usize].load(Ordering::Relaxed))
 }
 
-/// Puts an allocation into the cache. Returns an allocation to free in its place: the one replaced, or itself if it cannot be
-/// cached.
+/// Caches an allocation; returns one to free in its place, if any: the replaced one, or itself if it cannot be cached.
 pub(crate) fn shelve(first: u32) -> Option<u32> {
     let count = size(first);
     if count == 0 || count > SHELVED {
         return Some(first);
     }
     let new = u64::from(first) | u64::from(count) << 32;
-    // A double free is the program's mistake, but must not give the memory two owners.
+    // A double free is the program's mistake, but must not give memory two owners.
     if SHELF.iter().any(|place| place.load(Ordering::Relaxed) == new) {
         return None;
     }
@@ -121,7 +116,6 @@ pub(crate) fn shelve(first: u32) -> Option<u32> {
     (before != 0).then_some(before as u32)
 }
 
-/// Takes an allocation of `count` pages from the cache.
 pub(crate) fn unshelve(count: u32) -> Option<u32> {
     SHELF.iter().find_map(|place| {
         let found = place.load(Ordering::Relaxed);
@@ -140,7 +134,6 @@ pub(crate) fn unserved_bytes() -> u64 {
     UNSERVED.load(Ordering::Relaxed)
 }
 
-/// Sends a request to the handler and waits for the answer.
 pub(crate) fn ask(call: Call) -> Option<u32> {
     TURN.take();
     *slip() = (call, None);
@@ -150,7 +143,6 @@ pub(crate) fn ask(call: Call) -> Option<u32> {
     answer
 }
 
-/// Locks the request slot.
 pub(crate) fn slip() -> std::sync::MutexGuard<'static, (Call, Option<u32>)> {
     SLIP.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -12,7 +12,6 @@ use crate::desk::PAGE;
 pub(crate) struct Number(pub(crate) u64);
 
 impl Number {
-    /// Size of the argument.
     pub(crate) const fn bytes(self) -> usize {
         (self.0 >> 16 & 0x3FFF) as usize
     }
@@ -35,7 +34,6 @@ pub(crate) const WRITEPROTECT: Number = call(BOTH, 0x06, 24);
 pub(crate) const VERSION: u64 = 0xAA;
 /// Write-protection faults, and the thread of each fault.
 pub(crate) const FEATURES: u64 = 1 | 1 << 8;
-/// Modes of `REGISTER`: missing pages and write protection.
 pub(crate) const MISSING_AND_GUARDED: u64 = 1 | 2;
 /// Modes of `COPY`: wake no thread; write-protect.
 pub(crate) const SILENT: u64 = 1;

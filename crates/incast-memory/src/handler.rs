@@ -19,17 +19,16 @@ use crate::ring::{Record, Ring, Word};
 /// Polling time before sleep, in nanoseconds: a wake-up takes several microseconds, which would be part of every fetch in quick
 /// succession. Our choice.
 const LOOKING: u64 = 50_000;
-/// Concurrent fetches; later faults wait until one ends.
+/// Most concurrent fetches; later faults wait until one ends.
 const ON_THE_WAY: usize = 1024;
-/// With a fetch due within these nanoseconds, all else waits, as it would take longer.
+/// With a fetch due within this time, in nanoseconds, the handler only waits: other work would take longer.
 const SHORT: u64 = 1_000;
-/// Nanoseconds before the next fetch at which sleep ends.
+/// Sleep ends this long before the next fetch is due, in nanoseconds.
 const LONG: u64 = 2_000_000;
 
 /// Interval of checks for a deadlock during a fork.
 const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
-/// Consecutive checks with a thread that waits for a page while the forking thread sleeps, until this counts as a deadlock. Our
-/// choice.
+/// Consecutive checks, with a thread that waits for a page and the forking thread asleep, that count as a deadlock. Our choice.
 const STUCK: u32 = 30;
 const DEADLOCK: &str = "the program forks while a thread that waits for remote memory has what fork waits for (a lock of stdio): they \
 would wait for each other for ever, so it was ended";
@@ -42,7 +41,7 @@ struct Fetch {
     page: u32,
     thread: u32,
     write: bool,
-    /// Time of the fault.
+    /// Time at which the handler saw the fault.
     seen: u64,
     /// Time at which only the mapping was left to do.
     ready: u64,
@@ -62,7 +61,6 @@ pub(crate) struct Server {
     channel: Option<Channel>,
     ring: Ring,
     fetches: Vec<Fetch>,
-    /// Last reading of the handler's processor time.
     looked: u64,
     calls: u64,
     stalled: u64,
@@ -74,7 +72,6 @@ pub(crate) struct Server {
 /// State of the handler; forked processes inherit it.
 static SERVER: Mutex<Option<Server>> = Mutex::new(None);
 
-/// State of the handler around a fork.
 static FORKING: AtomicU32 = AtomicU32::new(AWAKE);
 const AWAKE: u32 = 0;
 const RESTING: u32 = 1;
@@ -189,10 +186,10 @@ impl Server {
                 self.tell(done);
             } else if let Some(wait) = self.rest(begun, awake_until) {
                 self.ring.set(Word::Processor, time_of(ClockId::ThreadCPUTime));
-                // The next read shows the outcome.
+                // The next read shows whether a fault came.
                 let _ = faults::wait(self.heap.pager.memory.faults(), wait);
             } else if self.fetches.is_empty() {
-                // Others may need this core.
+                // Other threads may need this core.
                 std::thread::yield_now();
             }
             if let Some(stack) = forks {
@@ -201,7 +198,6 @@ impl Server {
         }
     }
 
-    /// Next fetch, if due by `then`.
     fn due(&self, then: u64) -> Option<usize> {
         let next = self.fetches.iter().enumerate().min_by_key(|(_, fetch)| fetch.due());
         next.filter(|(_, fetch)| fetch.due() <= then).map(|(at, _)| at)
@@ -215,7 +211,7 @@ impl Server {
         }
     }
 
-    /// Handles an event; before a fork returns the thread and the page of its stack.
+    /// Handles an event; if it is a fork, returns the thread and the page of its stack.
     fn on(&mut self, event: Event, seen: u64) -> Option<(u32, u32)> {
         if event.page == desk::BELL {
             return self.call(event.thread);
@@ -243,7 +239,7 @@ impl Server {
         if let Call::Fork { stack } = call { Some((thread, stack)) } else { None }
     }
 
-    /// Fetches stack pages that the forking thread needs, without delay: nothing serves them until the fork is done.
+    /// Fetches, without delay, stack pages that the forking thread needs: nothing serves them until the fork is done.
     fn prepare(&mut self, (thread, stack): (u32, u32)) -> u32 {
         // Fetches that are due are completed as without a fork.
         while let Some(at) = self.due(now()) {
@@ -266,21 +262,20 @@ impl Server {
         self.trim();
     }
 
-    /// Maps and records a fetched page; `begun` is the time now.
+    /// Maps and records a fetched page; `begun` is when that begins.
     fn fetched(&mut self, fetch: &Fetch, begun: u64) {
         let &Fetch { page, thread, write, seen, asked, .. } = fetch;
         let ready = if asked == 0 { begun } else { fetch.ready };
         self.heap.pager.arrive(page, write);
         let done = now();
-        // On one core the thread runs at once, until it waits again: this must not count.
+        // On one core the woken thread runs immediately, until it waits again: its time must not count.
         self.heap.pager.memory.wake(page);
-        // More than u32 (four seconds) is a machine that slept.
+        // Times beyond u32 (four seconds) mean that the machine slept.
         let bounded = |time: u64| u32::try_from(time).unwrap_or(u32::MAX);
         let (achieved, software) = (bounded(begun - ready), bounded(ready - seen + done - begun));
         self.record(Record { time: seen, page, thread, kind: u8::from(write), asked, achieved, software });
     }
 
-    /// Evicts pages beyond the limit.
     fn trim(&mut self) {
         if self.heap.pager.is_over() {
             let time = now();

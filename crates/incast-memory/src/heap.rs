@@ -6,7 +6,7 @@ use crate::desk::BELL;
 use crate::pager::{Memory, Pager};
 use crate::space::{Extent, Space};
 
-/// Request of the program, in pages of the region. The answer is the first page of the result, if it has pages.
+/// Request, in pages of the region. The answer is the first page of the result, if there is one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Call {
     /// Allocates pages from a multiple of `align` on.
@@ -37,15 +37,15 @@ impl Call {
     pub(crate) const ELSEWHERE: u32 = u32::MAX;
 }
 
-/// Pages below and above its stack pointer that a forking thread may need: in the new process nothing serves them before the
-/// handler starts. Our choice; the C library and this one need a few.
+/// Pages below and above its stack pointer that a forking thread may need, as nothing serves its stack in the new process
+/// before the handler starts. Our choice; the C library and this one need a few.
 const STACK: (u32, u32) = (32, 16);
 
 /// Operations of a [`Heap`] on the region, besides those of a [`Pager`].
 pub(crate) trait Ground: Memory {
     /// Sets a protection, such as `PROT_READ`; false if memory is lacking.
     fn protect(&mut self, pages: Extent, protection: u32) -> bool;
-    /// Denies access to pages.
+    /// Denies access.
     fn close(&mut self, pages: Extent);
     /// Replaces other mappings by served pages without access.
     fn renew(&mut self, pages: Extent);
@@ -54,7 +54,6 @@ pub(crate) trait Ground: Memory {
 /// `PROT_READ | PROT_WRITE`.
 const USUAL: u32 = 3;
 
-/// Allocated and free pages.
 #[derive(Debug)]
 pub(crate) struct Heap<M> {
     pub(crate) pager: Pager<M>,
@@ -120,7 +119,7 @@ impl<M: Ground> Heap<M> {
         if stack == Call::ELSEWHERE { 0..0 } else { pages }
     }
 
-    /// Prepares an allocated page for a forking thread, see [`Pager::hold`].
+    /// Prepares an allocated page for a forking thread: see [`Pager::hold`].
     pub(crate) fn hold(&mut self, page: u32) -> bool {
         !self.space.has(page) && self.pager.hold(page)
     }
@@ -135,7 +134,7 @@ impl<M: Ground> Heap<M> {
         None
     }
 
-    /// Frees pages and denies access to them, as if they were unmapped.
+    /// Frees pages and denies access, as if they were unmapped.
     fn give(&mut self, pages: Extent) {
         self.empty(pages);
         self.pager.memory.close(pages);
@@ -152,8 +151,8 @@ impl<M: Ground> Heap<M> {
         }
     }
 
-    /// Resizes `pages`, elsewhere if the pages behind them are in use and `moves`. Added pages, and all if they move, become
-    /// readable and writable: the only difference from mremap, for pages with another protection.
+    /// Resizes `pages`; moves them if the pages behind them are in use and `moves`. Added pages, and all if they move, become
+    /// readable and writable: the only deviation from mremap, if their protection was another.
     fn resize(&mut self, pages: Extent, count: u32, moves: bool) -> Option<u32> {
         if count <= pages.count {
             let rest = Extent::new(pages.first + count, pages.count - count);

@@ -1,19 +1,9 @@
 //! Preloaded library that makes part of a program's memory remote. It serves large anonymous memory by userfaultfd in pages of
 //! 4 KiB, keeps a share of the pages local, and moves the others to a store that stands for the memory of another host. It
-//! records every fetch of a page, and delays it as configured (the instrument of Gao et al., "Network Requirements for Resource
-//! Disaggregation", OSDI 2016, section 3, as a library in place of a swap device).
+//! records every fetch of a page, and delays it as configured. Gao et al., "Network Requirements for Resource Disaggregation",
+//! OSDI 2016, section 3, has the same instrument as a swap device.
 //!
-//! - [`program`]: memory calls of the program; [`desk`] passes them to the handler.
-//! - [`handler`]: thread that answers calls and page faults; [`start`] starts it.
-//! - [`heap`]: allocations, with free pages in [`space`].
-//! - [`pager`]: replacement policy, on [`list`]s of pages.
-//! - [`delays`]: delays of fetches.
-//! - [`channel`]: connection to `incast`, with records in a [`ring`].
-//! - [`faults`]: reads page faults; [`ended`]: ends programs that cannot go on.
-//! - [`region`]: served memory and its store.
-//! - [`sys`]: all unsafe code, system calls, and C functions that programs get from this library.
-//!
-//! The handler must not touch memory of the region. So its tables are mapped before the region is served.
+//! The handler (module [`handler`]) must not touch memory of the region. So its tables are mapped before the region is served.
 
 #![deny(unsafe_code)]
 

@@ -1,6 +1,5 @@
 //! Lists of pages, oldest first, over one table of links. A page is in one list at most.
 
-/// No page.
 const NONE: u32 = u32::MAX;
 
 /// Neighbours of a page in its list.

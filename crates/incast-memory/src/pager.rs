@@ -4,24 +4,24 @@ use crate::ended::ended_unless;
 use crate::list::{Link, List};
 use crate::space::Extent;
 
-/// Least limit of pages that are not pinned: an instruction may need several at the same time. Our choice.
+/// Least limit beyond pinned pages, whatever the share: an instruction may need several pages at the same time. Our choice.
 const LEAST: u64 = 64;
 
-/// Pages per eviction: neighbours cost little more than one page (Linux reclaims as many, SWAP_CLUSTER_MAX).
+/// Most pages per eviction: neighbours cost little more than one page (as many as Linux reclaims together, SWAP_CLUSTER_MAX).
 pub(crate) const BATCH: usize = 32;
-/// Pages per move. Our choice.
+/// Most pages per move. Our choice.
 const MOVED: usize = 512;
 const GONE: &str = "the program has given memory back by a system call of its own, past the C library: what it reads from now on \
 could be wrong, so it was ended";
-/// An eviction is at most this part of the limit, so that the limit is nearly used. Our choice.
+/// The largest eviction is the limit divided by this, so that the limit is nearly used. Our choice.
 const PART: u64 = 16;
 
 /// Operations on pages, numbered from the start of the region, and on their copies in the store.
 pub(crate) trait Memory {
-    /// Maps an empty writable page, prepared for a first write if `write`, and wakes waiting threads; false if the page is not
+    /// Maps an empty writable page, ready for a first write if `write`, and wakes waiting threads. False: the page is not
     /// mapped then.
     fn zero(&mut self, page: u32, write: bool) -> bool;
-    /// Maps the copy of a page, without [`Memory::wake`]; if `guard`, writes fault. False if the page is not mapped then.
+    /// Maps the copy of a page, without [`Memory::wake`]; if `guard`, writes fault. False: the page is not mapped then.
     fn fill(&mut self, page: u32, guard: bool) -> bool;
     /// Makes writes to mapped pages fault, so that their content cannot change; false on failure.
     fn guard(&mut self, pages: Extent) -> bool;
@@ -118,9 +118,8 @@ pub(crate) enum Fault {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
-    /// First accesses to pages.
+    /// Pages accessed for the first time.
     pub(crate) first: u64,
-    /// Pages from remote memory.
     pub(crate) fetched: u64,
     /// Pages sent to remote memory.
     pub(crate) written: u64,
@@ -178,7 +177,7 @@ impl<M: Memory> Pager<M> {
         limit.max(LEAST + self.counts.pinned)
     }
 
-    /// Handles a fault at a missing page.
+    /// Handles a fault at an unmapped page.
     pub(crate) fn fault(&mut self, page: u32, write: bool) -> Fault {
         let found = self.get(page);
         match found.place() {
@@ -205,7 +204,6 @@ impl<M: Memory> Pager<M> {
                 self.set(page, Place::Fetching, found.flags());
                 return Fault::Fetch;
             }
-            // The fetch is under way.
             Place::Fetching => {}
             // Another thread's fault mapped it.
             Place::Mapped | Place::Pinned => {
@@ -269,8 +267,8 @@ impl<M: Memory> Pager<M> {
         self.local() > limit || (self.policy == Policy::Lru && self.mapped.len() as u64 > limit - limit / 4)
     }
 
-    /// Evicts pages, slightly more than necessary so that this is rare. Returns how many had to be sent, which are first in
-    /// `sent`, or `None` if few enough are local.
+    /// Evicts pages, a few more than necessary so that this is rare. Returns how many had to be sent, the first ones in `sent`;
+    /// `None` if few enough are local.
     pub(crate) fn trim(&mut self, sent: &mut [u32; BATCH]) -> Option<usize> {
         let limit = self.limit();
         let together = (limit / PART).min(BATCH as u64);
@@ -309,7 +307,7 @@ impl<M: Memory> Pager<M> {
         done
     }
 
-    /// Forgets the content of pages, foreign ones too; all must be unmapped.
+    /// Forgets the content of pages, and that they were foreign; the caller removes their mappings.
     pub(crate) fn forget(&mut self, extent: Extent) {
         let mut stored = false;
         for page in extent.pages() {
@@ -385,7 +383,7 @@ impl<M: Memory> Pager<M> {
         }
     }
 
-    /// Adapts to a forked process: no page is guarded, and counts start again.
+    /// Adapts to a forked process: its pages are not guarded, so mapped ones are dirty, and counts of events start again.
     pub(crate) fn forked(&mut self) {
         let Counts { footprint, peak, pinned, .. } = self.counts;
         self.counts = Counts { footprint, peak, pinned, ..Counts::default() };
@@ -396,7 +394,7 @@ impl<M: Memory> Pager<M> {
         }
     }
 
-    /// Cancels a fetch for a thread that is gone.
+    /// Cancels the fetch for a thread that is gone.
     pub(crate) fn give_up(&mut self, page: u32) {
         let found = self.get(page);
         if found.place() == Place::Fetching {
@@ -404,7 +402,6 @@ impl<M: Memory> Pager<M> {
         }
     }
 
-    /// Notes that a page was mapped.
     fn map(&mut self, page: u32, flags: u8) {
         self.set(page, Place::Mapped, flags);
         self.mapped.push(self.links, page);

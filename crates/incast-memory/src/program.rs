@@ -1,5 +1,5 @@
-//! Memory calls of a program: served ones become a [`Call`]; at `None` the C library or the kernel answers. Obligations and
-//! results are those of the manual pages. Addresses are numbers here.
+//! Memory calls of a program: served ones become a [`Call`], others are the C library's or the kernel's (`None`). Obligations
+//! and results are those of the manual pages.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -48,7 +48,6 @@ pub(crate) fn aligned(bytes: usize, align: usize) -> Option<usize> {
     if is_possible { allocate(bytes, align, false) } else { None }
 }
 
-/// Frees an allocation if it is of the region.
 pub(crate) fn freed(address: usize) -> Option<usize> {
     has(address).then(|| {
         free(address);
@@ -63,7 +62,6 @@ pub(crate) fn free(address: usize) {
     }
 }
 
-/// Resizes an allocation of the region; `None` without memory.
 pub(crate) fn resize(address: usize, bytes: usize) -> Option<usize> {
     let first = desk::page(address);
     wanted(bytes, |count| Call::Resize { first, count })
@@ -114,7 +112,7 @@ pub(crate) fn unmap(address: usize, bytes: usize) -> Option<Answer> {
 pub(crate) fn remap(address: usize, bytes: usize, new_bytes: usize, flags: c_int) -> Option<Answer> {
     let pages = range(address, bytes)?;
     Some(pages.and_then(|pages| {
-        // A given target, or keeping both mappings, is not served; mremap may return an error.
+        // MREMAP_FIXED and MREMAP_DONTUNMAP are not served: callers of mremap must expect errors.
         if flags & !libc::MREMAP_MAYMOVE != 0 || new_bytes == 0 {
             return Err(libc::EINVAL);
         }
@@ -155,7 +153,7 @@ pub(crate) fn advise(address: usize, bytes: usize, advice: c_int) -> Option<Answ
     }
 }
 
-/// Pages of a range; `None` if it begins outside the region, an error if it is not of pages of the region.
+/// Pages of a range; `None` if it begins outside the region, an error if it is no range of its pages.
 fn range(address: usize, bytes: usize) -> Option<Result<crate::space::Extent, c_int>> {
     desk::has(address).then(|| {
         let pages = desk::extent(address, bytes).filter(|pages| address.is_multiple_of(PAGE) && pages.count > 0);
@@ -172,7 +170,7 @@ fn wanted(bytes: usize, call: impl FnOnce(u32) -> Call) -> Option<usize> {
     first.map(desk::address)
 }
 
-/// Refused call that would go wrong unnoticed; standard error gives the reason once.
+/// Call that would go wrong unnoticed: it fails, and standard error gives the reason once.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     why: &'static str,
@@ -185,7 +183,6 @@ impl Refusal {
         Self { why, error, told: AtomicBool::new(false) }
     }
 
-    /// Reports the reason; returns the error number.
     pub(crate) fn tell(&self) -> c_int {
         if !self.told.swap(true, Ordering::Relaxed) {
             let _ = rustix::io::write(rustix::stdio::stderr(), self.why.as_bytes());
@@ -194,7 +191,7 @@ impl Refusal {
     }
 }
 
-/// This library serves processes with memory of their own only if fork makes them.
+/// Only fork makes processes with memory of their own that this library serves.
 static CLONE: Refusal = Refusal::new(
     "incast: this program makes a process by clone without CLONE_VM, which would not see its remote memory; fork is served. clone \
 fails with ENOSYS.\n",
@@ -226,7 +223,7 @@ pub(crate) fn opens(flags: c_int) -> Option<&'static Refusal> {
     (flags & libc::O_DIRECT != 0 && desk::serves(usize::MAX)).then_some(&DIRECT)
 }
 
-/// Refuses fcntl(2), but keeps a flag that the file has: pipes have it for packets.
+/// Refuses to set O_DIRECT, except for a file that has it: for a pipe it means packets.
 pub(crate) fn controls(command: c_int, argument: usize, flags: impl FnOnce() -> c_int) -> Option<&'static Refusal> {
     if command == libc::F_SETFL { opens(argument as c_int).filter(|_| flags() & libc::O_DIRECT == 0) } else { None }
 }

@@ -84,8 +84,8 @@ impl Region {
         }
     }
 
-    /// Returns whether a page is mapped, from the result of a call that maps it. After an error wakes threads that wait for the
-    /// page; they retry.
+    /// Returns whether a page is mapped, from the result of a call to map or unguard it. After an error wakes waiting threads,
+    /// which retry.
     fn brought(&self, page: u32, done: Result<()>) -> bool {
         let Err(error) = done else { return true };
         let _ = self.served.call(faults::WAKE, Extent::new(page, 1), 0);
@@ -97,7 +97,7 @@ impl Region {
     }
 }
 
-/// Range of the store with the copies of pages.
+/// Range of copies in the store.
 const fn copies(pages: Extent) -> Range<usize> {
     pages.first as usize * PAGE..(pages.first as usize + pages.count as usize) * PAGE
 }
@@ -107,7 +107,7 @@ impl Memory for Region {
         self.brought(
             page,
             if write {
-                // A page of its own: the shared zero page would have to be copied later, and other cores notified.
+                // Not the shared zero page: it would have to be copied, and other cores notified.
                 self.served.copy(page, self.copied(desk::BELL), 0)
             } else {
                 self.served.call(faults::ZEROPAGE, Extent::new(page, 1), 0)
@@ -129,7 +129,6 @@ impl Memory for Region {
     }
 
     fn is_there(&self, pages: Extent) -> bool {
-        // Pages per read.
         const SEEN: usize = 64;
         let Some(pagemap) = &self.views.pagemap else { return true };
         pages.pages().step_by(SEEN).all(|first| {
@@ -148,7 +147,7 @@ impl Memory for Region {
         if sys::read(address, to) == bytes {
             return true;
         }
-        // Pages without access (PROT_NONE), which the program may open again.
+        // /proc/self/mem shows pages without access (PROT_NONE) too, which the program may open again.
         let Some(memory) = &self.views.memory else { return false };
         rustix::io::pread(memory, to, address as u64) == Ok(bytes)
     }

@@ -7,11 +7,10 @@ pub(crate) const HEADER: usize = 512;
 /// Words of a record.
 pub(crate) const RECORD: usize = 4;
 
-/// Words of the header, as in Python's `incast.memory.protocol`. [`crate::pager::Counts`] describes the counts of pages.
+/// Words of the header, as in Python's `incast.memory.protocol`; counts of pages are those of [`crate::pager::Counts`].
 #[derive(Debug, Clone, Copy)]
 #[repr(usize)]
 pub(crate) enum Word {
-    /// Records written.
     Written,
     /// Records read; set by the reader.
     Read,
@@ -26,7 +25,6 @@ pub(crate) enum Word {
     Footprint,
     Peak,
     Pinned,
-    /// Pages that may be local.
     Limit,
     /// Processor time of the handler, in nanoseconds.
     Processor,
@@ -54,7 +52,7 @@ pub(crate) struct Record {
     pub(crate) asked: u32,
     /// Achieved delay, in nanoseconds.
     pub(crate) achieved: u32,
-    /// Time from fault to mapping without the delay: the instrument's, in nanoseconds.
+    /// Time of the instrument from fault to mapping, without the delay, in nanoseconds.
     pub(crate) software: u32,
 }
 
@@ -66,7 +64,7 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
-    /// `words` are [`HEADER`] words, then whole records.
+    /// `words`: the header, then whole records.
     pub(crate) fn new(words: &'static [AtomicU64]) -> Self {
         Self { words, capacity: ((words.len() - HEADER) / RECORD) as u64, written: 0 }
     }

@@ -1,6 +1,5 @@
 //! Free pages of the region.
 
-/// Range of pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C)]
 pub(crate) struct Extent {
@@ -32,7 +31,7 @@ pub(crate) struct Space {
 }
 
 impl Space {
-    /// `table` holds free ranges; at first all `pages` are free.
+    /// All `pages` are free; `table` is to hold free ranges.
     pub(crate) fn new(table: &'static mut [Extent], pages: u32) -> Self {
         table[0] = Extent::new(0, pages);
         Self { free: table, len: 1 }
@@ -96,7 +95,6 @@ impl Space {
         }
     }
 
-    /// Removes `part` from the free range `at`.
     fn carve(&mut self, at: usize, part: Extent) {
         let whole = self.free[at];
         let (head, tail) = (part.first - whole.first, whole.end() - part.end());

@@ -25,9 +25,9 @@ use crate::sys;
 const VARIABLE: &str = "INCAST_MEMORY";
 /// Variable with the names of programs to serve, separated by slashes; if unset, all are served.
 const ONLY: &str = "INCAST_MEMORY_ONLY";
-/// Bytes of a program's name that Linux keeps (TASK_COMM_LEN without the final 0).
+/// Bytes of a program's name that Linux keeps (TASK_COMM_LEN less its end).
 const NAME: usize = 15;
-/// Exit code if a program cannot be instrumented: the shells' code for a command that cannot be executed.
+/// Exit code of programs that cannot be instrumented: that of shells for a command that cannot be executed.
 const NOT_INSTRUMENTED: i32 = 126;
 /// Hint if the program was permitted to serve page faults and its forked process is not.
 const NO_PERMISSION: &str = " (the program has given up the permission to serve page faults, and then forked: \
@@ -39,7 +39,7 @@ const FEW: usize = 1024;
 
 /// Socket name and configuration of a served program.
 static ASKED: OnceLock<(Vec<u8>, Config)> = OnceLock::new();
-/// Start of a handler: 1 when it is complete, and its outcome. A channel of std would allocate: see [`sys::spawn`].
+/// State of a handler's start (1: complete), and its outcome. A channel of std would allocate: see [`sys::spawn`].
 static BEGUN: (AtomicU32, Mutex<Result<bool, String>>) = (AtomicU32::new(0), Mutex::new(Ok(false)));
 /// If true, a fork for which the handler pauses is in progress.
 static FORKING: AtomicBool = AtomicBool::new(false);
@@ -49,7 +49,7 @@ pub(crate) fn start() {
     let Some(name) = std::env::var_os(VARIABLE).filter(|_| is_wanted()) else { return };
     let name = name.into_encoded_bytes();
     run_handler(move || {
-        // Without `incast`, nobody receives records: the program runs unserved.
+        // Without `incast` nobody receives records: the program runs unserved.
         let Ok((channel, config)) = Channel::open(&name) else { return Ok(false) };
         if let Err(why) = first(&channel, &config) {
             channel.complain(&why);
@@ -60,14 +60,13 @@ pub(crate) fn start() {
     });
 }
 
-/// Returns whether this program is to be served.
 fn is_wanted() -> bool {
     let (Ok(only), Ok(own)) = (std::env::var(ONLY), std::fs::read_to_string("/proc/self/comm")) else { return true };
     only.split('/').any(|name| name.as_bytes().iter().take(NAME).eq(own.trim_end().as_bytes()))
 }
 
-/// Runs `begin` in the handler's thread and waits for its result; if true, the thread then serves. An error ends the process:
-/// the program has not begun, or could not go on.
+/// Runs `begin` in the handler's thread and waits for it; the thread then serves if `begin` returns true. An error ends the
+/// process: the program has not begun, or could not go on.
 fn run_handler(begin: impl FnOnce() -> Result<bool, String> + Send + 'static) {
     let outcome = || BEGUN.1.lock().unwrap_or_else(PoisonError::into_inner);
     BEGUN.0.store(0, Ordering::Relaxed);
@@ -83,7 +82,7 @@ fn run_handler(begin: impl FnOnce() -> Result<bool, String> + Send + 'static) {
         *outcome() = begun;
         BEGUN.0.store(1, Ordering::Release);
         let _ = futex::wake(&BEGUN.0, futex::Flags::PRIVATE, 1);
-        // Without a handler nothing serves the program's memory: it must not go on.
+        // Without a handler the program must not go on.
         if serves && catch_unwind(AssertUnwindSafe(|| handler::run())).is_err() {
             std::process::abort();
         }
@@ -102,7 +101,7 @@ fn run_handler(begin: impl FnOnce() -> Result<bool, String> + Send + 'static) {
     }
 }
 
-/// Makes the region and all state of the handler, and greets `incast`.
+/// Makes the region and the handler's state, and reports to `incast`.
 fn first(channel: &Channel, config: &Config) -> Result<(), String> {
     let pages = (config.region / PAGE) as u32;
     let region = Region::new(pages).map_err(|error| said("userfaultfd", error))?;
@@ -170,7 +169,7 @@ pub(crate) extern "C" fn in_parent() {
 }
 
 /// Runs first in a forked process, which has pages and state, but no handler and no file of faults: it gets its own before any
-/// code of the program runs. The program's allocators may still be locked, so nothing here may use them.
+/// code of the program runs. Allocators of the program may still be locked, so nothing here may use them.
 pub(crate) extern "C" fn in_child() {
     if !FORKING.swap(false, Ordering::Relaxed) {
         return;

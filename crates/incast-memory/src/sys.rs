@@ -5,8 +5,7 @@
 //! - **Memory of this library** ([`table`], [`share`]) is mapped once, is nobody else's, and is never unmapped while a
 //!   reference to it exists.
 //! - **C functions that programs get from here** ([`hooks`]) do what their manual pages say, with memory of the region or by
-//!   the function that the program would have without them. "The caller's" is an obligation that the manual page puts on the
-//!   caller.
+//!   the function that the program would have without them. "The caller's" is an obligation of the caller in the manual page.
 //!
 //! Such functions are never called from here: [`kernel`] makes the system call.
 
@@ -37,11 +36,11 @@ unsafe fn kernel(number: c_long, [a, b, c, d, e, f]: [usize; 6]) -> usize {
 
 // Memory of this library.
 
-/// Types of which all bytes, zeros included, are values.
+/// Types of which any bytes, zeros included, are a value.
 ///
 /// # Safety
 ///
-/// All bytes must be values.
+/// As stated.
 pub(crate) unsafe trait Plain: 'static {}
 // SAFETY: integers.
 unsafe impl Plain for u8 {}
@@ -66,11 +65,10 @@ fn map(bytes: usize, protection: c_int, file: Option<&OwnedFd>) -> Result<usize>
 /// Makes a table of zeros. Untouched parts cost nothing.
 pub(crate) fn table<T: Plain>(len: usize) -> Result<&'static mut [T]> {
     let address = map(len * size_of::<T>(), libc::PROT_READ | libc::PROT_WRITE, None)?;
-    // SAFETY: a new mapping of that size, which begins at a page, and its zeros are values of `T`, as `Plain` says.
+    // SAFETY: a new mapping of that size, which begins at a page, and zeros are values, as `Plain` says.
     Ok(unsafe { std::slice::from_raw_parts_mut(with_exposed_provenance_mut(address), len) })
 }
 
-/// Maps a file that others map too.
 pub(crate) fn share(file: &OwnedFd, words: usize) -> Result<&'static [AtomicU64]> {
     let address = map(words * 8, libc::PROT_READ | libc::PROT_WRITE, Some(file))?;
     // SAFETY: the mapping has that size and is never unmapped, and others also use it by whole words.
@@ -82,7 +80,7 @@ pub(crate) fn empty(pages: &mut [u8]) {
     advise_own(pages, libc::MADV_DONTNEED);
 }
 
-/// Prevents huge pages in a table.
+/// Prevents huge pages.
 pub(crate) fn keep_single(pages: &mut [u8]) {
     advise_own(pages, libc::MADV_NOHUGEPAGE);
 }
@@ -98,8 +96,8 @@ fn advise_own(pages: &mut [u8], advice: c_int) {
 pub(crate) fn read(address: usize, into: &mut [u8]) -> usize {
     let from = iovec { iov_base: with_exposed_provenance_mut(address), iov_len: into.len() };
     let to = iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
-    // SAFETY: the kernel reads, and reports if it cannot; `into` is the caller's, of that length. The id is this thread's: in a
-    // process with an ended first thread that thread's id reads nothing.
+    // SAFETY: the kernel reads, and reports if it cannot; `into` is the caller's, of that length. The id is this thread's: if
+    // the process's first thread has ended, that thread's id gives access to nothing.
     let bytes = unsafe { libc::process_vm_readv(libc::gettid(), &raw const to, 1, &raw const from, 1, 0) };
     bytes.max(0) as usize
 }
@@ -123,7 +121,7 @@ pub(crate) fn copied(address: usize, count: usize, bytes: usize) -> Result<usize
 
 // Memory of the program.
 
-/// Start and bytes of the region.
+/// Address and bytes of the region.
 static PLACE: OnceLock<[usize; 2]> = OnceLock::new();
 
 /// Region: pages for the program, and the file of their faults. Never unmapped.
@@ -193,13 +191,13 @@ impl Served {
         unsafe { kernel(libc::SYS_mmap, [address, bytes, none, flags as usize, usize::MAX, 0]) };
     }
 
-    /// Makes a userfaultfd call with arguments range and mode.
+    /// Makes a userfaultfd call with a range and a mode.
     pub(crate) fn call(&self, number: faults::Number, pages: Extent, mode: u64) -> Result<()> {
         let [address, bytes] = self.place(pages);
         ioctl(&self.faults, number, [address as u64, bytes as u64, mode, 0, 0])
     }
 
-    /// Maps a missing page with this content.
+    /// Maps a missing page.
     pub(crate) fn copy(&self, page: u32, from: &[u8], mode: u64) -> Result<()> {
         let [address, bytes] = self.place(Extent::new(page, 1));
         assert_eq!(from.len(), bytes);
@@ -254,8 +252,7 @@ pub(crate) fn ring() {
     }
 }
 
-/// Sets whether forked processes inherit the region: only those with a handler. Others would read zeros in remote pages, so
-/// they must fault.
+/// If `yes`, forked processes inherit the region. Without a handler they would read zeros in remote pages, so they must fault.
 pub(crate) fn inherit(yes: bool) {
     let Some([base, bytes]) = PLACE.get() else { return };
     let advice = if yes { libc::MADV_DOFORK } else { libc::MADV_DONTFORK };
@@ -276,7 +273,7 @@ pub(crate) fn spawn<F: FnOnce() + Send + 'static>(run: F) -> Result<()> {
     }
     let run = Box::into_raw(Box::new(run));
     // SAFETY: sets of signals and attributes may be zeros until initialised, and are this function's own. The thread owns
-    // `run`; without a thread, this function still does.
+    // `run`; if there is none, this function still does.
     let error = unsafe {
         let (mut all, mut before, mut attributes) = (std::mem::zeroed(), std::mem::zeroed(), std::mem::zeroed());
         let mut thread = 0;
@@ -299,7 +296,7 @@ pub(crate) fn spawn<F: FnOnce() + Send + 'static>(run: F) -> Result<()> {
 }
 
 /// Removes this thread, which never ends, from the private thread count of glibc (since 2.34): a process ends with its last
-/// counted thread (pthread_exit(3)). Without the count such processes stay.
+/// counted thread (pthread_exit(3)). If there is no such count, these processes stay.
 pub(crate) fn uncount() {
     // Found when the first process begins: a search in a forked process could need memory.
     static COUNT: OnceLock<usize> = OnceLock::new();
@@ -315,7 +312,7 @@ pub(crate) fn uncount() {
     }
 }
 
-/// Gives this thread its own, empty file table: it shows the program no files, and the program cannot close its files.
+/// Gives this thread an empty file table of its own: the thread and the program cannot use or close each other's files.
 pub(crate) fn leave_files() -> Result<()> {
     // CLOSE_RANGE_UNSHARE
     const UNSHARE: usize = 2;
@@ -331,7 +328,7 @@ pub(crate) fn exit(code: c_int) -> ! {
     unsafe { libc::_exit(code) }
 }
 
-/// C functions that programs get from here. Tests of this library use the C library's.
+/// C functions that programs get from here; tests get the C library's.
 #[cfg(not(test))]
 mod hooks {
     use std::alloc::{GlobalAlloc, Layout};
@@ -373,7 +370,6 @@ mod hooks {
         }
     }
 
-    /// Runs when the library is loaded.
     #[used]
     #[unsafe(link_section = ".init_array")]
     static START: extern "C" fn() = {
@@ -385,15 +381,15 @@ mod hooks {
         start
     };
 
-    /// Registers fork handlers, once and before all others: so they run last before a fork, when others may need served memory,
-    /// and first after it.
+    /// Registers fork handlers, once and before all others: so they run last before a fork, after those that may need served
+    /// memory, and first after it.
     fn at_fork() {
         static DONE: AtomicBool = AtomicBool::new(false);
         if !DONE.swap(true, Ordering::Relaxed) {
             let [before, parent, child]: [Handler; 3] =
                 [Some(start::before_fork), Some(start::in_parent), Some(start::in_child)];
-            // SAFETY: the functions are always there. If there is no memory to register them, the first fork shows it: its
-            // process has no region.
+            // SAFETY: the functions are always there. Without memory to register them the first fork shows it: its process has
+            // no region.
             unsafe { REGISTER.get()(before, parent, child, null_mut()) };
         }
     }
@@ -404,7 +400,7 @@ mod hooks {
     impl<F: Copy> Real<F> {
         /// # Safety
         ///
-        /// `F` is a pointer type of the function of this name, which exists. The name ends in 0.
+        /// `F` is the type of a pointer to the function of this name, which exists. The name ends in 0.
         const unsafe fn new(name: &'static str) -> Self {
             const { assert!(size_of::<F>() == size_of::<usize>()) };
             Self(name, AtomicUsize::new(0), PhantomData)
@@ -437,7 +433,6 @@ mod hooks {
         with_exposed_provenance_mut(address)
     }
 
-    /// Result of an allocator's function, if served.
     fn served(answer: impl FnOnce() -> Option<usize>) -> Option<Any> {
         if has_allocator() { None } else { answer().map(pointer) }
     }
@@ -459,7 +454,7 @@ mod hooks {
         refusal.map(|refusal| number(Err(refusal.tell())))
     }
 
-    /// realloc, except what the C library does alone.
+    /// realloc; `None` if the memory is and stays the C library's.
     ///
     /// # Safety
     ///
@@ -472,8 +467,8 @@ mod hooks {
             return Some(null_mut());
         }
         let new = if is_served {
-            // An allocation of the region stays there even if it becomes small. If it cannot be resized there, the C library
-            // takes it over.
+            // An allocation of the region stays there, however small. If the region has no space or cannot move its pages, the
+            // C library takes it over.
             match program::resize(address, bytes) {
                 Some(resized) => return Some(pointer(resized)),
                 None => __libc_malloc(bytes),
@@ -497,9 +492,9 @@ mod hooks {
         unsafe { FCNTL.get()(file, libc::F_GETFL, null_mut()) }
     }
 
-    /// C functions: the answer of this library, or that of the function that the program would have without it, which `then`
-    /// receives. As lookups call functions of allocators, those after `or` are linked to the C library's if it is the
-    /// allocator. Variable arguments are declared in full.
+    /// C functions: this library's answer, or that of the function that the program would have without it, which `then`
+    /// receives. A lookup needs allocator functions, so those of the C library are linked directly, after `or`. Variable
+    /// arguments are declared in full.
     macro_rules! hooks {
         (@ $real:ident) => { $real.get() };
         (@ $real:ident $libc:ident) => { if has_allocator() { $real.get() } else { $libc } };
@@ -522,7 +517,7 @@ mod hooks {
             }
         )*
 
-            /// Looks up all functions, as the program may call one where lookups are impossible, as in a signal handler.
+            /// Looks up all functions: the program may call one where lookups are impossible, as in a signal handler.
             fn find() {
                 $($real.address();)*
             }
