@@ -152,7 +152,7 @@ impl<M: Ground> Heap<M> {
     }
 
     /// Resizes `pages`; moves them if the pages behind them are in use and `moves`. Added pages, and all if they move, become
-    /// readable and writable: the only deviation from mremap, if their protection was another.
+    /// readable and writable. This differs from mremap only for pages with another protection.
     fn resize(&mut self, pages: Extent, count: u32, moves: bool) -> Option<u32> {
         if count <= pages.count {
             let rest = Extent::new(pages.first + count, pages.count - count);

@@ -51,7 +51,6 @@ unsafe impl Plain for Link {}
 // SAFETY: two integers.
 unsafe impl Plain for Extent {}
 
-/// Maps zeroed memory, or a file that others map too.
 fn map(bytes: usize, protection: c_int, file: Option<&OwnedFd>) -> Result<usize> {
     let private = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     let (flags, file) = file.map_or((private, -1), |file| (libc::MAP_SHARED, file.as_raw_fd()));
@@ -102,7 +101,7 @@ pub(crate) fn read(address: usize, into: &mut [u8]) -> usize {
     bytes.max(0) as usize
 }
 
-/// Allocates memory for the program that begins with a copy of `count` bytes.
+/// Allocates memory for the program; it begins with a copy of `count` bytes.
 pub(crate) fn copied(address: usize, count: usize, bytes: usize) -> Result<usize> {
     let new = table::<u8>(bytes)?;
     let mut done = 0;
@@ -191,13 +190,11 @@ impl Served {
         unsafe { kernel(libc::SYS_mmap, [address, bytes, none, flags as usize, usize::MAX, 0]) };
     }
 
-    /// Makes a userfaultfd call with a range and a mode.
     pub(crate) fn call(&self, number: faults::Number, pages: Extent, mode: u64) -> Result<()> {
         let [address, bytes] = self.place(pages);
         ioctl(&self.faults, number, [address as u64, bytes as u64, mode, 0, 0])
     }
 
-    /// Maps a missing page.
     pub(crate) fn copy(&self, page: u32, from: &[u8], mode: u64) -> Result<()> {
         let [address, bytes] = self.place(Extent::new(page, 1));
         assert_eq!(from.len(), bytes);
