@@ -24,7 +24,6 @@ pub(crate) struct Config {
     pub(crate) threshold: usize,
     /// Bytes of the region.
     pub(crate) region: usize,
-    /// Records of the ring.
     pub(crate) records: usize,
     pub(crate) seed: u64,
     /// Sample of delays, in nanoseconds.

@@ -69,7 +69,7 @@ pub(crate) struct Server {
     alone: bool,
 }
 
-/// State of the handler; forked processes inherit it.
+/// Forked processes inherit it.
 static SERVER: Mutex<Option<Server>> = Mutex::new(None);
 
 static FORKING: AtomicU32 = AtomicU32::new(AWAKE);

@@ -101,7 +101,6 @@ pub(crate) enum Limit {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Policy {
-    /// First in, first out.
     Fifo,
     /// Approximate LRU: a page is first unmapped for as long as the replacement of a quarter of local memory takes, and mapped
     /// again at little cost if accessed meanwhile (segmented FIFO; Turner & Levy, "Segmented FIFO page replacement", SIGMETRICS
@@ -131,9 +130,7 @@ pub(crate) struct Counts {
     pub(crate) guarded: u64,
     /// Pages with content, local or remote.
     pub(crate) footprint: u64,
-    /// Largest footprint.
     pub(crate) peak: u64,
-    /// Pages that cannot become remote.
     pub(crate) pinned: u64,
 }
 
@@ -177,7 +174,6 @@ impl<M: Memory> Pager<M> {
         limit.max(LEAST + self.counts.pinned)
     }
 
-    /// Handles a fault at an unmapped page.
     pub(crate) fn fault(&mut self, page: u32, write: bool) -> Fault {
         let found = self.get(page);
         match found.place() {

@@ -21,7 +21,6 @@ pub(crate) const DONTNEED_LOCKED: c_int = 24;
 pub(crate) struct Region {
     served: Served,
     views: Views,
-    /// Copies of all pages of the region.
     store: &'static mut [u8],
 }
 
@@ -56,7 +55,6 @@ impl Region {
         Ok(region)
     }
 
-    /// Serves inherited pages after a fork.
     pub(crate) fn connect(&mut self) -> Result<()> {
         self.served.connect()?;
         // The old files are not closed: their numbers belong to other files here.

@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Words of 8 bytes before the records: one page.
 pub(crate) const HEADER: usize = 512;
-/// Words of a record.
 pub(crate) const RECORD: usize = 4;
 
 /// Words of the header, as in Python's `incast.memory.protocol`; counts of pages are those of [`crate::pager::Counts`].

@@ -133,7 +133,6 @@ fn report_panics(channel: &Channel) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Makes a ring; `channel` receives its file.
 fn shared_ring(channel: Option<&Channel>, records: usize) -> Result<Ring, String> {
     let words = HEADER + records * RECORD;
     let file = memfd_create("incast-memory", MemfdFlags::CLOEXEC).map_err(|error| said("ring", error))?;

@@ -162,12 +162,10 @@ impl Served {
         [self.base + pages.first as usize * PAGE, pages.count as usize * PAGE]
     }
 
-    /// Returns whether madvise(2) succeeds.
     pub(crate) fn advise(&self, pages: Extent, advice: c_int) -> bool {
         self.change(libc::SYS_madvise, pages, advice)
     }
 
-    /// Returns whether mprotect(2) succeeds.
     pub(crate) fn protect(&self, pages: Extent, protection: c_int) -> bool {
         self.change(libc::SYS_mprotect, pages, protection)
     }
