@@ -9,7 +9,7 @@ thread_local! {
     static SILENT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `work`, which reads a foreign file; a panic prints nothing and becomes an error with its message.
+/// Runs `work`; a panic prints nothing and becomes an error with its message.
 ///
 /// # Errors
 ///
@@ -30,7 +30,7 @@ pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     done.map_err(|panic| message(&*panic))
 }
 
-/// Message of a panic.
+/// Returns the message of a panic.
 pub fn message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message").to_owned()
@@ -47,7 +47,6 @@ mod tests {
         assert_eq!(caught(|| panic!("length {at}")), Err::<(), _>("length 7".to_owned()));
         assert_eq!(caught(|| panic!("plain")), Err::<(), _>("plain".to_owned()));
         assert!(!SILENT.get());
-        // The inner call keeps the outer one silent.
         assert_eq!(caught(|| (caught(|| ()), SILENT.get())), Ok((Ok(()), true)));
     }
 }

@@ -31,14 +31,12 @@ fn push_visible(text: &mut String, c: char) {
         '\r' => text.push_str("\\r"),
         '\t' => text.push_str("\\t"),
         c if is_control(c) => {
-            // Writing to a text cannot fail.
             let _ = write!(text, "\\u{:04x}", u32::from(c));
         }
         c => text.push(c),
     }
 }
 
-/// Returns the text, or its first characters and the total count.
 fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     match text.char_indices().nth(most) {
         None => Cow::Borrowed(text),
@@ -51,8 +49,8 @@ pub fn word(text: &str) -> String {
     visible(&shortened(text, SHOWN)).into_owned()
 }
 
-/// Returns a message that quotes foreign text between backticks: control characters visible, each quotation and the
-/// message cut.
+/// Returns a message that quotes foreign text between backticks: control characters visible, each quotation and the message
+/// cut.
 pub fn message(text: &str) -> Cow<'_, str> {
     if text.len() <= SHOWN {
         return visible(text);
@@ -78,7 +76,7 @@ pub struct Excerpt {
 }
 
 impl Excerpt {
-    /// Returns an excerpt; the position begins at `column` (from 1) and has `width` characters.
+    /// Returns an excerpt around the `width` characters at `column` (from 1).
     pub fn new(text: &str, column: usize, width: usize) -> Self {
         let (at, count) = (column.saturating_sub(1), text.chars().count());
         let from = if count <= SHOWN { 0 } else { at.saturating_sub(SHOWN / 3).min(count - SHOWN) };
@@ -140,7 +138,6 @@ mod tests {
         assert!(shown.line.starts_with('…') && shown.line.ends_with('…'));
         assert_eq!(shown.line.chars().skip(shown.indent.len()).take(3).collect::<String>(), "bad");
         assert_eq!(shown.width, 3);
-        // A position longer than the excerpt is marked up to the excerpt's end.
         assert_eq!(Excerpt::new(&line, 1, 1_000_000).width, SHOWN);
         assert_eq!(Excerpt::new("", 1, 1), Excerpt { line: String::new(), indent: String::new(), width: 1 });
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 /// Assumed if the system reports none: 64 GB (our choice, a large workstation).
 const ASSUMED: u64 = 64_000_000_000;
 
-/// Bytes still available, and the cause of the limit.
+/// Available memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Memory {
     /// Bytes.
@@ -19,8 +19,8 @@ impl Memory {
     /// No limit, for tests and for callers that have already checked.
     pub const UNLIMITED: Self = Self { bytes: u64::MAX, limit: "not limited" };
 
-    /// Returns the least of: memory available on the machine (with swap), the control group's (container's) remainder,
-    /// and the remainder of `ulimit -v`. 64 GB if the system reports nothing, as on systems other than Linux.
+    /// Returns the least of: memory available on the machine (with swap), remainder of the control group (container), remainder
+    /// of `ulimit -v`. 64 GB if the system reports nothing, as on systems other than Linux.
     pub fn available() -> Self {
         Self::on(Path::new("/"))
     }
@@ -65,18 +65,16 @@ fn kilobytes(text: &str, name: &str) -> Option<u64> {
     line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// From `/proc/meminfo`.
 fn of_machine(text: &str) -> Option<u64> {
     Some(kilobytes(text, "MemAvailable:")? + kilobytes(text, "SwapFree:").unwrap_or(0))
 }
 
-/// Returns the soft limit of the address space from `/proc/self/limits`, if any.
 fn address_space(text: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix("Max address space"))?;
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// Returns the remainder of this process's control group and its ancestors: version 2, or the memory controller of
+/// Returns the least remainder of this process's control group and its ancestors: version 2, or the memory controller of
 /// version 1. `groups` is the text of `/proc/self/cgroup`.
 fn of_group(root: &Path, groups: &str) -> Option<u64> {
     let left = groups.lines().filter_map(|line| {

@@ -1,4 +1,4 @@
-//! Public names of earlier versions, for errors that give the current name.
+//! Names from earlier versions, for errors that give the current name.
 
 /// Former and current names of scenario fields, values, columns, options and JSON keys; one line per successor.
 pub const RENAMED: &[(&str, &str)] = &[

@@ -29,7 +29,7 @@ pub fn unit(rng: &mut impl rand::Rng) -> f64 {
     (rng.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
 }
 
-/// A uniform index below `n`.
+/// Returns a uniform index below `n`.
 pub fn pick(rng: &mut Stream, n: usize) -> usize {
     (unit(rng) * n as f64) as usize
 }

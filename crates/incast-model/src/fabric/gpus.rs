@@ -1,5 +1,3 @@
-//! Servers with several GPUs; each GPU is a host with its own NIC.
-
 use super::{Fabric, HostId, LinkId, NodeId, NodeKind, PortId};
 
 impl Fabric {

@@ -1,5 +1,3 @@
-//! The fabric graph: nodes, links and ports.
-
 use crate::routing::{MAX_ROUTES, Routes};
 use crate::units::{Rate, Time};
 
@@ -10,7 +8,7 @@ macro_rules! id {
         pub struct $name(pub u32);
 
         impl $name {
-            /// Returns the index into the table of its kind.
+            /// Index into the table of its kind.
             pub const fn index(self) -> usize {
                 self.0 as usize
             }
@@ -44,10 +42,10 @@ pub enum NodeKind {
     Switch,
 }
 
-/// A host or a switch.
+/// Host or switch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
-    /// Unique name, for people.
+    /// Unique name.
     pub name: String,
     /// Host or switch.
     pub kind: NodeKind,
@@ -68,70 +66,70 @@ pub struct Link {
     pub delay: Time,
 }
 
-/// One end of a link.
+/// End of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Port {
-    /// The node it belongs to.
+    /// Node of the port.
     pub node: NodeId,
     /// Number within the node, from 0.
     pub local: u32,
-    /// The link plugged into it.
+    /// Link of the port.
     pub link: LinkId,
     /// Port at the other end of the link.
     pub peer: PortId,
 }
 
-/// Reasons why a graph is not a usable fabric.
+/// Error of a graph.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FabricError {
-    /// Next hops would take more memory than allowed.
+    /// Next hops that would take more memory than allowed.
     #[error(
         "the next hops of {nodes} nodes towards {targets} destinations (switches with hosts, and hosts with several links) \
          would take {:.2} GB, at most {:.2} GB are possible: fewer of these are needed", *.bytes as f64 / 1e9,
         MAX_ROUTES as f64 / 1e9
     )]
     Routes {
-        /// Nodes with their own next hops.
+        /// Number of nodes with their own next hops.
         nodes: usize,
-        /// Destinations of the next hops.
+        /// Number of destinations.
         targets: usize,
-        /// Bytes that the next hops would take.
+        /// Memory for the next hops.
         bytes: u64,
     },
-    /// A link joins a node to itself.
+    /// Link from a node to itself.
     #[error("link {link} joins {node} to itself")]
     SelfLink {
-        /// Number of the link, from 0.
+        /// Link, from 0.
         link: usize,
-        /// Name of the node.
+        /// Node.
         node: String,
     },
-    /// A link that carries nothing.
+    /// Link without capacity.
     #[error("link {link} between {a} and {b} has a rate of 0bps")]
     ZeroRate {
-        /// Number of the link, from 0.
+        /// Link, from 0.
         link: usize,
-        /// Name of one end.
+        /// One end.
         a: String,
-        /// Name of the other end.
+        /// Other end.
         b: String,
     },
-    /// A node without a link.
+    /// Node without a link.
     #[error("{node} has no link")]
     Unplugged {
-        /// Its name.
+        /// Name.
         node: String,
     },
-    /// No path joins two parts.
+    /// Parts without a path between them.
     #[error("the fabric is disconnected: no path from {a} to {b} ({reached} of {total} nodes can be reached from {a})")]
     Disconnected {
-        /// A node of the first part.
+        /// Node of the first part.
         a: String,
-        /// Node that cannot be reached from the first.
+        /// Node not reached from `a`.
         b: String,
-        /// Nodes reached from `a`, itself included.
+        /// Number of nodes reached from `a`, itself included.
         reached: usize,
-        /// All nodes.
+        /// Number of all nodes.
         total: usize,
     },
     /// Fewer than two hosts.
@@ -159,27 +157,27 @@ pub struct Fabric {
 }
 
 impl Fabric {
-    /// All nodes, by id.
+    /// Nodes by id.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
-    /// One node.
+    /// Returns a node.
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.index()]
     }
-    /// All links, by id.
+    /// Links by id.
     pub fn links(&self) -> &[Link] {
         &self.links
     }
-    /// One link.
+    /// Returns a link.
     pub fn link(&self, id: LinkId) -> &Link {
         &self.links[id.index()]
     }
-    /// All ports, by id.
+    /// Ports by id.
     pub fn ports(&self) -> &[Port] {
         &self.ports
     }
-    /// One port.
+    /// Returns a port.
     pub fn port(&self, id: PortId) -> &Port {
         &self.ports[id.index()]
     }
@@ -191,7 +189,7 @@ impl Fabric {
     pub fn hosts(&self) -> &[NodeId] {
         &self.hosts
     }
-    /// Returns the number of service hosts, which come last.
+    /// Number of service hosts, which come last.
     pub const fn services(&self) -> usize {
         self.services
     }
@@ -201,12 +199,12 @@ impl Fabric {
     pub(super) fn serving_vms(self, servers: Vec<NodeId>, slots: u32) -> Self {
         Self { servers, slots, ..self }
     }
-    /// Returns the switches that are servers, lowest first; empty without VMs. VMs of server i are the hosts from i
-    /// times [`Fabric::slots`] on.
+    /// Switches that are servers, lowest first; empty without VMs. VMs of server i are the hosts from i times [`Fabric::slots`]
+    /// on.
     pub fn servers(&self) -> &[NodeId] {
         &self.servers
     }
-    /// Returns the VM slots per server; 0 without VMs.
+    /// VM slots per server; 0 without VMs.
     pub const fn slots(&self) -> u32 {
         self.slots
     }
@@ -214,15 +212,13 @@ impl Fabric {
     pub(super) fn with_gpus(self, gpus: u32, inside: Vec<NodeId>) -> Self {
         Self { gpus, inside, ..self }
     }
-    /// Returns the GPU hosts (with one NIC each) per server; 0 if every host is a server.
     pub(super) const fn gpus(&self) -> u32 {
         self.gpus
     }
-    /// Returns switches within servers (NVLink switches, forwarding GPUs), lowest first.
     pub(super) fn inside(&self) -> &[NodeId] {
         &self.inside
     }
-    /// Returns the host number of a node; `None` for a switch.
+    /// Host number of a node; `None` for a switch.
     pub fn host_of(&self, node: NodeId) -> Option<HostId> {
         self.host_of_node[node.index()]
     }
@@ -230,15 +226,15 @@ impl Fabric {
     pub fn switches(&self) -> impl Iterator<Item = NodeId> + '_ {
         (0..self.nodes.len() as u32).map(NodeId).filter(|&id| self.node(id).kind == NodeKind::Switch)
     }
-    /// Returns the link rate at a port.
+    /// Link rate at a port.
     pub fn rate(&self, port: PortId) -> Rate {
         self.link(self.port(port).link).rate
     }
-    /// Returns the propagation delay of the link at a port.
+    /// Propagation delay of the link at a port.
     pub fn delay(&self, port: PortId) -> Time {
         self.link(self.port(port).link).delay
     }
-    /// Returns the node at the far end of a port.
+    /// Node at the far end of a port.
     pub fn neighbour(&self, port: PortId) -> NodeId {
         self.port(self.port(port).peer).node
     }
@@ -252,7 +248,7 @@ pub struct FabricBuilder {
 }
 
 impl FabricBuilder {
-    /// Nothing yet.
+    /// Empty builder.
     pub fn new() -> Self {
         Self::default()
     }
@@ -262,7 +258,7 @@ impl FabricBuilder {
         self.node(name, NodeKind::Host, 0)
     }
 
-    /// Adds a switch of a layer (1 next to the hosts).
+    /// Adds a switch of a tier (1 next to the hosts).
     pub fn switch(&mut self, name: impl Into<String>, tier: u8) -> NodeId {
         self.node(name, NodeKind::Switch, tier)
     }
@@ -304,7 +300,6 @@ impl FabricBuilder {
         Ok(fabric)
     }
 
-    /// Numbers the ports; those of a node are consecutive, in order of its links.
     fn wire(self, degree: &[u32]) -> Fabric {
         let mut first_port = vec![0u32];
         for d in degree {
@@ -506,7 +501,7 @@ mod tests {
             Err(FabricError::Disconnected { a, b, .. }) => format!("{a} {b}"),
             other => panic!("{other:?}"),
         };
-        // Every two hosts share a switch, but none has all three; two switches without hosts.
+        // Every two hosts share a switch, but no switch has all three hosts; then two switches without hosts.
         assert_eq!(lost(joined(3, 3, &[(0, 3), (1, 3), (1, 4), (2, 4), (2, 5), (0, 5)])), "s0 h2");
         assert_eq!(lost(joined(2, 3, &[(0, 2), (1, 2), (3, 4)])), "s0 s1");
     }

@@ -1,8 +1,6 @@
-//! Groups of hosts joined below a tier: racks, pods. NVLink forms no group, as it is within a server.
-
 use super::graph::{Fabric, LinkId, NodeId};
 
-/// Groups of nodes joined by switches up to a tier, over links between tiers.
+/// Groups of nodes joined by switches up to a tier: racks, pods. NVLink forms no group, as it is within a server.
 #[derive(Debug, Clone)]
 pub(crate) struct Groups {
     tier: u8,
@@ -11,8 +9,7 @@ pub(crate) struct Groups {
 }
 
 impl Groups {
-    /// Builds racks for tier 1 (hosts under one switch), pods for tier 2. Groups of a tier nest in those of higher
-    /// tiers.
+    /// Builds racks for tier 1 (hosts under one switch), pods for tier 2. Groups of a tier nest in those of higher tiers.
     pub(crate) fn new(fabric: &Fabric, tier: u8) -> Self {
         let mut groups = Self { tier, of: (0..fabric.nodes().len() as u32).collect() };
         let within = |high: NodeId| fabric.node(high).tier <= tier && !fabric.is_nvlink_switch(high);
@@ -35,7 +32,6 @@ impl Groups {
         node
     }
 
-    /// Returns the number of a node's group.
     pub(crate) fn of(&self, node: NodeId) -> u32 {
         self.of[node.index()]
     }

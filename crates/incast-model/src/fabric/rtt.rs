@@ -22,7 +22,7 @@ pub struct PairRtt {
 }
 
 impl PairRtt {
-    /// Returns the bytes in flight that fill the path: base RTT times bottleneck rate, rounded down.
+    /// Bytes in flight that fill the path: base RTT times bottleneck rate, rounded down.
     pub fn bdp(self) -> Bytes {
         let bytes = u128::from(self.base_rtt.0) * u128::from(self.bottleneck.0) / 8_000_000_000_000;
         Bytes(u64::try_from(bytes).unwrap_or(u64::MAX))
@@ -58,7 +58,7 @@ impl Stretch {
     }
 }
 
-/// Attachment of a host: its anchor is its only switch, or itself with several links.
+/// Attachment of a host. Its anchor is its only switch, or the host itself with several links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Spoke {
     anchor: u32,
@@ -96,7 +96,7 @@ impl BaseRtts {
         Self { anchors: anchors.len(), spokes, trunks }
     }
 
-    /// Returns base RTT and bottleneck of two different hosts.
+    /// Base RTT and bottleneck of two different hosts.
     pub fn pair(&self, src: HostId, dst: HostId) -> PairRtt {
         self.between(&self.spokes[src.index()], &self.spokes[dst.index()])
     }
@@ -106,9 +106,9 @@ impl BaseRtts {
         src.stretch.then(trunk).then(dst.stretch).pair()
     }
 
-    /// Returns the largest base RTT and the largest bandwidth-delay product over all pairs (maybe of different pairs).
+    /// Largest base RTT and largest bandwidth-delay product, maybe of different pairs.
     pub fn max(&self) -> (Time, Bytes) {
-        // Hosts attached alike to one switch are one kind; a kind of two or more hosts is also paired with itself.
+        // Equal spokes are one kind; a kind of two or more hosts is also paired with itself.
         let mut kinds: HashMap<Spoke, bool> = HashMap::new();
         for &spoke in &self.spokes {
             kinds.entry(spoke).and_modify(|several| *several = true).or_insert(false);
@@ -124,13 +124,12 @@ impl BaseRtts {
     }
 }
 
-/// Base RTT and bottleneck of one pair of different hosts; for many pairs of one fabric make [`BaseRtts`].
+/// Base RTT and bottleneck of two different hosts; for many pairs of one fabric use [`BaseRtts`].
 pub fn pair_base_rtt(fabric: &Fabric, src: HostId, dst: HostId, payload: Bytes) -> PairRtt {
     let (src, dst) = (fabric.hosts()[src.index()], fabric.hosts()[dst.index()]);
     first_paths(fabric, src, payload)[dst.index()].unwrap_or(Stretch::NONE).pair()
 }
 
-/// Returns the anchor of a host and the path to it.
 fn spoke(fabric: &Fabric, host: NodeId, payload: Bytes) -> (NodeId, Stretch) {
     let mut ports = fabric.ports_of(host);
     match (ports.next(), ports.next()) {
@@ -174,7 +173,7 @@ mod tests {
 
     const PAYLOAD: Bytes = Bytes(1000);
 
-    /// Returns the largest base RTT in ns and BDP in bytes, by class and by brute force.
+    /// Checks all pairs by brute force.
     fn most(fabric: &Fabric) -> (u64, u64) {
         let rtts = BaseRtts::new(fabric, PAYLOAD);
         let (rtt, bdp) = rtts.max();
@@ -190,7 +189,7 @@ mod tests {
 
     #[test]
     fn agrees_with_the_authors_simulator() {
-        // Printed by the HPCC authors' ns-3 (commit 9f4be2a) at start.
+        // Output of the HPCC authors' ns-3 (commit 9f4be2a).
         assert_eq!(most(&Star::new(2).build().unwrap()), (4160, 52_000));
         assert_eq!(most(&Dumbbell::new(4, 4).build().unwrap()), (6240, 78_000));
         assert_eq!(most(&HpccFatTree::default().build().unwrap()), (12_240, 153_000));

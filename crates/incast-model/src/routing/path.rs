@@ -1,11 +1,9 @@
-//! The path that one flow takes.
-
 use super::{EcmpHash, FlowKey, Routes};
 use crate::fabric::{Fabric, HostId, NodeId, PortId};
 
-/// Returns the ports by which packets of `key` leave each node from `src` to `dst`, the sending host's first.
+/// Returns the sending ports of a flow's path from `src` to `dst`, starting with the port of `src`.
 ///
-/// Every node picks next hop `hash mod n` of n equal-cost ones. ACKs follow the reversed key, perhaps on another path.
+/// A node with n equal-cost next hops picks number `hash mod n`. ACKs follow the reversed key, perhaps on another path.
 pub fn path(
     fabric: &Fabric,
     routes: &Routes,

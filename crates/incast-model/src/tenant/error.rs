@@ -1,5 +1,3 @@
-//! Errors about tenants: field or place in a file, value, allowed values, nearest valid name.
-
 use std::fmt::Display;
 use std::path::PathBuf;
 
@@ -9,28 +7,28 @@ use crate::nearest::{hint, nearest};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TenantError {
-    /// A field of a `[[tenant]]`.
+    /// Invalid field of a `[[tenant]]`.
     #[error("{field} = {value}: must be {allowed}{}", hint(.nearest))]
     Field {
-        /// Field's path, such as `tenant[1].vms`; entries count from 0.
+        /// Path of the field, such as `tenant[1].vms`; entries count from 0.
         field: String,
-        /// Value given.
+        /// Invalid value.
         value: String,
         /// Allowed values.
         allowed: String,
         /// Nearest valid name, where names are allowed.
         nearest: Option<String>,
     },
-    /// Place in a file that a `[[tenant]]` names.
+    /// Invalid value in a file that a `[[tenant]]` names.
     #[error("{}:{line}:{column}: `{value}`: must be {allowed}{}", .file.display(), hint(.nearest))]
     File {
-        /// The file.
+        /// File.
         file: PathBuf,
-        /// Its line, from 1.
+        /// Line, from 1.
         line: usize,
-        /// Character in that line, from 1.
+        /// Column in characters, from 1.
         column: usize,
-        /// Value found.
+        /// Invalid value.
         value: String,
         /// Allowed values.
         allowed: String,
@@ -42,7 +40,7 @@ pub enum TenantError {
     Unreadable {
         /// Path of the field that names the file.
         field: String,
-        /// The file, as looked for.
+        /// File.
         file: PathBuf,
         /// Operating system's message.
         why: String,

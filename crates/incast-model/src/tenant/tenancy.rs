@@ -1,5 +1,3 @@
-//! Assignment of VMs to tenants.
-
 use crate::fabric::HostId;
 use crate::units::Rate;
 
@@ -10,7 +8,7 @@ pub struct Tenant {
     pub name: String,
     /// Name of the `[[tenant]]` that made it.
     pub group: String,
-    /// VMs, by their numbers in the workload.
+    /// VMs, in the order of their numbers.
     pub vms: Vec<Vm>,
     /// Guaranteed send rate per VM; 0 for none.
     pub send: Rate,
@@ -18,16 +16,16 @@ pub struct Tenant {
     pub receive: Rate,
 }
 
-/// One VM of a tenant.
+/// VM of a tenant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Vm {
-    /// Slot: a host of the fabric.
+    /// Host of the fabric.
     pub host: HostId,
     /// If true, the VM is a mapper.
     pub mapper: bool,
 }
 
-/// All tenants of a fabric.
+/// Tenants of a fabric.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tenancy {
     tenants: Vec<Tenant>,
@@ -49,23 +47,23 @@ impl Tenancy {
         Self { tenants, of_host }
     }
 
-    /// The tenants, in the scenario's order.
+    /// Tenants, in the scenario's order.
     pub fn tenants(&self) -> &[Tenant] {
         &self.tenants
     }
 
-    /// Returns a host's tenant and VM number; `None` for a free slot or another host.
+    /// Returns a host's tenant and VM number, if any.
     pub fn of_host(&self, host: HostId) -> Option<(usize, usize)> {
         let (tenant, vm) = self.of_host.get(host.index()).copied().flatten()?;
         Some((tenant as usize, vm as usize))
     }
 
-    /// The tenant that has a host.
+    /// Tenant of a host.
     pub fn tenant_of(&self, host: HostId) -> Option<&Tenant> {
         self.of_host(host).map(|(tenant, _)| &self.tenants[tenant])
     }
 
-    /// Returns a host's guaranteed send and receive rates; 0 without a tenant.
+    /// Guaranteed send and receive rates of a host; 0 without a tenant.
     pub fn hose(&self, host: HostId) -> (Rate, Rate) {
         self.tenant_of(host).map_or((Rate::ZERO, Rate::ZERO), |tenant| (tenant.send, tenant.receive))
     }

@@ -1,5 +1,3 @@
-//! Dragonfly: groups of routers, each group joined to every other.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -63,7 +61,7 @@ pub enum GlobalArrangement {
 }
 
 impl Dragonfly {
-    /// Returns a spec with the most groups, all links at 100 Gb/s and 1 us.
+    /// Spec with the most groups, all links at 100 Gb/s and 1 us.
     pub const fn new(p: u32, a: u32, h: u32) -> Self {
         Self {
             p,
@@ -79,7 +77,7 @@ impl Dragonfly {
         }
     }
 
-    /// The fabric.
+    /// Builds the fabric.
     pub fn build(&self) -> Result<Fabric, GeneratorError> {
         let check = Check("dragonfly");
         for (field, value) in [("p", self.p), ("a", self.a), ("h", self.h)] {

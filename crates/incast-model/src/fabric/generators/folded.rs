@@ -1,6 +1,3 @@
-//! Trees of two or three tiers with hosts at the bottom: the common part of leaf-spine fabrics, fat trees and folded
-//! Clos networks.
-
 use super::GeneratorError;
 use super::check::Check;
 use crate::fabric::{Fabric, FabricBuilder, NodeId};
@@ -21,8 +18,8 @@ pub(super) enum TopOrder {
     Strides,
 }
 
-/// Folded tree. In a pod every bottom switch joins every middle one; middle switch j of every pod reaches the same top
-/// switches. Two tiers are one pod without top switches.
+/// Tree of two or three tiers with hosts at the bottom. In a pod every bottom switch joins every middle one; middle switch j of
+/// every pod reaches the same top switches. Two tiers are one pod without top switches.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Folded {
     pub(super) names: [&'static str; 3],
@@ -32,12 +29,12 @@ pub(super) struct Folded {
     pub(super) hosts_per_bottom: u32,
     /// Per pod.
     pub(super) middles: u32,
-    /// Top switches per middle switch; 0 for two tiers.
+    /// 0 for two tiers.
     pub(super) tops_per_middle: u32,
     pub(super) order: TopOrder,
     /// Parallel links per pair: bottom-middle, middle-top.
     pub(super) bundles: [u32; 2],
-    /// Links by layer: hosts, bottom-middle, middle-top.
+    /// Hosts, bottom-middle, middle-top.
     pub(super) links: [Links; 3],
 }
 

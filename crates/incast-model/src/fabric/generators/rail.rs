@@ -1,5 +1,3 @@
-//! Rail-optimised fabrics of GPU servers.
-
 use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -86,7 +84,6 @@ const fn nvlink_switch() -> Option<NvLink> {
     Some(NvLink { rate: nvlink_rate(), delay: nvlink_delay(), forward: false })
 }
 
-/// Reads the table of NVLink, or `"none"`.
 fn table_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<NvLink>, D::Error> {
     struct TableOrNone;
     impl<'de> Visitor<'de> for TableOrNone {
@@ -120,7 +117,7 @@ impl Default for NvLink {
 const CHECK: Check = Check("rail_optimized");
 
 impl RailOptimized {
-    /// Returns one pod of 8-GPU servers with NVLink, all links between servers at 400 Gb/s and 1 us.
+    /// Spec of one pod of 8-GPU servers with NVLink, all links between servers at 400 Gb/s and 1 us.
     pub const fn new(servers: u32, spines: u32) -> Self {
         Self {
             servers,

@@ -1,5 +1,3 @@
-//! Any of the generators, as a scenario names it.
-
 use std::path::Path;
 
 use schemars::JsonSchema;
@@ -62,7 +60,7 @@ pub const GENERATORS: &[(&str, &str)] = &[
 ];
 
 impl FabricSpec {
-    /// The generator's name, as in [`GENERATORS`].
+    /// Name, as in [`GENERATORS`].
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Star(_) => "star",

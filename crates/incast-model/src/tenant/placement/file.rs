@@ -1,5 +1,3 @@
-//! VMs in slots listed in a file.
-
 use std::path::Path;
 
 use super::listed::{RULE, in_order, slots};
@@ -7,10 +5,9 @@ use crate::fabric::{Fabric, HostId};
 use crate::input;
 use crate::tenant::TenantError;
 
-/// Required columns, in any order.
+/// In any order.
 const COLUMNS: [&str; 3] = ["tenant", "vm", "slot"];
 
-/// Table of VMs: the rows of a CSV file.
 #[derive(Debug)]
 pub(in crate::tenant) struct Table {
     rows: Vec<Row>,
@@ -27,7 +24,7 @@ struct Row {
 }
 
 impl Table {
-    /// Reads a file; `field` is the path of the field that names it.
+    /// Reads a file; `field` is the path of the scenario field that names it.
     pub(in crate::tenant) fn read(file: &Path, field: &str) -> Result<Self, TenantError> {
         let text = input::read_text(file, input::DOCUMENT).map_err(|error| TenantError::Unreadable {
             field: field.into(),
@@ -50,7 +47,6 @@ impl Table {
         Ok(Self { rows })
     }
 
-    /// Returns a tenant's number of VMs in the file; `field` is the path of the field that names it.
     pub(in crate::tenant) fn count(&self, tenant: &str, file: &Path, field: &str) -> Result<usize, TenantError> {
         match self.rows.iter().filter(|row| row.tenant == tenant).count() {
             0 => {
@@ -61,7 +57,6 @@ impl Table {
         }
     }
 
-    /// Returns a tenant's slots; fails if one is already `taken`.
     pub(in crate::tenant) fn slots(
         &self,
         tenant: &str,

@@ -1,5 +1,3 @@
-//! VMs anywhere.
-
 use crate::fabric::HostId;
 use crate::rng::{Stream, pick};
 
@@ -28,7 +26,7 @@ mod tests {
             let free = [3, 5, 7, 9].map(HostId).to_vec();
             *counts.entry(random(free, 2, &mut stream(seed, "test", 0))).or_default() += 1;
         }
-        // There are 12; 1000 each, with a standard deviation of 30.
+        // 12 outcomes of 1000 each, standard deviation 30.
         assert_eq!(counts.len(), 12);
         assert!(counts.values().all(|count| count.abs_diff(1000) < 150), "{counts:?}");
     }

@@ -1,5 +1,3 @@
-//! A topology file of htsim.
-
 mod file;
 #[cfg(test)]
 mod tests;

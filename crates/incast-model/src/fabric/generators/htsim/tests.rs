@@ -1,5 +1,3 @@
-//! Files that htsim's loader accepts, and files that both refuse.
-
 use super::*;
 use crate::fabric::NodeId;
 
@@ -33,7 +31,6 @@ fn two_tiers() {
 #[test]
 fn three_tiers_and_bundles() {
     let fabric = parse(THREE, false).unwrap();
-    // 4 ToRs, 4 aggregation switches, 4 cores; two links from each aggregation switch to every second core.
     assert_eq!((fabric.hosts().len(), fabric.nodes().len(), fabric.links().len()), (8, 20, 8 + 8 + 16));
     assert_eq!(neighbours(&fabric, "agg2"), ["tor2", "tor3", "core0", "core0", "core2", "core2"]);
     assert_eq!(neighbours(&fabric, "agg3"), ["tor2", "tor3", "core1", "core1", "core3", "core3"]);
