@@ -1,5 +1,3 @@
-//! Stream of white-space separated tokens with their lines.
-
 use std::fmt::Display;
 use std::path::Path;
 use std::str::FromStr;
@@ -75,7 +73,6 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Checks that no token remains.
     pub(super) fn end(&mut self, allowed: impl Display) -> Result<(), Ns3Error> {
         match self.next() {
             None => Ok(()),
@@ -104,7 +101,7 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// Returns true for decimal digits only; `parse` alone would accept a sign.
+/// `parse` alone would accept a sign.
 pub(super) fn digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }

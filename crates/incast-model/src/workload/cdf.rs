@@ -1,17 +1,13 @@
-//! Piecewise-linear cumulative distribution function (CDF) of flow sizes.
-
-/// Sizes drawn by inverse transform from a piecewise-linear CDF.
+/// Flow sizes drawn by inverse transform from a piecewise-linear cumulative distribution function (CDF).
 ///
-/// Between two points, size is linear in cumulative probability. Two points of equal size are a jump (the probability
-/// of that size); a first point above 0 is an atom. Draws are rounded down to whole bytes, at least 1 B, as in the HPCC
-/// authors' traffic generator (repository alibaba-edu/High-Precision-Congestion-Control, commit 9f4be2a,
-/// `traffic_gen/custom_rand.py`).
+/// Between two points, size is linear in cumulative probability. Two points of equal size are a jump (the probability of that
+/// size); a first point above 0 is an atom. Draws are rounded down to whole bytes, at least 1 B, as in the HPCC authors'
+/// traffic generator (repository alibaba-edu/High-Precision-Congestion-Control, commit 9f4be2a, `traffic_gen/custom_rand.py`).
 #[derive(Debug, Clone, PartialEq)]
 pub struct SizeCdf {
     points: Vec<Point>,
 }
 
-/// One corner of the curve.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Point {
     bytes: f64,
@@ -19,23 +15,19 @@ struct Point {
     cdf: f64,
 }
 
-/// Number of a point that breaks the rules of a CDF.
+/// Violated rule of a CDF.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PointError {
-    /// Its number, from 0.
+    /// From 0.
     pub(super) point: usize,
-    /// The bad number.
     pub(super) part: Part,
-    /// Allowed values.
     pub(super) allowed: String,
 }
 
-/// The two numbers of a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
-    /// The size.
     Bytes,
-    /// The cumulative percentage.
+    /// Cumulative percentage.
     Percent,
 }
 
@@ -74,7 +66,6 @@ impl SizeCdf {
         Self { points: points.iter().map(|&(bytes, percent)| Point { bytes, cdf: percent / 100.0 }).collect() }
     }
 
-    /// Every flow has this size.
     pub(super) fn fixed(bytes: u64) -> Self {
         Self { points: vec![Point { bytes: bytes as f64, cdf: 1.0 }] }
     }
@@ -88,14 +79,14 @@ impl SizeCdf {
         self
     }
 
-    /// Returns the mean in bytes under linear interpolation, which converts a load to an arrival rate.
+    /// Mean in bytes under linear interpolation, which converts a load to an arrival rate.
     pub fn mean(&self) -> f64 {
         let first = self.points[0];
         let pieces = self.points.windows(2).map(|p| (p[1].cdf - p[0].cdf) * (p[0].bytes + p[1].bytes) / 2.0);
         first.bytes * first.cdf + pieces.sum::<f64>()
     }
 
-    /// Returns the mean in bytes of generators that draw only the corners' sizes.
+    /// Mean in bytes of generators that draw only the corners' sizes.
     pub fn step_mean(&self) -> f64 {
         let first = self.points[0];
         let steps = self.points.windows(2).map(|p| (p[1].cdf - p[0].cdf) * p[1].bytes);
@@ -133,7 +124,7 @@ impl SizeCdf {
         (self.quantile(u) as u64).max(1)
     }
 
-    /// Returns the corners of the curve: bytes and cumulative probability, 0 to 1.
+    /// Corners of the curve: bytes and cumulative probability, 0 to 1.
     pub fn points(&self) -> impl ExactSizeIterator<Item = (f64, f64)> + '_ {
         self.points.iter().map(|point| (point.bytes, point.cdf))
     }

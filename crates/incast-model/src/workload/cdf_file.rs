@@ -1,13 +1,11 @@
-//! Reader for traffic generators' CDF files: rows `bytes percent`, percentages up to 100.
-
 use std::path::Path;
 
 use super::cdf::{Part, SizeCdf};
 use super::error::{Place, WorkloadError};
 
-/// Parses the rows of `text`; `file` is for messages only.
+/// Parses a CDF file of a traffic generator; `file` is for messages only.
 ///
-/// A row is two numbers separated by blanks or a comma; blank lines and lines that begin with `#` are skipped. Neither
+/// A row is `bytes percent`, separated by blanks or a comma; blank lines and lines that begin with `#` are skipped. Neither
 /// number may fall, and the last percentage is 100.
 pub(super) fn parse(text: &str, file: &Path) -> Result<SizeCdf, WorkloadError> {
     let mut points = Vec::new();

@@ -1,5 +1,3 @@
-//! Incast: many hosts send to one at the same moment.
-
 use std::path::Path;
 
 use schemars::JsonSchema;
@@ -101,7 +99,7 @@ impl Pattern for Incast {
 }
 
 impl Incast {
-    /// Returns the content of each flow; repeated events need a size.
+    /// Repeated events need a size.
     fn amounts(&self, entry: &Entry<'_>) -> Result<Amounts, WorkloadError> {
         let field = entry.field("size");
         match (self.every, self.load) {
@@ -123,7 +121,7 @@ impl Incast {
         Ok(())
     }
 
-    /// Returns the times of events with flows of `mean` bytes each.
+    /// Returns the times of events with flows of `mean` bytes.
     fn times(&self, entry: &Entry<'_>, hosts: &[HostId], mean: f64) -> Result<Vec<Time>, WorkloadError> {
         let fan_in = f64::from(self.fan_in);
         match (self.at, self.every, self.load) {
@@ -157,7 +155,6 @@ impl Incast {
     }
 }
 
-/// Returns the window's begin and every period after it, before its end.
 fn periodic(window: Window, every: Time) -> Vec<Time> {
     let next = |now: &Time| now.0.checked_add(every.0).map(Time).filter(|&next| next < window.end);
     std::iter::successors(Some(window.start), next).collect()
@@ -212,7 +209,7 @@ mod tests {
     fn load_counts_the_payload_of_all_events() {
         let json = r#"{"fan_in": 60, "size": "500kB", "load": 0.02, "duration": "5s"}"#;
         let set = flows(&star(320, Rate::gbps(100)), &pattern("incast", json), 1);
-        // Some 13,000 events: a standard error of 0.9 %.
+        // 13,000 events: a standard error of 0.9 %.
         let offered = set.bytes().0 as f64 * 8.0 / (5.0 * 320.0 * 100e9);
         assert!((offered / 0.02 - 1.0).abs() < 0.025, "{offered}");
         let events = events(&set, 60);

@@ -1,18 +1,16 @@
-//! Distributions of flow sizes: curves or formulas.
-
 use super::cdf::SizeCdf;
 use super::normal;
 
 /// Distribution of flow sizes. Draws are whole bytes, at least 1, rounded down unless sizes count packets.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SizeLaw {
-    /// A piecewise-linear curve.
+    /// Piecewise-linear curve.
     Cdf(SizeCdf),
     /// Piecewise-linear curve with draws rounded to the nearest whole packet.
     Packets {
-        /// The curve, in bytes.
+        /// Curve, in bytes.
         cdf: SizeCdf,
-        /// Bytes of a packet.
+        /// Packet size in bytes.
         packet: u64,
     },
     /// Lognormal law.
@@ -26,9 +24,9 @@ pub enum SizeLaw {
     GeneralizedPareto {
         /// Smallest size in bytes.
         location: f64,
-        /// In bytes.
+        /// Scale in bytes.
         scale: f64,
-        /// Below 1; larger values have heavier tails.
+        /// Shape below 1; larger values have heavier tails.
         shape: f64,
     },
     /// Density falls with the power `alpha + 1` of the size, from `min` to `max`.
@@ -49,7 +47,7 @@ impl From<SizeCdf> for SizeLaw {
 }
 
 impl SizeLaw {
-    /// Returns the mean in bytes before rounding; of a curve under linear interpolation.
+    /// Mean in bytes before rounding; of a curve under linear interpolation.
     pub fn mean(&self) -> f64 {
         match self {
             Self::Cdf(cdf) | Self::Packets { cdf, .. } => cdf.mean(),
@@ -92,7 +90,7 @@ impl SizeLaw {
         .max(1)
     }
 
-    /// The curve, if it is one.
+    /// Curve, if any.
     pub fn cdf(&self) -> Option<&SizeCdf> {
         match self {
             Self::Cdf(cdf) | Self::Packets { cdf, .. } => Some(cdf),
@@ -101,8 +99,8 @@ impl SizeLaw {
     }
 }
 
-/// Returns the `p`-quantile of a lognormal law with mean `mean`: its logarithm has mean `ln mean - sigma²/2` and
-/// standard deviation `sigma`.
+/// Returns the `p`-quantile of a lognormal law with mean `mean`: its logarithm has mean `ln mean - sigma²/2` and standard
+/// deviation `sigma`.
 pub(super) fn lognormal(mean: f64, sigma: f64, p: f64) -> f64 {
     mean * libm::exp(sigma * normal::quantile(p) - sigma * sigma / 2.0)
 }
@@ -112,8 +110,8 @@ pub(super) mod tests {
     use super::*;
     use crate::rng::{stream, unit};
 
-    /// Returns the largest distance between the empirical distribution of `n` draws and the law. A draw of k represents
-    /// any size that rounds to k.
+    /// Returns the largest distance between the empirical distribution of `n` draws and the law. A draw of k represents any
+    /// size that rounds to k.
     pub(in crate::workload) fn ks_distance(law: &SizeLaw, n: usize, seed: u64) -> f64 {
         let mut rng = stream(seed, "test/sizes", 0);
         let mut draws: Vec<u64> = (0..n).map(|_| law.sample(unit(&mut rng))).collect();
@@ -135,7 +133,7 @@ pub(super) mod tests {
         worst
     }
 
-    /// Returns the share of sizes below `bytes`, by bisection of the quantiles.
+    /// Bisects the quantiles.
     fn share_below(law: &SizeLaw, bytes: f64) -> f64 {
         if let Some(cdf) = law.cdf() {
             return cdf.cdf(bytes.next_down());

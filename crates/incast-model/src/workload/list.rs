@@ -1,5 +1,3 @@
-//! A fixed list of flows, written out in the scenario.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -159,7 +157,7 @@ impl ListedFlow {
     }
 }
 
-/// Returns true for a data traffic class. Ethernet has 0 to 7 (IEEE 802.1Q); PFC frames use 0.
+/// Ethernet has 0 to 7 (IEEE 802.1Q); PFC frames use 0.
 pub(super) fn is_priority(priority: u8) -> bool {
     (1..8).contains(&priority)
 }

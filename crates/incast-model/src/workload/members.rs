@@ -1,15 +1,13 @@
-//! Hosts of a workload entry: the fabric's, or the VMs of one tenant.
-
 use super::error::WorkloadError;
 use super::hosts::HostSet;
 use crate::fabric::{Fabric, Groups, HostId, NodeId};
 use crate::tenant::Tenant;
 
-/// Hosts that an entry may name. Patterns number them from 0, so a tenant's flows do not depend on its placement.
+/// Hosts of a workload entry. Patterns number them from 0, so a tenant's flows do not depend on its placement.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Members<'a> {
     pub(super) fabric: &'a Fabric,
-    /// Tenant with these VMs; `None`: all hosts except services.
+    /// `None`: all hosts except services.
     tenant: Option<&'a Tenant>,
 }
 
@@ -43,7 +41,7 @@ impl<'a> Members<'a> {
         self.fabric.ports_of(self.node(number)).map(|port| self.fabric.rate(port).0 as f64).sum()
     }
 
-    /// Returns the tier of rack switches: with VMs, those above the servers; of GPUs, rails.
+    /// Returns the tier of rack switches: with VMs, the tier above the servers; of GPUs, rails.
     pub(super) fn rack_tier(self) -> u8 {
         if self.fabric.has_nvlink() {
             let nic = self.fabric.network_ports(HostId(0))[0];
@@ -52,7 +50,6 @@ impl<'a> Members<'a> {
         1 + u8::from(self.fabric.slots() > 0)
     }
 
-    /// Groups hosts by rack.
     pub(super) fn racks(self) -> Groups {
         Groups::new(self.fabric, self.rack_tier())
     }
@@ -67,7 +64,6 @@ impl<'a> Members<'a> {
         set.map_or_else(|| Ok((0..count).map(HostId).collect()), |set| set.hosts(field, count, &all))
     }
 
-    /// Describes the valid numbers, for messages.
     pub(super) fn numbers(self) -> String {
         let last = self.count() - 1;
         match self.tenant {

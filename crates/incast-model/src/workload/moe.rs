@@ -1,5 +1,3 @@
-//! Mixture-of-experts traffic: tokens go to the ranks of their experts and come back, layer after layer.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -128,7 +126,7 @@ mod tests {
         assert_eq!(set.gates.len(), 5 * 8);
         let delays = |delay| set.gates.iter().filter(|gate| gate.delay == delay).count();
         assert_eq!((delays(Time::us(7)), delays(Time::us(9))), (24, 16));
-        // One gate holds all flows a rank received and sent, before all that it sends next.
+        // One gate holds all flows that a rank received and sent, before all that it sends next.
         let experts = set.gates.iter().filter(|gate| gate.delay == Time::us(7));
         assert!(experts.clone().all(|gate| gate.waits_for.len() == 14 && gate.starts.len() == 7));
     }

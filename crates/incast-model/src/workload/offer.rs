@@ -8,16 +8,16 @@ use crate::units::Time;
 pub(super) struct Offer {
     /// Interval in which flows start.
     pub(super) window: Window,
-    /// Parameter that sets the offered traffic, if any.
+    /// Parameter that sets the traffic, if any.
     pub(super) dial: Option<Dial>,
     pub(super) parts: Parts,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Dial {
-    /// `load`: traffic is proportional to it.
+    /// Traffic is proportional to it.
     Load(f64),
-    /// `every`: traffic is inversely proportional to it.
+    /// Traffic is inversely proportional to it.
     Every(Time),
 }
 
@@ -30,12 +30,10 @@ impl Dial {
     }
 }
 
-/// Traffic between hosts, from sources that spread it evenly over a set of hosts.
+/// Traffic from sources that spread it evenly over a set of hosts.
 #[derive(Debug, Default)]
 pub(super) struct Parts {
-    /// Sets of hosts, each in order.
     pub(super) sets: Vec<Vec<HostId>>,
-    /// In order of addition.
     pub(super) parts: Vec<Part>,
 }
 
@@ -59,7 +57,6 @@ impl Parts {
         parts
     }
 
-    /// Adds a set of hosts; returns its number.
     pub(super) fn set(&mut self, mut hosts: Vec<HostId>) -> usize {
         hosts.sort_unstable();
         self.sets.push(hosts);

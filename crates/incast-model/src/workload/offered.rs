@@ -1,5 +1,3 @@
-//! Expected link loads: patterns with a rate or a load, carried over the routes.
-
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::path::Path;
@@ -19,7 +17,7 @@ use crate::units::Time;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Links {
-    /// Links of hosts to the network: NICs.
+    /// NICs: links of hosts to the network.
     Host,
     /// Links between the GPUs of a server.
     Nvlink,
@@ -52,34 +50,33 @@ pub enum Direction {
     Across,
 }
 
-/// Expected load of the links of a kind in one direction, while most is offered to them.
+/// Highest expected load of the links of a kind in one direction.
 ///
-/// Counts entries with a rate or a load, in bytes that their `load` counts. Assumes that flows spread evenly over the paths of the
-/// routes, that all links are up, and that each entry lasts as long as it starts flows.
+/// Counts entries with a rate or a load, in bytes that their `load` counts. Assumes that flows spread evenly over the paths of
+/// the routes, that all links are up, and that each entry lasts as long as it starts flows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OfferedLoad {
     /// Links.
     pub links: Links,
     /// Direction.
     pub direction: Direction,
-    /// Number of links that carry some of it.
+    /// Number of links with traffic.
     pub count: usize,
     /// Offered traffic as a fraction of the capacity of these links.
     pub mean: f64,
-    /// Load of the link with the highest.
+    /// Load of the busiest link.
     pub busiest: f64,
-    /// Ends of this link, the sender first.
+    /// Ends of the busiest link, the sender first.
     pub ends: [String; 2],
-    /// Labels of the entries that offer it.
+    /// Labels of the entries with this traffic.
     pub labels: Vec<String>,
-    /// Entries that offer it.
     #[serde(skip)]
     sources: Vec<Source>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 struct Source {
-    /// Path of the pattern, such as `workload[0].poisson`.
+    /// Such as `workload[0].poisson`.
     path: String,
     dial: Option<Dial>,
 }
@@ -291,7 +288,6 @@ fn load_of(
     })
 }
 
-/// Returns the link kind and sending direction of a port.
 fn kind(fabric: &Fabric, port: PortId) -> (Links, Direction) {
     let [from, to] = [fabric.port(port).node, fabric.neighbour(port)];
     let tier = |node: NodeId| fabric.node(node).tier;

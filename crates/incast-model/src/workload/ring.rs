@@ -1,5 +1,3 @@
-//! Ring all-reduce: the collective of data-parallel training.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -116,7 +114,6 @@ mod tests {
 
     #[test]
     fn remainders_and_chunks_keep_the_sum() {
-        // 7 ranks, 3 chunks, and a size that neither divides.
         let set = ring(7, r#"{"size": "1000003B", "chunks": 3}"#);
         assert_eq!(set.bytes().0, 2 * 6 * 1_000_003);
         assert_eq!(set.flows.len(), 3 * 12 * 7);

@@ -1,5 +1,3 @@
-//! Shuffle: every mapper sends to every reducer.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,3 @@
-//! Reader and writer of flow traces as tables in files.
-
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -112,7 +110,7 @@ impl<'a> Row<'a> {
                 let start = time(text, factor).and_then(|start| start.0.checked_add(entry.start.0));
                 flow.start = Time(start.ok_or(TIME)?);
             }
-            // All others may be left empty.
+            // Optional columns.
             _ if text.is_empty() => {}
             Column::Priority => match text.parse() {
                 Ok(priority) if is_priority(priority) => flow.priority = priority,
@@ -177,7 +175,7 @@ fn add_gates(
     Ok(())
 }
 
-/// Adds the flows of `text` to `out`; `file` is for messages only.
+/// Adds the flows of `text`; `file` is for messages only.
 fn parse(text: &str, file: &Path, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
     let mut lines = text.strip_prefix('\u{feff}').unwrap_or(text).lines().enumerate();
     let (_, header) = lines.next().unwrap_or_default();
@@ -222,7 +220,6 @@ fn parse(text: &str, file: &Path, entry: &Entry<'_>, out: &mut Collector) -> Res
     add_gates(rows, first.unwrap_or_default(), file, entry, out)
 }
 
-/// Returns each column's content; required columns exist, none twice.
 fn columns(header: &str, file: &Path) -> Result<Vec<Column>, WorkloadError> {
     let names = || COLUMNS.iter().map(|(name, _)| *name);
     let mut found: Vec<Column> = Vec::new();
@@ -264,8 +261,8 @@ fn port(text: &str) -> Option<u16> {
     text.parse().ok().filter(|&port| port > 0)
 }
 
-/// Reads units of `factor` picoseconds. Whole numbers are exact; others assume the binary fraction that the writing
-/// program most likely had.
+/// Reads units of `factor` picoseconds. Whole numbers are exact; others assume the binary fraction that the writing program
+/// most likely had.
 fn time(text: &str, factor: u64) -> Option<Time> {
     if let Ok(whole) = text.parse::<u64>() {
         return whole.checked_mul(factor).map(Time);
@@ -286,8 +283,8 @@ pub fn check_trace(flows: &FlowSet) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, why))
 }
 
-/// Writes flows as a trace that reads back as the same flows, in order. Explicit paths and message membership are lost.
-/// Flows that wait for others and backlogged ones are refused.
+/// Writes flows as a trace that reads back as the same flows, in order. Explicit paths and message membership are lost. Flows
+/// that wait for others and backlogged ones are refused.
 pub fn write_trace(flows: &FlowSet, mut to: impl Write) -> io::Result<()> {
     if let Some(label) = flows.labels.iter().find(|label| !is_label(label)) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("label `{label}`: must be {LABEL_RULE}")));
@@ -319,7 +316,6 @@ mod tests {
         generate_in(folder.path(), &star(16, Rate::gbps(100)), &pattern("trace", r#"{"file": "t.csv"}"#), 1)
     }
 
-    /// Returns the message after the folder's name.
     fn why(text: &str) -> String {
         let message = read(text).unwrap_err().to_string();
         message[message.find("t.csv").unwrap()..].to_owned()

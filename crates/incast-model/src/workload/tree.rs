@@ -1,5 +1,3 @@
-//! All-reduce in logarithmically many steps: trees and recursive exchanges.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -87,7 +85,6 @@ fn step(messages: impl Iterator<Item = Message>) -> Step {
     Step { messages, delay: Time::ZERO }
 }
 
-/// Returns steps towards the root, then the reverse.
 fn there_and_back(up: Vec<Step>) -> Vec<Step> {
     let turned = |message: &Message| Message { from: message.to, to: message.from, ..*message };
     let down: Vec<Step> = up.iter().rev().map(|one| step(one.messages.iter().map(turned))).collect();
@@ -181,7 +178,6 @@ mod tests {
         assert_eq!((set.flows.len(), *depths(&set).iter().max().unwrap()), (128, 7));
         assert_eq!(set.bytes().0, 2 * 15 * 1_000_001);
         assert!(sent(&set, 16).iter().all(|&bytes| bytes.abs_diff(2 * 1_000_001 * 15 / 16) <= 4));
-        // First halves, then quarters, …
         let largest = set.flows.iter().map(|flow| flow.size.0).max().unwrap();
         assert_eq!(largest, 500_001);
     }

@@ -1,9 +1,9 @@
-//! Synthetic applications: shares and sizes of a disaggregated application's flows to memory, disks and other CPUs.
+//! Synthetic applications.
 //!
-//! The traces of the resource disaggregation study (Gao et al., "Network Requirements for Resource Disaggregation",
-//! OSDI 2016) are not public. All figures here are ours, shaped by known facts: 4 KB pages; word count has the largest
-//! share of long flows, sorting longer flows than graph processing, memcached more memory accesses than sorting; sizes
-//! between CPUs follow public measurements.
+//! The traces of the resource disaggregation study (Gao et al., "Network Requirements for Resource Disaggregation", OSDI 2016)
+//! are not public. All figures here are ours, shaped by known facts: 4 KB pages; word count has the largest share of long
+//! flows, sorting longer flows than graph processing, memcached more memory accesses than sorting; sizes between CPUs follow
+//! public measurements.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -42,7 +42,6 @@ pub(super) enum Kind {
 impl Kind {
     pub(super) const ALL: [Self; 3] = [Self::Memory, Self::Disk, Self::Network];
 
-    /// Name in labels.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Memory => "memory",
@@ -54,11 +53,11 @@ impl Kind {
 
 #[derive(Debug, Clone)]
 pub(super) struct Mix {
-    /// Shares of flows by [`Kind`]; their sum is 1.
+    /// By [`Kind`]; their sum is 1.
     pub(super) shares: [f64; 3],
     disk: Option<[u64; 2]>,
     network: Network,
-    /// Law of the gaps between flows of a pair of blades.
+    /// Gaps between flows of a pair of blades.
     pub(super) arrivals: ArrivalLaw,
 }
 
@@ -139,7 +138,7 @@ mod tests {
         }
     }
 
-    /// Facts about the applications (a draft of the study, section on network-level performance).
+    /// From a draft of the study, section on network-level performance.
     #[test]
     fn mixes_have_the_order_that_is_known() {
         let long = |application: Application| 1.0 - application.mix().shares[0];

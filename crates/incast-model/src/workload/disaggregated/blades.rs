@@ -1,5 +1,3 @@
-//! Blades of a disaggregated system, and their hosts.
-
 use std::fmt;
 
 use rand::Rng;
@@ -52,7 +50,6 @@ impl Blades {
         }
     }
 
-    /// Returns a blade by name, such as `cpu0`.
     pub(super) fn named(&self, name: &str) -> Option<Blade> {
         self.all().find(|blade| blade.to_string() == name)
     }

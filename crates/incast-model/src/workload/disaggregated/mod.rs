@@ -1,5 +1,5 @@
-//! Traffic of applications with separate CPU, memory and disk blades, each a host of the fabric: the resource
-//! disaggregation study (Gao et al., OSDI 2016).
+//! Traffic of applications with separate CPU, memory and disk blades, each a host of the fabric: the resource disaggregation
+//! study (Gao et al., OSDI 2016).
 
 mod applications;
 mod blades;
@@ -103,7 +103,6 @@ const fn page() -> Bytes {
     Bytes(4096)
 }
 
-/// Default load of the busiest blade's link, before samples.
 const LOAD: f64 = 0.2;
 
 enum Source<'a> {
@@ -312,7 +311,7 @@ impl Disaggregated {
         let sizes = Kind::ALL.map(|kind| mix.sizes(kind, self.page));
         let pairs = [2 * blades.cpu * blades.memory, 2 * blades.cpu * blades.disk, blades.cpu * (blades.cpu - 1)];
         let shares: [f64; 3] = std::array::from_fn(|kind| if pairs[kind] > 0 { mix.shares[kind] } else { 0.0 });
-        // Mean load per flow of the application: of each pair by kind, and of each kind of blade by direction.
+        // Mean bytes per flow of the application: between a pair of each kind, then on the busiest blade.
         let each: [f64; 3] =
             std::array::from_fn(|kind| shares[kind] * sizes[kind].mean() / f64::from(pairs[kind].max(1)));
         let [cpu, memory, disk] = [blades.cpu, blades.memory, blades.disk].map(f64::from);
