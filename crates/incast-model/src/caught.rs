@@ -1,4 +1,4 @@
-//! Turns panics of libraries that read foreign files into errors.
+//! Turns panics of libraries into errors.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -13,7 +13,7 @@ thread_local! {
 ///
 /// # Errors
 ///
-/// If the work panics. Values that it was changing may be inconsistent: drop them.
+/// If the work panics. Drop the values that it was changing: they may be inconsistent.
 pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -30,7 +30,7 @@ pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     done.map_err(|panic| message(&*panic))
 }
 
-/// Returns the message of a panic.
+/// Message of a panic.
 pub fn message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message").to_owned()

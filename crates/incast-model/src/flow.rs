@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::fabric::{HostId, NodeId};
 use crate::units::{Bytes, Time};
 
-/// Message between two hosts, or the part of it that one queue pair sends.
+/// Message between two hosts, or the part that one queue pair sends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flow {
     /// Sender.
@@ -16,7 +16,7 @@ pub struct Flow {
     pub size: Bytes,
     /// Earliest time at which the application posts the message to its NIC; a [`Gate`] may delay it.
     pub start: Time,
-    /// Traffic class of data packets, 1 to 7.
+    /// Traffic class, 1 to 7.
     pub priority: u8,
     /// Index into [`FlowSet::labels`].
     pub label: u16,
@@ -24,7 +24,7 @@ pub struct Flow {
     pub sport: u16,
     /// UDP destination port.
     pub dport: u16,
-    /// Explicit path, an index into [`FlowSet::paths`]; ACKs return on the same path.
+    /// Index into [`FlowSet::paths`]; ACKs take the same path back.
     pub path: Option<u32>,
     /// End of a backlogged flow: its sender has data until then and never reaches `size`.
     pub until: Option<Time>,
@@ -36,7 +36,7 @@ pub struct Flow {
 /// sender has the ACK of the last byte.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gate {
-    /// Flows that must end: distinct indices into [`FlowSet::flows`], at least one.
+    /// Distinct indices into [`FlowSet::flows`], at least one.
     pub waits_for: Vec<u32>,
     /// Time between the last end and the starts, for computing or thinking.
     pub delay: Time,
@@ -46,16 +46,16 @@ pub struct Gate {
     pub round: Option<u32>,
 }
 
-/// Flows of one run, sorted by start (ties keep their order).
+/// Flows of one run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FlowSet {
-    /// Sorted by start.
+    /// Sorted by start; ties keep their order.
     pub flows: Vec<Flow>,
-    /// Names that group flows in results, such as `background` and `incast`.
+    /// Names that group flows in results.
     pub labels: Vec<String>,
-    /// Explicit paths: every node from the sending to the receiving host.
+    /// Every node from sender to receiver.
     pub paths: Vec<Vec<NodeId>>,
-    /// Gates; they form no cycle.
+    /// No cycles.
     pub gates: Vec<Gate>,
     /// End of each round (iteration, request). The round's first gate without pending flows decides: if it would open (after
     /// its delay) before this time, all gates of the round open, at any time; if not, the round is cancelled. Flows behind a
@@ -67,12 +67,12 @@ pub struct FlowSet {
 }
 
 impl FlowSet {
-    /// Returns the total payload of flows that are not backlogged.
+    /// Payload of flows that are not backlogged.
     pub fn bytes(&self) -> Bytes {
         self.flows.iter().filter(|flow| flow.until.is_none()).map(|flow| flow.size).sum()
     }
 
-    /// Returns the flows of each message, in order.
+    /// Flows of each message.
     pub fn messages(&self) -> impl Iterator<Item = Range<u32>> {
         let flows = self.flows.len() as u32;
         let count = if self.messages.is_empty() { flows } else { self.messages.len() as u32 };

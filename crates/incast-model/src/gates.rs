@@ -1,4 +1,4 @@
-//! Graph of the dependencies between flows.
+//! Dependencies between flows.
 
 use crate::flow::{FlowSet, Gate};
 
@@ -13,7 +13,7 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Builds the table for `flows` flows; no gate may name another flow.
+    /// Gates may name `flows` flows.
     pub fn new(flows: usize, gates: &[Gate]) -> Self {
         if gates.is_empty() {
             return Self::default();
@@ -35,12 +35,12 @@ impl Waiting {
         Self { first, gates }
     }
 
-    /// Returns true if no flow waits for another.
+    /// True if no flow waits.
     pub fn is_empty(&self) -> bool {
         self.first.is_empty()
     }
 
-    /// Returns the gates that wait for a flow.
+    /// Gates that wait for a flow.
     pub fn of(&self, flow: u32) -> &[u32] {
         match self.first.get(flow as usize..flow as usize + 2) {
             Some(range) => &self.gates[range[0] as usize..range[1] as usize],
@@ -54,7 +54,6 @@ pub fn never_start(gates: &[Gate], closed: impl Fn(&Gate) -> bool, mut never: Ve
     let waiting = Waiting::new(never.len(), gates);
     let mut closed: Vec<bool> = gates.iter().map(closed).collect();
     let mut next: Vec<u32> = (0..).zip(&closed).filter(|(_, closed)| **closed).map(|(gate, _)| gate).collect();
-    // Visit each gate once, however many flows it waits for.
     let mut close = |flow: u32, next: &mut Vec<u32>| {
         next.extend(waiting.of(flow).iter().filter(|&&gate| !std::mem::replace(&mut closed[gate as usize], true)));
     };
@@ -71,23 +70,23 @@ pub fn never_start(gates: &[Gate], closed: impl Fn(&Gate) -> bool, mut never: Ve
 /// Error of a gate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GateError {
-    /// No flow to wait for.
+    /// Gate that waits for no flow.
     #[error("gate {gate} waits for no flow; at least one")]
     Empty {
         /// Gate, from 0.
         gate: u32,
     },
-    /// Flow that does not exist.
+    /// No such flow.
     #[error("gate {gate} names flow {flow}; there are {flows}, from 0")]
     Unknown {
         /// Gate, from 0.
         gate: u32,
-        /// Flow named.
+        /// Flow.
         flow: u32,
         /// Number of flows.
         flows: u32,
     },
-    /// Flow that a gate waits for twice.
+    /// Flow twice in a gate.
     #[error("gate {gate} waits for flow {flow} twice; once is enough")]
     Twice {
         /// Gate, from 0.
@@ -100,15 +99,15 @@ pub enum GateError {
     TwoGates {
         /// Flow.
         flow: u32,
-        /// Its gates.
+        /// Gates.
         gates: [u32; 2],
     },
-    /// Round that does not exist.
+    /// No such round.
     #[error("gate {gate} names round {round}; there are {rounds}, from 0")]
     UnknownRound {
         /// Gate, from 0.
         gate: u32,
-        /// Round named.
+        /// Round.
         round: u32,
         /// Number of rounds.
         rounds: usize,
@@ -116,7 +115,7 @@ pub enum GateError {
     /// Flows that wait for each other.
     #[error("flows depend on each other in a cycle and would never start: {}", circle(.flows))]
     Cycle {
-        /// Flows; each waits for the next, the last for the first.
+        /// Each waits for the next, the last for the first.
         flows: Vec<u32>,
     },
 }
@@ -178,13 +177,13 @@ fn check_names(set: &FlowSet) -> Result<(), GateError> {
     Ok(())
 }
 
-/// Returns a cycle of flows, each waiting for the next.
+/// Each flow waits for the next.
 pub(crate) fn cycle(flows: usize, gates: &[Gate]) -> Option<Vec<u32>> {
     let mut gate_of = vec![NONE; flows];
     for (at, gate) in (0u32..).zip(gates) {
         gate.starts.iter().for_each(|&flow| gate_of[flow as usize] = at);
     }
-    // End flows in topological order; flows in or behind a cycle remain.
+    // Flows in or behind a cycle never end.
     let waiting = Waiting::new(flows, gates);
     let mut left: Vec<u32> = gates.iter().map(|gate| gate.waits_for.len() as u32).collect();
     let mut ended = vec![false; gate_of.len()];
@@ -198,7 +197,6 @@ pub(crate) fn cycle(flows: usize, gates: &[Gate]) -> Option<Vec<u32>> {
             }
         }
     }
-    // Follow dependencies of the remaining flows until a flow repeats.
     let mut flow = ended.iter().position(|ended| !ended)? as u32;
     let mut path = Vec::new();
     let mut place = vec![NONE; ended.len()];

@@ -1,4 +1,4 @@
-//! Files that users name: regular files and shell pipes, read up to a limit.
+//! Reads regular files and shell pipes, up to a limit.
 
 use std::fs::{File, FileType, Metadata};
 use std::io::{self, Read};
@@ -14,11 +14,11 @@ pub const DOCUMENT: u64 = 64 << 20;
 /// server's memory.
 pub const LARGE: u64 = 16 << 30;
 
-/// Error of reading a file; completes "cannot read FILE: ".
+/// Completes "cannot read FILE: ".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InputError {
-    /// Error of the operating system.
+    /// System error.
     #[error("{0}")]
     System(String),
     /// Not a regular file.
@@ -38,7 +38,7 @@ pub enum InputError {
     /// Not UTF-8.
     #[error("not UTF-8 text: byte 0x{byte:02x} in line {line}, column {column}{}", utf16_hint(.utf16))]
     Text {
-        /// Line of the first invalid byte, from 1.
+        /// Line, from 1.
         line: usize,
         /// Column in characters, from 1.
         column: usize,
@@ -46,7 +46,7 @@ pub enum InputError {
         byte: u8,
         /// If true, the file begins like UTF-16.
         utf16: bool,
-        /// The line, with `\u{fffd}` for invalid bytes.
+        /// Line, with `\u{fffd}` for invalid bytes.
         text: String,
     },
 }
@@ -89,7 +89,7 @@ impl Input {
         self.file
     }
 
-    /// Returns the file size, 0 for a pipe.
+    /// 0 for a pipe.
     fn size(&self) -> Result<u64, InputError> {
         Ok(self.file.metadata()?.len())
     }
@@ -101,7 +101,7 @@ impl Input {
         Ok(head)
     }
 
-    /// Reads the rest, appended to the bytes `before`.
+    /// Appends the rest to the bytes `before`.
     pub fn read(mut self, mut before: Vec<u8>) -> Result<Vec<u8>, InputError> {
         let bytes = self.size()?;
         let memory = Memory::available();
@@ -126,7 +126,7 @@ pub fn read_text(path: &Path, most: u64) -> Result<String, InputError> {
     text(read(path, most)?)
 }
 
-/// Converts bytes to UTF-8 text.
+/// Converts to UTF-8.
 pub fn text(bytes: Vec<u8>) -> Result<String, InputError> {
     String::from_utf8(bytes).map_err(|error| {
         let (end, bytes) = (error.utf8_error().valid_up_to(), error.as_bytes());
@@ -142,7 +142,7 @@ pub fn text(bytes: Vec<u8>) -> Result<String, InputError> {
     })
 }
 
-/// Returns true for open descriptors that a shell passed.
+/// True for open descriptors that a shell passed.
 fn is_descriptor(path: &Path) -> bool {
     path == Path::new("/dev/stdin") || ["/dev/fd", "/proc/self/fd"].iter().any(|folder| path.starts_with(folder))
 }
@@ -180,7 +180,7 @@ fn kind(found: FileType) -> Option<&'static str> {
     Some("no regular file")
 }
 
-/// Opens a file without blocking, in case a named pipe has replaced it since the check.
+/// Does not block if a named pipe has replaced the file since the check.
 #[cfg(unix)]
 fn open_at_once(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;

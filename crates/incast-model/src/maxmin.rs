@@ -1,5 +1,5 @@
-//! Weighted max-min fairness with demands and partial shares of constraints: no rate can rise without lowering one that
-//! is no higher (Bertsekas and Gallager, "Data Networks", 2nd edition, section 6.5.2).
+//! Weighted max-min fairness with demands and partial shares of constraints: no rate can rise without lowering one that is no
+//! higher (Bertsekas and Gallager, "Data Networks", 2nd edition, section 6.5.2).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,21 +9,21 @@ use std::collections::BinaryHeap;
 pub struct Demand {
     /// Largest useful rate, 0 or more; may be infinite.
     pub most: f64,
-    /// Weight relative to others, more than 0.
+    /// Weight, more than 0.
     pub weight: f64,
     /// Constraints, each with the share of the rate that it carries, more than 0.
     pub under: Vec<(usize, f64)>,
 }
 
 impl Demand {
-    /// Returns an unbounded demand of weight 1 with its whole rate under each constraint.
+    /// Unbounded, of weight 1, with its whole rate under each constraint.
     pub fn greedy(under: impl IntoIterator<Item = usize>) -> Self {
         Self { most: f64::INFINITY, weight: 1.0, under: under.into_iter().map(|one| (one, 1.0)).collect() }
     }
 }
 
-/// Returns weighted max-min fair rates, in the unit of the capacities (0 or more, or infinite). An unbounded demand without a
-/// finite constraint gets infinity.
+/// Weighted max-min fair rates, in the unit of the capacities (0 or more, or infinite). An unbounded demand without a finite
+/// constraint gets infinity.
 ///
 /// Progressive filling: all rates rise in proportion to their weights; a rate stops when its demand is met or a constraint is
 /// used up. n constraints and demands in e pairs take about (n + e) log n steps in practice.
@@ -41,7 +41,7 @@ pub fn max_min(capacities: &[f64], demands: &[Demand]) -> Vec<f64> {
             Who::Demand(index) if filling.rates[index].is_none() => filling.stop(index, demands[index].most),
             Who::Demand(_) => {}
             Who::Constraint(index) => match filling.level(index) {
-                // Others have stopped since, which freed capacity.
+                // Stopped demands have freed capacity since.
                 Some(now) if now > level => next.push(Reverse((now, who))),
                 Some(_) => filling.use_up(index, level.value()),
                 None => {}
@@ -97,7 +97,7 @@ impl<'a> Filling<'a> {
         Self { demands, left: capacities.to_vec(), rising, under, count, rates: vec![None; demands.len()] }
     }
 
-    /// Returns the level that uses up a constraint; `None` if no demand rises under it or it is infinite.
+    /// Level that uses up a constraint; `None` if no demand rises under it or it is infinite.
     fn level(&self, constraint: usize) -> Option<Level> {
         let bounded = self.count[constraint] > 0 && self.left[constraint].is_finite();
         bounded.then(|| Level::of(self.left[constraint] / self.rising[constraint]))

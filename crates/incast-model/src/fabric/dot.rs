@@ -3,9 +3,9 @@ use std::fmt::Write as _;
 
 use super::graph::{Fabric, NodeId, NodeKind};
 
-/// Returns a Graphviz drawing: one rank per tier, hosts at the bottom, each link labelled with its rate.
+/// Graphviz drawing: one rank per tier, hosts at the bottom.
 ///
-/// Hosts are ellipses, switches boxes, link delays tool tips.
+/// Hosts are ellipses, switches boxes; links have rates as labels, delays as tool tips.
 pub fn write_dot(fabric: &Fabric) -> String {
     let mut text = String::from("graph fabric {\n  ranksep=1.5;\n  node [shape=box];\n");
     let mut tiers: BTreeMap<u8, Vec<NodeId>> = BTreeMap::new();

@@ -1,18 +1,18 @@
 use super::{Fabric, HostId, LinkId, NodeId, NodeKind, PortId};
 
 impl Fabric {
-    /// Returns true if two hosts are GPUs of one server.
+    /// True for two GPUs of one server.
     pub fn same_server(&self, a: HostId, b: HostId) -> bool {
         let server = |host: HostId| host.0.checked_div(self.gpus()).filter(|_| host.index() < self.endpoints().len());
         server(a).is_some() && server(a) == server(b)
     }
 
-    /// Returns true if GPUs of one server reach each other over NVLink.
+    /// True if GPUs of one server reach each other over NVLink.
     pub fn has_nvlink(&self) -> bool {
         !self.inside().is_empty()
     }
 
-    /// Returns true if a link joins GPUs of one server, or parts of one GPU.
+    /// True if a link joins GPUs of one server, or parts of one GPU.
     pub fn is_nvlink(&self, link: LinkId) -> bool {
         let link = self.link(link);
         let own = |port: PortId| {
@@ -34,7 +34,6 @@ impl Fabric {
         self.ports_of(node).flat_map(|port| self.ports_of(self.neighbour(port))).filter(leads_out).collect()
     }
 
-    /// Returns true for a switch that only joins GPUs of one server.
     pub(super) fn is_nvlink_switch(&self, node: NodeId) -> bool {
         self.is_inside(node) && self.ports_of(node).all(|port| self.is_nvlink(self.port(port).link))
     }

@@ -8,7 +8,7 @@ macro_rules! id {
         pub struct $name(pub u32);
 
         impl $name {
-            /// Index into the table of its kind.
+            /// Index into a table.
             pub const fn index(self) -> usize {
                 self.0 as usize
             }
@@ -17,26 +17,26 @@ macro_rules! id {
 }
 
 id!(
-    /// Host or switch, numbered in order of creation.
+    /// Host or switch, in order of creation.
     NodeId
 );
 id!(
-    /// Host, numbered from 0 among hosts only, as users write it in flow lists.
+    /// Host, numbered from 0 among hosts, as in flow lists.
     HostId
 );
 id!(
-    /// Full-duplex link, numbered in order of creation.
+    /// Link, in order of creation.
     LinkId
 );
 id!(
-    /// Port of a node, numbered over the whole fabric; ports of a node are consecutive, in order of its links.
+    /// Port, numbered over the whole fabric; ports of a node are consecutive, in order of its links.
     PortId
 );
 
-/// Kind of a node.
+/// Host or switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NodeKind {
-    /// Sends and receives; never forwards.
+    /// Never forwards.
     Host,
     /// Forwards.
     Switch,
@@ -47,56 +47,56 @@ pub enum NodeKind {
 pub struct Node {
     /// Unique name.
     pub name: String,
-    /// Host or switch.
+    /// Kind.
     pub kind: NodeKind,
     /// Layer for drawings and counters: 0 hosts, 1 their switches, and so on up.
     pub tier: u8,
 }
 
-/// Full-duplex link; both directions have its rate and delay.
+/// Full-duplex link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Link {
     /// One end.
     pub a: PortId,
-    /// The other end.
+    /// Other end.
     pub b: PortId,
     /// Rate of each direction.
     pub rate: Rate,
-    /// Propagation delay of each direction.
+    /// Propagation delay.
     pub delay: Time,
 }
 
 /// End of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Port {
-    /// Node of the port.
+    /// Node.
     pub node: NodeId,
     /// Number within the node, from 0.
     pub local: u32,
-    /// Link of the port.
+    /// Link.
     pub link: LinkId,
-    /// Port at the other end of the link.
+    /// Other end of the link.
     pub peer: PortId,
 }
 
 /// Error of a graph.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FabricError {
-    /// Next hops that would take more memory than allowed.
+    /// Too many next hops for the memory allowed.
     #[error(
         "the next hops of {nodes} nodes towards {targets} destinations (switches with hosts, and hosts with several links) \
          would take {:.2} GB, at most {:.2} GB are possible: fewer of these are needed", *.bytes as f64 / 1e9,
         MAX_ROUTES as f64 / 1e9
     )]
     Routes {
-        /// Number of nodes with their own next hops.
+        /// Nodes with next hops.
         nodes: usize,
-        /// Number of destinations.
+        /// Destinations.
         targets: usize,
-        /// Memory for the next hops.
+        /// Memory needed.
         bytes: u64,
     },
-    /// Link from a node to itself.
+    /// Node linked to itself.
     #[error("link {link} joins {node} to itself")]
     SelfLink {
         /// Link, from 0.
@@ -104,7 +104,7 @@ pub enum FabricError {
         /// Node.
         node: String,
     },
-    /// Link without capacity.
+    /// Rate of 0.
     #[error("link {link} between {a} and {b} has a rate of 0bps")]
     ZeroRate {
         /// Link, from 0.
@@ -120,16 +120,16 @@ pub enum FabricError {
         /// Name.
         node: String,
     },
-    /// Parts without a path between them.
+    /// No path between two parts.
     #[error("the fabric is disconnected: no path from {a} to {b} ({reached} of {total} nodes can be reached from {a})")]
     Disconnected {
         /// Node of the first part.
         a: String,
-        /// Node not reached from `a`.
+        /// Node of the second part.
         b: String,
-        /// Number of nodes reached from `a`, itself included.
+        /// Nodes reached from `a`, itself included.
         reached: usize,
-        /// Number of all nodes.
+        /// All nodes.
         total: usize,
     },
     /// Fewer than two hosts.
@@ -137,7 +137,7 @@ pub enum FabricError {
     TooFewHosts(usize),
 }
 
-/// Immutable connected graph of at least two hosts, made by [`FabricBuilder::finish`].
+/// Connected graph of at least two hosts, made by [`FabricBuilder::finish`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fabric {
     nodes: Vec<Node>,
@@ -147,7 +147,7 @@ pub struct Fabric {
     hosts: Vec<NodeId>,
     host_of_node: Vec<Option<HostId>>,
     services: usize,
-    /// Switches within servers, in order of their VMs; empty without VMs.
+    /// Switches within servers, in order of their VMs.
     servers: Vec<NodeId>,
     slots: u32,
     /// Hosts per server; 0 if every host is a server.
@@ -161,7 +161,7 @@ impl Fabric {
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
-    /// Returns a node.
+    /// Node of an id.
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.index()]
     }
@@ -169,7 +169,7 @@ impl Fabric {
     pub fn links(&self) -> &[Link] {
         &self.links
     }
-    /// Returns a link.
+    /// Link of an id.
     pub fn link(&self, id: LinkId) -> &Link {
         &self.links[id.index()]
     }
@@ -177,11 +177,11 @@ impl Fabric {
     pub fn ports(&self) -> &[Port] {
         &self.ports
     }
-    /// Returns a port.
+    /// Port of an id.
     pub fn port(&self, id: PortId) -> &Port {
         &self.ports[id.index()]
     }
-    /// Returns the ports of a node, in order.
+    /// Ports of a node, in order.
     pub fn ports_of(&self, node: NodeId) -> impl ExactSizeIterator<Item = PortId> + use<> {
         (self.first_port[node.index()]..self.first_port[node.index() + 1]).map(PortId)
     }
@@ -199,8 +199,7 @@ impl Fabric {
     pub(super) fn serving_vms(self, servers: Vec<NodeId>, slots: u32) -> Self {
         Self { servers, slots, ..self }
     }
-    /// Switches that are servers, lowest first; empty without VMs. VMs of server i are the hosts from i times [`Fabric::slots`]
-    /// on.
+    /// Switches that are servers, lowest first. VMs of server i are the hosts from i times [`Fabric::slots`] on.
     pub fn servers(&self) -> &[NodeId] {
         &self.servers
     }
@@ -208,7 +207,7 @@ impl Fabric {
     pub const fn slots(&self) -> u32 {
         self.slots
     }
-    /// Marks each run of `gpus` hosts as a server, and the switches `inside` servers, lowest first.
+    /// Makes each run of `gpus` hosts a server, with the switches `inside` (lowest first) in servers.
     pub(super) fn with_gpus(self, gpus: u32, inside: Vec<NodeId>) -> Self {
         Self { gpus, inside, ..self }
     }
@@ -226,21 +225,21 @@ impl Fabric {
     pub fn switches(&self) -> impl Iterator<Item = NodeId> + '_ {
         (0..self.nodes.len() as u32).map(NodeId).filter(|&id| self.node(id).kind == NodeKind::Switch)
     }
-    /// Link rate at a port.
+    /// Link rate.
     pub fn rate(&self, port: PortId) -> Rate {
         self.link(self.port(port).link).rate
     }
-    /// Propagation delay of the link at a port.
+    /// Propagation delay of the link.
     pub fn delay(&self, port: PortId) -> Time {
         self.link(self.port(port).link).delay
     }
-    /// Node at the far end of a port.
+    /// Node at the far end.
     pub fn neighbour(&self, port: PortId) -> NodeId {
         self.port(self.port(port).peer).node
     }
 }
 
-/// Collects nodes and links, then checks them.
+/// Checked by [`FabricBuilder::finish`].
 #[derive(Debug, Clone, Default)]
 pub struct FabricBuilder {
     nodes: Vec<Node>,
@@ -258,7 +257,7 @@ impl FabricBuilder {
         self.node(name, NodeKind::Host, 0)
     }
 
-    /// Adds a switch of a tier (1 next to the hosts).
+    /// Adds a switch; tier 1 is next to the hosts.
     pub fn switch(&mut self, name: impl Into<String>, tier: u8) -> NodeId {
         self.node(name, NodeKind::Switch, tier)
     }
@@ -268,13 +267,13 @@ impl FabricBuilder {
         NodeId(self.nodes.len() as u32 - 1)
     }
 
-    /// Joins two nodes; each gets its next port. Parallel links are allowed.
+    /// Joins two nodes by their next ports, also several times.
     pub fn link(&mut self, a: NodeId, b: NodeId, rate: Rate, delay: Time) -> LinkId {
         self.links.push((a, b, rate, delay));
         LinkId(self.links.len() as u32 - 1)
     }
 
-    /// Returns the fabric if it can carry traffic between all hosts.
+    /// Checks that all hosts can exchange traffic.
     pub fn finish(self) -> Result<Fabric, FabricError> {
         let name = |id: NodeId| self.nodes[id.index()].name.clone();
         let mut degree = vec![0u32; self.nodes.len()];
@@ -347,10 +346,8 @@ impl FabricBuilder {
 }
 
 impl Fabric {
-    /// Checks that a path joins every two hosts, and that each switch lies on a path.
-    ///
-    /// Hosts do not forward. So one set of connected switches must reach all hosts; other sets are islands (a server's
-    /// NVLink switch) that reach some. Without switches every host must be joined to every other.
+    /// Hosts do not forward. So one set of connected switches must reach all hosts; other sets are islands (a server's NVLink
+    /// switch) that reach some. Without switches every host must be joined to every other.
     fn check_connected(&self) -> Result<(), FabricError> {
         let islands = self.islands();
         let count = islands.iter().flatten().max().map_or(0, |last| last + 1);
@@ -501,7 +498,7 @@ mod tests {
             Err(FabricError::Disconnected { a, b, .. }) => format!("{a} {b}"),
             other => panic!("{other:?}"),
         };
-        // Every two hosts share a switch, but no switch has all three hosts; then two switches without hosts.
+        // Every two hosts share a switch, but no switch has all three; then two switches without hosts.
         assert_eq!(lost(joined(3, 3, &[(0, 3), (1, 3), (1, 4), (2, 4), (2, 5), (0, 5)])), "s0 h2");
         assert_eq!(lost(joined(2, 3, &[(0, 2), (1, 2), (3, 4)])), "s0 s1");
     }

@@ -1,15 +1,15 @@
 use super::graph::{Fabric, LinkId, NodeId};
 
-/// Groups of nodes joined by switches up to a tier: racks, pods. NVLink forms no group, as it is within a server.
+/// Nodes joined by switches up to a tier. NVLink forms no group, as it is within a server.
 #[derive(Debug, Clone)]
 pub(crate) struct Groups {
     tier: u8,
-    /// By node: a representative node of its group.
+    /// By node: a representative of its group.
     of: Vec<u32>,
 }
 
 impl Groups {
-    /// Builds racks for tier 1 (hosts under one switch), pods for tier 2. Groups of a tier nest in those of higher tiers.
+    /// Tier 1: racks; tier 2: pods. Groups nest in those of higher tiers.
     pub(crate) fn new(fabric: &Fabric, tier: u8) -> Self {
         let mut groups = Self { tier, of: (0..fabric.nodes().len() as u32).collect() };
         let within = |high: NodeId| fabric.node(high).tier <= tier && !fabric.is_nvlink_switch(high);
@@ -36,7 +36,7 @@ impl Groups {
         self.of[node.index()]
     }
 
-    /// Returns the rate of all uplinks out of each group, by its number.
+    /// Rate of all uplinks out of each group.
     pub(crate) fn uplinks(&self, fabric: &Fabric) -> Vec<f64> {
         let mut sums = vec![0.0; self.of.len()];
         for (low, high, link) in levels(fabric).filter(|&(.., link)| !fabric.is_nvlink(link)) {
@@ -48,7 +48,7 @@ impl Groups {
     }
 }
 
-/// Returns tiers with uplinks, lowest first; hosts are tier 0.
+/// Lowest first; hosts are tier 0.
 pub(crate) fn tiers_with_uplinks(fabric: &Fabric) -> Vec<u8> {
     let outside = levels(fabric).filter(|&(.., link)| !fabric.is_nvlink(link));
     let mut tiers: Vec<u8> = outside.map(|(low, ..)| fabric.node(low).tier).collect();
@@ -57,7 +57,7 @@ pub(crate) fn tiers_with_uplinks(fabric: &Fabric) -> Vec<u8> {
     tiers
 }
 
-/// Returns lower end, upper end and number of every link between tiers.
+/// Lower end, upper end and number of every link between tiers.
 fn levels(fabric: &Fabric) -> impl Iterator<Item = (NodeId, NodeId, LinkId)> + '_ {
     (0..).map(LinkId).zip(fabric.links()).filter_map(|(number, link)| {
         let [a, b] = [link.a, link.b].map(|port| fabric.port(port).node);

@@ -1,23 +1,23 @@
 //! Base round-trip times and bandwidth-delay products of host pairs, as the HPCC authors' ns-3 defines them.
 //!
-//! base RTT = 2 · sum of the path's one-way delays + sum over the links of one direction of the time of one full
-//! payload (`third.cc`, CalculateRoute and main, commit 9f4be2a): headers and the ACK's own time are left out. Where
-//! several shortest paths differ in delay or rate, the one found first in port order counts.
+//! base RTT = 2 · sum of the path's one-way delays + sum over the links of one direction of the time of one full payload
+//! (`third.cc`, CalculateRoute and main, commit 9f4be2a), without headers and the ACK's own time. Of several shortest paths,
+//! the first in port order counts.
 //!
-//! DEVIATION: the reference cuts every link's payload time to whole nanoseconds; here it is exact to the picosecond.
-//! The two agree for 1000-byte payloads at 10, 25, 40, 50, 100, 200, 400 and 800 Gb/s.
+//! DEVIATION: ns-3 cuts every link's payload time to whole nanoseconds; here it is exact to the picosecond. The two agree for
+//! 1000-byte payloads at 10, 25, 40, 50, 100, 200, 400 and 800 Gb/s.
 
 use std::collections::HashMap;
 
 use super::graph::{Fabric, HostId, NodeId, NodeKind, PortId};
 use crate::units::{Bytes, Rate, Time};
 
-/// Path properties of two hosts on an idle fabric.
+/// Path properties on an idle fabric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PairRtt {
     /// Base round-trip time.
     pub base_rtt: Time,
-    /// Rate of the slowest link on the path.
+    /// Rate of the slowest link.
     pub bottleneck: Rate,
 }
 
@@ -29,7 +29,6 @@ impl PairRtt {
     }
 }
 
-/// One direction of a path, or of a part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Stretch {
     delay: Time,
@@ -58,7 +57,7 @@ impl Stretch {
     }
 }
 
-/// Attachment of a host. Its anchor is its only switch, or the host itself with several links.
+/// The anchor of a host is its only switch, or the host itself with several links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Spoke {
     anchor: u32,
@@ -75,7 +74,7 @@ pub struct BaseRtts {
 }
 
 impl BaseRtts {
-    /// Computes base RTTs for packets of `payload` bytes (1000 in the HPCC evaluation).
+    /// For packets of `payload` bytes (1000 in the HPCC evaluation).
     pub fn new(fabric: &Fabric, payload: Bytes) -> Self {
         let mut anchors: Vec<NodeId> = Vec::new();
         let mut known: HashMap<NodeId, u32> = HashMap::new();
@@ -124,7 +123,7 @@ impl BaseRtts {
     }
 }
 
-/// Base RTT and bottleneck of two different hosts; for many pairs of one fabric use [`BaseRtts`].
+/// Base RTT and bottleneck of two different hosts; for many pairs use [`BaseRtts`].
 pub fn pair_base_rtt(fabric: &Fabric, src: HostId, dst: HostId, payload: Bytes) -> PairRtt {
     let (src, dst) = (fabric.hosts()[src.index()], fabric.hosts()[dst.index()]);
     first_paths(fabric, src, payload)[dst.index()].unwrap_or(Stretch::NONE).pair()
@@ -140,7 +139,7 @@ fn spoke(fabric: &Fabric, host: NodeId, payload: Bytes) -> (NodeId, Stretch) {
     }
 }
 
-/// Returns the first shortest path, in port order, from one node to every node; hosts do not forward.
+/// First shortest path, in port order, to every node; hosts do not forward.
 fn first_paths(fabric: &Fabric, from: NodeId, payload: Bytes) -> Vec<Option<Stretch>> {
     let mut reached = vec![None; fabric.nodes().len()];
     reached[from.index()] = Some(Stretch::NONE);
@@ -173,7 +172,7 @@ mod tests {
 
     const PAYLOAD: Bytes = Bytes(1000);
 
-    /// Checks all pairs by brute force.
+    /// By brute force.
     fn most(fabric: &Fabric) -> (u64, u64) {
         let rtts = BaseRtts::new(fabric, PAYLOAD);
         let (rtt, bdp) = rtts.max();

@@ -30,7 +30,7 @@ pub enum ServiceError {
         /// Name.
         name: String,
     },
-    /// Unknown switch.
+    /// No such switch.
     #[error("there is no switch `{name}`")]
     NoSwitch {
         /// Name.
@@ -38,7 +38,7 @@ pub enum ServiceError {
         /// Similar name.
         nearest: Option<String>,
     },
-    /// Link property without a default.
+    /// No default.
     #[error("no host is on {at}: `{field}` has no default there")]
     NoDefault {
         /// Switch.
@@ -62,7 +62,7 @@ pub enum ServiceError {
 }
 
 impl Fabric {
-    /// Returns the fabric with service hosts added; errors carry the service's number.
+    /// Adds service hosts; errors carry the service's number.
     pub fn with_services(&self, services: &[Service]) -> Result<Self, (usize, ServiceError)> {
         if services.is_empty() {
             return Ok(self.clone());
@@ -97,7 +97,7 @@ impl Fabric {
         builder
     }
 
-    /// Returns the switch that a service attaches to, and its link.
+    /// Returns the service's switch, and its link.
     fn plug(&self, service: &Service) -> Result<(NodeId, Rate, Time), ServiceError> {
         let switches = || self.switches().map(|switch| self.node(switch).name.as_str());
         let Some(at) = self.switches().find(|&switch| self.node(switch).name == service.at) else {
@@ -119,12 +119,12 @@ impl Fabric {
         Ok((at, rate, delay))
     }
 
-    /// Hosts that are not services, by [`HostId`]: the ends of a workload.
+    /// Hosts that are not services: the ends of a workload.
     pub fn endpoints(&self) -> &[NodeId] {
         &self.hosts()[..self.hosts().len() - self.services()]
     }
 
-    /// Returns true for a service host.
+    /// True for a service host.
     pub fn is_service(&self, host: HostId) -> bool {
         host.index() >= self.endpoints().len()
     }

@@ -17,18 +17,18 @@ pub struct LinkSummary {
     pub links: usize,
 }
 
-/// Switches of one tier and their links to others.
+/// Switches of one tier.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TierSummary {
     /// 1 is next to the hosts.
     pub tier: u8,
     /// Number of switches.
     pub switches: usize,
-    /// Sum of the rates of links to lower tiers, hosts included.
+    /// Rate of links to lower tiers, hosts included.
     pub down: Rate,
-    /// Sum of the rates of links to higher tiers.
+    /// Rate of links to higher tiers.
     pub up: Rate,
-    /// Sum of the rates of links within the tier.
+    /// Rate of links within the tier.
     pub across: Rate,
     /// `down / up`: 1 is non-blocking; none without links up.
     pub oversubscription: Option<f64>,
@@ -37,15 +37,15 @@ pub struct TierSummary {
 /// Key figures of a fabric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
-    /// Number of hosts.
+    /// Hosts.
     pub hosts: usize,
-    /// Switches by tier, lowest first.
+    /// Lowest first.
     pub tiers: Vec<TierSummary>,
-    /// Links by rate and delay, fastest first.
+    /// Fastest first.
     pub links: Vec<LinkSummary>,
-    /// Largest base RTT of any host pair.
+    /// Largest base RTT.
     pub max_base_rtt: Time,
-    /// Largest bandwidth-delay product of any host pair: the window that the HPCC authors give every flow.
+    /// Largest bandwidth-delay product: the window of every flow in the HPCC evaluation.
     pub max_bdp: Bytes,
     /// Half of the smallest capacity between two neighbouring tiers: the rate, each way, between two halves of the hosts of a
     /// symmetric tree. None where links join nodes of one tier (a dumbbell, a ring) or hosts have several links.
@@ -53,7 +53,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Summarises a fabric for packets of `payload` bytes (1000 in the HPCC evaluation).
+    /// For packets of `payload` bytes (1000 in the HPCC evaluation).
     pub fn new(fabric: &Fabric, payload: Bytes) -> Self {
         let (max_base_rtt, max_bdp) = BaseRtts::new(fabric, payload).max();
         Self {
@@ -76,7 +76,7 @@ fn plus(sum: &mut Rate, rate: Rate) {
     *sum = Rate(sum.0.saturating_add(rate.0));
 }
 
-/// Returns tiers of the ends (lower first) and rate of every link.
+/// Tiers of the ends (lower first) and rate of every link.
 fn levels(fabric: &Fabric) -> impl Iterator<Item = (u8, u8, Rate)> + '_ {
     fabric.links().iter().map(|link| {
         let [a, b] = [link.a, link.b].map(|port| fabric.node(fabric.port(port).node).tier);

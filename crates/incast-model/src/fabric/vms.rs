@@ -72,18 +72,18 @@ pub enum VmsError {
         /// Allowed values.
         allowed: String,
     },
-    /// VM with the name of another node.
+    /// Name of another node.
     #[error("the first VM slots would be named `{name}`, as another node is; names of hosts and switches are unique")]
     Taken {
         /// Name.
         name: String,
     },
-    /// VMs on GPUs that NVLink joins.
+    /// GPUs joined by NVLink.
     #[error(
         "VMs are on hosts with one link, but NVLink gives GPUs a second one: set fabric.rail_optimized.nvlink = \"none\""
     )]
     Nvlink,
-    /// Server that would forward traffic between other nodes.
+    /// Host that would forward as a server.
     #[error(
         "{host} has links to {} and {}: as a server with VMs it is a switch, and would forward between the two; a server's links \
          all lead to one switch", .ends[0], .ends[1]
@@ -91,10 +91,10 @@ pub enum VmsError {
     Forwards {
         /// Host.
         host: String,
-        /// Two of its neighbours.
+        /// Two neighbours.
         ends: [String; 2],
     },
-    /// Fabric that cannot carry traffic.
+    /// Invalid graph.
     #[error(transparent)]
     Fabric(#[from] FabricError),
 }
@@ -102,17 +102,17 @@ pub enum VmsError {
 /// More than clouds have cores for.
 const MAX_SLOTS: u32 = 64;
 
-/// Equal to the most nodes of a fabric.
+/// As many as nodes.
 const MAX_VMS: u64 = 1 << 20;
 
 impl Vms {
-    /// Spec with `slots` VM slots per server and defaults otherwise.
+    /// `slots` per server, defaults otherwise.
     pub const fn new(slots: u32) -> Self {
         let (rate, delay, queue, headroom) = (rate_10g(), Time::ZERO, thousand_packets(), tenth());
         Self { slots, rate, delay, queue, headroom, admission: AdmissionMode::Enforce }
     }
 
-    /// Checks that all values are in range.
+    /// Checks ranges.
     pub fn check(&self) -> Result<(), VmsError> {
         let unless = |holds: bool, field, value: String, allowed: &str| match holds {
             true => Ok(()),
@@ -182,12 +182,12 @@ impl Fabric {
         self.servers().get(host.0.checked_div(self.slots())? as usize).copied()
     }
 
-    /// Returns true for the switch of a server.
+    /// True for a server's switch.
     pub fn is_server(&self, node: NodeId) -> bool {
         self.servers().binary_search(&node).is_ok()
     }
 
-    /// Returns a server's ports to the network: its NIC.
+    /// Ports of a server's NIC.
     pub fn nic_ports(&self, server: NodeId) -> impl Iterator<Item = PortId> + '_ {
         self.ports_of(server).filter(|&port| self.node(self.neighbour(port)).kind == NodeKind::Switch)
     }

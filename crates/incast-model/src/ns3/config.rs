@@ -10,12 +10,12 @@ use crate::units::{Bytes, Rate, Time};
 
 macro_rules! config {
     ($($(#[$doc:meta])* $key:literal $field:ident: $type:ty = $read:ident;)*) => {
-        /// Settings of a configuration file; absent keys are `None` and have ns-3's default.
+        /// Settings; absent keys are `None` and have ns-3's default.
         #[derive(Debug, Clone, Default, PartialEq)]
         pub struct Ns3Config {
             /// Name of the file.
             pub file: String,
-            /// Keys that are set and their lines, in file order.
+            /// Keys set and their lines, in file order.
             pub set: Vec<(&'static str, usize)>,
             $($(#[$doc])* pub $field: Option<$type>,)*
         }
@@ -47,7 +47,7 @@ config! {
     "KMAX_MAP" kmax: Vec<(Rate, Bytes)> = kilobytes_by_rate;
     /// Marking probability just below KMAX, by link rate.
     "PMAX_MAP" pmax: Vec<(Rate, f64)> = fraction_by_rate;
-    /// Shared buffer of each switch; MiB in the file, default 16.
+    /// Buffer of each switch; MiB in the file, default 16.
     "BUFFER_SIZE" buffer_size: Bytes = mebibytes;
     /// If true, the PFC threshold follows the free buffer; default yes.
     "USE_DYNAMIC_PFC_THRESHOLD" dynamic_pfc_threshold: bool = flag;
@@ -58,7 +58,7 @@ config! {
 
     /// Payload of a full packet; bytes, default 1000.
     "PACKET_PAYLOAD_SIZE" payload: Bytes = bytes;
-    /// Bytes after which a flow falls back to the start of its chunk (only with L2_BACK_TO_ZERO 1).
+    /// Chunk to whose start a flow falls back (only with L2_BACK_TO_ZERO 1).
     "L2_CHUNK_SIZE" chunk_size: Bytes = bytes;
     /// Packets per ACK; default 0.
     "L2_ACK_INTERVAL" ack_interval: u32 = count;
@@ -113,21 +113,21 @@ config! {
     /// HPCC-PINT: fraction of packets that carry feedback; default 1.
     "PINT_PROB" pint_probability: f64 = fraction;
 
-    /// Topology file.
+    /// Topology.
     "TOPOLOGY_FILE" topology_file: PathBuf = path;
-    /// Flow file.
+    /// Flows.
     "FLOW_FILE" flow_file: PathBuf = path;
     /// Nodes whose packets are traced.
     "TRACE_FILE" trace_file: PathBuf = path;
-    /// Packet trace file.
+    /// Packet trace.
     "TRACE_OUTPUT_FILE" trace_output_file: PathBuf = path;
     /// If true, packets are traced; default yes.
     "ENABLE_TRACE" enable_trace: bool = flag;
-    /// Flow completion times file.
+    /// Flow completion times.
     "FCT_OUTPUT_FILE" fct_output_file: PathBuf = path;
-    /// Pauses file.
+    /// Pauses.
     "PFC_OUTPUT_FILE" pfc_output_file: PathBuf = path;
-    /// Queue lengths file.
+    /// Queue lengths.
     "QLEN_MON_FILE" qlen_file: PathBuf = path;
     /// Start of queue sampling; ns in the file, default 2 s.
     "QLEN_MON_START" qlen_start: Time = nanoseconds;
@@ -153,13 +153,12 @@ impl Ns3Config {
     }
 }
 
-/// Reads a configuration file; see [`parse_config`].
+/// See [`parse_config`].
 pub fn read_config(path: &Path) -> Result<Ns3Config, Vec<Ns3Error>> {
     parse_config(&read_text(path).map_err(|error| vec![error])?, &path.display().to_string())
 }
 
-/// Parses a configuration file; returns all errors. `file` names it in errors. After an error, parsing resumes at the next line
-/// that begins like a key.
+/// Returns all errors; `file` names the file. After an error, parsing resumes at the next line that begins like a key.
 pub fn parse_config(text: &str, file: &str) -> Result<Ns3Config, Vec<Ns3Error>> {
     let mut tokens = Tokens::new(text, file);
     let mut config = Ns3Config { file: file.into(), ..Ns3Config::default() };
@@ -173,7 +172,7 @@ pub fn parse_config(text: &str, file: &str) -> Result<Ns3Config, Vec<Ns3Error>> 
     if errors.is_empty() { Ok(config) } else { Err(errors) }
 }
 
-/// No value has only capital letters, digits and underscores, with a letter first.
+/// Capital letter, then capital letters, digits and underscores; no value has only these.
 fn looks_like_a_key(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_uppercase())
         && text.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')

@@ -3,7 +3,7 @@ use std::fmt;
 use crate::fabric::FabricError;
 use crate::nearest::hint;
 
-/// Error in a file, with its place.
+/// Error in a file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Ns3Error {
     /// Unreadable file.
@@ -21,13 +21,13 @@ pub enum Ns3Error {
         file: Box<str>,
         /// Line, from 1.
         line: usize,
-        /// Meaning of the token.
+        /// Meaning.
         field: Box<str>,
         /// Token.
         value: Box<str>,
         /// Allowed values.
         allowed: Box<str>,
-        /// Closest valid name, where names are allowed.
+        /// Closest name.
         nearest: Option<Box<str>>,
     },
     /// File that ends too early.
@@ -54,17 +54,17 @@ pub enum Ns3Error {
         /// Expected content and its source.
         allowed: Box<str>,
     },
-    /// Well-formed rows that are not a fabric.
+    /// Rows that form no fabric.
     #[error("{file}: {source}")]
     Fabric {
         /// File.
         file: Box<str>,
-        /// Error of the fabric.
+        /// Error.
         source: FabricError,
     },
 }
 
-/// Severity of a [`Notice`].
+/// Severity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// Results are not affected.
@@ -82,7 +82,7 @@ pub struct Notice {
     pub line: usize,
     /// Severity.
     pub severity: Severity,
-    /// Text for the user.
+    /// Text.
     pub text: String,
 }
 

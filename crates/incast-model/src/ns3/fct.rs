@@ -5,7 +5,7 @@ use super::tokens::{Token, Tokens, read_text};
 use crate::fabric::NodeId;
 use crate::units::{Bytes, Time};
 
-/// Finished flow, as ns-3 reports it.
+/// Finished flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FctRecord {
     /// Sender.
@@ -18,7 +18,7 @@ pub struct FctRecord {
     pub dport: u16,
     /// Payload.
     pub size: Bytes,
-    /// Creation time.
+    /// Creation.
     pub start: Time,
     /// Time until the sender had the ACK of the last byte.
     pub fct: Time,
@@ -27,13 +27,13 @@ pub struct FctRecord {
     pub standalone: Time,
 }
 
-/// Reads an `fct.txt`; see [`parse_fct`].
+/// See [`parse_fct`].
 pub fn read_fct(path: &Path) -> Result<Vec<FctRecord>, Ns3Error> {
     parse_fct(&read_text(path)?, &path.display().to_string())
 }
 
-/// Parses an `fct.txt`, in order of completion: one `sip dip sport dport size start_ns fct_ns standalone_ns` per flow. `file`
-/// names it in errors.
+/// One `sip dip sport dport size start_ns fct_ns standalone_ns` per flow, in order of completion. `file` names the file in
+/// errors.
 pub fn parse_fct(text: &str, file: &str) -> Result<Vec<FctRecord>, Ns3Error> {
     let mut tokens = Tokens::new(text, file);
     let mut records = Vec::new();
@@ -58,7 +58,7 @@ pub fn parse_fct(text: &str, file: &str) -> Result<Vec<FctRecord>, Ns3Error> {
     Ok(records)
 }
 
-/// Returns the node of an address: 8 hexadecimal digits, 0bxxxx01 with xxxx the node id.
+/// Node of an address: 8 hexadecimal digits, 0bxxxx01 with xxxx the node id.
 fn address(tokens: &Tokens<'_>, token: Token<'_>, field: &str) -> Result<NodeId, Ns3Error> {
     match u32::from_str_radix(token.text, 16) {
         Ok(ip) if token.text.len() == 8 && ip & 0xff00_00ff == 0x0b00_0001 => Ok(NodeId(ip >> 8 & 0xffff)),

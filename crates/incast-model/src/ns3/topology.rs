@@ -13,7 +13,7 @@ const MAX_NODES: u32 = 1 << 16;
 
 const MAX_DELAY: Time = crate::fabric::generators::MAX_DELAY;
 
-/// Row of a topology file.
+/// Link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ns3Link {
     /// One end.
@@ -26,21 +26,21 @@ pub struct Ns3Link {
     pub delay: Time,
 }
 
-/// Topology file, with its node ids; nodes that are not switches are hosts.
+/// Nodes that are not switches are hosts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ns3Topology {
     /// Name of the file.
     pub file: String,
-    /// Kind of every node, by id.
+    /// By node id.
     pub kinds: Vec<NodeKind>,
-    /// Links in file order, which is also port order.
+    /// In file order, which is also port order.
     pub links: Vec<Ns3Link>,
     /// Differences from ns-3: parallel links (ns-3 keeps only the last), hosts with several links.
     pub notices: Vec<Notice>,
 }
 
 impl Ns3Topology {
-    /// Returns the fabric with the same node ids; names are `h` or `s` and the id, tiers are hops from the nearest host.
+    /// Keeps node ids; names are `h` or `s` and the id, tiers are hops from the nearest host.
     pub fn fabric(&self) -> Result<Fabric, Ns3Error> {
         let is_host: Vec<bool> = self.kinds.iter().map(|&kind| kind == NodeKind::Host).collect();
         let tiers = tiers(&is_host, self.links.iter().map(|link| (link.a.index(), link.b.index())));
@@ -58,13 +58,12 @@ impl Ns3Topology {
     }
 }
 
-/// Reads a topology file.
+/// See [`parse_topology`].
 pub fn read_topology(path: &Path) -> Result<Ns3Topology, Ns3Error> {
     parse_topology(&read_text(path)?, &path.display().to_string())
 }
 
-/// Parses a topology file: `nodes switches links`, the switches' ids, then `a b rate delay error` per link. `file` names it in
-/// errors.
+/// Parses `nodes switches links`, the switches' ids, then `a b rate delay error` per link. `file` names the file in errors.
 pub fn parse_topology(text: &str, file: &str) -> Result<Ns3Topology, Ns3Error> {
     let mut tokens = Tokens::new(text, file);
     let header = "the header `nodes switches links`";
@@ -99,7 +98,7 @@ fn node(tokens: &Tokens<'_>, token: super::tokens::Token<'_>, field: &str, nodes
     }
 }
 
-/// Reads a link; returns also its line.
+/// Returns also the line.
 fn row(tokens: &mut Tokens<'_>, nodes: u32, rows: &str) -> Result<(Ns3Link, usize), Ns3Error> {
     let first = tokens.want("a link", rows)?;
     let a = node(tokens, first, "one end of a link", nodes)?;
@@ -144,7 +143,7 @@ fn notices(file: &str, kinds: &[NodeKind], links: &[Ns3Link], lines: &[usize]) -
     notices
 }
 
-/// Returns a topology file for a fabric, with its node ids, links and ports in order; names and tiers are lost.
+/// Keeps node ids, links and ports in order; loses names and tiers.
 pub fn write_topology(fabric: &Fabric) -> String {
     let switches: Vec<String> = fabric.switches().map(|id| id.0.to_string()).collect();
     let mut text = format!("{} {} {}\n", fabric.nodes().len(), switches.len(), fabric.links().len());
@@ -157,8 +156,8 @@ pub fn write_topology(fabric: &Fabric) -> String {
     text
 }
 
-/// Returns how ns-3's reading of [`write_topology`]'s file differs from the fabric, by line; errors where the file cannot
-/// express the fabric.
+/// Differences of ns-3's reading of [`write_topology`]'s file from the fabric, by line; errors where the file cannot express
+/// the fabric.
 pub fn topology_notices(fabric: &Fabric, file: &str) -> Vec<Notice> {
     let nodes = fabric.nodes().len();
     if nodes > MAX_NODES as usize {

@@ -6,7 +6,7 @@ use super::quantity;
 use super::tokens::Tokens;
 use crate::units::{Bytes, Rate, Time};
 
-/// ns-3's numbers for congestion control (CC_MODE).
+/// ns-3's congestion control (CC_MODE).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CcMode {
     /// 1.
@@ -24,11 +24,11 @@ pub enum CcMode {
 /// Failure of a link (LINK_DOWN).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkDown {
-    /// Time of the failure after 2 s of simulated time; 0 for never.
+    /// After 2 s of simulated time; 0 for never.
     pub after: Time,
-    /// Node at one end.
+    /// One end.
     pub a: u32,
-    /// Node at the other end.
+    /// Other end.
     pub b: u32,
 }
 

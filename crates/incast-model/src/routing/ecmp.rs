@@ -15,7 +15,7 @@ pub enum EcmpHash {
     Murmur3,
 }
 
-/// Header fields that ECMP hashes: IPv4 addresses and UDP ports.
+/// IPv4 addresses and UDP ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowKey {
     /// Source address.
@@ -27,18 +27,18 @@ pub struct FlowKey {
 }
 
 impl FlowKey {
-    /// Key of packets between two nodes, with addresses 11.x.y.1, x.y the node id (ns-3's plan).
+    /// Packets between two nodes, with addresses 11.x.y.1, x.y the node id (ns-3's plan).
     pub const fn new(src_node: u32, dst_node: u32, sport: u16, dport: u16) -> Self {
         Self { sip: address(src_node), dip: address(dst_node), ports: sport as u32 | (dport as u32) << 16 }
     }
 
-    /// Key of the opposite direction.
+    /// Opposite direction.
     pub const fn reversed(self) -> Self {
         Self { sip: self.dip, dip: self.sip, ports: self.ports.rotate_left(16) }
     }
 }
 
-/// Returns 11.0.0.1 + 65536 · (id div 256) + 256 · (id mod 256), as `third.cc` numbers its nodes.
+/// 11.0.0.1 + 65536 · (id div 256) + 256 · (id mod 256), as `third.cc` numbers its nodes.
 const fn address(node: u32) -> u32 {
     0x0b00_0001 + (node / 256) * 0x1_0000 + (node % 256) * 0x100
 }
@@ -51,12 +51,12 @@ pub struct EcmpKey {
 }
 
 impl EcmpHash {
-    /// Returns a 32-bit hash of a flow at a switch; the next hop is this modulo their number.
+    /// Hash of a flow at a switch; the next hop is this modulo their number.
     pub fn hash(self, key: FlowKey, switch_node: u32, seed: u64) -> u32 {
         self.hash_prepared(self.prepare(key), self.salt(switch_node, seed))
     }
 
-    /// Computes the hash part that all switches share.
+    /// Hash part that all switches share.
     pub fn prepare(self, key: FlowKey) -> EcmpKey {
         match self {
             Self::Murmur3 => {
@@ -77,7 +77,7 @@ impl EcmpHash {
         }
     }
 
-    /// Combines both parts to [`EcmpHash::hash`].
+    /// [`EcmpHash::hash`] from both parts.
     #[inline]
     pub fn hash_prepared(self, key: EcmpKey, salt: u64) -> u32 {
         match self {

@@ -1,7 +1,7 @@
 use super::{EcmpHash, FlowKey, Routes};
 use crate::fabric::{Fabric, HostId, NodeId, PortId};
 
-/// Returns the sending ports of a flow's path from `src` to `dst`, starting with the port of `src`.
+/// Sending ports of a flow's path, from the port of `src` on.
 ///
 /// A node with n equal-cost next hops picks number `hash mod n`. ACKs follow the reversed key, perhaps on another path.
 pub fn path(
@@ -26,7 +26,7 @@ pub fn path(
     ports
 }
 
-/// Returns the nodes of a path given by its ports, both ends included.
+/// Nodes of a path, both ends included.
 pub fn nodes_of(fabric: &Fabric, path: &[PortId]) -> Vec<NodeId> {
     let first = path.first().map(|&port| fabric.port(port).node);
     first.into_iter().chain(path.iter().map(|&port| fabric.neighbour(port))).collect()

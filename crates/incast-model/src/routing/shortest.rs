@@ -62,15 +62,15 @@ pub struct Routes {
 /// Next hops set by hand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FixedHops {
-    /// Node with these next hops.
+    /// Node.
     pub node: NodeId,
     /// Destination.
     pub dst: HostId,
-    /// Ports; down links are skipped, and without any the shortest paths apply.
+    /// Down links are skipped; without any port the shortest paths apply.
     pub ports: Vec<PortId>,
 }
 
-/// Most memory for the next hops of one routing scheme, in bytes: 4 GiB (our choice), enough for 23,000 switches with hosts.
+/// Most memory for next hops, in bytes: 4 GiB (our choice), enough for 23,000 switches with hosts.
 pub const MAX_ROUTES: u64 = 4 << 30;
 
 struct Ends {
@@ -81,7 +81,7 @@ struct Ends {
 }
 
 impl Ends {
-    /// Collects nodes over `up` ports; hosts that are `apart` share no routes.
+    /// Hosts that are `apart` share no routes.
     fn new(fabric: &Fabric, up: &dyn Fn(PortId) -> bool, apart: &dyn Fn(HostId) -> bool) -> Self {
         let mut class_of_target: HashMap<NodeId, u32> = HashMap::new();
         let mut targets = Vec::new();
@@ -110,24 +110,24 @@ impl Ends {
 }
 
 impl Routes {
-    /// Number of nodes with next hops, number of destination classes, and the bytes needed.
+    /// Numbers of nodes with next hops and of destination classes, and the bytes needed.
     pub fn size(fabric: &Fabric) -> (usize, usize, u64) {
         let ends = Ends::new(fabric, &|_| true, &|_| false);
         let (nodes, targets) = (fabric.nodes().len() - ends.alone.len(), ends.targets.len());
         (nodes, targets, nodes as u64 * targets as u64 * size_of::<(u32, u32)>() as u64)
     }
 
-    /// Computes all shortest paths between hosts; hosts never forward.
+    /// All shortest paths between hosts; hosts never forward.
     pub fn shortest(fabric: &Fabric, order: NextHopOrder) -> Self {
         Self::around(fabric, order, &|_| true, &[])
     }
 
-    /// Computes all shortest paths over the `up` links; `fixed` next hops override them.
+    /// All shortest paths over the `up` links; `fixed` next hops override them.
     pub fn around(fabric: &Fabric, order: NextHopOrder, up: &dyn Fn(LinkId) -> bool, fixed: &[FixedHops]) -> Self {
         Self::along(fabric, Paths::Shortest, order, up, fixed)
     }
 
-    /// Computes all paths of a kind over the `up` links; `fixed` next hops override them.
+    /// All paths of a kind over the `up` links; `fixed` next hops override them.
     pub fn along(
         fabric: &Fabric,
         paths: Paths,
@@ -189,7 +189,7 @@ impl Routes {
         routes
     }
 
-    /// Returns the number of the next-hop group of `node` towards `dst`; beyond all groups for a host with one link and no row.
+    /// Number of the next-hop group; beyond all groups for a host with one link and no row.
     #[inline]
     fn group(&self, node: NodeId, dst: HostId) -> usize {
         // Nodes before the first row wrap around.
@@ -197,7 +197,7 @@ impl Routes {
         row.wrapping_mul(self.classes).wrapping_add(self.class_of_host[dst.index()] as usize)
     }
 
-    /// Route class of a host: hosts of a class have equal next hops at every node but their switch.
+    /// Route class: hosts of a class have equal next hops at every node but their switch.
     pub fn class(&self, dst: HostId) -> usize {
         self.class_of_host[dst.index()] as usize
     }
@@ -207,9 +207,9 @@ impl Routes {
         self.paths
     }
 
-    /// Returns two hosts without a path from the first to the second (by first next hops), if any.
+    /// Two hosts without a path from the first to the second (by first next hops), if any.
     pub fn apart(&self, fabric: &Fabric) -> Option<(HostId, HostId)> {
-        // One host stands for its class: only the last hop differs.
+        // Only the last hop differs within a class.
         let mut one_of = vec![None; self.classes];
         for host in (0..fabric.hosts().len() as u32).map(HostId) {
             one_of[self.class(host)].get_or_insert(host);
@@ -219,7 +219,7 @@ impl Routes {
         pairs.into_iter().find(|&(src, dst)| self.links_between(fabric, src, dst).is_none())
     }
 
-    /// Returns the numbers of the next-hop groups of `node`, one for each class; none for a host with one link and no row.
+    /// Next-hop groups of `node`, one for each class; none for a host with one link and no row.
     pub fn groups_of(&self, node: NodeId) -> std::ops::Range<usize> {
         match node.index().checked_sub(self.alone.len()) {
             Some(row) => row * self.classes..(row + 1) * self.classes,
@@ -227,7 +227,7 @@ impl Routes {
         }
     }
 
-    /// Returns the number of links from host to host by first next hops; `None` without a path or in a loop.
+    /// Number of links by first next hops; `None` without a path or in a loop.
     pub fn links_between(&self, fabric: &Fabric, src: HostId, dst: HostId) -> Option<usize> {
         let (mut node, end) = (fabric.hosts()[src.index()], fabric.hosts()[dst.index()]);
         let mut links = 0;
@@ -241,14 +241,13 @@ impl Routes {
         Some(links)
     }
 
-    /// Returns the ports of `node` on paths to `dst`, in the order that the hash indexes; empty without a path.
+    /// Ports of `node` on paths to `dst`, in the order that the hash indexes; empty without a path.
     #[inline]
     pub fn next_hops(&self, node: NodeId, dst: HostId) -> &[PortId] {
         let last = &self.last_hop[dst.index()];
         if last.0 == node {
             return std::slice::from_ref(&last.1);
         }
-        // Nodes without a row: see `group`.
         match self.groups.get(self.group(node, dst)) {
             Some(&(first, count)) => &self.hops[first as usize..(first + count) as usize],
             None => std::slice::from_ref(&self.alone[node.index()]),
@@ -257,7 +256,6 @@ impl Routes {
 }
 
 impl NextHopOrder {
-    /// Sorts ports, given in order of their numbers.
     fn sort(self, fabric: &Fabric, hops: &mut [PortId]) {
         if self == Self::NeighbourDescending {
             hops.sort_by_key(|&port| (std::cmp::Reverse(fabric.neighbour(port)), port));
@@ -279,7 +277,7 @@ impl Distances {
     }
 }
 
-/// Returns hops from every node to `target`, over `up` links and switches only.
+/// Hops to `target`, over `up` links and switches only.
 fn distances(fabric: &Fabric, target: NodeId, up: &dyn Fn(PortId) -> bool) -> Vec<u32> {
     let mut distance = vec![u32::MAX; fabric.nodes().len()];
     distance[target.index()] = 0;
@@ -303,7 +301,7 @@ fn distances(fabric: &Fabric, target: NodeId, up: &dyn Fn(PortId) -> bool) -> Ve
     distance
 }
 
-/// Returns ports of `node` with an `up` link to a node one hop closer to `target`.
+/// Ports with an `up` link to a node one hop closer to `target`.
 pub(super) fn closer(
     fabric: &Fabric,
     node: NodeId,

@@ -1,4 +1,4 @@
-//! Paths and next-hop order of the HPCC authors' ns-3 (commit 9f4be2a).
+//! Facts from the HPCC authors' ns-3 (commit 9f4be2a).
 
 use super::{EcmpHash, FixedHops, FlowKey, NextHopOrder, Routes, nodes_of, path};
 use crate::fabric::generators::{HpccFatTree, LeafSpine};
@@ -98,7 +98,7 @@ fn every_hash_gives_a_shortest_path() {
 
 #[test]
 fn links_that_are_not_up_are_passed_by() {
-    // Links: hosts 0 to 3, then leaf0-spine0, leaf0-spine1, ...
+    // Hosts 0 to 3, then leaf0-spine0, leaf0-spine1, ...
     let fabric = LeafSpine::new(2, 2, 2).build().unwrap();
     let node = |name: &str| NodeId(fabric.nodes().iter().position(|node| node.name == name).unwrap() as u32);
     let link = |a: &str, b: &str| {
@@ -115,7 +115,7 @@ fn links_that_are_not_up_are_passed_by() {
     let one = without(&[link("leaf0", "spine1")]);
     assert_eq!(via(&one, "leaf0"), ["spine0"]);
     assert_eq!(one.links_between(&fabric, src, dst), Some(4));
-    // The far link counts too: leaf0 avoids spine1, which has no downward path.
+    // leaf0 avoids spine1, which has no downward path.
     assert_eq!(via(&without(&[link("leaf1", "spine1")]), "leaf0"), ["spine0"]);
     let cut = without(&[link("leaf0", "spine0"), link("leaf0", "spine1")]);
     assert_eq!((via(&cut, "leaf0").len(), cut.links_between(&fabric, src, dst)), (0, None));

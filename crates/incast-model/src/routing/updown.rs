@@ -1,14 +1,12 @@
 use super::shortest::closer;
 use crate::fabric::{Fabric, NodeId, NodeKind, PortId};
 
-/// Distances of every node to a destination over up-down paths.
-///
 /// A node with downward paths takes the shortest; others go up, to the higher neighbours with the least remaining distance. So
 /// packets that have gone down keep going down, by the tables alone. Links within a tier are unused.
 pub(super) struct UpDownDistances {
     /// Hops that only go down; [`u32::MAX`] for none.
     down: Vec<u32>,
-    /// Total hops; [`u32::MAX`] without a path.
+    /// Total hops; [`u32::MAX`] for none.
     all: Vec<u32>,
 }
 
@@ -241,7 +239,6 @@ mod tests {
         })
     }
 
-    /// Searches exhaustively.
     fn goes(fabric: &Fabric, up: &dyn Fn(PortId) -> bool, src: NodeId, dst: NodeId) -> bool {
         let tier = |node: NodeId| fabric.node(node).tier;
         let mut seen = BTreeSet::new();
@@ -268,8 +265,6 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// With any links down and any choice of next hops, packets go up, then down, and arrive; next hops exist exactly where
-        /// an up-down path does.
         #[test]
         fn tables_are_valley_free_and_complete(
             fabric in fabric(),

@@ -1,4 +1,4 @@
-//! Admission control: checks that links can carry all guarantees simultaneously.
+//! Admission control.
 //!
 //! Traffic of a tenant across a cut is at most the send guarantees on one side and the receive guarantees on the other
 //! (Oktopus: Ballani et al., SIGCOMM 2011, section 4). On a tree each cut is a link, so this suffices. With several uplinks
@@ -9,27 +9,27 @@ use super::{Tenancy, Tenant};
 use crate::fabric::Fabric;
 use crate::units::Rate;
 
-/// Guarantees of all tenants on each cut of a fabric.
+/// Guarantees on each cut of a fabric.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Admission {
-    /// Share of each cut's capacity kept free of guarantees.
+    /// Share of the capacity kept free of guarantees.
     pub headroom: f64,
-    /// Cuts, lower tiers first: VMs, servers, racks, pods.
+    /// Lower tiers first: VMs, servers, racks, pods.
     pub cuts: Vec<CutLoad>,
 }
 
 /// Guarantees on the links between some VMs and all others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CutLoad {
-    /// Name of the inside: a VM, a server, a switch with all below it, or the first and the last of several.
+    /// Inside: a VM, a server, a switch with all below it, or the first and the last of several.
     pub name: String,
-    /// Tier of the highest switches inside; 0 for a VM.
+    /// Highest tier inside; 0 for a VM.
     pub tier: u8,
-    /// Capacity of the links in each direction.
+    /// Rate of the links in each direction.
     pub capacity: Rate,
-    /// Guarantees for traffic from the inside.
+    /// From the inside.
     pub up: Reserved,
-    /// Guarantees for traffic to the inside.
+    /// To the inside.
     pub down: Reserved,
 }
 
@@ -38,7 +38,7 @@ pub struct CutLoad {
 pub struct Reserved {
     /// Sum.
     pub total: Rate,
-    /// Tenants (by number) and their parts.
+    /// Tenants and their parts.
     pub of_tenants: Vec<(usize, Rate)>,
 }
 
@@ -48,7 +48,7 @@ pub struct Reserved {
     "{direction} {name} guarantees of {reserved:#} exceed the {room:#} that the links carry without headroom, by {:#}: {}", Rate(.reserved.0.saturating_sub(.room.0)), because(.tenants, *.others)
 )]
 pub struct Rejected {
-    /// Name of the inside.
+    /// Inside.
     pub name: String,
     /// `from` or `to`.
     pub direction: &'static str,
@@ -58,7 +58,7 @@ pub struct Rejected {
     pub room: Rate,
     /// Tenants with the largest parts.
     pub tenants: Vec<(String, Rate)>,
-    /// Number of tenants not in `tenants`.
+    /// Number of other tenants.
     pub others: usize,
 }
 
@@ -75,7 +75,7 @@ fn because(tenants: &[(String, Rate)], others: usize) -> String {
 }
 
 impl Admission {
-    /// Computes the guarantees on each cut.
+    /// Sums the guarantees on each cut.
     pub fn new(fabric: &Fabric, tenancy: &Tenancy, headroom: f64) -> Result<Self, NoTree> {
         let cuts = Cuts::new(fabric)?;
         let fresh = cuts.cuts.iter().map(|cut| CutLoad {
@@ -96,12 +96,12 @@ impl Admission {
         Ok(Self { headroom, cuts: loads })
     }
 
-    /// Returns the rate that links of a capacity may guarantee.
+    /// Rate that links of a capacity may guarantee.
     pub fn room(&self, capacity: Rate) -> Rate {
         room(capacity, self.headroom)
     }
 
-    /// Returns cuts and directions (true: from the inside) with guarantees and their share of the limit, largest first.
+    /// Cuts and directions (true: from the inside) with guarantees and their share of the limit, largest first.
     pub fn tightest(&self) -> Vec<(&CutLoad, bool, f64)> {
         let both = self.cuts.iter().flat_map(|cut| [(cut, true), (cut, false)]);
         let shares = both.map(|(cut, up)| {
@@ -109,12 +109,12 @@ impl Admission {
             (cut, up, cut.reserved(up).total.0 as f64 / room)
         });
         let mut found: Vec<_> = shares.filter(|(_, _, share)| *share > 0.0).collect();
-        // The highest tier first, which affects most; a stable sort keeps the rest in order.
+        // The highest tier affects most.
         found.sort_by(|a, b| b.2.total_cmp(&a.2).then(b.0.tier.cmp(&a.0.tier)));
         found
     }
 
-    /// Checks every cut; the error names the cut with the largest share.
+    /// The error names the cut with the largest share.
     pub fn check(&self, tenancy: &Tenancy) -> Result<(), Rejected> {
         let exceeds = |&(cut, up, _): &(&CutLoad, bool, f64)| cut.reserved(up).total > self.room(cut.capacity);
         match self.tightest().into_iter().find(exceeds) {
@@ -137,7 +137,7 @@ impl Admission {
 }
 
 impl CutLoad {
-    /// Guarantees from the inside (`up`), or to it.
+    /// From the inside (`up`), or to it.
     pub const fn reserved(&self, up: bool) -> &Reserved {
         if up { &self.up } else { &self.down }
     }
@@ -157,7 +157,7 @@ pub(super) fn room(capacity: Rate, headroom: f64) -> Rate {
     Rate(((1.0 - headroom) * capacity.0 as f64).round() as u64)
 }
 
-/// Returns the cuts around a tenant's VMs, each with the number of VMs inside.
+/// Cuts around a tenant's VMs, each with the number of VMs inside.
 pub(super) fn crossings(cuts: &Cuts, tenant: &Tenant) -> Vec<(usize, usize)> {
     let mut of: Vec<usize> = tenant.vms.iter().flat_map(|vm| cuts.of_host[vm.host.index()].iter().copied()).collect();
     of.sort_unstable();
@@ -168,7 +168,7 @@ fn needs(tenant: &Tenant, inside: usize) -> (Rate, Rate) {
     needed((tenant.send, tenant.receive), inside, tenant.vms.len())
 }
 
-/// Returns the rates needed from the inside and to it, on a cut with `inside` of `all` equal VMs.
+/// From the inside and to it, on a cut with `inside` of `all` equal VMs.
 pub(super) fn needed((send, receive): (Rate, Rate), inside: usize, all: usize) -> (Rate, Rate) {
     let times = |rate: Rate, vms: usize| rate.0.saturating_mul(vms as u64);
     let outside = all - inside;

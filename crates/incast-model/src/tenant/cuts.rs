@@ -8,9 +8,8 @@ use crate::units::Rate;
 pub(super) struct Cut {
     /// Such as `h3.1`, `h3`, `leaf0`, `agg0 to agg1`.
     pub(super) name: String,
-    /// Tier of the joining switches: 0 for a VM, 1 for a server, and so on.
+    /// Tier of the joining switches: 0 for a VM, 1 for a server.
     pub(super) tier: u8,
-    /// Sum over the links between inside and outside.
     pub(super) capacity: Rate,
     /// Maximal cuts inside; none for a VM.
     pub(super) within: Vec<usize>,
@@ -25,16 +24,16 @@ pub(super) struct Cuts {
     pub(super) top: Vec<usize>,
 }
 
-/// Fabric with links within a tier, so that cuts by tier do not determine its capacity.
+/// Links within a tier, so that cuts by tier do not determine the capacity.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{} and {} are both in tier {tier} and joined by a link: guarantees need links from tier to tier (or \
      between two halves)", .ends[0], .ends[1]
 )]
 pub struct NoTree {
-    /// Tier of both ends.
+    /// Tier.
     pub tier: u8,
-    /// Names of the link's nodes.
+    /// Nodes of the link.
     pub ends: [String; 2],
 }
 
@@ -51,7 +50,7 @@ impl Cuts {
         Ok(all)
     }
 
-    /// Adds the cuts of one tier around those of lower tiers; `inner` marks cuts inside another.
+    /// Cuts of lower tiers must exist; `inner` marks cuts inside another.
     fn add_tier(&mut self, fabric: &Fabric, tier: u8, inner: &mut Vec<bool>) {
         let groups = Groups::new(fabric, tier);
         let mut capacity = vec![0u64; fabric.nodes().len()];
@@ -104,7 +103,7 @@ fn check(fabric: &Fabric) -> Result<(), NoTree> {
     Ok(())
 }
 
-/// Returns the names of each group's nodes of a tier: the first, and the last of several.
+/// Names of each group's nodes of a tier: the first, and the last of several.
 fn names(fabric: &Fabric, groups: &Groups, tier: u8) -> HashMap<u32, String> {
     let mut ends: HashMap<u32, [NodeId; 2]> = HashMap::new();
     for node in (0..fabric.nodes().len() as u32).map(NodeId).filter(|&node| fabric.node(node).tier == tier) {

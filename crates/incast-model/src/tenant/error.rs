@@ -3,23 +3,23 @@ use std::path::PathBuf;
 
 use crate::nearest::{hint, nearest};
 
-/// Tenants that cannot be placed as specified.
+/// Error of a tenant.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TenantError {
     /// Invalid field of a `[[tenant]]`.
     #[error("{field} = {value}: must be {allowed}{}", hint(.nearest))]
     Field {
-        /// Path of the field, such as `tenant[1].vms`; entries count from 0.
+        /// Path, such as `tenant[1].vms`; entries count from 0.
         field: String,
         /// Invalid value.
         value: String,
         /// Allowed values.
         allowed: String,
-        /// Nearest valid name, where names are allowed.
+        /// Nearest valid name.
         nearest: Option<String>,
     },
-    /// Invalid value in a file that a `[[tenant]]` names.
+    /// Invalid value in a file.
     #[error("{}:{line}:{column}: `{value}`: must be {allowed}{}", .file.display(), hint(.nearest))]
     File {
         /// File.
@@ -32,13 +32,13 @@ pub enum TenantError {
         value: String,
         /// Allowed values.
         allowed: String,
-        /// Nearest valid name, where names are allowed.
+        /// Nearest valid name.
         nearest: Option<String>,
     },
     /// Unreadable file.
     #[error("{field}: cannot read {}: {why}", .file.display())]
     Unreadable {
-        /// Path of the field that names the file.
+        /// Field that names the file.
         field: String,
         /// File.
         file: PathBuf,

@@ -1,4 +1,4 @@
-//! Tenants of a cloud: sets of VMs with hose-model bandwidth guarantees.
+//! Sets of VMs with hose-model bandwidth guarantees.
 //!
 //! In the hose model (Duffield et al., SIGCOMM 1999) each VM has a guarantee for sending and one for receiving, as if a link of
 //! that rate joined it to the tenant's own switch.

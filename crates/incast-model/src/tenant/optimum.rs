@@ -9,9 +9,9 @@ use crate::routing::Routes;
 /// Demand of one host towards another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pair {
-    /// Sending host.
+    /// Sender.
     pub src: HostId,
-    /// Receiving host.
+    /// Receiver.
     pub dst: HostId,
     /// Rate in bit/s on the wire (headers included); infinite if backlogged.
     pub demand: f64,
@@ -24,15 +24,15 @@ impl Pair {
     }
 }
 
-/// Returns the work-conserving optimum: max-min fair rates of pairs on a fabric's links, in bit/s on the wire (headers and
-/// inter-packet gaps included). Traffic spreads evenly over shortest paths. Two pairs of the same hosts count as two.
+/// Work-conserving optimum: max-min fair rates of pairs on a fabric's links, in bit/s on the wire (headers and inter-packet
+/// gaps included). Traffic spreads evenly over shortest paths. Two pairs of the same hosts count as two.
 ///
 /// The sum of max-min rates may be below the maximum: a pair over many links takes from many others.
 pub fn optimum(fabric: &Fabric, routes: &Routes, pairs: &[Pair]) -> Vec<f64> {
     Optimum::new(fabric, routes).of(pairs)
 }
 
-/// [`optimum`] for several sets of pairs on one fabric: caches paths.
+/// [`optimum`] for several sets of pairs: caches paths.
 #[derive(Debug)]
 pub struct Optimum<'a> {
     fabric: &'a Fabric,
@@ -44,7 +44,7 @@ pub struct Optimum<'a> {
 type Way = Vec<(usize, f64)>;
 
 impl<'a> Optimum<'a> {
-    /// Prepares for a fabric and its routes.
+    /// Optimum on a fabric.
     pub fn new(fabric: &'a Fabric, routes: &'a Routes) -> Self {
         let capacities = fabric.ports().iter().map(|port| fabric.link(port.link).rate.0 as f64).collect();
         Self { fabric, routes, capacities, ways: RefCell::default() }
@@ -61,8 +61,8 @@ impl<'a> Optimum<'a> {
     }
 }
 
-/// Returns the rates of an optimal static reservation: max-min fair rates, in bit/s, under the VMs' hoses alone, ignoring
-/// fabric links. 0 if either VM has no guarantee.
+/// Optimal static reservation: max-min fair rates, in bit/s, under the VMs' hoses alone, ignoring fabric links. 0 if either VM
+/// has no guarantee.
 pub fn static_split(tenancy: &Tenancy, pairs: &[Pair]) -> Vec<f64> {
     let hosts = pairs.iter().map(|pair| pair.src.index().max(pair.dst.index()) + 1).max().unwrap_or(0);
     let hoses = (0..hosts as u32).flat_map(|host| {
@@ -74,7 +74,7 @@ pub fn static_split(tenancy: &Tenancy, pairs: &[Pair]) -> Vec<f64> {
     max_min(&hoses.collect::<Vec<_>>(), &pairs.iter().map(demand).collect::<Vec<_>>())
 }
 
-/// Returns the sending ports between a pair's hosts, each with its share of the traffic.
+/// Sending ports between a pair's hosts, each with its share of the traffic.
 pub(super) fn over_links(fabric: &Fabric, routes: &Routes, pair: &Pair) -> Way {
     let [src, dst] = [pair.src, pair.dst].map(|host| fabric.hosts()[host.index()]);
     let mut ports = Vec::new();
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(rates(&fabric, &[(0, 1)]), [10_000.0], "within a server its switch is all there is");
         assert_eq!(rates(&fabric, &[(0, 4), (1, 5)]), [500.0; 2], "one NIC");
         assert_eq!(rates(&fabric, &[(0, 16), (4, 20), (8, 12)]), [500.0, 500.0, 1000.0], "one uplink");
-        // Rack 0 receives 3 flows to Y and 1 to X; the flow within rack 0 gets the rest of Y's NIC.
+        // 3 flows to Y and 1 to X enter rack 0; the flow within rack 0 gets the rest of Y's NIC.
         let many = rates(&fabric, &[(16, 0), (20, 4), (24, 4), (32, 4), (8, 4)]);
         assert_eq!(many, [250.0; 5]);
     }

@@ -31,7 +31,7 @@ pub fn place(
 
 enum Placed {
     There(usize),
-    /// No links carry the guarantees of this number of VMs.
+    /// Number of VMs; no links carry their guarantees.
     Nowhere(usize),
 }
 
@@ -43,7 +43,7 @@ struct Placer<'a> {
     /// By VM slot.
     taken: Vec<Option<usize>>,
     tenants: Vec<Tenant>,
-    /// Remaining link capacity, computed when first needed.
+    /// Computed when first needed.
     residual: Option<Residual>,
 }
 
@@ -160,7 +160,7 @@ impl Placer<'_> {
         Ok(Placed::There(count))
     }
 
-    /// Returns slots for a tenant's VMs; `None` if no links carry its guarantees.
+    /// `None` if no links carry the guarantees.
     fn slots(
         &mut self,
         entry: &Entry<'_>,
@@ -201,7 +201,7 @@ impl Placer<'_> {
         Ok(found)
     }
 
-    /// Returns a tenant's number of VMs; if drawn, at most `most` where the range allows.
+    /// If drawn, at most `most` where the range allows.
     fn draw_vms(&self, entry: &Entry<'_>, name: &str, most: usize) -> usize {
         let (from, to) = match entry.spec.vms {
             VmCount::Fixed(count) => return count as usize,

@@ -56,12 +56,12 @@ pub enum Placement {
     File(PathBuf),
 }
 
-/// Number of VMs of a tenant.
+/// Number of VMs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VmCount {
     /// Fixed.
     Fixed(u32),
-    /// Drawn uniformly from a range.
+    /// Uniform over a range.
     Uniform(VmRange),
 }
 
@@ -75,7 +75,7 @@ pub struct VmRange {
     pub to: u32,
 }
 
-/// Guaranteed rates of each VM (hose model).
+/// Guarantee of each VM (hose model).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Guarantee {
     /// Sending rate; 0 for none.
@@ -100,12 +100,12 @@ impl Guarantee {
         Self { send: rate, receive: rate }
     }
 
-    /// Returns true without any guarantee.
+    /// True without any guarantee.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Larger of the two rates.
+    /// Larger rate.
     pub fn most(&self) -> Rate {
         self.send.max(self.receive)
     }

@@ -6,20 +6,20 @@ use crate::units::Rate;
 pub struct Tenant {
     /// Unique name.
     pub name: String,
-    /// Name of the `[[tenant]]` that made it.
+    /// Name of the `[[tenant]]`.
     pub group: String,
-    /// VMs, in the order of their numbers.
+    /// In the order of their numbers.
     pub vms: Vec<Vm>,
-    /// Guaranteed send rate per VM; 0 for none.
+    /// Guarantee per VM; 0 for none.
     pub send: Rate,
-    /// Guaranteed receive rate per VM; 0 for none.
+    /// Guarantee per VM; 0 for none.
     pub receive: Rate,
 }
 
 /// VM of a tenant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Vm {
-    /// Host of the fabric.
+    /// Slot.
     pub host: HostId,
     /// If true, the VM is a mapper.
     pub mapper: bool,
@@ -34,7 +34,7 @@ pub struct Tenancy {
 }
 
 impl Tenancy {
-    /// Builds the tenancy; no two VMs share a slot.
+    /// No two VMs may share a slot.
     pub fn new(tenants: Vec<Tenant>) -> Self {
         let mut of_host = Vec::new();
         for (number, tenant) in (0u32..).zip(&tenants) {
@@ -47,12 +47,12 @@ impl Tenancy {
         Self { tenants, of_host }
     }
 
-    /// Tenants, in the scenario's order.
+    /// In the scenario's order.
     pub fn tenants(&self) -> &[Tenant] {
         &self.tenants
     }
 
-    /// Returns a host's tenant and VM number, if any.
+    /// Tenant and VM number of a host.
     pub fn of_host(&self, host: HostId) -> Option<(usize, usize)> {
         let (tenant, vm) = self.of_host.get(host.index()).copied().flatten()?;
         Some((tenant as usize, vm as usize))
@@ -63,12 +63,12 @@ impl Tenancy {
         self.of_host(host).map(|(tenant, _)| &self.tenants[tenant])
     }
 
-    /// Guaranteed send and receive rates of a host; 0 without a tenant.
+    /// Send and receive guarantees of a host; 0 without a tenant.
     pub fn hose(&self, host: HostId) -> (Rate, Rate) {
         self.tenant_of(host).map_or((Rate::ZERO, Rate::ZERO), |tenant| (tenant.send, tenant.receive))
     }
 
-    /// Returns true if any VM has a guarantee.
+    /// True if any VM has a guarantee.
     pub fn guarantees(&self) -> bool {
         self.tenants.iter().any(|tenant| tenant.send.max(tenant.receive) > Rate::ZERO)
     }

@@ -131,7 +131,6 @@ mod tests {
             receivers.sort_unstable();
             assert_eq!(receivers, (0..9).collect::<Vec<_>>());
         }
-        // The host that waits sends the flows that start.
         assert!(
             set.gates
                 .iter()

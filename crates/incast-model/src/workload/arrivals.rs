@@ -39,7 +39,7 @@ pub struct LognormalArrivals {
     pub sigma: f64,
 }
 
-/// Interval of arrivals; its end is excluded.
+/// The end is excluded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Window {
     pub(super) start: Time,
@@ -53,14 +53,14 @@ impl Window {
     }
 }
 
-/// Returns the mean gap in ps that offers `load` of `bit_per_s` with flows of `bytes` on average.
+/// Mean gap in ps that offers `load` of `bit_per_s` with flows of `bytes` on average.
 pub(super) fn mean_gap(bytes: f64, load: f64, bit_per_s: f64) -> f64 {
     bytes * 8.0 / (load * bit_per_s) * 1e12
 }
 
-/// Arrival times of a stationary renewal process: independent gaps, rounded to picoseconds. With an ordinary first gap, bursty
-/// processes would begin with a burst (Cox, "Renewal Theory", 1962, section 4.1: by half of the squared coefficient of
-/// variation less 1, 26 flows with a sigma of 2).
+/// Stationary renewal process: independent gaps, rounded to picoseconds. With an ordinary first gap, bursty processes would
+/// begin with a burst (Cox, "Renewal Theory", 1962, section 4.1: by half of the squared coefficient of variation less 1, 26
+/// flows with a sigma of 2).
 #[derive(Debug)]
 pub(super) struct Arrivals {
     begun: bool,
@@ -71,7 +71,7 @@ pub(super) struct Arrivals {
 }
 
 impl Arrivals {
-    /// Poisson arrivals with a mean gap of `mean` ps.
+    /// Poisson arrivals; `mean` gap in ps.
     pub(super) fn new(window: Window, mean: f64) -> Self {
         Self { begun: false, now: window.start.0, end: window.end.0, mean, law: ArrivalLaw::Poisson }
     }
@@ -100,8 +100,6 @@ impl Arrivals {
     }
 }
 
-/// Adds the flows of one host, with destinations from `to`.
-///
 /// Each host has its own stream, and every flow takes equally many draws. So a host's k-th flow keeps size and destination at
 /// any load: runs at two loads are paired.
 pub(super) fn open_loop(
@@ -173,7 +171,7 @@ mod tests {
 
     #[test]
     fn gap_of_a_load() {
-        // Web search at 30 % of 100 Gb/s in HPCC's experiment.
+        // Web search at 30 % of 100 Gb/s (HPCC).
         assert!((mean_gap(1_711_250.0, 0.3, 100e9) / 1e6 - 456.333).abs() < 0.001);
         assert!((mean_gap(120_420.75, 0.7, 100e9) / 1e6 - 13.762).abs() < 0.001);
     }

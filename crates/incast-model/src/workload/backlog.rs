@@ -15,10 +15,10 @@ use crate::units::{Bytes, Time};
 
 pub(super) const BACKLOGGED: &str = "backlogged";
 
-/// Size of a message (`"500kB"`, or an integer in bytes), or `"backlogged"`.
+/// Size of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageSize {
-    /// Number of bytes.
+    /// Bytes.
     Fixed(Bytes),
     /// Always data to send, until the end of the entry or the simulation.
     Backlogged,
@@ -98,7 +98,7 @@ impl Amounts {
         }
     }
 
-    /// Returns backlogged amounts until the entry or the simulation ends; `field` holds `backlogged`.
+    /// `field` holds `backlogged`.
     pub(super) fn backlogged(entry: &Entry<'_>, field: &str) -> Result<Self, WorkloadError> {
         let refuse = |allowed: String| Err(WorkloadError::field(field, BACKLOGGED, allowed));
         let Some(until) = entry.end.into_iter().chain(entry.horizon).min() else {
@@ -116,7 +116,7 @@ impl Amounts {
         Ok(Self::Backlogged(until))
     }
 
-    /// Returns the mean size; infinite if backlogged.
+    /// Infinite if backlogged.
     pub(super) fn mean(&self) -> f64 {
         match self {
             Self::Drawn(law) => law.mean(),
@@ -124,7 +124,7 @@ impl Amounts {
         }
     }
 
-    /// Returns a message; a uniform `u` in [0, 1) draws its size.
+    /// A uniform `u` in [0, 1) draws the size.
     pub(super) fn flow(&self, entry: &Entry<'_>, src: HostId, dst: HostId, u: f64, start: Time) -> Flow {
         match self {
             Self::Drawn(law) => entry.flow(src, dst, law.sample(u), start),
@@ -136,10 +136,10 @@ impl Amounts {
     }
 }
 
-/// Largest bound of a backlogged flow, 70 TB: half an hour at 400 Gb/s. Sums over a quarter of a million flows stay below 2^64.
+/// 70 TB, half an hour at 400 Gb/s: sums over a quarter of a million flows stay below 2^64.
 const MOST: u64 = 70_000_000_000_000;
 
-/// Returns more bytes than a host can send at `rate` bit/s: twice the link's capacity, and a mebibyte.
+/// More bytes than a host can send at `rate` bit/s: twice the link's capacity, and a mebibyte.
 fn bound(rate: f64, time: Time) -> u64 {
     (rate * time.seconds() / 4.0) as u64 + (1 << 20)
 }

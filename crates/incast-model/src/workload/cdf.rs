@@ -11,11 +11,10 @@ pub struct SizeCdf {
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Point {
     bytes: f64,
-    /// Probability of a size up to `bytes`, 0 to 1.
+    /// 0 to 1.
     cdf: f64,
 }
 
-/// Violated rule of a CDF.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PointError {
     /// From 0.
@@ -27,12 +26,12 @@ pub(super) struct PointError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
     Bytes,
-    /// Cumulative percentage.
+    /// Cumulative.
     Percent,
 }
 
 impl SizeCdf {
-    /// Builds a CDF from (bytes, cumulative percent) pairs: neither may fall, percentages end at 100.
+    /// Reads (bytes, cumulative percent) pairs: neither may fall, percentages end at 100.
     pub(super) fn from_percent(points: &[(f64, f64)]) -> Result<Self, PointError> {
         let error = |point, part, allowed: &str| Err(PointError { point, part, allowed: allowed.into() });
         let mut last = (0.0, 0.0);
@@ -61,7 +60,7 @@ impl SizeCdf {
         Ok(Self::of_table(points))
     }
 
-    /// Builds a CDF from table points, which tests have checked.
+    /// Tests check the tables' points.
     pub(super) fn of_table(points: &[(f64, f64)]) -> Self {
         Self { points: points.iter().map(|&(bytes, percent)| Point { bytes, cdf: percent / 100.0 }).collect() }
     }
@@ -93,7 +92,7 @@ impl SizeCdf {
         first.bytes * first.cdf + steps.sum::<f64>()
     }
 
-    /// Returns the `p`-quantile (0 to 1) in bytes, before rounding.
+    /// `p`-quantile (0 to 1) in bytes, before rounding.
     pub fn quantile(&self, p: f64) -> f64 {
         let next = self.points.partition_point(|point| point.cdf < p);
         match next {
@@ -106,7 +105,7 @@ impl SizeCdf {
         }
     }
 
-    /// Returns the share of flows up to `bytes`, before rounding.
+    /// Share of flows up to `bytes`, before rounding.
     pub fn cdf(&self, bytes: f64) -> f64 {
         let next = self.points.partition_point(|point| point.bytes <= bytes);
         match next {
@@ -119,12 +118,12 @@ impl SizeCdf {
         }
     }
 
-    /// Returns the size for a uniform `u` in [0, 1): whole bytes, at least 1.
+    /// Size for a uniform `u` in [0, 1): whole bytes, at least 1.
     pub fn sample(&self, u: f64) -> u64 {
         (self.quantile(u) as u64).max(1)
     }
 
-    /// Corners of the curve: bytes and cumulative probability, 0 to 1.
+    /// Bytes and cumulative probability, 0 to 1.
     pub fn points(&self) -> impl ExactSizeIterator<Item = (f64, f64)> + '_ {
         self.points.iter().map(|point| (point.bytes, point.cdf))
     }

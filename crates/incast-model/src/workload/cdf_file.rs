@@ -3,10 +3,8 @@ use std::path::Path;
 use super::cdf::{Part, SizeCdf};
 use super::error::{Place, WorkloadError};
 
-/// Parses a CDF file of a traffic generator; `file` is for messages only.
-///
-/// A row is `bytes percent`, separated by blanks or a comma; blank lines and lines that begin with `#` are skipped. Neither
-/// number may fall, and the last percentage is 100.
+/// A row is `bytes percent`, separated by blanks or a comma; blank lines and lines that begin with `#` are skipped. `file` is
+/// for messages only.
 pub(super) fn parse(text: &str, file: &Path) -> Result<SizeCdf, WorkloadError> {
     let mut points = Vec::new();
     let mut rows = Vec::new();
@@ -43,7 +41,7 @@ pub(super) fn parse(text: &str, file: &Path) -> Result<SizeCdf, WorkloadError> {
     })
 }
 
-/// Returns the cells of a row, each with its first column in characters, from 1.
+/// Cells of a row, each with its first column in characters, from 1.
 fn cells(line: &str) -> Vec<(usize, &str)> {
     let blank = |c: char| c.is_whitespace() || c == ',';
     let mut cells = Vec::new();

@@ -3,37 +3,37 @@ use serde::Serialize;
 use super::cdf::SizeCdf;
 use super::tables::SizeTable;
 
-/// Description of a pattern or a size table.
+/// Pattern or size table.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Described {
-    /// Pattern or size table.
+    /// Kind.
     pub kind: DescribedKind,
     /// Name in scenarios.
     pub name: &'static str,
-    /// Description in one line.
+    /// Description.
     pub description: &'static str,
     /// Publication or repository, if any.
     pub source: Option<&'static str>,
-    /// Figures of a size table.
+    /// Figures.
     pub sizes: Option<DescribedSizes>,
 }
 
-/// Figures of a size table, all computed from its points.
+/// Figures of a size table, computed from its points.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DescribedSizes {
-    /// Other names of the table.
+    /// Other names.
     pub also: &'static [&'static str],
     /// Name shared by tables of one measurement.
     pub family: &'static str,
-    /// Mean flow size in bytes under linear interpolation, which converts a load to an arrival rate.
+    /// Mean in bytes under linear interpolation, which converts a load to an arrival rate.
     pub mean: f64,
-    /// Mean flow size in bytes of generators that draw only the points' sizes.
+    /// Mean in bytes of generators that draw only the points' sizes.
     pub step_mean: f64,
     /// Sizes in bytes below which 50, 90 and 99 % of the flows lie.
     pub percentiles: [f64; 3],
     /// Largest size in bytes.
     pub max: f64,
-    /// Packet size in bytes that draws are rounded to, if any.
+    /// Packet size in bytes to which draws are rounded.
     pub packet: Option<u64>,
 }
 
@@ -47,7 +47,7 @@ pub enum DescribedKind {
     SizeTable,
 }
 
-/// Name, description and source, in the order of a workload entry's fields.
+/// In the order of a workload entry's fields.
 const PATTERNS: &[(&str, &str, Option<&str>)] = &[
     (
         "poisson",
@@ -105,7 +105,7 @@ const PATTERNS: &[(&str, &str, Option<&str>)] = &[
     ),
 ];
 
-/// Returns all patterns, then all size tables.
+/// Patterns, then size tables.
 pub fn catalogue() -> Vec<Described> {
     let patterns = PATTERNS.iter().map(|&(name, description, source)| Described {
         kind: DescribedKind::Pattern,

@@ -15,18 +15,18 @@ use crate::memory::{Memory, amount};
 use crate::rng::{Stream, stream};
 use crate::units::{Bytes, Time};
 
-/// Flow pattern. To add one: a file with its parameters and this trait, a field, its default and its name in `spec.rs`, and a
-/// line in `describe.rs`.
+/// To add one: a file with its parameters and this trait, a field, its default and its name in `spec.rs`, and a line in
+/// `describe.rs`.
 pub(super) trait Pattern {
-    /// Checks the parameters against the fabric and adds the flows to `out`.
+    /// Checks the parameters and adds the flows.
     fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError>;
 
-    /// Returns the mean size of flows drawn for a load, if known.
+    /// Mean size of flows drawn for a load.
     fn mean_size(&self, _base_dir: &Path) -> Option<f64> {
         None
     }
 
-    /// Returns the expected traffic of a pattern with a rate or a load.
+    /// Expected traffic of a pattern with a rate or a load.
     fn offer(&self, _entry: &Entry<'_>) -> Result<Option<Offer>, WorkloadError> {
         Ok(None)
     }
@@ -39,11 +39,11 @@ pub(super) struct Entry<'a> {
     pub(super) base_dir: &'a Path,
     pub(super) horizon: Option<Time>,
     pub(super) start: Time,
-    /// If set, no clocked flow starts and no round begins at or after it.
+    /// No clocked flow starts and no round begins at or after it.
     pub(super) end: Option<Time>,
     pub(super) priority: u8,
     pub(super) qps: u16,
-    /// Label given, or the pattern's name.
+    /// Given, or the pattern's name.
     pub(super) label: u16,
     pub(super) labelled: bool,
     pub(super) seed: u64,
@@ -78,7 +78,7 @@ impl Entry<'_> {
         self.members.select(set, &self.field("hosts"))
     }
 
-    /// Like [`Entry::hosts`], but at least two.
+    /// At least two hosts.
     pub(super) fn pairs_of(&self, set: Option<&HostSet>) -> Result<Vec<HostId>, WorkloadError> {
         let hosts = self.hosts(set)?;
         if hosts.len() < 2 {
@@ -106,7 +106,7 @@ impl Entry<'_> {
         Err(self.refuse("load", load, "a fraction of the link rate, more than 0, such as 0.3"))
     }
 
-    /// Returns the window of a pattern that lasts `duration`, at most to the entry's end.
+    /// Lasts `duration`, at most to the entry's end.
     pub(super) fn window(&self, duration: Option<Time>) -> Result<Window, WorkloadError> {
         const ALLOWED: &str = "a time of more than 0, such as \"10ms\"";
         let end = match (duration, self.end) {
@@ -158,13 +158,13 @@ impl Entry<'_> {
     }
 }
 
-/// Placeholder source port until all flows are known. Port 0 is reserved (RFC 6335, sec. 6).
+/// Until all flows are known. Port 0 is reserved (RFC 6335, sec. 6).
 pub(super) const UNASSIGNED: u16 = 0;
 
 /// As in the HPCC authors' traffic generator.
 const DPORT: u16 = 100;
 
-/// Returns the number of non-empty flows of a message.
+/// Flows have at least a byte.
 fn parts(message: &Flow, qps: u16) -> u64 {
     u64::from(qps).min(message.size.0)
 }
@@ -189,7 +189,7 @@ pub(super) fn is_label(name: &str) -> bool {
 
 pub(super) const LABEL_RULE: &str = "a name without commas, quotes, control characters, or blanks at its ends";
 
-/// Messages collected so far; `finish` splits them over queue pairs.
+/// Messages; `finish` splits them over queue pairs.
 #[derive(Default)]
 pub(super) struct Collector {
     set: FlowSet,
@@ -197,7 +197,7 @@ pub(super) struct Collector {
     /// First message and its number of queue pairs, for each change.
     qps: Vec<(u32, u16)>,
     flows: u64,
-    /// Least bytes of flows and gates.
+    /// Lower bound.
     bytes: u64,
     memory: Option<Memory>,
     path: String,
@@ -218,7 +218,7 @@ impl Collector {
         self.path.clone_from(&entry.path);
     }
 
-    /// Adds a message; its number is valid in gates until [`Collector::finish`].
+    /// The number is valid in gates until [`Collector::finish`].
     pub(super) fn push(&mut self, flow: Flow) -> Result<u32, WorkloadError> {
         let qps = self.qps.last().map_or(1, |last| last.1);
         let parts = parts(&flow, qps);
@@ -246,13 +246,13 @@ impl Collector {
         (self.set.flows.len(), self.set.gates.len())
     }
 
-    /// Begins a round, if the entry has an end.
+    /// If the entry has an end.
     pub(super) fn round(&mut self, entry: &Entry<'_>) -> Option<u32> {
         self.set.rounds.push(entry.end?);
         Some(self.set.rounds.len() as u32 - 1)
     }
 
-    /// Adds gates over flows numbered from `first` on; each begins a round.
+    /// Flows are numbered from `first` on; each gate begins a round.
     pub(super) fn gates_from(&mut self, first: u32, gates: Vec<Gate>, entry: &Entry<'_>) {
         for mut gate in gates {
             gate.waits_for.iter_mut().chain(&mut gate.starts).for_each(|flow| *flow += first);
@@ -284,14 +284,14 @@ impl Collector {
         self.set.flows.retain(|_| out.next() == Some(false));
     }
 
-    /// Maps ends of flows from `first` on from the pattern's numbers to the fabric's hosts.
+    /// Maps the pattern's host numbers to the fabric's, for flows from `first` on.
     pub(super) fn place(&mut self, first: usize, members: Members<'_>) {
         for flow in &mut self.set.flows[first..] {
             (flow.src, flow.dst) = (members.host(flow.src), members.host(flow.dst));
         }
     }
 
-    /// `None` if there are too many labels.
+    /// `None` if there are too many.
     pub(super) fn label(&mut self, name: &str) -> Option<u16> {
         if let Some(&label) = self.labels.get(name) {
             return Some(label);
@@ -315,7 +315,7 @@ impl Collector {
         self.set.paths.len() as u32 - 1
     }
 
-    /// Returns all flows in order of start, with the labels in use.
+    /// All flows in order of start, with the labels in use.
     pub(super) fn finish(mut self) -> FlowSet {
         let mut used = vec![false; self.set.labels.len()];
         self.set.flows.iter().for_each(|flow| used[usize::from(flow.label)] = true);

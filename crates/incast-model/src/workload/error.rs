@@ -11,16 +11,16 @@ pub enum WorkloadError {
     /// Invalid field of a workload entry.
     #[error("{field} = {value}: must be {allowed}{}", hint(.nearest))]
     Field {
-        /// Path of the field, such as `workload[1].poisson.load`; entries count from 0.
+        /// Path, such as `workload[1].poisson.load`; entries count from 0.
         field: String,
         /// Invalid value.
         value: String,
         /// Allowed values.
         allowed: String,
-        /// Nearest valid name, where names are allowed.
+        /// Nearest valid name.
         nearest: Option<String>,
     },
-    /// Invalid value in a file that a workload entry names.
+    /// Invalid value in a file.
     #[error("{}:{line}:{column}: `{value}`: must be {allowed}{}", .file.display(), hint(.nearest))]
     File {
         /// File.
@@ -33,13 +33,13 @@ pub enum WorkloadError {
         value: String,
         /// Allowed values.
         allowed: String,
-        /// Nearest valid name, where names are allowed.
+        /// Nearest valid name.
         nearest: Option<String>,
     },
     /// Invalid value in a file without lines.
     #[error("{field}: {place}: `{value}`: must be {allowed}{}", hint(.nearest))]
     Row {
-        /// Path of the field that names the file.
+        /// Field that names the file.
         field: String,
         /// Row (from 1) or column names, and the file: `row 3 of pages.parquet`.
         place: String,
@@ -50,12 +50,12 @@ pub enum WorkloadError {
         /// Nearest valid name, where names are allowed.
         nearest: Option<String>,
     },
-    /// Unreadable file.
+    /// Nearest valid name.
     #[error("{field}: cannot read {}: {why}", .file.display())]
     Unreadable {
         /// Path of the field that names the file.
         field: String,
-        /// File.
+        /// Field that names the file.
         file: PathBuf,
         /// Operating system's message.
         why: String,
@@ -63,9 +63,9 @@ pub enum WorkloadError {
     /// Invalid ns-3 flow file.
     #[error("{field}: {source}")]
     Ns3 {
-        /// Path of the field that names the file.
+        /// Field that names the file.
         field: String,
-        /// Error and its place.
+        /// Error.
         source: Box<Ns3Error>,
     },
 }

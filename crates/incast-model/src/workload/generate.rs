@@ -13,7 +13,7 @@ use crate::memory::Memory;
 use crate::tenant::Tenancy;
 use crate::units::Time;
 
-/// Generates the flows of a workload without tenants; see [`generate_with`].
+/// [`generate_with`] without tenants.
 pub fn generate(
     specs: &[WorkloadSpec],
     fabric: &Fabric,
@@ -152,7 +152,7 @@ fn check_times(spec: &WorkloadSpec, horizon: Option<Time>, path: &str) -> Result
     }
 }
 
-/// Returns the sets of hosts to generate for: all hosts, or each tenant's VMs, with its name.
+/// All hosts, or each tenant's VMs, with its name.
 pub(super) fn places<'a>(
     spec: &WorkloadSpec,
     fabric: &'a Fabric,
@@ -183,7 +183,7 @@ fn check_qps(field: &str, qps: u16) -> Result<u16, WorkloadError> {
 
 const FIRST_PORT: u16 = 10_000;
 
-/// Assigns missing source ports, counted per pair of hosts in order of start.
+/// Counted per pair of hosts in order of start.
 fn number_ports(set: &mut FlowSet) {
     let mut next: HashMap<(u32, u32), u16> = HashMap::new();
     for flow in set.flows.iter_mut().filter(|flow| flow.sport == UNASSIGNED) {
@@ -196,7 +196,7 @@ fn number_ports(set: &mut FlowSet) {
 /// Warning about a valid setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkloadWarning {
-    /// Path of the field, such as `workload[0].poisson.load`, or the label of the flows.
+    /// Path of the field, or the label of the flows.
     pub field: String,
     /// Message.
     pub message: String,
@@ -208,8 +208,8 @@ impl fmt::Display for WorkloadWarning {
     }
 }
 
-/// Returns warnings about `flows` from [`generate`]: starts after the simulation's end, mean sizes far from those that the load
-/// assumed, collectives on the network within a server. Loads have [warnings of their own](super::overload).
+/// Warns about starts after the simulation's end, mean sizes far from those that the load assumed, collectives on the network
+/// within a server. Loads have [warnings of their own](super::overload).
 pub fn warnings(
     specs: &[WorkloadSpec],
     fabric: &Fabric,
@@ -255,7 +255,7 @@ fn within_servers(specs: &[WorkloadSpec], fabric: &Fabric, flows: &FlowSet) -> V
     flows.labels.iter().enumerate().filter_map(of_label).collect()
 }
 
-/// Tolerated deviation of a mean size from the nominal one: our choice.
+/// Tolerated deviation from the nominal mean size: our choice.
 const TOLERATED: f64 = 0.3;
 
 /// Warns if the mean size of an entry's flows is far from the load's assumption: too few flows for the distribution's tail.
@@ -323,7 +323,7 @@ mod tests {
         let alone = all(&[background()], &fabric, 7).unwrap();
         let more = all(&[bursts(), permutation(), background()], &fabric, 7).unwrap();
         assert_eq!(labelled(&alone, "poisson"), labelled(&more, "poisson"));
-        // A second entry of the same label is another sample and does not change the first.
+        // The second entry is another sample and does not change the first.
         let twice = all(&[background(), background()], &fabric, 7).unwrap();
         let (alone, twice) = (labelled(&alone, "poisson"), labelled(&twice, "poisson"));
         assert!(alone.iter().all(|flow| twice.contains(flow)));

@@ -86,7 +86,6 @@ struct Trigger<'a> {
 struct Matrix<'a> {
     connections: Vec<Connection<'a>>,
     triggers: BTreeMap<u32, Trigger<'a>>,
-    /// Nodes, connections, triggers, failures.
     header: BTreeMap<&'static str, (usize, Word<'a>)>,
 }
 
@@ -144,7 +143,7 @@ impl<'a> Matrix<'a> {
         }
     }
 
-    /// Parses `trigger id 1 oneshot` or `trigger id 2 barrier count 4`.
+    /// `trigger id 1 oneshot` or `trigger id 2 barrier count 4`.
     fn trigger(&mut self, words: &[Word<'a>]) -> Result<(), WorkloadError> {
         let (mut id, mut count, mut kind) = (None, None, None);
         let mut at = 1;
@@ -190,7 +189,7 @@ impl<'a> Matrix<'a> {
         Ok(())
     }
 
-    /// Returns a gate, over places in the file, for each trigger that starts a flow.
+    /// A gate, over places in the file, for each trigger that starts a flow.
     fn gates(&self) -> Vec<Gate> {
         let gate = || Gate { waits_for: Vec::new(), delay: Time::ZERO, starts: Vec::new(), round: None };
         let mut gates: BTreeMap<u32, Gate> = BTreeMap::new();
@@ -205,7 +204,7 @@ impl<'a> Matrix<'a> {
         gates.into_values().filter(|gate| !gate.starts.is_empty()).collect()
     }
 
-    /// Checks that every trigger exists and is activated as often as it waits for.
+    /// Every trigger exists and is activated as often as it waits for.
     fn check_triggers(&self) -> Result<(), WorkloadError> {
         let mut activated: BTreeMap<u32, usize> = BTreeMap::new();
         for (trigger, word) in self.connections.iter().flat_map(|one| one.activates.iter().chain(&one.trigger)) {
@@ -307,7 +306,7 @@ mod tests {
 
     #[test]
     fn connections_with_starts() {
-        // Form of the repository's bidir.cm and permutations.
+        // Form of bidir.cm and permutations.
         let set =
             read("Nodes 16\nConnections 2\n0->13 start 0 size 2000000\n13->0 id 7 start 1500.4 size 9\n").unwrap();
         let got: Vec<_> = set.flows.iter().map(|f| (f.src.0, f.dst.0, f.size.0, f.start.0)).collect();

@@ -53,7 +53,7 @@ impl Pattern for Incast {
         let receiver = self.receiver.map(|host| entry.host("receiver", host)).transpose()?;
         self.check_fan_in(entry, &hosts, receiver)?;
         let times = self.times(entry, &hosts, amounts.mean())?;
-        // Hosts and sizes have separate streams: they do not change with the times.
+        // They do not change with the times.
         let mut who = entry.stream("hosts", 0);
         let mut how_much = entry.stream("sizes", 0);
         let mut senders = hosts.clone();
@@ -61,7 +61,7 @@ impl Pattern for Incast {
             let receiver = receiver.unwrap_or_else(|| hosts[pick(&mut who, hosts.len())]);
             senders.clone_from(&hosts);
             senders.retain(|&host| host != receiver);
-            // First steps of a Fisher-Yates shuffle: distinct senders, every choice equally likely.
+            // Fisher-Yates: distinct senders, every choice equally likely.
             for chosen in 0..self.fan_in as usize {
                 let other = chosen + pick(&mut who, senders.len() - chosen);
                 senders.swap(chosen, other);
@@ -121,7 +121,7 @@ impl Incast {
         Ok(())
     }
 
-    /// Returns the times of events with flows of `mean` bytes.
+    /// `mean` bytes per flow.
     fn times(&self, entry: &Entry<'_>, hosts: &[HostId], mean: f64) -> Result<Vec<Time>, WorkloadError> {
         let fan_in = f64::from(self.fan_in);
         match (self.at, self.every, self.load) {
@@ -168,7 +168,7 @@ mod tests {
     use crate::flow::FlowSet;
     use crate::units::{Bytes, Rate, Time};
 
-    /// Returns each event's flows; checks that senders are distinct and exclude the receiver.
+    /// Checks that senders are distinct and exclude the receiver.
     fn events(set: &FlowSet, fan_in: usize) -> Vec<(Time, u32, Vec<u32>)> {
         let mut events = Vec::new();
         for event in set.flows.chunks(fan_in) {

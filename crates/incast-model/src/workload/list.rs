@@ -58,7 +58,7 @@ impl Pattern for Vec<ListedFlow> {
     }
 }
 
-/// Returns a gate, over places in the list, for each flow that waits.
+/// A gate, over places in the list, for each flow that waits.
 fn waits(list: &[ListedFlow], entry: &Entry<'_>) -> Result<Vec<Gate>, WorkloadError> {
     let at = |index: usize, name: &str| format!("{}[{index}].{name}", entry.path);
     let lonely = list.iter().enumerate().filter(|(_, flow)| flow.after.is_empty());
@@ -125,7 +125,7 @@ impl ListedFlow {
         out.push(flow)
     }
 
-    /// Returns the nodes of an explicit path: known, joined by links, from `src` over switches to `dst`.
+    /// Checks that nodes are known, joined by links, from `src` over switches to `dst`.
     fn nodes(&self, path: &[String], field: &str, entry: &Entry<'_>) -> Result<Vec<NodeId>, WorkloadError> {
         let fabric = entry.members.fabric;
         let at = |hop: usize| format!("{field}[{hop}]");

@@ -121,7 +121,6 @@ impl<'a> Destinations<'a> {
         };
         let spans = &self.spans[own];
         if (inner, outer) == (SELF, ALL) {
-            // In order of hosts, whatever their racks.
             let other = pick(rng, self.hosts.len() - 1);
             return self.hosts[other + usize::from(other >= own)];
         }
@@ -191,7 +190,7 @@ impl<'a> Destinations<'a> {
         Ok(load * carried / offered)
     }
 
-    /// Returns the hosts that each host reaches over NVLink.
+    /// Hosts that each host reaches over NVLink.
     fn mates(&self) -> Vec<Vec<usize>> {
         let fabric = self.members.fabric;
         if !fabric.has_nvlink() {
@@ -209,8 +208,8 @@ impl<'a> Destinations<'a> {
         mates
     }
 
-    /// Returns the share of a host's flows that cross the uplinks of its group, which has `near` hosts (itself included).
-    /// `beside`: hosts of the same server in other groups; flows to them use NVLink instead.
+    /// Share of a host's flows that cross the uplinks of its group, which has `near` hosts (itself included). `beside`: hosts
+    /// of the same server in other groups; flows to them use NVLink instead.
     fn leaving(&self, own: usize, near: usize, beside: &[usize]) -> f64 {
         let spans = &self.spans[own];
         let of_class = |&(share, inner, outer): &(f64, usize, usize)| {
@@ -260,7 +259,7 @@ mod tests {
         pattern("poisson", &json)
     }
 
-    /// Payload in bit/s of flows that satisfy a rule.
+    /// In bit/s of payload.
     fn offered(fabric: &Fabric, extra: &str, rule: impl Fn(u32, u32) -> bool) -> f64 {
         let set = flows(fabric, &spec(extra), 1);
         let counts = |flow: &&Flow| rule(flow.src.0, flow.dst.0);
@@ -288,7 +287,7 @@ mod tests {
 
     #[test]
     fn load_at_the_uplinks_of_the_racks() {
-        // Oversubscribed 4 : 1: 8 hosts of 100 Gb/s a leaf, 2 uplinks of 100 Gb/s.
+        // Oversubscribed 4 : 1.
         let fabric = LeafSpine::new(4, 2, 8).build().unwrap();
         let crosses = |a: u32, b: u32| a / 8 != b / 8;
         for extra in [r#""load_at": "tor_uplink""#, r#""load_at": {"tier": 1}, "locality": {"rack": 0.5}"#] {

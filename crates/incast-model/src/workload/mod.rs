@@ -1,5 +1,3 @@
-//! Generators and readers of flows.
-//!
 //! [`generate()`] builds a [`FlowSet`](crate::flow::FlowSet) from [`WorkloadSpec`]s, each with one pattern.
 
 mod all_to_all;

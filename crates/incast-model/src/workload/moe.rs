@@ -88,7 +88,7 @@ impl MoeAllToAll {
         weights
     }
 
-    /// Returns dispatch and combine: each rank sends `shares[k]` to rank k, the next ranks first.
+    /// Dispatch and combine: each rank sends `shares[k]` to rank k, the next ranks first.
     fn layer(&self, shares: &[u64]) -> Vec<Step> {
         let n = shares.len();
         let pairs = || (0..n).flat_map(|from| (1..n).map(move |shift| (from, (from + shift) % n)));
@@ -142,7 +142,7 @@ mod tests {
                 if depth == 0 { there[flow.src.index()] += flow.size.0 } else { back[flow.dst.index()] += flow.size.0 }
             }
             assert_eq!(there, back);
-            // The missing bytes stay local: each rank's own share, once each.
+            // Each rank's own share stays local.
             assert_eq!(there.iter().sum::<u64>(), 7 * 1_000_003);
         }
         let set = moe(8, r#", "layers": 1"#);

@@ -6,9 +6,9 @@ use crate::fabric::HostId;
 use crate::units::Time;
 
 pub(super) struct Offer {
-    /// Interval in which flows start.
+    /// Flows start in it.
     pub(super) window: Window,
-    /// Parameter that sets the traffic, if any.
+    /// Sets the traffic.
     pub(super) dial: Option<Dial>,
     pub(super) parts: Parts,
 }
@@ -30,7 +30,7 @@ impl Dial {
     }
 }
 
-/// Traffic from sources that spread it evenly over a set of hosts.
+/// Sources spread their traffic evenly over a set of hosts.
 #[derive(Debug, Default)]
 pub(super) struct Parts {
     pub(super) sets: Vec<Vec<HostId>>,
@@ -41,9 +41,9 @@ pub(super) struct Parts {
 pub(super) struct Part {
     /// Hosts, with the bit/s that each sends.
     pub(super) sources: Vec<(HostId, f64)>,
-    /// Number of the receiver set; a source in it sends to the others.
+    /// Receiver set; a source in it sends to the others.
     pub(super) to: usize,
-    /// Number of a subset that receives nothing.
+    /// Subset that receives nothing.
     pub(super) except: Option<usize>,
 }
 
@@ -63,7 +63,6 @@ impl Parts {
         self.sets.len() - 1
     }
 
-    /// Adds traffic from `sources` to the hosts of set `to` outside set `except`.
     pub(super) fn add(&mut self, sources: Vec<(HostId, f64)>, to: usize, except: Option<usize>) {
         self.parts.push(Part { sources, to, except });
     }

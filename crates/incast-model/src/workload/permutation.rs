@@ -91,7 +91,7 @@ impl Permutation {
     }
 }
 
-/// Shuffles 0 to `n` - 1, `n` at least 2, until there is no fixed point (e times on average): every derangement stays equally
+/// Needs `n` of at least 2. Shuffles until there is no fixed point (e times on average): every derangement stays equally
 /// likely.
 fn derangement(n: usize, rng: &mut Stream) -> Vec<usize> {
     let mut to: Vec<usize> = (0..n).collect();

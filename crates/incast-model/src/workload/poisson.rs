@@ -134,7 +134,7 @@ impl Poisson {
         Ok(hosts.chunks(size))
     }
 
-    /// Returns the divisor that converts a load to payload.
+    /// Divisor that converts a load to payload.
     fn overhead(&self, entry: &Entry<'_>) -> Result<f64, WorkloadError> {
         match (self.load_of, self.overhead) {
             (LoadOf::Payload, None) => Ok(1.0),
@@ -172,7 +172,7 @@ mod tests {
             let spec = format!(r#"{{"load": 0.5, "sizes": "1kB", "duration": "1ms"{extra}}}"#);
             flows(&star(8, Rate::gbps(gbps)), &pattern("poisson", &spec), 1).flows.len() as f64
         };
-        // 8 hosts, 0.5 of 100 Gb/s, 8000 bit a flow: 50,000 flows in a millisecond.
+        // 0.5 of 100 Gb/s, 8000 bit a flow.
         let payload = count(100, "");
         assert!((payload / 50_000.0 - 1.0).abs() < 0.02, "{payload}");
         assert!((count(25, "") / 12_500.0 - 1.0).abs() < 0.03);
@@ -195,7 +195,7 @@ mod tests {
         for (src, row) in counts.iter().enumerate() {
             for (dst, &count) in row.iter().enumerate() {
                 let expected = chosen.contains(&src) && chosen.contains(&dst) && src != dst;
-                // About 3100 flows a pair: five standard deviations are 280.
+                // Five standard deviations are 280.
                 assert_eq!(count > 0, expected, "{src} to {dst}: {count}");
                 assert!(!expected || count.abs_diff(3125) < 280, "{src} to {dst}: {count}");
             }

@@ -37,7 +37,7 @@ pub enum RankOrder {
 }
 
 impl Ranks {
-    /// Returns the host of each rank, at least `least`; `name` is the field that holds `ranks`.
+    /// At least `least` hosts; `name` is the field that holds `ranks`.
     pub(super) fn place(
         ranks: Option<&Self>,
         name: &str,

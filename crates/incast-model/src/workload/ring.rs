@@ -146,7 +146,6 @@ mod tests {
         let between: Vec<_> = set.gates.iter().filter(|gate| gate.delay.0 > 0).collect();
         assert_eq!(between.len(), 8);
         for gate in between {
-            // Six sent and six received.
             assert_eq!((gate.delay, gate.waits_for.len()), (crate::units::Time::us(5), 12));
             let host = set.flows[gate.starts[0] as usize].src;
             let own = |&flow: &u32| set.flows[flow as usize].src == host || set.flows[flow as usize].dst == host;
@@ -159,7 +158,7 @@ mod tests {
         let mut spec = pattern("ring_all_reduce", r#"{"size": "1MB", "iterations": 3, "chunks": 2}"#);
         spec.end = Some(crate::units::Time::ms(1));
         let set = flows(&star(4, Rate::gbps(100)), &spec, 1);
-        // Ranks and chunks that begin the same iteration share a round; later steps have none.
+        // Ranks and chunks that begin the same iteration share a round.
         let mut begins: Vec<u32> = set.gates.iter().filter_map(|gate| gate.round).collect();
         begins.sort_unstable();
         assert_eq!(begins, [[1; 8], [2; 8]].concat());

@@ -18,15 +18,15 @@ use crate::input;
 use crate::nearest::{hint, nearest};
 use crate::units::{Bytes, QuantityError};
 
-/// Flow sizes: the name of a table (`"websearch"`), one size (`"500kB"`, or an integer in bytes), a table with one field of
-/// [`CustomSizes`], or, for single flows, `"backlogged"`.
+/// Name of a table (`"websearch"`), one size (`"500kB"`, or an integer in bytes), a table with one field of [`CustomSizes`],
+/// or, for single flows, `"backlogged"`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SizeSpec {
     /// Published distribution.
     Table(&'static SizeTable),
     /// One size.
     Fixed(Bytes),
-    /// Distribution of the scenario's own.
+    /// Own distribution.
     Custom(CustomSizes),
     /// Always data to send, until the end of the entry or the simulation.
     Backlogged,
@@ -104,7 +104,7 @@ pub struct GeneralizedParetoSizes {
 pub struct SizeSpecError(String);
 
 impl SizeSpec {
-    /// Returns the distribution; `field` is the path of this field, relative files start at `base`.
+    /// `field` is the path of this field, relative files start at `base`.
     pub(super) fn law(&self, field: &str, base: &Path) -> Result<SizeLaw, WorkloadError> {
         match self {
             Self::Table(table) => Ok(table.law()),
@@ -214,7 +214,7 @@ impl fmt::Display for SizeSpec {
 impl FromStr for SizeSpec {
     type Err = SizeSpecError;
 
-    /// Text that begins like a number is a size, other text the name of a table.
+    /// Text that begins like a number is a size.
     fn from_str(text: &str) -> Result<Self, SizeSpecError> {
         let text = text.trim();
         if text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) {

@@ -138,7 +138,6 @@ macro_rules! patterns {
     };
 }
 
-// The one list to extend with a new pattern.
 patterns!(
     poisson,
     incast,

@@ -11,9 +11,9 @@ pub struct SizeTable {
     pub name: &'static str,
     /// Other names.
     pub also: &'static [&'static str],
-    /// Name shared by tables that draw, or claim to draw, on the same measurement.
+    /// Shared by tables that draw, or claim to draw, on the same measurement.
     pub family: &'static str,
-    /// Description of the measurement, in one line.
+    /// Description in one line.
     pub description: &'static str,
     /// Measurement, and the file with the points.
     pub source: &'static str,
@@ -33,7 +33,7 @@ enum Count {
 }
 
 impl SizeTable {
-    /// Returns the table with a name.
+    /// Table of a name.
     pub fn named(name: &str) -> Option<&'static Self> {
         TABLES.iter().find(|table| table.name == name || table.also.contains(&name))
     }
@@ -43,12 +43,12 @@ impl SizeTable {
         TABLES
     }
 
-    /// Names that a scenario can use.
+    /// Valid names.
     pub fn names() -> impl Iterator<Item = &'static str> {
         TABLES.iter().flat_map(|table| std::iter::once(table.name).chain(table.also.iter().copied()))
     }
 
-    /// Returns the distribution.
+    /// Distribution.
     pub fn law(&self) -> SizeLaw {
         match self.count {
             Count::Bytes => self.curve().into(),
@@ -57,7 +57,7 @@ impl SizeTable {
         }
     }
 
-    /// Packet size in bytes that draws are rounded to, if any.
+    /// Packet size in bytes to which draws are rounded.
     pub fn packet(&self) -> Option<u64> {
         match self.count {
             Count::Packets(packet) => Some(packet),

@@ -73,7 +73,7 @@ const COLUMNS: [(&str, Column); 17] = [
     ("delay_s", Column::Delay(1_000_000_000_000)),
 ];
 
-/// Content of a line, with places for errors that depend on other cells.
+/// Places are for errors that depend on other cells.
 struct Row<'a> {
     flow: Flow,
     named: Named<'a>,
@@ -87,7 +87,7 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// Reads the cell that begins at `begin`; the error states what is allowed.
+    /// The cell begins at `begin`; the error states what is allowed.
     fn read(
         &mut self,
         kind: Column,
@@ -150,7 +150,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Adds the gates of a trace; its first flow has number `first`.
+/// `first` is the number of the trace's first flow.
 fn add_gates(
     rows: Vec<Row<'_>>,
     first: u32,
@@ -175,7 +175,7 @@ fn add_gates(
     Ok(())
 }
 
-/// Adds the flows of `text`; `file` is for messages only.
+/// `file` is for messages only.
 fn parse(text: &str, file: &Path, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
     let mut lines = text.strip_prefix('\u{feff}').unwrap_or(text).lines().enumerate();
     let (_, header) = lines.next().unwrap_or_default();
@@ -283,8 +283,8 @@ pub fn check_trace(flows: &FlowSet) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, why))
 }
 
-/// Writes flows as a trace that reads back as the same flows, in order. Explicit paths and message membership are lost. Flows
-/// that wait for others and backlogged ones are refused.
+/// Writes flows as a trace that reads back as the same flows, in order. Loses explicit paths and message membership; refuses
+/// flows that wait for others and backlogged ones.
 pub fn write_trace(flows: &FlowSet, mut to: impl Write) -> io::Result<()> {
     if let Some(label) = flows.labels.iter().find(|label| !is_label(label)) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("label `{label}`: must be {LABEL_RULE}")));
@@ -379,7 +379,7 @@ mod tests {
         let got: Vec<_> = set.flows.iter().map(|f| (f.src.0, f.dst.0, f.size.0, f.start.0, f.sport, f.dport)).collect();
         assert_eq!(got, [(2, 3, 7, 1, 10000, 100), (0, 1, 1000, 2_500_000, 10000, 100)]);
         assert_eq!((set.labels[0].as_str(), set.flows[0].priority), ("trace", 3));
-        // Script output for 0.1 + 0.2, and the same as whole picoseconds.
+        // Script output for 0.1 + 0.2.
         for row in ["start_s\n0,1,1,0.30000000000000004\n", "start_ns\n0,1,1,300000000\n"] {
             assert_eq!(read(&format!("src,dst,size_bytes,{row}")).unwrap().flows[0].start, Time::ms(300));
         }

@@ -9,9 +9,7 @@ use crate::units::Time;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Named<'a> {
     pub(super) name: Option<&'a str>,
-    /// Flows that must end before this one starts.
     pub(super) after: Vec<&'a str>,
-    /// Time between their end and this start.
     pub(super) delay: Time,
 }
 
@@ -22,8 +20,8 @@ pub(super) enum Spot {
     After(usize),
 }
 
-/// Returns a gate, over places among `flows`, for each flow that waits; `refuse` makes an error from a flow's place, the wrong
-/// part, its value and the allowed ones.
+/// A gate, over places among `flows`, for each flow that waits; `refuse` makes an error from a flow's place, the wrong part,
+/// its value and the allowed ones.
 pub(super) fn gates(
     flows: &[Named<'_>],
     refuse: impl Fn(usize, Spot, &str, String) -> WorkloadError,

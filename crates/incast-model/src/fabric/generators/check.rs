@@ -8,7 +8,7 @@ pub(super) const MAX_NODES: u64 = 1 << 20;
 
 pub(super) const MAX_LINKS: u64 = 1 << 23;
 
-/// Least bytes of a node (with its name) and of a link (with its two ports).
+/// Lower bounds for a node (with its name) and a link (with its two ports).
 const NODE_BYTES: u64 = 80;
 const LINK_BYTES: u64 = 60;
 
@@ -71,7 +71,7 @@ impl Check {
     }
 }
 
-/// Returns an optional value, or its default, with the name of the field that set it.
+/// Optional value or its default, with the name of the field that set it.
 pub(super) fn either<'a, T>(field: &'a str, value: Option<T>, default: (&'a str, T)) -> (&'a str, T) {
     value.map_or(default, |value| (field, value))
 }

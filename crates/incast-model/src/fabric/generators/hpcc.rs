@@ -8,10 +8,10 @@ use crate::fabric::Fabric;
 use crate::units::{Rate, Time};
 
 const PODS: u32 = 5;
-/// ToR switches per pod, and also aggregation switches.
+/// ToRs, and also aggregation switches.
 const PER_POD: u32 = 4;
 const HOSTS_PER_TOR: u32 = 16;
-/// Core switches per aggregation switch.
+/// Per aggregation switch.
 const UPLINKS: u32 = 4;
 
 /// The 320-server tree of the HPCC evaluation (Li et al., SIGCOMM 2019, section 5.1): 5 pods of 4 ToR and 4 aggregation
@@ -88,7 +88,7 @@ mod tests {
             let link = fabric.link(LinkId(link));
             (fabric.port(link.a).node.0, fabric.port(link.b).node.0, link.rate)
         };
-        // Rows 0, 319, 320, 327, 399, 400, 405 and 479 of fat.txt.
+        // Rows of fat.txt.
         let (host, trunk) = (Rate::gbps(100), Rate::gbps(400));
         assert_eq!(ends(0), (0, 320, host));
         assert_eq!(ends(319), (319, 339, host));

@@ -45,7 +45,7 @@ pub struct Jellyfish {
 const ATTEMPTS: u64 = 100;
 
 impl Jellyfish {
-    /// Spec with all links at 100 Gb/s and 1 us, and hosts on all ports that are not between switches.
+    /// All links at 100 Gb/s and 1 us; hosts on all ports that are not between switches.
     pub const fn new(switches: u32, ports: u32, network_ports: u32) -> Self {
         Self {
             switches,
@@ -96,7 +96,7 @@ impl Jellyfish {
     }
 }
 
-/// Simple graph with a target of `degree` neighbours per node.
+/// Simple graph with at most `degree` neighbours per node.
 #[derive(Debug, Clone)]
 struct Graph {
     degree: usize,
@@ -172,7 +172,7 @@ impl Graph {
         self.neighbours[b as usize].retain(|&node| node != a);
     }
 
-    /// Returns true if the graph is connected and has at most one free port.
+    /// Connected, with at most one free port.
     fn usable(&self) -> bool {
         let nodes = self.neighbours.len();
         let free: usize = (0..nodes as u32).map(|node| self.free(node)).sum();
@@ -189,7 +189,7 @@ impl Graph {
         free <= 1 && seen.into_iter().all(|seen| seen)
     }
 
-    /// Links in ascending order, which is also port order.
+    /// In ascending order, which is also port order.
     fn links(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.neighbours.iter().enumerate().flat_map(|(a, neighbours)| {
             let mut above: Vec<u32> = neighbours.iter().copied().filter(|&b| b > a as u32).collect();

@@ -1,7 +1,7 @@
 //! Fabric generators; [`FabricSpec`] holds them all.
 //!
-//! Each creates hosts first, then switches layer by layer, then links from the hosts up in order of node number. Port order
-//! follows from link order.
+//! Each creates hosts, then switches layer by layer, then links from the hosts up in order of node number. Port order follows
+//! from link order.
 
 mod bcube;
 mod check;
@@ -50,39 +50,39 @@ pub enum GeneratorError {
     /// Value outside its limits.
     #[error("{generator}.{field} is {value}; allowed: {allowed}")]
     Value {
-        /// Name, as in [`GENERATORS`].
+        /// As in [`GENERATORS`].
         generator: &'static str,
-        /// Path of the field within the generator, such as `links[3].a`.
+        /// Path within the generator, such as `links[3].a`.
         field: String,
         /// Invalid value.
         value: String,
         /// Allowed values.
         allowed: String,
     },
-    /// More than a fabric may have.
+    /// Too large a fabric.
     #[error(
         "{generator} makes {nodes} nodes and {links} links; allowed: at most {} nodes and {} links",
         check::MAX_NODES,
         check::MAX_LINKS
     )]
     TooLarge {
-        /// Name.
+        /// As in [`GENERATORS`].
         generator: &'static str,
         /// Hosts and switches.
         nodes: u64,
         /// Links.
         links: u64,
     },
-    /// More than the available memory.
+    /// Too large for the available memory.
     #[error("{generator} makes {nodes} nodes and {links} links, which take at least {}; {memory}", amount(*.bytes as f64))]
     Memory {
-        /// Name.
+        /// As in [`GENERATORS`].
         generator: &'static str,
         /// Hosts and switches.
         nodes: u64,
         /// Links.
         links: u64,
-        /// Lower bound of the memory needed.
+        /// Lower bound of the memory.
         bytes: u64,
         /// Available memory.
         memory: Memory,
@@ -90,23 +90,23 @@ pub enum GeneratorError {
     /// Link to an undeclared node.
     #[error("{generator}.{field}: there is no node `{name}`{}", hint(.nearest))]
     UnknownNode {
-        /// Name of the generator.
+        /// As in [`GENERATORS`].
         generator: &'static str,
-        /// Path of the field.
+        /// Path.
         field: String,
-        /// Undeclared name.
+        /// Name.
         name: String,
-        /// Closest declared name.
+        /// Closest name.
         nearest: Option<String>,
     },
-    /// Two nodes of one name.
+    /// Name used twice.
     #[error("{generator}.{field}: the name `{name}` is taken already; names of hosts and switches are unique")]
     DuplicateNode {
-        /// Name of the generator.
+        /// As in [`GENERATORS`].
         generator: &'static str,
-        /// Path of the second node's field.
+        /// Path of the second use.
         field: String,
-        /// Duplicate name.
+        /// Name.
         name: String,
     },
     /// Invalid graph.

@@ -42,7 +42,7 @@ pub enum FabricSpec {
     Custom(CustomFabric),
 }
 
-/// Names and descriptions of all generators.
+/// Names and descriptions.
 pub const GENERATORS: &[(&str, &str)] = &[
     ("star", "hosts around one switch"),
     ("dumbbell", "hosts on two switches joined by one link"),

@@ -5,7 +5,6 @@ use crate::fabric::{Fabric, HostId};
 use crate::input;
 use crate::tenant::TenantError;
 
-/// In any order.
 const COLUMNS: [&str; 3] = ["tenant", "vm", "slot"];
 
 #[derive(Debug)]
@@ -24,7 +23,7 @@ struct Row {
 }
 
 impl Table {
-    /// Reads a file; `field` is the path of the scenario field that names it.
+    /// `field` is the path of the scenario field that names the file.
     pub(in crate::tenant) fn read(file: &Path, field: &str) -> Result<Self, TenantError> {
         let text = input::read_text(file, input::DOCUMENT).map_err(|error| TenantError::Unreadable {
             field: field.into(),
@@ -92,7 +91,7 @@ fn refuse(file: &Path, (line, column): (usize, usize), value: &str, allowed: Str
     TenantError::File { file: file.into(), line, column, value: value.into(), allowed, nearest: None }
 }
 
-/// Returns the cells of a line, each with its first column in characters, from 1.
+/// Cells of a line, each with its first column in characters, from 1.
 fn cells(line: &str) -> Vec<(usize, &str)> {
     let mut column = 1;
     let cell = |cell: &'_ str| {

@@ -30,8 +30,8 @@ impl Residual {
         }
     }
 
-    /// Returns slots in the first lowest subtree with enough slots and link capacity. Subtrees within it are filled in turn,
-    /// without backtracking.
+    /// Slots in the first lowest subtree with enough slots and link capacity. Subtrees within it are filled in turn, without
+    /// backtracking.
     pub(in crate::tenant) fn packed(
         &self,
         vms: usize,
@@ -65,7 +65,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Returns at most `most` slots in a subtree, as many as its links carry.
+    /// At most `most` slots in a subtree, as many as its links carry.
     fn fill(&self, cut: usize, most: usize) -> Vec<HostId> {
         let mut want = most;
         loop {

@@ -1,9 +1,8 @@
 use crate::fabric::HostId;
 use crate::rng::{Stream, pick};
 
-/// Returns random free slots; every choice and order is equally likely.
+/// Every choice and order is equally likely: first steps of a Fisher-Yates shuffle.
 pub(in crate::tenant) fn random(mut free: Vec<HostId>, vms: usize, rng: &mut Stream) -> Vec<HostId> {
-    // First steps of a Fisher-Yates shuffle.
     for chosen in 0..vms {
         let other = chosen + pick(rng, free.len() - chosen);
         free.swap(chosen, other);

@@ -1,5 +1,3 @@
-//! Synthetic applications.
-//!
 //! The traces of the resource disaggregation study (Gao et al., "Network Requirements for Resource Disaggregation", OSDI 2016)
 //! are not public. All figures here are ours, shaped by known facts: 4 KB pages; word count has the largest share of long
 //! flows, sorting longer flows than graph processing, memcached more memory accesses than sorting; sizes between CPUs follow
@@ -57,7 +55,7 @@ pub(super) struct Mix {
     pub(super) shares: [f64; 3],
     disk: Option<[u64; 2]>,
     network: Network,
-    /// Gaps between flows of a pair of blades.
+    /// Between flows of a pair of blades.
     pub(super) arrivals: ArrivalLaw,
 }
 
@@ -101,7 +99,7 @@ impl Mix {
     }
 }
 
-/// Returns sizes from `min` to `max`, every doubling equally likely.
+/// Every doubling is equally likely.
 fn doublings(min: u64, max: u64) -> SizeLaw {
     let steps = (max / min).ilog2();
     let point = |step: u32| ((min << step) as f64, 100.0 * f64::from(step) / f64::from(steps));

@@ -27,7 +27,7 @@ impl Pair {
         }
     }
 
-    /// Draws the time to the first flow: the remainder of a length-biased gap.
+    /// Time to the first flow: the remainder of a length-biased gap.
     pub(super) fn first_gap(&self, rng: &mut Stream) -> u64 {
         let mut place = unit(rng) * self.gaps.iter().sum::<u64>() as f64;
         for &gap in &self.gaps {
@@ -86,7 +86,7 @@ struct Row {
     kind: Option<Kind>,
 }
 
-/// Parses the flows of a trace; `page` is the size of flows with an address instead of a size.
+/// `page` is the size of flows with an address instead of a size.
 pub(super) fn parse(text: &str, file: &Path, blades: &Blades, page: u64) -> Result<Pairs, WorkloadError> {
     let mut lines = text.strip_prefix('\u{feff}').unwrap_or(text).lines().enumerate();
     let (_, header) = lines.next().unwrap_or_default();
@@ -134,7 +134,7 @@ pub(super) fn parse(text: &str, file: &Path, blades: &Blades, page: u64) -> Resu
 }
 
 impl Row {
-    /// Reads a cell; the error states what is allowed. `before`: time of the previous line.
+    /// The error states what is allowed. `before`: time of the previous line.
     fn read(&mut self, column: Column, text: &str, blades: &Blades, before: u64) -> Result<(), String> {
         match column {
             Column::Time(factor) => {

@@ -1,5 +1,4 @@
-//! Traffic of applications with separate CPU, memory and disk blades, each a host of the fabric: the resource disaggregation
-//! study (Gao et al., OSDI 2016).
+//! Resource disaggregation study (Gao et al., OSDI 2016).
 
 mod applications;
 mod blades;
@@ -106,7 +105,7 @@ const fn page() -> Bytes {
 const LOAD: f64 = 0.2;
 
 enum Source<'a> {
-    /// Mean gap in ps and size law.
+    /// Mean gap in ps.
     Synthetic {
         gap: f64,
         mix: &'a Mix,
@@ -268,7 +267,7 @@ impl Disaggregated {
         Ok(Blades { cpu: self.cpus, memory: self.memories, disk: self.disks })
     }
 
-    /// Returns the hosts of each system, in order of the blades.
+    /// Hosts of each system, in order of the blades.
     fn systems(&self, entry: &Entry<'_>, blades: &Blades) -> Result<Vec<Vec<HostId>>, WorkloadError> {
         let (hosts, count) = (entry.hosts(self.hosts.as_ref())?, blades.count());
         let systems = match self.scale {
@@ -289,7 +288,7 @@ impl Disaggregated {
         Err(entry.refuse(field, value, allowed))
     }
 
-    /// Returns gaps and sizes of pairs, for a slowest host of `rate` bit/s.
+    /// For a slowest host of `rate` bit/s.
     fn traffic(&self, entry: &Entry<'_>, blades: &Blades, rate: f64) -> Result<Traffic, WorkloadError> {
         let application = match (self.application, &self.trace) {
             (Some(application), None) => application,

@@ -32,7 +32,7 @@ fn said(loads: &[OfferedLoad]) -> Vec<String> {
 
 #[test]
 fn uplinks_of_an_oversubscribed_fabric_are_overloaded() {
-    // 16 hosts of 100 Gb/s on 4 uplinks of 100 Gb/s; of 127 others, 112 are under other leaves.
+    // 4 uplinks; of 127 others, 112 are under other leaves.
     let fabric = LeafSpine::new(8, 4, 16).build().unwrap();
     let found = loads(&fabric, &[poisson(r#""load": 0.3"#)]);
     assert!(near(mean(&found, Links::Host), 0.3), "{found:?}");
@@ -81,7 +81,7 @@ fn gpus_of_a_server_use_nvlink() {
     assert!(near(mean(&found, Links::Nvlink), 0.5 * 3.0 / 15.0 / 9.0));
     let without = RailOptimized { nvlink: None, ..spec.clone() }.build().unwrap();
     assert!(near(mean(&loads(&without, &[poisson(r#""load": 0.5"#)]), Links::Host), 0.5));
-    // A forwarding GPU's NIC also carries transit traffic; nothing is lost.
+    // A forwarding GPU's NIC also carries transit traffic.
     let forward =
         RailOptimized { nvlink: Some(NvLink { forward: true, ..NvLink::default() }), ..spec }.build().unwrap();
     let found = loads(&forward, &[poisson(r#""load": 0.5"#)]);

@@ -100,7 +100,7 @@ fn jellyfish_have_the_bisection_and_the_paths_of_random_graphs() {
     }
 }
 
-/// Counts disjoint paths between servers: hosts cut off, `server{i}` split so that one path goes through each.
+/// Hosts are cut off and `server{i}` is split, so that one path goes through each.
 fn disjoint_paths(n: u32, k: u32, from: usize, to: usize) -> u64 {
     let fabric = BCube::new(n, k).build().unwrap();
     let mut builder = FabricBuilder::new();
@@ -174,7 +174,6 @@ fn dragonflies_of_the_most_groups_are_the_papers() {
     let ways = Ways::new(&fabric);
     assert_eq!((ways.diameter(), ways.paths(0, 1), ways.paths(0, 7)), (5, 1, 1));
     assert_eq!(ways.first(0, 7), ["h0", "g0r0", "g0r3", "h7"]);
-    // Port 0 of group 0 leads to group 1, port 0 of group 1 leads back.
     assert_eq!(ways.first(0, 8), ["h0", "g0r0", "g1r0", "h8"]);
     // 20 links of four groups against five.
     let (four, five) = fabric.hosts().split_at(4 * 8);

@@ -3,8 +3,7 @@ use std::collections::VecDeque;
 use crate::fabric::{Fabric, FabricBuilder, NodeId, NodeKind, PortId};
 use crate::units::{Rate, Time};
 
-/// Returns the maximum flow between two sets of hosts, with each link in both directions (Edmonds and Karp); other hosts do not
-/// forward.
+/// Maximum flow with each link in both directions (Edmonds and Karp); other hosts do not forward.
 pub(super) fn between(fabric: &Fabric, from: &[NodeId], to: &[NodeId]) -> Rate {
     let mut left: Vec<u64> = (0..fabric.ports().len() as u32).map(|port| fabric.rate(PortId(port)).0).collect();
     let mut total = 0;
@@ -19,7 +18,7 @@ pub(super) fn between(fabric: &Fabric, from: &[NodeId], to: &[NodeId]) -> Rate {
     Rate(total)
 }
 
-/// Returns the shortest augmenting path, as ports from the end back.
+/// Shortest augmenting path, as ports from the end back.
 fn augmenting(fabric: &Fabric, from: &[NodeId], to: &[NodeId], left: &[u64]) -> Option<Vec<PortId>> {
     let mut by: Vec<Option<PortId>> = vec![None; fabric.nodes().len()];
     let mut seen = vec![false; fabric.nodes().len()];

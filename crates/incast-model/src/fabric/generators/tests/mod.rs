@@ -11,8 +11,6 @@ use crate::fabric::{Fabric, HostId, NodeId, write_dot};
 use crate::ns3::{parse_topology, write_topology};
 use crate::routing::{NextHopOrder, Routes};
 
-/// Checks that ports mirror each other, in number and rate; hosts come first; names are unique; an ns-3 topology file
-/// round-trips; a drawing has every link.
 fn check(fabric: &Fabric) {
     let mut next = 0;
     for node in (0..fabric.nodes().len() as u32).map(NodeId) {
@@ -59,7 +57,7 @@ impl<'a> Ways<'a> {
         Self { fabric, routes: Routes::shortest(fabric, NextHopOrder::Port) }
     }
 
-    /// Counts shortest paths between two hosts; parallel links separately.
+    /// Parallel links count separately.
     fn paths(&self, from: u32, to: u32) -> usize {
         self.paths_from(self.fabric.hosts()[from as usize], HostId(to))
     }

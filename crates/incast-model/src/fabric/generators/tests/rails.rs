@@ -70,10 +70,10 @@ fn gpus_that_forward_reach_every_rail_over_nvlink() {
     let ways = Ways::new(&fabric);
     assert_eq!(ways.first(4, 7), ["h4", "gpu4", "nvlink1", "gpu7", "h7"]);
     assert_eq!(ways.first(4, 8), ["h4", "gpu4", "rail0", "gpu8", "h8"]);
-    // To another rail: NVLink before or after the rail.
+    // NVLink before or after the rail.
     assert_eq!((ways.links(4, 9), ways.paths(4, 9)), (6, 2));
     assert_eq!(ways.diameter(), 6);
-    // Two NVLink paths and one per spine, equally long.
+    // Two NVLink paths and one per spine.
     let ways = RailOptimized { spines: 2, ..spec }.build().unwrap();
     assert_eq!(Ways::new(&ways).paths(4, 9), 4);
 }
@@ -81,7 +81,7 @@ fn gpus_that_forward_reach_every_rail_over_nvlink() {
 #[test]
 fn rails_carry_what_the_nics_can() {
     let fabric = RailOptimized { servers_per_pod: Some(2), ..nics_only(4, 2) }.build().unwrap();
-    // 16 NICs in two pods, 4 rail switches per pod with two uplinks each.
+    // 4 rail switches per pod with two uplinks each.
     assert_eq!(flow::halves(&fabric), Rate::gbps(8 * 400));
     assert_eq!(Summary::new(&fabric, Bytes(1000)).bisection, Some(Rate::gbps(8 * 400)));
 }
@@ -94,7 +94,7 @@ fn nvlink_is_the_default_and_none_is_said() {
     assert_eq!(Ways::new(&fabric).first(0, 1), ["h0", "nvlink0", "h1"]);
     let without = read(r#", "nvlink": "none""#).unwrap();
     assert_eq!(Ways::new(&without.build().unwrap()).first(0, 1), ["h0", "rail0", "spine0", "rail1", "h1"]);
-    // A file with all defaults must state it, as the default differs.
+    // The default differs from none.
     assert!(serde_json::to_value(&without).unwrap()["nvlink"].is_null());
     let forward = read(r#", "nvlink": {"forward": true}"#).unwrap().nvlink.unwrap();
     assert_eq!(forward, NvLink { forward: true, ..NvLink::default() });
