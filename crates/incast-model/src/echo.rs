@@ -44,12 +44,12 @@ fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     }
 }
 
-/// Foreign word for a message: visible, at most [`SHOWN`] characters.
+/// Cuts a foreign word to [`SHOWN`] characters and makes it [`visible`].
 pub fn word(text: &str) -> String {
     visible(&shortened(text, SHOWN)).into_owned()
 }
 
-/// Message that quotes foreign text between backticks: visible, each quotation and the message cut.
+/// Cuts a message, and each quotation between backticks in it, and makes it [`visible`].
 pub fn message(text: &str) -> Cow<'_, str> {
     if text.len() <= SHOWN {
         return visible(text);
@@ -66,7 +66,7 @@ pub fn message(text: &str) -> Cow<'_, str> {
 /// Position in a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Excerpt {
-    /// At most [`SHOWN`] characters around the position, between ellipses.
+    /// Line, or [`SHOWN`] characters of it around the position, between ellipses.
     pub line: String,
     /// Blanks as wide as the text before the position; tabs stay tabs, so a mark lines up in any editor.
     pub indent: String,
@@ -75,7 +75,7 @@ pub struct Excerpt {
 }
 
 impl Excerpt {
-    /// Shows the `width` characters at `column` (from 1).
+    /// Excerpt with the `width` characters at `column` (from 1).
     pub fn new(text: &str, column: usize, width: usize) -> Self {
         let (at, count) = (column.saturating_sub(1), text.chars().count());
         let from = if count <= SHOWN { 0 } else { at.saturating_sub(SHOWN / 3).min(count - SHOWN) };

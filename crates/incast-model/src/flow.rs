@@ -49,20 +49,19 @@ pub struct Gate {
 /// Flows of one run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FlowSet {
-    /// Sorted by start; ties keep their order.
+    /// Flows, sorted by start; ties keep their order.
     pub flows: Vec<Flow>,
     /// Names that group flows in results.
     pub labels: Vec<String>,
-    /// Every node from sender to receiver.
+    /// Explicit paths: every node from sender to receiver.
     pub paths: Vec<Vec<NodeId>>,
-    /// No cycles.
+    /// Gates without cycles.
     pub gates: Vec<Gate>,
     /// End of each round (iteration, request). The round's first gate without pending flows decides: if it would open (after
     /// its delay) before this time, all gates of the round open, at any time; if not, the round is cancelled. Flows behind a
     /// gate that never opens never start, nor do flows that wait for them.
     pub rounds: Vec<Time>,
-    /// First flow of each message that is split over queue pairs; its flows are consecutive and start together. Empty if every
-    /// flow is a message.
+    /// First flow of each message; the flows of a message are consecutive and start together. Empty if every flow is a message.
     pub messages: Vec<u32>,
 }
 

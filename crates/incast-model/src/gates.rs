@@ -13,7 +13,7 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Gates may name `flows` flows.
+    /// Indexes the gates of `flows` flows.
     pub fn new(flows: usize, gates: &[Gate]) -> Self {
         if gates.is_empty() {
             return Self::default();
@@ -35,7 +35,7 @@ impl Waiting {
         Self { first, gates }
     }
 
-    /// True if no flow waits.
+    /// Returns true if no flow waits.
     pub fn is_empty(&self) -> bool {
         self.first.is_empty()
     }
@@ -76,7 +76,7 @@ pub enum GateError {
         /// Gate, from 0.
         gate: u32,
     },
-    /// No such flow.
+    /// Flow that does not exist.
     #[error("gate {gate} names flow {flow}; there are {flows}, from 0")]
     Unknown {
         /// Gate, from 0.
@@ -86,7 +86,7 @@ pub enum GateError {
         /// Number of flows.
         flows: u32,
     },
-    /// Flow twice in a gate.
+    /// Flow that a gate waits for twice.
     #[error("gate {gate} waits for flow {flow} twice; once is enough")]
     Twice {
         /// Gate, from 0.
@@ -102,7 +102,7 @@ pub enum GateError {
         /// Gates.
         gates: [u32; 2],
     },
-    /// No such round.
+    /// Round that does not exist.
     #[error("gate {gate} names round {round}; there are {rounds}, from 0")]
     UnknownRound {
         /// Gate, from 0.
@@ -115,7 +115,7 @@ pub enum GateError {
     /// Flows that wait for each other.
     #[error("flows depend on each other in a cycle and would never start: {}", circle(.flows))]
     Cycle {
-        /// Each waits for the next, the last for the first.
+        /// Flows; each waits for the next, the last for the first.
         flows: Vec<u32>,
     },
 }
@@ -177,7 +177,6 @@ fn check_names(set: &FlowSet) -> Result<(), GateError> {
     Ok(())
 }
 
-/// Each flow waits for the next.
 pub(crate) fn cycle(flows: usize, gates: &[Gate]) -> Option<Vec<u32>> {
     let mut gate_of = vec![NONE; flows];
     for (at, gate) in (0u32..).zip(gates) {

@@ -14,7 +14,7 @@ pub const DOCUMENT: u64 = 64 << 20;
 /// server's memory.
 pub const LARGE: u64 = 16 << 30;
 
-/// Completes "cannot read FILE: ".
+/// Error that completes "cannot read FILE: ".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InputError {
@@ -89,7 +89,6 @@ impl Input {
         self.file
     }
 
-    /// 0 for a pipe.
     fn size(&self) -> Result<u64, InputError> {
         Ok(self.file.metadata()?.len())
     }
@@ -126,7 +125,7 @@ pub fn read_text(path: &Path, most: u64) -> Result<String, InputError> {
     text(read(path, most)?)
 }
 
-/// Converts to UTF-8.
+/// Converts bytes to UTF-8 text.
 pub fn text(bytes: Vec<u8>) -> Result<String, InputError> {
     String::from_utf8(bytes).map_err(|error| {
         let (end, bytes) = (error.utf8_error().valid_up_to(), error.as_bytes());
@@ -142,7 +141,7 @@ pub fn text(bytes: Vec<u8>) -> Result<String, InputError> {
     })
 }
 
-/// True for open descriptors that a shell passed.
+/// Returns true for open descriptors that a shell passed.
 fn is_descriptor(path: &Path) -> bool {
     path == Path::new("/dev/stdin") || ["/dev/fd", "/proc/self/fd"].iter().any(|folder| path.starts_with(folder))
 }
@@ -180,7 +179,7 @@ fn kind(found: FileType) -> Option<&'static str> {
     Some("no regular file")
 }
 
-/// Does not block if a named pipe has replaced the file since the check.
+/// Opens without blocking if a named pipe has replaced the file since the check.
 #[cfg(unix)]
 fn open_at_once(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;

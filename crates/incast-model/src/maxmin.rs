@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Participant.
+/// Participant with a demand.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Demand {
     /// Largest useful rate, 0 or more; may be infinite.
@@ -16,7 +16,7 @@ pub struct Demand {
 }
 
 impl Demand {
-    /// Unbounded, of weight 1, with its whole rate under each constraint.
+    /// Unbounded demand of weight 1 with its whole rate under each constraint.
     pub fn greedy(under: impl IntoIterator<Item = usize>) -> Self {
         Self { most: f64::INFINITY, weight: 1.0, under: under.into_iter().map(|one| (one, 1.0)).collect() }
     }

@@ -16,7 +16,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// For tests and for callers that have already checked.
+    /// No limit, for tests and for callers that have already checked.
     pub const UNLIMITED: Self = Self { bytes: u64::MAX, limit: "not limited" };
 
     /// Returns the least of: memory available on the machine (with swap), remainder of the control group (container), remainder
@@ -48,7 +48,7 @@ impl fmt::Display for Memory {
     }
 }
 
-/// Formats in a readable unit.
+/// Formats bytes in a readable unit.
 pub fn amount(bytes: f64) -> String {
     match bytes {
         b if b >= 1e12 => format!("{:.1} TB", b / 1e12),
@@ -96,7 +96,7 @@ fn of_group(root: &Path, groups: &str) -> Option<u64> {
     left.min()
 }
 
-/// File pages count as free: the system drops them first.
+/// Remainder of one control group. File pages count as free: the system drops them first.
 fn of_folder(folder: &Path, limit: &str, usage: &str) -> Option<u64> {
     let read = |file: &str| std::fs::read_to_string(folder.join(file)).ok();
     // "max": no limit.

@@ -1,4 +1,4 @@
-//! "Did you mean …".
+//! Suggestions "Did you mean …" for misspelt names.
 
 use crate::renamed::renamed;
 

@@ -3,10 +3,10 @@
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
-/// PCG, XSL-RR, 128-bit state (O'Neill, HMC-CS-2014-0905).
+/// Generator: PCG, XSL-RR, 128-bit state (O'Neill, HMC-CS-2014-0905).
 pub type Stream = Pcg64Mcg;
 
-/// Equal on every machine.
+/// Stream of an actor for a purpose, equal on every machine.
 pub fn stream(seed: u64, purpose: &str, actor: u64) -> Stream {
     let mut state = mix(seed ^ 0x9e37_79b9_7f4a_7c15);
     for byte in purpose.bytes() {

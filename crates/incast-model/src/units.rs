@@ -17,7 +17,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[error("{0}")]
 pub struct QuantityError(String);
 
-/// Largest first, the order for printing.
+/// Suffixes and factors, largest first (the order for printing).
 type Units = &'static [(&'static str, u64)];
 
 const TIME: Units = &[("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000), ("ps", 1)];
@@ -25,7 +25,7 @@ const RATE: Units =
     &[("Tbps", 1_000_000_000_000), ("Gbps", 1_000_000_000), ("Mbps", 1_000_000), ("kbps", 1_000), ("bps", 1)];
 const SIZE: Units = &[("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000), ("B", 1)];
 
-/// Read, never printed.
+/// Spellings that are read, never printed.
 const TIME_ALIASES: Units = &[("µs", 1_000_000), ("μs", 1_000_000)];
 const RATE_ALIASES: Units = &[
     ("Gb/s", 1_000_000_000),
@@ -52,7 +52,7 @@ macro_rules! quantity {
             /// Largest value.
             pub const MAX: Self = Self(u64::MAX);
 
-            /// Zero if `other` is larger.
+            /// Difference, or zero if `other` is larger.
             pub const fn saturating_sub(self, other: Self) -> Self {
                 Self(self.0.saturating_sub(other.0))
             }
@@ -183,7 +183,7 @@ impl Time {
     pub const fn ms(n: u64) -> Self {
         Self(n * 1_000_000_000)
     }
-    /// For people and statistics; never for ordering events.
+    /// Seconds, for people and statistics; never for ordering events.
     pub fn seconds(self) -> f64 {
         self.0 as f64 * 1e-12
     }
@@ -243,14 +243,14 @@ pub(crate) fn scale(number: &str, factor: u64) -> Result<u64, String> {
     u64::try_from(scaled / divisor).map_err(|_| "too large".into())
 }
 
-/// `100Gbps` becomes `100 Gb/s`.
+/// Formats `100Gbps` as `100 Gb/s`.
 fn spaced(text: &str) -> String {
     let unit = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     format!("{} {}", &text[..unit], text[unit..].replace("bps", "b/s"))
 }
 
-/// Uses the largest unit that needs at most three decimals, or a binary unit if `value` is a whole number of that and not of
-/// thousands.
+/// Formats in the largest unit that needs at most three decimals, or in a binary unit if `value` is a whole number of that and
+/// not of thousands.
 fn print(value: u64, units: Units, binary: Units) -> String {
     let whole = |factor: u64| value >= factor && value.is_multiple_of(factor);
     if !value.is_multiple_of(1000)

@@ -1,18 +1,18 @@
 use super::{Fabric, HostId, LinkId, NodeId, NodeKind, PortId};
 
 impl Fabric {
-    /// True for two GPUs of one server.
+    /// Returns true for two GPUs of one server.
     pub fn same_server(&self, a: HostId, b: HostId) -> bool {
         let server = |host: HostId| host.0.checked_div(self.gpus()).filter(|_| host.index() < self.endpoints().len());
         server(a).is_some() && server(a) == server(b)
     }
 
-    /// True if GPUs of one server reach each other over NVLink.
+    /// Returns true if GPUs of one server reach each other over NVLink.
     pub fn has_nvlink(&self) -> bool {
         !self.inside().is_empty()
     }
 
-    /// True if a link joins GPUs of one server, or parts of one GPU.
+    /// Returns true if a link joins GPUs of one server, or parts of one GPU.
     pub fn is_nvlink(&self, link: LinkId) -> bool {
         let link = self.link(link);
         let own = |port: PortId| {

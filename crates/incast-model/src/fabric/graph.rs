@@ -8,7 +8,7 @@ macro_rules! id {
         pub struct $name(pub u32);
 
         impl $name {
-            /// Index into a table.
+            /// Index into the table of all of a kind.
             pub const fn index(self) -> usize {
                 self.0 as usize
             }
@@ -36,7 +36,7 @@ id!(
 /// Host or switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NodeKind {
-    /// Never forwards.
+    /// Sends and receives; never forwards.
     Host,
     /// Forwards.
     Switch,
@@ -82,7 +82,7 @@ pub struct Port {
 /// Error of a graph.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FabricError {
-    /// Too many next hops for the memory allowed.
+    /// Next hops above the memory allowed.
     #[error(
         "the next hops of {nodes} nodes towards {targets} destinations (switches with hosts, and hosts with several links) \
          would take {:.2} GB, at most {:.2} GB are possible: fewer of these are needed", *.bytes as f64 / 1e9,
@@ -91,7 +91,7 @@ pub enum FabricError {
     Routes {
         /// Nodes with next hops.
         nodes: usize,
-        /// Destinations.
+        /// Number of destinations.
         targets: usize,
         /// Memory needed.
         bytes: u64,
@@ -104,7 +104,7 @@ pub enum FabricError {
         /// Node.
         node: String,
     },
-    /// Rate of 0.
+    /// Link with a rate of 0.
     #[error("link {link} between {a} and {b} has a rate of 0bps")]
     ZeroRate {
         /// Link, from 0.
@@ -125,11 +125,11 @@ pub enum FabricError {
     Disconnected {
         /// Node of the first part.
         a: String,
-        /// Node of the second part.
+        /// Node not reached from `a`.
         b: String,
-        /// Nodes reached from `a`, itself included.
+        /// Number of nodes reached from `a`, itself included.
         reached: usize,
-        /// All nodes.
+        /// Number of all nodes.
         total: usize,
     },
     /// Fewer than two hosts.
@@ -157,27 +157,27 @@ pub struct Fabric {
 }
 
 impl Fabric {
-    /// Nodes by id.
+    /// All nodes.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
-    /// Node of an id.
+    /// Node by id.
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.index()]
     }
-    /// Links by id.
+    /// All links.
     pub fn links(&self) -> &[Link] {
         &self.links
     }
-    /// Link of an id.
+    /// Link by id.
     pub fn link(&self, id: LinkId) -> &Link {
         &self.links[id.index()]
     }
-    /// Ports by id.
+    /// All ports.
     pub fn ports(&self) -> &[Port] {
         &self.ports
     }
-    /// Port of an id.
+    /// Port by id.
     pub fn port(&self, id: PortId) -> &Port {
         &self.ports[id.index()]
     }
@@ -225,21 +225,21 @@ impl Fabric {
     pub fn switches(&self) -> impl Iterator<Item = NodeId> + '_ {
         (0..self.nodes.len() as u32).map(NodeId).filter(|&id| self.node(id).kind == NodeKind::Switch)
     }
-    /// Link rate.
+    /// Link rate at a port.
     pub fn rate(&self, port: PortId) -> Rate {
         self.link(self.port(port).link).rate
     }
-    /// Propagation delay of the link.
+    /// Link delay at a port.
     pub fn delay(&self, port: PortId) -> Time {
         self.link(self.port(port).link).delay
     }
-    /// Node at the far end.
+    /// Node at the far end of a port.
     pub fn neighbour(&self, port: PortId) -> NodeId {
         self.port(self.port(port).peer).node
     }
 }
 
-/// Checked by [`FabricBuilder::finish`].
+/// Nodes and links of a fabric to build.
 #[derive(Debug, Clone, Default)]
 pub struct FabricBuilder {
     nodes: Vec<Node>,
@@ -267,13 +267,13 @@ impl FabricBuilder {
         NodeId(self.nodes.len() as u32 - 1)
     }
 
-    /// Joins two nodes by their next ports, also several times.
+    /// Joins two nodes by their next ports; parallel links are allowed.
     pub fn link(&mut self, a: NodeId, b: NodeId, rate: Rate, delay: Time) -> LinkId {
         self.links.push((a, b, rate, delay));
         LinkId(self.links.len() as u32 - 1)
     }
 
-    /// Checks that all hosts can exchange traffic.
+    /// Builds the fabric; checks that all hosts can exchange traffic.
     pub fn finish(self) -> Result<Fabric, FabricError> {
         let name = |id: NodeId| self.nodes[id.index()].name.clone();
         let mut degree = vec![0u32; self.nodes.len()];
@@ -398,7 +398,7 @@ impl Fabric {
         }
     }
 
-    /// Returns, by switch, the number of its set of connected switches.
+    /// Numbers the sets of connected switches; returns the number by switch.
     fn islands(&self) -> Vec<Option<usize>> {
         let mut islands = vec![None; self.nodes.len()];
         let mut count = 0;

@@ -9,7 +9,7 @@ pub(crate) struct Groups {
 }
 
 impl Groups {
-    /// Tier 1: racks; tier 2: pods. Groups nest in those of higher tiers.
+    /// Groups by racks for tier 1, by pods for tier 2. Groups nest in those of higher tiers.
     pub(crate) fn new(fabric: &Fabric, tier: u8) -> Self {
         let mut groups = Self { tier, of: (0..fabric.nodes().len() as u32).collect() };
         let within = |high: NodeId| fabric.node(high).tier <= tier && !fabric.is_nvlink_switch(high);
@@ -48,7 +48,7 @@ impl Groups {
     }
 }
 
-/// Lowest first; hosts are tier 0.
+/// Tiers with uplinks, lowest first; hosts are tier 0.
 pub(crate) fn tiers_with_uplinks(fabric: &Fabric) -> Vec<u8> {
     let outside = levels(fabric).filter(|&(.., link)| !fabric.is_nvlink(link));
     let mut tiers: Vec<u8> = outside.map(|(low, ..)| fabric.node(low).tier).collect();

@@ -74,7 +74,7 @@ pub struct BaseRtts {
 }
 
 impl BaseRtts {
-    /// For packets of `payload` bytes (1000 in the HPCC evaluation).
+    /// Computes base RTTs for packets of `payload` bytes (1000 in the HPCC evaluation).
     pub fn new(fabric: &Fabric, payload: Bytes) -> Self {
         let mut anchors: Vec<NodeId> = Vec::new();
         let mut known: HashMap<NodeId, u32> = HashMap::new();
@@ -172,7 +172,7 @@ mod tests {
 
     const PAYLOAD: Bytes = Bytes(1000);
 
-    /// By brute force.
+    /// Checks by brute force.
     fn most(fabric: &Fabric) -> (u64, u64) {
         let rtts = BaseRtts::new(fabric, PAYLOAD);
         let (rtt, bdp) = rtts.max();

@@ -30,7 +30,7 @@ pub enum ServiceError {
         /// Name.
         name: String,
     },
-    /// No such switch.
+    /// Unknown switch.
     #[error("there is no switch `{name}`")]
     NoSwitch {
         /// Name.
@@ -38,7 +38,7 @@ pub enum ServiceError {
         /// Similar name.
         nearest: Option<String>,
     },
-    /// No default.
+    /// Field without a default.
     #[error("no host is on {at}: `{field}` has no default there")]
     NoDefault {
         /// Switch.
@@ -56,7 +56,7 @@ pub enum ServiceError {
         /// Allowed values.
         allowed: &'static str,
     },
-    /// Fabric that cannot carry traffic.
+    /// Invalid graph.
     #[error(transparent)]
     Fabric(#[from] FabricError),
 }
@@ -124,7 +124,7 @@ impl Fabric {
         &self.hosts()[..self.hosts().len() - self.services()]
     }
 
-    /// True for a service host.
+    /// Returns true for a service host.
     pub fn is_service(&self, host: HostId) -> bool {
         host.index() >= self.endpoints().len()
     }

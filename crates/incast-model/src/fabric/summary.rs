@@ -20,15 +20,15 @@ pub struct LinkSummary {
 /// Switches of one tier.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TierSummary {
-    /// 1 is next to the hosts.
+    /// Number; 1 is next to the hosts.
     pub tier: u8,
     /// Number of switches.
     pub switches: usize,
-    /// Rate of links to lower tiers, hosts included.
+    /// Total rate of links to lower tiers, hosts included.
     pub down: Rate,
-    /// Rate of links to higher tiers.
+    /// Total rate of links to higher tiers.
     pub up: Rate,
-    /// Rate of links within the tier.
+    /// Total rate of links within the tier.
     pub across: Rate,
     /// `down / up`: 1 is non-blocking; none without links up.
     pub oversubscription: Option<f64>,
@@ -37,11 +37,11 @@ pub struct TierSummary {
 /// Key figures of a fabric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
-    /// Hosts.
+    /// Number of hosts.
     pub hosts: usize,
-    /// Lowest first.
+    /// Switches by tier, lowest first.
     pub tiers: Vec<TierSummary>,
-    /// Fastest first.
+    /// Links by rate and delay, fastest first.
     pub links: Vec<LinkSummary>,
     /// Largest base RTT.
     pub max_base_rtt: Time,
@@ -53,7 +53,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// For packets of `payload` bytes (1000 in the HPCC evaluation).
+    /// Summarises a fabric for packets of `payload` bytes (1000 in the HPCC evaluation).
     pub fn new(fabric: &Fabric, payload: Bytes) -> Self {
         let (max_base_rtt, max_bdp) = BaseRtts::new(fabric, payload).max();
         Self {

@@ -102,11 +102,11 @@ pub enum VmsError {
 /// More than clouds have cores for.
 const MAX_SLOTS: u32 = 64;
 
-/// As many as nodes.
+/// As many as nodes of a fabric.
 const MAX_VMS: u64 = 1 << 20;
 
 impl Vms {
-    /// `slots` per server, defaults otherwise.
+    /// Spec with `slots` per server, defaults otherwise.
     pub const fn new(slots: u32) -> Self {
         let (rate, delay, queue, headroom) = (rate_10g(), Time::ZERO, thousand_packets(), tenth());
         Self { slots, rate, delay, queue, headroom, admission: AdmissionMode::Enforce }
@@ -182,7 +182,7 @@ impl Fabric {
         self.servers().get(host.0.checked_div(self.slots())? as usize).copied()
     }
 
-    /// True for a server's switch.
+    /// Returns true for a server's switch.
     pub fn is_server(&self, node: NodeId) -> bool {
         self.servers().binary_search(&node).is_ok()
     }

@@ -24,7 +24,6 @@ macro_rules! config {
         pub const CONFIG_KEYS: &[&str] = &[$($key),*];
 
         impl Ns3Config {
-            /// False for an unknown key.
             fn read(&mut self, key: &str, tokens: &mut Tokens<'_>) -> Result<bool, Ns3Error> {
                 match key {
                     $($key => self.$field = Some(values::$read(tokens, key)?),)*
@@ -58,7 +57,7 @@ config! {
 
     /// Payload of a full packet; bytes, default 1000.
     "PACKET_PAYLOAD_SIZE" payload: Bytes = bytes;
-    /// Chunk to whose start a flow falls back (only with L2_BACK_TO_ZERO 1).
+    /// Chunk size: a flow falls back to the start of its chunk (only with L2_BACK_TO_ZERO 1).
     "L2_CHUNK_SIZE" chunk_size: Bytes = bytes;
     /// Packets per ACK; default 0.
     "L2_ACK_INTERVAL" ack_interval: u32 = count;
@@ -113,21 +112,21 @@ config! {
     /// HPCC-PINT: fraction of packets that carry feedback; default 1.
     "PINT_PROB" pint_probability: f64 = fraction;
 
-    /// Topology.
+    /// Topology file.
     "TOPOLOGY_FILE" topology_file: PathBuf = path;
-    /// Flows.
+    /// Flow file.
     "FLOW_FILE" flow_file: PathBuf = path;
-    /// Nodes whose packets are traced.
+    /// File of the nodes to trace.
     "TRACE_FILE" trace_file: PathBuf = path;
-    /// Packet trace.
+    /// Packet trace file.
     "TRACE_OUTPUT_FILE" trace_output_file: PathBuf = path;
     /// If true, packets are traced; default yes.
     "ENABLE_TRACE" enable_trace: bool = flag;
-    /// Flow completion times.
+    /// Flow completion times file.
     "FCT_OUTPUT_FILE" fct_output_file: PathBuf = path;
-    /// Pauses.
+    /// Pauses file.
     "PFC_OUTPUT_FILE" pfc_output_file: PathBuf = path;
-    /// Queue lengths.
+    /// Queue lengths file.
     "QLEN_MON_FILE" qlen_file: PathBuf = path;
     /// Start of queue sampling; ns in the file, default 2 s.
     "QLEN_MON_START" qlen_start: Time = nanoseconds;
@@ -153,12 +152,13 @@ impl Ns3Config {
     }
 }
 
-/// See [`parse_config`].
+/// Reads a file; see [`parse_config`].
 pub fn read_config(path: &Path) -> Result<Ns3Config, Vec<Ns3Error>> {
     parse_config(&read_text(path).map_err(|error| vec![error])?, &path.display().to_string())
 }
 
-/// Returns all errors; `file` names the file. After an error, parsing resumes at the next line that begins like a key.
+/// Parses a configuration file; returns all errors. `file` is for messages only. After an error, parsing resumes at the next
+/// line that begins like a key.
 pub fn parse_config(text: &str, file: &str) -> Result<Ns3Config, Vec<Ns3Error>> {
     let mut tokens = Tokens::new(text, file);
     let mut config = Ns3Config { file: file.into(), ..Ns3Config::default() };
@@ -172,7 +172,7 @@ pub fn parse_config(text: &str, file: &str) -> Result<Ns3Config, Vec<Ns3Error>> 
     if errors.is_empty() { Ok(config) } else { Err(errors) }
 }
 
-/// Capital letter, then capital letters, digits and underscores; no value has only these.
+/// Returns true for capital letters, digits and underscores after a capital letter; no value has only these.
 fn looks_like_a_key(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_uppercase())
         && text.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')

@@ -21,7 +21,7 @@ pub enum Ns3Error {
         file: Box<str>,
         /// Line, from 1.
         line: usize,
-        /// Meaning.
+        /// Meaning of the token.
         field: Box<str>,
         /// Token.
         value: Box<str>,
@@ -59,7 +59,7 @@ pub enum Ns3Error {
     Fabric {
         /// File.
         file: Box<str>,
-        /// Error.
+        /// Error of the fabric.
         source: FabricError,
     },
 }
@@ -69,7 +69,7 @@ pub enum Ns3Error {
 pub enum Severity {
     /// Results are not affected.
     Warning,
-    /// Results would differ from those of ns-3.
+    /// Results would differ from those that the file requests.
     Error,
 }
 

@@ -5,7 +5,7 @@ use super::tokens::{Token, Tokens, read_text};
 use crate::fabric::NodeId;
 use crate::units::{Bytes, Time};
 
-/// Finished flow.
+/// Finished flow, as ns-3 reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FctRecord {
     /// Sender.
@@ -18,7 +18,7 @@ pub struct FctRecord {
     pub dport: u16,
     /// Payload.
     pub size: Bytes,
-    /// Creation.
+    /// Creation time.
     pub start: Time,
     /// Time until the sender had the ACK of the last byte.
     pub fct: Time,
@@ -27,13 +27,13 @@ pub struct FctRecord {
     pub standalone: Time,
 }
 
-/// See [`parse_fct`].
+/// Reads a file; see [`parse_fct`].
 pub fn read_fct(path: &Path) -> Result<Vec<FctRecord>, Ns3Error> {
     parse_fct(&read_text(path)?, &path.display().to_string())
 }
 
-/// One `sip dip sport dport size start_ns fct_ns standalone_ns` per flow, in order of completion. `file` names the file in
-/// errors.
+/// Parses one `sip dip sport dport size start_ns fct_ns standalone_ns` per flow, in order of completion. `file` is for messages
+/// only.
 pub fn parse_fct(text: &str, file: &str) -> Result<Vec<FctRecord>, Ns3Error> {
     let mut tokens = Tokens::new(text, file);
     let mut records = Vec::new();

@@ -27,13 +27,13 @@ pub fn earliest_start(flows: &FlowSet) -> Option<Time> {
     flows.flows.iter().map(|flow| flow.start).min()
 }
 
-/// See [`parse_flows`].
+/// Reads a file; see [`parse_flows`].
 pub fn read_flows(path: &Path, fabric: &Fabric, rounding: StartRounding) -> Result<FlowSet, Ns3Error> {
     parse_flows(&read_text(path)?, &path.display().to_string(), fabric, rounding)
 }
 
 /// Parses a count, then `src dst priority dport size start` per flow, with the node ids of `fabric` and starts in seconds.
-/// `file` names the file in errors.
+/// `file` is for messages only.
 ///
 /// Labels follow the authors' destination ports: `background` for 100, `incast` for 200, `dport N` for others, in order of
 /// first appearance.
@@ -144,7 +144,7 @@ fn start(text: &str, rounding: StartRounding) -> Result<Time, String> {
     }
 }
 
-/// floor(x · 10⁹) with an exact product, for x of 0 or more.
+/// Returns floor(x · 10⁹) with an exact product, for x of 0 or more.
 fn floor_ns(x: f64) -> Option<u64> {
     let bits = x.to_bits();
     let exponent = (bits >> 52) as i32;
@@ -163,7 +163,7 @@ fn floor_ns(x: f64) -> Option<u64> {
     u64::try_from(scaled).ok()
 }
 
-/// Loses source ports, labels and explicit paths; starts keep their picoseconds.
+/// Writes a flow file, without source ports, labels and explicit paths; starts keep their picoseconds.
 pub fn write_flows(fabric: &Fabric, flows: &FlowSet) -> String {
     let mut text = format!("{}\n", flows.flows.len());
     for flow in &flows.flows {

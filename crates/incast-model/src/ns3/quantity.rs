@@ -39,7 +39,7 @@ const RATES: &[(&str, u64)] = &[
 const TIMES: &[(&str, u64)] =
     &[("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000), ("ps", 1)];
 
-/// A bare number is bit/s.
+/// Reads a rate; a bare number is bit/s.
 pub(super) fn rate(tokens: &Tokens<'_>, token: Token<'_>, field: &str) -> Result<Rate, Ns3Error> {
     match exact(token.text, RATES, 1) {
         Ok(0) => Err(tokens.wrong(token, field, "a rate above 0, such as 100Gbps")),
@@ -48,7 +48,7 @@ pub(super) fn rate(tokens: &Tokens<'_>, token: Token<'_>, field: &str) -> Result
     }
 }
 
-/// A bare number is seconds.
+/// Reads a time; a bare number is seconds.
 pub(super) fn time(tokens: &Tokens<'_>, token: Token<'_>, field: &str) -> Result<Time, Ns3Error> {
     match exact(token.text, TIMES, 1_000_000_000_000) {
         Ok(value) => Ok(Time(value)),
@@ -56,7 +56,7 @@ pub(super) fn time(tokens: &Tokens<'_>, token: Token<'_>, field: &str) -> Result
     }
 }
 
-/// Reads units of `factor` base units.
+/// Reads a number of units of `factor` base units.
 pub(super) fn decimal(text: &str, factor: u64) -> Result<u64, String> {
     exact(text, &[], factor).map_err(|why| match why {
         Wrong::Number(why) => why,

@@ -13,7 +13,7 @@ const MAX_NODES: u32 = 1 << 16;
 
 const MAX_DELAY: Time = crate::fabric::generators::MAX_DELAY;
 
-/// Link.
+/// Link of a topology file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ns3Link {
     /// One end.
@@ -26,21 +26,21 @@ pub struct Ns3Link {
     pub delay: Time,
 }
 
-/// Nodes that are not switches are hosts.
+/// Topology; nodes that are not switches are hosts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ns3Topology {
     /// Name of the file.
     pub file: String,
-    /// By node id.
+    /// Kind by node id.
     pub kinds: Vec<NodeKind>,
-    /// In file order, which is also port order.
+    /// Links in file order, which is also port order.
     pub links: Vec<Ns3Link>,
     /// Differences from ns-3: parallel links (ns-3 keeps only the last), hosts with several links.
     pub notices: Vec<Notice>,
 }
 
 impl Ns3Topology {
-    /// Keeps node ids; names are `h` or `s` and the id, tiers are hops from the nearest host.
+    /// Builds the fabric with the same node ids; names are `h` or `s` and the id, tiers are hops from the nearest host.
     pub fn fabric(&self) -> Result<Fabric, Ns3Error> {
         let is_host: Vec<bool> = self.kinds.iter().map(|&kind| kind == NodeKind::Host).collect();
         let tiers = tiers(&is_host, self.links.iter().map(|link| (link.a.index(), link.b.index())));
@@ -58,12 +58,12 @@ impl Ns3Topology {
     }
 }
 
-/// See [`parse_topology`].
+/// Reads a file; see [`parse_topology`].
 pub fn read_topology(path: &Path) -> Result<Ns3Topology, Ns3Error> {
     parse_topology(&read_text(path)?, &path.display().to_string())
 }
 
-/// Parses `nodes switches links`, the switches' ids, then `a b rate delay error` per link. `file` names the file in errors.
+/// Parses `nodes switches links`, the switches' ids, then `a b rate delay error` per link. `file` is for messages only.
 pub fn parse_topology(text: &str, file: &str) -> Result<Ns3Topology, Ns3Error> {
     let mut tokens = Tokens::new(text, file);
     let header = "the header `nodes switches links`";
@@ -98,7 +98,7 @@ fn node(tokens: &Tokens<'_>, token: super::tokens::Token<'_>, field: &str, nodes
     }
 }
 
-/// Returns also the line.
+/// Reads a link and its line.
 fn row(tokens: &mut Tokens<'_>, nodes: u32, rows: &str) -> Result<(Ns3Link, usize), Ns3Error> {
     let first = tokens.want("a link", rows)?;
     let a = node(tokens, first, "one end of a link", nodes)?;
@@ -143,7 +143,7 @@ fn notices(file: &str, kinds: &[NodeKind], links: &[Ns3Link], lines: &[usize]) -
     notices
 }
 
-/// Keeps node ids, links and ports in order; loses names and tiers.
+/// Writes a topology file with the same node ids, links and ports, without names and tiers.
 pub fn write_topology(fabric: &Fabric) -> String {
     let switches: Vec<String> = fabric.switches().map(|id| id.0.to_string()).collect();
     let mut text = format!("{} {} {}\n", fabric.nodes().len(), switches.len(), fabric.links().len());

@@ -24,11 +24,11 @@ pub enum CcMode {
 /// Failure of a link (LINK_DOWN).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkDown {
-    /// After 2 s of simulated time; 0 for never.
+    /// Time of the failure after 2 s; 0 for never.
     pub after: Time,
-    /// One end.
+    /// Node at one end.
     pub a: u32,
-    /// Other end.
+    /// Node at the other end.
     pub b: u32,
 }
 
@@ -102,7 +102,7 @@ pub(super) fn bytes(tokens: &mut Tokens<'_>, key: &str) -> Read<Bytes> {
     count(tokens, key).map(|n| Bytes(n.into()))
 }
 
-/// ns-3 multiplies by 2^20.
+/// Reads MiB: ns-3 multiplies by 2^20.
 pub(super) fn mebibytes(tokens: &mut Tokens<'_>, key: &str) -> Read<Bytes> {
     count(tokens, key).map(|n| Bytes(u64::from(n) << 20))
 }

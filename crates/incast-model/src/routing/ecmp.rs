@@ -15,7 +15,7 @@ pub enum EcmpHash {
     Murmur3,
 }
 
-/// IPv4 addresses and UDP ports.
+/// Header fields that ECMP hashes: IPv4 addresses and UDP ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowKey {
     /// Source address.
@@ -27,18 +27,18 @@ pub struct FlowKey {
 }
 
 impl FlowKey {
-    /// Packets between two nodes, with addresses 11.x.y.1, x.y the node id (ns-3's plan).
+    /// Key of packets between two nodes, with addresses 11.x.y.1, x.y the node id (ns-3's plan).
     pub const fn new(src_node: u32, dst_node: u32, sport: u16, dport: u16) -> Self {
         Self { sip: address(src_node), dip: address(dst_node), ports: sport as u32 | (dport as u32) << 16 }
     }
 
-    /// Opposite direction.
+    /// Key of the opposite direction.
     pub const fn reversed(self) -> Self {
         Self { sip: self.dip, dip: self.sip, ports: self.ports.rotate_left(16) }
     }
 }
 
-/// 11.0.0.1 + 65536 · (id div 256) + 256 · (id mod 256), as `third.cc` numbers its nodes.
+/// Returns 11.0.0.1 + 65536 · (id div 256) + 256 · (id mod 256), as `third.cc` numbers its nodes.
 const fn address(node: u32) -> u32 {
     0x0b00_0001 + (node / 256) * 0x1_0000 + (node % 256) * 0x100
 }

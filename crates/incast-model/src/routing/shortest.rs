@@ -62,11 +62,11 @@ pub struct Routes {
 /// Next hops set by hand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FixedHops {
-    /// Node.
+    /// Node with these next hops.
     pub node: NodeId,
     /// Destination.
     pub dst: HostId,
-    /// Down links are skipped; without any port the shortest paths apply.
+    /// Ports; down links are skipped, and without any port the shortest paths apply.
     pub ports: Vec<PortId>,
 }
 
@@ -81,7 +81,7 @@ struct Ends {
 }
 
 impl Ends {
-    /// Hosts that are `apart` share no routes.
+    /// Collects nodes; hosts that are `apart` share no routes.
     fn new(fabric: &Fabric, up: &dyn Fn(PortId) -> bool, apart: &dyn Fn(HostId) -> bool) -> Self {
         let mut class_of_target: HashMap<NodeId, u32> = HashMap::new();
         let mut targets = Vec::new();
@@ -117,17 +117,17 @@ impl Routes {
         (nodes, targets, nodes as u64 * targets as u64 * size_of::<(u32, u32)>() as u64)
     }
 
-    /// All shortest paths between hosts; hosts never forward.
+    /// Computes all shortest paths between hosts; hosts never forward.
     pub fn shortest(fabric: &Fabric, order: NextHopOrder) -> Self {
         Self::around(fabric, order, &|_| true, &[])
     }
 
-    /// All shortest paths over the `up` links; `fixed` next hops override them.
+    /// Computes all shortest paths over the `up` links; `fixed` next hops override them.
     pub fn around(fabric: &Fabric, order: NextHopOrder, up: &dyn Fn(LinkId) -> bool, fixed: &[FixedHops]) -> Self {
         Self::along(fabric, Paths::Shortest, order, up, fixed)
     }
 
-    /// All paths of a kind over the `up` links; `fixed` next hops override them.
+    /// Computes all paths of a kind over the `up` links; `fixed` next hops override them.
     pub fn along(
         fabric: &Fabric,
         paths: Paths,

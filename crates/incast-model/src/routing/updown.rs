@@ -1,12 +1,13 @@
 use super::shortest::closer;
 use crate::fabric::{Fabric, NodeId, NodeKind, PortId};
 
-/// A node with downward paths takes the shortest; others go up, to the higher neighbours with the least remaining distance. So
-/// packets that have gone down keep going down, by the tables alone. Links within a tier are unused.
+/// Distances to a destination. A node with downward paths takes the shortest; others go up, to the higher neighbours with the
+/// least remaining distance. So packets that have gone down keep going down, by the tables alone. Links within a tier are
+/// unused.
 pub(super) struct UpDownDistances {
     /// Hops that only go down; [`u32::MAX`] for none.
     down: Vec<u32>,
-    /// Total hops; [`u32::MAX`] for none.
+    /// Hops in all; [`u32::MAX`] for none.
     all: Vec<u32>,
 }
 

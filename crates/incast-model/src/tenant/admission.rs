@@ -21,15 +21,15 @@ pub struct Admission {
 /// Guarantees on the links between some VMs and all others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CutLoad {
-    /// Inside: a VM, a server, a switch with all below it, or the first and the last of several.
+    /// Name of the inside: a VM, a server, a switch with all below it, or the first and the last of several.
     pub name: String,
     /// Highest tier inside; 0 for a VM.
     pub tier: u8,
     /// Rate of the links in each direction.
     pub capacity: Rate,
-    /// From the inside.
+    /// Guarantees from the inside.
     pub up: Reserved,
-    /// To the inside.
+    /// Guarantees to the inside.
     pub down: Reserved,
 }
 
@@ -48,7 +48,7 @@ pub struct Reserved {
     "{direction} {name} guarantees of {reserved:#} exceed the {room:#} that the links carry without headroom, by {:#}: {}", Rate(.reserved.0.saturating_sub(.room.0)), because(.tenants, *.others)
 )]
 pub struct Rejected {
-    /// Inside.
+    /// Name of the inside.
     pub name: String,
     /// `from` or `to`.
     pub direction: &'static str,
@@ -114,7 +114,7 @@ impl Admission {
         found
     }
 
-    /// The error names the cut with the largest share.
+    /// Checks every cut; the error names the cut with the largest share.
     pub fn check(&self, tenancy: &Tenancy) -> Result<(), Rejected> {
         let exceeds = |&(cut, up, _): &(&CutLoad, bool, f64)| cut.reserved(up).total > self.room(cut.capacity);
         match self.tightest().into_iter().find(exceeds) {
@@ -137,7 +137,7 @@ impl Admission {
 }
 
 impl CutLoad {
-    /// From the inside (`up`), or to it.
+    /// Guarantees from the inside (`up`), or to it.
     pub const fn reserved(&self, up: bool) -> &Reserved {
         if up { &self.up } else { &self.down }
     }
@@ -168,7 +168,7 @@ fn needs(tenant: &Tenant, inside: usize) -> (Rate, Rate) {
     needed((tenant.send, tenant.receive), inside, tenant.vms.len())
 }
 
-/// From the inside and to it, on a cut with `inside` of `all` equal VMs.
+/// Rates needed from the inside and to it, on a cut with `inside` of `all` equal VMs.
 pub(super) fn needed((send, receive): (Rate, Rate), inside: usize, all: usize) -> (Rate, Rate) {
     let times = |rate: Rate, vms: usize| rate.0.saturating_mul(vms as u64);
     let outside = all - inside;

@@ -50,7 +50,7 @@ impl Cuts {
         Ok(all)
     }
 
-    /// Cuts of lower tiers must exist; `inner` marks cuts inside another.
+    /// Adds the cuts of one tier around those of lower tiers; `inner` marks cuts inside another.
     fn add_tier(&mut self, fabric: &Fabric, tier: u8, inner: &mut Vec<bool>) {
         let groups = Groups::new(fabric, tier);
         let mut capacity = vec![0u64; fabric.nodes().len()];

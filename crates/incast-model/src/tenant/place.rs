@@ -160,7 +160,7 @@ impl Placer<'_> {
         Ok(Placed::There(count))
     }
 
-    /// `None` if no links carry the guarantees.
+    /// Returns slots; `None` if no links carry the guarantees.
     fn slots(
         &mut self,
         entry: &Entry<'_>,
@@ -201,7 +201,7 @@ impl Placer<'_> {
         Ok(found)
     }
 
-    /// If drawn, at most `most` where the range allows.
+    /// Number of VMs; if drawn, at most `most` where the range allows.
     fn draw_vms(&self, entry: &Entry<'_>, name: &str, most: usize) -> usize {
         let (from, to) = match entry.spec.vms {
             VmCount::Fixed(count) => return count as usize,

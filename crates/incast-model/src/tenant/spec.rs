@@ -100,12 +100,12 @@ impl Guarantee {
         Self { send: rate, receive: rate }
     }
 
-    /// True without any guarantee.
+    /// Returns true without any guarantee.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Larger rate.
+    /// Larger of the two rates.
     pub fn most(&self) -> Rate {
         self.send.max(self.receive)
     }

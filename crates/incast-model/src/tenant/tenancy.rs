@@ -8,11 +8,11 @@ pub struct Tenant {
     pub name: String,
     /// Name of the `[[tenant]]`.
     pub group: String,
-    /// In the order of their numbers.
+    /// VMs by number.
     pub vms: Vec<Vm>,
-    /// Guarantee per VM; 0 for none.
+    /// Send guarantee per VM; 0 for none.
     pub send: Rate,
-    /// Guarantee per VM; 0 for none.
+    /// Receive guarantee per VM; 0 for none.
     pub receive: Rate,
 }
 
@@ -34,7 +34,7 @@ pub struct Tenancy {
 }
 
 impl Tenancy {
-    /// No two VMs may share a slot.
+    /// Assigns VMs to hosts; no two VMs may share a host.
     pub fn new(tenants: Vec<Tenant>) -> Self {
         let mut of_host = Vec::new();
         for (number, tenant) in (0u32..).zip(&tenants) {
@@ -47,7 +47,7 @@ impl Tenancy {
         Self { tenants, of_host }
     }
 
-    /// In the scenario's order.
+    /// Tenants, in the scenario's order.
     pub fn tenants(&self) -> &[Tenant] {
         &self.tenants
     }
@@ -68,7 +68,7 @@ impl Tenancy {
         self.tenant_of(host).map_or((Rate::ZERO, Rate::ZERO), |tenant| (tenant.send, tenant.receive))
     }
 
-    /// True if any VM has a guarantee.
+    /// Returns true if any VM has a guarantee.
     pub fn guarantees(&self) -> bool {
         self.tenants.iter().any(|tenant| tenant.send.max(tenant.receive) > Rate::ZERO)
     }

@@ -39,7 +39,7 @@ pub struct LognormalArrivals {
     pub sigma: f64,
 }
 
-/// The end is excluded.
+/// Interval without its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Window {
     pub(super) start: Time,
@@ -47,7 +47,7 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// In picoseconds.
+    /// Length in picoseconds.
     pub(super) fn length(self) -> f64 {
         (self.end - self.start).0 as f64
     }
@@ -100,8 +100,8 @@ impl Arrivals {
     }
 }
 
-/// Each host has its own stream, and every flow takes equally many draws. So a host's k-th flow keeps size and destination at
-/// any load: runs at two loads are paired.
+/// Adds the flows of one host. Each host has its own stream, and every flow takes equally many draws. So a host's k-th flow
+/// keeps size and destination at any load: runs at two loads are paired.
 pub(super) fn open_loop(
     entry: &Entry<'_>,
     out: &mut Collector,

@@ -15,12 +15,12 @@ use crate::units::{Bytes, Time};
 
 pub(super) const BACKLOGGED: &str = "backlogged";
 
-/// Size of a message.
+/// Size of a message: bytes or backlogged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageSize {
-    /// Bytes.
+    /// Number of bytes.
     Fixed(Bytes),
-    /// Always data to send, until the end of the entry or the simulation.
+    /// Data to send until the end of the entry or the simulation.
     Backlogged,
 }
 
@@ -116,7 +116,7 @@ impl Amounts {
         Ok(Self::Backlogged(until))
     }
 
-    /// Infinite if backlogged.
+    /// Mean size; infinite if backlogged.
     pub(super) fn mean(&self) -> f64 {
         match self {
             Self::Drawn(law) => law.mean(),
@@ -124,7 +124,7 @@ impl Amounts {
         }
     }
 
-    /// A uniform `u` in [0, 1) draws the size.
+    /// Draws a message by a uniform `u` in [0, 1).
     pub(super) fn flow(&self, entry: &Entry<'_>, src: HostId, dst: HostId, u: f64, start: Time) -> Flow {
         match self {
             Self::Drawn(law) => entry.flow(src, dst, law.sample(u), start),
@@ -136,7 +136,7 @@ impl Amounts {
     }
 }
 
-/// 70 TB, half an hour at 400 Gb/s: sums over a quarter of a million flows stay below 2^64.
+/// Bound of 70 TB, half an hour at 400 Gb/s: sums over a quarter of a million flows stay below 2^64.
 const MOST: u64 = 70_000_000_000_000;
 
 /// More bytes than a host can send at `rate` bit/s: twice the link's capacity, and a mebibyte.

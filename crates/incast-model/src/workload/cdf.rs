@@ -60,7 +60,7 @@ impl SizeCdf {
         Ok(Self::of_table(points))
     }
 
-    /// Tests check the tables' points.
+    /// Reads the points of a table, which tests have checked.
     pub(super) fn of_table(points: &[(f64, f64)]) -> Self {
         Self { points: points.iter().map(|&(bytes, percent)| Point { bytes, cdf: percent / 100.0 }).collect() }
     }
@@ -123,7 +123,7 @@ impl SizeCdf {
         (self.quantile(u) as u64).max(1)
     }
 
-    /// Bytes and cumulative probability, 0 to 1.
+    /// Corners of the curve: bytes and cumulative probability, 0 to 1.
     pub fn points(&self) -> impl ExactSizeIterator<Item = (f64, f64)> + '_ {
         self.points.iter().map(|point| (point.bytes, point.cdf))
     }

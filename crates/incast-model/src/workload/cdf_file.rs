@@ -3,8 +3,8 @@ use std::path::Path;
 use super::cdf::{Part, SizeCdf};
 use super::error::{Place, WorkloadError};
 
-/// A row is `bytes percent`, separated by blanks or a comma; blank lines and lines that begin with `#` are skipped. `file` is
-/// for messages only.
+/// Parses rows of `bytes percent`, separated by blanks or a comma; blank lines and lines that begin with `#` are skipped.
+/// `file` is for messages only.
 pub(super) fn parse(text: &str, file: &Path) -> Result<SizeCdf, WorkloadError> {
     let mut points = Vec::new();
     let mut rows = Vec::new();

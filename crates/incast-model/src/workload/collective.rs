@@ -15,7 +15,7 @@ pub(super) struct Message {
 pub(super) struct Step {
     /// In order of senders, none empty.
     pub(super) messages: Vec<Message>,
-    /// After the end of a rank's dependencies.
+    /// Time after the end of a rank's dependencies.
     pub(super) delay: Time,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Waits {
 pub(super) struct Collective<'a> {
     pub(super) ranks: &'a [HostId],
     pub(super) iterations: u32,
-    /// Between a rank's iterations.
+    /// Time between a rank's iterations.
     pub(super) compute: Time,
     pub(super) waits: Waits,
     /// Iterations per round, at least 1: an entry's end cancels whole rounds only.
@@ -41,8 +41,8 @@ pub(super) struct Collective<'a> {
 }
 
 impl Collective<'_> {
-    /// `steps` returns those of an iteration, by chunk. Chunks are independent, iterations are not: a rank begins one when all
-    /// its messages of the previous one have ended.
+    /// Adds the flows; `steps` returns those of an iteration, by chunk. Chunks are independent, iterations are not: a rank
+    /// begins one when all its messages of the previous one have ended.
     pub(super) fn add(
         &self,
         entry: &Entry<'_>,
@@ -67,7 +67,7 @@ impl Collective<'_> {
         Ok(())
     }
 
-    /// `before`: dependencies and round of each rank's first messages; `ended`: each rank's flows.
+    /// Adds one iteration. `before`: dependencies and round of each rank's first messages; `ended`: each rank's flows.
     fn once(
         &self,
         entry: &Entry<'_>,
@@ -116,9 +116,9 @@ impl Collective<'_> {
 pub(super) struct Begin<'a> {
     /// Flows that must have ended; if empty, start by the clock.
     pub(super) waits: &'a [u32],
-    /// After their end, or after the entry's start.
+    /// Time after their end, or after the entry's start.
     pub(super) delay: Time,
-    /// Begun by the flows if they wait.
+    /// Round that the flows begin if they wait.
     pub(super) round: Option<u32>,
 }
 
@@ -140,7 +140,7 @@ pub(super) fn send(
     Ok(first)
 }
 
-/// Whole bytes in proportion to `weights`.
+/// Splits into whole bytes in proportion to `weights`.
 pub(super) fn split(total: u64, weights: &[f64]) -> Vec<u64> {
     let sum: f64 = weights.iter().sum();
     let mut cumulative = 0.0;
@@ -156,7 +156,7 @@ pub(super) fn split(total: u64, weights: &[f64]) -> Vec<u64> {
     weights.iter().enumerate().map(share).collect()
 }
 
-/// Parts differ by at most a byte, larger ones first.
+/// Splits into parts that differ by at most a byte, larger ones first.
 pub(super) fn parts(total: u64, parts: u64) -> impl Iterator<Item = u64> + Clone {
     (0..parts).map(move |part| total / parts + u64::from(part < total % parts))
 }

@@ -14,7 +14,7 @@ pub struct Described {
     pub description: &'static str,
     /// Publication or repository, if any.
     pub source: Option<&'static str>,
-    /// Figures.
+    /// Figures of a size table.
     pub sizes: Option<DescribedSizes>,
 }
 

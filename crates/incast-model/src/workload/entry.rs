@@ -15,10 +15,9 @@ use crate::memory::{Memory, amount};
 use crate::rng::{Stream, stream};
 use crate::units::{Bytes, Time};
 
-/// To add one: a file with its parameters and this trait, a field, its default and its name in `spec.rs`, and a line in
-/// `describe.rs`.
+/// Flow pattern. To add one: a file with its parameters and this trait, a field, its default and its name in `spec.rs`, and a
+/// line in `describe.rs`.
 pub(super) trait Pattern {
-    /// Checks the parameters and adds the flows.
     fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError>;
 
     /// Mean size of flows drawn for a load.
@@ -39,11 +38,10 @@ pub(super) struct Entry<'a> {
     pub(super) base_dir: &'a Path,
     pub(super) horizon: Option<Time>,
     pub(super) start: Time,
-    /// No clocked flow starts and no round begins at or after it.
+    /// End: no clocked flow starts and no round begins at or after it.
     pub(super) end: Option<Time>,
     pub(super) priority: u8,
     pub(super) qps: u16,
-    /// Given, or the pattern's name.
     pub(super) label: u16,
     pub(super) labelled: bool,
     pub(super) seed: u64,
@@ -78,7 +76,7 @@ impl Entry<'_> {
         self.members.select(set, &self.field("hosts"))
     }
 
-    /// At least two hosts.
+    /// Hosts, at least two.
     pub(super) fn pairs_of(&self, set: Option<&HostSet>) -> Result<Vec<HostId>, WorkloadError> {
         let hosts = self.hosts(set)?;
         if hosts.len() < 2 {
@@ -106,7 +104,7 @@ impl Entry<'_> {
         Err(self.refuse("load", load, "a fraction of the link rate, more than 0, such as 0.3"))
     }
 
-    /// Lasts `duration`, at most to the entry's end.
+    /// Window of `duration`, at most to the entry's end.
     pub(super) fn window(&self, duration: Option<Time>) -> Result<Window, WorkloadError> {
         const ALLOWED: &str = "a time of more than 0, such as \"10ms\"";
         let end = match (duration, self.end) {
@@ -158,13 +156,13 @@ impl Entry<'_> {
     }
 }
 
-/// Until all flows are known. Port 0 is reserved (RFC 6335, sec. 6).
+/// Placeholder until all flows are known. Port 0 is reserved (RFC 6335, sec. 6).
 pub(super) const UNASSIGNED: u16 = 0;
 
 /// As in the HPCC authors' traffic generator.
 const DPORT: u16 = 100;
 
-/// Flows have at least a byte.
+/// Number of flows of at least a byte.
 fn parts(message: &Flow, qps: u16) -> u64 {
     u64::from(qps).min(message.size.0)
 }
@@ -182,7 +180,7 @@ fn too_many_flows(flows: f64, needed: f64, memory: Memory) -> String {
     format!("few enough flows for the memory: about {flows:.3e} take at least {}; {memory}", amount(needed))
 }
 
-/// A label must survive a CSV file without quotes.
+/// Returns true if the label survives a CSV file without quotes.
 pub(super) fn is_label(name: &str) -> bool {
     !name.is_empty() && name == name.trim() && !name.contains(|c: char| is_control(c) || c == ',' || c == '"')
 }
@@ -197,7 +195,7 @@ pub(super) struct Collector {
     /// First message and its number of queue pairs, for each change.
     qps: Vec<(u32, u16)>,
     flows: u64,
-    /// Lower bound.
+    /// Lower bound of the memory.
     bytes: u64,
     memory: Option<Memory>,
     path: String,
@@ -218,7 +216,7 @@ impl Collector {
         self.path.clone_from(&entry.path);
     }
 
-    /// The number is valid in gates until [`Collector::finish`].
+    /// Adds a message; its number is valid in gates until [`Collector::finish`].
     pub(super) fn push(&mut self, flow: Flow) -> Result<u32, WorkloadError> {
         let qps = self.qps.last().map_or(1, |last| last.1);
         let parts = parts(&flow, qps);
@@ -236,7 +234,7 @@ impl Collector {
         Ok(self.set.flows.len() as u32 - 1)
     }
 
-    /// Its messages must have been added before.
+    /// Adds a gate; its messages must have been added before.
     pub(super) fn gate(&mut self, gate: Gate) {
         self.bytes += GATE_BYTES + 4 * (gate.waits_for.len() + gate.starts.len()) as u64;
         self.set.gates.push(gate);
@@ -246,13 +244,13 @@ impl Collector {
         (self.set.flows.len(), self.set.gates.len())
     }
 
-    /// If the entry has an end.
+    /// Begins a round, if the entry has an end.
     pub(super) fn round(&mut self, entry: &Entry<'_>) -> Option<u32> {
         self.set.rounds.push(entry.end?);
         Some(self.set.rounds.len() as u32 - 1)
     }
 
-    /// Flows are numbered from `first` on; each gate begins a round.
+    /// Adds gates over flows numbered from `first` on; each begins a round.
     pub(super) fn gates_from(&mut self, first: u32, gates: Vec<Gate>, entry: &Entry<'_>) {
         for mut gate in gates {
             gate.waits_for.iter_mut().chain(&mut gate.starts).for_each(|flow| *flow += first);
@@ -291,7 +289,7 @@ impl Collector {
         }
     }
 
-    /// `None` if there are too many.
+    /// Number of a label; `None` if there are too many.
     pub(super) fn label(&mut self, name: &str) -> Option<u16> {
         if let Some(&label) = self.labels.get(name) {
             return Some(label);

@@ -47,15 +47,15 @@ pub enum WorkloadError {
         value: String,
         /// Allowed values.
         allowed: String,
-        /// Nearest valid name, where names are allowed.
+        /// Nearest valid name.
         nearest: Option<String>,
     },
-    /// Nearest valid name.
+    /// Unreadable file.
     #[error("{field}: cannot read {}: {why}", .file.display())]
     Unreadable {
-        /// Path of the field that names the file.
-        field: String,
         /// Field that names the file.
+        field: String,
+        /// File.
         file: PathBuf,
         /// Operating system's message.
         why: String,
@@ -65,7 +65,7 @@ pub enum WorkloadError {
     Ns3 {
         /// Field that names the file.
         field: String,
-        /// Error.
+        /// Error in the file.
         source: Box<Ns3Error>,
     },
 }

@@ -152,7 +152,7 @@ fn check_times(spec: &WorkloadSpec, horizon: Option<Time>, path: &str) -> Result
     }
 }
 
-/// All hosts, or each tenant's VMs, with its name.
+/// Hosts to generate for: all, or each tenant's VMs, with its name.
 pub(super) fn places<'a>(
     spec: &WorkloadSpec,
     fabric: &'a Fabric,
@@ -183,7 +183,7 @@ fn check_qps(field: &str, qps: u16) -> Result<u16, WorkloadError> {
 
 const FIRST_PORT: u16 = 10_000;
 
-/// Counted per pair of hosts in order of start.
+/// Assigns source ports, counted per pair of hosts in order of start.
 fn number_ports(set: &mut FlowSet) {
     let mut next: HashMap<(u32, u32), u16> = HashMap::new();
     for flow in set.flows.iter_mut().filter(|flow| flow.sport == UNASSIGNED) {

@@ -28,7 +28,7 @@ pub struct HostRange {
 pub struct HostSetError(String);
 
 impl HostSet {
-    /// `field` may name `count` hosts, which `all` describes.
+    /// Hosts in order; `field` may name `count` hosts, which `all` describes.
     pub(super) fn hosts(&self, field: &str, count: u32, all: &str) -> Result<Vec<HostId>, WorkloadError> {
         if let Some(range) = self.0.iter().find(|range| range.last >= count) {
             let allowed = format!("{all}, 0 to {}", count - 1);

@@ -143,7 +143,7 @@ impl<'a> Matrix<'a> {
         }
     }
 
-    /// `trigger id 1 oneshot` or `trigger id 2 barrier count 4`.
+    /// Parses `trigger id 1 oneshot` or `trigger id 2 barrier count 4`.
     fn trigger(&mut self, words: &[Word<'a>]) -> Result<(), WorkloadError> {
         let (mut id, mut count, mut kind) = (None, None, None);
         let mut at = 1;
@@ -189,7 +189,7 @@ impl<'a> Matrix<'a> {
         Ok(())
     }
 
-    /// A gate, over places in the file, for each trigger that starts a flow.
+    /// Gates, over places in the file, of the triggers that start a flow.
     fn gates(&self) -> Vec<Gate> {
         let gate = || Gate { waits_for: Vec::new(), delay: Time::ZERO, starts: Vec::new(), round: None };
         let mut gates: BTreeMap<u32, Gate> = BTreeMap::new();
@@ -204,7 +204,7 @@ impl<'a> Matrix<'a> {
         gates.into_values().filter(|gate| !gate.starts.is_empty()).collect()
     }
 
-    /// Every trigger exists and is activated as often as it waits for.
+    /// Checks that every trigger exists and is activated as often as it waits for.
     fn check_triggers(&self) -> Result<(), WorkloadError> {
         let mut activated: BTreeMap<u32, usize> = BTreeMap::new();
         for (trigger, word) in self.connections.iter().flat_map(|one| one.activates.iter().chain(&one.trigger)) {

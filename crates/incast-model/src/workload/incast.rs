@@ -53,7 +53,7 @@ impl Pattern for Incast {
         let receiver = self.receiver.map(|host| entry.host("receiver", host)).transpose()?;
         self.check_fan_in(entry, &hosts, receiver)?;
         let times = self.times(entry, &hosts, amounts.mean())?;
-        // They do not change with the times.
+        // Separate streams: hosts and sizes do not change with the times.
         let mut who = entry.stream("hosts", 0);
         let mut how_much = entry.stream("sizes", 0);
         let mut senders = hosts.clone();
@@ -99,7 +99,7 @@ impl Pattern for Incast {
 }
 
 impl Incast {
-    /// Repeated events need a size.
+    /// Sizes; repeated events need one.
     fn amounts(&self, entry: &Entry<'_>) -> Result<Amounts, WorkloadError> {
         let field = entry.field("size");
         match (self.every, self.load) {
@@ -121,7 +121,7 @@ impl Incast {
         Ok(())
     }
 
-    /// `mean` bytes per flow.
+    /// Times of events with flows of `mean` bytes.
     fn times(&self, entry: &Entry<'_>, hosts: &[HostId], mean: f64) -> Result<Vec<Time>, WorkloadError> {
         let fan_in = f64::from(self.fan_in);
         match (self.at, self.every, self.load) {

@@ -6,7 +6,7 @@ use super::normal;
 pub enum SizeLaw {
     /// Piecewise-linear curve.
     Cdf(SizeCdf),
-    /// Draws are rounded to the nearest whole packet.
+    /// Curve with draws rounded to the nearest whole packet.
     Packets {
         /// Curve, in bytes.
         cdf: SizeCdf,
@@ -99,7 +99,7 @@ impl SizeLaw {
     }
 }
 
-/// `p`-quantile; the logarithm has mean `ln mean - sigma²/2` and standard deviation `sigma`.
+/// `p`-quantile of a lognormal law: the logarithm has mean `ln mean - sigma²/2` and standard deviation `sigma`.
 pub(super) fn lognormal(mean: f64, sigma: f64, p: f64) -> f64 {
     mean * libm::exp(sigma * normal::quantile(p) - sigma * sigma / 2.0)
 }

@@ -58,7 +58,7 @@ impl Pattern for Vec<ListedFlow> {
     }
 }
 
-/// A gate, over places in the list, for each flow that waits.
+/// Gates, over places in the list, of the flows that wait.
 fn waits(list: &[ListedFlow], entry: &Entry<'_>) -> Result<Vec<Gate>, WorkloadError> {
     let at = |index: usize, name: &str| format!("{}[{index}].{name}", entry.path);
     let lonely = list.iter().enumerate().filter(|(_, flow)| flow.after.is_empty());
@@ -125,7 +125,7 @@ impl ListedFlow {
         out.push(flow)
     }
 
-    /// Checks that nodes are known, joined by links, from `src` over switches to `dst`.
+    /// Nodes of an explicit path: known, joined by links, from `src` over switches to `dst`.
     fn nodes(&self, path: &[String], field: &str, entry: &Entry<'_>) -> Result<Vec<NodeId>, WorkloadError> {
         let fabric = entry.members.fabric;
         let at = |hop: usize| format!("{field}[{hop}]");
@@ -157,7 +157,7 @@ impl ListedFlow {
     }
 }
 
-/// Ethernet has 0 to 7 (IEEE 802.1Q); PFC frames use 0.
+/// Returns true for data classes. Ethernet has 0 to 7 (IEEE 802.1Q); PFC frames use 0.
 pub(super) fn is_priority(priority: u8) -> bool {
     (1..8).contains(&priority)
 }

@@ -32,7 +32,7 @@ impl<'a> Members<'a> {
         &self.fabric.node(self.node(number)).name
     }
 
-    /// Network links, in bit/s: of a GPU, its NIC without NVLink.
+    /// Rate of a host's network links, in bit/s: of a GPU, its NIC without NVLink.
     pub(super) fn capacity(self, number: HostId) -> f64 {
         self.fabric.network_ports(self.host(number)).into_iter().map(|port| self.fabric.rate(port).0 as f64).sum()
     }
@@ -41,7 +41,7 @@ impl<'a> Members<'a> {
         self.fabric.ports_of(self.node(number)).map(|port| self.fabric.rate(port).0 as f64).sum()
     }
 
-    /// With VMs, the tier above the servers; of GPUs, rails.
+    /// Tier of rack switches: with VMs, above the servers; of GPUs, rails.
     pub(super) fn rack_tier(self) -> u8 {
         if self.fabric.has_nvlink() {
             let nic = self.fabric.network_ports(HostId(0))[0];
@@ -54,7 +54,7 @@ impl<'a> Members<'a> {
         Groups::new(self.fabric, self.rack_tier())
     }
 
-    /// All hosts if not given.
+    /// Hosts of a set; all if not given.
     pub(super) fn select(self, set: Option<&HostSet>, field: &str) -> Result<Vec<HostId>, WorkloadError> {
         let count = self.count();
         let all = match self.tenant {

@@ -6,9 +6,9 @@ use crate::fabric::HostId;
 use crate::units::Time;
 
 pub(super) struct Offer {
-    /// Flows start in it.
+    /// Interval in which flows start.
     pub(super) window: Window,
-    /// Sets the traffic.
+    /// Parameter that sets the traffic.
     pub(super) dial: Option<Dial>,
     pub(super) parts: Parts,
 }
@@ -30,7 +30,7 @@ impl Dial {
     }
 }
 
-/// Sources spread their traffic evenly over a set of hosts.
+/// Traffic from sources that spread it evenly over a set of hosts.
 #[derive(Debug, Default)]
 pub(super) struct Parts {
     pub(super) sets: Vec<Vec<HostId>>,

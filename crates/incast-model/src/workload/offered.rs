@@ -68,7 +68,7 @@ pub struct OfferedLoad {
     pub busiest: f64,
     /// Ends of the busiest link, the sender first.
     pub ends: [String; 2],
-    /// Labels of the entries.
+    /// Labels of the entries with this traffic.
     pub labels: Vec<String>,
     #[serde(skip)]
     sources: Vec<Source>,
@@ -196,7 +196,7 @@ struct Sender {
     host: HostId,
     /// Bit/s to each receiver.
     each: f64,
-    /// The host is a receiver and does not send to itself.
+    /// If true, the host is a receiver and does not send to itself.
     receives: bool,
 }
 
@@ -357,7 +357,7 @@ impl OfferedLoad {
 }
 
 impl Dial {
-    /// For `times` less traffic, as a scenario writes it.
+    /// Value for `times` less traffic, as a scenario writes it.
     fn scaled(self, times: f64) -> String {
         match self {
             Self::Load(load) => three_digits(load / times, f64::floor).to_string(),

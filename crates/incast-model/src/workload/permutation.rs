@@ -91,8 +91,7 @@ impl Permutation {
     }
 }
 
-/// Needs `n` of at least 2. Shuffles until there is no fixed point (e times on average): every derangement stays equally
-/// likely.
+/// Shuffles until there is no fixed point (e times on average): every derangement stays equally likely. `n` is at least 2.
 fn derangement(n: usize, rng: &mut Stream) -> Vec<usize> {
     let mut to: Vec<usize> = (0..n).collect();
     loop {

@@ -37,7 +37,7 @@ pub enum RankOrder {
 }
 
 impl Ranks {
-    /// At least `least` hosts; `name` is the field that holds `ranks`.
+    /// Hosts of the ranks, at least `least`; `name` is the field that holds `ranks`.
     pub(super) fn place(
         ranks: Option<&Self>,
         name: &str,

@@ -26,9 +26,9 @@ pub enum SizeSpec {
     Table(&'static SizeTable),
     /// One size.
     Fixed(Bytes),
-    /// Own distribution.
+    /// Distribution of the scenario's own.
     Custom(CustomSizes),
-    /// Always data to send, until the end of the entry or the simulation.
+    /// Data to send until the end of the entry or the simulation.
     Backlogged,
 }
 
@@ -104,7 +104,7 @@ pub struct GeneralizedParetoSizes {
 pub struct SizeSpecError(String);
 
 impl SizeSpec {
-    /// `field` is the path of this field, relative files start at `base`.
+    /// Distribution; `field` is the path of this field, relative files start at `base`.
     pub(super) fn law(&self, field: &str, base: &Path) -> Result<SizeLaw, WorkloadError> {
         match self {
             Self::Table(table) => Ok(table.law()),
@@ -178,7 +178,7 @@ fn from_file(field: &str, file: &Path) -> Result<SizeCdf, WorkloadError> {
     cdf_file::parse(&text, file)
 }
 
-/// Errors name the wrong number.
+/// Builds a CDF; errors name the wrong number.
 fn from_points(field: &str, points: &[(Bytes, f64)]) -> Result<SizeCdf, WorkloadError> {
     let numbers: Vec<(f64, f64)> = points.iter().map(|&(bytes, percent)| (bytes.0 as f64, percent)).collect();
     SizeCdf::from_percent(&numbers).map_err(|error| match points.get(error.point) {
@@ -214,7 +214,7 @@ impl fmt::Display for SizeSpec {
 impl FromStr for SizeSpec {
     type Err = SizeSpecError;
 
-    /// Text that begins like a number is a size.
+    /// Reads text that begins like a number as a size, other text as the name of a table.
     fn from_str(text: &str) -> Result<Self, SizeSpecError> {
         let text = text.trim();
         if text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) {

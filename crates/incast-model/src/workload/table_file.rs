@@ -21,7 +21,7 @@ pub(super) struct Table {
     rows: bool,
 }
 
-/// `field` is the scenario field that names the file.
+/// Reads a table; `field` is the scenario field that names the file.
 pub(super) fn read(field: String, file: PathBuf) -> Result<Table, WorkloadError> {
     match text(&file) {
         Ok((text, rows)) => Ok(Table { field, file, text, rows }),
@@ -29,7 +29,7 @@ pub(super) fn read(field: String, file: PathBuf) -> Result<Table, WorkloadError>
     }
 }
 
-/// True if the file has rows instead of lines.
+/// Text of a file, and true if the file has rows instead of lines.
 fn text(file: &Path) -> Result<(String, bool), String> {
     let mut input = Input::open(file, input::LARGE).map_err(|error| error.to_string())?;
     let head = input.head(PARQUET.len() as u64).map_err(|error| error.to_string())?;
@@ -89,7 +89,7 @@ fn parquet_as_csv(file: File) -> Result<String, String> {
     Ok(text)
 }
 
-/// `None` if CSV has no equivalent.
+/// Formats a value; `None` if CSV has no equivalent.
 fn cell(value: &Field) -> Option<String> {
     Some(match value {
         Field::Null => String::new(),
@@ -110,7 +110,7 @@ fn cell(value: &Field) -> Option<String> {
     })
 }
 
-/// SQL engines write decimals for literals such as `0.5`.
+/// Formats a decimal; SQL engines write decimals for literals such as `0.5`.
 fn decimal(value: &Decimal) -> Option<String> {
     let bytes = value.data();
     if bytes.is_empty() || bytes.len() > 16 {

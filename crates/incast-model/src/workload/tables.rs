@@ -11,7 +11,7 @@ pub struct SizeTable {
     pub name: &'static str,
     /// Other names.
     pub also: &'static [&'static str],
-    /// Shared by tables that draw, or claim to draw, on the same measurement.
+    /// Name shared by tables that draw, or claim to draw, on the same measurement.
     pub family: &'static str,
     /// Description in one line.
     pub description: &'static str,
@@ -33,7 +33,7 @@ enum Count {
 }
 
 impl SizeTable {
-    /// Table of a name.
+    /// Table by name.
     pub fn named(name: &str) -> Option<&'static Self> {
         TABLES.iter().find(|table| table.name == name || table.also.contains(&name))
     }
@@ -43,12 +43,12 @@ impl SizeTable {
         TABLES
     }
 
-    /// Valid names.
+    /// Names that scenarios can use.
     pub fn names() -> impl Iterator<Item = &'static str> {
         TABLES.iter().flat_map(|table| std::iter::once(table.name).chain(table.also.iter().copied()))
     }
 
-    /// Distribution.
+    /// Distribution of the table.
     pub fn law(&self) -> SizeLaw {
         match self.count {
             Count::Bytes => self.curve().into(),

@@ -73,7 +73,7 @@ const COLUMNS: [(&str, Column); 17] = [
     ("delay_s", Column::Delay(1_000_000_000_000)),
 ];
 
-/// Places are for errors that depend on other cells.
+/// Content of a line, with places for errors that depend on other cells.
 struct Row<'a> {
     flow: Flow,
     named: Named<'a>,
@@ -87,7 +87,7 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// The cell begins at `begin`; the error states what is allowed.
+    /// Reads the cell at `begin`; the error states the allowed values.
     fn read(
         &mut self,
         kind: Column,
@@ -150,7 +150,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// `first` is the number of the trace's first flow.
+/// Adds the gates; `first` is the number of the trace's first flow.
 fn add_gates(
     rows: Vec<Row<'_>>,
     first: u32,
@@ -175,7 +175,7 @@ fn add_gates(
     Ok(())
 }
 
-/// `file` is for messages only.
+/// Adds the flows; `file` is for messages only.
 fn parse(text: &str, file: &Path, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
     let mut lines = text.strip_prefix('\u{feff}').unwrap_or(text).lines().enumerate();
     let (_, header) = lines.next().unwrap_or_default();

@@ -114,7 +114,7 @@ fn doubling(n: usize, bytes: u64) -> Vec<Step> {
     (0..n.ilog2()).map(|k| step((0..n).map(|from| Message { from, to: from ^ (1 << k), bytes }))).collect()
 }
 
-/// In step k of the first half a rank keeps the half of its range that contains it, and sends the other.
+/// Steps: in step k of the first half a rank keeps the half of its range that contains it, and sends the other.
 fn halving_doubling(n: usize, bytes: u64) -> Vec<Step> {
     let edges: Vec<u64> = std::iter::once(0)
         .chain(parts(bytes, n as u64).scan(0, |sum, part| {

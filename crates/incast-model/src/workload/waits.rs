@@ -20,8 +20,8 @@ pub(super) enum Spot {
     After(usize),
 }
 
-/// A gate, over places among `flows`, for each flow that waits; `refuse` makes an error from a flow's place, the wrong part,
-/// its value and the allowed ones.
+/// Gates, over places among `flows`, of the flows that wait; `refuse` makes an error from a flow's place, the wrong part, its
+/// value and the allowed ones.
 pub(super) fn gates(
     flows: &[Named<'_>],
     refuse: impl Fn(usize, Spot, &str, String) -> WorkloadError,

@@ -61,7 +61,7 @@ pub enum GlobalArrangement {
 }
 
 impl Dragonfly {
-    /// Most groups; all links at 100 Gb/s and 1 us.
+    /// Spec with the most groups, all links at 100 Gb/s and 1 us.
     pub const fn new(p: u32, a: u32, h: u32) -> Self {
         Self {
             p,

@@ -41,7 +41,7 @@ pub struct FatTree {
 }
 
 impl FatTree {
-    /// All links at 100 Gb/s and 1 us.
+    /// Spec with all links at 100 Gb/s and 1 us.
     pub const fn new(k: u32) -> Self {
         Self {
             k,

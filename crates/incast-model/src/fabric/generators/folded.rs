@@ -33,7 +33,7 @@ pub(super) struct Folded {
     pub(super) order: TopOrder,
     /// Parallel links: bottom-middle, middle-top.
     pub(super) bundles: [u32; 2],
-    /// Hosts, bottom-middle, middle-top.
+    /// Links of hosts, bottom-middle, middle-top.
     pub(super) links: [Links; 3],
 }
 

@@ -8,10 +8,10 @@ use crate::fabric::Fabric;
 use crate::units::{Rate, Time};
 
 const PODS: u32 = 5;
-/// ToRs, and also aggregation switches.
+/// Numbers of ToRs and of aggregation switches.
 const PER_POD: u32 = 4;
 const HOSTS_PER_TOR: u32 = 16;
-/// Per aggregation switch.
+/// Core switches per aggregation switch.
 const UPLINKS: u32 = 4;
 
 /// The 320-server tree of the HPCC evaluation (Li et al., SIGCOMM 2019, section 5.1): 5 pods of 4 ToR and 4 aggregation

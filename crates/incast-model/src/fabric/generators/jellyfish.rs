@@ -45,7 +45,7 @@ pub struct Jellyfish {
 const ATTEMPTS: u64 = 100;
 
 impl Jellyfish {
-    /// All links at 100 Gb/s and 1 us; hosts on all ports that are not between switches.
+    /// Spec with all links at 100 Gb/s and 1 us, and hosts on all ports that are not between switches.
     pub const fn new(switches: u32, ports: u32, network_ports: u32) -> Self {
         Self {
             switches,
@@ -122,7 +122,6 @@ impl Graph {
         }
     }
 
-    /// Each pair has the same probability.
     fn random_pair(&self, open: &[u32], rng: &mut impl Rng) -> Option<(u32, u32)> {
         // While many nodes are open, nearly every pair works; the last few are enumerated.
         for _ in 0..if open.len() > 1 { 32 } else { 0 } {
@@ -172,7 +171,7 @@ impl Graph {
         self.neighbours[b as usize].retain(|&node| node != a);
     }
 
-    /// Connected, with at most one free port.
+    /// Returns true if the graph is connected, with at most one free port.
     fn usable(&self) -> bool {
         let nodes = self.neighbours.len();
         let free: usize = (0..nodes as u32).map(|node| self.free(node)).sum();
@@ -189,7 +188,7 @@ impl Graph {
         free <= 1 && seen.into_iter().all(|seen| seen)
     }
 
-    /// In ascending order, which is also port order.
+    /// Links in ascending order, which is also port order.
     fn links(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.neighbours.iter().enumerate().flat_map(|(a, neighbours)| {
             let mut above: Vec<u32> = neighbours.iter().copied().filter(|&b| b > a as u32).collect();

@@ -50,7 +50,7 @@ pub enum GeneratorError {
     /// Value outside its limits.
     #[error("{generator}.{field} is {value}; allowed: {allowed}")]
     Value {
-        /// As in [`GENERATORS`].
+        /// Name, as in [`GENERATORS`].
         generator: &'static str,
         /// Path within the generator, such as `links[3].a`.
         field: String,
@@ -59,30 +59,30 @@ pub enum GeneratorError {
         /// Allowed values.
         allowed: String,
     },
-    /// Too large a fabric.
+    /// Fabric above the limits.
     #[error(
         "{generator} makes {nodes} nodes and {links} links; allowed: at most {} nodes and {} links",
         check::MAX_NODES,
         check::MAX_LINKS
     )]
     TooLarge {
-        /// As in [`GENERATORS`].
+        /// Name, as in [`GENERATORS`].
         generator: &'static str,
         /// Hosts and switches.
         nodes: u64,
         /// Links.
         links: u64,
     },
-    /// Too large for the available memory.
+    /// Fabric above the available memory.
     #[error("{generator} makes {nodes} nodes and {links} links, which take at least {}; {memory}", amount(*.bytes as f64))]
     Memory {
-        /// As in [`GENERATORS`].
+        /// Name, as in [`GENERATORS`].
         generator: &'static str,
         /// Hosts and switches.
         nodes: u64,
         /// Links.
         links: u64,
-        /// Lower bound of the memory.
+        /// Lower bound of the memory needed.
         bytes: u64,
         /// Available memory.
         memory: Memory,
@@ -90,23 +90,23 @@ pub enum GeneratorError {
     /// Link to an undeclared node.
     #[error("{generator}.{field}: there is no node `{name}`{}", hint(.nearest))]
     UnknownNode {
-        /// As in [`GENERATORS`].
+        /// Name, as in [`GENERATORS`].
         generator: &'static str,
-        /// Path.
+        /// Path of the field.
         field: String,
-        /// Name.
+        /// Undeclared name.
         name: String,
-        /// Closest name.
+        /// Closest declared name.
         nearest: Option<String>,
     },
     /// Name used twice.
     #[error("{generator}.{field}: the name `{name}` is taken already; names of hosts and switches are unique")]
     DuplicateNode {
-        /// As in [`GENERATORS`].
+        /// Name, as in [`GENERATORS`].
         generator: &'static str,
-        /// Path of the second use.
+        /// Path of the field with the second use.
         field: String,
-        /// Name.
+        /// Name used twice.
         name: String,
     },
     /// Invalid graph.

@@ -117,7 +117,7 @@ impl Default for NvLink {
 const CHECK: Check = Check("rail_optimized");
 
 impl RailOptimized {
-    /// One pod of 8-GPU servers with NVLink, all links between servers at 400 Gb/s and 1 us.
+    /// Spec of one pod of 8-GPU servers with NVLink, all links between servers at 400 Gb/s and 1 us.
     pub const fn new(servers: u32, spines: u32) -> Self {
         Self {
             servers,
@@ -180,7 +180,7 @@ impl RailOptimized {
         Ok(builder.finish()?.with_gpus(self.gpus_per_server, inside))
     }
 
-    /// Returns the number of pods.
+    /// Checks all fields; returns the number of pods.
     fn check(&self) -> Result<u32, GeneratorError> {
         CHECK.at_least("servers", self.servers, 1)?;
         CHECK.within("gpus_per_server", self.gpus_per_server, 1, 1024)?;

@@ -42,7 +42,7 @@ pub enum FabricSpec {
     Custom(CustomFabric),
 }
 
-/// Names and descriptions.
+/// Names and descriptions of the generators.
 pub const GENERATORS: &[(&str, &str)] = &[
     ("star", "hosts around one switch"),
     ("dumbbell", "hosts on two switches joined by one link"),

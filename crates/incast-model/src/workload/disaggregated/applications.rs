@@ -99,7 +99,7 @@ impl Mix {
     }
 }
 
-/// Every doubling is equally likely.
+/// Sizes of which every doubling is equally likely.
 fn doublings(min: u64, max: u64) -> SizeLaw {
     let steps = (max / min).ilog2();
     let point = |step: u32| ((min << step) as f64, 100.0 * f64::from(step) / f64::from(steps));

@@ -7,7 +7,7 @@ use super::applications::Kind;
 use crate::fabric::HostId;
 use crate::rng::Stream;
 
-/// CPUs first, then memory, then disks.
+/// Blades in order: CPUs, memory, disks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Blade {
     Cpu(u32),
@@ -64,7 +64,7 @@ impl Blades {
         format!("the name of a blade: {}", kinds.into_iter().flatten().collect::<Vec<_>>().join(", "))
     }
 
-    /// Memory and disks only exchange data with CPUs.
+    /// Kind of traffic; memory and disks only exchange data with CPUs.
     pub(super) fn kind(&self, src: Blade, dst: Blade) -> Option<Kind> {
         match (src, dst) {
             (Blade::Cpu(a), Blade::Cpu(b)) => (a != b).then_some(Kind::Network),

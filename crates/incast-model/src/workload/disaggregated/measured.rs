@@ -16,7 +16,7 @@ pub(super) struct Pair {
 }
 
 impl Pair {
-    /// Interpolates linearly between measured gaps.
+    /// Draws a gap, interpolated linearly between measured gaps.
     pub(super) fn gap(&self, rng: &mut Stream) -> u64 {
         let place = unit(rng) * (self.gaps.len() - 1) as f64;
         let below = place as usize;
@@ -86,7 +86,7 @@ struct Row {
     kind: Option<Kind>,
 }
 
-/// `page` is the size of flows with an address instead of a size.
+/// Parses a trace; `page` is the size of flows with an address instead of a size.
 pub(super) fn parse(text: &str, file: &Path, blades: &Blades, page: u64) -> Result<Pairs, WorkloadError> {
     let mut lines = text.strip_prefix('\u{feff}').unwrap_or(text).lines().enumerate();
     let (_, header) = lines.next().unwrap_or_default();
@@ -134,7 +134,7 @@ pub(super) fn parse(text: &str, file: &Path, blades: &Blades, page: u64) -> Resu
 }
 
 impl Row {
-    /// The error states what is allowed. `before`: time of the previous line.
+    /// Reads a cell; the error states the allowed values. `before`: time of the previous line.
     fn read(&mut self, column: Column, text: &str, blades: &Blades, before: u64) -> Result<(), String> {
         match column {
             Column::Time(factor) => {

@@ -1,4 +1,4 @@
-//! Resource disaggregation study (Gao et al., OSDI 2016).
+//! Traffic of the resource disaggregation study (Gao et al., OSDI 2016).
 
 mod applications;
 mod blades;
@@ -288,7 +288,7 @@ impl Disaggregated {
         Err(entry.refuse(field, value, allowed))
     }
 
-    /// For a slowest host of `rate` bit/s.
+    /// Gaps and sizes for a slowest host of `rate` bit/s.
     fn traffic(&self, entry: &Entry<'_>, blades: &Blades, rate: f64) -> Result<Traffic, WorkloadError> {
         let application = match (self.application, &self.trace) {
             (Some(application), None) => application,

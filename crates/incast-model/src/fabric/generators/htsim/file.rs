@@ -30,7 +30,6 @@ struct Entry<'a> {
 pub(super) struct TopoFile<'a> {
     file: &'a str,
     entries: Vec<Entry<'a>>,
-    /// Tier and line of each block.
     tiers: Vec<(u32, usize)>,
     lines: usize,
 }
@@ -155,7 +154,7 @@ impl<'a> TopoFile<'a> {
         }
     }
 
-    /// A fabric has no buffers of single ports.
+    /// Refuses buffers of single ports, which a fabric does not have.
     pub(super) fn refuse_queues(&self) -> Result<(), Ns3Error> {
         match self.entries.iter().find(|entry| entry.key.starts_with("Queue")) {
             None => Ok(()),

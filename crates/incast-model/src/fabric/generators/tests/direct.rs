@@ -100,7 +100,7 @@ fn jellyfish_have_the_bisection_and_the_paths_of_random_graphs() {
     }
 }
 
-/// Hosts are cut off and `server{i}` is split, so that one path goes through each.
+/// Cuts off the hosts and splits `server{i}`, so that one path goes through each.
 fn disjoint_paths(n: u32, k: u32, from: usize, to: usize) -> u64 {
     let fabric = BCube::new(n, k).build().unwrap();
     let mut builder = FabricBuilder::new();

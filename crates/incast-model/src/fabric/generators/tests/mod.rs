@@ -57,7 +57,7 @@ impl<'a> Ways<'a> {
         Self { fabric, routes: Routes::shortest(fabric, NextHopOrder::Port) }
     }
 
-    /// Parallel links count separately.
+    /// Counts parallel links separately.
     fn paths(&self, from: u32, to: u32) -> usize {
         self.paths_from(self.fabric.hosts()[from as usize], HostId(to))
     }
