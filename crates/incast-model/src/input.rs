@@ -141,7 +141,6 @@ pub fn text(bytes: Vec<u8>) -> Result<String, InputError> {
     })
 }
 
-/// Returns true for open descriptors that a shell passed.
 fn is_descriptor(path: &Path) -> bool {
     path == Path::new("/dev/stdin") || ["/dev/fd", "/proc/self/fd"].iter().any(|folder| path.starts_with(folder))
 }

@@ -77,7 +77,6 @@ struct Filling<'a> {
     left: Vec<f64>,
     /// By constraint: sum of rising weights times their shares.
     rising: Vec<f64>,
-    /// By constraint: its demands.
     under: Vec<Vec<usize>>,
     count: Vec<usize>,
     rates: Vec<Option<f64>>,

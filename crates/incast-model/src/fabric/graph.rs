@@ -398,7 +398,6 @@ impl Fabric {
         }
     }
 
-    /// Numbers the sets of connected switches; returns the number by switch.
     fn islands(&self) -> Vec<Option<usize>> {
         let mut islands = vec![None; self.nodes.len()];
         let mut count = 0;

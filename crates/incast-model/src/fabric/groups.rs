@@ -36,7 +36,6 @@ impl Groups {
         self.of[node.index()]
     }
 
-    /// Rate of all uplinks out of each group.
     pub(crate) fn uplinks(&self, fabric: &Fabric) -> Vec<f64> {
         let mut sums = vec![0.0; self.of.len()];
         for (low, high, link) in levels(fabric).filter(|&(.., link)| !fabric.is_nvlink(link)) {

@@ -172,7 +172,6 @@ mod tests {
 
     const PAYLOAD: Bytes = Bytes(1000);
 
-    /// Checks by brute force.
     fn most(fabric: &Fabric) -> (u64, u64) {
         let rtts = BaseRtts::new(fabric, PAYLOAD);
         let (rtt, bdp) = rtts.max();

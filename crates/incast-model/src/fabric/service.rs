@@ -97,7 +97,6 @@ impl Fabric {
         builder
     }
 
-    /// Returns the service's switch, and its link.
     fn plug(&self, service: &Service) -> Result<(NodeId, Rate, Time), ServiceError> {
         let switches = || self.switches().map(|switch| self.node(switch).name.as_str());
         let Some(at) = self.switches().find(|&switch| self.node(switch).name == service.at) else {

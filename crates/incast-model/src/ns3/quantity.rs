@@ -56,7 +56,6 @@ pub(super) fn time(tokens: &Tokens<'_>, token: Token<'_>, field: &str) -> Result
     }
 }
 
-/// Reads a number of units of `factor` base units.
 pub(super) fn decimal(text: &str, factor: u64) -> Result<u64, String> {
     exact(text, &[], factor).map_err(|why| match why {
         Wrong::Number(why) => why,

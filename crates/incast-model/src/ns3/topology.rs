@@ -98,7 +98,6 @@ fn node(tokens: &Tokens<'_>, token: super::tokens::Token<'_>, field: &str, nodes
     }
 }
 
-/// Reads a link and its line.
 fn row(tokens: &mut Tokens<'_>, nodes: u32, rows: &str) -> Result<(Ns3Link, usize), Ns3Error> {
     let first = tokens.want("a link", rows)?;
     let a = node(tokens, first, "one end of a link", nodes)?;

@@ -40,7 +40,6 @@ struct Placer<'a> {
     vms: &'a Vms,
     base_dir: &'a Path,
     seed: u64,
-    /// By VM slot.
     taken: Vec<Option<usize>>,
     tenants: Vec<Tenant>,
     /// Computed when first needed.

@@ -98,7 +98,6 @@ impl Amounts {
         }
     }
 
-    /// `field` holds `backlogged`.
     pub(super) fn backlogged(entry: &Entry<'_>, field: &str) -> Result<Self, WorkloadError> {
         let refuse = |allowed: String| Err(WorkloadError::field(field, BACKLOGGED, allowed));
         let Some(until) = entry.end.into_iter().chain(entry.horizon).min() else {
@@ -116,7 +115,6 @@ impl Amounts {
         Ok(Self::Backlogged(until))
     }
 
-    /// Mean size; infinite if backlogged.
     pub(super) fn mean(&self) -> f64 {
         match self {
             Self::Drawn(law) => law.mean(),

@@ -47,7 +47,6 @@ pub enum DescribedKind {
     SizeTable,
 }
 
-/// In the order of a workload entry's fields.
 const PATTERNS: &[(&str, &str, Option<&str>)] = &[
     (
         "poisson",

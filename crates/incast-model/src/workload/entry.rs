@@ -45,7 +45,6 @@ pub(super) struct Entry<'a> {
     pub(super) label: u16,
     pub(super) labelled: bool,
     pub(super) seed: u64,
-    /// Unique name of its random streams.
     pub(super) stream: String,
     pub(super) memory: Memory,
 }
@@ -76,7 +75,6 @@ impl Entry<'_> {
         self.members.select(set, &self.field("hosts"))
     }
 
-    /// Hosts, at least two.
     pub(super) fn pairs_of(&self, set: Option<&HostSet>) -> Result<Vec<HostId>, WorkloadError> {
         let hosts = self.hosts(set)?;
         if hosts.len() < 2 {
@@ -104,7 +102,6 @@ impl Entry<'_> {
         Err(self.refuse("load", load, "a fraction of the link rate, more than 0, such as 0.3"))
     }
 
-    /// Window of `duration`, at most to the entry's end.
     pub(super) fn window(&self, duration: Option<Time>) -> Result<Window, WorkloadError> {
         const ALLOWED: &str = "a time of more than 0, such as \"10ms\"";
         let end = match (duration, self.end) {
@@ -195,7 +192,6 @@ pub(super) struct Collector {
     /// First message and its number of queue pairs, for each change.
     qps: Vec<(u32, u16)>,
     flows: u64,
-    /// Lower bound of the memory.
     bytes: u64,
     memory: Option<Memory>,
     path: String,
@@ -244,7 +240,6 @@ impl Collector {
         (self.set.flows.len(), self.set.gates.len())
     }
 
-    /// Begins a round, if the entry has an end.
     pub(super) fn round(&mut self, entry: &Entry<'_>) -> Option<u32> {
         self.set.rounds.push(entry.end?);
         Some(self.set.rounds.len() as u32 - 1)
@@ -289,7 +284,6 @@ impl Collector {
         }
     }
 
-    /// Number of a label; `None` if there are too many.
     pub(super) fn label(&mut self, name: &str) -> Option<u16> {
         if let Some(&label) = self.labels.get(name) {
             return Some(label);

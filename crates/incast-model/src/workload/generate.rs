@@ -183,7 +183,6 @@ fn check_qps(field: &str, qps: u16) -> Result<u16, WorkloadError> {
 
 const FIRST_PORT: u16 = 10_000;
 
-/// Assigns source ports, counted per pair of hosts in order of start.
 fn number_ports(set: &mut FlowSet) {
     let mut next: HashMap<(u32, u32), u16> = HashMap::new();
     for flow in set.flows.iter_mut().filter(|flow| flow.sport == UNASSIGNED) {

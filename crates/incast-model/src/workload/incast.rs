@@ -168,7 +168,6 @@ mod tests {
     use crate::flow::FlowSet;
     use crate::units::{Bytes, Rate, Time};
 
-    /// Checks that senders are distinct and exclude the receiver.
     fn events(set: &FlowSet, fan_in: usize) -> Vec<(Time, u32, Vec<u32>)> {
         let mut events = Vec::new();
         for event in set.flows.chunks(fan_in) {

@@ -58,7 +58,6 @@ const POD: usize = 2;
 const ALL: usize = 3;
 
 impl<'a> Destinations<'a> {
-    /// `field` is the path of `locality`.
     pub(super) fn new(
         members: Members<'a>,
         hosts: &'a [HostId],
@@ -139,7 +138,6 @@ impl<'a> Destinations<'a> {
         (*inner, *outer)
     }
 
-    /// Adds the expected traffic of hosts that send `rates` bit/s each.
     pub(super) fn parts(&self, rates: &[f64], out: &mut Parts) {
         let all = out.set(self.hosts.to_vec());
         for &(share, inner, outer) in self.classes.iter().filter(|class| class.0 > 0.0) {
@@ -287,7 +285,6 @@ mod tests {
 
     #[test]
     fn load_at_the_uplinks_of_the_racks() {
-        // Oversubscribed 4 : 1.
         let fabric = LeafSpine::new(4, 2, 8).build().unwrap();
         let crosses = |a: u32, b: u32| a / 8 != b / 8;
         for extra in [r#""load_at": "tor_uplink""#, r#""load_at": {"tier": 1}, "locality": {"rack": 0.5}"#] {

@@ -54,7 +54,6 @@ impl<'a> Members<'a> {
         Groups::new(self.fabric, self.rack_tier())
     }
 
-    /// Hosts of a set; all if not given.
     pub(super) fn select(self, set: Option<&HostSet>, field: &str) -> Result<Vec<HostId>, WorkloadError> {
         let count = self.count();
         let all = match self.tenant {

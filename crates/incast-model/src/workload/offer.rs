@@ -6,9 +6,7 @@ use crate::fabric::HostId;
 use crate::units::Time;
 
 pub(super) struct Offer {
-    /// Interval in which flows start.
     pub(super) window: Window,
-    /// Parameter that sets the traffic.
     pub(super) dial: Option<Dial>,
     pub(super) parts: Parts,
 }

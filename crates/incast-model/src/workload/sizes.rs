@@ -178,7 +178,6 @@ fn from_file(field: &str, file: &Path) -> Result<SizeCdf, WorkloadError> {
     cdf_file::parse(&text, file)
 }
 
-/// Builds a CDF; errors name the wrong number.
 fn from_points(field: &str, points: &[(Bytes, f64)]) -> Result<SizeCdf, WorkloadError> {
     let numbers: Vec<(f64, f64)> = points.iter().map(|&(bytes, percent)| (bytes.0 as f64, percent)).collect();
     SizeCdf::from_percent(&numbers).map_err(|error| match points.get(error.point) {

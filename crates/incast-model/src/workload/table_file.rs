@@ -21,7 +21,6 @@ pub(super) struct Table {
     rows: bool,
 }
 
-/// Reads a table; `field` is the scenario field that names the file.
 pub(super) fn read(field: String, file: PathBuf) -> Result<Table, WorkloadError> {
     match text(&file) {
         Ok((text, rows)) => Ok(Table { field, file, text, rows }),
@@ -29,7 +28,6 @@ pub(super) fn read(field: String, file: PathBuf) -> Result<Table, WorkloadError>
     }
 }
 
-/// Text of a file, and true if the file has rows instead of lines.
 fn text(file: &Path) -> Result<(String, bool), String> {
     let mut input = Input::open(file, input::LARGE).map_err(|error| error.to_string())?;
     let head = input.head(PARQUET.len() as u64).map_err(|error| error.to_string())?;

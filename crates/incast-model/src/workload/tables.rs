@@ -22,7 +22,6 @@ pub struct SizeTable {
     points: &'static str,
 }
 
-/// Unit of a table's sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Count {
     Bytes,

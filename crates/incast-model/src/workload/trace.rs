@@ -175,7 +175,6 @@ fn add_gates(
     Ok(())
 }
 
-/// Adds the flows; `file` is for messages only.
 fn parse(text: &str, file: &Path, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
     let mut lines = text.strip_prefix('\u{feff}').unwrap_or(text).lines().enumerate();
     let (_, header) = lines.next().unwrap_or_default();

@@ -96,7 +96,6 @@ impl Jellyfish {
     }
 }
 
-/// Simple graph with at most `degree` neighbours per node.
 #[derive(Debug, Clone)]
 struct Graph {
     degree: usize,
@@ -111,7 +110,6 @@ impl Graph {
         graph
     }
 
-    /// Joins random pairs of nodes with free ports until all that remain are neighbours.
     fn join_pairs(&mut self, rng: &mut impl Rng) {
         let mut open: Vec<u32> = (0..self.neighbours.len() as u32).collect();
         while let Some((a, b)) = self.random_pair(&open, rng) {
@@ -171,7 +169,6 @@ impl Graph {
         self.neighbours[b as usize].retain(|&node| node != a);
     }
 
-    /// Returns true if the graph is connected, with at most one free port.
     fn usable(&self) -> bool {
         let nodes = self.neighbours.len();
         let free: usize = (0..nodes as u32).map(|node| self.free(node)).sum();

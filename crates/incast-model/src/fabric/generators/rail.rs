@@ -180,7 +180,6 @@ impl RailOptimized {
         Ok(builder.finish()?.with_gpus(self.gpus_per_server, inside))
     }
 
-    /// Checks all fields; returns the number of pods.
     fn check(&self) -> Result<u32, GeneratorError> {
         CHECK.at_least("servers", self.servers, 1)?;
         CHECK.within("gpus_per_server", self.gpus_per_server, 1, 1024)?;

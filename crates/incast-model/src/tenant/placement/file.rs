@@ -23,7 +23,6 @@ struct Row {
 }
 
 impl Table {
-    /// `field` is the path of the scenario field that names the file.
     pub(in crate::tenant) fn read(file: &Path, field: &str) -> Result<Self, TenantError> {
         let text = input::read_text(file, input::DOCUMENT).map_err(|error| TenantError::Unreadable {
             field: field.into(),

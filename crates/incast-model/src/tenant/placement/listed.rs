@@ -3,7 +3,6 @@ use std::collections::HashMap;
 use crate::fabric::{Fabric, HostId};
 use crate::tenant::TenantError;
 
-/// Slots by name; fails if one is already `taken`. `field` is the path of the list.
 pub(in crate::tenant) fn listed(
     names: &[String],
     fabric: &Fabric,

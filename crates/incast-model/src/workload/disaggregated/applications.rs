@@ -55,7 +55,7 @@ pub(super) struct Mix {
     pub(super) shares: [f64; 3],
     disk: Option<[u64; 2]>,
     network: Network,
-    /// Between flows of a pair of blades.
+    /// Gaps between flows of a pair of blades.
     pub(super) arrivals: ArrivalLaw,
 }
 

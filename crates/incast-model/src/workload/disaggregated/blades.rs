@@ -7,7 +7,6 @@ use super::applications::Kind;
 use crate::fabric::HostId;
 use crate::rng::Stream;
 
-/// Blades in order: CPUs, memory, disks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Blade {
     Cpu(u32),

@@ -18,7 +18,6 @@ pub(super) fn between(fabric: &Fabric, from: &[NodeId], to: &[NodeId]) -> Rate {
     Rate(total)
 }
 
-/// Shortest augmenting path, as ports from the end back.
 fn augmenting(fabric: &Fabric, from: &[NodeId], to: &[NodeId], left: &[u64]) -> Option<Vec<PortId>> {
     let mut by: Vec<Option<PortId>> = vec![None; fabric.nodes().len()];
     let mut seen = vec![false; fabric.nodes().len()];
