@@ -61,7 +61,7 @@ config! {
     "L2_CHUNK_SIZE" chunk_size: Bytes = bytes;
     /// Packets per ACK; default 0.
     "L2_ACK_INTERVAL" ack_interval: u32 = count;
-    /// If false: go-back-N; if true: back to the start of the chunk (the authors' config_doc.txt has the two the wrong way
+    /// If true, back to the start of the chunk; if false, go-back-N (the authors' config_doc.txt has the two the wrong way
     /// round).
     "L2_BACK_TO_ZERO" back_to_zero: bool = flag;
 

@@ -134,7 +134,7 @@ impl Amounts {
     }
 }
 
-/// Bound of 70 TB, half an hour at 400 Gb/s: sums over a quarter of a million flows stay below 2^64.
+/// Bound of 70 TB, 700 s at 400 Gb/s: sums over a quarter of a million flows stay below 2^64.
 const MOST: u64 = 70_000_000_000_000;
 
 /// More bytes than a host can send at `rate` bit/s: twice the link's capacity, and a mebibyte.
