@@ -98,7 +98,6 @@ fn every_hash_gives_a_shortest_path() {
 
 #[test]
 fn links_that_are_not_up_are_passed_by() {
-    // Hosts 0 to 3, then leaf0-spine0, leaf0-spine1, ...
     let fabric = LeafSpine::new(2, 2, 2).build().unwrap();
     let node = |name: &str| NodeId(fabric.nodes().iter().position(|node| node.name == name).unwrap() as u32);
     let link = |a: &str, b: &str| {

@@ -170,7 +170,6 @@ mod tests {
         many.push((21, 20));
         let rates = split(&many);
         assert_eq!((&rates[..9], rates[9]), (&[50.0; 9][..], 300.0));
-        // One sender also sends elsewhere, at the rate that it cannot use here.
         assert_eq!(split(&[(1, 0), (2, 0), (3, 0), (3, 4)]), [150.0, 150.0, 150.0, 300.0]);
         assert_eq!(split(&[(30, 31), (40, 41)]), [0.0; 2]);
         assert_eq!(split(&[]), [0.0; 0]);

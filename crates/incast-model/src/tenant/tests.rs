@@ -316,7 +316,6 @@ fn what_links_cannot_carry_is_told_with_who_has_it() {
     assert_eq!(Admission::new(&fabric(), &all, 0.1).unwrap().check(&all), Ok(()), "900 of 900");
 }
 
-/// 11 racks, 1 Gb/s; 4 servers of 4 slots per rack.
 fn study(placement: &str, rate: &str, seed: u64) -> (Fabric, Tenancy) {
     let mut tree = LeafSpine::new(11, 1, 4);
     (tree.host_rate, tree.uplink_rate) = (Rate::gbps(1), Rate::gbps(1));
@@ -360,7 +359,7 @@ fn fair_shares_of_links_leave_reducers_below_their_hose() {
         let fair = of_reducers(&pairs, &optimum(&fabric, &routes, &pairs));
         let reserved = of_reducers(&pairs, &static_split(&tenancy, &pairs));
         assert!(reserved.iter().all(|rate| (rate - 56.25).abs() < 1e-6));
-        // In ElasticSwitch's evaluation 30 % of the reducers.
+        // ElasticSwitch's evaluation has 30 % of the reducers below.
         let below = fair.iter().filter(|rate| **rate < 56.25).count() as f64 / fair.len() as f64;
         assert!((0.1..0.5).contains(&below), "seed {seed}: {below}");
         let mean = fair.iter().sum::<f64>() / fair.len() as f64;

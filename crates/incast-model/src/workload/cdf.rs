@@ -136,7 +136,6 @@ mod tests {
 
     #[test]
     fn jumps_and_first_atoms_have_their_probability() {
-        // 25 % atom at 100 B, linear to 200 B at 50 %, jump at 200 B to 90 %, linear to 1000 B.
         let cdf = SizeCdf::from_percent(&[(100.0, 25.0), (200.0, 50.0), (200.0, 90.0), (1000.0, 100.0)]).unwrap();
         for (u, bytes) in [(0.0, 100), (0.25, 100), (0.375, 150), (0.5, 200), (0.7, 200), (0.9, 200)] {
             assert_eq!(cdf.sample(u), bytes, "u = {u}");

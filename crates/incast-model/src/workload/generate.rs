@@ -322,7 +322,6 @@ mod tests {
         let alone = all(&[background()], &fabric, 7).unwrap();
         let more = all(&[bursts(), permutation(), background()], &fabric, 7).unwrap();
         assert_eq!(labelled(&alone, "poisson"), labelled(&more, "poisson"));
-        // The second entry is another sample and does not change the first.
         let twice = all(&[background(), background()], &fabric, 7).unwrap();
         let (alone, twice) = (labelled(&alone, "poisson"), labelled(&twice, "poisson"));
         assert!(alone.iter().all(|flow| twice.contains(flow)));
@@ -362,7 +361,6 @@ mod tests {
         let why = "workload[0].incast.every = 1us: must be few enough flows for the memory: about 1.000e4 take at least \
                    700 kB; 600 kB are available";
         assert_eq!(within(&[burst()], 600_000), Err(why.into()));
-        // An entry has the memory that earlier ones leave.
         let why = within(&[burst(), burst()], 1_000_000).unwrap_err();
         assert!(
             why.starts_with("workload[1].incast.every = 1us: ") && why.ends_with("; 300 kB are available"),

@@ -257,7 +257,6 @@ mod tests {
         pattern("poisson", &json)
     }
 
-    /// In bit/s of payload.
     fn offered(fabric: &Fabric, extra: &str, rule: impl Fn(u32, u32) -> bool) -> f64 {
         let set = flows(fabric, &spec(extra), 1);
         let counts = |flow: &&Flow| rule(flow.src.0, flow.dst.0);

@@ -126,7 +126,6 @@ mod tests {
         assert_eq!(set.gates.len(), 5 * 8);
         let delays = |delay| set.gates.iter().filter(|gate| gate.delay == delay).count();
         assert_eq!((delays(Time::us(7)), delays(Time::us(9))), (24, 16));
-        // One gate holds all flows that a rank received and sent, before all that it sends next.
         let experts = set.gates.iter().filter(|gate| gate.delay == Time::us(7));
         assert!(experts.clone().all(|gate| gate.waits_for.len() == 14 && gate.starts.len() == 7));
     }
@@ -142,7 +141,6 @@ mod tests {
                 if depth == 0 { there[flow.src.index()] += flow.size.0 } else { back[flow.dst.index()] += flow.size.0 }
             }
             assert_eq!(there, back);
-            // Each rank's own share stays local.
             assert_eq!(there.iter().sum::<u64>(), 7 * 1_000_003);
         }
         let set = moe(8, r#", "layers": 1"#);

@@ -253,7 +253,6 @@ mod tests {
         let rounds: Vec<u32> = set.gates.iter().filter_map(|gate| gate.round).collect();
         assert_eq!((rounds.len(), set.rounds.len()), (4, 6));
         assert!(rounds.iter().all(|round| rounds.iter().filter(|other| *other == round).count() == 1));
-        // A client with a first think time up to the end never sends.
         spec.end = Some(late);
         let set = flows(&fabric, &spec, 1);
         assert_eq!((set.flows.len(), set.flows.last().unwrap().start), (12, early));

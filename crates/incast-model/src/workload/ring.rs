@@ -158,7 +158,6 @@ mod tests {
         let mut spec = pattern("ring_all_reduce", r#"{"size": "1MB", "iterations": 3, "chunks": 2}"#);
         spec.end = Some(crate::units::Time::ms(1));
         let set = flows(&star(4, Rate::gbps(100)), &spec, 1);
-        // Ranks and chunks that begin the same iteration share a round.
         let mut begins: Vec<u32> = set.gates.iter().filter_map(|gate| gate.round).collect();
         begins.sort_unstable();
         assert_eq!(begins, [[1; 8], [2; 8]].concat());

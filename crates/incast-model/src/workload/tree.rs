@@ -163,7 +163,6 @@ mod tests {
         }
         assert_eq!(*depths(&tree(16, "binomial_tree", "")).iter().max().unwrap(), 2 * 4 - 1);
         assert_eq!(*depths(&tree(15, "binary_tree", "")).iter().max().unwrap(), 2 * 3 - 1);
-        // The root has the total only after all flows that lead to it.
         let set = tree(5, "binomial_tree", "");
         let from_root = set.gates.iter().find(|gate| set.flows[gate.starts[0] as usize].src.0 == 0).unwrap();
         assert_eq!(from_root.waits_for.len(), 3);

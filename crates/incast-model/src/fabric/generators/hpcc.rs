@@ -67,8 +67,8 @@ mod tests {
     use super::*;
     use crate::fabric::{LinkId, NodeId};
 
-    /// FNV-1a (64 bit) over "a b rate_bps delay_ps\n" of every link in order; a separate program computed the expected value
-    /// from the authors' fat.txt.
+    /// FNV-1a (64 bit) over "a b rate_bps delay_ps\n" of every link; a separate program computed the expected value from the
+    /// authors' fat.txt.
     fn digest(fabric: &Fabric) -> u64 {
         let mut hash = 0xcbf2_9ce4_8422_2325u64;
         for link in fabric.links() {

@@ -105,7 +105,6 @@ mod tests {
     use crate::fabric::Vms;
     use crate::fabric::generators::LeafSpine;
 
-    /// Two racks of two servers with 4 slots, 1 Gb/s links, no headroom.
     fn residual(tenants: &[Tenant]) -> Residual {
         let mut tree = LeafSpine::new(2, 1, 2);
         (tree.host_rate, tree.uplink_rate) = (Rate::gbps(1), Rate::gbps(1));

@@ -81,7 +81,6 @@ fn gpus_of_a_server_use_nvlink() {
     assert!(near(mean(&found, Links::Nvlink), 0.5 * 3.0 / 15.0 / 9.0));
     let without = RailOptimized { nvlink: None, ..spec.clone() }.build().unwrap();
     assert!(near(mean(&loads(&without, &[poisson(r#""load": 0.5"#)]), Links::Host), 0.5));
-    // A forwarding GPU's NIC also carries transit traffic.
     let forward =
         RailOptimized { nvlink: Some(NvLink { forward: true, ..NvLink::default() }), ..spec }.build().unwrap();
     let found = loads(&forward, &[poisson(r#""load": 0.5"#)]);

@@ -46,7 +46,6 @@ fn latencies_of_switches_are_spread_over_links() {
     let fabric = parse(&latencies, false).unwrap();
     let delays: Vec<Time> = [0, 8, 16].map(|link| fabric.links()[link].delay).into();
     assert_eq!(delays, [Time(1_150_500), Time(1_150_500), Time(1_025_000)]);
-    // As in htsim: six links, two ToRs and one core.
     let (host, middle, top) = (delays[0], delays[1], delays[2]);
     assert_eq!((host + middle + top) * 2, Time::ns(6 * 1000 + 2 * 301 + 50));
 }

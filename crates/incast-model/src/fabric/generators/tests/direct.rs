@@ -159,7 +159,6 @@ fn servers_of_a_bcube_have_a_path_for_each_port() {
     for (n, k) in [(4, 0), (4, 1), (3, 2), (2, 3)] {
         let servers = (n as usize).pow(k + 1);
         assert_eq!(disjoint_paths(n, k, 0, servers - 1), u64::from(k) + 1, "{n} {k}");
-        // Only one digit differs: the other paths go around.
         assert_eq!(disjoint_paths(n, k, 0, 1), u64::from(k) + 1, "{n} {k}");
     }
 }
@@ -175,7 +174,6 @@ fn dragonflies_of_the_most_groups_are_the_papers() {
     assert_eq!((ways.diameter(), ways.paths(0, 1), ways.paths(0, 7)), (5, 1, 1));
     assert_eq!(ways.first(0, 7), ["h0", "g0r0", "g0r3", "h7"]);
     assert_eq!(ways.first(0, 8), ["h0", "g0r0", "g1r0", "h8"]);
-    // 20 links of four groups against five.
     let (four, five) = fabric.hosts().split_at(4 * 8);
     assert_eq!(flow::between(&fabric, four, five), Rate::gbps(2000));
 }

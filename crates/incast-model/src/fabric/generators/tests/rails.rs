@@ -81,7 +81,6 @@ fn gpus_that_forward_reach_every_rail_over_nvlink() {
 #[test]
 fn rails_carry_what_the_nics_can() {
     let fabric = RailOptimized { servers_per_pod: Some(2), ..nics_only(4, 2) }.build().unwrap();
-    // 4 rail switches per pod with two uplinks each.
     assert_eq!(flow::halves(&fabric), Rate::gbps(8 * 400));
     assert_eq!(Summary::new(&fabric, Bytes(1000)).bisection, Some(Rate::gbps(8 * 400)));
 }

@@ -145,7 +145,6 @@ fn tiers_have_their_own_rates_and_delays() {
     (spec.fabric_rate, spec.core_rate) = (Rate::gbps(200), Some(Rate::gbps(400)));
     (spec.host_delay, spec.core_delay) = (Some(Time::ns(10)), Some(Time::us(5)));
     let fabric = spec.build().unwrap();
-    // 12 pods of 8 leaves and 4 spines, 16 cores.
     assert_eq!((fabric.hosts().len(), fabric.switches().count()), (12 * 8 * 8, 12 * 12 + 16));
     assert_eq!([0, 768, 1152].map(|link| (fabric.links()[link].rate, fabric.links()[link].delay)), expected);
 }
