@@ -31,6 +31,7 @@ impl Dial {
 /// Traffic from sources that spread it evenly over a set of hosts.
 #[derive(Debug, Default)]
 pub(super) struct Parts {
+    /// Each set is sorted, for binary search.
     pub(super) sets: Vec<Vec<HostId>>,
     pub(super) parts: Vec<Part>,
 }
