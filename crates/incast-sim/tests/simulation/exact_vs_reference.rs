@@ -1,5 +1,5 @@
-//! Differences between exact arithmetic and the HPCC authors' ns-3 (commit 9f4be2a), kept as a snapshot.
-//! docs/design/agreement.md explains them.
+//! Differences between exact arithmetic and the HPCC authors' ns-3 (commit 9f4be2a), as a snapshot; docs/design/agreement.md
+//! explains them.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -12,15 +12,12 @@ use crate::support::statistics::{difference, percentile, size_bins};
 use crate::support::study::{Fcts, Findings, Study};
 use incast_model::units::{Bytes, Rate};
 
-/// Buffer of every switch in all cases but one.
 const DEFAULT_BUFFER: Bytes = Bytes(32 << 20);
 
-/// Nanoseconds as picoseconds.
 fn ps(ns: &[u64]) -> Fcts {
     ns.iter().map(|&ns| 1000 * ns).collect()
 }
 
-/// What is compared: each flow, or figures of them all.
 enum Figures {
     Flows,
     Named(&'static [(&'static str, f64)]),
@@ -40,7 +37,7 @@ impl Figures {
     }
 }
 
-/// The lines of one case under one scheme, of those flows that `members` keeps.
+/// Lines of one case under one scheme, for the flows that `members` selects.
 fn lines(
     text: &mut String,
     name: &str,
@@ -91,7 +88,7 @@ fn small() -> String {
     text
 }
 
-/// The incasts, under those schemes under which the reference completes every flow.
+/// Only schemes under which the reference completes every flow.
 fn incast(case: &Incast) -> String {
     let mut text = String::new();
     let fabric = |rate: &dyn Fn(u64) -> Rate| case.fabric(rate(100));
@@ -109,7 +106,6 @@ fn incast(case: &Incast) -> String {
     text
 }
 
-/// The tree under every scheme, side by side.
 fn tree(tree: &Tree) -> Vec<Findings> {
     let fabric = |rate: &dyn Fn(u64) -> Rate| Tree::fabric(rate(100), rate(400));
     thread::scope(|scope| {
@@ -123,7 +119,7 @@ fn tree(tree: &Tree) -> Vec<Findings> {
     })
 }
 
-/// By how much each flow of the tree changes.
+/// Distribution of the flows' changes.
 fn flow_by_flow(text: &mut String, tree: &Tree, found: &[Findings]) {
     const SHOWN: [usize; 9] = [0, 1, 5, 25, 50, 75, 95, 99, 100];
     writeln!(
@@ -151,7 +147,7 @@ fn flow_by_flow(text: &mut String, tree: &Tree, found: &[Findings]) {
     }
 }
 
-/// Percentiles of the tree's flows by size, for some of the schemes.
+/// Percentiles by flow size.
 fn bins(text: &mut String, tree: &Tree, found: &[Findings], schemes: Range<usize>) {
     let sizes: Vec<u64> = tree.flows.iter().map(|flow| flow.size.0).collect();
     let heads = schemes.clone().map(|i| format!("{:>8} p50 {:>7} {:>7}", Tree::SCHEMES[i].name(), "p95", "p99"));
