@@ -1,4 +1,4 @@
-//! Head-of-line blocking as it is measured: in switches and at hosts, whatever number of hops the pauses' root is away.
+//! Head-of-line blocking in switches and at hosts, at any distance from the pauses' root.
 
 use incast_model::units::{Bytes, Time};
 use incast_sim::Outcome;
@@ -6,8 +6,8 @@ use incast_sim::network::PauseParams;
 
 use crate::common::{Bench, Cable, check, digest, exact, leaf_spine, star};
 
-/// Eight hosts of two leaves send to h0 of a third one by one spine. h10, beside four of them, sends to h1, which is idle, and h11 to
-/// h17 beside the other four.
+/// Eight hosts of two leaves send to h0 on a third over one spine. The victims share these leaves: h10 sends to the idle h1,
+/// h11 to h17 on the other sending leaf.
 fn two_hops() -> Bench {
     let fabric = leaf_spine(3, 6, 1, Cable::new(100, 200), Cable::new(400, 200));
     let bench = Bench::new(fabric).with(|params| {
@@ -21,15 +21,14 @@ fn two_hops() -> Bench {
     bench.flow(10, 1, 2_000_000, Time::us(100)).flow(11, 17, 2_000_000, Time::us(100))
 }
 
-/// The first of the two last flows of [`two_hops`].
+/// First of the two victims of [`two_hops`].
 const VICTIM: usize = 8;
 
 fn others(outcome: &Outcome, of: impl Fn(&incast_sim::measure::Waits) -> Time) -> u64 {
     outcome.waits[..VICTIM].iter().map(|waits| of(waits).0).sum()
 }
 
-/// The root is two switches away from where the victim waits: it is a victim for all of the time that it is blocked, at its switch and at its host,
-/// and nothing of what those are blocked for that go to the root.
+/// The root is two switches from where the victims wait: all of their blocked time is victim time, none of the others'.
 #[test]
 fn o1_the_root_is_the_end_of_the_chain() {
     let outcome = two_hops().run();
@@ -45,12 +44,10 @@ fn o1_the_root_is_the_end_of_the_chain() {
     });
     exact("O1", "others as victims in switches, ps", 0, others(&outcome, |one| one.victim));
     exact("O1", "others as victims at hosts, ps", 0, others(&outcome, |one| one.host_victim));
-    // Nothing reads what is measured.
     assert_eq!(digest(&outcome), digest(&two_hops().with(|params| params.measure.blocking = false).run()));
 }
 
-/// A host that is paused while it has something to send, for a known time: to the picosecond. Of two flows each waits by itself; one
-/// that is paced waits for no more than is left when it is due.
+/// Known waiting times of a paused host's flows; each flow waits by itself.
 #[test]
 fn o2_a_wait_at_a_host_by_hand() {
     let pause = |until| PauseParams {
@@ -85,7 +82,6 @@ fn o2_a_wait_at_a_host_by_hand() {
     exact("O2", "in switches, ps", 0, of(0, 1, 3).blocked.0);
 }
 
-/// A flow that its window binds does not wait because of the pause.
 #[test]
 fn o3_who_may_not_send_does_not_wait() {
     let pause = PauseParams {
@@ -95,7 +91,7 @@ fn o3_who_may_not_send_does_not_wait() {
         from: Time::us(1),
         until: Some(Time::us(50)),
     };
-    // All of it has left the host before the pause comes; what is left of the run it waits for ACKs.
+    // All of it leaves before the pause; then the flow waits for ACKs only.
     let outcome = Bench::new(star(&[Cable::new(100, 500); 2]))
         .flow(0, 1, 1000, Time::ZERO)
         .with(|params| {

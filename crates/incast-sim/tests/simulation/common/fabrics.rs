@@ -8,7 +8,7 @@ use incast_model::units::{Rate, Time};
 pub(crate) struct Cable(pub(crate) Rate, pub(crate) Time);
 
 impl Cable {
-    /// So many Gb/s and nanoseconds.
+    /// In Gb/s and ns.
     pub(crate) const fn new(gbps: u64, ns: u64) -> Self {
         Self(Rate::gbps(gbps), Time::ns(ns))
     }

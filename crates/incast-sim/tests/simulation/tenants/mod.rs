@@ -1,6 +1,6 @@
-//! Guarantees of VMs: many against one, as in ElasticSwitch (SIGCOMM 2013, section 7.1), and what hypervisors do on small cases.
+//! VM guarantees: many against one, as in ElasticSwitch (SIGCOMM 2013, section 7.1), and hypervisors in small cases.
 //!
-//! Every check prints its name, what was expected and what was measured: `cargo test -p incast-sim --test simulation tenants -- --nocapture`.
+//! Checks print expected and measured values: `cargo test -p incast-sim --test simulation tenants -- --nocapture`.
 
 mod many;
 mod small;

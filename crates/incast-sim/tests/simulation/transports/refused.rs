@@ -1,4 +1,4 @@
-//! Setups that cannot be run, and what is said of them.
+//! Refused setups and their messages.
 
 use incast_model::units::{Bytes, Time};
 use incast_sim::Arithmetic;
