@@ -1,10 +1,9 @@
-//! Results are the same on every machine: no floating-point function that std takes from the platform's C library or may
-//! compute in more than one way. `+ - * /`, `sqrt` and rounding are exact by IEEE 754; the crate `libm` gives the rest.
+//! The simulator must not use std's floating-point functions, which may differ between machines, but the crate `libm`. `+ - *
+//! /`, `sqrt` and rounding are exact by IEEE 754.
 
 use std::path::{Path, PathBuf};
 
-/// Methods of f32 and f64 with "unspecified precision" in std's documentation, and `mul_add`, which is exact but slow on some
-/// machines.
+/// "Unspecified precision" in std's documentation, and `mul_add`, which is slow where it is exact.
 const FORBIDDEN: [&str; 24] = [
     "acos", "asin", "atan", "atan2", "cbrt", "cos", "cosh", "exp", "exp2", "exp_m1", "hypot", "ln", "ln_1p", "log",
     "log10", "log2", "mul_add", "powf", "powi", "sin", "sin_cos", "sinh", "tan", "tanh",

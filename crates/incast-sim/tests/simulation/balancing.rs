@@ -1,5 +1,3 @@
-//! Load balancing: shares of paths, order within flows, configured routes.
-
 use incast_model::fabric::{FabricBuilder, HostId};
 use incast_model::units::{Bytes, Rate, Time};
 use incast_sim::balance::{AdaptiveParams, Balance, FlowletParams, SprayOrder, SprayParams};
@@ -169,7 +167,6 @@ fn given_routes_are_obeyed() {
     assert!(two[0] > 0 && two[3] > 0 && two[1] == 0 && two[2] == 0, "{two:?}");
     let turns = run(vec![route("s1", &["s5", "s2"])], spray(SprayOrder::RoundRobin));
     assert!(turns[0].abs_diff(turns[3]) <= 4, "one for each of four hosts: {turns:?}");
-    // Route for h5 alone.
     let usual = run(Vec::new(), Balance::Ecmp);
     let one = run(vec![route("h5", &["s3"])], Balance::Ecmp);
     assert!(one[1] > usual[1], "{one:?}, {usual:?}");
@@ -189,7 +186,7 @@ fn a_route_may_be_longer_than_the_shortest() {
     });
     let outcome = bench.run();
     assert_eq!(outcome.stop, Stop::Finished);
-    // h0 s0 s3 s1 s4 s2 h4; the ideal time uses the same path.
+    // h0 s0 s3 s1 s4 s2 h4.
     assert_eq!(outcome.flows[0].hops, 6);
     assert_eq!(outcome.flows[0].finish.unwrap(), outcome.flows[0].ideal_exact);
 }

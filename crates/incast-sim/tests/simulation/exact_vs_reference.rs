@@ -37,7 +37,7 @@ impl Figures {
     }
 }
 
-/// Lines of one case under one scheme, for the flows that `members` selects.
+/// `members` selects the flows.
 fn lines(
     text: &mut String,
     name: &str,
@@ -119,7 +119,6 @@ fn tree(tree: &Tree) -> Vec<Findings> {
     })
 }
 
-/// Distribution of the flows' changes.
 fn flow_by_flow(text: &mut String, tree: &Tree, found: &[Findings]) {
     const SHOWN: [usize; 9] = [0, 1, 5, 25, 50, 75, 95, 99, 100];
     writeln!(
@@ -147,7 +146,6 @@ fn flow_by_flow(text: &mut String, tree: &Tree, found: &[Findings]) {
     }
 }
 
-/// Percentiles by flow size.
 fn bins(text: &mut String, tree: &Tree, found: &[Findings], schemes: Range<usize>) {
     let sizes: Vec<u64> = tree.flows.iter().map(|flow| flow.size.0).collect();
     let heads = schemes.clone().map(|i| format!("{:>8} p50 {:>7} {:>7}", Tree::SCHEMES[i].name(), "p95", "p99"));

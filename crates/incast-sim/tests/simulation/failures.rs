@@ -1,5 +1,3 @@
-//! Link failures: losses, rerouting, recovery, and remaining state.
-
 use incast_model::fabric::{FabricBuilder, LinkId, NodeId};
 use incast_model::routing::Paths;
 use incast_model::units::{Bytes, Rate, Time};
@@ -57,7 +55,7 @@ fn dropped(outcome: &Outcome, reason: DropReason) -> u64 {
     outcome.drops.iter().filter(|drop| drop.reason == reason).count() as u64
 }
 
-/// Packets with the last bit at s2 before `cut` get through; the rest is resent over s3, a timeout after the last ACK.
+/// Packets after the cut are resent over s3, a timeout after the last ACK.
 #[test]
 fn a_flow_goes_round_a_link_that_fails() {
     let (cut, count) = (Time::us(10), 200);
@@ -71,7 +69,6 @@ fn a_flow_goes_round_a_link_that_fails() {
     let flow = &outcome.flows[0];
     assert_eq!(flow.finish.unwrap().0, last_ack + RTO.0 + rest);
     assert_eq!((flow.timeouts, flow.nacks, flow.retransmitted), (1, 0, count - through));
-    // The rest is lost at s0 or on the link.
     assert_eq!((dropped(&outcome, DropReason::LinkDown), outcome.counts.drops), (count - through, count - through));
     assert_eq!(outcome.counts.lossless_drops, 0);
     let s0 = port(&bench.fabric(), "s0", "s2");
@@ -119,7 +116,7 @@ fn a_silent_failure_is_routed_into_until_it_ends() {
     let bench = failing(flow(10_000), vec![failure.clone()], Some(Time::ZERO));
     let outcome = bench.run();
     assert_eq!(outcome.stop, Stop::Finished);
-    // Attempts at 0, 200 and 400 us fail; the one at 600 us succeeds.
+    // Attempts at 0, 200 and 400 us fail.
     assert_eq!(outcome.flows[0].timeouts, 3);
     assert_eq!(outcome.flows[0].finish.unwrap(), RTO * 3 + outcome.flows[0].ideal_exact);
     assert_eq!((dropped(&outcome, DropReason::Silent), outcome.counts.drops), (30, 30));
@@ -143,7 +140,7 @@ fn a_silent_failure_is_routed_into_until_it_ends() {
 
 #[test]
 fn a_run_ends_when_failures_keep_all_that_is_left_apart() {
-    // The other flow, between hosts of s0, completes.
+    // The other flow completes.
     let bench = |failure, reroute| failing(flow(10_000).flow(0, 1, 1_000_000, Time::us(1)), vec![failure], reroute);
     let down = link("s0", "s2", Time::ZERO, None);
     let silent = FailureParams { silent: Some(1.0), ..down.clone() };
@@ -160,7 +157,6 @@ fn a_run_ends_when_failures_keep_all_that_is_left_apart() {
     }
     let outcome = bench(link("s1", "s3", Time::ZERO, None), None).run();
     assert_eq!((outcome.cut_off[0].flow, outcome.cut_off[0].acks), (0, true));
-    // Without spines, no path is left.
     let spines = vec![
         FailureParams { switch: Some("s2".into()), at: Time::us(3), ..FailureParams::default() },
         FailureParams { switch: Some("s3".into()), at: Time::us(3), ..FailureParams::default() },
@@ -196,7 +192,7 @@ fn a_host_waits_for_its_own_link() {
     assert_eq!(outcome.flows[0].packets, 100 + begun);
 }
 
-/// Pauses must not outlive their link at either end; buffers must not keep dropped packets.
+/// Pauses must not outlive their link at either end.
 #[test]
 fn pauses_end_with_their_link() {
     // Two to one: s1 pauses s0, s0 pauses the hosts.
@@ -272,7 +268,6 @@ fn what_cannot_be_is_refused() {
     }
     let apart = error(link("h2", "s1", Time::ZERO, None));
     assert!(apart.contains("flow 0 never has a path from h0 to h2"), "{apart}");
-    // Allowed if the link is repaired later.
     let later = failing(flow(1000), vec![link("h2", "s1", Time::ZERO, Some(Time::us(9)))], Some(Time::ZERO));
     assert_eq!(later.run().stop, Stop::Finished);
     let reference = failing(flow(1000), vec![link("s0", "s2", Time::ZERO, None)], None);
@@ -297,7 +292,7 @@ fn int_needs_room_for_the_way_round() {
     assert_eq!((outcome.stop, outcome.flows[0].hops), (Stop::Finished, 3));
 }
 
-/// Failures that end, for `leaf_spine(3, 2, 3, …)`.
+/// Failures that end.
 fn failures() -> impl Strategy<Value = Vec<FailureParams>> {
     let what = prop_oneof![
         (0usize..3, 3usize..6).prop_map(|(leaf, spine)| link(
@@ -395,7 +390,7 @@ proptest! {
             prop_assert!(pause.end.is_none_or(|end| end >= pause.start));
         }
         prop_assert_eq!(digest(&outcome), digest(&bench.run()));
-        // Accounts must also balance when the run stops with links down.
+        // Stopped with links down.
         let half = bench.with(|params| params.horizon = Some(Time(outcome.end.0 / 2 + 1))).run();
         prop_assert_eq!(half.ledger.unbalanced().count(), 0, "{:?}", half.ledger);
     }

@@ -1,6 +1,4 @@
-//! Invariants of every run: random fabrics, flows, controls and switch parameters.
-//!
-//! INT records are not visible from outside a run; `congestion/hpcc.rs` tests them.
+//! Invariants of random runs. `congestion/hpcc.rs` tests INT records, which are not visible from outside a run.
 
 use std::collections::HashMap;
 
@@ -17,14 +15,13 @@ use proptest::prelude::*;
 
 use crate::common::{Bench, digest};
 
-/// Tree of switches with hosts.
 #[derive(Debug, Clone)]
 struct Shape {
     /// Per switch after the first: an earlier switch and the link to it.
     switches: Vec<(usize, Link)>,
     /// Per host: switch, link, and if true, a second link to the next switch.
     hosts: Vec<(usize, Link, bool)>,
-    /// If true, two links (equal paths) between neighbouring switches.
+    /// If true, two links between neighbouring switches.
     doubled: bool,
 }
 
@@ -50,7 +47,7 @@ struct Scenario {
     cnp: CnpMode,
     ack_every: u32,
     rto: Option<Time>,
-    /// Selective repeat: reorder window and `bdp_bound`.
+    /// (reorder window, `bdp_bound`) of selective repeat.
     repeat: Option<(u32, bool)>,
     /// Every `chain`-th flow waits for its predecessor; 0 for none.
     chain: usize,
@@ -231,10 +228,10 @@ impl Scenario {
     }
 }
 
-/// From a flow's end to the start of a flow that waits for it.
+/// From a flow's end to the start of its successor.
 const DELAY: Time = Time::ns(300);
 
-/// Reserves of the largest switch and slightly more than the headrooms of its three lossless classes.
+/// Reserves of the largest switch and slightly more than its headrooms.
 fn set_aside(fabric: &Fabric, lossless: bool) -> u64 {
     let headroom = |port| 3 * (fabric.rate(port).0 * 2 * fabric.delay(port).0 / 8_000_000_000_000 + 13_000);
     let of_switch =
@@ -242,7 +239,7 @@ fn set_aside(fabric: &Fabric, lossless: bool) -> u64 {
     fabric.switches().map(of_switch).max().unwrap()
 }
 
-/// Pauses of a queue do not overlap; at most one pause frame is in flight.
+/// At most one pause frame is in flight.
 fn pauses_alternate(bench: &Bench, outcome: &Outcome) -> Result<(), TestCaseError> {
     let mut open_until: HashMap<_, Option<Time>> = HashMap::new();
     for pause in &outcome.pauses {
@@ -330,7 +327,7 @@ proptest! {
         }
     }
 
-    /// Event windows per node give the same result as one event queue, which runs with fingerprints use.
+    /// Runs with fingerprints use one event queue, others event windows per node.
     #[test]
     fn windows_give_the_same_run(
         scenario in scenario().prop_map(Scenario::for_windows),
@@ -413,7 +410,7 @@ fn a_queue_pair_completes_while_it_waits() {
     for _ in 0..200 {
         bench = bench.flow(0, 1, 50_000, Time::ns(200));
     }
-    // The first timeout is at 20 us, its ACK at 20.3 us; these flows, of another host, take its slot.
+    // Timeout at 20 us, ACK at 20.3 us; these flows, of another host, take its slot.
     let late = (0..40).map(|k| (2, 3, 30_000, Time::ns(20_100 + 50 * k)));
     let outcome = bench.flows(late).run();
     assert_eq!(outcome.stop, Stop::Finished);

@@ -26,7 +26,7 @@ struct Reference {
     /// Pause and resume frames.
     frames: usize,
     frames_digest: u64,
-    /// Number and digest (of time, node and port) of the last drops, as many as ns-3's log holds.
+    /// Number and digest of the last drops, as many as ns-3's log holds.
     last_drops: (usize, u64),
 }
 
@@ -36,14 +36,14 @@ impl Reference {
     }
 }
 
-/// Data packets of all flows, each sent once, once per link crossed.
+/// Data packets, each sent once, once per link crossed.
 const PACKET_HOPS: u64 = 2_674_636;
 
 /// FNV-1a offset basis.
 const EMPTY: u64 = 0xcbf2_9ce4_8422_2325;
 
-/// FNV-1a (64 bit) over one line per entry: decimal numbers separated by spaces. A separate program computed the references
-/// from ns-3's own log.
+/// FNV-1a (64 bit) over lines of decimal numbers separated by spaces. A separate program computed the references from ns-3's
+/// log.
 fn digest<const N: usize>(entries: &[[u64; N]]) -> u64 {
     let line = |entry: &[u64; N]| entry.map(|number| number.to_string()).join(" ") + "\n";
     let bytes = entries.iter().map(line).flat_map(String::into_bytes);
@@ -78,7 +78,7 @@ fn drops(fabric: &Fabric, drops: &[DropRecord]) -> Vec<[u64; 3]> {
     drops
 }
 
-/// Frames and drops of one run in the CSV file, in its order.
+/// Frames and drops of one run in the CSV file.
 fn written_out(links: &str, scheme: &str) -> (Vec<Frame>, Vec<[u64; 3]>) {
     let mut lines = include_str!("facts/leaf_spine_incast_frames.csv").lines().filter(|line| !line.starts_with('#'));
     assert_eq!(lines.next(), Some("links,scheme,time_ns,node,port,kind"));

@@ -1,8 +1,7 @@
 //! Every congestion control in four scenarios, and its fingerprints in a fifth: a changed algorithm changes rows of
 //! `snapshots/controls/NAME.txt`. A new control needs no line here.
 //!
-//! Columns: flow completion times; *slowdown*, mean ratio to the exact ideal time; *Jain*, fairness of throughputs; *peak q*,
-//! longest switch queue; marked packets; PFC pauses; drops. *CNPs*: marks return as CNPs.
+//! *slowdown* is the mean ratio to the exact ideal time, *Jain* the fairness of throughputs, *peak q* the longest switch queue.
 //!
 //! The second table has random flows and an incast under both arithmetics. Any event changes the trajectory fingerprint, any
 //! packet on a wire the traffic fingerprint.
@@ -48,7 +47,7 @@ fn rows(info: &ControlInfo) -> Vec<Row> {
     rows
 }
 
-/// (name, fabric, flows as (source, destination, size, start))
+/// Flows are (source, destination, size, start).
 type Scenario = (&'static str, Fabric, Vec<(u32, u32, u64, Time)>);
 
 fn scenarios() -> [Scenario; 4] {

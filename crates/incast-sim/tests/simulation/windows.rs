@@ -1,5 +1,3 @@
-//! Every control under every window mode: an incast completes, and the window holds.
-
 use incast_model::units::{Bytes, Time};
 use incast_sim::congestion::{Control, WindowMode};
 use incast_sim::outcome::{Outcome, Stop};

@@ -1,7 +1,7 @@
 //! 2000 flows between random pairs of hosts at load 0.6: slowdowns by size, compared with YAPS.
 //!
-//! Single flows cannot agree: each YAPS host starts spraying at a spine drawn by a C library generator. Means can. YAPS has one
-//! run per transport; here three seeds show the effect of chance.
+//! Single flows cannot agree: each YAPS host starts spraying at a random spine (C library generator). Means can. YAPS has one
+//! run per transport; three seeds here show the effect of chance.
 
 use std::fmt::Write;
 
@@ -15,14 +15,14 @@ const FASTPASS: &str = include_str!("../facts/clos144_all_to_all_fastpass.csv");
 
 const SEEDS: u64 = 3;
 
-/// YAPS's classes: short below 100 KiB, long from 10 MiB.
+/// YAPS's classes.
 const CLASSES: [(&str, u64, u64); 4] =
     [("all", 0, u64::MAX), ("short", 0, 100 << 10), ("medium", 100 << 10, 10 << 20), ("long", 10 << 20, u64::MAX)];
 
 /// Source, destination, bytes, start in ps.
 type Sent = (u32, u32, u64, u64);
 
-/// Flows, and their completion times in ns.
+/// Times in ns.
 fn read(text: &str, column: &str) -> (Vec<Sent>, Vec<f64>) {
     let mut lines = text.lines().filter(|line| !line.starts_with('#'));
     let column = lines.next().unwrap().split(',').position(|name| name == column).unwrap();
@@ -33,7 +33,7 @@ fn read(text: &str, column: &str) -> (Vec<Sent>, Vec<f64>) {
     lines.map(row).unzip()
 }
 
-/// Mean, median and 99th percentile by YAPS's definition.
+/// By YAPS's definitions.
 fn figures(slowdowns: &[f64]) -> [f64; 3] {
     let mut sorted = slowdowns.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -51,7 +51,7 @@ fn by_class(flows: &[Sent], ideal: &[f64], fct: &[f64]) -> Vec<(usize, [f64; 3])
     CLASSES.iter().map(of).collect()
 }
 
-/// Table of YAPS's figures and our deviations. Means and medians must be within 5 %, 99th percentiles within `tail`.
+/// Table of YAPS's figures and our deviations: at most 5 % for means and medians, `tail` for 99th percentiles.
 fn compare(name: &str, profile: &str, text: &str, tail: f64) -> String {
     let (flows, theirs) = read(text, &format!("fct_{name}_ns"));
     let transport = named(name, profile);
@@ -91,7 +91,7 @@ fn pfabric() {
     insta::assert_snapshot!(compare("pfabric", "yaps", FLOWS, 0.05));
 }
 
-/// Tails of short flows are 5 % longer here: YAPS sprays by a counter per sending host, here every switch has its own.
+/// YAPS sprays by a counter per sending host, here every switch has its own: tails of short flows are 5 % longer.
 #[test]
 fn phost() {
     insta::assert_snapshot!(compare("phost", "yaps", FLOWS, 0.08));
@@ -102,8 +102,7 @@ fn fastpass() {
     insta::assert_snapshot!(compare("fastpass", "yaps", FASTPASS, 0.05));
 }
 
-/// The 99th percentile of 72 long flows is the slowest flow; that of all flows rests on 20 flows with several timeouts of 45
-/// us. Seeds differ by 20 %.
+/// The 99th percentile of 72 long flows is the slowest; that of all flows rests on 20 flows with several timeouts of 45 us.
 #[test]
 fn tcp() {
     insta::assert_snapshot!(compare("tcp", "yaps", FLOWS, 0.15));

@@ -1,7 +1,7 @@
 //! Lone flows and small contention, to the nanosecond.
 //!
-//! Times are YAPS's, except those marked "in order of events": YAPS's heap reorders simultaneous events (a burst of twelve
-//! packets leaves as 0, 3, 4, 11, 9, 10, …), so an independent program that keeps their order gave the time. YAPS also waits a
+//! Times are YAPS's, except those marked "reordered": YAPS's heap reorders simultaneous events (a burst of twelve packets
+//! leaves as 0, 3, 4, 11, 9, 10, …), so an independent program that keeps their order gave the time. YAPS also waits a
 //! picosecond before each packet of pHost and of the ideal scheduler.
 //!
 //! Packets of several flows often meet in one instant. Those of the flow named first go first, because each later flow starts a
@@ -18,7 +18,7 @@ const RACK50: (u32, u32) = (50, 55);
 const TWO: [Case; 2] = [(0, 143, 20, 0), (20, 143, 30, 0)];
 const FOUR: [Case; 4] = [(0, 143, 20, 0), (0, 100, 50, 0), (20, 143, 5, 500), (40, 143, 100, 1000)];
 
-/// Compares completion times in us and reports all differences together.
+/// Times in us.
 fn compare(gbps: u64, transport: &Transport, seed: u64, cases: &[(&[Case], &[f64])]) {
     let mut wrong = Vec::new();
     for (case, expected) in cases {
@@ -44,13 +44,13 @@ fn alone(gbps: u64, transport: &Transport, (src, dst): (u32, u32), expected: &[(
 #[test]
 fn pfabric() {
     let yaps = named("pfabric", "yaps");
-    // In order of events: YAPS has 32.064 and 3002.064 for 100 and 10000 packets.
+    // Reordered: YAPS has 32.064 and 3002.064 for 100 and 10000 packets.
     alone(40, &yaps, X, &[(1, 1.932), (10, 4.632), (100, 31.632), (10_000, 3001.632)]);
     alone(40, &yaps, X50, &[(1, 1.932), (10, 4.632), (100, 31.632)]);
     alone(40, &yaps, RACK50, &[(1, 1.124), (10, 3.824), (100, 30.824)]);
     alone(10, &yaps, X, &[(1, 2.928), (10, 13.728), (100, 121.728), (10_000, 12_001.728)]);
     alone(10, &yaps, X50, &[(1, 2.928), (10, 13.728), (100, 121.728)]);
-    // In order of events: YAPS has 17.664 for the second of two, 9.140 and 23.664 for the first two of four.
+    // Reordered: YAPS has 17.664 for the second of two, 9.140 and 23.664 for the first two of four.
     compare(40, &yaps, 2, &[(&TWO, &[7.632, 16.632]), (&FOUR, &[9.132, 22.632, 3.232, 38.132])]);
 }
 
@@ -58,7 +58,7 @@ fn pfabric() {
 fn a_window_without_handshake() {
     let Transport::Tcp(tcp) = named("tcp", "yaps") else { unreachable!() };
     let window = Transport::Tcp(TcpParams { handshake: false, init_cwnd: 6, ..tcp });
-    // In order of events: YAPS has 5.064 and 32.064.
+    // Reordered: YAPS has 5.064 and 32.064.
     alone(40, &window, X, &[(1, 1.932), (10, 4.764), (100, 31.764)]);
 }
 
@@ -69,7 +69,7 @@ fn tcp() {
     alone(40, &yaps, X50, &[(1, 3.572), (10, 9.968), (100, 36.968)]);
     alone(40, &yaps, RACK50, &[(1, 1.956), (10, 6.004), (100, 33.004)]);
     alone(10, &yaps, X, &[(1, 4.688), (10, 17.744), (100, 125.744), (10_000, 12_005.744)]);
-    // In order of events: YAPS has 17.936 for the first of two.
+    // Reordered: YAPS has 17.936 for the first of two.
     compare(40, &yaps, 6, &[(&TWO, &[15.836, 20.336]), (&FOUR, &[18.536, 26.336, 8.436, 40.936])]);
 }
 
@@ -80,13 +80,13 @@ fn phost() {
     alone(40, &yaps, X50, &[(1, 1.940), (10, 6.272), (100, 33.272)]);
     alone(40, &yaps, RACK50, &[(1, 1.132), (10, 4.656), (100, 31.656)]);
     alone(10, &named("phost", "yaps-10g"), X, &[(1, 2.960), (10, 15.488), (100, 123.488), (10_000, 12_003.498)]);
-    // In order of events: YAPS has 9.572 for the first of two.
+    // Reordered: YAPS has 9.572 for the first of two.
     compare(40, &yaps, 1, &[(&TWO, &[9.272, 18.272]), (&FOUR, &[9.872, 36.880, 3.448, 38.872])]);
 }
 
-/// A long flow, and short ones from the same source to another host. While the source sends the short ones, tokens of the long
-/// flow expire. Where the round trip takes most of the window, the receiver issues no more tokens and waits for the whole
-/// downgrade, even if data arrives. Within a rack, the window lasts.
+/// Short flows go from a long flow's source to another host; meanwhile, tokens of the long flow expire. Where the round trip
+/// takes most of the window, the receiver issues no more tokens and waits for the whole downgrade, even if data arrives. Within
+/// a rack, the window lasts.
 #[test]
 fn phost_busy_source() {
     let yaps = named("phost", "yaps");
@@ -136,7 +136,7 @@ fn ideal_times() {
         assert!((ideal - expected).abs() < 1e-9, "{case:?}: {ideal} for {expected}");
         assert!(outcome.flows[0].fct() >= Some(outcome.flows[0].ideal_exact));
     }
-    // Window of two, as in the disaggregation study.
+    // The disaggregation study's window of two.
     let two = Transport::Pfabric(PfabricParams::profile("disaggregation").unwrap());
     let outcome = run(40, flows(&[(0, 143, 3, 0)]), two.clone(), params(&two));
     assert!(outcome.flows[0].fct() > Some(outcome.flows[0].ideal_exact));

@@ -17,8 +17,7 @@ use incast_sim::switch::{EcnParams, Forwarding, QueueParams, SwitchParams};
 use incast_sim::transport::{FastpassParams, Transport, TransportParams};
 use incast_sim::{Carrier, Params, Setup, Simulation};
 
-/// 9 racks of 16 hosts, 4 spines, 0.2 us per link, uplinks four times as fast as hosts' links; the arbiter is a 145th host on
-/// the first rack.
+/// The arbiter is a 145th host on the first rack.
 pub(crate) fn fabric(gbps: u64) -> Fabric {
     let (access, delay) = (Rate::gbps(gbps), Time::ns(200));
     let mut builder = FabricBuilder::new();
@@ -84,7 +83,6 @@ pub(crate) fn params(transport: &Transport) -> Params {
     params
 }
 
-/// Fastpass gets its arbiter.
 pub(crate) fn named(name: &str, profile: &str) -> Transport {
     match name {
         "fastpass" => Transport::Fastpass(FastpassParams {

@@ -1,13 +1,10 @@
-//! Head-of-line blocking in switches and at hosts, at any distance from the pauses' root.
-
 use incast_model::units::{Bytes, Time};
 use incast_sim::Outcome;
 use incast_sim::network::PauseParams;
 
 use crate::common::{Bench, Cable, check, digest, exact, leaf_spine, star};
 
-/// Eight hosts of two leaves send to h0 on a third over one spine. The victims share these leaves: h10 sends to the idle h1,
-/// h11 to h17 on the other sending leaf.
+/// Eight hosts of two leaves send to h0 over one spine. Victims: h10 to the idle h1, and h11 to h17 on the other sending leaf.
 fn two_hops() -> Bench {
     let fabric = leaf_spine(3, 6, 1, Cable::new(100, 200), Cable::new(400, 200));
     let bench = Bench::new(fabric).with(|params| {
@@ -21,14 +18,14 @@ fn two_hops() -> Bench {
     bench.flow(10, 1, 2_000_000, Time::us(100)).flow(11, 17, 2_000_000, Time::us(100))
 }
 
-/// First of the two victims of [`two_hops`].
+/// First of the two victims.
 const VICTIM: usize = 8;
 
 fn others(outcome: &Outcome, of: impl Fn(&incast_sim::measure::Waits) -> Time) -> u64 {
     outcome.waits[..VICTIM].iter().map(|waits| of(waits).0).sum()
 }
 
-/// The root is two switches from where the victims wait: all of their blocked time is victim time, none of the others'.
+/// The root is two switches from the victims: all of their blocked time is victim time.
 #[test]
 fn o1_the_root_is_the_end_of_the_chain() {
     let outcome = two_hops().run();
@@ -47,7 +44,7 @@ fn o1_the_root_is_the_end_of_the_chain() {
     assert_eq!(digest(&outcome), digest(&two_hops().with(|params| params.measure.blocking = false).run()));
 }
 
-/// Known waiting times of a paused host's flows; each flow waits by itself.
+/// Each flow waits by itself.
 #[test]
 fn o2_a_wait_at_a_host_by_hand() {
     let pause = |until| PauseParams {
@@ -91,7 +88,7 @@ fn o3_who_may_not_send_does_not_wait() {
         from: Time::us(1),
         until: Some(Time::us(50)),
     };
-    // All of it leaves before the pause; then the flow waits for ACKs only.
+    // It leaves before the pause.
     let outcome = Bench::new(star(&[Cable::new(100, 500); 2]))
         .flow(0, 1, 1000, Time::ZERO)
         .with(|params| {

@@ -1,12 +1,10 @@
-//! Conservation of bytes, packets and time; repeatable runs.
-
 use incast_model::units::{Rate, Time};
 use incast_sim::Outcome;
 use incast_sim::outcome::{PortRecord, Stop};
 
 use crate::common::{Bench, Cable, check, digest, exact, leaf_spine, star};
 
-/// Incast with pauses, marks and (if lossy) drops, and a permutation.
+/// With pauses, marks and (if lossy) drops.
 fn busy(lossless: bool) -> Bench {
     let fabric = leaf_spine(2, 4, 2, Cable::new(100, 1000), Cable::new(100, 1000));
     let incast = (1..8).map(|src| (src, 0, 300_000 + 1000 * u64::from(src) + 7, Time::us(1)));
@@ -50,8 +48,7 @@ fn b1_bytes() {
     check("B1", "books balanced at so many instants", 36, looks as f64, looks == 36);
 }
 
-/// Packets sent = needed + retransmissions, with at least one retransmission per lost data packet (ACKs have 60 B). The lossy
-/// run recovers by NACKs and timeouts.
+/// Packets sent = needed + retransmissions, with at least one retransmission per lost data packet (ACKs have 60 B).
 #[test]
 fn b2_b6_flows() {
     let lossless = busy(true).run();

@@ -1,4 +1,4 @@
-//! Loops and bounces on Tagger's testbed: traffic that deadlocks without tags, and does not with rules that count bounces.
+//! Loops and bounces on Tagger's testbed.
 //!
 //! Rules are written by hand: a packet that comes down to a switch and goes up again has bounced and gets the next tag; after
 //! the last tag it is lossy (Hu et al., CoNEXT 2017, section 4, for folded Clos fabrics).
@@ -78,7 +78,6 @@ fn looping() -> Bench {
     routes.push(RouteParams { until: Some(EVENT), ..route("l0", "h14", "s0", Time::ZERO) });
     routes.push(route("l0", "h15", "s0", Time::ZERO));
     routes.push(route("l0", "h14", "t0", EVENT));
-    // Then the flow waits for ACKs.
     let bench = bench().window(WindowMode::Fixed).with(|params| {
         params.rdma.window = Some(Bytes(512_000));
         params.network.route = routes;
@@ -202,10 +201,9 @@ fn t5_the_queue_is_that_of_the_new_tag() {
     assert_eq!(wrong.ledger.unbalanced().count(), 0);
 }
 
-/// A watchdog finds each queue of the deadlock at its first poll after the detection time. With Drop, it releases the queue at
-/// the first poll after the restoration time; the flows still send, so the cycle closes again within one poll, and the period
-/// is detection + restoration + 2 polls. With Forward, it never releases queues into l0 and l2: two flows arrive there for one
-/// port, so buffers stay full and no pause ends.
+/// A watchdog acts at its first poll after the detection time and, with Drop, releases at the first poll after the restoration
+/// time. The flows still send, so the cycle closes again within one poll. With Forward, queues into l0 and l2 are never
+/// released: two flows arrive there for one port, so buffers stay full and no pause ends.
 #[test]
 fn t6_a_watchdog_ends_deadlocks() {
     // The cycle l0, s0, l2, s1, and its feeders.
@@ -273,14 +271,13 @@ fn own(names: &[&str]) -> Vec<String> {
     own
 }
 
-/// A rule look-up takes no time in the model, so rules that do not apply change no event. (Their cost in a real switch is not
-/// modelled.)
+/// Rule look-ups take no time in the model, unlike in a real switch.
 #[test]
 fn t10_rules_that_do_not_apply_cost_nothing() {
     let hosts = 16;
     let fabric = || star(&[Cable::new(40, 1000); 16]);
     let ports: Vec<PortId> = fabric().ports_of(fabric().switches().next().expect("a switch")).collect();
-    // Two flows to h1 cause queues and pauses; ACKs go the other way.
+    // Two flows to h1; ACKs go the other way.
     let used = [(0, 1), (2, 1), (1, 0), (1, 2)];
     let others: Vec<(u8, usize, usize)> = (1..=2)
         .flat_map(|tag| (0..hosts).flat_map(move |input| (0..hosts).map(move |output| (tag, input, output))))
@@ -366,7 +363,7 @@ fn what_cannot_be_is_refused() {
     assert!(zero.refused().starts_with("switch.watchdog.poll: "), "{}", zero.refused());
 }
 
-/// Packets that can leave by an egress port of their own are not stuck, however long they were paused.
+/// Packets with an egress port of their own are not stuck, however long they were paused.
 #[test]
 fn t9_congestion_is_no_deadlock() {
     let mut bench = bench();

@@ -1,12 +1,9 @@
-//! Bursts at one port, and shares of a buffer.
-
 use incast_model::units::{Bytes, Rate, Time};
 use incast_sim::Outcome;
 use incast_sim::switch::{Alpha, Headroom, PfcMode};
 
 use crate::common::{Bench, Cable, check, dumbbell, exact, port, record, star, within};
 
-/// `senders` x 8 packets of 1500 B at once over a dumbbell of equal rates, in a lossy class.
 fn burst(senders: usize) -> (Outcome, u64) {
     let cable = Cable::new(40, 200);
     let flows = (0..senders as u32).map(|src| (src, senders as u32 + src, 8 * 1452, Time::ZERO));

@@ -71,8 +71,8 @@ fn v10_ring_all_reduce() {
     exact("V10", "all-gather, 7 steps", step * 7 + ack() * 6, end(&half));
 }
 
-/// Chunks fill part of the time in which a step waits for its last packet and the cable: a host's queue pairs alternate by
-/// packet, so chunks that start together end and mostly wait together.
+/// Chunks fill only part of a step's wait for its last packet and the cable: a host's queue pairs alternate by packet, so
+/// chunks that start together mostly wait together.
 #[test]
 fn v11_chunks_hide_latency() {
     let (size, payload) = (800_000, 1000);
@@ -112,7 +112,7 @@ fn v13_trees_and_exchanges() {
     exact("V13", "binary tree of 7, 4 tiers", tier * 4 + ack() * 3, end(&outcome));
 }
 
-/// `(n - 1) 8 s / C`: every rank sends and receives all the time.
+/// `(n - 1) 8 s / C`.
 #[test]
 fn v14_all_to_all() {
     let (n, size, payload) = (8, 100_000, 1000);
@@ -124,7 +124,7 @@ fn v14_all_to_all() {
     let at_once = end(&hosts(n, payload).workload(&spec(None)).run()).0 as f64;
     let wire = serialised(7 * size, payload) + serialised(payload, payload) + LATENCY;
     within("V14", "all at once", wire.0 as f64, at_once, 0.001);
-    // Each message starts behind the ACK of the one before.
+    // Each behind the ACK of the one before.
     let serial = end(&hosts(n, payload).workload(&spec(Some(1))).run());
     exact("V14", "one at a time", delivered(size, payload) * 7 + answered() * 6, serial);
 }

@@ -1,5 +1,3 @@
-//! DCQCN: cuts, recovery, decay of alpha, and the effect of a window.
-
 use incast_model::units::{Bytes, Rate, Time};
 use incast_sim::congestion::WindowMode;
 use incast_sim::switch::{EcnThreshold, MarkAt};

@@ -98,7 +98,7 @@ fn mean_rate(p: f64, start: f64, spacing: f64, seed: u64) -> f64 {
     sent / now
 }
 
-/// Rates in Gb/s of wire bytes and mean queue in bytes of `n` flows to one host, from 100 ms to 500 ms.
+/// Rates in Gb/s of wire bytes, and mean queue in bytes, from 100 ms to 500 ms.
 fn simulated(n: u32) -> (Vec<f64>, f64) {
     let (from, until) = (Time::ms(100), Time::ms(500));
     let flows = (1..=n).map(|src| (src, 0, 5_000_000_000, Time::us(u64::from(src))));

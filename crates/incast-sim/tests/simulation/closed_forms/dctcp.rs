@@ -20,7 +20,7 @@ use incast_sim::switch::{EcnThreshold, MarkAt};
 use crate::common::{Bench, Cable, check, port, star, within};
 
 const LINE: f64 = 100e9;
-/// One-way delay of both links: 10 us.
+/// 10 us one way.
 const CABLE: Cable = Cable::new(100, 10_000);
 /// Marking threshold in bytes: above C RTT / 7, which keeps the link busy.
 const K: f64 = 200_000.0;

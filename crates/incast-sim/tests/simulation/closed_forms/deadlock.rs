@@ -1,5 +1,3 @@
-//! Cyclic buffer dependencies: a ring of switches, with flows going clockwise over two of its links.
-
 use incast_model::fabric::generators::Star;
 use incast_model::units::{Bytes, Rate, Time};
 use incast_sim::Outcome;
@@ -27,11 +25,9 @@ fn around(flows: usize, rto: Option<Time>, sample_every: Option<Time>) -> (Bench
     (bench, outcome)
 }
 
-/// Each link of the ring carries two flows of line rate, and its queue holds packets for the next link. The cycle found is the
-/// clockwise ports in order.
+/// Each link of the ring carries two flows of line rate, and its queue holds packets for the next link.
 #[test]
 fn g5_s4_ring_deadlocks() {
-    // Without timers, with timers, and with samples only.
     for (rto, sampling) in [(None, None), (Some(Time::ms(4)), None), (None, Some(Time::us(10)))] {
         let (bench, outcome) = around(SIZE, rto, sampling);
         let Stop::Deadlock { cycle, unfinished } = &outcome.stop else { panic!("{:?}", outcome.stop) };

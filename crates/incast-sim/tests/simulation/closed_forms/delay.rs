@@ -1,5 +1,3 @@
-//! Fixed points of the delay-based controls Swift and patched TIMELY.
-
 use std::collections::VecDeque;
 
 use incast_model::units::{Bytes, Time};
@@ -15,8 +13,7 @@ const ACK: f64 = 60.0;
 /// Base round-trip time of a star in us: 4 us of wire, a packet and an ACK serialised twice.
 const BASE: f64 = 4.0 + 2.0 * (PACKET + ACK) * 8.0 / 1e5;
 
-/// `n` greedy flows from at most 100 hosts to h0, starting `apart` from each other: wire rates in Gb/s, and mean queueing delay
-/// in us.
+/// `n` greedy flows from at most 100 hosts to h0: wire rates in Gb/s, and mean queueing delay in us.
 fn greedy(n: u32, control: Control, apart: Time, [from, until]: [Time; 2]) -> (Vec<f64>, f64) {
     let hosts = n.min(100);
     let flows = (0..n).map(|flow| (1 + flow % hosts, 0, 5_000_000_000, apart * u64::from(flow)));

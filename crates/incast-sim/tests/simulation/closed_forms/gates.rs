@@ -1,5 +1,3 @@
-//! Flows that start when others have ended.
-
 use incast_model::units::{Bytes, Rate, Time};
 use incast_sim::Arithmetic;
 use incast_sim::outcome::{Outcome, Stop};
@@ -61,7 +59,7 @@ fn w2_waits_for_all_and_for_its_own_start() {
     exact("W2", "start at its own time", late, start(&outcome, 3));
 }
 
-/// A token circles a ring of hosts: one flow's delivery per hop, under both arithmetics.
+/// Each hop takes one flow's delivery.
 #[test]
 fn w3_a_chain_of_flows() {
     let ring = |arithmetic| {
@@ -85,7 +83,6 @@ fn w3_a_chain_of_flows() {
     );
 }
 
-/// A flow that never starts has no start; a long wait is no deadlock; the stop names lost flows, not those that wait for them.
 #[test]
 fn w4_what_does_not_start() {
     let bench = hosts(3).flow(0, 1, 10_000, Time::ZERO).flow(1, 2, 1000, Time::ZERO).gate(&[0], Time::ms(50), &[1]);

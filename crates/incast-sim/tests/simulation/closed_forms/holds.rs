@@ -9,7 +9,7 @@ use incast_sim::switch::{PfcMode, QueueBy, WatchdogAction};
 use super::bounces::{END, EVENT, bench, bouncing, rate, tagged, watched};
 use crate::common::{Bench, Cable, chain, check, exact, fct, port, record, star};
 
-/// Times of a full packet, of a PFC frame and of a 100 m link, in ps at 100 Gb/s.
+/// A full packet, a PFC frame and a link of 100 m, in ps.
 const DATA: u64 = 1048 * 80;
 const PFC: u64 = 64 * 80;
 const DELAY: u64 = 500_000;
@@ -26,14 +26,13 @@ fn hub() -> Bench {
     Bench::new(star(&[Cable::new(100, 500); 3])).with(|params| params.switch.lossless = vec![3, 4])
 }
 
-/// Pauses of the port from one node to another.
 fn pauses_of(bench: &Bench, outcome: &Outcome, from: &str, to: &str) -> Vec<PauseRecord> {
     let port = port(&bench.fabric(), from, to);
     outcome.pauses.iter().copied().filter(|pause| pause.port == port).collect()
 }
 
-/// A pause of length d holds a flow up by d, less the time until the packet that the switch was sending had left. The same if
-/// the switch has to pause the sender meanwhile, as long as it resumes it early enough. Another priority does not notice.
+/// A pause of length d delays a flow by d, less the time until the switch has sent its current packet. The same holds if the
+/// switch pauses the sender meanwhile and resumes it early enough.
 #[test]
 fn i1_a_host_pauses_a_flow() {
     // The host is idle half a packet after an ACK; the frame arrives at `heard`.
@@ -87,7 +86,7 @@ fn i2_other_priorities_do_not_notice() {
     exact("I2", "pauses", plain.counts.pauses + 1, outcome.counts.pauses);
 }
 
-/// From [`EVENT`] on, without the first half millisecond.
+/// Without the first half millisecond.
 fn after(outcome: &Outcome, flow: u32) -> f64 {
     rate(outcome, flow, EVENT + Time::us(500), END)
 }
@@ -96,8 +95,7 @@ fn before(outcome: &Outcome, flow: u32) -> f64 {
     rate(outcome, flow, Time::ms(1), EVENT)
 }
 
-/// At h12, a bounced flow has tag 2, another flow tag 1. The host pauses tag 2: the first flow stops up to the switch of its
-/// bounce, which pauses tag 1 upstream.
+/// h12 pauses tag 2, which a bounced flow has; the switch of the bounce pauses tag 1 upstream.
 #[test]
 fn i3_pauses_and_tags() {
     let base = || {
@@ -128,14 +126,14 @@ fn i3_pauses_and_tags() {
         outcome.cut_off.iter().map(|one| (one.flow, one.place)).collect::<Vec<_>>(),
         [(0, Obstacle::Held(held))]
     );
-    // In the queue of its arriving tag, a bounced packet is not held by the pause of its new tag.
+    // As in T5.
     let wrong = base().with(|params| params.switch.tagging.queue_by = QueueBy::ArrivingTag).run();
     let lost = wrong.counts.lossless_drops;
     check("I3", "lossless drops, queue of the arriving tag", "> 0", lost as f64, lost > 0);
     assert_eq!(wrong.ledger.unbalanced().count(), 0);
 }
 
-/// PFC storm: a host pauses for ever and stops everything that shares a link with its flow. A watchdog ends this.
+/// PFC storm: a host pauses for ever.
 #[test]
 fn i4_a_storm() {
     // Flows to h12 and h13 on t3, over one link into t3.
@@ -195,12 +193,11 @@ fn i6_a_switch_holds_and_pauses() {
         let found = pauses_of(&bench, &outcome, "s0", "s1");
         (found, fct(&outcome, 0))
     };
-    // Within a pause of its own.
     let middle = Time((start.0 + end.0) / 2);
     let within = hold(start, middle);
     assert_eq!(within.0, own);
     exact("I6", "completion, ps", fct(&plain, 0).0, within.1.0);
-    // Until all has left: the resume follows the hold.
+    // The hold ends after all packets have left.
     let long = end + Time::us(200);
     let (found, later) = hold(middle, long);
     exact("I6", "begin of the pause, ps", start.0, found[1].start.0);
@@ -208,7 +205,7 @@ fn i6_a_switch_holds_and_pauses() {
     assert!(later > fct(&plain, 0));
 }
 
-/// A link failure ends the pause over it; the pause is sent again when the link is up.
+/// The pause is sent again when the link is up.
 #[test]
 fn i7_pauses_end_with_their_link() {
     let down = |until: Time| {

@@ -14,7 +14,6 @@ fn hpcc(eta: f64, ai: u64) -> Control {
     Control::Hpcc(HpccParams { eta, ai: Rate::mbps(ai), ..HpccParams::default() })
 }
 
-/// `n` senders to h0 from time 0, sampled `every` from `from` to `until`, the horizon.
 fn long(n: u32, control: Control, [from, every, until]: [Time; 3]) -> (Bench, Outcome) {
     let flows = (1..=n).map(|src| (src, 0, 200_000_000, Time::ZERO));
     let bench = Bench::new(star(&vec![CABLE; n as usize + 1])).controlled(control).flows(flows).with(|params| {
@@ -26,7 +25,7 @@ fn long(n: u32, control: Control, [from, every, until]: [Time; 3]) -> (Bench, Ou
     (bench, outcome)
 }
 
-/// Load of the link to h0 (without the first sample), mean and largest queue.
+/// Load, mean and largest queue of the link to h0.
 fn link_load(bench: &Bench, outcome: &Outcome, every: Time) -> (f64, f64, f64) {
     let link = port(&bench.fabric(), "s0", "h0");
     let samples: Vec<_> = outcome.queues.iter().filter(|sample| sample.port == link).skip(1).collect();

@@ -1,5 +1,3 @@
-//! Congestion isolation: isolated flows, victims, packet order, refused parameters.
-
 use incast_model::units::{Bytes, Time};
 use incast_sim::Outcome;
 use incast_sim::host::{ClassBy, ClassParams};
@@ -10,7 +8,6 @@ use crate::common::{Bench, Cable, check, digest, exact, fct, port, record, two_s
 
 /// Time of a full packet at 100 Gb/s, in ps.
 const DATA: u64 = 1048 * 80;
-/// Payload of each flow.
 const SIZE: u64 = 4_000_000;
 
 /// Four hosts send to h5: two over the link between the switches, two from h5's own switch. The victim, h2 to h6, shares that
@@ -106,8 +103,8 @@ fn n2_order_is_kept() {
     }
 }
 
-/// A message goes one hop: the upstream switch isolates a flow later than the congested one, by the message's time plus at most
-/// the interval of messages.
+/// The upstream switch isolates a flow later than the congested one, by the message's time plus at most the interval of
+/// messages.
 #[test]
 fn n3_messages_go_one_hop() {
     let isolation = IsolationParams { message_above: Bytes(0), ..small() };

@@ -1,5 +1,4 @@
-//! Congestion isolation to the picosecond: release of flows, eviction from a full table; and no parameters reorder or drop
-//! packets.
+//! Release and eviction to the picosecond.
 
 use incast_model::fabric::Fabric;
 use incast_model::units::{Bytes, Time};
@@ -12,7 +11,7 @@ use proptest::prelude::*;
 
 use crate::common::{Bench, Cable, check, digest, exact, fct, leaf_spine, port, star, two_switches};
 
-/// Times of a full packet at 100 Gb/s and of a link, in ps.
+/// A full packet at 100 Gb/s and a link, in ps.
 const DATA: u64 = 1048 * 80;
 const TAU: u64 = 200_000;
 
@@ -84,7 +83,6 @@ fn n14_found_to_the_picosecond() {
     });
 }
 
-/// A table of two: the third flow evicts the oldest, the fourth the next, but never a flow with packets queued.
 #[test]
 fn n15_the_oldest_without_a_packet_leaves() {
     let isolation = IsolationParams { table: Some(2), hold: Time::ms(5), ..IsolationParams::default() };

@@ -1,4 +1,4 @@
-//! Go-back-N and selective repeat in a lossy class. `host/selective` tests single losses packet by packet.
+//! `host/selective` tests single losses packet by packet.
 
 use incast_model::units::{Bytes, Time};
 use incast_sim::Arithmetic;

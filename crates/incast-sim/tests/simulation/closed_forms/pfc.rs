@@ -1,5 +1,3 @@
-//! PFC: headroom, periods of pauses, and victims.
-
 use incast_model::units::{Bytes, Time};
 use incast_sim::Outcome;
 use incast_sim::host::PacketParams;
@@ -11,8 +9,8 @@ fn most_headroom(outcome: &Outcome) -> u64 {
     outcome.ports.iter().map(|record| record.peak_headroom).max().unwrap()
 }
 
-/// Two hosts send to a third at 40 Gb/s over 40 m (0.2 us) in 1500-byte packets; all three also exchange enough that pause
-/// frames wait for a packet of the switch's own. XOFF at 20 kB, headroom beyond it.
+/// Two hosts send to a third over 40 m (0.2 us); all three also exchange enough that pause frames wait for a packet of the
+/// switch's own.
 fn blast(headroom: Headroom, sizes: &[u64]) -> Outcome {
     let mut bench = Bench::new(star(&[Cable::new(40, 200); 3])).with(|params| {
         params.packets = PacketParams {

@@ -1,5 +1,3 @@
-//! Shares of classes at a congested port under each scheduler.
-
 use std::path::Path;
 
 use incast_model::units::{Bytes, Time};
@@ -94,7 +92,7 @@ fn d2_round_robin_and_strict_priority() {
     check("D2", "strict priority: packets of the lower class", "<= 2", got[0] / 1048.0, got[0] <= 2.0 * 1048.0);
 }
 
-/// Packets of classes 3 and 4 that one host sends in 1 ms while it receives and acknowledges a class-3 flow at line rate.
+/// Packets of classes 3 and 4 from a host that also acknowledges a class-3 flow at line rate.
 fn shares_of_host(scheduler: SchedulerParams) -> [f64; 2] {
     let cable = Cable::new(100, 1000);
     let bench = Bench::new(star(&[cable, Cable::new(400, 1000), cable])).with(|params| {
@@ -125,7 +123,6 @@ fn d2_classes_of_a_host() {
     check("D2", "host under strict priority, packets of the lower class", "<= 1", first, first <= 1.0 && second > 1e4);
 }
 
-/// The scheduler sees each flow of a list in its own class.
 #[test]
 fn d2_a_list_of_several_priorities() {
     let cable = Cable::new(100, 1000);

@@ -1,5 +1,3 @@
-//! Shares of links: max-min fairness under HPCC, and the balance of ECMP.
-
 use incast_model::units::{Rate, Time};
 use incast_sim::congestion::{Control, HpccParams};
 use incast_sim::{Outcome, Params};
@@ -17,7 +15,7 @@ fn two_samples(params: &mut Params) {
     params.horizon = Some(Time::ms(5) + Time(1));
 }
 
-/// Wire rate of each flow between the two samples, in Gb/s.
+/// Wire rates between the two samples, in Gb/s.
 fn rates(outcome: &Outcome, flows: usize) -> Vec<f64> {
     let acked = |flow: usize, time: Time| {
         let sample = outcome.rates.iter().find(|sample| sample.flow == flow as u32 && sample.time == time);

@@ -6,7 +6,6 @@ use proptest::prelude::*;
 
 use crate::common::{Bench, Cable, chain, exact, fct};
 
-/// Packets of `wire` bytes at most, with `header` bytes of headers; ACKs of `ack` bytes.
 fn packets(wire: u64, header: u64, ack: u64) -> PacketParams {
     PacketParams {
         payload: Bytes(wire - header),
@@ -82,7 +81,7 @@ fn a3_unequal_rates() {
     }
 }
 
-/// Two full packets and a short one; V1 and V2 are the delivery.
+/// V1 and V2 are the delivery.
 #[test]
 fn a4_short_last_packet() {
     let packets = packets(1500, 40, 40);

@@ -1,6 +1,5 @@
 //! TIMELY (Mittal et al., SIGCOMM 2015, section 4) has no fixed point: at constant round-trip times every rate rises (Zhu et
-//! al., CoNEXT 2016, section 4). Rates oscillate, and shares depend on history. Tests cover one flow's oscillation, against a
-//! recursion; its increase by one step per round trip; and for several flows, round-trip times below T_high and a busy link.
+//! al., CoNEXT 2016, section 4). Rates oscillate, and shares depend on history.
 
 use incast_model::units::{Rate, Time};
 use incast_sim::Outcome;
@@ -16,7 +15,7 @@ const ACK: f64 = 8.0 * 60.0;
 /// Rate of the shared link, in bit/us.
 const LINE: f64 = 1e5;
 
-/// Flows from h1, h2, … to h0; returns the samples of h0's link, except the first, and the outcome.
+/// Samples of h0's link without the first, and the outcome.
 fn run(cables: &[Cable], params: &TimelyParams, [from, every, until]: [Time; 3]) -> (Vec<QueueSample>, Outcome) {
     let flows = (1..cables.len() as u32).map(|src| (src, 0, 2_000_000_000, Time::us(u64::from(src))));
     let bench = Bench::new(star(cables)).flows(flows).controlled(Control::Timely(params.clone())).with(|params| {

@@ -1,5 +1,3 @@
-//! Shared by the tests: small fabrics, a builder of runs, checks.
-
 mod drawn;
 mod fabrics;
 mod report;
@@ -23,7 +21,7 @@ pub(crate) use drawn::drawn;
 pub(crate) use fabrics::{Cable, chain, dumbbell, leaf_spine, parking_lot, ring, star, testbed, two_switches};
 pub(crate) use report::{check, confidence, exact, jain, within};
 
-/// Builder of a run. By default, it has no flow and no congestion control; switches mark and pause.
+/// By default: no flows, no congestion control; switches mark and pause.
 #[derive(Clone)]
 pub(crate) struct Bench {
     fabric: Arc<Fabric>,
@@ -84,7 +82,7 @@ impl Bench {
         self
     }
 
-    /// Uses a transport other than RDMA, with the switches that it is meant for.
+    /// Uses a transport other than RDMA, with its switches.
     pub(crate) fn transport(mut self, transport: Transport) -> Self {
         self.params.switch = transport.switch();
         self.params.ecn = transport.ecn().unwrap_or(EcnParams { enabled: false, ..EcnParams::default() });
@@ -240,7 +238,7 @@ pub(crate) fn fct(outcome: &Outcome, flow: usize) -> Time {
     outcome.flows[flow].fct().expect("a completed flow")
 }
 
-/// Text of an outcome without time series and histograms: equal runs have equal texts.
+/// Equal runs have equal texts; time series and histograms are left out.
 pub(crate) fn digest(outcome: &Outcome) -> String {
     let Outcome { stop, end, counts, ledger, flows, ports, pauses, drops, .. } = outcome;
     // These two depend on the event loop, not on the network.

@@ -1,6 +1,5 @@
 //! Reads the tables of `facts`: comma-separated whole numbers, `#` before comments, a line of column names.
 
-/// Rows of a table with exactly these columns.
 pub(crate) fn rows<const N: usize>(text: &str, columns: [&str; N]) -> Vec<[u64; N]> {
     let mut lines = text.lines().filter(|line| !line.starts_with('#'));
     assert_eq!(lines.next().expect("a line of column names").split(',').collect::<Vec<_>>(), columns);

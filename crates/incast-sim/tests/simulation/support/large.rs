@@ -20,7 +20,6 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// The schemes it was run with.
     pub(crate) const SCHEMES: [Scheme; 6] =
         [Scheme::DcqcnWindow, Scheme::Hpcc95, Scheme::Hpcc99, Scheme::Pint95, Scheme::TimelyWindow, Scheme::Dctcp];
 
@@ -57,11 +56,9 @@ impl Tree {
 /// Incasts of 60 servers over FB Hadoop flows on a leaf-spine fabric, with pauses.
 #[derive(Debug)]
 pub(crate) struct Incast {
-    /// Name in tables and in the list of frames.
     pub(crate) name: &'static str,
-    /// One-way delay of a link.
+    /// One way.
     pub(crate) delay: Time,
-    /// Buffer of a switch.
     pub(crate) buffer: Bytes,
     pub(crate) flows: Vec<Flow>,
     /// Completion times in ns; 0 for a flow that never completes.

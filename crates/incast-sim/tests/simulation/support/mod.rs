@@ -1,8 +1,5 @@
-//! Comparison with the HPCC authors' ns-3 (github.com/alibaba-edu, High-Precision-Congestion-Control, commit 9f4be2a):
-//! parameters, schemes, cases and facts.
-//!
-//! Every figure of ns-3 was printed by a build of that commit, with only counters added. The tests contain the figures and need
-//! nothing else.
+//! Parameters, schemes and results of the HPCC authors' ns-3 (github.com/alibaba-edu, High-Precision-Congestion-Control, commit
+//! 9f4be2a). A build of that commit, with only counters added, printed every figure.
 
 #![allow(dead_code, reason = "each test uses its part")]
 
@@ -25,7 +22,7 @@ use incast_sim::outcome::{FlowRecord, Stop};
 use incast_sim::switch::{EcnParams, Headroom, SwitchParams};
 use incast_sim::{Arithmetic, Carrier, ControlSetup, Outcome, Params, Setup, Simulation};
 
-/// Parameters that reproduce ns-3; the other defaults have its values anyway.
+/// The other defaults already have ns-3's values.
 pub(crate) fn ns3_params() -> Params {
     Params {
         arithmetic: Arithmetic::Ns3,
@@ -36,7 +33,7 @@ pub(crate) fn ns3_params() -> Params {
     }
 }
 
-/// Defaults, but with ns-3's ECMP, so that every flow takes the same path.
+/// ns-3's ECMP: every flow takes the same path.
 pub(crate) fn exact_params() -> Params {
     let mut params = Params::default();
     params.network.hash = EcmpHash::Murmur3;
@@ -44,7 +41,7 @@ pub(crate) fn exact_params() -> Params {
     params
 }
 
-/// Congestion control as set up by ns-3's own runner (`run.py`).
+/// As set up by ns-3's runner (`run.py`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scheme {
     /// No window; a paused host goes on sending ACKs.
@@ -107,7 +104,6 @@ pub(crate) fn run(fabric: &Arc<Fabric>, flows: &[Flow], scheme: Scheme, params: 
     outcome
 }
 
-/// The run may end with unfinished flows.
 pub(crate) fn run_to_end(fabric: &Arc<Fabric>, flows: &[Flow], scheme: Scheme, mut params: Params) -> Outcome {
     params.rdma.acks_ignore_pause = matches!(scheme, Scheme::Dcqcn | Scheme::Timely | Scheme::TimelyWindow);
     if scheme == Scheme::Dctcp {
@@ -129,7 +125,7 @@ pub(crate) fn run_to_end(fabric: &Arc<Fabric>, flows: &[Flow], scheme: Scheme, m
     outcome
 }
 
-/// Flow of class 3 from ns-3's traces; destination port 200 marks an incast.
+/// Destination port 200 marks an incast.
 pub(crate) fn flow(src: u32, dst: u32, size: u64, start_ns: u64, sport: u16, dport: u16) -> Flow {
     Flow {
         src: HostId(src),
@@ -166,13 +162,13 @@ pub(crate) fn different(outcome: &Outcome, theirs: &[u64]) -> Vec<(usize, u64, u
     (0..ours.len()).filter(|&flow| ours[flow] != theirs[flow]).map(|flow| (flow, ours[flow], theirs[flow])).collect()
 }
 
-/// Ends, rate and delay of every link, as in ns-3's topology files.
+/// As in ns-3's topology files.
 pub(crate) fn links(fabric: &Fabric) -> Vec<(u32, u32, Rate, Time)> {
     let node = |port| fabric.port(port).node.0;
     fabric.links().iter().map(|link| (node(link.a), node(link.b), link.rate, link.delay)).collect()
 }
 
-/// Hosts are nodes 0 to `hosts` − 1, as in ns-3's topology files.
+/// As in ns-3's topology files.
 pub(crate) fn assert_hosts_first(fabric: &Fabric, hosts: u32) {
     assert_eq!(fabric.hosts(), (0..hosts).map(NodeId).collect::<Vec<_>>());
 }

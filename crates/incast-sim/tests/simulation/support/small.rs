@@ -9,13 +9,13 @@ use incast_model::units::{Rate, Time};
 
 use super::{Scheme, flow, ns3_params, run, whole_fcts};
 
-/// Start of the first flow in all ns-3 runs: 2 s.
+/// Start in ns-3's runs.
 const START: u64 = 2_000_000_000;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reference {
     pub(crate) scheme: Scheme,
-    /// In ns, in order of the flow list.
+    /// In ns.
     pub(crate) fct: &'static [u64],
     pub(crate) marks: u64,
 }
@@ -26,7 +26,7 @@ pub(crate) struct Case {
     /// For a given rate of every link.
     pub(crate) fabric: fn(Rate) -> Arc<Fabric>,
     pub(crate) flows: Vec<Flow>,
-    /// ns-3's estimate of each flow's time in an idle fabric, in ns.
+    /// ns-3's time of each flow in an idle fabric, in ns.
     pub(crate) standalone: u64,
     /// DCQCN and HPCC.
     pub(crate) reference: [Reference; 4],

@@ -1,4 +1,4 @@
-//! Percentiles and size bins by the definitions of the HPCC authors' `fct_analysis.py`.
+//! As in the HPCC authors' `fct_analysis.py`.
 
 /// Element floor(n · fraction) of the sorted values.
 pub(crate) fn percentile(values: &[u64], fraction: f64) -> u64 {

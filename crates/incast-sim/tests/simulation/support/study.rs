@@ -1,4 +1,4 @@
-//! Variants of one case under one scheme, to compare with the reference.
+//! Variants of a run, to compare with the reference.
 
 use std::sync::Arc;
 
@@ -22,9 +22,8 @@ pub(crate) struct Study<'a> {
     pub(crate) flows: &'a [Flow],
     pub(crate) scheme: Scheme,
     pub(crate) buffer: Bytes,
-    /// Runs with other seeds, for schemes that draw random numbers.
+    /// For schemes that draw random numbers.
     pub(crate) seeds: u64,
-    /// Runs with starts moved.
     pub(crate) moves: u64,
 }
 
@@ -76,7 +75,7 @@ impl Study<'_> {
         params
     }
 
-    /// A full packet of `packet` bytes takes the reference's time; all else goes by nominal rates.
+    /// A full packet of `packet` bytes takes the reference's time.
     fn on_fast_wires(&self, nominal: &Fabric, packet: u64) -> Fcts {
         let fast = |gbps: u64| {
             // See "Links are too fast" in docs/design/agreement.md.
@@ -94,7 +93,6 @@ impl Study<'_> {
         fcts(&run(&(self.fabric)(&fast), self.flows, self.scheme, params))
     }
 
-    /// Reference arithmetic with flows in another order, given with their places in the list.
     fn in_other_order(&self, fabric: &Arc<Fabric>, (flows, places): &(Vec<Flow>, Vec<usize>)) -> Fcts {
         let found = fcts(&run(fabric, flows, self.scheme, self.buffered(ns3_params())));
         let mut listed = vec![0; found.len()];
@@ -107,7 +105,7 @@ fn fcts(outcome: &Outcome) -> Fcts {
     outcome.flows.iter().map(fct_ps).collect()
 }
 
-/// Starts 0 to 63 ns later, less than a packet's time at 100 Gb/s, by hash of place and round.
+/// Starts up to 63 ns later, less than a packet's time at 100 Gb/s.
 fn moved(flows: &[Flow], round: u64) -> (Vec<Flow>, Vec<usize>) {
     let later = |place: usize| {
         let mixed = (round << 32 | place as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -14,7 +14,6 @@ use crate::common::{Bench, check, jain, within};
 /// Payload share of a packet on the wire: 1460 of 1538 B.
 pub(crate) const PAYLOAD: f64 = 1460.0 / 1538.0;
 
-/// Racks of four servers with four VMs each, 1 Gb/s everywhere.
 pub(crate) fn tree(racks: u32) -> Fabric {
     let gigabit = Rate::gbps(1);
     let spec =
@@ -30,7 +29,7 @@ pub(crate) fn tenant(name: &str, vms: impl IntoIterator<Item = u32>, hose: Rate)
 #[derive(Clone)]
 pub(crate) struct Case {
     pub(crate) senders: u32,
-    /// If true, Y is on X's server; otherwise on another server of the rack.
+    /// If true, Y is on X's server.
     pub(crate) edge: bool,
     /// Transport of the flows to Y.
     pub(crate) to_y: Transport,
@@ -60,7 +59,7 @@ impl Case {
     pub(crate) fn run(&self, seconds: u64) -> (Outcome, Measured) {
         let fabric = tree(2 + self.senders / 16);
         let (x, y) = (0, if self.edge { 1 } else { 4 });
-        // X and Y are on the first rack, senders on the others.
+        // Senders are on other racks.
         let sources: Vec<u32> = (16..17 + self.senders).collect();
         let tenants = vec![
             tenant("x", [x, sources[0]], self.guarantee),
@@ -136,7 +135,7 @@ fn without_protection_x_has_a_share_of_one() {
     check("ES5", "X against 20 without protection, Mb/s", "1/21 or less", found.x, found.x < 1.5 * share);
 }
 
-/// Packets in step lock a flow out for the whole run; a microsecond of jitter prevents this.
+/// Packets in step lock a flow out; a microsecond of jitter prevents this.
 #[test]
 fn jitter_ends_phase_effects() {
     let case = Case::new(5, tcp(), None);

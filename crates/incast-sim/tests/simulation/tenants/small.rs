@@ -1,5 +1,3 @@
-//! Each kind of hypervisor with few pairs.
-
 use incast_model::units::{Rate, Time};
 use incast_sim::switch::SwitchParams;
 use incast_sim::tenant::{EdgeOnlyParams, Hypervisor, ReservationParams, SeawallParams};
@@ -20,7 +18,6 @@ fn a_reservation_is_what_it_is() {
     for each in found.each {
         within("ES21", "one of five that send to Y, Mb/s", 90.0 * PAYLOAD, each, 0.03);
     }
-    // Nobody else sends, yet X gets no more.
     let (_, alone) = Case::new(0, tcp(), reservation()).run(3);
     within("ES21", "X alone, reserved, Mb/s", 450.0 * PAYLOAD, alone.x, 0.03);
 }

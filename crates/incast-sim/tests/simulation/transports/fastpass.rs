@@ -1,5 +1,3 @@
-//! Fastpass: no queues if epochs begin everywhere at the same time; the arbiter's cost.
-
 use incast_model::units::Time;
 use incast_sim::transport::{FastpassParams, FastpassPaths, Transport, TransportParams};
 

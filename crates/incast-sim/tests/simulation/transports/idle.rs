@@ -24,7 +24,7 @@ fn a_page_by_each_transport() {
     let tcp = |init_cwnd| Transport::Tcp(TcpParams { init_cwnd, ..tcp.clone() });
     let pfabric = |init_cwnd| Transport::Pfabric(PfabricParams { init_cwnd, ..PfabricParams::default() });
     for (what, transport, expected) in [
-        // Three packets back to back and the last one's ACK: no transport is faster.
+        // Three packets back to back and an ACK: no transport is faster.
         ("pFabric, three at once", pfabric(3), [1959.2, 2913.0]),
         ("pFabric, two at once", pfabric(2), [2718.4, 4598.4]),
         // 8 ns for the announcement.
@@ -67,7 +67,7 @@ fn a_page_by_fastpass_waits_for_an_epoch() {
             fct(&Bench::new(fabric).transport(transport).flow(src, 143, PAGE, start).run(), 0).0 as f64 / 1000.0
         };
         let waits: Vec<f64> = (0..255).map(|step| fct_at(10_200 + 10 * step)).collect();
-        // Two slots, each an eighth of an epoch, precede the last packet, which never waits for its predecessors.
+        // Two slots, an eighth of an epoch each, precede the last packet.
         let last = 2.0 * epoch / 8.0 + (1176.0 + 40.0) / 5.0 * 2.0 + (1176.0 + 40.0) / 20.0 * 2.0 + 800.0 + 820.0;
         let expected = control + epoch / 2.0 + control + last;
         let mean = waits.iter().sum::<f64>() / waits.len() as f64;
@@ -78,7 +78,6 @@ fn a_page_by_fastpass_waits_for_an_epoch() {
     }
 }
 
-/// The last of three packets is lost: 45 us from the second ACK on, then the packet again.
 #[test]
 fn a_lost_tail_costs_one_timeout() {
     let pfabric = Transport::Pfabric(PfabricParams { init_cwnd: 12, ..PfabricParams::default() });

@@ -1,5 +1,3 @@
-//! Every flow completes, whatever packets are lost.
-
 use incast_model::rng::{stream, unit};
 use incast_model::units::Time;
 use incast_sim::network::{FailureParams, RandomLinks};
@@ -8,7 +6,7 @@ use incast_sim::outcome::Stop;
 use super::{all, named, racks, sprayed};
 use crate::common::{Bench, check};
 
-/// 100 flows between random hosts of three racks, within 100 us; every link loses the fraction `lost` of its packets.
+/// Every link loses the fraction `lost` of its packets.
 fn lossy(transport: &incast_sim::transport::Transport, lost: f64, seed: u64) -> Bench {
     let fabric = racks(3);
     let links = fabric.links().len() as u32;
@@ -17,7 +15,7 @@ fn lossy(transport: &incast_sim::transport::Transport, lost: f64, seed: u64) -> 
     let flows: Vec<(u32, u32, u64, Time)> = (0..100)
         .map(|_| {
             let (src, hop, size, start) = (draw(12), 1 + draw(11), draw(19), draw(100_000));
-            // Sizes from 1 B to 197 kB, more small ones than large ones.
+            // 1 B to 197 kB, more small sizes than large ones.
             (src, (src + hop) % 12, 1 + (1u64 << size) * 3 / 4, Time::ns(start.into()))
         })
         .collect();

@@ -1,5 +1,3 @@
-//! All transports on the same hosts, switches and links, in one run.
-
 use incast_model::units::{Bytes, Time};
 use incast_sim::Outcome;
 use incast_sim::outcome::Stop;
@@ -8,7 +6,6 @@ use incast_sim::switch::{Headroom, PfcMode, QueueParams, SchedulerParams, Switch
 use super::{all, named, racks, sprayed};
 use crate::common::{Bench, Cable, check, digest, star, within};
 
-/// RDMA and every other transport between eight hosts of two racks.
 fn everything(queues: QueueParams, scheduler: SchedulerParams) -> Bench {
     let pairs = |from: u32| (0..8u32).map(move |host| (host, (host + 1 + from) % 8));
     let mut bench = Bench::new(racks(2)).control("dctcp", "ns3");
@@ -62,7 +59,7 @@ fn m2_a_port_is_shared_by_rdma_and_tcp() {
     within("M2", "RDMA's flow, us", line(3000.0 * 1048.0 + packets * 1500.0), times[0], 0.01);
 }
 
-/// TCP on lossless switches, like RDMA in G1: two hosts send to a third at 40 Gb/s over 0.2 us, and it to them; XOFF at 20 kB.
+/// TCP on lossless switches, like RDMA in G1: 40 Gb/s, 0.2 us, XOFF at 20 kB.
 fn tcp_over_pfc(headroom: Headroom) -> Outcome {
     let mut bench = Bench::new(star(&[Cable::new(40, 200); 3])).transport(named("tcp", "newreno")).with(|params| {
         params.switch = SwitchParams {
@@ -81,8 +78,8 @@ fn tcp_over_pfc(headroom: Headroom) -> Outcome {
     bench.run()
 }
 
-/// Headroom for the packets in use: 2 · 1000 B on the wire, three segments of 1500 B and a frame of 64 B: 6564 B. Headroom for
-/// RDMA's packets of 1048 B (with 42 B of INT) is too small for segments.
+/// 2 · 1000 B on the wire, three segments of 1500 B and a frame of 64 B: 6564 B. Headroom for RDMA's packets of 1048 B (with 42
+/// B of INT) is too small.
 #[test]
 fn m3_headroom_goes_by_the_packets_in_use() {
     let computed = tcp_over_pfc(Headroom::Computed);

@@ -19,7 +19,7 @@ use incast_sim::transport::{FastpassParams, Transport, TransportParams};
 
 use crate::common::Bench;
 
-/// Racks of four hosts at 40 Gb/s, two spines at 80 Gb/s, 0.2 us per link; the arbiter is on the first rack.
+/// The arbiter is on the first rack.
 fn racks(count: usize) -> Fabric {
     let (edge, core, delay) = (Rate::gbps(40), Rate::gbps(80), Time::ns(200));
     let mut builder = FabricBuilder::new();
@@ -39,7 +39,6 @@ fn racks(count: usize) -> Fabric {
     builder.finish().unwrap()
 }
 
-/// Fastpass gets its arbiter.
 fn named(name: &str, profile: &str) -> Transport {
     match name {
         "fastpass" => {
@@ -50,14 +49,13 @@ fn named(name: &str, profile: &str) -> Transport {
     }
 }
 
-/// TCP has timeouts for datacenters.
 fn all() -> Vec<Transport> {
     let profiles =
         [("tcp", "datacenter"), ("pfabric", "paper"), ("phost", "disaggregation"), ("fastpass", "optimistic")];
     profiles.into_iter().chain([("ideal", "yaps")]).map(|(name, profile)| named(name, profile)).collect()
 }
 
-/// Data packets use all paths in turn. (If ACKs did too, data could have every other turn, and one of two paths.)
+/// If ACKs were sprayed too, data could have every other turn, and one of two paths.
 fn sprayed(bench: Bench) -> Bench {
     let spray = SprayParams { order: SprayOrder::RoundRobin, acks: false };
     bench.with(|params| params.network.load_balancing = Balance::Spray(spray))

@@ -1,5 +1,3 @@
-//! pFabric: shortest first; long flows resume.
-
 use incast_model::units::{Bytes, Time};
 
 use super::named;
@@ -35,7 +33,7 @@ fn p2_a_short_flow_passes_a_long_one() {
     check("P2", "packet times that it waits", "0 to 1", late, (0.0..=1.05).contains(&late));
 }
 
-/// Twenty flows of ten packets meet at a port that holds 24.
+/// The port holds 24 of 200 packets.
 #[test]
 fn p3_an_incast_of_short_flows() {
     let flows = (0..20).map(|src| (src, 20, 10 * 1460, Time::ZERO));

@@ -1,5 +1,3 @@
-//! pHost: receivers pace their senders.
-
 use incast_model::units::Time;
 use incast_sim::transport::{PhostOrder, PhostParams, Transport};
 
@@ -10,7 +8,7 @@ fn cables(count: usize) -> Vec<Cable> {
     vec![Cable::new(40, 200); count]
 }
 
-/// Eight long flows get one token per packet time, so queues stay short.
+/// One token per packet time: queues stay short.
 #[test]
 fn h1_an_incast_of_long_flows_hardly_queues() {
     let flows = (0..8).map(|src| (src, 8, 400 * 1460, Time::ZERO));
@@ -54,7 +52,7 @@ fn h3_free_tokens_can_collide() {
 
 #[test]
 fn h4_a_busy_source_is_passed_over() {
-    // Host 0 first sends a shorter flow to host 3; host 4 has flows from 0 and from 1.
+    // Host 0 first sends to host 3.
     let outcome = Bench::new(star(&cables(5)))
         .transport(named("phost", "disaggregation"))
         .flow(0, 3, 200 * 1460, Time::ZERO)

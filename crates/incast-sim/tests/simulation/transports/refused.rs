@@ -1,5 +1,3 @@
-//! Refused setups and their messages.
-
 use incast_model::units::{Bytes, Time};
 use incast_sim::Arithmetic;
 use incast_sim::switch::{Forwarding, QueueParams};

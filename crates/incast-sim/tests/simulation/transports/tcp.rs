@@ -1,5 +1,3 @@
-//! TCP against theory.
-
 use incast_model::units::{Bytes, Rate, Time};
 use incast_sim::host::NicQueue;
 use incast_sim::measure::MeasureParams;
@@ -13,8 +11,8 @@ fn reno() -> TcpParams {
     TcpParams { control: TcpControl::named("reno").unwrap(), ..TcpParams::profile("datacenter").unwrap() }
 }
 
-/// Utilisation of a 1 Gb/s link with a buffer of `buffer` packets by one flow whose path holds `bdp` packets; from 0.6 s on,
-/// after slow start, over a dozen sawteeth or more.
+/// Utilisation of a 1 Gb/s link with a buffer of `buffer` packets by a flow whose path holds `bdp` packets; from 0.6 s on,
+/// after slow start.
 fn utilisation(params: TcpParams, bdp: u64, buffer: u64) -> f64 {
     // A packet takes 12 us at 1 Gb/s; the rest of the path is propagation.
     let delay = (bdp - 1) * 12_000 / 2;
