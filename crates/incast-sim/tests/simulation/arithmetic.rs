@@ -1,5 +1,5 @@
-//! The simulator must not use std's floating-point functions, which may differ between machines, but the crate `libm`. `+ - *
-//! /`, `sqrt` and rounding are exact by IEEE 754.
+//! The simulator must use the crate `libm` instead of std's floating-point functions, whose results may differ between
+//! machines. `+ - * /`, `sqrt` and rounding are exact by IEEE 754.
 
 use std::path::{Path, PathBuf};
 

@@ -213,7 +213,7 @@ fn pauses_end_with_their_link() {
     let core = port(&bench.fabric(), "s0", "s1");
     let paused = before.pauses.iter().find(|pause| pause.port == core).expect("s1 pauses s0");
     let middle = Time(paused.start.0 + 1);
-    // The link fails while s0 is paused: s1 drains but cannot send its resume.
+    // The link fails while s0 is paused: s1 cannot send its resume.
     let bench = failing(bench, vec![link("s0", "s1", middle, Some(Time::us(900)))], None);
     let outcome = bench.run();
     assert_eq!(outcome.stop, Stop::Finished);

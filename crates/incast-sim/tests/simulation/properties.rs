@@ -179,7 +179,6 @@ impl Scenario {
     fn bench(&self) -> Bench {
         let fabric = self.shape.fabric();
         let hosts = fabric.hosts().len();
-        // Static thresholds must fit into the buffer.
         let most_ports = fabric.switches().map(|switch| fabric.ports_of(switch).len() as u64).max().unwrap();
         let promised = self.xoff.map_or(0, |xoff| 3 * most_ports * xoff);
         let taken = set_aside(&fabric, self.lossless) + promised;

@@ -1,5 +1,4 @@
-//! Web-search traffic on the authors' 320-server tree matches the HPCC authors' ns-3 (commit 9f4be2a): completion times to the
-//! nanosecond, and counters.
+//! Web-search traffic on the 320-server tree matches the HPCC authors' ns-3: completion times to the nanosecond, and counters.
 
 use crate::support::large::Tree;
 use crate::support::statistics::{percentile, size_bins};

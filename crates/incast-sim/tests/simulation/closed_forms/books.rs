@@ -4,7 +4,6 @@ use incast_sim::outcome::{PortRecord, Stop};
 
 use crate::common::{Bench, Cable, check, digest, exact, leaf_spine, star};
 
-/// With pauses, marks and (if lossy) drops.
 fn busy(lossless: bool) -> Bench {
     let fabric = leaf_spine(2, 4, 2, Cable::new(100, 1000), Cable::new(100, 1000));
     let incast = (1..8).map(|src| (src, 0, 300_000 + 1000 * u64::from(src) + 7, Time::us(1)));

@@ -1,4 +1,4 @@
-//! Loops and bounces on Tagger's testbed.
+//! Loops and bounces on Tagger's testbed. TG1 to TG4 are claims of the study `tagger`.
 //!
 //! Rules are written by hand: a packet that comes down to a switch and goes up again has bounced and gets the next tag; after
 //! the last tag it is lossy (Hu et al., CoNEXT 2017, section 4, for folded Clos fabrics).
@@ -123,7 +123,7 @@ pub(crate) fn names(bench: &Bench, outcome: &Outcome, deadlock: usize) -> String
     cycle.map(|one| port_name(bench, one.queue.port)).collect::<Vec<_>>().join(" ")
 }
 
-/// TG1: the loop fills both directions of one link and stops all traffic over it, up to the hosts.
+/// TG1: the loop fills both directions of one link.
 #[test]
 fn t1_a_loop_deadlocks() {
     let bench = looping();
@@ -201,8 +201,8 @@ fn t5_the_queue_is_that_of_the_new_tag() {
     assert_eq!(wrong.ledger.unbalanced().count(), 0);
 }
 
-/// A watchdog acts at its first poll after the detection time and, with Drop, releases at the first poll after the restoration
-/// time. The flows still send, so the cycle closes again within one poll. With Forward, queues into l0 and l2 are never
+/// A watchdog acts at its first poll after the detection time and releases at the first poll after the restoration time. With
+/// Drop, the flows still send, so the cycle closes again within one poll. With Forward, queues into l0 and l2 are never
 /// released: two flows arrive there for one port, so buffers stay full and no pause ends.
 #[test]
 fn t6_a_watchdog_ends_deadlocks() {

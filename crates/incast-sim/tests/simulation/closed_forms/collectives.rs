@@ -129,7 +129,7 @@ fn v14_all_to_all() {
     exact("V14", "one at a time", delivered(size, payload) * 7 + answered() * 6, serial);
 }
 
-/// Dispatch, experts, combine, computing; phases begin behind ACKs.
+/// Phases begin behind ACKs.
 #[test]
 fn v15_layers_of_experts() {
     let (n, size, payload) = (8, 800_000u64, 1000);
@@ -143,7 +143,6 @@ fn v15_layers_of_experts() {
     within("V15", "two layers", all.0 as f64, end(&outcome).0 as f64, 0.001);
 }
 
-/// Think, request, service, response.
 #[test]
 fn v16_closed_loop() {
     let (request, response) = (SizeSpec::Fixed(Bytes(1000)), SizeSpec::Fixed(Bytes(5000)));

@@ -57,9 +57,9 @@ fn q2_q7_cut_and_recovery() {
     }
 }
 
-/// alpha after n us without echoes is `(1 - g)^n`: a second congestion after 177 us halves the cut. Echoes of the second
-/// congestion lift alpha by at most g per us with an echo, and the cut comes at most 4 us later. Marks on arrival: a short
-/// burst marks the packets that find it.
+/// alpha after n us without echoes is `(1 - g)^n`: a second congestion after 177 us cuts half as much. Its echoes lift alpha by
+/// at most g per us with an echo, and the cut comes at most 4 us later. Marks on arrival: a short burst marks the packets that
+/// find it.
 #[test]
 fn q1_alpha_decays() {
     let edge = Cable::new(100, 1000);

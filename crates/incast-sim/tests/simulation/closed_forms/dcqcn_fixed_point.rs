@@ -54,8 +54,8 @@ fn bisect(enough: impl Fn(f64) -> bool) -> f64 {
     (low * high).sqrt()
 }
 
-/// Mean rate over 2 s of a reaction point from `start`; each packet is marked with probability `p`, and CNPs are `spacing`
-/// apart. The rate is constant between events (timer, byte counter, CNP).
+/// Mean rate over 2 s of a reaction point from `start`; each packet is marked with probability `p`, and CNPs are at least
+/// `spacing` apart. The rate is constant between events (timer, byte counter, CNP).
 fn mean_rate(p: f64, start: f64, spacing: f64, seed: u64) -> f64 {
     let mut rng = stream(seed, "test/marks", 0);
     let (mut rate, mut target, mut alpha) = (start, start, 1.0 - (1.0 - p).powf(TIMER * start / PACKET));

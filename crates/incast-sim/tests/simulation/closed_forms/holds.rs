@@ -126,7 +126,7 @@ fn i3_pauses_and_tags() {
         outcome.cut_off.iter().map(|one| (one.flow, one.place)).collect::<Vec<_>>(),
         [(0, Obstacle::Held(held))]
     );
-    // As in T5.
+    // As in T5 (`bounces.rs`).
     let wrong = base().with(|params| params.switch.tagging.queue_by = QueueBy::ArrivingTag).run();
     let lost = wrong.counts.lossless_drops;
     check("I3", "lossless drops, queue of the arriving tag", "> 0", lost as f64, lost > 0);

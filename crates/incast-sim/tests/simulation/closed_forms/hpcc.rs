@@ -97,8 +97,8 @@ fn h4_incast() {
     within("H4", "least rate in the first 30 us, Gb/s", 95.0 / 16.0, least, 0.1);
 }
 
-/// After the other flow, multiplicative increase with maxStage 0 restores eta C within a few round trips; maxStage 5 takes up
-/// to 6 times as many.
+/// After the other flow leaves, multiplicative increase with maxStage 0 restores eta C within a few round trips; maxStage 5
+/// takes up to 6 times as many.
 #[test]
 fn h5_survivor() {
     let back = |max_stage: u32| {

@@ -82,7 +82,6 @@ fn recursion(params: &TimelyParams, [from, until]: [f64; 2]) -> (f64, f64, f64) 
     (used / LINE / (until - from), area / LINE / (until - from), most)
 }
 
-/// The flow overruns the link until its round-trip time exceeds T_low, falls well below the link's rate, and climbs back.
 #[test]
 fn e4_oscillation_of_one_flow() {
     let reference = TimelyParams::default();
@@ -118,8 +117,7 @@ fn e4_several_flows() {
 }
 
 /// Below T_low, after the fifth increase: one step of 500 Mb/s per round trip. One of two flows leaves, the queue drains, and
-/// the other's rate rises linearly. A round ends with the ACK of its first packet, which starts half a packet's time after the
-/// round on average.
+/// the other's rate rises linearly. As in [`recursion`], a round includes half a packet's time on average.
 #[test]
 fn e4_increase_below_the_lower_threshold() {
     let flows = [(1, 0, 500_000_000, Time::ZERO), (2, 0, 30_000_000, Time::ZERO)];

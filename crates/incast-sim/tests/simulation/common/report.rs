@@ -1,4 +1,5 @@
-//! Prints and judges checks; `--nocapture` shows the table.
+//! Prints and judges checks: `cargo test -p incast-sim --test simulation closed_forms -- --nocapture` shows those of
+//! `closed_forms`.
 
 use std::fmt::Display;
 

@@ -1,4 +1,4 @@
-//! Two large cases with completion times from the HPCC authors' ns-3 (commit 9f4be2a); see `facts`.
+//! Two large cases with results of the HPCC authors' ns-3; see `facts`.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use incast_model::units::{Bytes, Rate, Time};
 
 use super::{Scheme, facts, flow};
 
-/// Web-search flows on the authors' 320-server tree.
+/// Web-search flows on the HPCC authors' 320-server tree.
 #[derive(Debug)]
 pub(crate) struct Tree {
     pub(crate) flows: Vec<Flow>,

@@ -1,4 +1,4 @@
-//! Five small cases with completion times from the HPCC authors' ns-3 (commit 9f4be2a).
+//! Five small cases with results of the HPCC authors' ns-3.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use incast_model::units::{Rate, Time};
 
 use super::{Scheme, flow, ns3_params, run, whole_fcts};
 
-/// Start in ns-3's runs.
+/// Start of ns-3's first flow, in ns.
 const START: u64 = 2_000_000_000;
 
 #[derive(Debug, Clone, Copy)]

@@ -1,7 +1,5 @@
 //! Transports other than RDMA: exact times of lone flows, theory of many flows, recovery from all losses. `clos144` compares
 //! with YAPS.
-//!
-//! Checks print expected and measured values: `cargo test -p incast-sim --test simulation transports -- --nocapture`.
 
 mod fastpass;
 mod idle;
