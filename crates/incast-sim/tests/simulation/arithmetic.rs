@@ -1,4 +1,4 @@
-//! The simulator must use the crate `libm` instead of std's floating-point functions, whose results may differ between
+//! The simulator must use the crate `libm` instead of std's floating-point functions: their results may differ between
 //! machines. `+ - * /`, `sqrt` and rounding are exact by IEEE 754.
 
 use std::path::{Path, PathBuf};

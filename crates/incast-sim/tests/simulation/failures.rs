@@ -116,7 +116,6 @@ fn a_silent_failure_is_routed_into_until_it_ends() {
     let bench = failing(flow(10_000), vec![failure.clone()], Some(Time::ZERO));
     let outcome = bench.run();
     assert_eq!(outcome.stop, Stop::Finished);
-    // Attempts at 0, 200 and 400 us fail.
     assert_eq!(outcome.flows[0].timeouts, 3);
     assert_eq!(outcome.flows[0].finish.unwrap(), RTO * 3 + outcome.flows[0].ideal_exact);
     assert_eq!((dropped(&outcome, DropReason::Silent), outcome.counts.drops), (30, 30));
@@ -483,7 +482,6 @@ fn up_down_routes_do_not_turn_up_again() {
     assert_eq!(places, [(0, false, Obstacle::NoRoute(NodeId(t0)))]);
     let repaired = run(Paths::UpDown, Time::us(5), Some(Time::us(800))).run();
     assert_eq!((repaired.stop, repaired.cut_off.len()), (Stop::Finished, 0));
-    // Failed from the start.
     let error = refused(&run(Paths::UpDown, Time::ZERO, None));
     assert_eq!(error.field, "network.failure");
     assert!(error.message.contains("flow 0 never has a path from h0 to h12 by up-down routing"), "{error}");

@@ -379,8 +379,8 @@ proptest! {
     }
 }
 
-/// Data and ACKs use different host links of unequal length: an ACK that opens a window must wake the port with data, and the
-/// ideal time's ACK leaves by the port at which data arrives.
+/// Data and ACKs use different host links of unequal length. An ACK that opens a window must wake the port with data; the ideal
+/// time's ACK leaves by the port at which data arrives.
 #[test]
 fn acks_by_another_port() {
     let mut builder = FabricBuilder::new();

@@ -16,7 +16,6 @@ use incast_sim::{Outcome, Params};
 /// PFC frame at its receiver: time in ns, node, port from 1, kind (1 pause, 0 resume).
 type Frame = [u64; 4];
 
-/// Counters and log of one ns-3 run.
 struct Reference {
     scheme: Scheme,
     /// Data packets and ACKs, once per link crossed.
@@ -136,7 +135,6 @@ mod links_of_1us {
         assert_eq!(outcome.ports.iter().map(|port| port.peak_headroom).max(), Some(31_020));
     }
 
-    /// Five flows never complete.
     #[test]
     fn dcqcn() {
         check(
@@ -163,7 +161,6 @@ mod links_of_1us {
         check(&Incast::long(), &Reference::lossless(Scheme::Hpcc95, 80_829, 0, EMPTY));
     }
 
-    /// 17 flows never complete.
     #[test]
     fn timely() {
         check(
@@ -184,7 +181,6 @@ mod links_of_1us {
 mod links_of_200ns {
     use super::*;
 
-    /// 133 flows never complete.
     #[test]
     fn dcqcn() {
         check(
@@ -216,7 +212,6 @@ mod links_of_200ns {
         check(&Incast::short(), &Reference::lossless(Scheme::Pint95, 1369, 0, EMPTY));
     }
 
-    /// 131 flows never complete.
     #[test]
     fn timely() {
         check(

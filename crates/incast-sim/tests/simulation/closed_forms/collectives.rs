@@ -23,7 +23,6 @@ fn hosts(count: usize, payload: u64) -> Bench {
     })
 }
 
-/// Packets with headers of 48 B.
 fn serialised(bytes: u64, payload: u64) -> Time {
     Rate::gbps(GBPS).time_for(bytes + bytes.div_ceil(payload) * 48)
 }

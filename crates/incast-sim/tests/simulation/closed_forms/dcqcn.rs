@@ -7,8 +7,8 @@ use crate::common::{Bench, Cable, check, star, within};
 
 const G: f64 = 1.0 / 256.0;
 
-/// A long flow h1 to h5 whose first packet alone is marked. Five packets arrive together at a port twice as fast as theirs:
-/// h0's passes, h1's leaves three waiting, more than the threshold; the others leave fewer.
+/// A long flow h1 to h5; its first packet alone is marked. Five packets arrive together at a port twice as fast as theirs: h0's
+/// passes, h1's leaves three waiting, more than the threshold; the others leave fewer.
 fn one_mark(set: impl FnOnce(&mut Params)) -> Outcome {
     let edge = Cable::new(100, 1000);
     let bench = Bench::new(star(&[edge, edge, edge, edge, edge, Cable::new(200, 1000)])).control("dcqcn", "vendor");

@@ -1,17 +1,17 @@
 //! DCTCP's sawtooth (Alizadeh et al., SIGCOMM 2010, section 3.3), for a control of rates with windows that follow them.
 //!
-//! N synchronised flows, each growing by w per round trip, are marked from windows W* on: `N W* = C RTT + K`. Marks take effect
-//! a round trip later, at W* + w; a window shrinks by `D = (W* + w) alpha / 2` and grows again in D / w round trips. The queue
-//! swings by N D and peaks at K + N w. With a slow filter, alpha is the marked share of all packets: one round trip in a period
-//! of T. The paper's formula lacks two effects:
+//! N synchronised flows, each growing by w per round trip, are marked from windows W* on, `N W* = C RTT + K`, and react a round
+//! trip later, at W* + w. A window shrinks by `D = (W* + w) alpha / 2` and grows again in D / w round trips: the queue swings
+//! by N D and peaks at K + N w. With a slow filter, alpha is the marked share of all packets: one round trip in a period of T.
+//! Two effects are added to the paper's formula:
 //!
 //! - The round trip after a cut has no increase: T = D / w + 1.
 //! - If the gain g is not small, alpha decays until the next cut to `F g (1-g)^(T-1) / (1 - (1-g)^T)`, instead of F / T, for a
-//!   share F of the marked round trip. F is 1 with marks on arrival; marks on leaving skip the queue and last only for the
-//!   round trip without it.
+//!   share F of the marked round trip: 1 with marks on arrival; marks on leaving skip the queue and last only for the round
+//!   trip without it.
 //!
-//! A flow's window is BDP times rate over line rate and counts payload: w is to the BDP as the additive increase is to the line
-//! rate, and 1000 B of window are 1048 B in the queue.
+//! A window is BDP times rate over line rate, in payload: w is to the BDP as the additive increase is to the line rate, and the
+//! queue counts 1048 B for 1000 B of window.
 
 use incast_model::units::{Bytes, Rate, Time};
 use incast_sim::congestion::{Control, DctcpParams};

@@ -128,8 +128,8 @@ fn alone(packets: u64, whole: bool) -> u64 {
 }
 
 /// Lone Swift flow across the fat tree of 128 hosts, six links of 1 us. csg-htsim (commit 4fe5d85, `htsim_swift -nodes 128 -mtu
-/// 1500 -cwnd 15 -flowsize N`) sends one packet more than asked for, and gives 12.8592 us for 1 packet and 523.507 us for 1334.
-/// Its windows in whole bytes explain the whole difference.
+/// 1500 -cwnd 15 -flowsize N`) sends one packet more than requested: 12.8592 us for 1 packet, 523.507 us for 1334. Its windows
+/// in whole bytes explain the whole difference.
 #[test]
 fn e6_swift_alone_as_in_htsim() {
     exact("E6", "htsim, 2 packets, ns", 12_859, alone(2, true) / 1000);

@@ -86,7 +86,6 @@ fn i2_other_priorities_do_not_notice() {
     exact("I2", "pauses", plain.counts.pauses + 1, outcome.counts.pauses);
 }
 
-/// Without the first half millisecond.
 fn after(outcome: &Outcome, flow: u32) -> f64 {
     rate(outcome, flow, EVENT + Time::us(500), END)
 }
@@ -136,7 +135,6 @@ fn i3_pauses_and_tags() {
 /// PFC storm: a host pauses for ever.
 #[test]
 fn i4_a_storm() {
-    // Flows to h12 and h13 on t3, over one link into t3.
     let base = || {
         let bench = bench().flow(0, 12, 1 << 30, Time::ZERO).via(&["t0", "l0", "s0", "l2", "t3"]);
         let bench = bench.flow(8, 13, 1 << 30, Time::ZERO).via(&["t2", "l2", "t3"]);

@@ -22,7 +22,7 @@ fn narrow(senders: usize, isolation: IsolationParams) -> Bench {
     isolated_at(star(&cables), isolation)
 }
 
-/// Switches isolate a flow whose packet finds more than 20 kB (at 100 Gb/s) queued, and do not pause.
+/// Switches isolate a flow when its packet finds more than 20 kB (at 100 Gb/s) queued, and do not pause.
 fn isolated_at(fabric: Fabric, isolation: IsolationParams) -> Bench {
     Bench::new(fabric).with(|params| {
         params.switch.lossless = vec![2, 3];
@@ -112,8 +112,8 @@ fn standing_queue(bench: Bench, [burst, steady]: [u32; 2], to: u32, start: Time,
     bench.flow(steady, to, bytes, start).flow(burst, to, 15_000, start)
 }
 
-/// An idle flow stays isolated while other flows' queue, which begins as its own ends, is at least `release_below`; it is
-/// released at the first look after that. The queue here has 14 or 15 packets of 1048 B.
+/// An idle flow stays isolated while other flows' queue, which begins as its own ends, is at least `release_below` (14 or 15
+/// packets of 1048 B here), and is released at the first look after that.
 #[test]
 fn n16_release_below_to_the_picosecond() {
     for (release, stands) in [(20_000, false), (15_721, false), (14_672, true), (10_000, true), (1049, true), (1, true)]
@@ -128,7 +128,7 @@ fn n16_release_below_to_the_picosecond() {
         let found = records(&bench, &outcome, "h3");
         let [record] = found[..] else { panic!("one flow, isolated once: {found:?}") };
         let last = outcome.flows[1..3].iter().map(|flow| flow.delivered.expect("delivered")).max().expect("two").0;
-        // When the last packet has left, none remains; when the one before has left, one remains, and so on.
+        // After the last packet none is queued, after the one before it one, and so on.
         let left = last - TAU - DATA - (release - 1) / 1048 * DATA;
         let quiet = outcome.flows[0].delivered.expect("delivered").0 - DATA - TAU + hold.0;
         let may = if stands { left } else { quiet };
@@ -138,8 +138,8 @@ fn n16_release_below_to_the_picosecond() {
     }
 }
 
-/// A flow isolated by a message is released at the first look later than `age` after the last message. (One message is sent
-/// here: the next switch does not release the flow, as other flows' queue there is not short.)
+/// A flow isolated by a message is released at the first look later than `age` after the last message. (One message here: the
+/// next switch keeps the flow, as other flows' queue there is not short.)
 #[test]
 fn n17_age_to_the_picosecond() {
     for age in [Time::us(100), Time::us(150), Time::us(300), Time::us(1000)] {

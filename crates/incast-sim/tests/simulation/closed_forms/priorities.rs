@@ -44,7 +44,6 @@ fn d2_deficit_round_robin() {
     }
 }
 
-/// The highest strict priority takes everything; the rest share by quanta.
 #[test]
 fn d2_strict_before_rounds() {
     let mut quanta = [1000; 8];

@@ -1,6 +1,6 @@
 //! Waiting at one link: M/D/1, M/G/1, priorities, Little's law, and Lindley's recursion packet by packet.
 //!
-//! Arrivals at the link are Poisson: each packet is a flow of its own, from the next of 64 hosts whose links are 800 times
+//! Arrivals at the link are Poisson: each packet is a flow of its own, from the next of 64 hosts. Their links are 800 times
 //! faster and equally long, so hosts never queue and any delay beyond the ideal is a wait at the link.
 
 use incast_model::rng::{Stream, stream, unit};

@@ -49,11 +49,11 @@ fn parking(ai: u64, crossed: &[(u32, u32)]) -> Vec<f64> {
 
 /// Max-min gives C/2 to all.
 ///
-/// HPCC does so for a flow that meets another on one of its three links, whatever its additive increase, but not if it meets
-/// others on several: it uses the largest of its hops' utilisations, and the largest of several noisy values exceeds each. At
-/// the fixed point `R (1 - eta/U) = AI`, this costs more the smaller AI is. At AI 400 Mb/s the long flow gets 50.1, 33.6 and
-/// 26.0 Gb/s on one, two and three shared links; on three 19.1 at AI 50, 34.5 at 800, 48.3 at 2400; the same after 3 ms as
-/// after 40. So three links are checked at 2400, which still satisfies `N AI <= (1 - eta) C`.
+/// HPCC does so for a flow that meets another on one of its three links, whatever its additive increase, but not on several: it
+/// uses the largest of its hops' utilisations, and the largest of several noisy values exceeds each. At the fixed point `R (1 -
+/// eta/U) = AI`, this costs more the smaller AI is. At AI 400 Mb/s the long flow gets 50.1, 33.6 and 26.0 Gb/s on one, two and
+/// three shared links; on three 19.1 at AI 50, 34.5 at 800, 48.3 at 2400; the same after 3 ms as after 40. So three links are
+/// checked at 2400, which still satisfies `N AI <= (1 - eta) C`.
 #[test]
 fn d1_v7_parking_lot() {
     for ai in [50, 400] {

@@ -81,7 +81,6 @@ fn a3_unequal_rates() {
     }
 }
 
-/// V1 and V2 are the delivery.
 #[test]
 fn a4_short_last_packet() {
     let packets = packets(1500, 40, 40);

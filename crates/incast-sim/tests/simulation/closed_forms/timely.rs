@@ -37,8 +37,8 @@ fn link(samples: &[QueueSample], [from, every, until]: [Time; 3]) -> (f64, f64, 
     (bits / (time * LINE * 1e6), mean, samples.iter().map(queued).fold(0.0, f64::max))
 }
 
-/// As `link`, for a lone flow whose own link has twice the rate, by a recursion from round trip to round trip. A round ends
-/// with the sample of its first packet, which starts half a packet's time after the round on average and finds the queue of the
+/// As `link`, for a lone flow with a link of twice the rate, by a recursion from round trip to round trip. A round ends with
+/// the sample of its first packet, which starts half a packet's time after the round on average and finds the queue of the
 /// rates before. Meanwhile the queue changes by the new rate less the link's.
 fn recursion(params: &TimelyParams, [from, until]: [f64; 2]) -> (f64, f64, f64) {
     let us = |time: Time| time.seconds() * 1e6;

@@ -11,7 +11,7 @@ fn reno() -> TcpParams {
     TcpParams { control: TcpControl::named("reno").unwrap(), ..TcpParams::profile("datacenter").unwrap() }
 }
 
-/// Utilisation of a 1 Gb/s link with a buffer of `buffer` packets by a flow whose path holds `bdp` packets; from 0.6 s on,
+/// Utilisation of a 1 Gb/s link with a buffer of `buffer` packets by a flow with `bdp` packets on its path; from 0.6 s on,
 /// after slow start.
 fn utilisation(params: TcpParams, bdp: u64, buffer: u64) -> f64 {
     // A packet takes 12 us at 1 Gb/s; the rest of the path is propagation.
