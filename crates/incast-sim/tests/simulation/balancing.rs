@@ -211,6 +211,7 @@ fn runs_repeat_by_seed() {
     }
 }
 
+/// A host chooses its port per flow, not per packet.
 #[test]
 fn hosts_choose_their_port_by_the_same_rule() {
     let mut builder = FabricBuilder::new();

@@ -326,7 +326,7 @@ proptest! {
         }
     }
 
-    /// Runs with fingerprints use one event queue, others event windows per node.
+    /// Runs with fingerprints use one event queue; the other runs here use event windows per node.
     #[test]
     fn windows_give_the_same_run(
         scenario in scenario().prop_map(Scenario::for_windows),
