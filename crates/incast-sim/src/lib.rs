@@ -1,9 +1,6 @@
-//! What happens: an event-driven, packet-by-packet simulation of a fabric of switches, and of hosts with RDMA and other
-//! transports.
+//! Event-driven, packet-by-packet simulation of a fabric of switches and of hosts with RDMA and other transports.
 //!
-//! Build a [`Setup`] from a fabric, flows and parameters, hand it to [`Simulation::new`], and [`Simulation::run`] it
-//! to an [`Outcome`]: a record per flow, counters per port and priority, pause intervals, drops, samples, and the
-//! conservation ledger.
+//! [`Simulation::new`] takes a [`Setup`] (fabric, flows, parameters); [`Simulation::run`] returns an [`Outcome`].
 //!
 //! ```
 //! use std::ops::ControlFlow;

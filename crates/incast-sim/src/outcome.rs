@@ -1,4 +1,4 @@
-//! What a run leaves behind.
+//! Results of a run.
 
 use incast_model::fabric::{LinkId, NodeId, PortId};
 use incast_model::units::Time;
@@ -10,80 +10,80 @@ use crate::tenant::{HypervisorCounts, PairRecord, PairSample};
 /// Everything measured in one run.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    /// Why the run stopped.
+    /// Reason of the stop.
     pub stop: Stop,
     /// Simulated time at the stop.
     pub end: Time,
-    /// Work done.
+    /// Counters of events and packets.
     pub counts: Counts,
     /// Bytes by fate; always balanced.
     pub ledger: Ledger,
-    /// One record per flow, in order of the flow set.
+    /// Flows, in order of the flow set.
     pub flows: Vec<FlowRecord>,
-    /// One record per port and used priority.
+    /// Ports, by used priority.
     pub ports: Vec<PortRecord>,
     /// Intervals during which a port's priority was paused.
     pub pauses: Vec<PauseRecord>,
-    /// Packets dropped (the first [`crate::measure::MeasureParams::max_drops`]; all are counted in `ports`).
+    /// Dropped packets (the first [`crate::measure::MeasureParams::max_drops`]; `ports` counts all).
     pub drops: Vec<DropRecord>,
-    /// What happened to links, in order.
+    /// Changes of links, in order.
     pub links: Vec<LinkRecord>,
-    /// Deadlocks of PFC, in order of their discovery.
+    /// PFC deadlocks, in order of discovery.
     pub deadlocks: Vec<DeadlockRecord>,
-    /// Queues that the PFC watchdog freed, in order.
+    /// PFC storms that the watchdog detected, in order.
     pub storms: Vec<Storm>,
     /// Flows isolated at ports, in order of their begin.
     pub isolations: Vec<IsolationRecord>,
-    /// How long data of each flow waited, if asked for; else empty.
+    /// Queueing delay of each flow; empty unless requested.
     pub waits: Vec<Waits>,
-    /// Flows that could not complete as things stood at the stop, because of failures (at most 100).
+    /// Flows that failures kept from completing at the stop (at most 100).
     pub cut_off: Vec<CutOff>,
-    /// Queue lengths over time, if asked for.
+    /// Queue lengths over time; empty unless requested.
     pub queues: Vec<QueueSample>,
-    /// Flow rates over time, if asked for.
+    /// Flow rates over time; empty unless requested.
     pub rates: Vec<RateSample>,
-    /// Pairs of VMs, in runs with a layer between VMs and the network.
+    /// Pairs of VMs, in runs with hypervisors.
     pub pairs: Vec<PairRecord>,
-    /// The same over time, if asked for.
+    /// Pairs of VMs over time; empty unless requested.
     pub pair_samples: Vec<PairSample>,
-    /// What that layer did.
+    /// Counters of hypervisors.
     pub hypervisors: HypervisorCounts,
-    /// Time-weighted queue lengths of switch ports, if asked for.
+    /// Time-weighted queue lengths of switch ports; empty unless requested.
     pub histograms: Vec<QueueHistogram>,
-    /// Digests of the run, if asked for.
+    /// Digests of the run, if requested.
     pub fingerprint: Option<Fingerprint>,
 }
 
-/// Why a run stopped, and who is concerned.
+/// Reason why a run stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stop {
     /// Every flow completed that was not cancelled.
     Finished,
-    /// The horizon came first; so many flows were unfinished.
+    /// The horizon passed.
     Horizon {
         /// Flows not completed.
         unfinished: u32,
     },
-    /// The event budget was used up.
+    /// The event budget was spent.
     Budget {
         /// Flows not completed.
         unfinished: u32,
     },
-    /// Paused queues wait on each other in a cycle, for ever.
+    /// Paused queues wait for each other in a cycle, for ever.
     Deadlock {
-        /// The egress queues of the cycle, each waiting for the next, the last for the first.
+        /// Egress queues, each waiting for the next, the last for the first.
         cycle: Vec<QueueRef>,
         /// Flows not completed.
         unfinished: u32,
     },
-    /// Nothing is left to happen, or nothing has moved for the stall time, yet flows are unfinished without a deadlock.
+    /// No event is left, or nothing moved for the stall time; flows are unfinished without a deadlock.
     Stalled {
-        /// The first of those that have started (at most 100); others wait for them.
+        /// The first unfinished flows that have started (at most 100); others wait for them.
         flows: Vec<u32>,
-        /// How many.
+        /// Flows not completed.
         unfinished: u32,
     },
-    /// The caller asked to stop.
+    /// The caller stopped the run.
     Interrupted {
         /// Flows not completed.
         unfinished: u32,
@@ -93,13 +93,13 @@ pub enum Stop {
 /// An egress queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct QueueRef {
-    /// Its port.
+    /// Port.
     pub port: PortId,
-    /// Its priority.
+    /// Priority.
     pub priority: u8,
 }
 
-/// Work done by a run.
+/// Counters of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Events handled.
@@ -108,41 +108,41 @@ pub struct Counts {
     pub data_hops: u64,
     /// ACKs, NACKs, CNPs and congestion isolation messages, counted once per link crossed.
     pub ack_hops: u64,
-    /// PFC frames, counted once per link crossed (they cross one).
+    /// PFC frames; each crosses one link.
     pub pfc_hops: u64,
     /// Packets marked by ECN.
     pub marks: u64,
     /// Packets dropped.
     pub drops: u64,
-    /// Of these, packets of a lossless priority that found no room: failures of the headroom.
+    /// Lossless packets dropped because no buffer space was left: failures of the headroom.
     pub lossless_drops: u64,
-    /// Of the packets dropped, those lost because a link was down.
+    /// Packets lost because a link was down.
     pub link_down_drops: u64,
-    /// Those lost by a failure that nobody noticed.
+    /// Packets lost by a gray failure.
     pub silent_drops: u64,
-    /// Those for whose destination a switch knew no way.
+    /// Packets dropped at a switch without a route to the destination.
     pub no_route_drops: u64,
-    /// Those that had crossed as many switches as `network.ttl` allows.
+    /// Packets dropped by `network.ttl`.
     pub ttl_drops: u64,
-    /// Those dropped because the PFC watchdog saw a storm.
+    /// Packets that the PFC watchdog dropped.
     pub watchdog_drops: u64,
-    /// Of these, packets of a lossless priority: lost as the watchdog was asked to, so not in `lossless_drops`.
+    /// Lossless packets that the PFC watchdog dropped, as configured: not in `lossless_drops`.
     pub watchdog_lossless_drops: u64,
     /// Wire bytes that the PFC watchdog dropped.
     pub watchdog_bytes: u64,
-    /// Times that a packet's tag was changed, by Tagger's rules.
+    /// Changes of a packet's tag by Tagger's rules.
     pub retagged: u64,
-    /// Of these, packets that became lossy.
+    /// Changes of a tag that made a packet lossy.
     pub made_lossy: u64,
     /// XOFF frames sent.
     pub pauses: u64,
     /// Congestion isolation messages sent.
     pub isolation_messages: u64,
-    /// Of these, messages that came to hosts.
+    /// Congestion isolation messages that reached hosts.
     pub isolation_messages_to_hosts: u64,
-    /// Times that a flow was not isolated because its port's table had no place.
+    /// Isolations refused because the port's table was full.
     pub isolations_refused: u64,
-    /// Most packets that existed at once; where the run went in windows, at the end of one.
+    /// Maximum number of packets that existed at one time; with windows, at the end of one.
     pub peak_packets: u64,
 }
 
@@ -156,12 +156,12 @@ impl Counts {
 /// Wire bytes by priority and fate: `injected + retagged = delivered + dropped + in_flight` in every entry.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ledger {
-    /// Made by hosts and (PFC frames) by switches.
+    /// Created by hosts, and (PFC frames) by switches.
     pub injected: [u64; 8],
-    /// Come from other priorities, by Tagger's rules or isolation, less those gone to others.
+    /// Net change by Tagger's rules or isolation: bytes from other priorities less bytes to others.
     #[serde(default)]
     pub retagged: [i64; 8],
-    /// Consumed by the node they were for.
+    /// Consumed by the destination node.
     pub delivered: [u64; 8],
     /// Dropped by a switch, or lost on a link.
     pub dropped: [u64; 8],
@@ -170,51 +170,51 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Priorities whose books do not balance.
+    /// Returns the priorities whose equation does not hold.
     pub fn unbalanced(&self) -> impl Iterator<Item = usize> + '_ {
         let come = |p: usize| self.injected[p].checked_add_signed(self.retagged[p]);
         (0..8).filter(move |&p| come(p) != Some(self.delivered[p] + self.dropped[p] + self.in_flight[p]))
     }
 }
 
-/// What became of one flow.
+/// Result of one flow.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FlowRecord {
-    /// When its sender had the ACK of its last byte; `None` if it did not complete.
+    /// Arrival of the ACK of the last byte at the sender; `None` if the flow did not complete.
     pub finish: Option<Time>,
-    /// When the last byte reached its receiver; `None` if it did not.
+    /// Arrival of the last byte at the receiver; `None` if it did not arrive.
     pub delivered: Option<Time>,
-    /// When it started: as the flow set says, or later behind a gate; `None` if it did not come to that.
+    /// Start: the flow set's, or later if the flow waited for others; `None` if the flow did not start.
     pub start: Option<Time>,
     /// Payload acknowledged, in bytes.
     pub acked: u64,
     /// Data packets sent, retransmissions included.
     pub packets: u64,
-    /// Data packets sent again.
+    /// Data packets retransmitted.
     pub retransmitted: u64,
-    /// Data packets that its receiver did not keep: duplicates and, with go-back-N, those out of order.
+    /// Data packets that the receiver discarded: duplicates and, with go-back-N, packets out of order.
     pub discarded: u32,
     /// NACKs received by the sender.
     pub nacks: u32,
     /// Retransmission timeouts.
     pub timeouts: u32,
-    /// ACKs that echoed an ECN mark, or CNPs received.
+    /// ACKs with an ECN echo, or CNPs received.
     pub marks: u64,
-    /// The reference simulator's ideal: base RTT of the pair (payload serialised once per hop) plus payload and basic
+    /// Ideal FCT of the HPCC authors' ns-3: base RTT of the pair (payload serialised once per hop) plus payload and basic
     /// headers at the slowest link (`third.cc`).
     pub ideal_hpcc: Time,
-    /// The exact ideal: the flow alone on its path, sent back to back at line rate in its real packets, until the ACK of
-    /// the last byte is back. No run is faster.
+    /// Exact ideal FCT: the flow alone on its path, sent back to back at line rate in its real packets, until the ACK of the
+    /// last byte is back. No run is faster.
     pub ideal_exact: Time,
-    /// Links on its path.
+    /// Links on the path.
     pub hops: u8,
-    /// Whether it was not to start: the end of its round, or of one that it waits for, had come
+    /// If true, the flow was not to start: the end of its round, or of one that it waits for, had passed
     /// ([`incast_model::flow::FlowSet::rounds`]).
     pub cancelled: bool,
 }
 
 impl FlowRecord {
-    /// Flow completion time: from its start until its sender had the ACK of its last byte.
+    /// Flow completion time: from the start to the ACK of the last byte at the sender.
     pub fn fct(&self) -> Option<Time> {
         Some(self.finish?.saturating_sub(self.start?))
     }
@@ -233,13 +233,13 @@ impl FlowRecord {
 /// Status of a flow at the end of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FlowStatus {
-    /// Its sender had the ACK of its last byte.
+    /// The sender received the ACK of the last byte.
     Completed,
-    /// It had started, and the run stopped first.
+    /// The run stopped after the start.
     Incomplete,
-    /// The run stopped before its start.
+    /// The run stopped before the start.
     NotStarted,
-    /// It was not to start: the end of its round, or of one that it waits for, had come.
+    /// See [`FlowRecord::cancelled`].
     Cancelled,
 }
 
@@ -259,39 +259,39 @@ impl FlowStatus {
 }
 
 impl Outcome {
-    /// Number of flows with a status.
+    /// Counts the flows with a status.
     pub fn with_status(&self, status: FlowStatus) -> usize {
         self.flows.iter().filter(|flow| flow.status() == status).count()
     }
 
-    /// Number of flows that were cancelled.
+    /// Counts the cancelled flows.
     pub fn cancelled(&self) -> usize {
         self.with_status(FlowStatus::Cancelled)
     }
 }
 
-/// Counters of one egress queue and of the ingress side of the same port and priority.
+/// Counters of one egress queue, and of the ingress side of the same port and priority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PortRecord {
-    /// The port.
+    /// Port.
     pub port: PortId,
-    /// The priority.
+    /// Priority.
     pub priority: u8,
     /// Wire bytes sent.
     pub tx_bytes: u64,
     /// Packets sent.
     pub tx_packets: u64,
-    /// Packets marked on leaving.
+    /// Packets marked on departure.
     pub marks: u64,
-    /// Packets dropped on arrival at this port: no room, no route, or lost silently.
+    /// Packets dropped on arrival at this port.
     pub drops: u64,
-    /// Packets lost because this port's link was down: queued for it, on its wire, or come for it.
+    /// Packets lost because this port's link was down: queued, on the wire, or bound for the port.
     pub lost: u64,
-    /// Longest queue, in bytes.
+    /// Maximum queue length, in bytes.
     pub peak_queue: u64,
-    /// Most buffer held by packets that arrived here (ingress), headroom included, in bytes.
+    /// Maximum ingress bytes in the buffer, headroom included.
     pub peak_ingress: u64,
-    /// Most headroom used, in bytes.
+    /// Maximum headroom used, in bytes.
     pub peak_headroom: u64,
     /// XOFF frames sent to the peer.
     pub xoff_sent: u64,
@@ -306,124 +306,123 @@ pub struct PortRecord {
 /// One interval during which an egress queue was paused by its peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PauseRecord {
-    /// The paused egress port.
+    /// Paused egress port.
     pub port: PortId,
-    /// The paused priority.
+    /// Paused priority.
     pub priority: u8,
-    /// When the XOFF frame took effect.
+    /// Time at which the XOFF frame took effect.
     pub start: Time,
-    /// When the XON frame took effect; `None` if the run ended first.
+    /// Time at which the XON frame took effect; `None` if the run ended first.
     pub end: Option<Time>,
-    /// Ingress bytes held at the peer for this port and priority when it sent the XOFF (its cause).
+    /// Ingress bytes of this port and priority at the peer when it sent the XOFF (the cause).
     pub ingress_bytes: u64,
-    /// Egress port, in the peer, of the packet that crossed the XOFF threshold; for a pause of `network.pause` the peer's port
+    /// Egress port, in the peer, of the packet that crossed the XOFF threshold; for a pause by `network.pause`, the peer's port
     /// that sent it.
     pub culprit_port: PortId,
 }
 
-/// A deadlock of PFC: egress queues of switches that wait on each other and will never send again, unless a watchdog or the
-/// failure of a link ends it.
+/// A PFC deadlock: switches' egress queues that wait for each other and never send again, unless a watchdog or a link failure
+/// ends it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeadlockRecord {
     /// A shortest cycle of queues, each waiting for the next, the last for the first.
     pub cycle: Vec<StuckQueue>,
-    /// When it closed: the last of its queues was paused.
+    /// Begin: pause of the last of its queues.
     pub closed: Time,
-    /// When it was first seen.
+    /// Time of the check that found it.
     pub seen: Time,
-    /// When it was first seen to be no more; `None` if it was there at the end.
+    /// Time of the first check that no longer found it; `None` if it lasted to the end.
     pub ended: Option<Time>,
-    /// Most queues of switches that were stuck at one time: those that wait for each other and those that wait for them, of
-    /// all deadlocks there were then.
+    /// Maximum number of stuck switch queues at one time: in cycles, or waiting for one, of all deadlocks at that time.
     pub stuck_queues: u32,
-    /// Most bytes in these.
+    /// Maximum bytes in stuck switch queues.
     pub stuck_bytes: u64,
-    /// Most ports of hosts that these kept paused.
+    /// Maximum number of host ports that stuck queues kept paused.
     pub stuck_hosts: u32,
 }
 
 /// A queue of a deadlock's cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StuckQueue {
-    /// Which.
+    /// Queue.
     pub queue: QueueRef,
-    /// Since when it is paused.
+    /// Begin of its pause.
     pub since: Time,
-    /// Bytes in it when the deadlock was first seen.
+    /// Bytes in the queue when the deadlock was found.
     pub bytes: u64,
 }
 
-/// A time during which the PFC watchdog did not let a queue be paused.
+/// Interval during which the PFC watchdog ignored pauses of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Storm {
-    /// The port of the queue.
+    /// Port.
     pub port: PortId,
-    /// Its priority.
+    /// Priority.
     pub priority: u8,
-    /// When the watchdog found that it had been paused for too long.
+    /// Detection: the queue had been paused for too long.
     pub begin: Time,
-    /// When it let it be paused again; `None` if the run ended before.
+    /// Restoration; `None` if the run ended first.
     pub end: Option<Time>,
 }
 
-/// A flow that was isolated at an egress port.
+/// Isolation of a flow at an egress port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IsolationRecord {
-    /// The port: a switch's, or a host's where hosts isolate.
+    /// Port of a switch, or of a host where hosts isolate.
     pub port: PortId,
-    /// The flow.
+    /// Flow.
     pub flow: u32,
-    /// Why.
+    /// Cause.
     pub by: IsolatedBy,
-    /// Since when.
+    /// Begin.
     pub begin: Time,
-    /// Until when; `None` if the run ended before.
+    /// End; `None` if the run ended first.
     pub end: Option<Time>,
-    /// Packets that left by the isolated queue, or went by it while nothing waited; none are counted at hosts.
+    /// Packets that left from the isolated queue, or bypassed it while nothing waited; 0 at hosts.
     pub packets: u64,
-    /// Their wire bytes.
+    /// Wire bytes of `packets`.
     pub bytes: u64,
     /// Messages about the flow that the port sent.
     pub messages: u32,
-    /// The queue that it was found in; `None` where it was not found at this port.
+    /// Congested queue in which the port found the flow; `None` if the flow was not found at this port.
     pub found: Option<FoundIn>,
 }
 
-/// A queue that a flow was found in which congests it, as it was then, before the packet that it was found by.
+/// State of the congested queue just before the packet that triggered isolation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FoundIn {
-    /// Wire bytes of the flow there.
+    /// Wire bytes of the flow.
     pub flow_bytes: u64,
-    /// Those of all flows.
+    /// Wire bytes of all flows.
     pub queue_bytes: u64,
     /// Flows with data there.
     pub queue_flows: u32,
-    /// How long ago the next node last paused it: 0 if it was paused; `None` if it never was.
+    /// Time since the next node's last pause of the queue: 0 if paused; `None` if never paused.
     pub pause_ago: Option<Time>,
-    /// The root of that pause ([`crate::measure::Waits`]), and whether the flow's way goes there; `None` where it is not measured, or
-    /// the next node paused of its own accord.
+    /// Root of that pause ([`crate::measure::Waits`]), and true if the flow's path leads there; `None` if not measured, or if
+    /// the next node paused by itself (`network.pause`).
     pub root: Option<(PortId, bool)>,
 }
 
-/// Why a flow was isolated at a port.
+/// Cause of an isolation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum IsolatedBy {
-    /// It was picked as ECN picks packets.
+    /// ECN's marking function picked one of its packets.
     Marks,
-    /// It was one of those with most bytes in the queue.
+    /// It was one of the flows with the most bytes in the queue.
     Counters,
-    /// The next switch said so.
+    /// The next switch sent a message.
     Message,
-    /// Its packets came with the priority of isolated flows.
+    /// Its packets arrived with the priority of isolated flows.
     Class,
 }
 
 impl IsolatedBy {
-    /// All of them.
+    /// All causes.
     pub const ALL: [Self; 4] = [Self::Marks, Self::Counters, Self::Message, Self::Class];
 
-    /// As results name it.
+    /// Name in results.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Marks => "marks",
@@ -434,29 +433,29 @@ impl IsolatedBy {
     }
 }
 
-/// Why a packet was dropped.
+/// Cause of a packet drop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DropReason {
-    /// The switch had no room for it.
+    /// No buffer space at the switch.
     Buffer,
-    /// The link it was on, or was to leave by, was down.
+    /// A link down: the packet was on it, or bound for it.
     LinkDown,
-    /// A failure that nobody noticed lost it.
+    /// A gray failure.
     Silent,
-    /// The switch knew no way to its destination.
+    /// No route to the destination.
     NoRoute,
-    /// It had crossed as many switches as it may.
+    /// `network.ttl` switches crossed.
     Ttl,
-    /// The PFC watchdog saw a storm where it was, or was to leave or had come in by.
+    /// A PFC storm at the packet's queue, egress or ingress.
     Watchdog,
 }
 
 impl DropReason {
-    /// All of them.
+    /// All causes.
     pub const ALL: [Self; 6] = [Self::Buffer, Self::LinkDown, Self::Silent, Self::NoRoute, Self::Ttl, Self::Watchdog];
 
-    /// As results name it.
+    /// Name in results.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Buffer => "buffer",
@@ -484,49 +483,49 @@ impl DropReason {
 /// One dropped packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DropRecord {
-    /// When.
+    /// Time.
     pub time: Time,
-    /// The switch or host.
+    /// Switch or host.
     pub node: NodeId,
-    /// Why.
+    /// Cause.
     pub reason: DropReason,
-    /// The port it arrived at; none for what the node itself sent.
+    /// Port of arrival; `None` for packets of the node itself.
     pub ingress: Option<PortId>,
-    /// The port it left by or would have left by; none where it was not known.
+    /// Port of departure; `None` if not known.
     pub egress: Option<PortId>,
-    /// Its priority.
+    /// Priority.
     pub priority: u8,
-    /// Its flow; none for PFC frames.
+    /// Flow; `None` for PFC frames and congestion isolation messages.
     pub flow: Option<u32>,
-    /// Its wire bytes.
+    /// Wire bytes.
     pub bytes: u32,
-    /// Whether its priority was lossless: if there was no room for it, this is a failure of the headroom, not of the flow.
+    /// If true, the priority was lossless: without buffer space a failure of the headroom, not of the flow.
     pub lossless: bool,
 }
 
-/// What happens to a link.
+/// Change of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkChange {
-    /// It goes down.
+    /// The link fails.
     Down,
-    /// It comes up.
+    /// The link is repaired.
     Up,
-    /// It begins to lose packets silently, or another fraction of them.
+    /// The link begins to lose packets silently, or loses another fraction.
     Silent,
-    /// It ceases to lose packets.
+    /// Silent losses end.
     Clean,
-    /// Routes go round it from now on.
+    /// Routes avoid the link from now on.
     Withdrawn,
     /// Routes use it again.
     Restored,
 }
 
 impl LinkChange {
-    /// All of them.
+    /// All changes.
     pub const ALL: [Self; 6] = [Self::Down, Self::Up, Self::Silent, Self::Clean, Self::Withdrawn, Self::Restored];
 
-    /// As results name it.
+    /// Name in results.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Down => "down",
@@ -539,37 +538,37 @@ impl LinkChange {
     }
 }
 
-/// Something that happened to a link.
+/// Change of a link at one time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkRecord {
-    /// When.
+    /// Time.
     pub time: Time,
-    /// The link.
+    /// Link.
     pub link: LinkId,
-    /// What.
+    /// Change.
     pub change: LinkChange,
 }
 
-/// A flow that failures, or pauses that nodes send by themselves, keep from completing.
+/// A flow that failures, or pauses by `network.pause`, keep from completing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CutOff {
-    /// The flow.
+    /// Flow.
     pub flow: u32,
-    /// Whether it is its ACKs that do not come through; if not, its data.
+    /// If true, ACKs are blocked; otherwise data.
     pub acks: bool,
-    /// Where.
+    /// First obstacle found.
     pub place: Obstacle,
 }
 
-/// Where packets of a flow do not come through.
+/// Obstacle to a flow's packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Obstacle {
-    /// The link of this port is down.
+    /// This port's link is down.
     Down(PortId),
-    /// The link of this port loses everything, and nobody knows.
+    /// This port's link silently loses all packets.
     Silent(PortId),
-    /// This node knows no way to the destination.
+    /// This node has no route to the destination.
     NoRoute(NodeId),
-    /// The far end of this queue's link pauses it by itself (`network.pause`).
+    /// The far end of this queue's link pauses the queue by itself (`network.pause`).
     Held(QueueRef),
 }

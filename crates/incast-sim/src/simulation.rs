@@ -1,4 +1,4 @@
-//! The entry point: a [`Setup`] becomes a [`Simulation`], which runs to an [`Outcome`].
+//! The entry point: [`Simulation`].
 
 use std::ops::ControlFlow;
 
@@ -14,7 +14,7 @@ use crate::switch::{RankedQueue, Storage};
 use crate::tenant::HypervisorCounts;
 use crate::transport::Transport;
 
-/// How far a run has come; handed to the caller every few thousand events.
+/// Progress of a run, passed to the caller every few thousand events.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Progress {
     /// Simulated time.
@@ -25,23 +25,23 @@ pub struct Progress {
     pub packet_hops: u64,
     /// Flows completed.
     pub flows_done: u64,
-    /// All flows of the run but those cancelled.
+    /// Flows of the run, without cancelled ones.
     pub flows: u64,
     /// Payload acknowledged, in bytes.
     pub bytes_acked: u64,
-    /// Payload of these flows, in bytes.
+    /// Payload of `flows`, in bytes.
     pub bytes: u64,
-    /// When the run ends at the latest, where flows go on until then.
+    /// Latest end of the run, if flows go on until then.
     pub end: Option<Time>,
 }
 
-/// A setup that cannot be simulated: which parameter, its value, and what is allowed.
+/// A setup that cannot be simulated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {message}")]
 pub struct SetupError {
-    /// The parameter, as a dotted path such as `switch.buffer`.
+    /// Parameter, as a dotted path such as `switch.buffer`.
     pub field: String,
-    /// What is wrong with its value and what is allowed.
+    /// Value, and allowed values.
     pub message: String,
 }
 
@@ -52,13 +52,12 @@ pub struct Simulation {
     limits: Limits,
 }
 
-/// Simulated time without an arrival or a start, flows being unfinished, after which a run is taken as stuck; at least four
-/// retransmission timeouts. Packets on a slow or long wire, and flows that
-/// are merely paced, do not count as stuck.
+/// Simulated time without an arrival or a flow start after which a run with unfinished flows may be stuck. At least four RDMA
+/// retransmission timeouts, or [`Transport::patience`]. Packets on a slow or long wire, and paced flows, are not stuck.
 const STALL: Time = Time::ms(20);
 
 impl Simulation {
-    /// Builds the network. Every limit of the simulator is checked here.
+    /// Builds the network and checks every limit of the simulator.
     pub fn new(setup: Setup) -> Result<Self, SetupError> {
         let params = &setup.params;
         let limits = Limits {
@@ -74,7 +73,7 @@ impl Simulation {
         Ok(Self { network: Network::new(setup)?, limits })
     }
 
-    /// Runs to the end, or until `observe` says to break.
+    /// Runs to the end, or until `observe` breaks.
     pub fn run(mut self, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Outcome {
         let halt = match Nodes::new(&self.network) {
             Some(mut nodes) => nodes.run(&mut self.network, self.limits, observe),
@@ -119,7 +118,7 @@ impl Simulation {
 }
 
 impl Network {
-    /// The ledger with what is queued and on wires.
+    /// Adds the packets in queues and on wires to the ledger.
     fn close_ledger(&self) -> Ledger {
         let mut ledger = self.ledger;
         let mut add = |packet: &Packet| {
@@ -139,7 +138,7 @@ impl Network {
         ledger
     }
 
-    /// Whether every ingress queue holds exactly the bytes of its packets that are queued at its switch.
+    /// Returns true if every ingress queue holds exactly the bytes of its packets that are queued at its switch.
     fn buffers_balance(&self) -> bool {
         if self.config.storage != Storage::Shared {
             return true;
@@ -158,13 +157,13 @@ impl Network {
         self.ingress.iter().zip(held).all(|(ingress, held)| u64::from(ingress.bytes + ingress.headroom) == held)
     }
 
-    /// Whether a port's packets are in the buffer that its switch's ports share.
+    /// Returns true if the port uses the shared buffer of its switch.
     fn shares_buffer(&self, port: u32) -> bool {
         let port = &self.ports[port as usize];
         !port.at_host && !port.at_server
     }
 
-    /// Counters of every port and priority that saw traffic.
+    /// Counters of every port and priority with traffic, drops or pauses.
     fn port_records(&self) -> Vec<PortRecord> {
         let mut records = Vec::new();
         for port in 0..self.ports.len() as u32 {
