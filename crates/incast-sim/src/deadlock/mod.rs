@@ -1,4 +1,4 @@
-//! Deadlocks of PFC: paused queues that wait on each other with no way out, found while a run goes on, without changing it.
+//! PFC deadlocks: detection during a run, without effect on the run.
 
 mod check;
 mod detector;
