@@ -35,14 +35,14 @@ impl Network {
         self.pass_look(until);
     }
 
-    /// Sets the next check to the first one after `until`; alone only if nothing is or was stuck.
+    /// Sets the next check to the first one after `until`. Called directly if nothing is or was stuck.
     pub(crate) fn pass_look(&mut self, until: u64) {
         self.detector.next = until
             .checked_next_multiple_of(self.detector.every)
             .map_or(u64::MAX, |next| if next <= until { next.saturating_add(self.detector.every) } else { next });
     }
 
-    /// Returns true if a check could find something, judged by pauses alone.
+    /// Returns true if a check could find something, judged by ports and ingress queues alone.
     pub(crate) fn needs_look(&self) -> bool {
         self.config.lossless != 0 && (!self.detector.open.is_empty() || self.could_be_stuck())
     }

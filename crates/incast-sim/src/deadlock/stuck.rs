@@ -43,7 +43,7 @@ struct Held {
 }
 
 impl Network {
-    /// Returns true if queues could be stuck, judged by pauses alone.
+    /// Returns true if queues could be stuck, judged by pauses alone: a cycle needs two.
     pub(super) fn could_be_stuck(&self) -> bool {
         self.candidates().iter().filter(|one| !one.at_host).count() >= 2
     }

@@ -1,64 +1,65 @@
-//! The total order of events: the one place where it is written down.
+//! The total order of events.
 //!
-//! Events run by time, then by *rank*, then by *target*. A target is a class and a stable number (a flow, a port), and
-//! has at most one live event, so that no two live events compare equal and nothing depends on who was pushed first. (One that
-//! was asked for again at another time stays in the queue and does nothing.)
+//! Events run by time, then by *rank*, then by *target*: a class and a stable number (a flow, a port). A target has at most one
+//! live event, so no two live events are equal and the order of scheduling has no effect. (A rescheduled target's old event
+//! stays in the queue without effect.)
 //!
-//! In exact arithmetic every rank is 0: of the events of one picosecond, failures and repairs of links come first, then timers,
-//! then flow starts, then ports that become free, then arrivals, then what hosts have on their agendas (so that they decide by
-//! all that has come), then samples and watchdogs; within a class by number. Any partition of the fabric gives the same order. In `ns3` arithmetic the rank is the order of scheduling, as in that simulator; see [`rank`].
+//! In exact arithmetic every rank is 0. Within one picosecond: link failures and repairs, timers, flow starts, ports that
+//! become free, arrivals, timer queues of hosts (which therefore see all arrivals), samples and watchdogs; within a class by
+//! number. Any partition of the fabric gives the same order. In `ns3` arithmetic the rank is the order of scheduling, as in
+//! that simulator; see [`rank`].
 
-/// What an event is for. The discriminant is its class in the order.
+/// Purpose of an event. The discriminant is its class in the order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Target {
-    /// Links fail or are repaired, or routes follow (number of the step; exact arithmetic only).
+    /// Links fail or are repaired, or routes change (number of the step; exact arithmetic only).
     Fault(u32),
-    /// A timer of a flow (number of the flow).
+    /// Timer of a flow (number of the flow).
     Timer(u32),
-    /// A flow starts (number of the flow).
+    /// Start of a flow (number of the flow).
     Start(u32),
     /// An egress port may transmit (number of the port).
     Port(u32),
-    /// A paced NIC wakes up, apart from its port becoming free (number of the port; `ns3` arithmetic only).
+    /// Wake-up of a paced NIC at a time other than its port's (number of the port; `ns3` arithmetic only).
     Wake(u32),
     /// The first packet on the wire out of a port reaches the far end (number of the sending port).
     Arrival(u32),
-    /// Something that a NIC's host has on its agenda is due (number of the NIC).
+    /// An entry in the timer queue of a NIC's host is due (number of the NIC).
     Agenda(u32),
-    /// What comes again and again, whatever else there is ([`chore`]).
+    /// Periodic event ([`chore`]).
     Chore(u32),
 }
 
 const ID_BITS: u32 = 25;
 const TARGET_BITS: u32 = ID_BITS + 3;
 
-/// Most flows or ports that events can name.
+/// Maximum number of a flow or port.
 pub(crate) const MAX_ID: u32 = (1 << ID_BITS) - 1;
 
-/// Numbers of chores.
+/// Numbers of periodic events.
 pub(crate) mod chore {
-    /// Time series are sampled.
+    /// Samples of time series.
     pub(crate) const SAMPLE: u32 = 0;
-    /// PFC watchdogs look at their queues.
+    /// Polls of PFC watchdogs.
     pub(crate) const WATCHDOG: u32 = 1;
-    /// Tables of isolated flows are looked through.
+    /// Sweeps of the tables of isolated flows.
     pub(crate) const ISOLATION: u32 = 2;
 }
 
 /// Ranks of `ns3` arithmetic.
 pub(crate) mod rank {
-    /// Timers of congestion controls: scheduled long before anything else of their nanosecond.
+    /// Timers of congestion controls: scheduled long before all other events of their nanosecond.
     pub(crate) const FIRST: u64 = 0;
-    /// Flow starts: made by zero-delay events, after everything already scheduled for their nanosecond.
+    /// Flow starts: zero-delay events, after all events already scheduled for their nanosecond.
     pub(crate) const LAST: u64 = (1 << (64 - super::TARGET_BITS)) - 1;
 }
 
-/// A time and a place in the order of that time.
+/// Time, and place in the order of that time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Event {
-    /// Picoseconds.
+    /// In ps.
     pub(crate) time: u64,
-    /// Rank, class and number, in this order of significance.
+    /// Rank, class and number, most significant first.
     key: u64,
 }
 
@@ -98,18 +99,18 @@ impl Event {
         }
     }
 
-    /// Whether it comes again and again, whatever else there is.
+    /// Returns true for a periodic event.
     #[inline]
     pub(crate) const fn is_chore(self) -> bool {
         self.key as u32 >> ID_BITS & 7 == 7
     }
 
-    /// What it is for, as a number: class and number of its target.
+    /// Class and number of the target, as one number.
     pub(crate) const fn target_code(self) -> u32 {
         self.key as u32 & ((1 << TARGET_BITS) - 1)
     }
 
-    /// Time and key as one number, which compares in the order of events.
+    /// Time and key as one number in the order of events.
     #[inline]
     pub(crate) const fn order(self) -> u128 {
         (self.time as u128) << 64 | self.key as u128
