@@ -1,4 +1,4 @@
-//! Event-driven, packet-by-packet simulation of a fabric of switches and of hosts with RDMA and other transports.
+//! Event-driven, packet-level simulation of switches and of hosts with RDMA and other transports.
 //!
 //! [`Simulation::new`] takes a [`Setup`] (fabric, flows, parameters); [`Simulation::run`] returns an [`Outcome`].
 //!
@@ -14,7 +14,7 @@
 //! use incast_sim::outcome::Stop;
 //! use incast_sim::{Carrier, ControlSetup, Params, Setup, Simulation};
 //!
-//! // 16 hosts send 500 kB each to one, all at once, through one switch, under HPCC.
+//! // Incast under HPCC: 16 hosts send 500 kB each to one, at one time, through one switch.
 //! let fabric = Arc::new(Star::new(17).build()?);
 //! let incast = Incast {
 //!     fan_in: 16,

@@ -7,22 +7,22 @@ use serde::{Deserialize, Serialize};
 use crate::measure::{Fingerprint, QueueHistogram, QueueSample, RateSample, Waits};
 use crate::tenant::{HypervisorCounts, PairRecord, PairSample};
 
-/// Everything measured in one run.
+/// Results of a run. Optional records are empty unless requested.
 #[derive(Debug, Clone)]
 pub struct Outcome {
     /// Reason of the stop.
     pub stop: Stop,
-    /// Simulated time at the stop.
+    /// Simulated time of the stop.
     pub end: Time,
-    /// Counters of events and packets.
+    /// Counters.
     pub counts: Counts,
     /// Bytes by fate; always balanced.
     pub ledger: Ledger,
     /// Flows, in order of the flow set.
     pub flows: Vec<FlowRecord>,
-    /// Ports, by used priority.
+    /// Used priorities of ports.
     pub ports: Vec<PortRecord>,
-    /// Intervals during which a port's priority was paused.
+    /// Pauses by PFC.
     pub pauses: Vec<PauseRecord>,
     /// Dropped packets (the first [`crate::measure::MeasureParams::max_drops`]; `ports` counts all).
     pub drops: Vec<DropRecord>,
@@ -30,34 +30,34 @@ pub struct Outcome {
     pub links: Vec<LinkRecord>,
     /// PFC deadlocks, in order of discovery.
     pub deadlocks: Vec<DeadlockRecord>,
-    /// PFC storms that the watchdog detected, in order.
+    /// PFC storms, in order.
     pub storms: Vec<Storm>,
-    /// Flows isolated at ports, in order of their begin.
+    /// Isolations of flows, in order.
     pub isolations: Vec<IsolationRecord>,
-    /// Queueing delay of each flow; empty unless requested.
+    /// Queueing delays by flow; optional.
     pub waits: Vec<Waits>,
-    /// Flows that failures kept from completing at the stop (at most 100).
+    /// Flows blocked by failures at the stop (at most 100).
     pub cut_off: Vec<CutOff>,
-    /// Queue lengths over time; empty unless requested.
+    /// Queue lengths over time; optional.
     pub queues: Vec<QueueSample>,
-    /// Flow rates over time; empty unless requested.
+    /// Flow rates over time; optional.
     pub rates: Vec<RateSample>,
-    /// Pairs of VMs, in runs with hypervisors.
+    /// Pairs of VMs, with hypervisors.
     pub pairs: Vec<PairRecord>,
-    /// Pairs of VMs over time; empty unless requested.
+    /// Pairs of VMs over time; optional.
     pub pair_samples: Vec<PairSample>,
-    /// Counters of hypervisors.
+    /// Hypervisors' counters.
     pub hypervisors: HypervisorCounts,
-    /// Time-weighted queue lengths of switch ports; empty unless requested.
+    /// Time-weighted queue lengths of switch ports; optional.
     pub histograms: Vec<QueueHistogram>,
-    /// Digests of the run, if requested.
+    /// Digests of the run; optional.
     pub fingerprint: Option<Fingerprint>,
 }
 
-/// Reason why a run stopped.
+/// Reason of a stop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stop {
-    /// Every flow completed that was not cancelled.
+    /// Every flow completed or was cancelled.
     Finished,
     /// The horizon passed.
     Horizon {
@@ -71,14 +71,14 @@ pub enum Stop {
     },
     /// Paused queues wait for each other in a cycle, for ever.
     Deadlock {
-        /// Egress queues, each waiting for the next, the last for the first.
+        /// Queues, each waiting for the next, the last for the first.
         cycle: Vec<QueueRef>,
         /// Flows not completed.
         unfinished: u32,
     },
-    /// No event is left, or nothing moved for the stall time; flows are unfinished without a deadlock.
+    /// Without a deadlock, no event is left or nothing moved for the stall time.
     Stalled {
-        /// The first unfinished flows that have started (at most 100); others wait for them.
+        /// First unfinished flows that have started (at most 100); others wait for them.
         flows: Vec<u32>,
         /// Flows not completed.
         unfinished: u32,
@@ -99,100 +99,100 @@ pub struct QueueRef {
     pub priority: u8,
 }
 
-/// Counters of a run.
+/// Counters of a run; hops count packets once per link crossed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Events handled.
     pub events: u64,
-    /// Data packets, counted once per link crossed.
+    /// Data packets.
     pub data_hops: u64,
-    /// ACKs, NACKs, CNPs and congestion isolation messages, counted once per link crossed.
+    /// ACKs, NACKs, CNPs, congestion isolation messages.
     pub ack_hops: u64,
-    /// PFC frames; each crosses one link.
+    /// PFC frames.
     pub pfc_hops: u64,
-    /// Packets marked by ECN.
+    /// ECN marks.
     pub marks: u64,
-    /// Packets dropped.
+    /// Dropped packets.
     pub drops: u64,
-    /// Lossless packets dropped because no buffer space was left: failures of the headroom.
+    /// Lossless packets without buffer space: failures of the headroom.
     pub lossless_drops: u64,
-    /// Packets lost because a link was down.
+    /// Losses by links that were down.
     pub link_down_drops: u64,
-    /// Packets lost by a gray failure.
+    /// Losses by gray failures.
     pub silent_drops: u64,
-    /// Packets dropped at a switch without a route to the destination.
+    /// Drops without a route to the destination.
     pub no_route_drops: u64,
-    /// Packets dropped by `network.ttl`.
+    /// Drops by `network.ttl`.
     pub ttl_drops: u64,
-    /// Packets that the PFC watchdog dropped.
+    /// Drops by the PFC watchdog.
     pub watchdog_drops: u64,
-    /// Lossless packets that the PFC watchdog dropped, as configured: not in `lossless_drops`.
+    /// Lossless drops by the PFC watchdog, as configured: not in `lossless_drops`.
     pub watchdog_lossless_drops: u64,
-    /// Wire bytes that the PFC watchdog dropped.
+    /// Wire bytes dropped by the PFC watchdog.
     pub watchdog_bytes: u64,
-    /// Changes of a packet's tag by Tagger's rules.
+    /// Tags changed by Tagger's rules.
     pub retagged: u64,
-    /// Changes of a tag that made a packet lossy.
+    /// Tags changed to a lossy priority.
     pub made_lossy: u64,
     /// XOFF frames sent.
     pub pauses: u64,
     /// Congestion isolation messages sent.
     pub isolation_messages: u64,
-    /// Congestion isolation messages that reached hosts.
+    /// Congestion isolation messages received by hosts.
     pub isolation_messages_to_hosts: u64,
-    /// Isolations refused because the port's table was full.
+    /// Isolations refused by a full table.
     pub isolations_refused: u64,
-    /// Maximum number of packets that existed at one time; with windows, at the end of one.
+    /// Maximum number of packets at one time; with windows, at the end of one.
     pub peak_packets: u64,
 }
 
 impl Counts {
-    /// Packets of every kind, counted once per link crossed.
+    /// Packets of every kind.
     pub const fn packet_hops(&self) -> u64 {
         self.data_hops + self.ack_hops + self.pfc_hops
     }
 }
 
-/// Wire bytes by priority and fate: `injected + retagged = delivered + dropped + in_flight` in every entry.
+/// Wire bytes by priority: `injected + retagged = delivered + dropped + in_flight` in every entry.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ledger {
-    /// Created by hosts, and (PFC frames) by switches.
+    /// Created by hosts, or (PFC frames) by switches.
     pub injected: [u64; 8],
-    /// Net change by Tagger's rules or isolation: bytes from other priorities less bytes to others.
+    /// Bytes from other priorities less bytes to others, by Tagger's rules or isolation.
     #[serde(default)]
     pub retagged: [i64; 8],
-    /// Consumed by the destination node.
+    /// Consumed at the destination.
     pub delivered: [u64; 8],
-    /// Dropped by a switch, or lost on a link.
+    /// Dropped, or lost on a link.
     pub dropped: [u64; 8],
-    /// Queued or on a wire when the run stopped.
+    /// In queues or on wires at the stop.
     pub in_flight: [u64; 8],
 }
 
 impl Ledger {
-    /// Returns the priorities whose equation does not hold.
+    /// Priorities that violate the equation.
     pub fn unbalanced(&self) -> impl Iterator<Item = usize> + '_ {
         let come = |p: usize| self.injected[p].checked_add_signed(self.retagged[p]);
         (0..8).filter(move |&p| come(p) != Some(self.delivered[p] + self.dropped[p] + self.in_flight[p]))
     }
 }
 
-/// Result of one flow.
+/// Result of a flow.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FlowRecord {
-    /// Arrival of the ACK of the last byte at the sender; `None` if the flow did not complete.
+    /// ACK of the last byte at the sender; `None` if not completed.
     pub finish: Option<Time>,
-    /// Arrival of the last byte at the receiver; `None` if it did not arrive.
+    /// Last byte at the receiver; `None` if not delivered.
     pub delivered: Option<Time>,
-    /// Start: the flow set's, or later if the flow waited for others; `None` if the flow did not start.
+    /// Start, by the flow set or after the flows that it waited for; `None` if not started.
     pub start: Option<Time>,
     /// Payload acknowledged, in bytes.
     pub acked: u64,
-    /// Data packets sent, retransmissions included.
+    /// Data packets sent, with retransmissions.
     pub packets: u64,
     /// Data packets retransmitted.
     pub retransmitted: u64,
-    /// Data packets that the receiver discarded: duplicates and, with go-back-N, packets out of order.
+    /// Data packets discarded by the receiver: duplicates and, with go-back-N, packets out of order.
     pub discarded: u32,
     /// NACKs received by the sender.
     pub nacks: u32,
@@ -200,26 +200,25 @@ pub struct FlowRecord {
     pub timeouts: u32,
     /// ACKs with an ECN echo, or CNPs received.
     pub marks: u64,
-    /// Ideal FCT of the HPCC authors' ns-3: base RTT of the pair (payload serialised once per hop) plus payload and basic
-    /// headers at the slowest link (`third.cc`).
+    /// Ideal FCT of the HPCC authors' ns-3 (`third.cc`): the pair's base RTT (payload serialised once per hop) plus payload and
+    /// basic headers at the slowest link.
     pub ideal_hpcc: Time,
-    /// Exact ideal FCT: the flow alone on its path, sent back to back at line rate in its real packets, until the ACK of the
-    /// last byte is back. No run is faster.
+    /// Exact ideal FCT: alone on its path, in its real packets back to back at line rate, until the ACK of the last byte. No
+    /// run is faster.
     pub ideal_exact: Time,
     /// Links on the path.
     pub hops: u8,
-    /// If true, the flow was not to start: the end of its round, or of one that it waits for, had passed
-    /// ([`incast_model::flow::FlowSet::rounds`]).
+    /// If true, not to start: its round, or one that it waits for, was over ([`incast_model::flow::FlowSet::rounds`]).
     pub cancelled: bool,
 }
 
 impl FlowRecord {
-    /// Flow completion time: from the start to the ACK of the last byte at the sender.
+    /// Flow completion time, `finish` - `start`.
     pub fn fct(&self) -> Option<Time> {
         Some(self.finish?.saturating_sub(self.start?))
     }
 
-    /// Status at the end of the run.
+    /// Status at the stop.
     pub const fn status(&self) -> FlowStatus {
         match (self.finish, self.start) {
             (Some(_), _) => FlowStatus::Completed,
@@ -230,14 +229,14 @@ impl FlowRecord {
     }
 }
 
-/// Status of a flow at the end of a run.
+/// Status of a flow at the stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FlowStatus {
-    /// The sender received the ACK of the last byte.
+    /// The last byte was acknowledged.
     Completed,
-    /// The run stopped after the start.
+    /// Started, not completed.
     Incomplete,
-    /// The run stopped before the start.
+    /// Not started.
     NotStarted,
     /// See [`FlowRecord::cancelled`].
     Cancelled,
@@ -259,18 +258,18 @@ impl FlowStatus {
 }
 
 impl Outcome {
-    /// Counts the flows with a status.
+    /// Number of flows with a status.
     pub fn with_status(&self, status: FlowStatus) -> usize {
         self.flows.iter().filter(|flow| flow.status() == status).count()
     }
 
-    /// Counts the cancelled flows.
+    /// Number of cancelled flows.
     pub fn cancelled(&self) -> usize {
         self.with_status(FlowStatus::Cancelled)
     }
 }
 
-/// Counters of one egress queue, and of the ingress side of the same port and priority.
+/// Counters of an egress queue, and of the same port's ingress of the same priority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PortRecord {
     /// Port.
@@ -283,92 +282,90 @@ pub struct PortRecord {
     pub tx_packets: u64,
     /// Packets marked on departure.
     pub marks: u64,
-    /// Packets dropped on arrival at this port.
+    /// Packets dropped on arrival.
     pub drops: u64,
-    /// Packets lost because this port's link was down: queued, on the wire, or bound for the port.
+    /// Packets lost while the link was down: queued, on the wire, or bound for the port.
     pub lost: u64,
-    /// Maximum queue length, in bytes.
+    /// Maximum queue length in bytes.
     pub peak_queue: u64,
-    /// Maximum ingress bytes in the buffer, headroom included.
+    /// Maximum ingress bytes, with headroom.
     pub peak_ingress: u64,
-    /// Maximum headroom used, in bytes.
+    /// Maximum headroom in bytes.
     pub peak_headroom: u64,
-    /// XOFF frames sent to the peer.
+    /// XOFF frames sent.
     pub xoff_sent: u64,
-    /// XON frames sent to the peer.
+    /// XON frames sent.
     pub xon_sent: u64,
     /// XOFF frames received.
     pub xoff_received: u64,
-    /// Total time paused.
+    /// Time paused.
     pub paused: Time,
 }
 
-/// One interval during which an egress queue was paused by its peer.
+/// Pause of an egress queue by the peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PauseRecord {
-    /// Paused egress port.
+    /// Port.
     pub port: PortId,
-    /// Paused priority.
+    /// Priority.
     pub priority: u8,
-    /// Time at which the XOFF frame took effect.
+    /// Effect of the XOFF frame.
     pub start: Time,
-    /// Time at which the XON frame took effect; `None` if the run ended first.
+    /// Effect of the XON frame; `None` if the run ended first.
     pub end: Option<Time>,
-    /// Ingress bytes of this port and priority at the peer when it sent the XOFF (the cause).
+    /// The pause's cause: the peer's ingress bytes of this port and priority at the XOFF.
     pub ingress_bytes: u64,
-    /// Egress port, in the peer, of the packet that crossed the XOFF threshold; for a pause by `network.pause`, the peer's port
-    /// that sent it.
+    /// The peer's egress port of the packet that crossed the XOFF threshold; for `network.pause`, the sending port.
     pub culprit_port: PortId,
 }
 
-/// A PFC deadlock: switches' egress queues that wait for each other and never send again, unless a watchdog or a link failure
-/// ends it.
+/// PFC deadlock: switches' egress queues that wait for each other for ever, unless a watchdog or a link failure frees them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeadlockRecord {
-    /// A shortest cycle of queues, each waiting for the next, the last for the first.
+    /// A shortest cycle, each queue waiting for the next, the last for the first.
     pub cycle: Vec<StuckQueue>,
-    /// Begin: pause of the last of its queues.
+    /// Pause of its last queue.
     pub closed: Time,
-    /// Time of the check that found it.
+    /// Check that found it.
     pub seen: Time,
-    /// Time of the first check that no longer found it; `None` if it lasted to the end.
+    /// First check without it; `None` if it lasted to the stop.
     pub ended: Option<Time>,
-    /// Maximum number of stuck switch queues at one time: in cycles, or waiting for one, of all deadlocks at that time.
+    /// Maximum number of stuck switch queues: in a cycle or waiting for one, of all deadlocks at a time.
     pub stuck_queues: u32,
-    /// Maximum bytes in stuck switch queues.
+    /// Maximum bytes in stuck queues.
     pub stuck_bytes: u64,
-    /// Maximum number of host ports that stuck queues kept paused.
+    /// Maximum number of host ports paused by stuck queues.
     pub stuck_hosts: u32,
 }
 
-/// A queue of a deadlock's cycle.
+/// Queue in a deadlock's cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StuckQueue {
     /// Queue.
     pub queue: QueueRef,
-    /// Begin of its pause.
+    /// Begin of the pause.
     pub since: Time,
-    /// Bytes in the queue when the deadlock was found.
+    /// Bytes when the deadlock was found.
     pub bytes: u64,
 }
 
-/// Interval during which the PFC watchdog ignored pauses of a queue.
+/// PFC storm: the watchdog ignores a queue's pauses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Storm {
     /// Port.
     pub port: PortId,
     /// Priority.
     pub priority: u8,
-    /// Detection: the queue had been paused for too long.
+    /// Detection.
     pub begin: Time,
     /// Restoration; `None` if the run ended first.
     pub end: Option<Time>,
 }
 
-/// Isolation of a flow at an egress port.
+/// Isolation of a flow at a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IsolationRecord {
-    /// Port of a switch, or of a host where hosts isolate.
+    /// Port of a switch, or of a host if hosts isolate.
     pub port: PortId,
     /// Flow.
     pub flow: u32,
@@ -378,29 +375,29 @@ pub struct IsolationRecord {
     pub begin: Time,
     /// End; `None` if the run ended first.
     pub end: Option<Time>,
-    /// Packets that left from the isolated queue, or bypassed it while nothing waited; 0 at hosts.
+    /// Packets sent from the isolated queue, or past it while it was empty; 0 at hosts.
     pub packets: u64,
     /// Wire bytes of `packets`.
     pub bytes: u64,
-    /// Messages about the flow that the port sent.
+    /// Messages sent about the flow.
     pub messages: u32,
-    /// Congested queue in which the port found the flow; `None` if the flow was not found at this port.
+    /// Congested queue of the flow; `None` if not found at this port.
     pub found: Option<FoundIn>,
 }
 
-/// State of the congested queue just before the packet that triggered isolation.
+/// Congested queue just before the packet that triggered isolation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FoundIn {
     /// Wire bytes of the flow.
     pub flow_bytes: u64,
     /// Wire bytes of all flows.
     pub queue_bytes: u64,
-    /// Flows with data there.
+    /// Flows with data in the queue.
     pub queue_flows: u32,
-    /// Time since the next node's last pause of the queue: 0 if paused; `None` if never paused.
+    /// Time since the queue's last pause; 0 if paused, `None` if never paused.
     pub pause_ago: Option<Time>,
-    /// Root of that pause ([`crate::measure::Waits`]), and true if the flow's path leads there; `None` if not measured, or if
-    /// the next node paused by itself (`network.pause`).
+    /// Root of that pause ([`crate::measure::Waits`]), and true if it is on the flow's path; `None` if not measured, or for
+    /// `network.pause`.
     pub root: Option<(PortId, bool)>,
 }
 
@@ -408,13 +405,13 @@ pub struct FoundIn {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum IsolatedBy {
-    /// ECN's marking function picked one of its packets.
+    /// Picked by ECN's marking function.
     Marks,
-    /// It was one of the flows with the most bytes in the queue.
+    /// Among the flows with the most bytes in the queue.
     Counters,
-    /// The next switch sent a message.
+    /// Message of the next switch.
     Message,
-    /// Its packets arrived with the priority of isolated flows.
+    /// Packets with the priority of isolated flows.
     Class,
 }
 
@@ -437,17 +434,17 @@ impl IsolatedBy {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DropReason {
-    /// No buffer space at the switch.
+    /// No buffer space.
     Buffer,
-    /// A link down: the packet was on it, or bound for it.
+    /// Link down: the packet was on it, or bound for it.
     LinkDown,
-    /// A gray failure.
+    /// Gray failure.
     Silent,
     /// No route to the destination.
     NoRoute,
-    /// `network.ttl` switches crossed.
+    /// `network.ttl` exceeded.
     Ttl,
-    /// A PFC storm at the packet's queue, egress or ingress.
+    /// PFC storm at the packet's queue, egress or ingress.
     Watchdog,
 }
 
@@ -467,7 +464,7 @@ impl DropReason {
         }
     }
 
-    /// Meaning, for the description of results.
+    /// Description in results.
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::Buffer => "no buffer space",
@@ -480,7 +477,7 @@ impl DropReason {
     }
 }
 
-/// One dropped packet.
+/// Dropped packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DropRecord {
     /// Time.
@@ -489,9 +486,9 @@ pub struct DropRecord {
     pub node: NodeId,
     /// Cause.
     pub reason: DropReason,
-    /// Port of arrival; `None` for packets of the node itself.
+    /// Ingress; `None` for the node's own packets.
     pub ingress: Option<PortId>,
-    /// Port of departure; `None` if not known.
+    /// Egress; `None` if not known.
     pub egress: Option<PortId>,
     /// Priority.
     pub priority: u8,
@@ -499,7 +496,7 @@ pub struct DropRecord {
     pub flow: Option<u32>,
     /// Wire bytes.
     pub bytes: u32,
-    /// If true, the priority was lossless: without buffer space a failure of the headroom, not of the flow.
+    /// If true, the priority was lossless; a drop for lack of buffer space is then a failure of the headroom.
     pub lossless: bool,
 }
 
@@ -507,15 +504,15 @@ pub struct DropRecord {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkChange {
-    /// The link fails.
+    /// Failure.
     Down,
-    /// The link is repaired.
+    /// Repair.
     Up,
-    /// The link begins to lose packets silently, or loses another fraction.
+    /// Begin of silent losses, or another fraction.
     Silent,
-    /// Silent losses end.
+    /// End of silent losses.
     Clean,
-    /// Routes avoid the link from now on.
+    /// Routes avoid the link.
     Withdrawn,
     /// Routes use it again.
     Restored,
@@ -538,7 +535,7 @@ impl LinkChange {
     }
 }
 
-/// Change of a link at one time.
+/// Change of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkRecord {
     /// Time.
@@ -549,26 +546,26 @@ pub struct LinkRecord {
     pub change: LinkChange,
 }
 
-/// A flow that failures, or pauses by `network.pause`, keep from completing.
+/// Flow blocked by failures or by `network.pause`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CutOff {
     /// Flow.
     pub flow: u32,
-    /// If true, ACKs are blocked; otherwise data.
+    /// If true, blocks ACKs; otherwise data.
     pub acks: bool,
-    /// First obstacle found.
+    /// Obstacle.
     pub place: Obstacle,
 }
 
-/// Obstacle to a flow's packets.
+/// Obstacle to a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Obstacle {
-    /// This port's link is down.
+    /// Link of this port down.
     Down(PortId),
-    /// This port's link silently loses all packets.
+    /// Link of this port silently loses all packets.
     Silent(PortId),
-    /// This node has no route to the destination.
+    /// No route to the destination at this node.
     NoRoute(NodeId),
-    /// The far end of this queue's link pauses the queue by itself (`network.pause`).
+    /// Queue paused by the far end for `network.pause`.
     Held(QueueRef),
 }

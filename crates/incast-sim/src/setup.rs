@@ -29,10 +29,10 @@ pub enum Arithmetic {
     Ns3,
 }
 
-/// Parameters that do not depend on the fabric or the flows.
+/// Parameters independent of the fabric and the flows.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Params {
-    /// Arithmetic of time, and order of simultaneous events.
+    /// Arithmetic.
     pub arithmetic: Arithmetic,
     /// Load balancing, explicit routes, link failures.
     pub network: NetworkParams,
@@ -44,26 +44,26 @@ pub struct Params {
     pub ecn: EcnParams,
     /// Header sizes and wire overheads.
     pub packets: PacketParams,
-    /// Parameters that all transports of a host share.
+    /// Parameters shared by a host's transports.
     pub host: HostParams,
-    /// Parameters of RDMA hosts.
+    /// RDMA hosts.
     pub rdma: RdmaParams,
-    /// Hypervisor between VMs and the network; `None` if absent.
+    /// Hypervisor; `None` without one.
     pub hypervisor: Option<Hypervisor>,
-    /// Buffer of a port of a server of VMs, if hosts are VMs.
+    /// Buffer of a VM server's port.
     pub server_queue: Bytes,
     /// Recorded data.
     pub measure: MeasureParams,
-    /// Simulated time at which the run stops in any case; `None`: runs until all flows end.
+    /// Latest stop; `None`: when all flows end.
     pub horizon: Option<Time>,
-    /// Maximum number of events; `None`: unlimited.
+    /// Maximum number of events; `None`: no limit.
     pub max_events: Option<u64>,
 }
 
 /// Congestion control of a group of flows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ControlSetup {
-    /// Algorithm with its parameters.
+    /// Algorithm and parameters.
     pub control: Control,
     /// Limit of bytes in flight.
     pub window: WindowMode,
@@ -72,9 +72,9 @@ pub struct ControlSetup {
 /// Transport of a group of flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Carrier {
-    /// RDMA under a congestion control, an index into [`Setup::controls`].
+    /// RDMA; an index into [`Setup::controls`].
     Rdma(usize),
-    /// Another transport, an index into [`Setup::transports`].
+    /// Other; an index into [`Setup::transports`].
     Transport(usize),
 }
 
@@ -85,15 +85,15 @@ pub struct Setup {
     pub fabric: Arc<Fabric>,
     /// Flows.
     pub flows: Arc<FlowSet>,
-    /// Congestion controls in use.
+    /// Congestion controls.
     pub controls: Vec<ControlSetup>,
-    /// Transports in use other than RDMA.
+    /// Transports other than RDMA.
     pub transports: Vec<Transport>,
-    /// Transport of each label of the flows.
+    /// Transports by label of the flows.
     pub carriers: Vec<Carrier>,
-    /// Tenants' VMs, if hosts are VMs.
+    /// Tenants, if hosts are VMs.
     pub tenancy: Option<Arc<Tenancy>>,
-    /// Tagger's rules, if `switch.tagging` is enabled.
+    /// Tagger's rules, with `switch.tagging`.
     pub tags: Option<Arc<TagRules>>,
     /// Other parameters.
     pub params: Params,

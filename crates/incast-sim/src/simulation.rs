@@ -14,7 +14,7 @@ use crate::switch::{RankedQueue, Storage};
 use crate::tenant::HypervisorCounts;
 use crate::transport::Transport;
 
-/// Progress of a run, passed to the caller every few thousand events.
+/// Progress of a run, every few thousand events.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Progress {
     /// Simulated time.
@@ -23,15 +23,15 @@ pub struct Progress {
     pub events: u64,
     /// Packets, counted once per link crossed.
     pub packet_hops: u64,
-    /// Flows completed.
+    /// Completed flows.
     pub flows_done: u64,
-    /// Flows of the run, without cancelled ones.
+    /// Flows without cancelled ones.
     pub flows: u64,
     /// Payload acknowledged, in bytes.
     pub bytes_acked: u64,
     /// Payload of `flows`, in bytes.
     pub bytes: u64,
-    /// Latest end of the run, if flows go on until then.
+    /// Latest end, for flows without an end of their own.
     pub end: Option<Time>,
 }
 
@@ -52,12 +52,12 @@ pub struct Simulation {
     limits: Limits,
 }
 
-/// Simulated time without an arrival or a flow start after which a run with unfinished flows may be stuck. At least four RDMA
-/// retransmission timeouts, or [`Transport::patience`]. Packets on a slow or long wire, and paced flows, are not stuck.
+/// Simulated time without arrivals and flow starts after which a run with unfinished flows may be stuck; raised to four RDMA
+/// retransmission timeouts, and to each [`Transport::patience`]. Paced flows, and packets on slow or long wires, are not stuck.
 const STALL: Time = Time::ms(20);
 
 impl Simulation {
-    /// Builds the network and checks every limit of the simulator.
+    /// Builds the network and checks all limits.
     pub fn new(setup: Setup) -> Result<Self, SetupError> {
         let params = &setup.params;
         let limits = Limits {
@@ -118,7 +118,7 @@ impl Simulation {
 }
 
 impl Network {
-    /// Adds the packets in queues and on wires to the ledger.
+    /// Ledger with the packets in queues and on wires.
     fn close_ledger(&self) -> Ledger {
         let mut ledger = self.ledger;
         let mut add = |packet: &Packet| {
@@ -138,7 +138,7 @@ impl Network {
         ledger
     }
 
-    /// Returns true if every ingress queue holds exactly the bytes of its packets that are queued at its switch.
+    /// Checks that every ingress queue holds exactly the bytes of its packets queued at its switch.
     fn buffers_balance(&self) -> bool {
         if self.config.storage != Storage::Shared {
             return true;
@@ -157,13 +157,13 @@ impl Network {
         self.ingress.iter().zip(held).all(|(ingress, held)| u64::from(ingress.bytes + ingress.headroom) == held)
     }
 
-    /// Returns true if the port uses the shared buffer of its switch.
+    /// Returns true if the port shares its switch's buffer.
     fn shares_buffer(&self, port: u32) -> bool {
         let port = &self.ports[port as usize];
         !port.at_host && !port.at_server
     }
 
-    /// Counters of every port and priority with traffic, drops or pauses.
+    /// Ports and priorities with traffic, drops or pauses.
     fn port_records(&self) -> Vec<PortRecord> {
         let mut records = Vec::new();
         for port in 0..self.ports.len() as u32 {

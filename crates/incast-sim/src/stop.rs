@@ -1,4 +1,4 @@
-//! Reason why a run stopped, and the flows and queues concerned.
+//! Reason of a stop.
 
 use crate::network::Network;
 use crate::outcome::{FlowRecord, Stop};
@@ -14,11 +14,10 @@ pub(crate) enum Halt {
     Idle,
 }
 
-/// Maximum number of unfinished flows listed.
+/// Maximum number of flows listed.
 const NAMED: usize = 100;
 
 impl Network {
-    /// Returns the reason for the outcome.
     pub(crate) fn explain(&self, halt: Halt) -> Stop {
         let unfinished = (self.flows_due - self.flows_done) as u32;
         match halt {
@@ -33,7 +32,7 @@ impl Network {
         }
     }
 
-    /// Unfinished flows that have started: flows that wait for others are not the cause.
+    /// Unfinished flows that have started: others wait and are not the cause.
     fn unfinished_flows(&self) -> Vec<u32> {
         let records = self.flow_records.iter().enumerate();
         let unfinished = |record: &FlowRecord| record.start.is_some() && record.finish.is_none();

@@ -1,6 +1,6 @@
 //! Load balancing: choice among equal next hops.
 //!
-//! Default is ECMP. Each other rule has a file here and a line in `balancers!`, and runs only where several next hops exist.
+//! ECMP is the default. Other rules have a file each and a line in `balancers!`; they run only with several next hops.
 
 mod adaptive;
 mod flowlet;
@@ -23,22 +23,21 @@ use crate::congestion::BadParameter;
 
 /// Parameters of a rule.
 pub(crate) trait BalanceParams {
-    /// If true, packets of one flow can overtake each other even without losses and long queues.
+    /// If true, packets of a flow can be reordered even without losses and long queues.
     const REORDERS: bool;
     /// State of a switch or host.
     type State: Balancer;
 
-    /// Returns the first parameter out of range.
+    /// First parameter out of range.
     fn check(&self) -> Result<(), BadParameter>;
     fn start(&self, scale: &Scale) -> Self::State;
 }
 
-/// Node of a rule's state.
 #[derive(Debug, Clone)]
 pub(crate) struct Scale {
     pub(crate) node: u32,
     pub(crate) is_switch: bool,
-    /// Numbers of the node's groups of next hops.
+    /// Groups of next hops of the node.
     pub(crate) groups: Range<usize>,
     pub(crate) seed: u64,
 }
@@ -49,21 +48,21 @@ impl Scale {
     }
 }
 
-/// A packet with several next hops. The choice of a host's port for a flow counts as a data packet.
+/// A packet with several next hops. A flow's choice of a host port counts as data.
 #[derive(Clone, Copy)]
 pub(crate) struct Choice<'a> {
     /// In ps.
     pub(crate) now: u64,
-    /// If true, data; otherwise an ACK, NACK or CNP.
+    /// Data; otherwise ACK, NACK or CNP.
     pub(crate) data: bool,
-    /// Next hops, at least two.
+    /// At least two.
     pub(crate) hops: &'a [PortId],
-    /// Number of the group of next hops at the node.
+    /// Index among the node's groups.
     pub(crate) group: usize,
     pub(crate) hash: EcmpHash,
     pub(crate) key: EcmpKey,
     pub(crate) salt: u64,
-    /// Time in ps until a port has sent its queued bytes.
+    /// Time in ps to send a port's queue.
     pub(crate) backlog: &'a dyn Fn(PortId) -> u64,
 }
 
@@ -82,15 +81,14 @@ impl Choice<'_> {
     }
 }
 
-/// State of a rule.
 pub(crate) trait Balancer {
-    /// Returns an index into the next hops.
+    /// Index of a next hop.
     fn choose(&mut self, choice: &Choice<'_>) -> usize;
     /// If true, data (or ACKs, NACKs and CNPs) use ECMP.
     fn is_ecmp(&self, _data: bool) -> bool {
         false
     }
-    /// Adapts to new routes: the node's groups, with other next hops.
+    /// Handles new routes: new groups, with other next hops.
     fn rerouted(&mut self, _groups: Range<usize>) {}
 }
 
@@ -99,7 +97,7 @@ macro_rules! balancers {
         /// Load balancing: choice among equal next hops.
         #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
         pub enum Balance {
-            /// Hash of the flow's addresses and ports, the same for all its packets.
+            /// Hash of the flow's addresses and ports.
             #[default]
             #[serde(rename = "ecmp")]
             Ecmp,
@@ -107,7 +105,7 @@ macro_rules! balancers {
         }
 
         impl Balance {
-            /// Name and summary of every rule.
+            /// Name and summary of each rule.
             pub const CATALOGUE: &'static [(&'static str, &'static str)] = &[
                 ("ecmp", "hash of the flow's addresses and ports (RFC 2992)"),
                 $(($name, $summary)),+
@@ -117,15 +115,15 @@ macro_rules! balancers {
             pub const fn name(&self) -> &'static str {
                 match self { Self::Ecmp => "ecmp", $(Self::$variant(_) => $name),+ }
             }
-            /// If true, packets of one flow can overtake each other even without losses and long queues.
+            /// If true, packets of a flow can be reordered even without losses and long queues.
             pub const fn reorders(&self) -> bool {
                 match self { Self::Ecmp => false, $(Self::$variant(_) => $params::REORDERS),+ }
             }
-            /// Returns the first parameter out of range.
+            /// First parameter out of range.
             pub fn check(&self) -> Result<(), BadParameter> {
                 match self { Self::Ecmp => Ok(()), $(Self::$variant(params) => params.check()),+ }
             }
-            /// JSON schema of a rule's parameters; `None` for an unknown name or a rule without parameters.
+            /// JSON schema of a rule's parameters; `None` for unknown names and rules without parameters.
             pub fn parameters(name: &str) -> Option<Schema> {
                 match name { $($name => Some(schemars::schema_for!($params)),)+ _ => None }
             }
@@ -156,7 +154,7 @@ macro_rules! balancers {
             }
         }
 
-        /// State of a rule at a node, dispatched statically.
+        /// State of a rule, dispatched statically.
         #[derive(Debug, Clone)]
         pub(crate) enum State {
             Ecmp,
@@ -180,7 +178,7 @@ macro_rules! balancers {
 balancers! {
     /// Every packet, at random or round robin.
     "spray", "every packet, at random or round robin (Dixit et al., INFOCOM 2013)" => Spray(SprayParams),
-    /// Every flowlet at random: packets without a gap stay together.
+    /// Every flowlet at random.
     "flowlet", "every flowlet at random (LetFlow: Vanini et al., NSDI 2017)" => Flowlet(FlowletParams),
     /// Every packet to the shortest of a few queues.
     "adaptive", "every packet to the shortest of a few queues (DRILL: Ghorbani et al., SIGCOMM 2017)" => Adaptive(AdaptiveParams),
@@ -193,7 +191,7 @@ pub(crate) mod testing {
 
     use super::*;
 
-    /// A leaf with next hops towards another leaf, and the backlog of each port in ps.
+    /// A leaf's next hops to another leaf; backlogs in ps.
     pub(crate) struct Leaf {
         pub(crate) hops: Vec<PortId>,
         pub(crate) backlogs: Vec<u64>,
@@ -208,7 +206,7 @@ pub(crate) mod testing {
             Scale { node: 2, is_switch: true, groups: 0..12, seed }
         }
 
-        /// Choice for a data packet of the flow with this source port.
+        /// Choice for data of this source port.
         pub(crate) fn choose(&self, state: &mut impl Balancer, now: u64, sport: u16) -> usize {
             self.ask(state, now, sport, true)
         }

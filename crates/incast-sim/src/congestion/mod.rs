@@ -1,7 +1,7 @@
 //! Congestion controls: pure state machines, one file each.
 //!
-//! Input: ACKs and NACKs ([`Ack`]), CNPs, the control's timer, bytes sent. Output: rate, window, time of the next timer. No
-//! access to packets, queues and clocks. A new control needs a file (parameters, state, tests) and a line in `controls!` below.
+//! A control receives ACKs ([`Ack`]), CNPs, its timer and bytes sent, and returns rate, window and next timer; it has no access
+//! to packets, queues and clocks. To add one: a file (parameters, state, tests), and a line in `controls!`.
 
 mod dcqcn;
 mod dctcp;
@@ -32,26 +32,26 @@ pub use unlimited::UnlimitedParams;
 
 use crate::switch::EcnParams;
 
-/// Maximum number of INT records in a packet.
+/// Maximum INT records per packet.
 pub const MAX_INT_RECORDS: usize = 8;
 
-/// Record that a switch writes into a departing packet: time, bytes sent and queue of the port, and the port's rate.
+/// INT record: state of a port when a packet departs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct IntRecord {
     /// Departure in ticks ([`FlowContext::tick`]) in the low 56 bits, index of the port's rate in the high 8.
     stamp: u64,
-    /// Wire bytes that the port sent before this packet, modulo 2^32; quantised: ns-3's units, modulo 2^20.
+    /// Wire bytes sent before, modulo 2^32; quantised: ns-3's units, modulo 2^20.
     pub tx: u32,
-    /// Bytes queued at the port without this packet; quantised: ns-3's units.
+    /// Bytes queued, without the packet; quantised: ns-3's units.
     pub queue: u32,
 }
 
 impl IntRecord {
-    /// Returns a record; `rate` is an index into the run's table of rates.
+    /// Record; `rate` is an index into the run's rates.
     pub const fn new(ticks: u64, rate: u8, tx: u32, queue: u32) -> Self {
         Self { stamp: (ticks & (u64::MAX >> 8)) | (rate as u64) << 56, tx, queue }
     }
-    /// Returns a record that holds only PINT's power.
+    /// Record of PINT's power alone.
     pub(crate) const fn of_pint(power: u16) -> Self {
         Self { stamp: 0, tx: 0, queue: power as u32 }
     }
@@ -71,52 +71,50 @@ impl IntRecord {
 /// Encoding of INT records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IntFormat {
-    /// Picoseconds and bytes.
+    /// In ps and bytes.
     Exact,
     /// Bit fields of the HPCC authors' ns-3 (`int-header.h`): ns modulo 2^24, 128·multi bytes modulo 2^20, 80·multi bytes.
     Quantised {
-        /// `INT_MULTI`: the NIC's rate over 25 Gb/s.
+        /// `INT_MULTI`: NIC rate over 25 Gb/s.
         multi: u32,
     },
 }
 
-/// Properties of a flow and its network at the flow's start.
+/// Properties of a flow, known at its start.
 #[derive(Debug, Clone, Copy)]
 pub struct FlowContext {
     /// Rate of the sender's port.
     pub line: Rate,
-    /// Base round-trip time that converts windows and rates.
+    /// Base round-trip time, to convert windows and rates.
     pub base_rtt: Time,
     /// Window at line rate, in bytes.
     pub bdp: u64,
-    /// Payload of a full packet, in bytes.
+    /// Payload of a full packet in bytes.
     pub mtu: u64,
-    /// Seconds in a tick of INT stamps: 1e-12, or 1e-9 in `ns3` arithmetic.
+    /// INT tick in seconds: 1e-12, or 1e-9 in `ns3` arithmetic.
     pub tick: f64,
     /// `base_rtt` in ticks.
     pub rtt_ticks: u64,
     /// Encoding of INT records.
     pub int: IntFormat,
-    /// Time from an ACK's departure at the last switch to its arrival, which orders events of one nanosecond in `ns3`
-    /// arithmetic; zero in exact arithmetic.
+    /// In `ns3` arithmetic, an ACK's time from the last switch, which orders events of one nanosecond; otherwise zero.
     pub ack_age: Time,
 }
 
-/// Telemetry that data packets carry and ACKs return.
+/// Telemetry in data packets and their ACKs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Telemetry {
-    /// None but an ECN bit.
+    /// At most an ECN bit.
     None,
-    /// Time of sending. (The simulator's packets always have it; this variant adds the header's bytes.)
+    /// Time of sending. (All packets have it; this variant adds the header's bytes.)
     Timestamp,
-    /// A record of every switch on the path.
+    /// A record per switch.
     Int,
-    /// The largest utilisation on the path, as a power of a base.
+    /// Largest utilisation on the path, as a power of a base.
     Pint,
 }
 
 impl Telemetry {
-    /// If true, switches write the telemetry; otherwise the sender.
     pub(crate) const fn is_written_by_switches(self) -> bool {
         matches!(self, Self::Int | Self::Pint)
     }
@@ -125,7 +123,7 @@ impl Telemetry {
 /// Input of a control.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Input {
-    /// ECN marks, in ACKs or as CNPs.
+    /// ECN marks (ACKs or CNPs).
     Marks,
     /// [`FlowContext::base_rtt`], also in ticks.
     BaseRtt,
@@ -133,7 +131,7 @@ pub enum Input {
     Bdp,
 }
 
-/// Contents of an ACK or NACK, after the update of the sender's counters.
+/// An ACK or NACK, after the sender's counters were updated.
 #[derive(Debug, Clone, Copy)]
 pub struct Ack<'a> {
     /// Arrival.
@@ -142,19 +140,19 @@ pub struct Ack<'a> {
     pub seq: u64,
     /// Next byte that the sender will send.
     pub next: u64,
-    /// If true, the answered packet had an ECN mark.
+    /// If true, answers a packet with an ECN mark.
     pub marked: bool,
     /// If true, a NACK.
     pub nack: bool,
-    /// Time since the transmission of the answered packet began.
+    /// Time since the answered packet began to be sent.
     pub rtt: Time,
-    /// INT records of the answered packet, in order of the path.
+    /// INT records, in order of the path.
     pub int: &'a [IntRecord],
-    /// PINT's power in the answered packet; 0 without PINT.
+    /// PINT's power, or 0.
     pub pint: u16,
-    /// Context of the control's start.
+    /// The control's flow.
     pub flow: &'a FlowContext,
-    /// Rates of the fabric's ports in bit/s, indexed by INT records.
+    /// Rates of ports in bit/s, indexed by INT records.
     pub rates: &'a [u64],
 }
 
@@ -176,17 +174,17 @@ pub trait Controller {
     fn on_ack(&mut self, ack: &Ack<'_>);
     /// Handles a CNP.
     fn on_cnp(&mut self, _now: Time) {}
-    /// Handles the timer of [`Controller::next_timer`].
+    /// Handles the timer set by [`Controller::next_timer`].
     fn on_timer(&mut self, _now: Time) {}
-    /// Handles a retransmission timeout; the sender goes back to the first byte not acknowledged.
+    /// Handles a retransmission timeout: the sender goes back to the first byte not acknowledged.
     fn on_timeout(&mut self, _now: Time) {}
-    /// Sets the number of links of the path; called once, before the first packet.
+    /// Sets the path's number of links, once, before the first packet.
     fn on_path(&mut self, _links: u8) {}
-    /// Counts `bytes` of the flow (with headers) sent to the wire.
+    /// Counts `bytes` (with headers) sent to the wire.
     fn on_sent(&mut self, _bytes: u64, _now: Time) {}
-    /// Current rate, in bit/s.
+    /// Rate in bit/s.
     fn rate(&self) -> u64;
-    /// Window of a window-driven control, in bytes; [`WindowMode`] can only narrow it.
+    /// Window in bytes, if window-driven; [`WindowMode`] can only narrow it.
     fn window(&self) -> u64 {
         u64::MAX
     }
@@ -196,7 +194,7 @@ pub trait Controller {
     }
 }
 
-/// A control's parameter that is out of range.
+/// A parameter out of range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadParameter {
     /// Name.
@@ -216,42 +214,42 @@ impl BadParameter {
 
 /// Parameters of a control.
 pub trait ControlParams: Default + Clone + Serialize + DeserializeOwned + JsonSchema {
-    /// Summary for `incast list`, one line.
+    /// Summary, one line.
     const SUMMARY: &'static str;
-    /// Named parameter sets with their sources; the first is the default.
+    /// Named parameter sets, the default first.
     const PROFILES: &'static [(&'static str, &'static str)];
-    /// Telemetry in data packets.
+    /// Telemetry.
     const TELEMETRY: Telemetry = Telemetry::None;
-    /// If true, a change of rate also moves the next transmission already scheduled (HPCC); otherwise it applies from the next
-    /// packet on (DCQCN).
+    /// If true, a new rate also moves the transmission already scheduled (HPCC); otherwise it holds from the next packet on
+    /// (DCQCN).
     const MOVES_NEXT_SEND: bool = false;
-    /// Inputs that the control ignores; `incast show` reports parameters without effect.
+    /// Ignored inputs: `incast show` reports parameters without effect.
     const IGNORES: &'static [Input] = &[];
-    /// Rate increases with defaults for NICs of 100 Gb/s; `incast show` scales them to other NICs.
+    /// Rate increases for NICs of 100 Gb/s; `incast show` scales them to other NICs.
     const INCREASES: &'static [&'static str] = &[];
     /// Default window.
     const WINDOW: WindowMode;
-    /// Default ECN marking; `None`: the switches' default, which suits DCQCN.
+    /// Default ECN marking; `None`: the switches' default, made for DCQCN.
     const ECN: Option<EcnParams> = None;
     /// State of a flow.
     type State: Controller;
 
-    /// Returns a profile by name.
+    /// Profile by name.
     fn profile(name: &str) -> Option<Self>;
-    /// Returns the first parameter out of range.
+    /// First parameter out of range.
     fn check(&self) -> Result<(), BadParameter>;
-    /// Returns the state of a flow that starts now.
+    /// State of a new flow.
     fn start(&self, flow: &FlowContext) -> Self::State;
 }
 
-/// Entry of a control in `incast list`.
+/// Description of a control.
 #[derive(Debug, Clone)]
 pub struct ControlInfo {
     /// Name in scenarios.
     pub name: &'static str,
     /// Summary, one line.
     pub summary: &'static str,
-    /// Named parameter sets with their sources; the first is the default.
+    /// Named parameter sets, the default first.
     pub profiles: &'static [(&'static str, &'static str)],
     /// Default window.
     pub window: WindowMode,
@@ -270,13 +268,13 @@ macro_rules! controls {
         }
 
         impl Control {
-            /// NIC rate of the defaults: the HPCC evaluation's.
+            /// NIC rate of default increases: the HPCC evaluation's.
             pub const INCREASES_FOR: Rate = Rate::gbps(100);
 
             /// Names of all controls.
             pub const NAMES: &'static [&'static str] = &[$($name),+];
 
-            /// Lists all controls.
+            /// All controls.
             pub fn catalogue() -> Vec<ControlInfo> {
                 vec![$(ControlInfo {
                     name: $name,
@@ -287,7 +285,7 @@ macro_rules! controls {
                     schema: schemars::schema_for!($params),
                 }),+]
             }
-            /// Returns a control by name, with one of its profiles.
+            /// Control by name and profile.
             pub fn named(name: &str, profile: &str) -> Option<Self> {
                 match name {
                     $($name => $params::profile(profile).map(Self::$variant),)+
@@ -298,19 +296,19 @@ macro_rules! controls {
             pub const fn name(&self) -> &'static str {
                 match self { $(Self::$variant(_) => $name),+ }
             }
-            /// Telemetry in data packets.
+            /// Telemetry.
             pub const fn telemetry(&self) -> Telemetry {
                 match self { $(Self::$variant(_) => $params::TELEMETRY),+ }
             }
-            /// Returns true if the control ignores `input`.
+            /// Returns true if `input` is ignored.
             pub fn ignores(&self, input: Input) -> bool {
                 match self { $(Self::$variant(_) => $params::IGNORES.contains(&input)),+ }
             }
-            /// If true, a change of rate moves the next transmission already scheduled.
+            /// If true, a new rate also moves the transmission already scheduled.
             pub const fn moves_next_send(&self) -> bool {
                 match self { $(Self::$variant(_) => $params::MOVES_NEXT_SEND),+ }
             }
-            /// Rate increases with defaults for NICs of [`Self::INCREASES_FOR`], which scale with the NIC.
+            /// Rate increases for NICs of [`Self::INCREASES_FOR`].
             pub const fn increases(&self) -> &'static [&'static str] {
                 match self { $(Self::$variant(_) => $params::INCREASES),+ }
             }
@@ -322,11 +320,11 @@ macro_rules! controls {
             pub const fn ecn(&self) -> Option<EcnParams> {
                 match self { $(Self::$variant(_) => $params::ECN),+ }
             }
-            /// Returns the first parameter out of range.
+            /// First parameter out of range.
             pub fn check(&self) -> Result<(), BadParameter> {
                 match self { $(Self::$variant(params) => params.check()),+ }
             }
-            /// Returns the state of a flow that starts now.
+            /// State of a new flow.
             pub fn start(&self, flow: &FlowContext) -> State {
                 match self { $(Self::$variant(params) => State::$variant(params.start(flow))),+ }
             }
@@ -339,7 +337,7 @@ macro_rules! controls {
         }
 
         impl State {
-            /// Rate, window and next timer, with one dispatch.
+            /// Rate, window and next timer, by one dispatch.
             #[inline]
             pub(crate) fn answers(&self) -> (u64, u64, Time) {
                 match self { $(Self::$variant(state) => (state.rate(), state.window(), state.next_timer())),+ }

@@ -1,7 +1,7 @@
 //! Swift: a window that holds the delay of the fabric at a target (Kumar et al., SIGCOMM 2020, section 3).
 //!
 //! The paper's endpoint window is omitted: hosts process packets in zero time, so it would never bind. Losses appear as NACKs
-//! (the paper's fast recovery) and timeouts, because hosts go back N.
+//! (the paper's fast recovery) and timeouts, because hosts go back N by default.
 
 use incast_model::units::{Rate, Time};
 use schemars::JsonSchema;

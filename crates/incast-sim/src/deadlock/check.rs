@@ -12,7 +12,7 @@ fn refuse(field: &str, message: impl Into<String>) -> Result<(), SetupError> {
 }
 
 impl Params {
-    /// Checks the parameters of tagging and watchdogs against `rules` and `flows`.
+    /// Checks tagging and watchdogs against `rules` and `flows`.
     pub fn check_deadlock(&self, rules: Option<&TagRules>, flows: &FlowSet) -> Result<(), SetupError> {
         if self.network.ttl == 0 {
             return refuse("network.ttl", "0 lets no packet through a switch; 1 to 255");

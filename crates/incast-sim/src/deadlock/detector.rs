@@ -1,4 +1,4 @@
-//! Periodic checks for deadlocks. They are not events: the event loop runs a due check before the next event, so checks do not
+//! Periodic checks for deadlocks. The event loop runs a due check before the next event; a check is no event, so it does not
 //! change a run.
 
 use incast_model::units::Time;
@@ -9,17 +9,17 @@ use crate::outcome::{DeadlockRecord, QueueRef, StuckQueue};
 
 #[derive(Debug)]
 pub(crate) struct Detector {
-    /// Time between checks in ps; [`u64::MAX`]: only at the end.
+    /// In ps; [`u64::MAX`]: only at the end.
     every: u64,
     /// Time of the next check.
     pub(crate) next: u64,
-    /// Records of deadlocks that the last check found.
+    /// Records found by the last check.
     open: Vec<usize>,
     pub(crate) records: Vec<DeadlockRecord>,
 }
 
 impl Detector {
-    /// `every`: time between checks; `ZERO`: only at the end of the run.
+    /// `ZERO`: only at the end of the run.
     pub(crate) fn new(every: Time) -> Self {
         let every = if every == Time::ZERO { u64::MAX } else { every.0 };
         Self { every, next: every, open: Vec::new(), records: Vec::new() }
@@ -27,7 +27,7 @@ impl Detector {
 }
 
 impl Network {
-    /// Runs the check due at [`Detector::next`]; no event happened between it and `until`.
+    /// Runs the check due at [`Detector::next`]; nothing happened between it and `until`.
     #[cold]
     pub(crate) fn look_for_deadlocks(&mut self, until: u64) {
         let seen = self.detector.next;
@@ -35,14 +35,14 @@ impl Network {
         self.pass_look(until);
     }
 
-    /// Sets the next check to the first one after `until`. Called directly if nothing is or was stuck.
+    /// Sets the next check to the first one after `until`. Called alone, skips a check: nothing is or was stuck.
     pub(crate) fn pass_look(&mut self, until: u64) {
         self.detector.next = until
             .checked_next_multiple_of(self.detector.every)
             .map_or(u64::MAX, |next| if next <= until { next.saturating_add(self.detector.every) } else { next });
     }
 
-    /// Returns true if a check could find something, judged by ports and ingress queues alone.
+    /// Returns true if a check could find something, by ports and ingress queues alone.
     pub(crate) fn needs_look(&self) -> bool {
         self.config.lossless != 0 && (!self.detector.open.is_empty() || self.could_be_stuck())
     }
@@ -51,7 +51,7 @@ impl Network {
         self.look(Time(self.now));
     }
 
-    /// Returns a cycle of queues that wait for each other for ever, each for the next.
+    /// Cycle of queues that wait for each other for ever.
     pub(crate) fn deadlock(&self) -> Option<Vec<QueueRef>> {
         let stuck = self.stuck()?;
         let cycle = stuck.graph.cycles().into_iter().next()?;
@@ -89,7 +89,7 @@ impl Network {
         self.detector.open = still;
     }
 
-    /// Record of a deadlock when it is found.
+    /// Record of a new deadlock.
     fn new_deadlock(&self, queues: impl Iterator<Item = QueueRef>, seen: Time) -> DeadlockRecord {
         let cycle: Vec<StuckQueue> = queues
             .map(|queue| {
@@ -102,7 +102,7 @@ impl Network {
         DeadlockRecord { cycle, closed, seen, ended: None, stuck_queues: 0, stuck_bytes: 0, stuck_hosts: 0 }
     }
 
-    /// Updates the maximum extent of deadlocks; all stuck queues count for each deadlock.
+    /// Updates deadlocks' maximum extent; all stuck queues count for each.
     fn grow(&mut self, numbers: &[usize], stuck: &Stuck) {
         let bytes = |queue: &QueueRef| u64::from(self.queues[self.at(queue.port.0, queue.priority)].bytes);
         let held: u64 = stuck.graph.queues.iter().map(bytes).sum();

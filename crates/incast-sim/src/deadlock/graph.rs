@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::outcome::QueueRef;
 
-/// Stuck queues in order; for each, the indices of the queues that it waits for.
+/// Stuck queues in order, and indices of the queues that each waits for.
 #[derive(Debug, Default)]
 pub(super) struct WaitGraph {
     pub(super) queues: Vec<QueueRef>,
@@ -12,7 +12,7 @@ pub(super) struct WaitGraph {
 }
 
 impl WaitGraph {
-    /// One shortest cycle of every strongly connected set of queues, from its first queue in order.
+    /// One shortest cycle per strongly connected set, from its first queue.
     pub(super) fn cycles(&self) -> Vec<Vec<usize>> {
         let mut waited_for_by = vec![Vec::new(); self.queues.len()];
         for (place, all) in self.waits_for.iter().enumerate() {
@@ -33,7 +33,7 @@ impl WaitGraph {
         cycles
     }
 
-    /// A shortest cycle through a queue, from that queue; `None` without one.
+    /// Shortest cycle through a queue, from it on.
     fn shortest_cycle(&self, start: usize) -> Option<Vec<usize>> {
         let mut from = vec![usize::MAX; self.queues.len()];
         let mut ahead = VecDeque::from([start]);
@@ -57,7 +57,7 @@ impl WaitGraph {
     }
 }
 
-/// Places reached in one or more steps; `start` itself only if it is on a cycle.
+/// Places one or more steps ahead; includes `start` only on a cycle.
 fn reached(steps: &[Vec<usize>], start: usize) -> Vec<bool> {
     let mut seen = vec![false; steps.len()];
     let mut ahead = vec![start];
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn names_the_shortest_cycle_of_each_set() {
-        // Shortest cycle of 0 to 3: 1, 2. Another set: 4 and 5, for which 3 waits.
+        // Of 0 to 3, the shortest cycle is 1, 2; 4 and 5 are another set, for which 3 waits.
         let cycles = graph(&[&[1], &[2], &[3, 1], &[0, 4], &[5], &[4]]).cycles();
         assert_eq!(cycles, [vec![1, 2], vec![4, 5]]);
     }

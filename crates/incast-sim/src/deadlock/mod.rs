@@ -1,4 +1,4 @@
-//! PFC deadlocks: detection during a run, without effect on the run.
+//! PFC deadlocks, detected without effect on a run.
 
 mod check;
 mod detector;

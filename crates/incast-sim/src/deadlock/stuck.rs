@@ -1,10 +1,9 @@
 //! Paused queues that never send again.
 //!
-//! Egress queue v = (A→B, q) is paused by B's ingress counter of A's link and priority q. It waits for the queues of B that
-//! hold the counted packets. Suppose that all packets outside stuck queues leave B and its shared buffer. If B still sends no
-//! XON then, v is stuck as long as the remaining queues are. The queues stuck for ever are the greatest set in which this holds
-//! for each (after the wait-for graph of Hu et al., HotNets 2016): none can move first. Only a watchdog or a link failure ends
-//! it.
+//! Egress queue v = (A→B, q) is paused by B's ingress counter of A's link and priority q, and waits for B's queues with the
+//! counted packets. Suppose that all packets of B outside stuck queues leave, also its shared buffer. If B still sends no XON,
+//! v is stuck as long as those queues are. The greatest set of such queues is stuck for ever (after the wait-for graph of Hu et
+//! al., HotNets 2016): none can move first. Only a watchdog or a link failure ends it.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,20 +14,19 @@ use crate::kernel::NONE;
 use crate::network::{Far, Network};
 use crate::outcome::QueueRef;
 
-/// Queues that never send again.
 #[derive(Debug, Default)]
 pub(super) struct Stuck {
-    /// Egress queues of switches, and the queues that each waits for.
+    /// Egress queues of switches.
     pub(super) graph: WaitGraph,
-    /// Ports of hosts that these queues keep paused.
+    /// Host ports paused by these queues.
     pub(super) hosts: Vec<PortId>,
 }
 
 struct Candidate {
     queue: QueueRef,
-    /// Ingress counter that keeps the queue paused ([`Network::at`]).
+    /// Counter that keeps it paused ([`Network::at`]).
     ingress: usize,
-    /// If true, packets for that counter are on the wire: one may leave the switch immediately and cause an XON.
+    /// Packets for that counter are on the wire: one may leave immediately and cause an XON.
     in_flight: bool,
     at_host: bool,
     stuck: bool,
@@ -43,19 +41,19 @@ struct Held {
 }
 
 impl Network {
-    /// Returns true if queues could be stuck, judged by pauses alone: a cycle needs two.
+    /// Returns true if queues could be stuck, by pauses alone: a cycle needs two.
     pub(super) fn could_be_stuck(&self) -> bool {
         self.candidates().iter().filter(|one| !one.at_host).count() >= 2
     }
 
-    /// Paused queues that wait for nodes with a paused queue.
+    /// Paused queues in front of a node with a paused queue.
     fn candidates(&self) -> Vec<Candidate> {
         let mut candidates = self.paused_queues();
         self.leave_out_hopeful(&mut candidates);
         candidates
     }
 
-    /// Queues stuck for ever; `None` without any.
+    /// Queues stuck for ever.
     pub(super) fn stuck(&self) -> Option<Stuck> {
         let mut candidates = self.candidates();
         if candidates.iter().filter(|one| !one.at_host).count() < 2 {
@@ -94,7 +92,6 @@ impl Network {
         found
     }
 
-    /// Returns true if packets of a priority are on the wire out of a port.
     fn in_flight(&self, port: u32, priority: u8) -> bool {
         let mut id = self.ports[port as usize].flight_head;
         while id != NONE {
@@ -107,7 +104,7 @@ impl Network {
         false
     }
 
-    /// Removes queues that wait for a switch without paused queues. Cheap, and nearly always removes all.
+    /// Removes queues in front of a switch without paused queues: cheap, and nearly always all.
     fn leave_out_hopeful(&self, candidates: &mut Vec<Candidate>) {
         loop {
             let mut waiting: HashMap<NodeId, u32> = HashMap::new();
@@ -134,7 +131,7 @@ impl Network {
         bytes.into_iter().map(|(ingress, bytes)| Held { ingress, queue: number, bytes }).collect()
     }
 
-    /// Removes queues that could resume once all other packets than the stuck ones moved; returns false if there are none.
+    /// Removes queues that could resume if all packets but the stuck ones moved; false if none.
     fn free_one(&self, candidates: &mut [Candidate], held: &BTreeMap<NodeId, Vec<Held>>) -> bool {
         let mut stuck_bytes: BTreeMap<NodeId, HashMap<usize, u32>> = BTreeMap::new();
         for (node, all) in held {
@@ -153,13 +150,13 @@ impl Network {
         freed
     }
 
-    /// Returns true if a counter could send an XON when only stuck bytes remain at its switch.
+    /// Returns true if an XON could follow with only the stuck bytes left at the switch.
     fn could_resume(&self, candidate: &Candidate, stuck: &HashMap<usize, u32>) -> bool {
         let Some(&own) = stuck.get(&candidate.ingress) else { return true };
         let ingress = &self.ingress[candidate.ingress];
         if own == ingress.bytes + ingress.headroom && !candidate.in_flight && !ingress.held {
-            // An XON follows when a packet of the counter leaves (none will), or when a hold ends. A hold that never ends is a
-            // storm, not a cycle.
+            // An XON follows a packet of the counter (none will leave), or the end of a hold. A hold without end is a storm,
+            // not a cycle.
             return false;
         }
         let switch = self.ports[self.ports[candidate.queue.port.index()].peer as usize].owner;

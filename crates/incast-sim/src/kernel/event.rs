@@ -1,30 +1,28 @@
 //! The total order of events.
 //!
-//! Events run by time, then by *rank*, then by *target*: a class and a stable number (a flow, a port). A target has at most one
-//! live event, so no two live events are equal and the order of scheduling has no effect. (A rescheduled target's old event
-//! stays in the queue without effect.)
+//! Events run by time, then *rank*, then *target*: a class and a stable number. A target has at most one live event, so no two
+//! are equal and the order of scheduling has no effect. (The old event of a rescheduled target stays, without effect.)
 //!
-//! In exact arithmetic every rank is 0. Within one picosecond: link failures and repairs, timers, flow starts, ports that
-//! become free, arrivals, timer queues of hosts (which therefore see all arrivals), samples and watchdogs; within a class by
-//! number. Any partition of the fabric gives the same order. In `ns3` arithmetic the rank is the order of scheduling, as in
-//! that simulator; see [`rank`].
+//! In exact arithmetic every rank is 0. Classes within one picosecond: links and routes, timers, flow starts, ports, arrivals,
+//! timer queues of hosts (which so see all arrivals), periodic events. Any partition of the fabric gives the same order. In
+//! `ns3` arithmetic the rank is the order of scheduling, as in that simulator; see [`rank`].
 
-/// Purpose of an event. The discriminant is its class in the order.
+/// Purpose of an event; the discriminant is its class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Target {
-    /// Links fail or are repaired, or routes change (number of the step; exact arithmetic only).
+    /// Links fail or recover, or routes change (number of the step; exact arithmetic only).
     Fault(u32),
-    /// Timer of a flow (number of the flow).
+    /// Timer (number of the flow).
     Timer(u32),
-    /// Start of a flow (number of the flow).
+    /// Flow start (number of the flow).
     Start(u32),
     /// An egress port may transmit (number of the port).
     Port(u32),
-    /// Wake-up of a paced NIC at a time other than its port's (number of the port; `ns3` arithmetic only).
+    /// Wake-up of a paced NIC, separate from its port's event (number of the port; `ns3` arithmetic only).
     Wake(u32),
-    /// The first packet on the wire out of a port reaches the far end (number of the sending port).
+    /// First packet on a wire reaches the far end (number of the sending port).
     Arrival(u32),
-    /// An entry in the timer queue of a NIC's host is due (number of the NIC).
+    /// Timer queue of a host (number of the NIC).
     Agenda(u32),
     /// Periodic event ([`chore`]).
     Chore(u32),
@@ -33,33 +31,30 @@ pub(crate) enum Target {
 const ID_BITS: u32 = 25;
 const TARGET_BITS: u32 = ID_BITS + 3;
 
-/// Maximum number of a flow or port.
+/// Maximum number in a target.
 pub(crate) const MAX_ID: u32 = (1 << ID_BITS) - 1;
 
 /// Numbers of periodic events.
 pub(crate) mod chore {
-    /// Samples of time series.
     pub(crate) const SAMPLE: u32 = 0;
-    /// Polls of PFC watchdogs.
     pub(crate) const WATCHDOG: u32 = 1;
-    /// Sweeps of the tables of isolated flows.
+    /// Sweeps of isolation tables.
     pub(crate) const ISOLATION: u32 = 2;
 }
 
 /// Ranks of `ns3` arithmetic.
 pub(crate) mod rank {
-    /// Timers of congestion controls: scheduled long before all other events of their nanosecond.
+    /// Timers of congestion controls: scheduled long before the nanosecond's other events.
     pub(crate) const FIRST: u64 = 0;
-    /// Flow starts: zero-delay events, after all events already scheduled for their nanosecond.
+    /// Flow starts: zero-delay events, after all others of their nanosecond.
     pub(crate) const LAST: u64 = (1 << (64 - super::TARGET_BITS)) - 1;
 }
 
-/// Time, and place in the order of that time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Event {
     /// In ps.
     pub(crate) time: u64,
-    /// Rank, class and number, most significant first.
+    /// Rank, class, number; most significant first.
     key: u64,
 }
 
@@ -99,18 +94,17 @@ impl Event {
         }
     }
 
-    /// Returns true for a periodic event.
     #[inline]
     pub(crate) const fn is_chore(self) -> bool {
         self.key as u32 >> ID_BITS & 7 == 7
     }
 
-    /// Class and number of the target, as one number.
+    /// Class and number.
     pub(crate) const fn target_code(self) -> u32 {
         self.key as u32 & ((1 << TARGET_BITS) - 1)
     }
 
-    /// Time and key as one number in the order of events.
+    /// Time and key: compares in the order of events.
     #[inline]
     pub(crate) const fn order(self) -> u128 {
         (self.time as u128) << 64 | self.key as u128

@@ -1,15 +1,14 @@
-//! Packet pool: one cache line per packet, with a last-in-first-out free list, so that packets in use stay in cache.
+//! Packet pool: a cache line per packet and a last-in-first-out free list, so that packets in use stay in cache.
 //!
-//! Lists of packets (queues, wires) are linked by [`Packet::next`]. Rare data (INT records, SACK blocks) is outside the
-//! packets, only in runs that use it.
+//! [`Packet::next`] links lists of packets (queues, wires). INT records and SACK blocks are outside the packets, in runs that
+//! use them.
 
 use crate::congestion::IntRecord;
 use crate::transport::Range;
 
-/// No packet, no node: end of a list.
+/// End of a list.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Kind of packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
@@ -19,40 +18,37 @@ pub(crate) enum Kind {
     Cnp,
     /// Data of a transport other than RDMA.
     Segment,
-    /// Answer to a segment.
     SegmentAck,
     /// TCP: connection request.
     Syn,
-    /// TCP: answer to `Syn`.
     SynAck,
-    /// pFabric: probe.
     Probe,
     /// pHost: request to send.
     Rts,
-    /// pHost: permission for one packet.
+    /// pHost: permission to send a packet.
     Token,
-    /// Fastpass: request for timeslots.
+    /// Fastpass: request to the arbiter.
     Request,
-    /// Fastpass: timeslots from the arbiter.
+    /// Fastpass: timeslots.
     Schedule,
-    /// A PFC frame: `in_prio` is the class; pause with [`flag::XOFF`], otherwise resume.
+    /// PFC frame: `in_prio` is the class; with [`flag::XOFF`] pause, otherwise resume.
     Pfc,
-    /// Packet that was on the wire of a link when it failed: never arrives.
+    /// Packet on the wire of a link that failed: never arrives.
     Lost,
     /// Hypervisors: offer of a pair's sender.
     Offer,
     /// Hypervisors: offer and share of a pair's receiver.
     Share,
-    /// Hypervisors: losses and marks.
+    /// Hypervisors: lost and marked packets.
     Feedback,
     /// Hypervisors: a receiver's rate.
     Told,
-    /// A congestion isolation message: isolates a flow with [`flag::XOFF`], otherwise releases it.
+    /// Congestion isolation: with [`flag::XOFF`] isolates a flow, otherwise releases it.
     Isolation,
 }
 
 impl Kind {
-    /// Returns true in the direction of the flow's data, false in the other.
+    /// Returns true in the direction of the flow's data.
     #[inline]
     pub(crate) const fn is_forward(self) -> bool {
         matches!(self, Self::Data | Self::Segment | Self::Syn | Self::Probe | Self::Rts | Self::Request | Self::Offer)
@@ -67,70 +63,64 @@ pub(crate) mod flag {
     pub(crate) const ECHO: u8 = 2;
     /// Pause; otherwise resume.
     pub(crate) const XOFF: u8 = 4;
-    /// Collects INT.
     pub(crate) const INT: u8 = 8;
-    /// Follows its flow's explicit path.
+    /// Follows an explicit path.
     pub(crate) const PATH: u8 = 16;
-    /// Carries a time stamp.
     pub(crate) const STAMP: u8 = 32;
-    /// Carries PINT.
     pub(crate) const PINT: u8 = 64;
-    /// Cut-through: the last bit has arrived, because the first bits were not enough.
+    /// Cut-through: waited for the last bit, because the first ones did not suffice.
     pub(crate) const WHOLE: u8 = 128;
 
-    // Only segments and their answers; PFC frames and RDMA packets use these bits otherwise.
+    // Segments and their answers only; PFC frames and RDMA packets use these bits otherwise.
 
-    /// [`Packet::stamp`](super::Packet::stamp) is the rank in a pFabric queue.
+    /// [`Packet::stamp`](super::Packet::stamp) is a pFabric rank.
     pub(crate) const RANKED: u8 = 4;
-    /// The sender of the segment has reduced its congestion window.
+    /// The sender reduced its window.
     pub(crate) const CWR: u8 = 2;
-    /// Not ECN-capable: switches do not mark the packet.
+    /// Not ECN-capable.
     pub(crate) const NOT_ECT: u8 = 32;
 }
 
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 pub(crate) struct Packet {
-    /// On a wire: arrival of the next packet at the far end, in ps. Stored here so that the next packet's event does not touch
-    /// the next packet.
+    /// On a wire: arrival of the next packet, in ps. Kept here so that its event is made without access to it.
     pub(crate) next_arrive: u64,
-    /// On a wire: rank of the next packet's arrival.
+    /// On a wire: rank of that arrival.
     pub(crate) next_rank: u64,
-    /// Data: first byte. ACK, NACK: next byte expected. PFC: ingress bytes that caused the frame.
+    /// Data: first byte. ACK, NACK: next byte expected. PFC: ingress bytes that caused it.
     pub(crate) seq: u64,
     /// Data: begin of transmission, echoed by ACKs. PFC: culprit port.
     pub(crate) stamp: u64,
-    /// Next packet in the list.
+    /// Next in the list.
     pub(crate) next: u32,
     pub(crate) flow: u32,
-    /// Sending host.
     pub(crate) src: u32,
-    /// Destination host.
     pub(crate) dst: u32,
-    /// Ingress port at the present switch.
+    /// Ingress port at the switch.
     pub(crate) in_port: u32,
     /// Wire bytes.
     pub(crate) size: u16,
-    /// Data: payload bytes. NACK: packets between the expected and the received one.
+    /// Data: bytes. NACK: packets between the expected and the received one.
     pub(crate) payload: u16,
     pub(crate) kind: Kind,
-    /// Egress priority at the present node, and priority on the wire.
+    /// Priority at the egress and on the wire.
     pub(crate) prio: u8,
-    /// Ingress priority at the present switch.
+    /// Ingress priority at the switch.
     pub(crate) in_prio: u8,
     pub(crate) flags: u8,
-    /// Largest utilisation on the path, as PINT's power.
+    /// Largest utilisation on the path (PINT's power).
     pub(crate) pint: u16,
-    /// Number of INT records; not 0 also with SACK blocks.
+    /// INT records; also not 0 with SACK blocks.
     pub(crate) records: u8,
-    /// Number of nodes that forwarded the packet.
+    /// Nodes that forwarded it.
     pub(crate) hops: u8,
 }
 
 const _: () = assert!(size_of::<Packet>() == 64);
 
 impl Packet {
-    /// Returns true if the sender reacts to marks. (RDMA packets use the bit of [`flag::NOT_ECT`] otherwise.)
+    /// Returns true if the sender reacts to marks. (RDMA packets use the bit [`flag::NOT_ECT`] otherwise.)
     #[inline]
     pub(crate) const fn understands_marks(&self) -> bool {
         matches!(self.kind, Kind::Data | Kind::Ack | Kind::Nack | Kind::Cnp) || self.flags & flag::NOT_ECT == 0
@@ -165,15 +155,15 @@ pub(crate) struct Pool {
     /// INT records, `stride` per packet.
     records: Vec<IntRecord>,
     stride: usize,
-    /// SACK blocks by packet; empty in runs without.
+    /// SACK blocks by packet, in runs with them.
     ranges: Vec<Vec<Range>>,
     ranged: bool,
-    /// Hypervisors' sequence numbers by packet; empty in runs without.
+    /// Sequence numbers in pairs by packet, in runs with hypervisors.
     tickets: Vec<u32>,
 }
 
 impl Pool {
-    /// `stride`: INT records per packet; `ranged`: packets may have SACK blocks.
+    /// `stride`: INT records per packet; `ranged`: with SACK blocks.
     pub(crate) fn new(stride: usize, ranged: bool) -> Self {
         Self {
             packets: Vec::new(),
@@ -186,12 +176,11 @@ impl Pool {
         }
     }
 
-    /// Maximum number of packets that existed at one time.
+    /// Maximum number of packets at one time.
     pub(crate) fn peak(&self) -> u64 {
         self.packets.len() as u64
     }
 
-    /// Allocates a packet with the given fields.
     #[inline]
     pub(crate) fn alloc(&mut self, packet: Packet) -> u32 {
         let id = self.free;
@@ -220,7 +209,7 @@ impl Pool {
         self.free = id;
     }
 
-    /// Appends an INT record; with more than `stride` records, overwrites from the first, as ns-3 does.
+    /// Appends an INT record; beyond `stride`, overwrites from the first, as ns-3 does.
     #[inline]
     pub(crate) fn push_record(&mut self, id: u32, record: IntRecord) {
         let packet = &mut self.packets[id as usize];
@@ -229,7 +218,7 @@ impl Pool {
         self.records[id as usize * self.stride + slot] = record;
     }
 
-    /// INT records of a packet, in order of its path.
+    /// INT records in order of the path.
     #[inline]
     pub(crate) fn records(&self, id: u32) -> &[IntRecord] {
         let count = usize::from(self.packets[id as usize].records);
@@ -249,7 +238,6 @@ impl Pool {
         }
     }
 
-    /// Sets the sequence number in the pair.
     pub(crate) fn set_ticket(&mut self, id: u32, number: u32) {
         let most = self.packets.len();
         if self.tickets.len() < most {

@@ -1,7 +1,7 @@
 //! Event queue: a wheel of short slots for the near future, a heap for the rest.
 //!
-//! Most events lie one serialisation and one propagation ahead, so nearly every push is a store into a slot's list. A slot is
-//! sorted when time reaches it.
+//! Most events lie one serialisation and one propagation ahead, so nearly every push is a store into a slot's list. Slots are
+//! sorted when time reaches them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,18 +17,18 @@ struct Node {
     next: u32,
 }
 
-/// Pending events in the order of [`Event`].
+/// Pending events.
 #[derive(Debug)]
 pub(crate) struct EventQueue {
     /// Slot width is 2^shift picoseconds.
     shift: u32,
     /// Slot number (time >> shift) of `current`.
     cursor: u64,
-    /// Events of the present slot, and events pushed for it or earlier slots since; latest first.
+    /// Events of the present slot, and later pushes for it or earlier ones; latest first.
     current: Vec<Event>,
-    /// First node of each slot's list, by slot number modulo [`SLOTS`].
+    /// First node of a slot's list, by slot number modulo [`SLOTS`].
     heads: Vec<u32>,
-    /// One bit per slot: 1 if its list is not empty.
+    /// Bits of slots with events.
     occupied: Vec<u64>,
     nodes: Vec<Node>,
     free: u32,
@@ -37,7 +37,7 @@ pub(crate) struct EventQueue {
 }
 
 impl EventQueue {
-    /// An empty queue with slots of 2^`shift` picoseconds.
+    /// Creates a queue with slots of 2^`shift` ps.
     pub(crate) fn new(shift: u32) -> Self {
         Self {
             shift,
@@ -80,7 +80,7 @@ impl EventQueue {
         id
     }
 
-    /// Takes the first event of the present slot; `None` if the slot is empty.
+    /// Next event of the present slot.
     #[inline]
     pub(crate) fn pop_current(&mut self) -> Option<Event> {
         self.current.pop()
@@ -92,7 +92,7 @@ impl EventQueue {
         &self.current
     }
 
-    /// Returns true if all pending events match `kind`.
+    /// Returns true if every pending event matches `kind`.
     pub(crate) fn all(&self, kind: impl Fn(Event) -> bool) -> bool {
         let near = self.heads.iter().filter(|&&head| head != NONE);
         let of_slot = |&head: &u32| {
@@ -106,7 +106,7 @@ impl EventQueue {
         self.current.iter().chain(far).all(|event| kind(*event)) && near.into_iter().all(of_slot)
     }
 
-    /// Moves to the next slot with events and sorts them; false if there is none.
+    /// Moves to the next slot with events; false if there is none.
     pub(crate) fn advance(&mut self) -> bool {
         let near = self.next_slot();
         let far = self.far.peek().map(|Reverse(event)| event.time >> self.shift);
@@ -130,7 +130,7 @@ impl EventQueue {
         true
     }
 
-    /// Moves a slot's list into `current`.
+    /// Moves a slot's events to `current`.
     #[inline]
     fn unload(&mut self, index: usize) {
         let mut id = std::mem::replace(&mut self.heads[index], NONE);
@@ -144,7 +144,7 @@ impl EventQueue {
         }
     }
 
-    /// First slot after the cursor with events.
+    /// Next slot with events.
     #[inline]
     fn next_slot(&self) -> Option<u64> {
         let start = (self.cursor + 1) as usize % SLOTS;
@@ -175,7 +175,7 @@ mod tests {
     }
 
     proptest! {
-        /// Same order as a heap, with pushes between pops.
+        /// Same order as a heap.
         #[test]
         fn pops_in_order(steps in prop::collection::vec((0u64..400_000_000, 0u32..5, any::<bool>()), 1..400), shift in 8u32..16) {
             let mut wheel = EventQueue::new(shift);

@@ -1,12 +1,12 @@
 //! Queueing delay in switches and at hosts, and its part due to head-of-line blocking.
 //!
-//! A packet *waits* while it is in an egress queue of a switch. It is *blocked* while the next node pauses that queue (PFC). A
-//! flow is blocked *at its host* while it has data, allowed by its window, rate and start, of a paused priority.
+//! A packet *waits* in an egress queue of a switch. It is *blocked* while the next node pauses the queue (PFC). A flow is
+//! blocked *at its host* while it has data that its window, rate and start allow, but its priority is paused.
 //!
-//! Each pause has a *root*: the congested egress port that caused it. Of the bytes that make a switch pause, most leave through
-//! one port. That port is the root, unless pauses made its own queue long; then the root of those pauses is. Pauses made a
-//! queue long if the bytes that it could have sent while paused, since it was last empty, are at least half of its length. A
-//! *victim* is blocked by a pause with a root that is not on its remaining path: only flows to other destinations hold it up.
+//! Each pause has a *root*, the congested egress port that caused it: the port by which most of the bytes that made the switch
+//! pause leave, or, if pauses made that port's queue long, the root of those pauses. Pauses made a queue long if the bytes that
+//! it could have sent while paused, since it was last empty, are at least half of its length. A packet blocked by a pause with
+//! its root off the remaining path is a *victim*: only flows to other destinations block it.
 
 use incast_model::fabric::{Fabric, NodeKind, PortId};
 use incast_model::units::Time;
@@ -22,14 +22,13 @@ use crate::switch::QueueParams;
 pub struct Waits {
     /// Time in egress queues of switches, summed over packets.
     pub waited: Time,
-    /// Part of `waited` with the queue paused by the next node.
+    /// Part of `waited` under a pause by the next node.
     pub blocked: Time,
-    /// Part of `blocked` with the pause's root not on the packet's remaining path.
+    /// Part of `blocked` with the root off the packet's remaining path.
     pub victim: Time,
-    /// Time at the host during which only the pause of its priority held the flow's next packet. Time of the flow, not of
-    /// packets.
+    /// Time at the host with the next packet held only by the pause of its priority. Time of the flow, not of packets.
     pub host_blocked: Time,
-    /// Part of `host_blocked` with the pause's root not on the flow's path.
+    /// Part of `host_blocked` with the root off the path.
     pub host_victim: Time,
 }
 
@@ -37,15 +36,15 @@ pub struct Waits {
 pub(crate) struct Blocking {
     /// By flow.
     waits: Vec<Waits>,
-    /// By port: index of the row of its first priority in `held`.
+    /// By port: begin of its row in `held`.
     rows: Vec<usize>,
-    /// By port: its number at its node, and the node's number of ports.
+    /// By port: number at its node; ports of the node.
     places: Vec<(u32, u32)>,
-    /// Bytes queued, by ingress port and priority, then egress port of the same switch and priority.
+    /// Bytes queued, by ingress port and priority, then egress port and priority.
     held: Vec<u32>,
-    /// By ingress queue ([`Network::at`]): root of its last pause of the peer; [`NONE`] if no bytes caused it.
+    /// By ingress queue ([`Network::at`]): root of its last pause; [`NONE`] if no bytes caused it.
     roots: Vec<u32>,
-    /// By egress queue: time paused since it was last empty, in ps, without an open pause.
+    /// By egress queue: time paused since last empty, in ps, without an open pause.
     kept: Vec<u64>,
 }
 
@@ -72,14 +71,14 @@ impl Blocking {
         self.waits
     }
 
-    /// Index of an egress port's eight counts in `held`.
+    /// Begin of an egress port's eight counts in `held`.
     #[inline]
     fn place(&self, input: u32, prio: u8, output: u32) -> usize {
         let (local, count) = self.places[output as usize];
         self.rows[input as usize] + 8 * (usize::from(prio) * count as usize + local as usize)
     }
 
-    /// Bytes of an ingress queue in an egress queue of the same switch.
+    /// Bytes of an ingress queue in an egress queue of the switch.
     #[inline]
     fn held(&mut self, input: u32, prio: u8, (output, out_prio): (u32, u8)) -> &mut u32 {
         let place = self.place(input, prio, output) + usize::from(out_prio);
@@ -88,7 +87,7 @@ impl Blocking {
 }
 
 impl Params {
-    /// Checks that waiting can be measured: the simulator must know a packet's path in advance.
+    /// Checks that the simulator knows packets' paths in advance.
     pub fn check_blocking(&self) -> Result<(), SetupError> {
         let refuse = |message: &str| Err(SetupError { field: "measure.blocking".into(), message: message.into() });
         if !self.measure.blocking {
@@ -115,7 +114,7 @@ const fn is_data(packet: &Packet) -> bool {
 }
 
 impl Network {
-    /// Handles a packet that entered an egress queue.
+    /// Starts a packet's wait in an egress queue.
     pub(crate) fn begin_wait(&mut self, port: u32, id: u32) {
         let Some(blocking) = &mut self.blocking else { return };
         let (packet, state) = (&mut self.pool[id], &self.ports[port as usize]);
@@ -129,7 +128,7 @@ impl Network {
         }
     }
 
-    /// Handles a packet that left an egress queue of a switch.
+    /// Ends a packet's wait in a switch.
     pub(crate) fn end_wait(&mut self, port: u32, id: u32) {
         let Some(blocking) = &mut self.blocking else { return };
         let packet = &self.pool[id];
@@ -146,7 +145,7 @@ impl Network {
         }
     }
 
-    /// Records the root of a pause that a switch sends to the peer of `input`.
+    /// Records the root of a pause of the peer of `input`.
     #[inline(never)]
     pub(crate) fn note_root(&mut self, input: u32, prio: u8) {
         let Some(blocking) = self.blocking.as_deref().filter(|_| !self.ports[input as usize].at_host) else { return };
@@ -167,7 +166,7 @@ impl Network {
         }
     }
 
-    /// Port that made an egress queue long: its own, or the root of the pauses that held its bytes.
+    /// Port that made an egress queue long.
     fn root_behind(&self, port: u32, prio: u8) -> u32 {
         let Some(blocking) = &self.blocking else { return NONE };
         let at = self.at(port, prio);
@@ -190,7 +189,7 @@ impl Network {
         self.blocking.as_ref().map_or(NONE, |blocking| blocking.roots[beyond])
     }
 
-    /// Adds the pause of a queue, which ends now, to its packets' waits.
+    /// Adds a pause, which ends now, to the waits of the queue's packets.
     #[inline(never)]
     pub(crate) fn end_pause(&mut self, port: u32, prio: u8) {
         let at = self.at(port, prio);
@@ -220,10 +219,10 @@ impl Network {
         }
     }
 
-    /// Adds a pause at a host to the flows that only the pause held.
+    /// Adds a host's pause to the flows that only the pause held.
     fn end_host_pause(&mut self, port: u32, prio: u8, since: Time, root: u32) {
         let mut held = self.held_pairs(port, prio);
-        // Other transports queue packets: the flow is held since its first packet arrived.
+        // Other transports queue packets: their flows are held from the first arrival.
         let first_queued = held.len();
         let mut id = self.queues[self.at(port, prio)].head;
         while id != NONE {
@@ -238,7 +237,7 @@ impl Network {
         }
     }
 
-    /// Adds the time from `from` until now, with a flow held by a pause at its host.
+    /// Adds the time from `from` until now.
     fn note_held(&mut self, port: u32, flow: u32, from: Time, root: u32) {
         let victim = root != NONE && !self.flow_goes_by(root, port, flow);
         let held = Time(self.now).saturating_sub(from);
@@ -250,7 +249,7 @@ impl Network {
         }
     }
 
-    /// Adds the wait of a ready queue pair that changes its priority or ends.
+    /// Adds the wait of a ready queue pair before it changes its priority or ends.
     #[inline(never)]
     pub(crate) fn end_pair_wait(&mut self, sender: u32) {
         let qp = &self.senders[sender as usize];
@@ -261,7 +260,7 @@ impl Network {
         }
     }
 
-    /// Adds the waits of queues still paused and of packets still queued at the end of the run.
+    /// Adds open pauses and waits at the end of the run.
     pub(crate) fn close_waits(&mut self) {
         if self.blocking.is_none() {
             return;
@@ -280,7 +279,7 @@ impl Network {
         }
     }
 
-    /// Returns true if a packet bound for `port` passes the port `root`, there or later.
+    /// Returns true if `root` is on the packet's path from `port` on.
     fn goes_by(&self, root: u32, port: u32, packet: &Packet) -> bool {
         let own_choice = if packet.kind == Kind::Segment { packet.pint } else { 0 };
         if packet.flags & flag::PATH != 0 && own_choice != 0 {
@@ -290,7 +289,7 @@ impl Network {
         self.flow_goes_by(root, port, packet.flow)
     }
 
-    /// Returns true if data of a flow passes `root`, at `port` or later.
+    /// Returns true if `root` is on the path of the flow's data from `port` on.
     pub(crate) fn flow_goes_by(&self, root: u32, port: u32, flow: u32) -> bool {
         let spec = &self.flows.flows[flow as usize];
         match self.rest_of_path(flow, port) {

@@ -1,4 +1,4 @@
-//! ElasticSwitch and Seawall: timers of VMs, their actions, and messages between hypervisors.
+//! ElasticSwitch and Seawall: timers of VMs, and messages between hypervisors.
 
 use super::allocate::{Allocator, Seen, Title};
 use super::partition::{Share, Want, partition};
@@ -34,7 +34,6 @@ impl Hypervisors {
         }
     }
 
-    /// Passes the limit of the allocator to a pair's limiter.
     pub(super) fn set_limit(&mut self, pair: u32, now: u64, packet: u64) {
         let burst = self.params.shaper().burst;
         let one = &mut self.pairs[pair as usize];
@@ -54,7 +53,6 @@ impl Network {
         self.hypervisors.as_mut().expect("asked by one of them")
     }
 
-    /// Makes a pair active at its sender.
     pub(super) fn wake_sender(&mut self, pair: u32) {
         let (now, packet) = (self.now, self.full_packet());
         let hypervisors = self.hypers();
@@ -80,7 +78,6 @@ impl Network {
         self.wake_vm(src);
     }
 
-    /// Makes a pair active at its receiver.
     pub(super) fn wake_receiver(&mut self, pair: u32) {
         let now = self.now;
         let hypervisors = self.hypers();
@@ -100,7 +97,7 @@ impl Network {
         }
     }
 
-    /// Starts the timers of a VM with a new pair; ElasticSwitch divides its guarantee soon.
+    /// Starts a VM's timers for a new pair; ElasticSwitch divides its guarantee soon.
     fn wake_vm(&mut self, host: u32) {
         let now = self.now;
         let hypervisors = self.hypers();
@@ -134,7 +131,7 @@ impl Network {
         }
     }
 
-    /// Ends a VM's period of rate allocation: new limits, congestion reports to senders.
+    /// Ends a period of rate allocation: new limits, congestion reports.
     pub(crate) fn allocate_rates(&mut self, host: u32) {
         let (now, packet) = (self.now, self.full_packet());
         self.drop_idle(host);
@@ -170,7 +167,7 @@ impl Network {
         }
     }
 
-    /// Ends the activity of pairs without packets; a VM without active pairs sleeps.
+    /// Ends activity of idle pairs and VMs.
     pub(super) fn drop_idle(&mut self, host: u32) {
         let now = self.now;
         let hypervisors = self.hypers();
@@ -192,7 +189,7 @@ impl Network {
         (of_host.sends, of_host.receives) = (vm, receives);
     }
 
-    /// Ends a VM's period of guarantee partitioning.
+    /// Ends a period of guarantee partitioning.
     pub(crate) fn divide(&mut self, host: u32) {
         let now = self.now;
         let hypervisors = self.hypers();
@@ -212,7 +209,7 @@ impl Network {
         }
     }
 
-    /// Divides a VM's guarantee before the end of the period, for new pairs.
+    /// Divides a guarantee early, for new pairs.
     pub(crate) fn divide_soon(&mut self, host: u32) {
         let hypervisors = self.hypers();
         hypervisors.vms[host as usize].soon = false;
@@ -241,7 +238,7 @@ impl Network {
             let hypervisors = self.hypers();
             let one = &mut hypervisors.pairs[pair as usize].send;
             one.mine = share.share;
-            // Before the first message of the other end: at most an equal part.
+            // Before the other end's first message: at most an equal part.
             let theirs = if one.theirs.is_finite() { one.theirs } else { send / count };
             one.guarantee = one.mine.min(theirs);
             one.allocator.raise(one.guarantee);
@@ -253,7 +250,6 @@ impl Network {
         self.partition_received(host, params.floor);
     }
 
-    /// Divides the receiving hose.
     fn partition_received(&mut self, host: u32, floor: f64) {
         let hypervisors = self.hypers();
         let vm = &hypervisors.vms[host as usize];
@@ -271,7 +267,6 @@ impl Network {
         }
     }
 
-    /// Handles a message from another hypervisor.
     pub(crate) fn hear_message(&mut self, id: u32) {
         let (packet, now, full) = (self.pool[id], self.now, self.full_packet());
         let pair = self.pair_told(&packet);
@@ -308,7 +303,6 @@ impl Network {
 }
 
 impl super::Pair {
-    /// Measures demand at the sender.
     fn measure_sender(&mut self, params: &ElasticSwitchParams, since: u64, seconds: f64) {
         let one = &mut self.send;
         let window = std::mem::take(&mut one.divided);
@@ -316,7 +310,6 @@ impl super::Pair {
         one.demand = if unknown { f64::INFINITY } else { window.bytes as f64 * 8.0 / seconds * (1.0 + params.slack) };
     }
 
-    /// Measures demand at the receiver.
     fn measure_receiver(&mut self, params: &ElasticSwitchParams, since: u64, seconds: f64) {
         let one = &mut self.receive;
         let bytes = std::mem::take(&mut one.bytes);
@@ -325,7 +318,7 @@ impl super::Pair {
     }
 }
 
-/// Time of the next period, in phase with the host.
+/// Next end of a period, in the host's phase.
 fn next_strike(now: u64, period: u64, phase: f64) -> u64 {
     let offset = (period as f64 * phase) as u64;
     let past = (now + period - offset) / period;

@@ -1,8 +1,8 @@
 //! Hypervisors between VMs and the network. A VM is a host of the fabric; a *pair* is all traffic from one VM to another.
 //!
-//! Every packet of a pair passes a limiter at its sender ([`shaper`]) and is counted at its receiver ([`gaps`]). Limits come
-//! from [`elastic`] (ElasticSwitch and Seawall) or [`edge`], or are fixed ([`reserved`]). The two hypervisors of a pair only
-//! exchange messages, which are packets on the same network.
+//! A limiter at the sender ([`shaper`]) delays packets; the receiver counts them ([`gaps`]). Limits come from [`elastic`]
+//! (ElasticSwitch and Seawall) or [`edge`], or are fixed ([`reserved`]). A pair's hypervisors exchange messages, which are
+//! packets on the same network.
 
 mod allocate;
 mod edge;
@@ -35,7 +35,7 @@ use shaper::Shaper;
 #[derive(Debug)]
 pub(crate) struct Hypervisors {
     params: Hypervisor,
-    /// By flow: pairs of its data and of its answers.
+    /// Pairs of a flow's data and answers.
     pairs_of: Vec<[u32; 2]>,
     pairs: Vec<Pair>,
     /// By host.
@@ -45,31 +45,30 @@ pub(crate) struct Hypervisors {
     pub(crate) counts: HypervisorCounts,
 }
 
-/// Counters of all hypervisors.
+/// Counters of hypervisors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct HypervisorCounts {
-    /// Messages between hypervisors.
+    /// Messages.
     pub messages: u64,
     /// Wire bytes of messages.
     pub message_bytes: u64,
-    /// New limits of pairs; with `edge_only`, new rates of VMs.
+    /// New limits; with `edge_only`, new rates of VMs.
     pub allocations: u64,
     /// Divisions of VMs' guarantees.
     pub partitions: u64,
 }
 
-/// All traffic from one VM to another.
 #[derive(Debug, Clone)]
 struct Pair {
-    /// Host numbers.
+    /// Hosts.
     src: u32,
     dst: u32,
-    /// A flow between the two; messages travel as its packets.
+    /// A flow between the two, for messages.
     flow: u32,
-    /// If true, the pair carries data; otherwise only answers.
+    /// If false, only answers.
     carries_data: bool,
     shaper: Shaper,
-    /// Flows of uncontrolled senders that wait for space at the limiter.
+    /// Flows of uncontrolled senders, waiting for space at the limiter.
     asleep: Vec<u32>,
     send: Sending,
     receive: Receiving,
@@ -79,53 +78,52 @@ struct Pair {
 /// Counters of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PairCount {
-    /// Wire bytes that passed the limiter.
+    /// Wire bytes past the limiter.
     pub sent: u64,
     /// Wire bytes received.
     pub received: u64,
-    /// Lost packets, as counted by the receiver.
+    /// Lost packets, by the receiver's count.
     pub lost: u64,
-    /// Packets received with a mark.
+    /// Marked packets received.
     pub marked: u64,
-    /// Packets dropped because the limiter's queue was full.
+    /// Packets dropped by the limiter's full queue.
     pub refused: u64,
 }
 
-/// State of a pair at the sending hypervisor.
+/// Sender's state.
 #[derive(Debug, Clone)]
 struct Sending {
     active: bool,
-    /// Begin of activity and arrival of the last packet, in ps.
+    /// Begin of activity, last packet; in ps.
     since: u64,
     last: u64,
-    /// Sequence number of the next packet.
+    /// Next sequence number.
     next: u32,
-    /// Traffic since the last full division, and in this rate period.
+    /// Since the last full division, and in the rate period.
     divided: Window,
     period: Window,
-    /// Demand at the last full division, in bit/s.
+    /// At the last full division, in bit/s.
     demand: f64,
-    /// Shares of the sender's and of the receiver's hose, in bit/s; infinite while unknown.
+    /// Shares of the sender's and the receiver's hose, in bit/s; infinite while unknown.
     mine: f64,
     theirs: f64,
-    /// Offer of the receiver, in bit/s; infinite while unknown.
+    /// Receiver's offer in bit/s; infinite while unknown.
     offer: f64,
     /// In bit/s.
     guarantee: f64,
     allocator: Allocator,
-    /// Packets lost or marked: as reported by the receiver, and as already handled.
+    /// Packets lost or marked: reported by the receiver, and handled.
     told: u64,
     heeded: u64,
 }
 
-/// Traffic in an interval: bytes, and whether packets waited.
 #[derive(Debug, Clone, Copy, Default)]
 struct Window {
     bytes: u64,
     waited: bool,
 }
 
-/// State of a pair at the receiving hypervisor.
+/// Receiver's state.
 #[derive(Debug, Clone)]
 struct Receiving {
     active: bool,
@@ -135,9 +133,9 @@ struct Receiving {
     /// Bytes since the last division.
     bytes: u64,
     demand: f64,
-    /// If true, packets wait for the sender's limiter.
+    /// If true, packets wait at the sender's limiter.
     limited: bool,
-    /// Offer of the sender, in bit/s; infinite while unknown.
+    /// Sender's offer in bit/s; infinite while unknown.
     offer: f64,
     /// Congestion reported to the sender.
     told: u64,
@@ -150,20 +148,20 @@ struct Vm {
     /// Hoses in bit/s.
     send: f64,
     receive: f64,
-    /// Rate of the server's link, in bit/s.
+    /// Server link in bit/s.
     line: f64,
     server: u32,
     /// Active pairs.
     sends: Vec<u32>,
     receives: Vec<u32>,
-    /// Phase of the periods, as a share of one: hypervisors are not synchronised.
+    /// Phase of the periods, in [0, 1): hypervisors are not synchronised.
     phase: f64,
-    /// True while timers run; time of the last full division or measurement.
+    /// Timers run; last full division or measurement.
     awake: bool,
     divided_at: u64,
-    /// A division for new pairs is scheduled.
+    /// Division for new pairs scheduled.
     soon: bool,
-    /// With `edge_only`: rate for senders in bit/s, and bytes in this period.
+    /// With `edge_only`: rate for senders in bit/s, bytes in the period.
     told_rate: f64,
     metered: u64,
     last_heard: u64,
@@ -217,7 +215,6 @@ impl Hypervisors {
         all
     }
 
-    /// Counters of every pair, in order of first flows.
     pub(crate) fn records(&self) -> Vec<PairRecord> {
         self.pairs.iter().map(|pair| PairRecord { src: pair.src, dst: pair.dst, count: pair.count }).collect()
     }
@@ -227,7 +224,7 @@ impl Hypervisors {
     }
 }
 
-/// Maximum rate of a host at a port, in bit/s: for a VM at most the rate of its server's links.
+/// Maximum rate of a host at a port in bit/s; for a VM, at most its server's links.
 pub(crate) fn line(fabric: &Fabric, port: PortId) -> u64 {
     let (own, server) = (fabric.rate(port).0, fabric.neighbour(port));
     if !fabric.servers().contains(&server) {
@@ -237,7 +234,7 @@ pub(crate) fn line(fabric: &Fabric, port: PortId) -> u64 {
     own.min(up.map(|up| fabric.rate(up).0).sum())
 }
 
-/// Counters of a pair of VMs at the end of a run.
+/// Counters of a pair of VMs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PairRecord {
     /// Sending host.
@@ -259,10 +256,10 @@ pub struct PairSample {
     pub guarantee: u64,
     /// Limit in bit/s; `None` without one.
     pub limit: Option<u64>,
-    /// Wire bytes that passed the limiter so far.
+    /// Wire bytes past the limiter so far.
     pub sent: u64,
     /// Wire bytes received so far.
     pub received: u64,
-    /// Packets waiting for the limiter.
+    /// Packets at the limiter.
     pub waiting: u32,
 }

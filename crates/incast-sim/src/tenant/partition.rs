@@ -1,42 +1,42 @@
 //! Guarantee Partitioning: divides a VM's hose into guarantees of its pairs (ElasticSwitch, SIGCOMM 2013, section 4.1).
 //!
-//! Each end of a pair divides its hose max-min among its active pairs; the pair's guarantee is the smaller share. The paper's
-//! rule for messages between the ends is not available. Ours: each end also sends its *offer*, the share that it would give if
-//! the other end set no bound, and bounds the pair by the other's offer (Charny's advertised rates). The ends then converge to
-//! max-min shares of the whole, in any order of messages.
+//! Each end of a pair divides its hose max-min among its active pairs; the guarantee is the smaller share. The paper's rule for
+//! messages between ends is not available. Ours: each end sends its *offer*, the share without a bound from the other end, and
+//! takes the other's offer as a bound (Charny's advertised rates). The ends converge to max-min shares of the whole, in any
+//! order of messages.
 
 /// Bounds of a pair at one end.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Want {
-    /// Demand of the pair, in bit/s; infinite if packets wait for the limiter.
+    /// In bit/s; infinite if packets wait for the limiter.
     pub(super) demand: f64,
-    /// Offer of the other end, in bit/s; infinite before its first message.
+    /// Other end's offer in bit/s; infinite before its first message.
     pub(super) offer: f64,
 }
 
 /// Result for a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Share {
-    /// Share of the hose, in bit/s.
+    /// In bit/s.
     pub(super) share: f64,
-    /// Share if only this end limited the pair, in bit/s.
+    /// Share without a bound from the other end, in bit/s.
     pub(super) offer: f64,
 }
 
-/// Divides a hose among pairs. Every demand counts as at least `floor` of an equal part, so that a waking pair can show demand.
+/// Divides a hose. A demand counts at least `floor` of an equal part, so that a waking pair can show demand.
 pub(super) fn partition(hose: f64, floor: f64, wants: &[Want]) -> Vec<Share> {
     let least = floor * hose / wants.len() as f64;
     let caps: Vec<f64> = wants.iter().map(|want| want.demand.max(least).min(want.offer)).collect();
     let mut sorted = caps.clone();
     sorted.sort_by(f64::total_cmp);
     let level = level(hose, &sorted);
-    // Unused bandwidth goes to all in proportion to their demands: an unused guarantee helps nobody.
+    // Spreads unused bandwidth by demand: an unused guarantee helps nobody.
     let asked: f64 = caps.iter().sum();
     let spread = if asked < hose && asked > 0.0 { hose / asked } else { 1.0 };
     caps.iter().map(|&cap| Share { share: cap.min(level) * spread, offer: level_without(hose, &sorted, cap) }).collect()
 }
 
-/// Level up to which `hose` fills the sorted caps; infinite if it suffices for all.
+/// Level to which `hose` fills sorted caps; infinite if all are full.
 fn level(hose: f64, sorted: &[f64]) -> f64 {
     let mut left = hose;
     for (place, &cap) in sorted.iter().enumerate() {
@@ -49,7 +49,7 @@ fn level(hose: f64, sorted: &[f64]) -> f64 {
     f64::INFINITY
 }
 
-/// Level without the pair's own cap, one of `sorted`.
+/// Level without the pair's cap, one of `sorted`.
 fn level_without(hose: f64, sorted: &[f64], own: f64) -> f64 {
     let mut left = hose;
     let mut passed = false;
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!((one.offer, other.offer), (200.0, 350.0));
     }
 
-    /// Repeats the division at both ends of backlogged pairs; returns guarantees, and true if the last round changed nothing.
+    /// Divides at both ends of backlogged pairs; returns guarantees, and true if the last round changed none.
     fn settle(hoses: &[f64], pairs: &[(usize, usize)], rounds: usize) -> (Vec<f64>, bool) {
         let ends = |vm: usize, sends: bool| -> Vec<usize> {
             (0..pairs.len()).filter(|&at| vm == if sends { pairs[at].0 } else { pairs[at].1 }).collect()

@@ -1,15 +1,15 @@
 //! Rate limiter of a pair: a token bucket with a queue in front.
 //!
-//! The bucket's state is the time when it would be full again: exact, without work between packets.
+//! State is the time when the bucket would be full: exact, without work between packets.
 
 use crate::kernel::NONE;
 
-/// Picoseconds for `bytes` at `rate` bit/s, rounded up.
+/// Time in ps for `bytes` at `rate` bit/s, rounded up.
 pub(super) fn time_for(bytes: u64, rate: u64) -> u64 {
     (u128::from(bytes) * 8_000_000_000_000).div_ceil(u128::from(rate)) as u64
 }
 
-/// A pair's limiter. Its queue is a list in the packet pool.
+/// Limiter; its queue is a list in the packet pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shaper {
     /// First and last waiting packet.
@@ -17,15 +17,15 @@ pub(super) struct Shaper {
     pub(super) tail: u32,
     /// Waiting packets.
     pub(super) packets: u32,
-    /// Wire bytes of waiting packets, with gaps.
+    /// Their wire bytes, with gaps.
     pub(super) bytes: u64,
     /// In bit/s; `None` without a limit.
     rate: Option<u64>,
-    /// Bucket size, as picoseconds at the rate.
+    /// Bucket size, in ps at the rate.
     depth: u64,
-    /// Time at which the bucket is full, in ps.
+    /// Time of a full bucket, in ps.
     full_at: u64,
-    /// Time of the next release event; [`u64::MAX`] without one.
+    /// Next release event; [`u64::MAX`] without one.
     pub(super) due: u64,
 }
 
@@ -40,8 +40,8 @@ impl Shaper {
         self.rate
     }
 
-    /// Sets the limit and a bucket of `burst` bytes. Tokens and debts persist, within the new bucket. An empty bucket stays
-    /// empty: otherwise each change of the limit would cause a burst or a pause.
+    /// Sets the limit and a bucket of `burst` bytes. Tokens (within the new bucket) and debts persist: filling or emptying the
+    /// bucket with each new limit would cause bursts or pauses.
     pub(super) fn set(&mut self, now: u64, rate: Option<u64>, burst: u64) {
         let depth = rate.map_or(0, |rate| time_for(burst, rate));
         self.full_at = match (self.rate, rate) {
@@ -56,14 +56,13 @@ impl Shaper {
         (self.rate, self.depth) = (rate, depth);
     }
 
-    /// Earliest departure of a packet. A bucket smaller than the packet must be full.
+    /// Earliest departure. A bucket smaller than the packet must be full.
     pub(super) fn goes_at(&self, bytes: u64) -> u64 {
         let Some(rate) = self.rate else { return 0 };
         let cost = time_for(bytes, rate);
         self.full_at.saturating_sub(self.depth.saturating_sub(cost))
     }
 
-    /// Takes the tokens of a packet.
     pub(super) fn take(&mut self, now: u64, bytes: u64) {
         if let Some(rate) = self.rate {
             self.full_at = self.full_at.max(now) + time_for(bytes, rate);
@@ -78,7 +77,7 @@ mod tests {
     const MBPS: u64 = 1_000_000;
     const US: u64 = 1_000_000;
 
-    /// Departures of packets of 1250 B that all arrive at 0; 10 us each at 1 Gb/s.
+    /// Departures in us of packets of 1250 B queued at 0; 10 us each at 1 Gb/s.
     fn sent(shaper: &mut Shaper, count: usize) -> Vec<u64> {
         let mut now = 0;
         (0..count)
@@ -105,7 +104,7 @@ mod tests {
         let mut shaper = Shaper::default();
         shaper.set(0, Some(1000 * MBPS), 1250);
         sent(&mut shaper, 2);
-        // At 10 us a debt of 10 us (1250 B) is left: 100 us at a tenth of the rate.
+        // At 10 us a debt of 1250 B is left: 100 us at a tenth of the rate.
         shaper.set(10 * US, Some(100 * MBPS), 1250);
         assert_eq!(shaper.goes_at(1250), 110 * US);
         shaper.set(10 * US, None, 0);
@@ -117,7 +116,7 @@ mod tests {
         let mut shaper = Shaper::default();
         shaper.set(0, Some(1000 * MBPS), 12_500);
         assert_eq!(sent(&mut shaper, 12)[10..], [10, 20], "the bucket is empty");
-        // The bucket's bytes fall with the rate and rise again; it stays empty.
+        // The bucket shrinks with the rate and grows again; it stays empty.
         shaper.set(20 * US, Some(500 * MBPS), 6250);
         assert_eq!(shaper.goes_at(1250), 40 * US);
         shaper.set(20 * US, Some(1000 * MBPS), 12_500);

@@ -6,7 +6,7 @@ use crate::network::Network;
 use crate::transport::Job;
 use incast_model::units::Time;
 
-/// Packets that may wait for any time (our choice).
+/// Packets that may wait without a limit of time (our choice).
 const ALWAYS: u32 = 4;
 
 impl Window {
@@ -16,7 +16,7 @@ impl Window {
 }
 
 impl Network {
-    /// Wire bytes of a packet with the gap behind it, as limiters count.
+    /// Wire bytes with the gap, as limiters count.
     fn weight_of(&self, packet: &Packet) -> u64 {
         u64::from(packet.size) + self.config.packets.gap.0
     }
@@ -26,7 +26,7 @@ impl Network {
         hypervisors.pairs_of[packet.flow as usize][usize::from(!packet.kind.is_forward())]
     }
 
-    /// Sends a VM's packet, queues it at the limiter, or drops it if the queue is full.
+    /// Sends, queues or drops a VM's packet.
     pub(crate) fn pass_limiter(&mut self, id: u32) {
         let (packet, now) = (self.pool[id], self.now);
         let (pair, bytes) = (self.pair_of(&packet), self.weight_of(&packet));
@@ -56,7 +56,6 @@ impl Network {
         self.plan_release(pair);
     }
 
-    /// Schedules the release of a pair's next packet.
     pub(super) fn plan_release(&mut self, pair: u32) {
         let one = &self.hypervisors.as_ref().expect("asked by one").pairs[pair as usize];
         let (head, src, due) = (one.shaper.head, one.src, one.shaper.due);
@@ -72,7 +71,6 @@ impl Network {
         }
     }
 
-    /// Releases the packets that may leave.
     pub(crate) fn release_pair(&mut self, pair: u32) {
         let now = self.now;
         let due = &mut self.hypervisors.as_mut().expect("on its agenda").pairs[pair as usize].shaper.due;
@@ -101,7 +99,6 @@ impl Network {
         self.wake_sources(pair);
     }
 
-    /// Sends a packet past the limiter.
     fn let_go(&mut self, pair: u32, id: u32) {
         let (packet, now) = (self.pool[id], self.now);
         let bytes = self.weight_of(&packet);
