@@ -21,7 +21,7 @@ pub struct Progress {
     pub now: Time,
     /// Events handled.
     pub events: u64,
-    /// Packets, counted once per link crossed.
+    /// Packets, once per link crossed.
     pub packet_hops: u64,
     /// Completed flows.
     pub flows_done: u64,
@@ -39,21 +39,21 @@ pub struct Progress {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {message}")]
 pub struct SetupError {
-    /// Parameter, as a dotted path such as `switch.buffer`.
+    /// Parameter path, such as `switch.buffer`.
     pub field: String,
     /// Value, and allowed values.
     pub message: String,
 }
 
-/// A network ready to run.
+/// Network ready to run.
 #[derive(Debug)]
 pub struct Simulation {
     network: Network,
     limits: Limits,
 }
 
-/// Simulated time without arrivals and flow starts after which a run with unfinished flows may be stuck; raised to four RDMA
-/// retransmission timeouts, and to each [`Transport::patience`]. Paced flows, and packets on slow or long wires, are not stuck.
+/// Simulated time without arrivals and flow starts after which a run may be stuck; raised to four RDMA retransmission timeouts
+/// and to [`Transport::patience`]. Paced flows, and packets on slow or long wires, are not stuck.
 const STALL: Time = Time::ms(20);
 
 impl Simulation {
@@ -118,7 +118,7 @@ impl Simulation {
 }
 
 impl Network {
-    /// Ledger with the packets in queues and on wires.
+    /// Ledger with packets in queues and on wires.
     fn close_ledger(&self) -> Ledger {
         let mut ledger = self.ledger;
         let mut add = |packet: &Packet| {
@@ -138,7 +138,7 @@ impl Network {
         ledger
     }
 
-    /// Checks that every ingress queue holds exactly the bytes of its packets queued at its switch.
+    /// Checks that ingress queues hold exactly the bytes of their packets queued at the switch.
     fn buffers_balance(&self) -> bool {
         if self.config.storage != Storage::Shared {
             return true;
@@ -157,7 +157,6 @@ impl Network {
         self.ingress.iter().zip(held).all(|(ingress, held)| u64::from(ingress.bytes + ingress.headroom) == held)
     }
 
-    /// Returns true if the port shares its switch's buffer.
     fn shares_buffer(&self, port: u32) -> bool {
         let port = &self.ports[port as usize];
         !port.at_host && !port.at_server

@@ -149,17 +149,17 @@ pub struct Dcqcn {
     alpha: f64,
     /// A mark arrived since alpha's last move.
     marked_for_alpha: bool,
-    /// Time of alpha's next move; [`Time::MAX`] before the first mark. Moves are applied only when alpha is used.
+    /// Alpha's next move; [`Time::MAX`] before the first mark. Moves are applied when alpha is used.
     next_alpha: Time,
     next_increase: Time,
-    /// Time of the pending cut; [`Time::MAX`] without a mark since the last cut.
+    /// Pending cut; [`Time::MAX`] without a mark since the last one.
     next_cut: Time,
-    /// Vendor: a point of the grid of cuts. Paper: earliest time of the next cut.
+    /// Vendor: a point of the grid of cuts. Paper: earliest next cut.
     cut_grid: Time,
     timer_steps: u32,
     byte_steps: u32,
     bytes: u64,
-    /// If true, a mark in the nanosecond of alpha's move counts for that move.
+    /// A mark in the nanosecond of alpha's move counts for that move.
     ack_before_alpha: bool,
 }
 
@@ -178,7 +178,7 @@ impl Controller for Dcqcn {
     }
 
     fn on_timer(&mut self, now: Time) {
-        // ns-3 schedules an increase before a cut of the same time: the increase comes first.
+        // ns-3 schedules an increase before a cut of the same time.
         if self.next_increase <= now {
             self.next_increase = now + self.params.increase_interval;
             self.timer_steps += 1;
@@ -218,7 +218,7 @@ impl Dcqcn {
         self.rate = (cut as u64).max(self.params.min_rate.0);
     }
 
-    /// Applies alpha's moves before `now`; the move at `now` only if `inclusive`.
+    /// Applies alpha's moves before `now`, and with `inclusive` at `now`.
     fn advance_alpha(&mut self, now: Time, inclusive: bool) {
         while self.next_alpha < now || (inclusive && self.next_alpha == now) {
             self.alpha *= 1.0 - self.params.g;
@@ -234,7 +234,7 @@ impl Dcqcn {
             self.alpha = 1.0;
             self.target = self.rate;
             self.next_alpha = now + self.params.alpha_interval;
-            // 1 ns later, after alpha's move (`rdma-hw.cc`, CheckRateDecreaseMlx).
+            // After alpha's move (`rdma-hw.cc`, CheckRateDecreaseMlx).
             self.cut_grid = now + self.params.decrease_interval + Time::ns(1);
         } else {
             self.advance_alpha(now, !self.ack_before_alpha);
@@ -275,7 +275,7 @@ impl Dcqcn {
 
     fn paper_cnp(&mut self, now: Time) {
         if self.cut_grid != Time::MAX && now < self.cut_grid {
-            return; // within a CNP interval the notification point sends no second CNP
+            return; // the notification point sends one CNP per interval
         }
         self.advance_alpha(now, true);
         self.target = self.rate;
@@ -319,7 +319,7 @@ mod tests {
         })
     }
 
-    /// Runs timers and marks (in ns) in order; returns time in us and rate in Gb/s after each timer.
+    /// Runs timers and marks (in ns); returns us and Gb/s after each timer.
     fn trace(mut cc: Dcqcn, marks: &[u64], until: Time) -> Vec<(f64, f64)> {
         let mut marks = marks.iter().map(|&ns| Time::ns(ns)).peekable();
         let mut out = Vec::new();
@@ -398,7 +398,7 @@ mod tests {
         let mut cc = start(DcqcnParams::profile("paper").unwrap(), Time::ZERO);
         cc.on_cnp(Time::us(10));
         assert_eq!((cc.rate, cc.target), (50_000_000_000, 100_000_000_000));
-        cc.on_cnp(Time::us(30)); // within the CNP interval: no effect
+        cc.on_cnp(Time::us(30)); // within the CNP interval
         assert_eq!(cc.rate, 50_000_000_000);
         for (us, rate) in [(65, 75_000_000_000), (120, 87_500_000_000), (175, 93_750_000_000u64)] {
             assert_eq!(cc.next_timer(), Time::us(us));
@@ -416,7 +416,7 @@ mod tests {
     fn byte_counter_counts_in_the_paper_variant() {
         let mut cc =
             start(DcqcnParams { byte_counter: Bytes(3000), ..DcqcnParams::profile("paper").unwrap() }, Time::ZERO);
-        cc.on_sent(1048, Time::us(1)); // not counted before the first CNP
+        cc.on_sent(1048, Time::us(1)); // before the first CNP
         cc.on_cnp(Time::us(2));
         for _ in 0..3 {
             cc.on_sent(1048, Time::us(3));

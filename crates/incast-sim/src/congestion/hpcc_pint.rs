@@ -1,8 +1,7 @@
 //! HPCC over PINT: one or two bytes of telemetry instead of INT records (Ben Basat et al., SIGCOMM 2020; HPCC authors' ns-3,
 //! `rdma-hw.cc`, HandleAckHpPint).
 //!
-//! Each switch filters the utilisation of its ports ([`crate::switch`]); ACKs return the largest on the path, as a power of a
-//! base.
+//! Switches filter their ports' utilisation ([`crate::switch`]); ACKs return the path's largest, as a power of a base.
 
 use incast_model::rng::mix;
 use incast_model::units::Rate;
@@ -122,7 +121,7 @@ impl Controller for HpccPint {
 }
 
 impl HpccPint {
-    /// Returns true if the control uses the ACK: chosen by a hash, as switches choose packets for a query.
+    /// Returns true if the ACK is used, by a hash, as switches choose packets for a query.
     fn uses(&self, seq: u64) -> bool {
         (mix(seq) >> 11) as f64 / (1u64 << 53) as f64 <= self.params.probability
     }

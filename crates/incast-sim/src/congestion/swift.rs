@@ -1,7 +1,7 @@
 //! Swift: a window that holds the delay of the fabric at a target (Kumar et al., SIGCOMM 2020, section 3).
 //!
-//! The paper's endpoint window is omitted: hosts process packets in zero time, so it would never bind. Losses appear as NACKs
-//! (the paper's fast recovery) and timeouts, because hosts go back N by default.
+//! Hosts process packets in zero time: the paper's endpoint window would never bind. Losses appear as NACKs (the paper's fast
+//! recovery) and timeouts, because hosts go back N by default.
 
 use incast_model::units::{Rate, Time};
 use schemars::JsonSchema;
@@ -152,15 +152,15 @@ pub struct Swift {
     offset: f64,
     mtu: u64,
     line: Rate,
-    /// Wire bytes of the last packet sent, for pacing.
+    /// Wire bytes of the last packet sent, to be paced.
     packet: u64,
     /// Congestion window in packets.
     cwnd: f64,
-    /// Window in bytes: whole packets, at least one.
+    /// In bytes: whole packets, at least one.
     window: u64,
-    /// Line rate, or the pacing rate of a window below 1, in bit/s.
+    /// Line rate, or pace of a window below 1, in bit/s.
     rate: u64,
-    /// Smoothed round-trip time in ps; 0 before the first sample.
+    /// Smoothed, in ps; 0 before the first sample.
     rtt: u64,
     /// Bytes acknowledged.
     una: u64,
@@ -232,7 +232,7 @@ impl Swift {
         delay < self.fixed_target || (delay as f64) < self.target()
     }
 
-    /// Target delay in ps.
+    /// In ps.
     fn target(&self) -> f64 {
         let scaled = self.alpha / self.cwnd.sqrt() - self.offset;
         self.fixed_target as f64 + scaled.clamp(0.0, self.params.fs_range.0 as f64)
@@ -243,7 +243,7 @@ impl Swift {
         self.last_decrease = Some(now);
     }
 
-    /// Derives window and rate from the congestion window.
+    /// Sets window and rate from the congestion window.
     fn take_over(&mut self) {
         self.cwnd = self.cwnd.clamp(self.params.min_cwnd, self.params.max_cwnd);
         if self.cwnd >= 1.0 {
@@ -263,7 +263,7 @@ mod tests {
     use super::*;
     use crate::congestion::testing::{ack, flow};
 
-    /// A flow over 6 links with a window of `cwnd` packets and a fixed target of 37 us.
+    /// 6 links, a window of `cwnd` packets, a fixed target of 37 us.
     fn start(cwnd: f64) -> Swift {
         let mut cc = SwiftParams { initial_cwnd: Some(cwnd), ..SwiftParams::default() }.start(&flow());
         cc.on_path(6);
@@ -271,7 +271,7 @@ mod tests {
         cc
     }
 
-    /// Handles the ACK of one more packet at `now` us, with an RTT of `rtt` us.
+    /// The ACK of one more packet at `now` us, with an RTT of `rtt` us.
     fn hear(cc: &mut Swift, now: u64, rtt: u64, nack: bool) -> f64 {
         let (flow, seq) = (flow(), cc.una + 1000);
         cc.on_ack(&Ack { now: Time::us(now), rtt: Time::us(rtt), nack, ..ack(&flow, seq, seq + 1000) });
@@ -301,7 +301,7 @@ mod tests {
     #[test]
     fn one_cut_a_round_trip_above_it() {
         let mut cc = start(200.0);
-        // 74 us is twice the target: 1 - 0.8 · 0.5. Next cut after the smoothed 74 us.
+        // 74 us is twice the target: 1 - 0.8 · 0.5. Next cut after 74 us.
         assert_eq!(hear(&mut cc, 100, 74, false), 120.0);
         assert_eq!(hear(&mut cc, 173, 74, false), 120.0);
         assert_eq!(hear(&mut cc, 174, 74, false), 120.0 * 0.6);

@@ -1,4 +1,4 @@
-//! Flow (100 Gb/s, 12 us) and ACKs for unit tests of controls.
+//! A flow (100 Gb/s, 12 us) and ACKs for unit tests of controls.
 
 use incast_model::units::{Rate, Time};
 
@@ -18,7 +18,7 @@ pub(crate) fn flow() -> FlowContext {
     }
 }
 
-/// ACK of the bytes before `seq`; `next` is the next byte to send. Unmarked, without telemetry, at time 0.
+/// ACK of the bytes before `seq`; unmarked, without telemetry, at time 0.
 pub(crate) fn ack(flow: &FlowContext, seq: u64, next: u64) -> Ack<'_> {
     let (now, rtt) = (Time::ZERO, Time::ZERO);
     Ack { now, seq, next, marked: false, nack: false, rtt, int: &[], pint: 0, flow, rates: &[] }

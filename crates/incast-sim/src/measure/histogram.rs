@@ -2,16 +2,16 @@
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LengthHistogram {
-    /// Picoseconds by bin.
+    /// In ps.
     time_in_bin: Vec<u64>,
-    /// Time of the last change, in ps.
+    /// Last change, in ps.
     since: u64,
-    /// Length since then, in bytes.
+    /// In bytes.
     length: u32,
 }
 
 impl LengthHistogram {
-    /// Records a change of the length at `now`; `bin`: width in bytes.
+    /// Records a change of the length; `bin`: width in bytes.
     pub(crate) fn note(&mut self, now: u64, length: u32, bin: u64) {
         let at = (u64::from(self.length) / bin) as usize;
         if self.time_in_bin.len() <= at {

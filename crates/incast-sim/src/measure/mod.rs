@@ -1,4 +1,4 @@
-//! Optional records of a run. They do not change the run.
+//! Optional records, without effect on a run.
 
 mod blocking;
 mod fingerprint;
@@ -61,16 +61,16 @@ impl Default for MeasureParams {
     }
 }
 
-/// Length of a switch egress port's queues at one time; omitted if nothing is queued or was sent.
+/// Length of a switch port's queues at one time; omitted if nothing is queued and nothing was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueSample {
     /// Time.
     pub time: Time,
     /// Port.
     pub port: PortId,
-    /// Bytes queued in all priorities.
+    /// Bytes queued, all priorities.
     pub bytes: u64,
-    /// Wire bytes sent since the port's last sample.
+    /// Wire bytes sent since the last sample.
     pub tx_bytes: u64,
 }
 
@@ -81,15 +81,15 @@ pub struct RateSample {
     pub time: Time,
     /// Flow.
     pub flow: u32,
-    /// Sending rate that the control allows, in bit/s.
+    /// Allowed rate in bit/s.
     pub rate: u64,
-    /// Window that the control allows, in bytes; `u64::MAX` without one.
+    /// Allowed window in bytes; `u64::MAX` without one.
     pub window: u64,
     /// Payload acknowledged, in bytes.
     pub acked: u64,
 }
 
-/// Time spent at each queue length of a switch port.
+/// Times at each queue length of a switch port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueueHistogram {
     /// Port.

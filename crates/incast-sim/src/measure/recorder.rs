@@ -19,17 +19,17 @@ struct Open {
     culprit: u32,
 }
 
-/// Records so far. Queues are indexed by [`Network::at`].
+/// Records; queues are indexed by [`Network::at`].
 #[derive(Debug)]
 pub(crate) struct Recorder {
     pub(crate) params: MeasureParams,
     ports: usize,
     pub(crate) marks: Vec<u64>,
-    /// Packets dropped on arrival, by ingress.
+    /// Drops on arrival, by ingress.
     pub(crate) drops_at: Vec<u64>,
-    /// Packets lost because the link was down, by egress.
+    /// Losses by a link that was down, by egress.
     pub(crate) lost_at: Vec<u64>,
-    /// Pauses of the peer that ended with the link, without an XON.
+    /// Pauses of the peer that a link failure ended, without an XON.
     pub(crate) unresumed: Vec<u32>,
     pub(crate) xoffs_received: Vec<u64>,
     pub(crate) paused: Vec<Time>,
@@ -41,7 +41,7 @@ pub(crate) struct Recorder {
     pub(crate) rates: Vec<RateSample>,
     pub(crate) pairs: Vec<PairSample>,
     pub(crate) fingerprint: Fingerprint,
-    /// Bytes sent by each port at the last sample.
+    /// Sent bytes by port, at the last sample.
     sampled_tx: Vec<u64>,
     /// By port; may be empty.
     pub(crate) histograms: Vec<LengthHistogram>,
@@ -77,7 +77,7 @@ impl Recorder {
         self.marks[at] += 1;
     }
 
-    /// `by_link`: lost because the link of this egress was down; otherwise dropped on arrival.
+    /// `by_link`: the link of this egress was down; otherwise dropped on arrival.
     pub(crate) fn drop_packet(&mut self, at: usize, by_link: bool, record: DropRecord) {
         let counter = if by_link { &mut self.lost_at } else { &mut self.drops_at };
         counter[at] += 1;
@@ -91,12 +91,12 @@ impl Recorder {
         self.open[at] = Open { since: Some(now), ingress_bytes, culprit, ..self.open[at] };
     }
 
-    /// Begin of a queue's pause; `None` if not paused.
+    /// Begin of a pause; `None` if not paused.
     pub(crate) fn paused_since(&self, at: usize) -> Option<Time> {
         self.open[at].since
     }
 
-    /// Time since a queue's last pause; 0 if paused, `None` if never paused.
+    /// Time since the last pause; 0 if paused, `None` if never paused.
     pub(crate) fn pause_ago(&self, at: usize, now: Time) -> Option<Time> {
         let Open { since, ended, .. } = self.open[at];
         since.map_or_else(|| ended.map(|ended| now - ended), |_| Some(Time::ZERO))
@@ -106,7 +106,7 @@ impl Recorder {
         self.close(at, now, Some(now));
     }
 
-    /// Ends the pause of a queue, at `end` or with the run.
+    /// Ends a pause, at `end` or with the run.
     fn close(&mut self, at: usize, now: Time, end: Option<Time>) {
         let open = self.open[at];
         let Some(start) = self.open[at].since.take() else { return };
@@ -124,7 +124,7 @@ impl Recorder {
         }
     }
 
-    /// Closes open records at the end of the run and sorts pauses by start.
+    /// Closes open records; sorts pauses by start.
     pub(crate) fn finish(&mut self, now: Time) {
         for at in 0..self.open.len() {
             self.close(at, now, None);
@@ -145,7 +145,6 @@ impl Recorder {
 }
 
 impl Network {
-    /// Records that a packet entered a queue of a port.
     #[inline(never)]
     pub(crate) fn note_queued(&mut self, port: u32, id: u32) {
         self.note_queue(port);
@@ -155,7 +154,6 @@ impl Network {
         self.begin_wait(port, id);
     }
 
-    /// Records that a packet left a queue of a port.
     #[inline(never)]
     pub(crate) fn note_unqueued(&mut self, port: u32, id: u32) {
         self.note_queue(port);
@@ -167,7 +165,6 @@ impl Network {
         }
     }
 
-    /// Records a change of a port's queue length.
     #[inline]
     pub(crate) fn note_queue(&mut self, port: u32) {
         if let Some(histogram) = self.recorder.histograms.get_mut(port as usize) {
@@ -175,7 +172,7 @@ impl Network {
         }
     }
 
-    /// Records one row of every time series.
+    /// Records a row of every time series.
     pub(crate) fn sample(&mut self) {
         let time = Time(self.now);
         self.sample_queues();
@@ -195,7 +192,6 @@ impl Network {
         self.recorder.rates.extend(active);
     }
 
-    /// Records queue lengths of switch ports.
     pub(crate) fn sample_queues(&mut self) {
         let time = Time(self.now);
         for (index, port) in self.ports.iter().enumerate().filter(|(_, port)| !port.at_host) {

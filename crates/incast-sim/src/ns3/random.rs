@@ -20,7 +20,7 @@ fn multiply(a: &Matrix, b: &Matrix, m: u64) -> Matrix {
     std::array::from_fn(|row| std::array::from_fn(|col| (0..3).fold(0, |sum, k| (sum + a[row][k] * b[k][col] % m) % m)))
 }
 
-/// `a` to the power 2^`exponent`.
+/// `a` to the 2^`exponent`.
 fn square(mut a: Matrix, exponent: u32, m: u64) -> Matrix {
     for _ in 0..exponent {
         a = multiply(&a, &a, m);
@@ -28,7 +28,7 @@ fn square(mut a: Matrix, exponent: u32, m: u64) -> Matrix {
     a
 }
 
-/// `a` to the power `n`, applied to `v`.
+/// `a`^`n` applied to `v`.
 fn advance(mut a: Matrix, mut n: u64, mut v: Vector, m: u64) -> Vector {
     while n > 0 {
         if n & 1 == 1 {
@@ -50,14 +50,14 @@ pub(crate) struct Draws {
 }
 
 impl Draws {
-    /// Draws of a run with `nodes` nodes: 6 streams per node belong to the IP stack, 2 to the error models.
+    /// Draws for `nodes` nodes: 6 streams per node belong to the IP stack, 2 to the error models.
     pub(crate) fn new(nodes: u64) -> Self {
         let (jump_x, jump_y) = (square(A1, 127, M1), square(A2, 127, M2));
         let start = |a, jump, m| advance(jump, 6 * nodes + 2, apply(&square(a, 76, m), [1; 3], m), m);
         Self { x: start(A1, jump_x, M1), y: start(A2, jump_y, M2), jump_x, jump_y }
     }
 
-    /// Next draw, in (0, 1).
+    /// In (0, 1).
     pub(crate) fn next(&mut self) -> f64 {
         let x = apply(&A1, self.x, M1)[2];
         let y = apply(&A2, self.y, M2)[2];

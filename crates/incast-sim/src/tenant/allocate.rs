@@ -5,35 +5,34 @@
 
 use super::params::RateParams;
 
-/// Observations of one period.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Seen {
     /// Packets lost or marked.
     pub(super) congested: u64,
-    /// If true, the limit was binding: packets waited, or four fifths were used.
+    /// Limit used: packets waited, or four fifths were used.
     pub(super) limited: bool,
 }
 
-/// Bounds and weight of a pair.
+/// Bounds and weight.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Title {
-    /// Minimum limit, in bit/s.
+    /// Minimum limit in bit/s.
     pub(super) guarantee: f64,
-    /// Weight in the competition above the guarantee.
+    /// Weight above the guarantee.
     pub(super) weight: f64,
-    /// Maximum limit, in bit/s.
+    /// Maximum limit in bit/s.
     pub(super) line: f64,
 }
 
-/// Limit of a pair, in bit/s, and its history.
+/// Limit in bit/s, with its history.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Allocator {
     pub(super) limit: f64,
     /// Limit at the last congestion.
     goal: f64,
-    /// Losses, with decreasing weight.
+    /// Losses, decaying.
     history: f64,
-    /// Time of the last congestion, in ps.
+    /// Last congestion, in ps.
     congested_at: u64,
 }
 
@@ -42,7 +41,6 @@ impl Allocator {
         Self { limit, goal: limit, history: 0.0, congested_at: now }
     }
 
-    /// Ends a period.
     pub(super) fn tick(&mut self, params: &RateParams, title: &Title, now: u64, seen: Seen) {
         let kept = libm::pow(params.forget, title.weight);
         self.history = self.history * kept + seen.congested as f64;
@@ -77,7 +75,6 @@ impl Allocator {
         growth * (1.0 - params.caution * above).max(params.min_growth)
     }
 
-    /// Raises the limit to a new guarantee.
     pub(super) fn raise(&mut self, guarantee: f64) {
         self.limit = self.limit.max(guarantee);
     }

@@ -1,6 +1,5 @@
-//! Losses of a pair, detected at the receiver by sequence numbers.
+//! Losses of a pair, by gaps in the sequence numbers received.
 
-/// Gap in the sequence numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Gap {
     /// First missing number, and one past the last.
@@ -10,19 +9,19 @@ struct Gap {
     since: u32,
 }
 
-/// Received sequence numbers of a pair, from 0.
+/// Received sequence numbers, from 0.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Gaps {
     /// One past the highest number received.
     next: u32,
     /// Open gaps; few, as paths of trees do not reorder.
     open: Vec<Gap>,
-    /// Packets counted as lost.
+    /// Packets lost.
     pub(super) lost: u64,
 }
 
 impl Gaps {
-    /// Handles packet `number`. Missing packets count as lost when `patience` later ones have arrived.
+    /// Handles a packet; missing ones count as lost when `patience` later ones have arrived.
     pub(super) fn hear(&mut self, number: u32, patience: u32) {
         if number < self.next {
             self.fill(number);
@@ -43,7 +42,6 @@ impl Gaps {
         });
     }
 
-    /// Handles a late packet.
     fn fill(&mut self, number: u32) {
         let Some(at) = self.open.iter().position(|gap| (gap.from..gap.to).contains(&number)) else { return };
         let gap = self.open.swap_remove(at);

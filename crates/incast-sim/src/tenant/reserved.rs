@@ -5,7 +5,7 @@ use incast_model::maxmin::{Demand, max_min};
 use super::{Hypervisor, Hypervisors};
 
 impl Hypervisors {
-    /// Sets the fixed limits of pairs with data. Answers are not limited.
+    /// Sets the limits of pairs with data; answers are not limited.
     pub(super) fn reserve(&mut self, packet: u64) {
         if !matches!(self.params, Hypervisor::Reservation(_)) {
             return;
