@@ -180,9 +180,9 @@ impl Ledger {
 /// Result of a flow.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FlowRecord {
-    /// ACK of the last byte at the sender; `None` if not completed.
+    /// Arrival of the last byte's ACK at the sender; `None` if not completed.
     pub finish: Option<Time>,
-    /// Last byte at the receiver; `None` if not delivered.
+    /// Arrival of the last byte at the receiver; `None` if not delivered.
     pub delivered: Option<Time>,
     /// Start, by the flow set or after the flows that it waited for; `None` if not started.
     pub start: Option<Time>,
@@ -208,7 +208,8 @@ pub struct FlowRecord {
     pub ideal_exact: Time,
     /// Links on the path.
     pub hops: u8,
-    /// If true, not to start: its round, or one that it waits for, was over ([`incast_model::flow::FlowSet::rounds`]).
+    /// If true, the flow was not to start: its round, or one that it waits for, was over
+    /// ([`incast_model::flow::FlowSet::rounds`]).
     pub cancelled: bool,
 }
 
@@ -309,13 +310,14 @@ pub struct PauseRecord {
     pub port: PortId,
     /// Priority.
     pub priority: u8,
-    /// Effect of the XOFF frame.
+    /// Time at which the XOFF frame took effect.
     pub start: Time,
-    /// Effect of the XON frame; `None` if the run ended first.
+    /// Time at which the XON frame took effect; `None` if the run ended first.
     pub end: Option<Time>,
     /// The pause's cause: the peer's ingress bytes of this port and priority at the XOFF.
     pub ingress_bytes: u64,
-    /// The peer's egress port of the packet that crossed the XOFF threshold; for `network.pause`, the sending port.
+    /// Egress port, at the peer, of the packet that crossed the XOFF threshold; for `network.pause`, the peer's port that sent
+    /// the XOFF.
     pub culprit_port: PortId,
 }
 
@@ -324,11 +326,11 @@ pub struct PauseRecord {
 pub struct DeadlockRecord {
     /// A shortest cycle, each queue waiting for the next, the last for the first.
     pub cycle: Vec<StuckQueue>,
-    /// Pause of its last queue.
+    /// Begin: pause of the cycle's last queue.
     pub closed: Time,
-    /// Check that found it.
+    /// Time of the check that found it.
     pub seen: Time,
-    /// First check without it; `None` if it lasted to the stop.
+    /// Time of the first check that no longer found it; `None` if it lasted to the stop.
     pub ended: Option<Time>,
     /// Maximum number of stuck switch queues: in a cycle or waiting for one, of all deadlocks at a time.
     pub stuck_queues: u32,
@@ -356,9 +358,9 @@ pub struct Storm {
     pub port: PortId,
     /// Priority.
     pub priority: u8,
-    /// Detection.
+    /// Time of detection.
     pub begin: Time,
-    /// Restoration; `None` if the run ended first.
+    /// End; `None` if the run ended first.
     pub end: Option<Time>,
 }
 
@@ -508,7 +510,7 @@ pub enum LinkChange {
     Down,
     /// Repair.
     Up,
-    /// Begin of silent losses, or another fraction.
+    /// Begin of silent losses, or a new fraction of them.
     Silent,
     /// End of silent losses.
     Clean,
@@ -551,7 +553,7 @@ pub struct LinkRecord {
 pub struct CutOff {
     /// Flow.
     pub flow: u32,
-    /// If true, blocks ACKs; otherwise data.
+    /// If true, ACKs are blocked; otherwise data.
     pub acks: bool,
     /// Obstacle.
     pub place: Obstacle,

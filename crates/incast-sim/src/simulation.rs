@@ -31,7 +31,7 @@ pub struct Progress {
     pub bytes_acked: u64,
     /// Payload of `flows`, in bytes.
     pub bytes: u64,
-    /// Latest end, for flows without an end of their own.
+    /// End of the last flow without a size, at most the horizon; `None` without such flows.
     pub end: Option<Time>,
 }
 

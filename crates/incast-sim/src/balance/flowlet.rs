@@ -94,7 +94,7 @@ mod tests {
             now += 1000; // equal to the gap
             assert_eq!(leaf.choose(&mut state, now, 1), first);
         }
-        // Longer by 1 ps. All 100 on the first of 64 ports by chance is impossible.
+        // Longer by 1 ps: a random port each time.
         let mut counts = vec![0u64; 64];
         for _ in 0..6400 {
             now += 1001;

@@ -37,7 +37,7 @@ pub(crate) trait BalanceParams {
 pub(crate) struct Scale {
     pub(crate) node: u32,
     pub(crate) is_switch: bool,
-    /// Groups of next hops of the node.
+    /// Numbers of the node's groups of next hops.
     pub(crate) groups: Range<usize>,
     pub(crate) seed: u64,
 }

@@ -1,7 +1,7 @@
 //! Paused queues that never send again.
 //!
 //! Egress queue v = (A→B, q) is paused by B's ingress counter of A's link and priority q, and waits for B's queues with the
-//! counted packets. Suppose that all packets of B outside stuck queues leave, also its shared buffer. If B still sends no XON,
+//! counted packets. Suppose that all packets of B outside stuck queues leave B and its shared buffer. If B still sends no XON,
 //! v is stuck as long as those queues are. The greatest set of such queues is stuck for ever (after the wait-for graph of Hu et
 //! al., HotNets 2016): none can move first. Only a watchdog or a link failure ends it.
 
@@ -104,7 +104,7 @@ impl Network {
         false
     }
 
-    /// Removes queues in front of a switch without paused queues: cheap, and nearly always all.
+    /// Removes queues in front of a switch without paused queues: cheap, and nearly always removes all.
     fn leave_out_hopeful(&self, candidates: &mut Vec<Candidate>) {
         loop {
             let mut waiting: HashMap<NodeId, u32> = HashMap::new();

@@ -1,11 +1,12 @@
 //! The total order of events.
 //!
 //! Events run by time, then *rank*, then *target*: a class and a stable number. A target has at most one live event, so no two
-//! are equal and the order of scheduling has no effect. (The old event of a rescheduled target stays, without effect.)
+//! live events are equal and the order of scheduling has no effect. (A rescheduled target's old event stays queued, without
+//! effect.)
 //!
 //! In exact arithmetic every rank is 0. Classes within one picosecond: links and routes, timers, flow starts, ports, arrivals,
-//! timer queues of hosts (which so see all arrivals), periodic events. Any partition of the fabric gives the same order. In
-//! `ns3` arithmetic the rank is the order of scheduling, as in that simulator; see [`rank`].
+//! timer queues of hosts (after all arrivals), periodic events. Any partition of the fabric gives the same order. In `ns3`
+//! arithmetic the rank is the order of scheduling, as in that simulator; see [`rank`].
 
 /// Purpose of an event; the discriminant is its class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +23,7 @@ pub(crate) enum Target {
     Wake(u32),
     /// First packet on a wire reaches the far end (number of the sending port).
     Arrival(u32),
-    /// Timer queue of a host (number of the NIC).
+    /// A task in a host's timer queue is due (number of the NIC).
     Agenda(u32),
     /// Periodic event ([`chore`]).
     Chore(u32),

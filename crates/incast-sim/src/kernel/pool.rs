@@ -71,7 +71,7 @@ pub(crate) mod flag {
     /// Cut-through: waited for the last bit, because the first ones did not suffice.
     pub(crate) const WHOLE: u8 = 128;
 
-    // Segments and their answers only; PFC frames and RDMA packets use these bits otherwise.
+    // For segments and their answers only: in PFC frames and RDMA packets these bits have other meanings.
 
     /// [`Packet::stamp`](super::Packet::stamp) is a pFabric rank.
     pub(crate) const RANKED: u8 = 4;
@@ -84,9 +84,9 @@ pub(crate) mod flag {
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 pub(crate) struct Packet {
-    /// On a wire: arrival of the next packet, in ps. Kept here so that its event is made without access to it.
+    /// On a wire: arrival of the next packet, in ps. Stored here so that scheduling the arrival does not touch the next packet.
     pub(crate) next_arrive: u64,
-    /// On a wire: rank of that arrival.
+    /// On a wire: rank of the next packet's arrival.
     pub(crate) next_rank: u64,
     /// Data: first byte. ACK, NACK: next byte expected. PFC: ingress bytes that caused it.
     pub(crate) seq: u64,
@@ -101,7 +101,7 @@ pub(crate) struct Packet {
     pub(crate) in_port: u32,
     /// Wire bytes.
     pub(crate) size: u16,
-    /// Data: bytes. NACK: packets between the expected and the received one.
+    /// Data: payload bytes. NACK: packets between the expected and the received one.
     pub(crate) payload: u16,
     pub(crate) kind: Kind,
     /// Priority at the egress and on the wire.
@@ -120,7 +120,7 @@ pub(crate) struct Packet {
 const _: () = assert!(size_of::<Packet>() == 64);
 
 impl Packet {
-    /// Returns true if the sender reacts to marks. (RDMA packets use the bit [`flag::NOT_ECT`] otherwise.)
+    /// Returns true if the sender reacts to marks. (In RDMA packets the bit of [`flag::NOT_ECT`] has another meaning.)
     #[inline]
     pub(crate) const fn understands_marks(&self) -> bool {
         matches!(self.kind, Kind::Data | Kind::Ack | Kind::Nack | Kind::Cnp) || self.flags & flag::NOT_ECT == 0

@@ -24,7 +24,7 @@ pub(crate) struct EventQueue {
     shift: u32,
     /// Slot number (time >> shift) of `current`.
     cursor: u64,
-    /// Events of the present slot, and later pushes for it or earlier ones; latest first.
+    /// Events of the present slot, and events pushed since for it or earlier slots; latest first.
     current: Vec<Event>,
     /// First node of a slot's list, by slot number modulo [`SLOTS`].
     heads: Vec<u32>,

@@ -64,7 +64,7 @@ mod tests {
         for other in [&[b, a][..], &[a], &[a, b, b], &[a, later], &[a, elsewhere], &[]] {
             assert_ne!(of_events(other), base);
         }
-        // The rank only orders events: equal runs have equal fingerprints in both arithmetics.
+        // The rank only orders events: fingerprints do not depend on the arithmetic.
         assert_eq!(of_events(&[a, Event::new(1, 9, Target::Arrival(3))]), base);
     }
 

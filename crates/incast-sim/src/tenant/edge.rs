@@ -8,7 +8,7 @@ use crate::kernel::Kind;
 use crate::network::Network;
 use crate::transport::Job;
 
-/// Minimum rate for senders, as a share of the VM's (our choice).
+/// Minimum rate for senders, as a fraction of the VM's share (our choice).
 const LEAST: f64 = 1e-3;
 
 impl Network {

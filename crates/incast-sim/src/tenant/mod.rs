@@ -65,7 +65,7 @@ struct Pair {
     dst: u32,
     /// A flow between the two, for messages.
     flow: u32,
-    /// If false, only answers.
+    /// If false, the pair carries only answers.
     carries_data: bool,
     shaper: Shaper,
     /// Flows of uncontrolled senders, waiting for space at the limiter.
@@ -90,30 +90,34 @@ pub struct PairCount {
     pub refused: u64,
 }
 
-/// Sender's state.
+/// A pair's state at the sender.
 #[derive(Debug, Clone)]
 struct Sending {
     active: bool,
-    /// Begin of activity, last packet; in ps.
+    /// Begin of activity, in ps.
     since: u64,
+    /// Last packet, in ps.
     last: u64,
     /// Next sequence number.
     next: u32,
-    /// Since the last full division, and in the rate period.
+    /// Traffic since the last full division.
     divided: Window,
+    /// Traffic in the period of rate allocation.
     period: Window,
-    /// At the last full division, in bit/s.
+    /// Demand at the last full division, in bit/s.
     demand: f64,
-    /// Shares of the sender's and the receiver's hose, in bit/s; infinite while unknown.
+    /// Share of the sender's hose, in bit/s; infinite while unknown.
     mine: f64,
+    /// Share of the receiver's hose, in bit/s; infinite while unknown.
     theirs: f64,
     /// Receiver's offer in bit/s; infinite while unknown.
     offer: f64,
     /// In bit/s.
     guarantee: f64,
     allocator: Allocator,
-    /// Packets lost or marked: reported by the receiver, and handled.
+    /// Lost and marked packets that the receiver reported.
     told: u64,
+    /// Part of `told` that rate allocation has used.
     heeded: u64,
 }
 
@@ -123,7 +127,7 @@ struct Window {
     waited: bool,
 }
 
-/// Receiver's state.
+/// A pair's state at the receiver.
 #[derive(Debug, Clone)]
 struct Receiving {
     active: bool,
@@ -156,13 +160,15 @@ struct Vm {
     receives: Vec<u32>,
     /// Phase of the periods, in [0, 1): hypervisors are not synchronised.
     phase: f64,
-    /// Timers run; last full division or measurement.
+    /// If true, the timers run.
     awake: bool,
+    /// Last full division, or measurement with `edge_only`.
     divided_at: u64,
-    /// Division for new pairs scheduled.
+    /// If true, a division for new pairs is scheduled.
     soon: bool,
-    /// With `edge_only`: rate for senders in bit/s, bytes in the period.
+    /// With `edge_only`: rate for senders, in bit/s.
     told_rate: f64,
+    /// Bytes received in the period.
     metered: u64,
     last_heard: u64,
 }

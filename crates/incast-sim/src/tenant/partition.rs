@@ -36,7 +36,7 @@ pub(super) fn partition(hose: f64, floor: f64, wants: &[Want]) -> Vec<Share> {
     caps.iter().map(|&cap| Share { share: cap.min(level) * spread, offer: level_without(hose, &sorted, cap) }).collect()
 }
 
-/// Level to which `hose` fills sorted caps; infinite if all are full.
+/// Level to which `hose` fills the sorted caps; infinite if all caps fit.
 fn level(hose: f64, sorted: &[f64]) -> f64 {
     let mut left = hose;
     for (place, &cap) in sorted.iter().enumerate() {

@@ -17,7 +17,7 @@ pub(super) struct Shaper {
     pub(super) tail: u32,
     /// Waiting packets.
     pub(super) packets: u32,
-    /// Their wire bytes, with gaps.
+    /// Wire bytes of waiting packets, with gaps.
     pub(super) bytes: u64,
     /// In bit/s; `None` without a limit.
     rate: Option<u64>,
