@@ -31,7 +31,7 @@ pub struct Progress {
     pub bytes_acked: u64,
     /// Payload of `flows`, in bytes.
     pub bytes: u64,
-    /// End of the last flow without a size, at most the horizon; `None` without such flows.
+    /// End of the last backlogged flow, at most the horizon; `None` without backlogged flows.
     pub end: Option<Time>,
 }
 
