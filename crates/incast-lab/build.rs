@@ -1,12 +1,12 @@
-//! Names the build: a digest of every source file that a simulation's outcome can depend on, and of the versions of the
-//! libraries. Results of two builds with the same name can stand for each other.
+//! Names the build by a digest of library versions and all sources that outcomes depend on. Builds with equal names have
+//! interchangeable results.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use sha2::{Digest, Sha256};
 
-/// Folders and files beside this crate that are read; one that is not there (in a packaged crate) adds nothing.
+/// Missing sources (in a packaged crate) add nothing.
 const SOURCES: [&str; 6] = [
     "../incast-model/src",
     "../incast-model/data",
@@ -15,7 +15,6 @@ const SOURCES: [&str; 6] = [
     "../../Cargo.lock",
     "build.rs",
 ];
-/// Hexadecimal digits kept.
 const DIGITS: usize = 12;
 
 fn main() -> io::Result<()> {

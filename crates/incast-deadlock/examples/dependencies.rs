@@ -1,7 +1,8 @@
-//! The buffer dependencies of all shortest paths on a Jellyfish, and a shortest cycle with whose packets make it: what
-//! `incast deadlock check` looks for where nothing is given and nothing fails.
+//! Buffer dependencies of all shortest paths on a Jellyfish, and a shortest cycle with its traffic, as in `incast deadlock
+//! check` without given paths or failures.
 //!
-//! `cargo run --release -p incast-deadlock --example dependencies -- SWITCHES PORTS [SEED]`; half of the ports lead to switches.
+//! `cargo run --release -p incast-deadlock --example dependencies -- SWITCHES PORTS [SEED]`; half of the ports lead to
+//! switches.
 
 use std::process::ExitCode;
 

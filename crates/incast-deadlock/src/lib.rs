@@ -1,18 +1,7 @@
-//! What could go wrong with PFC: deadlocks that a fabric and its routes make possible, and Tagger's tags and rules against
-//! them. Looks at the fabric alone; nothing here knows simulated time.
+//! PFC deadlocks that a fabric and its routes make possible, and rules against them: Hu et al., "Tagger: Practical PFC Deadlock
+//! Prevention in Data Center Networks", CoNEXT 2017. Nothing here has simulated time.
 //!
-//! - [`dependency`]: which buffers wait for which; cyclic dependencies, named hop by hop, with the traffic that closes
-//!   them; the same under failures.
-//! - [`elp`]: expected lossless paths: shortest paths, trees, up-down paths with bounces, the simulator's routes, or paths
-//!   given one by one.
-//! - [`tagging`]: Algorithms 1 and 2, and the scheme for folded Clos fabrics, of Hu et al., "Tagger: Practical PFC Deadlock
-//!   Prevention in Data Center Networks", CoNEXT 2017.
-//! - [`rules`]: match-action rules, compressed and counted; [`export`]: as JSON and CSV, for SONiC, P4Runtime, nftables.
-//! - [`verify`]: whether rules hold, whoever made them. [`tagging::Tagging::rules`] returns none that do not.
-//! - [`Watch`]: how far long work has come, and a way to stop it.
-//! - [`table`]: the published table of classes and rules on Jellyfish, and the ways to read it.
-//!
-//! A folded Clos fabric whose paths may bounce once:
+//! A folded Clos fabric with paths that may bounce once:
 //!
 //! ```
 //! use incast_deadlock::Wiring;

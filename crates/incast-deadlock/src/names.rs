@@ -1,5 +1,3 @@
-//! Ports, cycles and paths in the names that an operator knows.
-
 use std::fmt;
 
 use incast_model::fabric::{NodeId, PortId};
@@ -8,20 +6,20 @@ use serde::{Deserialize, Serialize};
 use crate::tagging::Tag;
 use crate::wiring::Wiring;
 
-/// A turn at a switch: packets come in by one port and leave by another. Ports are numbered from 0 within a switch.
+/// Turn at a switch; ports are numbered from 0 within the switch.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Turn {
-    /// The switch.
+    /// Switch.
     pub switch: String,
-    /// Its ingress port.
+    /// Ingress port.
     pub in_port: u32,
-    /// The node that sends to that port.
+    /// Node before the ingress port.
     pub from: String,
-    /// Its egress port.
+    /// Egress port.
     pub out_port: u32,
-    /// The node that this leads to.
+    /// Node after the egress port.
     pub to: String,
-    /// The tag with which packets come in, where there are tags.
+    /// Tag of arriving packets, if there are tags.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tag: Option<Tag>,
 }
@@ -51,23 +49,22 @@ impl fmt::Display for Turn {
     }
 }
 
-/// A cyclic buffer dependency: the packets of each turn wait for room at the ingress port of the next, those of the last
-/// for room at that of the first.
+/// Cyclic buffer dependency: packets of each turn wait for buffer space at the next ingress port, the last at the first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cycle {
-    /// Its turns; `to` of each is `switch` of the next.
+    /// Turns; `to` of each is `switch` of the next.
     pub turns: Vec<Turn>,
 }
 
 impl Cycle {
-    /// Of ingress ports with their tags, each with the egress port to the next.
+    /// Each egress port leads to the next ingress port.
     pub(crate) fn new(wiring: &Wiring<'_>, turns: impl IntoIterator<Item = (Option<Tag>, PortId, PortId)>) -> Self {
         Self { turns: turns.into_iter().map(|(tag, input, output)| Turn::new(wiring, tag, input, output)).collect() }
     }
 }
 
 impl fmt::Display for Cycle {
-    /// The ingress ports in order, the first once more at the end: `leaf1 port 3 → spine2 port 1 → … → leaf1 port 3`.
+    /// Writes `leaf1 port 3 → spine2 port 1 → … → leaf1 port 3`: the ingress ports.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, turn) in self.turns.iter().chain(self.turns.first()).enumerate() {
             let arrow = if at == 0 { "" } else { " → " };
@@ -78,13 +75,12 @@ impl fmt::Display for Cycle {
     }
 }
 
-/// A path by the names of its nodes, both hosts included.
+/// Names of a path's nodes, both hosts included.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct NamedPath(pub Vec<String>);
 
 impl NamedPath {
-    /// From the egress ports of all its nodes but the last.
     pub(crate) fn new(wiring: &Wiring<'_>, path: &[PortId]) -> Self {
         let first = path.first().map(|&port| wiring.node(port));
         let nodes = first.into_iter().chain(path.iter().map(|&port| wiring.far(port)));

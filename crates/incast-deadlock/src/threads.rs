@@ -1,14 +1,11 @@
-//! Work that falls into parts, on as many threads as there are cores.
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use crate::watch;
 
-/// Hands the numbers below `count` out to threads, each with a state of its own, and returns the states.
+/// Distributes numbers below `count` over a thread per core, each with a state, and returns the states.
 ///
-/// Which thread gets which number is left to chance: what is made of the states must not depend on it. `what` is what is
-/// counted, for who watches.
+/// Chance decides which thread gets which number: results must not depend on it. `what` names the unit of progress.
 pub(crate) fn spread<S: Send>(
     what: &'static str,
     count: usize,
@@ -39,7 +36,7 @@ pub(crate) fn spread<S: Send>(
         };
         let handles: Vec<_> = (0..threads).map(|_| start()).collect();
         let ended: Vec<_> = handles.into_iter().map(thread::ScopedJoinHandle::join).collect();
-        // All have ended before what one of them unwinds with goes on.
+        // All threads end before a panic of one continues.
         ended.into_iter().map(|state| state.unwrap_or_else(|payload| std::panic::resume_unwind(payload))).collect()
     })
 }

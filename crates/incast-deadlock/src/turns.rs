@@ -1,5 +1,3 @@
-//! Sets of turns, a bit each.
-
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,10 +6,9 @@ use incast_model::fabric::PortId;
 
 use crate::wiring::{Ports, Wiring};
 
-/// A set of turns: pairs of an ingress and an egress port of one switch.
+/// Set of turns: pairs of an ingress and an egress port of one switch.
 ///
-/// A row of bits for each egress port, a bit for each ingress port of its switch: the rows of a switch with 64 ports are 64
-/// words, all of 2,000 such switches 1 MB. What leads into a link, and what leaves it, is read 64 ports at a time.
+/// A row per egress port has a bit per ingress port: 1 MB for 2,000 switches of 64 ports, read 64 ports at a time.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TurnSet {
     ports: Arc<Ports>,
@@ -25,7 +22,7 @@ impl fmt::Debug for TurnSet {
 }
 
 impl TurnSet {
-    /// No turns.
+    /// Returns the empty set.
     pub fn new(wiring: &Wiring<'_>) -> Self {
         Self::of(wiring.shared())
     }
@@ -38,7 +35,7 @@ impl TurnSet {
         &self.ports
     }
 
-    /// Adds the turn from `input` to `output`; whether it was missing.
+    /// Adds a turn; returns true if it was missing.
     ///
     /// # Panics
     /// If the two are not ports of one switch.
@@ -50,7 +47,7 @@ impl TurnSet {
         new
     }
 
-    /// Takes the turn from `input` to `output` out, if it is there.
+    /// Removes a turn, if present.
     pub fn remove(&mut self, input: PortId, output: PortId) {
         if self.is_turn(input, output) {
             let (word, bit) = self.place(input, output);
@@ -58,7 +55,7 @@ impl TurnSet {
         }
     }
 
-    /// Whether the turn from `input` to `output` is there; two ports that are not of one switch are no turn.
+    /// Returns true for a turn in the set; ports of different switches are no turn.
     #[inline]
     pub fn contains(&self, input: PortId, output: PortId) -> bool {
         self.is_turn(input, output) && {
@@ -78,17 +75,17 @@ impl TurnSet {
         (self.ports.row(output).start + local / 64, 1 << (local % 64))
     }
 
-    /// How many turns there are.
+    /// Number of turns.
     pub fn len(&self) -> usize {
         self.bits.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// Whether there is none.
+    /// Returns true if empty.
     pub fn is_empty(&self) -> bool {
         self.bits.iter().all(|&word| word == 0)
     }
 
-    /// All turns, ingress and egress port, in order of the egress ports.
+    /// Turns as (ingress port, egress port), by egress port.
     pub fn iter(&self) -> impl Iterator<Item = (PortId, PortId)> + '_ {
         (0..self.ports.len() as u32).map(PortId).flat_map(move |output| {
             let node = self.ports.node(output);
@@ -101,18 +98,17 @@ impl TurnSet {
         self.bits.iter_mut().zip(&other.bits).for_each(|(word, other)| *word |= other);
     }
 
-    /// Takes out all turns of another set.
+    /// Removes all turns of another set.
     pub fn subtract(&mut self, other: &Self) {
         self.bits.iter_mut().zip(&other.bits).for_each(|(word, other)| *word &= !other);
     }
 
-    /// The ingress ports that turn to an egress port, a bit for each port of the switch.
+    /// Ingress ports that turn to `output`, a bit each.
     #[inline]
     pub(crate) fn row(&self, output: PortId) -> &[u64] {
         &self.bits[self.ports.row(output)]
     }
 
-    /// The words of a row whose place is known ([`Ports::row`]).
     #[inline]
     pub(crate) fn words(&self, row: Range<usize>) -> &[u64] {
         &self.bits[row]
@@ -125,7 +121,7 @@ impl TurnSet {
     }
 }
 
-/// The numbers of the bits that are set.
+/// Numbers of the set bits.
 #[inline]
 pub(crate) fn ones(words: &[u64]) -> impl Iterator<Item = usize> + '_ {
     words.iter().enumerate().flat_map(|(at, &word)| {
@@ -141,13 +137,11 @@ pub(crate) fn ones(words: &[u64]) -> impl Iterator<Item = usize> + '_ {
     })
 }
 
-/// Whether bit `at` is set.
 #[inline]
 pub(crate) fn bit(words: &[u64], at: usize) -> bool {
     words[at / 64] >> (at % 64) & 1 != 0
 }
 
-/// Sets bit `at`.
 #[inline]
 pub(crate) fn set(words: &mut [u64], at: usize) {
     words[at / 64] |= 1 << (at % 64);
@@ -176,7 +170,7 @@ mod tests {
             (turns.len(), turns.contains(port(63), port(64)), turns.contains(port(64), port(64))),
             (5, true, false)
         );
-        // A host's port and a switch's are no turn.
+        // Ports of a host and a switch are no turn.
         assert!(!turns.contains(PortId(0), port(0)));
         let mut rest = turns.clone();
         rest.remove(port(0), port(129));

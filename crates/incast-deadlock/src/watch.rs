@@ -1,14 +1,12 @@
-//! Long work that can be watched and stopped from another thread.
-//!
-//! Work that is stopped unwinds, from whatever depth, to where it was begun ([`Watch::over`]), as in salsa and rust-analyzer: no
-//! function on the way can take half a result for a whole one, and none has to say that it may be stopped. Nothing is printed.
+//! Stopped work unwinds to [`Watch::over`], as in salsa and rust-analyzer: no function can take half a result for a whole one,
+//! or has to return that it was stopped. Nothing is printed.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How far work has come, and whether it should stop. Shared between the threads that work and the one that watches.
+/// Progress of long work, and a way for another thread to stop it.
 #[derive(Debug, Default)]
 pub struct Watch {
     stopped: AtomicBool,
@@ -16,18 +14,18 @@ pub struct Watch {
     stage: Mutex<(&'static str, u64)>,
 }
 
-/// A part of the work, in units of its own.
+/// Part of the work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stage {
-    /// What is counted, such as `destinations`; empty before anything is.
+    /// Unit, such as `destinations`; empty before the first stage.
     pub what: &'static str,
-    /// How many are done.
+    /// Units done.
     pub done: u64,
-    /// How many there are.
+    /// Units in all.
     pub of: u64,
 }
 
-/// The work was stopped before its end.
+/// Work stopped before its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stopped;
 
@@ -41,16 +39,16 @@ impl Watch {
         self.stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Where the work is.
+    /// Current stage.
     pub fn stage(&self) -> Stage {
         let (what, of) = *self.stage.lock().unwrap_or_else(PoisonError::into_inner);
         Stage { what, done: self.done.load(Ordering::Relaxed).min(of), of }
     }
 
-    /// Does work of this crate under the watch.
+    /// Runs work of this crate under the watch.
     ///
     /// # Errors
-    /// If [`Watch::stop`] was called before its end.
+    /// If [`Watch::stop`] was called before the work ended.
     pub fn over<T>(self: &Arc<Self>, work: impl FnOnce() -> T) -> Result<T, Stopped> {
         catch_unwind(AssertUnwindSafe(|| under(Some(Arc::clone(self)), work))).map_err(|payload| {
             match payload.downcast::<Stopped>() {
@@ -61,12 +59,11 @@ impl Watch {
     }
 }
 
-/// The watch of this thread.
 pub(crate) fn current() -> Option<Arc<Watch>> {
     CURRENT.with_borrow(Clone::clone)
 }
 
-/// Does work on this thread under a watch, if there is one; the one before comes back in any case.
+/// Runs work under a watch, if any; restores the previous watch even after a panic.
 pub(crate) fn under<T>(watch: Option<Arc<Watch>>, work: impl FnOnce() -> T) -> T {
     struct Back(Option<Arc<Watch>>);
     impl Drop for Back {
@@ -78,7 +75,6 @@ pub(crate) fn under<T>(watch: Option<Arc<Watch>>, work: impl FnOnce() -> T) -> T
     work()
 }
 
-/// A stage begins: so many of something.
 pub(crate) fn begin(what: &'static str, of: usize) {
     CURRENT.with_borrow(|watch| {
         if let Some(watch) = watch {
@@ -89,13 +85,12 @@ pub(crate) fn begin(what: &'static str, of: usize) {
     check();
 }
 
-/// One more is done.
 pub(crate) fn step() {
     CURRENT.with_borrow(|watch| watch.as_ref().map(|watch| watch.done.fetch_add(1, Ordering::Relaxed)));
     check();
 }
 
-/// Unwinds if the work should stop. Called at least several times a second by all that may take long.
+/// Unwinds if the work should stop; long work calls this several times a second.
 pub(crate) fn check() {
     if CURRENT.with_borrow(|watch| watch.as_ref().is_some_and(|watch| watch.stopped.load(Ordering::Relaxed))) {
         resume_unwind(Box::new(Stopped));
@@ -129,7 +124,7 @@ mod tests {
         });
         assert_eq!(ended, Err(Stopped));
         assert!(watch.stage().done < 1_000_000 && current().is_none());
-        // Nobody watches: nothing stops.
+        // Without a watch nothing stops.
         assert_eq!(sum(spread("numbers", 10, || 0, add)), 45);
     }
 

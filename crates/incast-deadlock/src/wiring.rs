@@ -1,5 +1,3 @@
-//! The fabric as packets go through it: which port leads where, in flat tables.
-
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -7,11 +5,10 @@ use incast_model::fabric::{Fabric, LinkId, NodeId, NodeKind, PortId};
 
 use crate::turns::set;
 
-/// A fabric, and its ports in the tables that every analysis here walks. Cheap to clone.
+/// Fabric with its ports in flat tables. Cheap to clone.
 ///
-/// A packet that arrives at an *ingress port* of a switch leaves it by an *egress port*; both are [`PortId`]s of that
-/// switch. What leaves by port `p` arrives at `peer(p)`, so an ingress port stands for the directed link that ends
-/// there (Dally and Seitz, IEEE ToC 1987, call it a channel). Hosts do not forward.
+/// Packets arrive at an *ingress port* of a switch and leave by an *egress port*, both [`PortId`]s of that switch. An ingress
+/// port stands for the directed link that ends there (a channel of Dally and Seitz, IEEE ToC 1987). Hosts do not forward.
 #[derive(Debug, Clone)]
 pub struct Wiring<'f> {
     fabric: &'f Fabric,
@@ -19,17 +16,17 @@ pub struct Wiring<'f> {
 }
 
 impl<'f> Wiring<'f> {
-    /// The tables of a fabric.
+    /// Builds the tables.
     pub fn new(fabric: &'f Fabric) -> Self {
         Self::without(fabric, &[])
     }
 
-    /// The tables of a fabric of which some links are down: no path takes these.
+    /// Builds the tables with some links down; no path takes them.
     pub fn without(fabric: &'f Fabric, down: &[LinkId]) -> Self {
         Self { fabric, ports: Arc::new(Ports::new(fabric, down)) }
     }
 
-    /// The names of the ends of a link; of several parallel ones the first end has its port, as `leaf0:2`.
+    /// Names of a link's ends, of parallel links with the first end's port: `leaf0:2`.
     pub fn ends(&self, link: LinkId) -> [String; 2] {
         let link = self.fabric.link(link);
         let [a, b] = [link.a, link.b].map(|port| self.name(self.node(port)).to_owned());
@@ -37,12 +34,12 @@ impl<'f> Wiring<'f> {
         [if parallel { format!("{a}:{}", self.local(link.a)) } else { a }, b]
     }
 
-    /// The fabric itself.
+    /// The fabric.
     pub fn fabric(&self) -> &'f Fabric {
         self.fabric
     }
 
-    /// The name of a node.
+    /// Name of a node.
     pub fn name(&self, node: NodeId) -> &'f str {
         &self.fabric.node(node).name
     }
@@ -60,29 +57,31 @@ impl std::ops::Deref for Wiring<'_> {
     }
 }
 
-/// The ports of a fabric without names, rates and delays.
+/// Ports of a fabric without names, rates and delays.
+///
+/// Tables of ranges have one more entry than nodes: the end.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Ports {
     /// By port.
     node: Vec<u32>,
-    /// By port: the port at the other end of its link, and the node of that.
+    /// By port: its peer, and the peer's node.
     far: Vec<(PortId, NodeId)>,
-    /// By node, and one more: its first port.
+    /// By node: first port.
     first: Vec<u32>,
     /// By node.
     host: Vec<bool>,
-    /// By node: the switches, and the hosts with several links. A host with one link has its packets in its switch's only.
+    /// By node. Packets of single-linked hosts count at their switch.
     routed: Vec<bool>,
-    /// By node, and one more: where the rows of its ports begin in a turn set, in words.
+    /// By node: first word of its port rows in a turn set.
     rows: Vec<u32>,
-    /// By node, and one more: where its bits begin in a table with a bit for each port of a switch, in words.
+    /// By node: first word in a table with a bit per port of each switch.
     span: Vec<u32>,
-    /// Such a table: the ports to hosts with one link.
+    /// Such a table.
     single_hosts: Vec<u64>,
-    /// By node, and one more: where its trunks begin.
+    /// By node: first trunk.
     first_trunk: Vec<u32>,
     trunks: Vec<PortId>,
-    /// The ports of links that are down, in order.
+    /// Ports of links that are down, in order.
     down: Vec<PortId>,
 }
 
@@ -117,17 +116,14 @@ impl Ports {
         Self { node, far, first, host, routed, rows, span, single_hosts, first_trunk, trunks, down }
     }
 
-    /// How many nodes there are, hosts included.
     pub(crate) fn nodes(&self) -> usize {
         self.host.len()
     }
 
-    /// How many ports there are, those of hosts included.
     pub(crate) fn len(&self) -> usize {
         self.far.len()
     }
 
-    /// The switches, in order.
     pub(crate) fn switches(&self) -> impl Iterator<Item = NodeId> + '_ {
         (0..self.nodes() as u32).map(NodeId).filter(|&node| !self.is_host(node))
     }
@@ -136,83 +132,76 @@ impl Ports {
         self.host[node.index()]
     }
 
-    /// Whether a node has routes of its own: a switch, or a host with several links.
+    /// Returns true if a node has routes of its own: a switch, or a host with several links.
     pub(crate) fn is_routed(&self, node: NodeId) -> bool {
         self.routed[node.index()]
     }
 
-    /// The node of a port.
     #[inline]
     pub(crate) fn node(&self, port: PortId) -> NodeId {
         NodeId(self.node[port.index()])
     }
 
-    /// The port at the other end of its link.
     #[inline]
     pub(crate) fn peer(&self, port: PortId) -> PortId {
         self.far[port.index()].0
     }
 
-    /// The node at the other end of a port's link.
+    /// Node at the other end of the link.
     #[inline]
     pub(crate) fn far(&self, port: PortId) -> NodeId {
         self.far[port.index()].1
     }
 
-    /// Whether what leaves by this port arrives at a switch.
     #[inline]
     pub(crate) fn to_switch(&self, port: PortId) -> bool {
         !self.is_host(self.far(port))
     }
 
-    /// A port's number within its node.
+    /// Number within the node.
     #[inline]
     pub(crate) fn local(&self, port: PortId) -> usize {
         self.local_at(self.node(port), port)
     }
 
-    /// The number of a port within its node, which is known.
     #[inline]
     pub(crate) fn local_at(&self, node: NodeId, port: PortId) -> usize {
         (port.0 - self.first[node.index()]) as usize
     }
 
-    /// The ports of a node.
     #[inline]
     pub(crate) fn of(&self, node: NodeId) -> impl DoubleEndedIterator<Item = PortId> + ExactSizeIterator + use<> {
         (self.first[node.index()]..self.first[node.index() + 1]).map(PortId)
     }
 
-    /// The port of a node with this number.
     #[inline]
     pub(crate) fn port(&self, node: NodeId, local: usize) -> PortId {
         PortId(self.first[node.index()] + local as u32)
     }
 
-    /// Whether the link of a port is up.
     #[inline]
     pub(crate) fn is_up(&self, port: PortId) -> bool {
         self.down.is_empty() || self.down.binary_search(&port).is_err()
     }
 
-    /// How many ports a node has.
+    /// Number of ports.
     pub fn degree(&self, node: NodeId) -> usize {
         (self.first[node.index() + 1] - self.first[node.index()]) as usize
     }
 
-    /// The ports of a node that lead to switches and to hosts with several links, but for links that are down.
+    /// Ports of a node on links that are up, to switches and to hosts with several links.
     #[inline]
     pub(crate) fn trunks(&self, node: NodeId) -> &[PortId] {
         &self.trunks[self.first_trunk[node.index()] as usize..self.first_trunk[node.index() + 1] as usize]
     }
 
-    /// The ports of a switch to hosts that have this link only, a bit each.
+    /// Ports to single-linked hosts, a bit each.
     #[inline]
     pub(crate) fn single_hosts(&self, switch: NodeId) -> &[u64] {
         &self.single_hosts[self.span(switch)]
     }
 
-    /// A node's bits in a table with a bit for each port of a switch, in words.
+    /// Words of a node in a table with a bit per port.
     #[inline]
     pub(crate) fn span(&self, node: NodeId) -> Range<usize> {
         self.span[node.index()] as usize..self.span[node.index() + 1] as usize
@@ -223,7 +212,7 @@ impl Ports {
         self.single_hosts.len()
     }
 
-    /// The row of an egress port in a turn set, in words.
+    /// Words of a port's row in a turn set.
     #[inline]
     pub(crate) fn row(&self, port: PortId) -> Range<usize> {
         let node = self.node(port);
@@ -232,7 +221,7 @@ impl Ports {
         begin..begin + width
     }
 
-    /// Words of all rows.
+    /// Words of a turn set.
     pub(crate) fn words(&self) -> usize {
         self.rows[self.nodes()] as usize
     }

@@ -1,5 +1,5 @@
-//! What `make schema` and `make reference` write from. Prints the JSON schema of scenario files and the catalogue, as one
-//! line of JSON; then, for every scenario on a line of standard input, as JSON too, a line with what its checks find.
+//! Prints input for `make schema` and `make reference`: JSON schema of scenario files and catalogue, as one line of JSON; then,
+//! for each scenario on standard input (a line of JSON), a line with its faults.
 
 use std::io::{self, BufRead, Write};
 use std::path::Path;
@@ -16,7 +16,6 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// The parameters that are refused, with what would be allowed.
 fn faults(tree: Value) -> Value {
     let found = Loaded::from_value(tree, Path::new("."), &[]).and_then(|loaded| loaded.prepare().map(drop));
     let one = |one: &incast_lab::Diagnostic| json!({ "field": one.path, "allowed": one.allowed });

@@ -16,7 +16,7 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let error = match Loaded::from_path(&file, &[]) {
-        // What the simulator refuses is shown where the scenario says it.
+        // Points the simulator's errors at the scenario's text.
         Ok(loaded) => match simulate(&loaded, &out) {
             Ok(()) => return ExitCode::SUCCESS,
             Err(ResultsError::Setup(found)) => ResultsError::Setup(loaded.locate(found)),

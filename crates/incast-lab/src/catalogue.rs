@@ -1,5 +1,5 @@
-//! What there is to choose from, for `incast list` and the reference pages: taken from the scenario's schema and the
-//! simulator's own lists, so that nothing is said twice.
+//! Everything that a scenario can name, for `incast list` and the reference pages, from the scenario's schema and the simulator's
+//! lists.
 
 use incast_model::fabric::GENERATORS;
 use incast_model::workload::{Described, DescribedKind, catalogue as workload_catalogue};
@@ -16,7 +16,7 @@ use crate::results::{Column, TABLES};
 use crate::scenario::{SCENARIO_PROFILES, Scenario};
 use crate::show::marking;
 
-/// Everything a scenario can name, with its parameters.
+/// Named items, with parameters.
 #[derive(Debug, Clone, Serialize)]
 pub struct Catalogue {
     /// Fabric generators and files.
@@ -29,156 +29,156 @@ pub struct Catalogue {
     pub controls: Vec<ControlEntry>,
     /// Transports other than RDMA.
     pub transports: Vec<TransportEntry>,
-    /// What can stand between VMs and the network.
+    /// Hypervisors between VMs and the network.
     pub hypervisors: Vec<Entry>,
-    /// How TCP's windows grow and shrink.
+    /// TCP congestion controls.
     pub tcp_controls: Vec<Entry>,
-    /// Rules of load balancing.
+    /// Load-balancing rules.
     pub load_balancers: Vec<Entry>,
     /// Profiles of a whole scenario.
     pub profiles: Vec<Profile>,
     /// Profiles of packet sizes.
     pub packet_profiles: Vec<Profile>,
-    /// The other sections of a scenario.
+    /// Other sections of a scenario.
     pub sections: Vec<Entry>,
     /// Tables of a results folder.
     pub tables: Vec<TableEntry>,
 }
 
-/// Something that a scenario names, with its parameters.
+/// Named item with parameters.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Entry {
-    /// What a scenario writes.
+    /// Name in scenarios.
     pub name: String,
-    /// What it is.
+    /// Description.
     pub description: String,
-    /// Where it comes from, if from anywhere in particular.
+    /// Source, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// Its parameters, in order.
+    /// Parameters, in order.
     pub parameters: Vec<Parameter>,
 }
 
-/// One parameter.
+/// Parameter.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Parameter {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// What kind of value it takes: `rate`, `time`, `size`, `number`, `text`, a list of names, …
+    /// Kind of value: `rate`, `time`, `size`, `number`, `text`, a list of names, …
     pub kind: String,
-    /// Whether it must be given.
+    /// If true, it must be given.
     pub required: bool,
-    /// Its value where it is not given; `null` for none.
+    /// Default; `null` for none.
     pub default: Value,
-    /// What it means, with unit, default and source.
+    /// Meaning, with unit, default and source.
     pub description: String,
-    /// Of a table, or of a list of tables, the parameters in it.
+    /// Parameters within a table or list of tables.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parameters: Vec<Parameter>,
 }
 
-/// A named flow-size distribution.
+/// Named flow-size distribution.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SizeEntry {
-    /// What a scenario writes.
+    /// Name in scenarios.
     pub name: String,
-    /// What was measured.
+    /// Measured traffic.
     pub description: String,
-    /// The measurement, and where its points come from.
+    /// Measurement and source of its points.
     pub source: String,
     /// Other names of the same table.
     pub also: Vec<String>,
-    /// Mean flow size in bytes under linear interpolation: what loads are computed with.
+    /// Mean in bytes under linear interpolation, used to compute loads.
     pub mean_bytes: f64,
-    /// Mean in bytes if only the sizes of the points were drawn, as some generators do.
+    /// Mean in bytes if draws are only the points' sizes, as in some generators.
     pub step_mean_bytes: f64,
-    /// Median flow size in bytes.
+    /// Median in bytes.
     pub median_bytes: f64,
-    /// 90th percentile of the flow sizes in bytes.
+    /// 90th percentile in bytes.
     pub p90_bytes: f64,
-    /// 99th percentile of the flow sizes in bytes.
+    /// 99th percentile in bytes.
     pub p99_bytes: f64,
-    /// Largest flow size in bytes.
+    /// Maximum in bytes.
     pub max_bytes: f64,
-    /// Bytes of the packets that draws are rounded to; `null` where draws are whole bytes.
+    /// Packet size in bytes to which draws are rounded; `null` for whole bytes.
     pub packet_bytes: Option<u64>,
-    /// The tables of the same measurement, or that claim to be, with their mean flow size in bytes.
+    /// Other tables that claim the same measurement, with means in bytes.
     pub variants: Vec<(String, f64)>,
 }
 
-/// A congestion control.
+/// Congestion control.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ControlEntry {
-    /// What a scenario writes.
+    /// Name in scenarios.
     pub name: String,
-    /// What it is.
+    /// Description.
     pub description: String,
-    /// The window it is meant to be used with.
+    /// Default window.
     pub window: WindowMode,
-    /// How switches mark for it where nothing else is said, in words; `None`: by the defaults of `ecn`.
+    /// Default ECN marking, in words; `None`: defaults of `ecn`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub marking: Option<String>,
-    /// Its named parameter sets; the first is the default.
+    /// Named parameter sets; the first is the default.
     pub profiles: Vec<Profile>,
-    /// Its parameters, in order.
+    /// Parameters, in order.
     pub parameters: Vec<Parameter>,
 }
 
-/// A transport other than RDMA.
+/// Transport other than RDMA.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TransportEntry {
-    /// What a scenario writes.
+    /// Name in scenarios.
     pub name: String,
-    /// What it is.
+    /// Description.
     pub description: String,
-    /// The switches that it is meant for: what of them is not as by default.
+    /// Switch parameters it needs, where not default.
     pub switch: Value,
-    /// How switches mark for it where nothing else is said, in words; `None`: not at all.
+    /// Default ECN marking, in words; `None`: no marking.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub marking: Option<String>,
-    /// Its named parameter sets; the first is the default.
+    /// Named parameter sets; the first is the default.
     pub profiles: Vec<Profile>,
-    /// Its parameters, in order.
+    /// Parameters, in order.
     pub parameters: Vec<Parameter>,
 }
 
-/// A named parameter set.
+/// Named parameter set.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Profile {
-    /// What a scenario writes.
+    /// Name in scenarios.
     pub name: String,
-    /// What it is and where it comes from.
+    /// Description and source.
     pub source: String,
-    /// Its values.
+    /// Values.
     #[serde(skip_serializing_if = "Value::is_null")]
     pub values: Value,
 }
 
-/// A table of a results folder.
+/// Table of a results folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TableEntry {
-    /// Its name.
+    /// Name.
     pub name: &'static str,
-    /// What a row is.
+    /// Meaning of a row.
     pub description: &'static str,
-    /// Its columns: name, unit (empty for none), description.
+    /// Columns, in order.
     pub columns: Vec<ColumnEntry>,
 }
 
-/// A column of a table.
+/// Column of a table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ColumnEntry {
-    /// Its name.
+    /// Name.
     pub name: &'static str,
-    /// Unit of its values; empty for names, numbers of things and ratios.
+    /// Unit; empty for names, numbers of things and ratios.
     pub unit: &'static str,
-    /// Whether values may be missing.
+    /// If true, values may be missing.
     pub nullable: bool,
-    /// What it says.
+    /// Meaning.
     pub description: &'static str,
 }
 
-/// Everything there is.
+/// Returns the catalogue.
 pub fn catalogue() -> Catalogue {
     let schema = Scenario::schema().to_value();
     let schema = Book(&schema);
@@ -333,7 +333,6 @@ fn transports() -> Vec<TransportEntry> {
         .collect()
 }
 
-/// A schema whose references can be followed.
 struct Book<'a>(&'a Value);
 
 impl Book<'_> {
@@ -341,7 +340,7 @@ impl Book<'_> {
         self.0["$defs"][name].clone()
     }
 
-    /// A schema, or what it refers to; of a value that may be absent, what it is if present.
+    /// Resolves references, optional values, and items of lists.
     fn follow(&self, schema: &Value) -> Value {
         if let Some(name) = schema["$ref"].as_str().and_then(|path| path.strip_prefix("#/$defs/")) {
             return self.definition(name);
@@ -352,7 +351,7 @@ impl Book<'_> {
         {
             return self.follow(one);
         }
-        // A list: its parameters are those of one item.
+        // The parameters of a list are those of one item.
         match schema.get("items") {
             Some(items) => self.follow(items),
             None => schema.clone(),
@@ -374,7 +373,6 @@ impl Book<'_> {
         Entry { name: name.into(), description: text(&schema), source: None, parameters }
     }
 
-    /// The parameters of a table.
     fn parameters(&self, schema: &Value) -> Vec<Parameter> {
         let empty = Map::new();
         let properties = schema["properties"].as_object().unwrap_or(&empty);
@@ -392,7 +390,7 @@ impl Book<'_> {
             .collect()
     }
 
-    /// What kind of value a field takes, in a few words.
+    /// Kind of value, in a few words.
     fn kind(&self, field: &Value) -> String {
         if let Some(name) = field["$ref"].as_str().and_then(|path| path.strip_prefix("#/$defs/")) {
             return match name {
@@ -427,7 +425,7 @@ impl Book<'_> {
                 Some(items) => format!("list of {}", self.kind(items)),
                 None => "list".to_owned(),
             },
-            // A variant with parameters is known by its name.
+            // A variant with parameters.
             "object" => match field["properties"].as_object().filter(|all| all.len() == 1) {
                 Some(one) => one.keys().next().map(|name| format!("{{ {name} = … }}")).unwrap_or_default(),
                 None => "table".to_owned(),

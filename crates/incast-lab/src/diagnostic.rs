@@ -1,4 +1,4 @@
-//! What is wrong with a scenario, said like a compiler: the place, the value, what is allowed, the nearest valid name.
+//! Errors of a scenario in compiler style: place, value, allowed values, nearest name.
 
 use std::fmt;
 
@@ -6,23 +6,23 @@ use incast_model::echo::{self, Excerpt, visible, word};
 use incast_model::nearest::hint;
 use incast_model::renamed::renamed;
 
-/// A line of a file (or of the command line) with the part that is meant.
+/// Part of a line of a file or the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// File, or what stands for it: `--set`, `scenario`.
+    /// File, or a stand-in: `--set`, `scenario`.
     pub file: String,
     /// Line, from 1.
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// The whole line.
+    /// Line's text.
     pub text: String,
-    /// Characters meant, from `column` on; at least 1.
+    /// Characters marked from `column` on, at least 1.
     pub width: usize,
 }
 
 impl Place {
-    /// The place of a range of bytes of a text; the part beyond the first line is left out.
+    /// Place of a byte range, cut at the end of its first line.
     pub fn of(file: &str, text: &str, range: std::ops::Range<usize>) -> Self {
         let start = floor_boundary(text, range.start);
         let end = floor_boundary(text, range.end.max(start));
@@ -39,41 +39,40 @@ impl Place {
     }
 }
 
-/// The last character boundary at or before `at`.
 fn floor_boundary(text: &str, at: usize) -> usize {
     let at = at.min(text.len());
     (0..=at).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 
-/// One thing that is wrong with a scenario, or (as a warning) doubtful.
+/// An error in a scenario, or a doubt (as a warning).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// What is wrong, naming the bad value.
+    /// Fault, with the bad value.
     pub message: String,
-    /// The parameter meant, such as `workload[0].poisson.load`; empty for the whole scenario.
+    /// Parameter, such as `workload[0].poisson.load`; empty for the whole scenario.
     pub path: String,
-    /// Where it stands; `None` for a scenario that was not read from text.
+    /// Place; `None` if not read from text.
     pub place: Option<Box<Place>>,
-    /// What would be allowed, if the message does not say so already.
+    /// Allowed values, if not in the message.
     pub allowed: Option<String>,
-    /// The valid name closest to the one written.
+    /// Valid name closest to the wrong one.
     pub nearest: Option<String>,
 }
 
 impl Diagnostic {
-    /// About one parameter.
+    /// Diagnostic about a parameter.
     pub fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self { path: path.into(), message: message.into(), ..Self::default() }
     }
 
-    /// With what would be allowed.
+    /// Adds the allowed values.
     #[must_use]
     pub fn allowed(mut self, allowed: impl Into<String>) -> Self {
         self.allowed = Some(allowed.into());
         self
     }
 
-    /// About a name that is not one of `names`: lists them and finds the nearest, or names what it became since an earlier version.
+    /// Adds all valid names and the nearest to an unknown one, or the new name if it was renamed.
     #[must_use]
     pub fn names<'a>(mut self, wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Self {
         let names: Vec<&str> = names.into_iter().collect();
@@ -86,7 +85,7 @@ impl Diagnostic {
         self
     }
 
-    /// The message with its path and hints, on one line.
+    /// Message with path and hints, on one line.
     pub fn summary(&self) -> String {
         let mut line = String::new();
         if let Some(place) = &self.place {
@@ -103,8 +102,8 @@ impl Diagnostic {
         line
     }
 
-    /// Writes the diagnostic under a heading, `error` or `warning`. Names and values come from the files of others: nothing in
-    /// them reaches a terminal raw, and none is longer than a terminal shows.
+    /// Writes under a heading, `error` or `warning`. Names and values come from others' files: escaped and shortened, nothing
+    /// reaches a terminal raw.
     fn write(&self, heading: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (message, path) = (echo::message(&self.message), word(&self.path));
         match (&self.place, path.is_empty()) {
@@ -131,7 +130,7 @@ impl Diagnostic {
         Ok(())
     }
 
-    /// The diagnostic headed `warning` instead of `error`.
+    /// Displays under the heading `warning`.
     pub fn as_warning(&self) -> impl fmt::Display + '_ {
         struct Warning<'a>(&'a Diagnostic);
         impl fmt::Display for Warning<'_> {
@@ -149,22 +148,22 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// Everything found wrong with a scenario; never empty.
+/// All errors found in a scenario; never empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostics(Vec<Diagnostic>);
 
 impl Diagnostics {
-    /// `Err` if anything was found.
+    /// Returns `Err` if anything was found.
     pub fn check(found: Vec<Diagnostic>) -> Result<(), Self> {
         if found.is_empty() { Ok(()) } else { Err(Self(found)) }
     }
 
-    /// One by one.
+    /// Iterates over the diagnostics.
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
         self.0.iter()
     }
 
-    /// Each changed by `f`, for example to fill in its place.
+    /// Changes each diagnostic, for example to add places.
     #[must_use]
     pub fn map(self, f: impl FnMut(Diagnostic) -> Diagnostic) -> Self {
         Self(self.0.into_iter().map(f).collect())

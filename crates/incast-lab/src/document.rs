@@ -1,4 +1,4 @@
-//! Other TOML files than scenarios, for readers outside this crate: their values, and errors that point at them.
+//! TOML files other than scenarios, for other crates.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::diagnostic::Diagnostic;
 use crate::text_file;
 use crate::tree::{Layout, Tree};
 
-/// A TOML file whose values know where they stand.
+/// A TOML file with places of its values.
 #[derive(Debug, Clone)]
 pub struct Document(Tree);
 
@@ -23,12 +23,12 @@ impl Document {
         }
     }
 
-    /// Its values.
+    /// Values of the file.
     pub const fn values(&self) -> &Map<String, Value> {
         &self.0.root
     }
 
-    /// A diagnostic about a value, with its place; about a name if it begins with `unknown`.
+    /// Adds the place of a value to a diagnostic, or of a name if the message begins with `unknown`.
     pub fn locate(&self, diagnostic: Diagnostic) -> Diagnostic {
         self.0.locate(diagnostic)
     }

@@ -1,4 +1,4 @@
-//! The fabric of a scenario as a file for other programs.
+//! Exports a scenario's fabric for other programs.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,34 +11,34 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::scenario::Loaded;
 use crate::text_file;
 
-/// What a fabric can be written as.
+/// Format of an exported fabric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FabricForm {
-    /// A drawing for Graphviz.
+    /// Graphviz drawing.
     Dot,
-    /// A topology file of the HPCC authors' ns-3. Names and tiers are lost.
+    /// Topology file of the HPCC authors' ns-3, without names and tiers.
     Ns3,
 }
 
 /// A fabric as text.
 #[derive(Debug, Clone)]
 pub struct FabricExport {
-    /// Where it belongs.
+    /// File to write.
     pub file: PathBuf,
-    /// The file's text.
+    /// Content.
     pub text: String,
-    /// Where a reader of the file makes something else of it.
+    /// Parts that readers of the file interpret differently.
     pub notices: Vec<Notice>,
 }
 
 impl FabricExport {
-    /// Writes the file; one that exists is replaced only if `overwrite`.
+    /// Writes the file; replaces an existing one only if `overwrite`.
     pub fn write(&self, overwrite: bool) -> io::Result<()> {
         text_file::write(&self.file, &self.text, overwrite)
     }
 }
 
-/// The fabric of a scenario in some form; `out` is the file to be.
+/// Exports a scenario's fabric; `out` is the file to write.
 pub fn export_fabric(loaded: &Loaded, form: FabricForm, out: &Path) -> Result<FabricExport, Diagnostics> {
     let fabric = loaded.scenario().build_fabric(loaded.base_dir()).map_err(|found| loaded.locate(found))?;
     let (text, notices) = match form {
@@ -48,8 +48,8 @@ pub fn export_fabric(loaded: &Loaded, form: FabricForm, out: &Path) -> Result<Fa
     Ok(FabricExport { file: out.to_owned(), text, notices })
 }
 
-/// The nodes and links of a scenario's fabric, for drawings: `{"nodes": [[name, tier, is host], …], "links": [[node, port,
-/// node, port], …]}`, nodes by their place in `nodes`, ports numbered within their node.
+/// Nodes and links of a scenario's fabric, for drawings: `{"nodes": [[name, tier, is host], …], "links": [[node, port, node,
+/// port], …]}`, nodes by index in `nodes`, ports numbered within their node.
 pub fn fabric_json(loaded: &Loaded) -> Result<Value, Diagnostics> {
     let fabric = loaded.scenario().build_fabric(loaded.base_dir()).map_err(|found| loaded.locate(found))?;
     let node = |node: &Node| json!([node.name, node.tier, node.kind == NodeKind::Host]);

@@ -1,7 +1,7 @@
-//! The laboratory around the simulator: scenarios in, results out.
+//! Runs scenarios in the simulator and writes results.
 //!
-//! A [`Scenario`] is read from TOML or plain values ([`Loaded`]), made into a fabric, flows and one simulator setup for
-//! each scheme ([`Prepared`]), run, and written as one folder of tables ([`results`]).
+//! [`Loaded`] reads a [`Scenario`]; [`Prepared`] holds its fabric, flows and one simulator setup per scheme; a run writes one
+//! folder of tables ([`results`]).
 
 pub mod catalogue;
 pub mod deadlock;
@@ -33,5 +33,5 @@ pub use show::show;
 pub use trace::export_trace;
 pub use warnings::Warning;
 
-/// Digest of the sources that a simulation's outcome can depend on; where it is equal, so are the results.
+/// Digest of the sources that outcomes can depend on: equal digests give equal results.
 pub const BUILD: &str = env!("INCAST_BUILD");

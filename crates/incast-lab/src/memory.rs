@@ -1,5 +1,5 @@
-//! Memory that a run takes, as far as it is known before the run: flows, next hops and ports. Packets in flight, samples and what
-//! transports keep of packets lost come on top.
+//! Memory of a run, as far as known before it: flows, next hops and ports, without packets in flight, samples, and transports'
+//! state of lost packets.
 
 use std::mem::size_of;
 
@@ -11,22 +11,19 @@ use incast_sim::outcome::FlowRecord;
 use crate::diagnostic::Diagnostic;
 use crate::scenario::Prepared;
 
-/// Bytes of a flow in a simulation and in the tables written, besides its record. Measured: 170 with RDMA, 210 with TCP.
+/// Bytes of a flow in a simulation and the written tables, without its record. Measured: 170 with RDMA, 210 with TCP.
 const FLOW_STATE: u64 = 170;
 
 /// Bytes of a port in a simulation: queues of eight priorities, counters. Measured.
 const PORT_STATE: u64 = 1_000;
 
-/// Bytes of memory of a run, by part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Demand {
-    /// Flows and gates that all schemes share.
+    /// Flows and dependencies shared by all schemes.
     shared: u64,
-    /// Records of flows, which a scheme keeps until all schemes are done.
+    /// Records of flows, kept until all schemes are done.
     records: u64,
-    /// Flows in a running simulation.
     flows: u64,
-    /// Ports and next hops in a running simulation.
     fabric: u64,
     schemes: u64,
 }
@@ -46,12 +43,10 @@ impl Demand {
         }
     }
 
-    /// Bytes with so many schemes at a time.
     pub(crate) fn bytes(&self, threads: u64) -> u64 {
         self.shared + self.schemes * self.records + threads.min(self.schemes) * (self.flows + self.fabric)
     }
 
-    /// Refuses a run that does not fit the memory.
     pub(crate) fn check(&self, threads: u64, memory: Memory) -> Result<(), Diagnostic> {
         let needed = self.bytes(threads);
         if needed <= memory.bytes {

@@ -1,4 +1,4 @@
-//! Traces of remote memory as Parquet files: what the library of `incast memory` recorded, in tables' usual form.
+//! Converts remote-memory traces of `incast memory` to Parquet.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -15,13 +15,13 @@ use parquet::file::properties::WriterProperties;
 
 use crate::results::{Column, Kind, TableSpec};
 
-/// Bytes of a record, as the library writes it: the time in 8 bytes, then 4 each of the page, the thread, the kind (0 a fetch to
-/// read, 1 a fetch to write, 2 a page sent away), the delay asked for, the one achieved, and the instrument's own time.
+/// Bytes of a record: time in 8, then 4 each for page, thread, kind (0 fetch to read, 1 fetch to write, 2 write-back), requested
+/// delay, achieved delay, instrument's own time.
 const RECORD: usize = 32;
-/// Records that are converted at a time: a row group.
+/// A row group.
 const BATCH: usize = 1 << 20;
 
-/// What a trace of remote memory holds.
+/// Table of a remote-memory trace.
 pub const FETCHES: TableSpec = TableSpec {
     name: "trace",
     description: "Pages that a program fetched from remote memory or wrote back, in order of arrival for each process",
@@ -48,8 +48,8 @@ const fn column(
     Column { name, kind, nullable, unit, description }
 }
 
-/// Writes the records of processes, each in a file, as one trace; `start_ns`: the program's start on the clock of the records. Gives the
-/// number of rows.
+/// Writes records of processes, one file each, as one trace; returns the number of rows. `start_ns` is the program's start on the
+/// records' clock.
 pub fn write_memory_trace(out: &Path, start_ns: u64, processes: &[(u32, PathBuf)]) -> io::Result<u64> {
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
@@ -77,7 +77,6 @@ pub fn write_memory_trace(out: &Path, start_ns: u64, processes: &[(u32, PathBuf)
     Ok(rows)
 }
 
-/// Records as rows.
 fn batch(process: u32, start_ns: u64, records: &[[u8; RECORD]]) -> Result<RecordBatch, arrow_schema::ArrowError> {
     let word = |record: &[u8; RECORD], at: usize| {
         u32::from_le_bytes([record[at], record[at + 1], record[at + 2], record[at + 3]])

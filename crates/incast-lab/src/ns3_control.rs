@@ -1,21 +1,19 @@
-//! The congestion control that an ns-3 configuration asks for.
+//! Congestion control of an ns-3 configuration.
 
 use incast_model::ns3::{CcMode, Ns3Config};
 use incast_model::units::{Rate, Time};
 
 use crate::ns3_import::{real, text_of};
 
-/// A scheme in words of the scenario.
+/// Scheme in the scenario's terms.
 pub(crate) struct ImportedControl {
-    /// Name of the scheme.
     pub(crate) scheme: &'static str,
-    /// Name of the control.
     pub(crate) control: &'static str,
-    /// Its parameters, as TOML.
+    /// As TOML.
     pub(crate) parameters: Vec<(&'static str, String)>,
 }
 
-/// Keys that the control of this mode needs and that have no default there that makes sense, and whether each is set.
+/// Keys that this control needs, without a sensible default in ns-3; true if set.
 pub(crate) fn needed(config: &Ns3Config) -> Vec<(&'static str, bool)> {
     let ai = ("RATE_AI", config.rate_ai.is_some());
     let hai = ("RATE_HAI", config.rate_hai.is_some());
@@ -28,7 +26,7 @@ pub(crate) fn needed(config: &Ns3Config) -> Vec<(&'static str, bool)> {
     }
 }
 
-/// The control, with the original's defaults where the configuration says nothing. `window`: as the scenario writes it.
+/// Missing keys have ns-3's defaults.
 pub(crate) fn control(config: &Ns3Config, window: &str) -> ImportedControl {
     let min_rate = ("min_rate", text_of(config.min_rate.unwrap_or(Rate::mbps(100))));
     let ai = ("ai", text_of(config.rate_ai.unwrap_or_default()));
@@ -62,7 +60,7 @@ pub(crate) fn control(config: &Ns3Config, window: &str) -> ImportedControl {
                 ("probability", real(config.pint_probability.unwrap_or(1.0))),
             ],
         },
-        // The rest of TIMELY's parameters are attributes there that no key sets (`rdma-hw.cc`): incast's defaults.
+        // No key sets TIMELY's other parameters (`rdma-hw.cc`): incast's defaults.
         CcMode::Timely => ImportedControl {
             scheme: named("TIMELY", "TIMELY+w"),
             control: "timely",

@@ -1,7 +1,7 @@
 //! Scenarios from files of the HPCC authors' ns-3: topology, flows, configuration.
 //!
-//! The topology and flow files are used as they are; what the configuration says is written out as parameters. Keys that
-//! it leaves out have that simulator's defaults (`third.cc`, commit 9f4be2a), not incast's.
+//! The scenario names the topology and flow files, and has the configuration as parameters. Missing keys have that simulator's
+//! defaults (`third.cc`, commit 9f4be2a), not incast's.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -17,28 +17,28 @@ use crate::ns3_control::{self, ImportedControl};
 use crate::scenario::Loaded;
 use crate::text_file;
 
-/// A scenario made from files of another simulator.
+/// A scenario made from ns-3 files.
 #[derive(Debug, Clone)]
 pub struct Ns3Import {
-    /// Where it belongs: its relative files start at this file's folder.
+    /// Scenario file to write, from which relative files start.
     pub file: PathBuf,
-    /// The scenario's text.
+    /// Text of the scenario.
     pub text: String,
-    /// Settings without effect that somebody should know of.
+    /// Settings without effect, to report.
     pub notices: Vec<Notice>,
 }
 
 impl Ns3Import {
-    /// Writes the scenario's file; one that exists is replaced only if `overwrite`.
+    /// Writes the file; replaces an existing one only if `overwrite`.
     pub fn write(&self, overwrite: bool) -> io::Result<()> {
         text_file::write(&self.file, &self.text, overwrite)
     }
 }
 
-/// The scenario that repeats what the HPCC authors' ns-3 does with these files. `out` is the scenario's file to be.
+/// Makes a scenario that repeats a run of the HPCC authors' ns-3. `out` is the scenario file to write.
 ///
-/// Every configuration becomes a scheme; what all of them set alike stands in the scenario's own sections. Without one it has
-/// HPCC and DCQCN with a window, under that simulator's usual parameters (`run.py`).
+/// Each configuration becomes a scheme; common settings go to the scenario's own sections. Without a configuration, schemes are
+/// HPCC, and DCQCN with a window, with that simulator's usual parameters (`run.py`).
 pub fn import_ns3(topology: &Path, flows: &Path, configs: &[PathBuf], out: &Path) -> Result<Ns3Import, Diagnostics> {
     let folder = match out.parent() {
         Some(parent) if parent != Path::new("") => parent,
@@ -53,7 +53,7 @@ pub fn import_ns3(topology: &Path, flows: &Path, configs: &[PathBuf], out: &Path
         text += USUAL_SCHEMES;
     } else {
         let configs = read_all(configs)?;
-        // The fabric's own rates say which ECN thresholds and which INT unit there must be.
+        // The fabric's rates determine the ECN thresholds and INT unit required.
         let fabric =
             Loaded::from_text("scenario.toml", &(text.clone() + USUAL_SCHEMES), folder, &[])?.prepare()?.fabric;
         let mut found = Vec::new();
@@ -68,12 +68,11 @@ pub fn import_ns3(topology: &Path, flows: &Path, configs: &[PathBuf], out: &Path
         Diagnostics::check(found)?;
         write_configs(&mut text, &configs, &fabric);
     }
-    // Whatever does not hold together is said now, not at the first run.
+    // Finds contradictions now, not at the first run.
     Loaded::from_text(&out.display().to_string(), &text, folder, &[])?.prepare()?;
     Ok(Ns3Import { file: out.to_owned(), text, notices })
 }
 
-/// The configurations of some files, or all that is wrong with them.
 fn read_all(files: &[PathBuf]) -> Result<Vec<Ns3Config>, Diagnostics> {
     let mut configs = Vec::new();
     let mut found = Vec::new();
@@ -90,7 +89,7 @@ fn read_all(files: &[PathBuf]) -> Result<Vec<Ns3Config>, Diagnostics> {
 const USUAL_SCHEMES: &str =
     "[scheme.HPCC]\ncontrol = \"hpcc\"\n\n[scheme.\"DCQCN+w\"]\ncontrol = \"dcqcn\"\nwindow = \"rate\"\n";
 
-/// What cannot be repeated is put into `found`; what need not be, as notices.
+/// Adds settings that cannot be reproduced to `found`; returns ignorable ones.
 fn check(config: &Ns3Config, fabric: &Fabric, found: &mut Vec<Diagnostic>) -> Vec<Notice> {
     let (errors, notices): (Vec<Notice>, Vec<Notice>) =
         config.not_honoured().into_iter().partition(|notice| notice.severity == Severity::Error);
@@ -137,10 +136,9 @@ fn host_rate(fabric: &Fabric) -> Rate {
     fabric.ports_of(fabric.hosts()[0]).next().map_or(Rate::ZERO, |port| fabric.rate(port))
 }
 
-/// A section of a scenario with what stands in it.
 type Section = (&'static str, Vec<(&'static str, String)>);
 
-/// The parameters that configurations stand for; what they leave out is the original's default.
+/// Missing keys have ns-3's defaults.
 fn write_configs(text: &mut String, configs: &[Ns3Config], fabric: &Fabric) {
     let names = scheme_names(configs);
     let sections: Vec<Vec<Section>> = configs.iter().map(|config| sections(config, fabric)).collect();
@@ -172,7 +170,7 @@ fn window(config: &Ns3Config) -> &'static str {
     }
 }
 
-/// A name for each configuration's scheme: of its control, or where two have the same, of its folder or file.
+/// Names after the control, or if names collide, folder, file or number.
 fn scheme_names(configs: &[Ns3Config]) -> Vec<String> {
     let by_control = configs.iter().map(|config| ns3_control::control(config, window(config)).scheme.to_owned());
     let by_folder = configs.iter().map(|config| name_of(Path::new(&config.file).parent().and_then(Path::file_name)));
@@ -189,7 +187,6 @@ fn name_of(part: Option<&std::ffi::OsStr>) -> String {
     part.map(|part| part.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// The sections that a scheme can have too.
 fn sections(config: &Ns3Config, fabric: &Fabric) -> Vec<Section> {
     let marks = config.enable_qcn.unwrap_or(true);
     let mut ecn = vec![("enabled", marks.to_string())];
@@ -204,7 +201,6 @@ fn sections(config: &Ns3Config, fabric: &Fabric) -> Vec<Section> {
     ]
 }
 
-/// ECN thresholds of the rates that the fabric has.
 fn thresholds(config: &Ns3Config, fabric: &Fabric) -> String {
     fn of<T: Copy>(map: &Option<Vec<(Rate, T)>>, rate: Rate) -> Option<T> {
         map.as_ref()?.iter().find(|(at, _)| *at == rate).map(|(_, value)| *value)
@@ -246,12 +242,11 @@ pub(crate) fn real(value: f64) -> String {
     toml::Value::Float(value).to_string()
 }
 
-/// A buffer in MiB, as people know it.
 fn buffer(size: Bytes) -> String {
     if size.0.is_multiple_of(1 << 20) { format!("\"{}MiB\"", size.0 >> 20) } else { text_of(size) }
 }
 
-/// `file` as seen from `folder`; absolute where there is no way from one to the other.
+/// Path of `file` from `folder`; absolute without a common root.
 fn relative(folder: &Path, file: &Path) -> String {
     let real =
         |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned());
@@ -319,7 +314,7 @@ mod tests {
         assert_eq!((ecn.by_rate[1].kmin, ecn.by_rate[1].pmax), (Bytes(1_600_000), 0.2));
         assert_eq!(scheme.window(), Some(WindowMode::Rate));
         let Some(Control::Dcqcn(dcqcn)) = &scheme.control else { panic!() };
-        // Left out: the original's default, not incast's.
+        // Left out: ns-3's default, not incast's.
         assert_eq!((dcqcn.fast_recovery, dcqcn.decrease_interval), (5, Time::us(4)));
         assert_eq!((dcqcn.alpha_interval, dcqcn.ai, dcqcn.min_rate), (Time::us(1), Rate::mbps(20), Rate::gbps(1)));
         let prepared = loaded.prepare().unwrap();

@@ -1,4 +1,4 @@
-//! Summary of a scenario before a run: its fabric and flows in numbers, an estimate of the run, warnings.
+//! Summary of a scenario before a run.
 
 use std::fmt;
 
@@ -31,20 +31,20 @@ pub use vms::{AdmissionShow, CutShow, TenantShow, VmsShow};
 /// Summary of a scenario.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Show {
-    /// The scenario as TOML, with all defaults.
+    /// Scenario as TOML, with all defaults.
     pub scenario: String,
-    /// The fabric in numbers.
+    /// Fabric in numbers.
     pub fabric: Summary,
-    /// Its VMs and tenants; `None` where hosts are no VMs.
+    /// VMs and tenants; `None` if hosts are no VMs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vms: Option<VmsShow>,
-    /// The flows of each label in numbers.
+    /// Flows by label.
     pub labels: Vec<LabelShow>,
-    /// Expected load of the links under the entries of the workload that have a rate or a load.
+    /// Expected load of links from entries with a rate or a load.
     pub offered: Vec<OfferedLoad>,
     /// Traffic with synthetic stand-ins for unpublished measurements.
     pub synthetic: Vec<String>,
-    /// The schemes to be simulated.
+    /// Schemes to simulate.
     pub schemes: Vec<SchemeShow>,
     /// Estimate of the run.
     pub estimate: Estimate,
@@ -52,51 +52,51 @@ pub struct Show {
     pub warnings: Vec<Warning>,
 }
 
-/// The flows of one label in numbers.
+/// Flows of one label in numbers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LabelShow {
-    /// The label.
+    /// Label.
     pub label: String,
     /// Number of flows.
     pub flows: usize,
-    /// Payload of those that have a size.
+    /// Payload of flows that have a size.
     pub bytes: Bytes,
-    /// Of these, flows that have no size but an end: their senders always have something to send.
+    /// Flows with an end but no size, which always have data to send.
     pub backlogged: usize,
-    /// Start of the first.
+    /// Start of the first flow.
     pub first: Time,
-    /// Start of the last.
+    /// Start of the last flow.
     pub last: Time,
-    /// Of these, flows that start when others have ended.
+    /// Flows that start when others have ended.
     pub waiting: usize,
-    /// Of these, flows that do not start if the end of their entry comes first.
+    /// Flows that never start if their entry ends first.
     pub may_be_cancelled: usize,
-    /// Payload offered between first and last start, as a fraction of the rate of all hosts' NICs, or servers'; `None` for a single start, and
-    /// where flows wait for others or have no size.
+    /// Payload between first and last start, as a fraction of all hosts' (with VMs: servers') NIC rates; `None` for a single
+    /// start, dependencies, or backlogged flows.
     pub load: Option<f64>,
 }
 
-/// A scheme to be simulated.
+/// A scheme to simulate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SchemeShow {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Its controls and their windows, such as `dcqcn, window rate`.
+    /// Controls and their windows, such as `dcqcn, window rate`.
     pub controls: Vec<String>,
-    /// Its hypervisor, in a line; `None` without one.
+    /// Hypervisor in a line; `None` without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hypervisor: Option<String>,
-    /// ECN settings, and their sources.
+    /// ECN settings and their sources.
     pub ecn: String,
-    /// Load balancing, given routes, failures and pauses, such as `load balancing spray`, where there are any.
+    /// Network settings that differ from the default, such as `load balancing spray`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub network: Vec<String>,
 }
 
-/// Packet-hops a second that a core of a server does, where nothing better is known.
+/// Typical packet-hops per second of a server's core.
 pub const TYPICAL_RATE: f64 = 8e6;
 
-/// Summarises a scenario; `packet_hops_per_s` is how fast a core is ([`TYPICAL_RATE`] if unknown).
+/// Summarises a scenario for a core of `packet_hops_per_s` ([`TYPICAL_RATE`] if unknown).
 pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
     let scenario = &prepared.scenario;
     let (fabric, flows) = (&prepared.fabric, &prepared.flows);
@@ -126,7 +126,6 @@ pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
     }
 }
 
-/// Synthetic traffic, entry by entry.
 fn synthetic(workload: &[WorkloadSpec]) -> Vec<String> {
     let application = |entry: &WorkloadSpec| entry.disaggregated.as_ref().and_then(|one| one.application);
     let told = |(index, entry)| {
@@ -137,14 +136,13 @@ fn synthetic(workload: &[WorkloadSpec]) -> Vec<String> {
     workload.iter().enumerate().filter_map(told).collect()
 }
 
-/// Controls and transports of a scheme.
 fn carriers(setup: &Setup) -> Vec<String> {
     let controls =
         setup.controls.iter().map(|one| format!("{}, window {}", one.control.name(), window_name(one.window)));
     controls.chain(setup.transports.iter().map(|one| one.name().to_owned())).collect()
 }
 
-/// ECN settings, with the labels of switches.
+/// ECN settings, with switches' labels.
 pub(crate) fn marking(ecn: &EcnParams) -> String {
     let EcnParams { kmin, kmax, pmax, per_rate, .. } = ecn;
     let marks = match (ecn.enabled, kmin == kmax) {
@@ -159,7 +157,7 @@ pub(crate) fn marking(ecn: &EcnParams) -> String {
     }
 }
 
-/// Sources of the ECN settings of a scheme, the nearest first.
+/// Sources of a scheme's ECN settings, most specific first.
 fn marking_source(scenario: &Scenario, name: &str) -> String {
     let Some(scheme) = scenario.scheme.get(name) else { return String::new() };
     let keys = |patch: &Patch<EcnParams>| patch.given().keys().map(String::as_str).collect::<Vec<_>>().join(", ");
@@ -181,14 +179,12 @@ fn marking_source(scenario: &Scenario, name: &str) -> String {
     parts.join("; ")
 }
 
-/// A hypervisor in a line: its name, its periods, and its use of ECN marks.
 fn behind(hypervisor: &Hypervisor) -> String {
     let periods = hypervisor.periods().into_iter().map(|(field, time)| format!("{field} {time:#}"));
     let marks = hypervisor.ecn().map(|_| "reacts to ECN marks".to_owned());
     std::iter::once(hypervisor.name().to_owned()).chain(periods).chain(marks).collect::<Vec<_>>().join(", ")
 }
 
-/// Network settings that differ from the default.
 fn network(setup: &Setup) -> Vec<String> {
     let params = &setup.params.network;
     let mut said = Vec::new();
@@ -235,7 +231,6 @@ fn network(setup: &Setup) -> Vec<String> {
     said
 }
 
-/// A storm in a few words: node, priority, time.
 fn storm(pause: &PauseParams) -> String {
     let peer = pause.peer.as_ref().map_or_else(String::new, |peer| format!(" to {peer}"));
     let time = match pause.until {
@@ -252,13 +247,12 @@ fn window_name(window: incast_sim::congestion::WindowMode) -> String {
     }
 }
 
-/// Routes of the scenario before any failure.
+/// Ignores failures.
 pub(crate) fn routes(prepared: &Prepared) -> Routes {
     let network = &prepared.scenario.network;
     Routes::along(&prepared.fabric, network.routing, network.next_hop_order, &|_| true, &[])
 }
 
-/// Links on the path of a flow.
 pub(crate) fn links(fabric: &Fabric, flows: &FlowSet, routes: &Routes, flow: &Flow) -> u64 {
     if let Some(path) = flow.path {
         return flows.paths[path as usize].len() as u64 - 1;
@@ -306,7 +300,7 @@ fn rate(fabric: &Fabric, port: PortId) -> f64 {
 }
 
 impl fmt::Display for Show {
-    /// For people: without the scenario's text.
+    /// Omits the scenario's text.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fabric = &self.fabric;
         let switches = counted(fabric.switches() as u64, "switch", "switches");
@@ -405,7 +399,6 @@ impl fmt::Display for Show {
     }
 }
 
-/// A number of things, in words.
 fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }

@@ -7,7 +7,7 @@ use incast_model::input::{self, InputError};
 
 use crate::diagnostic::{Diagnostic, Place};
 
-/// Reads a document, such as a scenario. Text that is not UTF-8 is located.
+/// Locates text that is not UTF-8.
 pub(crate) fn read(file: &Path) -> Result<String, Diagnostic> {
     input::read_text(file, input::DOCUMENT).map_err(|error| {
         let name = file.display().to_string();
@@ -19,7 +19,7 @@ pub(crate) fn read(file: &Path) -> Result<String, Diagnostic> {
     })
 }
 
-/// Writes a file; one that exists is replaced only if `overwrite`.
+/// Replaces an existing file only if `overwrite`.
 pub(crate) fn write(file: &Path, text: &str, overwrite: bool) -> io::Result<()> {
     if overwrite {
         return std::fs::write(file, text);

@@ -12,10 +12,9 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
-/// Writes flows as a trace that a `trace` workload reads back: Parquet where the name ends in `.parquet`, CSV otherwise.
+/// Writes flows for a `trace` workload: Parquet if the name ends in `.parquet`, else CSV.
 ///
-/// Explicit paths of flows are not part of a trace, nor is what message a flow is part of. Flows that wait for others and
-/// backlogged ones are refused.
+/// Omits explicit paths and message numbers. Refuses flows with dependencies and backlogged ones.
 pub fn export_trace(flows: &FlowSet, file: &Path) -> io::Result<()> {
     if !is_parquet(file) {
         let mut out = io::BufWriter::new(File::create(file)?);

@@ -1,4 +1,4 @@
-//! Warnings of a scenario: parameters that are allowed but do not go together, and those without effect.
+//! Warnings about allowed parameters that do not go together or have no effect.
 
 use std::cell::LazyCell;
 
@@ -23,8 +23,8 @@ pub use warning::Warning;
 pub(crate) use warning::joined;
 
 impl Prepared {
-    /// Warnings of the scenario, to check before its results are trusted: those of the workload, of the schemes, and of
-    /// parameters without effect. Equal warnings of several schemes are one.
+    /// Warnings to check before trusting results: about workload, schemes, and parameters without effect. Equal warnings of
+    /// schemes are one.
     pub fn warnings(&self) -> &[Warning] {
         // Few rules need routes, which take long on large fabrics.
         let routes = LazyCell::new(|| routes(self));
@@ -32,7 +32,7 @@ impl Prepared {
         self.warnings_with(links, || loads(self, || &*routes))
     }
 
-    /// The same; `links` counts the links on the path of a flow, `offered` gives the expected load of the links.
+    /// [`Self::warnings`], given the links on a flow's path and the expected load of links.
     pub(crate) fn warnings_with(
         &self,
         links: impl Fn(&Flow) -> u64,
@@ -58,7 +58,7 @@ fn of_scenario(prepared: &Prepared, links: impl Fn(&Flow) -> u64, offered: &[Off
     found
 }
 
-/// Warnings about a scheme; `links` counts the links on the path of a flow.
+/// `links` counts the links on a flow's path.
 fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: impl Fn(&Flow) -> u64) -> Vec<Warning> {
     let (fabric, setup, params) = (&*prepared.fabric, &scheme.setup, &scheme.setup.params);
     let mut found = Vec::new();
@@ -171,7 +171,6 @@ fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: impl Fn(&Flow)
     found
 }
 
-/// The flows whose control is of a kind.
 fn flows_of(setup: &Setup, is: impl Fn(&Control) -> bool) -> impl Iterator<Item = &Flow> {
     let carrier = |carrier: &Carrier| match *carrier {
         Carrier::Rdma(index) => is(&setup.controls[index].control),
@@ -181,7 +180,7 @@ fn flows_of(setup: &Setup, is: impl Fn(&Control) -> bool) -> impl Iterator<Item 
     setup.flows.flows.iter().filter(move |flow| wanted[usize::from(flow.label)])
 }
 
-/// A control of some flows that wants other marking than the scheme's own, where neither scheme nor scenario says anything.
+/// Control or transport with other default marking than the scheme's, if nothing sets `ecn`.
 fn other_marking(prepared: &Prepared, scheme: &PreparedScheme) -> Option<(&'static str, EcnParams)> {
     let said = prepared.scenario.scheme.get(&scheme.name)?;
     if !said.ecn.is_empty() || !prepared.scenario.ecn.is_empty() {
@@ -192,7 +191,7 @@ fn other_marking(prepared: &Prepared, scheme: &PreparedScheme) -> Option<(&'stat
     controls.chain(transports).find(|(_, wanted)| *wanted != scheme.setup.params.ecn)
 }
 
-/// Swift's target without flow scaling on the longest path of its flows, and the largest base RTT, where that is no less.
+/// Swift's target without flow scaling on its longest path, if no more than the largest base RTT; and that RTT.
 fn target_below_base(setup: &Setup, fabric: &Fabric, links: impl Fn(&Flow) -> u64) -> Option<(Time, Time)> {
     let targets = setup.controls.iter().filter_map(|one| match &one.control {
         Control::Swift(swift) => Some((swift.base_target, swift.hop_scale)),
@@ -204,8 +203,8 @@ fn target_below_base(setup: &Setup, fabric: &Fabric, links: impl Fn(&Flow) -> u6
     (target <= base).then_some((target, base))
 }
 
-/// A switch with a port whose marking threshold lies above the XOFF threshold of the one ingress queue that fills it, and
-/// both; where flows that PFC pauses listen to marks.
+/// Switch with a port where Kmin exceeds the XOFF threshold of a single ingress queue that fills it, and both thresholds; `None`
+/// if no paused flow reacts to marks.
 fn ecn_above_pfc(fabric: &Fabric, setup: &Setup) -> Option<(NodeId, u64, u64)> {
     let params = &setup.params;
     let paused = params.switch.paused_priorities();
@@ -223,8 +222,8 @@ fn ecn_above_pfc(fabric: &Fabric, setup: &Setup) -> Option<(NodeId, u64, u64)> {
     })
 }
 
-/// A switch with a port that resumes only when its queue is empty, as the offset exceeds its largest dynamic XOFF threshold,
-/// and the threshold. Static thresholds are checked where the scenario is read.
+/// Switch with a port that resumes only when its queue is empty, as the offset exceeds its largest dynamic XOFF threshold; and
+/// that threshold. Reading the scenario checks static thresholds.
 fn never_resumes_early(fabric: &Fabric, setup: &Setup) -> Option<(NodeId, u64)> {
     let params = &setup.params;
     if params.switch.paused_priorities() == 0 || !matches!(params.switch.pfc_mode, PfcMode::Dynamic { .. }) {
@@ -238,8 +237,8 @@ fn never_resumes_early(fabric: &Fabric, setup: &Setup) -> Option<(NodeId, u64)> 
     })
 }
 
-/// Why marking isolated flows only marks the same packets as marking all: ECN marks nothing, or no queue of flows that are not
-/// isolated becomes as long as Kmin, at no port.
+/// Reason why marking only isolated flows marks the same packets as marking all: ECN is off, or every port isolates all flows of
+/// a queue before it reaches Kmin.
 fn spares_nobody(fabric: &Fabric, setup: &Setup) -> Option<String> {
     let (isolation, ecn) = (&setup.params.switch.isolation, &setup.params.ecn);
     if !isolation.enabled || isolation.mark != MarkedFlows::Isolated {
@@ -248,7 +247,7 @@ fn spares_nobody(fabric: &Fabric, setup: &Setup) -> Option<String> {
     if !ecn.enabled {
         return Some("ecn.enabled is false".into());
     }
-    // With a full table, or in a lossy priority, flows are not isolated however long their queue is.
+    // With a full table, or a lossy priority, flows stay unisolated in queues of any length.
     let paused = setup.params.switch.paused_priorities();
     if isolation.table.is_some() || setup.flows.flows.iter().any(|flow| paused & 1 << flow.priority == 0) {
         return None;
@@ -272,7 +271,6 @@ fn spares_nobody(fabric: &Fabric, setup: &Setup) -> Option<String> {
     })
 }
 
-/// The marking threshold of ports of a rate.
 fn kmin(ecn: &EcnParams, rate: Rate) -> u64 {
     match ecn.by_rate.iter().find(|one| one.rate == rate) {
         Some(one) => one.kmin.0,
@@ -280,8 +278,7 @@ fn kmin(ecn: &EcnParams, rate: Rate) -> u64 {
     }
 }
 
-/// Timeouts of transports that are no longer than a round trip of a full segment on the longest path: the parameter, the timeout,
-/// and the round trip.
+/// Transports' timeouts no longer than a full segment's round trip on the longest path: parameter, timeout, round trip.
 fn timeouts(setup: &Setup, fabric: &Fabric) -> Vec<(String, Time, Time)> {
     let packets = &setup.params.packets;
     let longest = BaseRtts::new(fabric, Bytes(packets.mss.0 + packets.segment_header.0)).max().0;
@@ -302,7 +299,7 @@ fn timeouts(setup: &Setup, fabric: &Fabric) -> Vec<(String, Time, Time)> {
     setup.transports.iter().filter_map(of_transport).collect()
 }
 
-/// Periods of hypervisors that are no longer than a round trip: the parameter, the period, and the round trip.
+/// Hypervisors' periods no longer than that round trip: parameter, period, round trip.
 fn periods(setup: &Setup, fabric: &Fabric) -> Vec<(String, Time, Time)> {
     let packets = &setup.params.packets;
     let longest = BaseRtts::new(fabric, Bytes(packets.mss.0 + packets.segment_header.0)).max().0;
@@ -311,7 +308,7 @@ fn periods(setup: &Setup, fabric: &Fabric) -> Vec<(String, Time, Time)> {
     short.map(|(field, period)| (format!("hypervisor.{}.{field}", hypervisor.name()), period, longest)).collect()
 }
 
-/// A transport that is meant for queues of another kind than there are.
+/// Transport that needs another kind of queue, and that kind.
 fn foreign_queues(setup: &Setup) -> Option<(&'static str, QueueParams)> {
     let ranked = |queues: &QueueParams| matches!(queues, QueueParams::Pfabric { .. });
     let wants = setup.transports.iter().map(|one| (one.name(), one.switch().queues));
@@ -319,7 +316,6 @@ fn foreign_queues(setup: &Setup) -> Option<(&'static str, QueueParams)> {
     wants.find(|(_, wanted)| ranked(wanted) != ranked(&setup.params.switch.queues))
 }
 
-/// Queues in a few words.
 fn queues(queues: &QueueParams) -> String {
     match queues {
         QueueParams::Shared => "one buffer for all ports".into(),

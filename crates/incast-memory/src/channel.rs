@@ -1,4 +1,4 @@
-//! The connection to the `incast` that started the program.
+//! Connection to the `incast` that started the program.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -14,24 +14,22 @@ use rustix::net::{
 
 use crate::pager::{Limit, Policy};
 
-/// What is asked of this library, as `incast` writes it into a file that it sends: eight numbers of 8 bytes and the delays, of 4 bytes
-/// each. Python's `incast.memory.protocol` has the same list.
+/// Configuration, in a file that `incast` sends: eight numbers of 8 bytes, then delays of 4 bytes each. Python's
+/// `incast.memory.protocol` writes it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Config {
     pub(crate) policy: Policy,
     pub(crate) limit: Limit,
-    /// Allocations from so many bytes on are served.
+    /// Smallest served allocation, in bytes.
     pub(crate) threshold: usize,
     /// Bytes of the region.
     pub(crate) region: usize,
-    /// Records of the ring.
     pub(crate) records: usize,
     pub(crate) seed: u64,
-    /// Delays to draw from, in nanoseconds.
+    /// Sample of delays, in nanoseconds.
     pub(crate) delays: Vec<u32>,
 }
 
-/// The version of what goes over the connection.
 const VERSION: u64 = 1;
 const NUMBERS: usize = 8;
 
@@ -57,14 +55,12 @@ impl Config {
     }
 }
 
-/// The connection.
 #[derive(Debug)]
 pub(crate) struct Channel {
     socket: OwnedFd,
 }
 
 impl Channel {
-    /// Connects, and is told what is asked.
     pub(crate) fn open(name: &[u8]) -> Result<(Self, Config)> {
         let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
         connect(&socket, &SocketAddrUnix::new_abstract_name(name)?)?;
@@ -80,12 +76,11 @@ impl Channel {
         Ok((Self { socket }, config))
     }
 
-    /// Another end of the same connection.
     pub(crate) fn try_clone(&self) -> std::io::Result<Self> {
         Ok(Self { socket: self.socket.try_clone()? })
     }
 
-    /// Says that this process is instrumented, and gives away what it records into.
+    /// Reports that this process is instrumented, and sends the file of its ring.
     pub(crate) fn hello(&self, ring: BorrowedFd<'_>) -> Result<()> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
         let mut files = SendAncillaryBuffer::new(&mut space);
@@ -93,10 +88,10 @@ impl Channel {
         sendmsg(&self.socket, &[IoSlice::new(b"H")], &mut files, SendFlags::NOSIGNAL).map(|_| ())
     }
 
-    /// Says why this process cannot be instrumented.
+    /// Reports why this process cannot be instrumented, or why it ends.
     pub(crate) fn complain(&self, why: &str) {
         let text = IoSlice::new(why.as_bytes());
-        // If nobody listens, nobody needs to know.
+        // If sending fails, nobody listens.
         let _ = sendmsg(
             &self.socket,
             &[IoSlice::new(b"E"), text],
@@ -105,7 +100,7 @@ impl Channel {
         );
     }
 
-    /// Whether the other side is gone.
+    /// Returns whether `incast` has closed the connection.
     pub(crate) fn is_closed(&self) -> bool {
         let mut waited = [PollFd::new(&self.socket, PollFlags::empty())];
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
@@ -113,7 +108,6 @@ impl Channel {
     }
 }
 
-/// What a file holds.
 fn whole(file: BorrowedFd<'_>) -> Result<Vec<u8>> {
     let mut bytes = vec![0; fstat(file)?.st_size as usize];
     let mut read = 0;

@@ -1,9 +1,9 @@
-//! How long fetches are delayed.
+//! Delays of fetches.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg32;
 
-/// Draws from a sample of delays, in nanoseconds, each as likely as any other.
+/// Draws uniformly from a sample of delays, in nanoseconds.
 #[derive(Debug)]
 pub(crate) struct Delays {
     sample: Vec<u32>,
@@ -11,17 +11,15 @@ pub(crate) struct Delays {
 }
 
 impl Delays {
-    /// Of an empty sample all draws are 0.
+    /// If `sample` is empty, all draws are 0.
     pub(crate) fn new(sample: Vec<u32>, seed: u64) -> Self {
         Self { sample, rng: Pcg32::seed_from_u64(seed) }
     }
 
-    /// Goes on with other random numbers.
     pub(crate) fn reseed(&mut self, seed: u64) {
         self.rng = Pcg32::seed_from_u64(seed);
     }
 
-    /// The next delay.
     pub(crate) fn draw(&mut self) -> u32 {
         match self.sample[..] {
             [] => 0,

@@ -1,5 +1,5 @@
-//! The file of a process's page faults, as linux/userfaultfd.h has it: the numbers of its calls, and what is read from it. The calls
-//! themselves are in [`crate::sys`].
+//! File of a process's page faults, as in linux/userfaultfd.h: numbers of its calls, and its events. [`crate::sys`] makes the
+//! calls.
 
 use std::os::fd::OwnedFd;
 
@@ -7,12 +7,11 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::desk::PAGE;
 
-/// The number of a call, with the bytes that its argument has.
+/// Number of a call; it includes the size of the argument.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Number(pub(crate) u64);
 
 impl Number {
-    /// How many bytes the argument has.
     pub(crate) const fn bytes(self) -> usize {
         (self.0 >> 16 & 0x3FFF) as usize
     }
@@ -33,30 +32,28 @@ pub(crate) const ZEROPAGE: Number = call(BOTH, 0x04, 32);
 pub(crate) const WRITEPROTECT: Number = call(BOTH, 0x06, 24);
 
 pub(crate) const VERSION: u64 = 0xAA;
-/// Features: faults by write protection, and the thread of each fault.
+/// Write-protection faults, and the thread of each fault.
 pub(crate) const FEATURES: u64 = 1 | 1 << 8;
-/// Modes of `REGISTER`: missing pages and write protection.
 pub(crate) const MISSING_AND_GUARDED: u64 = 1 | 2;
-/// Modes of `COPY`: nobody is woken, and write-protected.
+/// Modes of `COPY`: wake no thread; write-protect.
 pub(crate) const SILENT: u64 = 1;
 pub(crate) const GUARDED: u64 = 2;
-/// An event that is a page fault, and its flags.
+/// Event of a page fault, and its flags.
 const PAGEFAULT: u8 = 0x12;
 const WRITE: u64 = 1;
 const WP: u64 = 2;
 
-/// A page fault of the program.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Event {
     pub(crate) page: u32,
     pub(crate) thread: u32,
-    /// It wants to write.
+    /// If true, the access is a write.
     pub(crate) write: bool,
-    /// The page is there, and guarded.
+    /// If true, the page is mapped and write-protected.
     pub(crate) guarded: bool,
 }
 
-/// Faults that nobody has seen yet, of a region that begins at `base`: how many of `into` it filled.
+/// Reads pending faults of a region that begins at `base`; returns their number.
 pub(crate) fn read(file: &OwnedFd, base: usize, into: &mut [Event; 16]) -> usize {
     let mut messages = [[0; 32]; 16];
     let Ok(bytes) = rustix::io::read(file, messages.as_flattened_mut()) else { return 0 };
@@ -71,7 +68,7 @@ pub(crate) fn read(file: &OwnedFd, base: usize, into: &mut [Event; 16]) -> usize
     seen
 }
 
-/// Sleeps until there is a fault, for so many nanoseconds at most; whether there is one.
+/// Sleeps until a fault is pending, at most `most` nanoseconds; returns whether one is.
 pub(crate) fn wait(file: &OwnedFd, most: u64) -> bool {
     let most = Timespec { tv_sec: (most / 1_000_000_000) as i64, tv_nsec: (most % 1_000_000_000) as i64 };
     poll(&mut [PollFd::new(file, PollFlags::IN)], Some(&most)).is_ok_and(|ready| ready > 0)

@@ -1,4 +1,4 @@
-//! The thread that answers page faults.
+//! Thread that answers page faults and calls.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,36 +16,34 @@ use crate::pager::{BATCH, Fault, Memory};
 use crate::region::Region;
 use crate::ring::{Record, Ring, Word};
 
-/// How long the handler looks for the next fault before it sleeps, in nanoseconds: to be woken takes several microseconds, which
-/// would be in every fetch of a program that has them close together. Our choice.
+/// Polling time before sleep, in nanoseconds: a wake-up takes several microseconds, which would be part of every fetch in quick
+/// succession. Our choice.
 const LOOKING: u64 = 50_000;
-/// Fetches that can be on their way at a time: faults beyond them are seen when one of them is there.
+/// Most concurrent fetches; later faults wait until one ends.
 const ON_THE_WAY: usize = 1024;
-/// With a fetch to come within this, in nanoseconds, nothing else is looked at: that would take longer.
+/// With a fetch due within this time, in nanoseconds, the handler only waits: other work would take longer.
 const SHORT: u64 = 1_000;
-/// With no fetch to come within this, the handler sleeps until shortly before; in nanoseconds.
+/// Sleep ends this long before the next fetch is due, in nanoseconds.
 const LONG: u64 = 2_000_000;
 
-/// How often the handler looks, while it rests, whether it is waited for.
+/// Interval of checks for a deadlock during a fork.
 const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
-/// After so many looks at which a thread waits for a page, and that which forks sleeps, they wait for each other. Our choice.
+/// Consecutive checks, with a thread that waits for a page and the forking thread asleep, that count as a deadlock. Our choice.
 const STUCK: u32 = 30;
-/// What is said then before the process ends.
 const DEADLOCK: &str = "the program forks while a thread that waits for remote memory has what fork waits for (a lock of stdio): they \
 would wait for each other for ever, so it was ended";
 
-/// How often the handler looks how much processor time it took, in nanoseconds.
+/// Interval of readings of the handler's processor time, in nanoseconds.
 const LOOK_AGAIN: u64 = 1_000_000;
 
-/// A fetch on its way.
 #[derive(Debug)]
 struct Fetch {
     page: u32,
     thread: u32,
     write: bool,
-    /// When its fault was seen.
+    /// Time at which the handler saw the fault.
     seen: u64,
-    /// When the instrument was done with it, but for mapping it.
+    /// Time at which only the mapping was left to do.
     ready: u64,
     asked: u32,
 }
@@ -56,7 +54,6 @@ impl Fetch {
     }
 }
 
-/// All that the handler has.
 #[derive(Debug)]
 pub(crate) struct Server {
     heap: Heap<Region>,
@@ -64,19 +61,17 @@ pub(crate) struct Server {
     channel: Option<Channel>,
     ring: Ring,
     fetches: Vec<Fetch>,
-    /// When the handler's processor time was looked at last.
     looked: u64,
     calls: u64,
     stalled: u64,
     lost: u64,
-    /// Nobody reads the ring any more.
+    /// If true, nobody reads the ring.
     alone: bool,
 }
 
-/// The handler's state, which a process that is forked inherits.
+/// Forked processes inherit it.
 static SERVER: Mutex<Option<Server>> = Mutex::new(None);
 
-/// Where the handler is while the process forks.
 static FORKING: AtomicU32 = AtomicU32::new(AWAKE);
 const AWAKE: u32 = 0;
 const RESTING: u32 = 1;
@@ -85,7 +80,6 @@ fn server() -> MutexGuard<'static, Option<Server>> {
     SERVER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Hands over what the handler is to work with.
 pub(crate) fn equip(heap: Heap<Region>, delays: Delays, channel: Channel, ring: Ring) {
     let fetches = Vec::with_capacity(ON_THE_WAY);
     ring.set(Word::Start, now());
@@ -94,7 +88,7 @@ pub(crate) fn equip(heap: Heap<Region>, delays: Delays, channel: Channel, ring: 
     *server() = Some(new);
 }
 
-/// Equips the handler of a process that was forked with what is not inherited.
+/// Replaces state that a forked process does not inherit.
 pub(crate) fn equip_anew(channel: Option<Channel>, ring: Ring, seed: u64) -> std::io::Result<()> {
     let mut server = server();
     let server = server.as_mut().expect("the process that forked had a handler");
@@ -106,17 +100,16 @@ pub(crate) fn equip_anew(channel: Option<Channel>, ring: Ring, seed: u64) -> std
     server.delays.reseed(seed);
     ring.set(Word::Start, now());
     server.alone = channel.is_none();
-    // As with the file of faults, the number of the connection that was inherited is another file's here.
+    // Not closed: the number of the old connection belongs to another file here.
     std::mem::forget(std::mem::replace(&mut server.channel, channel));
     server.ring = ring;
     (server.looked, server.calls, server.stalled, server.lost) = (0, 0, 0, 0);
     Ok(())
 }
 
-/// Answers page faults for ever.
 pub(crate) fn run() -> ! {
     loop {
-        // Nothing that it borrows may last: a process that is forked could not get it.
+        // No borrow may outlast this line: a forked process could not take the lock.
         let forking = server().as_mut().map(|server| (server.serve(), !server.fetches.is_empty()));
         let faults = server().as_ref().and_then(|server| server.heap.pager.memory.faults().try_clone().ok());
         FORKING.store(RESTING, Ordering::Release);
@@ -132,13 +125,13 @@ pub(crate) fn run() -> ! {
     }
 }
 
-/// Whether a thread of this process sleeps, as when it waits for a lock.
+/// Returns whether a thread of this process sleeps, as in a wait for a lock.
 fn sleeps(thread: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/self/task/{thread}/stat")).unwrap_or_default();
     stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('S'))
 }
 
-/// Before a fork: the handler rests until [`after_fork`].
+/// Pauses the handler until [`after_fork`].
 pub(crate) fn before_fork() {
     desk::rest();
     while FORKING.load(Ordering::Acquire) != RESTING {
@@ -146,7 +139,7 @@ pub(crate) fn before_fork() {
     }
 }
 
-/// After a fork, in both processes.
+/// Resumes the handler, in both processes.
 pub(crate) fn after_fork() {
     FORKING.store(AWAKE, Ordering::Release);
     let _ = futex::wake(&FORKING, futex::Flags::PRIVATE, 1);
@@ -157,14 +150,13 @@ fn now() -> u64 {
     time_of(ClockId::Monotonic)
 }
 
-/// What a clock shows, in nanoseconds.
 fn time_of(clock: ClockId) -> u64 {
     let time = clock_gettime(clock);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 impl Server {
-    /// Answers until the process is about to fork: gives the thread that does.
+    /// Serves until the process is about to fork; returns the forking thread.
     fn serve(&mut self) -> u32 {
         let mut awake_until = now() + LOOKING;
         loop {
@@ -174,7 +166,7 @@ impl Server {
             if let Some(at) = self.due(begun + SHORT) {
                 let fetch = self.fetches.swap_remove(at);
                 let mut time = begun;
-                // Without a pause, which would be a few percent of a short delay.
+                // No spin-loop hint: it would take a few percent of a short delay.
                 while time < fetch.due() {
                     time = now();
                 }
@@ -194,10 +186,10 @@ impl Server {
                 self.tell(done);
             } else if let Some(wait) = self.rest(begun, awake_until) {
                 self.ring.set(Word::Processor, time_of(ClockId::ThreadCPUTime));
-                // What it was shows when it is read.
+                // The next read shows whether a fault came.
                 let _ = faults::wait(self.heap.pager.memory.faults(), wait);
             } else if self.fetches.is_empty() {
-                // On a core that others want it is theirs.
+                // Other threads may need this core.
                 std::thread::yield_now();
             }
             if let Some(stack) = forks {
@@ -206,13 +198,12 @@ impl Server {
         }
     }
 
-    /// The next fetch, if it is due by then.
     fn due(&self, then: u64) -> Option<usize> {
         let next = self.fetches.iter().enumerate().min_by_key(|(_, fetch)| fetch.due());
         next.filter(|(_, fetch)| fetch.due() <= then).map(|(at, _)| at)
     }
 
-    /// How long to sleep, in nanoseconds, if at all; a time without end if nothing is on its way.
+    /// Nanoseconds to sleep: `None` to poll, `u64::MAX` without fetches.
     fn rest(&self, now: u64, awake_until: u64) -> Option<u64> {
         match self.fetches.iter().map(Fetch::due).min() {
             Some(due) => due.checked_sub(now + LONG),
@@ -220,7 +211,7 @@ impl Server {
         }
     }
 
-    /// An event of the program; gives the thread that is about to fork, and where its stack is.
+    /// Handles an event; if it is a fork, returns the thread and the page of its stack.
     fn on(&mut self, event: Event, seen: u64) -> Option<(u32, u32)> {
         if event.page == desk::BELL {
             return self.call(event.thread);
@@ -228,7 +219,7 @@ impl Server {
         if event.guarded {
             self.heap.pager.write(event.page);
         } else if self.heap.pager.fault(event.page, event.write) == Fault::Fetch {
-            // One without a delay goes the same way, so that the two differ by the delay alone.
+            // Fetches without a delay take the same path, so that only the delay differs.
             let asked = self.delays.draw();
             let Event { page, thread, write, .. } = event;
             let fetch = Fetch { page, thread, write, seen, ready: now(), asked };
@@ -248,9 +239,9 @@ impl Server {
         if let Call::Fork { stack } = call { Some((thread, stack)) } else { None }
     }
 
-    /// Has what a thread needs to fork, if its stack is of the region: nobody serves that until the fork is done. It is not delayed.
+    /// Fetches, without delay, stack pages that the forking thread needs: nothing serves them until the fork is done.
     fn prepare(&mut self, (thread, stack): (u32, u32)) -> u32 {
-        // Those of the same look that are due already, as they would be without a fork.
+        // Fetches that are due are completed as without a fork.
         while let Some(at) = self.due(now()) {
             let fetch = self.fetches.swap_remove(at);
             self.arrive(&fetch, now());
@@ -266,27 +257,25 @@ impl Server {
         thread
     }
 
-    /// Maps a page that was fetched, from `begun` on, and makes room.
     fn arrive(&mut self, fetch: &Fetch, begun: u64) {
         self.fetched(fetch, begun);
         self.trim();
     }
 
-    /// Maps a page that was fetched, from `begun` on, and records that.
+    /// Maps and records a fetched page; `begun` is when that begins.
     fn fetched(&mut self, fetch: &Fetch, begun: u64) {
         let &Fetch { page, thread, write, seen, asked, .. } = fetch;
         let ready = if asked == 0 { begun } else { fetch.ready };
         self.heap.pager.arrive(page, write);
         let done = now();
-        // On one core the thread runs at once, until it waits again: that is not to be in the time.
+        // On one core the woken thread runs immediately, until it waits again: its time must not count.
         self.heap.pager.memory.wake(page);
-        // What does not fit would be four seconds: of a machine that slept.
+        // Times beyond u32 (four seconds) mean that the machine slept.
         let bounded = |time: u64| u32::try_from(time).unwrap_or(u32::MAX);
         let (achieved, software) = (bounded(begun - ready), bounded(ready - seen + done - begun));
         self.record(Record { time: seen, page, thread, kind: u8::from(write), asked, achieved, software });
     }
 
-    /// Sends away what is too much.
     fn trim(&mut self) {
         if self.heap.pager.is_over() {
             let time = now();
@@ -316,7 +305,7 @@ impl Server {
         }
     }
 
-    /// Tells the reader how things stand; `now` and then of the processor time too, which takes a system call.
+    /// Publishes counts, and at intervals processor time, which takes a system call.
     fn tell(&mut self, now: u64) {
         if now - self.looked > LOOK_AGAIN {
             self.looked = now;

@@ -1,4 +1,4 @@
-//! The program's calls: which pages it has, and what they are then.
+//! Allocation of pages: carries out the program's calls.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -6,28 +6,29 @@ use crate::desk::BELL;
 use crate::pager::{Memory, Pager};
 use crate::space::{Extent, Space};
 
-/// What a program asks of its memory, in pages of the region.
+/// Request, in pages of the region. The answer is the first page of the result, if there is one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Call {
-    /// Pages for an allocation, the first at a multiple of `align`: the first one.
+    /// Allocates pages from a multiple of `align` on.
     Allocate { count: u32, align: u32 },
-    /// An allocation is given back.
+    /// Frees an allocation.
     Free { first: u32 },
-    /// An allocation becomes larger or smaller: the first of its pages then.
+    /// Resizes an allocation.
     Resize { first: u32, count: u32 },
-    /// Pages with this protection: the first one.
+    /// Maps new pages.
     Map { count: u32, protection: u32 },
-    /// Empty pages with this protection in place of these.
+    /// Replaces pages by empty ones.
     MapAt { pages: Extent, protection: u32 },
-    /// The program has mapped something else at these.
+    /// The program has mapped something else over these pages.
     HandOver { pages: Extent },
-    /// Pages are given back.
+    /// Frees pages.
     Unmap { pages: Extent },
-    /// Pages become more or fewer, and may move if `moves`: the first of them then.
+    /// Resizes a range, which may move if `moves`.
     Remap { pages: Extent, count: u32, moves: bool },
-    /// Pages are to read as zeros; not possible for those that are locked, unless `locked`.
+    /// Makes pages read as zeros; fails for locked ones unless `locked`.
     Discard { pages: Extent, locked: bool },
-    /// The process is about to fork, by a thread whose stack is at this page; [`Call::ELSEWHERE`] if that is not of the region.
+    /// A thread with its stack pointer in page `stack` is about to fork; [`Call::ELSEWHERE`] if its stack is outside the
+    /// region.
     Fork { stack: u32 },
 }
 
@@ -36,39 +37,37 @@ impl Call {
     pub(crate) const ELSEWHERE: u32 = u32::MAX;
 }
 
-/// Pages below and above that of a thread's stack pointer that it may need while it forks: in the new process nobody serves its
-/// stack until there is a handler. Our choice; the C library and this one need a few.
+/// Pages below and above its stack pointer that a forking thread may need, as nothing serves its stack in the new process
+/// before the handler starts. Our choice; the C library and this one need a few.
 const STACK: (u32, u32) = (32, 16);
 
-/// What a [`Heap`] does to the region beside what a [`Pager`] does.
+/// Operations of a [`Heap`] on the region, besides those of a [`Pager`].
 pub(crate) trait Ground: Memory {
-    /// Gives pages a protection, of `PROT_READ` and its like; false if there is no memory for it.
+    /// Sets a protection, such as `PROT_READ`; false if memory is lacking.
     fn protect(&mut self, pages: Extent, protection: u32) -> bool;
-    /// Lets nobody access pages.
+    /// Denies access.
     fn close(&mut self, pages: Extent);
-    /// Makes pages ours again that something else was mapped at; nobody may access them.
+    /// Replaces other mappings by served pages without access.
     fn renew(&mut self, pages: Extent);
 }
 
-/// Readable and writable: `PROT_READ | PROT_WRITE`.
+/// `PROT_READ | PROT_WRITE`.
 const USUAL: u32 = 3;
 
-/// Whose pages are whose.
 #[derive(Debug)]
 pub(crate) struct Heap<M> {
     pub(crate) pager: Pager<M>,
     space: Space,
-    /// Of each page that an allocation begins with, how many it has; of others 0. Threads of the program read it.
+    /// Pages of each allocation, at its first page; 0 elsewhere. Threads of the program read it.
     sizes: &'static [AtomicU32],
 }
 
 impl<M: Ground> Heap<M> {
-    /// All pages of `space` are free.
     pub(crate) const fn new(pager: Pager<M>, space: Space, sizes: &'static [AtomicU32]) -> Self {
         Self { pager, space, sizes }
     }
 
-    /// Does what is asked; what comes back is said at each [`Call`], `None` if it is not possible.
+    /// Carries out a call; `None` if it is impossible.
     pub(crate) fn answer(&mut self, call: Call) -> Option<u32> {
         match call {
             Call::Allocate { count, align } => {
@@ -103,7 +102,7 @@ impl<M: Ground> Heap<M> {
                 Some(pages.first)
             }
             Call::Remap { pages, count, moves } => self.resize(pages, count, moves),
-            // As the kernel does it: those before the first that is locked are emptied.
+            // As in the kernel: pages before the first locked one are emptied.
             Call::Discard { pages, locked } => {
                 let done = self.pager.discard(pages, locked)
                     || pages.pages().all(|page| self.pager.discard(Extent::new(page, 1), locked));
@@ -113,14 +112,14 @@ impl<M: Ground> Heap<M> {
         }
     }
 
-    /// Pages that a thread whose stack is at this page may need while it forks.
+    /// Pages that a thread with its stack pointer in page `stack` may need to fork.
     pub(crate) fn around(&self, stack: u32) -> impl Iterator<Item = u32> + use<M> {
         let (below, above) = STACK;
         let pages = stack.saturating_sub(below).max(BELL + 1)..stack.saturating_add(above).min(self.sizes.len() as u32);
         if stack == Call::ELSEWHERE { 0..0 } else { pages }
     }
 
-    /// Has a page there that a thread that forks may need, see [`Pager::hold`].
+    /// Prepares an allocated page for a forking thread: see [`Pager::hold`].
     pub(crate) fn hold(&mut self, page: u32) -> bool {
         !self.space.has(page) && self.pager.hold(page)
     }
@@ -135,25 +134,25 @@ impl<M: Ground> Heap<M> {
         None
     }
 
-    /// Gives pages back: nobody can access them then, as if they were unmapped.
+    /// Frees pages and denies access, as if they were unmapped.
     fn give(&mut self, pages: Extent) {
         self.empty(pages);
         self.pager.memory.close(pages);
         self.space.give(pages);
     }
 
-    /// Makes pages the program's, and empty: some may have been free, as a place can be named that nobody handed out.
+    /// Claims and empties pages. Some may have been free, as a program can name any address.
     fn empty(&mut self, pages: Extent) {
         self.space.claim(pages);
-        // Locked pages cannot be emptied, and go with their lock.
+        // Locked pages cannot be discarded: new pages replace them and their lock.
         if self.pager.has_foreign(pages) || !self.pager.discard(pages, false) {
             self.pager.forget(pages);
             self.pager.memory.renew(pages);
         }
     }
 
-    /// Gives `pages` another length, elsewhere if there is no room behind them and they may move. Those that come to it, and all if
-    /// they move, can be read and written: mremap of pages with another protection is the one thing that is not as it would be.
+    /// Resizes `pages`; moves them if the pages behind them are in use and `moves`. Added pages, and all if they move, become
+    /// readable and writable. This differs from mremap only for pages with another protection.
     fn resize(&mut self, pages: Extent, count: u32, moves: bool) -> Option<u32> {
         if count <= pages.count {
             let rest = Extent::new(pages.first + count, pages.count - count);

@@ -1,4 +1,4 @@
-//! Calls, over ground that is played.
+//! Calls over simulated memory.
 
 use super::*;
 use crate::list::Link;
@@ -6,7 +6,7 @@ use crate::pager::{Limit, Policy};
 
 const PAGES: u32 = 256;
 
-/// Notes what each page may be used for; whether it holds anything is the pager's business.
+/// Pages without content, which is the pager's concern.
 #[derive(Debug, Default)]
 struct Played {
     protection: Vec<u32>,

@@ -1,19 +1,9 @@
-//! Part of a program's memory becomes remote: this library is preloaded into it, serves its large anonymous memory by userfaultfd
-//! in pages of 4 KiB, keeps a share of them local, and puts the rest into a store that stands for the memory of another host. Every
-//! page that comes back is recorded, and delayed as long as is asked for (Gao et al., "Network Requirements for Resource
-//! Disaggregation", OSDI 2016, section 3, has the same instrument as a swap device).
+//! Preloaded library that makes part of a program's memory remote. It serves large anonymous memory by userfaultfd in pages of
+//! 4 KiB, keeps a share of the pages local, and moves the others to a store that stands for the memory of another host. It
+//! records every fetch of a page, and delays it as configured. Gao et al., "Network Requirements for Resource Disaggregation",
+//! OSDI 2016, section 3, has the same instrument as a swap device.
 //!
-//! - [`program`] has what the program's calls for memory mean, [`desk`] takes them to the handler;
-//! - [`handler`] is the thread that answers calls and page faults, and [`start`] starts it;
-//! - [`heap`] says whose pages are whose, with [`space`] for those that are free;
-//! - [`pager`] decides which pages are local, with them in [`list`]s;
-//! - [`delays`] draws how long fetches take;
-//! - [`channel`] connects to the `incast` that started the program, [`ring`] is what it records for it;
-//! - [`faults`] reads page faults, [`ended`] is for programs that cannot go on;
-//! - [`region`] is the memory that is served and the store behind it;
-//! - [`sys`] has everything unsafe: system calls, and the functions of the C library that programs get from here.
-//!
-//! The handler must not touch memory of the region, and so has all it needs before there is one.
+//! The handler (module [`handler`]) must not touch memory of the region. So its tables are mapped before the region is served.
 
 #![deny(unsafe_code)]
 

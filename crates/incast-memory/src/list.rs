@@ -1,9 +1,8 @@
-//! Lists of pages in order of their coming, over one table of links: a page is in one list at most.
+//! Lists of pages, oldest first, over one table of links. A page is in one list at most.
 
-/// No page.
 const NONE: u32 = u32::MAX;
 
-/// What stands before and behind a page.
+/// Neighbours of a page in its list.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(crate) struct Link {
@@ -11,7 +10,6 @@ pub(crate) struct Link {
     behind: u32,
 }
 
-/// A list, oldest first.
 #[derive(Debug)]
 pub(crate) struct List {
     oldest: u32,
@@ -26,12 +24,11 @@ impl List {
         self.len
     }
 
-    /// The page that has been here longest.
     pub(crate) const fn oldest(&self) -> Option<u32> {
         if self.oldest == NONE { None } else { Some(self.oldest) }
     }
 
-    /// The page that came next after one of this list.
+    /// Page after `page`, which is in this list.
     pub(crate) fn behind(&self, links: &[Link], page: u32) -> Option<u32> {
         let Link { behind, .. } = links[page as usize];
         if behind == NONE { None } else { Some(behind) }
@@ -48,7 +45,7 @@ impl List {
         self.len += 1;
     }
 
-    /// Takes a page of this list out of it.
+    /// Removes a page of this list.
     pub(crate) fn remove(&mut self, links: &mut [Link], page: u32) {
         let Link { before, behind } = links[page as usize];
         match before {

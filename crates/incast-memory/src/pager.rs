@@ -1,77 +1,70 @@
-//! Which pages are local: the policy, over any [`Memory`].
+//! Replacement policy for any [`Memory`]: which pages are local.
 
 use crate::ended::ended_unless;
 use crate::list::{Link, List};
 use crate::space::Extent;
 
-/// Pages that can come and go at least, whatever the share: an instruction may need several at once, and all of them must be there
-/// together. Our choice.
+/// Least limit beyond pinned pages, whatever the share: an instruction may need several pages at the same time. Our choice.
 const LEAST: u64 = 64;
 
-/// Pages that leave together at most: neighbours cost little more than one (as many as Linux reclaims together, SWAP_CLUSTER_MAX).
+/// Most pages per eviction: neighbours cost little more than one page (as many as Linux reclaims together, SWAP_CLUSTER_MAX).
 pub(crate) const BATCH: usize = 32;
-/// Pages that are moved together at most. Our choice.
+/// Most pages per move. Our choice.
 const MOVED: usize = 512;
-/// What is said before the process ends because a page is gone.
 const GONE: &str = "the program has given memory back by a system call of its own, past the C library: what it reads from now on \
 could be wrong, so it was ended";
-/// Part of the local pages that leave together: so many that the limit is nearly used. Our choice.
+/// The largest eviction is the limit divided by this, so that the limit is nearly used. Our choice.
 const PART: u64 = 16;
 
-/// What the policy does to pages of a program and to their copies in the store. Page numbers count from the start of the region.
+/// Operations on pages, numbered from the start of the region, and on their copies in the store.
 pub(crate) trait Memory {
-    /// Maps an empty page that can be written, at little cost at once if `write`, and wakes who waits for it; false if it is not
-    /// there then.
+    /// Maps an empty writable page, ready for a first write if `write`, and wakes waiting threads. False: the page is not
+    /// mapped then.
     fn zero(&mut self, page: u32, write: bool) -> bool;
-    /// Maps the copy of a page, for [`Memory::wake`] then; `guard`: writes to it fault. False if it is not there then.
+    /// Maps the copy of a page, without [`Memory::wake`]; if `guard`, writes fault. False: the page is not mapped then.
     fn fill(&mut self, page: u32, guard: bool) -> bool;
-    /// Makes writes to mapped pages fault from now on: what they hold stands still then. False if it does not.
+    /// Makes writes to mapped pages fault, so that their content cannot change; false on failure.
     fn guard(&mut self, pages: Extent) -> bool;
-    /// Lets a page be written again, and wakes who waits for it.
+    /// Allows writes, and wakes waiting threads.
     fn unguard(&mut self, page: u32);
-    /// Whether all of these pages are mapped: the program can undo that by system calls that are not seen.
+    /// Returns whether all pages are mapped: the program can unmap them by unseen system calls.
     fn is_there(&self, pages: Extent) -> bool;
-    /// Copies mapped pages into the store; false if they cannot be read. Of one that is not there the handler would wait for itself.
+    /// Copies mapped pages to the store; false if unreadable. For a missing page the handler would wait for itself.
     fn save(&mut self, pages: Extent) -> bool;
-    /// Whether the copy of a page holds zeros only.
+    /// Returns whether the copy of a page is all zeros.
     fn is_empty(&self, page: u32) -> bool;
-    /// Unmaps pages, those that are locked only if `locked`; false if some have to stay.
+    /// Unmaps pages, locked ones only if `locked`; false if some stay.
     fn unmap(&mut self, pages: Extent, locked: bool) -> bool;
-    /// Empties the copies of pages.
+    /// Zeroes the copies of pages.
     fn forget(&mut self, pages: Extent);
     /// Moves the copies of pages.
     fn carry(&mut self, from: Extent, to: u32);
-    /// Has who waits for a page look again.
+    /// Makes threads that wait for a page retry.
     fn wake(&mut self, page: u32);
 }
 
-/// Where a page is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// Nowhere: never written, it reads as zeros.
+    /// No content: reads as zeros.
     Fresh,
-    /// Local.
     Mapped,
-    /// Local too, but with the next access to be noticed: its content is in the store.
+    /// Local, but unmapped to notice the next access; content in the store.
     Aside,
-    /// In the store.
     Remote,
-    /// On its way from there.
     Fetching,
-    /// Local for good: it is locked, or could not be read.
+    /// Local for good: locked or unreadable.
     Pinned,
-    /// Not ours: the program has mapped something else here.
+    /// The program has mapped something else here.
     Foreign,
 }
 
-/// A page: its place, and two things to know of it.
 #[derive(Debug, Clone, Copy)]
 struct Page(u8);
 
 impl Page {
-    /// The local content is newer than that of the remote memory.
+    /// Local content is newer than remote content.
     const DIRTY: u8 = 8;
-    /// The remote memory has a content, and the store a copy of it.
+    /// Remote memory has content, and the store its copy.
     const STORED: u8 = 16;
 
     const fn new(place: Place, flags: u8) -> Self {
@@ -99,59 +92,48 @@ impl Page {
     }
 }
 
-/// How many pages may be local.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Limit {
-    /// A share of the largest footprint so far, in millionths: memory that was there once stays.
+    /// Millionths of the largest footprint so far.
     Share(u64),
-    /// So many pages.
     Pages(u64),
 }
 
-/// Which pages go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Policy {
-    /// That which came first.
     Fifo,
-    /// An approximation of least recently used: a page first loses its mapping for as long as a quarter of the local memory takes
-    /// to be renewed, and is mapped again at little cost if it is accessed meanwhile (segmented FIFO; Turner & Levy, "Segmented FIFO
-    /// page replacement", SIGMETRICS 1981. The quarter is our choice).
+    /// Approximate LRU: a page is first unmapped for as long as the replacement of a quarter of local memory takes, and mapped
+    /// again at little cost if accessed meanwhile (segmented FIFO; Turner & Levy, "Segmented FIFO page replacement", SIGMETRICS
+    /// 1981. The quarter is our choice).
     Lru,
 }
 
-/// What a fault was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// It is served.
     Served,
-    /// The page has to come from remote memory: [`Pager::arrive`] when it is there, and [`Memory::wake`].
+    /// Remote: [`Pager::arrive`] and then [`Memory::wake`] are due after the fetch.
     Fetch,
 }
 
-/// What happened so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
-    /// Pages that were accessed for the first time.
+    /// Pages accessed for the first time.
     pub(crate) first: u64,
-    /// Pages that came from remote memory.
     pub(crate) fetched: u64,
-    /// Pages that were sent to remote memory.
+    /// Pages sent to remote memory.
     pub(crate) written: u64,
-    /// Pages whose remote content was still right, so that nothing was sent.
+    /// Pages evicted with current remote content, so nothing was sent.
     pub(crate) dropped: u64,
-    /// Pages that were mapped again before they became remote.
+    /// Pages mapped again before they became remote.
     pub(crate) mapped_again: u64,
-    /// First writes to pages that had been fetched to be read.
+    /// First writes to pages that were fetched to be read.
     pub(crate) guarded: u64,
-    /// Pages with a content now, wherever.
+    /// Pages with content, local or remote.
     pub(crate) footprint: u64,
-    /// The most of these at a time.
     pub(crate) peak: u64,
-    /// Pages that cannot become remote.
     pub(crate) pinned: u64,
 }
 
-/// The policy.
 #[derive(Debug)]
 pub(crate) struct Pager<M> {
     pub(crate) memory: M,
@@ -165,7 +147,7 @@ pub(crate) struct Pager<M> {
 }
 
 impl<M: Memory> Pager<M> {
-    /// No page has a content; the tables have an element for each page, all of them 0.
+    /// The tables have an element per page, all 0.
     pub(crate) fn new(
         memory: M,
         (pages, links): (&'static mut [u8], &'static mut [Link]),
@@ -180,12 +162,10 @@ impl<M: Memory> Pager<M> {
         self.counts
     }
 
-    /// Pages that are local now.
     pub(crate) fn local(&self) -> u64 {
         (self.mapped.len() + self.aside.len()) as u64 + self.counts.pinned
     }
 
-    /// Pages that may be local now.
     pub(crate) fn limit(&self) -> u64 {
         let limit = match self.limit {
             Limit::Share(millionths) => (self.counts.peak * millionths).div_ceil(1_000_000),
@@ -194,11 +174,10 @@ impl<M: Memory> Pager<M> {
         limit.max(LEAST + self.counts.pinned)
     }
 
-    /// A thread waits for a page that is not mapped.
     pub(crate) fn fault(&mut self, page: u32, write: bool) -> Fault {
         let found = self.get(page);
         match found.place() {
-            // Where a page cannot be mapped all stays as it is, and the thread, which is awake then, faults again.
+            // If a page cannot be mapped, nothing changes; the thread is awake and faults again.
             Place::Fresh => {
                 if self.memory.zero(page, write) {
                     self.counts.first += 1;
@@ -221,9 +200,8 @@ impl<M: Memory> Pager<M> {
                 self.set(page, Place::Fetching, found.flags());
                 return Fault::Fetch;
             }
-            // It comes anyway.
             Place::Fetching => {}
-            // Another thread's fault brought it.
+            // Another thread's fault mapped it.
             Place::Mapped | Place::Pinned => {
                 ended_unless(self.memory.is_there(Extent::new(page, 1)), GONE);
                 self.memory.wake(page);
@@ -233,7 +211,7 @@ impl<M: Memory> Pager<M> {
         Fault::Served
     }
 
-    /// A thread waits to write to a page that is guarded.
+    /// Handles a fault by a write to a guarded page.
     pub(crate) fn write(&mut self, page: u32) {
         let found = self.get(page);
         if found.place() == Place::Mapped {
@@ -247,11 +225,11 @@ impl<M: Memory> Pager<M> {
         }
     }
 
-    /// A page that was fetched is here; who waits for it is to be woken then.
+    /// Maps a fetched page; the caller then wakes waiting threads.
     pub(crate) fn arrive(&mut self, page: u32, write: bool) {
         let found = self.get(page);
         if found.place() != Place::Fetching {
-            // It was given up meanwhile.
+            // Given up meanwhile.
         } else if self.memory.fill(page, !write) {
             self.counts.fetched += 1;
             self.map(page, if write { found.flags() | Page::DIRTY } else { found.flags() });
@@ -260,12 +238,12 @@ impl<M: Memory> Pager<M> {
         }
     }
 
-    /// Has a page there that can be written without a fault, until the next [`Pager::trim`]; true if it is to be fetched for that:
-    /// [`Pager::arrive`] to write then, and [`Memory::wake`].
+    /// Makes a page writable without a fault until the next [`Pager::trim`]. If true, the page needs a fetch: [`Pager::arrive`]
+    /// with `write`, then [`Memory::wake`].
     pub(crate) fn hold(&mut self, page: u32) -> bool {
         match self.get(page).place() {
             Place::Fresh | Place::Aside | Place::Remote => self.fault(page, true) == Fault::Fetch,
-            // A thread waits for it, for whom it comes early.
+            // Early for the thread that waits.
             Place::Fetching => {
                 self.arrive(page, true);
                 self.memory.wake(page);
@@ -279,14 +257,14 @@ impl<M: Memory> Pager<M> {
         }
     }
 
-    /// Whether more pages are local than may be: then [`Pager::trim`] until it gives nothing.
+    /// If true, [`Pager::trim`] is due until it returns `None`.
     pub(crate) fn is_over(&self) -> bool {
         let limit = self.limit();
         self.local() > limit || (self.policy == Policy::Lru && self.mapped.len() as u64 > limit - limit / 4)
     }
 
-    /// Sends some pages away; gives those that had to be sent to remote memory, at the beginning of `sent`, or nothing if few enough
-    /// are local: a few less than may be, so that this is not for one page at a time.
+    /// Evicts pages, a few more than necessary so that this is rare. Returns how many had to be sent, the first ones in `sent`;
+    /// `None` if few enough are local.
     pub(crate) fn trim(&mut self, sent: &mut [u32; BATCH]) -> Option<usize> {
         let limit = self.limit();
         let together = (limit / PART).min(BATCH as u64);
@@ -315,7 +293,7 @@ impl<M: Memory> Pager<M> {
         Some(count)
     }
 
-    /// Unmaps pages and forgets what they hold: they read as zeros. False, with nothing forgotten, if some are locked, unless `locked`.
+    /// Unmaps and empties pages. False, with nothing forgotten, if some are locked and `locked` is false.
     pub(crate) fn discard(&mut self, extent: Extent, locked: bool) -> bool {
         let is_mapped = |page| matches!(self.get(page).place(), Place::Mapped | Place::Pinned);
         let done = !extent.pages().any(is_mapped) || self.memory.unmap(extent, locked);
@@ -325,7 +303,7 @@ impl<M: Memory> Pager<M> {
         done
     }
 
-    /// Forgets what pages hold, and that they were somebody else's: what was mapped of them is not any more.
+    /// Forgets the content of pages, and that they were foreign; the caller removes their mappings.
     pub(crate) fn forget(&mut self, extent: Extent) {
         let mut stored = false;
         for page in extent.pages() {
@@ -345,7 +323,7 @@ impl<M: Memory> Pager<M> {
         }
     }
 
-    /// Moves what pages hold to others, which hold nothing; false, with nothing moved, if some could not be read.
+    /// Moves content to empty pages from `to` on; false, with nothing moved, if some pages are pinned or foreign.
     pub(crate) fn shift(&mut self, from: Extent, to: u32) -> bool {
         let mut next = from.first;
         while next < from.end() {
@@ -364,7 +342,7 @@ impl<M: Memory> Pager<M> {
             let run = self.alike(Extent::new(next, (from.end() - next).min(MOVED as u32)));
             let first = to + (next - from.first);
             let found = self.get(next);
-            // Who waits for a page at its old place looks again, and finds none.
+            // Threads that wait for a page at its old place retry, and find none.
             let place = if found.place() == Place::Fetching { Place::Remote } else { found.place() };
             if place != Place::Fresh {
                 self.memory.carry(run, first);
@@ -382,19 +360,18 @@ impl<M: Memory> Pager<M> {
         true
     }
 
-    /// The first of these pages and those behind it that are in the same state.
+    /// Leading pages in the same state.
     fn alike(&self, extent: Extent) -> Extent {
         let state = self.pages[extent.first as usize];
         let count = extent.pages().take_while(|page| self.pages[*page as usize] == state).count();
         Extent::new(extent.first, count as u32)
     }
 
-    /// Whether one of these pages is not ours.
     pub(crate) fn has_foreign(&self, extent: Extent) -> bool {
         extent.pages().any(|page| self.get(page).place() == Place::Foreign)
     }
 
-    /// Forgets what pages held, and that they were ours: something else is mapped there.
+    /// Marks pages at which something else is mapped.
     pub(crate) fn hand_over(&mut self, extent: Extent) {
         self.forget(extent);
         for page in extent.pages() {
@@ -402,7 +379,7 @@ impl<M: Memory> Pager<M> {
         }
     }
 
-    /// What a process that was forked has to see otherwise: its pages are no longer guarded, and what happened before is not its own.
+    /// Adapts to a forked process: its pages are not guarded, so mapped ones are dirty, and counts of events start again.
     pub(crate) fn forked(&mut self) {
         let Counts { footprint, peak, pinned, .. } = self.counts;
         self.counts = Counts { footprint, peak, pinned, ..Counts::default() };
@@ -413,7 +390,7 @@ impl<M: Memory> Pager<M> {
         }
     }
 
-    /// A page that was being fetched for a thread that is gone.
+    /// Cancels the fetch for a thread that is gone.
     pub(crate) fn give_up(&mut self, page: u32) {
         let found = self.get(page);
         if found.place() == Place::Fetching {
@@ -421,13 +398,12 @@ impl<M: Memory> Pager<M> {
         }
     }
 
-    /// Makes a page local that was mapped just now.
     fn map(&mut self, page: u32, flags: u8) {
         self.set(page, Place::Mapped, flags);
         self.mapped.push(self.links, page);
     }
 
-    /// Unmaps the oldest pages, so many of them or [`BATCH`], and keeps their content local.
+    /// Unmaps the oldest pages, at most [`BATCH`], and keeps their content local.
     fn set_aside(&mut self, count: usize) {
         let mut chosen = [0; BATCH];
         let count = count.min(BATCH).min(self.mapped.len());
@@ -450,8 +426,7 @@ impl<M: Memory> Pager<M> {
         }
     }
 
-    /// Takes mapped pages, all dirty or none, from the program, with their content in the store; those for which that is not possible are
-    /// pinned. They are in no list.
+    /// Saves and unmaps mapped pages, all dirty or all clean, that are in no list; pins those for which this fails.
     fn unmap(&mut self, run: Extent) {
         let dirty = self.get(run.first).is(Page::DIRTY);
         if dirty && !(self.memory.guard(run) && self.save(run)) {
@@ -466,8 +441,7 @@ impl<M: Memory> Pager<M> {
         self.memory.save(run)
     }
 
-    /// Unmaps pages whose content is in the store. Where that fails for some it may have been done for others: these must not be read
-    /// again.
+    /// Unmaps saved pages. On failure some may be unmapped already: they must not be saved again.
     fn let_go(&mut self, run: Extent) {
         if !self.memory.unmap(run, false) {
             return self.one_by_one(run, Self::let_go);
@@ -479,7 +453,7 @@ impl<M: Memory> Pager<M> {
         }
     }
 
-    /// Does for each page what is not possible for all; a page for which it is not possible alone is pinned.
+    /// Repeats a failed operation per page; if it fails for a page alone, pins that page.
     fn one_by_one(&mut self, run: Extent, what: impl Fn(&mut Self, Extent)) {
         if run.count > 1 {
             return run.pages().for_each(|page| what(self, Extent::new(page, 1)));
@@ -490,7 +464,7 @@ impl<M: Memory> Pager<M> {
         self.counts.pinned += 1;
     }
 
-    /// A page whose content is in the store is local no more; true if that had to be sent.
+    /// Evicts a saved page; true if it had to be sent.
     fn leave(&mut self, page: u32) -> bool {
         let found = self.get(page);
         if !found.is(Page::STORED) && self.memory.is_empty(page) {

@@ -1,14 +1,14 @@
-//! The policy over memory that is played.
+//! Policy over simulated memory.
 
 use super::*;
 
-/// Pages of one number each.
+/// Memory with one number per page.
 #[derive(Debug)]
 struct Played {
     mapped: Vec<Option<(u64, bool)>>,
     store: Vec<u64>,
     locked: Vec<u32>,
-    /// There is no memory for another page.
+    /// If true, no page can be mapped.
     full: bool,
 }
 
@@ -51,7 +51,7 @@ impl Memory for Played {
     }
 
     fn unmap(&mut self, pages: Extent, locked: bool) -> bool {
-        // As madvise does it: those before the first that is locked are gone.
+        // As in madvise(2): pages before the first locked one are unmapped.
         for page in pages.pages() {
             if !locked && self.locked.contains(&page) {
                 return false;
@@ -85,7 +85,7 @@ fn pager(policy: Policy, limit: Limit) -> Pager<Played> {
     Pager::new(memory, (pages, links), policy, limit)
 }
 
-/// A thread of the program.
+/// Thread of the program.
 impl Pager<Played> {
     fn access(&mut self, page: u32, write: bool) -> &mut u64 {
         while self.memory.mapped[page as usize].is_none_or(|(_, guarded)| write && guarded) {
@@ -233,7 +233,7 @@ fn a_page_that_cannot_be_mapped_stays_where_it_is() {
         pager.touch(0..65, true);
         let before = (pager.counts(), pager.local());
         pager.memory.full = true;
-        // One from the store, one that is new, and under lru one that stands aside.
+        // A page from the store, a new one, and with LRU an unmapped local one.
         assert_eq!((pager.fault(0, false), pager.fault(100, true)), (Fault::Fetch, Fault::Served));
         pager.arrive(0, false);
         let aside = pager.aside.oldest();
@@ -246,7 +246,7 @@ fn a_page_that_cannot_be_mapped_stays_where_it_is() {
     }
 }
 
-/// Whether the program is ended by what is done to a pager of which page 9 is gone.
+/// Returns whether `what` ends the program if page 9 is missing.
 fn ends(what: impl FnOnce(&mut Pager<Played>)) -> bool {
     let mut pager = pager(Policy::Fifo, Limit::Pages(64));
     pager.touch(0..64, true);
@@ -277,7 +277,7 @@ fn what_is_held_needs_no_fault() {
     assert_eq!(*pager.access(1, false), 1);
 }
 
-/// Reads, writes, moves, discards, evictions, in any order: every page reads as it was written.
+/// After random operations, every page reads as it was written.
 fn holds_what_was_written(policy: Policy, limit: Limit, seed: u64) {
     use rand::RngExt;
     let mut rng = <rand_pcg::Pcg32 as rand::SeedableRng>::seed_from_u64(seed);

@@ -1,6 +1,5 @@
-//! What a program's calls for memory mean: those that are served become a [`Call`], the others are left to the C library.
-//!
-//! Addresses are plain numbers here; what the C library promises of each function is what its manual page says.
+//! Memory calls of a program: served ones become a [`Call`], others are the C library's or the kernel's (`None`). Obligations
+//! and results are those of the manual pages.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,7 +10,7 @@ use crate::heap::Call;
 use crate::region::DONTNEED_LOCKED;
 use crate::sys;
 
-/// Mappings that are not served: at a place that the caller names, or of another kind than pages of 4 KiB that may be swapped.
+/// Flags of mappings that are not served: at a given address, or not in pages of 4 KiB that may be swapped.
 #[cfg(target_arch = "x86_64")]
 const OTHER: c_int = EVERYWHERE | libc::MAP_32BIT;
 #[cfg(not(target_arch = "x86_64"))]
@@ -23,18 +22,17 @@ const EVERYWHERE: c_int = libc::MAP_FIXED
     | libc::MAP_HUGETLB
     | libc::MAP_LOCKED;
 
-/// madvise(2): a process that is forked gets memory of zeros.
+/// madvise(2): forked processes get zeros.
 const WIPEONFORK: c_int = 18;
 
-/// A call's result: what the C function gives, or the number of an error.
+/// Result of a C function, or an error number.
 pub(crate) type Answer = Result<usize, c_int>;
 
-/// Whether an address is of the region.
 pub(crate) fn has(address: usize) -> bool {
     desk::has(address)
 }
 
-/// Memory of so many bytes at a multiple of `align`, of zeros if `empty`; `None` if the C library has to give it.
+/// Allocates memory at a multiple of `align`, zeroed if `empty`.
 pub(crate) fn allocate(bytes: usize, align: usize, empty: bool) -> Option<usize> {
     if !desk::serves(bytes) {
         return None;
@@ -44,13 +42,12 @@ pub(crate) fn allocate(bytes: usize, align: usize, empty: bool) -> Option<usize>
     again.map(desk::address).or_else(|| wanted(bytes, |count| Call::Allocate { count, align }))
 }
 
-/// Memory that begins at such a multiple as posix_memalign takes; `None` if the C library has to give it, or an error.
+/// Allocates as posix_memalign does; its errors are the C library's (`None`).
 pub(crate) fn aligned(bytes: usize, align: usize) -> Option<usize> {
     let is_possible = align.is_power_of_two() && align.is_multiple_of(size_of::<usize>());
     if is_possible { allocate(bytes, align, false) } else { None }
 }
 
-/// Gives an allocation back if it is of the region; `None` if it is not.
 pub(crate) fn freed(address: usize) -> Option<usize> {
     has(address).then(|| {
         free(address);
@@ -58,25 +55,24 @@ pub(crate) fn freed(address: usize) -> Option<usize> {
     })
 }
 
-/// Gives an allocation of the region back.
+/// Frees an allocation of the region.
 pub(crate) fn free(address: usize) {
     if let Some(first) = desk::shelve(desk::page(address)) {
         desk::ask(Call::Free { first });
     }
 }
 
-/// Gives an allocation of the region another size; `None` if there is no memory.
 pub(crate) fn resize(address: usize, bytes: usize) -> Option<usize> {
     let first = desk::page(address);
     wanted(bytes, |count| Call::Resize { first, count })
 }
 
-/// How many bytes an allocation of the region has.
+/// Bytes of an allocation of the region.
 pub(crate) fn size(address: usize) -> usize {
     desk::size(desk::page(address)) as usize * PAGE
 }
 
-/// mmap; `None` if the kernel is to do it.
+/// mmap(2).
 pub(crate) fn map(address: usize, bytes: usize, protection: c_int, flags: c_int) -> Option<Answer> {
     let ours = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
     let is_ours = flags & (ours | libc::MAP_SHARED) == ours && protection & libc::PROT_EXEC == 0;
@@ -96,14 +92,14 @@ pub(crate) fn map(address: usize, bytes: usize, protection: c_int, flags: c_int)
     wanted(bytes, |count| Call::Map { count, protection: protection as u32 }).map(Ok)
 }
 
-/// The kernel has mapped something for the program: in place of pages of the region, perhaps. They are not ours then.
+/// Gives up pages of the region that a new mapping by the kernel has replaced.
 pub(crate) fn mapped(address: usize, bytes: usize) {
     if let Some(pages) = desk::has(address).then(|| desk::extent(address, bytes)).flatten() {
         desk::ask(Call::HandOver { pages });
     }
 }
 
-/// munmap; `None` if the kernel is to do it.
+/// munmap(2).
 pub(crate) fn unmap(address: usize, bytes: usize) -> Option<Answer> {
     let pages = range(address, bytes)?;
     Some(pages.map(|pages| {
@@ -112,11 +108,11 @@ pub(crate) fn unmap(address: usize, bytes: usize) -> Option<Answer> {
     }))
 }
 
-/// mremap; `None` if the kernel is to do it.
+/// mremap(2).
 pub(crate) fn remap(address: usize, bytes: usize, new_bytes: usize, flags: c_int) -> Option<Answer> {
     let pages = range(address, bytes)?;
     Some(pages.and_then(|pages| {
-        // To a place that is named, or so that both remain: not served, and nobody is hurt by an error that mremap may give.
+        // MREMAP_FIXED and MREMAP_DONTUNMAP are not served: callers of mremap must expect errors.
         if flags & !libc::MREMAP_MAYMOVE != 0 || new_bytes == 0 {
             return Err(libc::EINVAL);
         }
@@ -129,14 +125,14 @@ pub(crate) fn remap(address: usize, bytes: usize, new_bytes: usize, flags: c_int
     }))
 }
 
-/// Moves pages of the region to memory that is not served, as the region has no room for them or some cannot be moved.
+/// Moves pages out of the region, which has no space or cannot move some of them.
 fn move_out(address: usize, bytes: usize, new_bytes: usize) -> Answer {
     let new = sys::copied(address, bytes.min(new_bytes), new_bytes).map_err(|_| libc::ENOMEM)?;
     desk::unserved(new_bytes);
     unmap(address, bytes).unwrap_or(Ok(0)).map(|_| new)
 }
 
-/// madvise; `None` if the kernel is to do it.
+/// madvise(2).
 pub(crate) fn advise(address: usize, bytes: usize, advice: c_int) -> Option<Answer> {
     let pages = range(address, bytes)?;
     match advice {
@@ -144,9 +140,9 @@ pub(crate) fn advise(address: usize, bytes: usize, advice: c_int) -> Option<Answ
             let locked = advice == DONTNEED_LOCKED;
             desk::ask(Call::Discard { pages, locked }).map(|_| 0).ok_or(libc::EINVAL)
         })),
-        // What a process that is forked has of it would be zeros without the handler's knowing: as on a Linux before it had this.
+        // A forked process would have zeros that its handler does not expect. Linux before 4.14 refuses this too.
         WIPEONFORK => Some(Err(libc::EINVAL)),
-        // Pages are single and the policy is ours, so that these have no effect.
+        // No effect: pages are single and the policy is ours.
         libc::MADV_HUGEPAGE
         | libc::MADV_NOHUGEPAGE
         | libc::MADV_MERGEABLE
@@ -157,7 +153,7 @@ pub(crate) fn advise(address: usize, bytes: usize, advice: c_int) -> Option<Answ
     }
 }
 
-/// The pages of a range that begins in the region, `None` if it does not; an error if it is no range of pages.
+/// Pages of a range; `None` if it begins outside the region, an error if it is no range of its pages.
 fn range(address: usize, bytes: usize) -> Option<Result<crate::space::Extent, c_int>> {
     desk::has(address).then(|| {
         let pages = desk::extent(address, bytes).filter(|pages| address.is_multiple_of(PAGE) && pages.count > 0);
@@ -165,7 +161,7 @@ fn range(address: usize, bytes: usize) -> Option<Result<crate::space::Extent, c_
     })
 }
 
-/// Asks for so many bytes; notes if there is no room.
+/// Requests `bytes`, and counts them if the region cannot provide them.
 fn wanted(bytes: usize, call: impl FnOnce(u32) -> Call) -> Option<usize> {
     let first = desk::count(bytes).and_then(|count| desk::ask(call(count)));
     if first.is_none() {
@@ -174,7 +170,7 @@ fn wanted(bytes: usize, call: impl FnOnce(u32) -> Call) -> Option<usize> {
     first.map(desk::address)
 }
 
-/// Something that is not done as it would go wrong unnoticed: it fails, and standard error says why the first time.
+/// Call that would go wrong unnoticed: it fails, and standard error gives the reason once.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     why: &'static str,
@@ -187,7 +183,6 @@ impl Refusal {
         Self { why, error, told: AtomicBool::new(false) }
     }
 
-    /// Says why; gives the number of the error.
     pub(crate) fn tell(&self) -> c_int {
         if !self.told.swap(true, Ordering::Relaxed) {
             let _ = rustix::io::write(rustix::stdio::stderr(), self.why.as_bytes());
@@ -196,42 +191,39 @@ impl Refusal {
     }
 }
 
-/// Processes that have their own memory are made by fork, which this library knows of.
+/// Only fork makes processes with memory of their own that this library serves.
 static CLONE: Refusal = Refusal::new(
     "incast: this program makes a process by clone without CLONE_VM, which would not see its remote memory; fork is served. clone \
 fails with ENOSYS.\n",
     libc::ENOSYS,
 );
-/// A device would write into pages that were sent away meanwhile, or are by now another's. File systems without `O_DIRECT` have this
-/// error as well.
+/// A device would write into pages that were evicted meanwhile, or have another owner. File systems without `O_DIRECT` return
+/// this error too.
 static DIRECT: Refusal = Refusal::new(
     "incast: this program asks for O_DIRECT, by which devices write past the page table into memory that may be sent away \
 meanwhile: that fails with EINVAL, as on a file system without it.\n",
     libc::EINVAL,
 );
-/// It would make all remote memory local, the store with it.
+/// All remote memory would be local, and the store too.
 static LOCKS: Refusal = Refusal::new(
     "incast: this program locks all its memory (mlockall), of which a part is to be remote: that fails with EPERM, as for a user \
 who may not. mlock of a part is served.\n",
     libc::EPERM,
 );
 
-/// clone(2): why it fails, if it does.
 pub(crate) fn clones(flags: c_int) -> Option<&'static Refusal> {
     (flags & libc::CLONE_VM == 0 && desk::serves(usize::MAX)).then_some(&CLONE)
 }
 
-/// mlockall(2): why it fails, if it does.
 pub(crate) fn locks_all() -> Option<&'static Refusal> {
     desk::serves(usize::MAX).then_some(&LOCKS)
 }
 
-/// open(2): why it fails, if it does.
 pub(crate) fn opens(flags: c_int) -> Option<&'static Refusal> {
     (flags & libc::O_DIRECT != 0 && desk::serves(usize::MAX)).then_some(&DIRECT)
 }
 
-/// fcntl(2): why it fails, if it does. A file that has the flag already keeps it: as a pipe it means something else, packets.
+/// Refuses to set O_DIRECT, except for a file that has it: for a pipe it means packets.
 pub(crate) fn controls(command: c_int, argument: usize, flags: impl FnOnce() -> c_int) -> Option<&'static Refusal> {
     if command == libc::F_SETFL { opens(argument as c_int).filter(|_| flags() & libc::O_DIRECT == 0) } else { None }
 }

@@ -1,4 +1,4 @@
-//! The memory that is served, and the store behind it.
+//! Served memory (the region), and its store, which stands for the other host.
 
 use std::io::Result;
 use std::ops::Range;
@@ -14,20 +14,18 @@ use crate::pager::Memory;
 use crate::space::Extent;
 use crate::sys::{self, Served};
 
-/// madvise(2): empties locked memory, too.
+/// madvise(2): empties locked memory too.
 pub(crate) const DONTNEED_LOCKED: c_int = 24;
 
-/// The memory that is served: the region, and the store behind it, which stands for the other host.
 #[derive(Debug)]
 pub(crate) struct Region {
     served: Served,
     views: Views,
-    /// As long as the region: of each page the copy.
     store: &'static mut [u8],
 }
 
-/// What the kernel shows of this process: whether pages are there, and what they hold even if they are closed. Of a process that may
-/// not see itself (prctl's `PR_SET_DUMPABLE`, as after a change of user) there is neither.
+/// Views of this process in /proc: which pages are mapped, and their content even without access. A process that may not
+/// inspect itself (prctl's `PR_SET_DUMPABLE`, as after a change of user) has neither.
 #[derive(Debug)]
 struct Views {
     pagemap: Option<OwnedFd>,
@@ -41,11 +39,11 @@ impl Views {
     }
 }
 
-/// What /proc/self/pagemap says of a page that is there, in memory or in the machine's own swap (proc_pid_pagemap(5)).
+/// Bits in /proc/self/pagemap of a page in memory or in the machine's own swap (proc_pid_pagemap(5)).
 const THERE: u64 = 0b11 << 62;
 
 impl Region {
-    /// A new region, closed to everybody but for its first page.
+    /// Makes a region without access, except to read its first page.
     pub(crate) fn new(pages: u32) -> Result<Self> {
         let served = Served::new(pages)?;
         let store = sys::table(pages as usize * PAGE)?;
@@ -57,20 +55,17 @@ impl Region {
         Ok(region)
     }
 
-    /// After a fork: serves the pages that were inherited.
     pub(crate) fn connect(&mut self) -> Result<()> {
         self.served.connect()?;
-        // The files that were inherited are not: their numbers are other files' here.
+        // The old files are not closed: their numbers belong to other files here.
         std::mem::forget(std::mem::replace(&mut self.views, Views::open()));
         self.register(Extent::new(0, self.served.pages()))
     }
 
-    /// The file of its page faults.
     pub(crate) const fn faults(&self) -> &OwnedFd {
         self.served.faults()
     }
 
-    /// Where it begins.
     pub(crate) fn base(&self) -> usize {
         self.served.place(Extent::default())[0]
     }
@@ -79,28 +74,28 @@ impl Region {
         self.served.call(faults::REGISTER, pages, faults::MISSING_AND_GUARDED)
     }
 
-    /// What is said once of pages that were just mapped: single pages of 4 KiB, and none for processes that are forked unless
-    /// they have a handler (see [`sys::inherit`]).
+    /// Advice for newly mapped pages: single pages of 4 KiB, not inherited by forked processes without a handler (see
+    /// [`sys::inherit`]).
     fn settle(&self, pages: Extent) {
         for advice in [libc::MADV_NOHUGEPAGE, libc::MADV_DONTFORK] {
             self.served.advise(pages, advice);
         }
     }
 
-    /// Whether a page is there after what was to map it and wake who waits. If it is not, whoever waits is awake, and sees that.
+    /// Returns whether a page is mapped, from the result of a call to map or unguard it. After an error wakes waiting threads,
+    /// which retry.
     fn brought(&self, page: u32, done: Result<()>) -> bool {
         let Err(error) = done else { return true };
         let _ = self.served.call(faults::WAKE, Extent::new(page, 1), 0);
         error.raw_os_error() == Some(libc::EEXIST)
     }
 
-    /// The copy of a page.
     fn copied(&self, page: u32) -> &[u8] {
         &self.store[copies(Extent::new(page, 1))]
     }
 }
 
-/// Where the copies of pages are in the store.
+/// Range of copies in the store.
 const fn copies(pages: Extent) -> Range<usize> {
     pages.first as usize * PAGE..(pages.first as usize + pages.count as usize) * PAGE
 }
@@ -110,7 +105,7 @@ impl Memory for Region {
         self.brought(
             page,
             if write {
-                // A page of its own now: the one that all share would have to be copied, and other cores told.
+                // Not the shared zero page: it would have to be copied, and other cores notified.
                 self.served.copy(page, self.copied(desk::BELL), 0)
             } else {
                 self.served.call(faults::ZEROPAGE, Extent::new(page, 1), 0)
@@ -132,7 +127,6 @@ impl Memory for Region {
     }
 
     fn is_there(&self, pages: Extent) -> bool {
-        // Of so many pages at a time.
         const SEEN: usize = 64;
         let Some(pagemap) = &self.views.pagemap else { return true };
         pages.pages().step_by(SEEN).all(|first| {
@@ -140,7 +134,7 @@ impl Memory for Region {
             let mut entries = [[0; 8]; SEEN];
             let [address, _] = self.served.place(Extent::new(first, count as u32));
             let read = rustix::io::pread(pagemap, entries[..count].as_flattened_mut(), (address / PAGE * 8) as u64);
-            // What cannot be seen is left to what follows.
+            // If the entries cannot be read, the pages count as mapped.
             read != Ok(count * 8) || entries[..count].iter().all(|entry| u64::from_ne_bytes(*entry) & THERE != 0)
         })
     }
@@ -151,7 +145,7 @@ impl Memory for Region {
         if sys::read(address, to) == bytes {
             return true;
         }
-        // Pages that the program has closed (PROT_NONE), and may open again.
+        // /proc/self/mem shows pages without access (PROT_NONE) too, which the program may open again.
         let Some(memory) = &self.views.memory else { return false };
         rustix::io::pread(memory, to, address as u64) == Ok(bytes)
     }
@@ -161,7 +155,7 @@ impl Memory for Region {
     }
 
     fn unmap(&mut self, pages: Extent, locked: bool) -> bool {
-        // The program's pages are given up when it has given them up itself, or when their content is in the store.
+        // The program has given up these pages, or their content is in the store.
         self.served.advise(pages, if locked { DONTNEED_LOCKED } else { libc::MADV_DONTNEED })
     }
 
@@ -185,7 +179,7 @@ impl Ground for Region {
     }
 
     fn close(&mut self, pages: Extent) {
-        // They may be locked, and would stay then.
+        // Otherwise a lock would remain.
         self.served.unlock(pages);
         self.served.protect(pages, libc::PROT_NONE);
     }

@@ -1,17 +1,17 @@
-//! A region in this process, where it may serve page faults: nobody faults in it, so that nothing has to be answered.
+//! Region in this process, if permitted. No test faults in it, as no handler would answer.
 
 use super::*;
 
 const PAGES: u32 = 64;
 
-/// A region whose pages are open; none where that is not permitted.
+/// Region with accessible pages; `None` without permission.
 fn region() -> Option<Region> {
     let region = Region::new(PAGES).ok()?;
     assert!(region.served.protect(Extent::new(1, PAGES - 1), libc::PROT_READ | libc::PROT_WRITE));
     Some(region)
 }
 
-/// What a page holds now, if it is there.
+/// Content of a page, if mapped.
 fn held(region: &Region, page: u32) -> Option<Vec<u8>> {
     let mut bytes = vec![0; PAGE];
     let there = region.is_there(Extent::new(page, 1));

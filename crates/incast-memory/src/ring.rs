@@ -1,73 +1,60 @@
-//! What happens, for the `incast` that started the program: a ring of records in memory that both see.
+//! Ring of records, in memory shared with the `incast` that started the program.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Words before the records, one page of 8 bytes each.
+/// Words of 8 bytes before the records: one page.
 pub(crate) const HEADER: usize = 512;
-/// Words of a record.
 pub(crate) const RECORD: usize = 4;
 
-/// Places in the header. Python's `incast.memory.ring` has the same list.
+/// Words of the header, as in Python's `incast.memory.protocol`; counts of pages are those of [`crate::pager::Counts`].
 #[derive(Debug, Clone, Copy)]
 #[repr(usize)]
 pub(crate) enum Word {
-    /// Records that were written.
     Written,
-    /// Records that were read: of the reader.
+    /// Records read; set by the reader.
     Read,
-    /// When recording began, as CLOCK_MONOTONIC has it, in nanoseconds.
+    /// CLOCK_MONOTONIC when recording began, in nanoseconds.
     Start,
-    /// Pages accessed for the first time.
     First,
-    /// Pages that came from remote memory.
     Fetched,
-    /// Pages that were sent there.
     Sent,
-    /// Pages that left without being sent.
     Dropped,
-    /// Pages mapped again before they became remote.
     MappedAgain,
-    /// First writes to pages fetched to be read.
     Guarded,
-    /// Pages with a content now.
     Footprint,
-    /// The most of these so far.
     Peak,
-    /// Pages that cannot become remote.
     Pinned,
-    /// Pages that may be local now.
     Limit,
-    /// The handler's processor time so far, in nanoseconds.
+    /// Processor time of the handler, in nanoseconds.
     Processor,
-    /// Calls for memory that were served.
+    /// Calls that the handler has answered.
     Calls,
-    /// Bytes of large allocations that the region had no room for.
+    /// Bytes of large requests that the region could not satisfy.
     Unserved,
-    /// Time spent waiting for the reader to make room, in nanoseconds.
+    /// Time spent waiting for the reader of a full ring, in nanoseconds.
     Stalled,
-    /// Records that were not written because the reader was gone.
+    /// Records dropped because the reader was gone.
     Lost,
 }
 
-/// A record: a fetch, or a page sent away.
+/// Fetch of a page, or transfer of a page to remote memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Record {
-    /// When the fault was seen or the page sent, as CLOCK_MONOTONIC has it, in nanoseconds.
+    /// CLOCK_MONOTONIC of the fault or the transfer, in nanoseconds.
     pub(crate) time: u64,
     pub(crate) page: u32,
-    /// The thread that waited, as gettid has it; 0 if none did.
+    /// Waiting thread, as in gettid(2); 0 if none.
     pub(crate) thread: u32,
-    /// 0 a fetch to read, 1 a fetch to write, 2 a page sent.
+    /// 0: fetch to read, 1: fetch to write, 2: page sent.
     pub(crate) kind: u8,
-    /// The delay that was asked for, in nanoseconds.
+    /// Requested delay, in nanoseconds.
     pub(crate) asked: u32,
-    /// The delay that it became.
+    /// Achieved delay, in nanoseconds.
     pub(crate) achieved: u32,
-    /// What the instrument took beside, from when the fault was seen, in nanoseconds.
+    /// Time of the instrument from fault to mapping, without the delay, in nanoseconds.
     pub(crate) software: u32,
 }
 
-/// A ring of records.
 #[derive(Debug)]
 pub(crate) struct Ring {
     words: &'static [AtomicU64],
@@ -76,22 +63,20 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
-    /// An empty ring: [`HEADER`] words and then a whole number of records.
+    /// `words`: the header, then whole records.
     pub(crate) fn new(words: &'static [AtomicU64]) -> Self {
         Self { words, capacity: ((words.len() - HEADER) / RECORD) as u64, written: 0 }
     }
 
-    /// Sets a word of the header.
     pub(crate) fn set(&self, word: Word, value: u64) {
         self.words[word as usize].store(value, Ordering::Relaxed);
     }
 
-    /// Whether there is no room for a record.
     pub(crate) fn is_full(&self) -> bool {
         self.written - self.words[Word::Read as usize].load(Ordering::Acquire) >= self.capacity
     }
 
-    /// Writes a record, for which there is room.
+    /// Writes a record; the ring must not be full.
     pub(crate) fn write(&mut self, record: Record) {
         let at = HEADER + (self.written % self.capacity) as usize * RECORD;
         let words = [

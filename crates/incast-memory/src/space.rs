@@ -1,6 +1,5 @@
-//! Ranges of pages of the region: which are free.
+//! Free pages of the region.
 
-/// A range of pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C)]
 pub(crate) struct Extent {
@@ -13,19 +12,18 @@ impl Extent {
         Self { first, count }
     }
 
-    /// The page behind the last.
+    /// First page after the range.
     pub(crate) const fn end(self) -> u32 {
         self.first + self.count
     }
 
-    /// Its pages.
     pub(crate) const fn pages(self) -> std::ops::Range<u32> {
         self.first..self.end()
     }
 }
 
-/// The free pages, as ranges in order of their place. The table has a fixed size: a range that finds no room in it is not given
-/// back, which costs addresses and no memory.
+/// Free pages, as sorted ranges. The table has a fixed size: a freed range that does not fit is lost, which costs addresses but
+/// no memory.
 #[derive(Debug)]
 pub(crate) struct Space {
     free: &'static mut [Extent],
@@ -33,13 +31,13 @@ pub(crate) struct Space {
 }
 
 impl Space {
-    /// All of `pages` free; `table` is to hold free ranges.
+    /// All `pages` are free; `table` is to hold free ranges.
     pub(crate) fn new(table: &'static mut [Extent], pages: u32) -> Self {
         table[0] = Extent::new(0, pages);
         Self { free: table, len: 1 }
     }
 
-    /// The first `count` pages that are free together, the first at a multiple of `align`; `None` if there are none.
+    /// Takes the first `count` contiguous free pages that begin at a multiple of `align`.
     pub(crate) fn take(&mut self, count: u32, align: u32) -> Option<u32> {
         let fits = |free: &Extent| {
             let first = free.first.checked_next_multiple_of(align)?;
@@ -50,7 +48,7 @@ impl Space {
         Some(first)
     }
 
-    /// Exactly these pages, if they are free.
+    /// Takes `wanted` if all of it is free.
     pub(crate) fn take_at(&mut self, wanted: Extent) -> bool {
         let at = self.free[..self.len].partition_point(|free| free.end() <= wanted.first);
         let fits =
@@ -61,13 +59,13 @@ impl Space {
         fits
     }
 
-    /// Whether a page is free.
+    /// Returns whether a page is free.
     pub(crate) fn has(&self, page: u32) -> bool {
         let at = self.free[..self.len].partition_point(|free| free.end() <= page);
         self.free[..self.len].get(at).is_some_and(|free| free.first <= page)
     }
 
-    /// Takes those of these pages that are free.
+    /// Takes the free pages of `wanted`.
     pub(crate) fn claim(&mut self, wanted: Extent) {
         let end_before = |free: &Extent| free.end() <= wanted.first;
         while let Some(free) = self.free[..self.len].get(self.free[..self.len].partition_point(end_before)) {
@@ -79,7 +77,7 @@ impl Space {
         }
     }
 
-    /// Gives pages back; those that are free already are passed over.
+    /// Frees pages; some may be free already.
     pub(crate) fn give(&mut self, pages: Extent) {
         let at = self.free[..self.len].partition_point(|free| free.end() < pages.first);
         let mut joined = pages;
@@ -97,7 +95,6 @@ impl Space {
         }
     }
 
-    /// Takes a part out of a free range.
     fn carve(&mut self, at: usize, part: Extent) {
         let whole = self.free[at];
         let (head, tail) = (part.first - whole.first, whole.end() - part.end());

@@ -1,4 +1,4 @@
-//! How it begins: in a program that was started, and in a process that it forks.
+//! Start of the handler, in a new program and in a forked process.
 
 use std::fmt::Display;
 use std::os::fd::AsFd;
@@ -21,35 +21,35 @@ use crate::ring::{HEADER, RECORD, Ring};
 use crate::space::{Extent, Space};
 use crate::sys;
 
-/// The name of the socket at which `incast` listens.
+/// Variable with the name of the socket of `incast`.
 const VARIABLE: &str = "INCAST_MEMORY";
-/// Names of the programs that are served, with slashes between them; all if there are none.
+/// Variable with the names of programs to serve, separated by slashes; if unset, all are served.
 const ONLY: &str = "INCAST_MEMORY_ONLY";
 /// Bytes of a program's name that Linux keeps (TASK_COMM_LEN less its end).
 const NAME: usize = 15;
-/// What a program ends with that could not be instrumented: the code of shells for a command that cannot be executed.
+/// Exit code of programs that cannot be instrumented: that of shells for a command that cannot be executed.
 const NOT_INSTRUMENTED: i32 = 126;
-/// What is said where a program began with permission to serve page faults, and a process of it has none.
+/// Hint if the program was permitted to serve page faults and its forked process is not.
 const NO_PERMISSION: &str = " (the program has given up the permission to serve page faults, and then forked: \
 `sysctl vm.unprivileged_userfaultfd=1` gives it to all users)";
-/// Free ranges that are known at a time. Our choice.
+/// Capacity for free ranges. Our choice.
 const FREE_RANGES: usize = 1 << 16;
-/// Records of a ring that nobody reads.
+/// Records of a ring without a reader.
 const FEW: usize = 1024;
 
-/// What was asked when the program began.
+/// Socket name and configuration of a served program.
 static ASKED: OnceLock<(Vec<u8>, Config)> = OnceLock::new();
-/// Whether a handler has begun, and how. Threads of Rust have channels for this, which allocate: see [`sys::spawn`].
+/// State of a handler's start (1: complete), and its outcome. A channel of std would allocate: see [`sys::spawn`].
 static BEGUN: (AtomicU32, Mutex<Result<bool, String>>) = (AtomicU32::new(0), Mutex::new(Ok(false)));
-/// Whether the process is between the two ends of a fork for which the handler rests.
+/// If true, a fork for which the handler pauses is in progress.
 static FORKING: AtomicBool = AtomicBool::new(false);
 
-/// The program begins: serves its memory, if `incast` started it.
+/// Serves the program's memory if `incast` started the program.
 pub(crate) fn start() {
     let Some(name) = std::env::var_os(VARIABLE).filter(|_| is_wanted()) else { return };
     let name = name.into_encoded_bytes();
     run_handler(move || {
-        // Without an incast that listens, there is nobody to record for: the program runs as ever.
+        // Without `incast` nobody receives records: the program runs unserved.
         let Ok((channel, config)) = Channel::open(&name) else { return Ok(false) };
         if let Err(why) = first(&channel, &config) {
             channel.complain(&why);
@@ -60,21 +60,20 @@ pub(crate) fn start() {
     });
 }
 
-/// Whether this program is one of those that are to be served.
 fn is_wanted() -> bool {
     let (Ok(only), Ok(own)) = (std::env::var(ONLY), std::fs::read_to_string("/proc/self/comm")) else { return true };
     only.split('/').any(|name| name.as_bytes().iter().take(NAME).eq(own.trim_end().as_bytes()))
 }
 
-/// Runs `begin` in the handler's thread, waits for it, and lets the thread serve if it says so. If it fails, the process ends: the
-/// program has not begun, or could not go on.
+/// Runs `begin` in the handler's thread and waits for it; the thread then serves if `begin` returns true. An error ends the
+/// process: the program has not begun, or could not go on.
 fn run_handler(begin: impl FnOnce() -> Result<bool, String> + Send + 'static) {
     let outcome = || BEGUN.1.lock().unwrap_or_else(PoisonError::into_inner);
     BEGUN.0.store(0, Ordering::Relaxed);
     let started = sys::spawn(move || {
         let _ = set_name(c"incast-memory");
         let begin = || sys::leave_files().map_err(|error| said("close_range", error)).and_then(|()| begin());
-        // How it fails is said by then.
+        // The panic hook has run by then.
         let begun = catch_unwind(AssertUnwindSafe(begin)).unwrap_or_else(|_| std::process::abort());
         let serves = matches!(begun, Ok(true));
         if serves {
@@ -83,7 +82,7 @@ fn run_handler(begin: impl FnOnce() -> Result<bool, String> + Send + 'static) {
         *outcome() = begun;
         BEGUN.0.store(1, Ordering::Release);
         let _ = futex::wake(&BEGUN.0, futex::Flags::PRIVATE, 1);
-        // Whatever fails here, the program's memory is not served any more: it must not go on.
+        // Without a handler the program must not go on.
         if serves && catch_unwind(AssertUnwindSafe(|| handler::run())).is_err() {
             std::process::abort();
         }
@@ -102,7 +101,7 @@ fn run_handler(begin: impl FnOnce() -> Result<bool, String> + Send + 'static) {
     }
 }
 
-/// Makes the region, and says hello.
+/// Makes the region and the handler's state, and reports to `incast`.
 fn first(channel: &Channel, config: &Config) -> Result<(), String> {
     let pages = (config.region / PAGE) as u32;
     let region = Region::new(pages).map_err(|error| said("userfaultfd", error))?;
@@ -122,10 +121,10 @@ fn first(channel: &Channel, config: &Config) -> Result<(), String> {
     Ok(())
 }
 
-/// Has a failure of this library itself said where it is heard: the handler has no stderr.
+/// Reports panics to `incast`, as the handler has no stderr.
 fn report_panics(channel: &Channel) -> std::io::Result<()> {
     let channel = channel.try_clone()?;
-    // The hook before, if a process was forked, has a file whose number is another's here: it is not dropped.
+    // The previous hook is not dropped: in a forked process the number of its file belongs to another file.
     std::mem::forget(std::panic::take_hook());
     std::panic::set_hook(Box::new(move |panic| match panic.payload().downcast_ref::<Ended>() {
         Some(Ended(why)) => channel.complain(&format!("ended\n0\n{why}")),
@@ -134,7 +133,6 @@ fn report_panics(channel: &Channel) -> std::io::Result<()> {
     Ok(())
 }
 
-/// A ring that the other side sees too.
 fn shared_ring(channel: Option<&Channel>, records: usize) -> Result<Ring, String> {
     let words = HEADER + records * RECORD;
     let file = memfd_create("incast-memory", MemfdFlags::CLOEXEC).map_err(|error| said("ring", error))?;
@@ -145,23 +143,23 @@ fn shared_ring(channel: Option<&Channel>, records: usize) -> Result<Ring, String
     Ok(Ring::new(sys::share(&file, words).map_err(|error| said("ring", error))?))
 }
 
-/// What failed and how, as `incast` reads it.
+/// Failed step and error, as `incast` parses them.
 fn said(what: &str, error: impl Into<std::io::Error> + Display) -> String {
     let error = error.into();
     format!("{what}\n{}\n{error}", error.raw_os_error().unwrap_or(0))
 }
 
-/// The last before a fork: what others have to do before it may need memory that is served.
+/// Runs last before a fork, as other functions before it may need served memory.
 pub(crate) extern "C" fn before_fork() {
     if desk::serves(usize::MAX) {
         handler::before_fork();
         sys::inherit(true);
-        // The turn is this thread's, as it is the handler's last call.
+        // This thread keeps the lock of requests, so no other thread forks meanwhile.
         FORKING.store(true, Ordering::Relaxed);
     }
 }
 
-/// The first after a fork.
+/// Runs first after a fork, in the parent.
 pub(crate) extern "C" fn in_parent() {
     if FORKING.swap(false, Ordering::Relaxed) {
         sys::inherit(false);
@@ -169,15 +167,15 @@ pub(crate) extern "C" fn in_parent() {
     }
 }
 
-/// The new process has the pages and the state, but no handler and no file of faults: it gets its own, before anything of the
-/// program runs in it. Allocators of the program may still be locked, so that nothing here may need them.
+/// Runs first in a forked process, which has pages and state, but no handler and no file of faults: it gets its own before any
+/// code of the program runs. Allocators of the program may still be locked, so nothing here may use them.
 pub(crate) extern "C" fn in_child() {
     if !FORKING.swap(false, Ordering::Relaxed) {
         return;
     }
     run_handler(|| {
         let Some((name, config)) = ASKED.get() else { return Ok(false) };
-        // If incast is gone the pages have to be served all the same.
+        // The pages need service even without `incast`.
         let channel = Channel::open(name).ok().map(|(channel, _)| channel);
         let records = if channel.is_some() { config.records } else { FEW };
         if let Some(channel) = &channel {

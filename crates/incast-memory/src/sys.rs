@@ -1,15 +1,13 @@
-//! Everything unsafe, and nothing else: each item is as small as it can be, and what is done with it is decided in safe code.
+//! All unsafe code, in small items; safe code decides what to do with them. Safety rests on three facts:
 //!
-//! What holds throughout, and what each block relies on:
+//! - **Pages of the program** ([`Served`]) are used by address: no Rust reference points to their content. Ranges are checked
+//!   against the region.
+//! - **Memory of this library** ([`table`], [`share`]) is mapped once, is nobody else's, and is never unmapped while a
+//!   reference to it exists.
+//! - **C functions that programs get from here** ([`hooks`]) do what their manual pages say, with memory of the region or by
+//!   the function that the program would have without them. "The caller's" is an obligation of the caller in the manual page.
 //!
-//! - **The program's pages** ([`Served`]) are reached by their addresses alone, and nothing in Rust ever refers to what they hold. Ranges
-//!   of them are checked against the region.
-//! - **This library's memory** ([`table`], [`share`]) is mapped once, is nobody else's, and is never unmapped while there is a
-//!   reference to it.
-//! - **The functions of the C library** that programs get from here ([`hooks`]) do what their manual pages say, with memory of the region
-//!   or by the function that the program would have without them. "The caller's" is what such a page asks of who calls.
-//!
-//! Functions of the C library that are ours as well are never called from here: [`kernel`] has the system call.
+//! Such functions are never called from here: [`kernel`] makes the system call.
 
 use std::io::{Error, Result};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -26,64 +24,62 @@ use crate::faults;
 use crate::list::Link;
 use crate::space::Extent;
 
-/// A system call, past the C library. Gives `usize::MAX` if it fails.
+/// Makes a system call without the C library's wrapper; returns `usize::MAX` on failure.
 ///
 /// # Safety
 ///
-/// What the manual page of the call asks for.
+/// As in the manual page of the call.
 unsafe fn kernel(number: c_long, [a, b, c, d, e, f]: [usize; 6]) -> usize {
     // SAFETY: the caller's.
     unsafe { libc::syscall(number, a, b, c, d, e, f) as usize }
 }
 
-// Memory of this library's own.
+// Memory of this library.
 
-/// Types of which all zeros are a value, as are the bytes of any other.
+/// Types of which any bytes, zeros included, are a value.
 ///
 /// # Safety
 ///
-/// As said.
+/// As stated.
 pub(crate) unsafe trait Plain: 'static {}
-// SAFETY: whole numbers.
+// SAFETY: integers.
 unsafe impl Plain for u8 {}
-// SAFETY: a whole number.
+// SAFETY: an integer.
 unsafe impl Plain for AtomicU32 {}
-// SAFETY: two whole numbers.
+// SAFETY: two integers.
 unsafe impl Plain for Link {}
-// SAFETY: two whole numbers.
+// SAFETY: two integers.
 unsafe impl Plain for Extent {}
 
-/// New memory of zeros at a place of the kernel's choice, or that of a file which others map too.
 fn map(bytes: usize, protection: c_int, file: Option<&OwnedFd>) -> Result<usize> {
     let private = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     let (flags, file) = file.map_or((private, -1), |file| (libc::MAP_SHARED, file.as_raw_fd()));
-    // SAFETY: a new mapping at a place of the kernel's choice touches nothing that exists.
+    // SAFETY: a new mapping at an address that the kernel chooses touches nothing that exists.
     match unsafe { kernel(libc::SYS_mmap, [0, bytes, protection as usize, flags as usize, file as usize, 0]) } {
         usize::MAX => Err(Error::last_os_error()),
         address => Ok(address),
     }
 }
 
-/// A table of zeros. What of it is never touched costs nothing.
+/// Makes a table of zeros. Untouched parts cost nothing.
 pub(crate) fn table<T: Plain>(len: usize) -> Result<&'static mut [T]> {
     let address = map(len * size_of::<T>(), libc::PROT_READ | libc::PROT_WRITE, None)?;
-    // SAFETY: a new mapping of that size, which begins at a page, and whose zeros are a `T` each, as `Plain` says.
+    // SAFETY: a new mapping of that size, which begins at a page, and zeros are values, as `Plain` says.
     Ok(unsafe { std::slice::from_raw_parts_mut(with_exposed_provenance_mut(address), len) })
 }
 
-/// Maps a file of so many words that others map too.
 pub(crate) fn share(file: &OwnedFd, words: usize) -> Result<&'static [AtomicU64]> {
     let address = map(words * 8, libc::PROT_READ | libc::PROT_WRITE, Some(file))?;
-    // SAFETY: the mapping has that size, is never unmapped, and whoever else has it uses it by whole words as well.
+    // SAFETY: the mapping has that size and is never unmapped, and others also use it by whole words.
     Ok(unsafe { std::slice::from_raw_parts(with_exposed_provenance(address), words) })
 }
 
-/// Empties whole pages of a table: they read as zeros, and cost nothing.
+/// Zeroes whole pages of a table, and frees their memory.
 pub(crate) fn empty(pages: &mut [u8]) {
     advise_own(pages, libc::MADV_DONTNEED);
 }
 
-/// Keeps pages of a table single ones of 4 KiB.
+/// Prevents huge pages.
 pub(crate) fn keep_single(pages: &mut [u8]) {
     advise_own(pages, libc::MADV_NOHUGEPAGE);
 }
@@ -91,26 +87,26 @@ pub(crate) fn keep_single(pages: &mut [u8]) {
 fn advise_own(pages: &mut [u8], advice: c_int) {
     let [address, bytes] = [pages.as_ptr().addr(), pages.len()];
     assert!(address.is_multiple_of(PAGE) && bytes.is_multiple_of(PAGE), "no whole pages");
-    // SAFETY: whole pages that are the caller's alone. Bytes may be any after that.
+    // SAFETY: whole pages that are the caller's alone. Any bytes are valid after that.
     unsafe { kernel(libc::SYS_madvise, [address, bytes, advice as usize, 0, 0, 0]) };
 }
 
-/// Reads memory of this process that others may be writing, or unmapping; gives how many bytes, 0 if none can be read.
+/// Reads memory of this process that others may write or unmap meanwhile; returns the bytes read, 0 if none can be.
 pub(crate) fn read(address: usize, into: &mut [u8]) -> usize {
     let from = iovec { iov_base: with_exposed_provenance_mut(address), iov_len: into.len() };
     let to = iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
-    // SAFETY: the kernel reads, and says so if it cannot. What it writes to is the caller's, and so long. By this thread's number: of a
-    // process whose first thread has ended there is nothing to be read by that one's.
+    // SAFETY: the kernel reads, and reports if it cannot; `into` is the caller's, of that length. The id is this thread's: if
+    // the process's first thread has ended, that thread's id gives access to nothing.
     let bytes = unsafe { libc::process_vm_readv(libc::gettid(), &raw const to, 1, &raw const from, 1, 0) };
     bytes.max(0) as usize
 }
 
-/// New memory of so many bytes, for the program, that begins with a copy of `count` bytes that it has.
+/// Allocates memory for the program; it begins with a copy of `count` bytes.
 pub(crate) fn copied(address: usize, count: usize, bytes: usize) -> Result<usize> {
     let new = table::<u8>(bytes)?;
     let mut done = 0;
     while done < count {
-        // In parts if it is much.
+        // Long reads may be partial.
         let more = read(address + done, &mut new[done..count]);
         if more == 0 {
             // SAFETY: nobody else has it.
@@ -122,12 +118,12 @@ pub(crate) fn copied(address: usize, count: usize, bytes: usize) -> Result<usize
     Ok(new.as_mut_ptr().expose_provenance())
 }
 
-// The program's memory.
+// Memory of the program.
 
-/// Where the region is, and its bytes.
+/// Address and bytes of the region.
 static PLACE: OnceLock<[usize; 2]> = OnceLock::new();
 
-/// The region: pages that the program gets, and the file of their faults. Never unmapped.
+/// Region: pages for the program, and the file of their faults. Never unmapped.
 #[derive(Debug)]
 pub(crate) struct Served {
     faults: OwnedFd,
@@ -136,7 +132,7 @@ pub(crate) struct Served {
 }
 
 impl Served {
-    /// A new region, closed to everybody. A process has one.
+    /// Makes the region of this process, without access.
     pub(crate) fn new(pages: u32) -> Result<Self> {
         let bytes = pages as usize * PAGE;
         let base = map(bytes, libc::PROT_NONE, None)?;
@@ -144,41 +140,36 @@ impl Served {
         Ok(Self { faults: open_faults()?, base, pages })
     }
 
-    /// Takes a new file of faults, after a fork.
+    /// Opens a new file of faults, after a fork.
     pub(crate) fn connect(&mut self) -> Result<()> {
-        // The file that was inherited is not: its number is another file's here.
+        // The old file is not closed: its number belongs to another file here.
         std::mem::forget(std::mem::replace(&mut self.faults, open_faults()?));
         Ok(())
     }
 
-    /// The file of its page faults.
     pub(crate) const fn faults(&self) -> &OwnedFd {
         &self.faults
     }
 
-    /// How many pages it has.
     pub(crate) const fn pages(&self) -> u32 {
         self.pages
     }
 
-    /// Where pages begin, which are the region's, and how many bytes they have.
+    /// Address and bytes of pages; panics if they are not in the region.
     pub(crate) fn place(&self, pages: Extent) -> [usize; 2] {
         let is_here = u64::from(pages.first) + u64::from(pages.count) <= u64::from(self.pages);
         assert!(is_here, "{pages:?} of {}", self.pages);
         [self.base + pages.first as usize * PAGE, pages.count as usize * PAGE]
     }
 
-    /// madvise of pages; whether it could.
     pub(crate) fn advise(&self, pages: Extent, advice: c_int) -> bool {
         self.change(libc::SYS_madvise, pages, advice)
     }
 
-    /// mprotect of pages; whether it could.
     pub(crate) fn protect(&self, pages: Extent, protection: c_int) -> bool {
         self.change(libc::SYS_mprotect, pages, protection)
     }
 
-    /// munlock of pages.
     pub(crate) fn unlock(&self, pages: Extent) {
         self.change(libc::SYS_munlock, pages, 0);
     }
@@ -189,21 +180,19 @@ impl Served {
         unsafe { kernel(number, [address, bytes, how as usize, 0, 0, 0]) == 0 }
     }
 
-    /// Maps pages anew, closed to everybody, in place of whatever is there.
+    /// Replaces any mappings by new pages without access.
     pub(crate) fn renew(&self, pages: Extent) {
         let ([address, bytes], none) = (self.place(pages), libc::PROT_NONE as usize);
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
-        // SAFETY: the place is the region's, to which nothing in Rust refers.
+        // SAFETY: the pages are the region's, to which nothing in Rust refers.
         unsafe { kernel(libc::SYS_mmap, [address, bytes, none, flags as usize, usize::MAX, 0]) };
     }
 
-    /// A call of userfaultfd's on pages, of those whose argument is a range and then a mode.
     pub(crate) fn call(&self, number: faults::Number, pages: Extent, mode: u64) -> Result<()> {
         let [address, bytes] = self.place(pages);
         ioctl(&self.faults, number, [address as u64, bytes as u64, mode, 0, 0])
     }
 
-    /// Maps a page that is not there, with this content.
     pub(crate) fn copy(&self, page: u32, from: &[u8], mode: u64) -> Result<()> {
         let [address, bytes] = self.place(Extent::new(page, 1));
         assert_eq!(from.len(), bytes);
@@ -211,23 +200,24 @@ impl Served {
     }
 }
 
-/// A call of userfaultfd's, whose pages are the region's.
+/// Makes a userfaultfd call; its pages must be the region's.
 fn ioctl(faults: &OwnedFd, number: faults::Number, mut argument: [u64; 5]) -> Result<()> {
     assert!(number.bytes() <= size_of_val(&argument));
     loop {
-        // SAFETY: the argument is at least as long as the number says. What changes is the region, to which nothing in Rust refers.
+        // SAFETY: the argument is at least as long as the number says. Only the region changes, to which nothing in Rust
+        // refers.
         if unsafe { libc::ioctl(faults.as_raw_fd(), number.0, argument.as_mut_ptr()) } == 0 {
             return Ok(());
         }
         let error = Error::last_os_error();
-        // Otherwise the program's map of memory was being changed.
+        // EAGAIN: the program's memory map was changing.
         if error.raw_os_error() != Some(libc::EAGAIN) {
             return Err(error);
         }
     }
 }
 
-/// The file of a process's page faults: by the device if that may be opened, or else by the system call.
+/// Opens the device if permitted, otherwise makes the system call.
 fn open_faults() -> Result<OwnedFd> {
     let device = open(c"/dev/userfaultfd", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty());
     let flags = libc::O_CLOEXEC | libc::O_NONBLOCK;
@@ -246,19 +236,18 @@ fn open_faults() -> Result<OwnedFd> {
     Ok(file)
 }
 
-/// Faults at the region's first page, which the handler answers as a call.
+/// Rings the doorbell: faults at the region's first page.
 pub(crate) fn ring() {
     let Some([base, _]) = PLACE.get() else { return };
     let bell = with_exposed_provenance::<u8>(*base);
-    // SAFETY: the page holds nothing, and can be read as long as there is a handler.
+    // SAFETY: the page holds nothing, and can be read while there is a handler.
     unsafe {
         kernel(libc::SYS_madvise, [*base, PAGE, libc::MADV_DONTNEED as usize, 0, 0, 0]);
         bell.read_volatile();
     }
 }
 
-/// Whether processes that are forked inherit the region: only such as have a handler. Without one they would read zeros where pages are
-/// remote; so they fault.
+/// If `yes`, forked processes inherit the region. Without a handler they would read zeros in remote pages, so they must fault.
 pub(crate) fn inherit(yes: bool) {
     let Some([base, bytes]) = PLACE.get() else { return };
     let advice = if yes { libc::MADV_DOFORK } else { libc::MADV_DONTFORK };
@@ -268,19 +257,18 @@ pub(crate) fn inherit(yes: bool) {
 
 // Threads and processes.
 
-/// Starts a thread that gets no signals, with nothing but the C library: in a process that was just forked the program's allocator may
-/// be locked, and a thread of Rust's would need it. The C library takes the stack of the handler that the process does not have any
-/// more, and allocates nothing.
+/// Starts a thread without signals, by the C library alone: in a forked process the program's allocator, which a std thread
+/// would need, may be locked. The C library reuses the stack of the parent's handler, and allocates nothing.
 pub(crate) fn spawn<F: FnOnce() + Send + 'static>(run: F) -> Result<()> {
     extern "C" fn begin<F: FnOnce()>(run: *mut c_void) -> *mut c_void {
-        // SAFETY: what `spawn` made of a box, for this thread alone.
+        // SAFETY: `spawn` made it from a box, for this thread alone.
         let run = unsafe { Box::from_raw(run.cast::<F>()) };
         run();
         null_mut()
     }
     let run = Box::into_raw(Box::new(run));
-    // SAFETY: sets of signals and attributes may be all zeros until they are initialised, and are this function's own. The thread has
-    // `run`; if there is none, this function has it still.
+    // SAFETY: sets of signals and attributes may be zeros until initialised, and are this function's own. The thread owns
+    // `run`; if there is none, this function still does.
     let error = unsafe {
         let (mut all, mut before, mut attributes) = (std::mem::zeroed(), std::mem::zeroed(), std::mem::zeroed());
         let mut thread = 0;
@@ -302,41 +290,40 @@ pub(crate) fn spawn<F: FnOnce() + Send + 'static>(run: F) -> Result<()> {
     Err(Error::from_raw_os_error(error))
 }
 
-/// Leaves this thread out of those whose last one ends the process (pthread_exit(3)), as it never ends; by the count that the C library
-/// (glibc from 2.34 on) keeps, which is private to it. Without it such processes stay.
+/// Removes this thread, which never ends, from the private thread count of glibc (since 2.34): a process ends with its last
+/// counted thread (pthread_exit(3)). If there is no such count, these processes stay.
 pub(crate) fn uncount() {
-    // It is found when the first process begins: in one that was just forked, to look for it could need memory.
+    // Found when the first process begins: a search in a forked process could need memory.
     static COUNT: OnceLock<usize> = OnceLock::new();
     let address = *COUNT.get_or_init(|| {
-        // SAFETY: a name that ends in 0.
+        // SAFETY: the name ends in 0.
         unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__nptl_nthreads".as_ptr()).expose_provenance() }
     });
     if address != 0 {
-        // SAFETY: a variable of the C library's of this size, which it too changes by atomic operations.
+        // SAFETY: a variable of the C library, of this size, which it too changes atomically.
         let count = unsafe { AtomicU32::from_ptr(with_exposed_provenance_mut(address)) };
-        // This thread and that which waits for it are counted, or else it is something else.
+        // This thread and its waiting creator are counted; otherwise the variable is something else.
         let _ = count.fetch_update(Relaxed, Relaxed, |count| (count > 1).then(|| count - 1));
     }
 }
 
-/// Gives this thread files of its own, none: what it opens is not the program's, and what the program closes not its.
+/// Gives this thread an empty file table of its own: the thread and the program cannot use or close each other's files.
 pub(crate) fn leave_files() -> Result<()> {
     // CLOSE_RANGE_UNSHARE
     const UNSHARE: usize = 2;
-    // SAFETY: this thread has no files that it uses, and other threads keep theirs.
+    // SAFETY: this thread uses no files, and other threads keep theirs.
     match unsafe { kernel(libc::SYS_close_range, [0, u32::MAX as usize, UNSHARE, 0, 0, 0]) } {
         0 => Ok(()),
         _ => Err(Error::last_os_error()),
     }
 }
 
-/// Ends the process now.
 pub(crate) fn exit(code: c_int) -> ! {
     // SAFETY: it runs nothing of the program's.
     unsafe { libc::_exit(code) }
 }
 
-/// The functions that programs get from here in place of the C library's. Tests of this library have them from there.
+/// C functions that programs get from here; tests get the C library's.
 #[cfg(not(test))]
 mod hooks {
     use std::alloc::{GlobalAlloc, Layout};
@@ -361,12 +348,12 @@ mod hooks {
         fn __libc_free(memory: Any);
     }
 
-    /// What this library itself allocates, always the C library's: the program may have a `malloc` of its own, that comes before ours.
+    /// Allocations of this library are the C library's: a `malloc` of the program may come before ours.
     #[global_allocator]
     static OWN: Own = Own;
     struct Own;
 
-    // SAFETY: these do what is asked, as their manual pages say.
+    // SAFETY: the functions do what is asked, as their manual pages say.
     unsafe impl GlobalAlloc for Own {
         unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
             __libc_memalign(layout.align(), layout.size()).cast()
@@ -378,7 +365,6 @@ mod hooks {
         }
     }
 
-    /// Runs when the library is loaded.
     #[used]
     #[unsafe(link_section = ".init_array")]
     static START: extern "C" fn() = {
@@ -390,25 +376,26 @@ mod hooks {
         start
     };
 
-    /// Has functions called around forks, once: before those of all others, so that they run last before a fork, when others have done
-    /// what may need memory that is served, and first after it.
+    /// Registers fork handlers, once and before all others: so they run last before a fork, after those that may need served
+    /// memory, and first after it.
     fn at_fork() {
         static DONE: AtomicBool = AtomicBool::new(false);
         if !DONE.swap(true, Ordering::Relaxed) {
             let [before, parent, child]: [Handler; 3] =
                 [Some(start::before_fork), Some(start::in_parent), Some(start::in_child)];
-            // SAFETY: functions that are always there. Where there is no memory for it the first fork says so: its process has no region.
+            // SAFETY: the functions are always there. Without memory to register them the first fork shows it: its process has
+            // no region.
             unsafe { REGISTER.get()(before, parent, child, null_mut()) };
         }
     }
 
-    /// The function that the program would have without this library, by its name with a 0 behind it, of type `F`; found once.
+    /// Function that the program would have without this library, by name and final 0; looked up once.
     struct Real<F>(&'static str, AtomicUsize, PhantomData<F>);
 
     impl<F: Copy> Real<F> {
         /// # Safety
         ///
-        /// `F` is the type of a pointer to the function of this name, which there is. The name ends in 0.
+        /// `F` is the type of a pointer to the function of this name, which exists. The name ends in 0.
         const unsafe fn new(name: &'static str) -> Self {
             const { assert!(size_of::<F>() == size_of::<usize>()) };
             Self(name, AtomicUsize::new(0), PhantomData)
@@ -416,7 +403,7 @@ mod hooks {
 
         fn address(&self) -> usize {
             if self.1.load(Ordering::Relaxed) == 0 {
-                // SAFETY: a name that ends in 0.
+                // SAFETY: the name ends in 0.
                 let found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.0.as_ptr().cast()) };
                 self.1.store(found.expose_provenance(), Ordering::Relaxed);
             }
@@ -425,14 +412,14 @@ mod hooks {
 
         fn get(&self) -> F {
             let address = with_exposed_provenance::<c_void>(self.address());
-            // SAFETY: a pointer of the type that `new` was told.
+            // SAFETY: a pointer of the type given to `new`.
             unsafe { std::mem::transmute_copy(&address) }
         }
     }
 
-    /// Whether the program has another allocator than the C library's, in a library that is linked or preloaded (jemalloc, tcmalloc):
-    /// then all is its own, since it would be given back memory that it knows nothing of, by functions that are only its. What it maps
-    /// for its arenas is served.
+    /// Returns whether the program has an allocator other than the C library's, linked or preloaded (jemalloc, tcmalloc). That
+    /// allocator then serves all: its own functions would get memory of ours that it does not know. Mappings for its arenas are
+    /// served.
     fn has_allocator() -> bool {
         MALLOC.address() != (__libc_malloc as *const c_void).expose_provenance()
     }
@@ -441,12 +428,11 @@ mod hooks {
         with_exposed_provenance_mut(address)
     }
 
-    /// What a function of allocators gives, if it is served.
     fn served(answer: impl FnOnce() -> Option<usize>) -> Option<Any> {
         if has_allocator() { None } else { answer().map(pointer) }
     }
 
-    /// What a function gives that has -1 for an error.
+    /// Result of a function that returns -1 on errors.
     fn given(answer: Answer) -> usize {
         answer.unwrap_or_else(|error| {
             // SAFETY: each thread has its own.
@@ -463,11 +449,11 @@ mod hooks {
         refusal.map(|refusal| number(Err(refusal.tell())))
     }
 
-    /// realloc, where that is not the C library's business alone.
+    /// realloc; `None` if the memory is and stays the C library's.
     ///
     /// # Safety
     ///
-    /// That of realloc.
+    /// As for realloc.
     unsafe fn reallocate(memory: Any, bytes: size_t) -> Option<Any> {
         let address = memory.addr();
         let is_served = program::has(address);
@@ -476,8 +462,8 @@ mod hooks {
             return Some(null_mut());
         }
         let new = if is_served {
-            // An allocation of the region stays there even if it is small now. If the region has no room for it, or pages of it cannot be
-            // moved, it is the C library's from now on.
+            // An allocation of the region stays there, however small. If the region has no space or cannot move its pages, the
+            // C library takes it over.
             match program::resize(address, bytes) {
                 Some(resized) => return Some(pointer(resized)),
                 None => __libc_malloc(bytes),
@@ -486,7 +472,7 @@ mod hooks {
             pointer(program::allocate(bytes, 1, false)?)
         };
         if !new.is_null() && !memory.is_null() {
-            // SAFETY: the caller has the old one, which is as long as it says, and nobody the new one.
+            // SAFETY: the caller has the old memory, which is as long as it says, and nobody the new.
             unsafe {
                 let before = if is_served { program::size(address) } else { USABLE.get()(memory) };
                 std::ptr::copy_nonoverlapping(memory.cast::<u8>(), new.cast::<u8>(), before.min(bytes));
@@ -496,21 +482,20 @@ mod hooks {
         Some(new)
     }
 
-    /// The flags of a file of the program's.
     fn flags_of(file: c_int) -> c_int {
         // SAFETY: it changes nothing.
         unsafe { FCNTL.get()(file, libc::F_GETFL, null_mut()) }
     }
 
-    /// Functions of C: what is ours of them, or else the one that the program would have without this library; `then` is told what that
-    /// gave. To find one takes functions of allocators: so theirs, where they are the C library's, are those behind `or`. Of C's
-    /// variable arguments these have those that there may be.
+    /// C functions: this library's answer, or that of the function that the program would have without it, which `then`
+    /// receives. A lookup needs allocator functions, so those of the C library are linked directly, after `or`. Variable
+    /// arguments are declared in full.
     macro_rules! hooks {
         (@ $real:ident) => { $real.get() };
         (@ $real:ident $libc:ident) => { if has_allocator() { $real.get() } else { $libc } };
         ($($real:ident $(or $libc:ident)?: $name:ident($($argument:ident: $kind:ty),*) -> $result:ty = $ours:expr $(, then $then:expr)?;)*) => { $(
             static $real: Real<unsafe extern "C" fn($($kind),*) -> $result> =
-                // SAFETY: the type is that of the manual page, as Rust has it.
+                // SAFETY: the type is that of the manual page, in Rust's terms.
                 unsafe { Real::new(concat!(stringify!($name), "\0")) };
 
             #[unsafe(no_mangle)]
@@ -527,7 +512,7 @@ mod hooks {
             }
         )*
 
-            /// Finds all of them that the program would have: later it may call one where nothing can be looked up, as in a signal.
+            /// Looks up all functions: the program may call one where lookups are impossible, as in a signal handler.
             fn find() {
                 $($real.address();)*
             }
@@ -568,7 +553,7 @@ mod hooks {
         MADVISE: madvise(address: Any, bytes: size_t, advice: c_int) -> c_int =
             program::advise(address.addr(), bytes, advice).map(number);
 
-        // What pthread_atfork calls, which is a part of each program and library.
+        // Called by pthread_atfork, which is part of each program and library.
         REGISTER: __register_atfork(before: Handler, parent: Handler, child: Handler, library: Any) -> c_int = {
             at_fork();
             None

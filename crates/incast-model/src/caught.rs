@@ -1,4 +1,4 @@
-//! Turns panics of libraries that read foreign files into errors.
+//! Turns panics of libraries into errors.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -9,11 +9,11 @@ thread_local! {
     static SILENT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `work`, which reads a foreign file; a panic prints nothing and becomes an error with its message.
+/// Runs `work`; a panic prints nothing and becomes an error with its message.
 ///
 /// # Errors
 ///
-/// If the work panics. Values that it was changing may be inconsistent: drop them.
+/// If the work panics. Drop the values that it was changing: they may be inconsistent.
 pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -47,7 +47,6 @@ mod tests {
         assert_eq!(caught(|| panic!("length {at}")), Err::<(), _>("length 7".to_owned()));
         assert_eq!(caught(|| panic!("plain")), Err::<(), _>("plain".to_owned()));
         assert!(!SILENT.get());
-        // The inner call keeps the outer one silent.
         assert_eq!(caught(|| (caught(|| ()), SILENT.get())), Ok((Ok(()), true)));
     }
 }

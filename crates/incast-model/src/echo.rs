@@ -1,12 +1,12 @@
-//! Displays foreign text in messages without terminal control characters, cut to a bounded length.
+//! Foreign text in messages, without terminal control characters, cut to a bounded length.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Most characters of a foreign word or line in a message (our choice: about the width of a terminal).
+/// Most characters of a foreign word or line: about the width of a terminal (our choice).
 pub const SHOWN: usize = 120;
 
-/// Most characters of a message (our choice: lists of valid names fit).
+/// Lists of valid names fit (our choice).
 const MOST_MESSAGE: usize = 2_000;
 
 /// Returns true for control characters (C0, DEL, C1), line and paragraph separators, and bidirectional controls, which
@@ -15,7 +15,7 @@ pub const fn is_control(c: char) -> bool {
     matches!(c, '\0'..='\x1f' | '\x7f'..='\u{9f}' | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Returns the text with control characters escaped as in TOML, such as `\u001b` and `\n`.
+/// Escapes control characters as in TOML, such as `\u001b` and `\n`.
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(is_control) {
         return Cow::Borrowed(text);
@@ -31,14 +31,12 @@ fn push_visible(text: &mut String, c: char) {
         '\r' => text.push_str("\\r"),
         '\t' => text.push_str("\\t"),
         c if is_control(c) => {
-            // Writing to a text cannot fail.
             let _ = write!(text, "\\u{:04x}", u32::from(c));
         }
         c => text.push(c),
     }
 }
 
-/// Returns the text, or its first characters and the total count.
 fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     match text.char_indices().nth(most) {
         None => Cow::Borrowed(text),
@@ -46,13 +44,12 @@ fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     }
 }
 
-/// Returns a foreign word for a message: control characters visible, at most [`SHOWN`] characters.
+/// Cuts a foreign word to [`SHOWN`] characters and makes it [`visible`].
 pub fn word(text: &str) -> String {
     visible(&shortened(text, SHOWN)).into_owned()
 }
 
-/// Returns a message that quotes foreign text between backticks: control characters visible, each quotation and the
-/// message cut.
+/// Cuts a message, and each quotation between backticks in it, and makes it [`visible`].
 pub fn message(text: &str) -> Cow<'_, str> {
     if text.len() <= SHOWN {
         return visible(text);
@@ -66,19 +63,19 @@ pub fn message(text: &str) -> Cow<'_, str> {
     Cow::Owned(visible(&shortened(&shown, MOST_MESSAGE)).into_owned())
 }
 
-/// Line of a file and a position in it, for messages.
+/// Position in a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Excerpt {
     /// Line, or [`SHOWN`] characters of it around the position, between ellipses.
     pub line: String,
     /// Blanks as wide as the text before the position; tabs stay tabs, so a mark lines up in any editor.
     pub indent: String,
-    /// Characters of the position that `line` shows; at least 1.
+    /// Characters of the position in `line`; at least 1.
     pub width: usize,
 }
 
 impl Excerpt {
-    /// Returns an excerpt; the position begins at `column` (from 1) and has `width` characters.
+    /// Excerpt with the `width` characters at `column` (from 1).
     pub fn new(text: &str, column: usize, width: usize) -> Self {
         let (at, count) = (column.saturating_sub(1), text.chars().count());
         let from = if count <= SHOWN { 0 } else { at.saturating_sub(SHOWN / 3).min(count - SHOWN) };
@@ -140,7 +137,6 @@ mod tests {
         assert!(shown.line.starts_with('…') && shown.line.ends_with('…'));
         assert_eq!(shown.line.chars().skip(shown.indent.len()).take(3).collect::<String>(), "bad");
         assert_eq!(shown.width, 3);
-        // A position longer than the excerpt is marked up to the excerpt's end.
         assert_eq!(Excerpt::new(&line, 1, 1_000_000).width, SHOWN);
         assert_eq!(Excerpt::new("", 1, 1), Excerpt { line: String::new(), indent: String::new(), width: 1 });
     }

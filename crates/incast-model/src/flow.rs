@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::fabric::{HostId, NodeId};
 use crate::units::{Bytes, Time};
 
-/// Message between two hosts, or the part of it that one queue pair sends.
+/// Message between two hosts, or the part that one queue pair sends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flow {
     /// Sender.
@@ -14,9 +14,9 @@ pub struct Flow {
     pub dst: HostId,
     /// Payload, at least one byte.
     pub size: Bytes,
-    /// Time at which the application hands the message to its NIC; not before its [`Gate`], if any, opens.
+    /// Earliest time at which the application posts the message to its NIC; a [`Gate`] may delay it.
     pub start: Time,
-    /// Traffic class of data packets, 1 to 7.
+    /// Traffic class, 1 to 7.
     pub priority: u8,
     /// Index into [`FlowSet::labels`].
     pub label: u16,
@@ -24,57 +24,54 @@ pub struct Flow {
     pub sport: u16,
     /// UDP destination port.
     pub dport: u16,
-    /// Explicit path, an index into [`FlowSet::paths`]; ACKs return on the same path.
+    /// Index into [`FlowSet::paths`]; ACKs take the same path back.
     pub path: Option<u32>,
-    /// End of a backlogged flow: its sender has data until then. Its `size` is a bound that it cannot reach.
+    /// End of a backlogged flow: its sender has data until then and never reaches `size`.
     pub until: Option<Time>,
 }
 
 /// Flows that start when others have ended, as in closed loops and collectives.
 ///
-/// A flow has ended when its last byte is at its receiver; or, if its own sender sends all flows that the gate starts,
-/// when that sender has the ACK of the last byte.
+/// A flow ends when its receiver has its last byte; or, if its own sender sends all flows that the gate starts, when that
+/// sender has the ACK of the last byte.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gate {
-    /// Flows that must end: distinct indices into [`FlowSet::flows`], at least one.
+    /// Distinct indices into [`FlowSet::flows`], at least one.
     pub waits_for: Vec<u32>,
     /// Time between the last end and the starts, for computing or thinking.
     pub delay: Time,
     /// Flows that start then; each has only this gate.
     pub starts: Vec<u32>,
-    /// Round that opening the gate begins, an index into [`FlowSet::rounds`]. If the round is cancelled, the gate never
-    /// opens.
+    /// Round that the gate begins, an index into [`FlowSet::rounds`]. If the round is cancelled, the gate never opens.
     pub round: Option<u32>,
 }
 
-/// Flows of one run, sorted by start (ties keep their order).
+/// Flows of one run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FlowSet {
-    /// Sorted by start.
+    /// Flows, sorted by start; ties keep their order.
     pub flows: Vec<Flow>,
-    /// Names that group flows in results, such as `background` and `incast`.
+    /// Names that group flows in results.
     pub labels: Vec<String>,
-    /// Explicit paths: every node from the sending to the receiving host.
+    /// Explicit paths: every node from sender to receiver.
     pub paths: Vec<Vec<NodeId>>,
-    /// Gates of flows that wait for others; they form no cycle.
+    /// Gates without cycles.
     pub gates: Vec<Gate>,
-    /// End of each round (iteration, request): its gates all begin, or none, because their entry ends. The round's
-    /// first gate without pending flows decides: if it would open (after its delay) before this time, all gates open,
-    /// at any time; if not, the round is cancelled. Flows behind a gate that never opens never start, nor do flows that
-    /// wait for them.
+    /// End of each round (iteration, request). The round's first gate without pending flows decides: if it would open (after
+    /// its delay) before this time, all gates of the round open, at any time; if not, the round is cancelled. Flows behind a
+    /// gate that never opens never start, nor do flows that wait for them.
     pub rounds: Vec<Time>,
-    /// First flow of each message, if messages are split over queue pairs; the flows of a message are consecutive and
-    /// start together. Empty if every flow is a message.
+    /// First flow of each message; the flows of a message are consecutive and start together. Empty if every flow is a message.
     pub messages: Vec<u32>,
 }
 
 impl FlowSet {
-    /// Returns the total payload of the flows with a size.
+    /// Payload of flows that are not backlogged.
     pub fn bytes(&self) -> Bytes {
         self.flows.iter().filter(|flow| flow.until.is_none()).map(|flow| flow.size).sum()
     }
 
-    /// Returns the flows of each message, in order.
+    /// Flows of each message.
     pub fn messages(&self) -> impl Iterator<Item = Range<u32>> {
         let flows = self.flows.len() as u32;
         let count = if self.messages.is_empty() { flows } else { self.messages.len() as u32 };

@@ -1,4 +1,4 @@
-//! Dependencies between flows: the gates of a flow set as a graph.
+//! Dependencies between flows.
 
 use crate::flow::{FlowSet, Gate};
 
@@ -13,7 +13,7 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Builds the table for `flows` flows; gates name no others.
+    /// Indexes the gates of `flows` flows.
     pub fn new(flows: usize, gates: &[Gate]) -> Self {
         if gates.is_empty() {
             return Self::default();
@@ -35,12 +35,12 @@ impl Waiting {
         Self { first, gates }
     }
 
-    /// Returns true if no flow waits for another.
+    /// Returns true if no flow waits.
     pub fn is_empty(&self) -> bool {
         self.first.is_empty()
     }
 
-    /// Returns the gates that wait for a flow.
+    /// Gates that wait for a flow.
     pub fn of(&self, flow: u32) -> &[u32] {
         match self.first.get(flow as usize..flow as usize + 2) {
             Some(range) => &self.gates[range[0] as usize..range[1] as usize],
@@ -49,12 +49,11 @@ impl Waiting {
     }
 }
 
-/// Returns, by flow, if it never starts when `closed` gates stay shut and flows already true in `never` do not start.
+/// Returns, by flow, if it never starts when gates for which `closed` is true stay shut and flows true in `never` do not start.
 pub fn never_start(gates: &[Gate], closed: impl Fn(&Gate) -> bool, mut never: Vec<bool>) -> Vec<bool> {
     let waiting = Waiting::new(never.len(), gates);
     let mut closed: Vec<bool> = gates.iter().map(closed).collect();
     let mut next: Vec<u32> = (0..).zip(&closed).filter(|(_, closed)| **closed).map(|(gate, _)| gate).collect();
-    // Visit each gate once, however many flows it waits for.
     let mut close = |flow: u32, next: &mut Vec<u32>| {
         next.extend(waiting.of(flow).iter().filter(|&&gate| !std::mem::replace(&mut closed[gate as usize], true)));
     };
@@ -68,55 +67,55 @@ pub fn never_start(gates: &[Gate], closed: impl Fn(&Gate) -> bool, mut never: Ve
     never
 }
 
-/// Gates that could not work.
+/// Error of a gate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GateError {
-    /// A gate waits for nothing.
+    /// Gate that waits for no flow.
     #[error("gate {gate} waits for no flow; at least one")]
     Empty {
-        /// The gate, from 0.
+        /// Gate, from 0.
         gate: u32,
     },
-    /// A gate names a flow that does not exist.
+    /// Flow that does not exist.
     #[error("gate {gate} names flow {flow}; there are {flows}, from 0")]
     Unknown {
-        /// The gate, from 0.
+        /// Gate, from 0.
         gate: u32,
-        /// Flow named.
+        /// Flow.
         flow: u32,
-        /// Flows that there are.
+        /// Number of flows.
         flows: u32,
     },
-    /// A gate waits for one flow twice.
+    /// Flow that a gate waits for twice.
     #[error("gate {gate} waits for flow {flow} twice; once is enough")]
     Twice {
-        /// The gate, from 0.
+        /// Gate, from 0.
         gate: u32,
-        /// The flow.
+        /// Flow.
         flow: u32,
     },
-    /// A flow stands behind two gates.
+    /// Flow behind two gates.
     #[error("flow {flow} is behind gates {} and {}; one is possible", .gates[0], .gates[1])]
     TwoGates {
-        /// The flow.
+        /// Flow.
         flow: u32,
-        /// Its gates.
+        /// Gates.
         gates: [u32; 2],
     },
-    /// A gate names a round that does not exist.
+    /// Round that does not exist.
     #[error("gate {gate} names round {round}; there are {rounds}, from 0")]
     UnknownRound {
-        /// The gate, from 0.
+        /// Gate, from 0.
         gate: u32,
-        /// Round named.
+        /// Round.
         round: u32,
-        /// Rounds that there are.
+        /// Number of rounds.
         rounds: usize,
     },
-    /// Flows wait for each other in a cycle.
+    /// Flows that wait for each other.
     #[error("flows depend on each other in a cycle and would never start: {}", circle(.flows))]
     Cycle {
-        /// Flows of the cycle; each waits for the next, the last for the first.
+        /// Flows; each waits for the next, the last for the first.
         flows: Vec<u32>,
     },
 }
@@ -124,7 +123,6 @@ pub enum GateError {
 /// Most flows of a cycle in a message (our choice).
 const SHOWN_FLOWS: usize = 10;
 
-/// Joins the names of a cycle's flows, of a long cycle only the first ones.
 pub(crate) fn spelled(flows: &[u32], between: &str, name: impl Fn(u32) -> String) -> String {
     let mut names: Vec<String> = flows.iter().take(SHOWN_FLOWS).map(|&flow| name(flow)).collect();
     if flows.len() > SHOWN_FLOWS {
@@ -179,13 +177,12 @@ fn check_names(set: &FlowSet) -> Result<(), GateError> {
     Ok(())
 }
 
-/// Returns a cycle of flows, each waiting for the next, if there is one.
 pub(crate) fn cycle(flows: usize, gates: &[Gate]) -> Option<Vec<u32>> {
     let mut gate_of = vec![NONE; flows];
     for (at, gate) in (0u32..).zip(gates) {
         gate.starts.iter().for_each(|&flow| gate_of[flow as usize] = at);
     }
-    // End flows in topological order; flows in or behind a cycle remain.
+    // Flows in or behind a cycle never end.
     let waiting = Waiting::new(flows, gates);
     let mut left: Vec<u32> = gates.iter().map(|gate| gate.waits_for.len() as u32).collect();
     let mut ended = vec![false; gate_of.len()];
@@ -199,7 +196,6 @@ pub(crate) fn cycle(flows: usize, gates: &[Gate]) -> Option<Vec<u32>> {
             }
         }
     }
-    // Follow dependencies of the remaining flows until a flow repeats.
     let mut flow = ended.iter().position(|ended| !ended)? as u32;
     let mut path = Vec::new();
     let mut place = vec![NONE; ended.len()];
@@ -282,7 +278,6 @@ mod tests {
 
     #[test]
     fn what_waits_for_what_never_starts_never_starts() {
-        // 0 → 1 → 2, 3; 4 waits for 3 and for 5, 6 for 5 alone.
         let mut set = set(7, &[(&[0], &[1]), (&[1], &[2, 3]), (&[3, 5], &[4]), (&[5], &[6])]);
         let never = |set: &FlowSet, flows: &[usize]| {
             let known = (0..7).map(|flow| flows.contains(&flow)).collect();
@@ -298,7 +293,6 @@ mod tests {
 
     #[test]
     fn a_circle_is_told_without_what_is_behind_it() {
-        // 5 waits for 1, which is in the cycle 1, 3, 2; 4 waits for 0, which ends.
         let gates: [(&[u32], &[u32]); 5] = [(&[1], &[5]), (&[0, 3], &[1]), (&[2], &[3]), (&[1], &[2]), (&[0], &[4])];
         let flows = vec![1, 3, 2];
         assert_eq!(check_gates(&set(6, &gates)), Err(GateError::Cycle { flows }));

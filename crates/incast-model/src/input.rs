@@ -1,4 +1,4 @@
-//! Files that users or foreign folders name: regular files only, read up to a limit.
+//! Reads regular files and shell pipes, up to a limit.
 
 use std::fs::{File, FileType, Metadata};
 use std::io::{self, Read};
@@ -10,43 +10,43 @@ use crate::memory::{Memory, amount};
 /// scenario.
 pub const DOCUMENT: u64 = 64 << 20;
 
-/// Largest file of another program (trace, topology, rules, paths), 16 GiB: our choice, flows of larger files do not
-/// fit a server's memory.
+/// Largest file of another program (trace, topology, rules, paths), 16 GiB: our choice, the flows of larger files exceed a
+/// server's memory.
 pub const LARGE: u64 = 16 << 30;
 
-/// Reasons why a file is not read; the text completes "cannot read FILE: ".
+/// Error that completes "cannot read FILE: ".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InputError {
-    /// The operating system refuses.
+    /// System error.
     #[error("{0}")]
     System(String),
-    /// No regular file.
+    /// Not a regular file.
     #[error("it is {0}; allowed: a regular file")]
     Kind(&'static str),
-    /// More bytes than are read.
+    /// More bytes than allowed.
     #[error("it has more than {}, the most that is read", amount(*.0 as f64))]
     Size(u64),
-    /// The file is larger than the available memory.
+    /// Larger than the available memory.
     #[error("it has {}; {memory}", amount(*.bytes as f64))]
     Memory {
-        /// Bytes of the file.
+        /// File size.
         bytes: u64,
         /// Available memory.
         memory: Memory,
     },
-    /// No UTF-8.
+    /// Not UTF-8.
     #[error("not UTF-8 text: byte 0x{byte:02x} in line {line}, column {column}{}", utf16_hint(.utf16))]
     Text {
-        /// Line of the first invalid byte, from 1.
+        /// Line, from 1.
         line: usize,
         /// Column in characters, from 1.
         column: usize,
-        /// The byte.
+        /// First invalid byte.
         byte: u8,
         /// If true, the file begins like UTF-16.
         utf16: bool,
-        /// The line, with `\u{fffd}` for invalid bytes.
+        /// Line, with `\u{fffd}` for invalid bytes.
         text: String,
     },
 }
@@ -69,8 +69,8 @@ pub struct Input {
 }
 
 impl Input {
-    /// Opens a file of at most `most` bytes. Refuses devices and the like without waiting for them. Shell pipes work:
-    /// `/dev/stdin` and `<(…)`.
+    /// Opens a file of at most `most` bytes. Refuses devices without waiting for them; accepts shell pipes, `/dev/stdin` and
+    /// `<(…)`.
     pub fn open(path: &Path, most: u64) -> Result<Self, InputError> {
         // Opening alone can have effects (tapes), and blocks on a named pipe.
         let piped = is_descriptor(path);
@@ -84,12 +84,11 @@ impl Input {
         Ok(Self { file, most })
     }
 
-    /// Returns the open file, for readers with their own access pattern.
+    /// Returns the open file.
     pub fn into_file(self) -> File {
         self.file
     }
 
-    /// Bytes of the file, 0 for a pipe.
     fn size(&self) -> Result<u64, InputError> {
         Ok(self.file.metadata()?.len())
     }
@@ -101,7 +100,7 @@ impl Input {
         Ok(head)
     }
 
-    /// Reads the rest, appended to the bytes `before`.
+    /// Appends the rest to the bytes `before`.
     pub fn read(mut self, mut before: Vec<u8>) -> Result<Vec<u8>, InputError> {
         let bytes = self.size()?;
         let memory = Memory::available();
@@ -126,7 +125,7 @@ pub fn read_text(path: &Path, most: u64) -> Result<String, InputError> {
     text(read(path, most)?)
 }
 
-/// Bytes as UTF-8 text.
+/// Converts bytes to UTF-8 text.
 pub fn text(bytes: Vec<u8>) -> Result<String, InputError> {
     String::from_utf8(bytes).map_err(|error| {
         let (end, bytes) = (error.utf8_error().valid_up_to(), error.as_bytes());
@@ -142,7 +141,6 @@ pub fn text(bytes: Vec<u8>) -> Result<String, InputError> {
     })
 }
 
-/// Open descriptors that a shell passed.
 fn is_descriptor(path: &Path) -> bool {
     path == Path::new("/dev/stdin") || ["/dev/fd", "/proc/self/fd"].iter().any(|folder| path.starts_with(folder))
 }
@@ -180,7 +178,7 @@ fn kind(found: FileType) -> Option<&'static str> {
     Some("no regular file")
 }
 
-/// Opens a file without blocking, in case a named pipe has replaced it since the check.
+/// Opens without blocking if a named pipe has replaced the file since the check.
 #[cfg(unix)]
 fn open_at_once(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
@@ -207,7 +205,6 @@ mod tests {
         let mut input = Input::open(&file, 5).unwrap();
         let head = input.head(2).unwrap();
         assert_eq!((head.as_slice(), input.read(head.clone()).unwrap().as_slice()), (&b"12"[..], &b"12345"[..]));
-        // A sparse file of a terabyte is refused by its size, before any read.
         File::create(&file).unwrap().set_len(1 << 40).unwrap();
         assert_eq!(read(&file, DOCUMENT), Err(InputError::Size(DOCUMENT)));
         assert!(read_text(&folder.path().join("none"), 1).unwrap_err().to_string().contains("No such file"));
@@ -251,7 +248,6 @@ mod tests {
         let (reader, mut writer) = io::pipe().unwrap();
         let name = format!("/proc/self/fd/{}", reader.as_raw_fd());
         io::Write::write_all(&mut writer, b"123456").unwrap();
-        // The writer never ends; its sixth byte decides.
         assert_eq!(read_text(Path::new(&name), 5), Err(InputError::Size(5)));
     }
 }

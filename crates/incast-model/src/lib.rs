@@ -1,7 +1,4 @@
 //! Units, fabrics, routes and workloads: the simulator's inputs, without simulated time.
-//!
-//! A [`Fabric`](fabric::Fabric) is a graph of hosts and switches with stable port order; [`Routes`](routing::Routes)
-//! are computed from it; a [`FlowSet`](flow::FlowSet) holds the flows that hosts send.
 
 pub mod caught;
 pub mod echo;

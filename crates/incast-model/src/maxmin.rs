@@ -1,33 +1,32 @@
-//! Weighted max-min fairness with demands and partial shares of constraints: no rate can rise without lowering one that
-//! is no higher (Bertsekas and Gallager, "Data Networks", 2nd edition, section 6.5.2).
+//! Weighted max-min fairness with demands and partial shares of constraints: no rate can rise without lowering one that is no
+//! higher (Bertsekas and Gallager, "Data Networks", 2nd edition, section 6.5.2).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// One that takes part.
+/// Participant with a demand.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Demand {
-    /// Most that it wants, 0 or more; may be infinite.
+    /// Largest useful rate, 0 or more; may be infinite.
     pub most: f64,
-    /// Weight relative to others, more than 0.
+    /// Weight, more than 0.
     pub weight: f64,
-    /// Its constraints, each with the share of its rate there, more than 0.
+    /// Constraints, each with the share of the rate that it carries, more than 0.
     pub under: Vec<(usize, f64)>,
 }
 
 impl Demand {
-    /// Returns an unbounded demand of weight 1, wholly under each constraint.
+    /// Unbounded demand of weight 1 with its whole rate under each constraint.
     pub fn greedy(under: impl IntoIterator<Item = usize>) -> Self {
         Self { most: f64::INFINITY, weight: 1.0, under: under.into_iter().map(|one| (one, 1.0)).collect() }
     }
 }
 
-/// Returns weighted max-min fair rates, in the unit of the capacities (0 or more, or infinite). An unbounded demand
-/// without a finite constraint gets infinity.
+/// Weighted max-min fair rates, in the unit of the capacities (0 or more, or infinite). An unbounded demand without a finite
+/// constraint gets infinity.
 ///
-/// Progressive filling: all rates rise in proportion to their weights; a rate stops when its demand is met or a
-/// constraint is used up. With n constraints and demands and e pairs of both this takes about (n + e) log n steps in
-/// practice.
+/// Progressive filling: all rates rise in proportion to their weights; a rate stops when its demand is met or a constraint is
+/// used up. n constraints and demands in e pairs take about (n + e) log n steps in practice.
 pub fn max_min(capacities: &[f64], demands: &[Demand]) -> Vec<f64> {
     let mut filling = Filling::new(capacities, demands);
     let mut next = BinaryHeap::new();
@@ -42,7 +41,7 @@ pub fn max_min(capacities: &[f64], demands: &[Demand]) -> Vec<f64> {
             Who::Demand(index) if filling.rates[index].is_none() => filling.stop(index, demands[index].most),
             Who::Demand(_) => {}
             Who::Constraint(index) => match filling.level(index) {
-                // Others have stopped since, which freed capacity.
+                // Stopped demands have freed capacity since.
                 Some(now) if now > level => next.push(Reverse((now, who))),
                 Some(_) => filling.use_up(index, level.value()),
                 None => {}
@@ -78,7 +77,6 @@ struct Filling<'a> {
     left: Vec<f64>,
     /// By constraint: sum of rising weights times their shares.
     rising: Vec<f64>,
-    /// By constraint: its demands, and the number of them still rising.
     under: Vec<Vec<usize>>,
     count: Vec<usize>,
     rates: Vec<Option<f64>>,
@@ -98,7 +96,7 @@ impl<'a> Filling<'a> {
         Self { demands, left: capacities.to_vec(), rising, under, count, rates: vec![None; demands.len()] }
     }
 
-    /// Returns the level that uses up a constraint; `None` if no demand rises under it or it is infinite.
+    /// Level that uses up a constraint; `None` if no demand rises under it or it is infinite.
     fn level(&self, constraint: usize) -> Option<Level> {
         let bounded = self.count[constraint] > 0 && self.left[constraint].is_finite();
         bounded.then(|| Level::of(self.left[constraint] / self.rising[constraint]))
@@ -152,14 +150,13 @@ mod tests {
 
     #[test]
     fn textbook_line_of_links() {
-        // One flow over all links, others over one each (idea of Bertsekas and Gallager, figure 6.14).
+        // Bertsekas and Gallager, figure 6.14.
         let rates = max_min(&[10.0, 20.0, 6.0], &greedy(&[&[0, 1, 2], &[0], &[1], &[2], &[2]]));
         assert_eq!(rates, [2.0, 8.0, 18.0, 2.0, 2.0]);
     }
 
     #[test]
     fn a_bottleneck_elsewhere_leaves_room() {
-        // X has 10 destinations, one shared with another sender: that sender gets the rate that X cannot use.
         let mut under: Vec<Vec<usize>> = (0..10).map(|to| if to == 0 { vec![0, 2] } else { vec![0] }).collect();
         under.push(vec![1, 2]);
         let demands: Vec<Demand> = under.into_iter().map(Demand::greedy).collect();
@@ -169,9 +166,8 @@ mod tests {
 
     #[test]
     fn shares_of_several_paths() {
-        // One flow with half on each of two links of 10; another on the first alone.
         let rates = max_min(&[10.0, 10.0], &[demand(ALL, 1.0, &[(0, 0.5), (1, 0.5)]), demand(ALL, 1.0, &[(0, 1.0)])]);
-        // Both rise until the first link is full: 0.5 t + t = 10.
+        // 0.5 t + t = 10.
         assert!(rates.iter().all(|rate| (rate - 10.0 / 1.5).abs() < 1e-12), "{rates:?}");
     }
 
@@ -182,7 +178,6 @@ mod tests {
         assert_eq!(max_min(&[ALL], &greedy(&[&[0], &[]])), [ALL; 2]);
         assert_eq!(max_min(&[ALL], &[demand(5.0, 1.0, &[(0, 1.0)])]), [5.0]);
         assert_eq!(max_min(&[4.0], &[demand(0.0, 1.0, &[(0, 1.0)]), demand(ALL, 1.0, &[(0, 1.0)])]), [0.0, 4.0]);
-        // The same constraint twice counts twice.
         assert_eq!(max_min(&[4.0], &greedy(&[&[0, 0]])), [2.0]);
     }
 
@@ -206,7 +201,6 @@ mod tests {
             for (used, capacity) in used.iter().zip(&capacities) {
                 prop_assert!(used <= capacity || close(*used, *capacity), "{used} of {capacity}");
             }
-            // Each demand is met, or a full constraint limits it where no other has more per weight.
             for (demand, rate) in demands.iter().zip(&rates) {
                 let level = |demand: &Demand, rate: f64| rate / demand.weight;
                 let bottleneck = |constraint: usize| {

@@ -1,17 +1,17 @@
-//! Memory still available to this process, to refuse large requests before allocating.
+//! Memory still available, to refuse large requests before allocating.
 
 use std::fmt;
 use std::path::Path;
 
-/// Assumed if the system reports none: 64 GB (our choice, a large workstation).
+/// 64 GB if the system reports none (our choice, a large workstation).
 const ASSUMED: u64 = 64_000_000_000;
 
-/// Bytes still available, and the cause of the limit.
+/// Available memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Memory {
     /// Bytes.
     pub bytes: u64,
-    /// Cause of the limit, as messages append it to the amount.
+    /// Cause of the limit, as messages append it.
     pub limit: &'static str,
 }
 
@@ -19,8 +19,8 @@ impl Memory {
     /// No limit, for tests and for callers that have already checked.
     pub const UNLIMITED: Self = Self { bytes: u64::MAX, limit: "not limited" };
 
-    /// Returns the least of: memory available on the machine (with swap), the control group's (container's) remainder,
-    /// and the remainder of `ulimit -v`. 64 GB if the system reports nothing, as on systems other than Linux.
+    /// Returns the least of: memory available on the machine (with swap), remainder of the control group (container), remainder
+    /// of `ulimit -v`. 64 GB if the system reports nothing, as on systems other than Linux.
     pub fn available() -> Self {
         Self::on(Path::new("/"))
     }
@@ -59,25 +59,23 @@ pub fn amount(bytes: f64) -> String {
     }
 }
 
-/// Returns a value of a table such as `MemFree:  12 kB`, in bytes.
+/// Value of a table such as `MemFree:  12 kB`, in bytes.
 fn kilobytes(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// From `/proc/meminfo`.
 fn of_machine(text: &str) -> Option<u64> {
     Some(kilobytes(text, "MemAvailable:")? + kilobytes(text, "SwapFree:").unwrap_or(0))
 }
 
-/// Returns the soft limit of the address space from `/proc/self/limits`, if any.
 fn address_space(text: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix("Max address space"))?;
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// Returns the remainder of this process's control group and its ancestors: version 2, or the memory controller of
-/// version 1. `groups` is the text of `/proc/self/cgroup`.
+/// Least remainder of the control group and its ancestors: version 2, or the memory controller of version 1. `groups` is the
+/// text of `/proc/self/cgroup`.
 fn of_group(root: &Path, groups: &str) -> Option<u64> {
     let left = groups.lines().filter_map(|line| {
         let mut parts = line.splitn(3, ':');
@@ -98,7 +96,7 @@ fn of_group(root: &Path, groups: &str) -> Option<u64> {
     left.min()
 }
 
-/// Returns the remainder of one control group. File pages count as free: the system drops them first.
+/// Remainder of one control group. File pages count as free: the system drops them first.
 fn of_folder(folder: &Path, limit: &str, usage: &str) -> Option<u64> {
     let read = |file: &str| std::fs::read_to_string(folder.join(file)).ok();
     // "max": no limit.

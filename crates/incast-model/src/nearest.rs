@@ -1,8 +1,8 @@
-//! "Did you mean …": finds the valid name closest to a misspelt one.
+//! Suggestions "Did you mean …" for misspelt names.
 
 use crate::renamed::renamed;
 
-/// Returns the candidate closest to `name`, or `None`.
+/// Returns the candidate closest to `name`.
 ///
 /// The successor of a renamed name comes first. Otherwise case is ignored, with at most one edit (insertion, deletion,
 /// substitution, swap) per three letters.
@@ -21,7 +21,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// Returns the end of a message that suggests the nearest name, if any.
+/// End of a message that suggests a name.
 pub fn hint(nearest: &Option<impl std::fmt::Display>) -> String {
     nearest.as_ref().map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
 }

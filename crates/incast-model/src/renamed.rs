@@ -1,4 +1,4 @@
-//! Public names of earlier versions, for errors that give the current name.
+//! Names from earlier versions.
 
 /// Former and current names of scenario fields, values, columns, options and JSON keys; one line per successor.
 pub const RENAMED: &[(&str, &str)] = &[
@@ -36,7 +36,7 @@ pub const RENAMED: &[(&str, &str)] = &[
     ("lone", "unmatched"),
 ];
 
-/// Returns the successor among `names` of a former name, unless that name is still valid.
+/// Successor among `names` of a former name, unless that name is still valid.
 pub fn renamed<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let names: Vec<&str> = names.into_iter().collect();
     let mut found = None;

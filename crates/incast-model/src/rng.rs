@@ -3,10 +3,10 @@
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
-/// Generator of all random streams (PCG, XSL-RR, 128-bit state; O'Neill, HMC-CS-2014-0905).
+/// Generator: PCG, XSL-RR, 128-bit state (O'Neill, HMC-CS-2014-0905).
 pub type Stream = Pcg64Mcg;
 
-/// Returns the stream of `actor` for `purpose` under `seed`, equal on every machine.
+/// Stream of an actor for a purpose, equal on every machine.
 pub fn stream(seed: u64, purpose: &str, actor: u64) -> Stream {
     let mut state = mix(seed ^ 0x9e37_79b9_7f4a_7c15);
     for byte in purpose.bytes() {
@@ -16,7 +16,7 @@ pub fn stream(seed: u64, purpose: &str, actor: u64) -> Stream {
     Stream::seed_from_u64(state)
 }
 
-/// Mixes with SplitMix64's finaliser (Steele, Lea, Flood, OOPSLA 2014): a bijection that spreads every input bit.
+/// SplitMix64's finaliser (Steele, Lea, Flood, OOPSLA 2014): a bijection that spreads every input bit.
 pub const fn mix(mut x: u64) -> u64 {
     x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -24,12 +24,12 @@ pub const fn mix(mut x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// Returns a uniform number in [0, 1) from the top 53 bits of one draw.
+/// Uniform number in [0, 1) from the top 53 bits of one draw.
 pub fn unit(rng: &mut impl rand::Rng) -> f64 {
     (rng.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
 }
 
-/// A uniform index below `n`.
+/// Uniform index below `n`.
 pub fn pick(rng: &mut Stream, n: usize) -> usize {
     (unit(rng) * n as f64) as usize
 }

@@ -1,7 +1,6 @@
-//! Quantities with units: [`Time`] (integer picoseconds), [`Rate`] (bit/s) and [`Bytes`].
+//! [`Time`] (integer picoseconds), [`Rate`] (bit/s) and [`Bytes`].
 //!
-//! Files write them as `"100Gbps"`, `"200ns"`, `"32MB"`; sizes may also be plain integers (bytes). Decimal prefixes are
-//! powers of ten (kB, MB, GB), binary ones powers of two (KiB, MiB, GiB).
+//! Decimal prefixes are powers of ten (kB, MB, GB), binary ones powers of two (KiB, MiB, GiB).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,12 +12,12 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Text that is not a valid quantity; the message states the allowed form.
+/// Invalid quantity; the message states the allowed form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct QuantityError(String);
 
-/// Unit suffixes and factors in the base unit, largest first (the order for printing).
+/// Suffixes and factors, largest first (the order for printing).
 type Units = &'static [(&'static str, u64)];
 
 const TIME: Units = &[("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000), ("ps", 1)];
@@ -26,7 +25,7 @@ const RATE: Units =
     &[("Tbps", 1_000_000_000_000), ("Gbps", 1_000_000_000), ("Mbps", 1_000_000), ("kbps", 1_000), ("bps", 1)];
 const SIZE: Units = &[("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000), ("B", 1)];
 
-/// Other spellings read, never printed.
+/// Spellings that are read, never printed.
 const TIME_ALIASES: Units = &[("µs", 1_000_000), ("μs", 1_000_000)];
 const RATE_ALIASES: Units = &[
     ("Gb/s", 1_000_000_000),
@@ -38,7 +37,7 @@ const RATE_ALIASES: Units = &[
     ("Kbps", 1_000),
 ];
 const SIZE_ALIASES: Units = &[("KB", 1_000), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
-/// Used if a size is a whole number of them and not of any larger decimal unit.
+/// Used if a size is a whole number of them and not of thousands.
 const BINARY: Units = &[("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
 
 macro_rules! quantity {
@@ -48,12 +47,12 @@ macro_rules! quantity {
         pub struct $name(pub u64);
 
         impl $name {
-            /// Nothing of it.
+            /// Zero.
             pub const ZERO: Self = Self(0);
             /// Largest value.
             pub const MAX: Self = Self(u64::MAX);
 
-            /// Returns the difference, or zero if `other` is larger.
+            /// Difference, or zero if `other` is larger.
             pub const fn saturating_sub(self, other: Self) -> Self {
                 Self(self.0.saturating_sub(other.0))
             }
@@ -159,57 +158,56 @@ macro_rules! quantity {
 }
 
 quantity!(
-    /// A point in simulated time, or a span of it, in integer picoseconds (up to 213 days).
+    /// Point in simulated time, or a duration, in integer picoseconds (up to 213 days).
     Time, TIME, TIME_ALIASES, "a time", "\"200ns\"", bare: false, binary: &[]
 );
 quantity!(
-    /// A data rate in bit/s.
+    /// Data rate in bit/s.
     Rate, RATE, RATE_ALIASES, "a rate", "\"100Gbps\"", bare: false, binary: &[]
 );
 quantity!(
-    /// A number of bytes.
+    /// Number of bytes.
     Bytes, SIZE, SIZE_ALIASES, "a size", "\"32MB\"", bare: true, binary: BINARY
 );
 
 impl Time {
-    /// `n` nanoseconds.
+    /// Nanoseconds.
     pub const fn ns(n: u64) -> Self {
         Self(n * 1_000)
     }
-    /// `n` microseconds.
+    /// Microseconds.
     pub const fn us(n: u64) -> Self {
         Self(n * 1_000_000)
     }
-    /// `n` milliseconds.
+    /// Milliseconds.
     pub const fn ms(n: u64) -> Self {
         Self(n * 1_000_000_000)
     }
-    /// Returns seconds for people and statistics; never for ordering events.
+    /// Seconds, for people and statistics; never for ordering events.
     pub fn seconds(self) -> f64 {
         self.0 as f64 * 1e-12
     }
 }
 
 impl Rate {
-    /// `n` Gbit/s.
+    /// Gbit/s.
     pub const fn gbps(n: u64) -> Self {
         Self(n * 1_000_000_000)
     }
-    /// `n` Mbit/s.
+    /// Mbit/s.
     pub const fn mbps(n: u64) -> Self {
         Self(n * 1_000_000)
     }
-    /// Returns picoseconds per byte, if an integer (80 at 100 Gb/s).
+    /// Picoseconds per byte, if an integer (80 at 100 Gb/s).
     pub const fn ps_per_byte(self) -> Option<u64> {
         if self.0 != 0 && 8_000_000_000_000 % self.0 == 0 { Some(8_000_000_000_000 / self.0) } else { None }
     }
-    /// Returns the time to send `bytes` at this rate, rounded up to a whole picosecond.
+    /// Time to send `bytes`, rounded up to a whole picosecond.
     pub const fn time_for(self, bytes: u64) -> Time {
         Time((bytes as u128 * 8_000_000_000_000).div_ceil(self.0 as u128) as u64)
     }
 }
 
-/// Reads a number and one of `units`; exact for decimals that the base unit can hold.
 fn parse(text: &str, units: &[Units], bare: bool) -> Result<u64, String> {
     let text = text.trim();
     let split = text
@@ -229,7 +227,7 @@ fn parse(text: &str, units: &[Units], bare: bool) -> Result<u64, String> {
     scale(number.strip_prefix('+').unwrap_or(&number), factor)
 }
 
-/// Returns `number` (decimal digits, at most one point) times `factor`, exactly.
+/// Multiplies `number` (decimal digits, at most one point) by `factor`, exactly.
 pub(crate) fn scale(number: &str, factor: u64) -> Result<u64, String> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let digits = format!("{whole}{fraction}");
@@ -245,14 +243,14 @@ pub(crate) fn scale(number: &str, factor: u64) -> Result<u64, String> {
     u64::try_from(scaled / divisor).map_err(|_| "too large".into())
 }
 
-/// Formats a printed quantity for prose: `100Gbps` becomes `100 Gb/s`.
+/// Formats `100Gbps` as `100 Gb/s`.
 fn spaced(text: &str) -> String {
     let unit = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     format!("{} {}", &text[..unit], text[unit..].replace("bps", "b/s"))
 }
 
-/// Formats `value` in the largest unit that needs at most three decimals, or in a binary unit if it is a whole number
-/// of that and not of thousands. Reading it back gives the same value.
+/// Formats in the largest unit that needs at most three decimals, or in a binary unit if `value` is a whole number of that and
+/// not of thousands.
 fn print(value: u64, units: Units, binary: Units) -> String {
     let whole = |factor: u64| value >= factor && value.is_multiple_of(factor);
     if !value.is_multiple_of(1000)

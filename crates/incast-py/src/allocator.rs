@@ -1,10 +1,9 @@
-//! Memory of the core. Where it runs out, the process ends with exit code 3 and a message; the standard library would end it by
-//! SIGABRT, which looks like a bug.
+//! Allocator of the core. If memory runs out, the process ends with exit code 3 and a message (on Unix); the standard library
+//! would end it by SIGABRT, which looks like a bug.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
-/// The system's allocator, which does not return without memory.
 #[derive(Debug)]
 pub(crate) struct Allocator;
 
@@ -31,7 +30,6 @@ unsafe impl GlobalAlloc for Allocator {
     }
 }
 
-/// Memory, if there is some.
 fn there(memory: *mut u8, size: usize) -> *mut u8 {
     if memory.is_null() {
         exhausted(size);
@@ -39,7 +37,7 @@ fn there(memory: *mut u8, size: usize) -> *mut u8 {
     memory
 }
 
-/// Says that memory ran out and ends the process, without taking any memory and without handlers that might.
+/// Reports that memory ran out and ends the process, without allocating and without exit handlers, which might allocate.
 #[cfg(unix)]
 #[cold]
 fn exhausted(size: usize) {
@@ -49,13 +47,13 @@ fn exhausted(size: usize) {
     let mut rest = &mut text[..];
     let _ = writeln!(rest, "error: out of memory: {size} more bytes were asked for; use fewer flows, hosts or threads");
     let left = rest.len();
-    // SAFETY: the text lives longer than the call; `_exit` needs nothing.
+    // SAFETY: the text outlives the call; `_exit` needs nothing.
     unsafe {
         libc::write(2, text.as_ptr().cast(), text.len() - left);
         libc::_exit(3)
     }
 }
 
-/// Leaves it to the standard library, which aborts.
+/// Returns, so that the standard library aborts.
 #[cfg(not(unix))]
 fn exhausted(_: usize) {}

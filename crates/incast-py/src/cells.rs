@@ -1,4 +1,4 @@
-//! The values of tables one by one, and tables as CSV and JSON text.
+//! Values of table cells; tables as CSV and JSON text.
 
 use std::io::{self, Write};
 
@@ -8,10 +8,10 @@ use arrow_array::{Array, ArrowPrimitiveType, RecordBatch};
 use arrow_schema::{DataType, Schema};
 use serde_json::Value;
 
-/// Reads the value of a row.
+/// Value of a row.
 type Cell<'a> = Box<dyn Fn(usize) -> Value + 'a>;
 
-/// The values of a column; `null` where one is missing.
+/// Reads values of a column; `null` if missing.
 pub(crate) fn cells(column: &dyn Array) -> Cell<'_> {
     match column.data_type() {
         DataType::Boolean => {
@@ -33,7 +33,7 @@ pub(crate) fn cells(column: &dyn Array) -> Cell<'_> {
             let values = column.as_string::<i32>();
             Box::new(move |row| if values.is_valid(row) { values.value(row).into() } else { Value::Null })
         }
-        // The lab writes no other types; one that it comes to write shows as missing, and a test sees it.
+        // Tables of the lab have no other types; a test would notice the missing values of a new one.
         _ => Box::new(|_| Value::Null),
     }
 }
@@ -43,7 +43,6 @@ fn numbers<T: ArrowPrimitiveType<Native: Into<Value>>>(column: &dyn Array) -> Ce
     Box::new(move |row| if values.is_valid(row) { values.value(row).into() } else { Value::Null })
 }
 
-/// Writes a header and the rows.
 pub(crate) fn write_csv(out: &mut dyn Write, schema: &Schema, batches: &[RecordBatch]) -> io::Result<()> {
     let names: Vec<String> = schema.fields().iter().map(|field| quoted(field.name())).collect();
     writeln!(out, "{}", names.join(","))?;
@@ -66,12 +65,12 @@ pub(crate) fn write_csv(out: &mut dyn Write, schema: &Schema, batches: &[RecordB
     Ok(())
 }
 
-/// Text as a field of CSV (RFC 4180).
+/// Field of CSV (RFC 4180).
 fn quoted(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
 }
 
-/// Writes an array with one object for each row.
+/// Writes an array with an object for each row.
 pub(crate) fn write_json(out: &mut dyn Write, schema: &Schema, batches: &[RecordBatch]) -> io::Result<()> {
     let names: Vec<String> =
         schema.fields().iter().map(|field| Value::from(field.name().as_str()).to_string()).collect();

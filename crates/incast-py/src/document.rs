@@ -1,4 +1,4 @@
-//! TOML files other than scenarios: their values, and errors that point at them.
+//! TOML files other than scenarios: values, and errors that point at them.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,4 @@
-//! Errors on their way to Python: one exception that carries its kind and its diagnostics; `incast.errors` makes the
-//! public exceptions from it.
+//! Errors for Python: one exception with kind and diagnostics, from which `incast.errors` makes the public exceptions.
 
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
@@ -14,13 +13,12 @@ create_exception!(
     "A failure inside the core: args are (kind, text, diagnostics as JSON)."
 );
 
-/// The exception for a failure of the core.
 pub(crate) fn fault(failure: facade::Failure) -> PyErr {
     let diagnostics = serde_json::to_string(&failure.diagnostics).unwrap_or_else(|_| "[]".into());
     Fault::new_err((failure.kind.name(), failure.text, diagnostics))
 }
 
-/// Runs something that may take long without holding the interpreter.
+/// Runs long work without holding the interpreter.
 pub(crate) fn detached<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T, facade::Failure> + Send,

@@ -1,4 +1,4 @@
-//! What the binding uses of `incast-lab`, in one place, with the lab's errors made into one kind of failure.
+//! Functions of `incast-lab` for the binding, with one type of failure for all errors. Their Python counterparts document them.
 
 use std::io::ErrorKind;
 use std::ops::ControlFlow;
@@ -15,27 +15,26 @@ use incast_lab::{Diagnostics, Loaded, Prepared, Warning};
 use serde::Serialize;
 use serde_json::Value;
 
-/// Whose fault a failure is; decides the exception and the exit code.
+/// Cause of a failure; decides the exception and the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A scenario, or a file it needs or was to be made from, is wrong.
+    /// Wrong scenario, or wrong file that it needs or is to be made from.
     Scenario,
-    /// A folder holds no results, or no such table.
+    /// Folder without results, or without the table.
     Results,
-    /// Files of a results folder are damaged.
     Damaged,
-    /// The results folder exists and was not to be overwritten.
+    /// Output that exists and may not be overwritten, or that another run writes.
     Exists,
-    /// The machine: a folder that cannot be written, a full disk.
+    /// Machine: a folder that cannot be written, a full disk.
     Environment,
     /// The caller asked to stop.
     Interrupted,
-    /// incast itself.
+    /// Defect of incast.
     Internal,
 }
 
 impl Kind {
-    /// Its name on the Python side.
+    /// Name in Python.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Scenario => "scenario",
@@ -49,24 +48,22 @@ impl Kind {
     }
 }
 
-/// A failure with everything needed to report it.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) kind: Kind,
-    /// The whole report as a person reads it, source lines included.
+    /// Whole report for people, with source lines.
     pub(crate) text: String,
-    /// The same, item by item.
+    /// The same report, item by item.
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
 impl Failure {
-    /// A failure without a place.
+    /// Makes a failure without a place.
     pub(crate) fn new(kind: Kind, text: impl Into<String>) -> Self {
         Self { kind, text: text.into(), diagnostics: Vec::new() }
     }
 }
 
-/// One located problem.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Diagnostic {
     pub(crate) message: String,
@@ -111,7 +108,6 @@ impl From<ResultsError> for Failure {
     }
 }
 
-/// How far one scheme has come.
 #[derive(Debug, Clone, Serialize)]
 struct SchemeProgress<'a> {
     scheme: &'a str,
@@ -126,7 +122,7 @@ struct SchemeProgress<'a> {
     end_ps: Option<u64>,
 }
 
-/// Progress of a run as JSON text, one object for each scheme.
+/// Progress as JSON text, an object for each scheme.
 pub(crate) fn progress_json(run: &RunProgress) -> String {
     let schemes: Vec<_> = (run.schemes.iter())
         .map(|scheme| SchemeProgress {
@@ -149,7 +145,7 @@ pub(crate) fn progress_json(run: &RunProgress) -> String {
     json(&schemes)
 }
 
-/// Plain data as JSON text; that cannot fail.
+/// JSON text of plain data; cannot fail.
 fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
@@ -165,14 +161,12 @@ pub(crate) fn labels(columns: Option<&str>) -> Result<results::Labels, Failure> 
     columns.map(serde_json::from_str).transpose().map_err(bad).map(Option::unwrap_or_default)
 }
 
-/// A table in memory.
 #[derive(Debug)]
 pub(crate) struct Batches {
     pub(crate) schema: SchemaRef,
     pub(crate) batches: Vec<RecordBatch>,
 }
 
-/// A checked scenario.
 #[derive(Debug)]
 pub(crate) struct Scenario {
     loaded: Arc<Loaded>,
@@ -186,23 +180,19 @@ impl From<Loaded> for Scenario {
     }
 }
 
-/// Options of a command, as JSON text.
 fn read_options<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Failure> {
     serde_json::from_str(text).map_err(|error| Failure::new(Kind::Scenario, error.to_string()))
 }
 
 impl Scenario {
-    /// Reads a file; `overrides` are texts `path=value`.
     pub(crate) fn load(path: &Path, overrides: &[String]) -> Result<Self, Failure> {
         Ok(Loaded::from_path(path, overrides)?.into())
     }
 
-    /// Reads a file of which the fabric counts: it may lack workload and schemes.
     pub(crate) fn load_fabric(path: &Path, overrides: &[String]) -> Result<Self, Failure> {
         Ok(Loaded::fabric_from_path(path, overrides)?.into())
     }
 
-    /// Reads a tree as JSON text; files it names are looked for in `base`.
     pub(crate) fn from_json(tree: &str, base: &Path) -> Result<Self, Failure> {
         let tree = serde_json::from_str(tree).map_err(|error| Failure::new(Kind::Scenario, error.to_string()))?;
         Ok(Loaded::from_value(tree, base, &[])?.into())
@@ -216,14 +206,13 @@ impl Scenario {
         Ok(self.prepared.get_or_init(|| prepared))
     }
 
-    /// The whole scenario, every default filled in; what is absent is `"none"`, as in a file.
+    /// Whole scenario with defaults; an absent value is `"none"`, as in a file.
     fn tree(&self) -> Value {
         let mut tree = serde_json::to_value(self.loaded.scenario()).unwrap_or_default();
         spell_absent(&mut tree);
         tree
     }
 
-    /// The whole scenario as `json` or `toml`, every default filled in.
     pub(crate) fn whole(&self, format: &str) -> String {
         match format {
             "json" => json(&self.tree()),
@@ -231,7 +220,6 @@ impl Scenario {
         }
     }
 
-    /// What the scenario amounts to, as `text` or `json`: fabric, flows, schemes, size of the run, warnings.
     pub(crate) fn summary(&self, format: &str) -> Result<String, Failure> {
         let show = incast_lab::show(self.prepared()?, TYPICAL_RATE);
         Ok(match format {
@@ -244,28 +232,23 @@ impl Scenario {
         })
     }
 
-    /// The scenario itself, for work on another thread.
     pub(crate) fn loaded(&self) -> Arc<Loaded> {
         Arc::clone(&self.loaded)
     }
 
-    /// What its results depend on, as one number.
     pub(crate) fn key(&self) -> Result<String, Failure> {
         self.loaded.key().map_err(|found| Diagnostics::from(found).into())
     }
 
-    /// The files that it names.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
         self.loaded.files()
     }
 
-    /// What should be checked before the results are trusted.
     pub(crate) fn warnings(&self) -> Result<Vec<String>, Failure> {
         let prepared = self.prepared()?;
         Ok(summaries(prepared.warnings(), prepared.schemes.len()))
     }
 
-    /// Runs every scheme and writes a results folder.
     pub(crate) fn run(&self, out: &Path, options: RunOptions, watch: &mut Watch<'_>) -> Result<Folder, Failure> {
         results::run(self.prepared()?, out, options, watch).map_err(|error| match error {
             ResultsError::Setup(found) => self.loaded.locate(found).into(),
@@ -274,7 +257,6 @@ impl Scenario {
         Folder::open(out)
     }
 
-    /// Writes the fabric as `dot` or `ns3`; returns notices, one a line.
     pub(crate) fn write_fabric(&self, form: &str, path: &Path, overwrite: bool) -> Result<String, Failure> {
         let form = if form == "dot" { FabricForm::Dot } else { FabricForm::Ns3 };
         let export = incast_lab::export_fabric(&self.loaded, form, path)?;
@@ -282,12 +264,10 @@ impl Scenario {
         Ok(lines(&export.notices))
     }
 
-    /// Nodes and links of the fabric as JSON.
     pub(crate) fn fabric(&self) -> Result<String, Failure> {
         Ok(incast_lab::fabric_export::fabric_json(&self.loaded)?.to_string())
     }
 
-    /// Writes the flows as a trace; returns how many.
     pub(crate) fn write_trace(&self, path: &Path) -> Result<usize, Failure> {
         let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
         if !["csv", "parquet"].contains(&ending) {
@@ -303,17 +283,15 @@ impl Scenario {
     }
 }
 
-/// Looks for cyclic buffer dependencies: whether there are none, what was found for people, and as JSON.
 pub(crate) fn deadlock_check(loaded: &Loaded, options: &str, base: &Path) -> Result<(bool, String, String), Failure> {
     let options: CheckOptions = read_options(options)?;
     let found = deadlock::check(loaded, &options, base)?;
     Ok((found.deadlock_free, found.to_string(), json(&found)))
 }
 
-/// What came of making rules, and files by name.
+/// Report, and files by name.
 pub(crate) type Tagged = (String, Vec<(String, String)>);
 
-/// Makes tags and rules.
 pub(crate) fn deadlock_tag(loaded: &Loaded, options: &str, base: &Path, format: &str) -> Result<Tagged, Failure> {
     let options: TagOptions = read_options(options)?;
     let (made, files) = deadlock::tag(loaded, &options, base)?;
@@ -321,14 +299,13 @@ pub(crate) fn deadlock_tag(loaded: &Loaded, options: &str, base: &Path, format: 
     Ok((text, files.into_iter().map(|file| (file.name, file.text)).collect()))
 }
 
-/// Verifies files of rules: whether they hold, what was found for people, and as JSON.
 pub(crate) fn deadlock_verify(loaded: &Loaded, options: &str, base: &Path) -> Result<(bool, String, String), Failure> {
     let options: VerifyOptions = read_options(options)?;
     let found = deadlock::verify(loaded, &options, base)?;
     Ok((found.holds(), found.to_string(), json(&found)))
 }
 
-/// What is absent in a tree has no spelling in TOML; `"none"` stands for it.
+/// Replaces absent values, which TOML cannot express, by `"none"`.
 fn spell_absent(tree: &mut Value) {
     match tree {
         Value::Null => *tree = Value::String("none".into()),
@@ -338,32 +315,26 @@ fn spell_absent(tree: &mut Value) {
     }
 }
 
-/// The JSON schema of scenario files.
 pub(crate) fn schema() -> String {
     serde_json::to_string_pretty(&incast_lab::Scenario::schema()).unwrap_or_default()
 }
 
-/// What can be named in a scenario, and the tables of results, as JSON text.
 pub(crate) fn catalogue() -> String {
     json(&incast_lab::catalogue())
 }
 
-/// The one of `names` that a name of an earlier version became.
 pub(crate) fn renamed(name: &str, names: &[String]) -> Option<String> {
     incast_lab::renamed(name, names.iter().map(String::as_str)).map(str::to_owned)
 }
 
-/// The published rows of Tagger's table on Jellyfish, and the conventions by which it can be read.
 pub(crate) fn tagger_facts() -> String {
     json(&deadlock::table_facts())
 }
 
-/// A row of that table by a convention.
 pub(crate) fn tagger_row(convention: &str, switches: u32, ports: u32, seed: u64) -> Result<String, Failure> {
     Ok(json(&deadlock::table_row(convention, switches, ports, seed)?))
 }
 
-/// Writes the scenario that the files of an ns-3 RDMA simulation describe; returns notices, one a line.
 pub(crate) fn import_ns3(
     topology: &Path,
     flows: &Path,
@@ -383,27 +354,24 @@ fn not_written(file: &Path, error: &std::io::Error) -> Failure {
     }
 }
 
-/// Things to print, one a line.
+/// One item per line.
 fn lines(items: &[impl ToString]) -> String {
     items.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// Warnings of a scenario with so many schemes, in one line each.
+/// One line per warning of a scenario with `schemes` schemes.
 fn summaries(warnings: &[Warning], schemes: usize) -> Vec<String> {
     warnings.iter().map(|warning| warning.summary(schemes)).collect()
 }
 
-/// A results folder.
 #[derive(Debug)]
 pub(crate) struct Folder(results::Results);
 
 impl Folder {
-    /// Opens a folder.
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
         Ok(Self(results::Results::open(path)?))
     }
 
-    /// Compares every file with the manifest; returns the number of tables, and files that differ with the kind of damage.
     pub(crate) fn verify(path: &Path) -> Result<(usize, Vec<(PathBuf, String)>), Failure> {
         let results = results::Results::open_unchecked(path)?;
         let damage = results.verify().into_iter().map(|damage| (damage.file, damage.why)).collect();
@@ -414,34 +382,28 @@ impl Folder {
         self.0.folder().to_owned()
     }
 
-    /// The manifest as JSON text.
     pub(crate) fn manifest(&self) -> String {
         json(self.0.manifest())
     }
 
-    /// The scenario that was run; the files that it names are where they were then.
+    /// Relative file names start where they did in the run.
     pub(crate) fn scenario(&self) -> Result<Scenario, Failure> {
         Ok(self.0.scenario()?.into())
     }
 
-    /// What should be checked before the results are trusted.
     pub(crate) fn warnings(&self) -> Vec<String> {
         summaries(&self.0.manifest().warnings, self.0.manifest().schemes.len())
     }
 
-    /// Names of the tables.
     pub(crate) fn tables(&self) -> Vec<String> {
         self.0.manifest().tables.keys().cloned().collect()
     }
 
-    /// Reads a table.
     pub(crate) fn table(&self, name: &str) -> Result<Batches, Failure> {
         let reader = self.0.table(name)?;
         Ok(Batches { schema: reader.schema(), batches: reader.collect::<Result<_, _>>()? })
     }
 
-    /// Slowdowns by flow size for groups of labels, each with a name; of no group: for every label alone. `options` are the
-    /// lab's, as JSON text.
     pub(crate) fn slowdown(
         &self,
         options: &str,
@@ -454,7 +416,6 @@ impl Folder {
         Ok(groups.into_iter().map(|(name, labels)| (name, table(labels))).collect())
     }
 
-    /// The same for people, a block for each label.
     pub(crate) fn slowdown_text(&self, options: &str) -> Result<String, Failure> {
         let (options, flows) = self.finished(options)?;
         Ok(results::slowdown_text(&flows, &options))

@@ -1,5 +1,5 @@
-//! Runs work without holding the interpreter, and comes back to it several times a second: for signals, so that Ctrl-C
-//! ends a run within a fraction of a second, and for a progress callback.
+//! Runs work without holding the interpreter, but takes it several times a second: for signals, so that Ctrl-C ends a run
+//! within a fraction of a second, and for a progress callback.
 
 use std::ops::ControlFlow;
 use std::panic::resume_unwind;
@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use crate::errors::fault;
 use crate::facade::{Failure, Kind, Watch, progress_json};
 
-/// Does `work` without the interpreter. A signal or an exception of `callback` stops it; that exception is then raised.
+/// Does `work` without the interpreter. A signal or an exception of `callback` stops the work and is raised.
 pub(crate) fn watched<T: Send>(
     py: Python<'_>,
     callback: Option<Py<PyAny>>,
@@ -24,7 +24,7 @@ pub(crate) fn watched<T: Send>(
     let (done, raised) = py.detach(|| {
         let mut raised = None;
         let mut watch = |progress: &RunProgress| {
-            // Once stopped, a run is watched until its threads have noticed; the first exception counts.
+            // A stopped run is watched until its threads notice; the first exception counts.
             if raised.is_none() {
                 raised = Python::attach(|py| look_up(py, callback.as_ref(), progress)).err();
             }
@@ -39,7 +39,7 @@ pub(crate) fn watched<T: Send>(
     }
 }
 
-/// Runs the handlers of signals that came, then the callback.
+/// Runs handlers of pending signals, then the callback.
 fn look_up(py: Python<'_>, callback: Option<&Py<PyAny>>, progress: &RunProgress) -> PyResult<()> {
     py.check_signals()?;
     match callback {
@@ -48,15 +48,15 @@ fn look_up(py: Python<'_>, callback: Option<&Py<PyAny>>, progress: &RunProgress)
     }
 }
 
-/// How long an analysis goes on before signals are looked for once more.
+/// Interval of checks for signals during an analysis.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How long an analysis that is to stop is waited for. What goes on after that, such as the making of routes, ends at its next
-/// look, or with the process; nobody gets its result.
+/// Longest wait for an analysis to stop. A longer step, such as routing, ends at its next check or with the process; its result
+/// is dropped.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// Does an analysis on a thread of its own. A signal or an exception of `callback`, which is called with what is counted, how
-/// many are done and how many there are, stops it; that exception is then raised.
+/// Runs an analysis on its own thread. `callback` receives the kind of items counted, the number done and the total. A signal
+/// or an exception of `callback` stops the analysis and is raised.
 pub(crate) fn analysed<T: Send + 'static>(
     py: Python<'_>,
     callback: Option<Py<PyAny>>,
@@ -66,7 +66,7 @@ pub(crate) fn analysed<T: Send + 'static>(
     let (done, wait) = channel();
     let watched = Arc::clone(&watch);
     let thread = thread::spawn(move || {
-        // Nobody listens any more if it was stopped.
+        // After a stop nobody receives the result.
         let _ = done.send(watched.over(work));
     });
     py.detach(move || {
@@ -91,7 +91,6 @@ pub(crate) fn analysed<T: Send + 'static>(
     })
 }
 
-/// Runs the handlers of signals that came, then the callback.
 fn tell(py: Python<'_>, callback: Option<&Py<PyAny>>, stage: Stage) -> PyResult<()> {
     py.check_signals()?;
     match callback {

@@ -1,4 +1,4 @@
-//! Tables: Arrow record batches that frame libraries take over by the Arrow C stream, and their plain forms.
+//! Tables: Arrow record batches, for frame libraries by the Arrow C stream, and plain forms.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -28,14 +28,13 @@ impl From<Batches> for Table {
     }
 }
 
-/// A column as Python gives it: name, kind, unit, description, values.
+/// Column from Python: name, kind, unit, description, values.
 type Given<'py> = (String, String, Option<String>, String, Bound<'py, PyAny>);
 
-/// Writes rows as text.
 type Writer = fn(&mut dyn Write, &Schema, &[RecordBatch]) -> io::Result<()>;
 
 impl Table {
-    /// The batches, cut to the first `limit` rows.
+    /// First `limit` rows.
     fn head(&self, limit: Option<usize>) -> Vec<RecordBatch> {
         let mut left = limit.unwrap_or(usize::MAX);
         let mut head = Vec::new();
@@ -47,7 +46,7 @@ impl Table {
         head
     }
 
-    /// The first rows as `writer` writes them: as text, or in the file at `path`.
+    /// Writes the first rows as text, or into the file at `path`.
     fn written(
         &self,
         py: Python<'_>,
@@ -167,7 +166,7 @@ impl Table {
         let _ = requested_schema;
         let batches: Vec<_> = self.0.batches.iter().cloned().map(Ok).collect();
         let reader = RecordBatchIterator::new(batches, self.0.schema.clone());
-        // The capsule owns the stream: whoever takes it over empties it, and dropping an emptied stream does nothing.
+        // The capsule owns the stream: a consumer empties it, and dropping an emptied stream does nothing.
         let stream = FFI_ArrowArrayStream::new(Box::new(reader));
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }

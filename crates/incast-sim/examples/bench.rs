@@ -1,6 +1,6 @@
-//! One named benchmark: builds it, runs it, and prints what it did as one line of JSON.
+//! Builds and runs one named benchmark, and prints the results as one line of JSON.
 //!
-//! `make bench` runs each of them in a process of its own (benches/run.py), to account for CPU time and peak memory.
+//! `make bench` runs each in its own process (benches/run.py), to measure CPU time and peak memory.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -23,7 +23,7 @@ use incast_sim::tenant::Hypervisor;
 use incast_sim::transport::{FastpassParams, Transport, TransportParams};
 use incast_sim::{Carrier, ControlSetup, Params, Setup, Simulation};
 
-/// Name (fabric-control, or fabric-workload) and what it is.
+/// (name, description); a name is fabric-control or fabric-workload.
 const BENCHES: &[(&str, &str)] = &[
     ("star17-dcqcn", "17 hosts, 16-to-1 of 20 MB, DCQCN: one deep queue"),
     ("star17-hpcc", "17 hosts, 16-to-1 of 20 MB, HPCC: INT on every packet, one short queue"),
@@ -48,7 +48,6 @@ const BENCHES: &[(&str, &str)] = &[
     (TENANTS, "300 VMs to one beside 1 to one, TCP behind ElasticSwitch, 30 s on a link of 1 Gb/s"),
 ];
 
-/// Name of the one with hypervisors.
 const TENANTS: &str = "tenants300-elasticswitch";
 
 fn poisson(load: f64, sizes: &str, duration: Time) -> WorkloadSpec {
@@ -85,7 +84,7 @@ fn incast(fan_in: u32, size: &str, load: Option<f64>, duration: Option<Time>) ->
     WorkloadSpec { incast: Some(incast), ..WorkloadSpec::default() }
 }
 
-/// Fabric, workload and simulated duration of arrivals scaled by `scale`.
+/// Fabric and workload; `scale` multiplies the duration of arrivals, or the size of the star's flows.
 fn scenario(name: &str, scale: f64) -> Option<(FabricSpec, Vec<WorkloadSpec>)> {
     let ms = |ms: f64| Time((ms * scale * 1e9) as u64);
     let bytes = |mb: f64| format!("{}B", (mb * scale * 1e6) as u64);
@@ -121,7 +120,7 @@ fn scenario(name: &str, scale: f64) -> Option<(FabricSpec, Vec<WorkloadSpec>)> {
     })
 }
 
-/// The control that a bench is named after, with its own window; DCQCN where it is named after something else.
+/// The control in the name of a bench, otherwise DCQCN.
 fn control(name: &str) -> Option<ControlSetup> {
     let (control, window) = match name.split_once('-')?.1 {
         "dcqcn+w" | "hadoop" => ("dcqcn", Some(WindowMode::Rate)),
@@ -133,7 +132,7 @@ fn control(name: &str) -> Option<ControlSetup> {
     Some(ControlSetup { control, window: window.unwrap_or(info.window) })
 }
 
-/// The transport that a bench is named after, as YAPS has it (the simulator of pHost's authors).
+/// The transport in the name of a bench, as in YAPS (the simulator of pHost's authors).
 fn transport(name: &str) -> Option<Transport> {
     match name.strip_prefix("clos144-")? {
         "fastpass" => {
@@ -144,10 +143,9 @@ fn transport(name: &str) -> Option<Transport> {
     }
 }
 
-/// Name of Fastpass's arbiter.
 const ARBITER: &str = "arbiter";
 
-/// Parameters of the network: a transport's switches, with packets sprayed and cut-through; otherwise the control's marking.
+/// A transport's switches, with spraying and cut-through; otherwise the control's ECN marking.
 fn params(control: Option<&ControlSetup>, transport: Option<&Transport>) -> Params {
     let mut params = Params::default();
     if let Some(transport) = transport {
@@ -160,8 +158,8 @@ fn params(control: Option<&ControlSetup>, transport: Option<&Transport>) -> Para
     params
 }
 
-/// The three solutions of the study `isolation`: `plain` has two queues that flows are spread over by chance, `mice` has mice before
-/// elephants, `isolation` keeps congesting flows apart too.
+/// Solutions of the study `isolation`: `plain` hashes flows to two queues, `mice` serves mice before elephants, `isolation`
+/// also isolates congesting flows.
 fn classes(params: &mut Params, solution: &str) {
     params.switch.buffer = Bytes(16_000_000);
     params.switch.lossless = vec![2, 3, 4];
@@ -181,7 +179,7 @@ fn classes(params: &mut Params, solution: &str) {
     };
 }
 
-/// Every bench with what it is: those listed above, one of each control, and one of each other transport.
+/// Benches listed above, one per control, and one per transport of YAPS.
 fn benches() -> Vec<(String, String)> {
     let listed = BENCHES.iter().map(|(name, what)| ((*name).to_owned(), (*what).to_owned()));
     let of_control = |name: &&str| {
@@ -198,7 +196,7 @@ fn benches() -> Vec<(String, String)> {
     all
 }
 
-/// X and Y, VMs of two tenants with 450 Mb/s each, share a link of 1 Gb/s: one VM sends to X, 300 to Y, all by TCP (ElasticSwitch,
+/// VMs X and Y of two tenants with 450 Mb/s each share a 1 Gb/s link: one VM sends to X, 300 to Y, all by TCP (ElasticSwitch,
 /// SIGCOMM 2013, figure 5).
 fn tenants(scale: f64) -> Result<Setup, Box<dyn Error>> {
     let (gigabit, end) = (Rate::gbps(1), Time((30e12 * scale) as u64));
@@ -211,7 +209,7 @@ fn tenants(scale: f64) -> Result<Setup, Box<dyn Error>> {
         send: Rate(450_000_000),
         receive: Rate(450_000_000),
     };
-    // The 16 slots of the first rack are X's and Y's.
+    // The first rack's 16 slots are for X and Y.
     let senders: Vec<u32> = (16..317).collect();
     let tenancy = Tenancy::new(vec![tenant("x", &[0, senders[0]]), tenant("y", &[&[4][..], &senders[1..]].concat())]);
     let flow = |src: u32| Flow {
@@ -277,7 +275,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A bench of hosts that have no VMs.
+/// Benches without VMs.
 fn usual(name: &str, scale: f64) -> Result<Setup, Box<dyn Error>> {
     let unknown = || format!("no bench `{name}`");
     let (fabric, workload) = scenario(name, scale).ok_or_else(unknown)?;
@@ -305,7 +303,6 @@ fn usual(name: &str, scale: f64) -> Result<Setup, Box<dyn Error>> {
     })
 }
 
-/// Runs it and prints what it did.
 fn report(name: &str, flows: &FlowSet, hosts: usize, simulation: Simulation) {
     let start = Instant::now();
     let outcome = simulation.run(&mut |_| ControlFlow::Continue(()));

@@ -1,9 +1,6 @@
-//! What happens: an event-driven, packet-by-packet simulation of a fabric of switches, and of hosts with RDMA and other
-//! transports.
+//! Event-driven, packet-level simulation of switches and of hosts with RDMA and other transports.
 //!
-//! Build a [`Setup`] from a fabric, flows and parameters, hand it to [`Simulation::new`], and [`Simulation::run`] it
-//! to an [`Outcome`]: a record per flow, counters per port and priority, pause intervals, drops, samples, and the
-//! conservation ledger.
+//! [`Simulation::new`] takes a [`Setup`] (fabric, flows, parameters); [`Simulation::run`] returns an [`Outcome`].
 //!
 //! ```
 //! use std::ops::ControlFlow;
@@ -17,7 +14,7 @@
 //! use incast_sim::outcome::Stop;
 //! use incast_sim::{Carrier, ControlSetup, Params, Setup, Simulation};
 //!
-//! // 16 hosts send 500 kB each to one, all at once, through one switch, under HPCC.
+//! // Incast under HPCC: 16 hosts send 500 kB each to one, at one time, through one switch.
 //! let fabric = Arc::new(Star::new(17).build()?);
 //! let incast = Incast {
 //!     fan_in: 16,

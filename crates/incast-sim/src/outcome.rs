@@ -1,4 +1,4 @@
-//! What a run leaves behind.
+//! Results of a run.
 
 use incast_model::fabric::{LinkId, NodeId, PortId};
 use incast_model::units::Time;
@@ -7,83 +7,83 @@ use serde::{Deserialize, Serialize};
 use crate::measure::{Fingerprint, QueueHistogram, QueueSample, RateSample, Waits};
 use crate::tenant::{HypervisorCounts, PairRecord, PairSample};
 
-/// Everything measured in one run.
+/// Results of a run. Optional records are empty unless requested.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    /// Why the run stopped.
+    /// Reason of the stop.
     pub stop: Stop,
-    /// Simulated time at the stop.
+    /// Simulated time of the stop.
     pub end: Time,
-    /// Work done.
+    /// Counters.
     pub counts: Counts,
     /// Bytes by fate; always balanced.
     pub ledger: Ledger,
-    /// One record per flow, in order of the flow set.
+    /// Flows, in order of the flow set.
     pub flows: Vec<FlowRecord>,
-    /// One record per port and used priority.
+    /// Used priorities of ports.
     pub ports: Vec<PortRecord>,
-    /// Intervals during which a port's priority was paused.
+    /// Pauses by PFC.
     pub pauses: Vec<PauseRecord>,
-    /// Packets dropped (the first [`crate::measure::MeasureParams::max_drops`]; all are counted in `ports`).
+    /// Dropped packets (the first [`crate::measure::MeasureParams::max_drops`]; `ports` counts all).
     pub drops: Vec<DropRecord>,
-    /// What happened to links, in order.
+    /// Changes of links, in order.
     pub links: Vec<LinkRecord>,
-    /// Deadlocks of PFC, in order of their discovery.
+    /// PFC deadlocks, in order of discovery.
     pub deadlocks: Vec<DeadlockRecord>,
-    /// Queues that the PFC watchdog freed, in order.
+    /// PFC storms, in order.
     pub storms: Vec<Storm>,
-    /// Flows isolated at ports, in order of their begin.
+    /// Isolations of flows, in order.
     pub isolations: Vec<IsolationRecord>,
-    /// How long data of each flow waited, if asked for; else empty.
+    /// Queueing delays by flow; optional.
     pub waits: Vec<Waits>,
-    /// Flows that could not complete as things stood at the stop, because of failures (at most 100).
+    /// Flows blocked by failures at the stop (at most 100).
     pub cut_off: Vec<CutOff>,
-    /// Queue lengths over time, if asked for.
+    /// Queue lengths over time; optional.
     pub queues: Vec<QueueSample>,
-    /// Flow rates over time, if asked for.
+    /// Flow rates over time; optional.
     pub rates: Vec<RateSample>,
-    /// Pairs of VMs, in runs with a layer between VMs and the network.
+    /// Pairs of VMs, with hypervisors.
     pub pairs: Vec<PairRecord>,
-    /// The same over time, if asked for.
+    /// Pairs of VMs over time; optional.
     pub pair_samples: Vec<PairSample>,
-    /// What that layer did.
+    /// Hypervisors' counters.
     pub hypervisors: HypervisorCounts,
-    /// Time-weighted queue lengths of switch ports, if asked for.
+    /// Time-weighted queue lengths of switch ports; optional.
     pub histograms: Vec<QueueHistogram>,
-    /// Digests of the run, if asked for.
+    /// Digests of the run; optional.
     pub fingerprint: Option<Fingerprint>,
 }
 
-/// Why a run stopped, and who is concerned.
+/// Reason of a stop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stop {
-    /// Every flow completed that was not cancelled.
+    /// Every flow completed or was cancelled.
     Finished,
-    /// The horizon came first; so many flows were unfinished.
+    /// The horizon passed.
     Horizon {
         /// Flows not completed.
         unfinished: u32,
     },
-    /// The event budget was used up.
+    /// The event budget was spent.
     Budget {
         /// Flows not completed.
         unfinished: u32,
     },
-    /// Paused queues wait on each other in a cycle, for ever.
+    /// Paused queues wait for each other in a cycle, for ever.
     Deadlock {
-        /// The egress queues of the cycle, each waiting for the next, the last for the first.
+        /// Queues, each waiting for the next, the last for the first.
         cycle: Vec<QueueRef>,
         /// Flows not completed.
         unfinished: u32,
     },
-    /// Nothing is left to happen, or nothing has moved for the stall time, yet flows are unfinished without a deadlock.
+    /// Without a deadlock, no event is left or nothing moved for the stall time.
     Stalled {
-        /// The first of those that have started (at most 100); others wait for them.
+        /// First unfinished flows that have started (at most 100); others wait for them.
         flows: Vec<u32>,
-        /// How many.
+        /// Flows not completed.
         unfinished: u32,
     },
-    /// The caller asked to stop.
+    /// The caller stopped the run.
     Interrupted {
         /// Flows not completed.
         unfinished: u32,
@@ -93,133 +93,133 @@ pub enum Stop {
 /// An egress queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct QueueRef {
-    /// Its port.
+    /// Port.
     pub port: PortId,
-    /// Its priority.
+    /// Priority.
     pub priority: u8,
 }
 
-/// Work done by a run.
+/// Counters of a run; hops count packets once per link crossed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Events handled.
     pub events: u64,
-    /// Data packets, counted once per link crossed.
+    /// Data packets.
     pub data_hops: u64,
-    /// ACKs, NACKs, CNPs and congestion isolation messages, counted once per link crossed.
+    /// ACKs, NACKs, CNPs, congestion isolation messages.
     pub ack_hops: u64,
-    /// PFC frames, counted once per link crossed (they cross one).
+    /// PFC frames.
     pub pfc_hops: u64,
-    /// Packets marked by ECN.
+    /// ECN marks.
     pub marks: u64,
-    /// Packets dropped.
+    /// Dropped packets.
     pub drops: u64,
-    /// Of these, packets of a lossless priority that found no room: failures of the headroom.
+    /// Lossless packets without buffer space: failures of the headroom.
     pub lossless_drops: u64,
-    /// Of the packets dropped, those lost because a link was down.
+    /// Losses by links that were down.
     pub link_down_drops: u64,
-    /// Those lost by a failure that nobody noticed.
+    /// Losses by gray failures.
     pub silent_drops: u64,
-    /// Those for whose destination a switch knew no way.
+    /// Drops without a route to the destination.
     pub no_route_drops: u64,
-    /// Those that had crossed as many switches as `network.ttl` allows.
+    /// Drops by `network.ttl`.
     pub ttl_drops: u64,
-    /// Those dropped because the PFC watchdog saw a storm.
+    /// Drops by the PFC watchdog.
     pub watchdog_drops: u64,
-    /// Of these, packets of a lossless priority: lost as the watchdog was asked to, so not in `lossless_drops`.
+    /// Lossless drops by the PFC watchdog, as configured: not in `lossless_drops`.
     pub watchdog_lossless_drops: u64,
-    /// Wire bytes that the PFC watchdog dropped.
+    /// Wire bytes dropped by the PFC watchdog.
     pub watchdog_bytes: u64,
-    /// Times that a packet's tag was changed, by Tagger's rules.
+    /// Tags changed by Tagger's rules.
     pub retagged: u64,
-    /// Of these, packets that became lossy.
+    /// Tags changed to a lossy priority.
     pub made_lossy: u64,
     /// XOFF frames sent.
     pub pauses: u64,
     /// Congestion isolation messages sent.
     pub isolation_messages: u64,
-    /// Of these, messages that came to hosts.
+    /// Congestion isolation messages received by hosts.
     pub isolation_messages_to_hosts: u64,
-    /// Times that a flow was not isolated because its port's table had no place.
+    /// Isolations refused by a full table.
     pub isolations_refused: u64,
-    /// Most packets that existed at once; where the run went in windows, at the end of one.
+    /// Maximum number of packets at one time; with windows, at the end of one.
     pub peak_packets: u64,
 }
 
 impl Counts {
-    /// Packets of every kind, counted once per link crossed.
+    /// Packets of every kind.
     pub const fn packet_hops(&self) -> u64 {
         self.data_hops + self.ack_hops + self.pfc_hops
     }
 }
 
-/// Wire bytes by priority and fate: `injected + retagged = delivered + dropped + in_flight` in every entry.
+/// Wire bytes by priority: `injected + retagged = delivered + dropped + in_flight` in every entry.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ledger {
-    /// Made by hosts and (PFC frames) by switches.
+    /// Created by hosts, or (PFC frames) by switches.
     pub injected: [u64; 8],
-    /// Come from other priorities, by Tagger's rules or isolation, less those gone to others.
+    /// Bytes from other priorities less bytes to others, by Tagger's rules or isolation.
     #[serde(default)]
     pub retagged: [i64; 8],
-    /// Consumed by the node they were for.
+    /// Consumed at the destination.
     pub delivered: [u64; 8],
-    /// Dropped by a switch, or lost on a link.
+    /// Dropped, or lost on a link.
     pub dropped: [u64; 8],
-    /// Queued or on a wire when the run stopped.
+    /// In queues or on wires at the stop.
     pub in_flight: [u64; 8],
 }
 
 impl Ledger {
-    /// Priorities whose books do not balance.
+    /// Priorities that violate the equation.
     pub fn unbalanced(&self) -> impl Iterator<Item = usize> + '_ {
         let come = |p: usize| self.injected[p].checked_add_signed(self.retagged[p]);
         (0..8).filter(move |&p| come(p) != Some(self.delivered[p] + self.dropped[p] + self.in_flight[p]))
     }
 }
 
-/// What became of one flow.
+/// Result of a flow.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FlowRecord {
-    /// When its sender had the ACK of its last byte; `None` if it did not complete.
+    /// Arrival of the last byte's ACK at the sender; `None` if not completed.
     pub finish: Option<Time>,
-    /// When the last byte reached its receiver; `None` if it did not.
+    /// Arrival of the last byte at the receiver; `None` if not delivered.
     pub delivered: Option<Time>,
-    /// When it started: as the flow set says, or later behind a gate; `None` if it did not come to that.
+    /// Start, by the flow set or after the flows that it waited for; `None` if not started.
     pub start: Option<Time>,
     /// Payload acknowledged, in bytes.
     pub acked: u64,
-    /// Data packets sent, retransmissions included.
+    /// Data packets sent, with retransmissions.
     pub packets: u64,
-    /// Data packets sent again.
+    /// Data packets retransmitted.
     pub retransmitted: u64,
-    /// Data packets that its receiver did not keep: duplicates and, with go-back-N, those out of order.
+    /// Data packets discarded by the receiver: duplicates and, with go-back-N, packets out of order.
     pub discarded: u32,
     /// NACKs received by the sender.
     pub nacks: u32,
     /// Retransmission timeouts.
     pub timeouts: u32,
-    /// ACKs that echoed an ECN mark, or CNPs received.
+    /// ACKs with an ECN echo, or CNPs received.
     pub marks: u64,
-    /// The reference simulator's ideal: base RTT of the pair (payload serialised once per hop) plus payload and basic
-    /// headers at the slowest link (`third.cc`).
+    /// Ideal FCT of the HPCC authors' ns-3 (`third.cc`): the pair's base RTT (payload serialised once per hop) plus payload and
+    /// basic headers at the slowest link.
     pub ideal_hpcc: Time,
-    /// The exact ideal: the flow alone on its path, sent back to back at line rate in its real packets, until the ACK of
-    /// the last byte is back. No run is faster.
+    /// Exact ideal FCT: alone on its path, in its real packets back to back at line rate, until the ACK of the last byte. No
+    /// run is faster.
     pub ideal_exact: Time,
-    /// Links on its path.
+    /// Links on the path.
     pub hops: u8,
-    /// Whether it was not to start: the end of its round, or of one that it waits for, had come
+    /// If true, the flow was not to start: its round, or one that it waits for, was over
     /// ([`incast_model::flow::FlowSet::rounds`]).
     pub cancelled: bool,
 }
 
 impl FlowRecord {
-    /// Flow completion time: from its start until its sender had the ACK of its last byte.
+    /// Flow completion time, `finish` - `start`.
     pub fn fct(&self) -> Option<Time> {
         Some(self.finish?.saturating_sub(self.start?))
     }
 
-    /// Status at the end of the run.
+    /// Status at the stop.
     pub const fn status(&self) -> FlowStatus {
         match (self.finish, self.start) {
             (Some(_), _) => FlowStatus::Completed,
@@ -230,16 +230,16 @@ impl FlowRecord {
     }
 }
 
-/// Status of a flow at the end of a run.
+/// Status of a flow at the stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FlowStatus {
-    /// Its sender had the ACK of its last byte.
+    /// The last byte was acknowledged.
     Completed,
-    /// It had started, and the run stopped first.
+    /// Started, not completed.
     Incomplete,
-    /// The run stopped before its start.
+    /// Not started.
     NotStarted,
-    /// It was not to start: the end of its round, or of one that it waits for, had come.
+    /// See [`FlowRecord::cancelled`].
     Cancelled,
 }
 
@@ -264,166 +264,164 @@ impl Outcome {
         self.flows.iter().filter(|flow| flow.status() == status).count()
     }
 
-    /// Number of flows that were cancelled.
+    /// Number of cancelled flows.
     pub fn cancelled(&self) -> usize {
         self.with_status(FlowStatus::Cancelled)
     }
 }
 
-/// Counters of one egress queue and of the ingress side of the same port and priority.
+/// Counters of an egress queue, and of the same port's ingress of the same priority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PortRecord {
-    /// The port.
+    /// Port.
     pub port: PortId,
-    /// The priority.
+    /// Priority.
     pub priority: u8,
     /// Wire bytes sent.
     pub tx_bytes: u64,
     /// Packets sent.
     pub tx_packets: u64,
-    /// Packets marked on leaving.
+    /// Packets marked on departure.
     pub marks: u64,
-    /// Packets dropped on arrival at this port: no room, no route, or lost silently.
+    /// Packets dropped on arrival.
     pub drops: u64,
-    /// Packets lost because this port's link was down: queued for it, on its wire, or come for it.
+    /// Packets lost while the link was down: queued, on the wire, or bound for the port.
     pub lost: u64,
-    /// Longest queue, in bytes.
+    /// Maximum queue length in bytes.
     pub peak_queue: u64,
-    /// Most buffer held by packets that arrived here (ingress), headroom included, in bytes.
+    /// Maximum ingress bytes, with headroom.
     pub peak_ingress: u64,
-    /// Most headroom used, in bytes.
+    /// Maximum headroom in bytes.
     pub peak_headroom: u64,
-    /// XOFF frames sent to the peer.
+    /// XOFF frames sent.
     pub xoff_sent: u64,
-    /// XON frames sent to the peer.
+    /// XON frames sent.
     pub xon_sent: u64,
     /// XOFF frames received.
     pub xoff_received: u64,
-    /// Total time paused.
+    /// Time paused.
     pub paused: Time,
 }
 
-/// One interval during which an egress queue was paused by its peer.
+/// Pause of an egress queue by the peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PauseRecord {
-    /// The paused egress port.
+    /// Port.
     pub port: PortId,
-    /// The paused priority.
+    /// Priority.
     pub priority: u8,
-    /// When the XOFF frame took effect.
+    /// Time at which the XOFF frame took effect.
     pub start: Time,
-    /// When the XON frame took effect; `None` if the run ended first.
+    /// Time at which the XON frame took effect; `None` if the run ended first.
     pub end: Option<Time>,
-    /// Ingress bytes held at the peer for this port and priority when it sent the XOFF (its cause).
+    /// The pause's cause: the peer's ingress bytes of this port and priority at the XOFF.
     pub ingress_bytes: u64,
-    /// Egress port, in the peer, of the packet that crossed the XOFF threshold; for a pause of `network.pause` the peer's port
-    /// that sent it.
+    /// Egress port, at the peer, of the packet that crossed the XOFF threshold; for `network.pause`, the peer's port that sent
+    /// the XOFF.
     pub culprit_port: PortId,
 }
 
-/// A deadlock of PFC: egress queues of switches that wait on each other and will never send again, unless a watchdog or the
-/// failure of a link ends it.
+/// PFC deadlock: switches' egress queues that wait for each other for ever, unless a watchdog or a link failure frees them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeadlockRecord {
-    /// A shortest cycle of queues, each waiting for the next, the last for the first.
+    /// A shortest cycle, each queue waiting for the next, the last for the first.
     pub cycle: Vec<StuckQueue>,
-    /// When it closed: the last of its queues was paused.
+    /// Begin: pause of the cycle's last queue.
     pub closed: Time,
-    /// When it was first seen.
+    /// Time of the check that found it.
     pub seen: Time,
-    /// When it was first seen to be no more; `None` if it was there at the end.
+    /// Time of the first check that no longer found it; `None` if it lasted to the stop.
     pub ended: Option<Time>,
-    /// Most queues of switches that were stuck at one time: those that wait for each other and those that wait for them, of
-    /// all deadlocks there were then.
+    /// Maximum number of stuck switch queues: in a cycle or waiting for one, of all deadlocks at a time.
     pub stuck_queues: u32,
-    /// Most bytes in these.
+    /// Maximum bytes in stuck queues.
     pub stuck_bytes: u64,
-    /// Most ports of hosts that these kept paused.
+    /// Maximum number of host ports paused by stuck queues.
     pub stuck_hosts: u32,
 }
 
-/// A queue of a deadlock's cycle.
+/// Queue in a deadlock's cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StuckQueue {
-    /// Which.
+    /// Queue.
     pub queue: QueueRef,
-    /// Since when it is paused.
+    /// Begin of the pause.
     pub since: Time,
-    /// Bytes in it when the deadlock was first seen.
+    /// Bytes when the deadlock was found.
     pub bytes: u64,
 }
 
-/// A time during which the PFC watchdog did not let a queue be paused.
+/// PFC storm: the watchdog ignores a queue's pauses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Storm {
-    /// The port of the queue.
+    /// Port.
     pub port: PortId,
-    /// Its priority.
+    /// Priority.
     pub priority: u8,
-    /// When the watchdog found that it had been paused for too long.
+    /// Time of detection.
     pub begin: Time,
-    /// When it let it be paused again; `None` if the run ended before.
+    /// End; `None` if the run ended first.
     pub end: Option<Time>,
 }
 
-/// A flow that was isolated at an egress port.
+/// Isolation of a flow at a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IsolationRecord {
-    /// The port: a switch's, or a host's where hosts isolate.
+    /// Port of a switch, or of a host if hosts isolate.
     pub port: PortId,
-    /// The flow.
+    /// Flow.
     pub flow: u32,
-    /// Why.
+    /// Cause.
     pub by: IsolatedBy,
-    /// Since when.
+    /// Begin.
     pub begin: Time,
-    /// Until when; `None` if the run ended before.
+    /// End; `None` if the run ended first.
     pub end: Option<Time>,
-    /// Packets that left by the isolated queue, or went by it while nothing waited; none are counted at hosts.
+    /// Packets sent from the isolated queue, or past it while it was empty; 0 at hosts.
     pub packets: u64,
-    /// Their wire bytes.
+    /// Wire bytes of `packets`.
     pub bytes: u64,
-    /// Messages about the flow that the port sent.
+    /// Messages sent about the flow.
     pub messages: u32,
-    /// The queue that it was found in; `None` where it was not found at this port.
+    /// Congested queue of the flow; `None` if not found at this port.
     pub found: Option<FoundIn>,
 }
 
-/// A queue that a flow was found in which congests it, as it was then, before the packet that it was found by.
+/// Congested queue just before the packet that triggered isolation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FoundIn {
-    /// Wire bytes of the flow there.
+    /// Wire bytes of the flow.
     pub flow_bytes: u64,
-    /// Those of all flows.
+    /// Wire bytes of all flows.
     pub queue_bytes: u64,
-    /// Flows with data there.
+    /// Flows with data in the queue.
     pub queue_flows: u32,
-    /// How long ago the next node last paused it: 0 if it was paused; `None` if it never was.
+    /// Time since the queue's last pause; 0 if paused, `None` if never paused.
     pub pause_ago: Option<Time>,
-    /// The root of that pause ([`crate::measure::Waits`]), and whether the flow's way goes there; `None` where it is not measured, or
-    /// the next node paused of its own accord.
+    /// Root of that pause ([`crate::measure::Waits`]), and true if it is on the flow's path; `None` if not measured, or for
+    /// `network.pause`.
     pub root: Option<(PortId, bool)>,
 }
 
-/// Why a flow was isolated at a port.
+/// Cause of an isolation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum IsolatedBy {
-    /// It was picked as ECN picks packets.
+    /// Picked by ECN's marking function.
     Marks,
-    /// It was one of those with most bytes in the queue.
+    /// Among the flows with the most bytes in the queue.
     Counters,
-    /// The next switch said so.
+    /// Message of the next switch.
     Message,
-    /// Its packets came with the priority of isolated flows.
+    /// Packets with the priority of isolated flows.
     Class,
 }
 
 impl IsolatedBy {
-    /// All of them.
+    /// All causes.
     pub const ALL: [Self; 4] = [Self::Marks, Self::Counters, Self::Message, Self::Class];
 
-    /// As results name it.
+    /// Name in results.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Marks => "marks",
@@ -434,29 +432,29 @@ impl IsolatedBy {
     }
 }
 
-/// Why a packet was dropped.
+/// Cause of a packet drop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DropReason {
-    /// The switch had no room for it.
+    /// No buffer space.
     Buffer,
-    /// The link it was on, or was to leave by, was down.
+    /// Link down: the packet was on it, or bound for it.
     LinkDown,
-    /// A failure that nobody noticed lost it.
+    /// Gray failure.
     Silent,
-    /// The switch knew no way to its destination.
+    /// No route to the destination.
     NoRoute,
-    /// It had crossed as many switches as it may.
+    /// `network.ttl` exceeded.
     Ttl,
-    /// The PFC watchdog saw a storm where it was, or was to leave or had come in by.
+    /// PFC storm at the packet's queue, egress or ingress.
     Watchdog,
 }
 
 impl DropReason {
-    /// All of them.
+    /// All causes.
     pub const ALL: [Self; 6] = [Self::Buffer, Self::LinkDown, Self::Silent, Self::NoRoute, Self::Ttl, Self::Watchdog];
 
-    /// As results name it.
+    /// Name in results.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Buffer => "buffer",
@@ -468,7 +466,7 @@ impl DropReason {
         }
     }
 
-    /// Meaning, for the description of results.
+    /// Description in results.
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::Buffer => "no buffer space",
@@ -481,52 +479,52 @@ impl DropReason {
     }
 }
 
-/// One dropped packet.
+/// Dropped packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DropRecord {
-    /// When.
+    /// Time.
     pub time: Time,
-    /// The switch or host.
+    /// Switch or host.
     pub node: NodeId,
-    /// Why.
+    /// Cause.
     pub reason: DropReason,
-    /// The port it arrived at; none for what the node itself sent.
+    /// Ingress; `None` for the node's own packets.
     pub ingress: Option<PortId>,
-    /// The port it left by or would have left by; none where it was not known.
+    /// Egress; `None` if not known.
     pub egress: Option<PortId>,
-    /// Its priority.
+    /// Priority.
     pub priority: u8,
-    /// Its flow; none for PFC frames.
+    /// Flow; `None` for PFC frames and congestion isolation messages.
     pub flow: Option<u32>,
-    /// Its wire bytes.
+    /// Wire bytes.
     pub bytes: u32,
-    /// Whether its priority was lossless: if there was no room for it, this is a failure of the headroom, not of the flow.
+    /// If true, the priority was lossless; a drop for lack of buffer space is then a failure of the headroom.
     pub lossless: bool,
 }
 
-/// What happens to a link.
+/// Change of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkChange {
-    /// It goes down.
+    /// Failure.
     Down,
-    /// It comes up.
+    /// Repair.
     Up,
-    /// It begins to lose packets silently, or another fraction of them.
+    /// Begin of silent losses, or a new fraction of them.
     Silent,
-    /// It ceases to lose packets.
+    /// End of silent losses.
     Clean,
-    /// Routes go round it from now on.
+    /// Routes avoid the link.
     Withdrawn,
     /// Routes use it again.
     Restored,
 }
 
 impl LinkChange {
-    /// All of them.
+    /// All changes.
     pub const ALL: [Self; 6] = [Self::Down, Self::Up, Self::Silent, Self::Clean, Self::Withdrawn, Self::Restored];
 
-    /// As results name it.
+    /// Name in results.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Down => "down",
@@ -539,37 +537,37 @@ impl LinkChange {
     }
 }
 
-/// Something that happened to a link.
+/// Change of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkRecord {
-    /// When.
+    /// Time.
     pub time: Time,
-    /// The link.
+    /// Link.
     pub link: LinkId,
-    /// What.
+    /// Change.
     pub change: LinkChange,
 }
 
-/// A flow that failures, or pauses that nodes send by themselves, keep from completing.
+/// Flow blocked by failures or by `network.pause`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CutOff {
-    /// The flow.
+    /// Flow.
     pub flow: u32,
-    /// Whether it is its ACKs that do not come through; if not, its data.
+    /// If true, ACKs are blocked; otherwise data.
     pub acks: bool,
-    /// Where.
+    /// Obstacle.
     pub place: Obstacle,
 }
 
-/// Where packets of a flow do not come through.
+/// Obstacle to a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Obstacle {
-    /// The link of this port is down.
+    /// Link of this port down.
     Down(PortId),
-    /// The link of this port loses everything, and nobody knows.
+    /// Link of this port silently loses all packets.
     Silent(PortId),
-    /// This node knows no way to the destination.
+    /// No route to the destination at this node.
     NoRoute(NodeId),
-    /// The far end of this queue's link pauses it by itself (`network.pause`).
+    /// Queue paused by the far end for `network.pause`.
     Held(QueueRef),
 }

@@ -1,4 +1,4 @@
-//! Everything a run is made from.
+//! Inputs of a run.
 
 use std::sync::Arc;
 
@@ -29,14 +29,14 @@ pub enum Arithmetic {
     Ns3,
 }
 
-/// All parameters of a run that do not depend on the fabric or the flows.
+/// Parameters independent of the fabric and the flows.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Params {
-    /// How time is counted.
+    /// Arithmetic.
     pub arithmetic: Arithmetic,
-    /// Load balancing, given routes, failures of links.
+    /// Load balancing, explicit routes, link failures.
     pub network: NetworkParams,
-    /// Every random stream derives from it.
+    /// Seed of every random stream.
     pub seed: u64,
     /// Switch buffers, PFC and schedulers.
     pub switch: SwitchParams,
@@ -44,57 +44,57 @@ pub struct Params {
     pub ecn: EcnParams,
     /// Header sizes and wire overheads.
     pub packets: PacketParams,
-    /// What all transports of a host share.
+    /// Parameters shared by a host's transports.
     pub host: HostParams,
-    /// The RDMA host.
+    /// RDMA hosts.
     pub rdma: RdmaParams,
-    /// What stands between VMs and the network; `None`: nothing.
+    /// Hypervisor; `None` without one.
     pub hypervisor: Option<Hypervisor>,
-    /// What a port of a server of VMs keeps, where hosts are VMs.
+    /// Buffer of a VM server's port.
     pub server_queue: Bytes,
-    /// What is recorded beside flows and counters.
+    /// Recorded data.
     pub measure: MeasureParams,
-    /// Simulated time at which the run stops whatever is left; `None` runs until all flows end.
+    /// Latest stop; `None`: when all flows end.
     pub horizon: Option<Time>,
-    /// Events after which the run stops; `None` is unlimited.
+    /// Maximum number of events; `None`: no limit.
     pub max_events: Option<u64>,
 }
 
-/// One congestion control as used by a group of flows.
+/// Congestion control of a group of flows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ControlSetup {
-    /// The algorithm with its parameters.
+    /// Algorithm and parameters.
     pub control: Control,
-    /// Whether bytes in flight are limited, and how.
+    /// Limit of bytes in flight.
     pub window: WindowMode,
 }
 
-/// What carries a group of flows.
+/// Transport of a group of flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Carrier {
-    /// RDMA under a congestion control, an index into [`Setup::controls`].
+    /// RDMA; an index into [`Setup::controls`].
     Rdma(usize),
-    /// Another transport, an index into [`Setup::transports`].
+    /// Other; an index into [`Setup::transports`].
     Transport(usize),
 }
 
-/// What a simulation is built from.
+/// Inputs of a simulation.
 #[derive(Debug, Clone)]
 pub struct Setup {
-    /// The fabric.
+    /// Fabric.
     pub fabric: Arc<Fabric>,
-    /// The flows.
+    /// Flows.
     pub flows: Arc<FlowSet>,
-    /// The congestion controls in use.
+    /// Congestion controls.
     pub controls: Vec<ControlSetup>,
-    /// The transports other than RDMA in use.
+    /// Transports other than RDMA.
     pub transports: Vec<Transport>,
-    /// For each label of the flows, what carries them.
+    /// Transports by label of the flows.
     pub carriers: Vec<Carrier>,
-    /// Who has which VM, where hosts are VMs.
+    /// Tenants, if hosts are VMs.
     pub tenancy: Option<Arc<Tenancy>>,
-    /// The rules of Tagger, where `switch.tagging` is enabled.
+    /// Tagger's rules, with `switch.tagging`.
     pub tags: Option<Arc<TagRules>>,
-    /// The rest.
+    /// Other parameters.
     pub params: Params,
 }

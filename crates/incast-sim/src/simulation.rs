@@ -1,4 +1,4 @@
-//! The entry point: a [`Setup`] becomes a [`Simulation`], which runs to an [`Outcome`].
+//! The entry point: [`Simulation`].
 
 use std::ops::ControlFlow;
 
@@ -14,51 +14,50 @@ use crate::switch::{RankedQueue, Storage};
 use crate::tenant::HypervisorCounts;
 use crate::transport::Transport;
 
-/// How far a run has come; handed to the caller every few thousand events.
+/// Progress of a run, every few thousand events.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Progress {
     /// Simulated time.
     pub now: Time,
     /// Events handled.
     pub events: u64,
-    /// Packets, counted once per link crossed.
+    /// Packets, once per link crossed.
     pub packet_hops: u64,
-    /// Flows completed.
+    /// Completed flows.
     pub flows_done: u64,
-    /// All flows of the run but those cancelled.
+    /// Flows without cancelled ones.
     pub flows: u64,
     /// Payload acknowledged, in bytes.
     pub bytes_acked: u64,
-    /// Payload of these flows, in bytes.
+    /// Payload of `flows`, in bytes.
     pub bytes: u64,
-    /// When the run ends at the latest, where flows go on until then.
+    /// End of the last backlogged flow, at most the horizon; `None` without backlogged flows.
     pub end: Option<Time>,
 }
 
-/// A setup that cannot be simulated: which parameter, its value, and what is allowed.
+/// A setup that cannot be simulated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {message}")]
 pub struct SetupError {
-    /// The parameter, as a dotted path such as `switch.buffer`.
+    /// Parameter path, such as `switch.buffer`.
     pub field: String,
-    /// What is wrong with its value and what is allowed.
+    /// Value, and allowed values.
     pub message: String,
 }
 
-/// A network ready to run.
+/// Network ready to run.
 #[derive(Debug)]
 pub struct Simulation {
     network: Network,
     limits: Limits,
 }
 
-/// Simulated time without an arrival or a start, flows being unfinished, after which a run is taken as stuck; at least four
-/// retransmission timeouts. Packets on a slow or long wire, and flows that
-/// are merely paced, do not count as stuck.
+/// Simulated time without arrivals and flow starts after which a run may be stuck; raised to four RDMA retransmission timeouts
+/// and to [`Transport::patience`]. Paced flows, and packets on slow or long wires, are not stuck.
 const STALL: Time = Time::ms(20);
 
 impl Simulation {
-    /// Builds the network. Every limit of the simulator is checked here.
+    /// Builds the network and checks all limits.
     pub fn new(setup: Setup) -> Result<Self, SetupError> {
         let params = &setup.params;
         let limits = Limits {
@@ -74,7 +73,7 @@ impl Simulation {
         Ok(Self { network: Network::new(setup)?, limits })
     }
 
-    /// Runs to the end, or until `observe` says to break.
+    /// Runs to the end, or until `observe` breaks.
     pub fn run(mut self, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Outcome {
         let halt = match Nodes::new(&self.network) {
             Some(mut nodes) => nodes.run(&mut self.network, self.limits, observe),
@@ -119,7 +118,7 @@ impl Simulation {
 }
 
 impl Network {
-    /// The ledger with what is queued and on wires.
+    /// Ledger with packets in queues and on wires.
     fn close_ledger(&self) -> Ledger {
         let mut ledger = self.ledger;
         let mut add = |packet: &Packet| {
@@ -139,7 +138,7 @@ impl Network {
         ledger
     }
 
-    /// Whether every ingress queue holds exactly the bytes of its packets that are queued at its switch.
+    /// Checks that ingress queues hold exactly the bytes of their packets queued at the switch.
     fn buffers_balance(&self) -> bool {
         if self.config.storage != Storage::Shared {
             return true;
@@ -158,13 +157,12 @@ impl Network {
         self.ingress.iter().zip(held).all(|(ingress, held)| u64::from(ingress.bytes + ingress.headroom) == held)
     }
 
-    /// Whether a port's packets are in the buffer that its switch's ports share.
     fn shares_buffer(&self, port: u32) -> bool {
         let port = &self.ports[port as usize];
         !port.at_host && !port.at_server
     }
 
-    /// Counters of every port and priority that saw traffic.
+    /// Ports and priorities with traffic, drops or pauses.
     fn port_records(&self) -> Vec<PortRecord> {
         let mut records = Vec::new();
         for port in 0..self.ports.len() as u32 {

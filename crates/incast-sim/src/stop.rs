@@ -1,24 +1,23 @@
-//! Why a run stopped, and who is concerned.
+//! Reason of a stop.
 
 use crate::network::Network;
 use crate::outcome::{FlowRecord, Stop};
 
-/// What ended the event loop.
+/// End of the event loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Halt {
     Finished,
     Horizon,
     Budget,
     Interrupted,
-    /// Nothing is left to happen, or nothing moves.
+    /// No event is left, or nothing moves.
     Idle,
 }
 
-/// Unfinished flows named at most.
+/// Maximum number of flows listed.
 const NAMED: usize = 100;
 
 impl Network {
-    /// The halt in the words of the outcome.
     pub(crate) fn explain(&self, halt: Halt) -> Stop {
         let unfinished = (self.flows_due - self.flows_done) as u32;
         match halt {
@@ -33,7 +32,7 @@ impl Network {
         }
     }
 
-    /// Those that have started: whatever waits behind a gate is not the cause.
+    /// Unfinished flows that have started: others wait and are not the cause.
     fn unfinished_flows(&self) -> Vec<u32> {
         let records = self.flow_records.iter().enumerate();
         let unfinished = |record: &FlowRecord| record.start.is_some() && record.finish.is_none();

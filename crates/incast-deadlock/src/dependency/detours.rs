@@ -1,35 +1,28 @@
-//! Packets that go round failures which only the switches next to them know of.
-
 use incast_model::fabric::{LinkId, NodeId, PortId};
 
 use crate::elp::Routed;
 use crate::wiring::Wiring;
 
-/// What all packets to one destination do while links are down: every switch keeps its next hops but those over links that
-/// are down, and one that has none left sends packets to any neighbour, but not back: a detour. In a folded Clos fabric
-/// each detour makes one bounce.
-///
-/// A packet makes so many detours at most, and ways that do not end at the destination after that are left out.
+/// Packets to one destination under `Rerouting::Local`. Paths that do not end at the destination are left out.
 #[derive(Debug)]
 pub(super) struct Detours<'d, 'f> {
     wiring: &'d Wiring<'f>,
     routed: &'d Routed<'d>,
     most: u8,
-    /// By port and number of detours: one more than the place in `states`, 0 for none.
+    /// By port and number of detours: index in `states` plus one, or 0.
     known: Vec<u32>,
     states: Vec<State>,
-    /// By state: its moves are consecutive.
+    /// Consecutive for each state.
     moves: Vec<Move>,
 }
 
-/// A packet at an ingress port after some detours.
 #[derive(Debug, Clone, Copy)]
 struct State {
     input: PortId,
     detours: u8,
-    /// The state that it was found from.
+    /// Previous state.
     before: Option<u32>,
-    /// Whether a way leads from it to the destination.
+    /// If true, the destination can be reached.
     good: bool,
 }
 
@@ -37,7 +30,7 @@ struct State {
 struct Move {
     from: u32,
     output: PortId,
-    /// The next state; a host if none.
+    /// None if a host follows.
     to: Option<u32>,
 }
 
@@ -47,7 +40,6 @@ impl<'d, 'f> Detours<'d, 'f> {
         Self { wiring, routed, most, known, states: Vec::new(), moves: Vec::new() }
     }
 
-    /// Follows the packets to a class of destinations while links are down.
     pub(super) fn run(&mut self, class: usize, down: &[LinkId]) {
         for at in 0..self.states.len() {
             let place = self.place(self.states[at].input, self.states[at].detours);
@@ -97,7 +89,6 @@ impl<'d, 'f> Detours<'d, 'f> {
         self.moves.push(Move { from, output, to });
     }
 
-    /// Marks the states that lead to the destination.
     fn look_back(&mut self) {
         let mut into: Vec<Vec<u32>> = vec![Vec::new(); self.states.len()];
         let mut good: Vec<u32> = Vec::new();
@@ -118,13 +109,12 @@ impl<'d, 'f> Detours<'d, 'f> {
         step.to.is_none_or(|to| self.states[to as usize].good)
     }
 
-    /// The turns of packets that arrive.
+    /// Turns of packets that arrive.
     pub(super) fn turns(&self) -> impl Iterator<Item = (PortId, PortId)> + '_ {
         let those = self.moves.iter().filter(|step| self.leads_there(step));
         those.map(|step| (self.states[step.from as usize].input, step.output))
     }
 
-    /// The egress ports of a path by a turn, if there is one.
     pub(super) fn path(&self, (input, output): (PortId, PortId)) -> Option<Vec<PortId>> {
         let makes = |step: &&Move| self.states[step.from as usize].input == input && step.output == output;
         let mut step = self.moves.iter().filter(makes).find(|step| self.leads_there(step))?;
@@ -146,15 +136,14 @@ impl<'d, 'f> Detours<'d, 'f> {
     }
 }
 
-/// Where switches lose all next hops to a destination, by the links that have to be down for it.
+/// Nodes that can lose all next hops to a destination.
 #[derive(Debug)]
 pub(super) struct DeadEnds {
-    /// By link: classes and nodes with this link among few next hops.
+    /// By link: (class, node) with this link among at most as many next hops as links are down at a time.
     by_link: Vec<Vec<(u32, NodeId)>>,
 }
 
 impl DeadEnds {
-    /// For up to so many links down at a time.
     pub(super) fn new(wiring: &Wiring<'_>, routed: &Routed<'_>, links: usize) -> Self {
         let mut by_link = vec![Vec::new(); wiring.fabric().links().len()];
         for class in 0..routed.classes.len() {
@@ -169,7 +158,7 @@ impl DeadEnds {
         Self { by_link }
     }
 
-    /// The classes towards which some node has no next hop left.
+    /// Classes towards which some node has no next hop left.
     pub(super) fn classes(&self, wiring: &Wiring<'_>, routed: &Routed<'_>, down: &[LinkId]) -> Vec<usize> {
         let is_down = |&hop: &PortId| down.contains(&wiring.fabric().port(hop).link);
         let mut classes: Vec<usize> = down

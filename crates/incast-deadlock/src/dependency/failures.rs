@@ -1,5 +1,3 @@
-//! Cyclic buffer dependencies that come with failures.
-
 use incast_model::fabric::LinkId;
 use incast_model::rng::stream;
 use incast_model::routing::{FixedHops, NextHopOrder, Routes};
@@ -18,89 +16,89 @@ use crate::turns::TurnSet;
 use crate::watch;
 use crate::wiring::Wiring;
 
-/// Links between switches that are down at a time: each set is looked at by itself.
+/// Sets of links between switches; those of a set are down together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failures {
-    /// These sets.
+    /// Given sets.
     Given(Vec<Vec<LinkId>>),
     /// Each link.
     Single,
     /// Each pair of links.
     Double,
-    /// So many sets of so many links each, drawn at random.
+    /// Random sets.
     Random {
-        /// Links down at a time, 1 or more.
+        /// Links per set, 1 or more.
         links: u32,
-        /// How many sets are drawn.
+        /// Number of sets.
         samples: u32,
-        /// Which.
+        /// Seed.
         seed: u64,
     },
 }
 
-/// What switches do about a failure.
+/// Reaction of switches to failures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rerouting {
-    /// All know, and packets take paths over the links that are up: the shortest, or up-down ones where the routes are those.
+    /// All switches know: packets take shortest or up-down paths, as the routes do, over links that are up.
     Converged,
-    /// Only those next to it know, as before routes have converged: one that has no next hop left sends packets to any
-    /// neighbour but back, which sends them on as ever. Packets that had to be sent so more often are left out.
+    /// Only adjacent switches know, as before routes converge. Without a next hop left, they send packets to any other switch,
+    /// but not back; it forwards them as before. Packets that need more detours are left out.
     Local {
         /// Most detours of a packet, 1 or more; each makes one bounce in a folded Clos fabric.
         bounces: u8,
     },
 }
 
-/// More sets of links than this take too long (our choice): some minutes on a fabric of a hundred switches.
+/// Limit (our choice): some minutes on a fabric of a hundred switches.
 const MAX_SETS: usize = 1_000_000;
 
-/// Failures that cannot be looked at.
+/// Invalid failures.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FailuresError {
-    /// A link that does not join switches.
+    /// A link to a host.
     #[error("link {link} joins {a} and {b}; only links between switches can fail here: a host has a single link")]
     HostLink {
-        /// Number of the link.
+        /// Link.
         link: u32,
         /// One end.
         a: String,
-        /// The other end.
+        /// Other end.
         b: String,
     },
-    /// A link that the fabric does not have.
+    /// Unknown link.
     #[error("there is no link {link}; allowed: 0 to {last}")]
     NoLink {
-        /// As given.
+        /// Given number.
         link: u32,
-        /// The last link's number.
+        /// Highest number.
         last: u32,
     },
     /// Too many sets.
     #[error("{sets} sets of failed links; at most {MAX_SETS} are possible: have some drawn at random")]
     TooMany {
-        /// How many there would be.
+        /// Number of sets.
         sets: usize,
     },
-    /// More links down than there are.
+    /// More links down than exist, or none.
     #[error("{links} of {all} links between switches cannot be down at a time; allowed: 1 to {all}")]
     TooFewLinks {
-        /// Links that should be down.
+        /// Links down.
         links: u32,
         /// Links between switches.
         all: usize,
     },
 }
 
-/// What links fail under.
+/// Routing when links fail.
 #[derive(Debug, Clone, Copy)]
 pub struct Failing<'r> {
-    /// The routes, which hold without failures.
+    /// Routes without failures.
     pub routes: &'r Routes,
-    /// Next hops that are given; they hold after failures too, as far as their links are up.
+    /// Fixed next hops; after failures too, while their links are up.
     pub given: &'r [FixedHops],
-    /// Rules that change the tags of packets, and the tags that hosts send with; `None` where there is one priority.
+    /// Rules that change tags, and tags that hosts send with; `None` for one priority.
     pub tags: Option<(&'r Rules, &'r [Tag])>,
 }
 
@@ -110,30 +108,29 @@ impl<'r> From<&'r Routes> for Failing<'r> {
     }
 }
 
-/// What a search for cyclic dependencies under failures found.
+/// Cyclic dependencies under failures.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FailureReport {
-    /// Whether there are cyclic dependencies without any failure.
+    /// If true, dependencies are cyclic without failures.
     pub cyclic_before: bool,
-    /// Sets of failed links that were looked at.
+    /// Sets checked.
     pub sets: usize,
-    /// Sets that come with cyclic dependencies.
+    /// Sets with cyclic dependencies.
     pub cyclic: usize,
-    /// The first of these.
+    /// First cyclic sets.
     pub named: Vec<FailedLinks>,
 }
 
-/// Links that are down, and a cycle that comes with it.
+/// Failed links with cyclic dependencies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FailedLinks {
-    /// The names of the ends of each.
+    /// Names of each link's ends.
     pub links: Vec<[String; 2]>,
     /// A shortest cycle.
     pub cycle: NamedCycle,
 }
 
 impl Failures {
-    /// The sets of links.
     fn sets(&self, wiring: &Wiring<'_>) -> Result<Vec<Vec<LinkId>>, FailuresError> {
         let fabric = wiring.fabric();
         let between = |link: &LinkId| {
@@ -194,12 +191,11 @@ fn ends(wiring: &Wiring<'_>, link: LinkId) -> [String; 2] {
 }
 
 impl Dependencies {
-    /// Looks at each set of failed links: whether the packets of the routes, which hold without failures, and of those that
-    /// go round the failures depend on each other in a circle. Packets that were under way when links failed count too, but
-    /// for those on these links. At most `most` sets are named.
+    /// Searches for cyclic dependencies under each set of failed links; names at most `most` cyclic sets. With
+    /// [`Rerouting::Local`], packets on routes from before the failure count too, except those on failed links.
     ///
     /// # Errors
-    /// Links that cannot fail, or too many sets of them.
+    /// Links that cannot fail, or too many sets.
     pub fn under_failures<'r>(
         wiring: &Wiring<'_>,
         failing: impl Into<Failing<'r>>,
@@ -230,7 +226,6 @@ impl Dependencies {
     }
 }
 
-/// One fabric under many failures.
 struct Search<'s, 'f> {
     wiring: &'s Wiring<'f>,
     failing: Failing<'s>,
@@ -273,7 +268,6 @@ impl<'s, 'f> Search<'s, 'f> {
         self.dependencies(self.turns(down, detours)).cyclic(self.wiring)
     }
 
-    /// The turns of packets with failures.
     fn turns(&self, down: &[LinkId], detours: &mut Detours<'_, '_>) -> TurnSet {
         if self.rerouting == Rerouting::Converged {
             return flood::turns_alone(self.wiring, &self.around(down));
@@ -317,7 +311,6 @@ impl<'s, 'f> Search<'s, 'f> {
         result.expect("routes have users whether they end or not")
     }
 
-    /// Who makes turns: packets on their old routes, or on detours.
     fn users(&self, down: &[LinkId], turns: &[super::users::Turn], detours: &mut Detours<'_, '_>) -> Vec<Users> {
         let mut all = self.users_of(self.failing.routes, turns);
         for class in self.dead_ends.classes(self.wiring, &self.routed, down) {

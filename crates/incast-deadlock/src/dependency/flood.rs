@@ -1,4 +1,4 @@
-//! Where packets to one destination come by, whether they ever arrive or not.
+//! Ports that packets to one destination reach, even if the packets loop.
 
 use incast_model::fabric::{NodeId, PortId};
 use incast_model::routing::Routes;
@@ -8,13 +8,12 @@ use crate::threads::spread;
 use crate::turns::TurnSet;
 use crate::wiring::{Ports, Wiring};
 
-/// Packets from all sources to a destination, followed until they have been everywhere they get.
 #[derive(Debug)]
 pub(super) struct Flood {
-    /// By port: the flood that found it, and the ingress port before.
+    /// By port: last flood that found it, and the previous ingress port.
     cause: Vec<(u32, Option<PortId>)>,
     round: u32,
-    /// Ingress ports that packets come by, in the order they were found.
+    /// In order of discovery.
     pub(super) found: Vec<PortId>,
 }
 
@@ -23,7 +22,6 @@ impl Flood {
         Self { cause: vec![(0, None); ports.len()], round: 0, found: Vec::new() }
     }
 
-    /// From ingress ports on, by the next hops of nodes.
     pub(super) fn run(
         &mut self,
         ports: &Ports,
@@ -53,12 +51,11 @@ impl Flood {
         }
     }
 
-    /// Whether packets come by an ingress port.
     pub(super) fn comes_by(&self, input: PortId) -> bool {
         self.cause[input.index()].0 == self.round
     }
 
-    /// The ingress ports on the way of a packet to one of them, itself included.
+    /// Ingress ports on a packet's path to one of them, itself included.
     pub(super) fn way(&self, input: PortId) -> Vec<PortId> {
         let mut way = vec![input];
         while let (_, Some(before)) = self.cause[way[way.len() - 1].index()] {
@@ -69,7 +66,6 @@ impl Flood {
     }
 }
 
-/// The turns that packets make on the simulator's routes.
 pub(super) fn turns(wiring: &Wiring<'_>, routes: &Routes) -> TurnSet {
     let routed = Routed::new(wiring, routes);
     let start = || Turns::new(wiring, &routed);
@@ -79,7 +75,7 @@ pub(super) fn turns(wiring: &Wiring<'_>, routes: &Routes) -> TurnSet {
     all
 }
 
-/// The same on the thread that asks, for callers that keep all threads busy themselves.
+/// As [`turns`] on the calling thread, for callers that keep all threads busy.
 pub(super) fn turns_alone(wiring: &Wiring<'_>, routes: &Routes) -> TurnSet {
     let routed = Routed::new(wiring, routes);
     let mut found = Turns::new(wiring, &routed);
@@ -87,7 +83,6 @@ pub(super) fn turns_alone(wiring: &Wiring<'_>, routes: &Routes) -> TurnSet {
     found.turns
 }
 
-/// Turns of packets, destination by destination.
 struct Turns<'t, 'f> {
     wiring: &'t Wiring<'f>,
     routed: &'t Routed<'t>,

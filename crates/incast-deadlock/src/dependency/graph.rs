@@ -1,20 +1,17 @@
-//! Directed graphs in flat tables, their strongly connected components and their shortest cycles.
-
 use crate::watch;
 
-/// Vertices between two looks whether to stop.
+/// Vertices between two checks for a stop.
 const LOOK_UP: u32 = 4096;
 
-/// A directed graph: vertices are numbers, the edges of each are consecutive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Graph {
-    /// By vertex, and one more: where its edges begin.
+    /// By vertex, and one more: begin of its edges.
     first: Vec<u32>,
     to: Vec<u32>,
 }
 
 impl Graph {
-    /// With edges in any order; `edges` is asked for them twice.
+    /// Calls `edges` twice.
     pub(crate) fn new<I: Iterator<Item = (u32, u32)>>(vertices: usize, edges: impl Fn() -> I) -> Self {
         let mut first = vec![0u32; vertices + 2];
         edges().for_each(|(from, _)| first[from as usize + 2] += 1);
@@ -45,9 +42,9 @@ impl Graph {
         &self.to[self.first[vertex as usize] as usize..self.first[vertex as usize + 1] as usize]
     }
 
-    /// The strongly connected components that have a cycle, each in ascending order, by their lowest vertex.
+    /// Strongly connected components with a cycle, each in ascending order, by lowest vertex.
     ///
-    /// Tarjan (SIAM Journal on Computing 1(2), 1972), with a stack of its own in place of recursion.
+    /// Tarjan (SIAM Journal on Computing 1(2), 1972), without recursion.
     pub(crate) fn components(&self) -> Vec<Vec<u32>> {
         const UNSEEN: u32 = u32::MAX;
         let mut number = vec![UNSEEN; self.vertices()];
@@ -98,13 +95,10 @@ impl Graph {
         components
     }
 
-    /// Shortest cycles within a component, `most` of them at most, each from its lowest vertex on; all have one length.
-    ///
-    /// Of several shortest cycles with one lowest vertex, one is found.
+    /// At most `most` shortest cycles of a component, each from its lowest vertex, with one for each such vertex.
     pub(crate) fn shortest_cycles(&self, component: &[u32], most: usize) -> Vec<Vec<u32>> {
         let mut search = Search::new(self.vertices(), component);
-        // Short cycles are found by looking for every length in turn: that there is none of length 3 is quickly seen from
-        // all vertices, and then the first few of length 4 are enough.
+        // That no cycle has length 3 is quickly clear from all vertices, and then the first few of length 4 are enough.
         for length in 1..=LOOKED_FOR {
             let cycles = component.iter().filter_map(|&lowest| search.cycle(self, lowest, length));
             let cycles: Vec<Vec<u32>> = cycles.take(most.max(1)).collect();
@@ -127,19 +121,18 @@ impl Graph {
     }
 }
 
-/// Cycles up to this length are looked for one length after the other. Where the shortest is longer, vertices have few
-/// edges, and a search from each that ends where no shorter one can come any more is cheap enough.
+/// Longest cycle searched length by length. If the shortest is longer, vertices have few edges, and a search from each that
+/// ends when only longer cycles can follow is cheap.
 const LOOKED_FOR: usize = 6;
 
-/// Breadth-first searches for the way back.
 struct Search {
-    /// By vertex: the search that found it last, and from where; [`OUTSIDE`] for those of other components.
+    /// By vertex: last search that found it, and its predecessor there; [`OUTSIDE`] in other components.
     from: Vec<(u64, u32)>,
     round: u64,
     found: Vec<u32>,
 }
 
-/// The number of no search: these vertices look as if they had been found already.
+/// Exceeds all numbers of searches, so these vertices look found.
 const OUTSIDE: u64 = u64::MAX;
 
 impl Search {
@@ -149,13 +142,13 @@ impl Search {
         Self { from, round: 0, found: Vec::new() }
     }
 
-    /// A shortest cycle through a vertex over higher ones of its component, if it is no longer than `longest`.
+    /// Returns a shortest cycle from `start` over higher vertices, of at most `longest` edges.
     fn cycle(&mut self, graph: &Graph, start: u32, longest: usize) -> Option<Vec<u32>> {
         watch::check();
         self.round += 1;
         self.found.clear();
         self.found.push(start);
-        // Vertices of one distance follow each other; at `end` the next distance begins.
+        // Vertices of one distance are adjacent; at `end` the next distance begins.
         let (mut at, mut end, mut distance) = (0, 1, 0);
         while let Some(&vertex) = self.found.get(at) {
             if at == end {
@@ -199,7 +192,7 @@ mod tests {
         Graph::new(vertices, || edges.iter().copied())
     }
 
-    /// All simple cycles, each from its lowest vertex on, by going every way.
+    /// All simple cycles, each from its lowest vertex, by exhaustive search.
     fn all_cycles(graph: &Graph) -> Vec<Vec<u32>> {
         fn go(graph: &Graph, way: &mut Vec<u32>, all: &mut Vec<Vec<u32>>) {
             for &next in graph.next(way[way.len() - 1]) {

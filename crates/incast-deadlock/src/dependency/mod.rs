@@ -1,4 +1,4 @@
-//! Which buffers wait for which: cyclic buffer dependencies, the necessary condition of a PFC deadlock.
+//! Cyclic buffer dependencies: the necessary condition of a PFC deadlock.
 
 mod detours;
 mod failures;
@@ -24,12 +24,11 @@ pub use users::{Part, Users};
 
 pub(crate) use graph::Graph;
 
-/// The buffer dependency graph of a fabric.
+/// Buffer dependency graph.
 ///
-/// A vertex is an ingress port of a switch with a PFC priority: a buffer that can pause its link. An edge leads from a
-/// buffer to the next one that its packets fill: while that is full, they stay. A cycle is a cyclic buffer dependency, a
-/// deadlock if all its buffers are full at once (Hu et al., HotNets 2016: necessary, not sufficient). Without tags there is
-/// one priority: whatever the packets of one are doing, those of another do.
+/// A vertex is an ingress port of a switch with a PFC priority: a buffer that can pause its link. An edge leads to the next
+/// buffer that its packets fill: while that is full, they stay. A cycle is a deadlock if all its buffers are full at once (Hu
+/// et al., HotNets 2016: necessary, not sufficient). Without tags, one graph stands for every priority.
 #[derive(Debug, Clone)]
 pub struct Dependencies {
     edges: Edges,
@@ -37,24 +36,24 @@ pub struct Dependencies {
 
 #[derive(Debug, Clone)]
 enum Edges {
-    /// Of one priority.
+    /// One priority.
     Turns(TurnSet),
     /// A priority for each tag.
     Tagged(Transitions),
 }
 
 impl Dependencies {
-    /// Of turns, in one priority.
+    /// Dependencies of turns in one priority.
     pub fn of_turns(turns: TurnSet) -> Self {
         Self { edges: Edges::Turns(turns) }
     }
 
-    /// Of packets on these paths, in one priority.
+    /// Dependencies of packets on these paths in one priority.
     pub fn of_paths(wiring: &Wiring<'_>, elp: &Elp<'_>) -> Result<Self, ElpError> {
         Ok(Self::of_turns(elp.hops(wiring)?.turns(wiring)))
     }
 
-    /// The turns of packets on these paths; on routes those that go in circles included.
+    /// Turns of packets on these paths, loops of routes included.
     pub fn turns_on(wiring: &Wiring<'_>, elp: &Elp<'_>) -> Result<TurnSet, ElpError> {
         match elp {
             Elp::Routes(routes) => Ok(flood::turns(wiring, routes)),
@@ -62,11 +61,10 @@ impl Dependencies {
         }
     }
 
-    /// Of packets that make these turns, and whose priorities rules change on the way: hosts send with the tags `sent`, and
-    /// what no rule covers is lossy from there on.
+    /// Dependencies of packets that make these turns while rules change their tags. Hosts send with the tags `sent`; packets
+    /// without a rule become lossy.
     ///
-    /// What the packets of a turn do next is taken to be any turn that some packet makes there: what is found may be more than
-    /// can be, never less.
+    /// After a turn, a packet may make any of `turns`: the result may have too many dependencies, never too few.
     pub fn of_tagged_turns(wiring: &Wiring<'_>, turns: &TurnSet, rules: &Rules, sent: &[Tag]) -> Self {
         let mut taken = Transitions::none(wiring);
         for (tag, input, output, new) in Reached::new(wiring, rules.transitions(), sent, Some(turns)).moves {
@@ -75,18 +73,17 @@ impl Dependencies {
         Self { edges: Edges::Tagged(taken) }
     }
 
-    /// Of packets on the simulator's routes, in one priority; those that go in circles included.
+    /// Dependencies of packets on the simulator's routes in one priority, loops included.
     pub fn of_routes(wiring: &Wiring<'_>, routes: &Routes) -> Self {
         Self::of_turns(flood::turns(wiring, routes))
     }
 
-    /// Of all packets that rules keep lossless, whatever path they take.
+    /// Dependencies of all packets that rules keep lossless.
     pub fn of_rules(rules: &Rules) -> Self {
         Self { edges: Edges::Tagged(rules.transitions().clone()) }
     }
 
-    /// Of all packets that either of two sets of rules keeps lossless: while switches change from one to the other,
-    /// packets meet rules of both.
+    /// Dependencies of all packets that either set of rules keeps lossless: during a change, packets meet both.
     pub fn of_change(before: &Rules, after: &Rules) -> Self {
         let mut both = before.transitions().clone();
         both.union(after.transitions());
@@ -101,7 +98,6 @@ impl Dependencies {
         }
     }
 
-    /// The graph: vertices are ingress ports, once for each tag.
     fn graph(&self, wiring: &Wiring<'_>) -> Graph {
         let turns = self.turns();
         let tags = turns.iter().map(|(tag, new, _)| tag.0.max(new.0)).max().unwrap_or(1);
@@ -128,7 +124,7 @@ fn port_of(wiring: &Wiring<'_>, vertex: u32) -> (Tag, PortId) {
     (Tag((vertex / wiring.len() as u32) as u8 + 1), PortId(vertex % wiring.len() as u32))
 }
 
-/// The turns of a cycle: each ingress port with its tag, and the egress port to the next.
+/// Tags, ingress ports, and egress ports to the next.
 fn turns_of(wiring: &Wiring<'_>, cycle: &[u32]) -> Vec<(Tag, PortId, PortId)> {
     let ports: Vec<(Tag, PortId)> = cycle.iter().map(|&vertex| port_of(wiring, vertex)).collect();
     let next = ports.iter().cycle().skip(1);

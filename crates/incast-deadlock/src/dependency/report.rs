@@ -1,5 +1,3 @@
-//! The cyclic buffer dependencies of a fabric, for people and for other programs.
-
 use std::fmt;
 
 use incast_model::fabric::PortId;
@@ -12,40 +10,40 @@ use crate::names::{Cycle, Turn};
 use crate::tagging::Tag;
 use crate::wiring::Wiring;
 
-/// What a search for cyclic buffer dependencies found.
+/// Cyclic buffer dependencies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DeadlockReport {
-    /// Buffers (ingress ports with a priority) that wait for another or are waited for.
+    /// Buffers (ingress ports with a priority) that have dependencies.
     pub buffers: usize,
-    /// Dependencies between them.
+    /// Dependencies.
     pub dependencies: usize,
-    /// Sets of buffers each of which waits, directly or not, for all others of its set; largest first.
+    /// Strongly connected components, largest first.
     pub components: Vec<Component>,
 }
 
-/// A strongly connected component: buffers that can all be in a deadlock together.
+/// Strongly connected component: each buffer waits, directly or not, for all others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Component {
-    /// How many buffers it has.
+    /// Buffers.
     pub buffers: usize,
-    /// How many switches these are in.
+    /// Switches of the buffers.
     pub switches: usize,
     /// Shortest cycles, all of one length.
     pub cycles: Vec<NamedCycle>,
 }
 
-/// A cycle, and whose packets make its turns.
+/// Cycle with its traffic.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NamedCycle {
     /// The cycle.
     #[serde(flatten)]
     pub cycle: Cycle,
-    /// By turn of the cycle: who makes it. Empty if nobody was asked for.
+    /// Traffic by turn; empty if not requested.
     pub users: Vec<Users>,
 }
 
 impl DeadlockReport {
-    /// Whether there is no cyclic buffer dependency, and so no deadlock possible.
+    /// Returns true if no deadlock is possible.
     pub fn deadlock_free(&self) -> bool {
         self.components.is_empty()
     }
@@ -70,7 +68,6 @@ impl fmt::Display for DeadlockReport {
 }
 
 impl fmt::Display for NamedCycle {
-    /// The cycle in a line, and below it a table of its turns: who comes in where, leaves where, and whose packets these are.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "  {}", self.cycle)?;
         let none = Users::default();
@@ -109,12 +106,11 @@ impl fmt::Display for Users {
     }
 }
 
-/// The turns of a cycle.
 type Turns = Vec<(Tag, PortId, PortId)>;
 
 impl Dependencies {
-    /// Finds the cyclic dependencies; names at most so many shortest cycles of each component, with those of the paths
-    /// that make their turns, if `elp` says what paths there are.
+    /// Finds the cyclic dependencies. Names at most `most` shortest cycles of each component, with paths of `elp` that make
+    /// them.
     pub fn report(&self, wiring: &Wiring<'_>, most: usize, elp: Option<&Elp<'_>>) -> Result<DeadlockReport, ElpError> {
         match elp {
             Some(elp) => self.report_of(wiring, most, &[Part { elp, when: None }]),
@@ -122,7 +118,7 @@ impl Dependencies {
         }
     }
 
-    /// The same where packets of several kinds are under way; of none, nobody is asked for.
+    /// As [`Self::report`] for packets of several kinds.
     pub fn report_of(&self, wiring: &Wiring<'_>, most: usize, parts: &[Part<'_>]) -> Result<DeadlockReport, ElpError> {
         let graph = self.graph(wiring);
         let members = graph.components();
@@ -130,7 +126,7 @@ impl Dependencies {
             .iter()
             .map(|members| graph.shortest_cycles(members, most).iter().map(|cycle| turns_of(wiring, cycle)).collect())
             .collect();
-        // All at once, for it takes a look at every destination.
+        // All turns together, as the search visits every destination.
         let all: Vec<(PortId, PortId)> = cycles.iter().flatten().flatten().map(|&(_, i, o)| (i, o)).collect();
         let mut users = match parts {
             [] => Vec::new(),
@@ -159,7 +155,7 @@ impl Dependencies {
         Ok(DeadlockReport { buffers, dependencies: graph.edges(), components })
     }
 
-    /// Whether there is a cyclic dependency.
+    /// Returns true if there is a cyclic dependency.
     pub fn cyclic(&self, wiring: &Wiring<'_>) -> bool {
         !self.graph(wiring).components().is_empty()
     }

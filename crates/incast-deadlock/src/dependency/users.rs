@@ -1,5 +1,3 @@
-//! Whose packets make a turn.
-
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
@@ -14,38 +12,38 @@ use crate::turns::ones;
 use crate::watch;
 use crate::wiring::{Ports, Wiring};
 
-/// The traffic that makes a turn, and so one edge of a cycle.
+/// Traffic that makes a turn, and so one edge of a cycle.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Users {
-    /// How many paths make the turn, where paths are given one by one or drawn for each pair of switches.
+    /// Paths that make the turn, if given one by one or drawn for pairs of switches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paths: Option<usize>,
-    /// To how many destinations packets make it (switches with the hosts behind them, hosts with several links), where
-    /// paths depend on the destination.
+    /// Destinations of packets that make the turn (switches with their hosts, hosts with several links), if paths depend on the
+    /// destination.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub destinations: Option<usize>,
-    /// Where the first of these paths is written: `line 7`; absent if paths were drawn at random.
+    /// Place of the first path, as `line 7`; absent if drawn at random.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
-    /// When these packets are under way, if not all the time: `from 5ms`.
+    /// Time of these packets, if not always: `from 5ms`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<String>,
-    /// One of these paths, from host to host; on routes in circles, as far as it is new.
+    /// One such path between hosts; if routes loop, up to the first repetition.
     pub example: Option<NamedPath>,
 }
 
 pub(super) type Turn = (PortId, PortId);
 
-/// Packets that are under way together with others.
+/// Packets that coexist with others.
 #[derive(Debug, Clone, Copy)]
 pub struct Part<'p> {
-    /// Their paths.
+    /// Paths.
     pub elp: &'p Elp<'p>,
-    /// When they are under way, if not all the time, for people: `from 5ms`.
+    /// Time, if not always, for people: `from 5ms`.
     pub when: Option<&'p str>,
 }
 
-/// Who makes these turns: of several parts the first that has such packets.
+/// Traffic of each turn: that of the first part with such packets.
 pub(super) fn users_of_parts(wiring: &Wiring<'_>, parts: &[Part<'_>], turns: &[Turn]) -> Result<Vec<Users>, ElpError> {
     let mut all = vec![Users::default(); turns.len()];
     for part in parts {
@@ -63,7 +61,6 @@ pub(super) fn users_of_parts(wiring: &Wiring<'_>, parts: &[Part<'_>], turns: &[T
     Ok(all)
 }
 
-/// Who makes these turns.
 pub(super) fn users(wiring: &Wiring<'_>, elp: &Elp<'_>, turns: &[Turn]) -> Result<Vec<Users>, ElpError> {
     match elp {
         Elp::Paths(paths) => Ok(turns.iter().map(|&turn| of_paths(wiring, paths, turn)).collect()),
@@ -86,7 +83,6 @@ fn of_paths(wiring: &Wiring<'_>, paths: &PathSet, (input, output): Turn) -> User
     }
 }
 
-/// Counts destinations whose packets make turns, and keeps the first path for each.
 struct Counter<'t> {
     turns: &'t [Turn],
     users: Vec<Users>,
@@ -98,7 +94,7 @@ impl<'t> Counter<'t> {
         Self { turns, users }
     }
 
-    /// Adds a destination; `hops` are the next hops towards it. Turns in `counted` have been counted for it.
+    /// Adds a destination with its next hops. Turns in `counted` have been counted for it.
     fn add(&mut self, wiring: &Wiring<'_>, flood: &Flood, hops: &dyn Fn(NodeId) -> Vec<PortId>, counted: &mut [bool]) {
         for (at, &(input, output)) in self.turns.iter().enumerate() {
             if counted[at] || !flood.comes_by(input) || !hops(wiring.node(input)).contains(&output) {
@@ -114,8 +110,7 @@ impl<'t> Counter<'t> {
     }
 }
 
-/// The egress ports of a path by a turn: as the packet came, and then by the first of all next hops, until a host or a port
-/// that it was at before.
+/// Path with a turn: as the packet came, then by first next hops to a host or a repeated port.
 fn whole_path(
     ports: &Ports,
     flood: &Flood,
@@ -141,7 +136,7 @@ fn of_shortest(wiring: &Wiring<'_>, elp: &Elp<'_>, turns: &[Turn]) -> Result<Vec
         watch::step();
         let mut counted = vec![false; turns.len()];
         destinations.each(at, &mut tables, &mut |towards| {
-            // Most destinations have none of the turns, as can be told from the switches of these alone.
+            // Most destinations have none of the turns, as their switches alone show.
             let asked = |node: NodeId, hops: &[Hop]| {
                 turns
                     .iter()
@@ -152,7 +147,7 @@ fn of_shortest(wiring: &Wiring<'_>, elp: &Elp<'_>, turns: &[Turn]) -> Result<Vec
             }
             next.iter_mut().for_each(Vec::clear);
             towards.iter().for_each(|(node, hops)| next[node.index()].extend(hops.iter().map(|hop| hop.port)));
-            // Of the hosts on a switch one is enough.
+            // One host of a switch is enough.
             let of_switch = |node| ones(towards.injecting(wiring, node)).map(move |at| wiring.port(node, at)).next();
             let sources = towards.iter().flat_map(|(node, hops)| match wiring.is_host(node) {
                 true => hops.iter().filter(|hop| !wiring.is_host(hop.far)).map(|hop| hop.input).collect::<Vec<_>>(),
@@ -177,21 +172,20 @@ fn of_routes(wiring: &Wiring<'_>, routes: &Routes, turns: &[Turn]) -> Vec<Users>
     counter.users
 }
 
-/// Paths are without number: one is named.
+/// Paths are too many to count: one is named.
 fn of_up_down(wiring: &Wiring<'_>, up_down: &UpDown, turns: &[Turn]) -> Result<Vec<Users>, ElpError> {
     let walks = Walks::new(wiring, up_down)?;
     let example = |&turn| walks.by(turn).map(|path| NamedPath::new(wiring, &path));
     Ok(turns.iter().map(|turn| Users { example: example(turn), ..Users::default() }).collect())
 }
 
-/// Everything that up-down paths come by.
 struct Walks<'w, 'f> {
     wiring: &'w Wiring<'f>,
     up_down: &'w UpDown,
     tiers: Tiers,
-    /// By port and bounces: whether a host can still be reached.
+    /// By port and bounces: if true, a host can still be reached.
     useful: Vec<Vec<bool>>,
-    /// In the order they were found, each with the one before it.
+    /// In order of discovery.
     states: Vec<State>,
     before: HashMap<State, Option<State>>,
 }
@@ -218,13 +212,13 @@ impl<'w, 'f> Walks<'w, 'f> {
         Ok(walks)
     }
 
-    /// Egress ports by which a packet can go on and still reach a host, and where it is then.
+    /// Egress ports from which a host can still be reached, with the next state.
     fn moves(&self, state: State) -> impl Iterator<Item = (PortId, Option<State>)> + '_ {
         let useful = |(port, bounces): State| self.useful[port.index()][usize::from(bounces)];
         self.up_down.moves(self.wiring, &self.tiers, state).filter(move |(_, next)| next.is_none_or(useful))
     }
 
-    /// The egress ports of a path by a turn: as the packet came, and then down wherever that leads to a host.
+    /// Path with a turn: as the packet came, then down where possible.
     fn by(&self, (input, output): Turn) -> Option<Vec<PortId>> {
         let turns = |state: State| self.moves(state).find(|&(port, _)| state.0 == input && port == output);
         let (state, (_, mut next)) = self.states.iter().find_map(|&state| Some((state, turns(state)?)))?;

@@ -1,5 +1,3 @@
-//! Paths that depend on where a packet goes only, destination by destination.
-
 use super::error::ElpError;
 use super::routed::Routed;
 use super::shortest::{Scratch, Target, targets};
@@ -7,7 +5,6 @@ use super::towards::Towards;
 use super::{Elp, ShortestPaths};
 use crate::wiring::Wiring;
 
-/// The destinations of shortest paths or routes.
 #[derive(Debug)]
 pub(crate) struct Destinations<'a, 'f> {
     wiring: &'a Wiring<'f>,
@@ -21,12 +18,12 @@ enum Kind<'a> {
     Routed(Routed<'a>),
 }
 
-/// Tables that are used anew for every destination.
+/// Reused for every destination.
 #[derive(Debug)]
 pub(crate) struct Tables(Scratch, Towards);
 
 impl<'a, 'f> Destinations<'a, 'f> {
-    /// Those of a set of paths; none if its paths depend on other things.
+    /// Empty if paths depend on more than the destination.
     pub(crate) fn new(wiring: &'a Wiring<'f>, elp: &'a Elp<'a>) -> Self {
         let kind = match elp {
             Elp::Shortest(paths) => Kind::Shortest(paths, targets(wiring)),
@@ -48,7 +45,7 @@ impl<'a, 'f> Destinations<'a, 'f> {
         Tables(Scratch::new(self.wiring), Towards::default())
     }
 
-    /// Calls `each` with the paths to a destination: once, or for each of its hosts if these have trees of their own.
+    /// Calls `each` with the paths to a destination: once, or for each host with a tree of its own.
     pub(crate) fn each(&self, at: usize, tables: &mut Tables, each: &mut dyn FnMut(&Towards)) -> Result<(), ElpError> {
         match &self.kind {
             Kind::None => {}

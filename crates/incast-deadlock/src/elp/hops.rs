@@ -1,5 +1,3 @@
-//! Which turns packets make at which hop: what Algorithms 1 and 2 start from.
-
 use incast_model::fabric::{NodeId, PortId};
 
 use super::error::ElpError;
@@ -10,22 +8,22 @@ use crate::threads::spread;
 use crate::turns::{TurnSet, ones, set};
 use crate::wiring::{Ports, Wiring};
 
-/// The turns of a set of paths by hop: hop 0 is the switch that a packet enters the fabric by.
+/// Turns of paths by hop; hop 0 is a packet's first switch.
 ///
-/// This is the graph of Algorithm 1 (Hu et al., CoNEXT 2017), before any tag is merged: a vertex is an ingress port at a
-/// hop, an edge a turn at that hop. Paths are not kept; a set of 10^8 paths takes no more room than its turns.
+/// This is the graph of Algorithm 1 (Hu et al., CoNEXT 2017) before tags are merged: a vertex is an ingress port at a hop, an
+/// edge a turn. Paths are not stored: 10^8 paths take no more memory than their turns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hops {
     layers: Vec<TurnSet>,
 }
 
 impl Hops {
-    /// The turns at each hop. There are as many hops as the longest path has switches.
+    /// Turns at each hop; there are as many hops as switches on the longest path.
     pub fn layers(&self) -> &[TurnSet] {
         &self.layers
     }
 
-    /// All turns, at whatever hop.
+    /// Turns of all hops.
     pub fn turns(&self, wiring: &Wiring<'_>) -> TurnSet {
         let mut all = TurnSet::new(wiring);
         self.layers.iter().for_each(|layer| all.union(layer));
@@ -34,7 +32,7 @@ impl Hops {
 }
 
 impl Elp<'_> {
-    /// The turns at each hop.
+    /// Turns at each hop.
     pub fn hops(&self, wiring: &Wiring<'_>) -> Result<Hops, ElpError> {
         let mut layers = match self {
             Self::Paths(paths) => of_paths(wiring, paths),
@@ -92,16 +90,16 @@ fn merge(all: &mut Vec<TurnSet>, part: Vec<TurnSet>) {
     }
 }
 
-/// Follows all packets to a destination at once, hop by hop.
+/// Follows all packets to a destination together, hop by hop.
 struct Collector<'w, 'f> {
     wiring: &'w Wiring<'f>,
     layers: Vec<TurnSet>,
-    /// Egress ports of switches by which all that their single-linked hosts send goes at hop 0, a bit each: most of all
-    /// turns, and so kept where they take little room until the end.
+    /// Egress ports by which all single-linked hosts of their switch send at hop 0, a bit each. These are most turns, so they
+    /// stay compact until the end.
     entries: Vec<u64>,
-    /// By hop: the ingress ports at which packets to the destination are then, a bit each.
+    /// By hop: ingress ports with packets, a bit each.
     at: Vec<Vec<u64>>,
-    /// By node: one more than the last hop at which packets are there.
+    /// By node: last hop with packets, plus one.
     hops: Vec<u32>,
 }
 
@@ -122,14 +120,13 @@ impl<'w, 'f> Collector<'w, 'f> {
             if hosts.iter().any(|&word| word != 0) {
                 self.enter(node, hosts, next);
             }
-            // Nodes are farthest first, so no packet comes to this one any more.
+            // Farther nodes come first, so no more packets reach this one.
             for hop in 0..std::mem::take(&mut self.hops[node.index()]) as usize {
                 self.pass(node, hop, next);
             }
         }
     }
 
-    /// Packets from hosts on a switch.
     fn enter(&mut self, node: NodeId, hosts: &[u64], next: &[Hop]) {
         let ports: &Ports = self.wiring;
         for hop in next {
@@ -142,7 +139,6 @@ impl<'w, 'f> Collector<'w, 'f> {
         }
     }
 
-    /// Packets that have come to a switch.
     fn pass(&mut self, node: NodeId, hop: usize, next: &[Hop]) {
         let mut inputs = std::mem::take(&mut self.at[hop]);
         let arrived = &mut inputs[self.wiring.span(node)];
@@ -165,7 +161,6 @@ impl<'w, 'f> Collector<'w, 'f> {
         row.iter_mut().zip(inputs).for_each(|(word, inputs)| *word |= inputs);
     }
 
-    /// Packets that took a next hop are there, at hop `hop`.
     #[inline]
     fn arrive(&mut self, &Hop { input, far, .. }: &Hop, hop: usize) {
         let ports: &Ports = self.wiring;

@@ -1,4 +1,4 @@
-//! Expected lossless paths (ELP; Hu et al., CoNEXT 2017): what an operator wants to be lossless.
+//! Expected lossless paths (ELP; Hu et al., CoNEXT 2017), chosen by an operator.
 
 mod destinations;
 mod error;
@@ -23,16 +23,16 @@ pub(crate) use towards::{Hop, Towards};
 pub use updown::UpDown;
 pub(crate) use updown::{State, Tiers, entries};
 
-/// A set of paths from host to host that packets are expected to take. What leaves it may be lossy.
+/// Paths between hosts that packets are expected to take. Packets on other paths may become lossy.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Elp<'r> {
-    /// Given one by one.
+    /// Paths given or drawn one by one.
     Paths(PathSet),
-    /// Shortest paths: all, or a tree for each destination.
+    /// All shortest paths, or a tree for each destination.
     Shortest(ShortestPaths),
-    /// Up and down a tiered fabric.
+    /// Up-down paths in a tiered fabric.
     UpDown(UpDown),
-    /// Those of the simulator's routes, as they are: with given next hops, around failures.
+    /// The simulator's routes, with fixed next hops and around failures.
     Routes(&'r Routes),
 }

@@ -1,5 +1,3 @@
-//! Paths given one by one.
-
 use std::collections::HashMap;
 
 use incast_model::fabric::{NodeId, PortId};
@@ -9,16 +7,17 @@ use super::error::PathError;
 use crate::turns::ones;
 use crate::wiring::{Ports, Wiring};
 
-/// Paths from host to host, each checked: every node is joined to the next, hosts only at the ends, no ingress port twice.
+/// Paths between hosts. Those given by nodes or names are checked: links join adjacent nodes, hosts are only at the ends, no
+/// ingress port repeats.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathSet {
-    /// By path, and one more: where its ports begin.
+    /// By path, and one more: begin of its ports.
     first: Vec<u32>,
-    /// The ports by which packets leave each node, the sending host's first.
+    /// Egress ports, the sending host's first.
     ports: Vec<PortId>,
-    /// By path: where it was written; empty for a path that was drawn.
+    /// By path; empty for a drawn path.
     places: Vec<String>,
-    /// Whether the hosts at the ends of a path stand for all hosts of their switches that have no other link.
+    /// If true, hosts at the ends stand for all single-linked hosts of their switches.
     shared: bool,
 }
 
@@ -29,32 +28,31 @@ impl Default for PathSet {
 }
 
 impl PathSet {
-    /// No paths.
+    /// Returns the empty set.
     pub fn new() -> Self {
         Self { first: vec![0], ports: Vec::new(), places: Vec::new(), shared: false }
     }
 
-    /// No paths, of which each will be one for all hosts of the switches at its ends that have no other link.
     pub(super) fn shared() -> Self {
         Self { shared: true, ..Self::new() }
     }
 
-    /// How many paths there are.
+    /// Number of paths.
     pub fn len(&self) -> usize {
         self.places.len()
     }
 
-    /// Whether there is none.
+    /// Returns true if empty.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
 
-    /// The egress ports of a path, the sending host's first.
+    /// Egress ports of a path, the sending host's first.
     pub fn path(&self, at: usize) -> &[PortId] {
         &self.ports[self.first[at] as usize..self.first[at + 1] as usize]
     }
 
-    /// Where a path was written: `line 7` of a file, `paths[3]` of a list. Empty if it was drawn at random.
+    /// Place of a path: `line 7` of a file, `paths[3]` of a list; empty if drawn at random.
     pub fn place(&self, at: usize) -> &str {
         &self.places[at]
     }
@@ -64,7 +62,7 @@ impl PathSet {
         (0..self.len()).map(|at| self.path(at))
     }
 
-    /// The ports by which packets on a path come to its first switch, and those by which they leave its last.
+    /// Ingress ports of packets at the first switch, and egress ports at the last.
     pub(crate) fn ends(&self, ports: &Ports, path: &[PortId]) -> [Vec<PortId>; 2] {
         [ports.peer(path[0]), path[path.len() - 1]].map(|port| match self.shared && !ports.is_routed(ports.far(port)) {
             true => {
@@ -75,15 +73,14 @@ impl PathSet {
         })
     }
 
-    /// Adds a path by the nodes that it goes by, both hosts included; of parallel links it takes the first.
+    /// Adds a path by its nodes, both hosts included, over the first parallel link that is up.
     pub fn push_nodes(&mut self, wiring: &Wiring<'_>, nodes: &[NodeId]) -> Result<(), PathError> {
         let place = format!("paths[{}]", self.len());
         let nodes: Vec<(NodeId, Option<u32>)> = nodes.iter().map(|&node| (node, None)).collect();
         self.push(wiring, place, &nodes)
     }
 
-    /// Adds a path by its egress ports, the sending host's first, whether it is one or goes in a circle; `place` says where it
-    /// was written.
+    /// Adds a path by its egress ports, the sending host's first, even if it loops; `place` is where it was written.
     ///
     /// # Panics
     /// If a port does not lead to the node of the next.
@@ -94,8 +91,8 @@ impl PathSet {
         self.close(place);
     }
 
-    /// Paths by the names of their nodes. A port after a colon says by which port a path leaves a node (`leaf0:7`), where
-    /// parallel links make a difference; else it takes the first.
+    /// Builds paths from names. `leaf0:7` leaves `leaf0` by port 7; without a port, a path takes the first parallel link that
+    /// is up.
     pub fn from_names<P, S>(wiring: &Wiring<'_>, paths: impl IntoIterator<Item = P>) -> Result<Self, PathError>
     where
         P: IntoIterator<Item = S>,
@@ -112,8 +109,8 @@ impl PathSet {
         Ok(set)
     }
 
-    /// The paths of a file: one in a line, names of nodes with spaces or arrows (`→`, `->`) between them, ports as in
-    /// [`PathSet::from_names`]. What follows a `#` is a comment.
+    /// Parses a file: a path per line, names between spaces or arrows (`→`, `->`), ports as in [`PathSet::from_names`],
+    /// comments after `#`.
     pub fn parse(wiring: &Wiring<'_>, text: &str) -> Result<Self, PathError> {
         let names = Names::new(wiring);
         let mut set = Self::new();
@@ -129,7 +126,6 @@ impl PathSet {
         Ok(set)
     }
 
-    /// Adds a path of nodes, each with the port to leave by where one was given.
     fn push(&mut self, wiring: &Wiring<'_>, place: String, nodes: &[(NodeId, Option<u32>)]) -> Result<(), PathError> {
         if nodes.len() < 3 {
             return Err(PathError::TooShort { place, nodes: nodes.len() });
@@ -158,20 +154,19 @@ impl PathSet {
         Ok(())
     }
 
-    /// Adds a path by its egress ports; it is known to be one.
+    /// Adds a path unchecked.
     pub(super) fn extend(&mut self, path: Vec<PortId>) {
         self.ports.extend(path);
         self.close(String::new());
     }
 
-    /// The ports added since the last path are one.
     fn close(&mut self, place: String) {
         self.first.push(self.ports.len() as u32);
         self.places.push(place);
     }
 }
 
-/// The port from a node to the next one: the given one, or the first that leads there.
+/// Given port, or the first to the next node on a link that is up.
 fn egress(
     wiring: &Wiring<'_>,
     place: &str,
@@ -207,7 +202,6 @@ fn egress(
     Ok(port)
 }
 
-/// Names of the neighbours of a node, each once.
 fn neighbours(ports: &Wiring<'_>, of: NodeId) -> String {
     let mut names: Vec<&str> = ports.of(of).map(|port| ports.name(ports.far(port))).collect();
     names.sort_unstable();
@@ -215,7 +209,6 @@ fn neighbours(ports: &Wiring<'_>, of: NodeId) -> String {
     names.join(", ")
 }
 
-/// Nodes by name.
 struct Names<'w, 'f> {
     wiring: &'w Wiring<'f>,
     nodes: HashMap<&'f str, NodeId>,
@@ -227,7 +220,7 @@ impl<'w, 'f> Names<'w, 'f> {
         Self { wiring, nodes }
     }
 
-    /// A node, with the port behind a colon if that is not part of its name.
+    /// Names may contain colons.
     fn find(&self, place: &str, word: &str) -> Result<(NodeId, Option<u32>), PathError> {
         if let Some(&node) = self.nodes.get(word) {
             return Ok((node, None));

@@ -1,5 +1,3 @@
-//! Shortest paths drawn at random for each pair of switches.
-
 use std::collections::{HashMap, HashSet};
 
 use incast_model::fabric::{NodeId, PortId};
@@ -11,12 +9,10 @@ use crate::turns::ones;
 use crate::wiring::{Ports, Wiring};
 
 impl PathSet {
-    /// `per_pair` shortest paths from each switch with hosts to each other one, which all hosts of the two use that have
-    /// no other link. A host with several links is an end of its own. Packets between two hosts of one switch are in the
-    /// set too.
+    /// Draws `per_pair` shortest paths from each switch with hosts to each other one, for all their single-linked hosts. A host
+    /// with several links is an end of its own. Paths within a switch are in the set.
     ///
-    /// Every path is drawn by itself: every hop at random among the next hops, all alike. What is drawn twice for a pair
-    /// is kept once.
+    /// Every hop is drawn uniformly among the next hops. Paths drawn twice for a pair are kept once.
     pub fn random_shortest(wiring: &Wiring<'_>, per_pair: u32, seed: u64) -> Self {
         let ends = targets(wiring);
         let mut set = Self::shared();
@@ -50,7 +46,7 @@ impl PathSet {
         set
     }
 
-    /// The path between two hosts of one switch, if it has two.
+    /// One path stands for all pairs of single-linked hosts.
     fn extend_within(&mut self, wiring: &Wiring<'_>, Target(node): Target) {
         let mut hosts = ones(wiring.single_hosts(node)).map(|local| wiring.port(node, local));
         if let (Some(one), Some(other)) = (hosts.next(), hosts.next()) {
@@ -59,7 +55,7 @@ impl PathSet {
     }
 }
 
-/// The port of a switch to its first host without another link; none of a host.
+/// Port of a switch to its first single-linked host.
 fn first_host(ports: &Ports, Target(node): Target) -> impl Iterator<Item = PortId> + '_ {
     ones(ports.single_hosts(node)).take(1).map(move |local| ports.port(node, local))
 }

@@ -1,5 +1,3 @@
-//! The paths of the simulator's own routes, whatever made them.
-
 use std::sync::Arc;
 
 use incast_model::fabric::{HostId, NodeId, PortId};
@@ -10,13 +8,12 @@ use super::towards::{Hop, Towards};
 use crate::turns::{ones, set};
 use crate::wiring::Wiring;
 
-/// Next hops by destination, as the simulator takes them.
 #[derive(Debug)]
 pub(crate) struct Routed<'r> {
     pub(crate) routes: &'r Routes,
-    /// Hosts that share their next hops but for the last.
+    /// Hosts that share all next hops but the last.
     pub(crate) classes: Vec<Vec<HostId>>,
-    /// The ports by which hosts hand packets to their switches, but for those whose link is down.
+    /// Ports of switches to single-linked hosts, a bit each, except on links that are down.
     pub(crate) sources: Arc<[u64]>,
 }
 
@@ -32,7 +29,7 @@ impl<'r> Routed<'r> {
             let mut ports = wiring.of(node).map(|port| wiring.peer(port));
             if let (false, Some(port)) = (wiring.is_routed(node), ports.next()) {
                 let switch = wiring.node(port);
-                // A switch without a way to the host at its own port has lost the link.
+                // No route by this port: the link is down.
                 if !wiring.is_host(switch) && routes.next_hops(switch, host).contains(&port) {
                     set(&mut sources[wiring.span(switch)], wiring.local(port));
                 }
@@ -42,7 +39,7 @@ impl<'r> Routed<'r> {
         Self { routes, classes, sources: sources.into() }
     }
 
-    /// The next hops of a node towards all hosts of a class.
+    /// Next hops towards all hosts of a class.
     pub(crate) fn hops(&self, wiring: &Wiring<'_>, node: NodeId, class: usize) -> Vec<PortId> {
         let hosts = &self.classes[class];
         let first = self.routes.next_hops(node, hosts[0]);
@@ -56,7 +53,6 @@ impl<'r> Routed<'r> {
         all
     }
 
-    /// The paths to the hosts of a class.
     pub(crate) fn towards(&self, wiring: &Wiring<'_>, class: usize, towards: &mut Towards) -> Result<(), ElpError> {
         let order = self.order(wiring, class)?;
         towards.clear();
@@ -68,8 +64,7 @@ impl<'r> Routed<'r> {
         Ok(())
     }
 
-    /// The ingress ports by which packets to a class come into the fabric; of the single-linked hosts of a switch, the
-    /// first.
+    /// Ingress ports by which packets to a class enter the fabric; one per switch for its single-linked hosts.
     pub(crate) fn sources(&self, wiring: &Wiring<'_>, class: usize) -> Vec<PortId> {
         let nodes = (0..wiring.nodes() as u32).map(NodeId).filter(|&node| self.is_source(wiring, node, class));
         nodes
@@ -83,7 +78,7 @@ impl<'r> Routed<'r> {
             .collect()
     }
 
-    /// Whether packets to hosts of a class begin at a node: hosts with one link are with their switches.
+    /// Single-linked hosts count at their switches.
     pub(crate) fn is_source(&self, wiring: &Wiring<'_>, node: NodeId, class: usize) -> bool {
         let itself = |host: &HostId| wiring.fabric().hosts()[host.index()] == node;
         match wiring.is_host(node) {
@@ -92,8 +87,7 @@ impl<'r> Routed<'r> {
         }
     }
 
-    /// The nodes that packets to a class come by, each before those that follow it: depth first from every source, without
-    /// recursion.
+    /// Nodes that packets to a class pass, each before those that follow it: depth first, without recursion.
     fn order(&self, wiring: &Wiring<'_>, class: usize) -> Result<Vec<NodeId>, ElpError> {
         #[derive(Clone, Copy, PartialEq)]
         enum Mark {

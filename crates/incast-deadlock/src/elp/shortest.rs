@@ -1,5 +1,3 @@
-//! Shortest paths in hops: all of them, or a tree of them for each destination.
-
 use incast_model::fabric::NodeId;
 use incast_model::rng::{Stream, stream};
 use rand::Rng;
@@ -13,15 +11,14 @@ use crate::wiring::Ports;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ShortestPaths {
-    /// Which of the shortest paths; default all.
+    /// Shortest paths taken; default all.
     pub choice: Choice,
-    /// What has a tree of its own; default a switch. Trees that are drawn at random differ between the hosts of a switch
-    /// with `host` only; others are the same.
+    /// Roots of trees; default switches. With `host`, random trees differ between hosts of a switch; others are the same.
     pub roots: Roots,
-    /// Which random trees; default 1 (our choice).
+    /// Seed of random trees; default 1 (our choice).
     pub seed: u64,
-    /// Whether paths between hosts of one switch belong to the set; default true. No such path can be part of a cyclic
-    /// dependency, but a tag of its own for what hosts send needs rules for them.
+    /// If true (default), paths within a switch are included. They are on no cyclic dependency, but need rules if packets of
+    /// hosts have their own tag.
     pub within_switch: bool,
 }
 
@@ -31,37 +28,36 @@ impl Default for ShortestPaths {
     }
 }
 
-/// Which shortest paths to a destination are taken.
+/// Choice among shortest paths to a destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Choice {
-    /// All of them (ECMP).
+    /// All (ECMP).
     #[default]
     All,
-    /// A tree by breadth-first search from the destination; each node looks at its ports in an order drawn at random.
+    /// Breadth-first tree from the destination; each node tries its ports in random order.
     FirstFound,
-    /// A tree in which every node draws its next hop at random among all.
+    /// Tree in which every node draws its next hop at random.
     Random,
-    /// A tree by breadth-first search from the destination; each node looks at its ports in order.
+    /// Breadth-first tree from the destination; each node tries its ports in order.
     FirstPort,
 }
 
-/// What a tree leads to.
+/// Root of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Roots {
-    /// A switch with all hosts that have no other link; hosts with several links have a tree each.
+    /// A switch with its single-linked hosts; hosts with several links have a tree each.
     #[default]
     Switch,
     /// A host.
     Host,
 }
 
-/// A switch with the hosts behind it, or a host with several links.
+/// Switch with its single-linked hosts, or host with several links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Target(pub(crate) NodeId);
 
-/// All targets of a fabric.
 pub(crate) fn targets(ports: &Ports) -> Vec<Target> {
     let nodes = (0..ports.nodes() as u32).map(NodeId).filter(|&node| ports.is_routed(node));
     nodes
@@ -117,12 +113,12 @@ impl ShortestPaths {
     }
 }
 
-/// A uniform number below `bound`.
+/// Uniform number below `bound`.
 pub(crate) fn below(bound: usize, rng: &mut impl Rng) -> usize {
     (((rng.next_u64() >> 32) * bound as u64) >> 32) as usize
 }
 
-/// Tables that are used anew for every target.
+/// Reused for every target.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     search: Search,
@@ -136,11 +132,11 @@ impl Scratch {
     }
 }
 
-/// A breadth-first search from a target: nodes in order of distance, with all ports that lead one hop closer.
+/// Breadth-first search from a target: nodes with all ports that lead one hop closer.
 #[derive(Debug)]
 struct Search {
     target: NodeId,
-    /// By node; `u32::MAX` where no way leads.
+    /// By node; `u32::MAX` if unreachable.
     distance: Vec<u32>,
     /// Nearest first, without the target.
     order: Vec<NodeId>,
@@ -197,7 +193,7 @@ impl Search {
         }
     }
 
-    /// Nodes with all their next hops, nearest first.
+    /// Nearest first.
     fn iter(&self) -> impl DoubleEndedIterator<Item = (NodeId, &[Hop])> {
         self.order
             .iter()
@@ -206,12 +202,12 @@ impl Search {
     }
 }
 
-/// Trees in which the node that is found first becomes the parent.
+/// Trees in which the node found first becomes the parent.
 #[derive(Debug)]
 struct Trees {
-    /// By node: its place in the order of the search.
+    /// By node: place in the queue.
     place: Vec<u32>,
-    /// Nodes of one level with what they are sorted by.
+    /// Nodes of one level with their sort keys.
     level: Vec<(u64, NodeId)>,
     chosen: Vec<Hop>,
 }
@@ -221,11 +217,10 @@ impl Trees {
         Self { place: vec![0; ports.nodes()], level: Vec::new(), chosen: Vec::new() }
     }
 
-    /// Breadth-first search in which a node's ports are looked at in random order, or in order of their numbers.
+    /// Breadth-first search that tries ports in random order or by number.
     ///
-    /// What makes a node the parent of another is its place in the queue alone. So the levels and the possible parents,
-    /// which are the same in every such tree, are found once ([`Search`]), and a tree costs a look at these, not one at
-    /// every port of the fabric.
+    /// Only its place in the queue makes a node the parent of another: levels and possible parents of all trees come from one
+    /// [`Search`], and a tree does not visit every port of the fabric.
     fn first_found(&mut self, search: &Search, mut rng: Option<&mut Stream>, towards: &mut Towards) {
         self.chosen.clear();
         self.place[search.target.index()] = 0;
@@ -237,7 +232,7 @@ impl Trees {
                 let hop = self.parent(search, at, rng.as_deref_mut());
                 self.chosen.push(hop);
                 at += 1;
-                // Nobody asks for places in the last level.
+                // Places in the last level are never read.
                 if distance < farthest {
                     let tie = rng.as_deref_mut().map_or(hop.input.0, |rng| (rng.next_u64() >> 32) as u32);
                     self.level.push((u64::from(self.place[hop.far.index()]) << 32 | u64::from(tie), node));
@@ -253,7 +248,7 @@ impl Trees {
         chosen.for_each(|(&node, &hop)| towards.push(node, [hop]));
     }
 
-    /// The port to the node that was found first; of parallel links a random one, or that with the parent's lowest port.
+    /// Port to the node found first; of parallel links a random one, or that with the parent's lowest port.
     fn parent(&self, search: &Search, at: usize, rng: Option<&mut Stream>) -> Hop {
         let hops = &search.hops[search.first[at] as usize..search.first[at + 1] as usize];
         let place = |hop: &Hop| self.place[hop.far.index()];

@@ -1,18 +1,16 @@
-//! How packets reach one destination, or several behind one switch.
-
 use std::sync::Arc;
 
 use incast_model::fabric::{NodeId, PortId};
 
 use crate::wiring::Ports;
 
-/// A next hop: the egress port, and where it leads. Kept together because most time goes into looking these up.
+/// Egress port with its far end, together because most time goes into these look-ups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Hop {
     pub(crate) port: PortId,
-    /// The port at the far end.
+    /// Port at the far end.
     pub(crate) input: PortId,
-    /// The node there.
+    /// Node at the far end.
     pub(crate) far: NodeId,
 }
 
@@ -22,20 +20,19 @@ impl Hop {
     }
 }
 
-/// The next hops of every node towards a destination, none of which leads back.
+/// Next hops of every node towards one destination, or several behind one switch, without loops.
 ///
-/// Every host with one link, on a switch that is in here, is a source, but for the destination itself; so is every host
-/// with several links that is in here.
+/// Sources are hosts in `nodes`, and single-linked hosts of switches in `nodes`.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Towards {
-    /// Nodes such that a next hop leads to a host or to a later node: farthest first.
+    /// Farthest first: a next hop leads to a host or to a later node.
     nodes: Vec<NodeId>,
-    /// By node of `nodes`, and one more: where its next hops begin.
+    /// By node of `nodes`, and one more: begin of its next hops.
     first: Vec<u32>,
     hops: Vec<Hop>,
-    /// The switch that delivers, if hosts on it may not be sources: paths within one switch are left out.
+    /// Last switch, if its hosts are no sources: paths within a switch are left out.
     mute: Option<NodeId>,
-    /// The ports by which hosts hand packets to their switches, if that is not all of them.
+    /// Ports of switches to single-linked hosts that are sources, a bit each; `None` for all.
     sources: Option<Arc<[u64]>>,
 }
 
@@ -49,31 +46,30 @@ impl Towards {
         self.sources = None;
     }
 
-    /// Packets come from these ports of switches to hosts only, a bit each.
     pub(crate) fn come_from(&mut self, sources: &Arc<[u64]>) {
         self.sources = Some(Arc::clone(sources));
     }
 
-    /// Adds a node, after all those whose packets may come by it.
+    /// Adds a node, after all nodes with packets that may pass it.
     pub(crate) fn push(&mut self, node: NodeId, hops: impl IntoIterator<Item = Hop>) {
         self.nodes.push(node);
         self.hops.extend(hops);
         self.first.push(self.hops.len() as u32);
     }
 
-    /// The last node has one next hop, this one.
+    /// Replaces the only next hop of the last node.
     pub(crate) fn set_last(&mut self, hop: Hop) {
         if let Some(last) = self.hops.last_mut() {
             *last = hop;
         }
     }
 
-    /// Hosts on the last switch added are no sources.
+    /// Excludes hosts on the last node from the sources.
     pub(crate) fn mute_last(&mut self) {
         self.mute = self.nodes.last().copied();
     }
 
-    /// Nodes with their next hops, farthest first.
+    /// Farthest first.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (NodeId, &[Hop])> {
         (0..self.nodes.len()).map(|at| {
             let hops = &self.hops[self.first[at] as usize..self.first[at + 1] as usize];
@@ -81,7 +77,8 @@ impl Towards {
         })
     }
 
-    /// The ports by which hosts hand packets to a switch, a bit each: often the very slice of [`Ports::single_hosts`].
+    /// Ports of a switch to hosts that are sources, a bit each. Callers recognize the slice of [`Ports::single_hosts`] by its
+    /// address.
     #[inline]
     pub(crate) fn injecting<'p>(&'p self, ports: &'p Ports, switch: NodeId) -> &'p [u64] {
         match &self.sources {

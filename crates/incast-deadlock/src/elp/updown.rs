@@ -1,5 +1,3 @@
-//! Up-down paths, with bounces.
-
 use incast_model::fabric::PortId;
 use serde::{Deserialize, Serialize};
 
@@ -8,11 +6,10 @@ use crate::turns::TurnSet;
 use crate::watch;
 use crate::wiring::{Ports, Wiring};
 
-/// All ways that go up and then down, from host to host, turning up again at most `bounces` times.
+/// All paths between hosts that go up, then down, and turn up again at most `bounces` times.
 ///
-/// A *bounce* is what a packet does that comes from a higher tier and leaves for a higher one: a failure below it, and a
-/// switch that sends it back up (Hu et al., CoNEXT 2017, section 4). Ways may come by a switch twice, as detours do, but do
-/// not leave it by the port that they came by.
+/// A *bounce* is a turn from a higher tier to a higher tier: a switch sends packets back up because of a failure below (Hu et
+/// al., CoNEXT 2017, section 4). Paths may pass a switch twice, as detours do, but never leave it by the port of arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UpDown {
@@ -21,14 +18,13 @@ pub struct UpDown {
     pub bounces: u8,
 }
 
-/// Which ports lead up.
+/// Ports that lead up; hosts have tier 0.
 #[derive(Debug, Clone)]
 pub(crate) struct Tiers {
     up: Vec<bool>,
 }
 
 impl Tiers {
-    /// By the tiers of a fabric, 0 for hosts.
     pub(crate) fn new(wiring: &Wiring<'_>) -> Result<Self, ElpError> {
         let fabric = wiring.fabric();
         let tier = |port: PortId| fabric.node(wiring.node(port)).tier;
@@ -41,22 +37,20 @@ impl Tiers {
         Ok(Self { up: ports().map(|port| tier(port) < tier(wiring.peer(port))).collect() })
     }
 
-    /// Whether what leaves by a port goes up, and what arrives by it comes from above.
     pub(crate) fn up(&self, port: PortId) -> bool {
         self.up[port.index()]
     }
 
-    /// Whether a turn is a bounce.
     pub(crate) fn bounce(&self, input: PortId, output: PortId) -> bool {
         self.up(input) && self.up(output)
     }
 }
 
-/// Where packets can be: at an ingress port after so many bounces.
+/// Ingress port, and bounces so far.
 pub(crate) type State = (PortId, u8);
 
 impl UpDown {
-    /// Where a packet can go from a state: egress ports, and the state after each; hosts have none.
+    /// Egress ports, each with the next state; none if a host follows.
     pub(crate) fn moves<'a>(
         &self,
         ports: &'a Ports,
@@ -72,12 +66,12 @@ impl UpDown {
         })
     }
 
-    /// The states that a host can still be reached from, by port and bounces.
+    /// States from which a host can be reached.
     pub(crate) fn useful(&self, ports: &Ports, tiers: &Tiers) -> Vec<Vec<bool>> {
         let states = usize::from(self.bounces) + 1;
         let mut useful = vec![vec![false; states]; ports.len()];
         let inputs = || (0..ports.len() as u32).map(PortId).filter(|&port| !ports.is_host(ports.node(port)));
-        // A pass for each hop of the longest way.
+        // One pass for each hop of the longest path.
         loop {
             let mut found = false;
             for input in inputs() {
@@ -98,7 +92,6 @@ impl UpDown {
         }
     }
 
-    /// The turns at each hop, the first at the switches that packets enter by.
     pub(crate) fn hops(&self, wiring: &Wiring<'_>) -> Result<Vec<TurnSet>, ElpError> {
         let tiers = Tiers::new(wiring)?;
         let useful = self.useful(wiring, &tiers);
@@ -125,7 +118,7 @@ impl UpDown {
     }
 }
 
-/// The ingress ports of switches that hosts send to.
+/// Ingress ports of switches that hosts send to.
 pub(crate) fn entries(ports: &Ports) -> impl Iterator<Item = PortId> + '_ {
     let all = (0..ports.len() as u32).map(PortId);
     all.filter(|&port| !ports.is_host(ports.node(port)) && ports.is_host(ports.far(port)))

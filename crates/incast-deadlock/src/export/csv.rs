@@ -1,5 +1,3 @@
-//! Rules as comma-separated values (RFC 4180): an entry to a line.
-
 use super::RulesError;
 use super::read::{Reader, error};
 use crate::rules::{Entry, RuleTable};
@@ -8,7 +6,7 @@ use crate::wiring::Wiring;
 
 const HEADER: &str = "switch,tag,in_ports,out_ports,new_tag";
 
-/// The entries of all switches, a line each; ports as `0-3 7`, numbered from 0 within their switch.
+/// Writes comma-separated values (RFC 4180), an entry per line, with ports as `0-3 7`, numbered from 0 within their switch.
 pub fn write_csv(wiring: &Wiring<'_>, table: &RuleTable) -> String {
     let mut text = format!("{HEADER}\n");
     for (switch, entries) in table.switches() {
@@ -27,7 +25,6 @@ fn quoted(name: &str) -> String {
     }
 }
 
-/// `0-3 7`.
 fn ranges(ports: &[u32]) -> String {
     let runs = ports.chunk_by(|a, b| a + 1 == *b).map(|run| match run {
         [only] => only.to_string(),
@@ -36,10 +33,10 @@ fn ranges(ports: &[u32]) -> String {
     runs.collect::<Vec<_>>().join(" ")
 }
 
-/// Reads what [`write_csv`] writes.
+/// Reads the format of [`write_csv`].
 ///
 /// # Errors
-/// A line that is not an entry, a switch or port that the fabric has not, entries that disagree; each with its place.
+/// An invalid line or entry, with its place.
 pub fn read_csv(wiring: &Wiring<'_>, text: &str) -> Result<RuleTable, RulesError> {
     let mut reader = Reader::new(wiring);
     let mut rest = text;
@@ -72,7 +69,7 @@ pub fn read_csv(wiring: &Wiring<'_>, text: &str) -> Result<RuleTable, RulesError
     reader.finish()
 }
 
-/// The fields of the first record, its lines, and what follows.
+/// Fields of the first record, its number of lines, and the rest.
 fn record(text: &str) -> Result<(Vec<String>, usize, &str), String> {
     let (mut fields, mut lines) = (vec![String::new()], 1);
     let mut characters = text.char_indices().peekable();
@@ -105,7 +102,7 @@ fn ports(text: &str) -> Result<Vec<u32>, String> {
     for word in text.split_whitespace() {
         let (first, last) = word.split_once('-').unwrap_or((word, word));
         match (first.parse::<u32>(), last.parse::<u32>()) {
-            // No switch has more ports than this.
+            // No switch has more ports.
             (Ok(first), Ok(last)) if first <= last && last < 1 << 24 => ports.extend(first..=last),
             _ => return Err(bad(word)),
         }

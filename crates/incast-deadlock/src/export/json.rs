@@ -1,5 +1,3 @@
-//! Rules as JSON of our own: every switch by name, its entries, ports by number.
-
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -17,10 +15,9 @@ const VERSION: u32 = 1;
 struct File {
     format: String,
     version: u32,
-    /// The tags with which hosts send, one for each class of traffic.
+    /// Tags, one for each class.
     #[serde(deserialize_with = "sent")]
     hosts_send_with: Vec<u8>,
-    /// What no entry matches.
     no_match: NoMatch,
     switches: Vec<Switch>,
 }
@@ -50,7 +47,7 @@ struct Switch {
     rules: Vec<Entry>,
 }
 
-/// The entries of all switches as JSON: ports are numbered from 0 within their switch.
+/// Writes the entries as JSON in a format of our own, with ports numbered from 0 within their switch.
 pub fn write_json(wiring: &Wiring<'_>, table: &RuleTable) -> String {
     let switches = table
         .switches()
@@ -65,10 +62,10 @@ pub fn write_json(wiring: &Wiring<'_>, table: &RuleTable) -> String {
     serde_json::to_string(&file).expect("names and numbers are JSON") + "\n"
 }
 
-/// Reads what [`write_json`] writes.
+/// Reads the format of [`write_json`].
 ///
 /// # Errors
-/// JSON that is none or not this, a switch or port that the fabric has not, entries that disagree; each with its place.
+/// Invalid JSON or an invalid entry, with its place.
 pub fn read_json(wiring: &Wiring<'_>, text: &str) -> Result<RuleTable, RulesError> {
     let file: File = serde_json::from_str(text).map_err(|wrong| {
         let place = format!("line {} column {}", wrong.line(), wrong.column());

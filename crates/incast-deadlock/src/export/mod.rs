@@ -1,4 +1,4 @@
-//! Rules in the forms that other programs and switches take.
+//! Rules in formats of other programs and switches.
 
 mod csv;
 mod json;
@@ -17,16 +17,16 @@ pub use sonic::{Sonic, write_sonic};
 
 use crate::tagging::Tag;
 
-/// The names of a switch's ports: a prefix and a number that grows evenly.
+/// Names of a switch's ports.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PortNames {
     /// Before the number: `Ethernet`, `eth`, `swp`.
     pub prefix: String,
-    /// The number of port 0; default 0.
+    /// Number of port 0; default 0.
     #[serde(default)]
     pub first: u32,
-    /// What each port adds, 1 or more; default 1. SONiC counts lanes: 4 or 8 for ports of 4 or 8 lanes.
+    /// Step between ports, 1 or more; default 1. SONiC counts lanes: 4 or 8 for ports of 4 or 8 lanes.
     #[serde(default = "one")]
     pub step: u32,
 }
@@ -41,17 +41,16 @@ impl PortNames {
         Self { prefix: "Ethernet".into(), first: 0, step: 4 }
     }
 
-    /// `swp1`, `swp2`, …: ports of a switch that runs Linux (switchdev).
+    /// `swp1`, `swp2`, …: ports under Linux (switchdev).
     pub fn linux() -> Self {
         Self { prefix: "swp".into(), first: 1, step: 1 }
     }
 
-    /// The name of a port.
+    /// Name of a port.
     pub fn name(&self, port: u32) -> String {
         format!("{}{}", self.prefix, u64::from(self.first) + u64::from(self.step) * u64::from(port))
     }
 
-    /// Whether a target takes the names of so many ports.
     fn check(
         &self,
         target: &'static str,
@@ -67,38 +66,37 @@ impl PortNames {
     }
 }
 
-/// Longest name of an interface: IFNAMSIZ of Linux, less the zero at its end.
+/// IFNAMSIZ of Linux, without the final zero.
 const LONGEST_NAME: usize = 15;
 
-/// Whether an interface of Linux can have a name.
+/// Returns true if Linux allows the name for an interface.
 fn is_name(name: &str) -> bool {
     let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
     (1..=LONGEST_NAME).contains(&name.len()) && name.chars().all(good)
 }
 
-/// The IP code points (DSCP, RFC 2474) that carry tags.
+/// IP code points (DSCP, RFC 2474) that carry tags.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CodePoints {
-    /// By tag, from tag 1; 0 to 63, each once.
+    /// By tag, from tag 1; 0 to 63, all different.
     pub tags: Vec<u8>,
-    /// Of lossy packets; 0 to 63, none of the others.
+    /// For lossy packets; 0 to 63, different from the others.
     pub lossy: u8,
 }
 
 impl CodePoints {
-    /// Class selectors (RFC 2474, section 4.2.2): tag t is 8·t, lossy is 0, so that the first three bits are the priority
-    /// (our choice). For up to 7 tags.
+    /// Class selectors (RFC 2474, section 4.2.2) for up to 7 tags: 8·t for tag t, 0 for lossy packets, so that the first three
+    /// bits are the priority (our choice).
     pub fn class_selectors(tags: u8) -> Self {
         Self { tags: (1..=tags.min(7)).map(|tag| 8 * tag).collect(), lossy: 0 }
     }
 
-    /// The code point of a tag.
     fn of(&self, tag: Tag) -> u8 {
         self.tags[usize::from(tag.0) - 1]
     }
 
-    /// Whether all tags have one, and each has its own.
+    /// Checks that each tag has its own code point.
     fn check(&self, target: &'static str, tags: u8) -> Result<(), ExportError> {
         if tags > MOST_TAGS {
             return Err(ExportError::TooManyTags { target, tags, most: MOST_TAGS });
@@ -124,10 +122,10 @@ impl CodePoints {
     }
 }
 
-/// Most lossless tags of a switch: PFC has 8 priorities (IEEE 802.1Qbb), and one at least is lossy.
+/// Most lossless tags: PFC has 8 priorities (IEEE 802.1Qbb), at least one of them lossy.
 pub const MOST_TAGS: u8 = 7;
 
-/// Rules that a target cannot express.
+/// Reason that a target cannot express rules.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExportError {
@@ -136,57 +134,57 @@ pub enum ExportError {
         "{target}: {tags} lossless tags; at most {most} are possible, as PFC has 8 priorities and one has to be lossy"
     )]
     TooManyTags {
-        /// Which export.
+        /// Export.
         target: &'static str,
-        /// Tags of the rules.
+        /// Tags.
         tags: u8,
-        /// How many it can express.
+        /// Limit of tags.
         most: u8,
     },
     /// Tags without a code point.
     #[error("{given} code points for {tags} tags; each tag needs one")]
     TooFewCodePoints {
-        /// Tags of the rules.
+        /// Tags.
         tags: u8,
-        /// Code points that were given.
+        /// Code points.
         given: usize,
     },
-    /// A code point that cannot be.
+    /// Invalid code point.
     #[error("code point {code_point}; allowed: {allowed}")]
     CodePoint {
-        /// As given.
+        /// Code point.
         code_point: u8,
-        /// What would have been accepted.
+        /// Valid values.
         allowed: &'static str,
     },
-    /// A name that the target does not take.
+    /// Invalid name.
     #[error("{target}: port {port} would be named `{name}`; allowed: {allowed}")]
     PortName {
-        /// Which export.
+        /// Export.
         target: &'static str,
-        /// The port, from 0.
+        /// Port, from 0.
         port: u32,
-        /// Its name.
+        /// Name.
         name: String,
-        /// What would have been accepted.
+        /// Valid names.
         allowed: &'static str,
     },
-    /// A switch without rules.
+    /// Host instead of a switch.
     #[error("{node} is no switch of these rules")]
     NoSwitch {
-        /// The node's name.
+        /// Name.
         node: String,
     },
 }
 
-/// A file of rules that cannot be read, with the place.
+/// Error in a file of rules.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {what}{}", .nearest.as_ref().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default())]
 pub struct RulesError {
     /// `line 7`, or `switches[3].rules[4].in`.
     pub place: String,
-    /// What is wrong there, and what is allowed.
+    /// Fault, and valid values.
     pub what: String,
-    /// The closest valid name, where names are meant.
+    /// Closest valid name.
     pub nearest: Option<String>,
 }

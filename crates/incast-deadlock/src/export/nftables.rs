@@ -1,5 +1,3 @@
-//! Rules for a Linux box that routes: nftables.
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use incast_model::fabric::NodeId;
@@ -9,19 +7,19 @@ use crate::rules::{Entry, RuleTable};
 use crate::tagging::Tag;
 use crate::wiring::Wiring;
 
-/// The rules of one switch as a file for `nft -f`: a chain in the forward path that reads a tag from the DSCP of IPv4 and
-/// IPv6 packets and writes the new one. The file takes the place of an earlier one.
+/// Writes the rules of a switch that runs Linux for `nft -f`: a chain in the forward path reads a tag from the DSCP of IPv4 and
+/// IPv6 packets and writes the new one. The file replaces an earlier one.
 ///
-/// Each tag has a map from (ingress, egress) to the chain that writes the new tag: a look-up in a hash table, whatever the
-/// number of rules. A chain of rules would be read in order (`incast deadlock cost` measures both). Maps have no sets of
-/// ports, so that how the table is compressed makes no difference.
+/// Each tag has a map from (ingress, egress) to the chain that writes the new tag: one hash look-up for any number of rules,
+/// where a chain of rules would be read in order (`incast deadlock cost` measures both). Maps have no sets of ports, so
+/// compression of the table has no effect.
 ///
 /// The new tag also becomes the packet's `meta priority`, by which `mqprio` and `dcb` choose the egress queue and its PFC
-/// priority: a PAUSE of the new priority has to hold the packet back. `accept` ends this chain only; others still see the
-/// packet. What has a lossless tag and matches no rule becomes lossy.
+/// priority: a PAUSE of the new priority has to stop the packet. `accept` ends this chain only. Packets with a lossless tag and
+/// no rule become lossy.
 ///
 /// # Errors
-/// More tags than priorities, code points that cannot be, names that are too long.
+/// Too many tags, invalid code points, invalid names.
 pub fn write_nftables(
     wiring: &Wiring<'_>,
     table: &RuleTable,
@@ -62,7 +60,7 @@ pub fn write_nftables(
 /// New tags by (ingress port, egress port).
 type Turns = BTreeMap<(u32, u32), Tag>;
 
-/// The rules by tag, without sets of ports. Entries that overlap agree.
+/// Entries that overlap agree.
 fn maps(entries: &[Entry]) -> BTreeMap<Tag, Turns> {
     let mut maps: BTreeMap<Tag, Turns> = BTreeMap::new();
     for entry in entries {
@@ -74,7 +72,6 @@ fn maps(entries: &[Entry]) -> BTreeMap<Tag, Turns> {
     maps
 }
 
-/// What is done to a packet that goes on with a tag.
 fn chain(Tag(tag): Tag, code_point: u8) -> String {
     format!(
         "    chain to_{tag} {{\n        ip dscp set {code_point}\n        ip6 dscp set {code_point}\n        \
@@ -82,7 +79,6 @@ fn chain(Tag(tag): Tag, code_point: u8) -> String {
     )
 }
 
-/// The map of one tag, with a line for each rule.
 fn map(Tag(tag): Tag, turns: &Turns, names: &PortNames) -> String {
     let mut text = format!("    map from_{tag} {{\n        type ifname . ifname : verdict\n        elements = {{\n");
     for (&(input, output), Tag(new_tag)) in turns {

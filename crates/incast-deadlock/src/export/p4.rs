@@ -1,5 +1,3 @@
-//! Rules as P4 table entries.
-
 use incast_model::fabric::NodeId;
 use serde_json::{Value, json};
 
@@ -7,33 +5,33 @@ use super::ExportError;
 use crate::rules::{Entry, RuleTable};
 use crate::wiring::Wiring;
 
-/// The numbers of a table, its match fields and its action in P4Info.
+/// P4Info ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct P4Ids {
-    /// The table; P4Runtime has 2 in the highest byte of a table's number.
+    /// Table; P4Runtime has 2 in the highest byte.
     pub table: u32,
-    /// The action; 1 in its highest byte.
+    /// Action; 1 in the highest byte.
     pub action: u32,
 }
 
 impl Default for P4Ids {
-    /// Those of [`p4_program`].
+    /// Ids in [`p4_program`].
     fn default() -> Self {
         Self { table: 0x0200_0001, action: 0x0100_0001 }
     }
 }
 
-/// The match fields, and the parameter of the action, in [`p4_program`].
+/// Match fields, and the parameter of the action, in [`p4_program`].
 const TAG: u32 = 1;
 const INPUT: u32 = 2;
 const OUTPUT: u32 = 3;
 const NEW_TAG: u32 = 1;
 
-/// The entries of one switch as a P4Runtime `WriteRequest` in Protocol Buffers' JSON, without device and election numbers
+/// Returns the entries of one switch as a P4Runtime `WriteRequest` in Protocol Buffers' JSON, without device and election ids
 /// (P4Runtime Specification 1.4, section 9.1).
 ///
-/// A TCAM matches a set of ports if the port is one bit of a key, as in [`p4_program`]: value 0 under a mask of all ports
-/// that are not in the set. A set of all ports is a mask of 0; the specification has such fields left out.
+/// A TCAM matches a set of ports if each port is one bit of a key, as in [`p4_program`]: value 0 under a mask of all ports
+/// outside the set. The specification omits fields with mask 0, so a set of all ports has none.
 ///
 /// # Errors
 /// A node that is no switch.
@@ -68,13 +66,13 @@ fn update(entry: &Entry, ports: usize, ids: P4Ids) -> Value {
                 "actionId": ids.action,
                 "params": [{ "paramId": NEW_TAG, "value": base64(&[entry.new_tag.0]) }],
             } },
-            // Entries never disagree, so all may have one priority; a table with ternary fields asks for one above 0.
+            // Entries never disagree, so all may have one priority; a table with ternary fields requires one above 0.
             "priority": 1,
         } },
     })
 }
 
-/// A bit for each port that is not in the set, highest byte first, without zeros at the front (P4Runtime's canonical form).
+/// A bit for each port outside the set, highest byte first, without leading zeros (P4Runtime's canonical form).
 fn others(set: &[u32], ports: usize) -> Vec<u8> {
     let mut bytes = vec![0u8; ports.div_ceil(8).max(1)];
     let last = bytes.len() - 1;
@@ -99,8 +97,8 @@ fn base64(bytes: &[u8]) -> String {
     text
 }
 
-/// The table that the entries are for, as a P4_16 control for a switch with so many ports. It is applied when the egress
-/// port is known, before the packet is queued: `new_tag` has to choose the queue.
+/// Returns the table as a P4_16 control. Apply it when the egress port is known and before the packet is queued: `new_tag` has
+/// to choose the queue.
 pub fn p4_program(ports: u32, tags: u8) -> String {
     format!(
         "// The egress queue is that of the new tag; the ingress buffer was charged for the old one.

@@ -1,5 +1,3 @@
-//! From entries as they were read to entries of a fabric.
-
 use std::collections::HashMap;
 
 use incast_model::fabric::NodeId;
@@ -9,7 +7,7 @@ use super::RulesError;
 use crate::rules::{Entry, RuleTable};
 use crate::wiring::Wiring;
 
-/// Collects entries and checks each against the fabric.
+/// Collects entries and checks them against the fabric.
 pub(super) struct Reader<'w, 'f> {
     wiring: &'w Wiring<'f>,
     switches: HashMap<&'f str, NodeId>,
@@ -27,7 +25,6 @@ impl<'w, 'f> Reader<'w, 'f> {
         Self { wiring, switches, entries: HashMap::new(), tags: 0 }
     }
 
-    /// The switch of a name.
     pub(super) fn switch(&self, place: &str, name: &str) -> Result<NodeId, RulesError> {
         self.switches.get(name).copied().ok_or_else(|| RulesError {
             nearest: nearest(name, self.wiring.switches().map(|switch| self.wiring.name(switch))).map(str::to_owned),
@@ -35,7 +32,7 @@ impl<'w, 'f> Reader<'w, 'f> {
         })
     }
 
-    /// Adds an entry; `place` says where something stands that is part of it.
+    /// Adds an entry; `place` returns the place of a field.
     pub(super) fn add(
         &mut self,
         switch: NodeId,
@@ -64,7 +61,7 @@ impl<'w, 'f> Reader<'w, 'f> {
         Ok(())
     }
 
-    /// All entries, if none disagrees with another.
+    /// Returns all entries, if none disagree.
     pub(super) fn finish(mut self) -> Result<RuleTable, RulesError> {
         let entries = self.wiring.switches().map(|switch| (switch, self.entries.remove(&switch).unwrap_or_default()));
         let table = RuleTable::new(self.tags, entries.collect());

@@ -1,5 +1,3 @@
-//! Rules and priorities for SONiC, as far as its configuration can say them.
-
 use incast_model::fabric::NodeId;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -8,30 +6,29 @@ use super::{CodePoints, ExportError, PortNames, is_name};
 use crate::rules::{Entry, RuleTable};
 use crate::wiring::Wiring;
 
-/// The configuration of one SONiC switch, and what it leaves out.
+/// Configuration of one SONiC switch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Sonic {
-    /// For `config load`: ACL_TABLE_TYPE, ACL_TABLE, ACL_RULE and the QoS maps of CONFIG_DB.
+    /// ACL_TABLE_TYPE, ACL_TABLE, ACL_RULE and the QoS maps of CONFIG_DB, for `config load`.
     pub config_db: Value,
-    /// What the configuration cannot express, or what orchagent does not take: to be known before it is loaded.
+    /// Limits of the configuration and of orchagent, to know before it is loaded.
     pub cannot: Vec<String>,
 }
 
-/// The table of the rules, and the QoS maps, in CONFIG_DB.
+/// Name of the ACL table and the QoS maps.
 const NAME: &str = "INCAST_TAGS";
 
-/// Priority of the rules; those for what matches none have 1. What range there is depends on the ASIC; SONiC's examples
-/// go up to 9999.
+/// Priority of the rules; packets without a rule have 1. The range depends on the ASIC; SONiC's examples go up to 9999.
 const PRIORITY: u32 = 9999;
 
-/// The rules of one switch for SONiC's CONFIG_DB.
+/// Returns the rules of one switch for SONiC's CONFIG_DB.
 ///
 /// Schema: `doc/acl/ACL-Table-Type-HLD.md` and `doc/acl/egress_outer_dscp_change_table.md` in sonic-net/SONiC, and
-/// `orchagent/aclorch.{h,cpp}` of sonic-net/sonic-swss at e6b0c5b (August 2026). What these cannot say is in
-/// [`Sonic::cannot`]; as of that commit no SONiC switch can run Tagger by configuration alone.
+/// `orchagent/aclorch.{h,cpp}` of sonic-net/sonic-swss at e6b0c5b (August 2026). As of that commit no SONiC switch can run
+/// Tagger by configuration alone ([`Sonic::cannot`]).
 ///
 /// # Errors
-/// More tags than priorities, code points that cannot be, names that are not those of front-panel ports.
+/// Too many tags, invalid code points, names of other than front-panel ports.
 pub fn write_sonic(
     wiring: &Wiring<'_>,
     table: &RuleTable,
@@ -62,9 +59,9 @@ pub fn write_sonic(
     Ok(Sonic { config_db: config, cannot: cannot(table.entries(switch)) })
 }
 
-/// Whether SONiC takes a name for that of a front-panel port. Its YANG model (`sonic-port.yang` of sonic-net/sonic-buildimage)
-/// lets a port have any name; portsyncd (`portsyncd/linksync.cpp` of sonic-net/sonic-swss, `INTFS_PREFIX`) follows those
-/// alone that begin with `Ethernet`, and each is an interface of Linux.
+/// Returns true for a front-panel port. SONiC's YANG model (`sonic-port.yang` of sonic-net/sonic-buildimage) allows any name,
+/// but portsyncd (`portsyncd/linksync.cpp` of sonic-net/sonic-swss, `INTFS_PREFIX`) follows only names that begin with
+/// `Ethernet`, and each is an interface of Linux.
 fn is_front_panel(name: &str) -> bool {
     is_name(name) && name.starts_with("Ethernet")
 }
@@ -93,7 +90,7 @@ fn rules(entries: &[Entry], tags: u8, names: &PortNames, code_points: &CodePoint
     Value::Object(rules)
 }
 
-/// Tag t is traffic class, priority group, queue and PFC priority t; all else is 0 and lossy.
+/// Tag t is traffic class, priority group, queue and PFC priority t; the rest is 0 and lossy.
 fn qos(tags: u8, ports: &[String], code_points: &CodePoints) -> Map<String, Value> {
     let class_of = |code_point: u8| {
         let tag = code_points.tags.iter().take(tags.into()).position(|&other| other == code_point);

@@ -1,5 +1,3 @@
-//! Rules as a TCAM holds them: with bitmaps of ports.
-
 use std::collections::BTreeMap;
 
 use incast_model::fabric::{NodeId, PortId};
@@ -10,7 +8,7 @@ use crate::tagging::Tag;
 use crate::turns::{TurnSet, bit, ones, set};
 use crate::wiring::{Ports, Wiring};
 
-/// How many (ingress port, egress port) pairs one entry may match.
+/// Pairs of (ingress port, egress port) that one entry may match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Compression {
@@ -19,21 +17,20 @@ pub enum Compression {
     /// A set of ingress ports, one egress port; ports to hosts with the same set share an entry.
     #[default]
     InputSets,
-    /// A set of egress ports, one ingress port; ports to hosts with the same set share an entry.
+    /// As `InputSets`, with ingress and egress ports exchanged.
     OutputSets,
-    /// All pairs of a set of ingress and a set of egress ports. Finding the fewest is NP-hard (covering a matrix with
-    /// rectangles; Orlin, Indagationes Mathematicae 1977); a greedy cover is taken, never larger than that of equal sets.
+    /// All pairs of two sets. The minimum is NP-hard (covering a matrix with rectangles; Orlin, Indagationes Mathematicae
+    /// 1977); the greedy cover is never larger than that of equal sets.
     Rectangles,
 }
 
-/// An entry of a match-action table: packets with the tag that come by one of some ports and leave by one of some others
-/// get the new tag. Ports are numbered from 0 within the switch, in ascending order.
+/// Match-action entry. Ports are numbered from 0 within the switch, ascending.
 ///
-/// Entries may overlap, but never disagree, so their order does not matter. What matches none becomes lossy.
+/// Entries may overlap but never disagree, so order does not matter. Packets that match none become lossy.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
-    /// With which packets come.
+    /// Tag of arriving packets.
     pub tag: Tag,
     /// Ingress ports.
     #[serde(rename = "in")]
@@ -41,11 +38,11 @@ pub struct Entry {
     /// Egress ports.
     #[serde(rename = "out")]
     pub outputs: Vec<u32>,
-    /// With which they go on.
+    /// New tag.
     pub new_tag: Tag,
 }
 
-/// The entries of every switch.
+/// Entries of every switch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleTable {
     tags: u8,
@@ -53,11 +50,11 @@ pub struct RuleTable {
     switches: Vec<(NodeId, Vec<Entry>)>,
 }
 
-/// Pairs of (ingress ports, egress ports), a bit for each port.
+/// (Ingress ports, egress ports), a bit each.
 type Rectangle = (Vec<u64>, Vec<u64>);
 
 impl Rules {
-    /// The rules as entries, switch by switch, by tag and new tag.
+    /// Returns the entries by switch, tag and new tag.
     pub fn compress(&self, compression: Compression) -> RuleTable {
         let ports = &self.0.ports;
         let entries = |switch: NodeId| {
@@ -84,7 +81,7 @@ impl RuleTable {
         Self { tags, classes: 1, switches }
     }
 
-    /// The same for so many classes of traffic, 1 or more: hosts send them with tags 1, 2, …
+    /// Sets the number of classes, 1 or more.
     #[must_use]
     pub fn with_classes(self, classes: u8) -> Self {
         Self { classes, ..self }
@@ -95,17 +92,17 @@ impl RuleTable {
         self.classes
     }
 
-    /// How many lossless tags there are.
+    /// Number of lossless tags.
     pub fn tags(&self) -> u8 {
         self.tags
     }
 
-    /// How many entries there are.
+    /// Number of entries.
     pub fn len(&self) -> usize {
         self.switches.iter().map(|(_, entries)| entries.len()).sum()
     }
 
-    /// Whether there is no entry.
+    /// Returns true if empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -115,23 +112,23 @@ impl RuleTable {
         self.switches.iter().map(|(_, entries)| entries.len()).max().unwrap_or(0)
     }
 
-    /// The switches with their entries.
+    /// Switches with their entries.
     pub fn switches(&self) -> impl ExactSizeIterator<Item = (NodeId, &[Entry])> {
         self.switches.iter().map(|(switch, entries)| (*switch, entries.as_slice()))
     }
 
-    /// The entries of a switch; none if it is not in here.
+    /// Entries of a switch; none for other nodes.
     pub fn entries(&self, switch: NodeId) -> &[Entry] {
         self.switches.iter().find(|(node, _)| *node == switch).map_or(&[], |(_, entries)| entries)
     }
 
-    /// The rules that the entries stand for.
+    /// Returns the rules of the entries.
     ///
     /// # Errors
-    /// Two entries that disagree: the switch, the first of the two pairs of ports, and the tag that it had.
+    /// Two entries that disagree: switch, ports, and tag of the earlier entry.
     ///
     /// # Panics
-    /// If an entry has a port that its switch has not.
+    /// If a switch lacks a port of its entry.
     pub fn expand(&self, wiring: &Wiring<'_>) -> Result<Rules, (NodeId, PortId, PortId, RuleExists)> {
         let mut rules = Rules::new(wiring);
         rules.0.tags = self.tags;
@@ -180,7 +177,6 @@ fn swapped(rectangles: Vec<Rectangle>) -> Vec<Rectangle> {
     rectangles.into_iter().map(|(a, b)| (b, a)).collect()
 }
 
-/// A row for each column.
 fn columns(rows: &[Vec<u64>]) -> Vec<Vec<u64>> {
     let mut columns = vec![vec![0; rows[0].len()]; rows.len()];
     for (at, row) in rows.iter().enumerate() {
@@ -189,7 +185,7 @@ fn columns(rows: &[Vec<u64>]) -> Vec<Vec<u64>> {
     columns
 }
 
-/// A rectangle for each row; equal rows share one if they may.
+/// Equal rows may share a rectangle.
 fn by_rows(rows: &[Vec<u64>], may_share: impl Fn(usize) -> bool) -> Vec<Rectangle> {
     let mut shared: BTreeMap<&[u64], Vec<u64>> = BTreeMap::new();
     let mut rectangles = Vec::new();
@@ -204,8 +200,7 @@ fn by_rows(rows: &[Vec<u64>], may_share: impl Fn(usize) -> bool) -> Vec<Rectangl
     rectangles
 }
 
-/// Rectangles that cover all that is set, each as large as can be: of those that a row or a column spans, always the one
-/// that covers most of what is left.
+/// Greedy cover by maximal rectangles that a row or a column spans: always the one that covers most of the rest.
 fn cover(rows: &[Vec<u64>]) -> Vec<Rectangle> {
     let columns = columns(rows);
     let spanned = |line: &Vec<u64>, lines: &[Vec<u64>]| {

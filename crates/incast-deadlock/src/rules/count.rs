@@ -1,5 +1,3 @@
-//! How many rules there are, by the ways in which they can be counted.
-
 use incast_model::fabric::NodeId;
 use serde::{Deserialize, Serialize};
 
@@ -7,37 +5,36 @@ use super::Transitions;
 use crate::turns::TurnSet;
 use crate::wiring::Ports;
 
-/// What counts as one rule. The ports of a switch to hosts count as one port: hosts are treated alike.
+/// Definition of one rule. Ports to hosts count as one: hosts are treated alike.
 ///
-/// The published table of Tagger's rules on Jellyfish does not say how it counts; which convention comes near it is in
-/// `docs/design/deadlock.md`.
+/// The published table of Tagger's rules on Jellyfish does not define it; `docs/design/deadlock.md` has the nearest convention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Counting {
-    /// Each (tag, ingress port, egress port, new tag): no port bitmaps.
+    /// (Tag, ingress port, egress port, new tag).
     Each,
-    /// Each (tag, egress port, new tag): the ingress ports are a bitmap.
+    /// (Tag, egress port, new tag), with a bitmap of ingress ports.
     InputSets,
-    /// Each (tag, ingress port, new tag): the egress ports are a bitmap.
+    /// (Tag, ingress port, new tag), with a bitmap of egress ports.
     OutputSets,
-    /// As `InputSets`, but for rules that keep the tag.
+    /// As `InputSets`, without rules that keep the tag.
     ChangingInputSets,
 }
 
-/// The rules of a fabric, counted.
+/// Number of rules.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Count {
-    /// In all switches.
+    /// Rules of all switches.
     pub total: usize,
-    /// In the switch that has most.
+    /// Most rules of a switch.
     pub most: usize,
-    /// The first switch that has so many.
+    /// First switch with most.
     #[serde(skip)]
     pub at: NodeId,
 }
 
 impl Transitions {
-    /// How many rules there are. Where several new tags are asked for, each counts.
+    /// Counts the rules; each of several new tags counts.
     pub fn count(&self, counting: Counting) -> Count {
         let mut count = Count { total: 0, most: 0, at: NodeId(0) };
         for switch in self.ports.switches() {
@@ -55,7 +52,6 @@ impl Transitions {
     }
 }
 
-/// The rules that turns of one tag to one new tag make at a switch.
 fn rules_of(ports: &Ports, turns: &TurnSet, switch: NodeId, counting: Counting) -> usize {
     let mut rows = Vec::new();
     let mut to_hosts = vec![0u64; ports.degree(switch).div_ceil(64)];

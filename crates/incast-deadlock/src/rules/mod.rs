@@ -1,4 +1,4 @@
-//! Match-action rules: (tag, ingress port, egress port) → new tag. What matches none becomes lossy.
+//! Match-action rules: (tag, ingress port, egress port) → new tag. Packets that match none become lossy.
 
 mod compress;
 mod count;
@@ -15,12 +15,12 @@ use crate::wiring::{Ports, Wiring};
 pub use compress::{Compression, Entry, RuleTable};
 pub use count::{Count, Counting};
 
-/// Changes of tags at turns; several may be asked for at one turn of one tag, so these are not rules yet.
+/// Changes of tags at turns. A turn may have several, so these are not yet rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transitions {
     ports: Arc<Ports>,
     tags: u8,
-    /// By tag and new tag. No set is empty.
+    /// No set is empty.
     turns: BTreeMap<(Tag, Tag), TurnSet>,
 }
 
@@ -35,12 +35,10 @@ impl Transitions {
         self.turns.entry((tag, new)).or_insert_with(|| TurnSet::of(ports)).insert(input, output)
     }
 
-    /// No changes.
     pub(crate) fn none(wiring: &Wiring<'_>) -> Self {
         Self::new(wiring.shared(), 0)
     }
 
-    /// Adds all changes of others.
     pub(crate) fn union(&mut self, other: &Self) {
         self.tags = self.tags.max(other.tags);
         for (&change, turns) in &other.turns {
@@ -48,23 +46,23 @@ impl Transitions {
         }
     }
 
-    /// How many tags there are.
+    /// Number of tags.
     pub fn tags(&self) -> u8 {
         self.tags
     }
 
-    /// The turns by tag and new tag.
+    /// Turns by tag and new tag.
     pub fn turns(&self) -> impl Iterator<Item = (Tag, Tag, &TurnSet)> {
         self.turns.iter().map(|(&(tag, new), turns)| (tag, new, turns))
     }
 
-    /// How many turns ask for more than one new tag of one tag.
+    /// Changes beyond the first of each turn and tag.
     pub fn ambiguous(&self) -> usize {
         let all: usize = self.turns.values().map(TurnSet::len).sum();
         all - self.clone().smallest().len()
     }
 
-    /// Of several new tags the smallest: every change is one that was asked for, so no cycle comes in.
+    /// Keeps the smallest of several new tags. This only removes changes, so it adds no cycle.
     pub fn smallest(mut self) -> Rules {
         for tag in Tag::all(self.tags) {
             let mut taken = TurnSet::of(&self.ports);
@@ -78,7 +76,7 @@ impl Transitions {
     }
 }
 
-/// The rules of all switches of a fabric: a function from (tag, ingress port, egress port) to the new tag or lossy.
+/// Rules of all switches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rules(Transitions);
 
@@ -86,7 +84,7 @@ pub struct Rules(Transitions);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("there is a rule to tag {known} already")]
 pub struct RuleExists {
-    /// The new tag of the rule that is there.
+    /// New tag of the existing rule.
     pub known: Tag,
 }
 
@@ -96,12 +94,12 @@ impl Rules {
         Self(Transitions::none(wiring))
     }
 
-    /// How many tags there are: the largest one.
+    /// Largest tag.
     pub fn tags(&self) -> u8 {
         self.0.tags
     }
 
-    /// The new tag of packets with a tag that arrive by `input` and leave by `output`; `None` is lossy.
+    /// New tag of packets; `None` if lossy.
     pub fn new_tag(&self, tag: Tag, input: PortId, output: PortId) -> Option<Tag> {
         let of_tag = self.0.turns.range((tag, Tag(0))..=(tag, Tag(u8::MAX)));
         of_tag.into_iter().find(|(_, turns)| turns.contains(input, output)).map(|(&(_, new), _)| new)
@@ -121,22 +119,22 @@ impl Rules {
         }
     }
 
-    /// How many (tag, ingress port, egress port) have a new tag.
+    /// Number of (tag, ingress port, egress port) with a new tag.
     pub fn len(&self) -> usize {
         self.0.turns.values().map(TurnSet::len).sum()
     }
 
-    /// Whether there is no rule.
+    /// Returns true if empty.
     pub fn is_empty(&self) -> bool {
         self.0.turns.is_empty()
     }
 
-    /// The turns by tag and new tag; no turn is in two sets of one tag.
+    /// Turns by tag and new tag; sets of one tag are disjoint.
     pub fn turns(&self) -> impl Iterator<Item = (Tag, Tag, &TurnSet)> {
         self.0.turns()
     }
 
-    /// The same as changes.
+    /// Rules as changes.
     pub fn transitions(&self) -> &Transitions {
         &self.0
     }

@@ -1,5 +1,3 @@
-//! One row of the table: a graph with its trees, tags, rules, and their verification.
-
 use incast_model::fabric::GeneratorError;
 use incast_model::fabric::generators::Jellyfish;
 use serde::Serialize;
@@ -10,50 +8,49 @@ use crate::tagging::TagError;
 use crate::verify::verify;
 use crate::wiring::Wiring;
 
-/// What a Jellyfish takes by a convention.
+/// Result of a convention on one Jellyfish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Row {
-    /// The convention's name.
+    /// Name of the convention.
     pub convention: &'static str,
     /// Switches.
     pub switches: u32,
-    /// Ports of each, half of them to other switches.
+    /// Ports per switch, half of them to switches.
     pub ports: u32,
-    /// What drew the graph, the trees and random orders.
+    /// Seed of the graph, trees and random orders.
     pub seed: u64,
-    /// Nodes on the longest path from server to server, both included.
+    /// Nodes on the longest path, both servers included.
     pub diameter: u32,
     /// Lossless priority classes.
     pub classes: u8,
     /// Rules of all switches.
     pub total: usize,
-    /// Rules of the switch that has most.
+    /// Most rules of a switch.
     pub most: usize,
-    /// Whether the rules hold: no cyclic dependency, and every path stays lossless.
+    /// If true, there is no cyclic dependency and every path stays lossless.
     pub verified: bool,
 }
 
-/// A row that cannot be.
+/// Reason that there is no row.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RowError {
-    /// There is no such graph.
+    /// Impossible graph.
     #[error(transparent)]
     Graph(#[from] GeneratorError),
-    /// The paths cannot be on it.
+    /// Impossible paths.
     #[error(transparent)]
     Paths(#[from] ElpError),
-    /// The paths cannot be tagged.
+    /// Paths that cannot be tagged.
     #[error(transparent)]
     Tags(#[from] TagError),
 }
 
 impl Convention {
-    /// The row of a Jellyfish of `switches` with `ports` each. `lap` is told the name of each part when it is done: graph,
-    /// trees, greedy, rules, verification.
+    /// Computes a row. `lap` receives the name of each finished part: graph, trees, greedy, rules, verification.
     ///
     /// # Errors
-    /// A graph that cannot be, such as one of an odd number of switches with an odd number of links each.
+    /// An impossible graph, such as an odd number of switches with an odd number of links each.
     pub fn row(self, switches: u32, ports: u32, seed: u64, lap: &mut dyn FnMut(&'static str)) -> Result<Row, RowError> {
         let fabric = Jellyfish { seed, ..Jellyfish::new(switches, ports, ports / 2) }.build()?;
         let wiring = Wiring::new(&fabric);
@@ -73,7 +70,7 @@ impl Convention {
             switches,
             ports,
             seed,
-            // Its switches, and the two.
+            // Switches and two servers.
             diameter: hops.layers().len() as u32 + 2,
             classes: rules.tags(),
             total: count.total,

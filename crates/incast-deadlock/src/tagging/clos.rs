@@ -1,5 +1,3 @@
-//! The scheme for folded Clos fabrics: count the bounces.
-
 use serde::{Deserialize, Serialize};
 
 use super::{Tag, TagError};
@@ -7,13 +5,11 @@ use crate::elp::{ElpError, Tiers};
 use crate::rules::Rules;
 use crate::wiring::Wiring;
 
-/// Tags that count bounces (Hu et al., CoNEXT 2017, section 4): a turn from above to above adds one, all others keep the
-/// tag, and who bounces with the last tag becomes lossy. No scheme that keeps all paths with k bounces lossless has fewer
-/// than k + 1 tags.
+/// Tags that count bounces (Hu et al., CoNEXT 2017, section 4): a bounce adds one, and packets that bounce with the last tag
+/// become lossy. Keeping all paths with k bounces lossless takes at least k + 1 tags.
 ///
-/// Several classes of traffic share tags: class j of n sends with tag j and so survives k bounces with n + k tags in
-/// all, where tags of its own for each class would be n · (k + 1). The price: what of class j has bounced shares queues
-/// with class j + 1.
+/// Class j of n sends with tag j and survives k bounces, with n + k tags in all instead of n · (k + 1). The price: bounced
+/// packets of class j share queues with class j + 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClosScheme {
@@ -28,11 +24,11 @@ const fn one() -> u8 {
     1
 }
 
-/// Why a fabric cannot have these rules.
+/// Reason that a fabric cannot have these rules.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClosError {
-    /// The fabric has no tiers.
+    /// A fabric without tiers.
     #[error(transparent)]
     Tiers(#[from] ElpError),
     /// Too many tags.
@@ -41,12 +37,12 @@ pub enum ClosError {
 }
 
 impl ClosScheme {
-    /// One class that survives so many bounces.
+    /// Scheme for one class.
     pub const fn new(bounces: u8) -> Self {
         Self { bounces, classes: one() }
     }
 
-    /// How many tags that takes: n + k.
+    /// Number of tags: n + k.
     pub fn tags(&self) -> Result<u8, TagError> {
         let Self { bounces, classes } = *self;
         match classes.checked_add(bounces) {
@@ -55,7 +51,7 @@ impl ClosScheme {
         }
     }
 
-    /// The rules of all switches: for every turn, those on no expected path and back to where a packet came from included.
+    /// Rules for every turn, even off expected paths and back to the port of arrival.
     pub fn rules(&self, wiring: &Wiring<'_>) -> Result<Rules, ClosError> {
         let tags = self.tags()?;
         let tiers = Tiers::new(wiring)?;

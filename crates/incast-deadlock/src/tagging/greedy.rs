@@ -1,5 +1,3 @@
-//! Algorithm 2: as few tags as a greedy merge finds.
-
 use incast_model::fabric::PortId;
 use incast_model::rng::stream;
 use serde::{Deserialize, Serialize};
@@ -12,34 +10,34 @@ use crate::turns::{ones, set};
 use crate::watch;
 use crate::wiring::Ports;
 
-/// Algorithm 2 (Hu et al., CoNEXT 2017): hop numbers are merged, in order, into the tag at hand for as long as that has no
-/// cycle; an ingress port that would close one at this hop gets the next tag, and so does all that follows.
+/// Algorithm 2 (Hu et al., CoNEXT 2017): merges hop numbers, in order, into one tag while it has no cycle. An ingress port that
+/// would close one gets the next tag, as do all later hops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Greedy {
-    /// In which order the ports of a hop are tried; default by number.
+    /// Order in which ports of a hop are tried; default by number.
     pub order: Order,
-    /// Whether what hosts send shares the first tag with what switches send; default shared.
+    /// Tag of packets that hosts send; default shared.
     pub injection: Injection,
 }
 
-/// The order in which the links of a hop are tried. The paper leaves it open; it decides how many tags are needed.
+/// Order in which links of a hop are tried. The paper leaves it open; the number of tags depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
-    /// By number of the sending switch, then of its port. What is put off at the second hop, the first that can close a
-    /// cycle, then leads from switches to such with smaller numbers, and so closes none itself.
+    /// By number of the sending switch, then of its port. Links put off at the second hop, the first that can close a cycle,
+    /// then lead to switches with smaller numbers, and so close none themselves.
     #[default]
     Number,
-    /// One random order for all hops, drawn from this seed.
+    /// One random order for all hops, from this seed.
     Random(u64),
 }
 
-/// The tag of what hosts send.
+/// Tag of packets that hosts send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Injection {
-    /// The first tag, which switches go on with.
+    /// The first tag, which switches use too.
     #[default]
     Shared,
     /// A tag that no switch sends with: one more in all, and rules for the change.
@@ -65,7 +63,7 @@ impl Greedy {
             if tag.0 == u8::MAX {
                 return Err(placement::TagError::TooLong { hops: hops.layers().len() });
             }
-            // Only what came before can be in the tag already.
+            // Edges from smaller tags close no cycle.
             let before = with_tag(&placement, &ports, hop - 1, tag);
             let mut put_off = false;
             for &output in &links {
@@ -89,7 +87,7 @@ impl Greedy {
         Ok(placement)
     }
 
-    /// The egress ports between switches in the order that they are tried in.
+    /// Egress ports between switches, in the order tried.
     fn links(&self, ports: &Ports) -> Vec<PortId> {
         let between = |port: &PortId| !ports.is_host(ports.node(*port)) && ports.to_switch(*port);
         let mut links: Vec<PortId> = (0..ports.len() as u32).map(PortId).filter(between).collect();
@@ -103,7 +101,7 @@ impl Greedy {
     }
 }
 
-/// The ingress ports that have a tag at a hop, a bit each.
+/// A bit per ingress port.
 fn with_tag(placement: &Placement<'_>, ports: &Ports, hop: usize, tag: Tag) -> Vec<u64> {
     let mut bits = vec![0; ports.spans()];
     for port in (0..ports.len() as u32).map(PortId).filter(|&port| placement.tag(hop, port) == Some(tag)) {

@@ -1,4 +1,4 @@
-//! Tags that keep expected lossless paths free of cyclic buffer dependencies: Tagger (Hu et al., CoNEXT 2017).
+//! Tags against cyclic buffer dependencies: Tagger (Hu et al., CoNEXT 2017).
 
 mod clos;
 mod complete;
@@ -16,16 +16,16 @@ pub use greedy::{Greedy, Injection, Order};
 pub use placement::{Placement, TagError};
 pub use tagged::{Tagged, Tagging, TaggingError};
 
-/// A tag of lossless packets, from 1. Packets with tag t are in PFC priority t; the lossy tag is none of these.
+/// Tag of lossless packets, from 1: packets with tag t are in PFC priority t. Lossy packets have none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Tag(pub u8);
 
 impl Tag {
-    /// The tag with which hosts send.
+    /// Tag with which hosts send.
     pub const FIRST: Self = Self(1);
 
-    /// All tags up to a number of them.
+    /// Tags 1 to `count`.
     pub fn all(count: u8) -> impl DoubleEndedIterator<Item = Self> {
         (1..=count).map(Self)
     }

@@ -1,5 +1,3 @@
-//! A graph that stays acyclic while edges are added.
-
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -10,17 +8,16 @@ use crate::wiring::Ports;
 
 /// Ingress ports, with turns between them that form no cycle.
 ///
-/// Keeps a topological order and mends it where new edges break it. As in Pearce and Kelly (ACM Journal of Experimental
-/// Algorithmics 11, 2006) only what lies between the two ends is looked at. But what follows the edges' end and what
-/// leads to their begin are searched in turns, and the search that is done first decides: its side alone moves past the
-/// other (order kept in a list; in Jellyfish with links in random order one side is some 75 times the other). A search
-/// looks at 64 ports of a switch at a time. Ports that hosts send to are never on a cycle; they are left out.
+/// Maintains a topological order. As in Pearce and Kelly (ACM Journal of Experimental Algorithmics 11, 2006), a search visits
+/// only ports between both ends of new edges. But forward and backward search alternate, and the first to end moves its side
+/// past the other (in a list; in Jellyfish with links in random order one side is some 75 times the other). A search reads 64
+/// ports of a switch at a time. Ports to single-linked hosts are left out: they are never on a cycle.
 #[derive(Debug)]
 pub(crate) struct Dag {
     ports: Arc<Ports>,
-    /// A row for each egress port: from which ingress ports of its switch an edge leads to its far end.
+    /// By egress port: ingress ports with an edge to its far end.
     into: TurnSet,
-    /// A row for each ingress port: by which egress ports edges lead away from it.
+    /// By ingress port: egress ports of its edges.
     out_of: TurnSet,
     order: List,
     forward: Search,
@@ -28,7 +25,7 @@ pub(crate) struct Dag {
 }
 
 impl Dag {
-    /// Without edges. Ports are in order of their switches, which is right for all edges that lead to a later switch.
+    /// The order by switch is right for all edges to a later switch.
     pub(crate) fn new(ports: &Arc<Ports>) -> Self {
         Self {
             into: TurnSet::of(ports),
@@ -40,8 +37,8 @@ impl Dag {
         }
     }
 
-    /// Adds edges from ingress ports of a switch, a bit each, to the far end of one of its egress ports: all of them, or
-    /// none if they would close a cycle. Whether they were added.
+    /// Adds edges from ingress ports of a switch, a bit each, to the far end of `output`; adds none and returns false if they
+    /// would close a cycle.
     pub(crate) fn add(&mut self, inputs: &[u64], output: PortId) -> bool {
         let node = self.ports.node(output);
         let rest = self.ports.single_hosts(node).iter().zip(self.into.row(output));
@@ -61,7 +58,7 @@ impl Dag {
         true
     }
 
-    /// Orders ports such that the inputs come before the far end of `output`; whether that is possible.
+    /// Moves the inputs before the far end of `output`; returns false if impossible.
     fn make_way(&mut self, inputs: &[u64], output: PortId) -> bool {
         let (ports, node, head) = (&self.ports, self.ports.node(output), self.ports.peer(output));
         let place = |port: PortId| self.order.place(port);
@@ -101,16 +98,15 @@ impl Dag {
     }
 }
 
-/// Where the ports are that a row of bits stands for.
+/// Place of the ports of a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Side {
-    /// At the switch itself.
+    /// At the switch.
     Near,
     /// At the far ends of its links.
     Far,
 }
 
-/// What came of a step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Step {
     More,
@@ -118,10 +114,10 @@ enum Step {
     Hit,
 }
 
-/// A breadth-first search over ingress ports, one port to a step.
+/// Breadth-first search, one ingress port per step.
 #[derive(Debug)]
 struct Search {
-    /// By node, a bit for each port: what has been gone by.
+    /// A bit per visited port.
     seen: Vec<u64>,
     touched: Vec<Range<usize>>,
     found: Vec<PortId>,
@@ -140,13 +136,12 @@ impl Search {
         self.next = 0;
     }
 
-    /// A node's ports have been gone by.
     fn mark(&mut self, span: Range<usize>, bits: &[u64]) {
         self.touched.push(span.clone());
         self.seen[span].iter_mut().zip(bits).for_each(|(seen, bits)| *seen |= bits);
     }
 
-    /// Looks at what is next to one port: a node with bits for those of its ports that edges lead by.
+    /// `next_to` returns a node with a bit per port that has an edge.
     fn step<'r>(
         &mut self,
         ports: &Ports,
@@ -180,23 +175,22 @@ impl Search {
     }
 }
 
-/// Ports in an order that can be told from two numbers.
+/// Linked list of ports, numbered to compare places.
 #[derive(Debug)]
 struct List {
-    /// By port: a number that grows along the list, and its neighbours there.
+    /// By port: grows along the list.
     place: Vec<u64>,
     next: Vec<u32>,
     previous: Vec<u32>,
 }
 
-/// No port: before the first and behind the last.
+/// Neighbour of the first and the last port.
 const NONE: u32 = u32::MAX;
 
-/// Room between neighbours after all have been numbered anew.
+/// Distance between neighbours after renumbering.
 const GAP: u64 = 1 << 36;
 
 impl List {
-    /// By number.
     fn new(ports: u32) -> Self {
         let place = (1..=u64::from(ports)).map(|at| at * GAP).collect();
         let next = (1..ports).chain([NONE]).collect();
@@ -209,13 +203,11 @@ impl List {
         self.place[port.index()]
     }
 
-    /// Moves ports, in this order, to right behind another one.
     fn move_behind(&mut self, anchor: PortId, ports: &[PortId]) {
         ports.iter().for_each(|&port| self.take_out(port));
         self.put_in(anchor.0, self.next[anchor.index()], ports);
     }
 
-    /// Moves ports, in this order, to right before another one.
     fn move_before(&mut self, anchor: PortId, ports: &[PortId]) {
         ports.iter().for_each(|&port| self.take_out(port));
         self.put_in(self.previous[anchor.index()], anchor.0, ports);
@@ -225,7 +217,6 @@ impl List {
         self.join(self.previous[port.index()], self.next[port.index()]);
     }
 
-    /// Puts ports, in this order, between two neighbours.
     fn put_in(&mut self, before: u32, after: u32, ports: &[PortId]) {
         let low = if before == NONE { 0 } else { self.place[before as usize] };
         let high = if after == NONE { low + GAP * (ports.len() as u64 + 1) } else { self.place[after as usize] };
@@ -251,7 +242,7 @@ impl List {
         }
     }
 
-    /// Gives all ports of the list the same room.
+    /// Spaces all ports evenly.
     fn number_anew(&mut self, any: PortId) {
         let mut port = any.0;
         while self.previous[port as usize] != NONE {
@@ -275,7 +266,7 @@ mod tests {
     use crate::elp::below;
     use crate::wiring::Wiring;
 
-    /// Whether turns, as edges from ingress port to ingress port, form no cycle: by taking away what nothing leads to.
+    /// Repeatedly removes edges from ports that no edge leads to.
     fn acyclic(wiring: &Wiring<'_>, turns: &TurnSet) -> bool {
         let mut edges: Vec<(PortId, PortId)> =
             turns.iter().map(|(input, output)| (input, wiring.peer(output))).collect();
@@ -289,7 +280,6 @@ mod tests {
         }
     }
 
-    /// Edges from some ports of a switch to one link, in random order: added if and only if no cycle comes of it.
     #[test]
     fn edges_are_added_exactly_if_they_close_no_cycle() {
         let (mut added, mut refused) = (0, 0);
@@ -324,7 +314,7 @@ mod tests {
     fn a_list_is_numbered_anew_when_there_is_no_room() {
         let mut list = List::new(6);
         for _ in 0..100 {
-            // Ever between the same two.
+            // Always between the same two.
             list.move_behind(PortId(0), &[PortId(5)]);
             list.move_before(PortId(5), &[PortId(4), PortId(3)]);
             let places: Vec<u64> = [0, 4, 3, 5, 1, 2].map(|port| list.place(PortId(port))).into();

@@ -1,5 +1,3 @@
-//! Which tag a packet should have at each ingress port and hop, and the rules that follow from it.
-
 use std::sync::Arc;
 
 use incast_model::fabric::PortId;
@@ -10,7 +8,7 @@ use crate::rules::{Rules, Transitions};
 use crate::turns::{TurnSet, ones};
 use crate::wiring::Ports;
 
-/// Why paths cannot be tagged.
+/// Reason that paths cannot be tagged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TagError {
@@ -23,28 +21,28 @@ pub enum TagError {
     /// More classes and bounces than a byte counts, or no class.
     #[error("{classes} classes that survive {bounces} bounces; allowed: 1 class or more, {} of both together", u8::MAX)]
     Classes {
-        /// Classes of traffic.
+        /// Classes.
         classes: u8,
         /// Bounces.
         bounces: u8,
     },
-    /// There are no paths.
+    /// No paths.
     #[error("there are no paths to keep lossless")]
     NoPaths,
 }
 
-/// A tag for each ingress port at each hop: Algorithm 1's hop number, or what Algorithm 2 merged it into.
+/// Tag for each ingress port at each hop: Algorithm 1's hop number, or Algorithm 2's merged one.
 #[derive(Debug, Clone)]
 pub struct Placement<'h> {
     hops: &'h Hops,
     ports: Arc<Ports>,
     tags: u8,
-    /// By hop and port; 0 where no path is.
+    /// By hop and port; 0 if on no path.
     of: Vec<Vec<u8>>,
 }
 
 impl<'h> Placement<'h> {
-    /// Algorithm 1 (CoNEXT 2017): the tag is the number of the hop, from 1. As many tags as the longest path has switches.
+    /// Algorithm 1 (CoNEXT 2017): the tag is the hop number, from 1.
     pub fn per_hop(hops: &'h Hops) -> Result<Self, TagError> {
         let mut placement = Self::empty(hops)?;
         for (hop, layer) in hops.layers().iter().enumerate() {
@@ -69,12 +67,11 @@ impl<'h> Placement<'h> {
         self.tags = self.tags.max(tag.0);
     }
 
-    /// How many tags there are.
+    /// Number of tags.
     pub fn tags(&self) -> u8 {
         self.tags
     }
 
-    /// The paths' turns.
     pub(super) fn hops(&self) -> &'h Hops {
         self.hops
     }
@@ -83,12 +80,12 @@ impl<'h> Placement<'h> {
         &self.ports
     }
 
-    /// The tag of packets that arrive at a port at a hop (from 0), if any do.
+    /// Tag of packets that arrive at a port at a hop (from 0), if any.
     pub fn tag(&self, hop: usize, input: PortId) -> Option<Tag> {
         self.of.get(hop).map(|tags| tags[input.index()]).filter(|&tag| tag > 0).map(Tag)
     }
 
-    /// The tag after a turn at a hop: that of the next port, or the same if a host follows.
+    /// Tag after a turn; the same if a host follows.
     pub(super) fn after(&self, hop: usize, input: PortId, output: PortId) -> Option<Tag> {
         match self.ports.to_switch(output) {
             true => self.tag(hop + 1, self.ports.peer(output)),
@@ -96,7 +93,7 @@ impl<'h> Placement<'h> {
         }
     }
 
-    /// Every change of a tag that some path asks for. A port that got one tag at several hops may ask for several.
+    /// Changes of tags that paths need. A port with one tag at several hops may need several.
     pub fn transitions(&self) -> Transitions {
         let mut transitions = Transitions::new(&self.ports, self.tags);
         for (hop, layer) in self.hops.layers().iter().enumerate() {
@@ -113,18 +110,16 @@ impl<'h> Placement<'h> {
         transitions
     }
 
-    /// The rules: of several new tags the smallest, and what paths need besides.
+    /// Rules with the smallest of several new tags.
     ///
-    /// With the smallest, a packet may have a smaller tag than was planned for it. Paths to a destination are the same from
-    /// everywhere, so there is a rule for that too; among paths given one by one there may be none, and one is added, up
-    /// to the tag that was planned. It leads from a tag to a larger one, and so is on no cycle.
+    /// A packet may thus have a smaller tag than planned. Paths to a destination are the same from everywhere, so there is a
+    /// rule for it; paths given one by one may lack one, which is added.
     pub fn rules(&self) -> Rules {
         let mut rules = self.transitions().smallest();
         self.complete(&mut rules);
         rules
     }
 
-    /// The turns that were used at a hop.
     pub(super) fn layer(&self, hop: usize) -> &TurnSet {
         &self.hops.layers()[hop]
     }

@@ -1,5 +1,3 @@
-//! From paths to rules that are known to hold.
-
 use serde::{Deserialize, Serialize};
 
 use super::{ClosError, ClosScheme, Greedy, Placement, TagError};
@@ -8,38 +6,38 @@ use crate::rules::Rules;
 use crate::verify::{Verification, verify_classes};
 use crate::wiring::Wiring;
 
-/// How tags are chosen.
+/// Choice of tags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tagging {
-    /// Algorithm 1: the number of the hop.
+    /// Algorithm 1: hop numbers.
     PerHop,
     /// Algorithm 2: hop numbers merged greedily.
     Greedy(Greedy),
-    /// The number of bounces, for fabrics with tiers.
+    /// Number of bounces, for fabrics with tiers.
     Clos(ClosScheme),
 }
 
-/// Rules, and what their verification looked at.
+/// Verified rules.
 #[derive(Debug, Clone)]
 pub struct Tagged {
-    /// The rules of all switches.
+    /// Rules of all switches.
     pub rules: Rules,
-    /// That they hold.
+    /// Result of the verification.
     pub verification: Verification,
 }
 
-/// Why there are no rules.
+/// Reason that there are no rules.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TaggingError {
-    /// The paths cannot be on this fabric.
+    /// Impossible paths.
     #[error(transparent)]
     Paths(#[from] ElpError),
-    /// The paths cannot be tagged.
+    /// Paths that cannot be tagged.
     #[error(transparent)]
     Tags(#[from] TagError),
-    /// The rules are not for these paths.
+    /// Rules that do not hold for these paths.
     #[error("these rules do not hold for these paths: {0}")]
     NotHeld(Box<Verification>),
 }
@@ -54,10 +52,10 @@ impl From<ClosError> for TaggingError {
 }
 
 impl Tagging {
-    /// Rules that keep all packets on these paths lossless and make no cyclic buffer dependency, verified.
+    /// Returns verified rules that keep all packets on these paths lossless, without cyclic buffer dependencies.
     ///
     /// # Errors
-    /// Paths that cannot be, or rules that do not keep them lossless (of a Clos scheme with fewer bounces than the paths).
+    /// Impossible paths, or rules that make them lossy (a Clos scheme with fewer bounces than the paths).
     pub fn rules(&self, wiring: &Wiring<'_>, elp: &Elp<'_>) -> Result<Tagged, TaggingError> {
         let (rules, classes) = match self {
             Self::PerHop => (Placement::per_hop(&elp.hops(wiring)?)?.rules(), 1),

@@ -1,5 +1,3 @@
-//! Whether a switch has priorities for all tags.
-
 use super::trace::{self, Goal, Hit, Walk};
 use crate::elp::{Destinations, Elp, ElpError};
 use crate::names::NamedPath;
@@ -7,28 +5,27 @@ use crate::rules::Rules;
 use crate::tagging::Tag;
 use crate::wiring::Wiring;
 
-/// How many of the paths that need too many tags are named.
+/// Limit of paths in an error.
 const NAMED: usize = 3;
 
-/// More tags than a switch has priorities for.
+/// More tags than lossless priorities.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{needed} lossless priorities are needed, {available} are available (PFC has 8, at least one of them lossy); {}",
     forced_by(*.available, *.classes, .paths)
 )]
 pub struct TooManyTags {
-    /// Lossless priorities that the rules use.
+    /// Lossless priorities used.
     pub needed: u8,
-    /// Lossless priorities that there are.
+    /// Lossless priorities available.
     pub available: u8,
     /// Classes of traffic: hosts send with tags 1 to this.
     pub classes: u8,
-    /// Some expected paths that force it, up to the node after the first turn that leads to a tag too many, each with the
-    /// class whose packets come to it. Packets of classes beyond `available` are sent with such a tag.
+    /// Some classes and expected paths with a tag above `available`, up to the node after the first such turn. Hosts send
+    /// classes beyond `available` with such a tag.
     pub paths: Vec<(u8, NamedPath)>,
 }
 
-/// What brings packets to a tag too many.
 fn forced_by(available: u8, classes: u8, paths: &[(u8, NamedPath)]) -> String {
     let mut found: Vec<String> = Vec::new();
     for of_class in paths.chunk_by(|a, b| a.0 == b.0) {
@@ -48,23 +45,23 @@ fn forced_by(available: u8, classes: u8, paths: &[(u8, NamedPath)]) -> String {
     found.join("; ")
 }
 
-/// Why rules do not fit a switch, or why that cannot be said.
+/// Reason that rules do not fit, or cannot be checked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FitError {
-    /// They do not.
+    /// More tags than priorities.
     #[error(transparent)]
     TooManyTags(#[from] TooManyTags),
-    /// The paths are none.
+    /// Impossible paths.
     #[error(transparent)]
     Paths(#[from] ElpError),
 }
 
-/// Checks that rules need no more than so many lossless priorities (1 to 7: PFC has 8, IEEE 802.1Qbb). Hosts send `classes` of
-/// traffic, 1 or more, with tags from 1 on.
+/// Checks that rules need at most `available` lossless priorities (1 to 7: PFC has 8, IEEE 802.1Qbb). Hosts send `classes` of
+/// traffic, 1 or more, with tags from 1.
 ///
 /// # Errors
-/// More tags than that, with some of the paths that force them.
+/// Too many tags, with some paths that need them.
 pub fn fit(wiring: &Wiring<'_>, rules: &Rules, elp: &Elp<'_>, classes: u8, available: u8) -> Result<(), FitError> {
     if rules.tags() <= available {
         return Ok(());
@@ -81,7 +78,7 @@ pub fn fit(wiring: &Wiring<'_>, rules: &Rules, elp: &Elp<'_>, classes: u8, avail
     Err(TooManyTags { needed: rules.tags(), available, classes, paths }.into())
 }
 
-/// Some of the turns at which packets on expected paths get a larger tag than `last`.
+/// Some turns that give packets on expected paths a tag above `last`.
 fn over(walk: Walk<'_, '_>, elp: &Elp<'_>, last: Tag) -> Result<Vec<Hit>, ElpError> {
     let (wiring, rules, _) = walk;
     let over: Goal<'_> =

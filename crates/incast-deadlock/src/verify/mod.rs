@@ -1,10 +1,10 @@
-//! Whether rules do what they are for, looked at without regard to how they were made.
+//! Checks of rules, independent of how they were made.
 //!
-//! Nothing here is shared with the algorithms but the rules and the description of the paths: cycles are looked for by
-//! taking away what has no predecessor (Kahn, CACM 1962), and every path is walked through the rules, packet by packet.
+//! Checks share only rules and descriptions of paths with the algorithms: they remove ports without predecessors to find cycles
+//! (Kahn, CACM 1962), and walk packets through the rules on every path.
 //!
-//! Tagger's two conditions are sufficient. [`Circularity`] is exact: it looks for cycles among all tags, of what packets
-//! can come to; and it takes several sets of rules, for switches that change from one to another.
+//! Tagger's two conditions are sufficient. [`Circularity`] is exact: it finds cycles across all tags that packets reach, also
+//! under several sets of rules, for switches that change from one to another.
 
 mod acyclic;
 mod fit;
@@ -27,50 +27,49 @@ pub use walk::Walked;
 pub(crate) use whole::Reached;
 pub use whole::{Circularity, Step, TaggedCycle};
 
-/// How many faults of a kind are named; all are counted.
+/// Limit of named faults of a kind; all are counted.
 const NAMED: usize = 10;
 
-/// What was found wrong with rules: nothing, if they are Tagger's (Hu et al., CoNEXT 2017, section 5).
+/// Faults of rules; Tagger's rules have none (Hu et al., CoNEXT 2017, section 5).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Verification {
     /// Lossless tags.
     pub tags: u8,
-    /// Tags whose own dependencies have a cycle, with one cycle of each.
+    /// A cycle for each tag with cyclic dependencies.
     pub cycles: Vec<Cycle>,
-    /// Rules that lead to a smaller tag.
+    /// Rules to a smaller tag.
     pub falling: usize,
-    /// Some of these, with the new tag.
+    /// Some rules to a smaller tag, with that tag.
     pub falling_named: Vec<(Turn, Tag)>,
-    /// Places where packets on an expected path become lossy: turns with a tag, for each destination or path.
+    /// Turns with a tag at which packets on expected paths become lossy, counted for each destination or path.
     pub lossy: usize,
-    /// Some of these.
+    /// Some lossy turns.
     pub lossy_named: Vec<LossyWalk>,
-    /// What was walked.
+    /// Extent of the walk.
     pub walked: Walked,
 }
 
-/// A packet on an expected lossless path that becomes lossy.
+/// Packet on an expected path that becomes lossy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LossyWalk {
-    /// Where there is no rule, and the tag with which the packet comes.
+    /// Turn and tag without a rule.
     pub turn: Turn,
-    /// The path of such a packet, up to the node after the turn.
+    /// Path up to the node after the turn.
     pub path: NamedPath,
 }
 
 impl Verification {
-    /// Whether no cyclic buffer dependency among lossless packets is possible, whatever path they take: no cycle within
-    /// a tag, no rule to a smaller tag.
+    /// Returns true if no cyclic buffer dependency of lossless packets is possible, on any path.
     pub fn deadlock_free(&self) -> bool {
         self.cycles.is_empty() && self.falling == 0
     }
 
-    /// Whether packets on expected paths stay lossless.
+    /// Returns true if packets on expected paths stay lossless.
     pub fn complete(&self) -> bool {
         self.lossy == 0
     }
 
-    /// Both.
+    /// Returns true if deadlock-free and complete.
     pub fn holds(&self) -> bool {
         self.deadlock_free() && self.complete()
     }
@@ -95,19 +94,19 @@ impl fmt::Display for Verification {
     }
 }
 
-/// Whether rules meet Tagger's two conditions, whatever packets there are: no cycle within a tag, no rule to a smaller tag.
-/// That is sufficient against cyclic buffer dependencies, not necessary.
+/// Returns true if rules meet Tagger's two conditions: no cycle within a tag, no rule to a smaller tag. They are sufficient
+/// against cyclic buffer dependencies, not necessary.
 pub fn meets_conditions(wiring: &Wiring<'_>, rules: &Rules) -> bool {
     acyclic::falling(wiring, rules).0 == 0
         && Tag::all(rules.tags()).all(|tag| acyclic::cycle(wiring, rules, tag).is_none())
 }
 
-/// Verifies rules for a set of paths that should stay lossless.
+/// Verifies rules for paths that should stay lossless.
 pub fn verify(wiring: &Wiring<'_>, rules: &Rules, elp: &Elp<'_>) -> Result<Verification, ElpError> {
     verify_classes(wiring, rules, elp, 1)
 }
 
-/// The same for several classes of traffic: hosts send those with tags 1, 2, …, and all should stay lossless.
+/// As [`verify`] for several classes of traffic, which hosts send with tags 1, 2, …
 pub fn verify_classes(
     wiring: &Wiring<'_>,
     rules: &Rules,

@@ -1,5 +1,3 @@
-//! Single packets followed from a host on, so that a fault can be told as a path.
-
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
@@ -11,24 +9,23 @@ use crate::tagging::Tag;
 use crate::turns::ones;
 use crate::wiring::{Ports, Wiring};
 
-/// Whether a turn with a tag is what is looked for.
+/// Returns true for a wanted turn.
 pub(super) type Goal<'a> = &'a mut dyn FnMut(Tag, PortId, PortId) -> bool;
 
-/// A fabric, its rules, and the tag with which hosts send.
+/// Fabric, rules, and the tag with which hosts send.
 pub(super) type Walk<'w, 'f> = (&'w Wiring<'f>, &'w Rules, Tag);
 
-/// A turn that was looked for, and a path to it.
+/// Wanted turn, and a path to it.
 #[derive(Debug, Clone)]
 pub(super) struct Hit {
     pub(super) turn: (Tag, PortId, PortId),
-    /// Egress ports from the sending host on, that of the turn included.
+    /// Egress ports up to the turn.
     pub(super) path: Vec<PortId>,
 }
 
-/// Where a packet was, and what it did before.
+/// By state: previous state, and the egress port taken there.
 type Causes<S> = HashMap<S, Option<(S, PortId)>>;
 
-/// The egress ports that led to a state; the last is `output`.
 fn path_to<S: Copy + Eq + std::hash::Hash>(
     ports: &Ports,
     causes: &Causes<S>,
@@ -47,11 +44,11 @@ fn path_to<S: Copy + Eq + std::hash::Hash>(
     path
 }
 
-/// Follows packets on a path of a set, those of all hosts that share it; none further than to what is looked for.
+/// Follows packets of all hosts that share a path, up to wanted turns.
 pub(super) fn path((wiring, rules, sent): Walk<'_, '_>, paths: &PathSet, path: &[PortId], goal: Goal<'_>) -> Vec<Hit> {
     let [entries, exits] = paths.ends(wiring, path);
     let mut hits = Vec::new();
-    // Where packets came in, and their tags now: of several with one tag, one is enough behind the first switch.
+    // Behind the first switch one entry per tag is enough.
     let mut packets: Vec<(PortId, Tag)> = entries.into_iter().map(|entry| (entry, sent)).collect();
     for at in 0..path.len() - 1 {
         let outputs = if at + 2 == path.len() { &exits[..] } else { &path[at + 1..at + 2] };
@@ -74,7 +71,6 @@ pub(super) fn path((wiring, rules, sent): Walk<'_, '_>, paths: &PathSet, path: &
     hits
 }
 
-/// Follows packets from all sources towards a destination.
 pub(super) fn towards((wiring, rules, sent): Walk<'_, '_>, towards: &Towards, goal: Goal<'_>) -> Vec<Hit> {
     let hops: HashMap<_, _> = towards.iter().collect();
     let mut causes: Causes<(PortId, Tag)> = HashMap::new();
@@ -105,14 +101,12 @@ pub(super) fn towards((wiring, rules, sent): Walk<'_, '_>, towards: &Towards, go
     hits
 }
 
-/// What following up-down paths has found.
 pub(super) struct UpDownFound {
     pub(super) hits: Vec<Hit>,
-    /// Ingress ports with a number of bounces that were come by.
+    /// Ingress ports reached, once for each number of bounces.
     pub(super) states: usize,
 }
 
-/// Follows packets on all up-down paths.
 pub(super) fn up_down(
     (wiring, rules, sent): Walk<'_, '_>,
     up_down: &UpDown,

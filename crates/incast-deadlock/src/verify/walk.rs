@@ -1,5 +1,3 @@
-//! Packets on every expected path, walked through the rules.
-
 use serde::Serialize;
 
 use super::trace::{self, Goal, Hit, Walk};
@@ -11,14 +9,14 @@ use crate::threads::spread;
 use crate::turns::{TurnSet, set};
 use crate::wiring::{Ports, Wiring};
 
-/// What was walked.
+/// Extent of a walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Walked {
-    /// Paths that were given one by one.
+    /// Paths given one by one.
     pub paths: usize,
     /// Trees of shortest paths, or sets of equal ones to one destination.
     pub trees: usize,
-    /// Ingress ports with a number of bounces that up-down paths come by.
+    /// Ingress ports on up-down paths, once for each number of bounces.
     pub states: usize,
 }
 
@@ -32,7 +30,6 @@ impl Walked {
 
 type Found = (Walked, usize, Vec<LossyWalk>);
 
-/// Walks all paths; says where packets become lossy.
 pub(super) fn walk(walk: Walk<'_, '_>, elp: &Elp<'_>) -> Result<Found, ElpError> {
     let rules = walk.1;
     let lossy: Goal<'_> = &mut |tag, input, output| rules.new_tag(tag, input, output).is_none();
@@ -56,7 +53,7 @@ fn lossy_walk(wiring: &Wiring<'_>, hit: &Hit) -> LossyWalk {
     LossyWalk { turn: Turn::new(wiring, Some(tag), input, output), path: NamedPath::new(wiring, &hit.path) }
 }
 
-/// A tree in which packets become lossy: its destinations, its number among these, and how many turns do it.
+/// Destination, and number of a lossy tree there.
 type LossyTree = (usize, usize);
 
 fn walk_trees(walk: Walk<'_, '_>, destinations: &Destinations<'_, '_>) -> Result<Found, ElpError> {
@@ -86,7 +83,7 @@ fn walk_trees(walk: Walk<'_, '_>, destinations: &Destinations<'_, '_>) -> Result
         count += turns;
         all.extend(lossy);
     }
-    // Each thread has its first ones, so the first of all are among them.
+    // Each thread keeps its first ones, so the first of all are among them.
     all.sort_unstable();
     let mut named = Vec::new();
     for (at, wanted) in all {
@@ -105,22 +102,22 @@ fn walk_trees(walk: Walk<'_, '_>, destinations: &Destinations<'_, '_>) -> Result
     Ok((walked, count, named))
 }
 
-/// The packets that are on their way to one destination, at all ports at once, by tag.
+/// Packets to one destination at all ports.
 struct Packets<'w, 'f> {
     wiring: &'w Wiring<'f>,
-    /// With which hosts send.
+    /// Tag with which hosts send.
     first: Tag,
-    /// By tag: the new tags, and the turns at which packets get them.
+    /// By tag: new tags with their turns.
     rules: Vec<Vec<(Tag, &'w TurnSet)>>,
-    /// By tag: the ingress ports at which packets are, a bit each.
+    /// By tag: ingress ports with packets, a bit each.
     at: Vec<Vec<u64>>,
-    /// Those at one node, for a while.
+    /// Scratch for one node.
     packets: Vec<u64>,
-    /// By port: the tag that all packets get which single-linked hosts send by it; looked up once.
+    /// By egress port: cached new tag of packets from all single-linked hosts.
     sent: Vec<u8>,
 }
 
-/// Not looked up yet; several tags, or lossy for some.
+/// Not looked up; several tags, or lossy for some.
 const UNKNOWN: u8 = 0;
 const MIXED: u8 = u8::MAX;
 
@@ -134,7 +131,7 @@ impl<'w, 'f> Packets<'w, 'f> {
         Self { wiring, first, rules: by_tag, at, packets: Vec::new(), sent: vec![UNKNOWN; wiring.len()] }
     }
 
-    /// Sends packets from all sources; how many turns with a tag make them lossy.
+    /// Returns the number of turns with a tag at which packets become lossy.
     fn walk(&mut self, towards: &Towards) -> usize {
         let ports: &Ports = self.wiring;
         let mut lossy = 0;
@@ -165,7 +162,6 @@ impl<'w, 'f> Packets<'w, 'f> {
         lossy
     }
 
-    /// Packets of all single-linked hosts of a switch leave by a port.
     fn send(&mut self, hosts: &[u64], hop: &Hop) -> usize {
         if hosts.iter().all(|&word| word == 0) {
             return 0;
@@ -186,7 +182,7 @@ impl<'w, 'f> Packets<'w, 'f> {
         }
     }
 
-    /// Packets that came with a tag leave by a port: how many ingress ports have no rule for that.
+    /// Returns the number of ingress ports without a rule.
     #[inline]
     fn turn(&mut self, tag: usize, packets: &[u64], hop: &Hop) -> usize {
         let row = self.wiring.row(hop.port);

@@ -1,5 +1,3 @@
-//! Cyclic dependencies among all tags, of packets that can be: from the hosts on, by one file of rules or by several.
-
 use std::fmt;
 
 use incast_model::fabric::PortId;
@@ -14,48 +12,47 @@ use crate::turns::TurnSet;
 use crate::watch;
 use crate::wiring::{Ports, Wiring};
 
-/// What packets can do that rules keep lossless, whatever path they take.
+/// Dependencies of packets that rules keep lossless, on any path.
 ///
-/// A packet begins with one of the tags of the hosts, at a port to a host, and each switch takes it a step further by a
-/// rule of one of the sets. So what it can come to follows from the union of the sets, whichever switch has which and
-/// whenever that changes.
+/// Packets start with a tag of the hosts at a port to a host, and each switch applies a rule of any set. So the union of the
+/// sets decides what packets reach, whichever switch has which set at what time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Circularity {
-    /// Ingress ports with a tag that packets come to.
+    /// Ingress ports with a tag that packets reach.
     pub buffers: usize,
-    /// Pairs of these such that packets of the first wait for room in the second.
+    /// Pairs of buffers: packets of the first wait for space in the second.
     pub dependencies: usize,
-    /// Rules that no packet comes to: (tag, ingress port, egress port, new tag).
+    /// Rules that no packet reaches: (tag, ingress port, egress port, new tag).
     pub unused: usize,
-    /// Rules to a smaller tag that packets come to.
+    /// Rules to a smaller tag that packets reach.
     pub falling: usize,
-    /// Some of these.
+    /// Some rules to a smaller tag.
     pub falling_named: Vec<Step>,
-    /// A shortest cyclic dependency, whatever the tags of its buffers.
+    /// A shortest cyclic dependency, across tags.
     pub cycle: Option<TaggedCycle>,
 }
 
-/// A cyclic buffer dependency, each turn with the tag before and after.
+/// Cyclic buffer dependency, with tags before and after each turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TaggedCycle {
-    /// Its turns; packets of each wait for room where those of the next came in.
+    /// Turns; packets of each wait for buffer space at the next ingress port.
     pub turns: Vec<Step>,
 }
 
-/// What a rule does to packets.
+/// Effect of a rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Step {
-    /// How they come in and leave, and the tag with which they come.
+    /// Turn, and tag before it.
     #[serde(flatten)]
     pub turn: Turn,
-    /// The tag with which they go on.
+    /// Tag after the turn.
     pub new_tag: Tag,
-    /// Which of the sets have the rule, from 0.
+    /// Sets with the rule, from 0.
     pub of: Vec<usize>,
 }
 
 impl Circularity {
-    /// Of packets that hosts send with tags 1 to `classes`, under all of some sets of rules.
+    /// Analyses packets that hosts send with tags 1 to `classes`, under all sets of rules.
     pub fn new(wiring: &Wiring<'_>, sets: &[&Rules], classes: u8) -> Self {
         let mut all = Transitions::none(wiring);
         sets.iter().for_each(|rules| all.union(rules.transitions()));
@@ -93,32 +90,30 @@ impl Circularity {
         }
     }
 
-    /// Whether no cyclic buffer dependency among lossless packets is possible.
+    /// Returns true if no cyclic buffer dependency is possible.
     pub const fn deadlock_free(&self) -> bool {
         self.cycle.is_none()
     }
 }
 
 impl fmt::Display for TaggedCycle {
-    /// The buffers in order, the first once more at the end: `L1 port 3 tag 1 → S1 port 0 tag 2 → … → L1 port 3 tag 1`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Cycle { turns: self.turns.iter().map(|step| step.turn.clone()).collect() }.fmt(f)
     }
 }
 
-/// A rule: tag, ingress port, egress port, new tag.
+/// Tag, ingress port, egress port, new tag.
 pub(crate) type Move = (Tag, PortId, PortId, Tag);
 
-/// What packets come to.
 pub(crate) struct Reached {
-    /// Tags that rules or hosts have.
+    /// Tags of rules and hosts.
     tags: usize,
     buffers: usize,
     pub(crate) moves: Vec<Move>,
 }
 
 impl Reached {
-    /// From every port to a host on, with every tag that hosts send with; of packets that take these turns, if not all.
+    /// Follows packets from all ports to hosts with all tags `sent`, by turns of `within` only, if given.
     pub(crate) fn new(ports: &Ports, rules: &Transitions, sent: &[Tag], within: Option<&TurnSet>) -> Self {
         let tags = usize::from(sent.iter().map(|tag| tag.0).fold(rules.tags(), u8::max));
         let mut seen = vec![false; tags * ports.len()];

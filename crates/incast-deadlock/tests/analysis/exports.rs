@@ -1,5 +1,4 @@
-//! What is exported is read back, by readers that know the target's meaning only, and has to be the same function of (tag,
-//! ingress port, egress port).
+//! Exports, read back by readers that share only the target's semantics: the same function of (tag, ingress port, egress port).
 
 use std::collections::HashMap;
 
@@ -28,7 +27,6 @@ fn greedy(fabric: &Fabric) -> Option<Rules> {
     Some(placement.rules())
 }
 
-/// Rules of several kinds of fabric.
 fn examples() -> Vec<(Fabric, Rules)> {
     let testbed = testbed();
     let clos = ClosScheme::new(1).rules(&Wiring::new(&testbed)).unwrap();
@@ -40,7 +38,6 @@ fn examples() -> Vec<(Fabric, Rules)> {
     vec![(testbed, clos), (jellyfish, tags), (star, star_rules)]
 }
 
-/// Asks both functions for all (tag, ingress port, egress port) of a switch; ports by number.
 fn same(wiring: &Wiring<'_>, switch: NodeId, rules: &Rules, read: &dyn Fn(u8, u32, u32) -> Option<u8>) {
     let ports: Vec<_> = wiring.fabric().ports_of(switch).collect();
     for tag in 1..=rules.tags() + 1 {
@@ -93,7 +90,7 @@ proptest! {
     }
 }
 
-/// The conventions that count hosts' ports as one are what a TCAM holds where hosts are treated alike.
+/// Conventions that count ports to hosts as one match a TCAM that treats hosts alike.
 #[test]
 fn counts_are_those_of_entries() {
     let fabric = Jellyfish::new(30, 16, 8).build().unwrap();
@@ -115,12 +112,11 @@ fn rectangles_of_the_clos_scheme() {
         let table = ClosScheme::new(bounces).rules(&wiring).unwrap().compress(Compression::Rectangles);
         let entries = |name: &str| table.entries(crate::common::node(&fabric, name)).len();
         let k = usize::from(bounces);
-        // To keep a tag takes two rectangles where a switch has ports up (all but up to up), to raise it one.
+        // Keeping a tag takes two rectangles in switches with ports up (all but up to up), raising it one.
         assert_eq!((entries("T1"), entries("L1"), entries("S1")), (2 * (k + 1) + k, 2 * (k + 1) + k, k + 1));
     }
 }
 
-/// DSCP back to tag.
 fn tag_of(dscp: u64) -> Option<u8> {
     (dscp > 0).then_some(dscp as u8 / 8)
 }
@@ -133,7 +129,7 @@ fn sonic_is_read_back() {
         let text = |rule: &Value, field: &str| rule.get(field).map(|value| value.as_str().unwrap().to_owned());
         let number = |rule: &Value, field: &str| text(rule, field).unwrap().parse::<u64>().unwrap();
         let rules_read: Vec<&Value> = sonic.config_db["ACL_RULE"].as_object().unwrap().values().collect();
-        // The rule of the highest priority that matches acts; a field that is not there matches all.
+        // The matching rule with the highest priority acts; a missing field matches all.
         let matches = |rule: &Value, field: &str, port: u32| {
             text(rule, field).is_none_or(|list| list.split(',').any(|name| name == format!("Ethernet{}", 4 * port)))
         };
@@ -165,7 +161,6 @@ fn unbase64(text: &str) -> Vec<u8> {
 fn p4_entries_are_read_back() {
     for_each_switch(|wiring, rules, table, switch| {
         let request = write_p4runtime(wiring, table, switch, P4Ids::default()).unwrap();
-        /// Whether bit `port` alone, under the mask, is the value.
         fn matches(field: Option<&Value>, port: u32) -> bool {
             let Some(field) = field else { return true };
             let [value, mask] = ["value", "mask"].map(|part| unbase64(field["ternary"][part].as_str().unwrap()));
@@ -197,7 +192,7 @@ fn p4_entries_are_read_back() {
     assert!(program.contains("bit<64> ingress_port") && program.contains("@id(0x02000001) table tags"));
 }
 
-/// A file of nftables, as far as it is read here: the lines of each chain, and of each map as (ingress, egress, chain).
+/// Lines of each chain, and of each map as (ingress, egress, chain).
 #[derive(Default)]
 struct Nftables {
     chains: HashMap<String, Vec<String>>,
@@ -224,7 +219,7 @@ impl Nftables {
         read
     }
 
-    /// The DSCP and the priority of a packet that leaves the chain `rewrite`.
+    /// DSCP and priority after the chain `rewrite`.
     fn forwarded(&self, family: &str, dscp: u64, input: &str, output: &str) -> (u64, String) {
         let mut packet = (dscp, String::new());
         for line in &self.chains["rewrite"] {
@@ -265,7 +260,7 @@ fn nftables_is_read_back() {
         for family in ["ip", "ip6"] {
             same(wiring, switch, rules, &|tag, input, output| {
                 let name = |port: u32| format!("eth{}", 3 + 2 * port);
-                // No rule is for it, so it goes on as it came; the chain knows no such tag.
+                // The chain does not know the tag, so packets keep it.
                 if tag > rules.tags() {
                     return None;
                 }
@@ -309,7 +304,7 @@ fn what_a_target_cannot_express_is_said() {
         nft(&long, vec![8, 16], 0),
         "nftables: port 0 would be named `a-very-long-name0`; allowed: letters, digits, `_`, `.` and `-`, at most 15 in all"
     );
-    // Names that begin with Ethernet are all that portsyncd looks at.
+    // portsyncd reads only names that begin with Ethernet.
     let sonic = |prefix: &str| {
         let names = PortNames { prefix: prefix.into(), first: 0, step: 4 };
         write_sonic(&wiring, &two, switch, &names, &CodePoints::class_selectors(2)).map(|_| ()).map_err(said)
@@ -386,7 +381,7 @@ fn names_with_commas_and_quotes_survive_csv() {
     let hops = Elp::Shortest(ShortestPaths::default()).hops(&wiring).unwrap();
     let table = Placement::per_hop(&hops).unwrap().rules().compress(Compression::None);
     assert_eq!(read_csv(&wiring, &write_csv(&wiring, &table)).unwrap(), table);
-    // Lines end in CR LF in files of other programs.
+    // Other programs end lines with CR LF.
     let crlf = "switch,tag,in_ports,out_ports,new_tag\r\n\"a,\"\"b\"\"\",1,0,1,2\r\n";
     assert_eq!(read_csv(&wiring, crlf).unwrap().len(), 1);
 }

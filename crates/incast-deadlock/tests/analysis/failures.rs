@@ -1,4 +1,4 @@
-//! Cyclic dependencies under failures, against a search that follows every packet to every host by itself.
+//! Cyclic dependencies under failures, against a separate search that follows every packet to every host.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -21,7 +21,7 @@ fn far(fabric: &Fabric, port: PortId) -> (PortId, NodeId) {
     (fabric.port(port).peer, fabric.neighbour(port))
 }
 
-/// By node: the ports one hop closer to a host. Hosts do not forward.
+/// By node: ports one hop closer to a host. Hosts do not forward.
 fn next_hops(fabric: &Fabric, dst: NodeId) -> HashMap<NodeId, Vec<PortId>> {
     let mut distance = HashMap::from([(dst, 0)]);
     let mut queue = VecDeque::from([dst]);
@@ -49,10 +49,10 @@ fn next_hops(fabric: &Fabric, dst: NodeId) -> HashMap<NodeId, Vec<PortId>> {
     nodes.map(|node| (node, closer(node))).collect()
 }
 
-/// A packet: the ingress port that it has come to, and how many detours it has made.
+/// Ingress port, and detours so far.
 type Packet = (PortId, u8);
 
-/// The turns of all packets while links are down that only their ends know of.
+/// Turns of all packets while only the ends of the links know that these are down.
 fn turns(fabric: &Fabric, down: &[LinkId], detours: u8) -> Turns {
     let mut all = Turns::new();
     let up = |port: PortId| !down.contains(&fabric.port(port).link);
@@ -60,7 +60,7 @@ fn turns(fabric: &Fabric, down: &[LinkId], detours: u8) -> Turns {
         let hops = next_hops(fabric, dst);
         let sources = fabric.hosts().iter().filter(|host| **host != dst).flat_map(|host| &hops[host]);
         let sources: Vec<PortId> = sources.map(|&port| far(fabric, port).0).collect();
-        // Packets that are on their old way.
+        // Packets on their old paths.
         let (mut seen, mut way) = (HashSet::new(), sources.clone());
         while let Some(input) = way.pop() {
             let node = fabric.port(input).node;
@@ -74,7 +74,7 @@ fn turns(fabric: &Fabric, down: &[LinkId], detours: u8) -> Turns {
                 way.push(far(fabric, output).0);
             }
         }
-        // Packets that find links down.
+        // Packets that meet links that are down.
         let mut moves: Vec<(Packet, PortId, Packet)> = Vec::new();
         let mut way: Vec<Packet> = sources.iter().map(|&port| (port, 0)).collect();
         let mut seen: HashSet<Packet> = HashSet::new();
@@ -117,7 +117,7 @@ fn turns(fabric: &Fabric, down: &[LinkId], detours: u8) -> Turns {
     all
 }
 
-/// Whether ingress ports wait for each other in a circle: those that wait for none are taken away until there are none.
+/// Repeatedly removes ports that wait for none.
 fn cyclic(fabric: &Fabric, turns: &Turns) -> bool {
     let mut edges: HashSet<(PortId, PortId)> = turns
         .iter()
@@ -157,7 +157,7 @@ proptest! {
         }
     }
 
-    /// What the check of plain routes relies on: no table of routes is needed for them.
+    /// The check of plain routes relies on this: it needs no table of routes.
     #[test]
     fn plain_routes_are_all_shortest_paths(fabric in fabrics()) {
         let wiring = Wiring::new(&fabric);

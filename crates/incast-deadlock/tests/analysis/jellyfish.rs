@@ -1,7 +1,6 @@
-//! The published table of Tagger on Jellyfish, by the conventions of `docs/design/deadlock.md`.
-//!
-//! What a convention gives on a graph is compared with an implementation of our own in another language, which had other
-//! random graphs: with the same classes, and within a few percent. Rows of 1,000 and 2,000 switches are in the example.
+//! Tagger's published table on Jellyfish, by the conventions of `docs/design/deadlock.md`, against our implementation in
+//! another language on other random graphs: same classes, and within a few percent. The example has rows of 1,000 and 2,000
+//! switches.
 
 use incast_deadlock::Wiring;
 use incast_deadlock::elp::Elp;
@@ -35,12 +34,11 @@ fn verified(fabric: &Fabric, elp: &Elp<'_>, rules: &Rules) {
     let wiring = Wiring::new(fabric);
     let verified = verify(&wiring, rules, elp).unwrap();
     assert!(verified.holds(), "{verified:?}");
-    // A walk from every switch for each tree.
+    // Each tree is walked from every switch.
     assert!(verified.walked.trees >= fabric.switches().count());
 }
 
-/// 85 to 90 rules and 10 to 11 at most by the other implementation, on five graphs with 2 classes each. On a hundred there
-/// are some that ask for a third.
+/// Other implementation: 85 to 90 rules, at most 10 to 11, 2 classes on each of five graphs. Some of a hundred need a third.
 #[test]
 fn f_on_a_hundred_graphs_of_10_switches() {
     let f = Convention::by_name("F").unwrap();
@@ -55,7 +53,7 @@ fn f_on_a_hundred_graphs_of_10_switches() {
     assert_eq!(classes, [0, 0, 82, 18]);
 }
 
-/// By the other implementation 3,413 to 3,439 rules, 39 to 42 at most, 3 classes (F, five graphs); 3,338 and 37 (Fm, one).
+/// Other implementation: 3,413 to 3,439 rules, at most 39 to 42, 3 classes (F, five graphs); 3,338 and 37 (Fm, one).
 #[test]
 fn f_and_fm_on_graphs_of_100_switches() {
     for seed in 1..=5 {
@@ -68,7 +66,7 @@ fn f_and_fm_on_graphs_of_100_switches() {
     }
 }
 
-/// 34,579 rules and 78 at most (F), 33,960 and 73 (Fm) by the other implementation.
+/// Other implementation: 34,579 rules, at most 78 (F); 33,960 and 73 (Fm).
 #[test]
 fn f_and_fm_on_a_graph_of_500_switches() {
     let fabric = graph(500, 64, 1);
@@ -78,8 +76,7 @@ fn f_and_fm_on_a_graph_of_500_switches() {
     verified(&fabric, &Convention::by_name("F").unwrap().paths(1), &f.rules);
 }
 
-/// Of 100 switches; in brackets the other implementation: A 3646/46, A' 3419/43, B 4692/51, C 2610/34, D 2588/32, E 3799/45,
-/// G 3089/41.
+/// Other implementation: A 3646/46, A' 3419/43, B 4692/51, C 2610/34, D 2588/32, E 3799/45, G 3089/41.
 #[test]
 fn every_convention_on_a_graph_of_100_switches() {
     let fabric = graph(100, 32, 1);

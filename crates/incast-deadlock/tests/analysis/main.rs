@@ -1,4 +1,4 @@
-//! The analysis as a whole, in one test program: linking once is quicker than linking each file.
+//! One test program, as it links faster than one for each file.
 
 mod common;
 mod exports;

@@ -1,4 +1,4 @@
-//! Shortest paths drawn at random for each pair of switches.
+//! Shortest paths drawn at random for pairs of switches.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -14,7 +14,6 @@ use proptest::prelude::*;
 
 use crate::common::fabrics;
 
-/// Links from a node to all others, over switches only.
 fn distances(fabric: &Fabric, from: NodeId) -> HashMap<NodeId, usize> {
     let mut found = HashMap::from([(from, 0)]);
     let mut queue = VecDeque::from([from]);
@@ -37,7 +36,6 @@ fn nodes(fabric: &Fabric, path: &[PortId]) -> Vec<NodeId> {
     [first].into_iter().chain(path.iter().map(|&port| fabric.neighbour(port))).collect()
 }
 
-/// What holds for any of them.
 fn check(fabric: &Fabric, each: u32, seed: u64) -> Result<(), TestCaseError> {
     let wiring = Wiring::new(fabric);
     let paths = PathSet::random_shortest(&wiring, each, seed);
@@ -99,16 +97,16 @@ fn seeds_draw_other_paths_and_more_paths_are_more() {
     let wiring = Wiring::new(&fabric);
     let drawn = |each, seed| PathSet::random_shortest(&wiring, each, seed);
     assert!(drawn(1, 1) != drawn(1, 2));
-    // 8 edge switches with hosts, each with a path between hosts of its own.
+    // 8 edge switches with hosts, each with a path within.
     assert_eq!(drawn(1, 1).len(), 8 * 7 + 8);
     assert!(drawn(2, 1).len() > drawn(1, 1).len());
-    // Beyond a pod there are 4 shortest paths, within one 2.
+    // 4 shortest paths between pods, 2 within one.
     assert_eq!(drawn(200, 1).len(), 8 * (6 * 4 + 2) + 8);
     let hops = |paths| Elp::Paths(paths).hops(&wiring).unwrap();
     assert!(hops(drawn(200, 1)) == Elp::Shortest(ShortestPaths::default()).hops(&wiring).unwrap());
 }
 
-/// Whose packets close a cycle is said by an example, as no line of a file can be.
+/// Drawn paths have no line of a file.
 #[test]
 fn who_closes_a_cycle_is_told_by_an_example() {
     let fabric = Jellyfish::new(20, 8, 4).build().unwrap();
@@ -121,7 +119,7 @@ fn who_closes_a_cycle_is_told_by_an_example() {
     assert!(text.contains(" paths, such as h") || text.contains("one path: h"), "{text}");
 }
 
-/// All hosts of a switch use its paths: rules that leave one host out are found, be it at the begin or at the end.
+/// Paths are for all hosts of a switch: verification finds rules that omit one host at either end.
 #[test]
 fn every_host_is_walked() {
     let fabric = Jellyfish::new(10, 8, 4).build().unwrap();

@@ -1,4 +1,4 @@
-//! What holds for tags and rules of any paths on any fabric.
+//! Properties of tags and rules on any fabric.
 
 use incast_deadlock::dependency::Dependencies;
 use incast_deadlock::elp::{Choice, Elp, PathSet, Roots, ShortestPaths, UpDown};
@@ -15,7 +15,7 @@ use rand::Rng;
 
 use crate::common::{fabrics, testbed};
 
-/// Random walks from host to host that come by no port twice; most are far from shortest.
+/// Random walks between hosts that repeat no port.
 fn walks(fabric: &Fabric, choices: &[(prop::sample::Index, Vec<prop::sample::Index>)]) -> PathSet {
     let wiring = Wiring::new(fabric);
     let mut paths = PathSet::new();
@@ -53,8 +53,7 @@ fn walk_choices() -> impl Strategy<Value = Vec<(prop::sample::Index, Vec<prop::s
     proptest::collection::vec(walk, 1..40)
 }
 
-/// No dependency among lossless packets is cyclic, and all packets on expected paths stay lossless; by the verifier, and
-/// by the search for cyclic dependencies, which share nothing.
+/// Checks rules with the verifier and with the search for cyclic dependencies, which share nothing.
 fn check(wiring: &Wiring<'_>, rules: &Rules, elp: &Elp<'_>) -> Result<(), TestCaseError> {
     let verified = verify(wiring, rules, elp).unwrap();
     prop_assert!(verified.holds(), "{verified:?}");
@@ -114,7 +113,6 @@ proptest! {
     }
 }
 
-/// All shortest paths, hop by hop, are the simulator's next hops.
 fn same_as_routes(fabric: &Fabric) {
     let wiring = Wiring::new(fabric);
     let all = Elp::Shortest(ShortestPaths::default()).hops(&wiring).unwrap();
@@ -144,7 +142,6 @@ fn the_simulators_routes_are_all_shortest_paths_on_every_kind_of_fabric() {
     }
 }
 
-/// Every path of a tree is a shortest one, and trees of the hosts of a switch differ where they are drawn for hosts.
 #[test]
 fn trees_are_made_of_shortest_paths() {
     let fabric = Jellyfish::new(20, 10, 5).build().unwrap();
@@ -176,7 +173,7 @@ fn trees_are_made_of_shortest_paths() {
     }
 }
 
-/// All walks of up-down paths with bounces, one by one.
+/// All up-down paths with bounces, by exhaustive search.
 fn up_down_paths(fabric: &Fabric, most: usize) -> PathSet {
     fn go(fabric: &Fabric, nodes: &mut Vec<NodeId>, bounces: usize, most: usize, all: &mut Vec<Vec<NodeId>>) {
         let at = nodes[nodes.len() - 1];
@@ -199,7 +196,7 @@ fn up_down_paths(fabric: &Fabric, most: usize) -> PathSet {
     fabric.hosts().iter().for_each(|&host| go(fabric, &mut vec![host], 0, most, &mut all));
     let wiring = Wiring::new(fabric);
     let mut paths = PathSet::new();
-    // A way that comes by a port twice is no path of a file.
+    // A path that repeats a port is invalid in a file.
     all.iter().for_each(|nodes| drop(paths.push_nodes(&wiring, nodes)));
     paths
 }
@@ -222,7 +219,6 @@ fn up_down_paths_are_those_that_are_found_one_by_one() {
     }
 }
 
-/// Rules with the largest of several new tags are free of deadlock, but not complete; the verifier says so.
 #[test]
 fn with_the_largest_new_tag_some_packets_become_lossy() {
     let fabric = Jellyfish::new(50, 16, 8).build().unwrap();
@@ -236,7 +232,7 @@ fn with_the_largest_new_tag_some_packets_become_lossy() {
     let sets: Vec<_> = transitions.turns().collect();
     for (tag, new, turns) in sets.into_iter().rev() {
         for (input, output) in turns.iter() {
-            // A rule is there already where a larger tag was asked for.
+            // A larger tag already has a rule.
             let _ = largest.insert(tag, input, output, new);
         }
     }
@@ -247,7 +243,7 @@ fn with_the_largest_new_tag_some_packets_become_lossy() {
     assert!(verify(&wiring, &placement.rules(), &elp).unwrap().holds());
 }
 
-/// A walk over switches that are all new to it, from a host to a host.
+/// Random path without repeated switches.
 fn long_way(fabric: &Fabric, rng: &mut Stream) -> Vec<NodeId> {
     let below = |bound: usize, rng: &mut Stream| rng.next_u64() as usize % bound;
     let mut nodes = vec![fabric.hosts()[below(fabric.hosts().len(), rng)]];
@@ -264,8 +260,7 @@ fn long_way(fabric: &Fabric, rng: &mut Stream) -> Vec<NodeId> {
     }
 }
 
-/// Of paths given one by one some packets need rules that no path asked for in the merged graph: their tag is smaller than
-/// planned. Without these rules they would be lossy.
+/// Packets on paths given one by one may have a smaller tag than planned, and without added rules become lossy.
 #[test]
 fn packets_with_a_smaller_tag_than_planned_get_rules_of_their_own() {
     let mut needed = 0;
@@ -286,8 +281,7 @@ fn packets_with_a_smaller_tag_than_planned_get_rules_of_their_own() {
     assert!(needed > 100, "{needed}");
 }
 
-/// Rules that each are free of circles need not be so together: while switches change from one set to another, packets
-/// meet both.
+/// While switches change from one set to another, packets meet both.
 #[test]
 fn a_change_of_rules_can_close_a_circle() {
     let fabric = Jellyfish::new(20, 10, 5).build().unwrap();
@@ -297,7 +291,7 @@ fn a_change_of_rules_can_close_a_circle() {
     let (before, after) = (rules(Order::Number), rules(Order::Random(1)));
     assert!(![&before, &after].iter().any(|rules| Dependencies::of_rules(rules).cyclic(&wiring)));
     assert!(Dependencies::of_change(&before, &after).cyclic(&wiring));
-    // To survive a bounce more is safe at any time.
+    // Surviving one more bounce is safe at any time.
     let fabric = testbed();
     let wiring = Wiring::new(&fabric);
     let clos = |bounces| ClosScheme::new(bounces).rules(&wiring).unwrap();

@@ -1,4 +1,4 @@
-//! The two scenarios of Tagger's evaluation, on paper: which buffers wait for which, without tags and with them.
+//! The two scenarios of Tagger's evaluation as dependencies, with and without tags.
 
 use incast_deadlock::dependency::{Dependencies, Failures, Rerouting};
 use incast_deadlock::elp::{Elp, PathSet, UpDown};
@@ -50,7 +50,6 @@ fn with_one_bounce_two_tags_keep_both_flows_lossless() {
     let elp = bounces(&wiring);
     let clos = ClosScheme::new(1).rules(&wiring).unwrap();
     assert_eq!(clos.tags(), 2);
-    // Tag 1: L1 > S1 > L3 and L3 > S2 > L1. Tag 2: L3 > S2 > L4 > T4 and L1 > S1 > L2 > T1.
     let tag_at = |rules: &Rules, path: &[&str]| {
         let mut tags = vec![Tag::FIRST];
         for turn in path.windows(3) {
@@ -85,7 +84,7 @@ fn the_clos_scheme_needs_a_tag_for_each_bounce_and_one_more() {
             assert_eq!(verified.complete(), survived <= bounces, "{survived} of {bounces}");
         }
     }
-    // All paths with a bounce in one priority are a circle.
+    // All paths with a bounce in one priority form a cycle.
     let one_bounce = Elp::UpDown(UpDown { bounces: 1 });
     assert!(!Dependencies::of_paths(&wiring, &Elp::UpDown(UpDown { bounces: 0 })).unwrap().cyclic(&wiring));
     let report = Dependencies::of_paths(&wiring, &one_bounce).unwrap().report(&wiring, 1, Some(&one_bounce)).unwrap();
@@ -149,7 +148,7 @@ fn two_failures_and_switches_next_to_them_that_send_back_up_close_the_circle() {
     let found = &report.named[0];
     assert_eq!(found.links, [["T4", "L3"], ["T1", "L1"]].map(|ends| ends.map(String::from)));
     let cycle = &found.cycle;
-    // The other way round is one too.
+    // The reverse is a cycle too.
     assert_eq!(cycle.cycle.to_string(), "L1 port 2 → S2 port 0 → L3 port 3 → S1 port 2 → L1 port 2");
     let examples: Vec<String> = cycle.users.iter().map(|users| users.example.as_ref().unwrap().to_string()).collect();
     assert_eq!(examples[0], "H9 → T3 → L3 → S1 → L1 → S2 → L2 → T1 → H1");
@@ -157,7 +156,7 @@ fn two_failures_and_switches_next_to_them_that_send_back_up_close_the_circle() {
     // Once all switches know, no packet bounces.
     let converged = Dependencies::under_failures(&wiring, &routes, &given, Rerouting::Converged, 9).unwrap();
     assert_eq!(converged.cyclic, 0);
-    // A second detour makes a ping-pong of one failure.
+    // With a second detour, packets ping-pong after one failure.
     let twice = Dependencies::under_failures(&wiring, &routes, &given, Rerouting::Local { bounces: 2 }, 9).unwrap();
     assert_eq!(twice.cyclic, 3);
 }
@@ -174,14 +173,14 @@ fn all_single_and_double_failures_of_the_testbed() {
         assert_eq!(report.named.len(), report.cyclic);
         report
     };
-    // As an independent search of every packet's ways finds them too (tests/failures.rs has one for small fabrics).
+    // A separate search of every packet's paths agrees.
     let counts = |failures: Failures, bounces| {
         let report = found(failures, bounces);
         (report.cyclic, report.sets)
     };
     assert_eq!([counts(Failures::Single, 1), counts(Failures::Double, 1)], [(0, 16), (20, 120)]);
     assert_eq!([counts(Failures::Single, 2), counts(Failures::Double, 2)], [(8, 16), (96, 120)]);
-    // A leaf of each pod has lost a link down, 4 links in each pod; or both leaves of a pod have, to different ToRs.
+    // A leaf of each pod has lost a link down (4 links per pod), or both leaves of a pod have, to different ToRs.
     let double = found(Failures::Double, 1);
     let down = |ends: &[String; 2]| ends[0].starts_with('T');
     assert_eq!(double.named.iter().filter(|failed| failed.links.iter().all(down)).count(), 20);
@@ -190,7 +189,7 @@ fn all_single_and_double_failures_of_the_testbed() {
     assert!(report.sets == 50 && report.cyclic > 0 && report.named.len() <= 3);
 }
 
-/// Two users whose tags change in opposite directions: every rule is that of a Clos scheme, and yet there is a circle.
+/// Every rule is one of a Clos scheme.
 #[test]
 fn tags_that_fall_for_one_user_make_a_circle_across_tags() {
     let fabric = testbed();
@@ -211,7 +210,7 @@ fn tags_that_fall_for_one_user_make_a_circle_across_tags() {
     let report = Dependencies::of_rules(&crossed).report(&wiring, 1, None).unwrap();
     let tags: Vec<u8> = report.components[0].cycles[0].cycle.turns.iter().map(|turn| turn.tag.unwrap().0).collect();
     assert!(tags.contains(&1) && tags.contains(&2), "{report}");
-    // n + k tags for n classes are the safe way.
+    // n + k tags for n classes are safe.
     let shared = ClosScheme { bounces: 1, classes: 2 }.rules(&wiring).unwrap();
     let both =
         incast_deadlock::verify::verify_classes(&wiring, &shared, &Elp::UpDown(UpDown { bounces: 1 }), 2).unwrap();

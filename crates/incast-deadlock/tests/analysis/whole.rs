@@ -1,4 +1,4 @@
-//! Cyclic dependencies across tags, of packets that can be, under rules that change.
+//! Cyclic dependencies across tags, under rules that change.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -12,10 +12,10 @@ use proptest::prelude::*;
 
 use crate::common::{fabrics, port, testbed};
 
-/// An ingress port of a switch, with a tag.
+/// Ingress port of a switch, with a tag.
 type Buffer = (u8, PortId);
 
-/// Which buffers wait for which, rule by rule, from hosts on.
+/// Dependencies of buffers rule by rule, from hosts on.
 fn waits(fabric: &Fabric, sets: &[Rules], classes: u8) -> BTreeMap<Buffer, BTreeSet<Buffer>> {
     let host = |port: PortId| fabric.host_of(fabric.neighbour(port)).is_some();
     let at_host = |port: PortId| fabric.host_of(fabric.port(port).node).is_some();
@@ -38,7 +38,6 @@ fn waits(fabric: &Fabric, sets: &[Rules], classes: u8) -> BTreeMap<Buffer, BTree
     found
 }
 
-/// The length of a shortest way from a buffer back to itself.
 fn shortest(waits: &BTreeMap<Buffer, BTreeSet<Buffer>>) -> Option<usize> {
     let back = |&start: &Buffer| {
         let mut queue = VecDeque::from([(start, 0)]);
@@ -58,10 +57,10 @@ fn shortest(waits: &BTreeMap<Buffer, BTreeSet<Buffer>>) -> Option<usize> {
     waits.keys().filter_map(back).min()
 }
 
-/// A set of rules, an ingress port, an egress port, tag and new tag.
+/// Set of rules, ingress port, egress port, tag and new tag.
 type Choice = (bool, prop::sample::Index, prop::sample::Index, u8, u8);
 
-/// Two sets of rules at random; of two rules for the same packets the first counts.
+/// Two random sets; the first of two rules for the same packets counts.
 fn rules(fabric: &Fabric, choices: &[Choice]) -> [Rules; 2] {
     let wiring = Wiring::new(fabric);
     let mut sets = [Rules::new(&wiring), Rules::new(&wiring)];
@@ -110,7 +109,7 @@ proptest! {
     }
 }
 
-/// Two users that change tags in opposite directions at a bounce: no tag has a cycle, all together do.
+/// No tag has a cycle, all together do.
 #[test]
 fn opposite_changes_of_two_users_are_circular_across_tags() {
     let fabric = testbed();
@@ -133,7 +132,6 @@ fn opposite_changes_of_two_users_are_circular_across_tags() {
     assert!(found.deadlock_free() && found.falling == 0 && meets_conditions(&wiring, &counting));
 }
 
-/// Rules that no packet comes to make no cycle.
 #[test]
 fn what_no_packet_comes_to_does_not_count() {
     let fabric = testbed();

@@ -1,4 +1,4 @@
-//! Cyclic buffer dependencies of a scenario's fabric, as it is and with links down.
+//! Cyclic buffer dependencies of a scenario's fabric, intact and with failed links.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,88 +21,88 @@ use super::{PathsOption, Ready, option};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::scenario::{Loaded, network_error};
 
-/// Sets of links that are drawn where that is not said and not all are looked at (our choice).
+/// Default number of drawn sets of links (our choice).
 const SAMPLES: u32 = 1000;
 
-/// What is looked for.
+/// Options of [`check`].
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CheckOptions {
-    /// Which packets there are.
+    /// Paths of packets.
     pub paths: PathsOption,
-    /// Links that are down at a time, each named by its ends as `A-B`, or `A:PORT-B`; all of one set.
+    /// Set of failed links, each `A-B` or `A:PORT-B`.
     #[serde(default)]
     pub fail: Vec<String>,
-    /// So many links down at a time, 1 or more: every set of one or two, drawn sets of more.
+    /// Links that fail together, 1 or more: every set of one or two, drawn sets of more.
     #[serde(default)]
     pub failures: Option<u32>,
-    /// How many sets of failed links are drawn; `None`: all of one link or two, 1000 of more.
+    /// Sets to draw; `None`: all of one or two links, 1000 of more.
     #[serde(default)]
     pub samples: Option<u32>,
-    /// Whether routes have converged after a failure; else packets make detours, so many at most.
+    /// Most detours of a packet before routes converge; `None`: routes have converged.
     pub detours: Option<u8>,
-    /// Cycles, and sets of failed links, that are named.
+    /// Most cycles and sets of failed links to name.
     pub most: usize,
-    /// What is drawn at random follows from it.
+    /// Seed of random choices.
     pub seed: u64,
 }
 
-/// What was found.
+/// Result of [`check`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Checked {
-    /// Whether no deadlock is possible under any scheme.
+    /// If true, no deadlock is possible under any scheme.
     pub deadlock_free: bool,
-    /// The graphs of buffers that can wait for each other.
+    /// Dependency graphs of lossless priorities.
     pub graphs: Vec<CheckedGraph>,
-    /// Packets that wait for nobody.
+    /// Packets that never block others.
     pub lossy: Vec<Lossy>,
-    /// Whether there is no workload, and one lossless priority was assumed.
+    /// If true, there is no workload, and one lossless priority is assumed.
     pub assumed: bool,
-    /// Schemes of the scenario.
+    /// Number of schemes.
     #[serde(skip)]
     pub(super) schemes: usize,
 }
 
-/// The buffers of lossless priorities whose packets can hold each other.
+/// Buffers of lossless priorities that can block each other.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CheckedGraph {
-    /// The schemes that have it.
+    /// Schemes with this graph.
     pub schemes: Vec<String>,
-    /// The priorities. With tags that of tag 1, 2 and so on, all in one graph; without each has a graph of its own, all alike.
+    /// Priorities: with tags those of tag 1, 2, … in one graph; without tags one graph each, all equal.
     pub priorities: Vec<u8>,
-    /// Whether priorities are tags, which switches change.
+    /// If true, priorities are tags, which switches change.
     pub tagged: bool,
-    /// Links that are down, by the names of their ends.
+    /// Failed links, by the names of their ends.
     pub down: Vec<[String; 2]>,
-    /// What was found.
+    /// Result.
     #[serde(flatten)]
     pub found: Found,
 }
 
-/// What was found in a graph.
+/// Result for one graph.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Found {
-    /// On the fabric as it is, or without the links that are down.
+    /// Result without the links that are down.
     Whole(DeadlockReport),
-    /// With sets of links down, each looked at by itself.
+    /// Results for sets of failed links, each by itself.
     Failed(FailureReport),
 }
 
-/// Packets that are dropped, and hold nobody up.
+/// Packets that are dropped and never block others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Lossy {
-    /// Under which schemes.
+    /// Schemes with such packets.
     pub schemes: Vec<String>,
     /// Their priorities.
     pub priorities: Vec<u8>,
-    /// Why there is no PFC at all, if there is none.
+    /// Reason if there is no PFC at all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub without_pfc: Option<&'static str>,
 }
 
 impl CheckedGraph {
-    /// Whether no deadlock is possible.
+    /// Returns true if no deadlock is possible.
     pub const fn deadlock_free(&self) -> bool {
         match &self.found {
             Found::Whole(report) => report.components.is_empty(),
@@ -111,7 +111,7 @@ impl CheckedGraph {
     }
 }
 
-/// Looks for cyclic buffer dependencies, in each lossless priority under each scheme. Files of paths start at `base`.
+/// Finds cyclic buffer dependencies in each lossless priority under each scheme. Relative file names start at `base`.
 pub fn check(loaded: &Loaded, options: &CheckOptions, base: &Path) -> Result<Checked, Diagnostics> {
     let ready = Ready::new(loaded)?;
     let down = links(&ready.fabric, &options.fail)?;
@@ -144,8 +144,7 @@ pub fn check(loaded: &Loaded, options: &CheckOptions, base: &Path) -> Result<Che
 }
 
 impl CheckOptions {
-    /// The sets of links that fail while routes hold; `None` if none do. Links that are down for other paths are no failure:
-    /// there are no routes that could know of them.
+    /// Sets of links that fail while routes hold. With other paths, links that are down are no failure: no routes could react.
     fn failed(&self, down: &[LinkId]) -> Result<Option<Failures>, Diagnostics> {
         let of_routes = self.paths == PathsOption::Routes;
         let routes_only = |what: &str| option("paths", format!("{what} the scenario's routes: omit --paths"));
@@ -167,10 +166,9 @@ impl CheckOptions {
     }
 }
 
-/// Packets of all priorities alike.
 struct Packets<'r> {
     turns: TurnSet,
-    /// What they are, with the time that they are under way from.
+    /// Kind of packets, and time from which it adds turns.
     parts: Vec<(Option<String>, Kind<'r>)>,
 }
 
@@ -188,14 +186,13 @@ impl Kind<'_> {
     }
 }
 
-/// One fabric, and the packets on it that were asked for before.
 struct Search<'s> {
     ready: &'s Ready<'s>,
     options: &'s CheckOptions,
     wiring: &'s Wiring<'s>,
     flows: &'s FlowSet,
     failures: Option<Failures>,
-    /// By the parameters of routing; with none where paths do not depend on these.
+    /// By routing parameters; `None` if paths do not depend on them.
     known: Vec<(Option<NetworkParams>, Packets<'s>)>,
 }
 
@@ -236,7 +233,7 @@ impl Search<'_> {
         if options.paths == PathsOption::Routes && !paths.is_empty() {
             let elp = Elp::Paths(traffic::path_set(wiring, self.flows, paths));
             turns.union(&Dependencies::turns_on(wiring, &elp).map_err(|error| wrong(error.to_string()))?);
-            // What a flow is told to do is more to the point than what routes would do.
+            // First: a flow's explicit path explains more than routes.
             elps.insert(0, (None, elp));
         }
         let dependencies = match tagged {
@@ -286,12 +283,12 @@ impl Search<'_> {
         })
     }
 
-    /// The packets of routes, at all times; of times that add nothing, none.
+    /// Turns of the routes at all times; parts only if they add turns.
     fn routed(&self, scheme: &str, network: &NetworkParams) -> Result<Packets<'static>, Diagnostics> {
         let (wiring, scenario) = (self.wiring, self.ready.loaded.scenario());
         let changes = !network.route.is_empty() || network.failure.iter().any(|failure| failure.silent.is_none());
         if !changes && network.routing == RoutePaths::Shortest && self.failures.is_none() {
-            // All shortest paths are found without a table of routes, which takes longest on thousands of switches.
+            // Without a table of routes, which takes longest on thousands of switches.
             network.check(&self.ready.fabric, scenario.seed).map_err(|bad| self.located(scheme, bad))?;
             let elp = Elp::Shortest(ShortestPaths::default());
             let turns = Dependencies::turns_on(wiring, &elp).map_err(|error| option("paths", error))?;

@@ -1,11 +1,10 @@
-//! Links by name, as `--fail` takes them.
+//! Links by name, as in `--fail`.
 
 use incast_model::fabric::{Fabric, LinkId, NodeId, NodeKind, PortId};
 use incast_model::nearest::nearest;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 
-/// The links between switches that are named by their ends, each once.
 pub(super) fn links(fabric: &Fabric, names: &[String]) -> Result<Vec<LinkId>, Diagnostics> {
     let mut found: Vec<LinkId> = Vec::new();
     for name in names {
@@ -21,13 +20,12 @@ pub(super) fn links(fabric: &Fabric, names: &[String]) -> Result<Vec<LinkId>, Di
     Ok(found)
 }
 
-/// An end of a link: a node, and its port if one is given.
 type End = (NodeId, Option<usize>);
 
-/// The link that is named by its ends, `A-B`, of parallel ones with the port of an end, `A:2-B`; without the first of them.
+/// Link `A-B`, or `A:2-B` with a port; without ports the first of parallel links.
 fn link(fabric: &Fabric, name: &str) -> Result<LinkId, Diagnostics> {
     let wrong = |what: String| Diagnostic::new("--fail", format!("`{name}`: {what}"));
-    // Names may have dashes of their own.
+    // Names may contain dashes.
     let splits: Vec<[&str; 2]> = name.match_indices('-').map(|(at, _)| [&name[..at], &name[at + 1..]]).collect();
     let ends = splits.iter().map(|split| split.map(|text| end(fabric, text)));
     let best = ends.zip(&splits).max_by_key(|(ends, _)| ends.iter().flatten().count());
@@ -76,7 +74,7 @@ fn link(fabric: &Fabric, name: &str) -> Result<LinkId, Diagnostics> {
     Ok(fabric.port(found).link)
 }
 
-/// A node, with the port behind a colon if that is no part of its name.
+/// Node, with the port after a colon unless the colon belongs to the name.
 fn end(fabric: &Fabric, text: &str) -> Option<End> {
     let node = |name: &str| fabric.nodes().iter().position(|node| node.name == name).map(|at| NodeId(at as u32));
     if let Some(node) = node(text) {
@@ -90,7 +88,6 @@ fn switches(fabric: &Fabric) -> impl Iterator<Item = &str> {
     fabric.nodes().iter().filter(|node| node.kind == NodeKind::Switch).map(|node| node.name.as_str())
 }
 
-/// Names of the switches that links join to a node, each once.
 fn switches_next_to(fabric: &Fabric, of: NodeId) -> Vec<&str> {
     let near = fabric.ports_of(of).map(|port| fabric.node(fabric.neighbour(port)));
     let mut names: Vec<&str> =

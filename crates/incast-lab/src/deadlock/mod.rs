@@ -1,4 +1,4 @@
-//! What could deadlock on the fabric of a scenario, and the tags and rules that prevent it.
+//! Deadlocks of a fabric, and tags and rules that prevent them.
 
 mod check;
 mod links;
@@ -27,7 +27,7 @@ pub use table::{TableFacts, table_facts, table_row};
 pub use tag::{ExportForm, Method, RuleFile, TagOptions, TagShow, tag};
 pub use verify::{Verified, VerifiedFile, VerifyOptions, verify};
 
-/// The fabric of a scenario, and its routes where they are asked for: on thousands of switches they take longer than all else.
+/// Makes routes on first use: they take longest on thousands of switches.
 struct Ready<'l> {
     loaded: &'l Loaded,
     fabric: Fabric,
@@ -54,7 +54,6 @@ impl<'l> Ready<'l> {
     }
 }
 
-/// An option of the command that cannot be as it is.
 fn option(name: &str, message: impl ToString) -> Diagnostics {
     Diagnostic::new(format!("--{name}"), message.to_string()).into()
 }

@@ -1,4 +1,4 @@
-//! Which packets count: the paths that an option of the command names.
+//! Options that name sets of paths.
 
 use std::path::{Path, PathBuf};
 
@@ -11,38 +11,36 @@ use serde::Deserialize;
 use super::{Ready, option};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 
-/// Kinds of paths by the names that the command has for them.
 const KINDS: [&str; 5] = ["routes", "shortest", "trees", "random", "up-down"];
 
-/// Most paths that are drawn for a pair of switches.
 const MOST_PER_PAIR: u32 = 1000;
 
 /// Paths from host to host.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PathsOption {
-    /// Those of the scenario's routes.
+    /// Routes of the scenario.
     Routes,
-    /// All shortest ones.
+    /// All shortest paths.
     Shortest,
-    /// A shortest-path tree for each server, drawn at random.
+    /// A random shortest-path tree for each server.
     Trees,
-    /// Shortest paths drawn at random for each pair of switches with hosts, used by all of these.
+    /// Random shortest paths per pair of switches with hosts, shared by their single-link hosts.
     Random {
-        /// How many for a pair.
+        /// Paths per pair, 1 to 1000.
         per_pair: u32,
     },
-    /// Up and down the tiers, with so many bounces.
+    /// Paths up and down the tiers.
     UpDown {
         /// Most bounces of a path.
         bounces: u8,
     },
-    /// Those of a file, one in a line.
+    /// Paths of a file, one per line.
     File(PathBuf),
 }
 
 impl PathsOption {
-    /// The paths on a fabric. A file's name that is not absolute starts at `base`.
+    /// Paths on a fabric. Relative file names start at `base`.
     pub(super) fn elp<'r>(
         &self,
         wiring: &Wiring<'_>,
@@ -80,7 +78,7 @@ impl PathsOption {
     }
 }
 
-/// Of a file that cannot be read: it may have been meant as a kind of paths.
+/// Suggests the nearest kind of path, in case one was meant.
 fn unread(file: &Path, error: &InputError) -> Diagnostics {
     let name = file.to_string_lossy();
     let found = Diagnostic::new("--paths", format!("`{name}`: {error}"));

@@ -1,4 +1,4 @@
-//! The published table of Tagger's classes and rules on Jellyfish, and rows of ours.
+//! Published table of Tagger's rules on Jellyfish, and computed rows.
 
 use incast_deadlock::table::{CONVENTIONS, Convention, PUBLISHED, Published, Row};
 use incast_model::nearest::{hint, nearest};
@@ -7,21 +7,21 @@ use serde::Serialize;
 use super::option;
 use crate::diagnostic::Diagnostics;
 
-/// What is known of the table before anything is computed.
+/// Published rows and conventions of the table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TableFacts {
-    /// The published rows.
+    /// Published rows.
     pub published: Vec<Published>,
-    /// Names of the conventions by which it can be read.
+    /// Names of the conventions for reading the table.
     pub conventions: Vec<&'static str>,
 }
 
-/// The published rows and the conventions.
+/// Returns the published rows and the conventions.
 pub fn table_facts() -> TableFacts {
     TableFacts { published: PUBLISHED.to_vec(), conventions: CONVENTIONS.iter().map(|one| one.name).collect() }
 }
 
-/// One row of ours, by the convention of a name, on a Jellyfish drawn by a seed.
+/// Computes a row by a named convention, on a Jellyfish drawn from a seed.
 pub fn table_row(convention: &str, switches: u32, ports: u32, seed: u64) -> Result<Row, Diagnostics> {
     let names = || CONVENTIONS.iter().map(|one| one.name);
     let Some(found) = Convention::by_name(convention) else {

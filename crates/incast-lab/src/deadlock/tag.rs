@@ -1,4 +1,4 @@
-//! Tags and rules for the fabric of a scenario, verified, counted, and as files for other programs.
+//! Tags and rules for a scenario's fabric: verified, counted, exported.
 
 use std::fmt;
 use std::path::Path;
@@ -18,98 +18,97 @@ use super::{PathsOption, Ready, option};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::scenario::Loaded;
 
-/// How tags are chosen.
+/// Algorithm that chooses tags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
-    /// Algorithm 2: hop numbers merged greedily.
+    /// Algorithm 2: merges hop numbers greedily.
     Greedy,
-    /// The number of bounces, for fabrics with tiers.
+    /// Number of bounces, for fabrics with tiers.
     Clos,
-    /// Algorithm 1: the number of the hop.
+    /// Algorithm 1: number of the hop.
     PerHop,
 }
 
-/// What rules can be written as.
+/// Format of exported rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ExportForm {
-    /// One file of our own form.
+    /// One JSON file.
     Json,
-    /// The same as a table.
+    /// The same as a CSV table.
     Csv,
-    /// A configuration for each switch, and what it cannot say.
+    /// SONiC configuration per switch, with notices of its limits.
     Sonic,
-    /// A program, and table entries for each switch.
+    /// P4 program, and P4Runtime table entries per switch.
     P4,
-    /// A file for each switch.
+    /// nftables file per switch.
     Nftables,
 }
 
-/// What is asked for.
+/// Options of [`tag`].
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TagOptions {
-    /// What should stay lossless.
+    /// Paths that should stay lossless.
     pub paths: PathsOption,
-    /// How tags are chosen.
+    /// Algorithm that chooses tags.
     pub method: Method,
-    /// Classes of traffic that share the tags, 1 or more; the Clos scheme alone has more than one.
+    /// Classes of traffic that share the tags, 1 or more; above 1 only with the Clos scheme.
     pub classes: u8,
-    /// Whether links of a hop are tried in an order that is drawn at random, rather than by number.
+    /// If true, tries links of a hop in random order, else by number.
     pub random_order: bool,
-    /// How rules are compressed.
+    /// Compression of the rules.
     pub compression: Compression,
-    /// Lossless priorities that switches have, 1 to 7.
+    /// Lossless priorities of the switches, 1 to 7.
     pub priorities: u8,
-    /// What is drawn at random follows from it.
+    /// Seed of random choices.
     pub seed: u64,
-    /// The files that are asked for.
+    /// Formats to export.
     #[serde(default)]
     pub export: Vec<ExportForm>,
-    /// How switches call their ports, by the name of port 0: `swp1`, or `Ethernet0/8` where names count by 8. If absent, as
-    /// the form of export has it.
+    /// Name of port 0: `swp1`, or `Ethernet0/8` if names count by 8. Default: the export format's.
     #[serde(default)]
     pub port_names: Option<String>,
-    /// The DSCP of each tag, from tag 1 on. If empty, 8 for tag 1, 16 for tag 2, and so on. Lossy packets have 0.
+    /// DSCP of each tag, from tag 1 on. If empty: 8, 16, … Lossy packets have 0.
     #[serde(default)]
     pub dscp: Vec<u8>,
 }
 
-/// What came of it.
+/// Result of [`tag`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TagShow {
     /// Lossless tags, each a PFC priority.
     pub tags: u8,
-    /// Rules by each way to count them: in all switches, and in the one that has most.
+    /// Number of rules, by each method of counting.
     pub rules: Vec<Counted>,
-    /// What the verification looked at.
+    /// Result of the verification.
     pub verification: Verification,
-    /// Reasons why the files for SONiC cannot be loaded.
+    /// Reasons why SONiC cannot load its files.
     pub notices: Vec<String>,
 }
 
-/// Rules, counted in one way.
+/// Number of rules by one method of counting.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Counted {
-    /// How.
+    /// Method.
     pub counted: &'static str,
-    /// In all switches.
+    /// Rules in all switches.
     pub total: usize,
-    /// In the switch that has most.
+    /// Rules in the switch that has most.
     pub most: usize,
 }
 
-/// A file of rules.
+/// A file of exported rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleFile {
-    /// Its name within the folder of the exports.
+    /// Name within the export folder.
     pub name: String,
-    /// Its text.
+    /// Content.
     pub text: String,
 }
 
-/// Chooses tags, makes the rules, verifies them, and writes them as asked. Files of paths start at `base`.
+/// Chooses tags, makes rules, verifies and exports them. Relative file names start at `base`.
 pub fn tag(loaded: &Loaded, options: &TagOptions, base: &Path) -> Result<(TagShow, Vec<RuleFile>), Diagnostics> {
     let ready = Ready::new(loaded)?;
     let wiring = Wiring::new(&ready.fabric);
@@ -161,7 +160,6 @@ impl TagOptions {
     }
 }
 
-/// What exports call ports and tags.
 struct Names {
     ports: Option<PortNames>,
     points: CodePoints,
@@ -181,7 +179,7 @@ impl Names {
     }
 }
 
-/// `swp1` or `Ethernet0/8`.
+/// Parses `swp1` or `Ethernet0/8`.
 fn port_names(text: &str) -> Result<PortNames, Diagnostics> {
     let (first, step) = text.split_once('/').unwrap_or((text, "1"));
     let prefix = first.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -194,7 +192,7 @@ fn port_names(text: &str) -> Result<PortNames, Diagnostics> {
     }
 }
 
-/// The option that an export's fault is one of.
+/// Option that caused an export error.
 const fn meant(error: &ExportError) -> &'static str {
     match error {
         ExportError::CodePoint { .. } | ExportError::TooFewCodePoints { .. } => "dscp",

@@ -4,7 +4,7 @@ use incast_deadlock::rules::Compression;
 
 use super::*;
 
-/// 16 servers, 10 switches: two pods of two ToR and two leaf switches, two spines (the testbed of Tagger's evaluation).
+/// Testbed of Tagger's evaluation: 16 servers, two pods of two ToR and two leaf switches, two spines.
 const CLOS: &str = r#"
 [fabric.custom]
 hosts = 16
@@ -57,7 +57,7 @@ fn a_clos_without_failures_has_no_cycle() {
     assert!(found(r#"{"failures": 1, "detours": 1}"#).unwrap().deadlock_free, "one detour");
 }
 
-/// After convergence shortest paths may bounce round failures, and close cycles; up-down paths never do.
+/// Converged shortest paths may bounce and close cycles; up-down paths never do.
 #[test]
 fn up_down_routes_close_no_cycle_whatever_fails() {
     let text = format!("{CLOS}[network]\nrouting = \"up-down\"\n");
@@ -219,7 +219,6 @@ fn files_of_rules_are_verified_alone_and_together() {
     assert!(refused(each).contains("--per-pair: 0; allowed: 1 to 1000"));
 }
 
-/// The scenario with other flows, routes and switches.
 fn of(rest: &str) -> Loaded {
     let (fabric, _) = CLOS.split_once("[[workload]]").unwrap();
     Loaded::from_text("clos.toml", &format!("{fabric}{rest}"), Path::new("."), &[])
@@ -245,14 +244,14 @@ fn routes_of_all_times_count() {
     let later = route(", from = \"5ms\"");
     assert!(later.contains("T1 port 4 → L1 port 0 → T1 port 4"), "{later}");
     assert!(later.contains("from 5ms, to one destination: "), "{later}");
-    // A run refuses what circles from the start; here it is what is looked for.
+    // A run refuses routing loops at the start; a check reports them.
     let at_once = route("");
     assert!(at_once.contains("T1 port 4 → L1 port 0 → T1 port 4") && !at_once.contains("from 0"), "{at_once}");
 }
 
 #[test]
 fn failures_of_the_scenario_count() {
-    // With one link less, T1 sends to L1 over a bounce at L2 or a spine; of two the bounces close a circle.
+    // Without one link, T1 reaches L1 by a bounce at L2 or a spine; the bounces around two failures close a cycle.
     let failed = "failure = [{ link = [\"T1\", \"L1\"], at = \"1ms\" }, { link = [\"T2\", \"L2\"], at = \"1ms\" }]";
     let found = |reroute: &str| checked(&of(&format!("{ONE_FLOW}[network]\n{failed}\n{reroute}")));
     let text = found("").to_string();
@@ -285,7 +284,7 @@ fn paths_of_flows_count_in_their_priorities() {
     let text = checked(&of(&format!("{}{plain}", bouncing(["", ""])))).to_string();
     assert!(text.contains("L1 port 3 → S1 port 0 → L3 port 2 → S2 port 2 → L1 port 3"), "{text}");
     assert!(text.contains("flow 0: h0 → T1 → L1 → S1 → L3 → S2 → L4 → T4 → h12"), "{text}");
-    // In priorities of their own they do not meet, but for what answers them in one.
+    // Flows of different priorities meet only through ACKs and CNPs.
     let apart = format!("[switch]\nlossless = [3, 4]\n[rdma]\nack_priority = 7\n{plain}");
     let found = checked(&of(&format!("{}{apart}", bouncing(["", ", priority = 4"]))));
     assert!(found.deadlock_free && found.graphs.len() == 2, "{found}");
@@ -323,7 +322,7 @@ control = "hpcc"
         text.contains("Other: priority 3 lossy, its packets never block others: no deadlock is possible"),
         "{text}"
     );
-    // A tag for one bounce is too few for paths that bounce twice, but what bounces twice becomes lossy.
+    // Tags for one bounce: packets become lossy at the second.
     let json = serde_json::to_value(&found).unwrap();
     assert_eq!(
         (&json["graphs"][1]["priorities"], &json["graphs"][1]["tagged"]),

@@ -1,4 +1,4 @@
-//! What a check found, for people.
+//! Text of a check's result.
 
 use std::fmt;
 
@@ -46,13 +46,12 @@ impl fmt::Display for Checked {
 }
 
 impl Checked {
-    /// The schemes that something holds for, if that is not all of them.
+    /// Names of the schemes; none if all are meant.
     fn of(&self, schemes: &[String]) -> Vec<String> {
         if schemes.len() == self.schemes { Vec::new() } else { vec![listed(schemes)] }
     }
 }
 
-/// The priorities of a graph.
 fn priorities(graph: &CheckedGraph) -> String {
     let plural = graph.priorities.len() > 1;
     match (graph.tagged, plural) {
@@ -68,7 +67,7 @@ fn named(priorities: &[u8]) -> String {
     format!("{} {}", if all.len() == 1 { "priority" } else { "priorities" }, listed(&all))
 }
 
-/// `A`, `A and B`, `A, B and C`.
+/// `A`, `A and B` or `A, B and C`.
 fn listed(names: &[String]) -> String {
     match names {
         [] => String::new(),

@@ -1,5 +1,4 @@
-//! Which packets a scenario has, scheme by scheme, as far as deadlocks depend on it: the priorities that PFC holds, the routes
-//! and paths of their packets, and the rules that change priorities on the way.
+//! A scheme's traffic, for deadlocks: paused priorities, their routes and paths, and rules that change priorities.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,36 +18,32 @@ use crate::diagnostic::Diagnostics;
 use crate::scenario::{Scheme, of_classes, setup_error, tagging};
 use crate::tree::path;
 
-/// What schemes have in common.
 #[derive(Debug, PartialEq)]
 pub(super) struct Traffic {
-    /// How packets find their way.
     pub(super) network: NetworkParams,
-    /// Priorities of packets that are dropped and never held.
+    /// Priorities of flows that PFC never pauses.
     pub(super) lossy: Vec<u8>,
-    /// Why no priority is held, if none is.
+    /// Reason if PFC pauses no priority.
     pub(super) without_pfc: Option<&'static str>,
-    /// Priorities that are held and that nothing changes, in groups whose packets take the same explicit paths.
+    /// Paused priorities without tags, by equal explicit paths.
     pub(super) held: Vec<(Vec<u8>, Paths)>,
-    /// Priorities that stand for tags.
+    /// Priorities that stand for tags, which rules change.
     pub(super) tagged: Option<Tagged>,
 }
 
-/// Priorities that rules change.
 #[derive(Debug, PartialEq)]
 pub(super) struct Tagged {
     pub(super) rules: Rules,
-    /// By tag, from the first on.
+    /// From tag 1 on.
     pub(super) priorities: Vec<u8>,
-    /// The tags that hosts send with.
     pub(super) sent: Vec<Tag>,
     pub(super) paths: Paths,
 }
 
-/// Explicit paths that packets take, out or back, each with the first flow that has it.
+/// Explicit paths (number, true if backwards), each with the first flow on it.
 pub(super) type Paths = BTreeMap<(u32, bool), usize>;
 
-/// The traffic of all schemes; of schemes that have the same once, with the names of these.
+/// Traffic of all schemes; equal traffic once, with its schemes' names.
 pub(super) fn of_schemes(
     ready: &Ready<'_>,
     wiring: &Wiring<'_>,
@@ -108,8 +103,7 @@ fn of_scheme(
     })
 }
 
-/// Priorities that packets leave hosts with: those of flows, of what answers them, and all lossless ones where a transport may
-/// choose priorities by itself.
+/// Priorities that leave hosts: flows', ACKs', CNPs', and all lossless ones if a transport may choose priorities itself.
 fn in_use(sent: &BTreeSet<u8>, scheme: &Scheme, params: &Params) -> BTreeSet<u8> {
     let mut used = sent.clone();
     used.extend(params.rdma.ack_priority);
@@ -120,7 +114,7 @@ fn in_use(sent: &BTreeSet<u8>, scheme: &Scheme, params: &Params) -> BTreeSet<u8>
     used
 }
 
-/// The explicit paths of packets with these priorities: data go out, what answers them comes back the same way.
+/// Explicit paths of packets with these priorities; ACKs and CNPs take the data's path backwards.
 fn paths_of(flows: &FlowSet, params: &Params, priorities: &[u8]) -> Paths {
     let mut paths = Paths::new();
     for (index, flow) in flows.flows.iter().enumerate() {
@@ -147,7 +141,6 @@ fn without_pfc(switch: &SwitchParams) -> Option<&'static str> {
     }
 }
 
-/// Explicit paths, each placed by its flow.
 pub(super) fn path_set(wiring: &Wiring<'_>, flows: &FlowSet, paths: &Paths) -> PathSet {
     let mut set = PathSet::new();
     for (&(path, back), flow) in paths {
@@ -161,7 +154,7 @@ pub(super) fn path_set(wiring: &Wiring<'_>, flows: &FlowSet, paths: &Paths) -> P
     set
 }
 
-/// The ports by which a path leaves its nodes, as the simulator takes it: of parallel links the first.
+/// Egress ports along a path; of parallel links the first, as in the simulator.
 fn ports_by(fabric: &Fabric, nodes: &[NodeId]) -> Vec<PortId> {
     let port = |pair: &[NodeId]| fabric.ports_of(pair[0]).find(|&port| fabric.neighbour(port) == pair[1]);
     nodes.windows(2).filter_map(port).collect()

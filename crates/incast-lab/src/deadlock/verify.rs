@@ -1,5 +1,4 @@
-//! Files of rules, whoever wrote them: whether deadlocks are possible under them, or while switches change from one to
-//! another.
+//! Verifies files of rules, alone and while switches change from one to another.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -15,65 +14,65 @@ use super::{PathsOption, Ready, option};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::scenario::Loaded;
 
-/// What is verified.
+/// Options of [`verify`].
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VerifyOptions {
-    /// Files of rules. Of several, every switch has any, and changes from one to another at any time.
+    /// Files of rules; switches may have any of several, and change at any time.
     pub files: Vec<PathBuf>,
-    /// What should stay lossless, if that is asked for.
+    /// Paths that should stay lossless, if checked.
     #[serde(default)]
     pub paths: Option<PathsOption>,
-    /// Classes of traffic: hosts send with tags 1 to this. If absent, as each file says.
+    /// Classes of traffic, sent with tags 1 to `classes`. Default: each file's.
     #[serde(default)]
     pub classes: Option<u8>,
-    /// What is drawn at random follows from it.
+    /// Seed of random choices.
     pub seed: u64,
 }
 
-/// What was found.
+/// Result of [`verify`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Verified {
     /// Each file by itself.
     pub files: Vec<VerifiedFile>,
-    /// The largest tag of all files.
+    /// Largest tag of all files.
     pub tags: u8,
-    /// Whether no cyclic dependency is possible under all files together.
+    /// If true, no cyclic dependency is possible under all files together.
     pub deadlock_free: bool,
-    /// All files together.
+    /// Dependencies under all files together.
     #[serde(flatten)]
     pub circularity: Circularity,
-    /// Turns at which packets on expected paths become lossy, under each file by itself; absent if no paths were given.
+    /// Turns where packets on expected paths become lossy, over all files; absent without paths.
     pub lossy: Option<usize>,
 }
 
-/// A file of rules.
+/// Result for one file of rules.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct VerifiedFile {
-    /// Its name as given.
+    /// Name as given.
     pub file: String,
-    /// Its largest tag.
+    /// Largest tag.
     pub tags: u8,
-    /// Classes of traffic: hosts send with tags 1 to this.
+    /// Classes of traffic, sent with tags 1 to `classes`.
     pub classes: u8,
-    /// Its rules, each for one tag, ingress port and egress port.
+    /// Rules, each for one tag, ingress and egress port.
     pub rules: usize,
-    /// Whether it meets Tagger's conditions, which are sufficient.
+    /// If true, meets Tagger's conditions, which are sufficient, not necessary.
     pub conditions: bool,
-    /// Turns at which packets on expected paths become lossy; absent if no paths were given.
+    /// Turns where packets on expected paths become lossy; absent without paths.
     pub lossy: Option<usize>,
-    /// Some of these.
+    /// Examples of such turns.
     pub lossy_named: Vec<LossyWalk>,
 }
 
 impl Verified {
-    /// Whether no deadlock is possible, and expected paths stay lossless if they were given.
+    /// Returns true if no deadlock is possible and expected paths stay lossless.
     pub fn holds(&self) -> bool {
         self.deadlock_free && self.lossy.unwrap_or(0) == 0
     }
 }
 
-/// Verifies files of rules. Their names, and those of files of paths, start at `base`.
+/// Verifies files of rules. Relative file names start at `base`.
 pub fn verify(loaded: &Loaded, options: &VerifyOptions, base: &Path) -> Result<Verified, Diagnostics> {
     if options.files.is_empty() {
         return Err(Diagnostic::new("", "no file of rules; at least one is needed").into());
@@ -114,7 +113,7 @@ pub fn verify(loaded: &Loaded, options: &VerifyOptions, base: &Path) -> Result<V
     })
 }
 
-/// The rules of a file, as `incast deadlock tag --export json` writes them, and for how many classes of traffic they are.
+/// Rules and number of classes of a file from `incast deadlock tag --export json`.
 fn read(wiring: &Wiring<'_>, file: &Path, base: &Path) -> Result<(Rules, u8), Diagnostics> {
     const FORM: &str = "a file as `incast deadlock tag --export json` writes it";
     let wrong = |what: String| Diagnostic::new(file.display().to_string(), what);
@@ -165,7 +164,6 @@ impl fmt::Display for Verified {
 }
 
 impl Verified {
-    /// The cycle in a line, and below it a table of its turns.
     fn circle(&self, cycle: &TaggedCycle, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "\n  {cycle}")?;
         let heads = ["switch", "in port", "from", "tag", "out port", "to", "new tag", "a rule of"].map(String::from);
@@ -190,7 +188,6 @@ impl Verified {
 }
 
 impl VerifiedFile {
-    /// What becomes of expected paths.
     fn paths(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.lossy, self.lossy_named.first()) {
             (None, _) => Ok(()),

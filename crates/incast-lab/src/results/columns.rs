@@ -1,4 +1,4 @@
-//! Columns of the tables of a results folder, with units and descriptions.
+//! Columns of the result tables, with units and descriptions.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,12 +6,12 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use incast_sim::outcome::DropReason;
 
-/// How the values of a column are stored.
+/// Type of a column's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Text from a small set, dictionary-encoded.
     Name,
-    /// Yes or no.
+    /// Boolean.
     Flag,
     /// Unsigned, 8 bits.
     U8,
@@ -19,9 +19,9 @@ pub enum Kind {
     U16,
     /// Unsigned, 32 bits.
     U32,
-    /// Signed, 64 bits: times and bytes, so that differences can be taken.
+    /// Signed, 64 bits: times and bytes, to allow differences.
     I64,
-    /// A fraction or ratio.
+    /// Fraction or ratio.
     F64,
 }
 
@@ -39,39 +39,39 @@ impl Kind {
     }
 }
 
-/// A column of a table.
+/// Column of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Column {
-    /// Its name.
+    /// Name.
     pub name: &'static str,
-    /// How its values are stored.
+    /// Type.
     pub kind: Kind,
     /// If true, values can be missing.
     pub nullable: bool,
-    /// Unit of its values; empty for names, numbers of things and ratios.
+    /// Unit; empty for names, numbers of things and ratios.
     pub unit: &'static str,
-    /// Its meaning.
+    /// Meaning.
     pub description: &'static str,
 }
 
-/// A table of a results folder, stored as `NAME.parquet`.
+/// Table of a results folder, stored as `NAME.parquet`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TableSpec {
-    /// Its name.
+    /// Name.
     pub name: &'static str,
     /// Meaning of a row.
     pub description: &'static str,
-    /// Its columns, in order.
+    /// Columns, in order.
     pub columns: &'static [Column],
 }
 
 impl TableSpec {
-    /// The table of a name.
+    /// Returns the table of a name.
     pub fn named(name: &str) -> Option<&'static Self> {
         TABLES.iter().find(|table| table.name == name)
     }
 
-    /// Its schema; units and descriptions are in the metadata of the fields.
+    /// Schema, with units and descriptions as metadata of fields.
     pub fn schema(&self) -> SchemaRef {
         let fields = self.columns.iter().map(|column| {
             let mut metadata = HashMap::from([("description".to_owned(), column.description.to_owned())]);
@@ -89,7 +89,7 @@ impl TableSpec {
         !self.is_of_vms() && ![ISOLATIONS.name, WAITS.name].contains(&self.name)
     }
 
-    /// Returns true for a table of runs with tenants only.
+    /// Returns true for a table that needs tenants.
     pub fn is_of_vms(&self) -> bool {
         [VMS.name, PAIRS.name, LIMITS.name, THROUGHPUT.name].contains(&self.name)
     }
@@ -123,7 +123,7 @@ const REASONS: &str = {
     }
 };
 
-/// Writes the reasons of drops into a buffer, if it has a length; returns the length needed.
+/// Writes the reasons into a nonempty buffer; returns the length needed.
 const fn reasons(out: &mut [u8]) -> usize {
     let (mut at, mut reason) = (0, 0);
     while reason < DropReason::ALL.len() {
@@ -207,7 +207,7 @@ pub const FLOWS: TableSpec = TableSpec {
     ],
 };
 
-/// Messages that are split over several queue pairs.
+/// Messages split over several queue pairs.
 pub const MESSAGES: TableSpec = TableSpec {
     name: "messages",
     description: "one row per message, if messages are split over several queue pairs (`qps`)",
@@ -498,7 +498,7 @@ pub const HISTOGRAMS: TableSpec = TableSpec {
     ],
 };
 
-/// VMs of tenants, where hosts are VMs.
+/// VMs of tenants.
 pub const VMS: TableSpec = TableSpec {
     name: "vms",
     description: "one row per VM of a tenant; only in runs with tenants",

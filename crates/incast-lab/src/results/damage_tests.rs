@@ -31,7 +31,7 @@ impl Folder {
         Results::open(&self.run).unwrap_err().to_string()
     }
 
-    /// Damage that only the content shows, found by the check of the whole folder and by reading the table.
+    /// Damage of content only, found by `verify` and by reading the table.
     fn damage(&self, table: &str) -> String {
         let results = Results::open(&self.run).unwrap();
         let [damage] = &results.verify()[..] else { panic!("{:?}", results.verify()) };
@@ -110,7 +110,7 @@ fn unknown_tables_have_a_nearest_name() {
     assert!(error.starts_with("there is no table `waits` (tables: flows, messages, ports,"), "{error}");
 }
 
-/// A flipped bit whose sum was put right reaches the Parquet library, which panics on some.
+/// A flipped bit with a corrected digest reaches the Parquet library, which panics on some.
 #[test]
 fn no_flipped_bit_panics() {
     const POSITIONS: usize = 200;

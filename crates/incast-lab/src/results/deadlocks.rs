@@ -1,4 +1,4 @@
-//! What a manifest says of deadlocks of PFC.
+//! PFC deadlocks in the manifest.
 
 use incast_model::fabric::Fabric;
 use incast_model::units::Time;
@@ -7,23 +7,23 @@ use serde::{Deserialize, Serialize};
 
 use super::manifest::QueueManifest;
 
-/// A deadlock of PFC.
+/// PFC deadlock.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeadlockManifest {
-    /// When its cycle closed, in picoseconds: the last of its queues was paused.
+    /// Time when the cycle closed (pause of its last queue), in picoseconds.
     pub closed_ps: u64,
-    /// When it was first seen, in picoseconds.
+    /// Time of detection, in picoseconds.
     pub detected_ps: u64,
-    /// When it was first seen to be no more, in picoseconds; missing if it was there at the end.
+    /// First check without the deadlock, in picoseconds; missing if it lasted to the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_ps: Option<u64>,
-    /// The queues that wait on each other, each for the next, the last for the first.
+    /// Cycle: each queue waits for the next, the last for the first.
     pub cycle: Vec<QueueManifest>,
-    /// Most queues of switches that were stuck at one time.
+    /// Largest number of stuck switch queues.
     pub stuck_queues: u32,
-    /// Most ports of hosts that these kept paused.
+    /// Largest number of host ports paused by stuck queues.
     pub stuck_hosts: u32,
-    /// The same in a sentence.
+    /// Text form.
     pub text: String,
 }
 
@@ -53,13 +53,12 @@ impl DeadlockManifest {
     }
 }
 
-/// In milliseconds, to the nanosecond.
 fn rounded(time: Time) -> String {
     let text = format!("{:.6}", time.0 as f64 / 1e9);
     format!("{} ms", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// The queues of a cycle, each by the link that it leads to; with priorities where these differ.
+/// Links of a cycle's queues, with priorities if they differ.
 pub(super) fn path(cycle: &[QueueManifest]) -> String {
     let several = cycle.windows(2).any(|pair| pair[0].priority != pair[1].priority);
     let link = |at: &QueueManifest| match several {

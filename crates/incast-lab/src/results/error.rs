@@ -1,4 +1,4 @@
-//! Why there are no results.
+//! Errors of runs and of reading results.
 
 use std::path::{Path, PathBuf};
 
@@ -6,99 +6,99 @@ use incast_model::nearest::hint;
 
 use crate::diagnostic::Diagnostics;
 
-/// Why a run gave no results, or why results cannot be read.
+/// Error of a run or of reading results.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ResultsError {
-    /// Something stands where the results should go.
+    /// The target exists.
     #[error("{} exists already; choose another folder{}", .folder.display(), overwrite_hint(*.results))]
     Exists {
-        /// The folder.
+        /// Folder.
         folder: PathBuf,
-        /// Whether it is a results folder, which may be overwritten.
+        /// If true, it holds results and may be overwritten.
         results: bool,
     },
     /// Another run writes the same folder.
     #[error("another run is writing {}; it is never overwritten; choose another folder", .folder.display())]
     Busy {
-        /// The folder.
+        /// Folder.
         folder: PathBuf,
     },
-    /// The results cannot be written.
+    /// Results cannot be written.
     #[error("cannot write {}: {why}; partial files were removed", .path.display())]
     Write {
-        /// The file or folder.
+        /// File or folder.
         path: PathBuf,
-        /// What the operating system says.
+        /// Message of the operating system.
         why: String,
     },
     /// The simulator refuses a setup.
     #[error("{0}")]
     Setup(Diagnostics),
-    /// The caller asked to stop. Nothing was written.
+    /// The caller asked to stop.
     #[error("interrupted; nothing was written")]
     Interrupted,
-    /// The simulator's own books do not balance: a fault in incast, its results are worthless.
+    /// Unbalanced byte counts: a fault in incast, the results are worthless.
     #[error(
         "scheme {scheme}: bytes of priorities {priorities:?} are neither delivered, dropped nor in flight; \
          this is a fault in incast, please report it with the scenario"
     )]
     Unbalanced {
-        /// The scheme.
+        /// Scheme.
         scheme: String,
-        /// The priorities concerned.
+        /// Unbalanced priorities.
         priorities: Vec<usize>,
     },
-    /// The simulator failed.
+    /// The simulator panicked.
     #[error(
         "scheme {scheme}: the simulator failed: {why}; this is a fault in incast, please report it with the scenario"
     )]
     Panicked {
-        /// The scheme.
+        /// Scheme.
         scheme: String,
-        /// What it said.
+        /// Panic message.
         why: String,
     },
-    /// No results folder.
+    /// Not a results folder.
     #[error("{} is not a results folder: {why}", .folder.display())]
     NotResults {
-        /// The folder.
+        /// Folder.
         folder: PathBuf,
-        /// What is missing.
+        /// Reason.
         why: String,
     },
-    /// There is no such table.
+    /// Unknown table.
     #[error("there is no table `{name}` (tables: {known}){}", hint(.nearest))]
     UnknownTable {
-        /// The name.
+        /// Name.
         name: String,
-        /// All names.
+        /// Known names.
         known: String,
-        /// The closest one.
+        /// Closest name.
         nearest: Option<String>,
     },
-    /// A table has a column under its name of an earlier version.
+    /// A column has the name of an earlier version.
     #[error("{}: its column `{old}` is now `{new}`: an earlier version of incast wrote it; run the scenario again", .file.display())]
     Older {
-        /// The table's file.
+        /// Table's file.
         file: PathBuf,
-        /// The column's name in it.
+        /// Column's name in the file.
         old: String,
-        /// The column's name now.
+        /// Column's name now.
         new: String,
     },
-    /// Files of a results folder are damaged.
+    /// Damaged files of a results folder.
     #[error("{}", lines(.0))]
     Damaged(Vec<Damage>),
 }
 
-/// A damaged file of a results folder.
+/// Damaged file of a results folder.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{} is damaged: {why}", .file.display())]
 pub struct Damage {
-    /// The file.
+    /// File.
     pub file: PathBuf,
-    /// Kind of the damage.
+    /// Kind of damage.
     pub why: String,
 }
 
@@ -119,8 +119,8 @@ impl ResultsError {
         Self::Damaged(vec![Damage { file: file.to_owned(), why: why.into() }])
     }
 
-    /// The exit status of a program that ends with this error: 2 for what was asked for (a scenario that
-    /// cannot be simulated, a folder that exists already or holds no results), 3 for files that cannot be written, 130 for an interruption, 70 for a fault in incast.
+    /// Exit status: 2 for a wrong request (a scenario that cannot be simulated, a folder that exists or has no valid results), 3
+    /// for unwritable files, 130 for an interruption, 70 for a fault in incast.
     pub const fn exit_code(&self) -> u8 {
         match self {
             Self::Setup(_)

@@ -1,4 +1,4 @@
-//! Constant columns: what sets a run apart from the others of a sweep, in every row of its tables.
+//! Constant columns, which distinguish the runs of a sweep.
 
 use std::collections::HashMap;
 use std::iter::repeat_n;
@@ -14,15 +14,15 @@ use serde::{Deserialize, Serialize};
 use super::columns::{TABLES, TableSpec};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 
-/// The value of a constant column.
+/// Value of a constant column.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Label {
-    /// Yes or no.
+    /// Boolean.
     Flag(bool),
-    /// A whole number.
+    /// Integer.
     Whole(i64),
-    /// Any number.
+    /// Real number.
     Real(f64),
     /// Text.
     Text(String),
@@ -57,12 +57,12 @@ impl Label {
 pub struct Labels(pub IndexMap<String, Label>);
 
 impl Labels {
-    /// Whether there are none.
+    /// Returns true without columns.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Refuses names that tables have columns of already.
+    /// Refuses names of existing columns.
     pub(super) fn check(&self) -> Result<(), Diagnostics> {
         let taken = |name: &str| TABLES.iter().find(|table| table.columns.iter().any(|column| column.name == name));
         let found = self.0.keys().filter_map(|name| {
@@ -76,7 +76,6 @@ impl Labels {
         Diagnostics::check(found.collect())
     }
 
-    /// The schema of a table with these columns.
     pub(super) fn schema(&self, table: &TableSpec) -> SchemaRef {
         let schema = table.schema();
         let mut fields: Vec<Field> = schema.fields().iter().map(|field| field.as_ref().clone()).collect();
@@ -88,7 +87,6 @@ impl Labels {
         Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
     }
 
-    /// Rows of a table with these columns.
     pub(super) fn added(&self, table: &TableSpec, batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
         let mut columns = batch.columns().to_vec();
         for label in self.0.values() {

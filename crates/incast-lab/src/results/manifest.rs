@@ -1,4 +1,4 @@
-//! What a results folder says of itself: `manifest.json`.
+//! Description of a results folder, `manifest.json`.
 
 use std::fs::File;
 use std::io;
@@ -21,59 +21,59 @@ use super::warnings;
 use crate::scenario::Prepared;
 use crate::warnings::Warning;
 
-/// Version of the layout of results folders.
+/// Layout version of results folders.
 pub const FORMAT: u32 = 1;
 
-/// What a results folder says of itself.
+/// Content of `manifest.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// Version of the folder's layout.
+    /// Layout version.
     pub format: u32,
     /// Version of incast that wrote it.
     pub incast: String,
-    /// Digest of the sources of that version: equal where results can stand for each other.
+    /// Digest of incast's sources: builds with equal digests give interchangeable results.
     #[serde(default)]
     pub build: String,
-    /// What sets this run apart from others that it is compared with; its tables have a column for each.
+    /// Labels that distinguish this run from others, each a column of its tables.
     #[serde(default, rename = "columns", skip_serializing_if = "Labels::is_empty")]
     pub labels: Labels,
-    /// The scenario's title, if it has one.
+    /// Scenario's title.
     pub title: Option<String>,
     /// SHA-256 of `scenario.toml`.
     pub scenario_sha256: String,
-    /// The folder that the scenario's relative files start at.
+    /// Folder of the scenario's relative file names.
     pub scenario_dir: PathBuf,
-    /// The scenario's seed.
+    /// Seed.
     pub seed: u64,
-    /// The machine that ran it.
+    /// Machine of the run.
     pub machine: Machine,
-    /// Wall time of all simulations together, in seconds.
+    /// Wall seconds of all simulations together.
     pub wall_s: f64,
-    /// CPU time of all simulations together, in seconds.
+    /// CPU seconds of all simulations together.
     pub cpu_s: f64,
-    /// Hosts, switches and links of the fabric.
+    /// Size of the fabric.
     pub fabric: FabricCounts,
     /// Number of flows.
     pub flows: u64,
-    /// Payload of all flows, in bytes.
+    /// Payload bytes of all flows.
     pub flow_bytes: u64,
-    /// Warnings, to check before the results are trusted: those of the scenario, then those that only the run showed.
+    /// Warnings of the scenario, then of the run.
     #[serde(default)]
     pub warnings: Vec<Warning>,
-    /// Each scheme's run, in the scenario's order.
+    /// Runs by scheme, in the scenario's order.
     pub schemes: IndexMap<String, SchemeManifest>,
-    /// Each table's file.
+    /// Files of the tables.
     pub tables: IndexMap<String, TableManifest>,
 }
 
-/// The machine that ran a scenario.
+/// Machine that ran a scenario.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
-    /// Its name.
+    /// Host name.
     pub host: String,
-    /// Model of its processor.
+    /// Processor model.
     pub cpu: String,
-    /// Cores that the process could use.
+    /// Cores available to the process.
     pub cores: usize,
     /// Operating system and architecture.
     pub os: String,
@@ -90,47 +90,47 @@ pub struct FabricCounts {
     pub links: usize,
 }
 
-/// What a manifest says of one scheme's run.
+/// Run of one scheme.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SchemeManifest {
-    /// Names of the congestion controls in use.
+    /// Names of the congestion controls and transports in use.
     pub controls: Vec<String>,
-    /// Why the run stopped, and who is concerned.
+    /// Reason and state at the stop.
     pub stop: StopManifest,
-    /// Simulated time at the stop, in picoseconds.
+    /// Simulated picoseconds at the stop.
     pub end_ps: u64,
     /// Flows completed.
     pub completed: u64,
-    /// Packets of lossless priorities that found no room: more than 0 is a failure of the headroom. What a PFC watchdog dropped
-    /// is not among them: `watchdog_drops`, `watchdog_lossless_drops` and `watchdog_bytes` in `counts`.
+    /// Packets of lossless priorities without buffer space: above 0 the headroom failed. `counts` has the PFC watchdog's drops:
+    /// `watchdog_drops`, `watchdog_lossless_drops`, `watchdog_bytes`.
     pub lossless_drops: u64,
     /// Work done, by kind (see the simulator's `Counts`).
     pub counts: Map<String, Value>,
-    /// What hypervisors did: messages between them and their bytes, limits found, guarantees divided. Only where there are any.
+    /// Counters of hypervisors; empty without hypervisors.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub hypervisors: Map<String, Value>,
     /// Wire bytes by fate, for priorities 0 to 7; always balanced.
     pub ledger: Map<String, Value>,
-    /// Deadlocks of PFC, in order of their discovery, also those that a watchdog ended.
+    /// PFC deadlocks in order of detection, also those that a watchdog ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deadlocks: Vec<DeadlockManifest>,
-    /// Digests of the run, where `measure.fingerprint` asks for them: equal where two runs are equal.
+    /// Digests of the run (`measure.fingerprint`): equal for equal runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<FingerprintManifest>,
-    /// Wall time of this simulation, in seconds.
+    /// Wall seconds of this simulation.
     pub wall_s: f64,
-    /// CPU time of this simulation, in seconds.
+    /// CPU seconds of this simulation.
     pub cpu_s: f64,
-    /// Packets, counted once per link crossed, for each second of CPU time.
+    /// Packets per CPU second, counted once per link crossed.
     pub packet_hops_per_s: f64,
 }
 
-/// Digests of a run, as 16 hexadecimal digits each.
+/// Digests of a run, 16 hexadecimal digits each.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FingerprintManifest {
-    /// Of every event, in order.
+    /// Digest of every event, in order.
     pub trajectory: String,
-    /// Of every packet that reached the end of a link.
+    /// Digest of every packet that crossed a link.
     pub traffic: String,
 }
 
@@ -141,54 +141,53 @@ impl From<Fingerprint> for FingerprintManifest {
     }
 }
 
-/// Why a run stopped, and who is concerned.
+/// Reason of a stop, with flows and queues.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StopManifest {
     /// `finished`, `horizon`, `budget`, `deadlock`, `stalled` or `interrupted`.
     pub reason: String,
-    /// Flows that had started and not completed.
+    /// Flows started and not completed, except backlogged ones at the horizon.
     pub unfinished: u32,
-    /// Flows that had not started when the run stopped, without those cancelled.
+    /// Flows not started at the stop, except cancelled ones.
     #[serde(default)]
     pub not_started: u32,
-    /// Flows that were not to start, because their entry's end had come.
+    /// Flows cancelled at their entry's end.
     #[serde(default)]
     pub cancelled: u32,
-    /// Of a deadlock: the egress queues that wait on each other, each for the next, the last for the first.
+    /// Deadlock's cycle: each egress queue waits for the next, the last for the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cycle: Vec<QueueManifest>,
-    /// Of a stalled run: the first flows without progress.
+    /// Stalled run: first flows without progress.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stalled: Vec<u32>,
-    /// Flows that failures of links, or pauses that nodes send by themselves, kept from completing (at most 100), each with
-    /// where.
+    /// Flows cut off by link failures or `network.pause`, at most 100.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cut_off: Vec<CutOffManifest>,
-    /// The same in a sentence.
+    /// Text form.
     pub text: String,
 }
 
-/// An egress queue, by names.
+/// An egress queue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueManifest {
-    /// Number of its port, over the whole fabric.
+    /// Port number in the fabric.
     pub port: u32,
-    /// Name of the node it belongs to.
+    /// Name of its node.
     pub node: String,
-    /// Name of the node it leads to.
+    /// Name of the node at the other end.
     pub peer: String,
-    /// Its priority.
+    /// Priority.
     pub priority: u8,
 }
 
-/// A flow that failures of links, or pauses that nodes send by themselves, kept from completing.
+/// A flow cut off by link failures or a `network.pause`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CutOffManifest {
     /// Number of the flow.
     pub flow: u32,
-    /// `data` or `acks`: what did not come through.
+    /// Obstructed packets: `data` or `acks`.
     pub what: String,
-    /// Why and where, such as `the link from leaf0 to spine1 is down`.
+    /// Reason and place, such as `the link from leaf0 to spine1 is down`.
     pub why: String,
 }
 
@@ -217,46 +216,41 @@ impl CutOffManifest {
     }
 }
 
-/// A table's file.
+/// File of a table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableManifest {
-    /// Its rows.
+    /// Rows.
     pub rows: u64,
-    /// Size of the file in bytes.
+    /// Bytes of the file.
     pub bytes: u64,
     /// SHA-256 of the file.
     pub sha256: String,
 }
 
-/// SHA-256 in hexadecimal.
 pub(super) fn sha256(content: &[u8]) -> String {
     hex(&Sha256::digest(content))
 }
 
-/// SHA-256 of a file in hexadecimal.
 pub(super) fn sha256_of_file(file: &Path) -> io::Result<String> {
     let mut digest = Sha256::new();
     io::copy(&mut io::BufReader::with_capacity(1 << 20, File::open(file)?), &mut digest)?;
     Ok(hex(&digest.finalize()))
 }
 
-/// Lower-case hexadecimal digits.
 pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Name of this machine, or of this container.
 pub(super) fn host_name() -> String {
     known(&std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default())
 }
 
-/// A text of the operating system, or `unknown`.
 fn known(text: &str) -> String {
     if text.trim().is_empty() { "unknown".to_owned() } else { text.trim().to_owned() }
 }
 
 impl Machine {
-    /// This one.
+    /// Describes this machine.
     pub fn this() -> Self {
         let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
@@ -269,14 +263,12 @@ impl Machine {
     }
 }
 
-/// Flows of a run that did not complete for reasons of their own.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Left {
-    /// Flows that had not started when the run stopped.
     pub(super) not_started: u32,
-    /// Flows without a size that had not ended when the run stopped: nothing of them is incomplete.
+    /// Backlogged flows in progress: they have no size to complete.
     pub(super) backlogged: u32,
-    /// Flows that were not to start, because their entry's end had come.
+    /// Flows cancelled at their entry's end.
     pub(super) cancelled: u32,
 }
 
@@ -293,7 +285,6 @@ impl Left {
     }
 }
 
-/// A number of flows with what happened to them, in the singular or plural.
 fn flows(count: u32, one: &str, many: &str) -> String {
     match count {
         0 => format!("no flow {one}"),
@@ -303,12 +294,11 @@ fn flows(count: u32, one: &str, many: &str) -> String {
 }
 
 impl StopManifest {
-    /// Of a run on a fabric.
+    /// Describes a stop without counts of other flows.
     pub fn of(stop: &Stop, fabric: &Fabric) -> Self {
         Self::with(stop, Left::default(), fabric)
     }
 
-    /// The same, with the flows that did not complete for reasons of their own.
     pub(super) fn with(stop: &Stop, left: Left, fabric: &Fabric) -> Self {
         let (reason, unfinished, why) = match stop {
             Stop::Finished => ("finished", 0, "every flow completed".to_owned()),
@@ -365,7 +355,6 @@ impl StopManifest {
         found
     }
 
-    /// With the flows that failures, or pauses that nodes send by themselves, kept from completing.
     #[must_use]
     pub(super) fn cut_off(mut self, flows: &[CutOff], fabric: &Fabric) -> Self {
         self.cut_off = flows.iter().map(|cut| CutOffManifest::of(cut, fabric)).collect();
@@ -415,7 +404,7 @@ impl SchemeManifest {
     }
 }
 
-/// To the millisecond: more is noise.
+/// More digits are noise.
 fn seconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e3).round() / 1e3
 }
@@ -431,7 +420,7 @@ impl Manifest {
             labels: Labels::default(),
             title: prepared.scenario.title.clone(),
             scenario_sha256: sha256(scenario.as_bytes()),
-            // Where it cannot be made absolute it is no longer there, and what is known is as good as anything.
+            // Without a current folder, the relative path is all that is known.
             scenario_dir: std::path::absolute(&prepared.base_dir).unwrap_or_else(|_| prepared.base_dir.clone()),
             seed: prepared.scenario.seed,
             machine: Machine::this(),

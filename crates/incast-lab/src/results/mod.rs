@@ -1,4 +1,4 @@
-//! Results: one folder for each run, with the scenario, a manifest and Parquet tables; and what is computed from them.
+//! Results: a folder per run with scenario, manifest and Parquet tables; and evaluations.
 
 mod columns;
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Process that writes an unfinished folder: its name, and a lock that ends with it.
 //!
-//! A process ID means nothing in another container or on another machine, so the lock decides where it can. It is the
-//! kernel's (`flock`): other containers of a machine see it, a killed process loses it. File systems without locks, and
-//! shared ones that keep locks to one machine, are why the name has the machine, the PID namespace and the process too.
+//! A process ID means nothing in another container or machine, so the lock decides where it works. It is the kernel's (`flock`):
+//! other containers of a machine see it, and a killed process loses it. Some file systems have no locks, and some shared ones
+//! keep locks to one machine, so the name also has machine, PID namespace and process.
 
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
@@ -16,35 +16,29 @@ use sha2::{Digest, Sha256};
 
 use super::manifest::host_name;
 
-/// File in an unfinished folder that its owner keeps locked.
+/// File in an unfinished folder, locked by the owner.
 pub(super) const LOCK: &str = ".lock";
 
-/// Process that writes a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Owner {
     /// Digest of the host name.
     pub(super) host: u32,
-    /// Digest of the boot ID, which all containers of a machine share; 0 if unknown (systems other than Linux).
+    /// Digest of the boot ID, shared by a machine's containers; 0 if unknown (not Linux).
     pub(super) boot: u32,
-    /// Number of the PID namespace; 0 if unknown.
+    /// PID namespace; 0 if unknown.
     pub(super) namespace: u64,
-    /// Process ID in that namespace.
     pub(super) process: u32,
 }
 
-/// Outcome of an attempt to lock a folder.
 #[derive(Debug)]
 enum Lock {
-    /// Another process holds the lock.
     Held,
-    /// Nobody held the lock; this file does now.
     Free(File),
-    /// There is no lock file, or the file system has no locks.
+    /// No lock file, or a file system without locks.
     Unknown,
 }
 
 impl Owner {
-    /// This process.
     pub(super) fn this() -> Self {
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
         let namespace = fs::read_link("/proc/self/ns/pid").ok();
@@ -60,13 +54,13 @@ impl Owner {
         }
     }
 
-    /// Unique end of the name of a folder that this process makes.
+    /// Unique suffix of a folder's name.
     pub(super) fn token(&self) -> String {
         let random = RandomState::new().hash_one(self.process) as u32;
         format!("{:08x}{:08x}-{}-{}-{random:08x}", self.host, self.boot, self.namespace, self.process)
     }
 
-    /// The owner in the name of a folder; `None` if the name is not from [`Owner::token`].
+    /// Owner in a folder's name; `None` if not from [`Owner::token`].
     pub(super) fn of_token(token: &str) -> Option<Self> {
         let parts: Vec<&str> = token.split('-').collect();
         let [machine, namespace, process, _] = parts[..] else { return None };
@@ -79,11 +73,11 @@ impl Owner {
         })
     }
 
-    /// Finds out what became of the owner of `folder`. `this` is the process that asks.
+    /// Finds out if the owner of `folder` lives.
     pub(super) fn fate(&self, folder: &Path, this: &Self) -> Fate {
         match lock(&folder.join(LOCK)) {
             Lock::Held => Fate::Alive,
-            // The kernel that has the lock is this one, or was before a reboot. Another machine's may not tell.
+            // This kernel grants the lock, or did before a reboot. Another machine's locks may be invisible here.
             Lock::Free(file) if self.host == this.host || self.is_of_kernel(this) => Fate::Dead(Some(file)),
             Lock::Free(_) => Fate::Unknown,
             Lock::Unknown => {
@@ -98,25 +92,23 @@ impl Owner {
     }
 }
 
-/// What became of an owner.
 #[derive(Debug)]
 pub(super) enum Fate {
-    /// It is at work.
     Alive,
-    /// It ended without removing its folder. The lock of the folder, if any, is held until this value is dropped.
+    /// Ended without removing its folder. Dropping this releases the folder's lock, if any.
     Dead(Option<File>),
     /// This process cannot find out.
     Unknown,
 }
 
-/// Locks a new folder for this process; `None` if another process took the folder for a leftover before it was locked.
+/// Locks a new folder; `None` if another process removed it first.
 pub(super) fn claim(folder: &Path) -> io::Result<Option<File>> {
     let path = folder.join(LOCK);
     let file = match OpenOptions::new().write(true).create_new(true).open(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         other => other?,
     };
-    // On a file system without locks, the name of the folder protects it.
+    // Without locks, the folder's name protects it.
     if flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(rustix::io::Errno::WOULDBLOCK) {
         return Ok(None);
     }
@@ -126,7 +118,7 @@ pub(super) fn claim(folder: &Path) -> io::Result<Option<File>> {
 }
 
 fn lock(path: &Path) -> Lock {
-    // NFS grants exclusive locks of files that are open for writing.
+    // NFS grants exclusive locks only on files open for writing.
     let Ok(file) = OpenOptions::new().write(true).open(path) else { return Lock::Unknown };
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Lock::Free(file),
@@ -135,7 +127,6 @@ fn lock(path: &Path) -> Lock {
     }
 }
 
-/// Returns true if no process has this ID.
 fn ended(process: u32) -> bool {
     let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
     pid.is_some_and(|pid| test_kill_process(pid) == Err(rustix::io::Errno::SRCH))

@@ -27,7 +27,7 @@ pub struct Results {
 }
 
 impl Results {
-    /// Opens a folder that a run has written. Every table must be there in its size; [`Results::verify`] compares the contents.
+    /// Opens a folder and checks the size of every table; [`Results::verify`] compares contents.
     pub fn open(folder: &Path) -> Result<Self, ResultsError> {
         let results = Self::open_unchecked(folder)?;
         let damage: Vec<Damage> =
@@ -35,7 +35,7 @@ impl Results {
         if damage.is_empty() { Ok(results) } else { Err(ResultsError::Damaged(damage)) }
     }
 
-    /// Opens a folder whose tables may be damaged, for [`Results::verify`].
+    /// Opens a folder even if tables are damaged, for [`Results::verify`].
     pub fn open_unchecked(folder: &Path) -> Result<Self, ResultsError> {
         let not = |why: String| ResultsError::NotResults { folder: folder.to_owned(), why };
         if !folder.is_dir() {
@@ -57,17 +57,17 @@ impl Results {
         Ok(Self { folder: folder.to_owned(), manifest })
     }
 
-    /// The folder.
+    /// Path of the folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// What the folder says of itself.
+    /// Manifest of the folder.
     pub const fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// The scenario that was run, with all defaults; its relative files start where they did then.
+    /// Scenario of the run with all defaults; relative files start where they did then.
     pub fn scenario(&self) -> Result<Loaded, Diagnostics> {
         let file = self.folder.join("scenario.toml");
         let name = file.display().to_string();
@@ -75,7 +75,7 @@ impl Results {
         Loaded::from_text(&name, &text, &self.manifest.scenario_dir, &[])
     }
 
-    /// A table, read in pieces, after its file was compared with the manifest.
+    /// Returns a table in batches, after comparing its file with the manifest.
     pub fn table(&self, name: &str) -> Result<TableReader, ResultsError> {
         let spec = spec(name)?;
         let file = self.file(name);
@@ -95,7 +95,7 @@ impl Results {
         Ok(TableReader { file, reader, broken: false })
     }
 
-    /// Reads every file and compares it with the manifest.
+    /// Compares every file with the manifest.
     pub fn verify(&self) -> Vec<Damage> {
         let scenario = self.damage_of_content(&self.folder.join("scenario.toml"), &self.manifest.scenario_sha256);
         let tables = self.manifest.tables.iter().filter_map(|(name, table)| {
@@ -113,7 +113,6 @@ impl Results {
         self.folder.join(format!("{table}.parquet"))
     }
 
-    /// Damage that the size of a table's file shows.
     fn damage_of_size(&self, name: &str, table: &TableManifest) -> Option<Damage> {
         let file = self.file(name);
         let why = match std::fs::metadata(&file) {
@@ -127,7 +126,6 @@ impl Results {
         Some(Damage { file, why })
     }
 
-    /// Damage that the content of a file shows.
     fn damage_of_content(&self, file: &Path, sha256: &str) -> Option<Damage> {
         // A named pipe would never end.
         let found = match std::fs::metadata(file) {
@@ -152,7 +150,6 @@ fn unreadable(error: &io::Error) -> String {
     }
 }
 
-/// The reason of an error that names the file elsewhere.
 fn why(error: ResultsError) -> String {
     match error {
         ResultsError::Damaged(mut damage) if damage.len() == 1 => damage.remove(0).why,
@@ -160,7 +157,7 @@ fn why(error: ResultsError) -> String {
     }
 }
 
-/// Number of rows and reader of a Parquet file. The library panics on some damaged files.
+/// The library panics on some damaged files.
 fn opened(file: &Path) -> Result<(i64, ParquetRecordBatchReader), ResultsError> {
     let open = || -> Result<_, ParquetError> {
         let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(file)?)?;
@@ -190,13 +187,13 @@ fn spec(name: &str) -> Result<&'static TableSpec, ResultsError> {
     })
 }
 
-/// A column that a file has under its name of an earlier version, and its name now.
+/// A column's outdated name, and its name now.
 fn older(spec: &TableSpec, found: &Schema) -> Option<(String, String)> {
     let missing = || spec.columns.iter().map(|column| column.name).filter(|name| found.field_with_name(name).is_err());
     found.fields().iter().find_map(|field| Some((field.name().clone(), renamed(field.name(), missing())?.to_owned())))
 }
 
-/// A table of a results folder in the form of the given name, all in one piece.
+/// Reads a whole table of a results folder.
 pub fn read_table(folder: &Path, name: &str) -> Result<RecordBatch, ResultsError> {
     let reader = Results::open(folder)?.table(name)?;
     let (schema, file) = (reader.schema(), reader.file.clone());
@@ -205,11 +202,11 @@ pub fn read_table(folder: &Path, name: &str) -> Result<RecordBatch, ResultsError
         .map_err(|error| ResultsError::damaged(&file, error.to_string()))
 }
 
-/// The pieces of a table, in order.
+/// Batches of a table, in order.
 pub struct TableReader {
     file: PathBuf,
     reader: ParquetRecordBatchReader,
-    /// True after a panic of the library: its reader is not used again.
+    /// After a panic of the library, its reader is not used again.
     broken: bool,
 }
 
@@ -220,7 +217,7 @@ impl std::fmt::Debug for TableReader {
 }
 
 impl TableReader {
-    /// The columns, with units and descriptions.
+    /// Columns with units and descriptions.
     pub fn schema(&self) -> SchemaRef {
         arrow_array::RecordBatchReader::schema(&self.reader)
     }

@@ -1,4 +1,4 @@
-//! Runs the schemes of a scenario, several at a time.
+//! Runs a scenario's schemes, several at a time.
 
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,61 +17,60 @@ use super::error::ResultsError;
 use crate::memory::Demand;
 use crate::scenario::{Prepared, setup_error};
 
-/// How far one scheme has come.
+/// Progress of one scheme.
 #[derive(Debug, Clone)]
 pub struct SchemeProgress {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// What is running, or was last heard of it.
+    /// Latest progress.
     pub progress: Progress,
-    /// Whether it waits, runs or is done.
+    /// State.
     pub state: SchemeState,
 }
 
-/// Whether a scheme's simulation waits, runs or is done.
+/// State of a scheme's simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SchemeState {
-    /// For a core.
+    /// Waits for a core.
     Waiting,
-    /// On one.
+    /// Runs.
     Running,
-    /// Simulated; results may yet have to be written.
+    /// Simulated; results may not be written yet.
     Done,
 }
 
-/// How far a run has come; handed to the caller about ten times a second.
+/// Progress of a run, about ten times a second.
 #[derive(Debug, Clone)]
 pub struct RunProgress {
-    /// Every scheme, in the scenario's order.
+    /// Schemes, in the scenario's order.
     pub schemes: Vec<SchemeProgress>,
-    /// Wall time since the begin.
+    /// Wall time since the start.
     pub elapsed: Duration,
 }
 
-/// One scheme's simulation, done.
+/// Completed simulation of one scheme.
 #[derive(Debug, Clone)]
 pub struct SchemeRun {
-    /// Name of the scheme.
+    /// Scheme.
     pub name: String,
-    /// Everything measured.
+    /// Measurements.
     pub outcome: Outcome,
-    /// Wall time of the simulation.
+    /// Wall time.
     pub wall: Duration,
-    /// CPU time of the simulation.
+    /// CPU time.
     pub cpu: Duration,
 }
 
-/// What simulates: the simulator, or a stand-in for it in tests.
+/// The simulator, or a stand-in in tests.
 pub(super) type Engine<'a> =
     dyn Fn(Setup, &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Result<Outcome, SetupError> + Sync + 'a;
 
-/// Time between two calls of a caller's `progress`.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Simulates every scheme, at most `threads` at a time (`None`: as many as there are cores).
+/// Simulates every scheme, at most `threads` at a time (`None`: one per core).
 ///
-/// `progress` is called on the caller's thread; when it breaks, all simulations stop and the run is
-/// [`ResultsError::Interrupted`]. A run that does not fit the memory that is available is refused.
+/// Calls `progress` on the caller's thread; its break stops all simulations with [`ResultsError::Interrupted`]. Refuses a run
+/// that exceeds the available memory.
 pub fn simulate(
     prepared: &Prepared,
     threads: Option<usize>,
@@ -87,7 +86,6 @@ pub fn simulate(
     simulate_with(prepared, threads, progress, &engine)
 }
 
-/// Schemes that are simulated at a time.
 fn at_a_time(prepared: &Prepared, threads: Option<usize>) -> usize {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     threads.unwrap_or(cores).clamp(1, prepared.schemes.len().max(1))
@@ -120,7 +118,7 @@ pub(super) fn simulate_with(
         loop {
             match results.recv_timeout(TICK) {
                 Ok((index, Ok(run))) => runs[index] = Some(run),
-                // The first failure counts; those it causes in others do not.
+                // Keeps the first failure, as it causes others.
                 Ok((_, Err(error))) => {
                     shared.stop.store(true, Ordering::Relaxed);
                     failure.get_or_insert(error);
@@ -141,7 +139,6 @@ pub(super) fn simulate_with(
     }
 }
 
-/// What the worker threads have in common.
 struct Shared<'a> {
     prepared: &'a Prepared,
     engine: &'a Engine<'a>,
@@ -151,14 +148,13 @@ struct Shared<'a> {
 }
 
 impl Shared<'_> {
-    /// Takes schemes until none is left.
     fn work(&self, results: &mpsc::Sender<(usize, Result<SchemeRun, ResultsError>)>) {
         loop {
             let index = self.next.fetch_add(1, Ordering::Relaxed);
             if index >= self.prepared.schemes.len() || self.stop.load(Ordering::Relaxed) {
                 return;
             }
-            // The receiver lives until all workers are done.
+            // The receiver outlives the workers.
             let _ = results.send((index, self.run(index)));
         }
     }

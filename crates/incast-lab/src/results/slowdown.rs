@@ -1,4 +1,4 @@
-//! Slowdown by flow size: how much longer flows take than on an idle fabric.
+//! Slowdown by flow size: completion time relative to an idle fabric.
 
 use std::fmt;
 
@@ -14,32 +14,31 @@ use super::error::ResultsError;
 use super::read::Results;
 use super::simulate::SchemeRun;
 
-/// What a flow's time is compared with.
+/// Reference time of a slowdown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ideal {
-    /// The HPCC evaluation's ideal: base RTT plus payload and basic headers at the slowest link.
+    /// HPCC evaluation's ideal: base RTT plus payload and basic headers at the slowest link.
     #[default]
     Hpcc,
-    /// The flow alone on its path, in its real packets. Never below 1.
+    /// Time of the flow alone on its path, in its real packets: slowdowns are 1 or more.
     Exact,
 }
 
-/// How slowdowns are tabulated. The defaults are those of the HPCC authors' analysis script (`fct_analysis.py`, commit
-/// 9f4be2a), except that it leaves out the largest flow (it drops the last line of its sorted input) and cuts its bins at
-/// equal counts even between flows of one size.
+/// Options of slowdown tables. Defaults follow the HPCC authors' script (`fct_analysis.py`, commit 9f4be2a), which however omits
+/// the largest flow (drops the last line of its sorted input) and cuts bins at equal counts, even between flows of one size.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SlowdownOptions {
-    /// Bins of nearly equal count, by size. Default 20. Fewer if flows have few sizes: see [`slowdown_bins`].
+    /// Bins of nearly equal count. Default 20. Fewer if flows have few sizes: see [`slowdown_bins`].
     pub bins: usize,
-    /// What a flow's time is compared with. Default the reference's ideal.
+    /// Reference time. Default: HPCC's ideal.
     pub ideal: Ideal,
-    /// Whether slowdowns below 1 count as 1. Default true.
+    /// If true, slowdowns below 1 count as 1. Default true.
     pub clamp: bool,
-    /// Whether the largest finished flow is left out, as the script does. Default false.
+    /// If true, omits the largest finished flow, as the script does. Default false.
     pub drop_largest: bool,
-    /// Only flows of these labels; none: of all.
+    /// Labels to include; empty: all.
     pub labels: Vec<String>,
 }
 
@@ -52,44 +51,44 @@ impl Default for SlowdownOptions {
 /// Slowdowns of one group of flows under one scheme.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SlowdownRow {
-    /// The scheme.
+    /// Scheme.
     pub scheme: String,
     /// Flows counted.
     pub flows: usize,
-    /// Size of the smallest, in bytes.
+    /// Smallest size in bytes.
     pub size_min: u64,
-    /// Size of the largest, in bytes: the label of a bin.
+    /// Largest size in bytes, the label of a bin.
     pub size_max: u64,
-    /// Median: the element of index floor(n/2) of the sorted slowdowns.
+    /// Median: element floor(n/2) of the sorted slowdowns.
     pub p50: f64,
-    /// 95th percentile: index floor(0.95 n).
+    /// 95th percentile: element floor(0.95 n).
     pub p95: f64,
-    /// 99th percentile: index floor(0.99 n).
+    /// 99th percentile: element floor(0.99 n).
     pub p99: f64,
     /// Mean.
     pub mean: f64,
-    /// Largest.
+    /// Maximum.
     pub max: f64,
 }
 
 /// Slowdowns by scheme: of all flows, by label, and by size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SlowdownTable {
-    /// How it was made.
+    /// Options of the table.
     pub options: SlowdownOptions,
     /// Schemes, in the scenario's order.
     pub schemes: Vec<String>,
-    /// By scheme: flows that started and did not finish, and so are in no row.
+    /// Started flows that did not finish, by scheme; no row counts them.
     pub unfinished: Vec<usize>,
-    /// One row for each scheme with finished flows.
+    /// One row per scheme with finished flows.
     pub overall: Vec<SlowdownRow>,
-    /// The same by label.
+    /// Rows by label.
     pub by_label: IndexMap<String, Vec<SlowdownRow>>,
-    /// The same by size: bin 0 has the smallest flows. Bins that were merged with one before them have no rows.
+    /// Rows by size, smallest in bin 0. Bins merged with earlier ones have none.
     pub bins: Vec<Vec<SlowdownRow>>,
 }
 
-/// Flows that started, as far as slowdowns need them: by scheme and label, size and slowdown (`None`: not finished).
+/// Flows that started: scheme, label, size, slowdown (`None`: not finished).
 #[derive(Debug, Clone, Default)]
 pub struct Finished {
     schemes: Vec<String>,
@@ -98,7 +97,7 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// Of a results folder.
+    /// Reads flows of a results folder.
     pub fn of_results(results: &Results, ideal: Ideal) -> Result<Self, ResultsError> {
         let mut all = Self { schemes: results.manifest().schemes.keys().cloned().collect(), ..Self::default() };
         for batch in results.table("flows")? {
@@ -109,7 +108,7 @@ impl Finished {
         Ok(all)
     }
 
-    /// Of runs in memory.
+    /// Flows of runs in memory.
     pub fn of_runs(flows: &FlowSet, runs: &[SchemeRun], ideal: Ideal) -> Self {
         let mut all = Self { labels: flows.labels.clone(), ..Self::default() };
         for (scheme, run) in runs.iter().enumerate() {
@@ -127,7 +126,7 @@ impl Finished {
         all
     }
 
-    /// Labels of finished flows, those of most flows first; equal ones in their order.
+    /// Labels of finished flows, most flows first; ties keep their order.
     pub fn labels(&self) -> Vec<&str> {
         let mut counts = vec![0; self.labels.len()];
         for row in self.rows.iter().filter(|row| row.3.is_some()) {
@@ -148,7 +147,7 @@ impl Finished {
         let schemes = numbers(batch, "scheme", &mut self.schemes)?;
         let labels = numbers(batch, "label", &mut self.labels)?;
         let starts = batch.column_by_name("start_ps")?;
-        // Folders of earlier versions lack it. Flows without a size of their own have no ideal time.
+        // Missing in folders of earlier versions. Backlogged flows have no size, so no ideal time.
         let backlogged = match batch.column_by_name("backlogged") {
             Some(column) => Some(column.as_boolean_opt()?),
             None => None,
@@ -162,7 +161,7 @@ impl Finished {
     }
 }
 
-/// The values of a name column as indices into `names`, which grows as needed.
+/// Values of a name column as indices into `names`, which grows as needed.
 fn numbers(batch: &RecordBatch, column: &str, names: &mut Vec<String>) -> Option<Vec<usize>> {
     let column = batch.column_by_name(column)?.as_any_dictionary_opt()?;
     let values = column.values().as_string_opt::<i32>()?;
@@ -183,10 +182,10 @@ fn numbers(batch: &RecordBatch, column: &str, names: &mut Vec<String>) -> Option
 
 /// Tabulates slowdowns: flows sorted by size, cut into bins of nearly equal count, percentiles of each bin.
 ///
-/// A size is never split over bins. A boundary between equal counts that falls between flows of one size moves to the nearer
-/// end of that size (to the lower end if both are equally near); boundaries that meet become one. A scheme's bins are cut
-/// from all of its flows, so that schemes have the same bins even if some flows did not complete. A bin has the number of
-/// the equal bin that begins nearest to it, so that bins of different runs of a workload keep their numbers.
+/// Bins never split a size. A boundary between equal counts within flows of one size moves to the nearer end of that size (the
+/// lower if equally near); boundaries that meet become one. Bins are cut from all started flows of a scheme, so that schemes have
+/// the same bins even if some flows did not complete. A bin has the number of the equal-count bin that begins nearest, so that
+/// numbers are comparable between runs of a workload.
 pub fn slowdown_bins(flows: &Finished, options: &SlowdownOptions) -> SlowdownTable {
     let mut table = SlowdownTable {
         options: options.clone(),
@@ -224,7 +223,7 @@ pub fn slowdown_bins(flows: &Finished, options: &SlowdownOptions) -> SlowdownTab
     table
 }
 
-/// Number and largest size of each of at most `count` bins of sorted sizes; see [`slowdown_bins`].
+/// Number and largest size of at most `count` bins; see [`slowdown_bins`].
 fn bins_of(sizes: &[u64], count: usize) -> Vec<(usize, u64)> {
     let all = sizes.len();
     let nearest = |at: usize| {
@@ -239,7 +238,7 @@ fn bins_of(sizes: &[u64], count: usize) -> Vec<(usize, u64)> {
     (0..starts.len())
         .map(|place| {
             let rounded = (2 * starts[place] * count + all) / (2 * all);
-            // One number is left for each later bin.
+            // Leaves one number for each later bin.
             let bin = rounded.max(free).min(count - (starts.len() - place));
             free = bin + 1;
             (bin, sizes[starts.get(place + 1).copied().unwrap_or(all) - 1])
@@ -247,7 +246,6 @@ fn bins_of(sizes: &[u64], count: usize) -> Vec<(usize, u64)> {
         .collect()
 }
 
-/// One row of flows sorted by size; none of no flows.
 fn row(scheme: &str, flows: &[(u64, f64, usize)]) -> Option<SlowdownRow> {
     let (first, last) = (flows.first()?, flows.last()?);
     let mut slowdowns: Vec<f64> = flows.iter().map(|flow| flow.1).collect();
@@ -268,7 +266,7 @@ fn row(scheme: &str, flows: &[(u64, f64, usize)]) -> Option<SlowdownRow> {
 }
 
 impl fmt::Display for SlowdownTable {
-    /// Schemes side by side: median, 95th and 99th percentile of each bin, then of each label and of all.
+    /// Schemes side by side: p50, p95 and p99 of each bin, each label, and all flows.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write_head(f)?;
         self.write_bins("", f)?;
@@ -280,7 +278,6 @@ impl fmt::Display for SlowdownTable {
     }
 }
 
-/// Width of the first column of a table in text.
 const NAME: usize = 18;
 
 impl SlowdownTable {
@@ -306,7 +303,7 @@ impl SlowdownTable {
         Ok(())
     }
 
-    /// A row for each bin; none where all flows are of one size, as they would say nothing.
+    /// No bins if all flows have one size: they would repeat the total.
     fn write_bins(&self, indent: &str, f: &mut impl fmt::Write) -> fmt::Result {
         let sizes = |row: &SlowdownRow| row.size_min < row.size_max;
         for rows in self.bins.iter().filter(|rows| !rows.is_empty() && self.overall.iter().any(sizes)) {
@@ -325,11 +322,11 @@ impl SlowdownTable {
     }
 }
 
-/// Labels that have a block each in a table in text; of more, the largest and one block for all others.
+/// Most blocks of labels in a text; of more labels, the smallest share the last.
 const LABELS: usize = 4;
 
-/// Slowdowns for people, a block of rows for each label: its flows by size, then all of them. Flows of different labels are in
-/// no row together, but for those of small labels where there are many.
+/// Formats slowdowns in a block per label: flows by size, then the total. If there are more than four labels, small ones share a
+/// block.
 pub fn slowdown_text(flows: &Finished, options: &SlowdownOptions) -> String {
     let all = slowdown_bins(flows, options);
     let mut labels = flows.labels();
@@ -360,13 +357,13 @@ pub fn slowdown_text(flows: &Finished, options: &SlowdownOptions) -> String {
     text
 }
 
-/// A slowdown in at most five characters, up to 99999.
+/// Slowdown in at most five characters, up to 99999.
 fn figure(slowdown: f64) -> String {
     let decimals = if slowdown < 99.995 { 2 } else { usize::from(slowdown < 999.95) };
     format!("{slowdown:.decimals$}")
 }
 
-/// A size in at most three digits.
+/// Size in at most three digits, rounded up.
 fn short(bytes: u64) -> String {
     let mut unit = 1;
     while bytes / unit >= 1000 {
@@ -379,7 +376,7 @@ fn short(bytes: u64) -> String {
 mod tests {
     use super::*;
 
-    /// Flows of some labels, each with as many flows as it says, of sizes from 1 kB up.
+    /// Flows of labels, each with its number of flows, of sizes from 1 kB up.
     fn flows(labels: &[(&str, usize)]) -> Finished {
         let rows = labels.iter().enumerate().flat_map(|(label, &(_, count))| {
             (0..2)
@@ -397,12 +394,11 @@ mod tests {
         assert_eq!(names, ["label background", "  up to 2kB", "  up to 4kB", "label incast"]);
         assert!(text.lines().all(|line| line.len() <= 100), "{text}");
         assert!(text.contains("  1000   1000   1000"), "{text}");
-        // One label alone needs no blocks.
         let one = flows(&[("burst", 3)]);
         assert_eq!(slowdown_text(&one, &options), slowdown_bins(&one, &options).to_string());
     }
 
-    /// Bins of so many flows of each size, as `number: largest size`.
+    /// Bins of flows (size, number), as `number: largest size`.
     fn bins(sizes: &[(u64, usize)], count: usize) -> Vec<String> {
         let sizes: Vec<u64> = sizes.iter().flat_map(|&(size, flows)| std::iter::repeat_n(size, flows)).collect();
         bins_of(&sizes, count).into_iter().map(|(bin, largest)| format!("{bin}: {largest}")).collect()
@@ -417,7 +413,7 @@ mod tests {
         let different: Vec<(u64, usize)> = (1..=10).map(|size| (size, 1)).collect();
         assert_eq!(bins(&different, 5), ["0: 2", "1: 4", "2: 6", "3: 8", "4: 10"]);
         assert_eq!(bins(&different[..3], 5), ["0: 1", "2: 2", "3: 3"]);
-        // Two sizes have two bins, numbered by where they begin, nearly the same with other counts.
+        // Two sizes: two bins, numbered by where they begin, about equal for other counts.
         assert_eq!(bins(&[(1, 50), (2, 50)], 20), ["0: 1", "10: 2"]);
         assert_eq!(bins(&[(1, 49), (2, 52)], 20), ["0: 1", "10: 2"]);
         assert_eq!(bins(&[(1, 99), (2, 1)], 20), ["0: 1", "19: 2"]);

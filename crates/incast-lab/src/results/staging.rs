@@ -1,4 +1,4 @@
-//! A folder that appears whole or not at all: written beside its place under a hidden name, then renamed.
+//! A folder that appears whole or not at all: written under a hidden name next to its place, then renamed.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -8,15 +8,14 @@ use std::path::{Path, PathBuf};
 use super::error::ResultsError;
 use super::owner::{Fate, LOCK, Owner, claim};
 
-/// Attempts to make a folder before other processes took it for a leftover.
+/// Attempts to lock a new folder before another process removes it as a leftover.
 const ATTEMPTS: usize = 16;
 
-/// A results folder in the making; dropped without [`Staging::commit`], it leaves nothing.
+/// Unfinished results folder; removed if dropped before [`Staging::commit`].
 #[derive(Debug)]
 pub(super) struct Staging {
     target: PathBuf,
     overwrite: bool,
-    /// End of the name of `partial`, and of the folder that is set aside.
     token: String,
     partial: PathBuf,
     /// Locked while this process writes.
@@ -25,20 +24,19 @@ pub(super) struct Staging {
     committed: bool,
 }
 
-/// Parent folders that were made for a results folder, innermost first; dropped, they are removed.
+/// Parent folders made for a results folder, innermost first; removed on drop.
 #[derive(Debug, Default)]
 struct Parents(Vec<PathBuf>);
 
 impl Drop for Parents {
     fn drop(&mut self) {
         for parent in &self.0 {
-            // Another process may have written into it.
+            // Fails if another process has written into it.
             let _ = fs::remove_dir(parent);
         }
     }
 }
 
-/// The hidden sibling of `target` for a purpose.
 fn sibling(target: &Path, purpose: &str, token: &str) -> PathBuf {
     let mut name = prefix(target, purpose);
     name.push(token);
@@ -52,12 +50,11 @@ fn prefix(target: &Path, purpose: &str) -> OsString {
     name
 }
 
-/// True if something is there that may not be replaced or be replaced only on demand.
+/// True also for a dangling link.
 fn is_there(target: &Path) -> bool {
     fs::symlink_metadata(target).is_ok()
 }
 
-/// Refuses a target that exists, unless it holds results that may be overwritten.
 fn refuse(target: &Path, overwrite: bool) -> Result<(), ResultsError> {
     let results = target.join("manifest.json").is_file();
     if !is_there(target) || (overwrite && results) {
@@ -67,12 +64,11 @@ fn refuse(target: &Path, overwrite: bool) -> Result<(), ResultsError> {
 }
 
 impl Staging {
-    /// Begins a folder that will be `target`. A results folder there is replaced at the end if `overwrite`.
+    /// Begins a folder at `target`; if `overwrite`, [`Staging::commit`] replaces results there.
     pub(super) fn begin(target: &Path, overwrite: bool) -> Result<Self, ResultsError> {
         Self::begin_as(&Owner::this(), target, overwrite)
     }
 
-    /// [`Staging::begin`] as a given process.
     fn begin_as(owner: &Owner, target: &Path, overwrite: bool) -> Result<Self, ResultsError> {
         if target.file_name().is_none() {
             return Err(ResultsError::write(target, "a results folder needs a name"));
@@ -94,17 +90,15 @@ impl Staging {
         Ok(Self { target, overwrite, token, partial, lock: Some(lock), parents, committed: false })
     }
 
-    /// Path that a file has in the finished folder, for messages.
+    /// For messages.
     pub(super) fn shown(&self, name: &str) -> PathBuf {
         self.target.join(name)
     }
 
-    /// A new file in the folder.
     pub(super) fn create(&self, name: &str) -> io::Result<File> {
         File::create_new(self.partial.join(name))
     }
 
-    /// Writes a whole file.
     pub(super) fn write(&self, name: &str, content: &[u8]) -> Result<(), ResultsError> {
         let write = || {
             let mut file = self.create(name)?;
@@ -114,11 +108,10 @@ impl Staging {
         write().map_err(|error| ResultsError::write(&self.shown(name), error))
     }
 
-    /// Puts the folder in its place.
     pub(super) fn commit(mut self) -> Result<(), ResultsError> {
         let fail = |error: io::Error| ResultsError::write(&self.target, error);
         sync(&self.partial).map_err(fail)?;
-        // Another program may have made it during the run.
+        // Another program may have made the target meanwhile.
         refuse(&self.target, self.overwrite)?;
         let replaced = is_there(&self.target).then(|| sibling(&self.target, "old", &self.token));
         if let Some(old) = &replaced {
@@ -126,14 +119,14 @@ impl Staging {
         }
         if let Err(error) = fs::rename(&self.partial, &self.target) {
             if let Some(old) = &replaced {
-                // If even this fails, the next run finds it under its hidden name.
+                // If even this fails, the next run finds the hidden folder.
                 let _ = fs::rename(old, &self.target);
             }
             return Err(fail(error));
         }
         self.committed = true;
         self.parents.0.clear();
-        // Not before: until the folder is in its place, other processes must find the lock.
+        // Not earlier: other processes need the lock until the folder is in place.
         let _ = fs::remove_file(self.target.join(LOCK));
         if let Some(parent) = self.target.parent().filter(|parent| *parent != Path::new("")) {
             sync(parent).map_err(fail)?;
@@ -145,7 +138,6 @@ impl Staging {
     }
 }
 
-/// Makes and locks the hidden folder of a process.
 fn make(owner: &Owner, target: &Path) -> io::Result<(String, PathBuf, File)> {
     for _ in 0..ATTEMPTS {
         let token = owner.token();
@@ -169,29 +161,28 @@ fn make(owner: &Owner, target: &Path) -> io::Result<(String, PathBuf, File)> {
 impl Drop for Staging {
     fn drop(&mut self) {
         if !self.committed {
-            // Best effort: what cannot be removed now is removed by the next run.
+            // Best effort: the next run removes the rest.
             remove(&self.partial, self.lock.take());
         }
     }
 }
 
-/// Removes an unfinished folder whose lock this process holds.
 fn remove(folder: &Path, lock: Option<File>) {
     let _ = fs::remove_dir_all(folder);
     if lock.is_some() {
-        // NFS keeps a file that is open, and with it the folder.
+        // NFS keeps an open file, and with it the folder.
         drop(lock);
         let _ = fs::remove_dir_all(folder);
     }
 }
 
 fn sync(folder: &Path) -> io::Result<()> {
-    // Folders cannot be opened as files everywhere; where they can, a crash must not lose the rename.
+    // Not every system opens folders as files; where possible, a crash must not lose the rename.
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
-/// Removes what dead runs left beside `target`; a folder that one of them set aside comes back. Returns true if another run
-/// is writing `target`.
+/// Removes leftovers of dead runs next to `target`, and restores results they had set aside. Returns true if another run is
+/// writing `target`.
 fn clean(target: &Path, this: &Owner) -> bool {
     let parent = match target.parent() {
         Some(parent) if parent != Path::new("") => parent,
@@ -206,7 +197,7 @@ fn clean(target: &Path, this: &Owner) -> bool {
             Some((Owner::of_token(token)?, token))
         })
     };
-    // First, as the lock of the folder that was to replace it says if its owner is dead.
+    // First: the lock in the `partial` folder, removed below, shows if the owner is dead.
     for (owner, token) in tokens("old") {
         let old = sibling(target, "old", token);
         if let Fate::Dead(_lock) = owner.fate(&sibling(target, "partial", token), this) {
@@ -293,7 +284,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("run");
         let first = Staging::begin(&target, false).unwrap();
-        // A process with the same number in another container, and one on another machine that shares the disk and its locks.
+        // The same process number in another container, and on another machine that shares disk and locks.
         let this = Owner::this();
         let others = [Owner { namespace: 1, ..this }, Owner { host: !this.host, boot: !this.boot, ..this }];
         for owner in [this, others[0], others[1]] {
@@ -307,7 +298,7 @@ mod tests {
         assert_eq!(listing(&target), ["manifest.json"]);
     }
 
-    /// A folder that its owner has left behind, with a lock file that nobody holds if the file system has locks.
+    /// Makes a leftover folder; `locks` adds an unheld lock file.
     fn leave(target: &Path, purpose: &str, owner: &Owner, locks: bool) -> String {
         let folder = sibling(target, purpose, &owner.token());
         fs::create_dir(&folder).unwrap();
@@ -333,7 +324,7 @@ mod tests {
             // A number that another process has by now.
             (this, true, true),
             (this, false, false),
-            // Process 1 of a container that was killed; then the same where the file system has no locks.
+            // Process 1 of a killed container; then without locks.
             (container(1), true, true),
             (container(dead), false, false),
             (renamed, true, true),
@@ -359,7 +350,7 @@ mod tests {
         let one = Owner { process: 1, ..Owner::this() };
         leave(&target, "partial", &one, true);
         let left = leave(&target, "partial", &one, false);
-        // Process 1 lives, so on a file system without locks the folder stays; no name is in the way.
+        // Process 1 lives, so without locks its folder stays; no name collides.
         let staging = Staging::begin_as(&one, &target, false).unwrap();
         assert_eq!(listing(folder.path()).len(), 2);
         staging.write("manifest.json", b"{}").unwrap();
@@ -379,10 +370,10 @@ mod tests {
             fs::write(left.join(file), "").unwrap();
         }
         let other = leave(&folder.path().join("other"), "partial", &killed, true);
-        // So there is something to refuse.
+        // The restored results are then refused.
         assert!(matches!(Staging::begin(&target, false), Err(ResultsError::Exists { results: true, .. })));
         assert_eq!(listing(folder.path()), [other.as_str(), "run"]);
-        // Where results are, those that were set aside are superfluous.
+        // Results at the target make those set aside superfluous.
         leave(&target, "old", &Owner { process: i32::MAX as u32, ..Owner::this() }, false);
         assert!(Staging::begin(&target, false).is_err());
         assert_eq!(listing(folder.path()), [other.as_str(), "run"]);

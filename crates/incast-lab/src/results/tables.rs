@@ -1,4 +1,4 @@
-//! From the records of a run to the columns of the tables.
+//! Converts records to table columns.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -23,23 +23,20 @@ use super::columns::{
 };
 use super::throughput::Row;
 
-/// What the records of one scheme refer to.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Records<'a> {
     pub(super) fabric: &'a Fabric,
     pub(super) flows: &'a FlowSet,
     pub(super) tenancy: Option<&'a Tenancy>,
-    /// Names of all schemes, so that every part of a table has the same dictionary.
+    /// Names of all schemes, so that batches of a table share a dictionary.
     pub(super) schemes: &'a [String],
-    /// Which of them this is.
     pub(super) scheme: usize,
     pub(super) histogram_bin: Bytes,
     pub(super) outcome: &'a Outcome,
-    /// What pairs of VMs carried.
     pub(super) throughput: &'a [Row],
 }
 
-/// Signed, as tables have times and bytes; everything real is far below the limit.
+/// Tables store times and bytes signed; real values are far below the limit.
 fn signed(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
@@ -78,7 +75,6 @@ fn names<'a>(
 }
 
 impl Records<'_> {
-    /// The rows of this scheme in a table.
     pub(super) fn batch(&self, table: &TableSpec) -> Result<RecordBatch, ArrowError> {
         let columns = match table.name {
             "flows" => self.flows()?,
@@ -110,7 +106,6 @@ impl Records<'_> {
         names(self.fabric.nodes().iter().map(|node| node.name.as_str()), nodes.map(NodeId::index))
     }
 
-    /// Node name, local number and peer's name of ports: the columns in which a person recognises a port.
     fn port_names(&self, ports: impl Iterator<Item = PortId> + Clone) -> Result<[ArrayRef; 3], ArrowError> {
         Ok([
             self.node_names(ports.clone().map(|port| self.fabric.port(port).node))?,
@@ -124,7 +119,7 @@ impl Records<'_> {
         let flows = || self.flows.flows.iter().take(self.outcome.flows.len());
         let fct = || records().map(FlowRecord::fct);
         let slowdown = |ideal: fn(&FlowRecord) -> Time| -> ArrayRef {
-            // What ends when its time is over is neither fast nor slow.
+            // Backlogged flows end by the clock, so have no slowdown.
             let sized = flows().zip(fct()).map(|(flow, fct)| fct.filter(|_| flow.until.is_none()));
             let ratios = records().zip(sized).map(|(r, fct)| fct.map(|fct| fct.0 as f64 / ideal(r).0.max(1) as f64));
             Arc::new(ratios.collect::<Float64Array>())
@@ -178,7 +173,7 @@ impl Records<'_> {
         let first = || all.iter().map(|flows| &self.flows.flows[flows.start]);
         let records = |flows: &Range<usize>| &self.outcome.flows[flows.clone()];
         let start = |flows| records(flows).iter().filter_map(|r| r.start).min();
-        // Of all parts, or of none.
+        // `None` unless all parts ended.
         let last = |flows: &Range<usize>, end: fn(&FlowRecord) -> Option<Time>| {
             records(flows).iter().map(end).try_fold(Time::ZERO, |last, end| Some(last.max(end?)))
         };

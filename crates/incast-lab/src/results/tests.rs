@@ -40,7 +40,7 @@ fn prepared() -> Prepared {
     Loaded::from_text("s.toml", SCENARIO, Path::new("."), &[]).unwrap().prepare().unwrap()
 }
 
-/// What a simulator might have measured: flow k takes k + 2 times its ideal, the last one does not finish.
+/// Measurements of a stand-in: flow k takes k + 2 times its ideal, the last one does not finish.
 fn outcome(setup: &Setup) -> Outcome {
     let n = setup.flows.flows.len();
     let flow = |(k, flow): (usize, &incast_model::flow::Flow)| FlowRecord {
@@ -234,7 +234,7 @@ fn values_are_the_records() {
     assert_eq!(i64s(&histograms, "time_ps")[..2], [Some(5), Some(6)]);
 }
 
-/// Two messages over two queue pairs each: the second waits for the first, and the horizon comes before the third starts.
+/// Two messages over two queue pairs each: the second waits for the first; the horizon comes before the third starts.
 #[test]
 fn messages_and_gates_are_in_the_tables() {
     let text = r#"
@@ -264,7 +264,7 @@ horizon = "1ms"
         (i64s(&flows, "start_ps"), i64s(&flows, "delivered_ps"), i64s(&flows, "finish_ps"));
     assert!(delivered.iter().zip(&finish).take(4).all(|(delivered, finish)| delivered.unwrap() < finish.unwrap()));
     assert_eq!((start[0], start[1], start[4], delivered[4], finish[4]), (Some(0), Some(0), None, None, None));
-    // A flow that never started is not an incomplete one, and no slowdown is missing.
+    // Flows that never started count neither as incomplete nor as missing slowdowns.
     let completed = vec!["completed"; 4];
     assert_eq!(names(&flows, "status"), [completed, vec!["not-started"]].concat());
     let stop = &report.manifest.schemes["HPCC"].stop;
@@ -285,7 +285,7 @@ horizon = "1ms"
     assert_eq!(i64s(&messages, "fct_ps"), [fct(0..2), fct(2..4), None]);
 }
 
-/// A loop whose third request would begin after the end: its flows are in the tables, and nobody counts them as unfinished.
+/// A loop with its third request after the end: tables have its flows, but none counts as unfinished.
 #[test]
 fn cancelled_flows_are_in_the_results() {
     let text = r#"
@@ -390,7 +390,6 @@ fn stops_name_who_is_concerned() {
     assert_eq!(text(Stop::Budget { unfinished: 0 }).text, "stopped after simulation.max_events; no flow is incomplete");
 }
 
-/// What is left beside the results when a run fails.
 fn leaves_nothing(progress: &mut dyn FnMut(&RunProgress) -> ControlFlow<()>, engine: &Engine<'_>) -> ResultsError {
     let folder = tempfile::tempdir().unwrap();
     let error = run_with(&prepared(), &folder.path().join("run"), RunOptions::default(), progress, engine).unwrap_err();
@@ -501,7 +500,7 @@ fn labels_are_columns_of_every_table() {
     for table in TABLES.iter().filter(|table| table.is_of_all()) {
         let rows = read_table(&folder.path().join("run"), table.name).unwrap();
         assert_eq!(rows.num_columns(), table.columns.len() + 4, "{}", table.name);
-        // An empty column has no dictionary to look names up in.
+        // An empty column has no dictionary.
         let sizes = if rows.num_rows() > 0 { names(&rows, "sizes") } else { Vec::new() };
         assert!(sizes.iter().all(|name| name == "websearch"));
         assert!(rows.column_by_name("load").unwrap().as_primitive::<Float64Type>().values().iter().all(|x| *x == 0.3));
@@ -514,7 +513,7 @@ fn labels_are_columns_of_every_table() {
     assert!(error.to_string().contains("`port` cannot be added as a column: table ports has it"), "{error}");
 }
 
-/// What isolation and waiting leave behind: both tables, with the switches' counts in the manifest. Runs without have neither.
+/// Only runs with isolation and blocking have the two tables.
 #[test]
 fn isolations_and_waits_are_in_the_tables() {
     let text = r#"
@@ -551,7 +550,7 @@ blocking = true
         ("marks", "h3")
     );
     assert!(i64s(&isolations, "bytes").iter().all(|bytes| bytes.unwrap() > 0));
-    // Found in a queue that others fill too, and that nobody paused.
+    // Found in a queue that others share and nobody paused.
     let found = |name: &str| i64s(&isolations, name)[0];
     assert!(found("flow_bytes") < found("queue_bytes") && found("queue_bytes") > Some(20_000));
     assert_eq!(found("pause_ago_ps"), None);
@@ -570,7 +569,6 @@ blocking = true
     }
 }
 
-/// What is refused is said of where it was written.
 #[test]
 fn bad_isolation_is_located() {
     let text = |isolation: &str| {

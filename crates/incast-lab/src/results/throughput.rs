@@ -1,4 +1,4 @@
-//! What pairs of VMs carried over time, beside what they were guaranteed and what the network could have carried for them.
+//! Throughput of VM pairs over time, with guarantees and the work-conserving optimum.
 
 use std::collections::HashMap;
 
@@ -13,34 +13,32 @@ use incast_sim::{Carrier, Setup};
 
 use crate::scenario::Prepared;
 
-/// A pair of hosts in an interval. Bytes are those of a whole interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Row {
     pub(super) from: u64,
     pub(super) to: u64,
     pub(super) src: HostId,
     pub(super) dst: HostId,
-    /// Flows that were under way.
+    /// Flows in progress.
     pub(super) flows: u32,
-    /// Payload acknowledged, and the same with headers and gaps.
+    /// Payload acknowledged; `wire` adds headers and gaps.
     pub(super) payload: u64,
     pub(super) wire: u64,
-    /// What its hoses guarantee, and the work-conserving optimum, as on the wire.
+    /// Guarantee of its hoses, and work-conserving optimum, in wire bytes.
     pub(super) guaranteed: u64,
     pub(super) optimum: u64,
 }
 
-/// What a pair had to send in an interval.
 #[derive(Debug, Clone, Copy, Default)]
 struct Offered {
     flows: u32,
     payload: u64,
     wire: f64,
-    /// On the wire, in bytes; infinite without end.
+    /// Wire bytes to send; infinite for backlogged flows without a rate limit.
     demand: f64,
 }
 
-/// The rows of one scheme, by interval and then by the first flow of the pair; none without tenants.
+/// Rows of one scheme, by interval, then by the pair's first flow.
 pub(super) fn rows(prepared: &Prepared, scheme: usize, routes: &Routes, outcome: &incast_sim::Outcome) -> Vec<Row> {
     let Some(tenancy) = prepared.tenancy.as_deref() else { return Vec::new() };
     let setup = &prepared.schemes[scheme].setup;
@@ -54,7 +52,7 @@ pub(super) fn rows(prepared: &Prepared, scheme: usize, routes: &Routes, outcome:
         for (interval, now) in acked.windows(2).enumerate() {
             let (from, to) = (cuts[interval], cuts[interval + 1]);
             let goes_on = under_way(flow, record, from, to);
-            // What comes after its end was on its way.
+            // Bytes acknowledged after the flow's end were in flight.
             if goes_on || now[1] > now[0] {
                 offered[interval][pairs.of_flow[number]].add(flow, &kind, [now[0], now[1]], to - from, goes_on);
             }
@@ -93,7 +91,7 @@ fn interval_rows(
     active.into_iter().enumerate().map(row).collect()
 }
 
-/// The ends of all intervals: those of the simulation, and where samples were taken.
+/// Start, sample times, and end.
 fn cuts(setup: &Setup, end: Time) -> Vec<u64> {
     let measure = &setup.params.measure;
     let last = measure.sample_until.unwrap_or(end).min(end).0;
@@ -108,7 +106,7 @@ fn cuts(setup: &Setup, end: Time) -> Vec<u64> {
     cuts
 }
 
-/// By flow: the payload acknowledged at each cut at which it was sampled.
+/// By flow: payload acknowledged at cuts with samples.
 fn samples(outcome: &incast_sim::Outcome, cuts: &[u64]) -> HashMap<u32, Vec<(usize, u64)>> {
     let mut samples: HashMap<u32, Vec<(usize, u64)>> = HashMap::new();
     for sample in &outcome.rates {
@@ -119,8 +117,8 @@ fn samples(outcome: &incast_sim::Outcome, cuts: &[u64]) -> HashMap<u32, Vec<(usi
     samples
 }
 
-/// Payload of a flow acknowledged at every cut: what samples say, and from its last one on all of it. After its end a flow is sampled
-/// only as long as packets of it are on their way.
+/// Payload of a flow acknowledged at each cut: the latest sample; the total at the last cut, and after the flow's end once no
+/// sample follows (an ended flow is sampled only while packets are in flight).
 fn acked(record: &FlowRecord, sampled: Option<&Vec<(usize, u64)>>, cuts: &[u64]) -> Vec<u64> {
     let mut at = vec![0; cuts.len()];
     let mut known = sampled.map_or(&[][..], Vec::as_slice).iter().peekable();
@@ -140,16 +138,15 @@ fn acked(record: &FlowRecord, sampled: Option<&Vec<(usize, u64)>>, cuts: &[u64])
 
 fn under_way(flow: &Flow, record: &FlowRecord, from: u64, to: u64) -> bool {
     let started = record.start.is_some_and(|start| start.0 < to);
-    // What ends by the clock is over then, whatever is still on its way.
+    // A flow with `until` ends then, even with packets in flight.
     let end = record.finish.into_iter().chain(flow.until).map(|time| time.0).min();
     started && end.is_none_or(|end| end > from)
 }
 
-/// What counts of how a flow is carried.
 struct Kind {
-    /// Bytes on the wire for each of payload, in full packets.
+    /// Wire bytes per payload byte, in full packets.
     wire: f64,
-    /// The most that it sends, in bit/s on the wire.
+    /// In bit/s on the wire.
     most: f64,
 }
 
@@ -175,7 +172,7 @@ impl Kind {
 }
 
 impl Offered {
-    /// Counts a flow with what had come of it when the interval began, and when it ended; and whether it still had something to send.
+    /// Adds a flow with payload acknowledged before and after the interval; `goes_on` if it has data to send.
     fn add(&mut self, flow: &Flow, kind: &Kind, [before, after]: [u64; 2], span: u64, goes_on: bool) {
         let sent = after.saturating_sub(before);
         let left = match flow.until {
@@ -190,7 +187,6 @@ impl Offered {
     }
 }
 
-/// The pairs of hosts of a run, in order of their first flow.
 struct Pairs {
     ends: Vec<(HostId, HostId)>,
     of_flow: Vec<usize>,
@@ -288,7 +284,7 @@ hypervisor = "reservation"
         for (from, to) in [(0, 20), (20, 40), (40, 60), (60, 80), (80, 90)] {
             assert!(intervals.contains(&(from * ms, to * ms)), "{intervals:?}");
         }
-        // The short flow blasts for 4 ms, and is in the interval in which it was.
+        // The short flow sends for 4 ms, within one interval.
         let short: Vec<&Row> = rows.iter().filter(|row| row.src == HostId(1)).collect();
         assert_eq!(short.len(), 1);
         assert_eq!((short[0].from, short[0].flows), (40 * ms, 1));
@@ -302,10 +298,10 @@ hypervisor = "reservation"
             let among_two = row.from == 40_000_000_000;
             let expected = match (row.src.0, among_two) {
                 (0, false) => (1000.0, 400.0),
-                // Of its hose of 400 Mb/s the receiver has what the short flow leaves.
+                // The short flow takes its part of the receiver's hose of 400 Mb/s.
                 (0, true) => (1000.0 - short, 400.0 - short),
                 (1, _) => (short, short),
-                // Within a server there is its virtual link, and nobody guarantees anything.
+                // Within a server the virtual link limits, without guarantees.
                 _ => (2000.0, 0.0),
             };
             assert!((most - expected.0).abs() < 0.1 && (sure - expected.1).abs() < 0.1, "{row:?}: {most}, {sure}");
@@ -320,7 +316,7 @@ hypervisor = "reservation"
         let full: Vec<f64> = x.iter().map(|row| mbps(row, row.wire)).collect();
         assert!(full.iter().all(|rate| (rate - 100.0).abs() < 3.0), "{full:?}");
         let y = rows.iter().find(|row| row.src == HostId(0) && row.from == 60_000_000_000).unwrap();
-        // Two pairs share what the receiver was promised, for as long as the run takes.
+        // Two pairs share the receiver's guarantee.
         assert!((mbps(y, y.wire) - 200.0).abs() < 10.0, "{y:?}: {}", mbps(y, y.wire));
     }
 }

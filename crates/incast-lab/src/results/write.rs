@@ -24,33 +24,33 @@ use super::tables::Records;
 use super::throughput::{self, Row};
 use crate::scenario::{Prepared, PreparedScheme};
 
-/// How a scenario is run.
+/// Options of [`run`].
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunOptions {
-    /// Schemes simulated at the same time; `None`: as many as there are cores.
+    /// Concurrent schemes; `None`: one per core.
     pub threads: Option<usize>,
-    /// Whether results that are there already are replaced. Nothing else ever is.
+    /// If true, replaces existing results, never anything else.
     pub overwrite: bool,
-    /// Constant columns for every table.
+    /// Constant columns of every table.
     pub labels: Labels,
 }
 
-/// A run, done and written.
+/// A completed and written run.
 #[derive(Debug, Clone)]
 pub struct RunReport {
-    /// What the folder says of itself.
+    /// Manifest of the folder.
     pub manifest: Manifest,
-    /// Each scheme's run, for use in memory.
+    /// Runs of the schemes, in memory.
     pub runs: Vec<SchemeRun>,
 }
 
-/// Rows of a row group: small enough to be read in pieces, large enough to compress well.
+/// Small enough to read in pieces, large enough to compress well.
 const ROW_GROUP: usize = 1 << 20;
 
 /// Simulates every scheme and writes one results folder, whole or not at all.
 ///
-/// The folder's place is checked, and its hidden stand-in made, before anything is simulated. `progress` is called about
-/// ten times a second; when it breaks, nothing is written.
+/// Checks the target and makes its hidden stand-in first. Calls `progress` about ten times a second; if it breaks, nothing is
+/// written.
 pub fn run(
     prepared: &Prepared,
     out: &Path,
@@ -64,7 +64,7 @@ pub fn run(
     finish(staging, prepared, runs, begin.elapsed(), options.labels)
 }
 
-/// Writes simulations that were done before; `wall` is the time they took together.
+/// Writes completed simulations; `wall` is their total time.
 pub fn write(
     prepared: &Prepared,
     runs: Vec<SchemeRun>,
@@ -113,7 +113,6 @@ fn finish(
     Ok(RunReport { manifest, runs })
 }
 
-/// Whether the results of a scenario have a table.
 fn has(prepared: &Prepared, table: &TableSpec) -> bool {
     let isolates = |scheme: &PreparedScheme| scheme.setup.params.switch.isolation.enabled;
     match table.name {
@@ -123,7 +122,7 @@ fn has(prepared: &Prepared, table: &TableSpec) -> bool {
     }
 }
 
-/// By scheme: what pairs of VMs carried.
+/// By scheme.
 fn throughput_of(prepared: &Prepared, runs: &[SchemeRun]) -> Vec<Vec<Row>> {
     if prepared.tenancy.is_none() {
         return vec![Vec::new(); runs.len()];
@@ -132,7 +131,7 @@ fn throughput_of(prepared: &Prepared, runs: &[SchemeRun]) -> Vec<Vec<Row>> {
     (runs.iter().enumerate()).map(|(scheme, run)| throughput::rows(prepared, scheme, &routes, &run.outcome)).collect()
 }
 
-/// The reason as the operating system gives it, where there is one.
+/// The operating system's, if any.
 fn reason(error: &parquet::errors::ParquetError) -> String {
     match std::error::Error::source(error) {
         Some(source) => source.to_string(),
@@ -179,7 +178,6 @@ fn write_table(
     out.finish(rows).map_err(|error| error.to_string())
 }
 
-/// A file that knows its length and digest.
 struct Digesting {
     file: io::BufWriter<File>,
     bytes: u64,

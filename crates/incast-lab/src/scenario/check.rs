@@ -1,4 +1,4 @@
-//! What types cannot say: ranges, orders of thresholds, priorities that exist.
+//! Checks beyond types: ranges, orders of thresholds, valid priorities.
 
 use incast_model::units::{Bytes, Rate, Time};
 use incast_sim::Arithmetic;
@@ -16,7 +16,6 @@ use super::{Scenario, Scheme};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::tree::path;
 
-/// Diagnostics of one section as they are found.
 struct Section<'a> {
     path: &'a str,
     found: Vec<Diagnostic>,
@@ -36,7 +35,7 @@ impl Section<'_> {
 }
 
 impl Scenario {
-    /// Everything that can be found wrong without building the fabric.
+    /// Checks everything that does not need the fabric.
     pub fn check(&self) -> Result<(), Diagnostics> {
         let mut found = Vec::new();
         if self.seed > i64::MAX as u64 {
@@ -71,7 +70,7 @@ impl Scenario {
                 found.push(Diagnostic::new(&path, "a scheme needs a name"));
             }
             for one in self.check_scheme(scheme, name, &path) {
-                // What the scenario says for all is wrong but once.
+                // Schemes repeat faults of the scenario's own sections.
                 if !found.contains(&one) {
                     found.push(one);
                 }
@@ -80,7 +79,7 @@ impl Scenario {
         Diagnostics::check(found)
     }
 
-    /// What is wrong with a section is said of where the parameter stands, in the scheme or for all.
+    /// Locates each fault in the scheme or the scenario's section.
     fn check_scheme(&self, scheme: &Scheme, name: &str, path: &str) -> Vec<Diagnostic> {
         let at = |field: &str| path::join(path, field);
         let mut found = carrier(scheme, path);
@@ -99,7 +98,7 @@ impl Scenario {
         if let Some(one) = &scheme.hypervisor {
             found.extend(hypervisor(one, self.tenant.is_empty(), &at("hypervisor")));
         }
-        // Patched parameters are checked as patched; what is wrong in the base alone has been said already.
+        // Only patched parameters: faults in the base alone are reported already.
         let arithmetic = self.simulation.arithmetic;
         let mut of_section = |judged: Result<Vec<Diagnostic>, Diagnostic>| match judged {
             Ok(judged) => found.extend(judged.into_iter().map(|one| {
@@ -119,7 +118,6 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// Marking as it is under a scheme.
     fn check_ecn(&self, scheme: &Scheme, path: &str) -> Result<Vec<Diagnostic>, Diagnostic> {
         let given = |key: &str| scheme.ecn.given().contains_key(key) || self.ecn.given().contains_key(key);
         let whose = match scheme.wanted_ecn() {
@@ -130,7 +128,6 @@ impl Scenario {
     }
 }
 
-/// A hypervisor in its bounds, and VMs of tenants for it.
 fn hypervisor(one: &Hypervisor, no_tenants: bool, path: &str) -> Vec<Diagnostic> {
     let none = no_tenants.then(|| {
         let allowed = "[vms] and at least one [[tenant]]";
@@ -143,7 +140,7 @@ fn hypervisor(one: &Hypervisor, no_tenants: bool, path: &str) -> Vec<Diagnostic>
     none.into_iter().chain(bad).collect()
 }
 
-/// A scheme has a control of RDMA or another transport, and so has every label.
+/// Requires either an RDMA control or another transport, of a scheme and every label.
 fn carrier(scheme: &Scheme, path: &str) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let one = "either `control`, for RDMA, or `transport`";
@@ -184,7 +181,7 @@ fn control(control: &Control, path: &str) -> Vec<Diagnostic> {
     vec![Diagnostic::new(path, format!("`{}` is out of range", bad.value)).allowed(bad.allowed)]
 }
 
-/// What can be said without the fabric; the rest is said when names are looked up in it.
+/// Checks all but names, which are looked up later in the fabric.
 fn network(params: &NetworkParams, arithmetic: Arithmetic, path: &str) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     if let Err(bad) = params.load_balancing.check() {
@@ -269,8 +266,8 @@ fn switch(params: &SwitchParams, arithmetic: Arithmetic, path: &str) -> Vec<Diag
     section.found
 }
 
-/// An offset above the threshold would resume at a negative length: never before the queue is empty. The parameter that is not
-/// the default is wrong; it is the one that was written.
+/// An offset above the threshold gives a negative resume length: no resume before the queue is empty. Reports the parameter that
+/// is not the default, as the user wrote it.
 fn resume_below(section: &mut Section<'_>, offset: Bytes, xoff: Bytes) {
     if offset == SwitchParams::default().resume_offset {
         let allowed = format!("at least switch.resume_offset, {offset}");
@@ -281,7 +278,7 @@ fn resume_below(section: &mut Section<'_>, offset: Bytes, xoff: Bytes) {
     }
 }
 
-/// `whose`: where kmax comes from, if the user did not give it.
+/// `whose`: source of kmax if it is a default.
 fn ecn(params: &EcnParams, path: &str, whose: &str) -> Vec<Diagnostic> {
     let mut section = Section { path, found: Vec::new() };
     let fraction = |p: f64| (0.0..=1.0).contains(&p);
@@ -300,7 +297,7 @@ fn ecn(params: &EcnParams, path: &str, whose: &str) -> Vec<Diagnostic> {
 
 fn packets(params: &PacketParams, path: &str) -> Vec<Diagnostic> {
     let mut section = Section { path, found: Vec::new() };
-    // Counted in 16 bits on the wire; a jumbo frame has 9000 B.
+    // Lengths have 16 bits on the wire; a jumbo frame has 9000 B.
     let most = Bytes(65_535);
     section.unless((Bytes(1)..=most).contains(&params.payload), "payload", params.payload, "1B to 65535B");
     section.unless((Bytes(1)..=most).contains(&params.mss), "mss", params.mss, "1B to 65535B");

@@ -1,7 +1,7 @@
-//! When a parameter has an effect: what is said of one that was given for nothing.
+//! Rules for warning about parameters without effect.
 //!
-//! [`RULES`] has a row for every parameter of the scenario's sections. A test holds the rows against the schema, so a new
-//! parameter needs one, and against a scenario for each condition.
+//! [`RULES`] has a row for every parameter of the scenario's sections. Tests compare the rows with the schema, so a new parameter
+//! needs one, and run a scenario for each condition.
 
 use std::cell::OnceCell;
 
@@ -18,22 +18,18 @@ use incast_sim::{Arithmetic, Carrier, ControlSetup, Params, Setup};
 
 use super::Prepared;
 
-/// Nothing, or why the parameter has no effect.
 pub(super) type Verdict = Result<(), &'static str>;
 
-/// When a parameter has an effect.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum When {
-    /// In every scenario, or nobody can say before it is run.
+    /// In every scenario, or unknown before the run.
     Always,
-    /// Under one scheme, if this says so.
     If(fn(&Facts<'_>) -> Verdict),
 }
 
 use When::{Always, If};
 
-/// Every parameter that can be without effect, and every parameter of the sections. `control.NAME.*` stands for all of a
-/// control.
+/// Every parameter of the sections, and others that can be without effect. `control.NAME.*` stands for all of a control.
 pub(super) const RULES: &[(&str, When)] = &[
     ("seed", If(|facts| facts.random())),
     ("workload.priority", If(|facts| facts.own_priority())),
@@ -143,28 +139,26 @@ pub(super) const RULES: &[(&str, When)] = &[
     ("hypervisor.rate.min_growth", If(|facts| facts.rates_found(|rate| rate.rate_caution, "rate_caution is false"))),
 ];
 
-/// What decides under one scheme.
 #[derive(Debug)]
 pub(super) struct Facts<'a> {
     prepared: &'a Prepared,
     setup: &'a Setup,
-    /// Whether any flow has the label.
+    /// By label.
     has_flows: Vec<bool>,
-    /// Whether any flow has the scheme's own window.
+    /// If true, a flow has the scheme's own window.
     own_window: bool,
-    /// The control whose parameter it is.
+    /// Control with the parameter.
     pub(super) control: Option<&'a Control>,
-    /// The transport whose parameter it is.
+    /// Transport with the parameter.
     pub(super) transport: Option<&'a Transport>,
-    /// The entry of the workload whose parameter it is.
+    /// Workload entry with the parameter.
     pub(super) entry: Option<usize>,
-    /// The `[[tenant]]` whose parameter it is.
+    /// `[[tenant]]` with the parameter.
     pub(super) tenant: Option<usize>,
     several_paths: OnceCell<bool>,
 }
 
 impl<'a> Facts<'a> {
-    /// Of scheme number `index`.
     pub(super) fn new(prepared: &'a Prepared, index: usize) -> Self {
         let flows = &prepared.flows;
         let mut has_flows = vec![false; flows.labels.len()];
@@ -189,7 +183,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// The verdict on one parameter, by its name in [`RULES`].
+    /// Verdict on a parameter by its name in [`RULES`].
     pub(super) fn verdict(&self, name: &str) -> Verdict {
         let group = name.rsplit_once('.').map(|(group, _)| format!("{group}.*")).unwrap_or_default();
         RULES.iter().filter(|(rule, _)| *rule == name || *rule == group).try_for_each(|(_, when)| match when {
@@ -202,13 +196,11 @@ impl<'a> Facts<'a> {
         &self.setup.params
     }
 
-    /// What carries flows.
     fn carriers(&self) -> impl Iterator<Item = Carrier> {
         let of_label = self.setup.carriers.iter().zip(&self.has_flows);
         of_label.filter(|(_, has)| **has).map(|(&carrier, _)| carrier)
     }
 
-    /// The controls that flows have.
     fn controls(&self) -> impl Iterator<Item = &ControlSetup> {
         self.carriers().filter_map(|carrier| match carrier {
             Carrier::Rdma(index) => Some(&self.setup.controls[index]),
@@ -216,7 +208,6 @@ impl<'a> Facts<'a> {
         })
     }
 
-    /// The other transports that flows have.
     fn transports(&self) -> impl Iterator<Item = &Transport> {
         self.carriers().filter_map(|carrier| match carrier {
             Carrier::Rdma(_) => None,
@@ -224,7 +215,6 @@ impl<'a> Facts<'a> {
         })
     }
 
-    /// Whether a flow has this transport.
     pub(super) fn uses_transport(&self, transport: &Transport) -> Verdict {
         unless(self.transports().any(|one| one == transport), "no flow of this scheme has this transport")
     }
@@ -254,7 +244,6 @@ impl<'a> Facts<'a> {
         unless(!other, otherwise)
     }
 
-    /// How the hypervisor finds limits.
     fn rates_found(&self, holds: fn(&RateParams) -> bool, otherwise: &'static str) -> Verdict {
         let rate = self.params().hypervisor.as_ref().and_then(Hypervisor::rate);
         unless(rate.is_none_or(holds), otherwise)
@@ -264,7 +253,6 @@ impl<'a> Facts<'a> {
         self.tcp(|tcp| tcp.rto.is_none(), "rto is given: the timeout is constant")
     }
 
-    /// Whether a flow has the control of the scheme itself.
     pub(super) fn uses(&self, control: &Control) -> Verdict {
         unless(self.controls().any(|one| one.control == *control), "no flow of this scheme has this control")
     }
@@ -289,11 +277,11 @@ impl<'a> Facts<'a> {
     }
 
     fn headroom(&self) -> Verdict {
-        // That rule takes its share of the buffer with or without PFC, as in the reference.
+        // This rule reserves buffer with or without PFC, as in HPCC's ns-3.
         if self.params().switch.headroom == Headroom::ThreeDelays { self.shares_buffers() } else { self.pauses() }
     }
 
-    /// The priorities of data, ACKs and CNPs, and those that tags change them to.
+    /// Priorities of all packets, also after demotion, isolation and tagging.
     fn priorities(&self) -> u8 {
         let rdma = &self.params().rdma;
         let classes = &self.params().host.classes;
@@ -344,7 +332,6 @@ impl<'a> Facts<'a> {
         unless(entry.is_none_or(|entry| entry.ns3.is_none()), "the flow file sets the priority of every flow")
     }
 
-    /// Whether a number of VMs or a slot is drawn.
     fn drawn_tenants(&self) -> bool {
         let drawn = |tenant: &TenantSpec| {
             let file = matches!(tenant.placement, Placement::File(_));
@@ -358,7 +345,6 @@ impl<'a> Facts<'a> {
         unless(some, "no tenant has a guarantee")
     }
 
-    /// Whether it matters which VMs of a tenant are mappers.
     fn mappers(&self) -> Verdict {
         let scenario = &self.prepared.scenario;
         let Some(tenant) = self.tenant.and_then(|index| scenario.tenant.get(index)) else { return Ok(()) };
@@ -384,7 +370,7 @@ impl<'a> Facts<'a> {
             let routed = self.prepared.flows.flows.iter().any(|flow| flow.path.is_none());
             let hosts = || (0..fabric.hosts().len() as u32).map(incast_model::fabric::HostId);
             let nodes = (0..fabric.nodes().len() as u32).map(incast_model::fabric::NodeId);
-            // Given routes and failures may open others than the shortest.
+            // Given routes and failures may open longer paths.
             let others = !network.route.is_empty() || !network.failure.is_empty();
             routed && (others || { nodes }.any(|node| hosts().any(|host| routes.next_hops(node, host).len() > 1)))
         });
@@ -397,7 +383,7 @@ impl<'a> Facts<'a> {
 
     fn marks_are_read(&self) -> Verdict {
         self.switches()?;
-        // CNPs are packets: they are sent, and take their place, whoever reads them.
+        // CNP packets take up capacity even if no control reads marks.
         let reads = self.controls().any(|one| !one.control.ignores(Input::Marks))
             || self.transports().any(|one| one.ecn().is_some())
             || self.params().hypervisor.as_ref().is_some_and(|one| one.ecn().is_some());
@@ -412,7 +398,7 @@ impl<'a> Facts<'a> {
         unless(self.params().ecn.enabled, "ecn.enabled is false")
     }
 
-    /// A control that reads marks gets some.
+    /// Verdict for parameters of controls that read marks.
     fn marked(&self) -> Verdict {
         self.switches()?;
         unless(self.params().ecn.enabled, "ecn.enabled is false: there is no mark to react to")
@@ -423,7 +409,6 @@ impl<'a> Facts<'a> {
         self.marks()
     }
 
-    /// Rates of the ports that mark.
     fn rates(&self) -> impl Iterator<Item = Rate> {
         let fabric = &self.prepared.fabric;
         fabric.switches().flat_map(|switch| fabric.ports_of(switch)).map(|port| fabric.rate(port))
@@ -456,7 +441,7 @@ impl<'a> Facts<'a> {
         self.carries(Telemetry::Int, "no control here uses INT (computed headroom includes it nevertheless)")
     }
 
-    /// Bytes of ACKs before they are padded.
+    /// Bytes of ACKs before padding.
     fn acks(&self) -> impl Iterator<Item = u64> {
         let packets = &self.params().packets;
         self.controls().map(|one| packets.ack.0 + packets.telemetry_bytes(one.control.telemetry()))
@@ -522,7 +507,7 @@ impl<'a> Facts<'a> {
         unless(!other, otherwise)
     }
 
-    /// Whether anything may be drawn at random: flows, paths, marks, failures.
+    /// Fails if nothing is random: flows, paths, marks, clocks, host jitter, failures.
     fn random(&self) -> Verdict {
         let written_out = |entry: &incast_model::workload::WorkloadSpec| {
             entry.list.is_some() || entry.trace.is_some() || entry.ns3.is_some()
@@ -533,9 +518,9 @@ impl<'a> Facts<'a> {
         let paths = !by_hash && self.several_paths().is_ok();
         let exact = params.ecn.by_rate.iter().any(|one| one.kmin < one.kmax);
         let drawn = self.slope().is_ok() || (exact && self.thresholds_by_rate().is_ok());
-        // The reference's marks have a sequence of their own, the same in every run.
+        // With ns-3 arithmetic, marks follow a fixed sequence.
         let marks = drawn && params.arithmetic != Arithmetic::Ns3;
-        // Clocks of hypervisors are out of step by a phase that each draws.
+        // Each hypervisor draws a phase of its clock.
         let clocks = params.hypervisor.as_ref().is_some_and(|one| !one.periods().is_empty());
         unless(
             flows || paths || marks || clocks || params.host.jitter > Time::ZERO || self.failures().is_ok(),

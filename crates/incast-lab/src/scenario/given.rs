@@ -1,4 +1,4 @@
-//! What was written in a scenario, as against what it has by default; and which of it has no effect.
+//! Parameters that a scenario sets, and those of them without effect.
 
 use incast_model::fabric::Vms;
 use incast_sim::congestion::Control;
@@ -16,32 +16,29 @@ use super::{Prepared, Scenario, SimulationParams};
 use crate::tree::{Tree, path};
 use crate::warnings::Warning;
 
-/// What was written, before profiles and defaults.
+/// Parameters as written, before profiles and defaults.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Given {
     pub(super) root: Map<String, Value>,
     pub(super) tree: Tree,
 }
 
-/// Sections that a scheme can have parameters of its own in.
 const OF_SCHEMES: [&str; 6] = ["network", "switch", "ecn", "packets", "host", "rdma"];
 
-/// A parameter that was written, and why it has no effect.
 struct Idle {
-    /// The table it stands in.
     table: String,
     name: String,
     reason: &'static str,
 }
 
 impl Given {
-    /// What was written under some keys, before profiles and defaults.
+    /// Value as written, before profiles and defaults.
     pub(crate) fn written(&self, keys: &[&str]) -> Option<&Value> {
         let (first, rest) = keys.split_first()?;
         rest.iter().try_fold(self.root.get(*first)?, |value, key| value.get(key))
     }
 
-    /// Where a parameter was written: `mine.toml:7`.
+    /// Place of a parameter: `mine.toml:7`.
     pub(crate) fn place(&self, path: &str) -> Option<String> {
         self.tree.place_of(path).map(|place| match place.file.as_str() {
             "--set" => place.file,
@@ -49,8 +46,8 @@ impl Given {
         })
     }
 
-    /// A warning for every parameter that was written, differs from what it would be otherwise, and has no effect;
-    /// neighbours with the same reason in one.
+    /// Warns about each parameter that was written, changes a value, and has no effect; neighbours with the same reason share a
+    /// warning.
     pub(crate) fn without_effect(&self, prepared: &Prepared) -> Vec<Warning> {
         let found = Search::new(self, prepared).run();
         found.chunk_by(|a, b| (&a.table, a.reason) == (&b.table, b.reason)).map(|group| self.warning(group)).collect()
@@ -72,7 +69,6 @@ impl Given {
 struct Search<'a> {
     given: &'a Map<String, Value>,
     prepared: &'a Prepared,
-    /// The scenario as it is, with all defaults.
     whole: Value,
     schemes: Vec<Facts<'a>>,
     found: Vec<Idle>,
@@ -93,7 +89,7 @@ impl<'a> Search<'a> {
         for (section, default) in defaults(&self.prepared.scenario) {
             for name in names(self.given.get(section)) {
                 if self.differs(section, &name, &default) {
-                    // A scheme with a value of its own has nothing to do with the scenario's.
+                    // The scenario's value does not concern a scheme that overrides it.
                     let below = &self.given[section][&name];
                     let own = |index: usize| {
                         let scheme = &self.prepared.scenario.scheme[index];
@@ -118,9 +114,9 @@ impl<'a> Search<'a> {
         self.found
     }
 
-    /// Whether a parameter of a section is another than it would be if it were not written, under any scheme.
+    /// True if writing a parameter changes its value under any scheme.
     fn differs(&self, section: &str, name: &str, default: &Value) -> bool {
-        // Where nothing is written, a scheme has switches and marks as its control or transport wants them.
+        // The default depends on the scheme's control or transport.
         let scenario = &self.prepared.scenario;
         match section {
             "ecn" => scenario.scheme.values().any(|scheme| {
@@ -135,7 +131,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Judges a parameter of the scenario under the schemes that it is for: without effect is what has none under any.
+    /// Notes a parameter that has no effect under any scheme it concerns.
     fn of_all(&mut self, table: &str, name: &str, rule: &str, concerns: impl Fn(usize) -> bool) {
         let mut verdicts = (0..self.schemes.len()).filter(|&index| concerns(index)).map(|index| {
             let verdict: Verdict = self.schemes[index].verdict(rule);
@@ -227,7 +223,6 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// How the hypervisor of a scheme finds limits.
     fn hypervisor(&mut self, index: usize, given: Option<&Value>, hypervisor: &Hypervisor, at: &str) {
         let name = hypervisor.name();
         let rate = given.and_then(|given| given.get(name)).and_then(|given| given.get("rate"));
@@ -241,7 +236,6 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The parameters of one transport of a scheme.
     fn transport(&mut self, index: usize, given: Option<&Value>, transport: &'a Transport, at: &str) {
         let name = transport.name();
         let at = path::join(at, name);
@@ -260,7 +254,6 @@ impl<'a> Search<'a> {
         self.schemes[index].transport = None;
     }
 
-    /// The parameters of one control of a scheme.
     fn control(&mut self, index: usize, given: Option<&Value>, control: &'a Control, at: &str) {
         let name = control.name();
         let usual = Control::catalogue().into_iter().find(|info| info.name == name);
@@ -286,7 +279,6 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The sections as they are by default.
 fn defaults(scenario: &Scenario) -> [(&'static str, Value); 9] {
     [
         ("vms", scenario.vms.as_ref().map_or(Value::Null, |vms| value(Vms::new(vms.slots)))),
@@ -301,7 +293,6 @@ fn defaults(scenario: &Scenario) -> [(&'static str, Value); 9] {
     ]
 }
 
-/// The parameters that are written in a table.
 fn names(table: Option<&Value>) -> Vec<String> {
     let keys = table.and_then(Value::as_object).into_iter().flat_map(Map::keys);
     keys.filter(|key| *key != "profile").cloned().collect()

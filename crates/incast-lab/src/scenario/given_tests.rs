@@ -22,10 +22,10 @@ const SHUFFLE: &str = "[[workload]]\n";
 const FIXED: &str = "[[tenant]]\nname = \"x\"\nvms = 2\nplacement.slots = [\"h0.0\", \"h1.0\"]\n";
 const FILE: &str = "[[workload]]\nns3.flows = \"flows.txt\"\npriority = 2\n";
 
-/// A rule, the parameter that is warned about, what is written where it has no effect, and where it has one.
+/// Rule, warned parameter, scenario without effect, scenario with effect.
 type Case = (&'static str, &'static str, &'static [&'static str], &'static [&'static str]);
 
-/// Parts that say nothing of fabric and workload get one switch and one flow.
+/// Cases without fabric or workload get one switch and one flow.
 const CASES: &[Case] = &[
     (
         "network.load_balancing",
@@ -502,7 +502,7 @@ const CASES: &[Case] = &[
     ),
 ];
 
-/// What is said to have no effect, as `path: reason`.
+/// Warnings about parameters without effect, as `path: reason`.
 fn said(parts: &[&str]) -> Vec<String> {
     let mut text = parts.concat();
     if !text.contains("[fabric.") {
@@ -594,7 +594,7 @@ fn a_default_that_is_written_out_is_no_mistake() {
         let whole = Loaded::from_text("s", &text, folder.path(), &[]).unwrap().scenario().to_toml();
         assert_eq!(warnings(&whole, folder.path()), [""; 0], "{whole}");
     }
-    // Nor is what a profile brings along.
+    // A profile's parameters give no warnings.
     assert_eq!(said(&["profile = \"ns3\"\n", HPCC, LOSSY]), [""; 0]);
 }
 

@@ -1,4 +1,4 @@
-//! What a run's results depend on, as one number.
+//! Digest of everything that results depend on.
 
 use std::path::{Path, PathBuf};
 
@@ -9,11 +9,11 @@ use sha2::{Digest, Sha256};
 use super::Loaded;
 use crate::diagnostic::Diagnostic;
 
-/// Fields of a fabric, a tenant, a workload or of tags that name a file, if they hold text.
+/// Fields that, if text, name a file.
 pub(crate) const FILES: [&str; 5] = ["file", "flows", "rules", "topology", "trace"];
 
 impl Loaded {
-    /// SHA-256 of the whole scenario, of every file that it names, and of the build: equal keys have equal results.
+    /// SHA-256 of the scenario, its files and the build: equal keys give equal results.
     pub fn key(&self) -> Result<String, Diagnostic> {
         let mut digest = Sha256::new();
         let mut add = |content: &[u8]| {
@@ -30,7 +30,7 @@ impl Loaded {
         Ok(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// The files that the fabric, the tenants, the workload and rules of tags name, in the scenario's order.
+    /// Files named by fabric, tenants, workload and tagging rules, in the scenario's order.
     pub fn files(&self) -> Vec<PathBuf> {
         let tree = serde_json::to_value(self.scenario()).expect("a scenario has no key that JSON lacks");
         let mut found = Vec::new();

@@ -1,7 +1,6 @@
-//! The scenario: one description of fabric, workload and schemes, with every parameter of a run.
+//! The scenario: fabric, workload and schemes, with every parameter of a run.
 //!
-//! The types here and those they are made of are the only list of parameters there is: readers, JSON schema, catalogue and
-//! reference pages all come from them.
+//! Its types are the only list of parameters: readers, JSON schema, catalogue and reference pages come from them.
 
 mod check;
 mod effects;
@@ -119,7 +118,7 @@ pub struct SimulationParams {
 }
 
 impl Scenario {
-    /// The JSON schema of scenarios, for editors, documentation and other languages.
+    /// JSON schema of scenarios, for editors, documentation and other languages.
     pub fn schema() -> Schema {
         schemars::schema_for!(Scenario)
     }

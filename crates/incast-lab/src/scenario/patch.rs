@@ -1,4 +1,4 @@
-//! Parameters of which only some are given; the rest are taken from elsewhere.
+//! Parameters that override others.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -11,11 +11,11 @@ use serde_json::{Map, Value};
 use crate::diagnostic::Diagnostic;
 use crate::tree;
 
-/// Parameters that are tables of parameters themselves: laid over each other key by key. (Others that are written as tables are one choice
-/// of several, such as `pfc_mode`, and replace the whole choice.)
+/// Parameters that patches merge key by key. (Other tables, such as `pfc_mode`, are one choice of several, which patches
+/// replace.)
 const TABLES: &[&str] = &["tagging", "watchdog", "isolation", "classes"];
 
-/// Some parameters of a `T` by name: laid over a whole `T`, each replaces that parameter.
+/// Some parameters of a `T` by name, which override those of a whole `T`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Patch<T> {
     given: Map<String, Value>,
@@ -29,12 +29,12 @@ impl<T> Default for Patch<T> {
 }
 
 impl<T> Patch<T> {
-    /// Whether nothing is given.
+    /// Returns true if nothing is given.
     pub fn is_empty(&self) -> bool {
         self.given.is_empty()
     }
 
-    /// Whether all that `below` gives of a parameter is given here too, so that it has no say.
+    /// True if this overrides everything that `below` gives of a parameter.
     pub(super) fn replaces(&self, below: &Value, name: &str) -> bool {
         match (self.given.get(name), below) {
             (Some(Value::Object(own)), Value::Object(below)) if TABLES.contains(&name) => {
@@ -44,7 +44,7 @@ impl<T> Patch<T> {
         }
     }
 
-    /// The parameters given, by name.
+    /// Parameters given, by name.
     pub const fn given(&self) -> &Map<String, Value> {
         &self.given
     }
@@ -59,12 +59,12 @@ impl<T: Serialize + DeserializeOwned + Clone> Patch<T> {
         }
     }
 
-    /// `base` with the given parameters; `path` is where the patch stands, for the error.
+    /// `base` with these parameters; `path` is the patch's, for errors.
     pub fn over(&self, base: &T, path: &str) -> Result<T, Diagnostic> {
         if self.is_empty() {
             return Ok(base.clone());
         }
-        // Read alone first: an error must be about what is given here, not about the base.
+        // Alone first: an error must be about the patch, not the base.
         tree::typed::<T>(&Value::Object(self.given.clone()), path)?;
         match serde_json::to_value(base) {
             Ok(Value::Object(base)) => tree::typed(&Value::Object(tree::overlaid(&base, &self.given, TABLES)), path),
@@ -119,7 +119,6 @@ mod tests {
         assert!(marks.over(&base, "switch").unwrap().isolation.detection != base.isolation.detection);
     }
 
-    /// Every parameter of the sections whose schema is that of a table with keys of its own, and no other.
     #[test]
     fn the_tables_are_those_of_the_schema() {
         fn tables<T: JsonSchema>(found: &mut Vec<String>) {

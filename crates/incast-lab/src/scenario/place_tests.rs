@@ -1,4 +1,4 @@
-//! Where what is wrong is said to stand, if a scheme has parameters of the same tables; and names that stand for tables.
+//! Places of errors if schemes override the same tables; names that stand for tables.
 
 use std::path::Path;
 
@@ -24,13 +24,12 @@ switch.scheduler = "strict-priority"
 host.classes.by = "hash"
 "#;
 
-/// What is said of a scenario with these lines at its end.
 fn said(lines: &str) -> String {
     let loaded = Loaded::from_text("s.toml", &format!("{HEAD}{lines}"), Path::new("."), &[]);
     loaded.and_then(|loaded| loaded.prepare().map(drop)).expect_err("something wrong").to_string()
 }
 
-/// The line that it is in, and where: once, whatever number of schemes it concerns.
+/// Checks an error's path and line, and that it appears once for all schemes.
 fn shown_at(lines: &str, path: &str, wrong: &str) {
     let found = said(lines);
     assert!(found.contains(&format!(" ({path})\n")), "{found}");
@@ -68,7 +67,6 @@ fn what_a_scheme_gives_is_said_of_the_scheme() {
     shown_at(&lossless, "scheme.third.switch.lossless[1]", "[3, 3]");
 }
 
-/// A list of a given length is not cut off.
 #[test]
 fn lists_have_their_length() {
     let quanta = |count: usize| {
@@ -82,7 +80,7 @@ fn lists_have_their_length() {
     }
 }
 
-/// A choice may be named alone if its parameters have defaults; if not, what it lacks is said.
+/// Choices may be named alone if their parameters have defaults; otherwise errors name the missing ones.
 #[test]
 fn names_stand_for_tables() {
     let detection = |text: &str| {
@@ -102,7 +100,7 @@ fn names_stand_for_tables() {
     assert!(found.contains("`drr` needs `quanta`: { drr = { quanta = ... } }"), "{found}");
 }
 
-/// What a scheme adds a parameter to is not without effect.
+/// A table that schemes extend has an effect.
 #[test]
 fn tables_that_schemes_add_to_have_effect() {
     let warnings = |schemes: &str| {

@@ -1,4 +1,4 @@
-//! From a scenario to what the simulator takes: the fabric, the flows, one setup for each scheme.
+//! Builds the simulator's input from a scenario: fabric, flows, one setup per scheme.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -27,37 +27,37 @@ use crate::warnings::Warning;
 /// A scenario ready to run.
 #[derive(Debug, Clone)]
 pub struct Prepared {
-    /// The scenario, with all defaults.
+    /// Scenario with all defaults.
     pub scenario: Scenario,
-    /// The folder that the scenario's relative files start at.
+    /// Folder from which relative files start.
     pub base_dir: PathBuf,
-    /// The fabric of all schemes.
+    /// Fabric of all schemes.
     pub fabric: Arc<Fabric>,
-    /// Who has which VM; none without `[[tenant]]`.
+    /// Assignment of VMs to tenants; `None` without `[[tenant]]`.
     pub tenancy: Option<Arc<Tenancy>>,
-    /// The flows of all schemes.
+    /// Flows of all schemes.
     pub flows: Arc<FlowSet>,
-    /// One simulation for each scheme, in the scenario's order.
+    /// Simulations of the schemes, in the scenario's order.
     pub schemes: Vec<PreparedScheme>,
-    /// What of the scenario was written down.
+    /// Parameters that the scenario's text sets.
     pub(crate) given: Given,
-    /// Warnings, once they were asked for.
+    /// Warnings, computed on first use.
     pub(crate) found: OnceLock<Vec<Warning>>,
 }
 
-/// One simulation to run.
+/// Simulation of one scheme.
 #[derive(Debug, Clone)]
 pub struct PreparedScheme {
     /// Name of the scheme.
     pub name: String,
-    /// What its simulation is built from.
+    /// Input of the simulator.
     pub setup: Setup,
-    /// What is doubtful about its rules of tags.
+    /// Doubt about its tagging rules.
     pub(crate) doubt: Option<String>,
 }
 
 impl Scenario {
-    /// Builds the fabric, makes the flows and sets up every scheme. Relative files start at `base_dir`.
+    /// Builds the fabric, flows, and a setup per scheme. Relative files start at `base_dir`.
     pub fn setups(&self, base_dir: &Path) -> Result<Prepared, Diagnostics> {
         self.check()?;
         let fabric = Arc::new(self.build_fabric(base_dir)?);
@@ -98,7 +98,7 @@ impl Scenario {
         })
     }
 
-    /// The fabric alone, with VMs and services.
+    /// Builds the fabric with VMs and services.
     pub fn build_fabric(&self, base_dir: &Path) -> Result<Fabric, Diagnostics> {
         let fabric = self.fabric.build(base_dir).map_err(fabric_error)?;
         let fabric = match &self.vms {
@@ -108,7 +108,7 @@ impl Scenario {
         Ok(fabric.with_services(&self.service).map_err(service_error)?)
     }
 
-    /// All flows of the workload on a fabric.
+    /// Generates all flows of the workload.
     pub fn flows(&self, fabric: &Fabric, tenancy: Option<&Tenancy>, base_dir: &Path) -> Result<FlowSet, Diagnostics> {
         let flows = generate_with(&self.workload, fabric, tenancy, base_dir, self.seed, self.simulation.horizon)
             .map_err(workload_error)?;
@@ -119,7 +119,7 @@ impl Scenario {
         Ok(flows)
     }
 
-    /// The parameters in force under a scheme; `path` is the scheme's, for errors.
+    /// Parameters of a scheme; `path` is the scheme's, for errors.
     pub(crate) fn params(&self, scheme: &Scheme, path: &str) -> Result<Params, Diagnostic> {
         Ok(Params {
             arithmetic: self.simulation.arithmetic,
@@ -140,22 +140,19 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// Switches under a scheme: what the scheme gives, else what the scenario gives, else what its transport wants, else the
-    /// defaults. `path` is the scheme's, for errors.
+    /// Switch parameters: a scheme's own, else the scenario's, its transport's, or defaults.
     pub(crate) fn switch(&self, scheme: &Scheme, path: &str) -> Result<SwitchParams, Diagnostic> {
         let wanted = scheme.wanted_switch();
         scheme.switch.over(&self.switch.over(&wanted, "switch")?, &path::join(path, "switch"))
     }
 
-    /// ECN marking under a scheme: what the scheme gives, else what the scenario gives, else what its control or transport
-    /// wants, else the defaults. `path` is the scheme's, for errors.
+    /// ECN marking: a scheme's own, else the scenario's, its control's or transport's, or defaults.
     pub(crate) fn ecn(&self, scheme: &Scheme, path: &str) -> Result<EcnParams, Diagnostic> {
         let wanted = scheme.wanted_ecn().unwrap_or_default();
         scheme.ecn.over(&self.ecn.over(&wanted, "ecn")?, &path::join(path, "ecn"))
     }
 }
 
-/// The flows of a scheme, whose hosts may give them priorities of their own.
 pub(crate) fn of_classes(flows: &Arc<FlowSet>, params: &Params) -> Arc<FlowSet> {
     let mut flows = flows.clone();
     if params.host.classes.by != ClassBy::Given {
@@ -164,7 +161,6 @@ pub(crate) fn of_classes(flows: &Arc<FlowSet>, params: &Params) -> Arc<FlowSet> 
     flows
 }
 
-/// What carries the flows of a scheme.
 struct Carried {
     controls: Vec<ControlSetup>,
     transports: Vec<Transport>,
@@ -172,7 +168,6 @@ struct Carried {
     carriers: Vec<Carrier>,
 }
 
-/// The place of a value in a list, which it is added to if it is not there.
 fn place_of<T: PartialEq>(list: &mut Vec<T>, value: T) -> usize {
     list.iter().position(|known| *known == value).unwrap_or_else(|| {
         list.push(value);
@@ -180,7 +175,6 @@ fn place_of<T: PartialEq>(list: &mut Vec<T>, value: T) -> usize {
     })
 }
 
-/// What carries the flows of a scheme, and which of it those of each label.
 fn carried(scheme: &Scheme, path: &str, flows: &FlowSet) -> Result<Carried, Diagnostics> {
     let mut found = Vec::new();
     let controls = scheme.control_by_label.keys().map(|label| ("control_by_label", label));
@@ -218,13 +212,13 @@ fn carried(scheme: &Scheme, path: &str, flows: &FlowSet) -> Result<Carried, Diag
     Ok(carried)
 }
 
-/// What the simulator says of a parameter, said of where the scenario sets it: in the scheme, or for all.
+/// Maps a simulator error to the scenario field that caused it.
 pub(crate) fn setup_error(scenario: &Scenario, scheme: &str, error: &SetupError) -> Diagnostic {
     Diagnostic::new(where_set(scenario, scheme, &error.field), error.message.clone())
 }
 
-/// Where a scenario sets a parameter that a scheme has: in the scheme if the parameter itself stands there, or more of what it stands
-/// in than for all schemes; else for all.
+/// Path of the field that sets a scheme's parameter: the scheme's if it has more steps of the path than the common section, else
+/// the common one's.
 pub(super) fn where_set(scenario: &Scenario, name: &str, field: &str) -> String {
     let Some(scheme) = scenario.scheme.get(name) else { return field.to_owned() };
     let (section, rest) = field.split_once('.').unwrap_or((field, ""));
@@ -238,7 +232,7 @@ pub(super) fn where_set(scenario: &Scenario, name: &str, field: &str) -> String 
         "rdma" => (steps(scheme.rdma.given(), rest), steps(&unusual(&scenario.rdma), rest)),
         _ => (0, 0),
     };
-    // With as much of it in both, the scheme's, which is laid over the other.
+    // On a tie the scheme's, which overrides the common section.
     if own > common || own == common && own > 1 {
         format!("{}.{field}", path::join("scheme", name))
     } else {
@@ -246,7 +240,7 @@ pub(super) fn where_set(scenario: &Scenario, name: &str, field: &str) -> String 
     }
 }
 
-/// What of these parameters is not as by default: what was written for all, as far as that matters.
+/// Parameters that differ from the default: those written for all schemes, as far as that matters.
 fn unusual<T: Serialize + Default>(params: &T) -> Map<String, Value> {
     match (value(params), value(T::default())) {
         (Value::Object(now), Value::Object(usual)) => differing(&now, &usual),
@@ -263,7 +257,7 @@ fn differing(now: &Map<String, Value>, usual: &Map<String, Value>) -> Map<String
     now.iter().filter_map(differs).collect()
 }
 
-/// How many steps of a path within a table stand in it, with the table itself if anything does.
+/// Leading steps of a path found in a table, plus one if the table has content.
 fn steps(table: &Map<String, Value>, path: &str) -> usize {
     let mut steps = path.split(['.', '[']).filter(|step| !step.is_empty());
     let Some(mut at) = steps.next().and_then(|first| table.get(first)) else { return usize::from(!table.is_empty()) };
@@ -279,7 +273,7 @@ fn steps(table: &Map<String, Value>, path: &str) -> usize {
     found
 }
 
-/// What does not fit the fabric, the flows or another transport, said of where the scheme has it.
+/// Maps a transport's error to the scheme's field.
 fn transport_error(bad: BadNetwork, scheme: &Scheme, transport: &Transport, path: &str) -> Diagnostic {
     let by_label = scheme.transport_by_label.iter().find(|(_, one)| *one == transport);
     let at = match (&scheme.transport, by_label) {
@@ -292,7 +286,7 @@ fn transport_error(bad: BadNetwork, scheme: &Scheme, transport: &Transport, path
     Diagnostic { allowed: bad.allowed, nearest: bad.nearest, ..Diagnostic::new(at, bad.message) }
 }
 
-/// What does not fit the fabric, said of where it is set: in the scheme, or for all.
+/// Maps a network error to the scenario field that caused it.
 pub(crate) fn network_error(scenario: &Scenario, scheme: &str, bad: BadNetwork) -> Diagnostic {
     let at = where_set(scenario, scheme, &bad.field);
     Diagnostic { allowed: bad.allowed, nearest: bad.nearest, ..Diagnostic::new(at, bad.message) }
@@ -336,7 +330,7 @@ fn fabric_error(error: GeneratorError) -> Diagnostic {
     }
 }
 
-/// A file that a scenario names is wrong: the place is in that file, the message says which parameter names it.
+/// Locates an error in a file that a scenario names; the message names the parameter.
 pub(crate) fn file_error(path: &str, error: &Ns3Error) -> Diagnostic {
     let (file, line, value) = match error {
         Ns3Error::Value { file, line, value, .. } | Ns3Error::Trailing { file, line, value, .. } => {
@@ -355,7 +349,7 @@ pub(crate) fn file_error(path: &str, error: &Ns3Error) -> Diagnostic {
     found
 }
 
-/// A value in a file that is wrong; line and column from 1.
+/// Line and column start at 1.
 pub(super) fn in_file(file: &Path, (line, column): (usize, usize), value: &str) -> Diagnostic {
     let text = input::read_text(file, input::LARGE).unwrap_or_default();
     let text = text.lines().nth(line.saturating_sub(1)).unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! Named parameter sets: laid under what a scenario says itself, before it is read into types.
+//! Named parameter sets, filled in before a scenario is read into types.
 
 use incast_sim::balance::Balance;
 use incast_sim::congestion::{Control, ControlInfo};
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use crate::diagnostic::Diagnostic;
 use crate::tree::{self, path};
 
-/// Profiles of a whole scenario, with what they are.
+/// Profiles of a whole scenario, with descriptions.
 pub const SCENARIO_PROFILES: &[(&str, &str)] = &[(
     "ns3",
     "behaviour of the HPCC authors' ns-3: arithmetic, ECMP hash, order of next hops, headroom of three delays, 43 B PFC frames, no retransmission timeout, starts of flow files",
@@ -20,7 +20,6 @@ pub const SCENARIO_PROFILES: &[(&str, &str)] = &[(
 /// Sections in which the text "none" stands for an absent value.
 const OPTIONAL_SECTIONS: [&str; 8] = ["network", "switch", "ecn", "packets", "host", "rdma", "measure", "simulation"];
 
-/// What a scenario gets from a profile of its own, by section.
 fn scenario_profile(name: &str) -> Option<Value> {
     (name == "ns3").then(|| {
         json!({
@@ -33,7 +32,7 @@ fn scenario_profile(name: &str) -> Option<Value> {
     })
 }
 
-/// Resolves every shorthand of a scenario's tree: profiles, controls given by name, "none".
+/// Resolves every shorthand: profiles, controls given by name, "none".
 pub(super) fn resolve(root: &mut Map<String, Value>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     balance_shorthand(root.get_mut("network"));
@@ -91,7 +90,6 @@ fn resolve_scheme(scheme: &mut Map<String, Value>, path: &str, found: &mut Vec<D
     }
 }
 
-/// What can be named alone, with parameters, or with a profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Control,
@@ -113,7 +111,6 @@ impl Kind {
         }
     }
 
-    /// The profiles of one by name; `None` if there is no such one.
     fn profiles(self, name: &str) -> Option<&'static [(&'static str, &'static str)]> {
         match self {
             Self::Control => Control::catalogue().into_iter().find(|info| info.name == name).map(|info| info.profiles),
@@ -123,7 +120,7 @@ impl Kind {
         }
     }
 
-    /// The values of a profile, in a table named after it.
+    /// Profile values in a table named after the control or transport.
     fn values(self, name: &str, profile: &str) -> Option<Value> {
         match self {
             Self::Control => Control::named(name, profile).and_then(|one| serde_json::to_value(one).ok()),
@@ -158,7 +155,7 @@ fn shorthand(kind: Kind, value: &mut Value, path: &str, found: &mut Vec<Diagnost
         match profile.as_str().and_then(|profile| kind.values(name, profile)) {
             Some(Value::Object(mut values)) => {
                 if let Some(Value::Object(values)) = values.remove(name.as_str()) {
-                    // Of two ways to grow a window one is chosen, not parameters of both.
+                    // `control` is one choice: parameters of two do not mix.
                     let own = params.contains_key("control");
                     let values = values.into_iter().filter(|(key, _)| !(own && key == "control"));
                     tree::fill(params, &values.collect());
@@ -186,7 +183,7 @@ fn window_shorthand(params: &mut Map<String, Value>) {
 /// `hypervisor = "elasticswitch"` becomes `{ elasticswitch = {} }`.
 fn hypervisor_shorthand(value: Option<&mut Value>, path: &str, found: &mut Vec<Diagnostic>) {
     let Some(value) = value else { return };
-    // Hold-Increase and Rate-Caution are ElasticSwitch's: with Seawall they are off whatever else of its law is given.
+    // ElasticSwitch's Hold-Increase and Rate-Caution are off in Seawall unless given.
     if let Some(Value::Object(rate)) = value.get_mut("seawall").and_then(|seawall| seawall.get_mut("rate")) {
         for of_elasticswitch in ["hold_increase", "rate_caution"] {
             rate.entry(of_elasticswitch).or_insert(false.into());
@@ -225,7 +222,6 @@ fn unknown_profile(path: &str, name: &Value, profiles: &[(&str, &str)]) -> Diagn
     Diagnostic::new(path, format!("unknown profile `{name}`")).names(&name, profiles.iter().map(|(name, _)| *name))
 }
 
-/// Lays a profile's sections under those of the scenario.
 fn fill_sections(root: &mut Map<String, Value>, sections: &Map<String, Value>) {
     for (section, values) in sections {
         let here = root.entry(section.clone()).or_insert_with(|| Value::Object(Map::new()));
@@ -235,7 +231,7 @@ fn fill_sections(root: &mut Map<String, Value>, sections: &Map<String, Value>) {
     }
 }
 
-/// Flow files start as in the simulator they are made for, if they do not say otherwise.
+/// Default of flow files: start as in ns-3.
 fn ns3_starts(root: &mut Map<String, Value>) {
     for entry in root.get_mut("workload").and_then(Value::as_array_mut).into_iter().flatten() {
         if let Some(Value::Object(ns3)) = entry.get_mut("ns3") {
@@ -244,7 +240,7 @@ fn ns3_starts(root: &mut Map<String, Value>) {
     }
 }
 
-/// TOML cannot say that a value is absent; "none" does.
+/// TOML has no absent value; "none" stands for it.
 fn absent(section: Option<&mut Value>) {
     if let Some(Value::Object(section)) = section {
         for value in section.values_mut().filter(|value| value.as_str() == Some("none")) {
@@ -253,7 +249,6 @@ fn absent(section: Option<&mut Value>) {
     }
 }
 
-/// A `profile` field that names one of `profiles`.
 fn profile_schema(profiles: &[(&str, &str)]) -> Value {
     let sources: Vec<String> = profiles.iter().map(|(name, source)| format!("`{name}`: {source}")).collect();
     let names: Vec<&str> = profiles.iter().map(|(name, _)| *name).collect();
@@ -270,19 +265,16 @@ fn add_profile(schema: &mut Schema, profiles: &[(&str, &str)]) {
     }
 }
 
-/// The scenario's schema with its `profile`.
 pub(super) fn add_to_scenario(schema: &mut Schema) {
     add_profile(schema, SCENARIO_PROFILES);
 }
 
-/// The schema of packet parameters with their `profile`.
 pub(super) fn packets_schema(generator: &mut SchemaGenerator) -> Schema {
     let mut schema = <PacketParams as schemars::JsonSchema>::json_schema(generator);
     add_profile(&mut schema, PacketParams::PROFILES);
     schema
 }
 
-/// Something with a name and parameters, for a schema.
 struct Named {
     name: &'static str,
     summary: &'static str,
@@ -290,7 +282,6 @@ struct Named {
     schema: Schema,
 }
 
-/// The schema of something that is named alone, or with parameters and `profile`.
 fn named_schema(generator: &mut SchemaGenerator, description: &str, all: Vec<Named>) -> Schema {
     let names: Vec<&str> = all.iter().map(|one| one.name).collect();
     let mut alternatives = vec![json!({ "type": "string", "enum": names, "description": "with all defaults" })];
@@ -314,7 +305,6 @@ fn named_schema(generator: &mut SchemaGenerator, description: &str, all: Vec<Nam
     json_schema(json!({ "description": description, "anyOf": alternatives }))
 }
 
-/// The schema of a control: its name, or its name with parameters and `profile`.
 pub(super) fn control_schema(generator: &mut SchemaGenerator) -> Schema {
     let named = |info: ControlInfo| Named {
         name: info.name,
@@ -326,7 +316,6 @@ pub(super) fn control_schema(generator: &mut SchemaGenerator) -> Schema {
     named_schema(generator, description, Control::catalogue().into_iter().map(named).collect())
 }
 
-/// The schema of a transport: its name, or its name with parameters and `profile`.
 pub(super) fn transport_schema(generator: &mut SchemaGenerator) -> Schema {
     let named = |info: TransportInfo| Named {
         name: info.name,
@@ -338,7 +327,6 @@ pub(super) fn transport_schema(generator: &mut SchemaGenerator) -> Schema {
     named_schema(generator, description, Transport::catalogue().into_iter().map(named).collect())
 }
 
-/// The schema of a hypervisor: its name, or its name with parameters.
 pub(super) fn hypervisor_schema(generator: &mut SchemaGenerator) -> Schema {
     let named =
         |info: HypervisorInfo| Named { name: info.name, summary: info.summary, profiles: &[], schema: info.schema };
@@ -346,7 +334,6 @@ pub(super) fn hypervisor_schema(generator: &mut SchemaGenerator) -> Schema {
     named_schema(generator, description, Hypervisor::catalogue().into_iter().map(named).collect())
 }
 
-/// The schema of a table of controls by label.
 pub(super) fn controls_schema(generator: &mut SchemaGenerator) -> Schema {
     let control = control_schema(generator);
     json_schema(json!({
@@ -356,7 +343,6 @@ pub(super) fn controls_schema(generator: &mut SchemaGenerator) -> Schema {
     }))
 }
 
-/// The schema of a table of transports by label.
 pub(super) fn transports_schema(generator: &mut SchemaGenerator) -> Schema {
     let transport = transport_schema(generator);
     json_schema(json!({

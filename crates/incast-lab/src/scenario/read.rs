@@ -1,4 +1,4 @@
-//! From text or values to a checked scenario.
+//! Reads and checks scenarios.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::text_file;
 use crate::tree::path::{self, Step};
 use crate::tree::{Layout, Tree};
 
-/// A scenario with the places of its values, so that what is found wrong with it later can be shown where it stands.
+/// A scenario with the places of its values, for later errors.
 #[derive(Debug, Clone)]
 pub struct Loaded {
     scenario: Scenario,
@@ -26,8 +26,8 @@ impl Loaded {
         Self::from_tree(tree, base_dir, sets)
     }
 
-    /// Reads a scenario file of which the fabric counts: it may lack both workload and schemes. One flow of the usual priority
-    /// and one scheme with all defaults then stand for them.
+    /// Reads a file for its fabric: if both workload and schemes are missing, one flow of the default priority and one default
+    /// scheme stand in.
     pub fn fabric_from_path(file: &Path, sets: &[String]) -> Result<Self, Diagnostics> {
         let (mut tree, base_dir) = read(file)?;
         let fabric_only = ["workload", "scheme"].iter().all(|section| !tree.root.contains_key(*section));
@@ -38,17 +38,17 @@ impl Loaded {
         Ok(Self { fabric_only, ..Self::from_tree(tree, base_dir, sets)? })
     }
 
-    /// Whether the file has neither workload nor schemes.
+    /// Returns true if the file has neither workload nor schemes.
     pub const fn is_fabric_only(&self) -> bool {
         self.fabric_only
     }
 
-    /// Reads a scenario's text. `name` is how messages call it; relative files start at `base_dir`.
+    /// Reads a text. Messages call it `name`; relative files start at `base_dir`.
     pub fn from_text(name: &str, text: &str, base_dir: &Path, sets: &[String]) -> Result<Self, Diagnostics> {
         Self::from_tree(Tree::of_toml(name, text)?, base_dir, sets)
     }
 
-    /// Reads a scenario made of plain values (tables, lists, texts, numbers), as from Python.
+    /// Reads plain values (tables, lists, texts, numbers), as from Python.
     pub fn from_value(value: Value, base_dir: &Path, sets: &[String]) -> Result<Self, Diagnostics> {
         match value {
             Value::Object(root) => Self::from_tree(Tree::of_value(root), base_dir, sets),
@@ -73,29 +73,29 @@ impl Loaded {
         Ok(loaded)
     }
 
-    /// The scenario.
+    /// Returns the scenario.
     pub const fn scenario(&self) -> &Scenario {
         &self.scenario
     }
 
-    /// The folder that relative files start at.
+    /// Folder of relative file names.
     pub fn base_dir(&self) -> &Path {
         &self.base_dir
     }
 
-    /// The fabric, the flows, and one setup for each scheme.
+    /// Builds the fabric, flows, and a setup per scheme.
     pub fn prepare(&self) -> Result<Prepared, Diagnostics> {
         let prepared = self.scenario.setups(&self.base_dir).map_err(|found| self.locate(found))?;
         Ok(Prepared { given: self.given.clone(), ..prepared })
     }
 
-    /// The same diagnostics with the places of the parameters they are about.
+    /// Adds places of parameters to diagnostics.
     pub fn locate(&self, found: Diagnostics) -> Diagnostics {
         found.map(|diagnostic| self.given.tree.locate(diagnostic))
     }
 }
 
-/// An error about an override that begins with an unknown name, with the paths of the scenario that end like it.
+/// For an override with an unknown first name, suggests the scenario's paths of the same ending.
 fn with_whole_path(mut diagnostic: Diagnostic, written: Tree, base_dir: &Path, sets: &[String]) -> Diagnostic {
     let unknown = diagnostic.message.strip_prefix("unknown field `").and_then(|rest| rest.split('`').next());
     let text = diagnostic.place.as_ref().filter(|place| place.file == "--set").map(|place| place.text.clone());
@@ -106,7 +106,7 @@ fn with_whole_path(mut diagnostic: Diagnostic, written: Tree, base_dir: &Path, s
     }
     let others: Vec<String> = sets.iter().filter(|set| **set != text).cloned().collect();
     if others.len() == sets.len() {
-        // The place shows another text than was given, so reading without it would fail in the same way.
+        // The place's text is no override, so reading without it would fail again.
         return diagnostic;
     }
     let Ok(whole) = Loaded::from_tree(written, base_dir, &others) else { return diagnostic };
@@ -123,7 +123,6 @@ fn with_whole_path(mut diagnostic: Diagnostic, written: Tree, base_dir: &Path, s
     diagnostic
 }
 
-/// Paths of values that end with some steps.
 fn ending(value: &Value, at: &mut Vec<Step>, steps: &[Step], found: &mut Vec<String>) {
     if at.len() > steps.len() && at.ends_with(steps) {
         found.push(path::print(at));
@@ -140,7 +139,7 @@ fn ending(value: &Value, at: &mut Vec<Step>, steps: &[Step], found: &mut Vec<Str
     }
 }
 
-/// The values of a file, and the folder that relative files start at.
+/// Values of a file, and folder of its relative file names.
 fn read(file: &Path) -> Result<(Tree, &Path), Diagnostics> {
     let text = text_file::read(file)?;
     let base_dir = match file.parent() {

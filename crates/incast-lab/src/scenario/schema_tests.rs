@@ -1,5 +1,5 @@
-//! Every type of the schema has a name of its own. Definitions of what is named in catalogues are put together with those of the
-//! scenario by their names: of two with one name one would be lost, and fields of the other would be described by it.
+//! Types of the schema need unique names: definitions of catalogues and scenario are merged by name, and one of two would
+//! describe the other's fields.
 
 use std::collections::BTreeMap;
 
@@ -51,7 +51,7 @@ fn no_two_types_share_a_name() {
             assert_eq!(*by_name.entry(name.clone()).or_insert_with(|| definition.clone()), definition, "{name}");
         }
     }
-    // The schema's own way out, where it sees it: `Name2`.
+    // The schema renames duplicates that it detects: `Name2`.
     for name in whole.keys() {
         let base = name.trim_end_matches(|digit: char| digit.is_ascii_digit());
         assert!(base == name || !whole.contains_key(base), "{name} stands beside {base}");

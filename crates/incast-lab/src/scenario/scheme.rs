@@ -1,4 +1,4 @@
-//! What is compared: a congestion control of RDMA, or another transport, and what goes with it.
+//! Schemes: an RDMA congestion control or another transport, with parameters.
 
 use incast_sim::congestion::{Control, WindowMode};
 use incast_sim::host::{HostParams, PacketParams, RdmaParams};
@@ -65,12 +65,12 @@ pub struct Scheme {
 }
 
 impl Scheme {
-    /// A scheme of a control alone.
+    /// Scheme with a control alone.
     pub fn new(control: Control) -> Self {
         Self { control: Some(control), ..Self::empty() }
     }
 
-    /// A scheme of a transport alone.
+    /// Scheme with a transport alone.
     pub fn of_transport(transport: Transport) -> Self {
         Self { transport: Some(transport), ..Self::empty() }
     }
@@ -93,26 +93,26 @@ impl Scheme {
         }
     }
 
-    /// The window in use by RDMA's flows without one of their own; `None` where the scheme has another transport.
+    /// Window of RDMA flows without their own; `None` with another transport.
     pub fn window(&self) -> Option<WindowMode> {
         let control = self.control.as_ref()?;
         Some(self.window.unwrap_or(control.default_window()))
     }
 
-    /// The name of its control or transport.
+    /// Name of the control or transport.
     pub fn carrier(&self) -> &'static str {
         let control = self.control.as_ref().map(Control::name);
         control.or(self.transport.as_ref().map(Transport::name)).unwrap_or("nothing")
     }
 
-    /// How switches mark for it where nobody says otherwise; `None`: by the defaults.
+    /// Default ECN parameters of its hypervisor, control or transport; `None`: the general ones.
     pub(crate) fn wanted_ecn(&self) -> Option<EcnParams> {
         if let Some(wanted) = self.hypervisor.as_ref().and_then(Hypervisor::ecn) {
             return Some(wanted);
         }
         match (&self.control, &self.transport) {
             (Some(control), _) => control.ecn(),
-            // A transport that does not listen to marks gets none.
+            // No marking for a transport that ignores marks.
             (None, Some(transport)) => {
                 Some(transport.ecn().unwrap_or(EcnParams { enabled: false, ..EcnParams::default() }))
             }
@@ -120,7 +120,7 @@ impl Scheme {
         }
     }
 
-    /// The switches that it is meant for where nobody says otherwise.
+    /// Default switch parameters of its transport.
     pub(crate) fn wanted_switch(&self) -> SwitchParams {
         match (&self.control, &self.transport) {
             (None, Some(transport)) => transport.switch(),

@@ -1,4 +1,4 @@
-//! Tagger's rules for the fabric of a scenario: made from the paths that a scheme keeps lossless, or read from a file.
+//! Tagger's rules for a scenario's fabric, from a scheme's lossless paths or a file.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,14 +19,13 @@ use super::Scenario;
 use super::prepare::setup_error;
 use crate::diagnostic::Diagnostics;
 
-/// Most bounces that leave a priority for each tag, and one for what is lossy.
+/// Leaves a priority for each tag and one for lossy packets.
 const MOST_BOUNCES: u8 = 6;
 
-/// Rules as switches look them up, and what is doubtful about them.
 type Doubted = (Arc<TagRules>, Option<String>);
 
 impl Scenario {
-    /// The rules of a scheme, and what is doubtful about them; none where tagging is off. Relative files start at `base`.
+    /// Rules of a scheme, and a doubt about them; `None` without tagging.
     pub(super) fn tag_rules(
         &self,
         scheme: &str,
@@ -40,8 +39,7 @@ impl Scenario {
         Ok(Some((Arc::new(table(fabric, &rules)), doubt)))
     }
 
-    /// The rules of a scheme, and for how many classes of traffic they are where a file says it; none where tagging is off.
-    /// Relative files start at `base`.
+    /// Rules of a scheme, and a file's number of traffic classes; `None` without tagging.
     pub(crate) fn tagger(
         &self,
         scheme: &str,
@@ -64,7 +62,6 @@ impl Scenario {
     }
 }
 
-/// Rules as switches look them up.
 pub(crate) fn table(fabric: &Fabric, rules: &Rules) -> TagRules {
     let mut table = TagRules::new(fabric, rules.tags());
     for (tag, new, turns) in rules.turns() {
@@ -73,12 +70,10 @@ pub(crate) fn table(fabric: &Fabric, rules: &Rules) -> TagRules {
     table
 }
 
-/// A parameter, and what is wrong with it.
 type Wrong = (&'static str, String);
 
 const FILE: &str = "switch.tagging.rules";
 
-/// The rules of a file, and for how many classes of traffic they are.
 fn from_file(wiring: &Wiring<'_>, file: &Path) -> Result<(Rules, u8), Wrong> {
     let shown = file.display();
     let wrong = |why: String| (FILE, format!("{shown}: {why}"));
@@ -89,8 +84,8 @@ fn from_file(wiring: &Wiring<'_>, file: &Path) -> Result<(Rules, u8), Wrong> {
     Ok((rules, table.classes()))
 }
 
-/// Whether the rules of a file allow a deadlock, of packets with the tags that the file and the flows have. That is no error:
-/// wrong rules can be studied.
+/// Warns if a file's rules allow a deadlock of packets with its own and the flows' tags. Not an error: wrong rules can be
+/// studied.
 fn doubt(wiring: &Wiring<'_>, rules: &Rules, classes: u8, params: &Params, flows: &FlowSet) -> Option<String> {
     let tag = |priority: u8| params.switch.lossless.iter().position(|&one| one == priority).map_or(0, |at| at + 1);
     let sent = flows.flows.iter().map(|flow| tag(flow.priority)).max().unwrap_or(0);
@@ -135,7 +130,7 @@ fn from_paths(wiring: &Wiring<'_>, tagging: &TaggingParams, params: &Params) -> 
     };
     let rules = tagging.rules(wiring, &elp).map_err(|error| (PATHS, error.to_string()))?.rules;
     let available = params.switch.lossless.len() as u8;
-    // Without PFC there is another fault, which is told later.
+    // Without PFC a later check reports another fault.
     if params.switch.paused_priorities() != 0
         && let Err(error) = fit(wiring, &rules, &elp, 1, available)
     {
@@ -144,7 +139,6 @@ fn from_paths(wiring: &Wiring<'_>, tagging: &TaggingParams, params: &Params) -> 
     Ok(rules)
 }
 
-/// Tags of a scheme in a line; `None` without tagging.
 pub(crate) fn told(params: &Params, rules: Option<&TagRules>) -> Option<String> {
     let (tagging, rules) = (&params.switch.tagging, rules?);
     let tags = usize::from(rules.tags());
@@ -209,7 +203,7 @@ switch.tagging.enabled = true
         };
         let new =
             |tag, via: &str, from: &str, to: &str| rules.new_tag(&prepared.fabric, tag, port(via, from), port(via, to));
-        // Up, over and down keeps the tag; down and up again is a bounce; the second is one too many.
+        // Up, across and down keeps the tag; down and up again is a bounce, of which the second is too many.
         assert_eq!((new(1, "leaf0", "h0", "spine0"), new(1, "spine0", "leaf0", "leaf1")), (Some(1), Some(1)));
         assert_eq!((new(1, "leaf1", "spine0", "spine1"), new(2, "leaf1", "spine0", "spine1")), (Some(2), None));
         let said = told(&tagger.params, tagger.tags.as_deref()).unwrap();
@@ -228,7 +222,7 @@ switch.tagging.enabled = true
         let by_file = CLOS.replace("tagging.enabled = true", "tagging = { enabled = true, rules = \"rules.json\" }");
         let rules = |text: &str| prepared(text, folder.path()).unwrap().schemes[1].setup.tags.clone().unwrap();
         assert_eq!(rules(&by_file), rules(CLOS));
-        // Rules that let what bounces keep its tag close a circle. They run all the same, and that is said.
+        // Rules that keep the tag at a bounce close a cycle, and run with a warning.
         let warnings = |text: &str| {
             let prepared = prepared(text, folder.path()).unwrap();
             let lines = prepared.warnings().iter().map(|one| one.summary(prepared.schemes.len()));
@@ -245,7 +239,7 @@ switch.tagging.enabled = true
         );
         let cycle = warning.split(said).nth(1).unwrap();
         assert!(cycle.contains("leaf") && cycle.contains(" → spine"), "{cycle}");
-        // A file that names another fabric's switch.
+        // Another fabric's switch.
         std::fs::write(folder.path().join("rules.json"), files[0].text.replace("spine1", "spine9")).unwrap();
         let found = prepared(&by_file, folder.path()).unwrap_err().to_string();
         assert!(found.contains("spine9") && found.contains("scheme.tagger.switch.tagging.rules"), "{found}");

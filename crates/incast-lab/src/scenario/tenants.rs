@@ -1,4 +1,4 @@
-//! Tenants of a scenario, with what is wrong with them said of where it stands.
+//! Tenants of a scenario, with located errors.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::tree::path;
 
 impl Scenario {
-    /// Places the tenants on a fabric with VMs; none without `[[tenant]]`. Relative files start at `base_dir`.
+    /// Places tenants on a fabric with VMs; `None` without `[[tenant]]`. Relative files start at `base_dir`.
     pub fn tenancy(&self, fabric: &Fabric, base_dir: &Path) -> Result<Option<Tenancy>, Diagnostics> {
         if self.tenant.is_empty() {
             return Ok(None);
@@ -73,7 +73,7 @@ mod tests {
     use crate::scenario::{Loaded, Prepared};
     use crate::show::{Show, show};
 
-    /// Two tenants compete for the uplink of a rack (Popa et al. (ElasticSwitch), SIGCOMM 2013, figure 5): X receives from one VM, Y
+    /// Two tenants compete for a rack's uplink (Popa et al. (ElasticSwitch), SIGCOMM 2013, figure 5): X receives from one VM, Y
     /// from 20.
     const MANY_VS_ONE: &str = r#"
 [fabric.leaf_spine]

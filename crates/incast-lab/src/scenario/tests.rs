@@ -35,13 +35,12 @@ fn scenario(text: &str) -> Scenario {
     load(text).unwrap_or_else(|found| panic!("{found}")).scenario().clone()
 }
 
-/// The small scenario with one text put for another.
 fn with(from: &str, to: &str) -> String {
     assert!(SMALL.contains(from), "{from}");
     SMALL.replacen(from, to, 1)
 }
 
-/// The one diagnostic of reading, or else preparing, a text, on one line.
+/// Summary of the only diagnostic from reading or preparing.
 fn refused(text: &str) -> String {
     let found = match load(text) {
         Ok(loaded) => loaded.prepare().expect_err("accepted"),
@@ -51,7 +50,7 @@ fn refused(text: &str) -> String {
     without_names(&found.iter().next().unwrap().summary())
 }
 
-/// A message without the list of all controls, which grows.
+/// Without the list of all controls, which grows.
 fn without_names(message: &str) -> String {
     message.replace(&Control::NAMES.join(", "), "<controls>").replace(&Transport::NAMES.join(", "), "<transports>")
 }
@@ -202,13 +201,13 @@ fn controls_bring_their_marking() {
         refused(&kmin),
         "s.toml:16:8: ecn.kmin: `350kB` is out of range (allowed: at most kmax, 300kB, the default of dctcp)"
     );
-    // A scheme that is added to a scenario that was read, as Python does it, is like one that was there.
+    // A scheme added to a read scenario, as from Python, gets the same defaults.
     let mut value = serde_json::to_value(scenario(SMALL)).unwrap();
     value["scheme"]["later"] = serde_json::json!({ "control": "dctcp" });
     let prepared = Loaded::from_value(value, Path::new("."), &[]).unwrap().prepare().unwrap();
     let marks: Vec<Bytes> = prepared.schemes.iter().map(|scheme| scheme.setup.params.ecn.kmax).collect();
     assert_eq!(marks, [Bytes(1_600_000), Bytes(1_600_000), Bytes(300_000)]);
-    // Wrong for every scheme is said once.
+    // A fault of every scheme is reported once.
     let pmax = format!("{SMALL}{dctcp}[ecn]\npmax = 2\n");
     assert_eq!(refused(&pmax), "s.toml:16:8: ecn.pmax: `2` is out of range (allowed: 0 to 1)");
     let name = format!("{SMALL}{dctcp}[ecn]\nkmen = \"1kB\"\n");
@@ -577,7 +576,7 @@ fn the_schema_describes_every_field() {
     while let Some(value) = todo.pop() {
         if let Some(properties) = value.get("properties").and_then(|p| p.as_object()) {
             for (name, field) in properties {
-                // A name that is one of several alternatives is described by the alternative.
+                // The alternative describes its single name.
                 let alternative = value["required"].as_array().is_some_and(|all| all.len() == 1)
                     && value["additionalProperties"] == false;
                 assert!(alternative || field["description"].is_string(), "{name}: {field}");
@@ -594,7 +593,7 @@ fn the_schema_describes_every_field() {
     assert_eq!(schema["properties"]["profile"]["enum"][0], "ns3");
 }
 
-/// Two leaves, two spines; `network` is the text of that section.
+/// Two leaves, two spines; `network` is that section's text.
 fn two_tiers(network: &str) -> String {
     let fabric = "[fabric.leaf_spine]\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\n";
     let flow = "[[workload]]\nlist = [{ src = 0, dst = 2, size = \"10kB\" }]\n[scheme.A]\ncontrol = \"dcqcn\"\n";
@@ -632,7 +631,7 @@ silent = 0.5
     assert_eq!(a.setup.params.network, read.network);
     assert_eq!(b.setup.params.network.load_balancing.name(), "adaptive");
     assert_eq!(b.setup.params.network.failure, read.network.failure);
-    // Absent: routes never follow. And the rule without parameters.
+    // Absent: routes never follow. And ECMP has no parameters.
     let never = scenario(&two_tiers("[network]\nreroute_after = \"none\"\nload_balancing = \"ecmp\"\n"));
     assert_eq!((never.network.reroute_after, scenario(&never.to_toml()).network), (None, never.network.clone()));
     assert_eq!(scenario(&two_tiers("")).network.reroute_after, Some(Time::ms(10)));

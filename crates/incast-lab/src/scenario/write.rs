@@ -1,11 +1,11 @@
-//! A scenario as TOML, with every default written out.
+//! Writes a scenario as TOML with every default.
 
 use serde_json::{Map, Value};
 
 use super::{Scenario, Scheme};
 
 impl Scenario {
-    /// The scenario as TOML text with all defaults; reading it gives an equal scenario.
+    /// TOML text with all defaults; reading it gives an equal scenario.
     pub fn to_toml(&self) -> String {
         // Serialising plain data into memory cannot fail.
         let mut value = serde_json::to_value(self).unwrap_or_default();
@@ -22,8 +22,7 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// What a control or a transport is meant to be used with is a default like any other: its window, switches, and how they mark
-    /// for it.
+    /// Defaults that depend on a scheme's control or transport: window, switches and ECN.
     fn fill(&self, scheme: &Scheme, written: &mut Map<String, Value>) {
         if !written.contains_key("window")
             && let Some(window) = scheme.window()
@@ -32,7 +31,7 @@ impl Scenario {
             written.shift_insert(at, "window".into(), serde_json::to_value(window).unwrap_or_default());
         }
         let mut fill = |section: &str, before: &[&str], whole: Value| {
-            // Where it stands once it is given: the order of a file does not change by reading it back.
+            // At the field's own position, so that reading back keeps the order.
             written.shift_remove(section);
             let at = written.keys().position(|key| before.contains(&key.as_str())).unwrap_or(written.len());
             written.shift_insert(at, section.into(), whole);
@@ -46,7 +45,7 @@ impl Scenario {
     }
 }
 
-/// JSON's values as TOML's; an absent value becomes "none".
+/// Writes an absent value as "none".
 fn toml_value(value: Value) -> toml::Value {
     match value {
         Value::Null => toml::Value::String("none".into()),

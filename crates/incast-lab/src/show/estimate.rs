@@ -1,4 +1,4 @@
-//! How big a run will be.
+//! Estimated size of a run.
 
 use incast_model::flow::Flow;
 use incast_model::routing::Routes;
@@ -8,16 +8,16 @@ use serde::Serialize;
 use crate::memory::Demand;
 use crate::scenario::Prepared;
 
-/// How big a run will be. A rough guess: pauses, retransmissions and what the controls do are not foreseen.
+/// Rough size of a run, without pauses, retransmissions and the controls' actions.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Estimate {
     /// Data packets of one scheme.
     pub packets: u64,
-    /// Packets of one scheme, data and ACKs, counted once per link crossed.
+    /// Packets of one scheme, data and ACKs, once per link crossed.
     pub packet_hops: u64,
-    /// Schemes.
+    /// Number of schemes.
     pub schemes: usize,
-    /// Packet-hops a second of one core that `cpu_seconds` assumes.
+    /// Packet-hops per second of a core, as assumed for `cpu_seconds`.
     pub packet_hops_per_s: f64,
     /// CPU seconds of all schemes together.
     pub cpu_seconds: f64,
@@ -28,7 +28,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Of a scenario, at so many packet-hops a second; `links` says how many links a flow crosses.
+    /// `links` returns the number of links on a flow's path.
     pub(super) fn new(prepared: &Prepared, routes: &Routes, links: impl Fn(&Flow) -> u64, rate: f64) -> Self {
         let (mut packets, mut hops) = (0u64, 0u64);
         let (payload, ack_every) = (prepared.scenario.packets.payload.0, u64::from(prepared.scenario.rdma.ack_every));
@@ -38,7 +38,7 @@ impl Estimate {
             hops = hops.saturating_add(links(flow) * (data + data.div_ceil(ack_every)));
         }
         let schemes = prepared.schemes.len();
-        // A row of the flows table takes about 60 bytes compressed, one of the ports table about 40.
+        // A compressed row takes about 60 bytes in the flows table, 40 in the ports table.
         let rows = 60 * prepared.flows.flows.len() as u64 + 40 * prepared.fabric.ports().len() as u64;
         Self {
             packets,
@@ -52,8 +52,7 @@ impl Estimate {
     }
 }
 
-/// What each flow sends, in bytes: its size; of a backlogged one what it could if all of them shared the links from their start to
-/// their end.
+/// Bytes sent by each flow: its size, or if backlogged, its share of the links among all backlogged flows.
 fn payloads(prepared: &Prepared, routes: &Routes) -> Vec<u64> {
     let flows = &prepared.flows.flows;
     let backlogged: Vec<usize> = (0..flows.len()).filter(|&at| flows[at].until.is_some()).collect();

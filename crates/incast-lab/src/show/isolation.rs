@@ -1,10 +1,9 @@
-//! Priority classes at hosts and congestion isolation, in a line each.
+//! Priority classes and congestion isolation, one line each.
 
 use incast_sim::Params;
 use incast_sim::host::ClassBy;
 use incast_sim::switch::{FlowDetection, IsolationAtHosts, MarkedFlows};
 
-/// What a scheme has of them.
 pub(super) fn told(params: &Params) -> Vec<String> {
     [classes(params), isolation(params)].into_iter().flatten().collect()
 }

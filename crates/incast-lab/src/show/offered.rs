@@ -1,4 +1,4 @@
-//! Offered loads in lines of the summary.
+//! Offered loads in the summary.
 
 use std::fmt;
 
@@ -7,17 +7,16 @@ use incast_model::workload::{Direction, OfferedLoad, offered};
 
 use crate::scenario::Prepared;
 
-/// Expected load of the links; `routes` are asked for only if an entry of the workload has a rate or a load.
+/// Expected load of links; calls `routes` only for entries with a rate or a load.
 pub(crate) fn loads<'a>(prepared: &Prepared, routes: impl Fn() -> &'a Routes) -> Vec<OfferedLoad> {
     let scenario = &prepared.scenario;
     let (fabric, tenancy) = (&*prepared.fabric, prepared.tenancy.as_deref());
     let horizon = scenario.simulation.horizon;
     let found = offered(&scenario.workload, fabric, routes, tenancy, &prepared.base_dir, scenario.seed, horizon);
-    // The flows were generated with the same arguments, so they are valid.
+    // Valid arguments: the flows were generated with them.
     found.unwrap_or_default()
 }
 
-/// Loads as lines, one for each kind of links; none without loads.
 pub(super) struct Lines<'a>(pub(super) &'a [OfferedLoad]);
 
 impl fmt::Display for Lines<'_> {
@@ -38,7 +37,7 @@ impl fmt::Display for Lines<'_> {
     }
 }
 
-/// `105.8 % up`, with the busiest link where it differs.
+/// `105.8 % up`, with the busiest link if more than 1 % above.
 fn in_words(load: &OfferedLoad) -> String {
     let direction = match load.direction {
         Direction::Up => " up",

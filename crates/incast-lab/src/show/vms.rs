@@ -9,73 +9,72 @@ use serde::Serialize;
 use super::counted;
 use crate::scenario::Prepared;
 
-/// The VMs of a fabric and the tenants that have them.
+/// VMs of a fabric and their tenants.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct VmsShow {
-    /// Servers.
+    /// Number of servers.
     pub servers: usize,
-    /// VM slots of each.
+    /// VM slots per server.
     pub slots: u32,
     /// Rate of a VM's virtual link.
     pub rate: Rate,
-    /// VM slots that tenants have, of all.
+    /// VM slots used by tenants.
     pub taken: usize,
-    /// The tenants, by their entries.
+    /// Tenants by entry.
     pub tenants: Vec<TenantShow>,
-    /// What of the links is guaranteed; `None` where nothing is.
+    /// Admission of guarantees; `None` without guarantees.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub admission: Option<AdmissionShow>,
 }
 
-/// The tenants of one entry.
+/// Tenants of one entry.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TenantShow {
-    /// The entry's name.
+    /// Name of the entry.
     pub name: String,
-    /// How many tenants it makes.
+    /// Number of tenants.
     pub tenants: usize,
-    /// Their VMs in all, and the fewest and the most of one.
+    /// VMs in all, of the smallest tenant, and of the largest.
     pub vms: [usize; 3],
-    /// What each VM is guaranteed, such as `450 Mb/s`; `None` for nothing.
+    /// Guarantee of each VM, such as `450 Mb/s`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guarantee: Option<String>,
-    /// Share of the VMs that are mappers, if any are.
+    /// Fraction of VMs that are mappers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mappers: Option<f64>,
-    /// How VMs are placed, in a word.
+    /// Placement of VMs, in a word.
     pub placement: &'static str,
 }
 
-/// Whether the links carry all guarantees.
+/// Admission of all guarantees by the links.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AdmissionShow {
-    /// Whether they do; `None` where nobody can say.
+    /// If true, links carry all guarantees; `None` if unknown.
     pub admitted: Option<bool>,
-    /// Where they do not, what they do not carry and because of whom; why nobody can say.
+    /// Reason if not admitted or unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
-    /// The cuts of which most is guaranteed.
+    /// Cuts with the largest reserved share.
     pub tightest: Vec<CutShow>,
 }
 
-/// What is guaranteed on the links between what is inside a cut and all else, one way.
+/// Guarantees on links across a cut, one way.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CutShow {
-    /// What is inside: a VM, a server, or a switch with what is below it.
+    /// Inside of the cut: a VM, a server, or a switch and everything below it.
     pub name: String,
-    /// `from` the inside, or `to` it.
+    /// `from` or `to` the inside.
     pub direction: &'static str,
-    /// What is guaranteed.
+    /// Reserved rate.
     pub reserved: Rate,
-    /// What could be: the capacity but for the headroom.
+    /// Rate that can be reserved: capacity less headroom.
     pub room: Rate,
 }
 
-/// Cuts that are shown.
+/// Cuts shown.
 const CUTS: usize = 3;
 
 impl VmsShow {
-    /// Of a scenario with VMs.
     pub(super) fn new(prepared: &Prepared) -> Option<Self> {
         let vms = prepared.scenario.vms.as_ref()?;
         let tenants = prepared.tenancy.as_ref().map_or(&[][..], |tenancy| tenancy.tenants());

@@ -1,4 +1,4 @@
-//! Control characters in names and values: a terminal that shows them obeys them, so they are refused.
+//! Refuses control characters in names and values, as terminals obey them.
 
 use incast_model::echo::{is_control, word};
 use serde_json::{Map, Value};
@@ -7,7 +7,7 @@ use super::{Tree, path};
 use crate::diagnostic::Diagnostic;
 use crate::scenario::key::FILES;
 
-/// If line breaks and tabs are allowed in values, as in SQL and prose.
+/// Line breaks and tabs in values, as in SQL and prose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Layout {
     Allowed,
@@ -15,7 +15,7 @@ pub(crate) enum Layout {
 }
 
 impl Tree {
-    /// Finds the names and values with control characters, each with its place. Names of files may have any.
+    /// Finds names and values with control characters. File names may have any.
     pub(crate) fn control_characters(&self, layout: Layout) -> Vec<Diagnostic> {
         let mut found = Vec::new();
         self.in_table(&self.root, "", layout, &mut found);

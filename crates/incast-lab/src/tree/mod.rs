@@ -1,7 +1,7 @@
-//! A scenario as a tree of plain values, each with the place it was written at.
+//! A scenario as a tree of plain values with places.
 //!
-//! TOML text, command-line overrides and a Python dictionary all become such a tree; named parameter sets are laid over
-//! it; then it is read into types. An error anywhere is brought back to its place by its path.
+//! TOML text, command-line overrides and Python dictionaries become such a tree; profiles fill it in; then it is read into types.
+//! Errors find their places by path.
 
 mod controls;
 mod overrides;
@@ -19,14 +19,13 @@ use serde_json::{Map, Value};
 
 use crate::diagnostic::{Diagnostic, Place};
 
-/// A text that values were read from.
 #[derive(Debug, Clone)]
 struct Source {
     name: String,
     text: String,
 }
 
-/// Where a value stands: the source, and the bytes of its key and of itself.
+/// Source, and byte ranges of key and value.
 #[derive(Debug, Clone)]
 struct Site {
     source: usize,
@@ -34,27 +33,25 @@ struct Site {
     value: Range<usize>,
 }
 
-/// Values by name, with the places of those that were written down.
+/// Values by name, with places of written ones.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tree {
-    /// The values.
     pub(crate) root: Map<String, Value>,
     sources: Vec<Source>,
     sites: HashMap<String, Site>,
 }
 
 impl Tree {
-    /// A tree that was not written as text.
     pub(crate) fn of_value(root: Map<String, Value>) -> Self {
         Self { root, ..Self::default() }
     }
 
-    /// The diagnostic with the place of its parameter, or of the nearest thing around it that was written down.
+    /// Adds the place of the parameter, or of the nearest written table around it.
     pub(crate) fn locate(&self, mut diagnostic: Diagnostic) -> Diagnostic {
         if diagnostic.place.is_some() {
             return diagnostic;
         }
-        // Where a name is wrong, the name is meant: a key (`fabric.satr`) or a text (`window = "rat"`).
+        // A wrong name is its own place: a key (`fabric.satr`) or a text (`window = "rat"`).
         let renamed = diagnostic.message.contains("` is now `");
         let names_itself = renamed || diagnostic.message.starts_with("unknown ");
         if names_itself && let Some(wrong) = diagnostic.message.split('`').nth(1) {
@@ -64,7 +61,7 @@ impl Tree {
         let mut path = Some(diagnostic.path.clone()).filter(|_| diagnostic.place.is_none());
         while let Some(at) = path {
             if let Some(site) = self.sites.get(&at) {
-                // Something that was not written down itself is missing from the table that is named.
+                // Reports a missing parameter at its table's key.
                 let of_key = |wrong| at == wrong || at.ends_with(&format!(".{wrong}"));
                 let renamed = renamed && diagnostic.message.split('`').nth(1).is_some_and(of_key);
                 let key = at != diagnostic.path
@@ -84,7 +81,6 @@ impl Tree {
         diagnostic
     }
 
-    /// Where a value was written, if it was.
     pub(crate) fn place_of(&self, path: &str) -> Option<Place> {
         self.sites.get(path).map(|site| self.place(site, false))
     }
@@ -94,13 +90,12 @@ impl Tree {
         Place::of(&source.name, &source.text, if key { site.key.clone() } else { site.value.clone() })
     }
 
-    /// Reads the whole tree into a type.
     pub(crate) fn typed<T: DeserializeOwned>(&self) -> Result<T, Diagnostic> {
         typed(&Value::Object(self.root.clone()), "").map_err(|diagnostic| self.locate(diagnostic))
     }
 }
 
-/// Reads a value that stands at `path` into a type; the error has the full path of what is wrong.
+/// Reads the value at `path` into a type; errors have the full path.
 pub(crate) fn typed<T: DeserializeOwned>(value: &Value, path: &str) -> Result<T, Diagnostic> {
     serde_path_to_error::deserialize(strict::Strict(value)).map_err(|error| {
         let (mut at, mut pointer) = (path.to_owned(), String::new());
@@ -129,13 +124,13 @@ pub(crate) fn typed<T: DeserializeOwned>(value: &Value, path: &str) -> Result<T,
     })
 }
 
-/// Serde's message for a table that must have exactly one key.
+/// Serde's message for a table that needs exactly one key.
 const SINGLE_KEY: &str = "expected map with a single key";
 
-/// End of the message about several alternatives, after their names.
+/// End of a message about several alternatives.
 const ONE_ALLOWED: &str = " are given where one is allowed";
 
-/// Several alternatives are given at `at` where one may be: one of them may be misspelt.
+/// Several alternatives at `at`: one may be misspelt.
 fn several<'a, T: DeserializeOwned>(
     value: &Value,
     path: &str,
@@ -158,7 +153,7 @@ fn several<'a, T: DeserializeOwned>(
     Diagnostic::new(last, format!("{list}{ONE_ALLOWED}"))
 }
 
-/// A diagnostic from what the typed reader says: names are taken out of its message, so that the nearest can be found.
+/// Rewrites a typed reader's error, and adds the nearest name.
 fn explain(path: String, message: &str) -> Diagnostic {
     let quoted = |text: &str| text.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
     if let Some((what, expected)) = message.split_once(", expected ")
@@ -188,7 +183,7 @@ fn explain(path: String, message: &str) -> Diagnostic {
     Diagnostic::new(path, message)
 }
 
-/// The typed reader's word for a value, as a user knows it.
+/// Kind of value, in users' words.
 fn plain_value(found: &str) -> &str {
     match found {
         "map" => "a table",
@@ -201,7 +196,7 @@ fn plain_value(found: &str) -> &str {
     }
 }
 
-/// The typed reader's word for what it wants, as a user knows it.
+/// Kind expected, in users' words.
 fn plain_kind(expected: &str) -> &str {
     match expected {
         "a string" => "text",
@@ -217,14 +212,13 @@ fn plain_kind(expected: &str) -> &str {
     }
 }
 
-/// Fills in the keys of `table` that it lacks.
 pub(crate) fn fill(table: &mut Map<String, Value>, defaults: &Map<String, Value>) {
     for (key, value) in defaults {
         table.entry(key.clone()).or_insert_with(|| value.clone());
     }
 }
 
-/// `table` with the keys of `over` put in their place; where the value of one of `tables` is a table in both, so it is with its keys.
+/// Overrides keys of `table`; for keys in `tables`, overrides inner keys if both values are tables.
 pub(crate) fn overlaid(table: &Map<String, Value>, over: &Map<String, Value>, tables: &[&str]) -> Map<String, Value> {
     let mut merged = table.clone();
     for (key, value) in over {

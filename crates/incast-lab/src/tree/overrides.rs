@@ -1,4 +1,4 @@
-//! `--set path=value`: values that replace those of the scenario's text.
+//! `--set path=value`: overrides of the scenario's text.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ use super::{Site, Source, Tree};
 use crate::diagnostic::{Diagnostic, Place};
 
 impl Tree {
-    /// Applies one override; tables on the way are made, lists must be long enough.
+    /// Applies an override; makes missing tables, but no list entries.
     pub(crate) fn set(&mut self, text: &str) -> Result<(), Diagnostic> {
         let fail = |message: String, range: std::ops::Range<usize>| {
             let mut diagnostic = Diagnostic::new("", message);
@@ -29,7 +29,7 @@ impl Tree {
         self.sites.retain(|path, _| !within(path, &replaced));
         let source = self.sources.len();
         self.sources.push(Source { name: "--set".into(), text: text.into() });
-        // Tables that are made on the way stand there too: an unknown one is named on the command line, not in the file.
+        // Tables made by the override have its place: errors point at the command line, not the file.
         for (depth, end) in text[..at].match_indices('.').map(|(end, _)| end).enumerate() {
             let made = path::print(&steps[..=depth.min(steps.len() - 1)]);
             if made == text[..end] && !self.sites.contains_key(&made) {
@@ -43,9 +43,9 @@ impl Tree {
         Ok(())
     }
 
-    /// The value behind `=`: TOML where it is, text as it stands otherwise; with the places of what is inside it.
+    /// Value after `=`: TOML if valid, else text; with places of inner values.
     fn value_of(&self, text: &str, from: usize, path: &str) -> (Value, Vec<(String, Site)>) {
-        // Read as one TOML line `x=value`, padded so that places within it are places within `text`.
+        // As one TOML line `x=value`, padded so that places in it are places in `text`.
         let line = format!("{:>from$}{}", "x=", &text[from..]);
         let mut scratch = Self::default();
         match scratch.read_source("--set", &line, "") {
@@ -59,7 +59,6 @@ impl Tree {
     }
 }
 
-/// Whether `path` is `root` or something inside it.
 fn within(path: &str, root: &str) -> bool {
     path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }

@@ -2,14 +2,13 @@
 
 use std::fmt::Write;
 
-/// One step down: a key of a table or an index of an array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Step {
     Key(String),
     Index(usize),
 }
 
-/// Appends a key to a path; keys that are not bare words are quoted.
+/// Appends a key, quoted if not a bare word.
 pub(crate) fn join(path: &str, key: &str) -> String {
     let bare =
         !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || "_-+ ".contains(c)) && !key.starts_with(' ');
@@ -21,12 +20,10 @@ pub(crate) fn join(path: &str, key: &str) -> String {
     }
 }
 
-/// Appends an index to a path.
 pub(crate) fn index(path: &str, index: usize) -> String {
     format!("{path}[{index}]")
 }
 
-/// The path that some steps make.
 pub(crate) fn print(steps: &[Step]) -> String {
     steps.iter().fold(String::new(), |path, step| match step {
         Step::Key(key) => join(&path, key),
@@ -34,14 +31,12 @@ pub(crate) fn print(steps: &[Step]) -> String {
     })
 }
 
-/// The path without its last step; `None` at the root.
 pub(crate) fn parent(path: &str) -> Option<String> {
     let mut steps = parse(path).ok()?;
     steps.pop()?;
     Some(print(&steps))
 }
 
-/// Reads a path; the error says what is wrong with it.
 pub(crate) fn parse(text: &str) -> Result<Vec<Step>, String> {
     let mut steps = Vec::new();
     let mut rest = text.trim();
@@ -74,7 +69,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Step>, String> {
     Ok(steps)
 }
 
-/// The rest of a quoted key after its opening quote.
+/// Parses a key after its opening quote; returns the rest too.
 fn quoted(text: &str) -> Result<(String, &str), String> {
     let mut key = String::new();
     let mut chars = text.char_indices();

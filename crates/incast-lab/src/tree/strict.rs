@@ -1,6 +1,6 @@
-//! Values as they are read into types: a table has to be written as a table (derived readers would also take a list for the
-//! fields in order, so that `clients = [2]` meant two clients and not host 2), and a list of a given length has that length (they
-//! would not look at what is left of a longer one). A choice with parameters that all have defaults may be written as its name alone.
+//! Strict reading of values into types: tables must be written as tables (derived readers also take a list of fields, so that
+//! `clients = [2]` meant two clients instead of host 2), and lists of fixed length must have it (they ignore excess items). A
+//! variant may be written as its name if its parameters all have defaults.
 
 use serde::de::value::{MapAccessDeserializer, MapDeserializer, SeqDeserializer};
 use serde::de::{
@@ -9,7 +9,6 @@ use serde::de::{
 use serde::forward_to_deserialize_any;
 use serde_json::{Error, Value};
 
-/// A value to be read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Strict<'de>(pub(super) &'de Value);
 
@@ -84,7 +83,6 @@ impl<'de> Deserializer<'de> for Strict<'de> {
     }
 }
 
-/// A choice of several, of which only the name is written.
 struct NameAlone<'de>(&'de str);
 
 impl<'de> EnumAccess<'de> for NameAlone<'de> {
@@ -123,7 +121,6 @@ impl<'de> VariantAccess<'de> for NameAlone<'de> {
     fn struct_variant<V: Visitor<'de>>(self, _fields: &'static [&'static str], visitor: V) -> Result<V::Value, Error> {
         let nothing = std::iter::empty::<(&str, Strict<'de>)>();
         visitor.visit_map(MapDeserializer::new(nothing)).map_err(|error: Error| {
-            // "missing field `quanta`"
             let said = error.to_string();
             let field = said.split('`').nth(1).unwrap_or("...");
             Error::custom(format!("`{}` needs `{field}`: {{ {} = {{ {field} = ... }} }}", self.0, self.0))

@@ -1,4 +1,4 @@
-//! TOML text into a tree that knows its lines.
+//! Reads TOML text into a tree with places.
 
 use serde_json::{Map, Number, Value};
 use toml::Spanned;
@@ -8,14 +8,14 @@ use super::{Site, Source, Tree, path};
 use crate::diagnostic::{Diagnostic, Place};
 
 impl Tree {
-    /// Reads a scenario's text; `name` is how messages call it.
+    /// Messages call the text `name`.
     pub(crate) fn of_toml(name: &str, text: &str) -> Result<Self, Diagnostic> {
         let mut tree = Self::default();
         tree.root = tree.read_source(name, text, "")?;
         Ok(tree)
     }
 
-    /// Reads one more text whose keys stand under `path`, and keeps the places of its values.
+    /// Reads a text under `path`, and keeps places of its values.
     pub(super) fn read_source(&mut self, name: &str, text: &str, path: &str) -> Result<Map<String, Value>, Diagnostic> {
         let table = DeTable::parse(text).map_err(|error| {
             let range = error.span().unwrap_or(text.len()..text.len());

@@ -1,4 +1,4 @@
-//! Defaults of controls that are meant for slower NICs.
+//! Defaults of controls that suit slower NICs.
 
 use incast_model::units::Rate;
 use incast_sim::Carrier;
@@ -8,10 +8,10 @@ use serde_json::Value;
 use crate::scenario::{Prepared, PreparedScheme, value};
 use crate::tree::path;
 
-/// Increases of a scheme's controls that nobody has set, where NICs are at least twice as fast as those that the defaults are
-/// meant for: the control, and the values in proportion.
+/// Default increases of a scheme's controls, if NICs are at least twice as fast as the defaults suit: path of the control, and
+/// message with values in proportion.
 pub(super) fn unscaled(prepared: &Prepared, scheme: &PreparedScheme) -> Vec<(String, String)> {
-    // The profile of a scenario repeats another simulator, with its defaults.
+    // A scenario's `profile` reproduces another simulator, with its defaults.
     let repeats = prepared.given.written(&["profile"]).is_some();
     let Some(read) = prepared.scenario.scheme.get(&scheme.name).filter(|_| !repeats) else { return Vec::new() };
     let own = read.control.iter().map(|control| (vec!["control"], control));
@@ -25,7 +25,7 @@ pub(super) fn unscaled(prepared: &Prepared, scheme: &PreparedScheme) -> Vec<(Str
     own.chain(by_label).filter_map(warning).collect()
 }
 
-/// Rate of the slowest NIC of a host that sends flows under a control, as one value holds for all; `None` without such flows.
+/// Rate of the slowest NIC of a control's senders, as one value holds for all.
 fn slowest_nic(prepared: &Prepared, scheme: &PreparedScheme, control: &Control) -> Option<Rate> {
     let setup = &scheme.setup;
     let uses =
@@ -39,7 +39,7 @@ fn slowest_nic(prepared: &Prepared, scheme: &PreparedScheme, control: &Control) 
     nics.map(|port| prepared.fabric.rate(port)).min()
 }
 
-/// The increases that are as in the control's default profile and not `written`, beside those for NICs of a rate.
+/// Increases that equal the default profile and are not `written`, with values scaled to the NIC rate.
 fn message(control: &Control, written: Option<&Value>, nic: Rate) -> Option<String> {
     let meant = Control::INCREASES_FOR;
     if nic.0 < 2 * meant.0 || written.is_some_and(|written| written.get("profile").is_some()) {
@@ -75,7 +75,6 @@ mod tests {
 
     use crate::scenario::Loaded;
 
-    /// Warnings about increases of a scheme on hosts with NICs of a rate.
     fn found(gbps: u32, rest: &str) -> Vec<String> {
         let fabric = format!("[fabric.star]\nhosts = 4\nrate = \"{gbps}Gbps\"\n");
         let workload = "[[workload]]\nlabel = \"x\"\npermutation.size = \"9kB\"\n";
@@ -106,7 +105,7 @@ mod tests {
         for (control, ai) in [("hpcc_pint", "200Mbps"), ("timely", "400Mbps"), ("timely_patched", "400Mbps")] {
             assert!(found(400, &scheme(control))[0].contains(&format!("ai = \"{ai}\"")), "{control}");
         }
-        // An increase of a packet per round trip is the same at every rate.
+        // Packets per round trip suit every rate.
         for control in ["dctcp", "swift", "unlimited"] {
             assert_eq!(found(400, &scheme(control)), [""; 0]);
         }

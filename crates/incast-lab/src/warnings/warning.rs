@@ -1,18 +1,18 @@
-//! A warning: its parameter, the place of the parameter in the scenario, and the schemes concerned.
+//! A warning: parameter, place and schemes.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Something allowed that should be checked before the results are trusted.
+/// A warning to check before trusting results.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
-    /// Schemes concerned, in the scenario's order; none if the warning is about the whole scenario.
+    /// Schemes concerned, in the scenario's order; none if the whole scenario is.
     #[serde(default)]
     pub schemes: Vec<String>,
     /// Parameter, such as `network.load_balancing`, or label of the flows.
     pub field: String,
-    /// File and line of the parameter, such as `mine.toml:7`, or `--set`; `None` for a default.
+    /// Place, such as `mine.toml:7` or `--set`; `None` for a default.
     #[serde(default)]
     pub line: Option<String>,
     /// Message, without field, line and schemes.
@@ -20,12 +20,12 @@ pub struct Warning {
 }
 
 impl Warning {
-    /// A warning about a parameter; its place and its schemes are added later.
+    /// Callers add place and schemes.
     pub(crate) fn new(field: impl Into<String>, text: String) -> Self {
         Self { schemes: Vec::new(), field: field.into(), line: None, text }
     }
 
-    /// The warning in one line with the schemes concerned; `all` is the number of schemes of the scenario.
+    /// One line with the schemes; `all` is the scenario's number of schemes.
     pub fn summary(&self, all: usize) -> String {
         match &self.schemes[..] {
             [] => self.to_string(),
@@ -37,7 +37,7 @@ impl Warning {
 }
 
 impl fmt::Display for Warning {
-    /// In one line, without schemes.
+    /// One line, without schemes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.line {
             Some(line) => write!(f, "{} ({line}): {}", self.field, self.text),
@@ -46,7 +46,7 @@ impl fmt::Display for Warning {
     }
 }
 
-/// Warnings of schemes, each with the name of its scheme: equal ones become one.
+/// Merges equal warnings of schemes, each given with its scheme.
 pub(crate) fn joined<'a>(of_schemes: impl IntoIterator<Item = (&'a str, Warning)>) -> Vec<Warning> {
     let mut found: Vec<Warning> = Vec::new();
     for (scheme, warning) in of_schemes {

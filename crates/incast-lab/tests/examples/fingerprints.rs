@@ -1,8 +1,8 @@
-//! Fingerprints of every example scenario under each of its schemes, for the first 2 ms: a change of what happens shows up
-//! as a changed row, and the table is the same on every machine.
+//! Fingerprints of every example scenario under each scheme, for the first 2 ms: changed behaviour changes a row; the table is
+//! the same on every machine.
 //!
-//! To accept a new table, run with `INSTA_UPDATE=always` and commit it. The first number changes with any event, the second
-//! only if a packet on some wire does (`incast_sim::measure::Fingerprint`).
+//! To accept a new table, run with `INSTA_UPDATE=always` and commit it. The first number changes with any event, the second only
+//! if a packet on some wire does (`incast_sim::measure::Fingerprint`).
 
 use std::fmt::Write;
 use std::ops::ControlFlow;
@@ -14,7 +14,6 @@ use incast_lab::results::{FingerprintManifest, StopManifest};
 use incast_model::units::Time;
 use incast_sim::{Outcome, Setup, Simulation};
 
-/// Runs end here, whatever is left.
 const CUT: Time = Time::ms(2);
 
 fn scenarios() -> Vec<PathBuf> {
@@ -28,7 +27,7 @@ fn scenarios() -> Vec<PathBuf> {
 
 fn run(mut setup: Setup) -> Outcome {
     setup.params.measure.fingerprint = true;
-    // The flows are made already: only the run is cut.
+    // Cuts the run only: the flows exist already.
     setup.params.horizon = Some(setup.params.horizon.map_or(CUT, |horizon| horizon.min(CUT)));
     Simulation::new(setup).expect("a valid setup").run(&mut |_| ControlFlow::Continue(()))
 }

@@ -1,4 +1,4 @@
-//! The scenarios of the repository, run whole, in one test program.
+//! Runs the repository's scenarios, in one test program.
 
 mod fingerprints;
 mod scenarios;

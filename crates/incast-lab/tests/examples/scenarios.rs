@@ -1,4 +1,4 @@
-//! Every example scenario is valid, small enough for what it says of itself, and read back as written.
+//! Every example scenario is valid, takes less than 40 s of estimated CPU time, and reads back as written.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -50,7 +50,7 @@ fn runs_are_whole_and_the_same_every_time() {
     let results = Results::open(&folder.path().join("one")).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(results.verify(), []);
     assert!(one.tables["queues"].rows > 100 && one.tables["rates"].rows > 100 && one.tables["histograms"].rows > 10);
-    // The scenario in the results is the one that was run.
+    // Results hold the scenario that ran.
     let again = results.scenario().and_then(|loaded| loaded.prepare()).unwrap_or_else(|found| panic!("{found}"));
     let options = RunOptions::default();
     let again = results::run(&again, &folder.path().join("again"), options, &mut |_| ControlFlow::Continue(()));

@@ -1,13 +1,11 @@
-//! Graphviz drawing of a fabric.
-
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::graph::{Fabric, NodeId, NodeKind};
 
-/// Returns a DOT file: one rank per tier, hosts at the bottom, each link labelled with its rate.
+/// Graphviz drawing: one rank per tier, hosts at the bottom.
 ///
-/// Hosts are ellipses, switches boxes, link delays tool tips. Draw it with `dot -Tsvg`.
+/// Hosts are ellipses, switches boxes; links have rates as labels, delays as tool tips.
 pub fn write_dot(fabric: &Fabric) -> String {
     let mut text = String::from("graph fabric {\n  ranksep=1.5;\n  node [shape=box];\n");
     let mut tiers: BTreeMap<u8, Vec<NodeId>> = BTreeMap::new();
@@ -28,7 +26,6 @@ pub fn write_dot(fabric: &Fabric) -> String {
         let [a, b] = [link.a, link.b].map(|port| fabric.node(fabric.port(port).node));
         // Graphviz puts the first end of a link above the second.
         let (high, low) = if a.tier >= b.tier { (a, b) } else { (b, a) };
-        // Writing to a String cannot fail.
         let _ = writeln!(
             text,
             "  {} -- {} [label=\"{}\", tooltip=\"{}\"];",
@@ -41,7 +38,7 @@ pub fn write_dot(fabric: &Fabric) -> String {
     text + "}\n"
 }
 
-/// Returns a name quoted for DOT; only quotes and backslashes need escapes.
+/// Only quotes and backslashes need escapes.
 fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""))
 }

@@ -1,9 +1,7 @@
-//! Servers with several GPUs; each GPU is a host with its own NIC.
-
 use super::{Fabric, HostId, LinkId, NodeId, NodeKind, PortId};
 
 impl Fabric {
-    /// Returns true if two hosts are GPUs of one server.
+    /// Returns true for two GPUs of one server.
     pub fn same_server(&self, a: HostId, b: HostId) -> bool {
         let server = |host: HostId| host.0.checked_div(self.gpus()).filter(|_| host.index() < self.endpoints().len());
         server(a).is_some() && server(a) == server(b)
@@ -36,7 +34,6 @@ impl Fabric {
         self.ports_of(node).flat_map(|port| self.ports_of(self.neighbour(port))).filter(leads_out).collect()
     }
 
-    /// Returns true for a switch that only joins GPUs of one server.
     pub(super) fn is_nvlink_switch(&self, node: NodeId) -> bool {
         self.is_inside(node) && self.ports_of(node).all(|port| self.is_nvlink(self.port(port).link))
     }

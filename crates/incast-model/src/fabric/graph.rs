@@ -1,5 +1,3 @@
-//! The fabric graph: nodes, links and ports.
-
 use crate::routing::{MAX_ROUTES, Routes};
 use crate::units::{Rate, Time};
 
@@ -10,7 +8,7 @@ macro_rules! id {
         pub struct $name(pub u32);
 
         impl $name {
-            /// Returns the index into the table of its kind.
+            /// Index into the table of all of a kind.
             pub const fn index(self) -> usize {
                 self.0 as usize
             }
@@ -19,23 +17,23 @@ macro_rules! id {
 }
 
 id!(
-    /// Host or switch, numbered in order of creation.
+    /// Host or switch, in order of creation.
     NodeId
 );
 id!(
-    /// Host, numbered from 0 among hosts only, as users write it in flow lists.
+    /// Host, numbered from 0 among hosts, as in flow lists.
     HostId
 );
 id!(
-    /// Full-duplex link, numbered in order of creation.
+    /// Link, in order of creation.
     LinkId
 );
 id!(
-    /// Port of a node, numbered over the whole fabric; ports of a node are consecutive, in order of its links.
+    /// Port, numbered over the whole fabric; ports of a node are consecutive, in order of its links.
     PortId
 );
 
-/// Kind of a node.
+/// Host or switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NodeKind {
     /// Sends and receives; never forwards.
@@ -44,94 +42,94 @@ pub enum NodeKind {
     Switch,
 }
 
-/// A host or a switch.
+/// Host or switch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
-    /// Unique name, for people.
+    /// Unique name.
     pub name: String,
-    /// Host or switch.
+    /// Kind.
     pub kind: NodeKind,
     /// Layer for drawings and counters: 0 hosts, 1 their switches, and so on up.
     pub tier: u8,
 }
 
-/// Full-duplex link; both directions have its rate and delay.
+/// Full-duplex link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Link {
     /// One end.
     pub a: PortId,
-    /// The other end.
+    /// Other end.
     pub b: PortId,
     /// Rate of each direction.
     pub rate: Rate,
-    /// Propagation delay of each direction.
+    /// Propagation delay.
     pub delay: Time,
 }
 
-/// One end of a link.
+/// End of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Port {
-    /// The node it belongs to.
+    /// Node.
     pub node: NodeId,
     /// Number within the node, from 0.
     pub local: u32,
-    /// The link plugged into it.
+    /// Link.
     pub link: LinkId,
-    /// Port at the other end of the link.
+    /// Other end of the link.
     pub peer: PortId,
 }
 
-/// Reasons why a graph is not a usable fabric.
+/// Error of a graph.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FabricError {
-    /// Next hops would take more memory than allowed.
+    /// Next hops above the memory allowed.
     #[error(
         "the next hops of {nodes} nodes towards {targets} destinations (switches with hosts, and hosts with several links) \
          would take {:.2} GB, at most {:.2} GB are possible: fewer of these are needed", *.bytes as f64 / 1e9,
         MAX_ROUTES as f64 / 1e9
     )]
     Routes {
-        /// Nodes with their own next hops.
+        /// Nodes with next hops.
         nodes: usize,
-        /// Destinations of the next hops.
+        /// Number of destinations.
         targets: usize,
-        /// Bytes that the next hops would take.
+        /// Memory needed.
         bytes: u64,
     },
-    /// A link joins a node to itself.
+    /// Node linked to itself.
     #[error("link {link} joins {node} to itself")]
     SelfLink {
-        /// Number of the link, from 0.
+        /// Link, from 0.
         link: usize,
-        /// Name of the node.
+        /// Node.
         node: String,
     },
-    /// A link that carries nothing.
+    /// Link with a rate of 0.
     #[error("link {link} between {a} and {b} has a rate of 0bps")]
     ZeroRate {
-        /// Number of the link, from 0.
+        /// Link, from 0.
         link: usize,
-        /// Name of one end.
+        /// One end.
         a: String,
-        /// Name of the other end.
+        /// Other end.
         b: String,
     },
-    /// A node without a link.
+    /// Node without a link.
     #[error("{node} has no link")]
     Unplugged {
-        /// Its name.
+        /// Name.
         node: String,
     },
-    /// No path joins two parts.
+    /// No path between two parts.
     #[error("the fabric is disconnected: no path from {a} to {b} ({reached} of {total} nodes can be reached from {a})")]
     Disconnected {
-        /// A node of the first part.
+        /// Node of the first part.
         a: String,
-        /// Node that cannot be reached from the first.
+        /// Node not reached from `a`.
         b: String,
-        /// Nodes reached from `a`, itself included.
+        /// Number of nodes reached from `a`, itself included.
         reached: usize,
-        /// All nodes.
+        /// Number of all nodes.
         total: usize,
     },
     /// Fewer than two hosts.
@@ -139,7 +137,7 @@ pub enum FabricError {
     TooFewHosts(usize),
 }
 
-/// Immutable connected graph of at least two hosts, made by [`FabricBuilder::finish`].
+/// Connected graph of at least two hosts, made by [`FabricBuilder::finish`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fabric {
     nodes: Vec<Node>,
@@ -149,7 +147,7 @@ pub struct Fabric {
     hosts: Vec<NodeId>,
     host_of_node: Vec<Option<HostId>>,
     services: usize,
-    /// Switches within servers, in order of their VMs; empty without VMs.
+    /// Switches within servers, in order of their VMs.
     servers: Vec<NodeId>,
     slots: u32,
     /// Hosts per server; 0 if every host is a server.
@@ -159,31 +157,31 @@ pub struct Fabric {
 }
 
 impl Fabric {
-    /// All nodes, by id.
+    /// All nodes.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
-    /// One node.
+    /// Node by id.
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.index()]
     }
-    /// All links, by id.
+    /// All links.
     pub fn links(&self) -> &[Link] {
         &self.links
     }
-    /// One link.
+    /// Link by id.
     pub fn link(&self, id: LinkId) -> &Link {
         &self.links[id.index()]
     }
-    /// All ports, by id.
+    /// All ports.
     pub fn ports(&self) -> &[Port] {
         &self.ports
     }
-    /// One port.
+    /// Port by id.
     pub fn port(&self, id: PortId) -> &Port {
         &self.ports[id.index()]
     }
-    /// Returns the ports of a node, in order.
+    /// Ports of a node, in order.
     pub fn ports_of(&self, node: NodeId) -> impl ExactSizeIterator<Item = PortId> + use<> {
         (self.first_port[node.index()]..self.first_port[node.index() + 1]).map(PortId)
     }
@@ -191,7 +189,7 @@ impl Fabric {
     pub fn hosts(&self) -> &[NodeId] {
         &self.hosts
     }
-    /// Returns the number of service hosts, which come last.
+    /// Number of service hosts, which come last.
     pub const fn services(&self) -> usize {
         self.services
     }
@@ -201,28 +199,25 @@ impl Fabric {
     pub(super) fn serving_vms(self, servers: Vec<NodeId>, slots: u32) -> Self {
         Self { servers, slots, ..self }
     }
-    /// Returns the switches that are servers, lowest first; empty without VMs. VMs of server i are the hosts from i
-    /// times [`Fabric::slots`] on.
+    /// Switches that are servers, lowest first. VMs of server i are the hosts from i times [`Fabric::slots`] on.
     pub fn servers(&self) -> &[NodeId] {
         &self.servers
     }
-    /// Returns the VM slots per server; 0 without VMs.
+    /// VM slots per server; 0 without VMs.
     pub const fn slots(&self) -> u32 {
         self.slots
     }
-    /// Marks each run of `gpus` hosts as a server, and the switches `inside` servers, lowest first.
+    /// Makes each run of `gpus` hosts a server, with the switches `inside` (lowest first) in servers.
     pub(super) fn with_gpus(self, gpus: u32, inside: Vec<NodeId>) -> Self {
         Self { gpus, inside, ..self }
     }
-    /// Returns the GPU hosts (with one NIC each) per server; 0 if every host is a server.
     pub(super) const fn gpus(&self) -> u32 {
         self.gpus
     }
-    /// Returns switches within servers (NVLink switches, forwarding GPUs), lowest first.
     pub(super) fn inside(&self) -> &[NodeId] {
         &self.inside
     }
-    /// Returns the host number of a node; `None` for a switch.
+    /// Host number of a node; `None` for a switch.
     pub fn host_of(&self, node: NodeId) -> Option<HostId> {
         self.host_of_node[node.index()]
     }
@@ -230,21 +225,21 @@ impl Fabric {
     pub fn switches(&self) -> impl Iterator<Item = NodeId> + '_ {
         (0..self.nodes.len() as u32).map(NodeId).filter(|&id| self.node(id).kind == NodeKind::Switch)
     }
-    /// Returns the link rate at a port.
+    /// Link rate at a port.
     pub fn rate(&self, port: PortId) -> Rate {
         self.link(self.port(port).link).rate
     }
-    /// Returns the propagation delay of the link at a port.
+    /// Link delay at a port.
     pub fn delay(&self, port: PortId) -> Time {
         self.link(self.port(port).link).delay
     }
-    /// Returns the node at the far end of a port.
+    /// Node at the far end of a port.
     pub fn neighbour(&self, port: PortId) -> NodeId {
         self.port(self.port(port).peer).node
     }
 }
 
-/// Collects nodes and links, then checks them.
+/// Nodes and links of a fabric to build.
 #[derive(Debug, Clone, Default)]
 pub struct FabricBuilder {
     nodes: Vec<Node>,
@@ -252,7 +247,7 @@ pub struct FabricBuilder {
 }
 
 impl FabricBuilder {
-    /// Nothing yet.
+    /// Empty builder.
     pub fn new() -> Self {
         Self::default()
     }
@@ -262,7 +257,7 @@ impl FabricBuilder {
         self.node(name, NodeKind::Host, 0)
     }
 
-    /// Adds a switch of a layer (1 next to the hosts).
+    /// Adds a switch; tier 1 is next to the hosts.
     pub fn switch(&mut self, name: impl Into<String>, tier: u8) -> NodeId {
         self.node(name, NodeKind::Switch, tier)
     }
@@ -272,13 +267,13 @@ impl FabricBuilder {
         NodeId(self.nodes.len() as u32 - 1)
     }
 
-    /// Joins two nodes; each gets its next port. Parallel links are allowed.
+    /// Joins two nodes by their next ports; parallel links are allowed.
     pub fn link(&mut self, a: NodeId, b: NodeId, rate: Rate, delay: Time) -> LinkId {
         self.links.push((a, b, rate, delay));
         LinkId(self.links.len() as u32 - 1)
     }
 
-    /// Returns the fabric if it can carry traffic between all hosts.
+    /// Builds the fabric; checks that all hosts can exchange traffic.
     pub fn finish(self) -> Result<Fabric, FabricError> {
         let name = |id: NodeId| self.nodes[id.index()].name.clone();
         let mut degree = vec![0u32; self.nodes.len()];
@@ -304,7 +299,6 @@ impl FabricBuilder {
         Ok(fabric)
     }
 
-    /// Numbers the ports; those of a node are consecutive, in order of its links.
     fn wire(self, degree: &[u32]) -> Fabric {
         let mut first_port = vec![0u32];
         for d in degree {
@@ -352,10 +346,8 @@ impl FabricBuilder {
 }
 
 impl Fabric {
-    /// Checks that a path joins every two hosts, and that each switch lies on a path.
-    ///
-    /// Hosts do not forward. So one set of connected switches must reach all hosts; other sets are islands (a server's
-    /// NVLink switch) that reach some. Without switches every host must be joined to every other.
+    /// Hosts do not forward. So one set of connected switches must reach all hosts; other sets are islands (a server's NVLink
+    /// switch) that reach some. Without switches every host must be joined to every other.
     fn check_connected(&self) -> Result<(), FabricError> {
         let islands = self.islands();
         let count = islands.iter().flatten().max().map_or(0, |last| last + 1);
@@ -406,7 +398,6 @@ impl Fabric {
         }
     }
 
-    /// Returns, by switch, the number of its set of connected switches.
     fn islands(&self) -> Vec<Option<usize>> {
         let mut islands = vec![None; self.nodes.len()];
         let mut count = 0;
@@ -499,14 +490,13 @@ mod tests {
 
     #[test]
     fn islands_of_switches_are_for_hosts_that_have_another_way() {
-        // Hosts 0 to 2 on s0 (node 3), hosts 0 and 1 also on s1, in either order.
         assert!(joined(3, 2, &[(0, 3), (1, 3), (2, 3), (0, 4), (1, 4)]).is_ok());
         assert!(joined(3, 2, &[(0, 4), (1, 4), (2, 4), (0, 3), (1, 3)]).is_ok());
         let lost = |result: Result<Fabric, FabricError>| match result {
             Err(FabricError::Disconnected { a, b, .. }) => format!("{a} {b}"),
             other => panic!("{other:?}"),
         };
-        // Every two hosts share a switch, but none has all three; two switches without hosts.
+        // No switch has all three hosts; then two switches without hosts.
         assert_eq!(lost(joined(3, 3, &[(0, 3), (1, 3), (1, 4), (2, 4), (2, 5), (0, 5)])), "s0 h2");
         assert_eq!(lost(joined(2, 3, &[(0, 2), (1, 2), (3, 4)])), "s0 s1");
     }

@@ -1,18 +1,15 @@
-//! Groups of hosts joined below a tier: racks, pods. NVLink forms no group, as it is within a server.
-
 use super::graph::{Fabric, LinkId, NodeId};
 
-/// Groups of nodes joined by switches up to a tier, over links between tiers.
+/// Nodes joined by switches up to a tier. NVLink forms no group, as it is within a server.
 #[derive(Debug, Clone)]
 pub(crate) struct Groups {
     tier: u8,
-    /// By node: a representative node of its group.
+    /// By node: a representative of its group.
     of: Vec<u32>,
 }
 
 impl Groups {
-    /// Builds racks for tier 1 (hosts under one switch), pods for tier 2. Groups of a tier nest in those of higher
-    /// tiers.
+    /// Groups by racks for tier 1, by pods for tier 2. Groups nest in those of higher tiers.
     pub(crate) fn new(fabric: &Fabric, tier: u8) -> Self {
         let mut groups = Self { tier, of: (0..fabric.nodes().len() as u32).collect() };
         let within = |high: NodeId| fabric.node(high).tier <= tier && !fabric.is_nvlink_switch(high);
@@ -35,12 +32,10 @@ impl Groups {
         node
     }
 
-    /// Returns the number of a node's group.
     pub(crate) fn of(&self, node: NodeId) -> u32 {
         self.of[node.index()]
     }
 
-    /// Returns the rate of all uplinks out of each group, by its number.
     pub(crate) fn uplinks(&self, fabric: &Fabric) -> Vec<f64> {
         let mut sums = vec![0.0; self.of.len()];
         for (low, high, link) in levels(fabric).filter(|&(.., link)| !fabric.is_nvlink(link)) {
@@ -52,7 +47,7 @@ impl Groups {
     }
 }
 
-/// Returns tiers with uplinks, lowest first; hosts are tier 0.
+/// Tiers with uplinks, lowest first; hosts are tier 0.
 pub(crate) fn tiers_with_uplinks(fabric: &Fabric) -> Vec<u8> {
     let outside = levels(fabric).filter(|&(.., link)| !fabric.is_nvlink(link));
     let mut tiers: Vec<u8> = outside.map(|(low, ..)| fabric.node(low).tier).collect();
@@ -61,7 +56,7 @@ pub(crate) fn tiers_with_uplinks(fabric: &Fabric) -> Vec<u8> {
     tiers
 }
 
-/// Returns lower end, upper end and number of every link between tiers.
+/// Lower end, upper end and number of every link between tiers.
 fn levels(fabric: &Fabric) -> impl Iterator<Item = (NodeId, NodeId, LinkId)> + '_ {
     (0..).map(LinkId).zip(fabric.links()).filter_map(|(number, link)| {
         let [a, b] = [link.a, link.b].map(|port| fabric.port(port).node);

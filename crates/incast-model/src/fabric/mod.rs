@@ -1,4 +1,4 @@
-//! Fabric of hosts and switches joined by full-duplex links, with stable port order.
+//! Hosts and switches joined by full-duplex links, with stable port order.
 
 mod dot;
 pub mod generators;

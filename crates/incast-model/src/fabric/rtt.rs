@@ -1,35 +1,34 @@
 //! Base round-trip times and bandwidth-delay products of host pairs, as the HPCC authors' ns-3 defines them.
 //!
-//! base RTT = 2 · sum of the path's one-way delays + sum over the links of one direction of the time of one full
-//! payload (`third.cc`, CalculateRoute and main, commit 9f4be2a): headers and the ACK's own time are left out. Where
-//! several shortest paths differ in delay or rate, the one found first in port order counts.
+//! base RTT = 2 · sum of the path's one-way delays + sum over the links of one direction of the time of one full payload
+//! (`third.cc`, CalculateRoute and main, commit 9f4be2a), without headers and the ACK's own time. Of several shortest paths,
+//! the first in port order counts.
 //!
-//! DEVIATION: the reference cuts every link's payload time to whole nanoseconds; here it is exact to the picosecond.
-//! The two agree for 1000-byte payloads at 10, 25, 40, 50, 100, 200, 400 and 800 Gb/s.
+//! DEVIATION: ns-3 cuts every link's payload time to whole nanoseconds; here it is exact to the picosecond. The two agree for
+//! 1000-byte payloads at 10, 25, 40, 50, 100, 200, 400 and 800 Gb/s.
 
 use std::collections::HashMap;
 
 use super::graph::{Fabric, HostId, NodeId, NodeKind, PortId};
 use crate::units::{Bytes, Rate, Time};
 
-/// Path properties of two hosts on an idle fabric.
+/// Path properties on an idle fabric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PairRtt {
     /// Base round-trip time.
     pub base_rtt: Time,
-    /// Rate of the slowest link on the path.
+    /// Rate of the slowest link.
     pub bottleneck: Rate,
 }
 
 impl PairRtt {
-    /// Returns the bytes in flight that fill the path: base RTT times bottleneck rate, rounded down.
+    /// Bytes in flight that fill the path: base RTT times bottleneck rate, rounded down.
     pub fn bdp(self) -> Bytes {
         let bytes = u128::from(self.base_rtt.0) * u128::from(self.bottleneck.0) / 8_000_000_000_000;
         Bytes(u64::try_from(bytes).unwrap_or(u64::MAX))
     }
 }
 
-/// One direction of a path, or of a part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Stretch {
     delay: Time,
@@ -58,7 +57,7 @@ impl Stretch {
     }
 }
 
-/// Attachment of a host: its anchor is its only switch, or itself with several links.
+/// The anchor of a host is its only switch, or the host itself with several links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Spoke {
     anchor: u32,
@@ -96,7 +95,7 @@ impl BaseRtts {
         Self { anchors: anchors.len(), spokes, trunks }
     }
 
-    /// Returns base RTT and bottleneck of two different hosts.
+    /// Base RTT and bottleneck of two different hosts.
     pub fn pair(&self, src: HostId, dst: HostId) -> PairRtt {
         self.between(&self.spokes[src.index()], &self.spokes[dst.index()])
     }
@@ -106,9 +105,9 @@ impl BaseRtts {
         src.stretch.then(trunk).then(dst.stretch).pair()
     }
 
-    /// Returns the largest base RTT and the largest bandwidth-delay product over all pairs (maybe of different pairs).
+    /// Largest base RTT and largest bandwidth-delay product, maybe of different pairs.
     pub fn max(&self) -> (Time, Bytes) {
-        // Hosts attached alike to one switch are one kind; a kind of two or more hosts is also paired with itself.
+        // Equal spokes are one kind; a kind of two or more hosts is also paired with itself.
         let mut kinds: HashMap<Spoke, bool> = HashMap::new();
         for &spoke in &self.spokes {
             kinds.entry(spoke).and_modify(|several| *several = true).or_insert(false);
@@ -124,13 +123,12 @@ impl BaseRtts {
     }
 }
 
-/// Base RTT and bottleneck of one pair of different hosts; for many pairs of one fabric make [`BaseRtts`].
+/// Base RTT and bottleneck of two different hosts; for many pairs use [`BaseRtts`].
 pub fn pair_base_rtt(fabric: &Fabric, src: HostId, dst: HostId, payload: Bytes) -> PairRtt {
     let (src, dst) = (fabric.hosts()[src.index()], fabric.hosts()[dst.index()]);
     first_paths(fabric, src, payload)[dst.index()].unwrap_or(Stretch::NONE).pair()
 }
 
-/// Returns the anchor of a host and the path to it.
 fn spoke(fabric: &Fabric, host: NodeId, payload: Bytes) -> (NodeId, Stretch) {
     let mut ports = fabric.ports_of(host);
     match (ports.next(), ports.next()) {
@@ -141,7 +139,7 @@ fn spoke(fabric: &Fabric, host: NodeId, payload: Bytes) -> (NodeId, Stretch) {
     }
 }
 
-/// Returns the first shortest path, in port order, from one node to every node; hosts do not forward.
+/// First shortest path, in port order, to every node; hosts do not forward.
 fn first_paths(fabric: &Fabric, from: NodeId, payload: Bytes) -> Vec<Option<Stretch>> {
     let mut reached = vec![None; fabric.nodes().len()];
     reached[from.index()] = Some(Stretch::NONE);
@@ -174,7 +172,6 @@ mod tests {
 
     const PAYLOAD: Bytes = Bytes(1000);
 
-    /// Returns the largest base RTT in ns and BDP in bytes, by class and by brute force.
     fn most(fabric: &Fabric) -> (u64, u64) {
         let rtts = BaseRtts::new(fabric, PAYLOAD);
         let (rtt, bdp) = rtts.max();
@@ -190,7 +187,7 @@ mod tests {
 
     #[test]
     fn agrees_with_the_authors_simulator() {
-        // Printed by the HPCC authors' ns-3 (commit 9f4be2a) at start.
+        // Output of the HPCC authors' ns-3 (commit 9f4be2a).
         assert_eq!(most(&Star::new(2).build().unwrap()), (4160, 52_000));
         assert_eq!(most(&Dumbbell::new(4, 4).build().unwrap()), (6240, 78_000));
         assert_eq!(most(&HpccFatTree::default().build().unwrap()), (12_240, 153_000));

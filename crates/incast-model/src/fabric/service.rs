@@ -1,5 +1,3 @@
-//! Hosts of services, such as an arbiter: on the fabric, but not part of its workload.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,48 +21,48 @@ pub struct Service {
     pub delay: Option<Time>,
 }
 
-/// Service that does not fit the fabric.
+/// Error of a service.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ServiceError {
-    /// Its name is taken.
+    /// Name of another node.
     #[error("the name `{name}` is taken already; names of hosts and switches are unique")]
     Taken {
-        /// The name.
+        /// Name.
         name: String,
     },
-    /// There is no such switch.
+    /// Unknown switch.
     #[error("there is no switch `{name}`")]
     NoSwitch {
-        /// The name.
+        /// Name.
         name: String,
-        /// Switch with a similar name.
+        /// Similar name.
         nearest: Option<String>,
     },
-    /// The link's rate has no default.
+    /// Field without a default.
     #[error("no host is on {at}: `{field}` has no default there")]
     NoDefault {
-        /// The switch.
+        /// Switch.
         at: String,
-        /// The field to give.
+        /// Field to set.
         field: &'static str,
     },
-    /// A value out of range.
+    /// Value out of range.
     #[error("`{value}` is out of range")]
     Value {
-        /// The field.
+        /// Field.
         field: &'static str,
-        /// Its value.
+        /// Value.
         value: String,
         /// Allowed values.
         allowed: &'static str,
     },
-    /// The fabric with the service cannot carry traffic.
+    /// Invalid graph.
     #[error(transparent)]
     Fabric(#[from] FabricError),
 }
 
 impl Fabric {
-    /// Returns the fabric with service hosts added; errors carry the service's number.
+    /// Adds service hosts; errors carry the service's number.
     pub fn with_services(&self, services: &[Service]) -> Result<Self, (usize, ServiceError)> {
         if services.is_empty() {
             return Ok(self.clone());
@@ -99,7 +97,6 @@ impl Fabric {
         builder
     }
 
-    /// Returns the node that a service attaches to, and its link.
     fn plug(&self, service: &Service) -> Result<(NodeId, Rate, Time), ServiceError> {
         let switches = || self.switches().map(|switch| self.node(switch).name.as_str());
         let Some(at) = self.switches().find(|&switch| self.node(switch).name == service.at) else {
@@ -121,7 +118,7 @@ impl Fabric {
         Ok((at, rate, delay))
     }
 
-    /// Returns the hosts that are not services, by [`HostId`]: the ends of a workload.
+    /// Hosts that are not services: the ends of a workload.
     pub fn endpoints(&self) -> &[NodeId] {
         &self.hosts()[..self.hosts().len() - self.services()]
     }

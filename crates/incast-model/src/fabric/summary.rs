@@ -1,5 +1,3 @@
-//! Key figures of a fabric.
-
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -8,35 +6,35 @@ use super::graph::{Fabric, NodeKind};
 use super::rtt::BaseRtts;
 use crate::units::{Bytes, Rate, Time};
 
-/// The links of one kind.
+/// Links of one rate and delay.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LinkSummary {
     /// Rate of each direction.
     pub rate: Rate,
     /// One-way propagation delay.
     pub delay: Time,
-    /// How many there are.
+    /// Number of links.
     pub links: usize,
 }
 
-/// The switches of one tier and what joins them to the others.
+/// Switches of one tier.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TierSummary {
-    /// Tier number: 1 is next to the hosts.
+    /// Number; 1 is next to the hosts.
     pub tier: u8,
-    /// Switches in it.
+    /// Number of switches.
     pub switches: usize,
-    /// Sum of the rates of their links to lower tiers, hosts included.
+    /// Total rate of links to lower tiers, hosts included.
     pub down: Rate,
-    /// Sum of the rates of their links to higher tiers.
+    /// Total rate of links to higher tiers.
     pub up: Rate,
-    /// Sum of the rates of the links among themselves.
+    /// Total rate of links within the tier.
     pub across: Rate,
-    /// `down / up`: 1 is non-blocking; none where nothing leads up.
+    /// `down / up`: 1 is non-blocking; none without links up.
     pub oversubscription: Option<f64>,
 }
 
-/// A fabric in a few numbers.
+/// Key figures of a fabric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
     /// Number of hosts.
@@ -45,13 +43,12 @@ pub struct Summary {
     pub tiers: Vec<TierSummary>,
     /// Links by rate and delay, fastest first.
     pub links: Vec<LinkSummary>,
-    /// Largest base RTT of any host pair.
+    /// Largest base RTT.
     pub max_base_rtt: Time,
-    /// Largest bandwidth-delay product of any host pair: the window that the HPCC authors give every flow.
+    /// Largest bandwidth-delay product: the window of every flow in the HPCC evaluation.
     pub max_bdp: Bytes,
-    /// Half of the capacity between the two neighbouring tiers that are joined most thinly: the rate, each way, between
-    /// two halves of the hosts of a symmetric tree. None where links join nodes of one tier (a dumbbell, a ring) or hosts
-    /// have several links.
+    /// Half of the smallest capacity between two neighbouring tiers: the rate, each way, between two halves of the hosts of a
+    /// symmetric tree. None where links join nodes of one tier (a dumbbell, a ring) or hosts have several links.
     pub bisection: Option<Rate>,
 }
 
@@ -69,18 +66,17 @@ impl Summary {
         }
     }
 
-    /// All switches.
+    /// Number of switches.
     pub fn switches(&self) -> usize {
         self.tiers.iter().map(|tier| tier.switches).sum()
     }
 }
 
-/// Adds rates without overflow.
 fn plus(sum: &mut Rate, rate: Rate) {
     *sum = Rate(sum.0.saturating_add(rate.0));
 }
 
-/// Returns tiers of the ends (lower first) and rate of every link.
+/// Tiers of the ends (lower first) and rate of every link.
 fn levels(fabric: &Fabric) -> impl Iterator<Item = (u8, u8, Rate)> + '_ {
     fabric.links().iter().map(|link| {
         let [a, b] = [link.a, link.b].map(|port| fabric.node(fabric.port(port).node).tier);

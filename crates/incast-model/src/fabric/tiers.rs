@@ -1,6 +1,4 @@
-//! Tiers of a graph without given tiers: distance from the nearest host.
-
-/// Returns 0 for hosts, 1 for switches next to a host, and so on; also 0 for nodes that no host reaches.
+/// Distance of each node from the nearest host: 1 for switches next to a host; 0 for nodes that no host reaches.
 pub(crate) fn tiers(is_host: &[bool], links: impl Iterator<Item = (usize, usize)>) -> Vec<u8> {
     let mut neighbours = vec![Vec::new(); is_host.len()];
     for (a, b) in links {

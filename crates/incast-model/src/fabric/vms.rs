@@ -1,5 +1,3 @@
-//! Servers with virtual machines: each host becomes a switch, and the VMs below it become the hosts.
-
 use std::collections::HashSet;
 
 use schemars::JsonSchema;
@@ -61,60 +59,60 @@ const fn tenth() -> f64 {
     0.1
 }
 
-/// VMs that do not fit a fabric.
+/// Error of VMs on a fabric.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum VmsError {
-    /// A value out of range.
+    /// Value out of range.
     #[error("`{value}` is out of range")]
     Value {
-        /// The field.
+        /// Field.
         field: &'static str,
-        /// Its value.
+        /// Value.
         value: String,
         /// Allowed values.
         allowed: String,
     },
-    /// A VM would have the name of another node.
+    /// Name of another node.
     #[error("the first VM slots would be named `{name}`, as another node is; names of hosts and switches are unique")]
     Taken {
-        /// The name.
+        /// Name.
         name: String,
     },
-    /// VMs on GPUs, which NVLink joins.
+    /// GPUs joined by NVLink.
     #[error(
         "VMs are on hosts with one link, but NVLink gives GPUs a second one: set fabric.rail_optimized.nvlink = \"none\""
     )]
     Nvlink,
-    /// A server would forward traffic between other nodes.
+    /// Host that would forward as a server.
     #[error(
         "{host} has links to {} and {}: as a server with VMs it is a switch, and would forward between the two; a server's links \
          all lead to one switch", .ends[0], .ends[1]
     )]
     Forwards {
-        /// The host.
+        /// Host.
         host: String,
-        /// Two of its neighbours.
+        /// Two neighbours.
         ends: [String; 2],
     },
-    /// The fabric with VMs cannot carry traffic.
+    /// Invalid graph.
     #[error(transparent)]
     Fabric(#[from] FabricError),
 }
 
-/// Most VM slots per server: more than clouds have cores for.
+/// More than clouds have cores for.
 const MAX_SLOTS: u32 = 64;
 
-/// Most VMs of a fabric, equal to its most nodes.
+/// As many as nodes of a fabric.
 const MAX_VMS: u64 = 1 << 20;
 
 impl Vms {
-    /// Returns a spec with `slots` VM slots per server and defaults otherwise.
+    /// Spec with `slots` per server, defaults otherwise.
     pub const fn new(slots: u32) -> Self {
         let (rate, delay, queue, headroom) = (rate_10g(), Time::ZERO, thousand_packets(), tenth());
         Self { slots, rate, delay, queue, headroom, admission: AdmissionMode::Enforce }
     }
 
-    /// Checks that all values are in range.
+    /// Checks ranges.
     pub fn check(&self) -> Result<(), VmsError> {
         let unless = |holds: bool, field, value: String, allowed: &str| match holds {
             true => Ok(()),
@@ -131,9 +129,8 @@ impl Vms {
 }
 
 impl Fabric {
-    /// Returns the fabric with VMs on every host; call it before adding services. Hosts become switches of tier 1,
-    /// other tiers rise by one. Ports of switches keep their order; a server's ports lead to its VMs first, then to its
-    /// links.
+    /// Returns the fabric with VMs on every host; call this before adding services. Hosts become switches of tier 1, other
+    /// tiers rise by one. Ports of switches keep their order; a server's ports lead to its VMs first, then to its links.
     pub fn with_vms(&self, vms: &Vms) -> Result<Self, VmsError> {
         vms.check()?;
         self.check_servers()?;
@@ -165,7 +162,6 @@ impl Fabric {
         Ok(builder.finish()?.serving_vms(servers, vms.slots))
     }
 
-    /// Checks that no host has two neighbours.
     fn check_servers(&self) -> Result<(), VmsError> {
         for &host in self.hosts() {
             let mut ends = self.ports_of(host).map(|port| self.neighbour(port));
@@ -181,17 +177,17 @@ impl Fabric {
         Ok(())
     }
 
-    /// Returns the server of a VM; `None` for other hosts.
+    /// Server of a VM; `None` for other hosts.
     pub fn server_of(&self, host: HostId) -> Option<NodeId> {
         self.servers().get(host.0.checked_div(self.slots())? as usize).copied()
     }
 
-    /// Returns true for the switch of a server.
+    /// Returns true for a server's switch.
     pub fn is_server(&self, node: NodeId) -> bool {
         self.servers().binary_search(&node).is_ok()
     }
 
-    /// Returns a server's ports to the network: its NIC.
+    /// Ports of a server's NIC.
     pub fn nic_ports(&self, server: NodeId) -> impl Iterator<Item = PortId> + '_ {
         self.ports_of(server).filter(|&port| self.node(self.neighbour(port)).kind == NodeKind::Switch)
     }

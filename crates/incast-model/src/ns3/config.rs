@@ -8,24 +8,22 @@ use super::values::{self, CcMode, LinkDown};
 use crate::nearest::nearest;
 use crate::units::{Bytes, Rate, Time};
 
-/// One row per key: doc comment, field, type and value reader.
 macro_rules! config {
     ($($(#[$doc:meta])* $key:literal $field:ident: $type:ty = $read:ident;)*) => {
-        /// Settings of a configuration file; absent keys are `None` and have ns-3's default.
+        /// Settings; absent keys are `None` and have ns-3's default.
         #[derive(Debug, Clone, Default, PartialEq)]
         pub struct Ns3Config {
             /// Name of the file.
             pub file: String,
-            /// Every key that is set and its line, in file order.
+            /// Keys set and their lines, in file order.
             pub set: Vec<(&'static str, usize)>,
             $($(#[$doc])* pub $field: Option<$type>,)*
         }
 
-        /// Every key that a configuration file may set.
+        /// Valid keys.
         pub const CONFIG_KEYS: &[&str] = &[$($key),*];
 
         impl Ns3Config {
-            /// Reads the value of `key`; false for an unknown key.
             fn read(&mut self, key: &str, tokens: &mut Tokens<'_>) -> Result<bool, Ns3Error> {
                 match key {
                     $($key => self.$field = Some(values::$read(tokens, key)?),)*
@@ -42,28 +40,29 @@ config! {
     "CC_MODE" cc_mode: CcMode = cc_mode;
     /// If true, queues mark ECN; default yes.
     "ENABLE_QCN" enable_qcn: bool = flag;
-    /// Queue below which nothing is marked, by link rate; kB of 1000 bytes in the file.
+    /// Queue below which no packet is marked, by link rate; kB of 1000 bytes in the file.
     "KMIN_MAP" kmin: Vec<(Rate, Bytes)> = kilobytes_by_rate;
-    /// Queue above which everything is marked, by link rate; kB of 1000 bytes in the file.
+    /// Queue above which every packet is marked, by link rate; kB of 1000 bytes in the file.
     "KMAX_MAP" kmax: Vec<(Rate, Bytes)> = kilobytes_by_rate;
     /// Marking probability just below KMAX, by link rate.
     "PMAX_MAP" pmax: Vec<(Rate, f64)> = fraction_by_rate;
-    /// Shared buffer of each switch; MiB in the file, default 16.
+    /// Buffer of each switch; MiB in the file, default 16.
     "BUFFER_SIZE" buffer_size: Bytes = mebibytes;
     /// If true, the PFC threshold follows the free buffer; default yes.
     "USE_DYNAMIC_PFC_THRESHOLD" dynamic_pfc_threshold: bool = flag;
-    /// Pause time in PFC frames; us in the file, default 5. The original ignores it: a pause lasts until the resume.
+    /// Pause time in PFC frames; us in the file, default 5. ns-3 ignores it: a pause lasts until the resume.
     "PAUSE_TIME" pause_time: Time = microseconds;
     /// If true, a host's ACKs ignore pauses of their data's priority; default no.
     "ACK_HIGH_PRIO" ack_high_prio: bool = flag;
 
     /// Payload of a full packet; bytes, default 1000.
     "PACKET_PAYLOAD_SIZE" payload: Bytes = bytes;
-    /// Bytes after which a flow falls back to the start of its chunk (only with L2_BACK_TO_ZERO 1).
+    /// Chunk size: a flow falls back to the start of its chunk (only with L2_BACK_TO_ZERO 1).
     "L2_CHUNK_SIZE" chunk_size: Bytes = bytes;
-    /// Packets for each ACK; 1 acknowledges every packet, default 0.
+    /// Packets per ACK; default 0.
     "L2_ACK_INTERVAL" ack_interval: u32 = count;
-    /// 0: go-back-N; 1: back to the start of the chunk (the authors' config_doc.txt has the two the wrong way round).
+    /// If true, back to the start of the chunk; if false, go-back-N (the authors' config_doc.txt has the two the wrong way
+    /// round).
     "L2_BACK_TO_ZERO" back_to_zero: bool = flag;
 
     /// If true, flows have a window; default yes.
@@ -87,7 +86,7 @@ config! {
     "RATE_DECREASE_INTERVAL" decrease_interval: Time = microseconds;
     /// DCQCN: interval of rate increases; us in the file.
     "RP_TIMER" increase_interval: Time = microseconds;
-    /// DCQCN and DCTCP: weight g of a new observation. The original's default is 0 (1/16 in integers).
+    /// DCQCN and DCTCP: weight g of a new observation. ns-3's default is 0 (1/16 in integers).
     "EWMA_GAIN" ewma_gain: f64 = fraction;
     /// DCQCN: increases in fast recovery; default 5.
     "FAST_RECOVERY_TIMES" fast_recovery_times: u32 = count;
@@ -117,7 +116,7 @@ config! {
     "TOPOLOGY_FILE" topology_file: PathBuf = path;
     /// Flow file.
     "FLOW_FILE" flow_file: PathBuf = path;
-    /// Nodes whose packets are traced.
+    /// File of the nodes to trace.
     "TRACE_FILE" trace_file: PathBuf = path;
     /// Packet trace file.
     "TRACE_OUTPUT_FILE" trace_output_file: PathBuf = path;
@@ -138,7 +137,7 @@ config! {
 
     /// Random loss on every link; default 0.
     "ERROR_RATE_PER_LINK" error_rate: f64 = fraction;
-    /// A link that goes down; us after 2 s in the file, 0 for never.
+    /// Failure of a link; us after 2 s in the file, 0 for never.
     "LINK_DOWN" link_down: LinkDown = link_down;
     /// Without effect: the topology file has the rates.
     "DATA_RATE" data_rate: Rate = rate;
@@ -147,19 +146,19 @@ config! {
 }
 
 impl Ns3Config {
-    /// The line that sets a key.
+    /// Line that sets a key.
     pub fn line(&self, key: &str) -> Option<usize> {
         self.set.iter().find(|(set, _)| *set == key).map(|&(_, line)| line)
     }
 }
 
-/// Reads a configuration file; returns all errors found.
+/// Reads a file; see [`parse_config`].
 pub fn read_config(path: &Path) -> Result<Ns3Config, Vec<Ns3Error>> {
     parse_config(&read_text(path).map_err(|error| vec![error])?, &path.display().to_string())
 }
 
-/// Parses a configuration file's text; `file` names it in errors. After an error, parsing resumes at the next line that
-/// begins like a key.
+/// Parses a configuration file; returns all errors. `file` is for messages only. After an error, parsing resumes at the next
+/// line that begins like a key.
 pub fn parse_config(text: &str, file: &str) -> Result<Ns3Config, Vec<Ns3Error>> {
     let mut tokens = Tokens::new(text, file);
     let mut config = Ns3Config { file: file.into(), ..Ns3Config::default() };
@@ -173,7 +172,7 @@ pub fn parse_config(text: &str, file: &str) -> Result<Ns3Config, Vec<Ns3Error>> 
     if errors.is_empty() { Ok(config) } else { Err(errors) }
 }
 
-/// Returns true for capital letters, digits and underscores only; no value looks so.
+/// Returns true for capital letters, digits and underscores after a capital letter; no value has only these.
 fn looks_like_a_key(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_uppercase())
         && text.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')

@@ -1,90 +1,88 @@
-//! Errors and notices about files, with their place.
-
 use std::fmt;
 
 use crate::fabric::FabricError;
 use crate::nearest::hint;
 
-/// Unusable file, with the place and the values allowed there.
+/// Error in a file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Ns3Error {
-    /// The file cannot be read.
+    /// Unreadable file.
     #[error("{file}: {why}")]
     Unreadable {
-        /// The file.
+        /// File.
         file: Box<str>,
         /// Operating system's message.
         why: Box<str>,
     },
-    /// A token has an invalid value.
+    /// Invalid value.
     #[error("{file}:{line}: {field} is `{value}`; allowed: {allowed}{}", hint(.nearest))]
     Value {
-        /// The file.
+        /// File.
         file: Box<str>,
-        /// Its line, from 1.
+        /// Line, from 1.
         line: usize,
         /// Meaning of the token.
         field: Box<str>,
-        /// The token.
+        /// Token.
         value: Box<str>,
         /// Allowed values.
         allowed: Box<str>,
-        /// Closest valid name, where names are allowed.
+        /// Closest name.
         nearest: Option<Box<str>>,
     },
-    /// The file ends too early.
+    /// File that ends too early.
     #[error("{file}:{line}: the file ends before {field}; allowed: {allowed}")]
     Truncated {
-        /// The file.
+        /// File.
         file: Box<str>,
-        /// Its last line, from 1.
+        /// Last line, from 1.
         line: usize,
         /// Missing item.
         field: Box<str>,
         /// Expected amount and its source.
         allowed: Box<str>,
     },
-    /// The file continues after its end.
+    /// Content after the expected end.
     #[error("{file}:{line}: `{value}` is too much: {allowed}")]
     Trailing {
-        /// The file.
+        /// File.
         file: Box<str>,
         /// Line of the first excess token, from 1.
         line: usize,
-        /// That token.
+        /// First excess token.
         value: Box<str>,
         /// Expected content and its source.
         allowed: Box<str>,
     },
-    /// Every row is well-formed, but together they are not a fabric.
+    /// Rows that form no fabric.
     #[error("{file}: {source}")]
     Fabric {
-        /// The file.
+        /// File.
         file: Box<str>,
-        /// Why.
+        /// Error of the fabric.
         source: FabricError,
     },
 }
 
-/// Severity of a [`Notice`].
+/// Severity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// Results are not affected.
     Warning,
-    /// Results would differ from those that the file asks for.
+    /// Results would differ from those that the file requests.
     Error,
 }
 
 /// Remark about a well-formed file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
-    /// The file.
+    /// File.
     pub file: String,
-    /// Its line, from 1.
+    /// Line, from 1.
     pub line: usize,
-    /// Severity of the notice.
+    /// Severity.
     pub severity: Severity,
-    /// Text for the user.
+    /// Text.
     pub text: String,
 }
 

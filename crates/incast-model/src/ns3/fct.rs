@@ -1,5 +1,3 @@
-//! ns-3's `fct.txt`: one `sip dip sport dport size start_ns fct_ns standalone_ns` per finished flow.
-
 use std::path::Path;
 
 use super::error::Ns3Error;
@@ -20,21 +18,22 @@ pub struct FctRecord {
     pub dport: u16,
     /// Payload.
     pub size: Bytes,
-    /// Creation time of the flow.
+    /// Creation time.
     pub start: Time,
     /// Time until the sender had the ACK of the last byte.
     pub fct: Time,
-    /// ns-3's ideal FCT: base RTT plus the flow's bytes with 48 bytes of header per packet (no INT) at the slowest
-    /// link. Not a lower bound: a lone one-packet flow takes 0.984 of it.
+    /// ns-3's ideal FCT: base RTT plus the flow's bytes with 48 bytes of header per packet (no INT) at the slowest link. Not a
+    /// lower bound: a lone one-packet flow takes 0.984 of it.
     pub standalone: Time,
 }
 
-/// Reads an `fct.txt`, in order of completion.
+/// Reads a file; see [`parse_fct`].
 pub fn read_fct(path: &Path) -> Result<Vec<FctRecord>, Ns3Error> {
     parse_fct(&read_text(path)?, &path.display().to_string())
 }
 
-/// Parses an `fct.txt`; `file` names it in errors.
+/// Parses one `sip dip sport dport size start_ns fct_ns standalone_ns` per flow, in order of completion. `file` is for messages
+/// only.
 pub fn parse_fct(text: &str, file: &str) -> Result<Vec<FctRecord>, Ns3Error> {
     let mut tokens = Tokens::new(text, file);
     let mut records = Vec::new();
@@ -43,7 +42,6 @@ pub fn parse_fct(text: &str, file: &str) -> Result<Vec<FctRecord>, Ns3Error> {
         let src = address(&tokens, first, "the source address")?;
         let token = tokens.want("the destination address", columns)?;
         let dst = address(&tokens, token, "the destination address")?;
-        // Most nanoseconds that fit in the clock.
         let ns = (0, u64::MAX / 1000);
         let record = FctRecord {
             src,
@@ -60,7 +58,7 @@ pub fn parse_fct(text: &str, file: &str) -> Result<Vec<FctRecord>, Ns3Error> {
     Ok(records)
 }
 
-/// Returns the node of an address: 8 hexadecimal digits, 0bxxxx01 with xxxx the node id.
+/// Node of an address: 8 hexadecimal digits, 0bxxxx01 with xxxx the node id.
 fn address(tokens: &Tokens<'_>, token: Token<'_>, field: &str) -> Result<NodeId, Ns3Error> {
     match u32::from_str_radix(token.text, 16) {
         Ok(ip) if token.text.len() == 8 && ip & 0xff00_00ff == 0x0b00_0001 => Ok(NodeId(ip >> 8 & 0xffff)),

@@ -1,5 +1,3 @@
-//! Flow files: a count, then `src dst priority dport size start` per flow; start in seconds.
-
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -10,34 +8,35 @@ use crate::fabric::{Fabric, HostId, NodeId};
 use crate::flow::{Flow, FlowSet};
 use crate::units::{Bytes, Time, scale};
 
-/// Source port of a pair's first flow; later ones count up (`third.cc`, ScheduleFlowInputs, commit 9f4be2a).
+/// Source port of a pair's first flow; later ports count up (`third.cc`, ScheduleFlowInputs, commit 9f4be2a).
 const FIRST_SPORT: u32 = 10_000;
 
-/// Conversion of a start in the file to a time.
+/// Rounding of starts in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum StartRounding {
-    /// Exact decimal value; finer than a picosecond is an error.
+    /// None; finer than a picosecond is an error.
     #[default]
     Exact,
-    /// ns-3's conversion: floor(x · 10⁹) nanoseconds, x the double nearest to the text. About half of the starts come
-    /// out 1 ns early (2.0002 s is 2,000,199,999 ns); needed to match its results flow by flow.
+    /// ns-3's conversion: floor(x · 10⁹) nanoseconds, x the double nearest to the text. About half of the starts come out 1 ns
+    /// early (2.0002 s is 2,000,199,999 ns); needed to match its results flow by flow.
     Ns3,
 }
 
-/// Returns the first start. The authors' generator adds 2 s to every start; subtract this to begin at 0.
+/// First start. The authors' generator adds 2 s to every start; subtract this to begin at 0.
 pub fn earliest_start(flows: &FlowSet) -> Option<Time> {
     flows.flows.iter().map(|flow| flow.start).min()
 }
 
-/// Reads a flow file for a fabric; see [`parse_flows`].
+/// Reads a file; see [`parse_flows`].
 pub fn read_flows(path: &Path, fabric: &Fabric, rounding: StartRounding) -> Result<FlowSet, Ns3Error> {
     parse_flows(&read_text(path)?, &path.display().to_string(), fabric, rounding)
 }
 
-/// Parses a flow file with the node ids of `fabric`; `file` names it in errors.
+/// Parses a count, then `src dst priority dport size start` per flow, with the node ids of `fabric` and starts in seconds.
+/// `file` is for messages only.
 ///
-/// Starts stay as in the file. Labels follow the authors' destination ports: `background` for 100, `incast` for 200,
-/// `dport N` for others, in order of first appearance.
+/// Labels follow the authors' destination ports: `background` for 100, `incast` for 200, `dport N` for others, in order of
+/// first appearance.
 pub fn parse_flows(text: &str, file: &str, fabric: &Fabric, rounding: StartRounding) -> Result<FlowSet, Ns3Error> {
     let mut tokens = Tokens::new(text, file);
     let count: u32 = tokens.number("the number of flows", (0, u32::MAX), "the header, the number of flows")?;
@@ -164,7 +163,7 @@ fn floor_ns(x: f64) -> Option<u64> {
     u64::try_from(scaled).ok()
 }
 
-/// Returns a flow file's text; source ports, labels and explicit paths are lost, starts keep their picoseconds.
+/// Writes a flow file, without source ports, labels and explicit paths; starts keep their picoseconds.
 pub fn write_flows(fabric: &Fabric, flows: &FlowSet) -> String {
     let mut text = format!("{}\n", flows.flows.len());
     for flow in &flows.flows {
@@ -174,7 +173,6 @@ pub fn write_flows(fabric: &Fabric, flows: &FlowSet) -> String {
             0 => format!("{:09}", fraction / 1000),
             _ => format!("{fraction:012}"),
         };
-        // Writing to a String cannot fail.
         let _ = writeln!(text, "{src} {dst} {} {} {} {seconds}.{fraction}", flow.priority, flow.dport, flow.size.0);
     }
     text

@@ -5,7 +5,7 @@ use super::tokens::{Token, Tokens};
 use crate::nearest::nearest;
 use crate::units::{Rate, Time, scale};
 
-/// ns-3's rate units in bit/s: `b` bits, `B` bytes; decimal k, M, G and binary Ki, Mi, Gi.
+/// In bit/s: `b` bits, `B` bytes; decimal k, M, G and binary Ki, Mi, Gi.
 const RATES: &[(&str, u64)] = &[
     ("bps", 1),
     ("b/s", 1),
@@ -35,7 +35,7 @@ const RATES: &[(&str, u64)] = &[
     ("GiB/s", 1 << 33),
 ];
 
-/// ns-3's time units in ps; its femtoseconds are finer than this clock.
+/// In ps; ns-3's femtoseconds are finer than our clock.
 const TIMES: &[(&str, u64)] =
     &[("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000), ("ps", 1)];
 
@@ -56,7 +56,6 @@ pub(super) fn time(tokens: &Tokens<'_>, token: Token<'_>, field: &str) -> Result
     }
 }
 
-/// Reads a decimal number of units of `factor` base units, as in "2.5" us.
 pub(super) fn decimal(text: &str, factor: u64) -> Result<u64, String> {
     exact(text, &[], factor).map_err(|why| match why {
         Wrong::Number(why) => why,
@@ -107,7 +106,7 @@ fn explain(
     }
 }
 
-/// Formats a rate so that ns-3 reads it back exactly (it has no Tbps).
+/// ns-3 has no Tbps.
 pub(super) fn write_rate(rate: Rate) -> String {
     match rate.0 {
         bps if bps % 1_000_000_000 == 0 => format!("{}Gbps", bps / 1_000_000_000),
@@ -116,7 +115,7 @@ pub(super) fn write_rate(rate: Rate) -> String {
     }
 }
 
-/// Formats a time in ns, ns-3's clock, or in ps where that is finer.
+/// In ns, ns-3's clock, or in ps where that is finer.
 pub(super) fn write_time(time: Time) -> String {
     if time.0.is_multiple_of(1000) { format!("{}ns", time.0 / 1000) } else { format!("{}ps", time.0) }
 }

@@ -1,5 +1,3 @@
-//! Stream of white-space separated tokens with their lines.
-
 use std::fmt::Display;
 use std::path::Path;
 use std::str::FromStr;
@@ -52,7 +50,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Returns the next token, which stands for `field`; `allowed` states the expected amount.
+    /// Next token, which stands for `field`; `allowed` states the expected amount.
     pub(super) fn want(&mut self, field: impl Display, allowed: impl Display) -> Result<Token<'a>, Ns3Error> {
         self.next().ok_or_else(|| Ns3Error::Truncated {
             file: self.file.into(),
@@ -75,7 +73,6 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Checks that no token remains.
     pub(super) fn end(&mut self, allowed: impl Display) -> Result<(), Ns3Error> {
         match self.next() {
             None => Ok(()),
@@ -104,7 +101,7 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// Returns true for decimal digits only; `parse` alone would accept a sign.
+/// `parse` alone would accept a sign.
 pub(super) fn digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }

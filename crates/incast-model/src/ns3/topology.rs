@@ -1,5 +1,3 @@
-//! Topology files: `nodes switches links`, the switches' ids, then `a b rate delay error` per link.
-
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -10,18 +8,17 @@ use super::tokens::{Tokens, read_text};
 use crate::fabric::{Fabric, FabricBuilder, Link, NodeId, NodeKind, tiers};
 use crate::units::{Rate, Time};
 
-/// Most nodes of a file: addresses (11.x.y.1) have 16 bits for the node.
+/// Addresses (11.x.y.1) have 16 bits for the node.
 const MAX_NODES: u32 = 1 << 16;
 
-/// Longest link, as for the generators.
 const MAX_DELAY: Time = crate::fabric::generators::MAX_DELAY;
 
-/// A row of a topology file.
+/// Link of a topology file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ns3Link {
     /// One end.
     pub a: NodeId,
-    /// The other end.
+    /// Other end.
     pub b: NodeId,
     /// Rate of each direction.
     pub rate: Rate,
@@ -29,12 +26,12 @@ pub struct Ns3Link {
     pub delay: Time,
 }
 
-/// Content of a topology file, with the file's node ids; nodes that are not switches are hosts.
+/// Topology; nodes that are not switches are hosts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ns3Topology {
     /// Name of the file.
     pub file: String,
-    /// Kind of every node, by id.
+    /// Kind by node id.
     pub kinds: Vec<NodeKind>,
     /// Links in file order, which is also port order.
     pub links: Vec<Ns3Link>,
@@ -43,8 +40,7 @@ pub struct Ns3Topology {
 }
 
 impl Ns3Topology {
-    /// Returns the fabric with the same node ids; names are `h` or `s` and the id, tiers are hops from the nearest
-    /// host.
+    /// Builds the fabric with the same node ids; names are `h` or `s` and the id, tiers are hops from the nearest host.
     pub fn fabric(&self) -> Result<Fabric, Ns3Error> {
         let is_host: Vec<bool> = self.kinds.iter().map(|&kind| kind == NodeKind::Host).collect();
         let tiers = tiers(&is_host, self.links.iter().map(|link| (link.a.index(), link.b.index())));
@@ -62,12 +58,12 @@ impl Ns3Topology {
     }
 }
 
-/// Reads a topology file.
+/// Reads a file; see [`parse_topology`].
 pub fn read_topology(path: &Path) -> Result<Ns3Topology, Ns3Error> {
     parse_topology(&read_text(path)?, &path.display().to_string())
 }
 
-/// Parses a topology file's text; `file` names it in errors.
+/// Parses `nodes switches links`, the switches' ids, then `a b rate delay error` per link. `file` is for messages only.
 pub fn parse_topology(text: &str, file: &str) -> Result<Ns3Topology, Ns3Error> {
     let mut tokens = Tokens::new(text, file);
     let header = "the header `nodes switches links`";
@@ -102,7 +98,6 @@ fn node(tokens: &Tokens<'_>, token: super::tokens::Token<'_>, field: &str, nodes
     }
 }
 
-/// Reads one link and its line.
 fn row(tokens: &mut Tokens<'_>, nodes: u32, rows: &str) -> Result<(Ns3Link, usize), Ns3Error> {
     let first = tokens.want("a link", rows)?;
     let a = node(tokens, first, "one end of a link", nodes)?;
@@ -147,7 +142,7 @@ fn notices(file: &str, kinds: &[NodeKind], links: &[Ns3Link], lines: &[usize]) -
     notices
 }
 
-/// Returns a topology file for a fabric, with its node ids, links and ports in order; names and tiers are lost.
+/// Writes a topology file with the same node ids, links and ports, without names and tiers.
 pub fn write_topology(fabric: &Fabric) -> String {
     let switches: Vec<String> = fabric.switches().map(|id| id.0.to_string()).collect();
     let mut text = format!("{} {} {}\n", fabric.nodes().len(), switches.len(), fabric.links().len());
@@ -155,14 +150,13 @@ pub fn write_topology(fabric: &Fabric) -> String {
     text.push('\n');
     for link in fabric.links() {
         let [a, b] = [link.a, link.b].map(|port| fabric.port(port).node.0);
-        // Writing to a String cannot fail.
         let _ = writeln!(text, "{a} {b} {} {} 0.000000", write_rate(link.rate), write_time(link.delay));
     }
     text
 }
 
-/// Returns the differences of ns-3's reading of [`write_topology`]'s file from the fabric, by line. Errors are facts
-/// that the file cannot express.
+/// Differences of ns-3's reading of [`write_topology`]'s file from the fabric, by line; errors where the file cannot express
+/// the fabric.
 pub fn topology_notices(fabric: &Fabric, file: &str) -> Vec<Notice> {
     let nodes = fabric.nodes().len();
     if nodes > MAX_NODES as usize {
@@ -173,7 +167,6 @@ pub fn topology_notices(fabric: &Fabric, file: &str) -> Vec<Notice> {
     let node = |port| fabric.port(port).node;
     let link = |link: &Link| Ns3Link { a: node(link.a), b: node(link.b), rate: link.rate, delay: link.delay };
     let links: Vec<Ns3Link> = fabric.links().iter().map(link).collect();
-    // The header and the list of switches precede the first link.
     let lines: Vec<usize> = (3..links.len() + 3).collect();
     notices(file, &kinds, &links, &lines)
 }

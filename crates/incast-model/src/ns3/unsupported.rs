@@ -1,11 +1,9 @@
-//! Configuration settings that incast does not support or need.
-
 use super::config::Ns3Config;
 use super::error::{Notice, Severity};
 
 impl Ns3Config {
-    /// Returns every setting not honoured, by line: errors if results would differ, warnings if only ns-3's own output
-    /// or a value that ns-3 ignores is affected.
+    /// Settings that incast does not support or need, by line: errors if results would differ, warnings for ns-3's own output
+    /// and values that ns-3 ignores.
     pub fn not_honoured(&self) -> Vec<Notice> {
         use Severity::{Error, Warning};
         let mut notices = Vec::new();

@@ -1,5 +1,3 @@
-//! Parsers for the values of a configuration file.
-
 use std::fmt::Display;
 use std::path::PathBuf;
 
@@ -8,7 +6,7 @@ use super::quantity;
 use super::tokens::Tokens;
 use crate::units::{Bytes, Rate, Time};
 
-/// ns-3's numbers for congestion control (CC_MODE).
+/// ns-3's congestion control (CC_MODE).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CcMode {
     /// 1.
@@ -23,14 +21,14 @@ pub enum CcMode {
     HpccPint,
 }
 
-/// A link that goes down (LINK_DOWN).
+/// Failure of a link (LINK_DOWN).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkDown {
-    /// Time of the failure after 2 s of simulated time; zero means never.
+    /// Time of the failure after 2 s; 0 for never.
     pub after: Time,
-    /// Node id of one end.
+    /// Node at one end.
     pub a: u32,
-    /// Node id of the other end.
+    /// Node at the other end.
     pub b: u32,
 }
 
@@ -50,7 +48,6 @@ fn parsed<T>(
     parse(token.text).ok_or_else(|| tokens.wrong(token, key, allowed))
 }
 
-/// Reads 0 or 1.
 pub(super) fn flag(tokens: &mut Tokens<'_>, key: &str) -> Read<bool> {
     parsed(tokens, key, "0 (no) or 1 (yes)", |text| match text {
         "0" => Some(false),
@@ -63,23 +60,19 @@ pub(super) fn count(tokens: &mut Tokens<'_>, key: &str) -> Read<u32> {
     tokens.number(key, (0, u32::MAX), "an integer")
 }
 
-/// Finite, 0 or more.
 pub(super) fn real(tokens: &mut Tokens<'_>, key: &str) -> Read<f64> {
     parsed(tokens, key, "a number of 0 or more", |text| text.parse().ok().filter(|x: &f64| x.is_finite() && *x >= 0.0))
 }
 
-/// A number from 0 to 1.
 pub(super) fn fraction(tokens: &mut Tokens<'_>, key: &str) -> Read<f64> {
     parsed(tokens, key, "a number from 0 to 1", |text| text.parse().ok().filter(|x| (0.0..=1.0).contains(x)))
 }
 
-/// With ns-3's units, or bare bit/s.
 pub(super) fn rate(tokens: &mut Tokens<'_>, key: &str) -> Read<Rate> {
     let token = tokens.want(missing(key), "a rate such as 100Gbps")?;
     quantity::rate(tokens, token, key)
 }
 
-/// With ns-3's units, or bare seconds.
 pub(super) fn time(tokens: &mut Tokens<'_>, key: &str) -> Read<Time> {
     let token = tokens.want(missing(key), "a time such as 1000ns")?;
     quantity::time(tokens, token, key)
@@ -109,7 +102,7 @@ pub(super) fn bytes(tokens: &mut Tokens<'_>, key: &str) -> Read<Bytes> {
     count(tokens, key).map(|n| Bytes(n.into()))
 }
 
-/// Reads bare MiB: ns-3 multiplies by 2^20.
+/// Reads MiB: ns-3 multiplies by 2^20.
 pub(super) fn mebibytes(tokens: &mut Tokens<'_>, key: &str) -> Read<Bytes> {
     count(tokens, key).map(|n| Bytes(u64::from(n) << 20))
 }
@@ -130,7 +123,7 @@ pub(super) fn cc_mode(tokens: &mut Tokens<'_>, key: &str) -> Read<CcMode> {
     })
 }
 
-/// `t_us a b`.
+/// Reads `t_us a b`.
 pub(super) fn link_down(tokens: &mut Tokens<'_>, key: &str) -> Read<LinkDown> {
     Ok(LinkDown { after: microseconds(tokens, key)?, a: count(tokens, key)?, b: count(tokens, key)? })
 }
@@ -158,7 +151,7 @@ pub(super) fn kilobytes_by_rate(tokens: &mut Tokens<'_>, key: &str) -> Read<Vec<
     map(tokens, key, |tokens| count(tokens, key).map(|n| Bytes(u64::from(n) * 1000)))
 }
 
-/// `n (rate probability)…`.
+/// Reads `n (rate probability)…`.
 pub(super) fn fraction_by_rate(tokens: &mut Tokens<'_>, key: &str) -> Read<Vec<(Rate, f64)>> {
     map(tokens, key, |tokens| fraction(tokens, key))
 }

@@ -1,5 +1,3 @@
-//! Named hash functions for per-flow ECMP.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -29,12 +27,12 @@ pub struct FlowKey {
 }
 
 impl FlowKey {
-    /// Returns the key of packets between two nodes, with addresses 11.x.y.1, x.y the node id (ns-3's plan).
+    /// Key of packets between two nodes, with addresses 11.x.y.1, x.y the node id (ns-3's plan).
     pub const fn new(src_node: u32, dst_node: u32, sport: u16, dport: u16) -> Self {
         Self { sip: address(src_node), dip: address(dst_node), ports: sport as u32 | (dport as u32) << 16 }
     }
 
-    /// Returns the key of the opposite direction: addresses and ports swapped.
+    /// Key of the opposite direction.
     pub const fn reversed(self) -> Self {
         Self { sip: self.dip, dip: self.sip, ports: self.ports.rotate_left(16) }
     }
@@ -53,12 +51,12 @@ pub struct EcmpKey {
 }
 
 impl EcmpHash {
-    /// Returns a 32-bit hash of a flow at a switch; the next hop is this modulo their number.
+    /// Hash of a flow at a switch; the next hop is this modulo their number.
     pub fn hash(self, key: FlowKey, switch_node: u32, seed: u64) -> u32 {
         self.hash_prepared(self.prepare(key), self.salt(switch_node, seed))
     }
 
-    /// Computes the hash part that all switches share.
+    /// Hash part that all switches share.
     pub fn prepare(self, key: FlowKey) -> EcmpKey {
         match self {
             Self::Murmur3 => {
@@ -71,7 +69,7 @@ impl EcmpHash {
         }
     }
 
-    /// Returns the hash part that all flows share at a switch.
+    /// Hash part that all flows share at a switch.
     pub const fn salt(self, switch_node: u32, seed: u64) -> u64 {
         match self {
             Self::Murmur3 => switch_node as u64,
@@ -79,7 +77,7 @@ impl EcmpHash {
         }
     }
 
-    /// [`EcmpHash::hash`] from its two parts.
+    /// [`EcmpHash::hash`] from both parts.
     #[inline]
     pub fn hash_prepared(self, key: EcmpKey, salt: u64) -> u32 {
         match self {
@@ -89,12 +87,11 @@ impl EcmpHash {
     }
 }
 
-/// Mixes a word as MurmurHash3_x86_32 does (Appleby's public-domain definition).
+/// Appleby's public-domain definition.
 const fn murmur3_word(word: u32) -> u32 {
     word.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593)
 }
 
-/// Finishes MurmurHash3_x86_32 over three words.
 const fn murmur3_finish(words: [u32; 3], seed: u32) -> u32 {
     let mut h = seed;
     let mut i = 0;

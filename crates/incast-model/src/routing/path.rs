@@ -1,11 +1,9 @@
-//! The path that one flow takes.
-
 use super::{EcmpHash, FlowKey, Routes};
 use crate::fabric::{Fabric, HostId, NodeId, PortId};
 
-/// Returns the ports by which packets of `key` leave each node from `src` to `dst`, the sending host's first.
+/// Sending ports of a flow's path, from the port of `src` on.
 ///
-/// Every node picks next hop `hash mod n` of n equal-cost ones. ACKs follow the reversed key, perhaps on another path.
+/// A node with n equal-cost next hops picks number `hash mod n`. ACKs follow the reversed key, perhaps on another path.
 pub fn path(
     fabric: &Fabric,
     routes: &Routes,
@@ -28,7 +26,7 @@ pub fn path(
     ports
 }
 
-/// Returns the nodes of a path given by its ports, both ends included.
+/// Nodes of a path, both ends included.
 pub fn nodes_of(fabric: &Fabric, path: &[PortId]) -> Vec<NodeId> {
     let first = path.first().map(|&port| fabric.port(port).node);
     first.into_iter().chain(path.iter().map(|&port| fabric.neighbour(port))).collect()

@@ -1,5 +1,3 @@
-//! Next hops of all nodes, on shortest (in hops) or up-down paths.
-
 use std::collections::HashMap;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
@@ -45,38 +43,36 @@ impl Paths {
 
 /// Equal-cost next hops of every node towards every host.
 ///
-/// Single-homed hosts of one switch share their routes, so a table of 72 switches and 1,152 hosts stays in cache. Hosts
-/// with one link need no row, if numbered first.
+/// Single-homed hosts of one switch share their routes, so a table of 72 switches and 1,152 hosts stays in cache. Hosts with
+/// one link need no row, if numbered first.
 #[derive(Debug, Clone)]
 pub struct Routes {
     paths: Paths,
     classes: usize,
     class_of_host: Vec<u32>,
-    /// By single-homed host: its switch and the port to it.
+    /// By single-homed host: its switch and the switch's port to it.
     last_hop: Vec<(NodeId, PortId)>,
-    /// Only ports of the first nodes, as long as those are hosts with one link.
+    /// Only port of each of the first nodes, as long as those are hosts with one link.
     alone: Vec<PortId>,
     /// `groups[(node - alone) * classes + class]` is a range of `hops`.
     groups: Vec<(u32, u32)>,
     hops: Vec<PortId>,
 }
 
-/// Next hops that are set by hand.
+/// Next hops set by hand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FixedHops {
-    /// Node that has these next hops.
+    /// Node with these next hops.
     pub node: NodeId,
-    /// Towards which host.
+    /// Destination.
     pub dst: HostId,
-    /// Ports to use; those of down links are skipped, and without any the shortest paths apply.
+    /// Ports; down links are skipped, and without any port the shortest paths apply.
     pub ports: Vec<PortId>,
 }
 
-/// Most memory for the next hops of one routing scheme, in bytes: 4 GiB (our choice), enough for 23,000 switches with
-/// hosts.
+/// Most memory for next hops, in bytes: 4 GiB (our choice), enough for 23,000 switches with hosts.
 pub const MAX_ROUTES: u64 = 4 << 30;
 
-/// Nodes with their own next hops, and the destinations.
 struct Ends {
     targets: Vec<NodeId>,
     class_of_host: Vec<u32>,
@@ -85,7 +81,7 @@ struct Ends {
 }
 
 impl Ends {
-    /// Collects nodes over `up` ports; hosts that are `apart` share no routes.
+    /// Collects nodes; hosts that are `apart` share no routes.
     fn new(fabric: &Fabric, up: &dyn Fn(PortId) -> bool, apart: &dyn Fn(HostId) -> bool) -> Self {
         let mut class_of_target: HashMap<NodeId, u32> = HashMap::new();
         let mut targets = Vec::new();
@@ -114,7 +110,7 @@ impl Ends {
 }
 
 impl Routes {
-    /// Returns the number of nodes with next hops, of destinations, and the bytes needed, before allocation.
+    /// Numbers of nodes with next hops and of destination classes, and the bytes needed.
     pub fn size(fabric: &Fabric) -> (usize, usize, u64) {
         let ends = Ends::new(fabric, &|_| true, &|_| false);
         let (nodes, targets) = (fabric.nodes().len() - ends.alone.len(), ends.targets.len());
@@ -126,12 +122,12 @@ impl Routes {
         Self::around(fabric, order, &|_| true, &[])
     }
 
-    /// Computes all shortest paths over the `up` links, except for the `fixed` next hops.
+    /// Computes all shortest paths over the `up` links; `fixed` next hops override them.
     pub fn around(fabric: &Fabric, order: NextHopOrder, up: &dyn Fn(LinkId) -> bool, fixed: &[FixedHops]) -> Self {
         Self::along(fabric, Paths::Shortest, order, up, fixed)
     }
 
-    /// Computes all paths of a kind over the `up` links, except for the `fixed` next hops.
+    /// Computes all paths of a kind over the `up` links; `fixed` next hops override them.
     pub fn along(
         fabric: &Fabric,
         paths: Paths,
@@ -193,8 +189,7 @@ impl Routes {
         routes
     }
 
-    /// Returns the number of the next-hop group of `node` towards `dst`; hosts that share routes share it. Beyond all groups for
-    /// a host with one link and no group.
+    /// Number of the next-hop group; beyond all groups for a host with one link and no row.
     #[inline]
     fn group(&self, node: NodeId, dst: HostId) -> usize {
         // Nodes before the first row wrap around.
@@ -202,19 +197,19 @@ impl Routes {
         row.wrapping_mul(self.classes).wrapping_add(self.class_of_host[dst.index()] as usize)
     }
 
-    /// Returns the route class of a host: hosts of a class have equal next hops at every node but their switch.
+    /// Route class: hosts of a class have equal next hops at every node but their switch.
     pub fn class(&self, dst: HostId) -> usize {
         self.class_of_host[dst.index()] as usize
     }
 
-    /// Returns the kind of paths, ignoring fixed next hops.
+    /// Kind of paths, ignoring fixed next hops.
     pub const fn paths(&self) -> Paths {
         self.paths
     }
 
-    /// Returns two hosts without a path from the first to the second (by first next hops), if any.
+    /// Two hosts without a path from the first to the second (by first next hops), if any.
     pub fn apart(&self, fabric: &Fabric) -> Option<(HostId, HostId)> {
-        // One host stands for its class: next hops are equal but for the last.
+        // Only the last hop differs within a class.
         let mut one_of = vec![None; self.classes];
         for host in (0..fabric.hosts().len() as u32).map(HostId) {
             one_of[self.class(host)].get_or_insert(host);
@@ -224,7 +219,7 @@ impl Routes {
         pairs.into_iter().find(|&(src, dst)| self.links_between(fabric, src, dst).is_none())
     }
 
-    /// Returns the numbers of the next-hop groups of `node`, one for each class of hosts; none for a host with one link.
+    /// Next-hop groups of `node`, one for each class; none for a host with one link and no row.
     pub fn groups_of(&self, node: NodeId) -> std::ops::Range<usize> {
         match node.index().checked_sub(self.alone.len()) {
             Some(row) => row * self.classes..(row + 1) * self.classes,
@@ -232,7 +227,7 @@ impl Routes {
         }
     }
 
-    /// Returns the links from host to host by first next hops; `None` without a path or in a loop.
+    /// Number of links by first next hops; `None` without a path or in a loop.
     pub fn links_between(&self, fabric: &Fabric, src: HostId, dst: HostId) -> Option<usize> {
         let (mut node, end) = (fabric.hosts()[src.index()], fabric.hosts()[dst.index()]);
         let mut links = 0;
@@ -246,14 +241,13 @@ impl Routes {
         Some(links)
     }
 
-    /// Returns the ports of `node` on paths to `dst`, in the order that the hash indexes; empty without a path.
+    /// Ports of `node` on paths to `dst`, in the order that the hash indexes; empty without a path.
     #[inline]
     pub fn next_hops(&self, node: NodeId, dst: HostId) -> &[PortId] {
         let last = &self.last_hop[dst.index()];
         if last.0 == node {
             return std::slice::from_ref(&last.1);
         }
-        // Hosts with one link, which have no row, have numbers beyond the last.
         match self.groups.get(self.group(node, dst)) {
             Some(&(first, count)) => &self.hops[first as usize..(first + count) as usize],
             None => std::slice::from_ref(&self.alone[node.index()]),
@@ -262,7 +256,6 @@ impl Routes {
 }
 
 impl NextHopOrder {
-    /// Sorts ports, given in order of their numbers.
     fn sort(self, fabric: &Fabric, hops: &mut [PortId]) {
         if self == Self::NeighbourDescending {
             hops.sort_by_key(|&port| (std::cmp::Reverse(fabric.neighbour(port)), port));
@@ -276,7 +269,6 @@ enum Distances {
 }
 
 impl Distances {
-    /// Returns the next-hop ports of a node other than the destination, in order of their numbers.
     fn next_hops(&self, fabric: &Fabric, node: NodeId, target: NodeId, up: &dyn Fn(PortId) -> bool) -> Vec<PortId> {
         match self {
             Self::Shortest(distance) => closer(fabric, node, target, distance, up),
@@ -285,7 +277,7 @@ impl Distances {
     }
 }
 
-/// Returns hops from every node to `target`, over `up` links and switches only.
+/// Hops to `target`, over `up` links and switches only.
 fn distances(fabric: &Fabric, target: NodeId, up: &dyn Fn(PortId) -> bool) -> Vec<u32> {
     let mut distance = vec![u32::MAX; fabric.nodes().len()];
     distance[target.index()] = 0;
@@ -309,7 +301,7 @@ fn distances(fabric: &Fabric, target: NodeId, up: &dyn Fn(PortId) -> bool) -> Ve
     distance
 }
 
-/// Returns ports of `node` with an `up` link to a node one hop closer to `target`, in order of their numbers.
+/// Ports with an `up` link to a node one hop closer to `target`.
 pub(super) fn closer(
     fabric: &Fabric,
     node: NodeId,
@@ -336,12 +328,10 @@ mod tests {
     use crate::fabric::FabricBuilder;
     use crate::units::{Rate, Time};
 
-    /// Returns node, host and next-hop names, for nodes created in some order.
     fn next_hops(order: [&str; 7]) -> Vec<(String, String, Vec<String>)> {
         let mut builder = FabricBuilder::new();
         let nodes = order.map(|name| if name.starts_with('h') { builder.host(name) } else { builder.switch(name, 1) });
         let node = |name: &str| nodes[order.iter().position(|&other| other == name).unwrap()];
-        // h3 has two links; h0 and h1 share a leaf.
         for (a, b) in [("h0", "s0"), ("h1", "s0"), ("h2", "s1"), ("h3", "s0"), ("h3", "s1"), ("s0", "s2"), ("s1", "s2")]
         {
             builder.link(node(a), node(b), Rate::gbps(100), Time::us(1));
@@ -362,7 +352,6 @@ mod tests {
 
     #[test]
     fn next_hops_that_do_not_fit_are_refused() {
-        // A chain of switches, each with a host.
         let chain = |count: usize| {
             let mut builder = FabricBuilder::new();
             let hosts: Vec<NodeId> = (0..count).map(|host| builder.host(format!("h{host}"))).collect();

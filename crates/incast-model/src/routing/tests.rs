@@ -1,4 +1,4 @@
-//! Paths and next-hop order of the HPCC authors' ns-3 (commit 9f4be2a).
+//! Facts from the HPCC authors' ns-3 (commit 9f4be2a).
 
 use super::{EcmpHash, FixedHops, FlowKey, NextHopOrder, Routes, nodes_of, path};
 use crate::fabric::generators::{HpccFatTree, LeafSpine};
@@ -7,7 +7,7 @@ use crate::fabric::{Fabric, HostId, LinkId, NodeId};
 /// Source, destination, source port, destination port, switches of the data path, switches of the ACK path.
 type Fact = (u32, u32, u16, u16, &'static [u32], &'static [u32]);
 
-/// Its 320-server tree under web search.
+/// 320-server tree under web search.
 const TREE: &[Fact] = &[
     (21, 23, 10000, 100, &[321], &[321]),
     (207, 241, 10000, 100, &[332, 354, 335], &[335, 354, 332]),
@@ -98,7 +98,6 @@ fn every_hash_gives_a_shortest_path() {
 
 #[test]
 fn links_that_are_not_up_are_passed_by() {
-    // leaf0 and leaf1 with two hosts each, spine0 and spine1. Links: hosts 0 to 3, then leaf0-spine0, leaf0-spine1, ...
     let fabric = LeafSpine::new(2, 2, 2).build().unwrap();
     let node = |name: &str| NodeId(fabric.nodes().iter().position(|node| node.name == name).unwrap() as u32);
     let link = |a: &str, b: &str| {
@@ -115,12 +114,11 @@ fn links_that_are_not_up_are_passed_by() {
     let one = without(&[link("leaf0", "spine1")]);
     assert_eq!(via(&one, "leaf0"), ["spine0"]);
     assert_eq!(one.links_between(&fabric, src, dst), Some(4));
-    // The far link counts too: leaf0 avoids spine1, which has no downward path.
+    // leaf0 avoids spine1, which has no downward path.
     assert_eq!(via(&without(&[link("leaf1", "spine1")]), "leaf0"), ["spine0"]);
     let cut = without(&[link("leaf0", "spine0"), link("leaf0", "spine1")]);
     assert_eq!((via(&cut, "leaf0").len(), cut.links_between(&fabric, src, dst)), (0, None));
     assert_eq!(cut.links_between(&fabric, src, HostId(1)), Some(2));
-    // A host with a down link has no route; its neighbour on the switch has one.
     let host_link = fabric.port(fabric.ports_of(fabric.hosts()[3]).next().unwrap()).link;
     let alone = without(&[host_link]);
     assert_eq!((via(&alone, "leaf0").len(), via(&alone, "leaf1").len()), (0, 0));
@@ -142,7 +140,6 @@ fn fixed_next_hops_hold_for_one_host() {
     }
     assert_eq!(routes.next_hops(node("leaf1"), HostId(3)), shortest.next_hops(node("leaf1"), HostId(3)));
     assert_ne!(routes.class(HostId(3)), routes.class(HostId(2)));
-    // Without its link the route falls back to the remaining ones.
     let dead = fabric.port(all[2]).link;
     let routes = Routes::around(&fabric, NextHopOrder::Port, &|link| link != dead, &fixed);
     assert_eq!(routes.next_hops(leaf, HostId(3)), [all[0], all[1], all[3]]);
@@ -157,7 +154,6 @@ fn hosts_of_one_switch_are_one_class() {
     let classes = |routes: &Routes| (0..4).map(|host| routes.class(HostId(host))).collect::<Vec<_>>();
     let shortest = Routes::shortest(&fabric, NextHopOrder::Port);
     assert_eq!(classes(&shortest), [0, 0, 1, 1]);
-    // A host with fixed next hops shares no routes.
     let leaf = fabric.neighbour(fabric.ports_of(fabric.hosts()[0]).next().unwrap());
     let ports = shortest.next_hops(leaf, HostId(3)).to_vec();
     let fixed = [FixedHops { node: leaf, dst: HostId(3), ports }];

@@ -1,16 +1,13 @@
-//! Up-down paths: up the tiers, then down, never up again.
-
 use super::shortest::closer;
 use crate::fabric::{Fabric, NodeId, NodeKind, PortId};
 
-/// Distances of every node to a destination over up-down paths.
-///
-/// A node with downward paths takes the shortest; others go up, to the higher neighbours with the least remaining
-/// distance. So packets that have gone down keep going down, by the tables alone. Links within a tier are unused.
+/// Distances to a destination. A node with downward paths takes the shortest; others go up, to the higher neighbours with the
+/// least remaining distance. So packets that have gone down keep going down, by the tables alone. Links within a tier are
+/// unused.
 pub(super) struct UpDownDistances {
     /// Hops that only go down; [`u32::MAX`] for none.
     down: Vec<u32>,
-    /// Total hops; [`u32::MAX`] without a path.
+    /// Hops in all; [`u32::MAX`] for none.
     all: Vec<u32>,
 }
 
@@ -27,7 +24,6 @@ impl UpDownDistances {
         Self { down, all }
     }
 
-    /// Returns the next-hop ports of a node other than the destination, in order of their numbers.
     pub(super) fn next_hops(
         &self,
         fabric: &Fabric,
@@ -46,7 +42,6 @@ impl UpDownDistances {
     }
 }
 
-/// Returns ports of a node to higher tiers over `up` links; never to hosts, which are at the bottom.
 fn higher<'a>(fabric: &'a Fabric, node: NodeId, up: &'a dyn Fn(PortId) -> bool) -> impl Iterator<Item = PortId> + 'a {
     let above = move |port: &PortId| fabric.node(fabric.neighbour(*port)).tier > fabric.node(node).tier;
     fabric.ports_of(node).filter(above).filter(move |&port| up(port))
@@ -178,7 +173,6 @@ mod tests {
         assert_eq!(routes.links_between(&fabric, HostId(12), HostId(0)), None);
         assert_eq!(routes.links_between(&fabric, HostId(8), HostId(12)), Some(4));
         assert_eq!(without(&fabric, Paths::Shortest, &down).links_between(&fabric, HostId(0), HostId(12)), Some(8));
-        // Others are reached as ever.
         assert_eq!(routes.links_between(&fabric, HostId(0), HostId(8)), Some(6));
     }
 
@@ -215,7 +209,6 @@ mod tests {
         assert_eq!(without(&testbed(), Paths::UpDown, &[]).apart(&testbed()), None);
     }
 
-    /// Generates tiered fabrics: each switch's tier and neighbours, hosts on any switches.
     fn fabric() -> impl Strategy<Value = Fabric> {
         let regular = prop::sample::select(vec![0usize, 1, 2]);
         let grown = (
@@ -247,7 +240,6 @@ mod tests {
         })
     }
 
-    /// Returns true if any up-down path joins two hosts, by exhaustive search.
     fn goes(fabric: &Fabric, up: &dyn Fn(PortId) -> bool, src: NodeId, dst: NodeId) -> bool {
         let tier = |node: NodeId| fabric.node(node).tier;
         let mut seen = BTreeSet::new();
@@ -274,8 +266,6 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// With any links down and any choice of next hops, packets go up, then down, and arrive; next hops exist
-        /// exactly where an up-down path does.
         #[test]
         fn tables_are_valley_free_and_complete(
             fabric in fabric(),
@@ -289,7 +279,6 @@ mod tests {
             for dst in hosts(&fabric) {
                 let end = fabric.hosts()[dst.index()];
                 for &src in fabric.hosts().iter().filter(|&&src| src != end) {
-                    // A host with one link uses it even if down.
                     let first = routes.next_hops(src, dst).iter().filter(|&&port| up(port));
                     let mut ahead: Vec<(NodeId, bool)> = first.map(|&port| (fabric.neighbour(port), false)).collect();
                     let (mut ends, mut lost, mut steps) = (false, false, 0);

@@ -1,20 +1,20 @@
-//! Admission control: checks that links can carry all guarantees simultaneously.
+//! Admission control.
 //!
 //! Traffic of a tenant across a cut is at most the send guarantees on one side and the receive guarantees on the other
-//! (Ballani et al. (Oktopus), SIGCOMM 2011, section 4). On a tree each cut is a link, so this suffices. With several
-//! uplinks from a rack, guarantees are compared with their sum, which needs routing that spreads them.
+//! (Oktopus: Ballani et al., SIGCOMM 2011, section 4). On a tree each cut is a link, so this suffices. With several uplinks
+//! from a rack, guarantees are compared with their sum, which needs routing that spreads them.
 
 use super::cuts::{Cuts, NoTree};
 use super::{Tenancy, Tenant};
 use crate::fabric::Fabric;
 use crate::units::Rate;
 
-/// Guarantees of all tenants on each cut of a fabric.
+/// Guarantees on each cut of a fabric.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Admission {
-    /// Share of each cut's capacity kept free of guarantees.
+    /// Share of the capacity kept free of guarantees.
     pub headroom: f64,
-    /// Cuts, lower tiers first: VMs, servers, racks, pods.
+    /// Lower tiers first: VMs, servers, racks, pods.
     pub cuts: Vec<CutLoad>,
 }
 
@@ -23,26 +23,26 @@ pub struct Admission {
 pub struct CutLoad {
     /// Name of the inside: a VM, a server, a switch with all below it, or the first and the last of several.
     pub name: String,
-    /// Tier of the highest switches inside; 0 for a VM.
+    /// Highest tier inside; 0 for a VM.
     pub tier: u8,
-    /// Capacity of the links in each direction.
+    /// Rate of the links in each direction.
     pub capacity: Rate,
-    /// Guaranteed from the inside.
+    /// Guarantees from the inside.
     pub up: Reserved,
-    /// Guaranteed to the inside.
+    /// Guarantees to the inside.
     pub down: Reserved,
 }
 
 /// Guarantees in one direction.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reserved {
-    /// In all.
+    /// Sum.
     pub total: Rate,
-    /// Tenants (by number) with their parts.
+    /// Tenants and their parts.
     pub of_tenants: Vec<(usize, Rate)>,
 }
 
-/// Guarantees exceed the capacity of a cut.
+/// Cut with guarantees above its capacity.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{direction} {name} guarantees of {reserved:#} exceed the {room:#} that the links carry without headroom, by {:#}: {}", Rate(.reserved.0.saturating_sub(.room.0)), because(.tenants, *.others)
@@ -54,7 +54,7 @@ pub struct Rejected {
     pub direction: &'static str,
     /// Guaranteed rate.
     pub reserved: Rate,
-    /// Most that can be guaranteed.
+    /// Largest rate that can be guaranteed.
     pub room: Rate,
     /// Tenants with the largest parts.
     pub tenants: Vec<(String, Rate)>,
@@ -62,7 +62,6 @@ pub struct Rejected {
     pub others: usize,
 }
 
-/// Most tenants in a message.
 const NAMED: usize = 3;
 
 fn because(tenants: &[(String, Rate)], others: usize) -> String {
@@ -76,7 +75,7 @@ fn because(tenants: &[(String, Rate)], others: usize) -> String {
 }
 
 impl Admission {
-    /// Computes the guarantees of tenants on a fabric.
+    /// Sums the guarantees on each cut.
     pub fn new(fabric: &Fabric, tenancy: &Tenancy, headroom: f64) -> Result<Self, NoTree> {
         let cuts = Cuts::new(fabric)?;
         let fresh = cuts.cuts.iter().map(|cut| CutLoad {
@@ -97,13 +96,12 @@ impl Admission {
         Ok(Self { headroom, cuts: loads })
     }
 
-    /// Returns the rate that links of a capacity may guarantee.
+    /// Rate that links of a capacity may guarantee.
     pub fn room(&self, capacity: Rate) -> Rate {
         room(capacity, self.headroom)
     }
 
-    /// Returns cuts and directions (true: up, from the inside) with guarantees and their share of the limit, largest
-    /// first.
+    /// Cuts and directions (true: from the inside) with guarantees and their share of the limit, largest first.
     pub fn tightest(&self) -> Vec<(&CutLoad, bool, f64)> {
         let both = self.cuts.iter().flat_map(|cut| [(cut, true), (cut, false)]);
         let shares = both.map(|(cut, up)| {
@@ -111,12 +109,12 @@ impl Admission {
             (cut, up, cut.reserved(up).total.0 as f64 / room)
         });
         let mut found: Vec<_> = shares.filter(|(_, _, share)| *share > 0.0).collect();
-        // Among equals the highest tier, which affects most; a stable sort keeps the rest in order.
+        // The highest tier affects most.
         found.sort_by(|a, b| b.2.total_cmp(&a.2).then(b.0.tier.cmp(&a.0.tier)));
         found
     }
 
-    /// Checks every cut; the error names the one most in excess.
+    /// Checks every cut; the error names the cut with the largest share.
     pub fn check(&self, tenancy: &Tenancy) -> Result<(), Rejected> {
         let exceeds = |&(cut, up, _): &(&CutLoad, bool, f64)| cut.reserved(up).total > self.room(cut.capacity);
         match self.tightest().into_iter().find(exceeds) {
@@ -139,7 +137,7 @@ impl Admission {
 }
 
 impl CutLoad {
-    /// Returns the guarantees from the inside (`up`), or to it.
+    /// Guarantees from the inside (`up`), or to it.
     pub const fn reserved(&self, up: bool) -> &Reserved {
         if up { &self.up } else { &self.down }
     }
@@ -154,24 +152,23 @@ impl Reserved {
     }
 }
 
-/// Returns the guaranteed limit to the nearest bit/s: shares such as 0.1 are no binary fractions.
+/// Rounds: shares such as 0.1 are no binary fractions.
 pub(super) fn room(capacity: Rate, headroom: f64) -> Rate {
     Rate(((1.0 - headroom) * capacity.0 as f64).round() as u64)
 }
 
-/// Returns the cuts around a tenant's VMs, each with the number of VMs inside.
+/// Cuts around a tenant's VMs, each with the number of VMs inside.
 pub(super) fn crossings(cuts: &Cuts, tenant: &Tenant) -> Vec<(usize, usize)> {
     let mut of: Vec<usize> = tenant.vms.iter().flat_map(|vm| cuts.of_host[vm.host.index()].iter().copied()).collect();
     of.sort_unstable();
     of.chunk_by(|a, b| a == b).map(|same| (same[0], same.len())).collect()
 }
 
-/// Returns a tenant's needs on a cut with `inside` VMs: from the inside, and to it.
 fn needs(tenant: &Tenant, inside: usize) -> (Rate, Rate) {
     needed((tenant.send, tenant.receive), inside, tenant.vms.len())
 }
 
-/// Returns needs on a cut with `inside` of `all` equal VMs: from the inside, and to it.
+/// Rates needed from the inside and to it, on a cut with `inside` of `all` equal VMs.
 pub(super) fn needed((send, receive): (Rate, Rate), inside: usize, all: usize) -> (Rate, Rate) {
     let times = |rate: Rate, vms: usize| rate.0.saturating_mul(vms as u64);
     let outside = all - inside;

@@ -1,5 +1,3 @@
-//! Cuts of a fabric: a VM, server, rack or pod against all else, and the capacity between.
-
 use std::collections::HashMap;
 
 use crate::fabric::{Fabric, Groups, NodeId};
@@ -8,36 +6,34 @@ use crate::units::Rate;
 /// Hosts joined by switches up to a tier, against all others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Cut {
-    /// Name of the inside: `h3.1`, `h3`, `leaf0`, `agg0 to agg1`.
+    /// Such as `h3.1`, `h3`, `leaf0`, `agg0 to agg1`.
     pub(super) name: String,
-    /// Tier of the joining switches: 0 for a VM, 1 for a server, and so on.
+    /// Tier of the joining switches: 0 for a VM, 1 for a server.
     pub(super) tier: u8,
-    /// Rate of all links between inside and outside.
     pub(super) capacity: Rate,
-    /// Maximal cuts within it; none for a VM.
+    /// Maximal cuts inside; none for a VM.
     pub(super) within: Vec<usize>,
 }
 
-/// Cuts of a fabric, lower tiers first; any two are nested or disjoint.
+/// Lower tiers first; any two cuts are nested or disjoint.
 #[derive(Debug, Clone)]
 pub(super) struct Cuts {
     pub(super) cuts: Vec<Cut>,
-    /// By host: its cuts, from its own outwards.
+    /// By host, from its own outwards.
     pub(super) of_host: Vec<Vec<usize>>,
-    /// Cuts that are within no other.
     pub(super) top: Vec<usize>,
 }
 
-/// Fabric with links within a tier, so that cuts by tier do not determine its capacity.
+/// Links within a tier, so that cuts by tier do not determine the capacity.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{} and {} are both in tier {tier} and joined by a link: guarantees need links from tier to tier (or \
      between two halves)", .ends[0], .ends[1]
 )]
 pub struct NoTree {
-    /// The tier of both.
+    /// Tier.
     pub tier: u8,
-    /// Two nodes of a link.
+    /// Nodes of the link.
     pub ends: [String; 2],
 }
 
@@ -54,7 +50,7 @@ impl Cuts {
         Ok(all)
     }
 
-    /// Adds the cuts of one tier around those found; `inner` marks cuts within another.
+    /// Adds the cuts of one tier around those of lower tiers; `inner` marks cuts inside another.
     fn add_tier(&mut self, fabric: &Fabric, tier: u8, inner: &mut Vec<bool>) {
         let groups = Groups::new(fabric, tier);
         let mut capacity = vec![0u64; fabric.nodes().len()];
@@ -107,7 +103,7 @@ fn check(fabric: &Fabric) -> Result<(), NoTree> {
     Ok(())
 }
 
-/// Returns names of each group's nodes of a tier: the first, and the last of several.
+/// Names of each group's nodes of a tier: the first, and the last of several.
 fn names(fabric: &Fabric, groups: &Groups, tier: u8) -> HashMap<u32, String> {
     let mut ends: HashMap<u32, [NodeId; 2]> = HashMap::new();
     for node in (0..fabric.nodes().len() as u32).map(NodeId).filter(|&node| fabric.node(node).tier == tier) {

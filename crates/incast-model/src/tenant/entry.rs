@@ -1,5 +1,3 @@
-//! A `[[tenant]]`, checked.
-
 use super::TenantError;
 use super::spec::{Placement, TenantSpec, VmCount, VmRange};
 
@@ -85,7 +83,6 @@ impl Entry<'_> {
         }
     }
 
-    /// By VM: true for a mapper.
     pub(super) fn mappers(&self, vms: usize) -> Vec<bool> {
         // Shares such as 0.1 are no binary fractions: rounding errors must not round up.
         let count = self.spec.mappers.map_or(0, |share| (share * vms as f64 - 1e-9).ceil() as usize);

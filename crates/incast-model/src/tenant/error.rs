@@ -1,48 +1,46 @@
-//! Errors about tenants: field or place in a file, value, allowed values, nearest valid name.
-
 use std::fmt::Display;
 use std::path::PathBuf;
 
 use crate::nearest::{hint, nearest};
 
-/// Tenants that cannot be placed as specified.
+/// Error of a tenant.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TenantError {
-    /// A field of a `[[tenant]]`.
+    /// Invalid field of a `[[tenant]]`.
     #[error("{field} = {value}: must be {allowed}{}", hint(.nearest))]
     Field {
-        /// Field's path, such as `tenant[1].vms`; entries count from 0.
+        /// Path, such as `tenant[1].vms`; entries count from 0.
         field: String,
-        /// Value given.
+        /// Invalid value.
         value: String,
         /// Allowed values.
         allowed: String,
-        /// Nearest valid name, where names are allowed.
+        /// Nearest valid name.
         nearest: Option<String>,
     },
-    /// Place in a file that a `[[tenant]]` names.
+    /// Invalid value in a file.
     #[error("{}:{line}:{column}: `{value}`: must be {allowed}{}", .file.display(), hint(.nearest))]
     File {
-        /// The file.
+        /// File.
         file: PathBuf,
-        /// Its line, from 1.
+        /// Line, from 1.
         line: usize,
-        /// Character in that line, from 1.
+        /// Column in characters, from 1.
         column: usize,
-        /// Value found.
+        /// Invalid value.
         value: String,
         /// Allowed values.
         allowed: String,
-        /// Nearest valid name, where names are allowed.
+        /// Nearest valid name.
         nearest: Option<String>,
     },
     /// Unreadable file.
     #[error("{field}: cannot read {}: {why}", .file.display())]
     Unreadable {
-        /// Path of the field that names the file.
+        /// Field that names the file.
         field: String,
-        /// The file, as looked for.
+        /// File.
         file: PathBuf,
         /// Operating system's message.
         why: String,

@@ -1,5 +1,3 @@
-//! Optimal rates of VM pairs, over links without guarantees, and over hoses alone.
-
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,32 +9,30 @@ use crate::routing::Routes;
 /// Demand of one host towards another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pair {
-    /// Sending host.
+    /// Sender.
     pub src: HostId,
-    /// Receiving host.
+    /// Receiver.
     pub dst: HostId,
-    /// Demand in bit/s on the wire (headers included); infinite if backlogged.
+    /// Rate in bit/s on the wire (headers included); infinite if backlogged.
     pub demand: f64,
 }
 
 impl Pair {
-    /// Returns a backlogged pair.
+    /// Backlogged pair.
     pub const fn backlogged(src: HostId, dst: HostId) -> Self {
         Self { src, dst, demand: f64::INFINITY }
     }
 }
 
-/// Returns the work-conserving optimum: max-min fair rates of pairs on a fabric's links, in bit/s on the wire (headers
-/// and inter-packet gaps included). Traffic spreads evenly over shortest paths. Two pairs of the same hosts count as
-/// two.
+/// Work-conserving optimum: max-min fair rates of pairs on a fabric's links, in bit/s on the wire (headers and inter-packet
+/// gaps included). Traffic spreads evenly over shortest paths. Two pairs of the same hosts count as two.
 ///
-/// Max-min rates use up a link on the path of every pair that wants more. Their sum may be below the maximum: a pair
-/// over many links takes from many others.
+/// The sum of max-min rates may be below the maximum: a pair over many links takes from many others.
 pub fn optimum(fabric: &Fabric, routes: &Routes, pairs: &[Pair]) -> Vec<f64> {
     Optimum::new(fabric, routes).of(pairs)
 }
 
-/// [`optimum`] for several sets of pairs on one fabric: caches paths.
+/// [`optimum`] for several sets of pairs: caches paths.
 #[derive(Debug)]
 pub struct Optimum<'a> {
     fabric: &'a Fabric,
@@ -45,17 +41,16 @@ pub struct Optimum<'a> {
     ways: RefCell<HashMap<(HostId, HostId), Way>>,
 }
 
-/// Sending ports of a pair, each with its share of the traffic.
 type Way = Vec<(usize, f64)>;
 
 impl<'a> Optimum<'a> {
-    /// On these routes.
+    /// Optimum on a fabric.
     pub fn new(fabric: &'a Fabric, routes: &'a Routes) -> Self {
         let capacities = fabric.ports().iter().map(|port| fabric.link(port.link).rate.0 as f64).collect();
         Self { fabric, routes, capacities, ways: RefCell::default() }
     }
 
-    /// The rates of some pairs.
+    /// Rates of pairs.
     pub fn of(&self, pairs: &[Pair]) -> Vec<f64> {
         let mut ways = self.ways.borrow_mut();
         let mut over = |pair: &Pair| {
@@ -66,8 +61,8 @@ impl<'a> Optimum<'a> {
     }
 }
 
-/// Returns the rates of an optimal static reservation: max-min fair rates, in bit/s, over the VMs' hoses alone,
-/// ignoring fabric links. 0 if either VM has no guarantee.
+/// Optimal static reservation: max-min fair rates, in bit/s, under the VMs' hoses alone, ignoring fabric links. 0 if either VM
+/// has no guarantee.
 pub fn static_split(tenancy: &Tenancy, pairs: &[Pair]) -> Vec<f64> {
     let hosts = pairs.iter().map(|pair| pair.src.index().max(pair.dst.index()) + 1).max().unwrap_or(0);
     let hoses = (0..hosts as u32).flat_map(|host| {
@@ -79,7 +74,7 @@ pub fn static_split(tenancy: &Tenancy, pairs: &[Pair]) -> Vec<f64> {
     max_min(&hoses.collect::<Vec<_>>(), &pairs.iter().map(demand).collect::<Vec<_>>())
 }
 
-/// Returns the sending ports of a pair, each with its share.
+/// Sending ports between a pair's hosts, each with its share of the traffic.
 pub(super) fn over_links(fabric: &Fabric, routes: &Routes, pair: &Pair) -> Way {
     let [src, dst] = [pair.src, pair.dst].map(|host| fabric.hosts()[host.index()]);
     let mut ports = Vec::new();
@@ -123,7 +118,6 @@ mod tests {
 
     #[test]
     fn links_of_the_way_are_shared() {
-        // 16 VMs in each rack; one uplink of 1 Gb/s.
         let fabric = tree(3, 1);
         assert_eq!(rates(&fabric, &[(0, 1)]), [10_000.0], "within a server its switch is all there is");
         assert_eq!(rates(&fabric, &[(0, 4), (1, 5)]), [500.0; 2], "one NIC");
@@ -141,7 +135,6 @@ mod tests {
         let fat = FatTree::new(4).build().unwrap();
         let routes = Routes::shortest(&fat, NextHopOrder::Port);
         let one = over_links(&fat, &routes, &Pair::backlogged(HostId(0), HostId(15)));
-        // Up: 1, 2 halves, 4 quarters; down the same.
         let shares: Vec<f64> = one.iter().map(|(_, share)| *share).collect();
         assert_eq!(shares, [1.0, 0.5, 0.5, 0.25, 0.25, 0.25, 0.25, 0.25, 0.25, 0.25, 0.25, 0.5, 0.5, 1.0]);
     }
@@ -177,7 +170,6 @@ mod tests {
         many.push((21, 20));
         let rates = split(&many);
         assert_eq!((&rates[..9], rates[9]), (&[50.0; 9][..], 300.0));
-        // One sender also sends elsewhere, and gets there the rate that it cannot use here.
         assert_eq!(split(&[(1, 0), (2, 0), (3, 0), (3, 4)]), [150.0, 150.0, 150.0, 300.0]);
         assert_eq!(split(&[(30, 31), (40, 41)]), [0.0; 2]);
         assert_eq!(split(&[]), [0.0; 0]);

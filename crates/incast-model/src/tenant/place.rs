@@ -1,5 +1,3 @@
-//! Placement of tenants: from specs to VMs in slots.
-
 use std::path::Path;
 
 use super::admission::room;
@@ -11,8 +9,8 @@ use crate::fabric::{Fabric, HostId, NodeId, Vms};
 use crate::rng::{Stream, pick, stream};
 use crate::units::Rate;
 
-/// Places all tenants, in order, on a fabric with VMs. Every tenant has random streams of its own name, so later
-/// tenants change no earlier ones. Relative files start at `base_dir`.
+/// Places all tenants in order. Each tenant has random streams of its own name, so later tenants change no earlier ones.
+/// Relative files start at `base_dir`.
 pub fn place(
     specs: &[TenantSpec],
     fabric: &Fabric,
@@ -33,7 +31,7 @@ pub fn place(
 
 enum Placed {
     There(usize),
-    /// No links carry its guarantees.
+    /// Number of VMs; no links carry their guarantees.
     Nowhere(usize),
 }
 
@@ -42,10 +40,9 @@ struct Placer<'a> {
     vms: &'a Vms,
     base_dir: &'a Path,
     seed: u64,
-    /// By VM slot: its tenant.
     taken: Vec<Option<usize>>,
     tenants: Vec<Tenant>,
-    /// Remaining link capacity, once needed.
+    /// Computed when first needed.
     residual: Option<Residual>,
 }
 
@@ -62,7 +59,6 @@ impl Placer<'_> {
         self.fabric.nic_ports(server).map(|port| self.fabric.rate(port)).sum()
     }
 
-    /// Checks that the virtual link and the fastest NIC, less the headroom, carry the guarantee.
     fn check_guarantee(&self, entry: &Entry<'_>) -> Result<(), TenantError> {
         let fastest = self.fabric.servers().iter().map(|&server| self.nic(server)).max().unwrap_or_default();
         self.carries(entry, "the VM's virtual link", self.vms.rate)?;
@@ -78,7 +74,6 @@ impl Placer<'_> {
         Err(entry.refuse("guarantee", guarantee, allowed))
     }
 
-    /// Places the tenants of an entry.
     fn add(&mut self, entry: &Entry<'_>) -> Result<(), TenantError> {
         let (name, all) = (&entry.spec.name, self.taken.len());
         match (entry.spec.count, entry.spec.fill) {
@@ -113,7 +108,7 @@ impl Placer<'_> {
         Ok(())
     }
 
-    /// Places a tenant with at most `most` VMs, or fails; returns its VMs.
+    /// Places a tenant with at most `most` VMs, or fails; returns its number of VMs.
     fn must(&mut self, entry: &Entry<'_>, name: String, most: usize) -> Result<usize, TenantError> {
         let said = name.clone();
         match self.one(entry, name, most)? {
@@ -129,7 +124,6 @@ impl Placer<'_> {
         }
     }
 
-    /// Places a tenant with at most `most` VMs.
     fn one(&mut self, entry: &Entry<'_>, name: String, most: usize) -> Result<Placed, TenantError> {
         if self.tenants.iter().any(|tenant| tenant.name == name) {
             return Err(entry.refuse("name", name, "a name of its own: another tenant has this one"));
@@ -165,7 +159,7 @@ impl Placer<'_> {
         Ok(Placed::There(count))
     }
 
-    /// Returns slots for a tenant's VMs; `None` if no links carry its guarantees.
+    /// Returns slots; `None` if no links carry the guarantees.
     fn slots(
         &mut self,
         entry: &Entry<'_>,
@@ -206,11 +200,11 @@ impl Placer<'_> {
         Ok(found)
     }
 
-    /// Returns a tenant's number of VMs; if drawn, at most `most`, if any fits.
+    /// Number of VMs; if drawn, at most `most` where the range allows.
     fn draw_vms(&self, entry: &Entry<'_>, name: &str, most: usize) -> usize {
         let (from, to) = match entry.spec.vms {
             VmCount::Fixed(count) => return count as usize,
-            // Its file says how many.
+            // The rows of the file count.
             VmCount::Uniform(VmRange { from, .. }) if matches!(entry.spec.placement, Placement::File(_)) => {
                 return from as usize;
             }

@@ -1,5 +1,3 @@
-//! Properties of tenants in any placement.
-
 use std::path::Path;
 
 use proptest::prelude::*;
@@ -10,7 +8,6 @@ use crate::fabric::{Fabric, PortId, Vms};
 use crate::routing::{NextHopOrder, Routes};
 use crate::units::Rate;
 
-/// Trees: three racks with one uplink, and a multipath fat tree.
 fn fabric(fat: bool) -> Fabric {
     let plain = if fat {
         FatTree::new(4).build()
@@ -67,7 +64,6 @@ proptest! {
         let (pairs, routes) = (all_pairs(&tenancy), Routes::shortest(&fabric, NextHopOrder::Port));
         let reserved = static_split(&tenancy, &pairs);
         let admitted = admission.check(&tenancy).is_ok();
-        // On each link, all pairs need at most the cut's reservation.
         let mut carried = vec![0.0; fabric.ports().len()];
         for (pair, rate) in pairs.iter().zip(&reserved) {
             for (port, share) in optimum::over_links(&fabric, &routes, pair) {

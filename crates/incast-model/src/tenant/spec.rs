@@ -1,5 +1,3 @@
-//! Tenants as a scenario describes them.
-
 use std::borrow::Cow;
 use std::fmt;
 use std::path::PathBuf;
@@ -58,12 +56,12 @@ pub enum Placement {
     File(PathBuf),
 }
 
-/// How many VMs a tenant has.
+/// Number of VMs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VmCount {
-    /// So many.
+    /// Fixed.
     Fixed(u32),
-    /// Any number of a range, all equally likely.
+    /// Uniform over a range.
     Uniform(VmRange),
 }
 
@@ -77,12 +75,12 @@ pub struct VmRange {
     pub to: u32,
 }
 
-/// What each VM of a tenant may send and receive, whatever others do.
+/// Guarantee of each VM (hose model).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Guarantee {
-    /// What it may send; 0 for no guarantee.
+    /// Sending rate; 0 for none.
     pub send: Rate,
-    /// What it may receive; 0 for no guarantee.
+    /// Receiving rate; 0 for none.
     pub receive: Rate,
 }
 
@@ -97,17 +95,17 @@ struct Hose {
 }
 
 impl Guarantee {
-    /// The same both ways.
+    /// Equal rates both ways.
     pub const fn both(rate: Rate) -> Self {
         Self { send: rate, receive: rate }
     }
 
-    /// Returns true if it guarantees nothing.
+    /// Returns true without any guarantee.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The larger of the two.
+    /// Larger of the two rates.
     pub fn most(&self) -> Rate {
         self.send.max(self.receive)
     }
@@ -134,7 +132,7 @@ impl Serialize for Guarantee {
     }
 }
 
-// Written by hand, as for sizes: serde's untagged enums answer every mistake with "did not match any variant".
+// Serde's untagged enums answer every mistake with "did not match any variant".
 impl<'de> Deserialize<'de> for Guarantee {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Any;

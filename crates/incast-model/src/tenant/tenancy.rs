@@ -1,5 +1,3 @@
-//! Assignment of VMs to tenants.
-
 use crate::fabric::HostId;
 use crate::units::Rate;
 
@@ -8,26 +6,26 @@ use crate::units::Rate;
 pub struct Tenant {
     /// Unique name.
     pub name: String,
-    /// Name of the `[[tenant]]` that made it.
+    /// Name of the `[[tenant]]`.
     pub group: String,
-    /// VMs, by their numbers in the workload.
+    /// VMs by number.
     pub vms: Vec<Vm>,
-    /// Guaranteed send rate per VM; 0 for none.
+    /// Send guarantee per VM; 0 for none.
     pub send: Rate,
-    /// Guaranteed receive rate per VM; 0 for none.
+    /// Receive guarantee per VM; 0 for none.
     pub receive: Rate,
 }
 
-/// One VM of a tenant.
+/// VM of a tenant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Vm {
-    /// Slot: a host of the fabric.
+    /// Slot.
     pub host: HostId,
     /// If true, the VM is a mapper.
     pub mapper: bool,
 }
 
-/// All tenants of a fabric.
+/// Tenants of a fabric.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tenancy {
     tenants: Vec<Tenant>,
@@ -36,7 +34,7 @@ pub struct Tenancy {
 }
 
 impl Tenancy {
-    /// Builds the tenancy; no two VMs share a slot.
+    /// Assigns VMs to hosts; no two VMs may share a host.
     pub fn new(tenants: Vec<Tenant>) -> Self {
         let mut of_host = Vec::new();
         for (number, tenant) in (0u32..).zip(&tenants) {
@@ -49,23 +47,23 @@ impl Tenancy {
         Self { tenants, of_host }
     }
 
-    /// The tenants, in the scenario's order.
+    /// Tenants, in the scenario's order.
     pub fn tenants(&self) -> &[Tenant] {
         &self.tenants
     }
 
-    /// Returns a host's tenant and VM number; `None` for a free slot or another host.
+    /// Tenant and VM number of a host.
     pub fn of_host(&self, host: HostId) -> Option<(usize, usize)> {
         let (tenant, vm) = self.of_host.get(host.index()).copied().flatten()?;
         Some((tenant as usize, vm as usize))
     }
 
-    /// The tenant that has a host.
+    /// Tenant of a host.
     pub fn tenant_of(&self, host: HostId) -> Option<&Tenant> {
         self.of_host(host).map(|(tenant, _)| &self.tenants[tenant])
     }
 
-    /// Returns a host's guaranteed send and receive rates; 0 without a tenant.
+    /// Send and receive guarantees of a host; 0 without a tenant.
     pub fn hose(&self, host: HostId) -> (Rate, Rate) {
         self.tenant_of(host).map_or((Rate::ZERO, Rate::ZERO), |tenant| (tenant.send, tenant.receive))
     }

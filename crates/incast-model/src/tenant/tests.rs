@@ -1,4 +1,4 @@
-//! Tenants on a small fabric: 4 servers of 4 slots, two servers per rack.
+//! 4 servers of 4 slots, two servers per rack.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -73,7 +73,7 @@ fn sizes_are_uniform_in_their_range() {
         let all = placed(&[r#"{"name": "a", "vms": {"from": 2, "to": 5}}"#], seed).unwrap();
         counts[all.tenants()[0].vms.len()] += 1;
     }
-    // 1250 each, with a standard deviation of 31.
+    // Mean 1250, standard deviation 31.
     assert!(counts[..2] == [0, 0] && counts[2..].iter().all(|count| count.abs_diff(1250) < 150), "{counts:?}");
 }
 
@@ -316,7 +316,6 @@ fn what_links_cannot_carry_is_told_with_who_has_it() {
     assert_eq!(Admission::new(&fabric(), &all, 0.1).unwrap().check(&all), Ok(()), "900 of 900");
 }
 
-/// 11 racks of 4 servers with 4 slots, 1 Gb/s: a 16th of the uplink, less the headroom, per VM.
 fn study(placement: &str, rate: &str, seed: u64) -> (Fabric, Tenancy) {
     let mut tree = LeafSpine::new(11, 1, 4);
     (tree.host_rate, tree.uplink_rate) = (Rate::gbps(1), Rate::gbps(1));
@@ -343,7 +342,6 @@ fn the_hose_of_the_mapreduce_study_is_always_admitted() {
 
 #[test]
 fn fair_shares_of_links_leave_reducers_below_their_hose() {
-    // Rate of each reducer from all mappers, in Mb/s.
     let of_reducers = |pairs: &[Pair], rates: &[f64]| {
         let mut sums: BTreeMap<HostId, f64> = BTreeMap::new();
         pairs.iter().zip(rates).for_each(|(pair, rate)| *sums.entry(pair.dst).or_default() += rate / 1e6);
@@ -361,7 +359,7 @@ fn fair_shares_of_links_leave_reducers_below_their_hose() {
         let fair = of_reducers(&pairs, &optimum(&fabric, &routes, &pairs));
         let reserved = of_reducers(&pairs, &static_split(&tenancy, &pairs));
         assert!(reserved.iter().all(|rate| (rate - 56.25).abs() < 1e-6));
-        // The study finds 30 % of its reducers below 56.25 Mb/s without guarantees.
+        // ElasticSwitch's evaluation has 30 % of the reducers below.
         let below = fair.iter().filter(|rate| **rate < 56.25).count() as f64 / fair.len() as f64;
         assert!((0.1..0.5).contains(&below), "seed {seed}: {below}");
         let mean = fair.iter().sum::<f64>() / fair.len() as f64;

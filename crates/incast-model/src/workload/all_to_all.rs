@@ -1,5 +1,3 @@
-//! All-to-all: every host of a set sends to every other.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -84,7 +82,6 @@ impl Pattern for AllToAll {
 }
 
 impl AllToAll {
-    /// Adds flows from every rank to every other that never end.
     fn backlogged(&self, ranks: &[HostId], entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
         if self.window.is_some() || self.iterations > 1 {
             return Err(entry.refuse("size", self.size, "a size, with a window or several iterations"));
@@ -134,7 +131,6 @@ mod tests {
             receivers.sort_unstable();
             assert_eq!(receivers, (0..9).collect::<Vec<_>>());
         }
-        // The host that waits sends the flows that start.
         assert!(
             set.gates
                 .iter()

@@ -1,5 +1,3 @@
-//! Arrival processes of open-loop flows, and the rate for a load.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -41,30 +39,28 @@ pub struct LognormalArrivals {
     pub sigma: f64,
 }
 
-/// Interval for arrivals: from `start`, before `end`.
+/// Interval without its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Window {
-    /// Begin.
     pub(super) start: Time,
-    /// End, not included.
     pub(super) end: Time,
 }
 
 impl Window {
-    /// Its length in picoseconds.
+    /// Length in picoseconds.
     pub(super) fn length(self) -> f64 {
         (self.end - self.start).0 as f64
     }
 }
 
-/// Returns the mean gap in ps that offers `load` of `bit_per_s` with flows of `bytes` on average.
+/// Mean gap in ps that offers `load` of `bit_per_s` with flows of `bytes` on average.
 pub(super) fn mean_gap(bytes: f64, load: f64, bit_per_s: f64) -> f64 {
     bytes * 8.0 / (load * bit_per_s) * 1e12
 }
 
-/// Arrival times of a stationary renewal process: independent gaps, rounded to picoseconds. With an ordinary first gap,
-/// bursty processes would begin with a burst (Cox, "Renewal Theory", 1962, section 4.1: by half of the squared
-/// coefficient of variation less 1, 26 flows with a sigma of 2).
+/// Stationary renewal process: independent gaps, rounded to picoseconds. With an ordinary first gap, bursty processes would
+/// begin with a burst (Cox, "Renewal Theory", 1962, section 4.1: by half of the squared coefficient of variation less 1, 26
+/// flows with a sigma of 2).
 #[derive(Debug)]
 pub(super) struct Arrivals {
     begun: bool,
@@ -75,7 +71,7 @@ pub(super) struct Arrivals {
 }
 
 impl Arrivals {
-    /// Returns Poisson arrivals with a mean gap of `mean` ps.
+    /// Poisson arrivals; `mean` gap in ps.
     pub(super) fn new(window: Window, mean: f64) -> Self {
         Self { begun: false, now: window.start.0, end: window.end.0, mean, law: ArrivalLaw::Poisson }
     }
@@ -104,10 +100,8 @@ impl Arrivals {
     }
 }
 
-/// Adds the flows of one host: sizes from `sizes`, destinations from `to`.
-///
-/// Each host has its own stream, and every flow takes equally many draws. So a host's k-th flow keeps size and
-/// destination at any load: runs at two loads are paired.
+/// Adds the flows of one host. Each host has its own stream, and every flow takes equally many draws. So a host's k-th flow
+/// keeps size and destination at any load: runs at two loads are paired.
 pub(super) fn open_loop(
     entry: &Entry<'_>,
     out: &mut Collector,
@@ -147,9 +141,7 @@ mod tests {
         let mean = gaps.iter().sum::<f64>() / 1e6;
         let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / 1e6;
         assert!((mean / 1e8 - 1.0).abs() < 0.005, "mean {mean}");
-        // An exponential law's standard deviation is its mean.
         assert!((variance.sqrt() / mean - 1.0).abs() < 0.01, "coefficient of variation {}", variance.sqrt() / mean);
-        // ... and its share beyond the mean is 1/e.
         let beyond = gaps.iter().filter(|&&gap| gap > 1e8).count() as f64 / 1e6;
         assert!((beyond - (-1f64).exp()).abs() < 0.002, "{beyond}");
     }
@@ -179,7 +171,7 @@ mod tests {
 
     #[test]
     fn gap_of_a_load() {
-        // Web search at 30 % of 100 Gb/s: 456.3 us between the flows of a host (HPCC's experiment).
+        // Web search at 30 % of 100 Gb/s (HPCC).
         assert!((mean_gap(1_711_250.0, 0.3, 100e9) / 1e6 - 456.333).abs() < 0.001);
         assert!((mean_gap(120_420.75, 0.7, 100e9) / 1e6 - 13.762).abs() < 0.001);
     }

@@ -1,5 +1,3 @@
-//! Message sizes: bytes, or as much as can be sent until some time.
-
 use std::borrow::Cow;
 use std::fmt;
 
@@ -17,13 +15,12 @@ use crate::units::{Bytes, Time};
 
 pub(super) const BACKLOGGED: &str = "backlogged";
 
-/// The size of a message (`"500kB"`, or an integer in bytes); or `"backlogged"`: as much as can be sent until the entry's `end`,
-/// or the end of the simulation.
+/// Size of a message: bytes or backlogged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageSize {
-    /// So many bytes.
+    /// Number of bytes.
     Fixed(Bytes),
-    /// Its sender always has something to send.
+    /// Data to send until the end of the entry or the simulation.
     Backlogged,
 }
 
@@ -88,14 +85,12 @@ impl JsonSchema for MessageSize {
 
 #[derive(Debug)]
 pub(super) enum Amounts {
-    /// Sizes of a distribution.
     Drawn(SizeLaw),
     /// End of a backlogged flow.
     Backlogged(Time),
 }
 
 impl Amounts {
-    /// Reads sizes set in `field`, which may be `backlogged`.
     pub(super) fn new(entry: &Entry<'_>, field: &str, sizes: &SizeSpec) -> Result<Self, WorkloadError> {
         match sizes {
             SizeSpec::Backlogged => Self::backlogged(entry, field),
@@ -103,7 +98,6 @@ impl Amounts {
         }
     }
 
-    /// Returns backlogged amounts until the entry or the simulation ends; `field` holds `backlogged`.
     pub(super) fn backlogged(entry: &Entry<'_>, field: &str) -> Result<Self, WorkloadError> {
         let refuse = |allowed: String| Err(WorkloadError::field(field, BACKLOGGED, allowed));
         let Some(until) = entry.end.into_iter().chain(entry.horizon).min() else {
@@ -121,7 +115,6 @@ impl Amounts {
         Ok(Self::Backlogged(until))
     }
 
-    /// Returns the mean size; infinite if backlogged.
     pub(super) fn mean(&self) -> f64 {
         match self {
             Self::Drawn(law) => law.mean(),
@@ -129,7 +122,7 @@ impl Amounts {
         }
     }
 
-    /// Returns a message; a uniform `u` in [0, 1) draws its size.
+    /// Draws a message by a uniform `u` in [0, 1).
     pub(super) fn flow(&self, entry: &Entry<'_>, src: HostId, dst: HostId, u: f64, start: Time) -> Flow {
         match self {
             Self::Drawn(law) => entry.flow(src, dst, law.sample(u), start),
@@ -141,11 +134,10 @@ impl Amounts {
     }
 }
 
-/// Largest bound of a backlogged flow, 70 TB: half an hour at 400 Gb/s. Sums over a quarter of a million flows stay
-/// below 2^64.
+/// Bound of 70 TB, 700 s at 400 Gb/s: sums over a quarter of a million flows stay below 2^64.
 const MOST: u64 = 70_000_000_000_000;
 
-/// Returns more bytes than a host can send at `rate` bit/s: twice the link's capacity, and a mebibyte.
+/// More bytes than a host can send at `rate` bit/s: twice the link's capacity, and a mebibyte.
 fn bound(rate: f64, time: Time) -> u64 {
     (rate * time.seconds() / 4.0) as u64 + (1 << 20)
 }
@@ -179,7 +171,6 @@ mod tests {
             let set = flows(&fabric, &with_end(name, json, Some(Time::ms(1))), 1);
             assert_eq!(set.flows.len(), count, "{name}");
             for flow in &set.flows {
-                // 12.5 MB fit through the link.
                 assert_eq!((flow.until, flow.size), (Some(Time::ms(1)), Bytes(25_000_000 + (1 << 20))), "{name}");
             }
             assert_eq!(set.bytes(), Bytes::ZERO);

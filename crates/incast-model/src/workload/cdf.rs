@@ -1,46 +1,37 @@
-//! Piecewise-linear cumulative distribution function (CDF) of flow sizes.
-
-/// Sizes drawn by inverse transform from a piecewise-linear CDF.
+/// Flow sizes drawn by inverse transform from a piecewise-linear cumulative distribution function (CDF).
 ///
-/// Between two points, size is linear in cumulative probability. Two points of equal size are a jump (the probability
-/// of that size); a first point above 0 is an atom. Draws are rounded down to whole bytes, at least 1 B, as in the HPCC
-/// authors' traffic generator (repository alibaba-edu/High-Precision-Congestion-Control, commit 9f4be2a,
-/// `traffic_gen/custom_rand.py`).
+/// Between two points, size is linear in cumulative probability. Two points of equal size are a jump (the probability of that
+/// size); a first point above 0 is an atom. Draws are rounded down to whole bytes, at least 1 B, as in the HPCC authors'
+/// traffic generator (repository alibaba-edu/High-Precision-Congestion-Control, commit 9f4be2a, `traffic_gen/custom_rand.py`).
 #[derive(Debug, Clone, PartialEq)]
 pub struct SizeCdf {
     points: Vec<Point>,
 }
 
-/// One corner of the curve.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Point {
     bytes: f64,
-    /// Probability of a size up to `bytes`, 0 to 1.
+    /// 0 to 1.
     cdf: f64,
 }
 
-/// Number of a point that breaks the rules of a CDF.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PointError {
-    /// Its number, from 0.
+    /// From 0.
     pub(super) point: usize,
-    /// The bad number.
     pub(super) part: Part,
-    /// Allowed values.
     pub(super) allowed: String,
 }
 
-/// The two numbers of a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
-    /// The size.
     Bytes,
-    /// The cumulative percentage.
+    /// Cumulative.
     Percent,
 }
 
 impl SizeCdf {
-    /// Builds a CDF from (bytes, cumulative percent) pairs: neither may fall, percentages end at 100.
+    /// Reads (bytes, cumulative percent) pairs: neither may fall, percentages end at 100.
     pub(super) fn from_percent(points: &[(f64, f64)]) -> Result<Self, PointError> {
         let error = |point, part, allowed: &str| Err(PointError { point, part, allowed: allowed.into() });
         let mut last = (0.0, 0.0);
@@ -69,12 +60,11 @@ impl SizeCdf {
         Ok(Self::of_table(points))
     }
 
-    /// Builds a CDF from table points, which tests have checked.
+    /// Reads the points of a table, which tests have checked.
     pub(super) fn of_table(points: &[(f64, f64)]) -> Self {
         Self { points: points.iter().map(|&(bytes, percent)| Point { bytes, cdf: percent / 100.0 }).collect() }
     }
 
-    /// Every flow has this size.
     pub(super) fn fixed(bytes: u64) -> Self {
         Self { points: vec![Point { bytes: bytes as f64, cdf: 1.0 }] }
     }
@@ -88,21 +78,21 @@ impl SizeCdf {
         self
     }
 
-    /// Returns the mean in bytes under linear interpolation, which converts a load to an arrival rate.
+    /// Mean in bytes under linear interpolation, which converts a load to an arrival rate.
     pub fn mean(&self) -> f64 {
         let first = self.points[0];
         let pieces = self.points.windows(2).map(|p| (p[1].cdf - p[0].cdf) * (p[0].bytes + p[1].bytes) / 2.0);
         first.bytes * first.cdf + pieces.sum::<f64>()
     }
 
-    /// Returns the mean in bytes of generators that draw only the corners' sizes.
+    /// Mean in bytes of generators that draw only the corners' sizes.
     pub fn step_mean(&self) -> f64 {
         let first = self.points[0];
         let steps = self.points.windows(2).map(|p| (p[1].cdf - p[0].cdf) * p[1].bytes);
         first.bytes * first.cdf + steps.sum::<f64>()
     }
 
-    /// Returns the `p`-quantile (0 to 1) in bytes, before rounding.
+    /// `p`-quantile (0 to 1) in bytes, before rounding.
     pub fn quantile(&self, p: f64) -> f64 {
         let next = self.points.partition_point(|point| point.cdf < p);
         match next {
@@ -115,7 +105,7 @@ impl SizeCdf {
         }
     }
 
-    /// Returns the share of flows up to `bytes`, before rounding.
+    /// Share of flows up to `bytes`, before rounding.
     pub fn cdf(&self, bytes: f64) -> f64 {
         let next = self.points.partition_point(|point| point.bytes <= bytes);
         match next {
@@ -128,12 +118,12 @@ impl SizeCdf {
         }
     }
 
-    /// Returns the size for a uniform `u` in [0, 1): whole bytes, at least 1.
+    /// Size for a uniform `u` in [0, 1): whole bytes, at least 1.
     pub fn sample(&self, u: f64) -> u64 {
         (self.quantile(u) as u64).max(1)
     }
 
-    /// Returns the corners of the curve: bytes and cumulative probability, 0 to 1.
+    /// Corners of the curve: bytes and cumulative probability, 0 to 1.
     pub fn points(&self) -> impl ExactSizeIterator<Item = (f64, f64)> + '_ {
         self.points.iter().map(|point| (point.bytes, point.cdf))
     }
@@ -146,7 +136,6 @@ mod tests {
 
     #[test]
     fn jumps_and_first_atoms_have_their_probability() {
-        // 25 % atom at 100 B, linear to 200 B at 50 %, jump at 200 B to 90 %, linear to 1000 B.
         let cdf = SizeCdf::from_percent(&[(100.0, 25.0), (200.0, 50.0), (200.0, 90.0), (1000.0, 100.0)]).unwrap();
         for (u, bytes) in [(0.0, 100), (0.25, 100), (0.375, 150), (0.5, 200), (0.7, 200), (0.9, 200)] {
             assert_eq!(cdf.sample(u), bytes, "u = {u}");

@@ -1,14 +1,10 @@
-//! Reader for traffic generators' CDF files: rows `bytes percent`, percentages up to 100.
-
 use std::path::Path;
 
 use super::cdf::{Part, SizeCdf};
 use super::error::{Place, WorkloadError};
 
-/// Parses the rows of `text`; `file` is for messages only.
-///
-/// A row is two numbers separated by blanks or a comma; blank lines and lines that begin with `#` are skipped. Neither
-/// number may fall, and the last percentage is 100.
+/// Parses rows of `bytes percent`, separated by blanks or a comma; blank lines and lines that begin with `#` are skipped.
+/// `file` is for messages only.
 pub(super) fn parse(text: &str, file: &Path) -> Result<SizeCdf, WorkloadError> {
     let mut points = Vec::new();
     let mut rows = Vec::new();
@@ -45,7 +41,7 @@ pub(super) fn parse(text: &str, file: &Path) -> Result<SizeCdf, WorkloadError> {
     })
 }
 
-/// Returns the cells of a row, each with its first column in characters, from 1.
+/// Cells of a row, each with its first column in characters, from 1.
 fn cells(line: &str) -> Vec<(usize, &str)> {
     let blank = |c: char| c.is_whitespace() || c == ',';
     let mut cells = Vec::new();

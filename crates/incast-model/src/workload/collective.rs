@@ -1,5 +1,3 @@
-//! Building blocks of collectives: steps in which ranks send after their dependencies end.
-
 use super::entry::{Collector, Entry};
 use super::error::WorkloadError;
 use crate::fabric::HostId;
@@ -17,7 +15,7 @@ pub(super) struct Message {
 pub(super) struct Step {
     /// In order of senders, none empty.
     pub(super) messages: Vec<Message>,
-    /// Time between the end of a rank's dependencies and its messages.
+    /// Time after the end of a rank's dependencies.
     pub(super) delay: Time,
 }
 
@@ -30,7 +28,6 @@ pub(super) struct Waits {
     pub(super) own: bool,
 }
 
-/// A collective that is repeated.
 pub(super) struct Collective<'a> {
     pub(super) ranks: &'a [HostId],
     pub(super) iterations: u32,
@@ -44,8 +41,8 @@ pub(super) struct Collective<'a> {
 }
 
 impl Collective<'_> {
-    /// Adds the flows: `steps` of an iteration, by chunk. Chunks are independent, iterations are not: a rank begins one
-    /// when all its messages of the previous one have ended.
+    /// Adds the flows; `steps` returns those of an iteration, by chunk. Chunks are independent, iterations are not: a rank
+    /// begins one when all its messages of the previous one have ended.
     pub(super) fn add(
         &self,
         entry: &Entry<'_>,
@@ -119,13 +116,13 @@ impl Collective<'_> {
 pub(super) struct Begin<'a> {
     /// Flows that must have ended; if empty, start by the clock.
     pub(super) waits: &'a [u32],
-    /// Time after these, or after the entry's start.
+    /// Time after their end, or after the entry's start.
     pub(super) delay: Time,
-    /// Round that they begin if they wait.
+    /// Round that the flows begin if they wait.
     pub(super) round: Option<u32>,
 }
 
-/// Adds flows from one host that start together; returns the first number, others follow.
+/// Adds flows that start together; returns the first number, others follow.
 pub(super) fn send(
     entry: &Entry<'_>,
     out: &mut Collector,
@@ -143,7 +140,7 @@ pub(super) fn send(
     Ok(first)
 }
 
-/// Splits `total` in proportion to `weights`, in whole bytes that sum to it.
+/// Splits into whole bytes in proportion to `weights`.
 pub(super) fn split(total: u64, weights: &[f64]) -> Vec<u64> {
     let sum: f64 = weights.iter().sum();
     let mut cumulative = 0.0;
@@ -159,12 +156,11 @@ pub(super) fn split(total: u64, weights: &[f64]) -> Vec<u64> {
     weights.iter().enumerate().map(share).collect()
 }
 
-/// Splits `total` into `parts` that differ by at most a byte, larger ones first.
+/// Splits into parts that differ by at most a byte, larger ones first.
 pub(super) fn parts(total: u64, parts: u64) -> impl Iterator<Item = u64> + Clone {
     (0..parts).map(move |part| total / parts + u64::from(part < total % parts))
 }
 
-/// Refuses data with less than a byte for each of `pieces`.
 pub(super) fn at_least_a_byte_each(entry: &Entry<'_>, size: Bytes, pieces: u64) -> Result<u64, WorkloadError> {
     if size.0 >= pieces {
         return Ok(size.0);
@@ -178,7 +174,7 @@ pub(super) mod tests {
     use crate::flow::FlowSet;
     use crate::gates::check_gates;
 
-    /// Returns the step of every flow: 0 without a gate, else one more than its largest dependency's.
+    /// Step of every flow: 0 without a gate, else one more than its largest dependency's.
     pub(in crate::workload) fn depths(set: &FlowSet) -> Vec<usize> {
         check_gates(set).unwrap();
         let mut behind = vec![false; set.flows.len()];

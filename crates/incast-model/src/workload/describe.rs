@@ -1,55 +1,52 @@
-//! Catalogue of patterns and size tables.
-
 use serde::Serialize;
 
 use super::cdf::SizeCdf;
 use super::tables::SizeTable;
 
-/// A pattern or a size table, in words.
+/// Pattern or size table.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Described {
-    /// What kind of thing it is.
+    /// Kind.
     pub kind: DescribedKind,
-    /// What a scenario writes.
+    /// Name in scenarios.
     pub name: &'static str,
-    /// What it does, in one line.
+    /// Description.
     pub description: &'static str,
-    /// Where it comes from, if from anywhere in particular.
+    /// Publication or repository, if any.
     pub source: Option<&'static str>,
-    /// The figures of a size table.
+    /// Figures of a size table.
     pub sizes: Option<DescribedSizes>,
 }
 
-/// A size table in figures, all computed from its points.
+/// Figures of a size table, computed from its points.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DescribedSizes {
-    /// Other names of the table.
+    /// Other names.
     pub also: &'static [&'static str],
-    /// What tables of one measurement have in common.
+    /// Name shared by tables of one measurement.
     pub family: &'static str,
-    /// Mean flow size in bytes under linear interpolation: what loads are computed with.
+    /// Mean in bytes under linear interpolation, which converts a load to an arrival rate.
     pub mean: f64,
-    /// Mean in bytes if only the sizes of the points were drawn, as some generators do.
+    /// Mean in bytes of generators that draw only the points' sizes.
     pub step_mean: f64,
     /// Sizes in bytes below which 50, 90 and 99 % of the flows lie.
     pub percentiles: [f64; 3],
     /// Largest size in bytes.
     pub max: f64,
-    /// Bytes of the packets that draws are rounded to, if they are.
+    /// Packet size in bytes to which draws are rounded.
     pub packet: Option<u64>,
 }
 
-/// What a catalogue entry is.
+/// Kind of a catalogue entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DescribedKind {
-    /// A field of a workload entry.
+    /// Field of a workload entry.
     Pattern,
-    /// A name for `sizes` and `size`.
+    /// Name for `sizes` and `size`.
     SizeTable,
 }
 
-/// Name, description and source of the patterns, in the order of a workload entry's fields.
 const PATTERNS: &[(&str, &str, Option<&str>)] = &[
     (
         "poisson",
@@ -107,7 +104,7 @@ const PATTERNS: &[(&str, &str, Option<&str>)] = &[
     ),
 ];
 
-/// All patterns, then all size tables.
+/// Patterns, then size tables.
 pub fn catalogue() -> Vec<Described> {
     let patterns = PATTERNS.iter().map(|&(name, description, source)| Described {
         kind: DescribedKind::Pattern,

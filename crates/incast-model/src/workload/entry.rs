@@ -1,5 +1,3 @@
-//! Context of every pattern: its entry's common fields, the fabric, and shared checks.
-
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::Path;
@@ -17,18 +15,17 @@ use crate::memory::{Memory, amount};
 use crate::rng::{Stream, stream};
 use crate::units::{Bytes, Time};
 
-/// Flow pattern. To add one: a file with its parameters and this trait, a field, its default and its name in `spec.rs`,
-/// and a line in `describe.rs`.
+/// Flow pattern. To add one: a file with its parameters and this trait, a field, its default and its name in `spec.rs`, and a
+/// line in `describe.rs`.
 pub(super) trait Pattern {
-    /// Checks the parameters against the fabric and adds the flows to `out`.
     fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError>;
 
-    /// Returns the mean size of flows drawn for a load, if known.
+    /// Mean size of flows drawn for a load.
     fn mean_size(&self, _base_dir: &Path) -> Option<f64> {
         None
     }
 
-    /// Returns the expected traffic of a pattern with a rate or a load; `None` for others.
+    /// Expected traffic of a pattern with a rate or a load.
     fn offer(&self, _entry: &Entry<'_>) -> Result<Option<Offer>, WorkloadError> {
         Ok(None)
     }
@@ -37,20 +34,17 @@ pub(super) trait Pattern {
 pub(super) struct Entry<'a> {
     /// Path of the pattern, such as `workload[1].poisson`.
     pub(super) path: String,
-    /// Hosts of the pattern, numbered from 0.
     pub(super) members: Members<'a>,
     pub(super) base_dir: &'a Path,
     pub(super) horizon: Option<Time>,
     pub(super) start: Time,
-    /// If set, no clocked flow starts and no round begins at or after it.
+    /// End: no clocked flow starts and no round begins at or after it.
     pub(super) end: Option<Time>,
     pub(super) priority: u8,
     pub(super) qps: u16,
-    /// Label: the one given, or the pattern's name.
     pub(super) label: u16,
     pub(super) labelled: bool,
     pub(super) seed: u64,
-    /// Unique name of its random streams.
     pub(super) stream: String,
     pub(super) memory: Memory,
 }
@@ -77,12 +71,10 @@ impl Entry<'_> {
         self.members.count()
     }
 
-    /// Returns the hosts of an optional set; all if not given.
     pub(super) fn hosts(&self, set: Option<&HostSet>) -> Result<Vec<HostId>, WorkloadError> {
         self.members.select(set, &self.field("hosts"))
     }
 
-    /// Like [`Entry::hosts`], but at least two.
     pub(super) fn pairs_of(&self, set: Option<&HostSet>) -> Result<Vec<HostId>, WorkloadError> {
         let hosts = self.hosts(set)?;
         if hosts.len() < 2 {
@@ -98,7 +90,7 @@ impl Entry<'_> {
         Err(self.refuse(name, host, self.members.numbers()))
     }
 
-    /// Returns the rate of a host's network links, in bit/s.
+    /// In bit/s.
     pub(super) fn capacity(&self, host: HostId) -> f64 {
         self.members.capacity(host)
     }
@@ -110,7 +102,6 @@ impl Entry<'_> {
         Err(self.refuse("load", load, "a fraction of the link rate, more than 0, such as 0.3"))
     }
 
-    /// Returns the window of a pattern that lasts `duration`, at most to the entry's end.
     pub(super) fn window(&self, duration: Option<Time>) -> Result<Window, WorkloadError> {
         const ALLOWED: &str = "a time of more than 0, such as \"10ms\"";
         let end = match (duration, self.end) {
@@ -122,7 +113,6 @@ impl Entry<'_> {
         Ok(Window { start: self.start, end })
     }
 
-    /// `offset` after the entry's start.
     pub(super) fn after(&self, name: &str, offset: Time) -> Result<Time, WorkloadError> {
         let sum = self.start.0.checked_add(offset.0).map(Time);
         sum.ok_or_else(|| self.refuse(name, offset, format!("at most {}", Time::MAX.saturating_sub(self.start))))
@@ -163,13 +153,13 @@ impl Entry<'_> {
     }
 }
 
-/// Placeholder source port until all flows are known. Port 0 is reserved (RFC 6335, sec. 6).
+/// Placeholder until all flows are known. Port 0 is reserved (RFC 6335, sec. 6).
 pub(super) const UNASSIGNED: u16 = 0;
 
-/// Default destination port, as in the HPCC authors' traffic generator.
+/// As in the HPCC authors' traffic generator.
 const DPORT: u16 = 100;
 
-/// Returns the number of non-empty flows of a message.
+/// Number of flows of at least a byte.
 fn parts(message: &Flow, qps: u16) -> u64 {
     u64::from(qps).min(message.size.0)
 }
@@ -183,29 +173,25 @@ pub(super) const FLOW_BYTES: u64 = 70;
 /// Least bytes per gate, with its two lists of flows. Measured: 135.
 pub(super) const GATE_BYTES: u64 = 130;
 
-/// Returns the allowed values for flows that do not fit the memory.
 fn too_many_flows(flows: f64, needed: f64, memory: Memory) -> String {
     format!("few enough flows for the memory: about {flows:.3e} take at least {}; {memory}", amount(needed))
 }
 
-/// Returns true for a valid label: it must survive a CSV file without quotes.
+/// Returns true if the label survives a CSV file without quotes.
 pub(super) fn is_label(name: &str) -> bool {
     !name.is_empty() && name == name.trim() && !name.contains(|c: char| is_control(c) || c == ',' || c == '"')
 }
 
-/// Rule of [`is_label`], for messages.
 pub(super) const LABEL_RULE: &str = "a name without commas, quotes, control characters, or blanks at its ends";
 
-/// Messages collected so far; `finish` splits them over queue pairs.
+/// Messages; `finish` splits them over queue pairs.
 #[derive(Default)]
 pub(super) struct Collector {
-    /// Messages, as flows.
     set: FlowSet,
     labels: HashMap<String, u16>,
     /// First message and its number of queue pairs, for each change.
     qps: Vec<(u32, u16)>,
     flows: u64,
-    /// Least bytes of flows and gates.
     bytes: u64,
     memory: Option<Memory>,
     path: String,
@@ -221,7 +207,6 @@ impl Collector {
         Memory { bytes: memory.bytes.saturating_sub(self.bytes), ..memory }
     }
 
-    /// Begins the messages of an entry, which are split over its queue pairs.
     pub(super) fn begin(&mut self, entry: &Entry<'_>) {
         self.qps.push((self.set.flows.len() as u32, entry.qps));
         self.path.clone_from(&entry.path);
@@ -245,7 +230,7 @@ impl Collector {
         Ok(self.set.flows.len() as u32 - 1)
     }
 
-    /// Its messages must have been added before.
+    /// Adds a gate; its messages must have been added before.
     pub(super) fn gate(&mut self, gate: Gate) {
         self.bytes += GATE_BYTES + 4 * (gate.waits_for.len() + gate.starts.len()) as u64;
         self.set.gates.push(gate);
@@ -255,7 +240,6 @@ impl Collector {
         (self.set.flows.len(), self.set.gates.len())
     }
 
-    /// Begins a round, if the entry has an end.
     pub(super) fn round(&mut self, entry: &Entry<'_>) -> Option<u32> {
         self.set.rounds.push(entry.end?);
         Some(self.set.rounds.len() as u32 - 1)
@@ -270,8 +254,8 @@ impl Collector {
         }
     }
 
-    /// Drops flows from `first.0` on that start at `end` or later, and flows that wait for them behind gates from
-    /// `first.1` on. No earlier gate may name them.
+    /// Drops flows from `first.0` on that start at `end` or later, and flows that wait for them behind gates from `first.1` on.
+    /// No earlier gate may name them.
     pub(super) fn cut(&mut self, first: (usize, usize), end: Time) {
         let late = (0..).zip(&self.set.flows).map(|(number, flow)| number >= first.0 && flow.start >= end).collect();
         let gates = self.set.gates.split_off(first.1);
@@ -293,14 +277,13 @@ impl Collector {
         self.set.flows.retain(|_| out.next() == Some(false));
     }
 
-    /// Maps ends of flows from `first` on from the pattern's numbers to the fabric's hosts.
+    /// Maps the pattern's host numbers to the fabric's, for flows from `first` on.
     pub(super) fn place(&mut self, first: usize, members: Members<'_>) {
         for flow in &mut self.set.flows[first..] {
             (flow.src, flow.dst) = (members.host(flow.src), members.host(flow.dst));
         }
     }
 
-    /// Returns the number of a label, added if new; `None` if there are too many.
     pub(super) fn label(&mut self, name: &str) -> Option<u16> {
         if let Some(&label) = self.labels.get(name) {
             return Some(label);
@@ -324,7 +307,7 @@ impl Collector {
         self.set.paths.len() as u32 - 1
     }
 
-    /// Returns all flows in order of start, with the labels in use.
+    /// All flows in order of start, with the labels in use.
     pub(super) fn finish(mut self) -> FlowSet {
         let mut used = vec![false; self.set.labels.len()];
         self.set.flows.iter().for_each(|flow| used[usize::from(flow.label)] = true);

@@ -1,63 +1,61 @@
-//! Errors about workloads: field or place in a file, value, allowed values, nearest valid name.
-
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use crate::nearest::{hint, nearest};
 use crate::ns3::Ns3Error;
 
-/// Workload that cannot be generated, with the allowed alternatives.
+/// Error of a workload.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorkloadError {
-    /// A field of a workload entry.
+    /// Invalid field of a workload entry.
     #[error("{field} = {value}: must be {allowed}{}", hint(.nearest))]
     Field {
-        /// Field's path, such as `workload[1].poisson.load`; entries count from 0.
+        /// Path, such as `workload[1].poisson.load`; entries count from 0.
         field: String,
-        /// Value given.
+        /// Invalid value.
         value: String,
         /// Allowed values.
         allowed: String,
-        /// Nearest valid name, where names are allowed.
+        /// Nearest valid name.
         nearest: Option<String>,
     },
-    /// Place in a file that a workload entry names.
+    /// Invalid value in a file.
     #[error("{}:{line}:{column}: `{value}`: must be {allowed}{}", .file.display(), hint(.nearest))]
     File {
-        /// The file.
+        /// File.
         file: PathBuf,
-        /// Its line, from 1.
+        /// Line, from 1.
         line: usize,
-        /// Character in that line, from 1.
+        /// Column in characters, from 1.
         column: usize,
-        /// Value found.
+        /// Invalid value.
         value: String,
         /// Allowed values.
         allowed: String,
-        /// Nearest valid name, where names are allowed.
+        /// Nearest valid name.
         nearest: Option<String>,
     },
-    /// Row of a table in a file without lines.
+    /// Invalid value in a file without lines.
     #[error("{field}: {place}: `{value}`: must be {allowed}{}", hint(.nearest))]
     Row {
-        /// Path of the field that names the file.
+        /// Field that names the file.
         field: String,
         /// Row (from 1) or column names, and the file: `row 3 of pages.parquet`.
         place: String,
-        /// Value found.
+        /// Invalid value.
         value: String,
         /// Allowed values.
         allowed: String,
-        /// Nearest valid name, where names are allowed.
+        /// Nearest valid name.
         nearest: Option<String>,
     },
     /// Unreadable file.
     #[error("{field}: cannot read {}: {why}", .file.display())]
     Unreadable {
-        /// Path of the field that names the file.
+        /// Field that names the file.
         field: String,
-        /// The file, as looked for.
+        /// File.
         file: PathBuf,
         /// Operating system's message.
         why: String,
@@ -65,9 +63,9 @@ pub enum WorkloadError {
     /// Invalid ns-3 flow file.
     #[error("{field}: {source}")]
     Ns3 {
-        /// Path of the field that names the file.
+        /// Field that names the file.
         field: String,
-        /// The fault and its place.
+        /// Error in the file.
         source: Box<Ns3Error>,
     },
 }
@@ -108,9 +106,8 @@ impl WorkloadError {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place<'a> {
     pub(super) file: &'a Path,
-    /// From 1.
     pub(super) line: usize,
-    /// In characters, from 1.
+    /// In characters.
     pub(super) column: usize,
 }
 

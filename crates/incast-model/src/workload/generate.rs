@@ -1,5 +1,3 @@
-//! From workload entries to flows.
-
 use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
@@ -15,7 +13,7 @@ use crate::memory::Memory;
 use crate::tenant::Tenancy;
 use crate::units::Time;
 
-/// Generates all flows of a workload without tenants; see [`generate_with`].
+/// [`generate_with`] without tenants.
 pub fn generate(
     specs: &[WorkloadSpec],
     fabric: &Fabric,
@@ -26,15 +24,15 @@ pub fn generate(
     generate_with(specs, fabric, None, base_dir, seed, horizon)
 }
 
-/// Generates all flows of a workload, sorted by start; ties keep the order of entries.
+/// Generates the flows of a workload, sorted by start; ties keep the order of entries.
 ///
-/// Relative paths start at `base_dir`; `horizon` is the simulation's end, if any. Equal arguments give equal flows on
-/// every machine. An entry's random streams are named after its label (and its number among entries of that label), one
-/// per sending host, so other entries do not affect it. Entries of tenants generate flows per tenant, from streams of
-/// the tenant's name; other tenants and placements do not affect a tenant's sizes and times.
+/// Relative paths start at `base_dir`; `horizon` is the simulation's end, if any. Equal arguments give equal flows on every
+/// machine. An entry's random streams are named after its label (and its number among entries of that label), one per sending
+/// host, so other entries do not affect it. Entries of tenants generate flows per tenant, from streams of the tenant's name;
+/// other tenants and placements do not affect a tenant's sizes and times.
 ///
-/// Messages with several queue pairs become as many consecutive flows. A flow without a source port gets 10000 plus the
-/// number of earlier flows between its hosts (after 65535 comes 10000 again), as in the HPCC authors' simulator.
+/// Messages with several queue pairs become as many consecutive flows. A flow without a source port gets 10000 plus the number
+/// of earlier flows between its hosts (after 65535 comes 10000 again), as in the HPCC authors' simulator.
 ///
 /// # Errors
 ///
@@ -94,7 +92,7 @@ pub(super) struct Run<'a> {
 
 pub(super) struct Named<'a> {
     pub(super) spec: &'a WorkloadSpec,
-    /// Path of the entry, such as `workload[1]`.
+    /// Such as `workload[1]`.
     pub(super) path: String,
     pub(super) name: &'static str,
     pub(super) pattern: &'a dyn Pattern,
@@ -142,7 +140,6 @@ impl Named<'_> {
     }
 }
 
-/// Checks that an entry begins before the simulation ends, and ends after its begin.
 fn check_times(spec: &WorkloadSpec, horizon: Option<Time>, path: &str) -> Result<(), WorkloadError> {
     let field = |name: &str| format!("{path}.{name}");
     if let Some(horizon) = horizon.filter(|&horizon| spec.start >= horizon) {
@@ -155,7 +152,7 @@ fn check_times(spec: &WorkloadSpec, horizon: Option<Time>, path: &str) -> Result
     }
 }
 
-/// Returns the sets of hosts to generate for: all hosts, or each tenant's VMs, with its name.
+/// Hosts to generate for: all, or each tenant's VMs, with its name.
 pub(super) fn places<'a>(
     spec: &WorkloadSpec,
     fabric: &'a Fabric,
@@ -174,7 +171,7 @@ pub(super) fn places<'a>(
     Ok(found)
 }
 
-/// Most queue pairs per message, as in NCCL.
+/// As in NCCL.
 const MAX_QPS: u16 = 128;
 
 fn check_qps(field: &str, qps: u16) -> Result<u16, WorkloadError> {
@@ -186,7 +183,6 @@ fn check_qps(field: &str, qps: u16) -> Result<u16, WorkloadError> {
 
 const FIRST_PORT: u16 = 10_000;
 
-/// Assigns missing source ports, counted per pair of hosts in order of start.
 fn number_ports(set: &mut FlowSet) {
     let mut next: HashMap<(u32, u32), u16> = HashMap::new();
     for flow in set.flows.iter_mut().filter(|flow| flow.sport == UNASSIGNED) {
@@ -196,12 +192,12 @@ fn number_ports(set: &mut FlowSet) {
     }
 }
 
-/// Allowed setting that a user should check before trusting the results.
+/// Warning about a valid setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkloadWarning {
-    /// Path of the field, such as `workload[0].poisson.load`, or the label of the flows.
+    /// Path of the field, or the label of the flows.
     pub field: String,
-    /// Message for the user.
+    /// Message.
     pub message: String,
 }
 
@@ -211,9 +207,8 @@ impl fmt::Display for WorkloadWarning {
     }
 }
 
-/// Returns warnings about `flows` from [`generate`]: starts after the simulation's end, mean sizes far from those that
-/// the load assumed, collectives on the network within a server. Relative paths start at `base_dir`. Loads have
-/// [warnings of their own](super::overload).
+/// Warns about starts after the simulation's end, mean sizes far from those that the load assumed, collectives on the network
+/// within a server. Loads have [warnings of their own](super::overload).
 pub fn warnings(
     specs: &[WorkloadSpec],
     fabric: &Fabric,
@@ -259,11 +254,11 @@ fn within_servers(specs: &[WorkloadSpec], fabric: &Fabric, flows: &FlowSet) -> V
     flows.labels.iter().enumerate().filter_map(of_label).collect()
 }
 
-/// Tolerated deviation of a realised mean size from the nominal one: our choice.
+/// Tolerated deviation from the nominal mean size: our choice.
 const TOLERATED: f64 = 0.3;
 
-/// Warns if the mean size of an entry's flows is far from the load's assumption: too few flows for the distribution's
-/// tail. Skips entries with a shared label, whose flows cannot be separated.
+/// Warns if the mean size of an entry's flows is far from the load's assumption: too few flows for the distribution's tail.
+/// Skips entries that share a label: flows record their label, not their entry.
 fn off_the_mean(specs: &[WorkloadSpec], index: usize, base_dir: &Path, flows: &FlowSet) -> Option<WorkloadWarning> {
     let path = format!("workload[{index}]");
     let (pattern_name, pattern) = specs[index].pattern(&path).ok()?;
@@ -327,7 +322,6 @@ mod tests {
         let alone = all(&[background()], &fabric, 7).unwrap();
         let more = all(&[bursts(), permutation(), background()], &fabric, 7).unwrap();
         assert_eq!(labelled(&alone, "poisson"), labelled(&more, "poisson"));
-        // A second entry of the same label is another sample and does not change the first.
         let twice = all(&[background(), background()], &fabric, 7).unwrap();
         let (alone, twice) = (labelled(&alone, "poisson"), labelled(&twice, "poisson"));
         assert!(alone.iter().all(|flow| twice.contains(flow)));
@@ -367,13 +361,11 @@ mod tests {
         let why = "workload[0].incast.every = 1us: must be few enough flows for the memory: about 1.000e4 take at least \
                    700 kB; 600 kB are available";
         assert_eq!(within(&[burst()], 600_000), Err(why.into()));
-        // An entry has the memory that earlier ones leave.
         let why = within(&[burst(), burst()], 1_000_000).unwrap_err();
         assert!(
             why.starts_with("workload[1].incast.every = 1us: ") && why.ends_with("; 300 kB are available"),
             "{why}"
         );
-        // If no field gives the number of flows, they are counted during generation.
         let why = within(&[permutation()], 1_000).unwrap_err();
         assert!(why.starts_with("workload[0].permutation = more flows: must be few enough flows"), "{why}");
         for (name, json, field) in [
@@ -404,10 +396,8 @@ mod tests {
         assert_eq!([sizes(0..3), sizes(3..5), sizes(9..13)], [vec![1, 1, 1], vec![1, 1], vec![3, 3, 2, 2]]);
         let ports: Vec<u16> = set.flows[9..].iter().map(|flow| flow.sport).collect();
         assert!(ports.windows(2).all(|pair| pair[1] == pair[0] + 1), "each has a port of its own: {ports:?}");
-        // All parts wait for all parts.
         let [gate] = set.gates.as_slice() else { panic!("{:?}", set.gates) };
         assert_eq!((gate.waits_for.as_slice(), gate.starts.as_slice()), (&[9, 10, 11, 12][..], &[3, 4][..]));
-        // The same without splitting.
         let plain = all(&[pattern("list", list), specs[1].clone()], &fabric, 1).unwrap();
         assert_eq!((plain.messages.as_slice(), plain.bytes()), (&[][..], set.bytes()));
         assert_eq!(plain.messages().collect::<Vec<_>>(), (0..7).map(|at| at..at + 1).collect::<Vec<_>>());

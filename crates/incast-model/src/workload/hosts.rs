@@ -1,5 +1,3 @@
-//! Sets of host numbers that take part in a pattern.
-
 use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
@@ -11,28 +9,26 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::error::WorkloadError;
 use crate::fabric::HostId;
 
-/// A set of hosts, by number: `"0-15"`, `"0-15, 32-47, 60"`, or a list of such ranges and numbers.
-///
-/// Ranges include both ends. Naming a host twice changes nothing.
+/// Set of hosts, by number: `"0-15"`, `"0-15, 32-47, 60"`, or a list of such ranges and numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostSet(Vec<HostRange>);
 
-/// Consecutive hosts, both ends included.
+/// Consecutive hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostRange {
     /// First host.
     pub first: u32,
-    /// Last host, not before the first.
+    /// Last host, included.
     pub last: u32,
 }
 
-/// Text that is not a valid set of hosts.
+/// Invalid set of hosts.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a range of hosts: write for example \"0-15\" (first and last host, both included) or \"7\"")]
 pub struct HostSetError(String);
 
 impl HostSet {
-    /// Returns the hosts in order; `field` may name `count` hosts, and `all` describes these.
+    /// Hosts in order; `field` may name `count` hosts, which `all` describes.
     pub(super) fn hosts(&self, field: &str, count: u32, all: &str) -> Result<Vec<HostId>, WorkloadError> {
         if let Some(range) = self.0.iter().find(|range| range.last >= count) {
             let allowed = format!("{all}, 0 to {}", count - 1);

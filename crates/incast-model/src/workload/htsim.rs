@@ -1,5 +1,3 @@
-//! Connection matrices of htsim: flows and the triggers between them.
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -81,7 +79,6 @@ struct Connection<'a> {
 
 struct Trigger<'a> {
     line: Word<'a>,
-    /// Ends that it waits for.
     count: usize,
 }
 
@@ -89,7 +86,6 @@ struct Trigger<'a> {
 struct Matrix<'a> {
     connections: Vec<Connection<'a>>,
     triggers: BTreeMap<u32, Trigger<'a>>,
-    /// Header: nodes, connections, triggers, failures.
     header: BTreeMap<&'static str, (usize, Word<'a>)>,
 }
 
@@ -147,7 +143,7 @@ impl<'a> Matrix<'a> {
         }
     }
 
-    /// Parses a trigger line: `trigger id 1 oneshot`, `trigger id 2 barrier count 4`.
+    /// Parses `trigger id 1 oneshot` or `trigger id 2 barrier count 4`.
     fn trigger(&mut self, words: &[Word<'a>]) -> Result<(), WorkloadError> {
         let (mut id, mut count, mut kind) = (None, None, None);
         let mut at = 1;
@@ -193,7 +189,7 @@ impl<'a> Matrix<'a> {
         Ok(())
     }
 
-    /// Returns a gate, over places in the file, for each trigger that starts something.
+    /// Gates, over places in the file, of the triggers that start a flow.
     fn gates(&self) -> Vec<Gate> {
         let gate = || Gate { waits_for: Vec::new(), delay: Time::ZERO, starts: Vec::new(), round: None };
         let mut gates: BTreeMap<u32, Gate> = BTreeMap::new();
@@ -208,7 +204,7 @@ impl<'a> Matrix<'a> {
         gates.into_values().filter(|gate| !gate.starts.is_empty()).collect()
     }
 
-    /// Checks that every trigger exists and is activated as often as it waits for, without cycles.
+    /// Checks that every trigger exists and is activated as often as it waits for.
     fn check_triggers(&self) -> Result<(), WorkloadError> {
         let mut activated: BTreeMap<u32, usize> = BTreeMap::new();
         for (trigger, word) in self.connections.iter().flat_map(|one| one.activates.iter().chain(&one.trigger)) {
@@ -230,7 +226,6 @@ impl<'a> Matrix<'a> {
     }
 }
 
-/// Returns the word after word `at`.
 fn value<'w, 'a>(words: &'w [Word<'a>], at: usize) -> Result<&'w Word<'a>, WorkloadError> {
     words.get(at + 1).ok_or_else(|| words[at].refuse("followed by a value"))
 }
@@ -240,7 +235,6 @@ fn positive(word: &Word<'_>) -> Result<u32, WorkloadError> {
     if number == 0 { Err(word.refuse(ID)) } else { Ok(number) }
 }
 
-/// Parses a connection line and its optional id.
 fn connection<'a>(
     words: &[Word<'a>],
     members: Members<'_>,
@@ -305,7 +299,6 @@ mod tests {
         generate_in(folder.path(), &star(16, Rate::gbps(100)), &pattern("htsim", r#"{"file": "m.cm"}"#), 1)
     }
 
-    /// Returns the message after the folder's name.
     fn why(text: &str) -> String {
         let message = read(text).unwrap_err().to_string();
         message[message.find("m.cm").unwrap()..].to_owned()
@@ -313,7 +306,7 @@ mod tests {
 
     #[test]
     fn connections_with_starts() {
-        // Form of the repository's bidir.cm and permutations.
+        // Form of bidir.cm and permutations.
         let set =
             read("Nodes 16\nConnections 2\n0->13 start 0 size 2000000\n13->0 id 7 start 1500.4 size 9\n").unwrap();
         let got: Vec<_> = set.flows.iter().map(|f| (f.src.0, f.dst.0, f.size.0, f.start.0)).collect();

@@ -1,5 +1,3 @@
-//! Incast: many hosts send to one at the same moment.
-
 use std::path::Path;
 
 use schemars::JsonSchema;
@@ -55,7 +53,7 @@ impl Pattern for Incast {
         let receiver = self.receiver.map(|host| entry.host("receiver", host)).transpose()?;
         self.check_fan_in(entry, &hosts, receiver)?;
         let times = self.times(entry, &hosts, amounts.mean())?;
-        // Hosts and sizes have separate streams: they do not change with the times.
+        // Separate streams: hosts and sizes do not change with the times.
         let mut who = entry.stream("hosts", 0);
         let mut how_much = entry.stream("sizes", 0);
         let mut senders = hosts.clone();
@@ -63,7 +61,7 @@ impl Pattern for Incast {
             let receiver = receiver.unwrap_or_else(|| hosts[pick(&mut who, hosts.len())]);
             senders.clone_from(&hosts);
             senders.retain(|&host| host != receiver);
-            // First steps of a Fisher-Yates shuffle: distinct senders, every choice equally likely.
+            // Fisher-Yates: distinct senders, every choice equally likely.
             for chosen in 0..self.fan_in as usize {
                 let other = chosen + pick(&mut who, senders.len() - chosen);
                 senders.swap(chosen, other);
@@ -101,7 +99,7 @@ impl Pattern for Incast {
 }
 
 impl Incast {
-    /// Returns the content of each flow; repeated events need a size.
+    /// Sizes; repeated events need one.
     fn amounts(&self, entry: &Entry<'_>) -> Result<Amounts, WorkloadError> {
         let field = entry.field("size");
         match (self.every, self.load) {
@@ -123,7 +121,7 @@ impl Incast {
         Ok(())
     }
 
-    /// Returns the times of events with flows of `mean` bytes each.
+    /// Times of events with flows of `mean` bytes.
     fn times(&self, entry: &Entry<'_>, hosts: &[HostId], mean: f64) -> Result<Vec<Time>, WorkloadError> {
         let fan_in = f64::from(self.fan_in);
         match (self.at, self.every, self.load) {
@@ -157,7 +155,6 @@ impl Incast {
     }
 }
 
-/// Returns the window's begin and every period after it, before its end.
 fn periodic(window: Window, every: Time) -> Vec<Time> {
     let next = |now: &Time| now.0.checked_add(every.0).map(Time).filter(|&next| next < window.end);
     std::iter::successors(Some(window.start), next).collect()
@@ -171,7 +168,6 @@ mod tests {
     use crate::flow::FlowSet;
     use crate::units::{Bytes, Rate, Time};
 
-    /// Returns each event's flows; checks that senders are distinct and exclude the receiver.
     fn events(set: &FlowSet, fan_in: usize) -> Vec<(Time, u32, Vec<u32>)> {
         let mut events = Vec::new();
         for event in set.flows.chunks(fan_in) {
@@ -212,7 +208,7 @@ mod tests {
     fn load_counts_the_payload_of_all_events() {
         let json = r#"{"fan_in": 60, "size": "500kB", "load": 0.02, "duration": "5s"}"#;
         let set = flows(&star(320, Rate::gbps(100)), &pattern("incast", json), 1);
-        // Some 13,000 events: a standard error of 0.9 %.
+        // 13,000 events: a standard error of 0.9 %.
         let offered = set.bytes().0 as f64 * 8.0 / (5.0 * 320.0 * 100e9);
         assert!((offered / 0.02 - 1.0).abs() < 0.025, "{offered}");
         let events = events(&set, 60);

@@ -1,18 +1,16 @@
-//! Distributions of flow sizes: curves or formulas.
-
 use super::cdf::SizeCdf;
 use super::normal;
 
 /// Distribution of flow sizes. Draws are whole bytes, at least 1, rounded down unless sizes count packets.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SizeLaw {
-    /// A piecewise-linear curve.
+    /// Piecewise-linear curve.
     Cdf(SizeCdf),
-    /// Piecewise-linear curve with draws rounded to the nearest whole packet.
+    /// Curve with draws rounded to the nearest whole packet.
     Packets {
-        /// The curve, in bytes.
+        /// Curve, in bytes.
         cdf: SizeCdf,
-        /// Bytes of a packet.
+        /// Packet size in bytes.
         packet: u64,
     },
     /// Lognormal law.
@@ -26,9 +24,9 @@ pub enum SizeLaw {
     GeneralizedPareto {
         /// Smallest size in bytes.
         location: f64,
-        /// In bytes.
+        /// Scale in bytes.
         scale: f64,
-        /// Below 1; larger values have heavier tails.
+        /// Shape below 1; larger values have heavier tails.
         shape: f64,
     },
     /// Density falls with the power `alpha + 1` of the size, from `min` to `max`.
@@ -49,7 +47,7 @@ impl From<SizeCdf> for SizeLaw {
 }
 
 impl SizeLaw {
-    /// Returns the mean in bytes before rounding; of a curve under linear interpolation.
+    /// Mean in bytes before rounding; of a curve under linear interpolation.
     pub fn mean(&self) -> f64 {
         match self {
             Self::Cdf(cdf) | Self::Packets { cdf, .. } => cdf.mean(),
@@ -66,7 +64,7 @@ impl SizeLaw {
         }
     }
 
-    /// Returns the `p`-quantile (0 to 1) in bytes, before rounding.
+    /// `p`-quantile (0 to 1) in bytes, before rounding.
     pub fn quantile(&self, p: f64) -> f64 {
         match self {
             Self::Cdf(cdf) | Self::Packets { cdf, .. } => cdf.quantile(p),
@@ -82,7 +80,7 @@ impl SizeLaw {
         }
     }
 
-    /// Returns the size for a uniform `u` in [0, 1).
+    /// Size for a uniform `u` in [0, 1).
     pub fn sample(&self, u: f64) -> u64 {
         let size = self.quantile(u);
         match self {
@@ -92,7 +90,7 @@ impl SizeLaw {
         .max(1)
     }
 
-    /// The curve, if it is one.
+    /// Curve, if any.
     pub fn cdf(&self) -> Option<&SizeCdf> {
         match self {
             Self::Cdf(cdf) | Self::Packets { cdf, .. } => Some(cdf),
@@ -101,8 +99,7 @@ impl SizeLaw {
     }
 }
 
-/// Returns the `p`-quantile of a lognormal law with mean `mean`: its logarithm has mean `ln mean - sigma²/2` and
-/// standard deviation `sigma`.
+/// `p`-quantile of a lognormal law: the logarithm has mean `ln mean - sigma²/2` and standard deviation `sigma`.
 pub(super) fn lognormal(mean: f64, sigma: f64, p: f64) -> f64 {
     mean * libm::exp(sigma * normal::quantile(p) - sigma * sigma / 2.0)
 }
@@ -112,8 +109,8 @@ pub(super) mod tests {
     use super::*;
     use crate::rng::{stream, unit};
 
-    /// Returns the largest distance between the empirical distribution of `n` draws and the law. A draw of k represents
-    /// any size that rounds to k.
+    /// Largest distance between the empirical distribution of `n` draws and the law. A draw of k represents any size that
+    /// rounds to k.
     pub(in crate::workload) fn ks_distance(law: &SizeLaw, n: usize, seed: u64) -> f64 {
         let mut rng = stream(seed, "test/sizes", 0);
         let mut draws: Vec<u64> = (0..n).map(|_| law.sample(unit(&mut rng))).collect();
@@ -135,7 +132,6 @@ pub(super) mod tests {
         worst
     }
 
-    /// Returns the share of sizes below `bytes`, by bisection of the quantiles.
     fn share_below(law: &SizeLaw, bytes: f64) -> f64 {
         if let Some(cdf) = law.cdf() {
             return cdf.cdf(bytes.next_down());
@@ -175,7 +171,7 @@ pub(super) mod tests {
         assert!((lognormal.quantile(0.5) - 1000.0 * libm::exp(-2.0)).abs() < 1e-9);
         let pareto = SizeLaw::BoundedPareto { min: 100.0, max: 1e4, alpha: 1.5 };
         assert_eq!((pareto.quantile(0.0).round(), pareto.quantile(1.0).round()), (100.0, 1e4));
-        // A generalised Pareto law with location scale/shape is the classical one: (1 - u)^-shape.
+        // With location scale/shape the law is the classical one: (1 - u)^-shape.
         let tail = SizeLaw::GeneralizedPareto { location: 200.0, scale: 100.0, shape: 0.5 };
         assert!((tail.quantile(0.75) - 400.0).abs() < 1e-9);
     }

@@ -1,5 +1,3 @@
-//! A fixed list of flows, written out in the scenario.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -60,7 +58,7 @@ impl Pattern for Vec<ListedFlow> {
     }
 }
 
-/// Returns a gate, over places in the list, for each flow that waits.
+/// Gates, over places in the list, of the flows that wait.
 fn waits(list: &[ListedFlow], entry: &Entry<'_>) -> Result<Vec<Gate>, WorkloadError> {
     let at = |index: usize, name: &str| format!("{}[{index}].{name}", entry.path);
     let lonely = list.iter().enumerate().filter(|(_, flow)| flow.after.is_empty());
@@ -127,7 +125,7 @@ impl ListedFlow {
         out.push(flow)
     }
 
-    /// Returns the nodes of an explicit path: known, joined by links, from `src` over switches to `dst`.
+    /// Nodes of an explicit path: known, joined by links, from `src` over switches to `dst`.
     fn nodes(&self, path: &[String], field: &str, entry: &Entry<'_>) -> Result<Vec<NodeId>, WorkloadError> {
         let fabric = entry.members.fabric;
         let at = |hop: usize| format!("{field}[{hop}]");
@@ -159,7 +157,7 @@ impl ListedFlow {
     }
 }
 
-/// Returns true for a data traffic class. Ethernet has 0 to 7 (IEEE 802.1Q); PFC frames use 0.
+/// Returns true for data classes. Ethernet has 0 to 7 (IEEE 802.1Q); PFC frames use 0.
 pub(super) fn is_priority(priority: u8) -> bool {
     (1..8).contains(&priority)
 }

@@ -1,5 +1,3 @@
-//! Destinations of open-loop flows: uniform, or with shares within rack and pod; and the resulting load per tier.
-
 use std::ops::Range;
 
 use schemars::JsonSchema;
@@ -50,7 +48,7 @@ pub(super) struct Destinations<'a> {
     order: Vec<usize>,
     /// By host: the spans of `order` with itself, its rack, its pod and all.
     spans: Vec<[Range<usize>; 4]>,
-    /// Share of the flows, outer-exclusive span and enclosing span: flows go inside the second, outside the first.
+    /// Share of the flows, excluded span and enclosing span: destinations are in the second but not in the first.
     classes: Vec<(f64, usize, usize)>,
 }
 
@@ -60,7 +58,6 @@ const POD: usize = 2;
 const ALL: usize = 3;
 
 impl<'a> Destinations<'a> {
-    /// Builds destinations among `hosts`; `field` is the path of `locality`.
     pub(super) fn new(
         members: Members<'a>,
         hosts: &'a [HostId],
@@ -91,7 +88,6 @@ impl<'a> Destinations<'a> {
         Ok(all)
     }
 
-    /// Checks that every share has a destination.
     fn check(&self, field: &str) -> Result<(), WorkloadError> {
         for &(share, inner, outer) in self.classes.iter().filter(|class| class.0 > 0.0) {
             let alone = |&host: &usize| self.spans[host][inner].len() == self.spans[host][outer].len();
@@ -117,7 +113,6 @@ impl<'a> Destinations<'a> {
         Ok(())
     }
 
-    /// Draws a destination for a flow of host number `own`.
     pub(super) fn draw(&self, own: usize, rng: &mut Stream) -> HostId {
         let (inner, outer) = match self.classes[..] {
             [(_, inner, outer)] => (inner, outer),
@@ -125,7 +120,6 @@ impl<'a> Destinations<'a> {
         };
         let spans = &self.spans[own];
         if (inner, outer) == (SELF, ALL) {
-            // In order of hosts, whatever their racks.
             let other = pick(rng, self.hosts.len() - 1);
             return self.hosts[other + usize::from(other >= own)];
         }
@@ -144,7 +138,6 @@ impl<'a> Destinations<'a> {
         (*inner, *outer)
     }
 
-    /// Adds the expected traffic of hosts that start `rates` bit/s each.
     pub(super) fn parts(&self, rates: &[f64], out: &mut Parts) {
         let all = out.set(self.hosts.to_vec());
         for &(share, inner, outer) in self.classes.iter().filter(|class| class.0 > 0.0) {
@@ -195,7 +188,7 @@ impl<'a> Destinations<'a> {
         Ok(load * carried / offered)
     }
 
-    /// Returns the hosts that each host reaches over NVLink.
+    /// Hosts that each host reaches over NVLink.
     fn mates(&self) -> Vec<Vec<usize>> {
         let fabric = self.members.fabric;
         if !fabric.has_nvlink() {
@@ -213,8 +206,8 @@ impl<'a> Destinations<'a> {
         mates
     }
 
-    /// Returns the share of a host's flows that leave its group of `near` hosts (itself included). Flows to hosts
-    /// `beside` it outside the group use NVLink and do not count.
+    /// Share of a host's flows that cross the uplinks of its group, which has `near` hosts (itself included). `beside`: hosts
+    /// of the same server in other groups; flows to them use NVLink instead.
     fn leaving(&self, own: usize, near: usize, beside: &[usize]) -> f64 {
         let spans = &self.spans[own];
         let of_class = |&(share, inner, outer): &(f64, usize, usize)| {
@@ -264,7 +257,6 @@ mod tests {
         pattern("poisson", &json)
     }
 
-    /// Returns the payload in bit/s of flows that satisfy a rule.
     fn offered(fabric: &Fabric, extra: &str, rule: impl Fn(u32, u32) -> bool) -> f64 {
         let set = flows(fabric, &spec(extra), 1);
         let counts = |flow: &&Flow| rule(flow.src.0, flow.dst.0);
@@ -292,7 +284,6 @@ mod tests {
 
     #[test]
     fn load_at_the_uplinks_of_the_racks() {
-        // Oversubscribed 4 : 1: 8 hosts of 100 Gb/s a leaf, 2 uplinks of 100 Gb/s.
         let fabric = LeafSpine::new(4, 2, 8).build().unwrap();
         let crosses = |a: u32, b: u32| a / 8 != b / 8;
         for extra in [r#""load_at": "tor_uplink""#, r#""load_at": {"tier": 1}, "locality": {"rack": 0.5}"#] {
@@ -329,7 +320,6 @@ mod tests {
                 let load = offered(&fabric, extra, crosses) / (4.0 * 800e9);
                 assert!((load / 0.4 - 1.0).abs() < 0.05, "{extra}: {load}");
             }
-            // A load of hosts is of their NICs.
             let load = offered(&fabric, r#""locality": {"rack": 0.5}"#, |_, _| true) / (16.0 * 400e9);
             assert!((load / 0.4 - 1.0).abs() < 0.05, "{load}");
         }

@@ -1,15 +1,13 @@
-//! Hosts of a workload entry: the fabric's, or the VMs of one tenant.
-
 use super::error::WorkloadError;
 use super::hosts::HostSet;
 use crate::fabric::{Fabric, Groups, HostId, NodeId};
 use crate::tenant::Tenant;
 
-/// Hosts that an entry may name. Patterns number them from 0, so a tenant's flows do not depend on its placement.
+/// Hosts of a workload entry. Patterns number them from 0, so a tenant's flows do not depend on its placement.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Members<'a> {
     pub(super) fabric: &'a Fabric,
-    /// Tenant with these VMs; `None`: all hosts except services.
+    /// `None`: all hosts except services.
     tenant: Option<&'a Tenant>,
 }
 
@@ -34,7 +32,7 @@ impl<'a> Members<'a> {
         &self.fabric.node(self.node(number)).name
     }
 
-    /// Returns the rate of a host's network links, in bit/s: of a GPU, its NIC without NVLink.
+    /// Rate of a host's network links, in bit/s: of a GPU, its NIC without NVLink.
     pub(super) fn capacity(self, number: HostId) -> f64 {
         self.fabric.network_ports(self.host(number)).into_iter().map(|port| self.fabric.rate(port).0 as f64).sum()
     }
@@ -43,7 +41,7 @@ impl<'a> Members<'a> {
         self.fabric.ports_of(self.node(number)).map(|port| self.fabric.rate(port).0 as f64).sum()
     }
 
-    /// Returns the tier of rack switches: with VMs, those above the servers; of GPUs, rails.
+    /// Tier of rack switches: with VMs, above the servers; of GPUs, rails.
     pub(super) fn rack_tier(self) -> u8 {
         if self.fabric.has_nvlink() {
             let nic = self.fabric.network_ports(HostId(0))[0];
@@ -52,12 +50,10 @@ impl<'a> Members<'a> {
         1 + u8::from(self.fabric.slots() > 0)
     }
 
-    /// Groups hosts by rack.
     pub(super) fn racks(self) -> Groups {
         Groups::new(self.fabric, self.rack_tier())
     }
 
-    /// Returns the hosts of a set in `field`; all if not given.
     pub(super) fn select(self, set: Option<&HostSet>, field: &str) -> Result<Vec<HostId>, WorkloadError> {
         let count = self.count();
         let all = match self.tenant {
@@ -67,7 +63,6 @@ impl<'a> Members<'a> {
         set.map_or_else(|| Ok((0..count).map(HostId).collect()), |set| set.hosts(field, count, &all))
     }
 
-    /// Describes the valid numbers, for messages.
     pub(super) fn numbers(self) -> String {
         let last = self.count() - 1;
         match self.tenant {
@@ -76,7 +71,7 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// Returns a tenant's mappers (`true`) or other VMs, if it has mappers.
+    /// A tenant's mappers (`true`) or other VMs, if it has mappers.
     pub(super) fn mappers(self, are: bool) -> Option<Vec<HostId>> {
         let vms = &self.tenant.filter(|tenant| tenant.vms.iter().any(|vm| vm.mapper))?.vms;
         Some((0..).map(HostId).zip(vms).filter(|(_, vm)| vm.mapper == are).map(|(number, _)| number).collect())

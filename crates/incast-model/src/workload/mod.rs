@@ -1,8 +1,4 @@
-//! Generators and readers of flows.
-//!
-//! A scenario lists [`WorkloadSpec`]s, each with one pattern and its flows' common fields. [`generate()`] builds one
-//! sorted [`FlowSet`](crate::flow::FlowSet). A [`SizeSpec`] sets flow sizes: a published table, one size, or a custom
-//! distribution.
+//! [`generate()`] builds a [`FlowSet`](crate::flow::FlowSet) from [`WorkloadSpec`]s, each with one pattern.
 
 mod all_to_all;
 mod arrivals;

@@ -1,5 +1,3 @@
-//! Mixture-of-experts traffic: tokens go to the ranks of their experts and come back, layer after layer.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -90,7 +88,7 @@ impl MoeAllToAll {
         weights
     }
 
-    /// Returns dispatch and combine: each rank sends `shares[k]` to rank k, the next ranks first.
+    /// Dispatch and combine: each rank sends `shares[k]` to rank k, the next ranks first.
     fn layer(&self, shares: &[u64]) -> Vec<Step> {
         let n = shares.len();
         let pairs = || (0..n).flat_map(|from| (1..n).map(move |shift| (from, (from + shift) % n)));
@@ -128,7 +126,6 @@ mod tests {
         assert_eq!(set.gates.len(), 5 * 8);
         let delays = |delay| set.gates.iter().filter(|gate| gate.delay == delay).count();
         assert_eq!((delays(Time::us(7)), delays(Time::us(9))), (24, 16));
-        // One gate holds all flows a rank received and sent, before all that it sends next.
         let experts = set.gates.iter().filter(|gate| gate.delay == Time::us(7));
         assert!(experts.clone().all(|gate| gate.waits_for.len() == 14 && gate.starts.len() == 7));
     }
@@ -144,7 +141,6 @@ mod tests {
                 if depth == 0 { there[flow.src.index()] += flow.size.0 } else { back[flow.dst.index()] += flow.size.0 }
             }
             assert_eq!(there, back);
-            // The missing bytes stay local: each rank's own share, once each.
             assert_eq!(there.iter().sum::<u64>(), 7 * 1_000_003);
         }
         let set = moe(8, r#", "layers": 1"#);

@@ -1,5 +1,3 @@
-//! Quantiles of the normal law, bit-identical on every machine.
-
 /// Numerator and denominator polynomials, by falling power.
 type Ratio = ([f64; 8], [f64; 8]);
 
@@ -70,8 +68,8 @@ const TAIL: Ratio = (
     ],
 );
 
-/// Returns the `p`-quantile (0 to 1) of the standard normal law: algorithm AS 241, PPND16 (Wichura, Applied Statistics
-/// 37(3), 1988), exact to about 1 in 10^16.
+/// `p`-quantile (0 to 1) of the standard normal law, bit-identical on every machine: algorithm AS 241, PPND16 (Wichura, Applied
+/// Statistics 37(3), 1988), exact to about 1 in 10^16.
 pub(super) fn quantile(p: f64) -> f64 {
     let q = p - 0.5;
     if q.abs() <= 0.425 {
@@ -102,7 +100,6 @@ mod tests {
             let again = share(quantile(p));
             assert!((again / p - 1.0).abs() < 1e-12, "{p}: {again}");
         }
-        // Figures of tables.
         assert!((quantile(0.975) - 1.959_963_984_540_054).abs() < 1e-15);
         assert!((quantile(0.999) - 3.090_232_306_167_813_5).abs() < 1e-14);
         assert_eq!((quantile(0.0), quantile(1.0)), (f64::NEG_INFINITY, f64::INFINITY));

@@ -1,5 +1,3 @@
-//! Replay of an ns-3 flow file.
-
 use std::path::PathBuf;
 
 use schemars::JsonSchema;

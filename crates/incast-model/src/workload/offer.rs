@@ -6,18 +6,16 @@ use crate::fabric::HostId;
 use crate::units::Time;
 
 pub(super) struct Offer {
-    /// Interval in which flows start.
     pub(super) window: Window,
-    /// Parameter that sets the offered traffic, if any.
     pub(super) dial: Option<Dial>,
     pub(super) parts: Parts,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Dial {
-    /// `load`: traffic is proportional to it.
+    /// Traffic is proportional to it.
     Load(f64),
-    /// `every`: traffic is inversely proportional to it.
+    /// Traffic is inversely proportional to it.
     Every(Time),
 }
 
@@ -30,12 +28,11 @@ impl Dial {
     }
 }
 
-/// Traffic between hosts, from sources that spread it evenly over a set of hosts.
+/// Traffic from sources that spread it evenly over a set of hosts.
 #[derive(Debug, Default)]
 pub(super) struct Parts {
-    /// Sets of hosts, each in order.
+    /// Each set is sorted, for binary search.
     pub(super) sets: Vec<Vec<HostId>>,
-    /// In order of addition.
     pub(super) parts: Vec<Part>,
 }
 
@@ -43,9 +40,9 @@ pub(super) struct Parts {
 pub(super) struct Part {
     /// Hosts, with the bit/s that each sends.
     pub(super) sources: Vec<(HostId, f64)>,
-    /// Number of the receiver set; a source in it sends to the others.
+    /// Receiver set; a source in it sends to the others.
     pub(super) to: usize,
-    /// Number of a subset that receives nothing.
+    /// Subset that receives nothing.
     pub(super) except: Option<usize>,
 }
 
@@ -59,14 +56,12 @@ impl Parts {
         parts
     }
 
-    /// Adds a set of hosts; returns its number.
     pub(super) fn set(&mut self, mut hosts: Vec<HostId>) -> usize {
         hosts.sort_unstable();
         self.sets.push(hosts);
         self.sets.len() - 1
     }
 
-    /// Adds traffic from `sources` to the hosts of set `to` outside set `except`.
     pub(super) fn add(&mut self, sources: Vec<(HostId, f64)>, to: usize, except: Option<usize>) {
         self.parts.push(Part { sources, to, except });
     }

@@ -1,5 +1,3 @@
-//! Expected link loads: patterns with a rate or a load, carried over the routes.
-
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::path::Path;
@@ -15,17 +13,17 @@ use crate::routing::Routes;
 use crate::tenant::Tenancy;
 use crate::units::Time;
 
-/// Links of a kind.
+/// Kind of links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Links {
-    /// Links of hosts to the network: NICs.
+    /// Links of hosts to the network.
     Host,
-    /// Links between the GPUs of a server.
+    /// Links within a server.
     Nvlink,
-    /// Links up from switches of a tier.
+    /// Links up from a tier.
     Uplink(u8),
-    /// Links between switches of one tier.
+    /// Links within a tier.
     Within(u8),
 }
 
@@ -40,46 +38,45 @@ impl fmt::Display for Links {
     }
 }
 
-/// Direction of a link.
+/// Direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
-    /// From the lower tier to the higher.
+    /// To the higher tier.
     Up,
-    /// From the higher tier to the lower.
+    /// To the lower tier.
     Down,
     /// Within a tier.
     Across,
 }
 
-/// Expected load of the links of a kind in one direction, while most is offered to them.
+/// Highest expected load of links of a kind in one direction.
 ///
-/// Counts entries with a rate or a load, in bytes that their `load` counts. Assumes that flows spread evenly over the paths of the
-/// routes, that all links are up, and that each entry lasts as long as it starts flows.
+/// Counts entries with a rate or a load, in bytes that their `load` counts. Assumes that flows spread evenly over the paths of
+/// the routes, that all links are up, and that each entry lasts as long as it starts flows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OfferedLoad {
     /// Links.
     pub links: Links,
     /// Direction.
     pub direction: Direction,
-    /// Number of links that carry some of it.
+    /// Number of links with traffic.
     pub count: usize,
-    /// Offered traffic as a fraction of the capacity of these links.
+    /// Offered traffic over the capacity of these links.
     pub mean: f64,
-    /// Load of the link with the highest.
+    /// Load of the busiest link.
     pub busiest: f64,
-    /// Ends of this link, the sender first.
+    /// Ends of the busiest link, the sender first.
     pub ends: [String; 2],
-    /// Labels of the entries that offer it.
+    /// Labels of the entries with this traffic.
     pub labels: Vec<String>,
-    /// Entries that offer it.
     #[serde(skip)]
     sources: Vec<Source>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 struct Source {
-    /// Path of the pattern, such as `workload[0].poisson`.
+    /// Such as `workload[0].poisson`.
     path: String,
     dial: Option<Dial>,
 }
@@ -92,8 +89,8 @@ struct Carried {
     ports: Vec<f64>,
 }
 
-/// Returns expected link loads by kind and direction, for a workload generated with the same arguments. Empty, without
-/// computing `routes`, if no entry has a rate or a load.
+/// Expected link loads by kind and direction, for a workload generated with the same arguments. Empty, without computing
+/// `routes`, if no entry has a rate or a load.
 pub fn offered<'a>(
     specs: &[WorkloadSpec],
     fabric: &Fabric,
@@ -126,7 +123,7 @@ pub fn offered<'a>(
     Ok(peaks(fabric, &entries))
 }
 
-/// Adds traffic to the sending ports, spread evenly over next hops at each node.
+/// Spreads traffic evenly over next hops at each node.
 fn carry(fabric: &Fabric, routes: &Routes, parts: &Parts, ports: &mut [f64]) {
     let hosts = fabric.hosts();
     let node = |host: HostId| hosts[host.index()];
@@ -239,7 +236,7 @@ fn by_class(routes: &Routes, set: &[HostId]) -> HashMap<usize, f64> {
     counts
 }
 
-/// Returns the largest loads per kind and direction, over the start times of entries.
+/// Largest loads over the start times of entries.
 fn peaks(fabric: &Fabric, entries: &[Carried]) -> Vec<OfferedLoad> {
     let mut kinds: BTreeMap<(Links, Direction), Vec<PortId>> = BTreeMap::new();
     for port in (0..fabric.ports().len() as u32).map(PortId) {
@@ -261,7 +258,6 @@ fn peaks(fabric: &Fabric, entries: &[Carried]) -> Vec<OfferedLoad> {
     peaks.into_values().collect()
 }
 
-/// Returns the load of some ports; `None` if no port carries traffic.
 fn load_of(
     fabric: &Fabric,
     (links, direction): (Links, Direction),
@@ -291,7 +287,6 @@ fn load_of(
     })
 }
 
-/// Returns the link kind and sending direction of a port.
 fn kind(fabric: &Fabric, port: PortId) -> (Links, Direction) {
     let [from, to] = [fabric.port(port).node, fabric.neighbour(port)];
     let tier = |node: NodeId| fabric.node(node).tier;
@@ -362,7 +357,7 @@ impl OfferedLoad {
 }
 
 impl Dial {
-    /// Returns the value for `times` less traffic, as a scenario writes it.
+    /// Value for `times` less traffic, as a scenario writes it.
     fn scaled(self, times: f64) -> String {
         match self {
             Self::Load(load) => three_digits(load / times, f64::floor).to_string(),

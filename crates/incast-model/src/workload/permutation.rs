@@ -1,5 +1,3 @@
-//! Permutation traffic: every host sends to one other host and receives from one.
-
 use std::path::Path;
 
 use schemars::JsonSchema;
@@ -78,7 +76,6 @@ impl Pattern for Permutation {
 }
 
 impl Permutation {
-    /// Returns each host with its destination.
     fn pairs(&self, entry: &Entry<'_>) -> Result<Vec<(HostId, HostId)>, WorkloadError> {
         let hosts = entry.pairs_of(self.hosts.as_ref())?;
         let n = hosts.len();
@@ -94,9 +91,7 @@ impl Permutation {
     }
 }
 
-/// Returns a permutation of 0 to `n` - 1 without a fixed point, `n` at least 2.
-///
-/// Shuffles until there is none (e times on average): every derangement stays equally likely.
+/// Shuffles until there is no fixed point (e times on average): every derangement stays equally likely. `n` is at least 2.
 fn derangement(n: usize, rng: &mut Stream) -> Vec<usize> {
     let mut to: Vec<usize> = (0..n).collect();
     loop {
@@ -137,7 +132,7 @@ mod tests {
         for _ in 0..9000 {
             *counts.entry(derangement(4, &mut rng)).or_default() += 1;
         }
-        // There are 9 of them; 1000 each, with a standard deviation of 30.
+        // 9 derangements, 1000 each, standard deviation 30.
         assert_eq!(counts.len(), 9);
         assert!(counts.values().all(|count| count.abs_diff(1000) < 150), "{counts:?}");
     }

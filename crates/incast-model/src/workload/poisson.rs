@@ -1,5 +1,3 @@
-//! Open-loop traffic between random hosts: the usual background load.
-
 use std::path::Path;
 use std::slice::Chunks;
 
@@ -66,7 +64,7 @@ fn is_poisson(law: &ArrivalLaw) -> bool {
     *law == ArrivalLaw::Poisson
 }
 
-/// Wire bytes per byte of payload: 48 B of headers on 1000 B.
+/// 48 B of headers on 1000 B.
 const OVERHEAD: f64 = 1.048;
 
 impl Pattern for Poisson {
@@ -136,7 +134,7 @@ impl Poisson {
         Ok(hosts.chunks(size))
     }
 
-    /// Returns the divisor that converts a load to payload.
+    /// Divisor that converts a load to payload.
     fn overhead(&self, entry: &Entry<'_>) -> Result<f64, WorkloadError> {
         match (self.load_of, self.overhead) {
             (LoadOf::Payload, None) => Ok(1.0),
@@ -157,8 +155,8 @@ mod tests {
 
     #[test]
     fn offers_the_load_that_was_asked_for() {
-        // The root mean square size is 2.5 times the mean in web search and 5.7 times in Hadoop: the sums of 0.7 and
-        // 4.6 million flows have standard errors of 0.3 %.
+        // The root mean square size is 2.5 times the mean in web search and 5.7 times in Hadoop: the sums of 0.7 and 4.6
+        // million flows have standard errors of 0.3 %.
         let fabric = star(64, Rate::gbps(100));
         for (load, sizes, seeds) in [(0.3, "websearch", 50), (0.7, "fb_hadoop", 10)] {
             let spec = pattern("poisson", &format!(r#"{{"load": {load}, "sizes": "{sizes}", "duration": "100ms"}}"#));
@@ -174,7 +172,7 @@ mod tests {
             let spec = format!(r#"{{"load": 0.5, "sizes": "1kB", "duration": "1ms"{extra}}}"#);
             flows(&star(8, Rate::gbps(gbps)), &pattern("poisson", &spec), 1).flows.len() as f64
         };
-        // 8 hosts, 0.5 of 100 Gb/s, 8000 bit a flow: 50,000 flows in a millisecond.
+        // 0.5 of 100 Gb/s, 8000 bit a flow.
         let payload = count(100, "");
         assert!((payload / 50_000.0 - 1.0).abs() < 0.02, "{payload}");
         assert!((count(25, "") / 12_500.0 - 1.0).abs() < 0.03);
@@ -197,7 +195,7 @@ mod tests {
         for (src, row) in counts.iter().enumerate() {
             for (dst, &count) in row.iter().enumerate() {
                 let expected = chosen.contains(&src) && chosen.contains(&dst) && src != dst;
-                // About 3100 flows a pair: five standard deviations are 280.
+                // Five standard deviations are 280.
                 assert_eq!(count > 0, expected, "{src} to {dst}: {count}");
                 assert!(!expected || count.abs_diff(3125) < 280, "{src} to {dst}: {count}");
             }
@@ -219,7 +217,6 @@ mod tests {
                 assert_eq!(count > 0, src != dst && src / 6 == dst / 6, "{src} to {dst}: {count}");
             }
         }
-        // Same count as without, and same flows if all are in one region.
         let plain = flows(&fabric, &pattern("poisson", &json("")), 1);
         assert!((set.flows.len() as f64 / plain.flows.len() as f64 - 1.0).abs() < 0.01);
         assert_eq!(flows(&fabric, &pattern("poisson", &json(r#", "region": 16"#)), 1).flows, plain.flows);

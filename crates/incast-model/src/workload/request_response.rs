@@ -1,5 +1,3 @@
-//! Closed loops: clients send the next request after the previous answer.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -134,7 +132,6 @@ fn labels(entry: &Entry<'_>, out: &mut Collector) -> Result<[u16; 2], WorkloadEr
 }
 
 impl Loops<'_> {
-    /// Adds one loop of a client.
     fn add(&self, client: HostId, own: u32, servers: &[HostId], out: &mut Collector) -> Result<(), WorkloadError> {
         let mut rng = self.entry.stream("loops", u64::from(client.0) << 32 | u64::from(own));
         let mut others: Vec<HostId> = servers.iter().copied().filter(|&server| server != client).collect();
@@ -162,7 +159,7 @@ impl Loops<'_> {
     }
 }
 
-/// Returns distinct hosts, every choice equally likely: first steps of a Fisher-Yates shuffle.
+/// Chooses by the first steps of a Fisher-Yates shuffle: every choice is equally likely.
 fn choose<'a>(all: &'a mut [HostId], count: usize, rng: &mut Stream) -> &'a [HostId] {
     for chosen in 0..count {
         let other = chosen + pick(rng, all.len() - chosen);
@@ -256,7 +253,6 @@ mod tests {
         let rounds: Vec<u32> = set.gates.iter().filter_map(|gate| gate.round).collect();
         assert_eq!((rounds.len(), set.rounds.len()), (4, 6));
         assert!(rounds.iter().all(|round| rounds.iter().filter(|other| *other == round).count() == 1));
-        // A client with a first think time up to the end never sends.
         spec.end = Some(late);
         let set = flows(&fabric, &spec, 1);
         assert_eq!((set.flows.len(), set.flows.last().unwrap().start), (12, early));

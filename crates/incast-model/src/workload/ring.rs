@@ -1,5 +1,3 @@
-//! Ring all-reduce: the collective of data-parallel training.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -68,7 +66,7 @@ impl Pattern for RingAllReduce {
 }
 
 impl RingAllReduce {
-    /// In step k rank i forwards the data of step k - 1: segment i - k, and in the second half the sums, i + 1 - k.
+    /// Steps: in step k rank i forwards the data of step k - 1, segment i - k, and in the second half the sums, i + 1 - k.
     fn steps(&self, n: usize, bytes: u64) -> Vec<Step> {
         let segments: Vec<u64> = parts(bytes, n as u64).collect();
         let halves: &[usize] = match self.part {
@@ -116,7 +114,6 @@ mod tests {
 
     #[test]
     fn remainders_and_chunks_keep_the_sum() {
-        // 7 ranks, 3 chunks, and a size that neither divides.
         let set = ring(7, r#"{"size": "1000003B", "chunks": 3}"#);
         assert_eq!(set.bytes().0, 2 * 6 * 1_000_003);
         assert_eq!(set.flows.len(), 3 * 12 * 7);
@@ -149,7 +146,6 @@ mod tests {
         let between: Vec<_> = set.gates.iter().filter(|gate| gate.delay.0 > 0).collect();
         assert_eq!(between.len(), 8);
         for gate in between {
-            // Six sent and six received.
             assert_eq!((gate.delay, gate.waits_for.len()), (crate::units::Time::us(5), 12));
             let host = set.flows[gate.starts[0] as usize].src;
             let own = |&flow: &u32| set.flows[flow as usize].src == host || set.flows[flow as usize].dst == host;
@@ -162,7 +158,6 @@ mod tests {
         let mut spec = pattern("ring_all_reduce", r#"{"size": "1MB", "iterations": 3, "chunks": 2}"#);
         spec.end = Some(crate::units::Time::ms(1));
         let set = flows(&star(4, Rate::gbps(100)), &spec, 1);
-        // Ranks and chunks that begin the same iteration share a round; later steps have none.
         let mut begins: Vec<u32> = set.gates.iter().filter_map(|gate| gate.round).collect();
         begins.sort_unstable();
         assert_eq!(begins, [[1; 8], [2; 8]].concat());

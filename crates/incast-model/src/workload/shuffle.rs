@@ -1,5 +1,3 @@
-//! Shuffle: every mapper sends to every reducer.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -45,7 +43,7 @@ impl Pattern for Shuffle {
             0.0,
         )?;
         for &mapper in &mappers {
-            // One stream per mapper: changed reducers do not affect the other mappers' sizes.
+            // Changed reducers do not affect the other mappers' sizes.
             let mut rng = entry.stream("sizes", mapper.0.into());
             for &reducer in &reducers {
                 let u = unit(&mut rng);

@@ -1,5 +1,3 @@
-//! Flow sizes in scenarios: [`SizeSpec`].
-
 use std::borrow::Cow;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -20,18 +18,17 @@ use crate::input;
 use crate::nearest::{hint, nearest};
 use crate::units::{Bytes, QuantityError};
 
-/// Sizes of flows: the name of a table (`"websearch"`), one size for all (`"500kB"`, or an integer in bytes), or a
-/// table with exactly one of `points`, `file`, `uniform`, `lognormal`, `pareto` and `generalized_pareto`. Where flows come
-/// once, also `"backlogged"`: as much as can be sent until the entry's `end`, or the end of the simulation.
+/// Name of a table (`"websearch"`), one size (`"500kB"`, or an integer in bytes), a table with one field of [`CustomSizes`],
+/// or, for single flows, `"backlogged"`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SizeSpec {
-    /// A published distribution, by name.
+    /// Published distribution.
     Table(&'static SizeTable),
-    /// One size for all.
+    /// One size.
     Fixed(Bytes),
-    /// A distribution of the user's own.
+    /// Distribution of the scenario's own.
     Custom(CustomSizes),
-    /// No size: as much as can be sent until the entry or the simulation ends.
+    /// Data to send until the end of the entry or the simulation.
     Backlogged,
 }
 
@@ -101,13 +98,13 @@ pub struct GeneralizedParetoSizes {
     pub shape: f64,
 }
 
-/// Text that is neither a size nor the name of a size table.
+/// Invalid size or name of a size table.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct SizeSpecError(String);
 
 impl SizeSpec {
-    /// Returns the distribution; `field` is the path of this field, relative files start at `base`.
+    /// Distribution; `field` is the path of this field, relative files start at `base`.
     pub(super) fn law(&self, field: &str, base: &Path) -> Result<SizeLaw, WorkloadError> {
         match self {
             Self::Table(table) => Ok(table.law()),
@@ -181,7 +178,6 @@ fn from_file(field: &str, file: &Path) -> Result<SizeCdf, WorkloadError> {
     cdf_file::parse(&text, file)
 }
 
-/// Builds the CDF of inline points; errors name the wrong number.
 fn from_points(field: &str, points: &[(Bytes, f64)]) -> Result<SizeCdf, WorkloadError> {
     let numbers: Vec<(f64, f64)> = points.iter().map(|&(bytes, percent)| (bytes.0 as f64, percent)).collect();
     SizeCdf::from_percent(&numbers).map_err(|error| match points.get(error.point) {
@@ -197,7 +193,6 @@ fn from_points(field: &str, points: &[(Bytes, f64)]) -> Result<SizeCdf, Workload
 }
 
 impl fmt::Display for SizeSpec {
-    /// Formats the kind of distribution for messages and tables.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Table(table) => f.write_str(table.name),
@@ -218,7 +213,7 @@ impl fmt::Display for SizeSpec {
 impl FromStr for SizeSpec {
     type Err = SizeSpecError;
 
-    /// Text that begins like a number is a size, other text the name of a table.
+    /// Reads text that begins like a number as a size, other text as the name of a table.
     fn from_str(text: &str) -> Result<Self, SizeSpecError> {
         let text = text.trim();
         if text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) {
@@ -250,7 +245,7 @@ impl Serialize for SizeSpec {
 }
 
 impl<'de> Deserialize<'de> for SizeSpec {
-    // Written by hand: serde's untagged enums answer every mistake with "did not match any variant".
+    // Serde's untagged enums answer every mistake with "did not match any variant".
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Any;
         impl<'de> Visitor<'de> for Any {
@@ -329,7 +324,6 @@ mod tests {
         assert_eq!(mean(r#"{"points": [[0, 0], ["10kB", 100]]}"#), 5000.0);
         assert_eq!([mean(custom[2]), mean(custom[3])], [1500.0, 10_000.0]);
         assert_eq!(mean(custom[5]), 15.0 + 214.0 / (1.0 - 0.348_238));
-        // Another name of the same table.
         assert_eq!(read("\"websearch_hpcc\""), read("\"websearch\""));
     }
 

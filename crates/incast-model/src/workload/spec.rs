@@ -1,5 +1,3 @@
-//! Workload entry of a scenario: common fields and exactly one pattern.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -130,7 +128,6 @@ impl Default for WorkloadSpec {
     }
 }
 
-/// All patterns with what is set for each.
 macro_rules! patterns {
     ($($name:ident),* $(,)?) => {
         impl WorkloadSpec {
@@ -141,7 +138,6 @@ macro_rules! patterns {
     };
 }
 
-// The one list to extend with a new pattern.
 patterns!(
     poisson,
     incast,
@@ -160,7 +156,7 @@ patterns!(
 );
 
 impl WorkloadSpec {
-    /// Returns the name in results: the label, or the pattern's name.
+    /// Label, or the pattern's name.
     pub fn name(&self) -> Option<&str> {
         self.label.as_deref().or_else(|| self.given().next().map(|(name, _)| name))
     }

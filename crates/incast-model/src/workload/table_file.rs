@@ -1,5 +1,3 @@
-//! Tables of flows in CSV or Parquet files.
-
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -23,7 +21,6 @@ pub(super) struct Table {
     rows: bool,
 }
 
-/// Reads a table; `field` is the scenario field that names it.
 pub(super) fn read(field: String, file: PathBuf) -> Result<Table, WorkloadError> {
     match text(&file) {
         Ok((text, rows)) => Ok(Table { field, file, text, rows }),
@@ -31,7 +28,6 @@ pub(super) fn read(field: String, file: PathBuf) -> Result<Table, WorkloadError>
     }
 }
 
-/// Returns a file's text, and true if the file has rows instead of lines.
 fn text(file: &Path) -> Result<(String, bool), String> {
     let mut input = Input::open(file, input::LARGE).map_err(|error| error.to_string())?;
     let head = input.head(PARQUET.len() as u64).map_err(|error| error.to_string())?;
@@ -91,7 +87,7 @@ fn parquet_as_csv(file: File) -> Result<String, String> {
     Ok(text)
 }
 
-/// Formats a value as CSV; `None` if CSV has no equivalent.
+/// Formats a value; `None` if CSV has no equivalent.
 fn cell(value: &Field) -> Option<String> {
     Some(match value {
         Field::Null => String::new(),
@@ -112,7 +108,7 @@ fn cell(value: &Field) -> Option<String> {
     })
 }
 
-/// Formats a decimal, which SQL engines write for literals such as `0.5`.
+/// Formats a decimal; SQL engines write decimals for literals such as `0.5`.
 fn decimal(value: &Decimal) -> Option<String> {
     let bytes = value.data();
     if bytes.is_empty() || bytes.len() > 16 {

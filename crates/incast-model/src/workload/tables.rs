@@ -1,33 +1,29 @@
-//! Named flow-size distributions: published points with their sources.
-
 use std::path::Path;
 
 use super::cdf::SizeCdf;
 use super::cdf_file;
 use super::law::SizeLaw;
 
-/// Published flow-size distribution with a name.
+/// Published flow-size distribution.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SizeTable {
     /// Name in scenarios.
     pub name: &'static str,
-    /// Other names of the same table.
+    /// Other names.
     pub also: &'static [&'static str],
     /// Name shared by tables that draw, or claim to draw, on the same measurement.
     pub family: &'static str,
-    /// Description of the measurement, in one line.
+    /// Description in one line.
     pub description: &'static str,
     /// Measurement, and the file with the points.
     pub source: &'static str,
     count: Count,
-    /// Points: a file as [`SizeSpec`](super::SizeSpec) reads it.
+    /// File as [`SizeSpec`](super::SizeSpec) reads it.
     points: &'static str,
 }
 
-/// Unit of a table's sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Count {
-    /// Bytes.
     Bytes,
     /// Packets of some bytes; draws may fall between whole packets.
     Scaled(u64),
@@ -36,7 +32,7 @@ enum Count {
 }
 
 impl SizeTable {
-    /// Returns the table of this name.
+    /// Table by name.
     pub fn named(name: &str) -> Option<&'static Self> {
         TABLES.iter().find(|table| table.name == name || table.also.contains(&name))
     }
@@ -46,12 +42,12 @@ impl SizeTable {
         TABLES
     }
 
-    /// All that a scenario can write.
+    /// Names that scenarios can use.
     pub fn names() -> impl Iterator<Item = &'static str> {
         TABLES.iter().flat_map(|table| std::iter::once(table.name).chain(table.also.iter().copied()))
     }
 
-    /// Its distribution.
+    /// Distribution of the table.
     pub fn law(&self) -> SizeLaw {
         match self.count {
             Count::Bytes => self.curve().into(),
@@ -60,7 +56,7 @@ impl SizeTable {
         }
     }
 
-    /// Returns the packet bytes that draws are rounded to, if any.
+    /// Packet size in bytes to which draws are rounded.
     pub fn packet(&self) -> Option<u64> {
         match self.count {
             Count::Packets(packet) => Some(packet),
@@ -81,8 +77,8 @@ macro_rules! points {
 
 /// To add a table: its points in `data/sizes` and one entry here; the tests and the catalogue find it.
 ///
-/// Simulators use the same name for different curves (means of "Hadoop" range from 0.12 to 3.4 MB), so each entry names
-/// the exact file of its points.
+/// Simulators use the same name for different curves (means of "Hadoop" range from 0.12 to 3.4 MB), so each entry names the
+/// exact file of its points.
 const TABLES: &[SizeTable] = &[
     SizeTable {
         name: "ali_solar2022_conweave",
@@ -330,8 +326,7 @@ mod tests {
         SizeTable::named(name).unwrap().law()
     }
 
-    /// Name, points, mean, and 50, 90 and 99 % quantiles in bytes: computed from the repositories' files by a separate
-    /// program.
+    /// Name, points, mean, and 50, 90 and 99 % quantiles in bytes: computed from the repositories' files by a separate program.
     const FACTS: [(&str, usize, f64, [f64; 3]); 26] = [
         ("ali_solar2022_conweave", 8, 39_424.0, [16_384.0, 65_536.0, 222_822.0]),
         ("ali_storage2019_hpcc", 9, 40_870.0, [6_340.0, 31_237.0, 1_293_927.0]),
@@ -386,7 +381,6 @@ mod tests {
                 assert!((law.quantile(p) - bytes).abs() < 0.51, "{name} {p}: {}", law.quantile(p));
             }
         }
-        // Means of generators that draw only corners.
         let steps = |name: &str| table(name).cdf().unwrap().step_mean();
         for (name, mean) in [("websearch", 2.435e6), ("datamining_yaps", 13.8e6), ("imc10_yaps", 269e3)] {
             assert!((steps(name) / mean - 1.0).abs() < 0.004, "{name}: {}", steps(name));

@@ -1,5 +1,3 @@
-//! Shared helpers of the pattern tests.
-
 use std::path::Path;
 
 use super::error::WorkloadError;
@@ -23,7 +21,6 @@ pub(super) fn pattern(name: &str, json: &str) -> WorkloadSpec {
     serde_json::from_str(&format!("{{\"{name}\": {json}}}")).unwrap()
 }
 
-/// Returns an empty folder, deleted on drop.
 pub(super) fn folder() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
 }

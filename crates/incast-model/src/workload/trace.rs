@@ -1,5 +1,3 @@
-//! Reader and writer of flow traces as tables in files.
-
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -89,7 +87,7 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// Reads the cell that begins at `begin`; the error states what is allowed.
+    /// Reads the cell at `begin`; the error states the allowed values.
     fn read(
         &mut self,
         kind: Column,
@@ -112,7 +110,7 @@ impl<'a> Row<'a> {
                 let start = time(text, factor).and_then(|start| start.0.checked_add(entry.start.0));
                 flow.start = Time(start.ok_or(TIME)?);
             }
-            // All others may be left empty.
+            // Optional columns.
             _ if text.is_empty() => {}
             Column::Priority => match text.parse() {
                 Ok(priority) if is_priority(priority) => flow.priority = priority,
@@ -152,7 +150,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Adds the gates of a trace; its first flow has number `first`.
+/// Adds the gates; `first` is the number of the trace's first flow.
 fn add_gates(
     rows: Vec<Row<'_>>,
     first: u32,
@@ -177,7 +175,6 @@ fn add_gates(
     Ok(())
 }
 
-/// Adds the flows of `text` to `out`; `file` is for messages only.
 fn parse(text: &str, file: &Path, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
     let mut lines = text.strip_prefix('\u{feff}').unwrap_or(text).lines().enumerate();
     let (_, header) = lines.next().unwrap_or_default();
@@ -222,7 +219,6 @@ fn parse(text: &str, file: &Path, entry: &Entry<'_>, out: &mut Collector) -> Res
     add_gates(rows, first.unwrap_or_default(), file, entry, out)
 }
 
-/// Returns each column's content; required columns exist, none twice.
 fn columns(header: &str, file: &Path) -> Result<Vec<Column>, WorkloadError> {
     let names = || COLUMNS.iter().map(|(name, _)| *name);
     let mut found: Vec<Column> = Vec::new();
@@ -264,8 +260,8 @@ fn port(text: &str) -> Option<u16> {
     text.parse().ok().filter(|&port| port > 0)
 }
 
-/// Reads units of `factor` picoseconds. Whole numbers are exact; others assume the binary fraction that the writing
-/// program most likely had.
+/// Reads units of `factor` picoseconds. Whole numbers are exact; others assume the binary fraction that the writing program
+/// most likely had.
 fn time(text: &str, factor: u64) -> Option<Time> {
     if let Ok(whole) = text.parse::<u64>() {
         return whole.checked_mul(factor).map(Time);
@@ -286,8 +282,8 @@ pub fn check_trace(flows: &FlowSet) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, why))
 }
 
-/// Writes flows as a trace that reads back as the same flows, in order. Explicit paths and message membership are lost.
-/// Flows that wait for others and backlogged ones are refused.
+/// Writes flows as a trace that reads back as the same flows, in order. Loses explicit paths and message membership; refuses
+/// flows that wait for others and backlogged ones.
 pub fn write_trace(flows: &FlowSet, mut to: impl Write) -> io::Result<()> {
     if let Some(label) = flows.labels.iter().find(|label| !is_label(label)) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("label `{label}`: must be {LABEL_RULE}")));
@@ -319,7 +315,6 @@ mod tests {
         generate_in(folder.path(), &star(16, Rate::gbps(100)), &pattern("trace", r#"{"file": "t.csv"}"#), 1)
     }
 
-    /// Returns the message after the folder's name.
     fn why(text: &str) -> String {
         let message = read(text).unwrap_err().to_string();
         message[message.find("t.csv").unwrap()..].to_owned()
@@ -383,7 +378,7 @@ mod tests {
         let got: Vec<_> = set.flows.iter().map(|f| (f.src.0, f.dst.0, f.size.0, f.start.0, f.sport, f.dport)).collect();
         assert_eq!(got, [(2, 3, 7, 1, 10000, 100), (0, 1, 1000, 2_500_000, 10000, 100)]);
         assert_eq!((set.labels[0].as_str(), set.flows[0].priority), ("trace", 3));
-        // Script output for 0.1 + 0.2, and the same as whole picoseconds.
+        // Script output for 0.1 + 0.2.
         for row in ["start_s\n0,1,1,0.30000000000000004\n", "start_ns\n0,1,1,300000000\n"] {
             assert_eq!(read(&format!("src,dst,size_bytes,{row}")).unwrap().flows[0].start, Time::ms(300));
         }

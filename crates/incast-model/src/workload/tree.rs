@@ -1,5 +1,3 @@
-//! All-reduce in logarithmically many steps: trees and recursive exchanges.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -87,7 +85,6 @@ fn step(messages: impl Iterator<Item = Message>) -> Step {
     Step { messages, delay: Time::ZERO }
 }
 
-/// Returns steps towards the root, then the reverse.
 fn there_and_back(up: Vec<Step>) -> Vec<Step> {
     let turned = |message: &Message| Message { from: message.to, to: message.from, ..*message };
     let down: Vec<Step> = up.iter().rev().map(|one| step(one.messages.iter().map(turned))).collect();
@@ -117,7 +114,7 @@ fn doubling(n: usize, bytes: u64) -> Vec<Step> {
     (0..n.ilog2()).map(|k| step((0..n).map(|from| Message { from, to: from ^ (1 << k), bytes }))).collect()
 }
 
-/// In step k of the first half a rank keeps the half of its range that contains it, and sends the other.
+/// Steps: in step k of the first half a rank keeps the half of its range that contains it, and sends the other.
 fn halving_doubling(n: usize, bytes: u64) -> Vec<Step> {
     let edges: Vec<u64> = std::iter::once(0)
         .chain(parts(bytes, n as u64).scan(0, |sum, part| {
@@ -166,7 +163,6 @@ mod tests {
         }
         assert_eq!(*depths(&tree(16, "binomial_tree", "")).iter().max().unwrap(), 2 * 4 - 1);
         assert_eq!(*depths(&tree(15, "binary_tree", "")).iter().max().unwrap(), 2 * 3 - 1);
-        // The root has the total only after all flows that lead to it.
         let set = tree(5, "binomial_tree", "");
         let from_root = set.gates.iter().find(|gate| set.flows[gate.starts[0] as usize].src.0 == 0).unwrap();
         assert_eq!(from_root.waits_for.len(), 3);
@@ -181,7 +177,6 @@ mod tests {
         assert_eq!((set.flows.len(), *depths(&set).iter().max().unwrap()), (128, 7));
         assert_eq!(set.bytes().0, 2 * 15 * 1_000_001);
         assert!(sent(&set, 16).iter().all(|&bytes| bytes.abs_diff(2 * 1_000_001 * 15 / 16) <= 4));
-        // First halves, then quarters, …
         let largest = set.flows.iter().map(|flow| flow.size.0).max().unwrap();
         assert_eq!(largest, 500_001);
     }

@@ -1,5 +1,3 @@
-//! Dependencies by name between flows of an entry.
-
 use std::collections::BTreeMap;
 
 use super::error::WorkloadError;
@@ -10,23 +8,20 @@ use crate::units::Time;
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Named<'a> {
-    /// Name that other flows use.
     pub(super) name: Option<&'a str>,
-    /// Flows that must end before it starts.
     pub(super) after: Vec<&'a str>,
-    /// Time between their end and its start.
     pub(super) delay: Time,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Spot {
     Name,
-    /// A name in `after`, by its place there.
+    /// Place of a name in `after`.
     After(usize),
 }
 
-/// Returns a gate, over places among `flows`, for each flow that waits; `refuse` makes an error from a flow's place,
-/// the wrong part, its value and the allowed ones.
+/// Gates, over places among `flows`, of the flows that wait; `refuse` makes an error from a flow's place, the wrong part, its
+/// value and the allowed ones.
 pub(super) fn gates(
     flows: &[Named<'_>],
     refuse: impl Fn(usize, Spot, &str, String) -> WorkloadError,

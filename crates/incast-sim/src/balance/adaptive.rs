@@ -1,5 +1,5 @@
-//! The shortest of a few local queues, packet by packet: DRILL(d, m) (Ghorbani, Yang, Godfrey, Ganjali and Firoozshahian,
-//! "DRILL: Micro Load Balancing for Low-latency Data Center Networks", SIGCOMM 2017).
+//! DRILL(d, m) (Ghorbani, Yang, Godfrey, Ganjali and Firoozshahian, "DRILL: Micro Load Balancing for Low-latency Data Center
+//! Networks", SIGCOMM 2017): the shortest of a few local queues, packet by packet.
 
 use std::ops::Range;
 
@@ -31,7 +31,7 @@ impl Default for AdaptiveParams {
     }
 }
 
-/// Stream of a node, best ports by group of next hops.
+/// State of a node: random stream, best port by group of next hops.
 #[derive(Debug, Clone)]
 pub(crate) struct Adaptive {
     params: AdaptiveParams,
@@ -60,7 +60,7 @@ impl Balancer for Adaptive {
         }
         let rng = &mut self.stream;
         let backlog = |hop: usize| (choice.backlog)(choice.hops[hop]);
-        // Where queues are equal the first one looked at wins: a random one.
+        // Of equal queues the first sample wins: a random one.
         let start = choice.random(rng);
         let count = choice.hops.len();
         let mut best = (backlog(start), start);
@@ -112,7 +112,7 @@ mod tests {
         leaf.backlogs[3] = 160_001;
         let two: Vec<_> = (0..50).map(|_| leaf.choose(&mut state, 0, 1)).collect();
         assert!(two.iter().all(|hop| [1, 3].contains(hop)) && two.contains(&1) && two.contains(&3));
-        // A dead port has no end of transmission.
+        // A dead port never finishes sending.
         leaf.backlogs = vec![0, u64::MAX, u64::MAX, 160_001, u64::MAX];
         assert!((0..50).all(|_| leaf.choose(&mut state, 0, 1) == 2));
     }

@@ -1,8 +1,7 @@
 //! Flowlet switching with random choices: LetFlow (Vanini, Pan, Alizadeh, Taheri and Edsall, "Let It Flow", NSDI 2017).
 //!
-//! A switch remembers by a hash of the flow where its last packet went, and when. A packet that follows within the gap goes
-//! the same way; one that comes later begins a new flowlet, which goes anywhere. Flows whose hashes meet in the table are
-//! taken for one, as in the hardware.
+//! A packet that follows the last one of its flow within the gap takes the same port; a later one begins a new flowlet, with a
+//! random port. Flows with equal entries in the hash table count as one, as in the hardware.
 
 use incast_model::rng::Stream;
 use incast_model::units::Time;
@@ -12,7 +11,6 @@ use serde::{Deserialize, Serialize};
 use super::{BalanceParams, Balancer, Choice, Scale};
 use crate::congestion::BadParameter;
 
-/// Most entries of a table.
 const MOST: u32 = 1 << 20;
 
 /// Flowlet switching.
@@ -32,14 +30,14 @@ impl Default for FlowletParams {
     }
 }
 
-/// The table of a switch; empty for a host, whose every flow is a new flowlet.
+/// Table of a switch; empty for a host, where every flow is a new flowlet.
 #[derive(Debug, Clone)]
 pub(crate) struct Flowlet {
     gap: u64,
     stream: Stream,
-    /// When the last packet came, in ps.
+    /// Arrival of the last packet, in ps.
     last: Vec<u64>,
-    /// Where it went: number of the port, plus one; 0 for nowhere yet.
+    /// Its egress port plus one; 0 for none yet.
     port: Vec<u32>,
 }
 
@@ -66,7 +64,7 @@ impl Balancer for Flowlet {
         }
         let at = choice.flow_hash() as usize % self.last.len();
         let before = std::mem::replace(&mut self.last[at], choice.now);
-        // A port that is no next hop any more, or of another destination, begins a new flowlet too.
+        // A port that is not a next hop (rerouted, or of another destination) also begins a new flowlet.
         let kept = choice.hops.iter().position(|hop| hop.0 + 1 == self.port[at]);
         let hop = match kept {
             Some(hop) if choice.now - before <= self.gap => hop,
@@ -93,10 +91,10 @@ mod tests {
         let mut now = 5;
         let first = leaf.choose(&mut state, now, 1);
         for _ in 0..50 {
-            now += 1000; // as long as the gap: stays
+            now += 1000; // equal to the gap
             assert_eq!(leaf.choose(&mut state, now, 1), first);
         }
-        // Longer by a picosecond: anywhere. 64 ways, 40 times: that all are the first has no chance.
+        // Longer by 1 ps: a random port each time.
         let mut counts = vec![0u64; 64];
         for _ in 0..6400 {
             now += 1001;

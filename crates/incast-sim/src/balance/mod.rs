@@ -1,7 +1,6 @@
-//! Load balancing: which of several equal next hops a packet takes.
+//! Load balancing: choice among equal next hops.
 //!
-//! ECMP is what happens without more: a hash of the flow's addresses and ports. Each other rule is a file of its own here,
-//! chosen by one line in `balancers!`; it is asked only where there is a choice, and only in runs that name it.
+//! ECMP is the default. Other rules have a file each and a line in `balancers!`; they run only with several next hops.
 
 mod adaptive;
 mod flowlet;
@@ -22,80 +21,74 @@ pub use spray::{SprayOrder, SprayParams};
 
 use crate::congestion::BadParameter;
 
-/// The parameters of a rule: what a scenario says of it.
+/// Parameters of a rule.
 pub(crate) trait BalanceParams {
-    /// Whether packets of one flow can overtake each other even where nothing is lost and nobody waits long.
+    /// If true, packets of a flow can be reordered even without losses and long queues.
     const REORDERS: bool;
-    /// The state of a switch or host.
+    /// State of a switch or host.
     type State: Balancer;
 
-    /// The first parameter out of range, if any.
+    /// First parameter out of range.
     fn check(&self) -> Result<(), BadParameter>;
-    /// The state at the start of a run.
     fn start(&self, scale: &Scale) -> Self::State;
 }
 
-/// Node of a rule's state: its size and seed.
 #[derive(Debug, Clone)]
 pub(crate) struct Scale {
     pub(crate) node: u32,
     pub(crate) is_switch: bool,
-    /// Numbers of its groups of next hops.
+    /// Numbers of the node's groups of next hops.
     pub(crate) groups: Range<usize>,
     pub(crate) seed: u64,
 }
 
 impl Scale {
-    /// The random stream of the node.
     fn stream(&self, purpose: &str) -> Stream {
         stream(self.seed, purpose, self.node.into())
     }
 }
 
-/// A packet with several next hops. A flow that chooses a port of its host is treated as a data packet.
+/// A packet with several next hops. A flow's choice of a host port counts as data.
 #[derive(Clone, Copy)]
 pub(crate) struct Choice<'a> {
-    /// Picoseconds.
+    /// In ps.
     pub(crate) now: u64,
-    /// Data; not an ACK, NACK or CNP.
+    /// Data; otherwise ACK, NACK or CNP.
     pub(crate) data: bool,
-    /// The next hops, at least two.
+    /// At least two.
     pub(crate) hops: &'a [PortId],
-    /// Number of this group of next hops among those of the node.
+    /// Index among the node's groups.
     pub(crate) group: usize,
     pub(crate) hash: EcmpHash,
     pub(crate) key: EcmpKey,
     pub(crate) salt: u64,
-    /// Picoseconds until a port has sent all that it holds.
+    /// Time in ps to send a port's queue.
     pub(crate) backlog: &'a dyn Fn(PortId) -> u64,
 }
 
 impl Choice<'_> {
-    /// The flow's hash at this node.
     fn flow_hash(&self) -> u32 {
         self.hash.hash_prepared(self.key, self.salt)
     }
 
-    /// What ECMP would choose.
     fn ecmp(&self) -> usize {
         self.flow_hash() as usize % self.hops.len()
     }
 
-    /// Any of them, all alike.
+    /// Uniform choice.
     fn random(&self, rng: &mut Stream) -> usize {
         (((rng.next_u64() >> 32) * self.hops.len() as u64) >> 32) as usize
     }
 }
 
-/// The state of a rule.
 pub(crate) trait Balancer {
-    /// Which of the next hops, by its place among them.
+    /// Index of a next hop.
     fn choose(&mut self, choice: &Choice<'_>) -> usize;
-    /// Whether it leaves data (or ACKs, NACKs and CNPs) to ECMP.
+    /// If true, data (or ACKs, NACKs and CNPs) use ECMP.
     fn is_ecmp(&self, _data: bool) -> bool {
         false
     }
-    /// Routes have changed: the node has these groups now, with other next hops.
+    /// Handles new routes: new groups, with other next hops.
     fn rerouted(&mut self, _groups: Range<usize>) {}
 }
 
@@ -104,7 +97,7 @@ macro_rules! balancers {
         /// Load balancing: choice among equal next hops.
         #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
         pub enum Balance {
-            /// By a hash of its flow's addresses and ports, the same for all its packets.
+            /// Hash of the flow's addresses and ports.
             #[default]
             #[serde(rename = "ecmp")]
             Ecmp,
@@ -112,25 +105,25 @@ macro_rules! balancers {
         }
 
         impl Balance {
-            /// Names of all rules, with what they are.
+            /// Name and summary of each rule.
             pub const CATALOGUE: &'static [(&'static str, &'static str)] = &[
                 ("ecmp", "hash of the flow's addresses and ports (RFC 2992)"),
                 $(($name, $summary)),+
             ];
 
-            /// Its name.
+            /// Name.
             pub const fn name(&self) -> &'static str {
                 match self { Self::Ecmp => "ecmp", $(Self::$variant(_) => $name),+ }
             }
-            /// Whether packets of one flow can overtake each other even where nothing is lost and nobody waits long.
+            /// If true, packets of a flow can be reordered even without losses and long queues.
             pub const fn reorders(&self) -> bool {
                 match self { Self::Ecmp => false, $(Self::$variant(_) => $params::REORDERS),+ }
             }
-            /// The first parameter out of range, if any.
+            /// First parameter out of range.
             pub fn check(&self) -> Result<(), BadParameter> {
                 match self { Self::Ecmp => Ok(()), $(Self::$variant(params) => params.check()),+ }
             }
-            /// JSON schema of the parameters of a rule; `None` for one without, or without such a name.
+            /// JSON schema of a rule's parameters; `None` for unknown names and rules without parameters.
             pub fn parameters(name: &str) -> Option<Schema> {
                 match name { $($name => Some(schemars::schema_for!($params)),)+ _ => None }
             }
@@ -161,7 +154,7 @@ macro_rules! balancers {
             }
         }
 
-        /// The state of a rule at a node, dispatched statically.
+        /// State of a rule, dispatched statically.
         #[derive(Debug, Clone)]
         pub(crate) enum State {
             Ecmp,
@@ -185,7 +178,7 @@ macro_rules! balancers {
 balancers! {
     /// Every packet, at random or round robin.
     "spray", "every packet, at random or round robin (Dixit et al., INFOCOM 2013)" => Spray(SprayParams),
-    /// Every flowlet at random: packets of a flow without a gap stay together.
+    /// Every flowlet at random.
     "flowlet", "every flowlet at random (LetFlow: Vanini et al., NSDI 2017)" => Flowlet(FlowletParams),
     /// Every packet to the shortest of a few queues.
     "adaptive", "every packet to the shortest of a few queues (DRILL: Ghorbani et al., SIGCOMM 2017)" => Adaptive(AdaptiveParams),
@@ -193,13 +186,12 @@ balancers! {
 
 #[cfg(test)]
 pub(crate) mod testing {
-    //! A switch with a choice, for unit tests.
 
     use incast_model::routing::FlowKey;
 
     use super::*;
 
-    /// A leaf with its next hops towards another one, and the backlog of each port in ps.
+    /// A leaf's next hops to another leaf; backlogs in ps.
     pub(crate) struct Leaf {
         pub(crate) hops: Vec<PortId>,
         pub(crate) backlogs: Vec<u64>,
@@ -214,7 +206,7 @@ pub(crate) mod testing {
             Scale { node: 2, is_switch: true, groups: 0..12, seed }
         }
 
-        /// The choice for a data packet of the flow with this source port.
+        /// Choice for data of this source port.
         pub(crate) fn choose(&self, state: &mut impl Balancer, now: u64, sport: u16) -> usize {
             self.ask(state, now, sport, true)
         }
@@ -236,13 +228,12 @@ pub(crate) mod testing {
             })
         }
 
-        /// ECMP's choice for the flow with this source port.
         pub(crate) fn ecmp(&self, sport: u16) -> usize {
             self.choose(&mut State::Ecmp, 0, sport)
         }
     }
 
-    /// Draws are even if chi-square stays below the 99.9 % quantile: about n + 3.1 * sqrt(2 n) for n degrees of freedom.
+    /// Chi-square of draws. Even draws stay below the 99.9 % quantile: about n + 3.1 * sqrt(2 n) for n degrees of freedom.
     pub(crate) fn chi_square(counts: &[u64]) -> f64 {
         let expected = counts.iter().sum::<u64>() as f64 / counts.len() as f64;
         counts.iter().map(|&count| (count as f64 - expected) * (count as f64 - expected) / expected).sum()

@@ -1,5 +1,5 @@
-//! Packet spraying: every packet takes a way of its own (Dixit, Prakash, Hu and Kompella, "On the Impact of Packet Spraying
-//! in Data Center Networks", INFOCOM 2013).
+//! Packet spraying: a next hop per packet (Dixit, Prakash, Hu and Kompella, "On the Impact of Packet Spraying in Data Center
+//! Networks", INFOCOM 2013).
 
 use std::ops::Range;
 
@@ -32,7 +32,7 @@ pub struct SprayParams {
     pub acks: bool,
 }
 
-/// Stream of a node, or turns by group of next hops.
+/// State of a node: random stream, or last next hop by group.
 #[derive(Debug, Clone)]
 pub(crate) struct Spray {
     order: SprayOrder,

@@ -1,5 +1,5 @@
-//! DCQCN: congestion control for RoCEv2 by ECN marks (Zhu et al., SIGCOMM 2015), as its paper describes it and as
-//! Mellanox NICs and the HPCC authors' ns-3 run it.
+//! DCQCN: congestion control for RoCEv2 by ECN marks (Zhu et al., SIGCOMM 2015), as in the paper, and as in Mellanox NICs and
+//! the HPCC authors' ns-3.
 
 use incast_model::units::{Bytes, Rate, Time};
 use schemars::JsonSchema;
@@ -139,7 +139,7 @@ impl ControlParams for DcqcnParams {
     }
 }
 
-/// State of one flow. Rates are integers, cut and halved as the authors' ns-3 does.
+/// State of one flow. Rates are integers, cut and halved as in the authors' ns-3.
 #[derive(Debug, Clone)]
 pub struct Dcqcn {
     params: DcqcnParams,
@@ -147,19 +147,19 @@ pub struct Dcqcn {
     rate: u64,
     target: u64,
     alpha: f64,
-    /// A mark came since alpha last moved.
+    /// A mark arrived since alpha's last move.
     marked_for_alpha: bool,
-    /// When alpha moves next; [`Time::MAX`] before the first mark. Alpha is brought up to date only when it is used.
+    /// Alpha's next move; [`Time::MAX`] before the first mark. Moves are applied when alpha is used.
     next_alpha: Time,
     next_increase: Time,
-    /// The cut that is due, if a mark came since the last one.
+    /// Pending cut; [`Time::MAX`] without a mark since the last one.
     next_cut: Time,
-    /// Vendor: a point of the grid of possible cuts. Paper: the earliest time of the next cut.
+    /// Vendor: a point of the grid of cuts. Paper: earliest next cut.
     cut_grid: Time,
     timer_steps: u32,
     byte_steps: u32,
     bytes: u64,
-    /// A mark that comes in the very nanosecond in which alpha moves counts for that move.
+    /// A mark in the nanosecond of alpha's move counts for that move.
     ack_before_alpha: bool,
 }
 
@@ -178,7 +178,7 @@ impl Controller for Dcqcn {
     }
 
     fn on_timer(&mut self, now: Time) {
-        // An increase due together with a cut was scheduled before it, and comes first.
+        // ns-3 schedules an increase before a cut of the same time.
         if self.next_increase <= now {
             self.next_increase = now + self.params.increase_interval;
             self.timer_steps += 1;
@@ -218,7 +218,7 @@ impl Dcqcn {
         self.rate = (cut as u64).max(self.params.min_rate.0);
     }
 
-    /// Applies the moves of alpha's grid up to `now`; the one at `now` itself only if `inclusive`.
+    /// Applies alpha's moves before `now`, and with `inclusive` at `now`.
     fn advance_alpha(&mut self, now: Time, inclusive: bool) {
         while self.next_alpha < now || (inclusive && self.next_alpha == now) {
             self.alpha *= 1.0 - self.params.g;
@@ -234,7 +234,7 @@ impl Dcqcn {
             self.alpha = 1.0;
             self.target = self.rate;
             self.next_alpha = now + self.params.alpha_interval;
-            // One nanosecond late, so that alpha has moved before (`rdma-hw.cc`, CheckRateDecreaseMlx).
+            // After alpha's move (`rdma-hw.cc`, CheckRateDecreaseMlx).
             self.cut_grid = now + self.params.decrease_interval + Time::ns(1);
         } else {
             self.advance_alpha(now, !self.ack_before_alpha);
@@ -275,7 +275,7 @@ impl Dcqcn {
 
     fn paper_cnp(&mut self, now: Time) {
         if self.cut_grid != Time::MAX && now < self.cut_grid {
-            return; // a CNP interval has not passed: the notification point would not have sent it
+            return; // the notification point sends one CNP per interval
         }
         self.advance_alpha(now, true);
         self.target = self.rate;
@@ -319,7 +319,7 @@ mod tests {
         })
     }
 
-    /// Runs timers and marks (in ns) in order; the rate after every timer, in Gb/s with its time in us.
+    /// Runs timers and marks (in ns); returns us and Gb/s after each timer.
     fn trace(mut cc: Dcqcn, marks: &[u64], until: Time) -> Vec<(f64, f64)> {
         let mut marks = marks.iter().map(|&ns| Time::ns(ns)).peekable();
         let mut out = Vec::new();
@@ -398,7 +398,7 @@ mod tests {
         let mut cc = start(DcqcnParams::profile("paper").unwrap(), Time::ZERO);
         cc.on_cnp(Time::us(10));
         assert_eq!((cc.rate, cc.target), (50_000_000_000, 100_000_000_000));
-        cc.on_cnp(Time::us(30)); // within the CNP interval: nothing
+        cc.on_cnp(Time::us(30)); // within the CNP interval
         assert_eq!(cc.rate, 50_000_000_000);
         for (us, rate) in [(65, 75_000_000_000), (120, 87_500_000_000), (175, 93_750_000_000u64)] {
             assert_eq!(cc.next_timer(), Time::us(us));
@@ -416,7 +416,7 @@ mod tests {
     fn byte_counter_counts_in_the_paper_variant() {
         let mut cc =
             start(DcqcnParams { byte_counter: Bytes(3000), ..DcqcnParams::profile("paper").unwrap() }, Time::ZERO);
-        cc.on_sent(1048, Time::us(1)); // before the first CNP nothing is counted
+        cc.on_sent(1048, Time::us(1)); // before the first CNP
         cc.on_cnp(Time::us(2));
         for _ in 0..3 {
             cc.on_sent(1048, Time::us(3));

@@ -1,4 +1,4 @@
-//! DCTCP as the HPCC evaluation runs it on RDMA hosts: a rate, from line rate on, cut by the marked share of each round trip
+//! DCTCP on RDMA hosts as in the HPCC evaluation: a rate, at first the line rate, cut by the marked share of each round trip
 //! (Alizadeh et al., SIGCOMM 2010, section 3; authors' ns-3, `rdma-hw.cc`, HandleAckDctcp).
 
 use incast_model::units::{Bytes, Rate};
@@ -69,15 +69,15 @@ pub struct Dctcp {
     line: u64,
     rate: u64,
     mtu: u64,
-    /// Filtered share of marked packets.
+    /// Filtered marked share.
     alpha: f64,
-    /// Marked packets of this round trip.
+    /// Marked packets of the round trip.
     marked: u64,
-    /// Packets that this round trip is expected to have.
+    /// Packets expected in the round trip.
     batch: u64,
-    /// The round trip ends once more than this byte is acknowledged.
+    /// The round trip ends when more than this byte is acknowledged.
     last_update: u64,
-    /// After a cut: no other, and no increase, until more than this byte is acknowledged.
+    /// No cut or increase after a cut until more than this byte is acknowledged.
     reduced_until: Option<u64>,
 }
 
@@ -129,7 +129,7 @@ mod tests {
     fn follows_the_equations() {
         let flow = flow();
         let mut cc = DctcpParams::default().start(&flow);
-        // (acknowledged, marked, next byte) and (alpha, Gb/s, within a reduced window) after it, worked out by hand.
+        // (acknowledged, marked, next byte), then (alpha, Gb/s, within a reduced window), by hand.
         for ((seq, marked, next), (alpha, rate, reduced)) in [
             ((1000, false, 154_000), (1.0, 100.0, false)),
             ((100_000, true, 250_000), (1.0, 50.0, true)),

@@ -1,6 +1,6 @@
 //! HPCC: High Precision Congestion Control (Li et al., SIGCOMM 2019, section 3 and algorithm 1).
 //!
-//! Works on rates (R = W/T), as the authors' ns-3 does: the window follows the rate ([`WindowMode::Rate`]).
+//! State is a rate (R = W/T), as in the authors' ns-3; the window follows the rate ([`WindowMode::Rate`]).
 
 use incast_model::units::{Rate, Time};
 use schemars::JsonSchema;
@@ -92,12 +92,12 @@ pub struct Hpcc {
     params: HpccParams,
     line: u64,
     rate: u64,
-    /// Wc of the paper as a rate: changed once per round trip.
+    /// The paper's Wc as a rate; one update per round trip.
     reference: u64,
-    /// U: the filtered utilisation of the most loaded hop.
+    /// The paper's U: filtered utilisation of the most loaded hop.
     utilisation: f64,
     stage: u32,
-    /// The next update of the reference is due once this byte is acknowledged.
+    /// The next update of `reference` is due when this byte is acknowledged.
     last_update: u64,
     records: usize,
     last: [IntRecord; MAX_INT_RECORDS],
@@ -106,7 +106,7 @@ pub struct Hpcc {
 impl Controller for Hpcc {
     fn on_ack(&mut self, ack: &Ack<'_>) {
         if self.last_update == 0 {
-            // The first ACK gives the records to compare with; the flow stays at line rate.
+            // The first ACK only provides records; the flow stays at line rate.
             self.last_update = ack.next;
             self.remember(ack.int);
             return;
@@ -115,7 +115,7 @@ impl Controller for Hpcc {
         if ack.int.len() == self.records {
             self.react(ack, new_round);
         } else {
-            // Another path: nothing to compare with.
+            // New path: no records to compare.
             self.remember(ack.int);
         }
         if new_round {
@@ -142,8 +142,8 @@ impl Hpcc {
         }
     }
 
-    /// MeasureInflight of algorithm 1. In the order of operations of the authors' ns-3, so that doubles agree bit by bit.
-    /// False if no hop was looked at.
+    /// MeasureInflight of algorithm 1, in ns-3's order of operations for bit-identical doubles. Returns false if every hop is
+    /// skipped.
     fn measure(&mut self, ack: &Ack<'_>, skip_empty: bool) -> bool {
         let flow = ack.flow;
         let mut best = 0.0;
@@ -175,7 +175,6 @@ impl Hpcc {
         looked
     }
 
-    /// Takes over the next rate.
     fn update(&mut self, new_round: bool) {
         let ratio = self.utilisation / self.params.eta;
         let (rate, stage) = next_rate((self.reference, self.stage), ratio, self.params.ai, self.params.max_stage);
@@ -187,8 +186,8 @@ impl Hpcc {
     }
 }
 
-/// ComputeWind of algorithm 1 (HPCC, SIGCOMM 2019), on rates in bit/s: the next rate and stage from those that the round trip
-/// began with. `ratio` is the utilisation over its target; after `max_stage` additive increases the rate follows it upwards too.
+/// ComputeWind of algorithm 1 (SIGCOMM 2019) on rates in bit/s: next rate and stage from the round trip's first ones. `ratio`:
+/// utilisation over its target. After `max_stage` additive increases the rate follows `ratio` upwards too.
 pub(super) fn next_rate((reference, stage): (u64, u32), ratio: f64, ai: Rate, max_stage: u32) -> (u64, u32) {
     if ratio >= 1.0 || stage >= max_stage {
         ((reference as f64 / ratio) as u64 + ai.0, 0)
@@ -197,7 +196,7 @@ pub(super) fn next_rate((reference, stage): (u64, u32), ratio: f64, ai: Rate, ma
     }
 }
 
-/// What changed at one hop between two records.
+/// Difference of a hop's records.
 struct Hop {
     ticks: u64,
     bytes: u64,
@@ -221,7 +220,6 @@ impl Hop {
     }
 }
 
-/// The record that a port writes under `format`.
 pub(crate) fn int_record(now: Time, rate: u8, tx_bytes: u64, queue: u64, format: IntFormat) -> IntRecord {
     match format {
         IntFormat::Exact => IntRecord::new(now.0, rate, tx_bytes as u32, queue.min(u64::from(u32::MAX)) as u32),
@@ -271,8 +269,8 @@ mod tests {
     type Seen = (u64, u64, u64, u32, u32);
     type After = (f64, f64, f64);
 
-    /// (ACK, next byte, stamp in ns, bytes sent, queue) and (U, rate, reference) after it, worked out by hand from the
-    /// equations: T = 12.24 us, eta 0.95, AI 50 Mb/s, line rate 100 Gb/s.
+    /// (ACK, next byte, stamp in ns, bytes sent, queue), then (U, rate, reference), by hand from the equations: T = 12.24 us,
+    /// eta 0.95, AI 50 Mb/s, line rate 100 Gb/s.
     const BY_HAND: [(Seen, After); 9] = [
         ((1000, 154_000, 1000, 0, 0), (1.0, 100.0, 100.0)),
         ((2000, 155_000, 1087, 1090, 1090), (1.000016, 95.048448, 100.0)),

@@ -1,8 +1,7 @@
 //! HPCC over PINT: one or two bytes of telemetry instead of INT records (Ben Basat et al., SIGCOMM 2020; HPCC authors' ns-3,
 //! `rdma-hw.cc`, HandleAckHpPint).
 //!
-//! Each switch filters the utilisation of its own ports ([`crate::switch`]); a packet brings back the largest on its path,
-//! as a power of a base. The sender uses it as it is.
+//! Switches filter their ports' utilisation ([`crate::switch`]); ACKs return the path's largest, as a power of a base.
 
 use incast_model::rng::mix;
 use incast_model::units::Rate;
@@ -12,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::hpcc::next_rate;
 use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, Input, Telemetry, WindowMode};
 
-/// Utilisations are carried in units of 1/512 (NS3 `pint.cc`), so 1/512 is the least and 512 the largest.
+/// Utilisations have units of 1/512, from 1/512 to 512 (NS3 `pint.cc`).
 pub(crate) const UNITS: f64 = 512.0;
 
 /// Parameters of HPCC-PINT. NS3 is the HPCC authors' simulator (`run.py`, `pint.cc` at commit 9f4be2a).
@@ -65,7 +64,7 @@ impl ControlParams for HpccPintParams {
         BadParameter::unless(self.eta > 0.0 && self.eta <= 4.0, "eta", self.eta, "above 0, at most 4")?;
         BadParameter::unless(self.min_rate.0 > 0, "min_rate", self.min_rate, "above 0bps")?;
         let base = self.log_base;
-        // 16 bits of header: 512^2 = base^(2^16) at the least.
+        // 16-bit header: base^(2^16) must reach 512^2.
         BadParameter::unless((1.0002..=2.0).contains(&base), "log_base", base, "1.0002 to 2")?;
         let p = self.probability;
         BadParameter::unless(p > 0.0 && p <= 1.0, "probability", p, "above 0, at most 1")
@@ -89,7 +88,7 @@ pub struct HpccPint {
     params: HpccPintParams,
     line: u64,
     rate: u64,
-    /// The rate that a round trip's reactions start from.
+    /// Rate at the start of the round trip.
     reference: u64,
     stage: u32,
     last_update: u64,
@@ -122,7 +121,7 @@ impl Controller for HpccPint {
 }
 
 impl HpccPint {
-    /// Whether the ACK of these bytes is among those used: by a hash, as switches choose the packets that carry a query.
+    /// Returns true if the ACK is used, by a hash, as switches choose packets for a query.
     fn uses(&self, seq: u64) -> bool {
         (mix(seq) >> 11) as f64 / (1u64 << 53) as f64 <= self.params.probability
     }
@@ -143,7 +142,7 @@ mod tests {
         let mut cc = HpccPintParams::default().start(&flow);
         cc.on_ack(&ack(&flow, 1000, 200));
         assert_eq!(cc.rate, 100_000_000_000, "the first ACK is only remembered");
-        // 1.05^128 / 512 = 1.0068: the rate is 100 · 0.95 / 1.0068 + 0.05 Gb/s; not yet a new round.
+        // 1.05^128 / 512 = 1.0068: rate 100 · 0.95 / 1.0068 + 0.05 Gb/s, in the same round trip.
         cc.on_ack(&ack(&flow, 2000, 128));
         let expected = 95.0 / (libm::pow(1.05, 128.0) / 512.0) + 0.05;
         assert!((cc.rate as f64 / 1e9 - expected).abs() < 1e-6);

@@ -1,8 +1,7 @@
-//! Congestion controls: pure state machines, one small file each.
+//! Congestion controls: pure state machines, one file each.
 //!
-//! A control is told facts ([`Ack`], a CNP, a timer it asked for, bytes sent) and answers with a rate, a window and the
-//! time of its next timer. It touches no packet, no queue and no clock. To add one: write its file (parameters, state,
-//! tests), and add its line to the list at the end of this one.
+//! A control receives ACKs ([`Ack`]), CNPs, its timer and bytes sent, and returns rate, window and next timer; it has no access
+//! to packets, queues and clocks. To add one: a file (parameters, state, tests), and a line in `controls!`.
 
 mod dcqcn;
 mod dctcp;
@@ -33,30 +32,29 @@ pub use unlimited::UnlimitedParams;
 
 use crate::switch::EcnParams;
 
-/// Most INT records that a packet can carry.
+/// Maximum INT records per packet.
 pub const MAX_INT_RECORDS: usize = 8;
 
-/// What one switch wrote into a packet as it left: time, bytes sent and queue of the port, and the port's rate.
+/// INT record: state of a port when a packet departs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct IntRecord {
-    /// Departure in ticks (see [`FlowContext::tick`]) in the low 56 bits, index of the port's rate in the high 8.
+    /// Departure in ticks ([`FlowContext::tick`]) in the low 56 bits, index of the port's rate in the high 8.
     stamp: u64,
-    /// Wire bytes the port had sent before this packet, modulo 2^32; or in the reference's units, modulo 2^20.
+    /// Wire bytes sent before, modulo 2^32; quantised: ns-3's units, modulo 2^20.
     pub tx: u32,
-    /// Bytes queued at the port without this packet; or in the reference's units.
+    /// Bytes queued, without the packet; quantised: ns-3's units.
     pub queue: u32,
 }
 
 impl IntRecord {
-    /// A record of a port whose rate is number `rate` in the run's table.
+    /// Record; `rate` is an index into the run's rates.
     pub const fn new(ticks: u64, rate: u8, tx: u32, queue: u32) -> Self {
         Self { stamp: (ticks & (u64::MAX >> 8)) | (rate as u64) << 56, tx, queue }
     }
-    /// A record that holds PINT's power alone.
+    /// Record of PINT's power alone.
     pub(crate) const fn of_pint(power: u16) -> Self {
         Self { stamp: 0, tx: 0, queue: power as u32 }
     }
-    /// PINT's power.
     pub(crate) const fn pint(&self) -> u16 {
         self.queue as u16
     }
@@ -70,93 +68,91 @@ impl IntRecord {
     }
 }
 
-/// How INT records are carried.
+/// Encoding of INT records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IntFormat {
-    /// Picoseconds and bytes, as they are.
+    /// In ps and bytes.
     Exact,
-    /// The reference's bit fields (`int-header.h`): ns modulo 2^24, 128·multi bytes modulo 2^20, 80·multi bytes.
+    /// Bit fields of the HPCC authors' ns-3 (`int-header.h`): ns modulo 2^24, 128·multi bytes modulo 2^20, 80·multi bytes.
     Quantised {
-        /// `INT_MULTI`: the NIC's rate over 25 Gb/s.
+        /// `INT_MULTI`: NIC rate over 25 Gb/s.
         multi: u32,
     },
 }
 
-/// What a control knows of its flow and its surroundings when the flow starts.
+/// Properties of a flow, known at its start.
 #[derive(Debug, Clone, Copy)]
 pub struct FlowContext {
     /// Rate of the sender's port.
     pub line: Rate,
-    /// Base round-trip time that windows and rates are converted by.
+    /// Base round-trip time, to convert windows and rates.
     pub base_rtt: Time,
     /// Window at line rate, in bytes.
     pub bdp: u64,
-    /// Payload of a full packet, in bytes.
+    /// Payload of a full packet in bytes.
     pub mtu: u64,
-    /// Seconds in a tick of INT stamps: 1e-12, or 1e-9 in `ns3` arithmetic.
+    /// INT tick in seconds: 1e-12, or 1e-9 in `ns3` arithmetic.
     pub tick: f64,
     /// `base_rtt` in ticks.
     pub rtt_ticks: u64,
-    /// How INT records are carried.
+    /// Encoding of INT records.
     pub int: IntFormat,
-    /// In `ns3` arithmetic, how long before its arrival an ACK left the last switch (which decides who is first among
-    /// events of one nanosecond there); zero otherwise.
+    /// In `ns3` arithmetic, an ACK's time from the last switch, which orders events of one nanosecond; otherwise zero.
     pub ack_age: Time,
 }
 
-/// What data packets carry for a control, and their ACKs bring back.
+/// Telemetry in data packets and their ACKs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Telemetry {
-    /// Nothing: an ECN bit at most.
+    /// At most an ECN bit.
     None,
-    /// The time at which the packet was sent. (Every packet of the simulator knows it; this one also pays for the header.)
+    /// Time of sending. (All packets have it; this variant adds the header's bytes.)
     Timestamp,
-    /// A record from every switch on the way.
+    /// A record per switch.
     Int,
-    /// The largest utilisation on the way, as a power of a base.
+    /// Largest utilisation on the path, as a power of a base.
     Pint,
 }
 
 impl Telemetry {
-    /// Whether switches write it, not the sender.
     pub(crate) const fn is_written_by_switches(self) -> bool {
         matches!(self, Self::Int | Self::Pint)
     }
 }
 
-/// Something that a control may look at.
+/// Input of a control.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Input {
-    /// ECN marks, in ACKs or as CNPs.
+    /// ECN marks (ACKs or CNPs).
     Marks,
-    /// [`FlowContext::base_rtt`], in whatever unit.
+    /// [`FlowContext::base_rtt`], also in ticks.
     BaseRtt,
     /// [`FlowContext::bdp`].
     Bdp,
 }
 
-/// Facts about an ACK or NACK, after the sender's books have been updated.
+/// An ACK or NACK, after the sender's counters were updated.
 #[derive(Debug, Clone, Copy)]
 pub struct Ack<'a> {
     /// Arrival.
     pub now: Time,
-    /// Next byte the receiver expects.
+    /// Next byte that the receiver expects.
     pub seq: u64,
-    /// Next byte the sender will send.
+    /// Next byte that the sender will send.
     pub next: u64,
-    /// Whether it answers a packet marked by ECN.
+    /// If true, answers a packet with an ECN mark.
     pub marked: bool,
-    /// Whether it is a NACK.
+    /// If true, a NACK.
     pub nack: bool,
     /// Time since the answered packet began to be sent.
     pub rtt: Time,
-    /// INT records of the answered packet, in order of the path.
+    /// INT records, in order of the path.
     pub int: &'a [IntRecord],
-    /// PINT's power in the answered packet, 0 without.
+    /// PINT's power, or 0.
     pub pint: u16,
-    /// What the control was started with.
+    /// The control's flow.
     pub flow: &'a FlowContext,
-    /// Rates of the fabric's ports in bit/s, as INT records index them.
+    /// Rates of ports in bit/s, indexed by INT records.
     pub rates: &'a [u64],
 }
 
@@ -172,95 +168,94 @@ pub enum WindowMode {
     Rate,
 }
 
-/// The state of one flow's control.
+/// State of a flow's control.
 pub trait Controller {
-    /// An ACK or NACK came.
+    /// Handles an ACK or NACK.
     fn on_ack(&mut self, ack: &Ack<'_>);
-    /// A congestion notification packet came.
+    /// Handles a CNP.
     fn on_cnp(&mut self, _now: Time) {}
-    /// The time given by [`Controller::next_timer`] came.
+    /// Handles the timer set by [`Controller::next_timer`].
     fn on_timer(&mut self, _now: Time) {}
-    /// Nothing was acknowledged for a retransmission timeout: the sender goes back to the first byte not acknowledged.
+    /// Handles a retransmission timeout: the sender goes back to the first byte not acknowledged.
     fn on_timeout(&mut self, _now: Time) {}
-    /// The flow's path has so many links. Told once, before anything is sent.
+    /// Sets the path's number of links, once, before the first packet.
     fn on_path(&mut self, _links: u8) {}
-    /// `bytes` of the flow (with headers) went onto the wire.
+    /// Counts `bytes` (with headers) sent to the wire.
     fn on_sent(&mut self, _bytes: u64, _now: Time) {}
-    /// The rate to send at now, in bit/s.
+    /// Rate in bit/s.
     fn rate(&self) -> u64;
-    /// A window of its own in bytes, where the control is window-driven; [`WindowMode`] can only narrow it.
+    /// Window in bytes, if window-driven; [`WindowMode`] can only narrow it.
     fn window(&self) -> u64 {
         u64::MAX
     }
-    /// When [`Controller::on_timer`] is wanted; [`Time::MAX`] for never.
+    /// Time of the next [`Controller::on_timer`]; [`Time::MAX`] for never.
     fn next_timer(&self) -> Time {
         Time::MAX
     }
 }
 
-/// A field of a control's parameters that is out of range, and what is allowed.
+/// A parameter out of range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadParameter {
-    /// Name of the field.
+    /// Name.
     pub field: &'static str,
-    /// Its value.
+    /// Value.
     pub value: String,
-    /// What is allowed.
+    /// Allowed values.
     pub allowed: &'static str,
 }
 
 impl BadParameter {
-    /// `Err` unless `holds`.
+    /// Returns `Err` unless `holds`.
     pub fn unless(holds: bool, field: &'static str, value: impl ToString, allowed: &'static str) -> Result<(), Self> {
         if holds { Ok(()) } else { Err(Self { field, value: value.to_string(), allowed }) }
     }
 }
 
-/// The parameters of a control: what a scenario says of it.
+/// Parameters of a control.
 pub trait ControlParams: Default + Clone + Serialize + DeserializeOwned + JsonSchema {
-    /// One line for `incast list`.
+    /// Summary, one line.
     const SUMMARY: &'static str;
-    /// Named parameter sets with their sources; the first is the default.
+    /// Named parameter sets, the default first.
     const PROFILES: &'static [(&'static str, &'static str)];
-    /// What data packets must carry.
+    /// Telemetry.
     const TELEMETRY: Telemetry = Telemetry::None;
-    /// Whether a change of rate also moves the next transmission already scheduled (HPCC), or counts from the next
-    /// packet on (DCQCN).
+    /// If true, a new rate also moves the transmission already scheduled (HPCC); otherwise it holds from the next packet on
+    /// (DCQCN).
     const MOVES_NEXT_SEND: bool = false;
-    /// What it never looks at, so that `incast show` can say which parameters have no effect under it.
+    /// Ignored inputs: `incast show` reports parameters without effect.
     const IGNORES: &'static [Input] = &[];
-    /// Increases of the rate whose defaults are meant for NICs of 100 Gb/s and scale with the NIC, so that `incast show` can give
-    /// them for other NICs.
+    /// Rate increases for NICs of 100 Gb/s; `incast show` scales them to other NICs.
     const INCREASES: &'static [&'static str] = &[];
-    /// The window used where the scenario says nothing.
+    /// Default window.
     const WINDOW: WindowMode;
-    /// How switches mark for it where nobody says otherwise; `None`: as they do by default, which is as DCQCN wants it.
+    /// Default ECN marking; `None`: the switches' default, made for DCQCN.
     const ECN: Option<EcnParams> = None;
-    /// The state it starts.
+    /// State of a flow.
     type State: Controller;
 
-    /// A profile by name.
+    /// Profile by name.
     fn profile(name: &str) -> Option<Self>;
-    /// The first parameter out of range, if any.
+    /// First parameter out of range.
     fn check(&self) -> Result<(), BadParameter>;
-    /// The state of a flow that starts now.
+    /// State of a new flow.
     fn start(&self, flow: &FlowContext) -> Self::State;
 }
 
-/// What `incast list` says of a control.
+/// Description of a control.
 #[derive(Debug, Clone)]
 pub struct ControlInfo {
-    /// Its name in scenarios.
+    /// Name in scenarios.
     pub name: &'static str,
-    /// One line.
+    /// Summary, one line.
     pub summary: &'static str,
-    /// Named parameter sets with their sources; the first is the default.
+    /// Named parameter sets, the default first.
     pub profiles: &'static [(&'static str, &'static str)],
-    /// The window used where the scenario says nothing.
+    /// Default window.
     pub window: WindowMode,
-    /// How switches mark for it where nobody says otherwise; `None`: as they do by default.
+    /// Default ECN marking; `None`: the switches' default.
     pub ecn: Option<EcnParams>,
-    /// JSON schema of its parameters.
+    /// JSON schema of the parameters.
     pub schema: schemars::Schema,
 }
 
@@ -273,13 +268,13 @@ macro_rules! controls {
         }
 
         impl Control {
-            /// Rate of the NICs that defaults are meant for: those of the HPCC evaluation.
+            /// NIC rate of default increases: the HPCC evaluation's.
             pub const INCREASES_FOR: Rate = Rate::gbps(100);
 
             /// Names of all controls.
             pub const NAMES: &'static [&'static str] = &[$($name),+];
 
-            /// All controls, for listing.
+            /// All controls.
             pub fn catalogue() -> Vec<ControlInfo> {
                 vec![$(ControlInfo {
                     name: $name,
@@ -290,59 +285,59 @@ macro_rules! controls {
                     schema: schemars::schema_for!($params),
                 }),+]
             }
-            /// A control by name, under one of its profiles.
+            /// Control by name and profile.
             pub fn named(name: &str, profile: &str) -> Option<Self> {
                 match name {
                     $($name => $params::profile(profile).map(Self::$variant),)+
                     _ => None,
                 }
             }
-            /// Its name.
+            /// Name.
             pub const fn name(&self) -> &'static str {
                 match self { $(Self::$variant(_) => $name),+ }
             }
-            /// What data packets must carry.
+            /// Telemetry.
             pub const fn telemetry(&self) -> Telemetry {
                 match self { $(Self::$variant(_) => $params::TELEMETRY),+ }
             }
-            /// Whether it never looks at `input`.
+            /// Returns true if `input` is ignored.
             pub fn ignores(&self, input: Input) -> bool {
                 match self { $(Self::$variant(_) => $params::IGNORES.contains(&input)),+ }
             }
-            /// Whether a change of rate moves the next transmission already scheduled.
+            /// If true, a new rate also moves the transmission already scheduled.
             pub const fn moves_next_send(&self) -> bool {
                 match self { $(Self::$variant(_) => $params::MOVES_NEXT_SEND),+ }
             }
-            /// Increases of the rate whose defaults are meant for NICs of [`Self::INCREASES_FOR`] and scale with the NIC.
+            /// Rate increases for NICs of [`Self::INCREASES_FOR`].
             pub const fn increases(&self) -> &'static [&'static str] {
                 match self { $(Self::$variant(_) => $params::INCREASES),+ }
             }
-            /// The window used where the scenario says nothing.
+            /// Default window.
             pub const fn default_window(&self) -> WindowMode {
                 match self { $(Self::$variant(_) => $params::WINDOW),+ }
             }
-            /// How switches mark for it where nobody says otherwise; `None`: as they do by default.
+            /// Default ECN marking; `None`: the switches' default.
             pub const fn ecn(&self) -> Option<EcnParams> {
                 match self { $(Self::$variant(_) => $params::ECN),+ }
             }
-            /// The first parameter out of range, if any.
+            /// First parameter out of range.
             pub fn check(&self) -> Result<(), BadParameter> {
                 match self { $(Self::$variant(params) => params.check()),+ }
             }
-            /// The state of a flow that starts now.
+            /// State of a new flow.
             pub fn start(&self, flow: &FlowContext) -> State {
                 match self { $(Self::$variant(params) => State::$variant(params.start(flow))),+ }
             }
         }
 
-        /// The state of one flow's control, dispatched statically.
+        /// State of a flow's control, dispatched statically.
         #[derive(Debug, Clone)]
         pub enum State {
             $($(#[$doc])* $variant(<$params as ControlParams>::State)),+
         }
 
         impl State {
-            /// Rate, window and next timer at once, at the price of one look at which control it is.
+            /// Rate, window and next timer, by one dispatch.
             #[inline]
             pub(crate) fn answers(&self) -> (u64, u64, Time) {
                 match self { $(Self::$variant(state) => (state.rate(), state.window(), state.next_timer())),+ }

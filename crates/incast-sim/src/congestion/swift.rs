@@ -1,7 +1,7 @@
 //! Swift: a window that holds the delay of the fabric at a target (Kumar et al., SIGCOMM 2020, section 3).
 //!
-//! Hosts here take no time over packets, so the delay is that of the fabric, the paper's first half; its endpoint window
-//! would never bind. Loss shows as NACKs (the paper's fast recovery) and timeouts, because hosts go back N.
+//! Hosts process packets in zero time: the paper's endpoint window would never bind. Losses appear as NACKs (the paper's fast
+//! recovery) and timeouts, because hosts go back N by default.
 
 use incast_model::units::{Rate, Time};
 use schemars::JsonSchema;
@@ -145,22 +145,22 @@ impl ControlParams for SwiftParams {
 #[derive(Debug, Clone)]
 pub struct Swift {
     params: SwiftParams,
-    /// Target of a flow with a large window, in ps.
+    /// Target for a large window, in ps.
     fixed_target: u64,
-    /// Flow scaling is alpha/sqrt(cwnd) - offset, in ps.
+    /// Flow scaling: alpha/sqrt(cwnd) - offset, in ps.
     alpha: f64,
     offset: f64,
     mtu: u64,
     line: Rate,
-    /// Wire bytes of the packet sent last: what pacing spaces out.
+    /// Wire bytes of the last packet sent, to be paced.
     packet: u64,
     /// Congestion window in packets.
     cwnd: f64,
-    /// The window in bytes: whole packets, at least one.
+    /// In bytes: whole packets, at least one.
     window: u64,
-    /// Line rate, or less to pace a window below 1, in bit/s.
+    /// Line rate, or pace of a window below 1, in bit/s.
     rate: u64,
-    /// Smoothed round-trip time in ps; 0 before the first sample.
+    /// Smoothed, in ps; 0 before the first sample.
     rtt: u64,
     /// Bytes acknowledged.
     una: u64,
@@ -217,22 +217,22 @@ impl Controller for Swift {
 }
 
 impl Swift {
-    /// At most one decrease in a round trip.
+    /// At most one decrease per round trip.
     fn may_decrease(&self, now: Time) -> bool {
         self.last_decrease.is_none_or(|last| (now - last).0 >= self.rtt)
     }
 
-    /// The filter of TCP (RFC 6298) and HTSIM.
+    /// Filter of TCP (RFC 6298) and HTSIM.
     fn smooth(&mut self, rtt: u64) {
         self.rtt = if self.rtt == 0 { rtt } else { self.rtt - self.rtt / 8 + rtt / 8 };
     }
 
-    /// Whether a delay is below the target. Most are below its fixed part, which spares a root.
+    /// Most delays are below the fixed part of the target: no square root.
     fn below_target(&self, delay: u64) -> bool {
         delay < self.fixed_target || (delay as f64) < self.target()
     }
 
-    /// The target delay in ps.
+    /// In ps.
     fn target(&self) -> f64 {
         let scaled = self.alpha / self.cwnd.sqrt() - self.offset;
         self.fixed_target as f64 + scaled.clamp(0.0, self.params.fs_range.0 as f64)
@@ -243,14 +243,14 @@ impl Swift {
         self.last_decrease = Some(now);
     }
 
-    /// From the congestion window to what the sender does.
+    /// Sets window and rate from the congestion window.
     fn take_over(&mut self) {
         self.cwnd = self.cwnd.clamp(self.params.min_cwnd, self.params.max_cwnd);
         if self.cwnd >= 1.0 {
             self.window = self.cwnd as u64 * self.mtu;
             self.rate = self.line.0;
         } else {
-            // A packet every rtt/cwnd.
+            // One packet every rtt/cwnd.
             self.window = self.mtu;
             let paced = self.packet as f64 * 8e12 * self.cwnd / self.rtt.max(1) as f64;
             self.rate = (paced as u64).clamp(1, self.line.0);
@@ -263,7 +263,7 @@ mod tests {
     use super::*;
     use crate::congestion::testing::{ack, flow};
 
-    /// A flow over 6 links with a window of `cwnd` packets: its fixed target is 37 us.
+    /// 6 links, a window of `cwnd` packets, a fixed target of 37 us.
     fn start(cwnd: f64) -> Swift {
         let mut cc = SwiftParams { initial_cwnd: Some(cwnd), ..SwiftParams::default() }.start(&flow());
         cc.on_path(6);
@@ -271,7 +271,7 @@ mod tests {
         cc
     }
 
-    /// The ACK at `now` us of one more packet, which took `rtt` us.
+    /// The ACK of one more packet at `now` us, with an RTT of `rtt` us.
     fn hear(cc: &mut Swift, now: u64, rtt: u64, nack: bool) -> f64 {
         let (flow, seq) = (flow(), cc.una + 1000);
         cc.on_ack(&Ack { now: Time::us(now), rtt: Time::us(rtt), nack, ..ack(&flow, seq, seq + 1000) });
@@ -301,11 +301,11 @@ mod tests {
     #[test]
     fn one_cut_a_round_trip_above_it() {
         let mut cc = start(200.0);
-        // 74 us is twice the target: 1 - 0.8 · 0.5. Again after the smoothed 74 us, not before.
+        // 74 us is twice the target: 1 - 0.8 · 0.5. Next cut after 74 us.
         assert_eq!(hear(&mut cc, 100, 74, false), 120.0);
         assert_eq!(hear(&mut cc, 173, 74, false), 120.0);
         assert_eq!(hear(&mut cc, 174, 74, false), 120.0 * 0.6);
-        // Ten times the target: no more than a half.
+        // Ten times the target: at most one half.
         assert_eq!(hear(&mut start(200.0), 0, 370, false), 100.0);
         assert!((hear(&mut start(200.0), 0, 38, false) - 200.0 * (1.0 - 0.8 / 38.0)).abs() < 1e-9);
     }

@@ -1,5 +1,5 @@
-//! TIMELY: congestion control by round-trip times and their gradient (Mittal et al., SIGCOMM 2015, section 4), as the HPCC
-//! authors' ns-3 runs it.
+//! TIMELY: congestion control by round-trip times and their gradient (Mittal et al., SIGCOMM 2015, section 4), as in the HPCC
+//! authors' ns-3.
 
 use incast_model::units::{Rate, Time};
 use schemars::JsonSchema;
@@ -81,16 +81,16 @@ impl ControlParams for TimelyParams {
     }
 }
 
-/// One sample of the round-trip time in each round trip, and their filtered difference.
+/// One RTT per round trip, and the filtered difference.
 #[derive(Debug, Clone)]
 pub(super) struct RttFilter {
-    /// Picoseconds in the unit of round-trip times.
+    /// In ps.
     tick: u64,
-    /// The next sample is taken once this byte is acknowledged: one a round trip.
+    /// The next sample is due when this byte is acknowledged.
     last_update: u64,
     /// In ticks.
     last_rtt: f64,
-    /// Filtered difference of round-trip times, in ticks.
+    /// Filtered, in ticks.
     difference: f64,
 }
 
@@ -100,13 +100,12 @@ impl RttFilter {
         Self { tick, last_update: 0, last_rtt: 0.0, difference: 0.0 }
     }
 
-    /// A time in ticks.
     pub(super) fn in_ticks(&self, time: Time) -> f64 {
         (time.0 / self.tick) as f64
     }
 
-    /// The round-trip time in ticks and the filtered difference over `min_rtt`, if an ACK begins a new round trip after the
-    /// first. `alpha`: weight of the newest difference.
+    /// RTT in ticks and filtered difference over `min_rtt`, if an ACK begins a round trip after the first. `alpha`: weight of
+    /// the newest difference.
     pub(super) fn sample(&mut self, ack: &Ack<'_>, alpha: f64, min_rtt: Time) -> Option<(f64, f64)> {
         if ack.seq <= self.last_update {
             return None;
@@ -179,7 +178,7 @@ mod tests {
     use super::*;
     use crate::congestion::testing::{ack, flow};
 
-    /// One sample per round trip; the rate in Gb/s after each.
+    /// Rates in Gb/s after one sample per round trip.
     fn rates(cc: &mut Timely, rtts_us: &[u64]) -> Vec<f64> {
         let flow = flow();
         let sample = |(round, us): (usize, &u64)| {

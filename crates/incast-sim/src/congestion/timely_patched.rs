@@ -1,9 +1,8 @@
 //! Patched TIMELY: TIMELY with one fixed point, at which flows share equally (Zhu et al., CoNEXT 2016).
 //!
-//! Between its thresholds TIMELY looks at the gradient alone, which is 0 whatever the rates are. The patch adds how far the
-//! round-trip time is from a reference, and passes smoothly from one to the other: each round trip
-//! `rate = (1 - w) AI + rate (1 - w beta (rtt - ref) / ref)` with w rising from 0 to 1 while the gradient rises from -1/4
-//! to 1/4. Where nothing changes w is 1/2, so that N flows on a link C have C/N each and `rtt = ref (1 + N AI / (beta C))`.
+//! Between its thresholds TIMELY uses only the gradient, which can be 0 at any rates. The patch adds the RTT's distance to a
+//! reference: each round trip `rate = (1 - w) AI + rate (1 - w beta (rtt - ref) / ref)`; w rises from 0 to 1 with a gradient
+//! from -1/4 to 1/4. At the fixed point w is 1/2: N flows on a link C have C/N each and `rtt = ref (1 + N AI / (beta C))`.
 
 use incast_model::units::{Rate, Time};
 use schemars::JsonSchema;
@@ -110,7 +109,7 @@ impl Controller for TimelyPatched {
 }
 
 impl TimelyPatched {
-    /// The rate after a sample, in bit/s; `rtt` in ticks.
+    /// Next rate in bit/s; `rtt` in ticks.
     fn next_rate(&self, rtt: f64, gradient: f64) -> f64 {
         let p = &self.params;
         let (rate, ai) = (self.rate as f64, p.ai.0 as f64);
@@ -126,7 +125,7 @@ impl TimelyPatched {
     }
 }
 
-/// How much the distance to the reference counts against the additive increase.
+/// w: weight of the distance against the additive increase.
 fn weight(gradient: f64) -> f64 {
     (2.0 * gradient + 0.5).clamp(0.0, 1.0)
 }
@@ -136,7 +135,7 @@ mod tests {
     use super::*;
     use crate::congestion::testing::{ack, flow};
 
-    /// One sample per round trip, in us; the rate in Gb/s after each.
+    /// Rates in Gb/s after one sample in us per round trip.
     fn rates(cc: &mut TimelyPatched, rtts: &[u64]) -> Vec<f64> {
         let flow = flow();
         let sample = |(round, us): (usize, &u64)| {
@@ -151,10 +150,10 @@ mod tests {
     fn follows_the_equations() {
         let mut cc = TimelyPatchedParams::default().start(&flow());
         cc.rate = 40_000_000_000;
-        // Worked out by hand. Gradients: -, 0.4375 (+10 us), 0.492 (+10), 0.061 (+0), -0.430 (-10), -0.054 (+0), then above
-        // t_high: 1 - 0.8 (1 - 500/1000), and below t_low.
+        // By hand. Gradients: -, 0.4375 (+10 us), 0.492 (+10), 0.061 (+0), -0.430 (-10), -0.054 (+0), then above t_high: 1 -
+        // 0.8 (1 - 500/1000), and below t_low.
         let got = rates(&mut cc, &[40, 50, 60, 60, 50, 50, 1000, 40]);
-        let second = 40.0 + 0.0; // weight 1 at the reference: neither gain nor loss
+        let second = 40.0 + 0.0; // weight 1 at the reference: no change
         let third = second * (1.0 - 0.008 * 0.2); // weight 1, 20 % above
         let weight = 2.0 * 0.061_523_437_5 + 0.5;
         let fourth = (1.0 - weight) * 0.1 + third * (1.0 - 0.008 * weight * 0.2);

@@ -1,4 +1,4 @@
-//! No congestion control: line rate always. What PFC alone, or a window alone, does.
+//! No congestion control: line rate, limited only by PFC or a window.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, Input, Wi
 #[serde(deny_unknown_fields)]
 pub struct UnlimitedParams {}
 
-/// The line rate.
+/// Line rate.
 #[derive(Debug, Clone)]
 pub struct Unlimited(u64);
 

@@ -1,4 +1,4 @@
-//! What Tagger and watchdogs cannot have.
+//! Limits of Tagger and watchdogs.
 
 use incast_model::flow::FlowSet;
 use incast_model::units::Time;
@@ -12,7 +12,7 @@ fn refuse(field: &str, message: impl Into<String>) -> Result<(), SetupError> {
 }
 
 impl Params {
-    /// Whether tags and watchdogs can be as they are asked to be, with these rules and flows.
+    /// Checks tagging and watchdogs against `rules` and `flows`.
     pub fn check_deadlock(&self, rules: Option<&TagRules>, flows: &FlowSet) -> Result<(), SetupError> {
         if self.network.ttl == 0 {
             return refuse("network.ttl", "0 lets no packet through a switch; 1 to 255");

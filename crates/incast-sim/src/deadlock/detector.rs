@@ -1,5 +1,5 @@
-//! Looks for deadlocks now and then while a run goes on, and keeps what it found. It has no events: the loop asks whether its
-//! time has come before it handles the next one, so that a run is the same with it and without.
+//! Periodic checks for deadlocks. The event loop runs a due check before the next event; a check is no event, so it does not
+//! change a run.
 
 use incast_model::units::Time;
 
@@ -7,20 +7,19 @@ use super::stuck::Stuck;
 use crate::network::Network;
 use crate::outcome::{DeadlockRecord, QueueRef, StuckQueue};
 
-/// What looks for deadlocks.
 #[derive(Debug)]
 pub(crate) struct Detector {
-    /// Time between two looks in ps; [`u64::MAX`]: only at the end.
+    /// In ps; [`u64::MAX`]: only at the end.
     every: u64,
-    /// Of the next look.
+    /// Time of the next check.
     pub(crate) next: u64,
-    /// Records of deadlocks that were there at the last look.
+    /// Records found by the last check.
     open: Vec<usize>,
     pub(crate) records: Vec<DeadlockRecord>,
 }
 
 impl Detector {
-    /// One that looks every so often; `ZERO`: at the end of the run only.
+    /// `ZERO`: only at the end of the run.
     pub(crate) fn new(every: Time) -> Self {
         let every = if every == Time::ZERO { u64::MAX } else { every.0 };
         Self { every, next: every, open: Vec::new(), records: Vec::new() }
@@ -28,7 +27,7 @@ impl Detector {
 }
 
 impl Network {
-    /// The look that was due at [`Detector::next`], or before; nothing has happened since then up to `until`.
+    /// Runs the check due at [`Detector::next`]; nothing happened between it and `until`.
     #[cold]
     pub(crate) fn look_for_deadlocks(&mut self, until: u64) {
         let seen = self.detector.next;
@@ -36,24 +35,23 @@ impl Network {
         self.pass_look(until);
     }
 
-    /// The same where nothing is stuck and nothing was.
+    /// Sets the next check to the first one after `until`. Called alone, skips a check: nothing is or was stuck.
     pub(crate) fn pass_look(&mut self, until: u64) {
         self.detector.next = until
             .checked_next_multiple_of(self.detector.every)
             .map_or(u64::MAX, |next| if next <= until { next.saturating_add(self.detector.every) } else { next });
     }
 
-    /// Whether a look could find anything, by ports and ingress queues alone.
+    /// Returns true if a check could find something, by ports and ingress queues alone.
     pub(crate) fn needs_look(&self) -> bool {
         self.config.lossless != 0 && (!self.detector.open.is_empty() || self.could_be_stuck())
     }
 
-    /// The look at the end of the run.
     pub(crate) fn look_at_the_end(&mut self) {
         self.look(Time(self.now));
     }
 
-    /// A cycle of queues that wait on each other for good, each for the next.
+    /// Cycle of queues that wait for each other for ever.
     pub(crate) fn deadlock(&self) -> Option<Vec<QueueRef>> {
         let stuck = self.stuck()?;
         let cycle = stuck.graph.cycles().into_iter().next()?;
@@ -91,7 +89,7 @@ impl Network {
         self.detector.open = still;
     }
 
-    /// What is there of a deadlock when it is first seen.
+    /// Record of a new deadlock.
     fn new_deadlock(&self, queues: impl Iterator<Item = QueueRef>, seen: Time) -> DeadlockRecord {
         let cycle: Vec<StuckQueue> = queues
             .map(|queue| {
@@ -104,7 +102,7 @@ impl Network {
         DeadlockRecord { cycle, closed, seen, ended: None, stuck_queues: 0, stuck_bytes: 0, stuck_hosts: 0 }
     }
 
-    /// How far deadlocks have spread. What waits for several of them counts for each.
+    /// Updates deadlocks' maximum extent; all stuck queues count for each.
     fn grow(&mut self, numbers: &[usize], stuck: &Stuck) {
         let bytes = |queue: &QueueRef| u64::from(self.queues[self.at(queue.port.0, queue.priority)].bytes);
         let held: u64 = stuck.graph.queues.iter().map(bytes).sum();

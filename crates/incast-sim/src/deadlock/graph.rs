@@ -1,10 +1,10 @@
-//! Which stuck queue waits for which, and the cycles in that.
+//! Wait-for graph of stuck queues, and its cycles.
 
 use std::collections::VecDeque;
 
 use crate::outcome::QueueRef;
 
-/// Stuck queues in order, and for each the places of those that it waits for.
+/// Stuck queues in order, and indices of the queues that each waits for.
 #[derive(Debug, Default)]
 pub(super) struct WaitGraph {
     pub(super) queues: Vec<QueueRef>,
@@ -12,7 +12,7 @@ pub(super) struct WaitGraph {
 }
 
 impl WaitGraph {
-    /// One shortest cycle of every set of queues that wait for each other, each beginning with its first queue in order.
+    /// One shortest cycle per strongly connected set, from its first queue.
     pub(super) fn cycles(&self) -> Vec<Vec<usize>> {
         let mut waited_for_by = vec![Vec::new(); self.queues.len()];
         for (place, all) in self.waits_for.iter().enumerate() {
@@ -33,7 +33,7 @@ impl WaitGraph {
         cycles
     }
 
-    /// A shortest cycle by a queue, from it on; `None` if it is on none.
+    /// Shortest cycle through a queue, from it on.
     fn shortest_cycle(&self, start: usize) -> Option<Vec<usize>> {
         let mut from = vec![usize::MAX; self.queues.len()];
         let mut ahead = VecDeque::from([start]);
@@ -57,7 +57,7 @@ impl WaitGraph {
     }
 }
 
-/// What can be reached from a place by one step or more; the place itself counts only if it is on a cycle.
+/// Places one or more steps ahead; includes `start` only on a cycle.
 fn reached(steps: &[Vec<usize>], start: usize) -> Vec<bool> {
     let mut seen = vec![false; steps.len()];
     let mut ahead = vec![start];
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn names_the_shortest_cycle_of_each_set() {
-        // Of 0 to 3 the short way round is 1, 2; 4 and 5 are a set of their own, for which 3 waits.
+        // Of 0 to 3, the shortest cycle is 1, 2; 4 and 5 are another set, for which 3 waits.
         let cycles = graph(&[&[1], &[2], &[3, 1], &[0, 4], &[5], &[4]]).cycles();
         assert_eq!(cycles, [vec![1, 2], vec![4, 5]]);
     }

@@ -1,4 +1,4 @@
-//! Deadlocks of PFC: paused queues that wait on each other with no way out, found while a run goes on, without changing it.
+//! PFC deadlocks, detected without effect on a run.
 
 mod check;
 mod detector;

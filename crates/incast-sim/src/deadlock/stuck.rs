@@ -1,10 +1,9 @@
-//! Which paused queues will never send again.
+//! Paused queues that never send again.
 //!
-//! Egress queue v = (A→B, q) is paused by B's ingress counter of A's link and priority q, and waits for the queues of B in which
-//! the packets lie that are counted there. Suppose that everything moves that is not stuck: the other packets of B leave, and
-//! its shared buffer empties of them. If B would still not send an XON then, v is stuck as long as the queues that hold the
-//! rest are. The greatest set of queues of which this is true of each is what is stuck for good (after the wait-for graph of
-//! Hu et al., HotNets 2016): nothing in it can be the first to move. Only a watchdog or a link that fails can end it.
+//! Egress queue v = (A→B, q) is paused by B's ingress counter of A's link and priority q, and waits for B's queues with the
+//! counted packets. Suppose that all packets of B outside stuck queues leave B and its shared buffer. If B still sends no XON,
+//! v is stuck as long as those queues are. The greatest set of such queues is stuck for ever (after the wait-for graph of Hu et
+//! al., HotNets 2016): none can move first. Only a watchdog or a link failure ends it.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,48 +14,46 @@ use crate::kernel::NONE;
 use crate::network::{Far, Network};
 use crate::outcome::QueueRef;
 
-/// Queues that will not send again.
 #[derive(Debug, Default)]
 pub(super) struct Stuck {
-    /// Egress queues of switches, and which of them each waits for.
+    /// Egress queues of switches.
     pub(super) graph: WaitGraph,
-    /// Ports of hosts that such queues keep paused.
+    /// Host ports paused by these queues.
     pub(super) hosts: Vec<PortId>,
 }
 
-/// A paused queue that may be stuck.
 struct Candidate {
     queue: QueueRef,
-    /// The ingress counter that keeps it paused ([`Network::at`]).
+    /// Counter that keeps it paused ([`Network::at`]).
     ingress: usize,
-    /// Whether packets for that counter are on the wire: one of them may yet leave at once, and be followed by an XON.
+    /// Packets for that counter are on the wire: one may leave immediately and cause an XON.
     in_flight: bool,
     at_host: bool,
     stuck: bool,
 }
 
-/// Bytes of one ingress counter in one candidate queue.
+/// Bytes of an ingress counter in a candidate queue.
 struct Held {
     ingress: usize,
-    /// Number of the candidate.
+    /// Index of the candidate.
     queue: usize,
     bytes: u32,
 }
 
 impl Network {
-    /// Whether queues could be stuck for good, by who pauses whom.
+    /// Returns true if queues could be stuck, by pauses alone: a cycle needs two.
     pub(super) fn could_be_stuck(&self) -> bool {
         self.candidates().iter().filter(|one| !one.at_host).count() >= 2
     }
 
-    /// Paused queues that wait for nodes of which some queue is paused.
+    /// Paused queues in front of a node with a paused queue.
     fn candidates(&self) -> Vec<Candidate> {
         let mut candidates = self.paused_queues();
         self.leave_out_hopeful(&mut candidates);
         candidates
     }
 
-    /// The queues that are stuck for good; `None` if there are none.
+    /// Queues stuck for ever.
     pub(super) fn stuck(&self) -> Option<Stuck> {
         let mut candidates = self.candidates();
         if candidates.iter().filter(|one| !one.at_host).count() < 2 {
@@ -71,7 +68,7 @@ impl Network {
         self.report(&candidates, &held)
     }
 
-    /// All queues that are paused, by counters that have not sent an XON since, and have something to send.
+    /// Paused queues with packets to send, without an XON on the way.
     fn paused_queues(&self) -> Vec<Candidate> {
         let mut found = Vec::new();
         for (port, state) in (0u32..).zip(&self.ports) {
@@ -95,7 +92,6 @@ impl Network {
         found
     }
 
-    /// Whether packets of a priority are on the wire out of a port.
     fn in_flight(&self, port: u32, priority: u8) -> bool {
         let mut id = self.ports[port as usize].flight_head;
         while id != NONE {
@@ -108,7 +104,7 @@ impl Network {
         false
     }
 
-    /// Leaves out queues that wait for a switch none of whose own queues is paused. Cheap, and nearly always all of them.
+    /// Removes queues in front of a switch without paused queues: cheap, and nearly always removes all.
     fn leave_out_hopeful(&self, candidates: &mut Vec<Candidate>) {
         loop {
             let mut waiting: HashMap<NodeId, u32> = HashMap::new();
@@ -123,7 +119,7 @@ impl Network {
         }
     }
 
-    /// Whose bytes lie in a queue.
+    /// Bytes in a queue, by ingress counter.
     fn held_in(&self, number: usize, queue: QueueRef) -> Vec<Held> {
         let mut bytes: BTreeMap<usize, u32> = BTreeMap::new();
         let mut id = self.queues[self.at(queue.port.0, queue.priority)].head;
@@ -135,7 +131,7 @@ impl Network {
         bytes.into_iter().map(|(ingress, bytes)| Held { ingress, queue: number, bytes }).collect()
     }
 
-    /// Takes the queues out of the stuck ones that could be resumed if all but these moved; false if there are none.
+    /// Removes queues that could resume if all packets but the stuck ones moved; false if none.
     fn free_one(&self, candidates: &mut [Candidate], held: &BTreeMap<NodeId, Vec<Held>>) -> bool {
         let mut stuck_bytes: BTreeMap<NodeId, HashMap<usize, u32>> = BTreeMap::new();
         for (node, all) in held {
@@ -154,13 +150,13 @@ impl Network {
         freed
     }
 
-    /// Whether a counter could come to send an XON, if of its switch's bytes only the stuck ones stay.
+    /// Returns true if an XON could follow with only the stuck bytes left at the switch.
     fn could_resume(&self, candidate: &Candidate, stuck: &HashMap<usize, u32>) -> bool {
         let Some(&own) = stuck.get(&candidate.ingress) else { return true };
         let ingress = &self.ingress[candidate.ingress];
         if own == ingress.bytes + ingress.headroom && !candidate.in_flight && !ingress.held {
-            // An XON goes out when one of its own packets leaves, and none will; or when a hold ends. Where that
-            // never comes it is a storm, and no circle.
+            // An XON follows a packet of the counter (none will leave), or the end of a hold. A hold without end is a storm,
+            // not a cycle.
             return false;
         }
         let switch = self.ports[self.ports[candidate.queue.port.index()].peer as usize].owner;

@@ -1,64 +1,61 @@
-//! The total order of events: the one place where it is written down.
+//! The total order of events.
 //!
-//! Events run by time, then by *rank*, then by *target*. A target is a class and a stable number (a flow, a port), and
-//! has at most one live event, so that no two live events compare equal and nothing depends on who was pushed first. (One that
-//! was asked for again at another time stays in the queue and does nothing.)
+//! Events run by time, then *rank*, then *target*: a class and a stable number. A target has at most one live event, so no two
+//! live events are equal and the order of scheduling has no effect. (A rescheduled target's old event stays queued, without
+//! effect.)
 //!
-//! In exact arithmetic every rank is 0: of the events of one picosecond, failures and repairs of links come first, then timers,
-//! then flow starts, then ports that become free, then arrivals, then what hosts have on their agendas (so that they decide by
-//! all that has come), then samples and watchdogs; within a class by number. Any partition of the fabric gives the same order. In `ns3` arithmetic the rank is the order of scheduling, as in that simulator; see [`rank`].
+//! In exact arithmetic every rank is 0. Classes within one picosecond: links and routes, timers, flow starts, ports, arrivals,
+//! timer queues of hosts (after all arrivals), periodic events. Any partition of the fabric gives the same order. In `ns3`
+//! arithmetic the rank is the order of scheduling, as in that simulator; see [`rank`].
 
-/// What an event is for. The discriminant is its class in the order.
+/// Purpose of an event; the discriminant is its class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Target {
-    /// Links fail or are repaired, or routes follow (number of the step; exact arithmetic only).
+    /// Links fail or recover, or routes change (number of the step; exact arithmetic only).
     Fault(u32),
-    /// A timer of a flow (number of the flow).
+    /// Timer (number of the flow).
     Timer(u32),
-    /// A flow starts (number of the flow).
+    /// Flow start (number of the flow).
     Start(u32),
     /// An egress port may transmit (number of the port).
     Port(u32),
-    /// A paced NIC wakes up, apart from its port becoming free (number of the port; `ns3` arithmetic only).
+    /// Wake-up of a paced NIC, separate from its port's event (number of the port; `ns3` arithmetic only).
     Wake(u32),
-    /// The first packet on the wire out of a port reaches the far end (number of the sending port).
+    /// First packet on a wire reaches the far end (number of the sending port).
     Arrival(u32),
-    /// Something that a NIC's host has on its agenda is due (number of the NIC).
+    /// A task in a host's timer queue is due (number of the NIC).
     Agenda(u32),
-    /// What comes again and again, whatever else there is ([`chore`]).
+    /// Periodic event ([`chore`]).
     Chore(u32),
 }
 
 const ID_BITS: u32 = 25;
 const TARGET_BITS: u32 = ID_BITS + 3;
 
-/// Most flows or ports that events can name.
+/// Maximum number in a target.
 pub(crate) const MAX_ID: u32 = (1 << ID_BITS) - 1;
 
-/// Numbers of chores.
+/// Numbers of periodic events.
 pub(crate) mod chore {
-    /// Time series are sampled.
     pub(crate) const SAMPLE: u32 = 0;
-    /// PFC watchdogs look at their queues.
     pub(crate) const WATCHDOG: u32 = 1;
-    /// Tables of isolated flows are looked through.
+    /// Sweeps of isolation tables.
     pub(crate) const ISOLATION: u32 = 2;
 }
 
 /// Ranks of `ns3` arithmetic.
 pub(crate) mod rank {
-    /// Timers of congestion controls: scheduled long before anything else of their nanosecond.
+    /// Timers of congestion controls: scheduled long before the nanosecond's other events.
     pub(crate) const FIRST: u64 = 0;
-    /// Flow starts: made by zero-delay events, after everything already scheduled for their nanosecond.
+    /// Flow starts: zero-delay events, after all others of their nanosecond.
     pub(crate) const LAST: u64 = (1 << (64 - super::TARGET_BITS)) - 1;
 }
 
-/// A time and a place in the order of that time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Event {
-    /// Picoseconds.
+    /// In ps.
     pub(crate) time: u64,
-    /// Rank, class and number, in this order of significance.
+    /// Rank, class, number; most significant first.
     key: u64,
 }
 
@@ -98,18 +95,17 @@ impl Event {
         }
     }
 
-    /// Whether it comes again and again, whatever else there is.
     #[inline]
     pub(crate) const fn is_chore(self) -> bool {
         self.key as u32 >> ID_BITS & 7 == 7
     }
 
-    /// What it is for, as a number: class and number of its target.
+    /// Class and number.
     pub(crate) const fn target_code(self) -> u32 {
         self.key as u32 & ((1 << TARGET_BITS) - 1)
     }
 
-    /// Time and key as one number, which compares in the order of events.
+    /// Time and key: compares in the order of events.
     #[inline]
     pub(crate) const fn order(self) -> u128 {
         (self.time as u128) << 64 | self.key as u128

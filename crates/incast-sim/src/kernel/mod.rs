@@ -1,5 +1,4 @@
-//! The event kernel: the order of events, the queue that keeps it, and the pool of packets. It knows nothing of what
-//! networks do.
+//! The event kernel: order and queue of events, pool of packets. Independent of networks' behaviour.
 
 mod event;
 mod pool;

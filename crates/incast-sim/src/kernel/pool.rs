@@ -1,15 +1,14 @@
-//! Packets: one cache line each, in a pool with a last-in-first-out free list, so that the packets in use stay in cache.
+//! Packet pool: a cache line per packet and a last-in-first-out free list, so that packets in use stay in cache.
 //!
-//! Lists of packets (queues, wires) are threaded through [`Packet::next`]. What few packets carry lies beside the pool and
-//! exists only in runs that use it: INT records, and the stretches of a selective acknowledgement.
+//! [`Packet::next`] links lists of packets (queues, wires). INT records and SACK blocks are outside the packets, in runs that
+//! use them.
 
 use crate::congestion::IntRecord;
 use crate::transport::Range;
 
-/// No packet, no node: the end of a list.
+/// End of a list.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// What a packet is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
@@ -19,40 +18,37 @@ pub(crate) enum Kind {
     Cnp,
     /// Data of a transport other than RDMA.
     Segment,
-    /// What such a transport's receiver answers a segment with.
     SegmentAck,
-    /// TCP: may I send?
+    /// TCP: connection request.
     Syn,
-    /// TCP: you may.
     SynAck,
-    /// pFabric: is anybody there?
     Probe,
-    /// pHost: a flow has something to send.
+    /// pHost: request to send.
     Rts,
-    /// pHost: one packet may be sent.
+    /// pHost: permission to send a packet.
     Token,
-    /// Fastpass: a host asks the arbiter for slots.
+    /// Fastpass: request to the arbiter.
     Request,
-    /// Fastpass: the arbiter gives them.
+    /// Fastpass: timeslots.
     Schedule,
-    /// A PFC frame: `in_prio` is the class, [`flag::XOFF`] tells pause from resume.
+    /// PFC frame: `in_prio` is the class; with [`flag::XOFF`] pause, otherwise resume.
     Pfc,
-    /// Whatever was on the wire of a link that went down: it arrives nowhere.
+    /// Packet on the wire of a link that failed: never arrives.
     Lost,
-    /// Hypervisors: what the sender of a pair would give it.
+    /// Hypervisors: offer of a pair's sender.
     Offer,
-    /// Hypervisors: what its receiver would, and does.
+    /// Hypervisors: offer and share of a pair's receiver.
     Share,
-    /// Hypervisors: what has been lost or marked.
+    /// Hypervisors: lost and marked packets.
     Feedback,
     /// Hypervisors: a receiver's rate.
     Told,
-    /// A congestion isolation message: [`flag::XOFF`] tells whether the flow is to be isolated, or let go.
+    /// Congestion isolation: with [`flag::XOFF`] isolates a flow, otherwise releases it.
     Isolation,
 }
 
 impl Kind {
-    /// Whether it goes the way of its flow's data; the rest goes back.
+    /// Returns true in the direction of the flow's data.
     #[inline]
     pub(crate) const fn is_forward(self) -> bool {
         matches!(self, Self::Data | Self::Segment | Self::Syn | Self::Probe | Self::Rts | Self::Request | Self::Offer)
@@ -63,75 +59,68 @@ impl Kind {
 pub(crate) mod flag {
     /// Congestion experienced.
     pub(crate) const CE: u8 = 1;
-    /// An ACK that answers a marked packet.
+    /// Answers a marked packet.
     pub(crate) const ECHO: u8 = 2;
-    /// A pause, not a resume.
+    /// Pause; otherwise resume.
     pub(crate) const XOFF: u8 = 4;
-    /// Collects INT.
     pub(crate) const INT: u8 = 8;
-    /// Follows its flow's explicit path.
+    /// Follows an explicit path.
     pub(crate) const PATH: u8 = 16;
-    /// Carries a time stamp.
     pub(crate) const STAMP: u8 = 32;
-    /// Carries PINT.
     pub(crate) const PINT: u8 = 64;
-    /// Under cut-through: has come to its last bit, where its first ones were not enough.
+    /// Cut-through: waited for the last bit, because the first ones did not suffice.
     pub(crate) const WHOLE: u8 = 128;
 
-    // Of segments and what answers them, which are neither PFC frames nor RDMA's.
+    // For segments and their answers only: in PFC frames and RDMA packets these bits have other meanings.
 
-    /// [`Packet::stamp`](super::Packet::stamp) is its rank in a pFabric queue.
+    /// [`Packet::stamp`](super::Packet::stamp) is a pFabric rank.
     pub(crate) const RANKED: u8 = 4;
-    /// A segment whose sender has reduced its congestion window.
+    /// The sender reduced its window.
     pub(crate) const CWR: u8 = 2;
-    /// Its sender does not understand marks: it is not marked.
+    /// Not ECN-capable.
     pub(crate) const NOT_ECT: u8 = 32;
 }
 
-/// One packet.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 pub(crate) struct Packet {
-    /// On a wire: when the packet behind it reaches the far end, in ps. Kept here so that the event of that packet can be
-    /// made without touching it.
+    /// On a wire: arrival of the next packet, in ps. Stored here so that scheduling the arrival does not touch the next packet.
     pub(crate) next_arrive: u64,
-    /// On a wire: rank of that event.
+    /// On a wire: rank of the next packet's arrival.
     pub(crate) next_rank: u64,
     /// Data: first byte. ACK, NACK: next byte expected. PFC: ingress bytes that caused it.
     pub(crate) seq: u64,
-    /// Data: when its transmission began, echoed by ACKs. PFC: the port culprit.
+    /// Data: begin of transmission, echoed by ACKs. PFC: culprit port.
     pub(crate) stamp: u64,
-    /// The packet behind it in its list.
+    /// Next in the list.
     pub(crate) next: u32,
     pub(crate) flow: u32,
-    /// Host that sends it.
     pub(crate) src: u32,
-    /// Host it is for.
     pub(crate) dst: u32,
-    /// Port at which it entered the switch that holds it.
+    /// Ingress port at the switch.
     pub(crate) in_port: u32,
     /// Wire bytes.
     pub(crate) size: u16,
-    /// Data: payload bytes. NACK: packets between the expected one and the one that came.
+    /// Data: payload bytes. NACK: packets between the expected and the received one.
     pub(crate) payload: u16,
     pub(crate) kind: Kind,
-    /// Egress priority at the node that holds it, and its priority on the wire.
+    /// Priority at the egress and on the wire.
     pub(crate) prio: u8,
-    /// Priority with which it arrived at the switch that holds it.
+    /// Ingress priority at the switch.
     pub(crate) in_prio: u8,
     pub(crate) flags: u8,
-    /// Largest utilisation on its way, as PINT's power.
+    /// Largest utilisation on the path (PINT's power).
     pub(crate) pint: u16,
-    /// INT records it carries; other than 0 also if it has stretches beside the pool.
+    /// INT records; also not 0 with SACK blocks.
     pub(crate) records: u8,
-    /// Nodes that have forwarded it.
+    /// Nodes that forwarded it.
     pub(crate) hops: u8,
 }
 
 const _: () = assert!(size_of::<Packet>() == 64);
 
 impl Packet {
-    /// Whether a mark means anything to who sent it. (RDMA's packets use the bit of [`flag::NOT_ECT`] for something else.)
+    /// Returns true if the sender reacts to marks. (In RDMA packets the bit of [`flag::NOT_ECT`] has another meaning.)
     #[inline]
     pub(crate) const fn understands_marks(&self) -> bool {
         matches!(self.kind, Kind::Data | Kind::Ack | Kind::Nack | Kind::Cnp) || self.flags & flag::NOT_ECT == 0
@@ -159,23 +148,22 @@ impl Packet {
     };
 }
 
-/// All packets of a run.
 #[derive(Debug)]
 pub(crate) struct Pool {
     packets: Vec<Packet>,
     free: u32,
-    /// INT records by packet, `stride` each.
+    /// INT records, `stride` per packet.
     records: Vec<IntRecord>,
     stride: usize,
-    /// Stretches by packet; empty in runs without.
+    /// SACK blocks by packet, in runs with them.
     ranges: Vec<Vec<Range>>,
     ranged: bool,
-    /// Numbers that hypervisors gave packets; empty in runs without.
+    /// Sequence numbers in pairs by packet, in runs with hypervisors.
     tickets: Vec<u32>,
 }
 
 impl Pool {
-    /// An empty pool whose packets have room for `stride` INT records, and for stretches if `ranged`.
+    /// `stride`: INT records per packet; `ranged`: with SACK blocks.
     pub(crate) fn new(stride: usize, ranged: bool) -> Self {
         Self {
             packets: Vec::new(),
@@ -188,12 +176,11 @@ impl Pool {
         }
     }
 
-    /// Most packets that existed at once.
+    /// Maximum number of packets at one time.
     pub(crate) fn peak(&self) -> u64 {
         self.packets.len() as u64
     }
 
-    /// Takes a packet out of the pool; all fields are as given.
     #[inline]
     pub(crate) fn alloc(&mut self, packet: Packet) -> u32 {
         let id = self.free;
@@ -216,14 +203,13 @@ impl Pool {
         self.packets.len() as u32 - 1
     }
 
-    /// Puts a packet back.
     #[inline]
     pub(crate) fn release(&mut self, id: u32) {
         self.packets[id as usize].next = self.free;
         self.free = id;
     }
 
-    /// Appends an INT record to a packet; one beyond the room overwrites from the front, as the reference does.
+    /// Appends an INT record; beyond `stride`, overwrites from the first, as ns-3 does.
     #[inline]
     pub(crate) fn push_record(&mut self, id: u32, record: IntRecord) {
         let packet = &mut self.packets[id as usize];
@@ -232,7 +218,7 @@ impl Pool {
         self.records[id as usize * self.stride + slot] = record;
     }
 
-    /// The INT records of a packet, in order of its path.
+    /// INT records in order of the path.
     #[inline]
     pub(crate) fn records(&self, id: u32) -> &[IntRecord] {
         let count = usize::from(self.packets[id as usize].records);
@@ -242,7 +228,7 @@ impl Pool {
 }
 
 impl Pool {
-    /// Gives a packet without INT its stretches.
+    /// Sets the SACK blocks of a packet without INT.
     pub(crate) fn set_ranges(&mut self, id: u32, ranges: impl IntoIterator<Item = Range>) {
         let of_packet = &mut self.ranges[id as usize];
         of_packet.clear();
@@ -252,7 +238,6 @@ impl Pool {
         }
     }
 
-    /// Gives a packet its number in its pair.
     pub(crate) fn set_ticket(&mut self, id: u32, number: u32) {
         let most = self.packets.len();
         if self.tickets.len() < most {
@@ -261,12 +246,10 @@ impl Pool {
         self.tickets[id as usize] = number;
     }
 
-    /// The number that a packet was given.
     pub(crate) fn ticket(&self, id: u32) -> u32 {
         self.tickets[id as usize]
     }
 
-    /// The stretches of a packet.
     pub(crate) fn ranges(&self, id: u32) -> &[Range] {
         if self.packets[id as usize].records == 0 { &[] } else { &self.ranges[id as usize] }
     }

@@ -1,7 +1,7 @@
-//! The event queue: a wheel of short slots for the near future and a heap for the rest.
+//! Event queue: a wheel of short slots for the near future, a heap for the rest.
 //!
-//! Most events of a fabric lie one serialisation and one propagation ahead, so nearly all pushes are a store into a slot's
-//! list. A slot is sorted when time reaches it.
+//! Most events lie one serialisation and one propagation ahead, so nearly every push is a store into a slot's list. Slots are
+//! sorted when time reaches them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,7 +9,6 @@ use std::collections::BinaryHeap;
 use super::Event;
 use super::pool::NONE;
 
-/// Slots of the wheel.
 const SLOTS: usize = 1 << 13;
 
 #[derive(Debug, Clone, Copy)]
@@ -18,18 +17,18 @@ struct Node {
     next: u32,
 }
 
-/// Pending events in the order of [`Event`].
+/// Pending events.
 #[derive(Debug)]
 pub(crate) struct EventQueue {
-    /// Width of a slot is 2^shift picoseconds.
+    /// Slot width is 2^shift picoseconds.
     shift: u32,
-    /// Slot number (time >> shift) whose events are in `current`.
+    /// Slot number (time >> shift) of `current`.
     cursor: u64,
-    /// Events of the slot being drained, and any pushed for it or for earlier since; latest first.
+    /// Events of the present slot, and events pushed since for it or earlier slots; latest first.
     current: Vec<Event>,
-    /// First node of each slot's list, by slot number modulo [`SLOTS`].
+    /// First node of a slot's list, by slot number modulo [`SLOTS`].
     heads: Vec<u32>,
-    /// One bit per slot: whether its list has anything.
+    /// Bits of slots with events.
     occupied: Vec<u64>,
     nodes: Vec<Node>,
     free: u32,
@@ -38,7 +37,7 @@ pub(crate) struct EventQueue {
 }
 
 impl EventQueue {
-    /// An empty queue with slots of 2^`shift` picoseconds.
+    /// Creates a queue with slots of 2^`shift` ps.
     pub(crate) fn new(shift: u32) -> Self {
         Self {
             shift,
@@ -52,7 +51,6 @@ impl EventQueue {
         }
     }
 
-    /// Adds an event.
     #[inline]
     pub(crate) fn push(&mut self, event: Event) {
         let slot = event.time >> self.shift;
@@ -82,19 +80,19 @@ impl EventQueue {
         id
     }
 
-    /// Takes the first event of the current slot; `None` when it is drained.
+    /// Next event of the present slot.
     #[inline]
     pub(crate) fn pop_current(&mut self) -> Option<Event> {
         self.current.pop()
     }
 
-    /// Events of the current slot, latest first.
+    /// Events of the present slot, latest first.
     #[inline]
     pub(crate) fn current(&self) -> &[Event] {
         &self.current
     }
 
-    /// Whether all that is pending is of one kind.
+    /// Returns true if every pending event matches `kind`.
     pub(crate) fn all(&self, kind: impl Fn(Event) -> bool) -> bool {
         let near = self.heads.iter().filter(|&&head| head != NONE);
         let of_slot = |&head: &u32| {
@@ -108,7 +106,7 @@ impl EventQueue {
         self.current.iter().chain(far).all(|event| kind(*event)) && near.into_iter().all(of_slot)
     }
 
-    /// Moves to the next slot that has events and sorts them; false if there is none.
+    /// Moves to the next slot with events; false if there is none.
     pub(crate) fn advance(&mut self) -> bool {
         let near = self.next_slot();
         let far = self.far.peek().map(|Reverse(event)| event.time >> self.shift);
@@ -132,7 +130,7 @@ impl EventQueue {
         true
     }
 
-    /// Moves a slot's list into `current`.
+    /// Moves a slot's events to `current`.
     #[inline]
     fn unload(&mut self, index: usize) {
         let mut id = std::mem::replace(&mut self.heads[index], NONE);
@@ -146,7 +144,7 @@ impl EventQueue {
         }
     }
 
-    /// The first slot after the cursor that has events.
+    /// Next slot with events.
     #[inline]
     fn next_slot(&self) -> Option<u64> {
         let start = (self.cursor + 1) as usize % SLOTS;
@@ -177,7 +175,7 @@ mod tests {
     }
 
     proptest! {
-        /// The same order as a heap, whatever is pushed while popping.
+        /// Same order as a heap.
         #[test]
         fn pops_in_order(steps in prop::collection::vec((0u64..400_000_000, 0u32..5, any::<bool>()), 1..400), shift in 8u32..16) {
             let mut wheel = EventQueue::new(shift);

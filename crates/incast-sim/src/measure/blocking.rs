@@ -1,14 +1,12 @@
-//! How long data waits in switches and at hosts, and how much of that is head-of-line blocking.
+//! Queueing delay in switches and at hosts, and its part due to head-of-line blocking.
 //!
-//! A packet *waits* from when it comes into an egress queue of a switch until it leaves it. It is *blocked* while the next node
-//! pauses that queue (PFC). A flow is blocked *at its host* while it has data that its window, its rate and its start would let go,
-//! and the priority that it has is paused.
+//! A packet *waits* in an egress queue of a switch. It is *blocked* while the next node pauses the queue (PFC). A flow is
+//! blocked *at its host* while it has data that its window, rate and start allow, but its priority is paused.
 //!
-//! Each pause has a *root*: the egress port whose congestion it is on account of. Of the bytes that make a switch pause, more leave
-//! it by one port than by any other: that port is the root, unless its own queue is long on account of pauses; then their root is.
-//! A queue is long on account of pauses if what it could have sent in the time for which it was paused, since it was last empty, is
-//! at least half of what it holds. Who is blocked by a pause whose root is not on the rest of its way is blocked *in vain*:
-//! nothing but flows that go elsewhere keep it then.
+//! Each pause has a *root*, the congested egress port that caused it: the port with the largest part of the bytes that made the
+//! switch pause, or, if pauses made that port's queue long, the root of those pauses. Pauses made a queue long if the bytes that
+//! it could have sent while paused, since it was last empty, are at least half of its length. A packet blocked by a pause with
+//! its root off the remaining path is a *victim*: only flows to other destinations block it.
 
 use incast_model::fabric::{Fabric, NodeKind, PortId};
 use incast_model::units::Time;
@@ -19,35 +17,34 @@ use crate::setup::{Arithmetic, Params};
 use crate::simulation::SetupError;
 use crate::switch::QueueParams;
 
-/// How long data of a flow waited on its way.
+/// Queueing delay of a flow's data.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Waits {
-    /// In egress queues of switches, all its packets together.
+    /// Time in egress queues of switches, summed over packets.
     pub waited: Time,
-    /// Of that, while the next node paused the queue.
+    /// Part of `waited` under a pause by the next node.
     pub blocked: Time,
-    /// Of that, while the root of the pause was not on the rest of the packet's way.
+    /// Part of `blocked` with the root off the packet's remaining path.
     pub victim: Time,
-    /// At its host, while nothing but the pause of its priority kept its next packet. Time of the flow, not of packets.
+    /// Time at the host with the next packet held only by the pause of its priority. Time of the flow, not of packets.
     pub host_blocked: Time,
-    /// Of that, while the root of the pause was not on its way.
+    /// Part of `host_blocked` with the root off the path.
     pub host_victim: Time,
 }
 
-/// What is kept to tell.
 #[derive(Debug)]
 pub(crate) struct Blocking {
     /// By flow.
     waits: Vec<Waits>,
-    /// By port: where the row of its first priority begins in `held`.
+    /// By port: begin of its row in `held`.
     rows: Vec<usize>,
-    /// By port: its number among the ports of its node, and how many these are.
+    /// By port: number at its node; ports of the node.
     places: Vec<(u32, u32)>,
-    /// By ingress port and priority, then egress port of the same switch and priority: bytes queued.
+    /// Bytes queued, by ingress port and priority, then egress port and priority.
     held: Vec<u32>,
-    /// By ingress queue ([`Network::at`]): the root of its last pause of its peer; [`NONE`] where no bytes were reason for it.
+    /// By ingress queue ([`Network::at`]): root of its last pause; [`NONE`] if no bytes caused it.
     roots: Vec<u32>,
-    /// By egress queue: for how long it was paused since it was last empty, in ps, without a pause that has not ended.
+    /// By egress queue: time paused since last empty, in ps, without an open pause.
     kept: Vec<u64>,
 }
 
@@ -74,14 +71,14 @@ impl Blocking {
         self.waits
     }
 
-    /// Where the eight counts of an egress port begin in `held`.
+    /// Begin of an egress port's eight counts in `held`.
     #[inline]
     fn place(&self, input: u32, prio: u8, output: u32) -> usize {
         let (local, count) = self.places[output as usize];
         self.rows[input as usize] + 8 * (usize::from(prio) * count as usize + local as usize)
     }
 
-    /// The bytes of an ingress queue that an egress queue of the same switch holds.
+    /// Bytes of an ingress queue in an egress queue of the switch.
     #[inline]
     fn held(&mut self, input: u32, prio: u8, (output, out_prio): (u32, u8)) -> &mut u32 {
         let place = self.place(input, prio, output) + usize::from(out_prio);
@@ -90,7 +87,7 @@ impl Blocking {
 }
 
 impl Params {
-    /// Whether waiting can be measured: the way of a packet has to be known before it goes there.
+    /// Checks that the simulator knows packets' paths in advance.
     pub fn check_blocking(&self) -> Result<(), SetupError> {
         let refuse = |message: &str| Err(SetupError { field: "measure.blocking".into(), message: message.into() });
         if !self.measure.blocking {
@@ -111,27 +108,27 @@ impl Params {
     }
 }
 
-/// Whether waiting of this packet is measured: that of data.
+/// Only data is measured.
 const fn is_data(packet: &Packet) -> bool {
     matches!(packet.kind, Kind::Data | Kind::Segment) && packet.prio != 0
 }
 
 impl Network {
-    /// A packet has come into an egress queue.
+    /// Starts a packet's wait in an egress queue.
     pub(crate) fn begin_wait(&mut self, port: u32, id: u32) {
         let Some(blocking) = &mut self.blocking else { return };
         let (packet, state) = (&mut self.pool[id], &self.ports[port as usize]);
         if packet.prio == 0 || state.at_server {
             return;
         }
-        // Free while a packet is on no wire.
+        // The field is unused while the packet is on no wire.
         packet.next_arrive = self.now;
         if !state.at_host {
             *blocking.held(packet.in_port, packet.in_prio, (port, packet.prio)) += u32::from(packet.size);
         }
     }
 
-    /// A packet has left an egress queue of a switch.
+    /// Ends a packet's wait in a switch.
     pub(crate) fn end_wait(&mut self, port: u32, id: u32) {
         let Some(blocking) = &mut self.blocking else { return };
         let packet = &self.pool[id];
@@ -148,7 +145,7 @@ impl Network {
         }
     }
 
-    /// A switch pauses the peer of `input`: what for.
+    /// Records the root of a pause of the peer of `input`.
     #[inline(never)]
     pub(crate) fn note_root(&mut self, input: u32, prio: u8) {
         let Some(blocking) = self.blocking.as_deref().filter(|_| !self.ports[input as usize].at_host) else { return };
@@ -169,7 +166,7 @@ impl Network {
         }
     }
 
-    /// The port on account of which an egress queue is long: its own, or the root of the pauses that kept what it holds.
+    /// Port that made an egress queue long.
     fn root_behind(&self, port: u32, prio: u8) -> u32 {
         let Some(blocking) = &self.blocking else { return NONE };
         let at = self.at(port, prio);
@@ -186,13 +183,13 @@ impl Network {
         }
     }
 
-    /// The root of the last pause of an egress queue; [`NONE`] if there was none, or it is not known.
+    /// Root of the last pause of an egress queue; [`NONE`] if unknown.
     pub(crate) fn root_of_pause(&self, port: u32, prio: u8) -> u32 {
         let beyond = self.at(self.ports[port as usize].peer, prio);
         self.blocking.as_ref().map_or(NONE, |blocking| blocking.roots[beyond])
     }
 
-    /// A queue is paused no more: what its packets waited for that is known.
+    /// Adds a pause, which ends now, to the waits of the queue's packets.
     #[inline(never)]
     pub(crate) fn end_pause(&mut self, port: u32, prio: u8) {
         let at = self.at(port, prio);
@@ -222,10 +219,10 @@ impl Network {
         }
     }
 
-    /// The same for a priority of a host: flows that only the pause held.
+    /// Adds a host's pause to the flows that only the pause held.
     fn end_host_pause(&mut self, port: u32, prio: u8, since: Time, root: u32) {
         let mut held = self.held_pairs(port, prio);
-        // Other transports queue their packets: a flow is held from when the first of them came.
+        // Other transports queue packets: their flows are held from the first arrival.
         let first_queued = held.len();
         let mut id = self.queues[self.at(port, prio)].head;
         while id != NONE {
@@ -240,7 +237,7 @@ impl Network {
         }
     }
 
-    /// A flow was held by a pause at its host from some time until now.
+    /// Adds the time from `from` until now.
     fn note_held(&mut self, port: u32, flow: u32, from: Time, root: u32) {
         let victim = root != NONE && !self.flow_goes_by(root, port, flow);
         let held = Time(self.now).saturating_sub(from);
@@ -252,7 +249,7 @@ impl Network {
         }
     }
 
-    /// A ready queue pair gets another priority, or ends: what it was held for until now.
+    /// Adds the wait of a ready queue pair before it changes its priority or ends.
     #[inline(never)]
     pub(crate) fn end_pair_wait(&mut self, sender: u32) {
         let qp = &self.senders[sender as usize];
@@ -263,7 +260,7 @@ impl Network {
         }
     }
 
-    /// The run ends: the same for queues that are still paused, and for what is still in queues.
+    /// Adds open pauses and waits at the end of the run.
     pub(crate) fn close_waits(&mut self) {
         if self.blocking.is_none() {
             return;
@@ -282,7 +279,7 @@ impl Network {
         }
     }
 
-    /// Whether a packet that is to leave by `port` goes by the port `root`, there or later.
+    /// Returns true if `root` is on the packet's path from `port` on.
     fn goes_by(&self, root: u32, port: u32, packet: &Packet) -> bool {
         let own_choice = if packet.kind == Kind::Segment { packet.pint } else { 0 };
         if packet.flags & flag::PATH != 0 && own_choice != 0 {
@@ -292,7 +289,7 @@ impl Network {
         self.flow_goes_by(root, port, packet.flow)
     }
 
-    /// The same of data of a flow.
+    /// Returns true if `root` is on the path of the flow's data from `port` on.
     pub(crate) fn flow_goes_by(&self, root: u32, port: u32, flow: u32) -> bool {
         let spec = &self.flows.flows[flow as usize];
         match self.rest_of_path(flow, port) {

@@ -1,36 +1,31 @@
-//! Fingerprints: two numbers that tell whether two runs were the same, without keeping what happened in them.
+//! Fingerprints: two numbers that show whether two runs were equal.
 //!
-//! The idea is OMNeT++'s (its fingerprint tests): one number for everything that a run does, another for what its users
-//! could see on the wires, so that a change inside a node that nobody else notices can be told from one that changes
-//! results.
+//! After OMNeT++'s fingerprint tests: one covers all events, the other only packets on wires. They distinguish a change inside
+//! a node, invisible to others, from a change of results.
 
 use incast_model::rng::mix;
 
 use crate::kernel::{Event, Kind, Packet, flag};
 
-/// Two digests of a run. Equal runs have equal fingerprints, on every machine and in every build; that different runs
-/// have equal ones by chance is as likely as one in 2^64.
+/// Digests of a run. Equal runs have equal digests on every machine and in every build; different runs have equal ones with a
+/// probability of 2^-64.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Fingerprint {
-    /// Of every event, in order: its time, and what it was for. Not of those that take samples, so that what is measured
-    /// has no effect.
+    /// Time and target of every event, in order. Without samples, so that measurements have no effect.
     pub trajectory: u64,
-    /// Of every packet that reached the end of a link: when, on which link, and what it says on the wire (flow, kind,
-    /// sequence number, bytes, priority, ECN, pause or resume). In any order, so that events of one instant may change
-    /// places, or lie on several threads.
+    /// Every packet that reached the end of a link: time, link, contents (flow, kind, sequence number, bytes, priority, ECN,
+    /// pause or resume). In any order, so that events of one instant may change places or run on several threads.
     pub traffic: u64,
 }
 
 impl Fingerprint {
-    /// Takes in an event.
     pub(crate) fn event(&mut self, event: Event) {
         self.trajectory = mix(mix(self.trajectory ^ event.time) ^ u64::from(event.target_code()));
     }
 
-    /// Takes in a packet at the end of the link out of `port`.
     pub(crate) fn arrival(&mut self, time: u64, port: u32, packet: &Packet) {
         let (prio, seq) = match packet.kind {
-            Kind::Pfc => (packet.in_prio, 0), // the priority that it is about; it has no sequence number
+            Kind::Pfc => (packet.in_prio, 0), // the paused priority; no sequence number
             _ => (packet.prio, packet.seq),
         };
         let visible = packet.flags & (flag::CE | flag::ECHO | flag::XOFF);
@@ -69,7 +64,7 @@ mod tests {
         for other in [&[b, a][..], &[a], &[a, b, b], &[a, later], &[a, elsewhere], &[]] {
             assert_ne!(of_events(other), base);
         }
-        // The rank only orders events: equal runs of both arithmetics would have equal fingerprints.
+        // The rank only orders events: fingerprints do not depend on the arithmetic.
         assert_eq!(of_events(&[a, Event::new(1, 9, Target::Arrival(3))]), base);
     }
 
@@ -92,7 +87,7 @@ mod tests {
         assert_ne!(of_packets(&[(5, 1, packet), (7, 2, packet)]), base);
         assert_ne!(of_packets(&[(5, 1, packet), (6, 3, packet)]), base);
         assert_ne!(of_packets(&[(5, 1, packet)]), base);
-        // What only the simulator knows of a packet is not on the wire.
+        // Fields that are not on the wire.
         let inside = Packet { next: 9, in_port: 4, hops: 2, in_prio: 1, ..packet };
         assert_eq!(of_packets(&[(5, 1, inside), (6, 2, packet)]), base);
         let pause = |flags, in_prio| Packet { kind: Kind::Pfc, flags, in_prio, ..Packet::EMPTY };

@@ -1,18 +1,17 @@
-//! Time-weighted histogram of the length of a port's queues.
+//! Time-weighted histogram of a port's queue length.
 
-/// Time spent at each length, in bins.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LengthHistogram {
-    /// Picoseconds by bin.
+    /// In ps.
     time_in_bin: Vec<u64>,
-    /// When the length last changed, in ps.
+    /// Last change, in ps.
     since: u64,
-    /// Length since then, in bytes.
+    /// In bytes.
     length: u32,
 }
 
 impl LengthHistogram {
-    /// Records that the length changes at `now`; `bin` is the width of a bin in bytes.
+    /// Records a change of the length; `bin`: width in bytes.
     pub(crate) fn note(&mut self, now: u64, length: u32, bin: u64) {
         let at = (u64::from(self.length) / bin) as usize;
         if self.time_in_bin.len() <= at {
@@ -22,7 +21,6 @@ impl LengthHistogram {
         (self.since, self.length) = (now, length);
     }
 
-    /// Picoseconds by bin.
     pub(super) fn into_bins(self) -> Vec<u64> {
         self.time_in_bin
     }

@@ -1,4 +1,4 @@
-//! What is recorded beside flows and counters. Nothing here changes what happens.
+//! Optional records, without effect on a run.
 
 mod blocking;
 mod fingerprint;
@@ -61,39 +61,39 @@ impl Default for MeasureParams {
     }
 }
 
-/// Length of one switch egress port's queues at one time; written only where it is not zero.
+/// Length of a switch port's queues at one time; omitted if nothing is queued and nothing was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueSample {
-    /// When.
+    /// Time.
     pub time: Time,
-    /// The port.
+    /// Port.
     pub port: PortId,
     /// Bytes queued, all priorities.
     pub bytes: u64,
-    /// Wire bytes sent since the last sample of this port's series.
+    /// Wire bytes sent since the last sample.
     pub tx_bytes: u64,
 }
 
-/// Rate and window of one active flow at one time.
+/// Rate and window of an active flow at one time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateSample {
-    /// When.
+    /// Time.
     pub time: Time,
-    /// The flow.
+    /// Flow.
     pub flow: u32,
-    /// Sending rate allowed by its control, in bit/s.
+    /// Allowed rate in bit/s.
     pub rate: u64,
-    /// Window allowed by its control, in bytes; `u64::MAX` if it has none.
+    /// Allowed window in bytes; `u64::MAX` without one.
     pub window: u64,
-    /// Payload acknowledged so far, in bytes.
+    /// Payload acknowledged, in bytes.
     pub acked: u64,
 }
 
-/// How long a switch port's queue had which length.
+/// Times at each queue length of a switch port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueueHistogram {
-    /// The port.
+    /// Port.
     pub port: PortId,
-    /// Picoseconds spent with a queue in [k·bin, (k+1)·bin), by k.
+    /// Picoseconds with a queue in [k·bin, (k+1)·bin), by k.
     pub time_in_bin: Vec<u64>,
 }

@@ -1,4 +1,4 @@
-//! Collects what a run is asked to record. Writes only; nothing in a run reads it.
+//! Collects records; nothing in a run reads them.
 
 use incast_model::fabric::PortId;
 use incast_model::units::Time;
@@ -8,28 +8,28 @@ use crate::network::Network;
 use crate::outcome::{DropRecord, LinkRecord, PauseRecord};
 use crate::tenant::PairSample;
 
-/// A queue's last pause.
+/// Last pause of a queue.
 #[derive(Debug, Clone, Copy, Default)]
 struct Open {
-    /// Its begin, if it has not ended.
+    /// Begin, if not ended.
     since: Option<Time>,
-    /// When the one before that ended, if there was one.
+    /// End of the last pause that ended.
     ended: Option<Time>,
     ingress_bytes: u64,
     culprit: u32,
 }
 
-/// What has been recorded so far. Queues are named by [`Network::at`].
+/// Records; queues are indexed by [`Network::at`].
 #[derive(Debug)]
 pub(crate) struct Recorder {
     pub(crate) params: MeasureParams,
     ports: usize,
     pub(crate) marks: Vec<u64>,
-    /// Dropped on arrival, by ingress.
+    /// Drops on arrival, by ingress.
     pub(crate) drops_at: Vec<u64>,
-    /// Lost because the link was down, by egress.
+    /// Losses by a link that was down, by egress.
     pub(crate) lost_at: Vec<u64>,
-    /// Pauses of the peer that ended with the link, without an XON.
+    /// Pauses of the peer that a link failure ended, without an XON.
     pub(crate) unresumed: Vec<u32>,
     pub(crate) xoffs_received: Vec<u64>,
     pub(crate) paused: Vec<Time>,
@@ -40,11 +40,10 @@ pub(crate) struct Recorder {
     pub(crate) queues: Vec<QueueSample>,
     pub(crate) rates: Vec<RateSample>,
     pub(crate) pairs: Vec<PairSample>,
-    /// What has been taken in so far, in runs that ask for it.
     pub(crate) fingerprint: Fingerprint,
-    /// Bytes each port had sent at the last sample.
+    /// Sent bytes by port, at the last sample.
     sampled_tx: Vec<u64>,
-    /// By port; empty in runs without.
+    /// By port; may be empty.
     pub(crate) histograms: Vec<LengthHistogram>,
 }
 
@@ -78,7 +77,7 @@ impl Recorder {
         self.marks[at] += 1;
     }
 
-    /// `by_link`: because the link at this egress was down, not on arrival at this ingress.
+    /// `by_link`: the link of this egress was down; otherwise dropped on arrival.
     pub(crate) fn drop_packet(&mut self, at: usize, by_link: bool, record: DropRecord) {
         let counter = if by_link { &mut self.lost_at } else { &mut self.drops_at };
         counter[at] += 1;
@@ -92,12 +91,12 @@ impl Recorder {
         self.open[at] = Open { since: Some(now), ingress_bytes, culprit, ..self.open[at] };
     }
 
-    /// Since when a queue is paused; `None` if it is not.
+    /// Begin of a pause; `None` if not paused.
     pub(crate) fn paused_since(&self, at: usize) -> Option<Time> {
         self.open[at].since
     }
 
-    /// How long ago a queue was last paused; 0 if it is, `None` if it never was.
+    /// Time since the last pause; 0 if paused, `None` if never paused.
     pub(crate) fn pause_ago(&self, at: usize, now: Time) -> Option<Time> {
         let Open { since, ended, .. } = self.open[at];
         since.map_or_else(|| ended.map(|ended| now - ended), |_| Some(Time::ZERO))
@@ -107,7 +106,7 @@ impl Recorder {
         self.close(at, now, Some(now));
     }
 
-    /// Ends the pause of a queue, at `end` or with the run.
+    /// Ends a pause, at `end` or with the run.
     fn close(&mut self, at: usize, now: Time, end: Option<Time>) {
         let open = self.open[at];
         let Some(start) = self.open[at].since.take() else { return };
@@ -125,7 +124,7 @@ impl Recorder {
         }
     }
 
-    /// Closes what is open when the run ends, and puts pauses in order of their start.
+    /// Closes open records; sorts pauses by start.
     pub(crate) fn finish(&mut self, now: Time) {
         for at in 0..self.open.len() {
             self.close(at, now, None);
@@ -135,7 +134,6 @@ impl Recorder {
         self.histograms.iter_mut().for_each(|histogram| histogram.note(now.0, 0, bin));
     }
 
-    /// The histograms of switch ports.
     pub(crate) fn take_histograms(&mut self, at_host: impl Fn(usize) -> bool) -> Vec<QueueHistogram> {
         std::mem::take(&mut self.histograms)
             .into_iter()
@@ -147,7 +145,6 @@ impl Recorder {
 }
 
 impl Network {
-    /// A packet has come into a queue of a port.
     #[inline(never)]
     pub(crate) fn note_queued(&mut self, port: u32, id: u32) {
         self.note_queue(port);
@@ -157,7 +154,6 @@ impl Network {
         self.begin_wait(port, id);
     }
 
-    /// A packet has left a queue of a port.
     #[inline(never)]
     pub(crate) fn note_unqueued(&mut self, port: u32, id: u32) {
         self.note_queue(port);
@@ -169,7 +165,6 @@ impl Network {
         }
     }
 
-    /// The queues of a port have another length now.
     #[inline]
     pub(crate) fn note_queue(&mut self, port: u32) {
         if let Some(histogram) = self.recorder.histograms.get_mut(port as usize) {
@@ -177,20 +172,20 @@ impl Network {
         }
     }
 
-    /// Records one row of every time series.
+    /// Records a row of every time series.
     pub(crate) fn sample(&mut self) {
         let time = Time(self.now);
         self.sample_queues();
         let pairs = self.senders.iter().filter(|qp| qp.is_live());
         let pairs = pairs.map(|qp| RateSample { time, flow: qp.flow, rate: qp.rate, window: qp.window, acked: qp.una });
-        // Other transports pace nothing: their packets leave at the speed of the link.
+        // Other transports do not pace: packets leave at link speed.
         let others = self.transports.endpoints.flows().map(|(flow, window)| {
             let port = &self.ports[self.source_port(flow) as usize];
             let acked = self.flow_records[flow as usize].acked;
             RateSample { time, flow, rate: self.rates[usize::from(port.rate)], window, acked }
         });
         let mut active: Vec<RateSample> = pairs.chain(others).collect();
-        // What the senders are done with, and is still on its way.
+        // Flows with idle senders and data on the way.
         let arrived = |flow: u32| self.flow_records[flow as usize].acked;
         let late = self.transports.endpoints.late(self.now, &arrived).into_iter();
         active.extend(late.map(|flow| RateSample { time, flow, rate: 0, window: u64::MAX, acked: arrived(flow) }));
@@ -198,7 +193,6 @@ impl Network {
         self.recorder.rates.extend(active);
     }
 
-    /// Records the lengths of the queues of switch ports.
     pub(crate) fn sample_queues(&mut self) {
         let time = Time(self.now);
         for (index, port) in self.ports.iter().enumerate().filter(|(_, port)| !port.at_host) {

@@ -1,7 +1,7 @@
-//! PINT's arithmetic there: products in the log domain with 16 significant bits (`switch-node.cc`, log2apprx), rounded at
+//! PINT's arithmetic in ns-3: products in the log domain with 16 significant bits (`switch-node.cc`, log2apprx), rounded at
 //! random by C's `rand()`, which is never seeded.
 
-/// glibc's `rand()` with its default seed of 1: an additive feedback generator (`random_r.c`, TYPE_3).
+/// glibc's `rand()` with its default seed 1: an additive feedback generator (`random_r.c`, TYPE_3).
 #[derive(Debug, Clone)]
 pub(crate) struct Rand {
     state: [u32; 31],
@@ -26,7 +26,7 @@ impl Default for Rand {
 }
 
 impl Rand {
-    /// The next number, 31 bits.
+    /// Next number, 31 bits.
     pub(crate) fn next(&mut self) -> u32 {
         let value = self.state[(self.at + 28) % 31].wrapping_add(self.state[self.at]);
         self.state[self.at] = value;
@@ -37,24 +37,23 @@ impl Rand {
 
 /// Fraction bits of logarithms.
 const ONE: f64 = 32_768.0;
-/// Significant bits of their arguments.
+/// Significant bits of arguments.
 const BITS: u32 = 16;
-/// Queues count in units of so many bytes.
+/// Bytes per unit of queue length.
 const QUEUE_UNIT: u32 = 256;
-/// Utilisations count in units of one over this.
+/// Units per utilisation of 1.
 const UTILISATION_UNIT: f64 = 8192.0;
 
-/// One update of a port's utilisation.
 #[derive(Debug)]
 pub(crate) struct Approximate<'a> {
     pub(crate) rand: &'a mut Rand,
     pub(crate) bytes_per_s: f64,
-    /// Base RTT in ns.
+    /// In ns.
     pub(crate) rtt: u64,
 }
 
 impl Approximate<'_> {
-    /// log2 of an integer of which only the highest bits are looked at, as an integer.
+    /// Fixed-point log2 of the highest bits of `x`, rounded at random.
     fn log2(&mut self, x: u64) -> f64 {
         let length = 64 - x.leading_zeros();
         let mut x = x;
@@ -68,7 +67,7 @@ impl Approximate<'_> {
         (libm::log2(x as f64) * ONE).trunc()
     }
 
-    /// The new utilisation after `gap` ns, with `queued` bytes left and `last_size` sent before.
+    /// Utilisation after `gap` ns, with `queued` bytes left and `last_size` bytes sent before.
     pub(crate) fn utilisation(&mut self, old: f64, gap: u64, queued: u32, last_size: u32) -> f64 {
         let [giga, rate, rtt] = [1e9, self.bytes_per_s, self.rtt as f64].map(|x| libm::log2(x) * ONE);
         let raise = |log: f64| libm::pow(2.0, log / ONE);

@@ -1,7 +1,7 @@
-//! The random numbers that decide ECN marks there: a new stream of L'Ecuyer's MRG32k3a for every draw.
+//! Random numbers of ECN marks in ns-3: a new stream of L'Ecuyer's MRG32k3a for every draw.
 //!
-//! Each draw takes the first value of its own stream (`switch-mmu.cc`, ShouldSendCN), so draw n is the generator advanced
-//! by n·2^127 + 2^76 steps (L'Ecuyer, Simard, Chen, Kelton, Operations Research 50(6), 2002: streams and substreams).
+//! Each draw is the first value of its own stream (`switch-mmu.cc`, ShouldSendCN): draw n is the generator advanced by n·2^127
+//! + 2^76 steps (L'Ecuyer, Simard, Chen, Kelton, Operations Research 50(6), 2002: streams and substreams).
 
 const M1: u64 = 4_294_967_087;
 const M2: u64 = 4_294_944_443;
@@ -20,7 +20,7 @@ fn multiply(a: &Matrix, b: &Matrix, m: u64) -> Matrix {
     std::array::from_fn(|row| std::array::from_fn(|col| (0..3).fold(0, |sum, k| (sum + a[row][k] * b[k][col] % m) % m)))
 }
 
-/// `a` to the power 2^`exponent`.
+/// `a` to the 2^`exponent`.
 fn square(mut a: Matrix, exponent: u32, m: u64) -> Matrix {
     for _ in 0..exponent {
         a = multiply(&a, &a, m);
@@ -28,7 +28,7 @@ fn square(mut a: Matrix, exponent: u32, m: u64) -> Matrix {
     a
 }
 
-/// `a` to the power `n`, applied to `v`.
+/// `a`^`n` applied to `v`.
 fn advance(mut a: Matrix, mut n: u64, mut v: Vector, m: u64) -> Vector {
     while n > 0 {
         if n & 1 == 1 {
@@ -40,7 +40,7 @@ fn advance(mut a: Matrix, mut n: u64, mut v: Vector, m: u64) -> Vector {
     v
 }
 
-/// The sequence of draws of one run.
+/// Draws of a run.
 #[derive(Debug, Clone)]
 pub(crate) struct Draws {
     x: Vector,
@@ -50,14 +50,14 @@ pub(crate) struct Draws {
 }
 
 impl Draws {
-    /// The sequence of a run with so many nodes: 6 streams per node belong to its IP stack, 2 to the error models.
+    /// Draws for `nodes` nodes: 6 streams per node belong to the IP stack, 2 to the error models.
     pub(crate) fn new(nodes: u64) -> Self {
         let (jump_x, jump_y) = (square(A1, 127, M1), square(A2, 127, M2));
         let start = |a, jump, m| advance(jump, 6 * nodes + 2, apply(&square(a, 76, m), [1; 3], m), m);
         Self { x: start(A1, jump_x, M1), y: start(A2, jump_y, M2), jump_x, jump_y }
     }
 
-    /// The next draw, in (0, 1).
+    /// In (0, 1).
     pub(crate) fn next(&mut self) -> f64 {
         let x = apply(&A1, self.x, M1)[2];
         let y = apply(&A2, self.y, M2)[2];
@@ -66,7 +66,7 @@ impl Draws {
         difference as f64 / (M1 + 1) as f64
     }
 
-    /// Passes over one draw: a PFC frame takes one for its IP identification.
+    /// Skips a draw: a PFC frame takes one for its IP identification.
     pub(crate) fn skip(&mut self) {
         self.x = apply(&self.jump_x, self.x, M1);
         self.y = apply(&self.jump_y, self.y, M2);
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn first_draws_of_known_runs() {
-        // First values seen in the authors' simulator with 4, 10, 18 and 144 nodes.
+        // First values in the authors' simulator with 4, 10, 18 and 144 nodes.
         for (nodes, value) in
             [(4, 0.698_337_424_372_8), (10, 0.912_957_794_241_4), (18, 0.208_339_315_684_2), (144, 0.503_653_342_546_8)]
         {

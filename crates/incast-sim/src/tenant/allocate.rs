@@ -1,49 +1,46 @@
-//! Rate Allocation: the limit of a pair, between its guarantee and what the network carries (ElasticSwitch, SIGCOMM 2013, section 5).
+//! Rate Allocation: a pair's limit between its guarantee and the network's capacity (ElasticSwitch, SIGCOMM 2013, section 5).
 //!
-//! The text has the constants of Seawall's law, not the law. Ours has its shape: after congestion back towards the old limit, first
-//! fast, then slowly, and on from there, first slowly, then fast.
+//! The paper gives the constants of Seawall's law, not the law. Ours has its shape: after congestion towards the old limit,
+//! first fast, then slowly; beyond it, first slowly, then fast.
 
 use super::params::RateParams;
 
-/// What a period has told of a pair.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Seen {
     /// Packets lost or marked.
     pub(super) congested: u64,
-    /// Whether the limit bound it: packets waited, or it used four fifths.
+    /// Limit used: packets waited, or four fifths were used.
     pub(super) limited: bool,
 }
 
-/// What a pair is entitled to.
+/// Bounds and weight.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Title {
-    /// No limit is below this, in bit/s.
+    /// Minimum limit in bit/s.
     pub(super) guarantee: f64,
-    /// How strongly it competes above.
+    /// Weight above the guarantee.
     pub(super) weight: f64,
-    /// No limit is above this, in bit/s.
+    /// Maximum limit in bit/s.
     pub(super) line: f64,
 }
 
-/// The limit of a pair, in bit/s, and what it is made from.
+/// Limit in bit/s, with its history.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Allocator {
     pub(super) limit: f64,
-    /// The limit that congestion found last.
+    /// Limit at the last congestion.
     goal: f64,
-    /// Losses, the older the less.
+    /// Losses, decaying.
     history: f64,
-    /// When that was, in ps.
+    /// Last congestion, in ps.
     congested_at: u64,
 }
 
 impl Allocator {
-    /// A pair that begins with a limit.
     pub(super) const fn new(limit: f64, now: u64) -> Self {
         Self { limit, goal: limit, history: 0.0, congested_at: now }
     }
 
-    /// A period is over.
     pub(super) fn tick(&mut self, params: &RateParams, title: &Title, now: u64, seen: Seen) {
         let kept = libm::pow(params.forget, title.weight);
         self.history = self.history * kept + seen.congested as f64;
@@ -59,7 +56,7 @@ impl Allocator {
         }
     }
 
-    /// What a period adds.
+    /// Increase per period.
     fn growth(&self, params: &RateParams, title: &Title, now: u64) -> f64 {
         let step = title.weight * params.step.0 as f64;
         let scaled = (now - self.congested_at) as f64 * 1e-12 / params.time_scale;
@@ -78,7 +75,6 @@ impl Allocator {
         growth * (1.0 - params.caution * above).max(params.min_growth)
     }
 
-    /// The guarantee has changed: no limit is below it.
     pub(super) fn raise(&mut self, guarantee: f64) {
         self.limit = self.limit.max(guarantee);
     }
@@ -123,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_pair_waits_the_longer_the_smaller_its_guarantee() {
-        // ln 3 / -ln 0.75 = 3.8 periods at a guarantee of 450 Mb/s, ten times as many at 45.
+        // ln 3 / -ln 0.75 = 3.8 periods at 450 Mb/s, ten times as many at 45 Mb/s.
         assert_eq!(held(450.0), 3);
         assert_eq!(held(45.0), 38);
     }

@@ -1,19 +1,18 @@
-//! Guarantees at the receiver's link alone (EyeQ, NSDI 2013).
+//! Guarantees at the receiver's link only (EyeQ, NSDI 2013).
 //!
-//! A VM may receive its part of its server's link: in proportion to its guarantee among the VMs of the server that are receiving.
-//! It tells all who send to it one rate, and moves that rate until what comes is what it may have. Who sends heeds nothing else, so
-//! nobody notices what happens farther inside.
+//! Receiving VMs share their server's link in proportion to their guarantees. A VM sends one rate to all its senders and adapts
+//! it until its received traffic equals its share. Senders ignore congestion inside the network.
 
 use super::{EdgeOnlyParams, Hypervisor, Hypervisors};
 use crate::kernel::Kind;
 use crate::network::Network;
 use crate::transport::{Job, Stack};
 
-/// No VM tells its senders less than this share of what it may receive (our choice).
+/// Minimum rate for senders, as a fraction of the VM's share (our choice).
 const LEAST: f64 = 1e-3;
 
 impl Network {
-    /// Bytes have come to a VM.
+    /// Counts bytes received by a VM.
     pub(super) fn meter(&mut self, host: u32, bytes: u64) {
         let now = self.now;
         let vm = &mut self.hypers().vms[host as usize];
@@ -21,7 +20,7 @@ impl Network {
         vm.last_heard = now;
     }
 
-    /// A new sender hears the rate at once, if there is one yet.
+    /// Sends the present rate to a new sender.
     pub(super) fn tell_new_sender(&mut self, pair: u32, host: u32) {
         let hypervisors = self.hypers();
         let rate = hypervisors.vms[host as usize].told_rate;
@@ -30,7 +29,7 @@ impl Network {
         }
     }
 
-    /// A period is over: the rate that a VM tells follows what it received, and all that send to it are told.
+    /// Ends a period: adapts a VM's rate and sends it to all senders.
     pub(crate) fn look_at_meter(&mut self, host: u32) {
         let now = self.now;
         self.drop_idle(host);
@@ -38,7 +37,7 @@ impl Network {
         let Hypervisor::EdgeOnly(params) = hypervisors.params.clone() else { return };
         hypervisors.counts.allocations += 1;
         let may = hypervisors.may_receive(host, &params, now);
-        // Answers of those that it sends to are not what a VM holds back.
+        // Answers of its own destinations are not limited.
         let data = |pair: &u32| hypervisors.pairs[*pair as usize].carries_data;
         let senders: Vec<u32> = hypervisors.vms[host as usize].receives.iter().copied().filter(data).collect();
         let vm = &mut hypervisors.vms[host as usize];
@@ -55,7 +54,6 @@ impl Network {
         }
     }
 
-    /// A receiver has told its rate.
     pub(super) fn hear_rate(&mut self, pair: u32, rate: f64) {
         let (now, packet) = (self.now, self.full_packet());
         let hypervisors = self.hypers();
@@ -66,7 +64,7 @@ impl Network {
 }
 
 impl Hypervisors {
-    /// What a VM may receive, in bit/s: its part of its server's link among those that have received lately.
+    /// Share of the server's link among recent receivers, in bit/s.
     fn may_receive(&self, host: u32, params: &EdgeOnlyParams, now: u64) -> f64 {
         let vm = &self.vms[host as usize];
         let heard = |last: u64| last > 0 && now - last < params.idle_timeout.0;
@@ -76,8 +74,8 @@ impl Hypervisors {
     }
 }
 
-/// Time to the next look in ps: a period, or longer if telling all senders more often than once for so many bytes would take that.
-/// A rate that moved before all had heard of it would swing.
+/// Time to the next measurement in ps: at least a period, and at least `feedback_every` received bytes per message. A rate that
+/// changed before all senders received it would oscillate.
 fn until_next(params: &EdgeOnlyParams, senders: usize, may: f64) -> u64 {
     let bits = (8 * params.feedback_every.0 * senders as u64) as f64;
     params.period.0.max((bits / may * 1e12) as u64)

@@ -1,4 +1,4 @@
-//! ElasticSwitch and Seawall: clocks of VMs, what is done when they strike, and what hypervisors tell each other.
+//! ElasticSwitch and Seawall: timers of VMs, and messages between hypervisors.
 
 use super::allocate::{Allocator, Seen, Title};
 use super::partition::{Share, Want, partition};
@@ -7,11 +7,10 @@ use crate::kernel::{Kind, flag};
 use crate::network::Network;
 use crate::transport::{Job, Stack};
 
-/// Share of its limit from which a pair counts as bound by it (our choice).
+/// Share of its limit from which a pair counts as limited (our choice).
 const BOUND_FROM: f64 = 0.8;
 
 impl Hypervisors {
-    /// What a pair is entitled to.
     fn title(&self, pair: u32) -> Title {
         let one = &self.pairs[pair as usize];
         let vm = &self.vms[one.src as usize];
@@ -35,7 +34,6 @@ impl Hypervisors {
         }
     }
 
-    /// Gives a pair's limiter the limit that was found.
     pub(super) fn set_limit(&mut self, pair: u32, now: u64, packet: u64) {
         let burst = self.params.shaper().burst;
         let one = &mut self.pairs[pair as usize];
@@ -55,7 +53,6 @@ impl Network {
         self.hypervisors.as_mut().expect("asked by one of them")
     }
 
-    /// A VM has a packet for another: the pair is active from now on.
     pub(super) fn wake_sender(&mut self, pair: u32) {
         let (now, packet) = (self.now, self.full_packet());
         let hypervisors = self.hypers();
@@ -81,7 +78,6 @@ impl Network {
         self.wake_vm(src);
     }
 
-    /// A packet of a pair has come.
     pub(super) fn wake_receiver(&mut self, pair: u32) {
         let now = self.now;
         let hypervisors = self.hypers();
@@ -101,7 +97,7 @@ impl Network {
         }
     }
 
-    /// Starts the clocks of a VM that has a new pair, and has its guarantee divided soon.
+    /// Starts a VM's timers for a new pair; ElasticSwitch divides its guarantee soon.
     fn wake_vm(&mut self, host: u32) {
         let now = self.now;
         let hypervisors = self.hypers();
@@ -135,7 +131,7 @@ impl Network {
         }
     }
 
-    /// A period of rate allocation of a VM is over: its limits are found anew, and senders are told of congestion.
+    /// Ends a period of rate allocation: new limits, congestion reports.
     pub(crate) fn allocate_rates(&mut self, host: u32) {
         let (now, packet) = (self.now, self.full_packet());
         self.drop_idle(host);
@@ -171,7 +167,7 @@ impl Network {
         }
     }
 
-    /// Pairs without packets are no longer active; a VM without active pairs sleeps.
+    /// Ends activity of idle pairs and VMs.
     pub(super) fn drop_idle(&mut self, host: u32) {
         let now = self.now;
         let hypervisors = self.hypers();
@@ -193,7 +189,7 @@ impl Network {
         (of_host.sends, of_host.receives) = (vm, receives);
     }
 
-    /// A period of guarantee partitioning of a VM is over.
+    /// Ends a period of guarantee partitioning.
     pub(crate) fn divide(&mut self, host: u32) {
         let now = self.now;
         let hypervisors = self.hypers();
@@ -213,7 +209,7 @@ impl Network {
         }
     }
 
-    /// A VM has new pairs: they get their part before the period is over.
+    /// Divides a guarantee early, for new pairs.
     pub(crate) fn divide_soon(&mut self, host: u32) {
         let hypervisors = self.hypers();
         hypervisors.vms[host as usize].soon = false;
@@ -242,7 +238,7 @@ impl Network {
             let hypervisors = self.hypers();
             let one = &mut hypervisors.pairs[pair as usize].send;
             one.mine = share.share;
-            // As long as the other end has said nothing: an equal part at most.
+            // Before the other end's first message: at most an equal part.
             let theirs = if one.theirs.is_finite() { one.theirs } else { send / count };
             one.guarantee = one.mine.min(theirs);
             one.allocator.raise(one.guarantee);
@@ -254,7 +250,6 @@ impl Network {
         self.partition_received(host, params.floor);
     }
 
-    /// The same at the receiving end.
     fn partition_received(&mut self, host: u32, floor: f64) {
         let hypervisors = self.hypers();
         let vm = &hypervisors.vms[host as usize];
@@ -272,7 +267,6 @@ impl Network {
         }
     }
 
-    /// A message from another hypervisor has come.
     pub(crate) fn hear_message(&mut self, id: u32) {
         let (packet, now, full) = (self.pool[id], self.now, self.full_packet());
         let pair = self.pair_told(&packet);
@@ -292,7 +286,7 @@ impl Network {
                 one.send.theirs = f64::from_bits(packet.stamp);
                 one.send.guarantee = one.send.mine.min(one.send.theirs);
                 if first {
-                    // What it began with was a guess. It is no gain to be kept until congestion takes it away.
+                    // The first limit was a guess: it must not persist until congestion ends it.
                     one.send.allocator = Allocator::new(one.send.guarantee, now);
                 } else {
                     one.send.allocator.raise(one.send.guarantee);
@@ -309,7 +303,6 @@ impl Network {
 }
 
 impl super::Pair {
-    /// What the pair can use, as its sender sees it.
     fn measure_sender(&mut self, params: &ElasticSwitchParams, since: u64, seconds: f64) {
         let one = &mut self.send;
         let window = std::mem::take(&mut one.divided);
@@ -317,7 +310,6 @@ impl super::Pair {
         one.demand = if unknown { f64::INFINITY } else { window.bytes as f64 * 8.0 / seconds * (1.0 + params.slack) };
     }
 
-    /// The same as its receiver sees it.
     fn measure_receiver(&mut self, params: &ElasticSwitchParams, since: u64, seconds: f64) {
         let one = &mut self.receive;
         let bytes = std::mem::take(&mut one.bytes);
@@ -326,7 +318,7 @@ impl super::Pair {
     }
 }
 
-/// When a clock strikes next: in step with a phase that its host drew.
+/// Next end of a period, in the host's phase.
 fn next_strike(now: u64, period: u64, phase: f64) -> u64 {
     let offset = (period as f64 * phase) as u64;
     let past = (now + period - offset) / period;

@@ -1,28 +1,27 @@
-//! Losses of a pair, told by the numbers of its packets at the receiving hypervisor.
+//! Losses of a pair, by gaps in the sequence numbers received.
 
-/// A gap in the numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Gap {
-    /// Numbers missing, first and one past the last.
+    /// First missing number, and one past the last.
     from: u32,
     to: u32,
-    /// Packets that have come since it opened.
+    /// Packets received since the gap opened.
     since: u32,
 }
 
-/// What has come of a pair's packets, which are numbered from 0.
+/// Received sequence numbers, from 0.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Gaps {
-    /// One past the highest number that has come.
+    /// One past the highest number received.
     next: u32,
-    /// What may still come; short, as paths of trees do not reorder.
+    /// Open gaps; few, as paths of trees do not reorder.
     open: Vec<Gap>,
-    /// Packets taken as lost so far.
+    /// Packets lost.
     pub(super) lost: u64,
 }
 
 impl Gaps {
-    /// Packet `number` has come. What is missing counts as lost once `patience` packets have come after it.
+    /// Handles a packet; missing ones count as lost when `patience` later ones have arrived.
     pub(super) fn hear(&mut self, number: u32, patience: u32) {
         if number < self.next {
             self.fill(number);
@@ -43,7 +42,6 @@ impl Gaps {
         });
     }
 
-    /// A packet has come late.
     fn fill(&mut self, number: u32) {
         let Some(at) = self.open.iter().position(|gap| (gap.from..gap.to).contains(&number)) else { return };
         let gap = self.open.swap_remove(at);
@@ -79,7 +77,7 @@ mod tests {
     fn what_comes_late_is_not() {
         assert_eq!(lost(&[0, 2, 3, 1, 4, 5, 6], 3), 0);
         assert_eq!(lost(&[0, 4, 2, 5, 6, 7], 3), 2);
-        // Too late: it was lost for whom it may concern.
+        // Too late: already lost.
         assert_eq!(lost(&[0, 2, 3, 4, 1, 5], 3), 1);
     }
 }

@@ -1,8 +1,8 @@
-//! Hypervisors: what stands between VMs and the network. A VM is a host of the fabric; all that it sends to another VM is a *pair*.
+//! Hypervisors between VMs and the network. A VM is a host of the fabric; a *pair* is all traffic from one VM to another.
 //!
-//! Every packet of a pair passes a limiter at its sender ([`shaper`]), and is counted at its receiver ([`gaps`]). What limits are is
-//! found by [`elastic`] (ElasticSwitch and Seawall) or [`edge`], or fixed. The two hypervisors of a pair know of each other what
-//! messages tell them, which are packets on the same network.
+//! A limiter at the sender ([`shaper`]) delays packets; the receiver counts them ([`gaps`]). Limits come from [`elastic`]
+//! (ElasticSwitch and Seawall) or [`edge`], or are fixed ([`reserved`]). A pair's hypervisors exchange messages, which are
+//! packets on the same network.
 
 mod allocate;
 mod edge;
@@ -32,101 +32,102 @@ pub use params::{
 };
 use shaper::Shaper;
 
-/// All hypervisors of a run.
 #[derive(Debug)]
 pub(crate) struct Hypervisors {
     params: Hypervisor,
-    /// By flow: the pair of its data, and that of what comes back.
+    /// Pairs of a flow's data and answers.
     pairs_of: Vec<[u32; 2]>,
     pairs: Vec<Pair>,
     /// By host.
     vms: Vec<Vm>,
-    /// By server: its VMs.
+    /// VMs by server.
     servers: HashMap<u32, Vec<u32>>,
     pub(crate) counts: HypervisorCounts,
 }
 
-/// The work of all hypervisors.
+/// Counters of hypervisors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct HypervisorCounts {
-    /// Messages that they sent each other.
+    /// Messages.
     pub messages: u64,
-    /// Wire bytes of these.
+    /// Wire bytes of messages.
     pub message_bytes: u64,
-    /// Limits that were found anew, of pairs; with edge-only ones, rates, of VMs.
+    /// New limits; with `edge_only`, new rates of VMs.
     pub allocations: u64,
-    /// Guarantees that were divided, of VMs.
+    /// Divisions of VMs' guarantees.
     pub partitions: u64,
 }
 
-/// All that one VM sends to another.
 #[derive(Debug, Clone)]
 struct Pair {
     /// Hosts.
     src: u32,
     dst: u32,
-    /// A flow between the two, for messages to travel with.
+    /// A flow between the two, for messages.
     flow: u32,
-    /// Whether data goes this way, not answers alone.
+    /// If false, the pair carries only answers.
     carries_data: bool,
     shaper: Shaper,
-    /// Flows of senders that heed nothing, which go on when the limiter has room.
+    /// Flows of uncontrolled senders, waiting for space at the limiter.
     asleep: Vec<u32>,
     send: Sending,
     receive: Receiving,
     count: PairCount,
 }
 
-/// What a pair has carried.
+/// Counters of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PairCount {
-    /// Wire bytes let through by the limiter.
+    /// Wire bytes past the limiter.
     pub sent: u64,
-    /// Wire bytes that came to the other end.
+    /// Wire bytes received.
     pub received: u64,
-    /// Packets lost on the way, as the other end knows.
+    /// Lost packets, by the receiver's count.
     pub lost: u64,
-    /// Packets that came with a mark.
+    /// Marked packets received.
     pub marked: u64,
-    /// Packets dropped before the limiter: its queue was full.
+    /// Packets dropped by the limiter's full queue.
     pub refused: u64,
 }
 
-/// A pair at the hypervisor that sends.
+/// A pair's state at the sender.
 #[derive(Debug, Clone)]
 struct Sending {
     active: bool,
-    /// When it became so, and when its last packet came, in ps.
+    /// Begin of activity, in ps.
     since: u64,
+    /// Last packet, in ps.
     last: u64,
-    /// Number of the next packet.
+    /// Next sequence number.
     next: u32,
-    /// Bytes let through, and whether any waited, since the last division and in this period.
+    /// Traffic since the last full division.
     divided: Window,
+    /// Traffic in the period of rate allocation.
     period: Window,
-    /// What it can use, as of the last full division, in bit/s.
+    /// Demand at the last full division, in bit/s.
     demand: f64,
-    /// Its part of the sender's hose, and of the receiver's, in bit/s; infinite while unknown.
+    /// Share of the sender's hose, in bit/s; infinite while unknown.
     mine: f64,
+    /// Share of the receiver's hose, in bit/s; infinite while unknown.
     theirs: f64,
-    /// What the receiver offers, in bit/s; infinite while unknown.
+    /// Receiver's offer in bit/s; infinite while unknown.
     offer: f64,
     /// In bit/s.
     guarantee: f64,
     allocator: Allocator,
-    /// Packets lost or marked, as the receiver has told, and as far as they have been acted upon.
+    /// Lost and marked packets that the receiver reported.
     told: u64,
+    /// Part of `told` that rate allocation has used.
     heeded: u64,
 }
 
-/// What a pair did in some time.
 #[derive(Debug, Clone, Copy, Default)]
 struct Window {
     bytes: u64,
     waited: bool,
 }
 
-/// A pair at the hypervisor that receives.
+/// A pair's state at the receiver.
 #[derive(Debug, Clone)]
 struct Receiving {
     active: bool,
@@ -136,39 +137,38 @@ struct Receiving {
     /// Bytes since the last division.
     bytes: u64,
     demand: f64,
-    /// Whether the sender says that packets wait for its limiter.
+    /// If true, packets wait at the sender's limiter.
     limited: bool,
-    /// What the sender offers, in bit/s; infinite while unknown.
+    /// Sender's offer in bit/s; infinite while unknown.
     offer: f64,
-    /// Congestion that the sender has been told of.
+    /// Congestion reported to the sender.
     told: u64,
 }
 
-/// A VM.
 #[derive(Debug, Clone)]
 struct Vm {
-    /// Its port and NIC.
     port: u32,
     nic: u32,
-    /// Its hoses in bit/s.
+    /// Hoses in bit/s.
     send: f64,
     receive: f64,
-    /// Rate of its server's link, in bit/s.
+    /// Server link in bit/s.
     line: f64,
-    /// Its server.
     server: u32,
     /// Active pairs.
     sends: Vec<u32>,
     receives: Vec<u32>,
-    /// Where its periods begin, as a share of one: hypervisors are not in step.
+    /// Phase of the periods, in [0, 1): hypervisors are not synchronised.
     phase: f64,
-    /// Whether its clocks run, and when guarantees were last divided in full, or what came was last looked at.
+    /// If true, the timers run.
     awake: bool,
+    /// Last full division, or measurement with `edge_only`.
     divided_at: u64,
-    /// A division for new pairs is on the agenda.
+    /// If true, a division for new pairs is scheduled.
     soon: bool,
-    /// At receivers that tell rates: the rate in bit/s, and bytes in this period.
+    /// With `edge_only`: rate for senders, in bit/s.
     told_rate: f64,
+    /// Bytes received in the period.
     metered: u64,
     last_heard: u64,
 }
@@ -221,18 +221,16 @@ impl Hypervisors {
         all
     }
 
-    /// What every pair has carried, in order of their first flows.
     pub(crate) fn records(&self) -> Vec<PairRecord> {
         self.pairs.iter().map(|pair| PairRecord { src: pair.src, dst: pair.dst, count: pair.count }).collect()
     }
 
-    /// Whether marks count.
     pub(crate) fn uses_marks(&self) -> bool {
         self.params.rate().is_some_and(|rate| rate.detection == Detection::Ecn)
     }
 }
 
-/// The most that a host can send by a port, in bit/s: what the link of its server carries if it is a VM.
+/// Maximum rate of a host at a port in bit/s; for a VM, at most its server's links.
 pub(crate) fn line(fabric: &Fabric, port: PortId) -> u64 {
     let (own, server) = (fabric.rate(port).0, fabric.neighbour(port));
     if !fabric.servers().contains(&server) {
@@ -242,32 +240,32 @@ pub(crate) fn line(fabric: &Fabric, port: PortId) -> u64 {
     own.min(up.map(|up| fabric.rate(up).0).sum())
 }
 
-/// A pair of VMs at the end of a run.
+/// Counters of a pair of VMs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PairRecord {
-    /// Hosts.
+    /// Sending host.
     pub src: u32,
-    /// Hosts.
+    /// Receiving host.
     pub dst: u32,
-    /// What it has carried.
+    /// Counters.
     pub count: PairCount,
 }
 
-/// A pair of VMs at one time.
+/// State of a pair of VMs at one time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PairSample {
-    /// When.
+    /// Time.
     pub time: Time,
-    /// Number of its record.
+    /// Index of the pair's record.
     pub pair: u32,
-    /// Its guarantee in bit/s.
+    /// Guarantee in bit/s.
     pub guarantee: u64,
-    /// Its limit in bit/s; `None`: none.
+    /// Limit in bit/s; `None` without one.
     pub limit: Option<u64>,
-    /// Wire bytes let through by the limiter so far.
+    /// Wire bytes past the limiter so far.
     pub sent: u64,
-    /// Wire bytes that came to the other end so far.
+    /// Wire bytes received so far.
     pub received: u64,
-    /// Packets that wait for the limiter.
+    /// Packets at the limiter.
     pub waiting: u32,
 }

@@ -1,4 +1,4 @@
-//! The pairs of VMs of a run.
+//! Pairs of VMs.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use incast_model::flow::FlowSet;
 
 use super::{Allocator, Gaps, Pair, PairCount, Receiving, Sending, Shaper, Window};
 
-/// Pairs in order of their first flow, and by flow the pair of its data and that of what comes back.
+/// Pairs in order of first flows; by flow, the pairs of data and of answers.
 pub(super) fn of(flows: &FlowSet) -> (Vec<Pair>, Vec<[u32; 2]>) {
     let mut pairs: Vec<Pair> = Vec::new();
     let mut known: HashMap<(u32, u32), u32> = HashMap::new();

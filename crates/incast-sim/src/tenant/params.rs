@@ -270,19 +270,19 @@ pub enum Hypervisor {
     EdgeOnly(EdgeOnlyParams),
 }
 
-/// What `incast list` says of a kind.
+/// Entry of a hypervisor in `incast list`.
 #[derive(Debug, Clone)]
 pub struct HypervisorInfo {
-    /// Its name in scenarios.
+    /// Name in scenarios.
     pub name: &'static str,
-    /// One line.
+    /// Summary, one line.
     pub summary: &'static str,
-    /// JSON schema of its parameters.
+    /// JSON schema of the parameters.
     pub schema: schemars::Schema,
 }
 
 impl Hypervisor {
-    /// All kinds, for listing.
+    /// Lists all hypervisors.
     pub fn catalogue() -> Vec<HypervisorInfo> {
         let one = |name, summary, schema| HypervisorInfo { name, summary, schema };
         vec![
@@ -305,18 +305,18 @@ impl Hypervisor {
         ]
     }
 
-    /// How switches are to mark for it where nobody says otherwise; `None` if it takes no marks.
+    /// Default ECN marking; `None` if the hypervisor uses no marks.
     pub fn ecn(&self) -> Option<EcnParams> {
         let marks = self.rate().is_some_and(|rate| rate.detection == Detection::Ecn);
-        // 20 packets at 1 Gb/s (DCTCP, SIGCOMM 2010, section 3.4; the text names no threshold).
+        // 20 packets at 1 Gb/s (DCTCP, SIGCOMM 2010, section 3.4; ElasticSwitch's text names no threshold).
         let step = EcnParams::step(Bytes(20 * 1500));
         marks.then_some(EcnParams { per_rate: Rate::gbps(1), mark_at: MarkAt::Enqueue, ..step })
     }
 
-    /// Names of all kinds, as scenarios have them.
+    /// Names in scenarios.
     pub const NAMES: &'static [&'static str] = &["elasticswitch", "reservation", "seawall", "edge_only"];
 
-    /// The one of a name, with its defaults.
+    /// Returns a hypervisor by name, with its defaults.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "elasticswitch" => Some(Self::ElasticSwitch(ElasticSwitchParams::default())),
@@ -327,7 +327,7 @@ impl Hypervisor {
         }
     }
 
-    /// Its name.
+    /// Name.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::ElasticSwitch(_) => "elasticswitch",
@@ -337,7 +337,7 @@ impl Hypervisor {
         }
     }
 
-    /// Its limiters.
+    /// Parameters of the limiters.
     pub const fn shaper(&self) -> &ShaperParams {
         match self {
             Self::ElasticSwitch(params) => &params.shaper,
@@ -347,7 +347,7 @@ impl Hypervisor {
         }
     }
 
-    /// How it finds limits by congestion, if it does.
+    /// Parameters of rate allocation by congestion, if any.
     pub const fn rate(&self) -> Option<&RateParams> {
         match self {
             Self::ElasticSwitch(params) => Some(&params.rate),
@@ -356,7 +356,7 @@ impl Hypervisor {
         }
     }
 
-    /// The first parameter out of range, if any.
+    /// Returns the first parameter out of range.
     pub fn check(&self) -> Result<(), BadParameter> {
         self.shaper().check()?;
         if let Some(rate) = self.rate() {
@@ -396,7 +396,7 @@ impl Hypervisor {
 }
 
 impl Hypervisor {
-    /// Its periods, each by the name of its parameter: what an answer should come within.
+    /// Periods by parameter name; answers should arrive within them.
     pub fn periods(&self) -> Vec<(&'static str, Time)> {
         let rate = self.rate().map(|rate| ("rate.period", rate.period));
         let own = match self {
@@ -407,7 +407,7 @@ impl Hypervisor {
         rate.into_iter().chain(own).collect()
     }
 
-    /// What counts as the guarantee of a VM that has none.
+    /// Guarantee assumed for a VM without one.
     pub(super) const fn without_guarantee(&self) -> Rate {
         match self {
             Self::ElasticSwitch(params) => params.without_guarantee,
@@ -416,7 +416,7 @@ impl Hypervisor {
         }
     }
 
-    /// How long a pair is active after its last packet.
+    /// Time from a pair's last packet to the end of its activity.
     pub(super) const fn idle_timeout(&self) -> Time {
         match self {
             Self::ElasticSwitch(params) => params.idle_timeout,

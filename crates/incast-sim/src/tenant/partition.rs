@@ -1,42 +1,42 @@
-//! Guarantee Partitioning: a VM's hose becomes guarantees of its pairs (ElasticSwitch, SIGCOMM 2013, section 4.1).
+//! Guarantee Partitioning: divides a VM's hose into guarantees of its pairs (ElasticSwitch, SIGCOMM 2013, section 4.1).
 //!
-//! Each end of a pair divides its own hose max-min among its active pairs; the pair's guarantee is the smaller of the two. The
-//! paper's rule for what one end learns from the other is not at hand. Ours: each end also says what it would give the pair if
-//! the other end did not matter (its *offer*), and counts the other's offer as a bound (Charny's advertised rates). With it both
-//! ends settle on the max-min shares of the whole, whatever the order of messages.
+//! Each end of a pair divides its hose max-min among its active pairs; the guarantee is the smaller share. The paper's rule for
+//! messages between ends is not available. Ours: each end sends its *offer*, the share without a bound from the other end, and
+//! takes the other's offer as a bound (Charny's advertised rates). The ends converge to max-min shares of the whole, in any
+//! order of messages.
 
-/// What an end knows of a pair.
+/// Bounds of a pair at one end.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Want {
-    /// What the pair can use, in bit/s; infinite if packets wait for the limiter.
+    /// In bit/s; infinite if packets wait for the limiter.
     pub(super) demand: f64,
-    /// What the other end offers, in bit/s; infinite if it has said nothing yet.
+    /// Other end's offer in bit/s; infinite before its first message.
     pub(super) offer: f64,
 }
 
-/// What an end gives a pair.
+/// Result for a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Share {
-    /// Its part of the hose, in bit/s.
+    /// In bit/s.
     pub(super) share: f64,
-    /// What it would be if this end alone limited the pair, in bit/s.
+    /// Share without a bound from the other end, in bit/s.
     pub(super) offer: f64,
 }
 
-/// Divides a hose among pairs. No demand counts as less than `floor` of an equal part, so that a waking pair can show its own.
+/// Divides a hose. A demand counts at least `floor` of an equal part, so that a waking pair can show demand.
 pub(super) fn partition(hose: f64, floor: f64, wants: &[Want]) -> Vec<Share> {
     let least = floor * hose / wants.len() as f64;
     let caps: Vec<f64> = wants.iter().map(|want| want.demand.max(least).min(want.offer)).collect();
     let mut sorted = caps.clone();
     sorted.sort_by(f64::total_cmp);
     let level = level(hose, &sorted);
-    // What nobody has asked for goes to all, in proportion to what they asked for: a guarantee unused is no use.
+    // Spreads unused bandwidth by demand: an unused guarantee helps nobody.
     let asked: f64 = caps.iter().sum();
     let spread = if asked < hose && asked > 0.0 { hose / asked } else { 1.0 };
     caps.iter().map(|&cap| Share { share: cap.min(level) * spread, offer: level_without(hose, &sorted, cap) }).collect()
 }
 
-/// The level up to which caps, sorted, are filled from `hose`; infinite if there is enough for all.
+/// Level to which `hose` fills the sorted caps; infinite if all caps fit.
 fn level(hose: f64, sorted: &[f64]) -> f64 {
     let mut left = hose;
     for (place, &cap) in sorted.iter().enumerate() {
@@ -49,7 +49,7 @@ fn level(hose: f64, sorted: &[f64]) -> f64 {
     f64::INFINITY
 }
 
-/// What a pair gets if its own cap, one of those, did not exist.
+/// Level without the pair's cap, one of `sorted`.
 fn level_without(hose: f64, sorted: &[f64], own: f64) -> f64 {
     let mut left = hose;
     let mut passed = false;
@@ -85,7 +85,7 @@ mod tests {
     fn a_bounded_pair_leaves_the_rest_to_the_others() {
         assert_eq!(shares(450.0, &[100.0, NONE, NONE]), [100.0, 175.0, 175.0]);
         assert_eq!(shares(450.0, &[NONE]), [450.0]);
-        // All bounded: the rest is spread in proportion.
+        // All bounded: proportional shares of the rest.
         assert_eq!(shares(450.0, &[100.0, 200.0]), [150.0, 300.0]);
         assert_eq!(shares(450.0, &[300.0, 300.0]), [225.0, 225.0]);
     }
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!((one.offer, other.offer), (200.0, 350.0));
     }
 
-    /// Both ends of pairs among so many VMs, all backlogged, until nothing changes; the guarantees then, and how many rounds.
+    /// Divides at both ends of backlogged pairs; returns guarantees, and true if the last round changed none.
     fn settle(hoses: &[f64], pairs: &[(usize, usize)], rounds: usize) -> (Vec<f64>, bool) {
         let ends = |vm: usize, sends: bool| -> Vec<usize> {
             (0..pairs.len()).filter(|&at| vm == if sends { pairs[at].0 } else { pairs[at].1 }).collect()
@@ -128,7 +128,7 @@ mod tests {
         (before, settled)
     }
 
-    /// Two-sided max-min by progressive filling: the slow and sure way.
+    /// Two-sided max-min by progressive filling: slow, but sure.
     fn max_min(hoses: &[f64], pairs: &[(usize, usize)]) -> Vec<f64> {
         let mut rates = vec![0.0; pairs.len()];
         let mut free: Vec<bool> = vec![true; pairs.len()];
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn a_receiver_gives_to_others_what_a_sender_cannot_use() {
-        // Ten destinations of the first VM, one of which the second sends to as well.
+        // Ten destinations of the first VM; the second VM also sends to one.
         let pairs: Vec<(usize, usize)> = (2..12).map(|to| (0, to)).chain([(1, 2)]).collect();
         let (settled, done) = settle(&[450.0; 12], &pairs, 60);
         assert!(done);

@@ -1,16 +1,16 @@
-//! Limits that are fixed, the best for a workload that is known: each pair's max-min share under the hoses of its VMs.
+//! Fixed limits, optimal for a known workload: max-min shares under the hoses of the VMs.
 
 use incast_model::maxmin::{Demand, max_min};
 
 use super::{Hypervisor, Hypervisors};
 
 impl Hypervisors {
-    /// Sets the limits of all pairs that carry data, if they are fixed. Answers are not held back.
+    /// Sets the limits of pairs with data; answers are not limited.
     pub(super) fn reserve(&mut self, packet: u64) {
         if !matches!(self.params, Hypervisor::Reservation(_)) {
             return;
         }
-        // Two hoses for each VM: what it sends and what it receives; without a guarantee there is none.
+        // Two hoses per VM, to send and to receive; unlimited without a guarantee.
         let hose = |rate: f64| if rate > 0.0 { rate } else { f64::INFINITY };
         let hoses: Vec<f64> = self.vms.iter().flat_map(|vm| [hose(vm.send), hose(vm.receive)]).collect();
         let reserved: Vec<u32> =

@@ -1,31 +1,31 @@
-//! The rate limiter of a pair: a token bucket with a queue before it.
+//! Rate limiter of a pair: a token bucket with a queue in front.
 //!
-//! Tokens are kept as a time: when the bucket would be full again. So nothing has to be counted between packets, and all is exact.
+//! State is the time when the bucket would be full: exact, without work between packets.
 
 use crate::kernel::NONE;
 
-/// Picoseconds that so many bytes take at a rate in bit/s, rounded up.
+/// Time in ps for `bytes` at `rate` bit/s, rounded up.
 pub(super) fn time_for(bytes: u64, rate: u64) -> u64 {
     (u128::from(bytes) * 8_000_000_000_000).div_ceil(u128::from(rate)) as u64
 }
 
-/// A pair's limiter. The packets of its queue are threaded through the pool.
+/// Limiter; its queue is a list in the packet pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shaper {
-    /// First and last packet that wait.
+    /// First and last waiting packet.
     pub(super) head: u32,
     pub(super) tail: u32,
-    /// How many wait.
+    /// Waiting packets.
     pub(super) packets: u32,
-    /// How many bytes these have on the wire.
+    /// Wire bytes of waiting packets, with gaps.
     pub(super) bytes: u64,
-    /// In bit/s; `None`: no limit.
+    /// In bit/s; `None` without a limit.
     rate: Option<u64>,
-    /// What the bucket holds, as picoseconds at the rate.
+    /// Bucket size, in ps at the rate.
     depth: u64,
-    /// When the bucket is full, in ps.
+    /// Time of a full bucket, in ps.
     full_at: u64,
-    /// When the event that lets packets go is due; [`u64::MAX`] for none.
+    /// Next release event; [`u64::MAX`] without one.
     pub(super) due: u64,
 }
 
@@ -36,13 +36,12 @@ impl Default for Shaper {
 }
 
 impl Shaper {
-    /// The limit in bit/s; `None`: none.
     pub(super) const fn rate(&self) -> Option<u64> {
         self.rate
     }
 
-    /// Sets the limit, and a bucket of so many bytes. The tokens that are there stay, as far as the bucket holds them; so does what is
-    /// owed. A bucket that was empty is still empty: with each change of the limit there would be a burst or a pause otherwise.
+    /// Sets the limit and a bucket of `burst` bytes. Tokens (within the new bucket) and debts persist: filling or emptying the
+    /// bucket with each new limit would cause bursts or pauses.
     pub(super) fn set(&mut self, now: u64, rate: Option<u64>, burst: u64) {
         let depth = rate.map_or(0, |rate| time_for(burst, rate));
         self.full_at = match (self.rate, rate) {
@@ -57,14 +56,13 @@ impl Shaper {
         (self.rate, self.depth) = (rate, depth);
     }
 
-    /// When a packet of so many bytes may go; a bucket smaller than a packet lets it go when it is full.
+    /// Earliest departure. A bucket smaller than the packet must be full.
     pub(super) fn goes_at(&self, bytes: u64) -> u64 {
         let Some(rate) = self.rate else { return 0 };
         let cost = time_for(bytes, rate);
         self.full_at.saturating_sub(self.depth.saturating_sub(cost))
     }
 
-    /// A packet of so many bytes goes.
     pub(super) fn take(&mut self, now: u64, bytes: u64) {
         if let Some(rate) = self.rate {
             self.full_at = self.full_at.max(now) + time_for(bytes, rate);
@@ -79,7 +77,7 @@ mod tests {
     const MBPS: u64 = 1_000_000;
     const US: u64 = 1_000_000;
 
-    /// When packets of 1250 B go that are all there at 0; 10 us each at 1 Gb/s.
+    /// Departures in us of packets of 1250 B queued at 0; 10 us each at 1 Gb/s.
     fn sent(shaper: &mut Shaper, count: usize) -> Vec<u64> {
         let mut now = 0;
         (0..count)
@@ -96,7 +94,6 @@ mod tests {
         let mut shaper = Shaper::default();
         shaper.set(0, Some(1000 * MBPS), 3750);
         assert_eq!(sent(&mut shaper, 6), [0, 0, 0, 10, 20, 30]);
-        // A bucket smaller than a packet.
         let mut shaper = Shaper::default();
         shaper.set(0, Some(1000 * MBPS), 100);
         assert_eq!(sent(&mut shaper, 3), [0, 10, 20]);
@@ -107,7 +104,7 @@ mod tests {
         let mut shaper = Shaper::default();
         shaper.set(0, Some(1000 * MBPS), 1250);
         sent(&mut shaper, 2);
-        // 10 us, 1250 B, are owed at 10 us; at a tenth of the rate that is 100 us.
+        // At 10 us a debt of 1250 B is left: 100 us at a tenth of the rate.
         shaper.set(10 * US, Some(100 * MBPS), 1250);
         assert_eq!(shaper.goes_at(1250), 110 * US);
         shaper.set(10 * US, None, 0);
@@ -119,12 +116,12 @@ mod tests {
         let mut shaper = Shaper::default();
         shaper.set(0, Some(1000 * MBPS), 12_500);
         assert_eq!(sent(&mut shaper, 12)[10..], [10, 20], "the bucket is empty");
-        // Its depth in bytes falls with the rate and rises again; it stays empty.
+        // The bucket shrinks with the rate and grows again; it stays empty.
         shaper.set(20 * US, Some(500 * MBPS), 6250);
         assert_eq!(shaper.goes_at(1250), 40 * US);
         shaper.set(20 * US, Some(1000 * MBPS), 12_500);
         assert_eq!(shaper.goes_at(1250), 30 * US);
-        // A full one holds no more than it can.
+        // A full bucket holds no more than its size.
         let mut full = Shaper::default();
         full.set(0, Some(1000 * MBPS), 12_500);
         full.set(0, Some(1000 * MBPS), 2500);

@@ -1,4 +1,4 @@
-//! Packets on their way through hypervisors: the limiter at the sender, the count at the receiver.
+//! Packets in hypervisors: the limiter at the sender, the counters at the receiver.
 
 use super::{Hypervisor, PairSample, Window};
 use crate::kernel::{Kind, NONE, Packet, flag};
@@ -6,7 +6,7 @@ use crate::network::Network;
 use crate::transport::{Job, Stack, TransportHost};
 use incast_model::units::Time;
 
-/// Packets that may wait however long it takes (our choice).
+/// Packets that may wait without a limit of time (our choice).
 const ALWAYS: u32 = 4;
 
 impl Window {
@@ -16,18 +16,17 @@ impl Window {
 }
 
 impl Network {
-    /// Wire bytes of a packet with the gap behind it: what limiters count.
+    /// Wire bytes with the gap, as limiters count.
     fn weight_of(&self, packet: &Packet) -> u64 {
         u64::from(packet.size) + self.config.packets.gap.0
     }
 
-    /// The pair of a packet.
     fn pair_of(&self, packet: &Packet) -> u32 {
         let hypervisors = self.hypervisors.as_ref().expect("only runs with hypervisors ask");
         hypervisors.pairs_of[packet.flow as usize][usize::from(!packet.kind.is_forward())]
     }
 
-    /// A VM sends a packet: it goes on, waits for its limiter, or finds that queue full.
+    /// Sends, queues or drops a VM's packet.
     pub(crate) fn pass_limiter(&mut self, id: u32) {
         let (packet, now) = (self.pool[id], self.now);
         let (pair, bytes) = (self.pair_of(&packet), self.weight_of(&packet));
@@ -57,7 +56,6 @@ impl Network {
         self.plan_release(pair);
     }
 
-    /// Puts the release of a pair's next packet on its host's agenda.
     pub(super) fn plan_release(&mut self, pair: u32) {
         let one = &self.hypervisors.as_ref().expect("asked by one").pairs[pair as usize];
         let (head, src, due) = (one.shaper.head, one.src, one.shaper.due);
@@ -73,7 +71,6 @@ impl Network {
         }
     }
 
-    /// Lets go what may go.
     pub(crate) fn release_pair(&mut self, pair: u32) {
         let now = self.now;
         let due = &mut self.hypervisors.as_mut().expect("on its agenda").pairs[pair as usize].shaper.due;
@@ -102,7 +99,6 @@ impl Network {
         self.wake_sources(pair);
     }
 
-    /// A packet passes the limiter.
     fn let_go(&mut self, pair: u32, id: u32) {
         let (packet, now) = (self.pool[id], self.now);
         let bytes = self.weight_of(&packet);
@@ -123,7 +119,7 @@ impl Network {
         self.send_out(port, id);
     }
 
-    /// Flows that sleep because the limiter's queue was full go on.
+    /// Resumes flows that wait for space in the limiter's queue.
     fn wake_sources(&mut self, pair: u32) {
         let hypervisors = self.hypervisors.as_mut().expect("asked by one");
         let one = &mut hypervisors.pairs[pair as usize];
@@ -135,7 +131,7 @@ impl Network {
         }
     }
 
-    /// Whether a flow that heeds nothing has room for another packet; if not it is woken when it has.
+    /// Returns true if the limiter has space for an uncontrolled flow; otherwise notes the flow, which is resumed later.
     pub(crate) fn has_room_or_sleeps(&mut self, flow: u32) -> bool {
         let Some(hypervisors) = &mut self.hypervisors else { return true };
         let pair = hypervisors.pairs_of[flow as usize][0];
@@ -147,18 +143,18 @@ impl Network {
         false
     }
 
-    /// So many packets of a flow were refused without having been made.
+    /// Counts packets of a flow refused before their creation.
     pub(crate) fn count_refused(&mut self, flow: u32, packets: u64) {
         if let Some(hypervisors) = &mut self.hypervisors {
             let pair = hypervisors.pairs_of[flow as usize][0];
             let one = &mut hypervisors.pairs[pair as usize];
             one.count.refused += packets;
-            // It had something to send all the time.
+            // The flow had data to send all the time.
             one.send.last = self.now;
         }
     }
 
-    /// A packet has come to a VM: its hypervisor counts it, and takes its mark off.
+    /// Counts a packet that arrived at a VM, and removes its mark.
     pub(crate) fn count_arrival(&mut self, id: u32) {
         let packet = self.pool[id];
         let (pair, bytes) = (self.pair_of(&packet), self.weight_of(&packet));
@@ -193,7 +189,7 @@ impl Network {
         }
     }
 
-    /// Sends a message from one hypervisor of a pair to the other.
+    /// Sends a message between the hypervisors of a pair.
     pub(super) fn tell(&mut self, pair: u32, kind: Kind, [first, second]: [u64; 2], bit: bool) {
         let bytes = self.config.packets.control.0 + self.config.packets.gap.0;
         let hypervisors = self.hypervisors.as_mut().expect("asked by one");
@@ -211,7 +207,7 @@ impl Network {
         self.send_out(port, id);
     }
 
-    /// The pair that a message is about.
+    /// Pair of a message.
     pub(super) fn pair_told(&self, packet: &Packet) -> u32 {
         let hypervisors = self.hypervisors.as_ref().expect("only these send messages");
         let src = if packet.kind.is_forward() { packet.src } else { packet.dst };
@@ -219,7 +215,7 @@ impl Network {
         both[usize::from(hypervisors.pairs[both[0] as usize].src != src)]
     }
 
-    /// Samples of all pairs that are under way.
+    /// Samples all active pairs.
     pub(crate) fn sample_pairs(&mut self) {
         let Some(hypervisors) = &self.hypervisors else { return };
         let active = (0u32..).zip(&hypervisors.pairs).filter(|(_, one)| one.send.active);
@@ -236,7 +232,7 @@ impl Network {
     }
 }
 
-/// Whether another packet may wait for a pair's limiter.
+/// Returns true if another packet may wait for the limiter.
 fn has_room(params: &Hypervisor, pair: &super::Pair) -> bool {
     let (limits, shaper) = (params.shaper(), &pair.shaper);
     let waits = shaper.rate().map_or(0, |rate| super::shaper::time_for(shaper.bytes, rate));

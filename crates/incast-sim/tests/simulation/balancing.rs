@@ -1,5 +1,3 @@
-//! Load balancing: shares of paths, order within flows, given routes.
-
 use incast_model::fabric::{FabricBuilder, HostId};
 use incast_model::units::{Bytes, Rate, Time};
 use incast_sim::balance::{AdaptiveParams, Balance, FlowletParams, SprayOrder, SprayParams};
@@ -12,7 +10,7 @@ use crate::common::{Bench, Cable, digest, leaf_spine, port};
 
 const CABLE: Cable = Cable::new(100, 500);
 
-/// h0 to h3 on s0, h4 to h7 on s1, and `spines` switches from s2 on.
+/// h0 to h3 on s0, h4 to h7 on s1; spines from s2 on.
 fn bench(spines: usize) -> Bench {
     Bench::new(leaf_spine(2, 4, spines, CABLE, CABLE))
 }
@@ -21,7 +19,7 @@ fn spray(order: SprayOrder) -> Balance {
     Balance::Spray(SprayParams { order, acks: false })
 }
 
-/// Data packets that s0 sent to each spine.
+/// Data packets from s0 to each spine.
 fn shares(bench: &Bench, outcome: &Outcome, spines: usize) -> Vec<u64> {
     let fabric = bench.fabric();
     let sent = |spine: usize| {
@@ -32,7 +30,6 @@ fn shares(bench: &Bench, outcome: &Outcome, spines: usize) -> Vec<u64> {
     (0..spines).map(sent).collect()
 }
 
-/// Flows of many packets from s0 to s1, a little apart.
 fn load(bench: Bench, flows: u32) -> Bench {
     bench.flows((0..flows).map(|k| (k % 4, 4 + k * 3 % 4, 50_000, Time::ns(u64::from(k) * 1700))))
 }
@@ -75,7 +72,7 @@ fn ecmp_keeps_flows_together_and_in_order() {
     }
 }
 
-/// With a window of one packet a flow sends one each round trip, of 8 links at 500 ns and a little.
+/// A window of one packet: one packet per round trip.
 fn one_at_a_time(gap: Time) -> (Bench, Outcome) {
     let bench = bench(2).flow(0, 4, 64_000, Time::ZERO).window(WindowMode::Fixed).with(|params| {
         params.rdma.window = Some(Bytes(1));
@@ -88,13 +85,13 @@ fn one_at_a_time(gap: Time) -> (Bench, Outcome) {
 
 #[test]
 fn flowlets_begin_when_the_gap_is_passed() {
-    // Packets reach s0 a whole round trip apart: 4 data and 4 ACK serialisations and 8 delays.
+    // A round trip: 4 data and 4 ACK serialisations and 8 delays.
     let round_trip = Time(4 * 1048 * 80 + 4 * 60 * 80 + 8 * 500_000);
     let (bench, outcome) = one_at_a_time(round_trip);
     assert_eq!(outcome.flows[0].finish.unwrap().0, 64 * round_trip.0);
     let together = shares(&bench, &outcome, 2);
     assert!(together.contains(&64) && together.contains(&0), "{together:?}");
-    // A picosecond less: every packet is a flowlet. (All 64 on one of two ways: one chance in 2^63.)
+    // A picosecond less: every packet starts a flowlet (all 64 take the same path with probability 2^-63).
     let (bench, outcome) = one_at_a_time(round_trip - Time(1));
     let apart = shares(&bench, &outcome, 2);
     assert!(apart.iter().all(|&share| share > 10) && apart.iter().sum::<u64>() == 64, "{apart:?}");
@@ -103,7 +100,6 @@ fn flowlets_begin_when_the_gap_is_passed() {
 
 #[test]
 fn flowlets_stay_in_order_if_the_gap_is_longer_than_paths_differ() {
-    // Three senders share each receiver's link: queues, pauses, rates that change.
     let balance = Balance::Flowlet(FlowletParams { gap: Time::us(300), ..FlowletParams::default() });
     let bench = load(bench(3), 60).control("dcqcn", "vendor").with(|params| params.network.load_balancing = balance);
     let outcome = bench.run();
@@ -111,7 +107,7 @@ fn flowlets_stay_in_order_if_the_gap_is_longer_than_paths_differ() {
     assert!(outcome.flows.iter().all(|flow| flow.nacks == 0));
 }
 
-/// Go-back-N takes packets that overtake each other for lost ones.
+/// Go-back-N treats reordered packets as lost.
 #[test]
 fn sprayed_over_unequal_paths_packets_come_out_of_order() {
     let mut builder = FabricBuilder::new();
@@ -144,7 +140,7 @@ fn the_shortest_queue_is_shared_better_than_by_hash() {
     let most = |outcome: &Outcome| outcome.ports.iter().map(|record| record.peak_queue).max().unwrap();
     let adaptive = run(Balance::Adaptive(AdaptiveParams { samples: 4, ..AdaptiveParams::default() }));
     assert_eq!(adaptive.stop, Stop::Finished);
-    // Four senders and four spines of one rate: a free port is always found, so nothing ever waits at s0.
+    // Four senders, four spines, equal rates: a free port always exists.
     assert!(most(&adaptive) < 3 * 1048, "{}", most(&adaptive));
     assert!(most(&run(Balance::Ecmp)) > 100_000);
 }
@@ -166,13 +162,11 @@ fn given_routes_are_obeyed() {
         assert_eq!(outcome.stop, Stop::Finished);
         shares(&bench, &outcome, 4)
     };
-    // All hosts of s1 by s4 alone; or by two of the spines, in turn.
     assert_eq!(run(vec![route("s1", &["s4"])], Balance::Ecmp), [0, 0, 40 * 50, 0]);
     let two = run(vec![route("s1", &["s5", "s2"])], Balance::Ecmp);
     assert!(two[0] > 0 && two[3] > 0 && two[1] == 0 && two[2] == 0, "{two:?}");
     let turns = run(vec![route("s1", &["s5", "s2"])], spray(SprayOrder::RoundRobin));
     assert!(turns[0].abs_diff(turns[3]) <= 4, "one for each of four hosts: {turns:?}");
-    // One host: the others go as before.
     let usual = run(Vec::new(), Balance::Ecmp);
     let one = run(vec![route("h5", &["s3"])], Balance::Ecmp);
     assert!(one[1] > usual[1], "{one:?}, {usual:?}");
@@ -186,13 +180,13 @@ fn a_route_may_be_longer_than_the_shortest() {
         via: vec![via.into()],
         ..RouteParams::default()
     };
-    // Leaves s0 to s2, spines s3 and s4: from s0 to s2 over the third leaf, s1.
+    // Leaves s0 to s2, spines s3 and s4; the path detours over leaf s1.
     let bench = Bench::new(leaf_spine(3, 2, 2, CABLE, CABLE)).flow(0, 4, 10_000, Time::ZERO).with(|params| {
         params.network.route = vec![route("s0", "s3"), route("s3", "s1"), route("s1", "s4")];
     });
     let outcome = bench.run();
     assert_eq!(outcome.stop, Stop::Finished);
-    // h0 s0 s3 s1 s4 s2 h4, and the ideal knows it.
+    // h0 s0 s3 s1 s4 s2 h4.
     assert_eq!(outcome.flows[0].hops, 6);
     assert_eq!(outcome.flows[0].finish.unwrap(), outcome.flows[0].ideal_exact);
 }
@@ -217,7 +211,7 @@ fn runs_repeat_by_seed() {
     }
 }
 
-/// A host with two ports uses both: flow by flow, whatever the rule.
+/// A host chooses its port per flow, not per packet.
 #[test]
 fn hosts_choose_their_port_by_the_same_rule() {
     let mut builder = FabricBuilder::new();
@@ -237,8 +231,7 @@ fn hosts_choose_their_port_by_the_same_rule() {
     assert_eq!(sent, [50, 50]);
 }
 
-/// Packets on several paths overtake each other in queues, and nothing is lost: by default no rule takes any of them for lost. With
-/// IRN's window of 0, every overtaking is a loss.
+/// By default, reordering never counts as a loss. With a reorder window of 0 (IRN), it does.
 #[test]
 fn selective_repeat_sends_nothing_again_where_nothing_is_lost() {
     let adaptive = Balance::Adaptive(AdaptiveParams::default());
@@ -256,7 +249,7 @@ fn selective_repeat_sends_nothing_again_where_nothing_is_lost() {
             outcome.flows.iter().map(|flow| flow.retransmitted).sum::<u64>()
         };
         assert_eq!(again(None), 0, "{balance:?}");
-        // In turn over equal paths, packets need not overtake each other; under ECMP they never do.
+        // Round robin over equal paths need not reorder packets; ECMP never does.
         match balance {
             Balance::Ecmp => assert_eq!(again(Some(0)), 0),
             Balance::Spray(SprayParams { order: SprayOrder::Random, .. }) => assert!(again(Some(0)) > 0),

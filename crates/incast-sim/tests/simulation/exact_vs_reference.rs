@@ -1,5 +1,4 @@
-//! Differences between exact arithmetic and the HPCC authors' ns-3 (commit 9f4be2a), kept as a snapshot.
-//! docs/design/agreement.md explains them.
+//! Differences between exact arithmetic and the HPCC authors' ns-3, as a snapshot; docs/design/agreement.md explains them.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -12,15 +11,12 @@ use crate::support::statistics::{difference, percentile, size_bins};
 use crate::support::study::{Fcts, Findings, Study};
 use incast_model::units::{Bytes, Rate};
 
-/// Buffer of every switch in all cases but one.
 const DEFAULT_BUFFER: Bytes = Bytes(32 << 20);
 
-/// Nanoseconds as picoseconds.
 fn ps(ns: &[u64]) -> Fcts {
     ns.iter().map(|&ns| 1000 * ns).collect()
 }
 
-/// What is compared: each flow, or figures of them all.
 enum Figures {
     Flows,
     Named(&'static [(&'static str, f64)]),
@@ -40,7 +36,7 @@ impl Figures {
     }
 }
 
-/// The lines of one case under one scheme, of those flows that `members` keeps.
+/// `members` selects the flows.
 fn lines(
     text: &mut String,
     name: &str,
@@ -91,7 +87,7 @@ fn small() -> String {
     text
 }
 
-/// The incasts, under those schemes under which the reference completes every flow.
+/// Only schemes under which the reference completes every flow.
 fn incast(case: &Incast) -> String {
     let mut text = String::new();
     let fabric = |rate: &dyn Fn(u64) -> Rate| case.fabric(rate(100));
@@ -109,7 +105,6 @@ fn incast(case: &Incast) -> String {
     text
 }
 
-/// The tree under every scheme, side by side.
 fn tree(tree: &Tree) -> Vec<Findings> {
     let fabric = |rate: &dyn Fn(u64) -> Rate| Tree::fabric(rate(100), rate(400));
     thread::scope(|scope| {
@@ -123,7 +118,6 @@ fn tree(tree: &Tree) -> Vec<Findings> {
     })
 }
 
-/// By how much each flow of the tree changes.
 fn flow_by_flow(text: &mut String, tree: &Tree, found: &[Findings]) {
     const SHOWN: [usize; 9] = [0, 1, 5, 25, 50, 75, 95, 99, 100];
     writeln!(
@@ -151,7 +145,6 @@ fn flow_by_flow(text: &mut String, tree: &Tree, found: &[Findings]) {
     }
 }
 
-/// Percentiles of the tree's flows by size, for some of the schemes.
 fn bins(text: &mut String, tree: &Tree, found: &[Findings], schemes: Range<usize>) {
     let sizes: Vec<u64> = tree.flows.iter().map(|flow| flow.size.0).collect();
     let heads = schemes.clone().map(|i| format!("{:>8} p50 {:>7} {:>7}", Tree::SCHEMES[i].name(), "p95", "p99"));

@@ -1,5 +1,3 @@
-//! Links that fail: what is lost, when routes follow, how flows recover, and what is left behind.
-
 use incast_model::fabric::{FabricBuilder, LinkId, NodeId};
 use incast_model::routing::Paths;
 use incast_model::units::{Bytes, Rate, Time};
@@ -13,7 +11,7 @@ use proptest::prelude::*;
 use crate::common::{Bench, Cable, digest, leaf_spine, port, testbed};
 
 const CABLE: Cable = Cable::new(100, 1000);
-/// A full packet and an ACK on a link.
+/// Serialisation times of a full packet and an ACK, in ps.
 const DATA: u64 = 1048 * 80;
 const ACK: u64 = 60 * 80;
 const DELAY: u64 = 1_000_000;
@@ -23,12 +21,12 @@ fn link(a: &str, b: &str, at: Time, until: Option<Time>) -> FailureParams {
     FailureParams { link: Some([a.into(), b.into()]), at, until, ..FailureParams::default() }
 }
 
-/// h0 and h1 on s0, h2 and h3 on s1, spines s2 and s3.
+/// h0 and h1 on s0, h2 and h3 on s1; spines s2 and s3.
 fn fabric() -> Bench {
     Bench::new(leaf_spine(2, 2, 2, CABLE, CABLE)).with(|params| params.rdma.rto = Some(RTO))
 }
 
-/// One flow of h0 to h2 whose data goes by s2 and whose ACKs come by s3.
+/// Flow from h0 to h2 with data over s2 and ACKs over s3 (chosen by seed).
 fn flow(size: u64) -> Bench {
     let seeds = (1..100).map(|seed| fabric().flow(0, 2, size, Time::ZERO).with(|params| params.seed = seed));
     let sends = |outcome: &Outcome, bench: &Bench, from: &str, to: &str| {
@@ -57,8 +55,7 @@ fn dropped(outcome: &Outcome, reason: DropReason) -> u64 {
     outcome.drops.iter().filter(|drop| drop.reason == reason).count() as u64
 }
 
-/// The packets whose last bit is at s2 before `cut` get through; the rest is sent again a timeout after the last ACK, by then
-/// over s3.
+/// Packets after the cut are resent over s3, a timeout after the last ACK.
 #[test]
 fn a_flow_goes_round_a_link_that_fails() {
     let (cut, count) = (Time::us(10), 200);
@@ -72,7 +69,6 @@ fn a_flow_goes_round_a_link_that_fails() {
     let flow = &outcome.flows[0];
     assert_eq!(flow.finish.unwrap().0, last_ack + RTO.0 + rest);
     assert_eq!((flow.timeouts, flow.nacks, flow.retransmitted), (1, 0, count - through));
-    // Everything that had left h0 is lost at s0 or on the wire behind it, nothing else anywhere.
     assert_eq!((dropped(&outcome, DropReason::LinkDown), outcome.counts.drops), (count - through, count - through));
     assert_eq!(outcome.counts.lossless_drops, 0);
     let s0 = port(&bench.fabric(), "s0", "s2");
@@ -84,13 +80,12 @@ fn a_flow_goes_round_a_link_that_fails() {
 
 #[test]
 fn what_is_on_the_wire_is_lost_and_only_that() {
-    // Down for a picosecond: what has arrived has arrived, what is under way never does, what comes later goes through.
     let cut = Time::us(10);
     let repair = Time(cut.0 + 1);
     let bench = failing(flow(200_000), vec![link("s2", "s0", cut, Some(repair))], None);
     let outcome = bench.run();
     let through = (0..200).take_while(|k| (k + 2) * DATA + 2 * DELAY < cut.0).count() as u64;
-    // Begun by s0 before the cut.
+    // s0 begins packet k after k + 1 serialisations and 1 delay.
     let begun = (0..200).take_while(|k| (k + 1) * DATA + DELAY < cut.0).count() as u64;
     assert_eq!(dropped(&outcome, DropReason::LinkDown), begun - through);
     assert_eq!((&outcome.stop, outcome.flows[0].timeouts), (&Stop::Finished, 0), "the gap is seen by the receiver");
@@ -106,7 +101,7 @@ fn without_rerouting_a_flow_waits_for_the_repair() {
     assert_eq!(outcome.stop, Stop::Finished);
     let through = (0..100).take_while(|k| (k + 2) * DATA + 2 * DELAY < 5_000_000).count() as u64;
     let last_ack = (through + 3) * DATA + 4 * DELAY + 4 * (ACK + DELAY);
-    // Each attempt sends at line rate and begins its timeout with its first packet.
+    // Each attempt sends at line rate and starts its timeout with its first packet.
     let attempts = (1..).find(|n| last_ack + n * RTO.0 >= until.0).unwrap();
     let rest = (100 - through + 3) * DATA + 4 * DELAY + 4 * (ACK + DELAY);
     assert_eq!(outcome.flows[0].finish.unwrap().0, last_ack + attempts * RTO.0 + rest);
@@ -121,7 +116,6 @@ fn a_silent_failure_is_routed_into_until_it_ends() {
     let bench = failing(flow(10_000), vec![failure.clone()], Some(Time::ZERO));
     let outcome = bench.run();
     assert_eq!(outcome.stop, Stop::Finished);
-    // Sent at 0, 200 and 400 us in vain; at 600 us it comes through.
     assert_eq!(outcome.flows[0].timeouts, 3);
     assert_eq!(outcome.flows[0].finish.unwrap(), RTO * 3 + outcome.flows[0].ideal_exact);
     assert_eq!((dropped(&outcome, DropReason::Silent), outcome.counts.drops), (30, 30));
@@ -129,7 +123,6 @@ fn a_silent_failure_is_routed_into_until_it_ends() {
     assert!(outcome.drops.iter().all(|drop| drop.ingress == Some(s1) && drop.egress.is_none()));
     assert_eq!(crate::common::record(&outcome, s1, 3).drops, 30);
     assert_eq!(changes(&outcome), [(0, LinkChange::Silent), (until.0, LinkChange::Clean)]);
-    // A link that loses a tenth is no wall, and what it loses is a matter of the seed.
     let some = |seed| {
         let failure = FailureParams { silent: Some(0.1), until: None, ..failure.clone() };
         failing(flow(1_000_000), vec![failure], None).with(|params| {
@@ -146,7 +139,7 @@ fn a_silent_failure_is_routed_into_until_it_ends() {
 
 #[test]
 fn a_run_ends_when_failures_keep_all_that_is_left_apart() {
-    // The other flow, between hosts of s0, completes.
+    // The other flow completes.
     let bench = |failure, reroute| failing(flow(10_000).flow(0, 1, 1_000_000, Time::us(1)), vec![failure], reroute);
     let down = link("s0", "s2", Time::ZERO, None);
     let silent = FailureParams { silent: Some(1.0), ..down.clone() };
@@ -161,10 +154,8 @@ fn a_run_ends_when_failures_keep_all_that_is_left_apart() {
         assert!(outcome.end < Time::ms(100), "{}", outcome.end);
         assert_eq!(outcome.ledger.unbalanced().count(), 0);
     }
-    // Only the ACKs are cut.
     let outcome = bench(link("s1", "s3", Time::ZERO, None), None).run();
     assert_eq!((outcome.cut_off[0].flow, outcome.cut_off[0].acks), (0, true));
-    // Both spines go when routes have long been learnt: no way any more. Both flows are cut where h0's link is.
     let spines = vec![
         FailureParams { switch: Some("s2".into()), at: Time::us(3), ..FailureParams::default() },
         FailureParams { switch: Some("s3".into()), at: Time::us(3), ..FailureParams::default() },
@@ -193,17 +184,17 @@ fn a_host_waits_for_its_own_link() {
     let bench = failing(flow(100_000), vec![link("h0", "s0", Time::us(2), Some(until))], Some(Time::us(1)));
     let outcome = bench.run();
     assert_eq!(outcome.stop, Stop::Finished);
-    // The timeout passes while the link is down; all is sent again the moment it is up, what has got through before too.
+    // The timeout passes while the link is down; the host resends everything when the link is up.
     assert_eq!(outcome.flows[0].finish.unwrap(), until + outcome.flows[0].ideal_exact);
     assert_eq!(outcome.flows[0].timeouts, 1);
     let begun = 2_000_000_u64.div_ceil(DATA);
     assert_eq!(outcome.flows[0].packets, 100 + begun);
 }
 
-/// A pause must not outlive its link, at either end, and buffers must not keep what was dropped.
+/// Pauses must not outlive their link at either end.
 #[test]
 fn pauses_end_with_their_link() {
-    // h0, h1 on s0; h2 on s1: two to one, s1 pauses s0, s0 pauses the hosts.
+    // Two to one: s1 pauses s0, s0 pauses the hosts.
     let mut builder = FabricBuilder::new();
     let hosts = ["h0", "h1", "h2", "h3"].map(|name| builder.host(name));
     let ends = [builder.switch("s0", 1), builder.switch("s1", 1)];
@@ -221,7 +212,7 @@ fn pauses_end_with_their_link() {
     let core = port(&bench.fabric(), "s0", "s1");
     let paused = before.pauses.iter().find(|pause| pause.port == core).expect("s1 pauses s0");
     let middle = Time(paused.start.0 + 1);
-    // While s0 is paused the link goes down, for long: s1 drains, and its resume has nowhere to go.
+    // The link fails while s0 is paused: s1 cannot send its resume.
     let bench = failing(bench, vec![link("s0", "s1", middle, Some(Time::us(900)))], None);
     let outcome = bench.run();
     assert_eq!(outcome.stop, Stop::Finished);
@@ -232,7 +223,7 @@ fn pauses_end_with_their_link() {
     assert_eq!(record.xoff_sent, record.xon_sent + 1, "one pause ended with the link");
     assert!(outcome.pauses.iter().all(|pause| pause.end.is_some_and(|end| end > pause.start)));
     assert_eq!((outcome.ledger.unbalanced().count(), outcome.counts.lossless_drops), (0, 0));
-    // The link of a paused host: it must not wait for a resume that was lost.
+    // A paused host must not wait for a lost resume.
     let host =
         before.pauses.iter().find(|pause| pause.port == port(&bench.fabric(), "h0", "s0")).expect("h0 is paused");
     let at = Time(host.start.0 + 1);
@@ -276,7 +267,6 @@ fn what_cannot_be_is_refused() {
     }
     let apart = error(link("h2", "s1", Time::ZERO, None));
     assert!(apart.contains("flow 0 never has a path from h0 to h2"), "{apart}");
-    // Repaired later, or without rerouting, it may start.
     let later = failing(flow(1000), vec![link("h2", "s1", Time::ZERO, Some(Time::us(9)))], Some(Time::ZERO));
     assert_eq!(later.run().stop, Stop::Finished);
     let reference = failing(flow(1000), vec![link("s0", "s2", Time::ZERO, None)], None);
@@ -291,7 +281,7 @@ fn what_cannot_be_is_refused() {
 
 #[test]
 fn int_needs_room_for_the_way_round() {
-    // A ring of five: from s0 to s1 by their link, or round by s4, s3 and s2: two switches, or five.
+    // Ring of five: s0 to s1 directly (2 switches), or over s4, s3 and s2 (5 switches).
     let ring = || Bench::new(crate::common::ring(5, CABLE)).control("hpcc", "ns3").flow(0, 1, 50_000, Time::ZERO);
     let failures = || vec![link("s0", "s1", Time::us(4), None)];
     let error = refused(&failing(ring(), failures(), Some(Time::us(7))).with(|params| params.packets.int_records = 4));
@@ -301,7 +291,7 @@ fn int_needs_room_for_the_way_round() {
     assert_eq!((outcome.stop, outcome.flows[0].hops), (Stop::Finished, 3));
 }
 
-/// Failures that all end, on a fabric of two tiers.
+/// Failures that end.
 fn failures() -> impl Strategy<Value = Vec<FailureParams>> {
     let what = prop_oneof![
         (0usize..3, 3usize..6).prop_map(|(leaf, spine)| link(
@@ -326,7 +316,6 @@ fn failures() -> impl Strategy<Value = Vec<FailureParams>> {
     prop::collection::vec(one, 1..5)
 }
 
-/// Pauses that all end, of hosts and of switches.
 fn holds() -> impl Strategy<Value = Vec<PauseParams>> {
     let host = (0usize..6).prop_map(|host| (format!("h{host}"), None));
     let ends = (0usize..3, 3usize..6, any::<bool>());
@@ -353,8 +342,7 @@ fn balance() -> impl Strategy<Value = Balance> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, max_shrink_iters: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever fails or is paused by nodes themselves, and for how long: when everything is up again all flows complete, every byte has a fate, no pause and no
-    /// buffer is left over (buffers are checked within each run), and the run repeats.
+    /// Each run also checks its buffers.
     #[test]
     fn everything_recovers(
         failures in failures(),
@@ -383,7 +371,7 @@ proptest! {
         let outcome = bench.run();
         prop_assert_eq!(&outcome.stop, &Stop::Finished);
         prop_assert_eq!(outcome.ledger.unbalanced().count(), 0, "{:?}", outcome.ledger);
-        // A link that comes up is not paused; what a hold has left in buffers may be in the headroom that its packets then need.
+        // A repaired link is not paused, and packets that a pause holds may occupy the headroom that its packets need.
         prop_assert!(outcome.counts.lossless_drops == 0 || held);
         prop_assert_eq!(outcome.cut_off.len(), 0);
         let counted: u64 = outcome.ports.iter().map(|record| record.drops + record.lost).sum();
@@ -401,7 +389,7 @@ proptest! {
             prop_assert!(pause.end.is_none_or(|end| end >= pause.start));
         }
         prop_assert_eq!(digest(&outcome), digest(&bench.run()));
-        // Cut off in the middle, with links down and packets lost on wires, the books balance too.
+        // Stopped with links down.
         let half = bench.with(|params| params.horizon = Some(Time(outcome.end.0 / 2 + 1))).run();
         prop_assert_eq!(half.ledger.unbalanced().count(), 0, "{:?}", half.ledger);
     }
@@ -410,8 +398,6 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, max_shrink_iters: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Pauses that nodes send by themselves lose nothing, whoever sends them and for how long; all flows complete, all pauses end
-    /// with an XON, and no deadlock is seen.
     #[test]
     fn holds_lose_nothing(
         holds in holds(),
@@ -445,7 +431,6 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 100, max_shrink_iters: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// With up-down routes too: when everything is up again all flows complete, and every byte has a fate.
     #[test]
     fn everything_recovers_on_up_down_routes(
         failures in prop::collection::vec((1u32..10, 0u64..60_000, 1u64..200_000), 1..4),
@@ -471,7 +456,7 @@ proptest! {
     }
 }
 
-/// l3 loses both spines and t3 loses l2: from elsewhere t3 is reached by way of t2 alone, which is down and up again.
+/// l3 loses both spines and t3 loses l2, so paths from the other pod to t3 go down to t2 and up again.
 #[test]
 fn up_down_routes_do_not_turn_up_again() {
     let run = |paths, at, until| {
@@ -497,14 +482,13 @@ fn up_down_routes_do_not_turn_up_again() {
     assert_eq!(places, [(0, false, Obstacle::NoRoute(NodeId(t0)))]);
     let repaired = run(Paths::UpDown, Time::us(5), Some(Time::us(800))).run();
     assert_eq!((repaired.stop, repaired.cut_off.len()), (Stop::Finished, 0));
-    // From the start.
     let error = refused(&run(Paths::UpDown, Time::ZERO, None));
     assert_eq!(error.field, "network.failure");
     assert!(error.message.contains("flow 0 never has a path from h0 to h12 by up-down routing"), "{error}");
     assert_eq!(run(Paths::Shortest, Time::ZERO, None).run().stop, Stop::Finished);
 }
 
-/// On a folded Clos fabric that is whole up-down routes are the shortest: a run is the same with both. Elsewhere it is refused.
+/// On a complete folded Clos fabric, up-down routes are the shortest ones.
 #[test]
 fn up_down_routes_are_for_tiers() {
     let run = |paths| {
@@ -517,7 +501,7 @@ fn up_down_routes_are_for_tiers() {
     assert_eq!(error.field, "network.routing");
     let message = "there is no up-down path from h0 to h2; no up-down path uses links between equal tiers, such as that of s0 and s2";
     assert!(error.message.starts_with(message) && error.message.contains("(allowed: shortest, or"), "{error}");
-    // A given route must not lead to a switch that has no way on: x is over s0 alone.
+    // x links to s0 only.
     let mut builder = FabricBuilder::new();
     let hosts = [builder.host("h0"), builder.host("h1")];
     let [s0, s1, m, x] = [("s0", 1), ("s1", 1), ("m", 2), ("x", 2)].map(|(name, tier)| builder.switch(name, tier));

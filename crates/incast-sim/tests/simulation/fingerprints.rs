@@ -1,11 +1,10 @@
-//! Fingerprints see what happens and nothing else. Those of every control stand in its own table (`snapshots.rs`).
+//! Fingerprints depend on simulated events, not on measurements. `snapshots.rs` has those of every control.
 
 use incast_model::units::Time;
 use incast_sim::congestion::Control;
 
 use crate::common::drawn;
 
-/// What is measured changes nothing, what is simulated changes both.
 #[test]
 fn only_what_happens_counts() {
     let control = Control::named("dcqcn", "vendor").expect("a listed profile");

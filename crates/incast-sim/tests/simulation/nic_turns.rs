@@ -1,4 +1,4 @@
-//! A host's port gives each of its flows that may send an equal turn, whatever rate they are paced at.
+//! A host's port serves its flows in equal turns, whatever their pacing rates.
 
 use std::sync::Arc;
 
@@ -9,8 +9,7 @@ use incast_sim::Params;
 /// Packets of the second flow.
 const PACKETS: u64 = 78;
 
-/// Completion time in ps of a flow that starts at line rate while one from the same host to another is paced a little
-/// below it (HPCC settles at 95 %).
+/// Completion time in ps of the second of two flows from one host; HPCC paces the first at 95 % of line rate.
 fn second_of_two(params: Params) -> u64 {
     let fabric = Arc::new(Star::new(3).build().expect("a valid star"));
     let flows = [flow(0, 1, 8_000_000, 0, 10_000, 100), flow(0, 2, PACKETS * 1000, 300_000, 10_000, 100)];
@@ -19,14 +18,13 @@ fn second_of_two(params: Params) -> u64 {
 
 #[test]
 fn a_paced_flow_keeps_its_turn() {
-    // Packets of 1090 B take 87.2 ns each at 100 Gb/s and leave in turn with the other flow's. At half of line rate
-    // nothing behind the NIC slows a flow down. The second one takes until its last packet starts, and twice 1087.2 ns
-    // there and twice 1007.04 ns back. Which of the two comes first is open.
+    // Packets of 1090 B take 87.2 ns at 100 Gb/s and alternate with the other flow's; nothing behind the NIC delays them.
+    // Expected: start of the last packet, then 1087.2 ns twice there and 1007.04 ns twice back. Either flow may be first.
     let last_start = (2 * PACKETS - 1) * 87_200;
     let expected = last_start + 2 * 1_087_200 + 2 * 1_007_040;
     let got = second_of_two(Params::default());
     assert!(got.abs_diff(expected) <= 2 * 87_200, "{got} ps, expected about {expected} ps");
-    // The reference shares it alike, but for a packet that takes 87 ns.
+    // The reference truncates a packet's time to 87 ns.
     let reference = second_of_two(ns3_params());
     assert!(got.abs_diff(reference) < got / 50, "{got} ps, in the reference's arithmetic {reference} ps");
 }

@@ -1,6 +1,4 @@
-//! What holds for every run: random fabrics, flows, controls and switch parameters.
-//!
-//! What INT records say is not visible from outside a run; it is tested with HPCC (`congestion/hpcc.rs`).
+//! Invariants of random runs. `congestion/hpcc.rs` tests INT records, which are not visible from outside a run.
 
 use std::collections::HashMap;
 
@@ -17,21 +15,20 @@ use proptest::prelude::*;
 
 use crate::common::{Bench, digest};
 
-/// A tree of switches with hosts on them.
 #[derive(Debug, Clone)]
 struct Shape {
-    /// For each switch after the first, which earlier one it hangs on, and by what link.
+    /// Per switch after the first: an earlier switch and the link to it.
     switches: Vec<(usize, Link)>,
-    /// For each host, its switch and link, and whether it has a second link to the next switch.
+    /// Per host: switch, link, and if true, a second link to the next switch.
     hosts: Vec<(usize, Link, bool)>,
-    /// Two links wherever switches are joined: two equal paths.
+    /// If true, two links between neighbouring switches.
     doubled: bool,
 }
 
 /// Gb/s and ns.
 type Link = (u64, u64);
 
-/// (source, destination, size, start in ns); hosts are taken modulo their number.
+/// (source, destination, size, start in ns); hosts modulo their number.
 type Pair = (usize, usize, u64, u64);
 
 #[derive(Debug, Clone)]
@@ -42,7 +39,7 @@ struct Scenario {
     window: Option<WindowMode>,
     lossless: bool,
     xoff: Option<u64>,
-    /// Bytes to share, beyond headrooms and reserves.
+    /// Buffer bytes beyond headrooms, reserves and static thresholds.
     shared: u64,
     scheduler: u8,
     kmin: u64,
@@ -50,9 +47,9 @@ struct Scenario {
     cnp: CnpMode,
     ack_every: u32,
     rto: Option<Time>,
-    /// Selective repeat: its reorder window, and whether in flight is bounded.
+    /// (reorder window, `bdp_bound`) of selective repeat.
     repeat: Option<(u32, bool)>,
-    /// Every so many flows one waits for the one before it; 0 for none.
+    /// Every `chain`-th flow waits for its predecessor; 0 for none.
     chain: usize,
     ack_priority: Option<u8>,
     priorities: u8,
@@ -62,7 +59,6 @@ struct Scenario {
     seed: u64,
 }
 
-/// Every control under each of its profiles.
 fn controls() -> Vec<(&'static str, &'static str)> {
     let profiles = |info: ControlInfo| info.profiles.iter().map(move |(profile, _)| (info.name, *profile));
     Control::catalogue().into_iter().flat_map(profiles).collect()
@@ -78,7 +74,6 @@ fn shape() -> impl Strategy<Value = Shape> {
     (switches, hosts, any::<bool>()).prop_map(|(switches, hosts, doubled)| Shape { switches, hosts, doubled })
 }
 
-/// An incast, a permutation, or any pairs.
 fn flows() -> impl Strategy<Value = Vec<Pair>> {
     let incast = (0usize..8, 1usize..8, 1u64..80_000, 0u64..100)
         .prop_map(|(dst, n, size, jitter)| (0..n).map(|k| (dst + 1 + k, dst, size, jitter * k as u64)).collect());
@@ -88,7 +83,6 @@ fn flows() -> impl Strategy<Value = Vec<Pair>> {
     prop_oneof![incast, permutation, pairs]
 }
 
-/// Load balancing of every kind.
 fn load_balancing() -> impl Strategy<Value = Balance> {
     let kinds = (0u8..4, 1u64..3000, any::<bool>(), any::<bool>());
     kinds.prop_map(|(kind, gap, acks, other)| match kind {
@@ -105,8 +99,8 @@ fn scenario() -> impl Strategy<Value = Scenario> {
     let switch = (any::<bool>(), prop::option::of(2000u64..60_000), 5_000u64..300_000, 0u8..3, 500u64..100_000);
     let host = (any::<bool>(), any::<bool>(), 1u32..9, 1u8..4, prop::option::of(3u8..7));
     let packet = (prop::sample::select(vec![256u64, 1000, 1000, 1000, 4096]), prop::sample::select(vec![0u64, 20]));
-    // Without timeouts nothing may be lost, and no window may end before an ACK is due. The reference knows none; its
-    // truncated times overrun headrooms, so it gets room instead.
+    // Without timeouts, nothing may be lost and no window may end before an ACK is due. ns-3 arithmetic has no timeouts; its
+    // truncated times overrun headrooms, so it gets a larger buffer.
     let timeouts = prop::sample::select(vec![
         (Arithmetic::Exact, Some(Time::us(400))),
         (Arithmetic::Exact, None),
@@ -166,7 +160,7 @@ impl Shape {
 }
 
 impl Scenario {
-    /// Flows, as written, of which the second waits for the first.
+    /// (first, second) flows, as written: the second waits for the first.
     fn waits(&self) -> impl Iterator<Item = (u32, u32)> {
         let last = if self.chain == 0 { 0 } else { self.flows.len() as u32 };
         (1..last).filter(|flow| flow % self.chain as u32 == 0).map(|flow| (flow - 1, flow))
@@ -176,7 +170,7 @@ impl Scenario {
         self.arithmetic == Arithmetic::Ns3
     }
 
-    /// The same without what windows do not simulate so far.
+    /// Removes parameters that event windows do not support.
     fn for_windows(mut self) -> Self {
         (self.arithmetic, self.chain) = (Arithmetic::Exact, 0);
         self
@@ -185,7 +179,6 @@ impl Scenario {
     fn bench(&self) -> Bench {
         let fabric = self.shape.fabric();
         let hosts = fabric.hosts().len();
-        // What static thresholds promise must be there.
         let most_ports = fabric.switches().map(|switch| fabric.ports_of(switch).len() as u64).max().unwrap();
         let promised = self.xoff.map_or(0, |xoff| 3 * most_ports * xoff);
         let taken = set_aside(&fabric, self.lossless) + promised;
@@ -234,10 +227,10 @@ impl Scenario {
     }
 }
 
-/// Between the end of a flow and the start of one that waits for it.
+/// From a flow's end to the start of its successor.
 const DELAY: Time = Time::ns(300);
 
-/// The reserves of the largest switch and (a little more than) the headrooms of its three lossless classes.
+/// Reserves of the largest switch and slightly more than its headrooms.
 fn set_aside(fabric: &Fabric, lossless: bool) -> u64 {
     let headroom = |port| 3 * (fabric.rate(port).0 * 2 * fabric.delay(port).0 / 8_000_000_000_000 + 13_000);
     let of_switch =
@@ -245,7 +238,7 @@ fn set_aside(fabric: &Fabric, lossless: bool) -> u64 {
     fabric.switches().map(of_switch).max().unwrap()
 }
 
-/// Pauses of a queue follow each other, and pause frames are sent, received, or on their way.
+/// At most one pause frame is in flight.
 fn pauses_alternate(bench: &Bench, outcome: &Outcome) -> Result<(), TestCaseError> {
     let mut open_until: HashMap<_, Option<Time>> = HashMap::new();
     for pause in &outcome.pauses {
@@ -274,8 +267,6 @@ fn pauses_alternate(bench: &Bench, outcome: &Outcome) -> Result<(), TestCaseErro
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1500, max_shrink_iters: 4000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Every flow completes, no faster than alone; bytes are accounted for; a lossless class loses nothing; pauses and
-    /// resumes alternate.
     #[test]
     fn runs_are_sound(scenario in scenario()) {
         let bench = scenario.bench();
@@ -308,7 +299,7 @@ proptest! {
         pauses_alternate(&bench, &outcome)?;
     }
 
-    /// Of flows that wait, those start whose round has begun before its end, and no others; all that start complete.
+    /// Gated flows start only if their round's first gate opens before the round's end.
     #[test]
     fn rounds_begin_as_a_whole_or_not_at_all(scenario in scenario(), end in 0u64..60_000) {
         let (end, waits) = (Time::ns(end), scenario.waits().count());
@@ -335,7 +326,7 @@ proptest! {
         }
     }
 
-    /// Windows over nodes give what one queue of all events gives, which a run with fingerprints still has.
+    /// Runs with fingerprints use one event queue; the other runs here use event windows per node.
     #[test]
     fn windows_give_the_same_run(
         scenario in scenario().prop_map(Scenario::for_windows),
@@ -368,7 +359,7 @@ proptest! {
         prop_assert_eq!(digest(&early.run()), digest(&by_queue(&early)));
     }
 
-    /// A run depends on nothing but its setup, and what is recorded changes nothing; neither does where it is cut off.
+    /// Neither recording nor a horizon changes a run.
     #[test]
     fn runs_repeat(scenario in scenario(), every in 100u64..5000) {
         let bench = scenario.bench();
@@ -392,8 +383,8 @@ proptest! {
     }
 }
 
-/// Hosts with two links, one longer than the other, data by one of them and ACKs by another: the ACK that opens a window
-/// wakes the port that has something to send, and the ideal goes back by the port at which data comes in.
+/// Data and ACKs use different host links of unequal length. An ACK that opens a window must wake the port with data; the ideal
+/// time's ACK leaves by the port at which data arrives.
 #[test]
 fn acks_by_another_port() {
     let mut builder = FabricBuilder::new();
@@ -412,8 +403,8 @@ fn acks_by_another_port() {
     assert_eq!(bench.window(WindowMode::Fixed).run().stop, Stop::Finished);
 }
 
-/// A queue pair that waits for its turn after a timeout that came too early may complete meanwhile; its place must not
-/// go to another flow before its turn has come and gone.
+/// A queue pair that waits for its turn after a premature timeout may complete meanwhile. Its slot must not be reused before
+/// that turn.
 #[test]
 fn a_queue_pair_completes_while_it_waits() {
     let star = crate::common::star(&[crate::common::Cable::new(100, 5000); 4]);
@@ -422,7 +413,7 @@ fn a_queue_pair_completes_while_it_waits() {
     for _ in 0..200 {
         bench = bench.flow(0, 1, 50_000, Time::ns(200));
     }
-    // The first timeout falls at 20 us, its ACK comes at 20.3 us; these take its place, in another host.
+    // Timeout at 20 us, ACK at 20.3 us; these flows, of another host, take its slot.
     let late = (0..40).map(|k| (2, 3, 30_000, Time::ns(20_100 + 50 * k)));
     let outcome = bench.flows(late).run();
     assert_eq!(outcome.stop, Stop::Finished);
@@ -430,7 +421,7 @@ fn a_queue_pair_completes_while_it_waits() {
     assert_eq!(outcome.ledger.unbalanced().count(), 0);
 }
 
-/// Rings of hosts of which each sends its next message when it has received one, or has sent its own.
+/// Rings of hosts: each sends its next message after receiving one and, with `own`, after sending its own.
 #[test]
 fn windows_give_the_same_run_with_gates() {
     for (delay, own) in [(0, false), (700, false), (0, true), (300, true)] {
@@ -453,7 +444,7 @@ fn windows_give_the_same_run_with_gates() {
     }
 }
 
-/// Without headroom a lossless priority loses packets, and flows that nothing limits send many again after their last byte.
+/// Without headroom, a lossless priority loses packets, and unlimited flows resend many packets after their last byte.
 #[test]
 fn windows_give_the_same_run_when_many_packets_are_resent() {
     let star = crate::common::star(&[crate::common::Cable::new(100, 1000); 8]);

@@ -1,9 +1,9 @@
-//! Incasts through a leaf-spine fabric give the results of the HPCC authors' ns-3 (commit 9f4be2a): every completion time
-//! to the nanosecond, its counters, its pauses frame by frame, and its drops.
+//! Incasts through a leaf-spine fabric match the HPCC authors' ns-3 (commit 9f4be2a): completion times to the nanosecond,
+//! counters, pause frames and drops.
 //!
-//! 2932 flows, 16 incasts of 60 servers among them; links of 1 us with 32 MiB of buffer per switch, and links of 200 ns
-//! with 4 MiB, where that simulator's headroom is too little. It runs some controls so that a paused host goes on sending
-//! ACKs; these overrun the headroom too, and as nothing is sent again there but upon a NACK, some flows never complete.
+//! 2932 flows with 16 incasts of 60 servers; links of 1 us with 32 MiB of buffer per switch, or of 200 ns with 4 MiB, where
+//! ns-3's headroom is too small. Under some controls, a paused host goes on sending ACKs, which overrun the headroom too. Only
+//! NACKs cause retransmissions, so some flows never complete.
 
 use crate::support::large::Incast;
 use crate::support::{Scheme, assert_hosts_first, different, facts, links, ns3_params, run_to_end, whole_ns};
@@ -13,39 +13,36 @@ use incast_sim::outcome::{DropRecord, PauseRecord, Stop};
 use incast_sim::switch::SwitchParams;
 use incast_sim::{Outcome, Params};
 
-/// One frame where it is received: time in ns, node, port of the node from 1; then 1 for a pause, 0 for a resume.
+/// PFC frame at its receiver: time in ns, node, port from 1, kind (1 pause, 0 resume).
 type Frame = [u64; 4];
 
-/// What that simulator counted and logged in one run.
 struct Reference {
     scheme: Scheme,
-    /// Data packets and ACKs, counted once per link crossed.
+    /// Data packets and ACKs, once per link crossed.
     hops: [u64; 2],
     marks: u64,
     drops: u64,
     /// Pause and resume frames.
     frames: usize,
-    /// [`digest`] of the frames, in order.
     frames_digest: u64,
-    /// The last drops, so many as that simulator's log holds, and the digest of their time, node and port.
+    /// Number and digest of the last drops, as many as ns-3's log holds.
     last_drops: (usize, u64),
 }
 
 impl Reference {
-    /// A run that lost nothing.
     const fn lossless(scheme: Scheme, marks: u64, frames: usize, frames_digest: u64) -> Self {
         Self { scheme, hops: [PACKET_HOPS; 2], marks, drops: 0, frames, frames_digest, last_drops: (0, EMPTY) }
     }
 }
 
-/// Data packets of all flows, each sent once, counted once per link crossed.
+/// Data packets, each sent once, once per link crossed.
 const PACKET_HOPS: u64 = 2_674_636;
 
-/// Digest of nothing.
+/// FNV-1a offset basis.
 const EMPTY: u64 = 0xcbf2_9ce4_8422_2325;
 
-/// FNV-1a (64 bit) over one line for each entry, its numbers in decimal with spaces between them. The references were
-/// computed from that simulator's own log by a separate program.
+/// FNV-1a (64 bit) over lines of decimal numbers separated by spaces. A separate program computed the references from ns-3's
+/// log.
 fn digest<const N: usize>(entries: &[[u64; N]]) -> u64 {
     let line = |entry: &[u64; N]| entry.map(|number| number.to_string()).join(" ") + "\n";
     let bytes = entries.iter().map(line).flat_map(String::into_bytes);
@@ -65,7 +62,7 @@ fn frames(fabric: &Fabric, pauses: &[PauseRecord]) -> Vec<Frame> {
     frames
 }
 
-/// Time, node and ingress port of every drop.
+/// Time, node and ingress port.
 fn drops(fabric: &Fabric, drops: &[DropRecord]) -> Vec<[u64; 3]> {
     let place = |drop: &DropRecord| {
         assert!(drop.lossless && drop.priority == 3);
@@ -80,7 +77,7 @@ fn drops(fabric: &Fabric, drops: &[DropRecord]) -> Vec<[u64; 3]> {
     drops
 }
 
-/// The frames and drops of one run that are written out, in this order.
+/// Frames and drops of one run in the CSV file.
 fn written_out(links: &str, scheme: &str) -> (Vec<Frame>, Vec<[u64; 3]>) {
     let mut lines = include_str!("facts/leaf_spine_incast_frames.csv").lines().filter(|line| !line.starts_with('#'));
     assert_eq!(lines.next(), Some("links,scheme,time_ns,node,port,kind"));
@@ -95,7 +92,7 @@ fn written_out(links: &str, scheme: &str) -> (Vec<Frame>, Vec<[u64; 3]>) {
 fn simulate(case: &Incast, scheme: Scheme) -> Outcome {
     let params = Params {
         switch: SwitchParams { buffer: case.buffer, ..ns3_params().switch },
-        // When that simulator's run was stopped.
+        // End of the ns-3 run.
         horizon: Some(Time::ms(2020)),
         ..ns3_params()
     };
@@ -130,7 +127,7 @@ fn check(case: &Incast, given: &Reference) -> Outcome {
 mod links_of_1us {
     use super::*;
 
-    /// 22,648 frames and no drop. The largest use of headroom is that simulator's too.
+    /// The peak headroom is also ns-3's.
     #[test]
     fn dcqcn_whose_acks_obey_pauses() {
         let scheme = Scheme::DcqcnAcksObey;
@@ -138,7 +135,6 @@ mod links_of_1us {
         assert_eq!(outcome.ports.iter().map(|port| port.peak_headroom).max(), Some(31_020));
     }
 
-    /// Five flows never complete.
     #[test]
     fn dcqcn() {
         check(
@@ -165,7 +161,6 @@ mod links_of_1us {
         check(&Incast::long(), &Reference::lossless(Scheme::Hpcc95, 80_829, 0, EMPTY));
     }
 
-    /// 17 flows never complete.
     #[test]
     fn timely() {
         check(
@@ -186,7 +181,6 @@ mod links_of_1us {
 mod links_of_200ns {
     use super::*;
 
-    /// 133 flows never complete.
     #[test]
     fn dcqcn() {
         check(
@@ -218,7 +212,6 @@ mod links_of_200ns {
         check(&Incast::short(), &Reference::lossless(Scheme::Pint95, 1369, 0, EMPTY));
     }
 
-    /// 131 flows never complete.
     #[test]
     fn timely() {
         check(
@@ -245,7 +238,7 @@ mod links_of_200ns {
         check(&Incast::short(), &Reference::lossless(Scheme::Dctcp, 72_540, 8, 0x6ccb_d0c2_d35e_4f14));
     }
 
-    /// Its headroom is too little whatever the buffer: 38 packets are lost where ACKs obey pauses and buffers are large.
+    /// ns-3's headroom is too small whatever the buffer.
     #[test]
     fn headroom_is_too_little() {
         let outcome = simulate(&Incast { buffer: Bytes(32 << 20), ..Incast::short() }, Scheme::DcqcnAcksObey);

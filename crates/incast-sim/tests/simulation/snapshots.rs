@@ -1,17 +1,13 @@
-//! Every congestion control in four scenarios, and its fingerprints in a fifth: a changed algorithm shows up as a changed row of
+//! Every congestion control in four scenarios, and its fingerprints in a fifth: a changed algorithm changes rows of
 //! `snapshots/controls/NAME.txt`. A new control needs no line here.
 //!
-//! Links have 100 Gb/s and 1 us, switches 4 MiB and the ECN marking of the control. Scenarios: *one flow* of 1 MB; *2 to 1*, 1 MB
-//! each, at the same time; *16 to 1*, 500 kB each; *4 join*: flows of 5 MB over one link, 100 us apart. Rows: every profile with its
-//! default window, the first profile also with the other windows (*cnps*: marks return as CNPs). Columns: flow completion times;
-//! *slowdown*, the mean ratio to the exact ideal time; *Jain*, the fairness of throughputs; *peak q*, the longest switch queue; packets
-//! marked, PFC pauses, packets dropped.
+//! *slowdown* is the mean ratio to the exact ideal time, *Jain* the fairness of throughputs, *peak q* the longest switch queue.
 //!
-//! The second table has random flows and an incast under both arithmetics: the trajectory fingerprint changes with any event, the
-//! traffic fingerprint with any packet on a wire.
+//! The second table has random flows and an incast under both arithmetics. Any event changes the trajectory fingerprint, any
+//! packet on a wire the traffic fingerprint.
 //!
-//! `make test` runs this program in the profile of the tests and in that of the release, against the same tables. Accept new tables
-//! with `INSTA_UPDATE=always`, and commit them.
+//! `make test` compares builds of the test and release profiles with the same tables. Accept new tables with
+//! `INSTA_UPDATE=always`, and commit them.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -30,7 +26,6 @@ use crate::common::{Bench, Cable, drawn, dumbbell, jain, star};
 
 const CABLE: Cable = Cable::new(100, 1000);
 
-/// A row's control, its profile, how bytes in flight are limited, and how marks come back.
 #[derive(Debug, Clone, Copy)]
 struct Row {
     control: &'static str,
@@ -39,8 +34,8 @@ struct Row {
     cnp: CnpMode,
 }
 
-/// A control under each of its profiles with its own window, and under the first with the other windows. DCQCN's paper has
-/// marks come back as packets of their own: that too.
+/// Every profile with the control's window, and the first with the other windows. DCQCN's paper returns marks as separate
+/// packets: one more row.
 fn rows(info: &ControlInfo) -> Vec<Row> {
     let row = |profile, window| Row { control: info.name, profile, window, cnp: CnpMode::Echo };
     let mut rows: Vec<Row> = info.profiles.iter().map(|(profile, _)| row(profile, info.window)).collect();
@@ -52,7 +47,7 @@ fn rows(info: &ControlInfo) -> Vec<Row> {
     rows
 }
 
-/// A scenario: its name, fabric, and flows as (source, destination, size, start).
+/// Flows are (source, destination, size, start).
 type Scenario = (&'static str, Fabric, Vec<(u32, u32, u64, Time)>);
 
 fn scenarios() -> [Scenario; 4] {
@@ -68,7 +63,7 @@ fn scenarios() -> [Scenario; 4] {
     ]
 }
 
-/// The run of a row, and the longest queue at a switch.
+/// Returns the outcome and the longest switch queue.
 fn run(row: Row, (_, fabric, flows): &Scenario) -> (Outcome, u64) {
     let bench = Bench::new(fabric.clone()).control(row.control, row.profile).window(row.window);
     let bench = bench.flows(flows.iter().copied()).with(|params| {
@@ -107,7 +102,6 @@ fn line(table: &mut String, row: Row, scenario: &Scenario) {
     .unwrap();
 }
 
-/// The fingerprints of random flows and an incast under one profile and arithmetic.
 fn fingerprints(table: &mut String, name: &str, profile: &str, arithmetic: Arithmetic) {
     let control = Control::named(name, profile).expect("a listed profile");
     let outcome = drawn(&control, 1, |params| params.arithmetic = arithmetic);
@@ -125,7 +119,6 @@ fn fingerprints(table: &mut String, name: &str, profile: &str, arithmetic: Arith
     .expect("a String takes all");
 }
 
-/// The tables of a control.
 fn tables(info: &ControlInfo, scenarios: &[Scenario]) -> String {
     let mut table = String::from(
         "profile, window          scenario   min FCT  mean FCT   max FCT  slowdown    Jain    peak q  marks pauses drops\n\
@@ -142,7 +135,7 @@ fn tables(info: &ControlInfo, scenarios: &[Scenario]) -> String {
     table
 }
 
-/// The difference to the stored tables of a control, unless they are to be rewritten.
+/// Returns the difference from the stored tables, or rewrites them.
 fn compare(name: &str, tables: &str) -> Option<String> {
     let file = format!("tests/simulation/snapshots/controls/{name}.txt");
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(&file);

@@ -1,5 +1,3 @@
-//! Every control under every limit of the bytes in flight: an incast ends, and the limit holds.
-
 use incast_model::units::{Bytes, Time};
 use incast_sim::congestion::{Control, WindowMode};
 use incast_sim::outcome::{Outcome, Stop};
@@ -9,10 +7,9 @@ use crate::common::{Bench, Cable, star};
 const SENDERS: u32 = 12;
 const SIZE: u64 = 200_000;
 
-/// Packets of 12 windows of 40 kB, and a PFC frame on every sender's link.
+/// Packets of 12 windows of 40 kB, and one PFC frame per sender's link.
 const BOUND: u64 = SENDERS as u64 * (40 + 1);
 
-/// 12 hosts to one at once.
 fn incast(control: &str, profile: &str, window: WindowMode) -> Bench {
     let bench = Bench::new(star(&[Cable::new(100, 1000); SENDERS as usize + 1]));
     let bench = bench.control(control, profile).window(window).with(|params| {
@@ -22,7 +19,6 @@ fn incast(control: &str, profile: &str, window: WindowMode) -> Bench {
     bench.flows((1..=SENDERS).map(|src| (src, 0, SIZE, Time::ZERO)))
 }
 
-/// The incast under every control, profile and window; `check` looks at what came of it.
 fn every_incast(mut check: impl FnMut(&str, WindowMode, &Outcome)) {
     for info in Control::catalogue() {
         for (profile, _) in info.profiles {
@@ -43,7 +39,7 @@ fn every_control_ends_an_incast_under_every_window() {
     });
 }
 
-/// A packet in flight is a packet or its ACK, so those that exist at once say how many there were.
+/// A packet in flight exists as a packet or its ACK, so `peak_packets` bounds the packets in flight.
 #[test]
 fn windows_bound_what_is_in_flight() {
     every_incast(|name, window, outcome| {
@@ -55,7 +51,7 @@ fn windows_bound_what_is_in_flight() {
     });
 }
 
-/// The bound above is one that nothing but the window keeps: a host without control and window is far beyond it.
+/// Nothing but the window keeps the bound.
 #[test]
 fn without_a_window_there_is_more() {
     let bench = incast("unlimited", "default", WindowMode::Off);

@@ -1,11 +1,9 @@
-//! Fabrics that several tests use.
-
 use incast_model::fabric::generators::{CustomFabric, CustomLink, Hosts};
 use incast_model::fabric::{Fabric, FabricBuilder, LinkId, NodeId, PortId};
 use incast_model::units::{Rate, Time};
 use proptest::prelude::*;
 
-/// A fabric by the names of its nodes; hosts begin with an `H`.
+/// Builds a fabric from names; hosts begin with an `H`.
 pub(crate) fn fabric(hosts: &[&str], switches: &[&str], links: &[(&str, &str)]) -> Fabric {
     let link =
         |&(a, b): &(&str, &str)| CustomLink { a: a.into(), b: b.into(), rate: Rate::gbps(40), delay: Time::us(1) };
@@ -17,7 +15,7 @@ pub(crate) fn fabric(hosts: &[&str], switches: &[&str], links: &[(&str, &str)]) 
     custom.build().unwrap()
 }
 
-/// The testbed of Tagger's evaluation: 16 servers, 4 ToRs, 4 leaves, 2 spines. Pod 1 is T1, T2, L1, L2.
+/// Testbed of Tagger's evaluation: 16 servers, 4 ToRs, 4 leaves, 2 spines. Pod 1 is T1, T2, L1, L2.
 pub(crate) fn testbed() -> Fabric {
     let hosts: Vec<String> = (1..=16).map(|h| format!("H{h}")).collect();
     let tors: Vec<String> = (0..16).map(|h| format!("T{}", h / 4 + 1)).collect();
@@ -35,7 +33,6 @@ pub(crate) fn node(fabric: &Fabric, name: &str) -> NodeId {
     NodeId(fabric.nodes().iter().position(|node| node.name == name).unwrap() as u32)
 }
 
-/// The port of `a` that leads to `b`.
 pub(crate) fn port(fabric: &Fabric, a: &str, b: &str) -> PortId {
     fabric.ports_of(node(fabric, a)).find(|&port| fabric.neighbour(port) == node(fabric, b)).unwrap()
 }
@@ -44,7 +41,7 @@ pub(crate) fn link(fabric: &Fabric, a: &str, b: &str) -> LinkId {
     fabric.port(port(fabric, a, b)).link
 }
 
-/// Random fabrics: a tree of switches with links added, parallel ones too; hosts with one link or two.
+/// Random fabrics: a tree of switches with added, perhaps parallel, links; hosts with one or two.
 pub(crate) fn fabrics() -> impl Strategy<Value = Fabric> {
     let switches = proptest::collection::vec(any::<prop::sample::Index>(), 0..7);
     let extra = proptest::collection::vec(any::<[prop::sample::Index; 2]>(), 0..8);

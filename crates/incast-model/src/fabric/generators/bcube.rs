@@ -1,5 +1,3 @@
-//! BCube: servers with several ports that forward for each other.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -41,7 +39,7 @@ const fn internal_delay() -> Time {
 }
 
 impl BCube {
-    /// Returns a spec with all links at 100 Gb/s and 1 us.
+    /// Spec with all links at 100 Gb/s and 1 us.
     pub const fn new(n: u32, k: u32) -> Self {
         Self { n, k, rate: rate_100g(), delay: delay_1us(), internal_rate: None, internal_delay: internal_delay() }
     }

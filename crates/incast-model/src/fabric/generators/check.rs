@@ -1,21 +1,18 @@
-//! Limits that generators share.
-
 use super::GeneratorError;
 use super::folded::Links;
 use crate::memory::Memory;
 use crate::units::{Rate, Time};
 
-/// Most nodes of a fabric; more are a typing error (a million hosts need some hundred GB to simulate).
+/// More are a typing error (a million hosts need some hundred GB to simulate).
 pub(super) const MAX_NODES: u64 = 1 << 20;
 
-/// Most links of a fabric.
 pub(super) const MAX_LINKS: u64 = 1 << 23;
 
-/// Least bytes of a node (with its name) and of a link (with its two ports).
+/// Lower bounds for a node (with its name) and a link (with its two ports).
 const NODE_BYTES: u64 = 80;
 const LINK_BYTES: u64 = 60;
 
-/// Longest link delay: in one second light travels around the Earth seven times.
+/// In one second light travels around the Earth seven times.
 pub(crate) const MAX_DELAY: Time = Time::ms(1000);
 
 #[derive(Debug, Clone, Copy)]
@@ -74,7 +71,7 @@ impl Check {
     }
 }
 
-/// Returns an optional value, or its default, with the name of the field that set it.
+/// Optional value or its default, with the name of the field that set it.
 pub(super) fn either<'a, T>(field: &'a str, value: Option<T>, default: (&'a str, T)) -> (&'a str, T) {
     value.map_or(default, |value| (field, value))
 }

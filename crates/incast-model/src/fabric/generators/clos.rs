@@ -1,5 +1,3 @@
-//! The folded Clos network of equal switches.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -58,7 +56,7 @@ const CHECK: Check = Check("clos");
 const MAX_RADIX: u32 = 1024;
 
 impl Clos {
-    /// Returns a spec without oversubscription, all links at 100 Gb/s and 1 us.
+    /// Spec without oversubscription, all links at 100 Gb/s and 1 us.
     pub const fn new(tiers: u32, radix: u32) -> Self {
         Self {
             tiers,
@@ -75,7 +73,7 @@ impl Clos {
         }
     }
 
-    /// The fabric.
+    /// Builds the fabric.
     pub fn build(&self) -> Result<Fabric, GeneratorError> {
         CHECK.within("tiers", self.tiers, 2, 3)?;
         CHECK.within("radix", self.radix, 2, MAX_RADIX)?;
@@ -155,7 +153,7 @@ struct Split {
 }
 
 impl Split {
-    /// Returns the only split with this ratio of rates, if any; ratios are compared to 9 digits (1.5, 1.333333333).
+    /// Returns the only split with this ratio of rates; ratios are compared to 9 digits (1.5, 1.333333333).
     fn of(radix: u32, ratio: f64, down_rate: Rate, up_rate: Rate) -> Option<Self> {
         (1..radix).map(|up| Self { down: radix - up, up }).find(|split| {
             let down = f64::from(split.down) * down_rate.0 as f64;

@@ -1,5 +1,3 @@
-//! Fabric listed link by link.
-
 use std::collections::HashMap;
 
 use schemars::JsonSchema;
@@ -102,7 +100,6 @@ impl CustomFabric {
         })
     }
 
-    /// Hosts first, then switches.
     fn ids<'a>(&'a self, hosts: &'a [String]) -> Result<HashMap<&'a str, NodeId>, GeneratorError> {
         let mut ids = HashMap::new();
         for (index, name) in hosts.iter().chain(&self.switches).enumerate() {

@@ -1,5 +1,3 @@
-//! Dragonfly: groups of routers, each group joined to every other.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -63,7 +61,7 @@ pub enum GlobalArrangement {
 }
 
 impl Dragonfly {
-    /// Returns a spec with the most groups, all links at 100 Gb/s and 1 us.
+    /// Spec with the most groups, all links at 100 Gb/s and 1 us.
     pub const fn new(p: u32, a: u32, h: u32) -> Self {
         Self {
             p,
@@ -79,7 +77,7 @@ impl Dragonfly {
         }
     }
 
-    /// The fabric.
+    /// Builds the fabric.
     pub fn build(&self) -> Result<Fabric, GeneratorError> {
         let check = Check("dragonfly");
         for (field, value) in [("p", self.p), ("a", self.a), ("h", self.h)] {
@@ -116,14 +114,13 @@ impl Dragonfly {
         Ok(builder.finish()?)
     }
 
-    /// Returns the links between groups (group and port of both ends), in order of the first end.
+    /// Links between groups (group and port of both ends), in order of the first end.
     fn globals(&self, groups: u32) -> Vec<((u32, u32), (u32, u32))> {
         let (ports, others) = (self.a * self.h, groups - 1);
         let rounds = ports / others;
         let rest = rest(groups, ports % others);
         let mut links = Vec::new();
         for group in 0..groups {
-            // Each round has a port for every other group.
             for port in 0..rounds * others {
                 let (round, place) = (port / others, port % others);
                 let (other, back) = match self.arrangement {
@@ -148,7 +145,7 @@ impl Dragonfly {
     }
 }
 
-/// Returns distances around the ring of groups for `ports` ports per group, fewer than there are other groups.
+/// Distances around the ring of groups for `ports` ports per group, fewer than there are other groups.
 fn rest(groups: u32, ports: u32) -> Vec<u32> {
     let mut distances: Vec<u32> = (1..=ports / 2).flat_map(|distance| [distance, groups - distance]).collect();
     if !ports.is_multiple_of(2) && groups.is_multiple_of(2) {

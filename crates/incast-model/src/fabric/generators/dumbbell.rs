@@ -1,5 +1,3 @@
-//! Two switches joined by one link.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -28,12 +26,12 @@ pub struct Dumbbell {
 }
 
 impl Dumbbell {
-    /// Returns a spec with all links at 100 Gb/s and 1 us.
+    /// Spec with all links at 100 Gb/s and 1 us.
     pub const fn new(left: u32, right: u32) -> Self {
         Self { left, right, host_rate: rate_100g(), bottleneck_rate: rate_100g(), delay: delay_1us() }
     }
 
-    /// The fabric.
+    /// Builds the fabric.
     pub fn build(&self) -> Result<Fabric, GeneratorError> {
         let check = Check("dumbbell");
         check.at_least("left", self.left, 1)?;

@@ -1,5 +1,3 @@
-//! The three-tier k-ary fat tree.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -43,7 +41,7 @@ pub struct FatTree {
 }
 
 impl FatTree {
-    /// Returns a spec with all links at 100 Gb/s and 1 us.
+    /// Spec with all links at 100 Gb/s and 1 us.
     pub const fn new(k: u32) -> Self {
         Self {
             k,
@@ -57,7 +55,7 @@ impl FatTree {
         }
     }
 
-    /// The fabric.
+    /// Builds the fabric.
     pub fn build(&self) -> Result<Fabric, GeneratorError> {
         let check = Check("fat_tree");
         if !self.k.is_multiple_of(2) || !(2..=128).contains(&self.k) {

@@ -1,6 +1,3 @@
-//! Trees of two or three tiers with hosts at the bottom: the common part of leaf-spine fabrics, fat trees and folded
-//! Clos networks.
-
 use super::GeneratorError;
 use super::check::Check;
 use crate::fabric::{Fabric, FabricBuilder, NodeId};
@@ -12,17 +9,17 @@ pub(super) struct Links {
     pub(super) delay: Time,
 }
 
-/// Assignment of top switches to the middle switches of a pod.
+/// Top switches of middle switch j of a pod, with n per middle switch and m middle switches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TopOrder {
-    /// Middle switch j of every pod reaches the top switches j·n to (j+1)·n − 1, with n top switches per middle switch.
+    /// j·n to (j+1)·n − 1.
     Blocks,
-    /// Middle switch j of m in its pod reaches the top switches j, j + m, j + 2·m, … (htsim).
+    /// j, j + m, j + 2·m, … (htsim).
     Strides,
 }
 
-/// Folded tree. In a pod every bottom switch joins every middle one; middle switch j of every pod reaches the same top
-/// switches. Two tiers are one pod without top switches.
+/// Tree of two or three tiers. In a pod every bottom switch joins every middle one; middle switch j of every pod reaches the
+/// same top switches. Two tiers are one pod without top switches.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Folded {
     pub(super) names: [&'static str; 3],
@@ -32,17 +29,16 @@ pub(super) struct Folded {
     pub(super) hosts_per_bottom: u32,
     /// Per pod.
     pub(super) middles: u32,
-    /// Top switches per middle switch; 0 for two tiers.
     pub(super) tops_per_middle: u32,
     pub(super) order: TopOrder,
-    /// Parallel links per pair: bottom-middle, middle-top.
+    /// Parallel links: bottom-middle, middle-top.
     pub(super) bundles: [u32; 2],
-    /// Links by layer: hosts, bottom-middle, middle-top.
+    /// Links of hosts, bottom-middle, middle-top.
     pub(super) links: [Links; 3],
 }
 
 impl Folded {
-    /// Builds the fabric; hosts are numbered by bottom switch, switches by pod.
+    /// Numbers hosts by bottom switch, switches by pod.
     pub(super) fn build(&self, check: Check) -> Result<Fabric, GeneratorError> {
         self.check_size(check)?;
         let mut builder = FabricBuilder::new();

@@ -1,5 +1,3 @@
-//! The 320-server tree of the HPCC evaluation.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +8,7 @@ use crate::fabric::Fabric;
 use crate::units::{Rate, Time};
 
 const PODS: u32 = 5;
-/// ToR switches, and also aggregation switches, per pod.
+/// Numbers of ToRs and of aggregation switches.
 const PER_POD: u32 = 4;
 const HOSTS_PER_TOR: u32 = 16;
 /// Core switches per aggregation switch.
@@ -42,7 +40,7 @@ impl Default for HpccFatTree {
 }
 
 impl HpccFatTree {
-    /// The fabric.
+    /// Builds the fabric.
     pub fn build(&self) -> Result<Fabric, GeneratorError> {
         let check = Check("hpcc_fat_tree");
         check.rate("host_rate", self.host_rate)?;
@@ -69,8 +67,8 @@ mod tests {
     use super::*;
     use crate::fabric::{LinkId, NodeId};
 
-    /// Returns FNV-1a (64 bit) over "a b rate_bps delay_ps\n" of every link in order; a separate program computed the
-    /// expected value from the authors' fat.txt.
+    /// FNV-1a (64 bit) over "a b rate_bps delay_ps\n" of every link; a separate program computed the expected value from the
+    /// authors' fat.txt.
     fn digest(fabric: &Fabric) -> u64 {
         let mut hash = 0xcbf2_9ce4_8422_2325u64;
         for link in fabric.links() {
@@ -90,7 +88,7 @@ mod tests {
             let link = fabric.link(LinkId(link));
             (fabric.port(link.a).node.0, fabric.port(link.b).node.0, link.rate)
         };
-        // Rows 0, 319, 320, 327, 399, 400, 405 and 479 of fat.txt.
+        // Rows of fat.txt.
         let (host, trunk) = (Rate::gbps(100), Rate::gbps(400));
         assert_eq!(ends(0), (0, 320, host));
         assert_eq!(ends(319), (319, 339, host));

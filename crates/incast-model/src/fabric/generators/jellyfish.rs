@@ -1,5 +1,3 @@
-//! Jellyfish: switches joined at random.
-
 use rand::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -43,11 +41,11 @@ pub struct Jellyfish {
     pub delay: Time,
 }
 
-/// Most graphs drawn; with three ports or more nearly all are connected.
+/// With three ports or more nearly all graphs are connected.
 const ATTEMPTS: u64 = 100;
 
 impl Jellyfish {
-    /// Returns a spec with all links at 100 Gb/s and 1 us, and hosts on all ports that are not between switches.
+    /// Spec with all links at 100 Gb/s and 1 us, and hosts on all ports that are not between switches.
     pub const fn new(switches: u32, ports: u32, network_ports: u32) -> Self {
         Self {
             switches,
@@ -61,7 +59,7 @@ impl Jellyfish {
         }
     }
 
-    /// The fabric.
+    /// Builds the fabric.
     pub fn build(&self) -> Result<Fabric, GeneratorError> {
         let check = Check("jellyfish");
         check.at_least("switches", self.switches, 2)?;
@@ -98,7 +96,6 @@ impl Jellyfish {
     }
 }
 
-/// Simple graph with a target of `degree` neighbours per node.
 #[derive(Debug, Clone)]
 struct Graph {
     degree: usize,
@@ -113,7 +110,6 @@ impl Graph {
         graph
     }
 
-    /// Joins random pairs of nodes with free ports until all that remain are neighbours.
     fn join_pairs(&mut self, rng: &mut impl Rng) {
         let mut open: Vec<u32> = (0..self.neighbours.len() as u32).collect();
         while let Some((a, b)) = self.random_pair(&open, rng) {
@@ -124,7 +120,6 @@ impl Graph {
         }
     }
 
-    /// Returns a pair that can be joined, each with the same probability.
     fn random_pair(&self, open: &[u32], rng: &mut impl Rng) -> Option<(u32, u32)> {
         // While many nodes are open, nearly every pair works; the last few are enumerated.
         for _ in 0..if open.len() > 1 { 32 } else { 0 } {
@@ -174,7 +169,6 @@ impl Graph {
         self.neighbours[b as usize].retain(|&node| node != a);
     }
 
-    /// Returns true if the graph is connected and has at most one free port.
     fn usable(&self) -> bool {
         let nodes = self.neighbours.len();
         let free: usize = (0..nodes as u32).map(|node| self.free(node)).sum();
@@ -191,7 +185,7 @@ impl Graph {
         free <= 1 && seen.into_iter().all(|seen| seen)
     }
 
-    /// Returns links in ascending order, which is also port order.
+    /// Links in ascending order, which is also port order.
     fn links(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.neighbours.iter().enumerate().flat_map(|(a, neighbours)| {
             let mut above: Vec<u32> = neighbours.iter().copied().filter(|&b| b > a as u32).collect();
@@ -201,7 +195,6 @@ impl Graph {
     }
 }
 
-/// Draws a uniform number below `bound`.
 fn below(bound: usize, rng: &mut impl Rng) -> usize {
     ((u128::from(rng.next_u64()) * bound as u128) >> 64) as usize
 }

@@ -1,5 +1,3 @@
-//! Two tiers; every leaf joins every spine.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -38,7 +36,7 @@ pub struct LeafSpine {
 }
 
 impl LeafSpine {
-    /// Returns a spec with one uplink per pair, all links at 100 Gb/s and 1 us.
+    /// Spec with one uplink per pair, all links at 100 Gb/s and 1 us.
     pub const fn new(leaves: u32, spines: u32, hosts_per_leaf: u32) -> Self {
         Self {
             leaves,
@@ -52,7 +50,7 @@ impl LeafSpine {
         }
     }
 
-    /// The fabric.
+    /// Builds the fabric.
     pub fn build(&self) -> Result<Fabric, GeneratorError> {
         let check = Check("leaf_spine");
         check.at_least("leaves", self.leaves, 1)?;

@@ -1,7 +1,7 @@
-//! Fabric generators, one per file; [`FabricSpec`] holds them all.
+//! Fabric generators; [`FabricSpec`] holds them all.
 //!
-//! Each creates hosts first, then switches layer by layer, then links from the hosts up in order of node number. Port
-//! order follows from link order.
+//! Each creates hosts, then switches layer by layer, then links from the hosts up in order of node number. Port order follows
+//! from link order.
 
 mod bcube;
 mod check;
@@ -44,88 +44,88 @@ use crate::nearest::hint;
 use crate::ns3::Ns3Error;
 use crate::units::{Rate, Time};
 
-/// Reasons why a spec gives no fabric.
+/// Error of a generator.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GeneratorError {
-    /// A value outside its limits.
+    /// Value outside its limits.
     #[error("{generator}.{field} is {value}; allowed: {allowed}")]
     Value {
-        /// Generator's name, as in [`GENERATORS`].
+        /// Name, as in [`GENERATORS`].
         generator: &'static str,
-        /// Path of the field within the generator, such as `links[3].a`.
+        /// Path within the generator, such as `links[3].a`.
         field: String,
-        /// Value given.
+        /// Invalid value.
         value: String,
         /// Allowed values.
         allowed: String,
     },
-    /// More than any machine could hold.
+    /// Fabric above the limits.
     #[error(
         "{generator} makes {nodes} nodes and {links} links; allowed: at most {} nodes and {} links",
         check::MAX_NODES,
         check::MAX_LINKS
     )]
     TooLarge {
-        /// Name of the generator.
+        /// Name, as in [`GENERATORS`].
         generator: &'static str,
-        /// Hosts and switches it would make.
+        /// Hosts and switches.
         nodes: u64,
-        /// Links it would make.
+        /// Links.
         links: u64,
     },
-    /// The fabric does not fit the available memory.
+    /// Fabric above the available memory.
     #[error("{generator} makes {nodes} nodes and {links} links, which take at least {}; {memory}", amount(*.bytes as f64))]
     Memory {
-        /// Name of the generator.
+        /// Name, as in [`GENERATORS`].
         generator: &'static str,
-        /// Hosts and switches it would make.
+        /// Hosts and switches.
         nodes: u64,
-        /// Links it would make.
+        /// Links.
         links: u64,
-        /// Bytes that they take at least.
+        /// Lower bound of the memory needed.
         bytes: u64,
-        /// Memory that is available.
+        /// Available memory.
         memory: Memory,
     },
-    /// A link names an undeclared node.
+    /// Link to an undeclared node.
     #[error("{generator}.{field}: there is no node `{name}`{}", hint(.nearest))]
     UnknownNode {
-        /// Name of the generator.
+        /// Name, as in [`GENERATORS`].
         generator: &'static str,
         /// Path of the field.
         field: String,
-        /// The name as written.
+        /// Undeclared name.
         name: String,
-        /// The closest declared name.
+        /// Closest declared name.
         nearest: Option<String>,
     },
-    /// Two nodes of one name.
+    /// Name used twice.
     #[error("{generator}.{field}: the name `{name}` is taken already; names of hosts and switches are unique")]
     DuplicateNode {
-        /// Name of the generator.
+        /// Name, as in [`GENERATORS`].
         generator: &'static str,
-        /// Path of the second one's field.
+        /// Path of the field with the second use.
         field: String,
-        /// The name.
+        /// Name used twice.
         name: String,
     },
-    /// The parts are well-formed, but do not make a fabric.
+    /// Invalid graph.
     #[error(transparent)]
     Fabric(#[from] FabricError),
-    /// The topology file cannot be used.
+    /// Invalid ns-3 topology file.
     #[error(transparent)]
     Ns3(#[from] Ns3Error),
-    /// The htsim topology file cannot be used.
+    /// Invalid htsim topology file.
     #[error(transparent)]
     Htsim(Ns3Error),
 }
 
-/// 100 Gb/s: NIC speed of the HPCC evaluation and most recent papers.
+/// NIC speed of the HPCC evaluation and most recent papers.
 const fn rate_100g() -> Rate {
     Rate::gbps(100)
 }
 
-/// 400 Gb/s: the fabric speed of the HPCC evaluation.
+/// Fabric speed of the HPCC evaluation.
 const fn rate_400g() -> Rate {
     Rate::gbps(400)
 }
@@ -138,7 +138,7 @@ const fn one_seed() -> u64 {
     1
 }
 
-/// 1 us one way: 200 m of fibre, as in the HPCC evaluation.
+/// 200 m of fibre, as in the HPCC evaluation.
 const fn delay_1us() -> Time {
     Time::us(1)
 }

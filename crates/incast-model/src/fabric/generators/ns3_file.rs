@@ -1,5 +1,3 @@
-//! Topology file of the HPCC authors' ns-3.
-
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;

@@ -1,5 +1,3 @@
-//! Rail-optimised fabrics of GPU servers.
-
 use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -86,7 +84,6 @@ const fn nvlink_switch() -> Option<NvLink> {
     Some(NvLink { rate: nvlink_rate(), delay: nvlink_delay(), forward: false })
 }
 
-/// Reads the table of NVLink, or `"none"`.
 fn table_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<NvLink>, D::Error> {
     struct TableOrNone;
     impl<'de> Visitor<'de> for TableOrNone {
@@ -120,7 +117,7 @@ impl Default for NvLink {
 const CHECK: Check = Check("rail_optimized");
 
 impl RailOptimized {
-    /// Returns one pod of 8-GPU servers with NVLink, all links between servers at 400 Gb/s and 1 us.
+    /// Spec of one pod of 8-GPU servers with NVLink, all links between servers at 400 Gb/s and 1 us.
     pub const fn new(servers: u32, spines: u32) -> Self {
         Self {
             servers,
@@ -148,7 +145,6 @@ impl RailOptimized {
             Some(_) => (0..hosts.len()).map(|h| builder.switch(format!("gpu{h}"), 1)).collect(),
             None => hosts.clone(),
         };
-        // Drawings have NVLink switches between GPUs and rails, each layer above the one below.
         let base = if forward.is_some() { 2 } else { 1 };
         let servers = if nvlink.is_some() { self.servers } else { 0 };
         let switches: Vec<_> = (0..servers).map(|s| builder.switch(format!("nvlink{s}"), base)).collect();
@@ -184,7 +180,6 @@ impl RailOptimized {
         Ok(builder.finish()?.with_gpus(self.gpus_per_server, inside))
     }
 
-    /// Checks all fields and returns the number of pods.
     fn check(&self) -> Result<u32, GeneratorError> {
         CHECK.at_least("servers", self.servers, 1)?;
         CHECK.within("gpus_per_server", self.gpus_per_server, 1, 1024)?;

@@ -1,5 +1,3 @@
-//! Any of the generators, as a scenario names it.
-
 use std::path::Path;
 
 use schemars::JsonSchema;
@@ -44,7 +42,7 @@ pub enum FabricSpec {
     Custom(CustomFabric),
 }
 
-/// Names and descriptions of all generators.
+/// Names and descriptions of the generators.
 pub const GENERATORS: &[(&str, &str)] = &[
     ("star", "hosts around one switch"),
     ("dumbbell", "hosts on two switches joined by one link"),
@@ -62,7 +60,7 @@ pub const GENERATORS: &[(&str, &str)] = &[
 ];
 
 impl FabricSpec {
-    /// The generator's name, as in [`GENERATORS`].
+    /// Name, as in [`GENERATORS`].
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Star(_) => "star",

@@ -1,5 +1,3 @@
-//! Hosts around one switch.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,12 +21,12 @@ pub struct Star {
 }
 
 impl Star {
-    /// Returns a star of `hosts` hosts at 100 Gb/s and 1 us.
+    /// Spec with all links at 100 Gb/s and 1 us.
     pub const fn new(hosts: u32) -> Self {
         Self { hosts, rate: rate_100g(), delay: delay_1us() }
     }
 
-    /// The fabric.
+    /// Builds the fabric.
     pub fn build(&self) -> Result<Fabric, GeneratorError> {
         let check = Check("star");
         check.at_least("hosts", self.hosts, 2)?;

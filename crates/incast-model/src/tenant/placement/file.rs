@@ -1,5 +1,3 @@
-//! VMs in slots listed in a file.
-
 use std::path::Path;
 
 use super::listed::{RULE, in_order, slots};
@@ -7,10 +5,8 @@ use crate::fabric::{Fabric, HostId};
 use crate::input;
 use crate::tenant::TenantError;
 
-/// Required columns, in any order.
 const COLUMNS: [&str; 3] = ["tenant", "vm", "slot"];
 
-/// Table of VMs: the rows of a CSV file.
 #[derive(Debug)]
 pub(in crate::tenant) struct Table {
     rows: Vec<Row>,
@@ -27,7 +23,6 @@ struct Row {
 }
 
 impl Table {
-    /// Reads a file; `field` is the path of the field that names it.
     pub(in crate::tenant) fn read(file: &Path, field: &str) -> Result<Self, TenantError> {
         let text = input::read_text(file, input::DOCUMENT).map_err(|error| TenantError::Unreadable {
             field: field.into(),
@@ -50,7 +45,6 @@ impl Table {
         Ok(Self { rows })
     }
 
-    /// Returns a tenant's number of VMs in the file; `field` is the path of the field that names it.
     pub(in crate::tenant) fn count(&self, tenant: &str, file: &Path, field: &str) -> Result<usize, TenantError> {
         match self.rows.iter().filter(|row| row.tenant == tenant).count() {
             0 => {
@@ -61,7 +55,6 @@ impl Table {
         }
     }
 
-    /// Returns a tenant's slots; fails if one is already `taken`.
     pub(in crate::tenant) fn slots(
         &self,
         tenant: &str,
@@ -97,7 +90,7 @@ fn refuse(file: &Path, (line, column): (usize, usize), value: &str, allowed: Str
     TenantError::File { file: file.into(), line, column, value: value.into(), allowed, nearest: None }
 }
 
-/// Returns the cells of a line, each with its first column in characters, from 1.
+/// Cells of a line, each with its first column in characters, from 1.
 fn cells(line: &str) -> Vec<(usize, &str)> {
     let mut column = 1;
     let cell = |cell: &'_ str| {

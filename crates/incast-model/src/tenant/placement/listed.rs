@@ -1,11 +1,8 @@
-//! VMs in slots that are named.
-
 use std::collections::HashMap;
 
 use crate::fabric::{Fabric, HostId};
 use crate::tenant::TenantError;
 
-/// Returns the named slots; fails if one is already `taken`. `field` is the path of the list.
 pub(in crate::tenant) fn listed(
     names: &[String],
     fabric: &Fabric,
@@ -27,15 +24,12 @@ pub(in crate::tenant) fn listed(
     Ok(found)
 }
 
-/// Rule for slot names, for messages.
 pub(super) const RULE: &str = "the name of a VM slot: a server's, and a number from 0, such as h0.0";
 
-/// All VM slots by name.
 pub(super) fn slots(fabric: &Fabric) -> HashMap<&str, HostId> {
     in_order(fabric).zip((0..).map(HostId)).collect()
 }
 
-/// By host.
 pub(super) fn in_order(fabric: &Fabric) -> impl Iterator<Item = &str> {
     fabric.endpoints().iter().map(|&host| fabric.node(host).name.as_str())
 }

@@ -1,5 +1,3 @@
-//! Placement methods, one per file.
-
 mod file;
 mod listed;
 mod packed;

@@ -1,4 +1,4 @@
-//! Greedy allocation of Oktopus: VMs close together (Ballani et al., SIGCOMM 2011, section 4).
+//! Greedy allocation of Oktopus (Ballani et al., SIGCOMM 2011, section 4).
 
 use crate::fabric::{Fabric, HostId};
 use crate::tenant::admission::{crossings, needed, room};
@@ -6,7 +6,6 @@ use crate::tenant::cuts::{Cuts, NoTree};
 use crate::tenant::{Guarantee, Tenant};
 use crate::units::Rate;
 
-/// Link capacity left for guarantees.
 #[derive(Debug)]
 pub(in crate::tenant) struct Residual {
     cuts: Cuts,
@@ -15,7 +14,6 @@ pub(in crate::tenant) struct Residual {
 }
 
 impl Residual {
-    /// Computes capacity less headroom and existing guarantees.
     pub(in crate::tenant) fn new(fabric: &Fabric, headroom: f64, tenants: &[Tenant]) -> Result<Self, NoTree> {
         let cuts = Cuts::new(fabric)?;
         let left = cuts.cuts.iter().map(|cut| [room(cut.capacity, headroom).0; 2]).collect();
@@ -24,7 +22,6 @@ impl Residual {
         Ok(residual)
     }
 
-    /// Takes off what a tenant needs.
     pub(in crate::tenant) fn take(&mut self, tenant: &Tenant) {
         for (cut, inside) in crossings(&self.cuts, tenant) {
             let (up, down) = needed((tenant.send, tenant.receive), inside, tenant.vms.len());
@@ -33,8 +30,8 @@ impl Residual {
         }
     }
 
-    /// Returns slots in the first lowest subtree with enough slots and link capacity. Subtrees within it are filled in
-    /// turn, without backtracking. `None` if no subtree suffices.
+    /// Slots in the first lowest subtree with enough slots and link capacity. Subtrees within it are filled in turn, without
+    /// backtracking.
     pub(in crate::tenant) fn packed(
         &self,
         vms: usize,
@@ -48,7 +45,6 @@ impl Residual {
         found.or_else(|| Some(search.among(&self.cuts.top, vms)).filter(|found| found.len() == vms))
     }
 
-    /// By cut: its host, for VM cuts.
     fn hosts(&self) -> Vec<Option<HostId>> {
         let mut hosts = vec![None; self.cuts.cuts.len()];
         for (host, of) in (0..).map(HostId).zip(&self.cuts.of_host) {
@@ -69,7 +65,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Returns at most `most` slots in a subtree, as many as its links carry.
+    /// At most `most` slots in a subtree, as many as its links carry.
     fn fill(&self, cut: usize, most: usize) -> Vec<HostId> {
         let mut want = most;
         loop {
@@ -80,12 +76,11 @@ impl Search<'_> {
             if self.fits(cut, found.len()) {
                 return found;
             }
-            // A smaller number fits: 0 does.
+            // 0 always fits.
             want = (0..found.len()).rev().find(|&fewer| self.fits(cut, fewer)).unwrap_or(0);
         }
     }
 
-    /// Returns at most `most` slots in several subtrees.
     fn among(&self, subtrees: &[usize], most: usize) -> Vec<HostId> {
         let mut found = Vec::new();
         for &subtree in subtrees {
@@ -110,7 +105,6 @@ mod tests {
     use crate::fabric::Vms;
     use crate::fabric::generators::LeafSpine;
 
-    /// Two racks of two servers with 4 slots, 1 Gb/s links, no headroom.
     fn residual(tenants: &[Tenant]) -> Residual {
         let mut tree = LeafSpine::new(2, 1, 2);
         (tree.host_rate, tree.uplink_rate) = (Rate::gbps(1), Rate::gbps(1));
@@ -138,7 +132,7 @@ mod tests {
     fn cuts_limit_what_a_subtree_gets() {
         // 6 VMs split 4 and 2 need 2 times the guarantee between servers; 3 and 3 would need 3 times.
         assert_eq!(packed(6, 500, &[]), Some(vec![0, 1, 2, 3, 4, 5]));
-        // One in the first server, which can hold no more, all others in the second.
+        // The first server can hold one VM, the second the rest.
         assert_eq!(packed(5, 600, &[]), Some(vec![0, 1, 2, 3, 4]));
         assert_eq!(packed(5, 600, &[3]), Some(vec![0, 4, 5, 6, 7]));
         assert_eq!(packed(6, 600, &[]), None);

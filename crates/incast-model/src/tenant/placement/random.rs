@@ -1,11 +1,8 @@
-//! VMs anywhere.
-
 use crate::fabric::HostId;
 use crate::rng::{Stream, pick};
 
-/// Returns random free slots; every choice and order is equally likely.
+/// Random free slots; every choice and order is equally likely (first steps of a Fisher-Yates shuffle).
 pub(in crate::tenant) fn random(mut free: Vec<HostId>, vms: usize, rng: &mut Stream) -> Vec<HostId> {
-    // First steps of a Fisher-Yates shuffle.
     for chosen in 0..vms {
         let other = chosen + pick(rng, free.len() - chosen);
         free.swap(chosen, other);
@@ -28,7 +25,7 @@ mod tests {
             let free = [3, 5, 7, 9].map(HostId).to_vec();
             *counts.entry(random(free, 2, &mut stream(seed, "test", 0))).or_default() += 1;
         }
-        // There are 12; 1000 each, with a standard deviation of 30.
+        // 12 outcomes of 1000 each, standard deviation 30.
         assert_eq!(counts.len(), 12);
         assert!(counts.values().all(|count| count.abs_diff(1000) < 150), "{counts:?}");
     }

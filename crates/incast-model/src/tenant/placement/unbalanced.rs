@@ -1,8 +1,6 @@
-//! Mappers at one end of the fabric, others at the other, so that traffic crosses the core.
-
 use crate::fabric::HostId;
 
-/// Returns slots for VMs: mappers get the first free ones, others the last, from the end.
+/// Gives mappers the first free slots, others the last, from the end: traffic crosses the core.
 pub(in crate::tenant) fn unbalanced(free: &[HostId], mappers: &[bool]) -> Vec<HostId> {
     let (mut first, mut last) = (free.iter(), free.iter().rev());
     mappers.iter().filter_map(|&mapper| if mapper { first.next() } else { last.next() }).copied().collect()

@@ -1,9 +1,7 @@
-//! Synthetic applications: shares and sizes of a disaggregated application's flows to memory, disks and other CPUs.
-//!
-//! The traces of the resource disaggregation study (Gao et al., "Network Requirements for Resource Disaggregation",
-//! OSDI 2016) are not public. All figures here are ours, shaped by known facts: 4 KB pages; word count has the largest
-//! share of long flows, sorting longer flows than graph processing, memcached more memory accesses than sorting; sizes
-//! between CPUs follow public measurements.
+//! The traces of the resource disaggregation study (Gao et al., "Network Requirements for Resource Disaggregation", OSDI 2016)
+//! are not public. All figures here are ours, shaped by known facts: 4 KB pages; word count has the largest share of long
+//! flows, sorting longer flows than graph processing, memcached more memory accesses than sorting; sizes between CPUs follow
+//! public measurements.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -42,7 +40,6 @@ pub(super) enum Kind {
 impl Kind {
     pub(super) const ALL: [Self; 3] = [Self::Memory, Self::Disk, Self::Network];
 
-    /// Name in labels.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Memory => "memory",
@@ -54,11 +51,11 @@ impl Kind {
 
 #[derive(Debug, Clone)]
 pub(super) struct Mix {
-    /// Shares of flows by [`Kind`]; their sum is 1.
+    /// By [`Kind`]; their sum is 1.
     pub(super) shares: [f64; 3],
     disk: Option<[u64; 2]>,
     network: Network,
-    /// Law of the gaps between flows of a pair of blades.
+    /// Gaps between flows of a pair of blades.
     pub(super) arrivals: ArrivalLaw,
 }
 
@@ -102,7 +99,7 @@ impl Mix {
     }
 }
 
-/// Returns sizes from `min` to `max`, every doubling equally likely.
+/// Sizes of which every doubling is equally likely.
 fn doublings(min: u64, max: u64) -> SizeLaw {
     let steps = (max / min).ilog2();
     let point = |step: u32| ((min << step) as f64, 100.0 * f64::from(step) / f64::from(steps));
@@ -139,7 +136,7 @@ mod tests {
         }
     }
 
-    /// Facts about the applications (a draft of the study, section on network-level performance).
+    /// From a draft of the study, section on network-level performance.
     #[test]
     fn mixes_have_the_order_that_is_known() {
         let long = |application: Application| 1.0 - application.mix().shares[0];

@@ -1,5 +1,3 @@
-//! Blades of a disaggregated system, and their hosts.
-
 use std::fmt;
 
 use rand::Rng;
@@ -9,7 +7,6 @@ use super::applications::Kind;
 use crate::fabric::HostId;
 use crate::rng::Stream;
 
-/// Blade of a small system: CPUs first, then memory, then disks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Blade {
     Cpu(u32),
@@ -52,7 +49,6 @@ impl Blades {
         }
     }
 
-    /// Returns a blade by name, such as `cpu0`.
     pub(super) fn named(&self, name: &str) -> Option<Blade> {
         self.all().find(|blade| blade.to_string() == name)
     }
@@ -67,7 +63,7 @@ impl Blades {
         format!("the name of a blade: {}", kinds.into_iter().flatten().collect::<Vec<_>>().join(", "))
     }
 
-    /// Returns the traffic kind between blades, if any: memory and disks only exchange data with CPUs.
+    /// Kind of traffic; memory and disks only exchange data with CPUs.
     pub(super) fn kind(&self, src: Blade, dst: Blade) -> Option<Kind> {
         match (src, dst) {
             (Blade::Cpu(a), Blade::Cpu(b)) => (a != b).then_some(Kind::Network),
@@ -78,7 +74,7 @@ impl Blades {
     }
 }
 
-/// Groups hosts by rack into systems of `count`; left-over hosts take no part.
+/// Systems of `count` hosts of one rack; left-over hosts take no part.
 pub(super) fn in_racks(members: Members<'_>, hosts: &[HostId], count: u32) -> Vec<Vec<HostId>> {
     let racks = members.racks();
     let mut groups: Vec<(u32, Vec<HostId>)> = Vec::new();

@@ -1,4 +1,4 @@
-//! Measured flows between blades of a small system: gaps and sizes per pair, from which larger systems draw.
+//! Gaps and sizes measured between the blades of one small system; every simulated system draws from them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,13 +10,13 @@ use crate::workload::error::{Place, WorkloadError};
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Pair {
-    /// Gaps between flows in ps, sorted; including the time to the first flow.
+    /// In ps, sorted; including the time to the first flow.
     gaps: Vec<u64>,
     sizes: Vec<u64>,
 }
 
 impl Pair {
-    /// Draws a gap, interpolating linearly between measured ones.
+    /// Draws a gap, interpolated linearly between measured gaps.
     pub(super) fn gap(&self, rng: &mut Stream) -> u64 {
         let place = unit(rng) * (self.gaps.len() - 1) as f64;
         let below = place as usize;
@@ -27,7 +27,7 @@ impl Pair {
         }
     }
 
-    /// Draws the time to the first flow: the remainder of a length-biased gap.
+    /// Time to the first flow: the remainder of a length-biased gap.
     pub(super) fn first_gap(&self, rng: &mut Stream) -> u64 {
         let mut place = unit(rng) * self.gaps.iter().sum::<u64>() as f64;
         for &gap in &self.gaps {
@@ -43,7 +43,6 @@ impl Pair {
         self.sizes[(unit(rng) * self.sizes.len() as f64) as usize]
     }
 
-    /// Mean measured size in bytes.
     pub(super) fn mean_size(&self) -> f64 {
         self.sizes.iter().map(|&size| size as f64).sum::<f64>() / self.sizes.len() as f64
     }
@@ -87,7 +86,7 @@ struct Row {
     kind: Option<Kind>,
 }
 
-/// Parses the flows of a trace; `page` is the size of flows with an address instead of a size. Errors name the place.
+/// Parses a trace; `page` is the size of flows with an address instead of a size.
 pub(super) fn parse(text: &str, file: &Path, blades: &Blades, page: u64) -> Result<Pairs, WorkloadError> {
     let mut lines = text.strip_prefix('\u{feff}').unwrap_or(text).lines().enumerate();
     let (_, header) = lines.next().unwrap_or_default();
@@ -135,7 +134,7 @@ pub(super) fn parse(text: &str, file: &Path, blades: &Blades, page: u64) -> Resu
 }
 
 impl Row {
-    /// Reads a cell; the error states what is allowed. `before`: time of the previous line.
+    /// Reads a cell; the error states the allowed values. `before`: time of the previous line.
     fn read(&mut self, column: Column, text: &str, blades: &Blades, before: u64) -> Result<(), String> {
         match column {
             Column::Time(factor) => {
@@ -171,7 +170,6 @@ fn time(text: &str, factor: u64) -> Option<u64> {
     (ps >= 0.0 && ps < u64::MAX as f64).then_some(ps as u64)
 }
 
-/// Returns each column's content; required columns exist, none twice.
 fn columns(header: &str, file: &Path) -> Result<Vec<Column>, WorkloadError> {
     let names = || COLUMNS.iter().map(|(name, _)| *name);
     let mut found: Vec<Column> = Vec::new();

@@ -1,5 +1,4 @@
-//! Traffic of applications with separate CPU, memory and disk blades, each a host of the fabric: the resource
-//! disaggregation study (Gao et al., OSDI 2016).
+//! Traffic of the resource disaggregation study (Gao et al., OSDI 2016).
 
 mod applications;
 mod blades;
@@ -103,11 +102,10 @@ const fn page() -> Bytes {
     Bytes(4096)
 }
 
-/// Default load of the busiest blade's link, before samples.
 const LOAD: f64 = 0.2;
 
 enum Source<'a> {
-    /// Mean gap in ps and size law.
+    /// Mean gap in ps.
     Synthetic {
         gap: f64,
         mix: &'a Mix,
@@ -269,7 +267,7 @@ impl Disaggregated {
         Ok(Blades { cpu: self.cpus, memory: self.memories, disk: self.disks })
     }
 
-    /// Returns the hosts of each system, in order of the blades.
+    /// Hosts of each system, in order of the blades.
     fn systems(&self, entry: &Entry<'_>, blades: &Blades) -> Result<Vec<Vec<HostId>>, WorkloadError> {
         let (hosts, count) = (entry.hosts(self.hosts.as_ref())?, blades.count());
         let systems = match self.scale {
@@ -290,7 +288,7 @@ impl Disaggregated {
         Err(entry.refuse(field, value, allowed))
     }
 
-    /// Returns gaps and sizes of pairs, for a slowest host of `rate` bit/s.
+    /// Gaps and sizes for a slowest host of `rate` bit/s.
     fn traffic(&self, entry: &Entry<'_>, blades: &Blades, rate: f64) -> Result<Traffic, WorkloadError> {
         let application = match (self.application, &self.trace) {
             (Some(application), None) => application,
@@ -312,7 +310,7 @@ impl Disaggregated {
         let sizes = Kind::ALL.map(|kind| mix.sizes(kind, self.page));
         let pairs = [2 * blades.cpu * blades.memory, 2 * blades.cpu * blades.disk, blades.cpu * (blades.cpu - 1)];
         let shares: [f64; 3] = std::array::from_fn(|kind| if pairs[kind] > 0 { mix.shares[kind] } else { 0.0 });
-        // Mean load per flow of the application: of each pair by kind, and of each kind of blade by direction.
+        // Mean bytes per flow of the application: between a pair of each kind, then on the busiest blade.
         let each: [f64; 3] =
             std::array::from_fn(|kind| shares[kind] * sizes[kind].mean() / f64::from(pairs[kind].max(1)));
         let [cpu, memory, disk] = [blades.cpu, blades.memory, blades.disk].map(f64::from);

@@ -1,5 +1,3 @@
-//! Properties of disaggregated traffic.
-
 use std::collections::{HashMap, HashSet};
 
 use crate::fabric::generators::LeafSpine;
@@ -8,7 +6,7 @@ use crate::flow::FlowSet;
 use crate::units::Rate;
 use crate::workload::testing::{flows, folder, generate_in, pattern, refused, refused_in};
 
-/// The study's 144 hosts.
+/// Hosts of the study.
 fn fabric() -> Fabric {
     let mut spec = LeafSpine::new(9, 4, 16);
     (spec.host_rate, spec.uplink_rate) = (Rate::gbps(40), Rate::gbps(160));
@@ -37,8 +35,7 @@ fn shares_and_load_are_those_asked_for() {
             assert!((found - share).abs() < 0.03, "{application} {label}: {found} for {share}");
         }
         assert!(of_label(&set, "memory").all(|flow| flow.size.0 == 4096));
-        // The busiest host carries three times 0.2 of its link; each system has its own busiest, so use the mean over
-        // CPUs.
+        // Three samples of 0.2 each; every system has its own busiest host, so use the mean over CPUs.
         let mut sent: HashMap<u32, u64> = HashMap::new();
         set.flows.iter().for_each(|flow| *sent.entry(flow.src.0).or_default() += flow.size.0);
         let mut loads: Vec<f64> = sent.values().map(|&bytes| bytes as f64 * 8.0 / (40e9 * 0.06)).collect();
@@ -60,8 +57,7 @@ fn every_pair_has_its_samples() {
     for flow in &set.flows {
         to.entry(flow.src.0).or_default().insert(flow.dst.0);
     }
-    // 11 systems of 13 hosts; a CPU sends to all 12 others, memory and disks to five CPUs. (A bursty pair may stay
-    // silent.)
+    // 11 systems of 13 hosts; a bursty pair may stay silent.
     assert_eq!(to.len(), 143);
     let destinations = |least, most| to.values().filter(|to| (least..=most).contains(&to.len())).count();
     assert_eq!((destinations(3, 5), destinations(10, 12)), (88, 55));

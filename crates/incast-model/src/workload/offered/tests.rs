@@ -1,5 +1,3 @@
-//! Offered loads against closed forms, and the warnings about them.
-
 use super::super::testing::{pattern, star};
 use super::*;
 use crate::fabric::Vms;
@@ -17,7 +15,6 @@ fn poisson(fields: &str) -> WorkloadSpec {
     WorkloadSpec { label: Some("background".into()), ..pattern("poisson", &json) }
 }
 
-/// Returns the mean load of some links, in both directions.
 fn mean(loads: &[OfferedLoad], links: Links) -> [f64; 2] {
     [Direction::Up, Direction::Down].map(|direction| {
         let found = loads.iter().find(|load| (load.links, load.direction) == (links, direction));
@@ -35,7 +32,7 @@ fn said(loads: &[OfferedLoad]) -> Vec<String> {
 
 #[test]
 fn uplinks_of_an_oversubscribed_fabric_are_overloaded() {
-    // 16 hosts of 100 Gb/s on 4 uplinks of 100 Gb/s; of 127 others, 112 are under other leaves.
+    // 4 uplinks; of 127 others, 112 are under other leaves.
     let fabric = LeafSpine::new(8, 4, 16).build().unwrap();
     let found = loads(&fabric, &[poisson(r#""load": 0.3"#)]);
     assert!(near(mean(&found, Links::Host), 0.3), "{found:?}");
@@ -50,7 +47,6 @@ fn uplinks_of_an_oversubscribed_fabric_are_overloaded() {
         ]
     );
     assert_eq!(said(&loads(&fabric, &[poisson(r#""load": 0.283"#)])), [""; 0]);
-    // Up-down routes are the same here.
     let routes = Routes::along(&fabric, Paths::UpDown, NextHopOrder::Port, &|_| true, &[]);
     let up_down = offered(&[poisson(r#""load": 0.3"#)], &fabric, || &routes, None, Path::new("."), 1, None).unwrap();
     assert!(near(mean(&up_down, Links::Uplink(1)), 0.3 * 4.0 * 112.0 / 127.0));
@@ -85,7 +81,6 @@ fn gpus_of_a_server_use_nvlink() {
     assert!(near(mean(&found, Links::Nvlink), 0.5 * 3.0 / 15.0 / 9.0));
     let without = RailOptimized { nvlink: None, ..spec.clone() }.build().unwrap();
     assert!(near(mean(&loads(&without, &[poisson(r#""load": 0.5"#)]), Links::Host), 0.5));
-    // A forwarding GPU's NIC also carries transit traffic; nothing is lost.
     let forward =
         RailOptimized { nvlink: Some(NvLink { forward: true, ..NvLink::default() }), ..spec }.build().unwrap();
     let found = loads(&forward, &[poisson(r#""load": 0.5"#)]);
@@ -154,7 +149,6 @@ fn pairs_are_those_of_the_flows() {
         set.flows.iter().filter(|flow| flow.src.0 / 4 != flow.dst.0 / 4).map(|flow| flow.src.0).collect();
     let expected = 0.3 * crossing.len() as f64 * 100.0 / 400.0;
     assert!(near(mean(&loads(&fabric, &[random]), Links::Uplink(1)), expected), "{crossing:?}");
-    // The busiest blade has the load before samples.
     let blades =
         pattern("disaggregated", r#"{"application": "terasort", "load": 0.2, "samples": 3, "duration": "1ms"}"#);
     let found = loads(&star(13, Rate::gbps(40)), &[blades]);

@@ -1,7 +1,7 @@
-//! 2000 flows between random pairs of hosts at a load of 0.6: slowdowns by size against YAPS's.
+//! 2000 flows between random pairs of hosts at load 0.6: slowdowns by size, compared with YAPS.
 //!
-//! No flow by itself can agree: each host's packets begin with another spine there, from a generator of the C library. Means of
-//! thousands of flows can. YAPS has one run of each, we have three: what differs from seed to seed is chance.
+//! Single flows cannot agree: each YAPS host starts spraying at a random spine (C library generator). Means can. YAPS has one
+//! run per transport; three seeds here show the effect of chance.
 
 use std::fmt::Write;
 
@@ -15,14 +15,14 @@ const FASTPASS: &str = include_str!("../facts/clos144_all_to_all_fastpass.csv");
 
 const SEEDS: u64 = 3;
 
-/// YAPS's bounds of sizes: short below 100 KiB, long from 10 MiB on.
+/// YAPS's classes.
 const CLASSES: [(&str, u64, u64); 4] =
     [("all", 0, u64::MAX), ("short", 0, 100 << 10), ("medium", 100 << 10, 10 << 20), ("long", 10 << 20, u64::MAX)];
 
-/// A flow: source, destination, bytes and start in ps.
+/// Source, destination, bytes, start in ps.
 type Sent = (u32, u32, u64, u64);
 
-/// Flows, and their completion times in ns by a column.
+/// Times in ns.
 fn read(text: &str, column: &str) -> (Vec<Sent>, Vec<f64>) {
     let mut lines = text.lines().filter(|line| !line.starts_with('#'));
     let column = lines.next().unwrap().split(',').position(|name| name == column).unwrap();
@@ -33,7 +33,7 @@ fn read(text: &str, column: &str) -> (Vec<Sent>, Vec<f64>) {
     lines.map(row).unzip()
 }
 
-/// Mean, median and 99th percentile, as YAPS takes them.
+/// By YAPS's definitions.
 fn figures(slowdowns: &[f64]) -> [f64; 3] {
     let mut sorted = slowdowns.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -41,7 +41,7 @@ fn figures(slowdowns: &[f64]) -> [f64; 3] {
     [sorted.iter().sum::<f64>() / sorted.len() as f64, at(0.5), at(0.99)]
 }
 
-/// Figures of each class of sizes; `fct` in ns.
+/// Flows and figures per class; times in ns.
 fn by_class(flows: &[Sent], ideal: &[f64], fct: &[f64]) -> Vec<(usize, [f64; 3])> {
     let of = |&(_, from, to): &(&str, u64, u64)| {
         let chosen = (0..flows.len()).filter(|&index| (from..to).contains(&flows[index].2));
@@ -51,8 +51,7 @@ fn by_class(flows: &[Sent], ideal: &[f64], fct: &[f64]) -> Vec<(usize, [f64; 3])
     CLASSES.iter().map(of).collect()
 }
 
-/// A line for each class of sizes: YAPS's figures, and how far the mean of ours over seeds is from them. Means and medians have to be
-/// within 5 %, 99th percentiles within `tail`.
+/// Table of YAPS's figures and our deviations: at most 5 % for means and medians, `tail` for 99th percentiles.
 fn compare(name: &str, profile: &str, text: &str, tail: f64) -> String {
     let (flows, theirs) = read(text, &format!("fct_{name}_ns"));
     let transport = named(name, profile);
@@ -92,7 +91,7 @@ fn pfabric() {
     insta::assert_snapshot!(compare("pfabric", "yaps", FLOWS, 0.05));
 }
 
-/// Tails of short flows are 5 % longer here: YAPS sprays by a counter of the sending host, here every switch has its own.
+/// YAPS sprays by a counter per sending host, here every switch has its own: tails of short flows are 5 % longer.
 #[test]
 fn phost() {
     insta::assert_snapshot!(compare("phost", "yaps", FLOWS, 0.08));
@@ -103,14 +102,13 @@ fn fastpass() {
     insta::assert_snapshot!(compare("fastpass", "yaps", FASTPASS, 0.05));
 }
 
-/// Of 72 long flows the 99th percentile is the slowest, and that of all rests on 20 flows with several timeouts: with 45 us each, seeds
-/// differ by 20 %.
+/// The 99th percentile of 72 long flows is the slowest; that of all flows rests on 20 flows with several timeouts of 45 us.
 #[test]
 fn tcp() {
     insta::assert_snapshot!(compare("tcp", "yaps", FLOWS, 0.15));
 }
 
-/// Not under the profile `yaps`: without gaps between packets queues grow until they drop (see the design notes).
+/// Not with profile `yaps`: without gaps between packets, queues grow until they drop (see the design notes).
 #[test]
 fn ideal() {
     insta::assert_snapshot!(compare("ideal", "paced", FLOWS, 0.05));

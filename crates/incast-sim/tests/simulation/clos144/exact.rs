@@ -1,11 +1,11 @@
 //! Lone flows and small contention, to the nanosecond.
 //!
-//! Times are YAPS's own, but for those marked: there events of one instant leave its heap in an order of their own (a burst of
-//! twelve packets as 0, 3, 4, 11, 9, 10, …), and the time given is the one that an independent program found with such events in
-//! order. YAPS also waits a picosecond before each packet of pHost and of the ideal scheduler.
+//! Times are YAPS's, except those marked "reordered": YAPS's heap reorders simultaneous events (a burst of twelve packets
+//! leaves as 0, 3, 4, 11, 9, 10, …), so an independent program that keeps their order gave the time. YAPS also waits a
+//! picosecond before each packet of pHost and of the ideal scheduler.
 //!
-//! Packets of several flows meet in one instant here more often than not. Those of the flow named first come first, because the
-//! others start a picosecond later each; where that does not help, a seed is given under which they come by that spine.
+//! Packets of several flows often meet in one instant. Those of the flow named first go first, because each later flow starts a
+//! picosecond later; where this is not enough, a seed selects the spines.
 
 use incast_sim::Params;
 use incast_sim::transport::{PfabricParams, TcpParams, Transport, TransportParams};
@@ -18,7 +18,7 @@ const RACK50: (u32, u32) = (50, 55);
 const TWO: [Case; 2] = [(0, 143, 20, 0), (20, 143, 30, 0)];
 const FOUR: [Case; 4] = [(0, 143, 20, 0), (0, 100, 50, 0), (20, 143, 5, 500), (40, 143, 100, 1000)];
 
-/// Completion times in us against expected ones; differences are all told at once.
+/// Times in us.
 fn compare(gbps: u64, transport: &Transport, seed: u64, cases: &[(&[Case], &[f64])]) {
     let mut wrong = Vec::new();
     for (case, expected) in cases {
@@ -35,7 +35,6 @@ fn compare(gbps: u64, transport: &Transport, seed: u64, cases: &[(&[Case], &[f64
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
-/// Lone flows of these numbers of packets between two hosts.
 fn alone(gbps: u64, transport: &Transport, (src, dst): (u32, u32), expected: &[(u64, f64)]) {
     for &(packets, fct) in expected {
         compare(gbps, transport, 1, &[(&[(src, dst, packets, 0)], &[fct])]);
@@ -45,13 +44,13 @@ fn alone(gbps: u64, transport: &Transport, (src, dst): (u32, u32), expected: &[(
 #[test]
 fn pfabric() {
     let yaps = named("pfabric", "yaps");
-    // In order of events: YAPS has 32.064 and 3002.064 for 100 and 10000 packets.
+    // Reordered: YAPS has 32.064 and 3002.064 for 100 and 10000 packets.
     alone(40, &yaps, X, &[(1, 1.932), (10, 4.632), (100, 31.632), (10_000, 3001.632)]);
     alone(40, &yaps, X50, &[(1, 1.932), (10, 4.632), (100, 31.632)]);
     alone(40, &yaps, RACK50, &[(1, 1.124), (10, 3.824), (100, 30.824)]);
     alone(10, &yaps, X, &[(1, 2.928), (10, 13.728), (100, 121.728), (10_000, 12_001.728)]);
     alone(10, &yaps, X50, &[(1, 2.928), (10, 13.728), (100, 121.728)]);
-    // In order of events: YAPS has 17.664 for the second of two, 9.140 and 23.664 for the first two of four.
+    // Reordered: YAPS has 17.664 for the second of two, 9.140 and 23.664 for the first two of four.
     compare(40, &yaps, 2, &[(&TWO, &[7.632, 16.632]), (&FOUR, &[9.132, 22.632, 3.232, 38.132])]);
 }
 
@@ -59,7 +58,7 @@ fn pfabric() {
 fn a_window_without_handshake() {
     let Transport::Tcp(tcp) = named("tcp", "yaps") else { unreachable!() };
     let window = Transport::Tcp(TcpParams { handshake: false, init_cwnd: 6, ..tcp });
-    // In order of events: YAPS has 5.064 and 32.064.
+    // Reordered: YAPS has 5.064 and 32.064.
     alone(40, &window, X, &[(1, 1.932), (10, 4.764), (100, 31.764)]);
 }
 
@@ -70,7 +69,7 @@ fn tcp() {
     alone(40, &yaps, X50, &[(1, 3.572), (10, 9.968), (100, 36.968)]);
     alone(40, &yaps, RACK50, &[(1, 1.956), (10, 6.004), (100, 33.004)]);
     alone(10, &yaps, X, &[(1, 4.688), (10, 17.744), (100, 125.744), (10_000, 12_005.744)]);
-    // In order of events: YAPS has 17.936 for the first of two.
+    // Reordered: YAPS has 17.936 for the first of two.
     compare(40, &yaps, 6, &[(&TWO, &[15.836, 20.336]), (&FOUR, &[18.536, 26.336, 8.436, 40.936])]);
 }
 
@@ -81,13 +80,13 @@ fn phost() {
     alone(40, &yaps, X50, &[(1, 1.940), (10, 6.272), (100, 33.272)]);
     alone(40, &yaps, RACK50, &[(1, 1.132), (10, 4.656), (100, 31.656)]);
     alone(10, &named("phost", "yaps-10g"), X, &[(1, 2.960), (10, 15.488), (100, 123.488), (10_000, 12_003.498)]);
-    // In order of events: YAPS has 9.572 for the first of two.
+    // Reordered: YAPS has 9.572 for the first of two.
     compare(40, &yaps, 1, &[(&TWO, &[9.272, 18.272]), (&FOUR, &[9.872, 36.880, 3.448, 38.872])]);
 }
 
-/// A long flow, and short ones of the same source to another host. While the source sends those, tokens of the long flow expire;
-/// where the round trip takes most of the window, its receiver issues no more and waits for the whole downgrade, also when data comes.
-/// Within a rack the window is not used up.
+/// Short flows go from a long flow's source to another host; meanwhile, tokens of the long flow expire. Where the round trip
+/// takes most of the window, the receiver issues no more tokens and waits for the whole downgrade, even if data arrives. Within
+/// a rack, the window lasts.
 #[test]
 fn phost_busy_source() {
     let yaps = named("phost", "yaps");
@@ -95,7 +94,7 @@ fn phost_busy_source() {
         let pages = (1..10).map(|k| (20, short, 3, 20_000 * k));
         std::iter::once((20, long, 685, 0)).chain(pages).collect()
     };
-    // In YAPS 1.008 times the ideal time alone.
+    // YAPS alone: 1.008 times the ideal time.
     alone(40, &yaps, (20, 40), &[(685, 208.773)]);
     let shorts = [2.780, 2.580, 2.680, 2.780, 2.580, 2.680, 2.780, 2.580, 2.680];
     compare(40, &yaps, 1, &[(&pages(40, 80), &[&[281.373][..], &shorts].concat())]);
@@ -122,7 +121,7 @@ fn ideal() {
     compare(40, &yaps, 2, &[(&TWO, &[7.632, 16.632]), (&FOUR, &[9.132, 22.632, 3.232, 38.132])]);
 }
 
-/// The ideal time of a flow is that of YAPS's formula, on any path.
+/// Ideal times by YAPS's formula.
 #[test]
 fn ideal_times() {
     let yaps = named("pfabric", "yaps");
@@ -137,7 +136,7 @@ fn ideal_times() {
         assert!((ideal - expected).abs() < 1e-9, "{case:?}: {ideal} for {expected}");
         assert!(outcome.flows[0].fct() >= Some(outcome.flows[0].ideal_exact));
     }
-    // What the disaggregation study does with a window of two.
+    // The disaggregation study's window of two.
     let two = Transport::Pfabric(PfabricParams::profile("disaggregation").unwrap());
     let outcome = run(40, flows(&[(0, 143, 3, 0)]), two.clone(), params(&two));
     assert!(outcome.flows[0].fct() > Some(outcome.flows[0].ideal_exact));

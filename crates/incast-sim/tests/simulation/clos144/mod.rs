@@ -1,4 +1,4 @@
-//! The fabric of pFabric, pHost and the resource disaggregation study, against YAPS, the simulator of pHost's authors
+//! The fabric of pFabric, pHost and the resource disaggregation study, compared with YAPS, the simulator of pHost's authors
 //! (NetSys/simulator at commit 8e9cf04).
 
 mod all_to_all;
@@ -17,8 +17,7 @@ use incast_sim::switch::{EcnParams, Forwarding, QueueParams, SwitchParams};
 use incast_sim::transport::{FastpassParams, Transport, TransportParams};
 use incast_sim::{Carrier, Params, Setup, Simulation};
 
-/// 9 racks of 16 hosts and 4 spines, 0.2 us a link, uplinks four times as fast as hosts; the arbiter is a 145th host on the first
-/// rack.
+/// The arbiter is a 145th host on the first rack.
 pub(crate) fn fabric(gbps: u64) -> Fabric {
     let (access, delay) = (Rate::gbps(gbps), Time::ns(200));
     let mut builder = FabricBuilder::new();
@@ -38,7 +37,7 @@ pub(crate) fn fabric(gbps: u64) -> Fabric {
     builder.finish().unwrap()
 }
 
-/// A flow of full packets: source, destination, packets, start in ns (and a picosecond for each flow before it).
+/// Flow of full packets: source, destination, packets, start in ns (plus a picosecond per earlier flow).
 pub(crate) type Case = (u32, u32, u64, u64);
 
 pub(crate) fn flows(cases: &[Case]) -> FlowSet {
@@ -47,7 +46,7 @@ pub(crate) fn flows(cases: &[Case]) -> FlowSet {
     flow_set(&(0..).zip(cases).map(picoseconds).collect::<Vec<_>>())
 }
 
-/// Flows by source, destination, bytes, and start in ps.
+/// (source, destination, bytes, start in ps)
 pub(crate) fn flow_set(list: &[(u32, u32, u64, u64)]) -> FlowSet {
     let flow = |&(src, dst, size, start): &(u32, u32, u64, u64)| Flow {
         src: HostId(src),
@@ -66,7 +65,7 @@ pub(crate) fn flow_set(list: &[(u32, u32, u64, u64)]) -> FlowSet {
     FlowSet { flows, labels: vec!["all".into()], ..FlowSet::default() }
 }
 
-/// YAPS's way of everything else: sprayed packets, cut-through, ports of 36864 B at switches and hosts.
+/// YAPS's other parameters: sprayed packets, cut-through, ports of 36864 B at switches and hosts.
 pub(crate) fn params(transport: &Transport) -> Params {
     let spray = SprayParams { order: SprayOrder::RoundRobin, acks: true };
     let limit = Bytes(36_864);
@@ -84,7 +83,6 @@ pub(crate) fn params(transport: &Transport) -> Params {
     params
 }
 
-/// A transport by name under one of its profiles; Fastpass with its arbiter.
 pub(crate) fn named(name: &str, profile: &str) -> Transport {
     match name {
         "fastpass" => Transport::Fastpass(FastpassParams {

@@ -1,13 +1,10 @@
-//! Head-of-line blocking as it is measured: in switches and at hosts, whatever number of hops the pauses' root is away.
-
 use incast_model::units::{Bytes, Time};
 use incast_sim::Outcome;
 use incast_sim::network::PauseParams;
 
 use crate::common::{Bench, Cable, check, digest, exact, leaf_spine, star};
 
-/// Eight hosts of two leaves send to h0 of a third one by one spine. h10, beside four of them, sends to h1, which is idle, and h11 to
-/// h17 beside the other four.
+/// Eight hosts of two leaves send to h0 over one spine. Victims: h10 to the idle h1, and h11 to h17 on the other sending leaf.
 fn two_hops() -> Bench {
     let fabric = leaf_spine(3, 6, 1, Cable::new(100, 200), Cable::new(400, 200));
     let bench = Bench::new(fabric).with(|params| {
@@ -21,15 +18,14 @@ fn two_hops() -> Bench {
     bench.flow(10, 1, 2_000_000, Time::us(100)).flow(11, 17, 2_000_000, Time::us(100))
 }
 
-/// The first of the two last flows of [`two_hops`].
+/// First of the two victims.
 const VICTIM: usize = 8;
 
 fn others(outcome: &Outcome, of: impl Fn(&incast_sim::measure::Waits) -> Time) -> u64 {
     outcome.waits[..VICTIM].iter().map(|waits| of(waits).0).sum()
 }
 
-/// The root is two switches away from where the victim waits: it is a victim for all of the time that it is blocked, at its switch and at its host,
-/// and nothing of what those are blocked for that go to the root.
+/// The root is two switches from the victims: all of their blocked time is victim time.
 #[test]
 fn o1_the_root_is_the_end_of_the_chain() {
     let outcome = two_hops().run();
@@ -45,12 +41,10 @@ fn o1_the_root_is_the_end_of_the_chain() {
     });
     exact("O1", "others as victims in switches, ps", 0, others(&outcome, |one| one.victim));
     exact("O1", "others as victims at hosts, ps", 0, others(&outcome, |one| one.host_victim));
-    // Nothing reads what is measured.
     assert_eq!(digest(&outcome), digest(&two_hops().with(|params| params.measure.blocking = false).run()));
 }
 
-/// A host that is paused while it has something to send, for a known time: to the picosecond. Of two flows each waits by itself; one
-/// that is paced waits for no more than is left when it is due.
+/// Each flow waits by itself.
 #[test]
 fn o2_a_wait_at_a_host_by_hand() {
     let pause = |until| PauseParams {
@@ -85,7 +79,6 @@ fn o2_a_wait_at_a_host_by_hand() {
     exact("O2", "in switches, ps", 0, of(0, 1, 3).blocked.0);
 }
 
-/// A flow that its window binds does not wait because of the pause.
 #[test]
 fn o3_who_may_not_send_does_not_wait() {
     let pause = PauseParams {
@@ -95,7 +88,7 @@ fn o3_who_may_not_send_does_not_wait() {
         from: Time::us(1),
         until: Some(Time::us(50)),
     };
-    // All of it has left the host before the pause comes; what is left of the run it waits for ACKs.
+    // The packet leaves before the pause.
     let outcome = Bench::new(star(&[Cable::new(100, 500); 2]))
         .flow(0, 1, 1000, Time::ZERO)
         .with(|params| {

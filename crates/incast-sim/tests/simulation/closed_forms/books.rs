@@ -1,12 +1,9 @@
-//! Conservation: bytes, packets and time are all accounted for; and runs repeat.
-
 use incast_model::units::{Rate, Time};
 use incast_sim::Outcome;
 use incast_sim::outcome::{PortRecord, Stop};
 
 use crate::common::{Bench, Cable, check, digest, exact, leaf_spine, star};
 
-/// An incast that pauses, marks and (if lossy) drops, with a permutation beside it.
 fn busy(lossless: bool) -> Bench {
     let fabric = leaf_spine(2, 4, 2, Cable::new(100, 1000), Cable::new(100, 1000));
     let incast = (1..8).map(|src| (src, 0, 300_000 + 1000 * u64::from(src) + 7, Time::us(1)));
@@ -21,8 +18,7 @@ fn busy(lossless: bool) -> Bench {
     bench.control("dcqcn", "vendor")
 }
 
-/// By priority `injected = delivered + dropped + in flight`, whenever the run is cut off; and by switch, what comes in
-/// goes out, is dropped, or is still there.
+/// By priority, `injected = delivered + dropped + in flight` at any time; by switch, bytes in = out + dropped + queued.
 #[test]
 fn b1_bytes() {
     let mut looks = 0;
@@ -51,8 +47,7 @@ fn b1_bytes() {
     check("B1", "books balanced at so many instants", 36, looks as f64, looks == 36);
 }
 
-/// Per flow, each byte once: packets sent = packets needed + retransmissions, and of these at least one for each data packet
-/// lost (what is not 60 B is no ACK). The lossy run recovers everything by NACKs and timeouts.
+/// Packets sent = needed + retransmissions, with at least one retransmission per lost data packet (ACKs have 60 B).
 #[test]
 fn b2_b6_flows() {
     let lossless = busy(true).run();
@@ -77,12 +72,11 @@ fn b2_b6_flows() {
     exact("B2", "packets sent again under PFC", 0, sent_again(&lossless));
 }
 
-/// Packets sent again.
 fn sent_again(outcome: &Outcome) -> u64 {
     outcome.flows.iter().map(|flow| flow.retransmitted).sum()
 }
 
-/// Carried bits over capacity times time; the packet on the wire at the end counts whole.
+/// The packet on the wire at the end counts whole, so one is subtracted.
 #[test]
 fn b4_utilisation() {
     let mut most = 0.0f64;
@@ -101,7 +95,7 @@ fn b4_utilisation() {
     check("B4", "largest utilisation of a port", "<= 1", most, most <= 1.0 && most > 0.8);
 }
 
-/// The same seed gives the same run; another seed does not (it decides marks); what is measured changes nothing.
+/// Seeds decide marks.
 #[test]
 fn a7_determinism() {
     let bench = busy(true).with(|params| {
@@ -125,7 +119,6 @@ fn a7_determinism() {
     assert!(first == digest(&unwatched), "watching changes nothing");
 }
 
-/// At most three events for a packet and link, whatever the control.
 #[test]
 fn p_events_per_hop() {
     let edge = Cable::new(100, 1000);

@@ -1,7 +1,7 @@
-//! Loops and bounces on Tagger's testbed: what deadlocks without tags, with rules that count bounces does not.
+//! Loops and bounces on Tagger's testbed. TG1 to TG4 are claims of the study `tagger`.
 //!
-//! The rules here are written by hand: a packet that comes down to a switch and goes up again has bounced, and gets the next
-//! tag; after the last one it is lossy (Hu et al., CoNEXT 2017, section 4, for folded Clos fabrics).
+//! Rules are written by hand: a packet that comes down to a switch and goes up again has bounced and gets the next tag; after
+//! the last tag it is lossy (Hu et al., CoNEXT 2017, section 4, for folded Clos fabrics).
 
 use incast_model::fabric::{Fabric, NodeKind, PortId};
 use incast_model::units::{Bytes, Time};
@@ -20,7 +20,7 @@ fn tier(fabric: &Fabric, port: PortId) -> u8 {
     fabric.node(fabric.neighbour(port)).tier
 }
 
-/// Rules for one bounce: tags 1 and 2.
+/// One bounce: tags 1 and 2.
 fn one_bounce(fabric: &Fabric) -> TagRules {
     let mut rules = TagRules::new(fabric, 2);
     for (index, node) in fabric.nodes().iter().enumerate().filter(|(_, node)| node.kind == NodeKind::Switch) {
@@ -38,7 +38,6 @@ fn one_bounce(fabric: &Fabric) -> TagRules {
     rules
 }
 
-/// The testbed at 40 Gb/s with greedy senders and buffers of 1 MB.
 pub(crate) fn bench() -> Bench {
     Bench::new(testbed(Cable::new(40, 1000))).with(|params| {
         params.switch.buffer = Bytes(1_000_000);
@@ -61,8 +60,8 @@ pub(crate) fn watched(bench: Bench, action: WatchdogAction) -> Bench {
     })
 }
 
-/// Flow 0 from h0 to h14 and flow 1 from h1 to h15, both over t0, l0, s0, l2 and t3; from [`EVENT`] on, l0 sends what is for h14
-/// back to t0.
+/// Flow 0 from h0 to h14 and flow 1 from h1 to h15, both over t0, l0, s0, l2 and t3; from [`EVENT`] on, l0 returns h14's
+/// packets to t0.
 fn looping() -> Bench {
     let route = |at: &str, to: &str, via: &str, from: Time| RouteParams {
         at: at.into(),
@@ -79,7 +78,6 @@ fn looping() -> Bench {
     routes.push(RouteParams { until: Some(EVENT), ..route("l0", "h14", "s0", Time::ZERO) });
     routes.push(route("l0", "h15", "s0", Time::ZERO));
     routes.push(route("l0", "h14", "t0", EVENT));
-    // A flow has 512 kB under way at most: then it waits for what is acknowledged.
     let bench = bench().window(WindowMode::Fixed).with(|params| {
         params.rdma.window = Some(Bytes(512_000));
         params.network.route = routes;
@@ -87,17 +85,17 @@ fn looping() -> Bench {
     bench.flow(0, 14, 1 << 30, Time::ZERO).flow(1, 15, 1 << 30, Time::ZERO)
 }
 
-/// Flow 0 bounces at l2, and from [`EVENT`] on flow 1 at l0: together they wait for themselves over l0, s0, l2, s1.
+/// Flow 0 bounces at l2 and, from [`EVENT`] on, flow 1 at l0: a cyclic dependency over l0, s0, l2, s1.
 ///
-/// A cyclic dependency need not become a deadlock (Hu et al., HotNets 2016). This one does if a few packets are enough for a
-/// pause: with 5 kB in every run tried, with 10 kB in three of four, with 30 kB or more in none.
+/// A cyclic dependency need not deadlock (Hu et al., HotNets 2016). This one does if a few packets cause a pause: with 5 kB in
+/// every run tried, with 10 kB in three of four, with 30 kB or more in none.
 pub(crate) fn bouncing() -> Bench {
     let bench = bench().with(|params| params.switch.pfc_mode = PfcMode::Static { xoff: Bytes(5_000) });
     let bench = bench.flow(0, 12, 1 << 30, Time::ZERO).via(&["t0", "l0", "s0", "l2", "s1", "l3", "t3"]);
     bench.flow(8, 0, 1 << 30, EVENT).via(&["t2", "l2", "s1", "l0", "s0", "l1", "t0"])
 }
 
-/// Payload of a flow acknowledged from one time to another, in Gb/s.
+/// Acknowledged payload in Gb/s.
 pub(crate) fn rate(outcome: &Outcome, flow: u32, from: Time, to: Time) -> f64 {
     let acked = |time: Time| {
         let before = outcome.rates.iter().filter(|sample| sample.flow == flow && sample.time <= time);
@@ -114,7 +112,6 @@ fn after(outcome: &Outcome, flow: u32) -> f64 {
     rate(outcome, flow, EVENT + Time::ms(4), END)
 }
 
-/// The node of a port, and its peer.
 fn port_name(bench: &Bench, port: PortId) -> String {
     let fabric = bench.fabric();
     let (node, peer) = (fabric.port(port).node, fabric.neighbour(port));
@@ -126,7 +123,7 @@ pub(crate) fn names(bench: &Bench, outcome: &Outcome, deadlock: usize) -> String
     cycle.map(|one| port_name(bench, one.queue.port)).collect::<Vec<_>>().join(" ")
 }
 
-/// TG1: the loop fills both directions of one link, and stops everything that goes over it, up to the hosts.
+/// TG1: the loop fills both directions of one link.
 #[test]
 fn t1_a_loop_deadlocks() {
     let bench = looping();
@@ -149,7 +146,7 @@ fn t1_a_loop_deadlocks() {
     assert_eq!(outcome.counts.drops, 0);
 }
 
-/// TG2: a packet that loops bounces, has tag 2, bounces again and is lossy; flow 1 does not suffer.
+/// TG2: a looping packet bounces, gets tag 2, bounces again and is lossy.
 #[test]
 fn t2_tags_let_the_others_through() {
     let outcome = tagged(looping()).run();
@@ -161,7 +158,7 @@ fn t2_tags_let_the_others_through() {
     assert_eq!(outcome.ledger.unbalanced().count(), 0);
 }
 
-/// TG3: two flows that each bounce once wait on each other.
+/// TG3.
 #[test]
 fn t3_bounces_deadlock() {
     let bench = bouncing();
@@ -172,7 +169,7 @@ fn t3_bounces_deadlock() {
     exact("T3", "cycle", "l0-s0 s0-l2 l2-s1 s1-l0".to_owned(), names(&bench, &outcome, 0));
 }
 
-/// TG4: with tags both keep going, with half of the link each.
+/// TG4.
 #[test]
 fn t4_tags_keep_bounces_going() {
     let outcome = tagged(bouncing()).run();
@@ -186,8 +183,7 @@ fn t4_tags_keep_bounces_going() {
     assert!(outcome.counts.retagged > 0);
 }
 
-/// Queued by the tag it came with, a packet is not held by a pause of the one it leaves with: then packets of a lossless tag
-/// are dropped.
+/// In the queue of its arriving tag, a packet is not held by a pause of its new tag, so lossless packets are dropped.
 #[test]
 fn t5_the_queue_is_that_of_the_new_tag() {
     // A flow that bounces at l2 meets two at t3 that do not: l3 and then s1 pause it as priority 4.
@@ -205,14 +201,12 @@ fn t5_the_queue_is_that_of_the_new_tag() {
     assert_eq!(wrong.ledger.unbalanced().count(), 0);
 }
 
-/// A watchdog finds each queue of the deadlock at the first look after its detection time, and the deadlock is over. One that
-/// drops lets go at the first look after its restoration time; the circle, whose flows still send, closes anew within one look,
-/// so that all of it comes again every detection + restoration + 2 looks. One that forwards into l0 and l2 never lets go: two
-/// flows come in there for one port, so that there is never room and no pause is taken back. Both lose packets of a lossless
-/// priority, and hardly anything gets through.
+/// A watchdog acts at its first poll after the detection time and releases at the first poll after the restoration time. With
+/// Drop, the flows still send, so the cycle closes again within one poll. With Forward, queues into l0 and l2 are never
+/// released: two flows arrive there for one port, so buffers stay full and no pause ends.
 #[test]
 fn t6_a_watchdog_ends_deadlocks() {
-    // The circle l0, s0, l2, s1, and what feeds it.
+    // The cycle l0, s0, l2, s1, and its feeders.
     let to_spines = ["l0-s0", "l2-s1"];
     let to_leaves = ["s0-l2", "s1-l0", "t0-l0", "t2-l2"];
     for action in [WatchdogAction::Drop, WatchdogAction::Forward] {
@@ -220,13 +214,12 @@ fn t6_a_watchdog_ends_deadlocks() {
         let outcome = bench.run();
         let [detection, restoration, poll, look] = [500, 200, 100, 100].map(Time::us);
         let look_after = |time: Time| Time(time.0.div_ceil(poll.0) * poll.0);
-        // Each storm ends the pause that it was found by.
         for storm in &outcome.storms {
             let of =
                 |pause: &&PauseRecord| (pause.port, pause.priority, pause.end) == (storm.port, 3, Some(storm.begin));
             let pause = outcome.pauses.iter().find(of).expect("a pause that the storm ends");
             assert_eq!(storm.begin, look_after(pause.start + detection), "{action:?} {storm:?}");
-            // Resumes and pauses that are under way come after its begin, and are the last.
+            // Resumes and pauses on their way arrive after its begin, and are the last.
             assert!(storm.end.is_none_or(|end| end == storm.begin + restoration + poll), "{action:?} {storm:?}");
         }
         let first = outcome.storms[0].begin;
@@ -253,7 +246,6 @@ fn t6_a_watchdog_ends_deadlocks() {
                 WatchdogAction::Drop => (&[][..], &all[..]),
             };
             assert_eq!((named(false), named(true)), (own(never), own(ends)), "{action:?} at {begin}");
-            // The deadlock closed before, and was gone when it was looked for next.
             assert_eq!(look_after(deadlock.closed + detection), begin, "{action:?} {deadlock:?}");
             assert_eq!(deadlock.ended, Some(begin + look), "{action:?} {deadlock:?}");
             assert_eq!(names(&bench, &outcome, at).split(' ').count(), 4);
@@ -264,7 +256,6 @@ fn t6_a_watchdog_ends_deadlocks() {
         let Counts { drops, lossless_drops, watchdog_drops, watchdog_lossless_drops, watchdog_bytes, .. } =
             outcome.counts;
         assert!(drops > 0);
-        // What is lost is counted by its cause.
         let lost = (lossless_drops, watchdog_drops, watchdog_lossless_drops, watchdog_bytes);
         match action {
             WatchdogAction::Drop => assert_eq!(lost, (0, drops, drops, outcome.ledger.dropped[3])),
@@ -280,14 +271,13 @@ fn own(names: &[&str]) -> Vec<String> {
     own
 }
 
-/// A look-up of a rule takes no time in the model, so what a switch's table holds beside makes no difference: a run with rules
-/// that do not apply is that without them, event by event. (What rules cost in a real switch it cannot say.)
+/// Rule look-ups take no time in the model, unlike in a real switch.
 #[test]
 fn t10_rules_that_do_not_apply_cost_nothing() {
     let hosts = 16;
     let fabric = || star(&[Cable::new(40, 1000); 16]);
     let ports: Vec<PortId> = fabric().ports_of(fabric().switches().next().expect("a switch")).collect();
-    // A flow from h0 to h1 and one from h2 to h1, so that there are queues and pauses; ACKs go the other way.
+    // Two flows to h1; ACKs go the other way.
     let used = [(0, 1), (2, 1), (1, 0), (1, 2)];
     let others: Vec<(u8, usize, usize)> = (1..=2)
         .flat_map(|tag| (0..hosts).flat_map(move |input| (0..hosts).map(move |output| (tag, input, output))))
@@ -322,7 +312,6 @@ fn t10_rules_that_do_not_apply_cost_nothing() {
     }
 }
 
-/// Looking for deadlocks changes nothing.
 #[test]
 fn t7_looking_changes_nothing() {
     let run = |every: Time| {
@@ -335,14 +324,12 @@ fn t7_looking_changes_nothing() {
     let [never, often] = [run(Time::ZERO), run(Time::us(1))];
     assert_eq!(never.fingerprint, often.fingerprint);
     assert_eq!(never.counts, often.counts);
-    // Found at the end alone, or soon: it is the same, and closed at the same time.
     assert_eq!((never.deadlocks[0].closed, never.deadlocks.len()), (often.deadlocks[0].closed, 1));
     assert_eq!((never.deadlocks[0].seen, never.end), (never.end, often.end));
     let seen = often.deadlocks[0].seen - often.deadlocks[0].closed;
     check("T7", "seen, us after it closed", "at most 20", seen.seconds() * 1e6, seen <= Time::us(20));
 }
 
-/// Packets that go in circles end when they have come to as many switches as they may.
 #[test]
 fn t8_packets_do_not_go_round_for_ever() {
     let outcome = looping().flow(0, 14, 20_000, EVENT).with(|params| {
@@ -351,7 +338,7 @@ fn t8_packets_do_not_go_round_for_ever() {
     let outcome = outcome.only_last_flow().run();
     let fabric = testbed(Cable::new(40, 1000));
     exact("T8", "packets that ended by their ttl", 20, outcome.counts.ttl_drops);
-    // t0 is the first switch of a packet, l0 the second, and so on: the tenth is l0.
+    // A packet visits t0, l0, t0, …: the tenth switch is l0.
     assert!(outcome.drops.iter().all(|drop| fabric.node(drop.node).name == "l0" && drop.reason == DropReason::Ttl));
     let too_few = looping().with(|params| params.network.ttl = 5);
     assert!(too_few.refused().contains("more than 5 are needed"), "{}", too_few.refused());
@@ -376,7 +363,7 @@ fn what_cannot_be_is_refused() {
     assert!(zero.refused().starts_with("switch.watchdog.poll: "), "{}", zero.refused());
 }
 
-/// What waits and has a port of its own to leave by is not stuck, however long it has been paused.
+/// Packets with an egress port of their own are not stuck, however long they were paused.
 #[test]
 fn t9_congestion_is_no_deadlock() {
     let mut bench = bench();

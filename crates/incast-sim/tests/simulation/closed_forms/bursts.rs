@@ -1,12 +1,9 @@
-//! Bursts that meet at one port, and how queues share a buffer.
-
 use incast_model::units::{Bytes, Rate, Time};
 use incast_sim::Outcome;
 use incast_sim::switch::{Alpha, Headroom, PfcMode};
 
 use crate::common::{Bench, Cable, check, dumbbell, exact, port, record, star, within};
 
-/// `senders` x 8 packets of 1500 B at once over a dumbbell of equal rates, in a lossy class with a buffer of 36 864 B.
 fn burst(senders: usize) -> (Outcome, u64) {
     let cable = Cable::new(40, 200);
     let flows = (0..senders as u32).map(|src| (src, senders as u32 + src, 8 * 1452, Time::ZERO));
@@ -22,8 +19,8 @@ fn burst(senders: usize) -> (Outcome, u64) {
     (outcome, peak)
 }
 
-/// Input k C, output C: the queue peaks at `(k-1) s`. A buffer of 36 864 B holds k = 4 bursts of 12 000 B and not k = 5:
-/// of 32 packets that want to wait 24 fit. (With a threshold of 16 times what is free.)
+/// Input k C, output C: the queue peaks at `(k-1) s`. A buffer of 36 864 B holds k = 4 bursts of 12 000 B, not k = 5: of 32
+/// packets to queue, 24 fit (threshold: 16 times the free buffer).
 #[test]
 fn f1_v5_v6_incast_peak() {
     let (outcome, peak) = burst(4);
@@ -36,8 +33,7 @@ fn f1_v5_v6_incast_peak() {
     exact("V6", "drops of the burst", 8, first);
 }
 
-/// Completion of the incast: the bottleneck never idles, so the last ACK is back `8 k s / C` plus the way there and back
-/// later.
+/// The bottleneck never idles: the last ACK is back after `8 k s / C` plus the way there and back.
 #[test]
 fn f1_incast_completion() {
     for senders in [2u32, 7, 30] {
@@ -52,7 +48,7 @@ fn f1_incast_completion() {
     }
 }
 
-/// A burst at a C for as long as it takes to send s: queue `(a-1) C t / 8 = s (1 - 1/a)`, to a packet.
+/// Burst of s bytes at a C into C: queue `(a-1) C t / 8 = s (1 - 1/a)`, to a packet.
 #[test]
 fn f2_fast_into_slow() {
     for (fast, slow) in [(100, 40), (400, 100), (100, 10)] {
@@ -66,7 +62,7 @@ fn f2_fast_into_slow() {
     }
 }
 
-/// n equally congested lossy queues under a dynamic threshold alpha of the free buffer hold `alpha B / (1 + n alpha)` each
+/// n equally congested lossy queues with a dynamic threshold of alpha times the free buffer hold `alpha B / (1 + n alpha)` each
 /// (Choudhury and Hahne, ToN 1998).
 #[test]
 fn f3_dynamic_threshold_of_lossy_queues() {
@@ -95,9 +91,8 @@ fn f3_dynamic_threshold_of_lossy_queues() {
     }
 }
 
-/// n equally loaded ingress queues of alpha 1/8 pause where each holds its share T of what is left:
-/// `S = B' n alpha / (1 + n alpha)` together, B' the buffer less headrooms and reserves. With 17 ports of 100 Gb/s and
-/// 1 us, 32 MiB and headrooms of 3 C d, B' = 32 847 300 B.
+/// n equally loaded ingress queues of alpha 1/8 pause when they hold `S = B' n alpha / (1 + n alpha)` together; B' is the
+/// buffer less headrooms and reserves. 17 ports of 100 Gb/s and 1 us, 32 MiB, headrooms of 3 C d: B' = 32 847 300 B.
 #[test]
 fn s1_pause_threshold() {
     for (senders, of_buffer) in [(2u32, 0.2), (16, 2.0 / 3.0)] {

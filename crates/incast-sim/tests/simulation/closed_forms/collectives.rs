@@ -1,4 +1,4 @@
-//! Collectives and closed loops on an idle switch that blocks nothing: their completion times are sums of messages.
+//! Collectives and closed loops on a non-blocking switch: completion times are sums of messages.
 
 use incast_model::units::{Bytes, Rate, Time};
 use incast_model::workload::{
@@ -13,7 +13,7 @@ const GBPS: u64 = 40;
 const DELAY: Time = Time::us(1);
 const LATENCY: Time = Time::us(2);
 
-/// One ACK for a message. Where a host goes on as soon as a message has come, its ACK goes first.
+/// One ACK per message. A host that continues as soon as a message has arrived sends its ACK first.
 fn hosts(count: usize, payload: u64) -> Bench {
     let bench = Bench::new(star(&vec![Cable::new(GBPS, DELAY.0 / 1000); count]));
     bench.with(|params| {
@@ -23,22 +23,20 @@ fn hosts(count: usize, payload: u64) -> Bench {
     })
 }
 
-/// Serialisation of a message's packets with their headers of 48 B.
 fn serialised(bytes: u64, payload: u64) -> Time {
     Rate::gbps(GBPS).time_for(bytes + bytes.div_ceil(payload) * 48)
 }
 
-/// A message of whole packets alone, until its last byte has come: two links, store and forward.
+/// Last byte of a message of whole packets over two links, store-and-forward.
 fn delivered(bytes: u64, payload: u64) -> Time {
     serialised(bytes, payload) + serialised(payload.min(bytes), payload) + LATENCY
 }
 
-/// An ACK's time on a link.
 fn ack() -> Time {
     Rate::gbps(GBPS).time_for(60)
 }
 
-/// Time between a message's last byte at the receiver and its ACK at the sender.
+/// From a message's last byte at the receiver to its ACK at the sender.
 fn answered() -> Time {
     ack() * 2 + LATENCY
 }
@@ -64,7 +62,7 @@ fn tree(size: u64, algorithm: TreeAlgorithm) -> WorkloadSpec {
 fn v10_ring_all_reduce() {
     let outcome = hosts(8, 8000).workload(&ring(8_000_000, RingPart::Both, 1, 1, Time::ZERO)).run();
     let formula = 2.8e-3 + 14.0 * 2e-6;
-    // Headers are 0.6 %, storing and forwarding a packet at each step another 0.8 %, of what the formula leaves out.
+    // The formula omits headers (0.6 %) and store-and-forward of a packet per step (0.8 %).
     within("V10", "ring all-reduce, payload only", formula, end(&outcome).0 as f64 / 1e12, 0.02);
     let step = delivered(1_000_000, 8000);
     exact("V10", "ring all-reduce, 14 steps, 13 behind an ACK", step * 14 + ack() * 13, end(&outcome));
@@ -72,22 +70,22 @@ fn v10_ring_all_reduce() {
     exact("V10", "all-gather, 7 steps", step * 7 + ack() * 6, end(&half));
 }
 
-/// Chunks fill some of the time in which a step would wait for the last packet and the cable. Not all of it: the queue pairs
-/// of a host take turns packet by packet, so that chunks which start together end together, and mostly wait together.
+/// Chunks fill only part of a step's wait for its last packet and the cable: a host's queue pairs alternate by packet, so
+/// chunks that start together mostly wait together.
 #[test]
 fn v11_chunks_hide_latency() {
     let (size, payload) = (800_000, 1000);
     let time = |chunks| end(&hosts(8, payload).workload(&ring(size, RingPart::Both, chunks, 1, Time::ZERO)).run());
     let wire = serialised(2 * 7 * 100_000, payload).0 as f64;
     exact("V11", "one chunk", delivered(100_000, payload) * 14 + ack() * 13, time(1));
-    // If all of it were filled, the last step's 2 us would be left.
+    // If chunks filled all of it, the last step's 2 us would remain.
     let (one, five) = (time(1).0 as f64, time(5).0 as f64);
     check("V11", "five chunks, of what one chunk waits", "0 to 0.9", (five - wire) / (one - wire), {
         five >= wire + 2.0e6 && five - wire <= 0.9 * (one - wire)
     });
 }
 
-/// A rank's next iteration begins when it has the ACKs of what it sent, and has computed.
+/// A rank's next iteration begins after the ACKs of its messages and its computing.
 #[test]
 fn v12_iterations() {
     let (size, compute) = (80_000, Time::us(50));
@@ -95,8 +93,8 @@ fn v12_iterations() {
     exact("V12", "3 iterations and 2 times computing", time(1) * 3 + (answered() + compute) * 2, time(3));
 }
 
-/// `2 log2(n) (8 S / C + latency)` over a binomial tree; in the broadcast a rank has to wait for an ACK before each child
-/// but the first.
+/// `2 log2(n) (8 S / C + latency)` over a binomial tree; in the broadcast, a rank waits for an ACK before each child but the
+/// first.
 #[test]
 fn v13_trees_and_exchanges() {
     let (size, payload) = (1_000_000, 1000);
@@ -107,13 +105,13 @@ fn v13_trees_and_exchanges() {
     exact("V13", "recursive doubling", message * 3 + ack() * 2, run(TreeAlgorithm::RecursiveDoubling));
     let halves = [2, 4, 8].map(|part| delivered(size / part, payload)).into_iter().sum::<Time>();
     exact("V13", "halving and doubling", halves * 2 + ack() * 5, run(TreeAlgorithm::HalvingDoubling));
-    // Both children of a rank send to it, and are sent to, at the same time: each tier takes two messages' time.
+    // Both children send to a rank, and receive, at the same time: each tier takes two messages' time.
     let tier = serialised(2 * size, payload) + serialised(payload, payload) + LATENCY;
     let outcome = hosts(7, payload).workload(&tree(size, TreeAlgorithm::BinaryTree)).run();
     exact("V13", "binary tree of 7, 4 tiers", tier * 4 + ack() * 3, end(&outcome));
 }
 
-/// `(n - 1) 8 s / C`: every rank sends and receives all the time.
+/// `(n - 1) 8 s / C`.
 #[test]
 fn v14_all_to_all() {
     let (n, size, payload) = (8, 100_000, 1000);
@@ -125,12 +123,12 @@ fn v14_all_to_all() {
     let at_once = end(&hosts(n, payload).workload(&spec(None)).run()).0 as f64;
     let wire = serialised(7 * size, payload) + serialised(payload, payload) + LATENCY;
     within("V14", "all at once", wire.0 as f64, at_once, 0.001);
-    // One after the other, each behind the ACK of the one before.
+    // Each behind the ACK of the one before.
     let serial = end(&hosts(n, payload).workload(&spec(Some(1))).run());
     exact("V14", "one at a time", delivered(size, payload) * 7 + answered() * 6, serial);
 }
 
-/// Two layers: dispatch, the experts' time, combine, computing, and so on; phases begin behind ACKs.
+/// Phases begin behind ACKs.
 #[test]
 fn v15_layers_of_experts() {
     let (n, size, payload) = (8, 800_000u64, 1000);
@@ -144,7 +142,6 @@ fn v15_layers_of_experts() {
     within("V15", "two layers", all.0 as f64, end(&outcome).0 as f64, 0.001);
 }
 
-/// One loop: think, request, service, response, and again.
 #[test]
 fn v16_closed_loop() {
     let (request, response) = (SizeSpec::Fixed(Bytes(1000)), SizeSpec::Fixed(Bytes(5000)));
@@ -166,7 +163,7 @@ fn v16_closed_loop() {
     exact("V16", "50 turns of a closed loop", turn * 50, end(&outcome));
 }
 
-/// An entry's end lets the iteration that has begun come to its own end, at the time it always has, and begins none after it.
+/// An entry's end cancels later iterations only; one that has begun completes unchanged.
 #[test]
 fn v17_ends_between_iterations() {
     let (size, iterations, compute, ranks) = (Bytes(80_000), 4, Time::us(20), None);

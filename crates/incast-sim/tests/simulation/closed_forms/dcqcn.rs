@@ -1,5 +1,3 @@
-//! DCQCN: cuts, recovery, decay of alpha, and what a window saves.
-
 use incast_model::units::{Bytes, Rate, Time};
 use incast_sim::congestion::WindowMode;
 use incast_sim::switch::{EcnThreshold, MarkAt};
@@ -9,9 +7,8 @@ use crate::common::{Bench, Cable, check, star, within};
 
 const G: f64 = 1.0 / 256.0;
 
-/// A long flow h1 to h5, of which exactly one packet, the first, is marked. Five packets arrive at once on a port twice as
-/// fast as theirs: that of h0 passes, that of h1 leaves three waiting, which is more than the threshold; the others leave
-/// less.
+/// A long flow h1 to h5; its first packet alone is marked. Five packets arrive together at a port twice as fast as theirs: h0's
+/// passes, h1's leaves three waiting, more than the threshold; the others leave fewer.
 fn one_mark(set: impl FnOnce(&mut Params)) -> Outcome {
     let edge = Cable::new(100, 1000);
     let bench = Bench::new(star(&[edge, edge, edge, edge, edge, Cable::new(200, 1000)])).control("dcqcn", "vendor");
@@ -23,7 +20,7 @@ fn one_mark(set: impl FnOnce(&mut Params)) -> Outcome {
     bench.with(|params| params.ecn.by_rate.push(step)).with(set).run()
 }
 
-/// When the echo of the first packet is back: the packet on both links behind that of h0, its ACK on both.
+/// Return of the first packet's echo: the packet on both links behind h0's, its ACK on both.
 fn echo() -> Time {
     let (edge, fast) = (Rate::gbps(100), Rate::gbps(200));
     let there = edge.time_for(1048).0 + 2 * fast.time_for(1048).0 + 2_000_000;
@@ -31,8 +28,8 @@ fn echo() -> Time {
     Time(there + ack)
 }
 
-/// After one echo: at 4.001 us the rate is cut by alpha/2, alpha having moved four times; every 300 us it rises half way
-/// to the target, which additive and hyper increase cannot lift above the line rate. Each step to the picosecond.
+/// After one echo, at 4.001 us, the rate is cut by alpha/2, alpha having moved four times; every 300 us it rises half way to
+/// the target, which additive and hyper increase cannot lift above the line rate.
 #[test]
 fn q2_q7_cut_and_recovery() {
     let alpha = (1.0 - G).powi(4);
@@ -60,9 +57,9 @@ fn q2_q7_cut_and_recovery() {
     }
 }
 
-/// alpha after n us without echoes is `(1 - g)^n`: a second short congestion after 177 us halves what it would have cut.
-/// Echoes of the second congestion itself lift alpha by at most g for each us that sees one, and the cut is decided at
-/// most 4 us later. Marks are decided on arrival, so that one short burst is enough to mark the packets that find it.
+/// alpha after n us without echoes is `(1 - g)^n`: a second congestion after 177 us cuts half as much. Its echoes lift alpha by
+/// at most g per us with an echo, and the cut comes at most 4 us later. Marks on arrival: a short burst marks the packets that
+/// find it.
 #[test]
 fn q1_alpha_decays() {
     let edge = Cable::new(100, 1000);
@@ -92,7 +89,7 @@ fn q1_alpha_decays() {
     check("Q2", "alpha at the first cut", "0.984 to 1", alphas[0], (0.98..=1.0).contains(&alphas[0]));
 }
 
-/// A large incast overruns the buffer's thresholds before the first echo unless windows hold it back.
+/// Without windows, a large incast exceeds the PFC thresholds before the first echo.
 #[test]
 fn q5_window_saves_pauses() {
     let pauses = |window: WindowMode| {

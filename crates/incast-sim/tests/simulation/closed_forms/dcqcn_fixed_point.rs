@@ -1,9 +1,9 @@
-//! DCQCN's fixed point: the reaction point of its paper at 40 Gb/s, under RED marks of 5 kB, 200 kB, 1 %.
+//! Fixed point of DCQCN: its paper's reaction point at 40 Gb/s, RED marks of 5 kB, 200 kB, 1 %.
 //!
-//! The fluid model (Zhu et al., SIGCOMM 2015; CoNEXT 2016) has a CNP in every interval of 50 us with the same probability.
-//! Real CNPs are kept 50 us apart: none comes soon after another, a flow loses less to each, and the marking probability
-//! that balances gain and loss is higher, by 27 % to 33 %. The expected queue is therefore that of one reaction point worked
-//! out here by itself, under independent marks; without the spacing it agrees with the fluid model.
+//! In the fluid model (Zhu et al., SIGCOMM 2015; CoNEXT 2016), every interval of 50 us has a CNP with the same probability.
+//! Real CNPs are spaced by at least 50 us: a flow loses less to each, and the marking probability that balances gain and loss
+//! is 27 % to 33 % higher. The expected queue is therefore that of one reaction point, computed here under independent marks;
+//! without spacing it agrees with the fluid model.
 
 use incast_model::rng::{stream, unit};
 use incast_model::units::{Bytes, Rate, Time};
@@ -14,20 +14,20 @@ use crate::common::{Bench, Cable, check, jain, port, star, within};
 const LINE: f64 = 40e9;
 /// Bits of a packet.
 const PACKET: f64 = 8.0 * 1048.0;
-/// Least time between CNPs, seconds.
+/// Least time between CNPs, in s.
 const SPACING: f64 = 50e-6;
-/// Alpha's and the increase timer, seconds.
+/// Timer of alpha and of increase, in s.
 const TIMER: f64 = 55e-6;
-/// The byte counter, in bits.
+/// Byte counter, in bits.
 const COUNTER: f64 = 80e6;
 const AI: f64 = 40e6;
 const HAI: f64 = 400e6;
 const FAST: u32 = 5;
 const G: f64 = 1.0 / 256.0;
 
-/// The fluid model's marking probability of flows at `rate`: the root of `alpha / tau (1 - (1-p)^(tau R)) = D (b + t)`
-/// with `b = p / ((1-p)^-B - 1)`, `t = p / ((1-p)^(-T R) - 1)`, `alpha = 1 - (1-p)^(tau' R)` and the gap to the target
-/// `D = tau R_AI R ((1-p)^(F B) b + (1-p)^(F T R) t) / (1 - (1-p)^(tau R))`; R in packets per second, B in packets.
+/// Marking probability of flows at `rate` in the fluid model: the root of `alpha / tau (1 - (1-p)^(tau R)) = D (b + t)` with `b
+/// = p / ((1-p)^-B - 1)`, `t = p / ((1-p)^(-T R) - 1)`, `alpha = 1 - (1-p)^(tau' R)` and the gap to the target `D = tau R_AI R
+/// ((1-p)^(F B) b + (1-p)^(F T R) t) / (1 - (1-p)^(tau R))`; R in packets per second, B in packets.
 fn fluid(rate: f64) -> f64 {
     let (r, counter, f) = (rate / PACKET, COUNTER / PACKET, f64::from(FAST));
     bisect(|p| {
@@ -39,12 +39,12 @@ fn fluid(rate: f64) -> f64 {
     })
 }
 
-/// The marking probability that holds a lone reaction point at `rate` on average.
+/// Marking probability that holds a lone reaction point at `rate` on average.
 fn balance(rate: f64, spacing: f64) -> f64 {
     bisect(|p| (0..4).map(|seed| mean_rate(p, rate, spacing, seed)).sum::<f64>() / 4.0 < rate)
 }
 
-/// The least p in 1e-5 to 0.1 for which `enough` holds.
+/// Least p in 1e-5 to 0.1 for which `enough` holds.
 fn bisect(enough: impl Fn(f64) -> bool) -> f64 {
     let (mut low, mut high) = (1e-5f64, 0.1f64);
     for _ in 0..16 {
@@ -54,9 +54,8 @@ fn bisect(enough: impl Fn(f64) -> bool) -> f64 {
     (low * high).sqrt()
 }
 
-/// Mean rate over 2 s of a reaction point that starts at `start`, each of its packets marked with probability `p` and no
-/// CNP within `spacing` of the last: what happens next is a timer, the byte counter or a CNP, and the rate is constant in
-/// between.
+/// Mean rate over 2 s of a reaction point from `start`; each packet is marked with probability `p`, and `spacing` is the least
+/// time between CNPs. The rate is constant between events (timer, byte counter, CNP).
 fn mean_rate(p: f64, start: f64, spacing: f64, seed: u64) -> f64 {
     let mut rng = stream(seed, "test/marks", 0);
     let (mut rate, mut target, mut alpha) = (start, start, 1.0 - (1.0 - p).powf(TIMER * start / PACKET));
@@ -99,7 +98,7 @@ fn mean_rate(p: f64, start: f64, spacing: f64, seed: u64) -> f64 {
     sent / now
 }
 
-/// Rates in Gb/s of wire bytes and mean queue in bytes of `n` flows to one host, from 100 ms to 500 ms.
+/// Rates in Gb/s of wire bytes, and mean queue in bytes, from 100 ms to 500 ms.
 fn simulated(n: u32) -> (Vec<f64>, f64) {
     let (from, until) = (Time::ms(100), Time::ms(500));
     let flows = (1..=n).map(|src| (src, 0, 5_000_000_000, Time::us(u64::from(src))));
@@ -127,7 +126,6 @@ fn red_queue(p: f64) -> f64 {
     5000.0 + p * 195_000.0 / 0.01
 }
 
-/// Greedy flows of the paper's DCQCN share fairly and hold a small queue, which grows with their number.
 #[test]
 fn e3_q3_q4_fixed_point() {
     let mut last = 0.0;

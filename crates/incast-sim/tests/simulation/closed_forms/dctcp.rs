@@ -1,17 +1,17 @@
 //! DCTCP's sawtooth (Alizadeh et al., SIGCOMM 2010, section 3.3), for a control of rates with windows that follow them.
 //!
-//! N synchronised flows, each growing by w per round trip, are marked from windows W* on, `N W* = C RTT + K`. The marks are
-//! felt a round trip later, at W* + w; a window shrinks by `D = (W* + w) alpha / 2` and grows again in D / w round trips. So
-//! the queue swings by N D and peaks at K + N w. Where the filter is slow, alpha is the marked share of all packets, those of
-//! one round trip in a period of T. Two things are added to the paper's formula:
+//! N synchronised flows, each growing by w per round trip, are marked from windows W* on, `N W* = C RTT + K`, and react a round
+//! trip later, at W* + w. A window shrinks by `D = (W* + w) alpha / 2` and grows again in D / w round trips: the queue swings
+//! by N D and peaks at K + N w. With a slow filter, alpha is the marked share of all packets: one round trip in a period of T.
+//! Two effects are added to the paper's formula:
 //!
-//! - The round trip after a cut sees no increase: T = D / w + 1.
-//! - With a gain g that is not small, alpha decays until the next cut: to `F g (1-g)^(T-1) / (1 - (1-g)^T)` for a share F of
-//!   the marked round trip, instead of F / T. F is 1 if packets are marked on arrival; marked on leaving, they skip the
-//!   queue, and the marks last only for the round trip without it.
+//! - The round trip after a cut has no increase: T = D / w + 1.
+//! - If the gain g is not small, alpha decays until the next cut to `F g (1-g)^(T-1) / (1 - (1-g)^T)`, instead of F / T, for a
+//!   share F of the marked round trip: 1 with marks on arrival; marks on leaving skip the queue and last only for the round
+//!   trip without it.
 //!
-//! A flow's window is BDP times rate over line rate, and holds payload; so w is the same share of the BDP as the additive
-//! increase is of the line rate, and the queue counts 1048 B for 1000 B of window.
+//! A window is BDP times rate over line rate, in payload: w is to the BDP as the additive increase is to the line rate, and the
+//! queue counts 1048 B for 1000 B of window.
 
 use incast_model::units::{Bytes, Rate, Time};
 use incast_sim::congestion::{Control, DctcpParams};
@@ -20,23 +20,22 @@ use incast_sim::switch::{EcnThreshold, MarkAt};
 use crate::common::{Bench, Cable, check, port, star, within};
 
 const LINE: f64 = 100e9;
-/// One-way delay of both links: 10 us.
+/// 10 us one way.
 const CABLE: Cable = Cable::new(100, 10_000);
 /// Marking threshold in bytes: above C RTT / 7, which keeps the link busy.
 const K: f64 = 200_000.0;
-/// Wire bytes for each byte of payload.
+/// Wire bytes per byte of payload.
 const WIRE: f64 = 1.048;
 /// Both links there and back, packet and ACK once each.
 const RTT: f64 = 4.0 * 10e-6 + 2.0 * (1048.0 + 60.0) * 8.0 / LINE;
-/// The fabric's largest base RTT, as windows are made from: delays, and the payload once per link there.
+/// Base RTT of windows: delays, and the payload once per link there.
 const BASE: f64 = 4.0 * 10e-6 + 2.0 * 1000.0 * 8.0 / LINE;
 /// Additive increase in bit/s.
 const AI: f64 = 615e6;
 
-/// Gain of the filter, and where packets are marked.
 type Variant = (f64, MarkAt);
 
-/// The sawtooth of `n` flows: the queue's swing and peak in bytes, the period in seconds.
+/// Swing and peak of the queue in bytes, period in seconds.
 fn sawtooth(n: f64, (g, mark_at): Variant) -> (f64, f64, f64) {
     let step = BASE * LINE / 8.0 * AI / LINE;
     let marked = (RTT * LINE / 8.0 + K) / WIRE / n;
@@ -54,9 +53,9 @@ fn sawtooth(n: f64, (g, mark_at): Variant) -> (f64, f64, f64) {
     (n * swing(low) * WIRE, K + n * step * WIRE, low * queued)
 }
 
-/// The queue's length every microsecond, once alpha has settled, and the link's load.
+/// Queue every microsecond, once alpha has settled, and the link's load.
 fn queue(n: u32, (g, mark_at): Variant) -> (Vec<f64>, f64) {
-    // Four time constants of the filter; then 60 periods or so.
+    // Four time constants of the filter, then about 60 periods.
     let from = Time::us((4.0 / g * 60.0) as u64);
     let until = from + Time::ms(25);
     let flows = (1..=n).map(|src| (src, 0, 5_000_000_000, Time::ZERO));
@@ -77,8 +76,8 @@ fn queue(n: u32, (g, mark_at): Variant) -> (Vec<f64>, f64) {
     (samples.iter().map(|sample| sample.bytes as f64).collect(), bits / (until - from).seconds() / LINE)
 }
 
-/// Mean peak, mean trough, and mean time between peaks in samples. A peak is the highest point between two troughs, which
-/// lie at least half of `swing` below it.
+/// Mean peak, mean trough, mean samples between peaks. A peak is the highest point between two troughs at least `swing` / 2
+/// below it.
 fn peaks(queue: &[f64], swing: f64) -> (f64, f64, f64) {
     let (mut tops, mut bottoms): (Vec<(usize, f64)>, Vec<f64>) = (Vec::new(), Vec::new());
     let (mut rising, mut best) = (true, (0, queue[0]));
@@ -105,8 +104,8 @@ fn peaks(queue: &[f64], swing: f64) -> (f64, f64, f64) {
     (mean(&mut tops.iter().map(|top| top.1)), mean(&mut bottoms[1..].iter().copied()), period)
 }
 
-/// Swing, peak and period of the queue; the link never idles. The swing is the loosest: with more flows some are cut later
-/// than others, and the queue falls further than the formula has it (by 18 % for 8 flows).
+/// The swing has the largest tolerance: with more flows some are cut later, and the queue falls further than in the formula (18
+/// % for 8 flows).
 fn check_sawtooth(variant: Variant) {
     for n in [2u32, 4, 8] {
         let (swing, peak, period) = sawtooth(f64::from(n), variant);
@@ -119,13 +118,13 @@ fn check_sawtooth(variant: Variant) {
     }
 }
 
-/// As the paper has it: a slow filter, marks on arrival.
+/// The paper's: a slow filter, marks on arrival.
 #[test]
 fn e2_sawtooth_of_the_paper() {
     check_sawtooth((1.0 / 256.0, MarkAt::Enqueue));
 }
 
-/// As it runs by default: g = 1/16, marks on leaving.
+/// Defaults: g = 1/16, marks on leaving.
 #[test]
 fn e2_sawtooth_by_default() {
     check_sawtooth((1.0 / 16.0, MarkAt::Dequeue));

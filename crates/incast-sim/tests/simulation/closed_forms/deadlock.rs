@@ -1,5 +1,3 @@
-//! Cyclic buffer dependencies: a ring of switches with every flow going clockwise over two of its links.
-
 use incast_model::fabric::generators::Star;
 use incast_model::units::{Bytes, Rate, Time};
 use incast_sim::Outcome;
@@ -10,7 +8,7 @@ use crate::common::{Bench, Cable, check, exact, port, ring};
 
 const SIZE: usize = 3;
 
-/// Greedy flows from h(k) over s(k), s(k+1), s(k+2) to h(k+2), for the first `flows` of k, with static thresholds.
+/// Greedy flows from h(k) over s(k), s(k+1), s(k+2) to h(k+2), for k below `flows`, with static thresholds.
 fn around(flows: usize, rto: Option<Time>, sample_every: Option<Time>) -> (Bench, Outcome) {
     let mut bench = Bench::new(ring(SIZE, Cable::new(100, 1000))).with(|params| {
         params.switch.pfc_mode = PfcMode::Static { xoff: Bytes(30_000) };
@@ -27,11 +25,9 @@ fn around(flows: usize, rto: Option<Time>, sample_every: Option<Time>) -> (Bench
     (bench, outcome)
 }
 
-/// Each link of the ring carries two flows of line rate: its queue holds packets bound for the next link, and so on
-/// around. The cycle is found, and is the clockwise ports of the three switches, in order.
+/// Each link of the ring carries two flows of line rate, and its queue holds packets for the next link.
 #[test]
 fn g5_s4_ring_deadlocks() {
-    // With timers, without, and with nothing but samples to come.
     for (rto, sampling) in [(None, None), (Some(Time::ms(4)), None), (None, Some(Time::us(10)))] {
         let (bench, outcome) = around(SIZE, rto, sampling);
         let Stop::Deadlock { cycle, unfinished } = &outcome.stop else { panic!("{:?}", outcome.stop) };
@@ -57,7 +53,7 @@ fn g5_s4_ring_deadlocks() {
     }
 }
 
-/// With one flow less the dependency is no cycle: everything arrives, whatever is paused on the way.
+/// With one flow less, the dependency is no cycle.
 #[test]
 fn g5_s4_without_one_flow() {
     let (_, outcome) = around(SIZE - 1, None, None);
@@ -72,8 +68,8 @@ fn g5_s4_without_one_flow() {
     exact("G5 S4", "drops", 0, outcome.counts.drops);
 }
 
-/// At 100 kb/s a packet is longer on its way than the time after which a run is looked at for being stuck. Marks on every
-/// packet that waited keep DCQCN's timers, at which that is done, running all the while.
+/// At 100 kb/s, a packet takes longer than the interval of stall checks. Marks on every packet that waited keep DCQCN's timers,
+/// which trigger the checks, running.
 #[test]
 fn slow_wires_are_not_stuck() {
     let fabric = Star { rate: Rate(100_000), ..Star::new(3) }.build().unwrap();

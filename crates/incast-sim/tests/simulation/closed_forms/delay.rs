@@ -1,5 +1,3 @@
-//! Fixed points of the controls that go by delay: Swift, patched TIMELY.
-
 use std::collections::VecDeque;
 
 use incast_model::units::{Bytes, Time};
@@ -7,7 +5,7 @@ use incast_sim::congestion::{Control, SwiftParams, TimelyPatchedParams};
 
 use crate::common::{Bench, Cable, chain, check, exact, fct, jain, port, star, within};
 
-/// 100 Gb/s and 1 us, 12.5 bytes a nanosecond.
+/// 12.5 bytes per ns.
 const CABLE: Cable = Cable::new(100, 1000);
 /// Wire bytes of a data packet with its time stamp, and of its ACK.
 const PACKET: f64 = 1056.0;
@@ -15,8 +13,7 @@ const ACK: f64 = 60.0;
 /// Base round-trip time of a star in us: 4 us of wire, a packet and an ACK serialised twice.
 const BASE: f64 = 4.0 + 2.0 * (PACKET + ACK) * 8.0 / 1e5;
 
-/// `n` greedy flows from 100 hosts at most to h0, which start `apart` from each other and are sampled from `from` to
-/// `until`: their rates in Gb/s of wire bytes, and the mean queueing delay in us.
+/// `n` greedy flows from at most 100 hosts to h0: wire rates in Gb/s, and mean queueing delay in us.
 fn greedy(n: u32, control: Control, apart: Time, [from, until]: [Time; 2]) -> (Vec<f64>, f64) {
     let hosts = n.min(100);
     let flows = (0..n).map(|flow| (1 + flow % hosts, 0, 5_000_000_000, apart * u64::from(flow)));
@@ -39,8 +36,8 @@ fn greedy(n: u32, control: Control, apart: Time, [from, until]: [Time; 2]) -> (V
     (rates, bytes as f64 / samples as f64 / 12_500.0)
 }
 
-/// Swift's window where the round-trip time is its target: `n cwnd` packets are on the path and in the queue, and the
-/// target falls as the window grows. In packets, and the target in us.
+/// Swift's window (in packets) where the round-trip time equals its target (in us): `n cwnd` packets are on the path and in the
+/// queue, and the target falls as the window grows.
 fn swift_fixed_point(n: f64, params: &SwiftParams, links: f64) -> (f64, f64) {
     let us = |time: Time| time.seconds() * 1e6;
     let (low, high) = (params.fs_min_cwnd.powf(-0.5), params.fs_max_cwnd.powf(-0.5));
@@ -48,7 +45,7 @@ fn swift_fixed_point(n: f64, params: &SwiftParams, links: f64) -> (f64, f64) {
         let share = ((cwnd.powf(-0.5) - high) / (low - high)).clamp(0.0, 1.0);
         us(params.base_target) + links * us(params.hop_scale) + us(params.fs_range) * share
     };
-    // What fits into the target at full rate, and what the flows would put there.
+    // Bytes of all windows beyond those that fit into the target at full rate.
     let excess = |cwnd: f64| n * cwnd * PACKET - target(cwnd) * 12_500.0;
     let (mut least, mut most) = (1e-3, 1e4);
     for _ in 0..100 {
@@ -58,8 +55,7 @@ fn swift_fixed_point(n: f64, params: &SwiftParams, links: f64) -> (f64, f64) {
     (least, target(least))
 }
 
-/// Greedy Swift flows fill the link, hold the queueing delay at the target less the base round-trip time, and share
-/// fairly. (2 flows are still on their way to that from their first cuts.)
+/// The queueing delay is the target less the base round-trip time. (2 flows still converge from their first cuts.)
 #[test]
 fn e6_swift() {
     let params = SwiftParams::default();
@@ -74,9 +70,9 @@ fn e6_swift() {
     }
 }
 
-/// 2000 to 1 at once, from windows of a bandwidth-delay product each: everyone goes below one packet, the queue comes down
-/// from thousands of packets, the link stays full and is shared fairly. The queue settles above the target: an ACK below it
-/// adds a whole packet to a window of half a packet, and it takes round trips of delay above it to take that away.
+/// 2000 to 1, from windows of one bandwidth-delay product: every window falls below one packet. The queue settles above the
+/// target: an ACK below the target adds a whole packet to a window of half a packet, and several round trips above it remove
+/// that packet.
 #[test]
 fn e6_swift_incast() {
     let params = SwiftParams::default();
@@ -93,7 +89,7 @@ fn e6_swift_incast() {
     check("E6", "Jain's index of 2000", "> 0.95", jain(&rates), jain(&rates) > 0.95);
 }
 
-/// The fixed point of patched TIMELY: equal rates and a round-trip time of `ref (1 + N AI / (beta C))`.
+/// Fixed point: equal rates, and a round-trip time of `ref (1 + N AI / (beta C))`.
 #[test]
 fn e7_patched_timely() {
     let params = TimelyPatchedParams::default();
@@ -109,9 +105,9 @@ fn e7_patched_timely() {
     }
 }
 
-/// Completion time in ps of a lone flow of `packets` of 1500 B at 100 Gb/s, whose ACKs come 12.7392 us after a packet began
-/// to be sent and never find a delay above the target: it sends what its window of 15 packets at first allows, and every ACK
-/// adds a share of a packet to it. `whole`: the window is kept in whole bytes.
+/// Completion time in ps of a lone flow of `packets` of 1500 B at 100 Gb/s. ACKs arrive 12.7392 us after their packets start
+/// and never see a delay above the target, so each adds its share of a packet to the window, 15 packets at first. `whole`: the
+/// window is in whole bytes.
 fn alone(packets: u64, whole: bool) -> u64 {
     let mut cwnd = 15.0 * 1500.0;
     let (mut sent, mut free, mut now) = (0u64, 0u64, 0u64);
@@ -131,9 +127,9 @@ fn alone(packets: u64, whole: bool) -> u64 {
     now
 }
 
-/// A lone Swift flow across the fat tree of 128 hosts, six links of 1 us. csg-htsim (commit 4fe5d85, `htsim_swift -nodes 128
-/// -mtu 1500 -cwnd 15 -flowsize N`) sends one packet more than asked for, and says 12.8592 us for 1 packet and 523.507 us for
-/// 1334. It keeps windows in whole bytes, which is the whole difference.
+/// Lone Swift flow across the fat tree of 128 hosts, six links of 1 us. csg-htsim (commit 4fe5d85, `htsim_swift -nodes 128 -mtu
+/// 1500 -cwnd 15 -flowsize N`) sends one packet more than requested: 12.8592 us for 1 packet, 523.507 us for 1334. Its windows
+/// in whole bytes explain the whole difference.
 #[test]
 fn e6_swift_alone_as_in_htsim() {
     exact("E6", "htsim, 2 packets, ns", 12_859, alone(2, true) / 1000);
@@ -143,7 +139,7 @@ fn e6_swift_alone_as_in_htsim() {
         let bench = Bench::new(fabric.clone()).control("swift", "htsim").flow(0, 1, packets * 1491, Time::ZERO);
         let outcome = bench
             .with(|params| {
-                // 1500 B on the wire: a time stamp of 8 B, and the least header there can be here.
+                // 1500 B on the wire: 8 B of time stamp and the smallest header allowed here.
                 params.packets.payload = Bytes(1491);
                 params.packets.data_header = Bytes(1);
                 params.packets.ack = Bytes(32);

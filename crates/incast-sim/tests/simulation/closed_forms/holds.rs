@@ -1,4 +1,4 @@
-//! Pauses that nodes send by themselves: how long they hold whom, and that nobody takes them for a deadlock.
+//! Pauses that nodes send by themselves: their exact effects, and no false deadlocks.
 
 use incast_model::units::{Bytes, Time};
 use incast_sim::Outcome;
@@ -9,7 +9,7 @@ use incast_sim::switch::{PfcMode, QueueBy, WatchdogAction};
 use super::bounces::{END, EVENT, bench, bouncing, rate, tagged, watched};
 use crate::common::{Bench, Cable, chain, check, exact, fct, port, record, star};
 
-/// Picoseconds of a full packet, of a PFC frame, and of a link of 100 m, at 100 Gb/s.
+/// A full packet, a PFC frame and a link of 100 m, in ps.
 const DATA: u64 = 1048 * 80;
 const PFC: u64 = 64 * 80;
 const DELAY: u64 = 500_000;
@@ -22,22 +22,20 @@ fn holding(bench: Bench, pauses: &[PauseParams]) -> Bench {
     bench.with(|params| params.network.pause.extend_from_slice(pauses))
 }
 
-/// Three hosts on a switch with priorities 3 and 4.
 fn hub() -> Bench {
     Bench::new(star(&[Cable::new(100, 500); 3])).with(|params| params.switch.lossless = vec![3, 4])
 }
 
-/// Pauses of the port of one node to another.
 fn pauses_of(bench: &Bench, outcome: &Outcome, from: &str, to: &str) -> Vec<PauseRecord> {
     let port = port(&bench.fabric(), from, to);
     outcome.pauses.iter().copied().filter(|pause| pause.port == port).collect()
 }
 
-/// A pause of length d holds a flow up by d, less the time until the packet that the switch was sending had left. The same if
-/// the switch has to pause the sender meanwhile, as long as it resumes it early enough. Another priority does not notice.
+/// A pause of length d delays a flow by d, less the time until the switch has sent its current packet. The same holds if the
+/// switch pauses the sender meanwhile and resumes it early enough.
 #[test]
 fn i1_a_host_pauses_a_flow() {
-    // The host is idle half a packet after an ACK; the frame is there at `heard`.
+    // The host is idle half a packet after an ACK; the frame arrives at `heard`.
     let from = 2 * (DATA + DELAY) + 500 * DATA + DATA / 2;
     let (length, heard) = (Time::us(100).0, from + PFC + DELAY);
     let first = DATA + DELAY;
@@ -76,7 +74,6 @@ fn i1_a_host_pauses_a_flow() {
     }
 }
 
-/// A priority that nobody uses, or another one: no picosecond of difference.
 #[test]
 fn i2_other_priorities_do_not_notice() {
     let flows = || hub().flow(0, 1, 2_000_000, Time::ZERO).flow(2, 1, 1_000_000, Time::us(20));
@@ -89,7 +86,6 @@ fn i2_other_priorities_do_not_notice() {
     exact("I2", "pauses", plain.counts.pauses + 1, outcome.counts.pauses);
 }
 
-/// Gb/s of flows from [`EVENT`] on, the first half millisecond left out.
 fn after(outcome: &Outcome, flow: u32) -> f64 {
     rate(outcome, flow, EVENT + Time::us(500), END)
 }
@@ -98,8 +94,7 @@ fn before(outcome: &Outcome, flow: u32) -> f64 {
     rate(outcome, flow, Time::ms(1), EVENT)
 }
 
-/// A flow that has bounced comes to h12 with tag 2, another one with tag 1. The host pauses tag 2: the first stands still up to the
-/// switch where it bounced, which pauses tag 1 upstream; the other goes on.
+/// h12 pauses tag 2, which a bounced flow has; the switch of the bounce pauses tag 1 upstream.
 #[test]
 fn i3_pauses_and_tags() {
     let base = || {
@@ -115,7 +110,7 @@ fn i3_pauses_and_tags() {
     check("I3", "rate of the other after, Gb/s", "at least that before, > 35", is, is >= was && is > 35.0);
     exact("I3", "drops", 0, outcome.counts.drops);
     exact("I3", "packets made lossy", 0, outcome.counts.made_lossy);
-    // Each hop pauses the one before, under the tag that packets have between them.
+    // Each hop pauses the one before, under the tag between them.
     for (from, to, priority) in
         [("t3", "h12", 4), ("l3", "t3", 4), ("s1", "l3", 4), ("l2", "s1", 4), ("s0", "l2", 3), ("h0", "t0", 3)]
     {
@@ -130,17 +125,16 @@ fn i3_pauses_and_tags() {
         outcome.cut_off.iter().map(|one| (one.flow, one.place)).collect::<Vec<_>>(),
         [(0, Obstacle::Held(held))]
     );
-    // Queued by the tag it came with, what bounces is not held by the pause of the tag it leaves with.
+    // As in T5 (`bounces.rs`).
     let wrong = base().with(|params| params.switch.tagging.queue_by = QueueBy::ArrivingTag).run();
     let lost = wrong.counts.lossless_drops;
     check("I3", "lossless drops, queue of the arriving tag", "> 0", lost as f64, lost > 0);
     assert_eq!(wrong.ledger.unbalanced().count(), 0);
 }
 
-/// A PFC storm: a host pauses for ever, and soon everything that shares a link with its flow stands still. A watchdog ends that.
+/// PFC storm: a host pauses for ever.
 #[test]
 fn i4_a_storm() {
-    // From a host each to h12 and h13 on t3, over one link into t3.
     let base = || {
         let bench = bench().flow(0, 12, 1 << 30, Time::ZERO).via(&["t0", "l0", "s0", "l2", "t3"]);
         let bench = bench.flow(8, 13, 1 << 30, Time::ZERO).via(&["t2", "l2", "t3"]);
@@ -160,7 +154,7 @@ fn i4_a_storm() {
     assert_eq!((outcome.cut_off.len(), outcome.cut_off[0].flow, outcome.ledger.unbalanced().count()), (1, 0, 0));
 }
 
-/// Without a horizon a run ends when all that is left waits for a pause without end, and says so; one that ends is waited for.
+/// The run has no horizon.
 #[test]
 fn i5_what_waits_for_ever_ends_the_run() {
     let base = || hub().flow(0, 1, 2_000_000, Time::ZERO).flow(0, 2, 2_000_000, Time::ZERO);
@@ -175,8 +169,7 @@ fn i5_what_waits_for_ever_ends_the_run() {
     assert!(fct(&long, 0) > Time::ms(200) && fct(&long, 1) < Time::ms(1));
 }
 
-/// A switch that pauses by itself and by its threshold: what it holds it does not resume when its queue allows, and what its
-/// threshold still forbids not when the hold ends.
+/// A switch pauses by hold and by threshold: it resumes only when neither applies.
 #[test]
 fn i6_a_switch_holds_and_pauses() {
     let base = || {
@@ -198,12 +191,11 @@ fn i6_a_switch_holds_and_pauses() {
         let found = pauses_of(&bench, &outcome, "s0", "s1");
         (found, fct(&outcome, 0))
     };
-    // Within a pause of its own: nothing changes.
     let middle = Time((start.0 + end.0) / 2);
     let within = hold(start, middle);
     assert_eq!(within.0, own);
     exact("I6", "completion, ps", fct(&plain, 0).0, within.1.0);
-    // Until all has left: the resume goes out when the hold ends.
+    // The hold ends after all packets have left.
     let long = end + Time::us(200);
     let (found, later) = hold(middle, long);
     exact("I6", "begin of the pause, ps", start.0, found[1].start.0);
@@ -211,7 +203,7 @@ fn i6_a_switch_holds_and_pauses() {
     assert!(later > fct(&plain, 0));
 }
 
-/// A link that goes down ends the pause over it, and the pause is sent anew when it comes up.
+/// The pause is sent again when the link is up.
 #[test]
 fn i7_pauses_end_with_their_link() {
     let down = |until: Time| {
@@ -245,8 +237,8 @@ fn i7_pauses_end_with_their_link() {
     assert_eq!((beyond.0.len(), beyond.0[0].1, beyond.1), (1, Time::us(50), (1, 0)));
 }
 
-/// Queues that wait in a circle for one that a switch holds are not stuck: what it holds it will send an XON for, though none of
-/// the packets counted there leaves.
+/// Queues in a cycle with a queue that a switch holds are not stuck: the XON will come, though none of the packets counted
+/// there leaves.
 #[test]
 fn i8_a_hold_in_a_circle_is_no_deadlock() {
     let base = || {
@@ -257,7 +249,7 @@ fn i8_a_hold_in_a_circle_is_no_deadlock() {
     };
     exact("I8", "deadlocks without a hold", 0, base().run().deadlocks.len());
     let hold = |from: Time, until: Time| PauseParams { peer: Some("l0".into()), ..pause("s0", 3, from, Some(until)) };
-    // The first hold fills the circle; in the break some packets come through to where all is full by now.
+    // The first hold fills the cycle; between the holds, some packets reach full queues.
     let (begin, again) = (EVENT + Time::ms(1), EVENT + Time::us(1503));
     let outcome = holding(base(), &[hold(begin, begin + Time::us(500)), hold(again, again + Time::ms(2))]).run();
     let fabric = base().fabric();

@@ -1,4 +1,4 @@
-//! HPCC's fixed points and reactions, with exact INT on a star of 100 Gb/s and 1 us: T = 4.16 us, W = 52 000 B.
+//! HPCC's fixed points and reactions: exact INT, star of 100 Gb/s and 1 us: T = 4.16 us, W = 52 000 B.
 
 use incast_model::units::{Rate, Time};
 use incast_sim::Outcome;
@@ -14,7 +14,6 @@ fn hpcc(eta: f64, ai: u64) -> Control {
     Control::Hpcc(HpccParams { eta, ai: Rate::mbps(ai), ..HpccParams::default() })
 }
 
-/// `n` senders to h0 from time 0, sampled every `every` from `from` to `until`, where the run stops.
 fn long(n: u32, control: Control, [from, every, until]: [Time; 3]) -> (Bench, Outcome) {
     let flows = (1..=n).map(|src| (src, 0, 200_000_000, Time::ZERO));
     let bench = Bench::new(star(&vec![CABLE; n as usize + 1])).controlled(control).flows(flows).with(|params| {
@@ -26,7 +25,7 @@ fn long(n: u32, control: Control, [from, every, until]: [Time; 3]) -> (Bench, Ou
     (bench, outcome)
 }
 
-/// Load of the link to h0 from its samples after the first, and the mean and largest queue seen.
+/// Load, mean and largest queue of the link to h0.
 fn link_load(bench: &Bench, outcome: &Outcome, every: Time) -> (f64, f64, f64) {
     let link = port(&bench.fabric(), "s0", "h0");
     let samples: Vec<_> = outcome.queues.iter().filter(|sample| sample.port == link).skip(1).collect();
@@ -37,7 +36,7 @@ fn link_load(bench: &Bench, outcome: &Outcome, every: Time) -> (f64, f64, f64) {
     (load, mean, most)
 }
 
-/// One flow: the link carries eta C + AI, the queue stays within a packet, and of the wire 1000 of 1090 bytes are payload.
+/// The link carries eta C + AI; of 1090 wire bytes 1000 are payload.
 #[test]
 fn e5_h1_one_flow() {
     for eta in [0.95, 0.99] {
@@ -52,7 +51,7 @@ fn e5_h1_one_flow() {
     }
 }
 
-/// N flows: each (eta C)/N + AI while `N AI <= (1 - eta) C`, in all eta C + N AI, and next to no queue.
+/// N flows: each (eta C)/N + AI while `N AI <= (1 - eta) C`, together eta C + N AI, with almost no queue.
 #[test]
 fn e5_h2_several_flows() {
     for (n, eta, ai) in [(2u32, 0.95, 50), (8, 0.95, 50), (8, 0.95, 500), (4, 0.99, 50)] {
@@ -65,7 +64,7 @@ fn e5_h2_several_flows() {
     }
 }
 
-/// eta = 1.5: the link is full and a standing queue of `(eta - 1) C T` keeps it so.
+/// eta = 1.5: the link is full, with a standing queue of `(eta - 1) C T`.
 #[test]
 fn e5_h3_standing_queue() {
     for n in [2u32, 4] {
@@ -77,10 +76,10 @@ fn e5_h3_standing_queue() {
     }
 }
 
-/// 16 to 1 at line rate: everyone sends its window before it hears anything, so the queue peaks at about (N - 1) windows
-/// (in wire bytes); the first reactions divide rates by about N/eta; and the queue is gone within two of the round trips
-/// that the flows see, T and the time to drain the peak. (Not within 3 T: until the first window is acknowledged, all
-/// rates start from the line rate, and rise while the queue falls; a second peak of 190 kB follows and is gone at 107 us.)
+/// 16 to 1 at line rate: every sender sends its window before any feedback, so the queue peaks at about (N - 1) windows of wire
+/// bytes. The first reactions divide rates by about N/eta. The queue is gone within two of the flows' round trips, T plus the
+/// time to drain the peak. (Not within 3 T: until the first window is acknowledged, all rates start from the line rate and rise
+/// while the queue falls; a second peak of 190 kB follows and is gone at 107 us.)
 #[test]
 fn h4_incast() {
     let every = Time::ns(200);
@@ -98,8 +97,8 @@ fn h4_incast() {
     within("H4", "least rate in the first 30 us, Gb/s", 95.0 / 16.0, least, 0.1);
 }
 
-/// Another flow leaves: with maxStage 0 the survivor has eta C again within a few round trips, by multiplicative increase;
-/// with maxStage 5 it takes up to 6 times as many.
+/// After the other flow leaves, multiplicative increase with maxStage 0 restores eta C within a few round trips; maxStage 5
+/// takes up to 6 times as many.
 #[test]
 fn h5_survivor() {
     let back = |max_stage: u32| {
@@ -120,7 +119,6 @@ fn h5_survivor() {
     check("H5", "round trips until 90G, maxStage 5", "<= 3 + 6", five, five <= 9.0 && five > zero);
 }
 
-/// INT costs 42 B on every data packet and makes ACKs 88 B.
 #[test]
 fn h9_header_cost() {
     let bytes = |name: &str, profile: &str| {

@@ -1,5 +1,3 @@
-//! Congestion isolation: who is isolated and for how long, what others gain by it, that order is kept, and what is refused.
-
 use incast_model::units::{Bytes, Time};
 use incast_sim::Outcome;
 use incast_sim::host::{ClassBy, ClassParams};
@@ -8,13 +6,12 @@ use incast_sim::switch::{FlowDetection, IsolationAtHosts, IsolationParams, Marke
 
 use crate::common::{Bench, Cable, check, digest, exact, fct, port, record, two_switches, within};
 
-/// Picoseconds of a full packet at 100 Gb/s.
+/// Time of a full packet at 100 Gb/s, in ps.
 const DATA: u64 = 1048 * 80;
-/// Payload of each of the flows that meet, and of the victim.
 const SIZE: u64 = 4_000_000;
 
-/// Four hosts send to h5 at once: two by a link between the switches, two from h5's own. h2 sends to h6 by the same link, and is in
-/// nobody's way.
+/// Four hosts send to h5: two over the link between the switches, two from h5's own switch. The victim, h2 to h6, shares that
+/// link.
 fn incast() -> Bench {
     let edge = Cable::new(100, 200);
     let fabric = two_switches(&[edge; 3], Cable::new(300, 200), &[edge; 4]);
@@ -30,10 +27,9 @@ fn incast() -> Bench {
     senders.into_iter().fold(bench, |bench, host| bench.flow(host, 5, SIZE, Time::ZERO)).flow(2, 6, SIZE, Time::ZERO)
 }
 
-/// The last of the flows of [`incast`].
 const VICTIM: usize = 4;
 
-/// Isolation with thresholds below the 200 kB at which these switches pause.
+/// Thresholds are below the 200 kB at which these switches pause.
 fn small() -> IsolationParams {
     IsolationParams {
         enabled: true,
@@ -42,21 +38,18 @@ fn small() -> IsolationParams {
     }
 }
 
-/// What is changed of the parameters.
 type Change<'a> = &'a dyn Fn(&mut IsolationParams);
 
 fn isolating(bench: Bench, isolation: IsolationParams) -> Bench {
     bench.with(|params| params.switch.isolation = isolation)
 }
 
-/// The records of a port, by the names of its ends.
 fn records_of(bench: &Bench, outcome: &Outcome, from: &str, to: &str) -> Vec<IsolationRecord> {
     let port = port(&bench.fabric(), from, to);
     outcome.isolations.iter().copied().filter(|record| record.port == port).collect()
 }
 
-/// A victim of pauses is slowed down several times; with isolation it is hardly, though it may be taken for one of the others for a
-/// while.
+/// With isolation, switches may isolate the victim for a while.
 #[test]
 fn n1_a_victim_goes_free() {
     let alone = incast().only_last_flow().run();
@@ -68,7 +61,7 @@ fn n1_a_victim_goes_free() {
     check("N1", "victim's time with isolation, of that alone", "< 1.1", after, after < 1.1);
     within("N1", "the incast's time, of that without", 1.0, fct(&isolated, 0).0 as f64 / fct(&plain, 0).0 as f64, 0.05);
     exact("N1", "drops", 0, isolated.counts.drops);
-    // Between the switches: hosts, which do not isolate, send all of their data under one priority.
+    // Only between switches: hosts do not isolate and send all data under one priority.
     let core = port(&incast().fabric(), "s0", "s1");
     let xoffs =
         |outcome: &Outcome, prio| outcome.pauses.iter().filter(|one| one.port == core && one.priority == prio).count();
@@ -83,7 +76,6 @@ fn n1_a_victim_goes_free() {
     check("N1", "pauses of isolated flows there", "> 20 times as many", congested as f64, congested > 20 * normal);
 }
 
-/// Nothing overtakes within a flow, under each scheduler: no receiver discards a packet, and nothing is dropped.
 #[test]
 fn n2_order_is_kept() {
     let mut weighted = [1000; 8];
@@ -93,7 +85,7 @@ fn n2_order_is_kept() {
         SchedulerParams::StrictPriority,
         SchedulerParams::RoundRobin,
         drr(weighted, vec![7]),
-        // The isolated queue goes first: each flow that is isolated would overtake itself.
+        // The isolated queue goes first: an isolated flow would overtake itself.
         drr([1000; 8], vec![7, 2]),
     ];
     for scheduler in schedulers {
@@ -111,12 +103,12 @@ fn n2_order_is_kept() {
     }
 }
 
-/// A message goes one hop: the switch before isolates a flow after the one that is congested, by at least the time that the message
-/// takes, and by no more than that and the time between messages.
+/// The upstream switch isolates a flow later than the congested one, by the message's time plus at most the interval of
+/// messages.
 #[test]
 fn n3_messages_go_one_hop() {
     let isolation = IsolationParams { message_above: Bytes(0), ..small() };
-    // No pause holds up the packets that messages are sent about.
+    // No pause delays the packets that trigger messages.
     let bench = isolating(incast(), isolation)
         .with(|params| params.switch.pfc_mode = PfcMode::Static { xoff: Bytes(3_000_000) });
     let outcome = bench.run();
@@ -142,7 +134,7 @@ fn n3_messages_go_one_hop() {
     });
 }
 
-/// When all is over, no flow is isolated any more: hold and age have passed, and one look through the tables for each.
+/// Hold and age have passed, and one look through the tables for each.
 #[test]
 fn n4_all_flows_are_let_go() {
     let late = Time::ms(6);
@@ -159,7 +151,6 @@ fn n4_all_flows_are_let_go() {
     );
 }
 
-/// Switched off, its other parameters change nothing; switched on where nothing is congested, neither does it.
 #[test]
 fn n5_off_is_off() {
     let off = isolating(incast(), IsolationParams { enabled: false, ..small() }).run();
@@ -168,7 +159,6 @@ fn n5_off_is_off() {
     assert_eq!(digest(&one(IsolationParams::default())), digest(&one(small())));
 }
 
-/// A table with places for two flows: never more at a port at one time, and what did not fit is counted.
 #[test]
 fn n6_a_small_table() {
     let bench = isolating(incast(), IsolationParams { table: Some(2), ..small() });
@@ -187,7 +177,6 @@ fn n6_a_small_table() {
     exact("N6", "packets out of order", 0, outcome.flows.iter().map(|flow| flow.discarded).sum::<u32>());
 }
 
-/// Counters find the flows that fill the queue; a flow of a few packets now and then is not among them.
 #[test]
 fn n7_counters_find_the_largest() {
     let edge = Cable::new(100, 200);
@@ -212,7 +201,6 @@ fn n7_counters_find_the_largest() {
     exact("N7", "packets out of order", 0, outcome.flows.iter().map(|flow| flow.discarded).sum::<u32>());
 }
 
-/// A host that isolates as its switch says: its other flows are not paused with the one that congests.
 #[test]
 fn n8_hosts_that_isolate() {
     let base = || incast().flow(0, 4, SIZE / 4, Time::us(50));
@@ -236,7 +224,6 @@ fn n8_hosts_that_isolate() {
     exact("N8", "books out of balance", 0, outcome.ledger.unbalanced().count());
 }
 
-/// ECN that marks isolated flows alone marks nothing that leaves under another priority.
 #[test]
 fn n9_marks_of_isolated_flows_alone() {
     let marks = |mark| {
@@ -253,8 +240,6 @@ fn n9_marks_of_isolated_flows_alone() {
     exact("N9", "marks of flows that are not isolated", 0, isolated.1);
 }
 
-/// Who waits as a victim: the victim's packets, for all of the time that they are blocked; those of the incast never. Isolation takes
-/// nearly all of it away.
 #[test]
 fn n10_blocking_is_measured() {
     let plain = incast().run();
@@ -271,13 +256,11 @@ fn n10_blocking_is_measured() {
     let left = isolated.waits[VICTIM].victim.0 as f64 / victim.victim.0 as f64;
     check("N10", "as a victim with isolation, of that without", "< 0.05", left, left < 0.05);
     assert!(plain.waits.iter().all(|waits| waits.victim <= waits.blocked && waits.blocked <= waits.waited));
-    // The simulation itself is the same.
     let unmeasured = incast().with(|params| params.measure.blocking = false).run();
     assert_eq!(digest(&plain), digest(&unmeasured));
     assert!(unmeasured.waits.is_empty());
 }
 
-/// One packet behind a pause of a known length: to the picosecond.
 #[test]
 fn n11_a_wait_by_hand() {
     use incast_sim::network::PauseParams;
@@ -297,7 +280,6 @@ fn n11_a_wait_by_hand() {
     exact("N11", "as a victim, ps", 0, outcome.waits[0].victim.0);
 }
 
-/// Everything that isolation cannot be, with the parameter, its value and what is allowed.
 #[test]
 fn n12_refused() {
     let refused = |set: Change<'_>| {

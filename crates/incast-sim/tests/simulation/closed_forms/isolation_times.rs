@@ -1,5 +1,4 @@
-//! Congestion isolation to the picosecond: when flows are let go, and which has to leave a table that is full; and that no set of
-//! parameters reorders or drops anything.
+//! Release and eviction to the picosecond.
 
 use incast_model::fabric::Fabric;
 use incast_model::units::{Bytes, Time};
@@ -12,18 +11,18 @@ use proptest::prelude::*;
 
 use crate::common::{Bench, Cable, check, digest, exact, fct, leaf_spine, port, star, two_switches};
 
-/// Picoseconds of a full packet at 100 Gb/s, and of a link.
+/// A full packet at 100 Gb/s and a link, in ps.
 const DATA: u64 = 1048 * 80;
 const TAU: u64 = 200_000;
 
-/// Hosts with links of 200 Gb/s, and the last one with one of 100 Gb/s, so that each flow to it congests its port by itself.
+/// Links of 200 Gb/s, the last of 100 Gb/s: each flow to the last host congests its port by itself.
 fn narrow(senders: usize, isolation: IsolationParams) -> Bench {
     let mut cables = vec![Cable::new(200, 200); senders];
     cables.push(Cable::new(100, 200));
     isolated_at(star(&cables), isolation)
 }
 
-/// Switches that find a flow in the first packet that finds more than 20 kB (of 100 Gb/s) queued, and do not pause.
+/// Switches isolate a flow when its packet finds more than 20 kB (at 100 Gb/s) queued, and do not pause.
 fn isolated_at(fabric: Fabric, isolation: IsolationParams) -> Bench {
     Bench::new(fabric).with(|params| {
         params.switch.lossless = vec![2, 3];
@@ -42,13 +41,13 @@ fn records(bench: &Bench, outcome: &Outcome, to: &str) -> Vec<IsolationRecord> {
     outcome.isolations.iter().copied().filter(|record| record.port == port).collect()
 }
 
-/// A flow that sends no more is let go at the first look through the tables, one every `hold` since the first flow was isolated, at
-/// which the isolated queue has held no packet of it for `hold`.
+/// An idle flow is released at the first look through the tables (one per `hold` since the first isolation) at which the
+/// isolated queue has held none of its packets for `hold`.
 #[test]
 fn n13_hold_to_the_picosecond() {
     for hold in [Time::us(1), Time::ns(7_300), Time::us(50), Time::us(400)] {
         let bench = narrow(1, IsolationParams { hold, ..IsolationParams::default() }).flow(0, 1, 400_000, Time::ZERO);
-        // The run goes on until it has been let go.
+        // Keeps the run going until the release.
         let bench = bench.flow(0, 1, 1000, Time::ms(2));
         let outcome = bench.run();
         let [record] = records(&bench, &outcome, "h1")[..] else { panic!("one flow, isolated once") };
@@ -63,15 +62,14 @@ fn n13_hold_to_the_picosecond() {
     }
 }
 
-/// The queue is longer than `kmin` when so many packets have come that what has left is made up for: the flow is found by the packet that
-/// finds it so, to the picosecond.
+/// Arrivals must exceed departures by `kmin`: the packet that finds this queue triggers isolation.
 #[test]
 fn n14_found_to_the_picosecond() {
     let bench = narrow(1, IsolationParams::default()).flow(0, 1, 400_000, Time::ZERO);
     let outcome = bench.run();
     let [record] = records(&bench, &outcome, "h1")[..] else { panic!("one flow, isolated once") };
-    // Packet k, from 0, comes at k + 1 packet times of the fast link; the slow one has begun with one of two. In the instant in
-    // which one ends another comes, which finds it still queued or not: the former, as the port serves after what comes.
+    // Packet k, from 0, arrives at k + 1 packet times of the fast link; the slow link has begun every other one. A packet that
+    // arrives when another's transmission ends finds it still queued, because the port serves after arrivals.
     let (fast, found) = (DATA / 2, record.found.expect("found here"));
     let arrived = (record.begin.0 - TAU) / fast;
     exact("N14", "at the arrival of a packet, ps", 0, (record.begin.0 - TAU) % fast);
@@ -85,8 +83,6 @@ fn n14_found_to_the_picosecond() {
     });
 }
 
-/// A table of two: who comes third takes the place of the oldest, who comes fourth that of the next; but not of one that still has packets
-/// there.
 #[test]
 fn n15_the_oldest_without_a_packet_leaves() {
     let isolation = IsolationParams { table: Some(2), hold: Time::ms(5), ..IsolationParams::default() };
@@ -109,15 +105,15 @@ fn n15_the_oldest_without_a_packet_leaves() {
     assert!(of(0).end.is_none_or(|end| end > fct(&outcome, 0)), "the first stays as long as it sends");
 }
 
-/// Fifteen packets too many for the last link, and as many as it carries until `end`: a queue of 14 or 15 packets, in which nobody
-/// is found. By hosts of 200 and 100 Gb/s.
+/// Fifteen packets too many for the last link, then as many as it carries until `end`: a queue of 14 or 15 packets, too short
+/// for isolation. `burst` has 200 Gb/s, `steady` 100 Gb/s.
 fn standing_queue(bench: Bench, [burst, steady]: [u32; 2], to: u32, start: Time, end: Time) -> Bench {
     let bytes = (end.0 - start.0) / DATA * 1000;
     bench.flow(steady, to, bytes, start).flow(burst, to, 15_000, start)
 }
 
-/// A flow that sends no more stays isolated while other flows' queue, which begins as its own ends, is not shorter than `release_below`: it
-/// is let go at the first look after the queue has become so. The queue that stands here has 14 or 15 packets of 1048 B.
+/// An idle flow stays isolated while other flows' queue, which begins as its own ends, is at least `release_below` (14 or 15
+/// packets of 1048 B here), and is released at the first look after that.
 #[test]
 fn n16_release_below_to_the_picosecond() {
     for (release, stands) in [(20_000, false), (15_721, false), (14_672, true), (10_000, true), (1049, true), (1, true)]
@@ -132,7 +128,7 @@ fn n16_release_below_to_the_picosecond() {
         let found = records(&bench, &outcome, "h3");
         let [record] = found[..] else { panic!("one flow, isolated once: {found:?}") };
         let last = outcome.flows[1..3].iter().map(|flow| flow.delivered.expect("delivered")).max().expect("two").0;
-        // When the last packet has left there is none; when the one before has, one is left, and so on.
+        // After the last packet none is queued, after the one before it one, and so on.
         let left = last - TAU - DATA - (release - 1) / 1048 * DATA;
         let quiet = outcome.flows[0].delivered.expect("delivered").0 - DATA - TAU + hold.0;
         let may = if stands { left } else { quiet };
@@ -142,8 +138,8 @@ fn n16_release_below_to_the_picosecond() {
     }
 }
 
-/// A switch that isolates a flow because the next one said so lets it go at the first look later than `age` after that was said last.
-/// (It is said once here; the next switch itself does not let go, since others' queue there is not short.)
+/// A flow isolated by a message is released at the first look later than `age` after the last message. (One message here: the
+/// next switch keeps the flow, as other flows' queue there is not short.)
 #[test]
 fn n17_age_to_the_picosecond() {
     for age in [Time::us(100), Time::us(150), Time::us(300), Time::us(1000)] {
@@ -216,9 +212,7 @@ fn isolations() -> impl Strategy<Value = IsolationParams> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever the parameters: nothing overtakes within a flow, nothing lossless is dropped, the books are balanced, and all flows end. And
-    /// whether waiting is measured makes no difference. (Flows that are demoted by what they have sent are left out: they overtake
-    /// themselves without isolation too.)
+    /// Excludes demotion by bytes sent (`ClassBy::Sent`): such flows overtake themselves without isolation too.
     #[test]
     fn n16_no_parameters_reorder_or_drop(
         isolation in isolations(),

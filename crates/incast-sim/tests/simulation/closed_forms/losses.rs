@@ -1,5 +1,4 @@
-//! Go-back-N and selective repeat where a lossy class loses. What single losses cost is tested packet by packet with
-//! selective repeat (`host/selective`).
+//! `host/selective` tests single losses packet by packet.
 
 use incast_model::units::{Bytes, Time};
 use incast_sim::Arithmetic;
@@ -8,7 +7,7 @@ use incast_sim::outcome::{Outcome, Stop};
 
 use crate::common::{Bench, Cable, check, exact, star};
 
-/// `senders` x 200 kB to one through a switch with room for 60 packets.
+/// The switch holds 60 packets.
 fn incast(senders: u32, recovery: Recovery) -> Bench {
     let cables = vec![Cable::new(100, 1000); senders as usize + 1];
     let flows = (1..=senders).map(|src| (src, 0, 200_000, Time::ZERO));
@@ -25,8 +24,8 @@ fn again(outcome: &Outcome) -> u64 {
     outcome.flows.iter().map(|flow| flow.retransmitted).sum()
 }
 
-/// Under the same load selective repeat sends less again. (It need not be done earlier: without a control retransmissions are
-/// lost too, which only timeouts tell.)
+/// Selective repeat need not complete earlier: without a control, retransmissions are lost too, and only timeouts find these
+/// losses.
 #[test]
 fn l1_selective_repeat_sends_less_again() {
     for senders in [2, 4, 8, 16] {
@@ -34,7 +33,7 @@ fn l1_selective_repeat_sends_less_again() {
         let (repeats, backs) = (again(&repeat), again(&back));
         check("L1", &format!("{senders} to 1, sent again"), format!("<= {backs}"), repeats as f64, repeats <= backs);
         assert!(repeat.counts.drops > 0 && repeats >= repeat.counts.drops, "what is lost is sent again");
-        // Every arrival is kept or discarded; nothing is left on the way.
+        // Every arrival is kept or discarded; nothing is in flight.
         for outcome in [&repeat, &back] {
             let sent: u64 = outcome.flows.iter().map(|flow| flow.packets).sum();
             let discarded: u64 = outcome.flows.iter().map(|flow| u64::from(flow.discarded)).sum();
@@ -45,7 +44,6 @@ fn l1_selective_repeat_sends_less_again() {
     }
 }
 
-/// PFC and selective repeat together: nothing is lost, so both ways of recovery send the same packets.
 #[test]
 fn l2_where_nothing_is_lost_recovery_does_not_matter() {
     let run = |recovery| {

@@ -1,5 +1,3 @@
-//! Priority flow control: headroom, the rhythm of pauses, and what they do to others.
-
 use incast_model::units::{Bytes, Time};
 use incast_sim::Outcome;
 use incast_sim::host::PacketParams;
@@ -7,13 +5,12 @@ use incast_sim::switch::{Headroom, PfcMode};
 
 use crate::common::{Bench, Cable, check, exact, fct, jain, port, record, star, two_switches, within};
 
-/// Largest headroom used at any port.
 fn most_headroom(outcome: &Outcome) -> u64 {
     outcome.ports.iter().map(|record| record.peak_headroom).max().unwrap()
 }
 
-/// Two hosts blast a third at 40 Gb/s over 40 m (0.2 us) in 1500-byte packets; all three also send each other enough that
-/// pause frames wait for a packet of the switch's own. XOFF at a fixed 20 kB, `headroom` bytes after it.
+/// Two hosts send to a third over 40 m (0.2 us); all three also exchange enough that pause frames wait for a packet of the
+/// switch's own.
 fn blast(headroom: Headroom, sizes: &[u64]) -> Outcome {
     let mut bench = Bench::new(star(&[Cable::new(40, 200); 3])).with(|params| {
         params.packets = PacketParams {
@@ -35,8 +32,7 @@ fn blast(headroom: Headroom, sizes: &[u64]) -> Outcome {
     bench.run()
 }
 
-/// `H = 2 C d + 3 MTU + PFC frame`: 2000 + 4500 + 64 = 6564 B. Nothing is dropped with it; 20 % less is too little, and so
-/// are 4000 B.
+/// `H = 2 C d + 3 MTU + PFC frame`: 2000 + 4500 + 64 = 6564 B.
 #[test]
 fn g1_v9_headroom() {
     // Odd sizes end in short packets, so that arrivals take every phase against the pause frames.
@@ -53,8 +49,7 @@ fn g1_v9_headroom() {
     check("G1 V9", "drops with 4000 B", "> 0", little.counts.drops as f64, little.counts.drops > 0);
 }
 
-/// Input 2C into C: each sender is paused half of the time, the receiver's link is always busy, nothing is dropped, and
-/// the two get the same.
+/// Input 2C into C: each sender is paused half of the time.
 #[test]
 fn g2_s2_pause_ratio() {
     let cable = Cable::new(100, 1000);
@@ -76,10 +71,9 @@ fn g2_s2_pause_ratio() {
     check("S2", "Jain's index of the two senders", "> 0.999", jain(&shares), jain(&shares) > 0.999);
 }
 
-/// One ingress queue filled at C and drained at C/4, XON an offset below XOFF. What is on its way when a frame is decided
-/// on lengthens both halves: with tau from decision to effect, the queue swings by `offset + C tau` in all, rising at 3/4
-/// C and falling at 1/4 C, so a cycle takes `(offset + C tau) (4/3 + 4) 8 / C`. With MTU-sized offsets that is one pause
-/// for about that many excess bytes.
+/// One ingress queue filled at C and drained at C/4, XON an offset below XOFF. Packets in flight lengthen both phases: with tau
+/// from decision to effect, the queue swings by `offset + C tau`, rising at 3/4 C and falling at 1/4 C, so a cycle takes
+/// `(offset + C tau) (4/3 + 4) 8 / C`.
 #[test]
 fn g3_hysteresis() {
     for packets in [2u64, 10, 50] {
@@ -92,7 +86,7 @@ fn g3_hysteresis() {
         let outcome = bench.run();
         let switch = record(&outcome, port(&bench.fabric(), "s0", "h0"), 3);
         assert!(switch.xoff_sent - switch.xon_sent <= 1, "pause and resume alternate");
-        // Frame there (64 B and the delay), half a packet until the sender can obey, data back.
+        // Frame there (64 B and the delay), half a packet until the sender obeys, data back.
         let tau = 64.0 * 0.08e-9 + 2.0 * 500e-9 + 0.5 * 1048.0 * 0.08e-9;
         let swing = packets as f64 * 1048.0 + 12.5e9 * tau;
         let cycle = swing * (4.0 / 3.0 + 4.0) / 12.5e9;
@@ -126,9 +120,8 @@ fn victim(priority: u8) -> f64 {
     10_000_000.0 * 1.048 * 8.0 / fct(&outcome, 0).seconds() / 1e9
 }
 
-/// Head-of-line blocking. By max-min the victim gets 75 of 100 Gb/s: four senders share the link to h2, the victim has
-/// the rest of s0-s1. Under PFC in one class it gets about what the blocked flow gets, 25 Gb/s; in a class of its own the
-/// scheduler gives it at least half of the link.
+/// Max-min gives the victim 75 of 100 Gb/s: four senders share the link to h2, the victim has the rest of s0-s1. Under PFC in
+/// one class, it gets about the blocked flow's 25 Gb/s; in a class of its own, at least half of the link.
 #[test]
 fn g4_s3_victim() {
     let (same, other) = (victim(3), victim(4));

@@ -1,8 +1,8 @@
-//! HPCC over PINT: the utilisation that it keeps, and what a byte of telemetry costs against exact records.
+//! HPCC over PINT: the utilisation that it keeps.
 //!
-//! A switch rounds a utilisation x to a power of the base b above or below, so that the mean is x (Ben Basat et al., SIGCOMM
-//! 2020, section 4.3); how well it does is tested with the switch (`switch/pint.rs`). A sender divides by what it gets, so a
-//! steady rate solves x = eta up to the spread of one rounding, at most (b - 1) / (2 sqrt b), 2.4 % for b = 1.05.
+//! A switch rounds a utilisation x up or down to a power of the base b, with mean x (Ben Basat et al., SIGCOMM 2020, section
+//! 4.3; `switch/pint.rs` tests it). A sender divides by the decoded value, so a steady rate solves x = eta up to the spread of
+//! one rounding, at most (b - 1) / (2 sqrt b): 2.4 % for b = 1.05.
 
 use incast_model::units::{Rate, Time};
 use incast_sim::congestion::{Control, HpccPintParams};
@@ -15,7 +15,7 @@ fn pint(eta: f64, log_base: f64) -> Control {
     Control::HpccPint(HpccPintParams { eta, log_base, ai: Rate::mbps(50), ..HpccPintParams::default() })
 }
 
-/// Load of the link from `from` to `to` from 1 ms to 5 ms, its mean queue in bytes, and what each flow got through.
+/// Load and mean queue (bytes) of a link from 1 ms to 5 ms, and bytes acknowledged per flow.
 fn steady(bench: Bench, n: u32, from: &str, to: &str) -> (f64, f64, Vec<f64>) {
     let (begin, every, until) = (Time::ms(1), Time::us(2), Time::ms(5));
     let bench = bench.with(|params| {
@@ -36,7 +36,7 @@ fn steady(bench: Bench, n: u32, from: &str, to: &str) -> (f64, f64, Vec<f64>) {
     (bits / (samples.len() as f64 * every.seconds() * 1e11), queue, (0..n).map(acked).collect())
 }
 
-/// N flows to one: the link carries eta C + N AI, with next to no queue.
+/// The link carries eta C + N AI with almost no queue.
 #[test]
 fn e5_p3_p4_utilisation() {
     for (n, eta, base) in [(1u32, 0.95, 1.05), (1, 0.99, 1.05), (2, 0.95, 1.05), (8, 0.95, 1.05), (8, 0.95, 1.01)] {
@@ -49,8 +49,8 @@ fn e5_p3_p4_utilisation() {
     }
 }
 
-/// The load at which a sender's divisions balance, `E[1 / decoded] = 1 / eta`, when the largest of `k` independent roundings
-/// of the same load to a power of `base` below or above counts.
+/// Load at which a sender's divisions balance, `E[1 / decoded] = 1 / eta`, if the largest of `k` independent roundings of the
+/// load to a power of `base` counts.
 fn balance(k: f64, eta: f64, base: f64) -> f64 {
     let low = base.powf(((512.0 * eta).ln() / base.ln()).floor()) / 512.0;
     let high = low * base;
@@ -58,8 +58,8 @@ fn balance(k: f64, eta: f64, base: f64) -> f64 {
     low + (high - low) * (1.0 - all_low.powf(1.0 / k))
 }
 
-/// Several links of equal load: each switch rounds by itself and the largest counts, so that the mean is above the load, by
-/// less than a step of the base; the flow keeps below eta by as much.
+/// Several links of equal load: each switch rounds by itself and the largest value counts, so its mean exceeds the load by less
+/// than a step of the base; the flow stays below eta by as much.
 #[test]
 fn p1_the_largest_of_several_roundings() {
     for (links, base) in [(2usize, 1.05), (3, 1.05), (5, 1.05), (5, 1.1)] {

@@ -1,5 +1,3 @@
-//! What each class of a congested port gets under the three schedulers.
-
 use std::path::Path;
 
 use incast_model::units::{Bytes, Time};
@@ -9,7 +7,7 @@ use incast_sim::switch::SchedulerParams;
 
 use crate::common::{Bench, Cable, check, exact, port, star, within};
 
-/// Bytes of each class that leave in 1 ms, all of them always waiting, for flows of (priority).
+/// Bytes of each class that leave in 1 ms, with all classes always backlogged.
 fn shares(scheduler: SchedulerParams, classes: &[(u8, u64)]) -> Vec<f64> {
     let cables = vec![Cable::new(100, 1000); classes.len() + 1];
     let mut bench = Bench::new(star(&cables)).with(|params| {
@@ -26,7 +24,7 @@ fn shares(scheduler: SchedulerParams, classes: &[(u8, u64)]) -> Vec<f64> {
     classes.iter().map(|&(priority, _)| sent(priority).map_or(0.0, |one| one.tx_bytes as f64)).collect()
 }
 
-/// Weighted shares `x_i = w_i C / sum w`: deficit round robin by quanta, whatever their ratio to the packet.
+/// `x_i = w_i C / sum w`: shares by quanta, whatever their ratio to the packet.
 #[test]
 fn d2_deficit_round_robin() {
     for (first, second) in [(1500, 1500), (2000, 1000), (3000, 1000), (500, 250), (9000, 3500)] {
@@ -46,7 +44,6 @@ fn d2_deficit_round_robin() {
     }
 }
 
-/// Priorities before the rounds: everything to the highest of them, and among the rest shares by quanta as if it were not there.
 #[test]
 fn d2_strict_before_rounds() {
     let mut quanta = [1000; 8];
@@ -60,7 +57,6 @@ fn d2_strict_before_rounds() {
     within("D2", "quanta 3:1 with others before the rounds", 3.0, got[0] / got[1], 0.01);
 }
 
-/// Flows of a host by class: what leaves under which priority.
 #[test]
 fn d3_classes_at_hosts() {
     let bytes = |by, flows: &[u64]| {
@@ -85,7 +81,6 @@ fn d3_classes_at_hosts() {
     within("D3", "flows of one of two classes by chance, of half", 1.0, one as f64 / (200.0 * 1048.0), 0.2);
 }
 
-/// Round robin by packets: equal shares. Strict priority: everything to the highest that waits.
 #[test]
 fn d2_round_robin_and_strict_priority() {
     let got = shares(SchedulerParams::RoundRobin, &[(3, 1000), (4, 1000), (6, 1000)]);
@@ -96,7 +91,7 @@ fn d2_round_robin_and_strict_priority() {
     check("D2", "strict priority: packets of the lower class", "<= 2", got[0] / 1048.0, got[0] <= 2.0 * 1048.0);
 }
 
-/// Packets of classes 3 and 4 that one host sends in 1 ms, while it receives and acknowledges a flow of class 3 at line rate.
+/// Packets of classes 3 and 4 from a host that also acknowledges a class-3 flow at line rate.
 fn shares_of_host(scheduler: SchedulerParams) -> [f64; 2] {
     let cable = Cable::new(100, 1000);
     let bench = Bench::new(star(&[cable, Cable::new(400, 1000), cable])).with(|params| {
@@ -111,7 +106,7 @@ fn shares_of_host(scheduler: SchedulerParams) -> [f64; 2] {
     [0, 1].map(|class| (outcome.flows[2 * class].packets + outcome.flows[2 * class + 1].packets) as f64)
 }
 
-/// A host serves its classes as a switch does, and ACKs that it sends in one of them take no turn from its data.
+/// ACKs take no turn from data of their class.
 #[test]
 fn d2_classes_of_a_host() {
     let mut quanta = [1000; 8];
@@ -127,7 +122,6 @@ fn d2_classes_of_a_host() {
     check("D2", "host under strict priority, packets of the lower class", "<= 1", first, first <= 1.0 && second > 1e4);
 }
 
-/// One list of a workload, one pair of hosts, several priorities: the scheduler sees each flow in its own class.
 #[test]
 fn d2_a_list_of_several_priorities() {
     let cable = Cable::new(100, 1000);
@@ -156,8 +150,8 @@ fn d2_a_list_of_several_priorities() {
     });
     let outcome = strict.run();
     let ends: Vec<Time> = outcome.flows.iter().map(|flow| flow.finish.unwrap()).collect();
-    // The highest alone, then the next: each ends when all of its own bytes, and all above it, have gone. A packet of each
-    // lower class may be ahead, since all start at once.
+    // Each flow ends when its own bytes and those of higher priorities have left. One packet of each lower class may be ahead,
+    // since all start together.
     let alone = outcome.flows[2].ideal_exact;
     let wire = Time(1000 * 1048 * 80);
     for (place, end) in [ends[2], ends[1], ends[0]].into_iter().enumerate() {

@@ -1,24 +1,21 @@
-//! How flows share links: max-min fairness under HPCC, and the balance of ECMP.
-
 use incast_model::units::{Rate, Time};
 use incast_sim::congestion::{Control, HpccParams};
 use incast_sim::{Outcome, Params};
 
 use crate::common::{Bench, Cable, check, jain, leaf_spine, parking_lot, port, record, star, two_switches, within};
 
-/// HPCC; an additive increase of 400 Mb/s converges in a few hundred round trips where 50 takes thousands.
+/// An additive increase of 400 Mb/s converges in a few hundred round trips, 50 Mb/s in thousands.
 fn hpcc(eta: f64, ai: u64) -> Control {
     Control::Hpcc(HpccParams { eta, ai: Rate::mbps(ai), ..HpccParams::default() })
 }
 
-/// Samples at 3 and 5 ms.
 fn two_samples(params: &mut Params) {
     params.measure.sample_from = Time::ms(3);
     params.measure.sample_every = Some(Time::ms(2));
     params.horizon = Some(Time::ms(5) + Time(1));
 }
 
-/// Wire rate of each flow between the two samples, in Gb/s.
+/// Wire rates between the two samples, in Gb/s.
 fn rates(outcome: &Outcome, flows: usize) -> Vec<f64> {
     let acked = |flow: usize, time: Time| {
         let sample = outcome.rates.iter().find(|sample| sample.flow == flow as u32 && sample.time == time);
@@ -27,7 +24,7 @@ fn rates(outcome: &Outcome, flows: usize) -> Vec<f64> {
     (0..flows).map(|flow| (acked(flow, Time::ms(5)) - acked(flow, Time::ms(3))) * 1.09 * 8.0 / 2e-3 / 1e9).collect()
 }
 
-/// Water-filling on one link: C/n each.
+/// Water-filling: C/n each.
 #[test]
 fn d1_one_link() {
     for n in [2u32, 4, 8] {
@@ -42,7 +39,7 @@ fn d1_one_link() {
     }
 }
 
-/// Rates at a parking lot of three links: one flow over all of them, one more on each of the links in `crossed`.
+/// A parking lot of three links: one flow over all of them, others as in `crossed`.
 fn parking(ai: u64, crossed: &[(u32, u32)]) -> Vec<f64> {
     let pairs = [(0, 6)].into_iter().chain(crossed.iter().copied());
     let flows = pairs.map(|(src, dst)| (src, dst, 80_000_000, Time::ZERO));
@@ -50,14 +47,13 @@ fn parking(ai: u64, crossed: &[(u32, u32)]) -> Vec<f64> {
     rates(&bench.with(two_samples).run(), 1 + crossed.len())
 }
 
-/// Parking lot: max-min gives C/2 to all.
+/// Max-min gives C/2 to all.
 ///
-/// HPCC does so for a flow that meets another on one of its three links, whatever its additive increase, but not for one
-/// that meets others on several: it takes the largest of its hops' utilisations, and the largest of several noisy ones is
-/// larger than each. At the fixed point `R (1 - eta/U) = AI` that costs it the more, the smaller AI is. At AI 400 Mb/s the
-/// long flow gets 50.1, 33.6 and 26.0 Gb/s on one, two and three shared links; on three 19.1 at AI 50, 34.5 at 800, 48.3
-/// at 2400; the same after 3 ms as after 40. So the check of three links is made at 2400, for which `N AI <= (1 - eta) C`
-/// still holds, and the dependence on AI is one of its own.
+/// HPCC does so for a flow that meets another on one of its three links, whatever its additive increase, but not on several: it
+/// uses the largest of its hops' utilisations, and the largest of several noisy values exceeds each. At the fixed point `R (1 -
+/// eta/U) = AI`, this costs more the smaller AI is. At AI 400 Mb/s the long flow gets 50.1, 33.6 and 26.0 Gb/s on one, two and
+/// three shared links; on three 19.1 at AI 50, 34.5 at 800, 48.3 at 2400; the same after 3 ms as after 40. So three links are
+/// checked at 2400, which still satisfies `N AI <= (1 - eta) C`.
 #[test]
 fn d1_v7_parking_lot() {
     for ai in [50, 400] {
@@ -78,8 +74,7 @@ fn d1_v7_parking_lot() {
     }
 }
 
-/// Max-min with unequal needs: two flows share a link of 100G, one of them held to 25G by its receiver's link; the other
-/// takes the rest.
+/// A receiver's link holds one flow to 25G; the other takes the rest.
 #[test]
 fn d1_unequal_needs() {
     let cable = Cable::new(100, 1000);
@@ -91,8 +86,8 @@ fn d1_unequal_needs() {
     within("D1", "flow to a receiver of 25G, Gb/s", 25.0, rates[1], 0.1);
 }
 
-/// m flows over p equal paths by hash: the counts are those of p bins drawn uniformly (chi-square at 1 %), and no bin is
-/// far beyond `m/p + sqrt(2 (m/p) ln p)`.
+/// m flows over p equal paths by hash: counts as of p bins drawn uniformly (chi-square at 1 %), none beyond `m/p + 2 sqrt(2
+/// (m/p) ln p)`.
 #[test]
 fn d4_ecmp_balance() {
     // 99 % quantiles of chi-square for p - 1 degrees of freedom.

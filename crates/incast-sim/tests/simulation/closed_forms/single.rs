@@ -1,4 +1,4 @@
-//! One flow alone: store-and-forward timing, exact to the picosecond.
+//! One flow alone: store-and-forward timing, to the picosecond.
 
 use incast_model::units::{Bytes, Rate, Time};
 use incast_sim::host::PacketParams;
@@ -6,7 +6,6 @@ use proptest::prelude::*;
 
 use crate::common::{Bench, Cable, chain, exact, fct};
 
-/// Packets of at most `wire` bytes with `header` bytes of headers, answered by `ack` bytes.
 fn packets(wire: u64, header: u64, ack: u64) -> PacketParams {
     PacketParams {
         payload: Bytes(wire - header),
@@ -17,13 +16,13 @@ fn packets(wire: u64, header: u64, ack: u64) -> PacketParams {
     }
 }
 
-/// Serialisation of `bytes` and propagation on each link, in ps.
+/// Serialisation and propagation on each link, in ps.
 fn hops(cables: &[Cable], bytes: u64) -> u64 {
     cables.iter().map(|Cable(rate, delay)| rate.time_for(bytes).0 + delay.0).sum()
 }
 
-/// Arrival of the last of `sizes`, sent back to back, and of the last ACK of `ack` bytes, one for each: a packet starts on
-/// a link when it is there and its predecessor is gone, `end[k][i] = max(end[k][i-1] + d, end[k-1][i]) + 8 L/C`.
+/// Arrival of the last of `sizes`, sent back to back, and of the last ACK: a packet starts on a link when it is there and its
+/// predecessor is gone, `end[k][i] = max(end[k][i-1] + d, end[k-1][i]) + 8 L/C`.
 fn recursion(cables: &[Cable], sizes: &[u64], ack: u64) -> (u64, u64) {
     let mut free = vec![0; 2 * cables.len()];
     let mut last = (0, 0);
@@ -42,12 +41,12 @@ fn recursion(cables: &[Cable], sizes: &[u64], ack: u64) -> (u64, u64) {
     last
 }
 
-/// Completion of a flow of `payload` bytes, and that without the way of its last ACK.
+/// Completion time without and with the last ACK's way.
 fn alone(cables: &[Cable], packets: PacketParams, payload: u64) -> (u64, u64) {
     let outcome = Bench::new(chain(cables)).with(|p| p.packets = packets).flow(0, 1, payload, Time::us(3)).run();
     let fct = fct(&outcome, 0).0;
     let ideal = outcome.flows[0].ideal_exact.0;
-    // The ideal leaves out that the last ACK may have to wait for the one before: by less than an ACK at the slowest link.
+    // The ideal omits the last ACK's wait for the one before, less than an ACK at the slowest link.
     let ack = cables.iter().map(|Cable(rate, _)| rate.time_for(packets.ack.0).0).max().unwrap();
     assert!(fct >= ideal && fct - ideal < ack, "a flow alone takes {fct}, its ideal is {ideal}");
     (fct - hops(cables, packets.ack.0), fct)
@@ -82,7 +81,6 @@ fn a3_unequal_rates() {
     }
 }
 
-/// A 4096-byte page in two full packets and a short one; V1 and V2 are its delivery.
 #[test]
 fn a4_short_last_packet() {
     let packets = packets(1500, 40, 40);
@@ -93,7 +91,7 @@ fn a4_short_last_packet() {
     exact("A4", "4096 B across, ACK back, ps", 2_913_200, across.1);
 }
 
-/// The gap between frames keeps a port busy, but a packet has arrived with its last bit.
+/// The gap between frames keeps a port busy, but a packet arrives with its last bit.
 #[test]
 fn a4_gap_between_frames() {
     let packets = PacketParams { gap: Bytes(20), ..packets(1500, 40, 40) };
@@ -105,7 +103,6 @@ fn a4_gap_between_frames() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Any sizes over any links: the recursion, there and back.
     #[test]
     fn a4_any_flow_alone(
         cables in prop::collection::vec((1u64..=400, 0u64..5_000), 1..6),

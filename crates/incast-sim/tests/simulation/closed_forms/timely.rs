@@ -1,7 +1,5 @@
-//! TIMELY (Mittal et al., SIGCOMM 2015, section 4). It has no fixed point: where round-trip times do not change every rate
-//! rises (Zhu et al., CoNEXT 2016, section 4), so rates oscillate, and how flows share depends on what went before. What is
-//! tested is the oscillation of one flow, against a recursion worked out here by itself; its increase by one step per round
-//! trip; and what several flows keep to: round-trip times below T_high, and a link that stays busy most of the time.
+//! TIMELY (Mittal et al., SIGCOMM 2015, section 4) has no fixed point: at constant round-trip times every rate rises (Zhu et
+//! al., CoNEXT 2016, section 4). Rates oscillate, and shares depend on history.
 
 use incast_model::units::{Rate, Time};
 use incast_sim::Outcome;
@@ -13,13 +11,11 @@ use crate::common::{Bench, Cable, check, port, star, within};
 const CABLE: Cable = Cable::new(100, 1000);
 /// Bits of a data packet: 1000 B of payload, 48 B of headers, 8 B of time stamp.
 const PACKET: f64 = 8.0 * 1056.0;
-/// Bits of an ACK.
 const ACK: f64 = 8.0 * 60.0;
-/// Rate of the link that is shared, in bit/us.
+/// Rate of the shared link, in bit/us.
 const LINE: f64 = 1e5;
 
-/// Runs flows of one size from h1, h2, … to h0 on these cables until `until`, sampled every `every` from `from` on; the
-/// samples of the link to h0 except the first, and everything.
+/// Samples of h0's link without the first, and the outcome.
 fn run(cables: &[Cable], params: &TimelyParams, [from, every, until]: [Time; 3]) -> (Vec<QueueSample>, Outcome) {
     let flows = (1..cables.len() as u32).map(|src| (src, 0, 2_000_000_000, Time::us(u64::from(src))));
     let bench = Bench::new(star(cables)).flows(flows).controlled(Control::Timely(params.clone())).with(|params| {
@@ -32,7 +28,7 @@ fn run(cables: &[Cable], params: &TimelyParams, [from, every, until]: [Time; 3])
     (outcome.queues.iter().filter(|sample| sample.port == link).skip(1).copied().collect(), outcome)
 }
 
-/// Share of the link's time that was used, mean and largest queue in us of its rate.
+/// Utilisation, mean and largest queue (in us) of the link.
 fn link(samples: &[QueueSample], [from, every, until]: [Time; 3]) -> (f64, f64, f64) {
     let bits: f64 = samples.iter().map(|sample| 8.0 * sample.tx_bytes as f64).sum();
     let queued = |sample: &QueueSample| 8.0 * sample.bytes as f64 / LINE;
@@ -41,9 +37,9 @@ fn link(samples: &[QueueSample], [from, every, until]: [Time; 3]) -> (f64, f64, 
     (bits / (time * LINE * 1e6), mean, samples.iter().map(queued).fold(0.0, f64::max))
 }
 
-/// The same of a lone flow whose own link has twice the rate, from `from` to `until` us, by a recursion from round trip to
-/// round trip. The sample that ends one is of the first packet sent in it, half a packet's time after its begin on average;
-/// that packet finds the queue as the rates before have left it. Meanwhile the queue changes by the new rate less the link's.
+/// As `link`, for a lone flow with a link of twice the rate, by a recursion from round trip to round trip. A round ends with
+/// the sample of its first packet, which starts half a packet's time after the round on average and finds the queue of the
+/// rates before. Meanwhile the queue changes by the new rate less the link's.
 fn recursion(params: &TimelyParams, [from, until]: [f64; 2]) -> (f64, f64, f64) {
     let us = |time: Time| time.seconds() * 1e6;
     let mbps = |rate: Rate| rate.0 as f64 / 1e6;
@@ -58,7 +54,7 @@ fn recursion(params: &TimelyParams, [from, until]: [f64; 2]) -> (f64, f64, f64) 
         queue = f64::max(0.0, queue + grown);
         if now > from {
             used += if queue > 0.0 { LINE * span } else { before + rate * span };
-            // Where the queue empties on the way it is a triangle, otherwise a trapezium.
+            // A queue that empties on the way is a triangle, otherwise a trapezium.
             let full = if queue > 0.0 || before == 0.0 { span } else { before / (LINE - rate) };
             area += (before + queue) / 2.0 * full;
             most = most.max(queue / LINE);
@@ -86,8 +82,6 @@ fn recursion(params: &TimelyParams, [from, until]: [f64; 2]) -> (f64, f64, f64) 
     (used / LINE / (until - from), area / LINE / (until - from), most)
 }
 
-/// A lone flow overruns the link until its round-trip time passes T_low, falls well below the link's rate, and climbs back:
-/// load, mean and largest queue.
 #[test]
 fn e4_oscillation_of_one_flow() {
     let reference = TimelyParams::default();
@@ -108,8 +102,6 @@ fn e4_oscillation_of_one_flow() {
     }
 }
 
-/// Several flows: round-trip times stay below T_high and the link is used for more than 80 %; the rates add up to what it
-/// carries.
 #[test]
 fn e4_several_flows() {
     for n in [2usize, 4, 8, 16] {
@@ -124,9 +116,8 @@ fn e4_several_flows() {
     }
 }
 
-/// Below T_low, after the fifth increase: one step of 500 Mb/s per round trip. Of two flows that share the link one leaves,
-/// the queue drains, and the other's rate rises on a line. A round of updates ends with the ACK of the first packet sent in
-/// it, half a packet's time after its begin on average.
+/// Below T_low, after the fifth increase: one step of 500 Mb/s per round trip. One of two flows leaves, the queue drains, and
+/// the other's rate rises linearly. As in [`recursion`], a round includes half a packet's time on average.
 #[test]
 fn e4_increase_below_the_lower_threshold() {
     let flows = [(1, 0, 500_000_000, Time::ZERO), (2, 0, 30_000_000, Time::ZERO)];

@@ -14,7 +14,7 @@ use incast_sim::measure::MeasureParams;
 use incast_sim::switch::SwitchParams;
 use incast_sim::{Carrier, ControlSetup, Outcome, Params, Setup, Simulation};
 
-/// Two leaves and two spines, 8 hosts: random flows that draw from every generator, and an incast that causes pauses.
+/// The incast causes pauses.
 fn case(seed: u64) -> (Arc<Fabric>, Arc<FlowSet>) {
     let fabric = LeafSpine::new(2, 2, 4).build().expect("a valid fabric");
     let background = Poisson {
@@ -47,7 +47,6 @@ fn case(seed: u64) -> (Arc<Fabric>, Arc<FlowSet>) {
     (Arc::new(fabric), Arc::new(flows))
 }
 
-/// The run of a control over it, with fingerprints.
 pub(crate) fn drawn(control: &Control, seed: u64, set: impl FnOnce(&mut Params)) -> Outcome {
     let (fabric, flows) = case(seed);
     let mut params = Params {

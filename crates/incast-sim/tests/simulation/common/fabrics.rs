@@ -3,12 +3,12 @@
 use incast_model::fabric::{Fabric, FabricBuilder, NodeId};
 use incast_model::units::{Rate, Time};
 
-/// A link's rate and one-way delay.
+/// Rate and one-way delay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cable(pub(crate) Rate, pub(crate) Time);
 
 impl Cable {
-    /// So many Gb/s and nanoseconds.
+    /// In Gb/s and ns.
     pub(crate) const fn new(gbps: u64, ns: u64) -> Self {
         Self(Rate::gbps(gbps), Time::ns(ns))
     }
@@ -26,7 +26,7 @@ fn link(builder: &mut FabricBuilder, a: NodeId, b: NodeId, cable: Cable) {
     builder.link(a, b, cable.0, cable.1);
 }
 
-/// One host on s0 for each cable.
+/// One host per cable on s0.
 pub(crate) fn star(cables: &[Cable]) -> Fabric {
     let mut builder = FabricBuilder::new();
     let hosts = hosts(&mut builder, cables.len());
@@ -37,7 +37,7 @@ pub(crate) fn star(cables: &[Cable]) -> Fabric {
     builder.finish().unwrap()
 }
 
-/// h0, switches in a row, h1: one link for each cable.
+/// h0, a row of switches, h1: one link per cable.
 pub(crate) fn chain(cables: &[Cable]) -> Fabric {
     let mut builder = FabricBuilder::new();
     let ends = hosts(&mut builder, 2);
@@ -49,7 +49,7 @@ pub(crate) fn chain(cables: &[Cable]) -> Fabric {
     builder.finish().unwrap()
 }
 
-/// Senders on s0, receivers on s1, one host for each cable, and one link between the switches.
+/// Senders on s0, receivers on s1, one host per cable.
 pub(crate) fn two_switches(senders: &[Cable], core: Cable, receivers: &[Cable]) -> Fabric {
     let mut builder = FabricBuilder::new();
     let hosts = hosts(&mut builder, senders.len() + receivers.len());
@@ -61,12 +61,12 @@ pub(crate) fn two_switches(senders: &[Cable], core: Cable, receivers: &[Cable]) 
     builder.finish().unwrap()
 }
 
-/// `pairs` senders on s0, as many receivers on s1 (h`pairs` on), and one link between the switches.
+/// `pairs` senders on s0, as many receivers (from h`pairs` on) on s1.
 pub(crate) fn dumbbell(pairs: usize, edge: Cable, core: Cable) -> Fabric {
     two_switches(&vec![edge; pairs], core, &vec![edge; pairs])
 }
 
-/// `links` + 1 switches in a row, two hosts on each: h(2k) and h(2k + 1) on s(k).
+/// `links` + 1 switches in a row; h(2k) and h(2k + 1) on s(k).
 pub(crate) fn parking_lot(links: usize, cable: Cable) -> Fabric {
     let mut builder = FabricBuilder::new();
     let hosts = hosts(&mut builder, 2 * (links + 1));
@@ -80,7 +80,7 @@ pub(crate) fn parking_lot(links: usize, cable: Cable) -> Fabric {
     builder.finish().unwrap()
 }
 
-/// `size` switches in a ring, one host on each: h(k) on s(k).
+/// h(k) on s(k).
 pub(crate) fn ring(size: usize, cable: Cable) -> Fabric {
     let mut builder = FabricBuilder::new();
     let hosts = hosts(&mut builder, size);
@@ -94,7 +94,7 @@ pub(crate) fn ring(size: usize, cable: Cable) -> Fabric {
     builder.finish().unwrap()
 }
 
-/// `leaves` switches with `per_leaf` hosts each, every one linked to each of `spines` switches, which come after them.
+/// Leaves come before spines; every leaf links to every spine.
 pub(crate) fn leaf_spine(leaves: usize, per_leaf: usize, spines: usize, edge: Cable, core: Cable) -> Fabric {
     let mut builder = FabricBuilder::new();
     let hosts = hosts(&mut builder, leaves * per_leaf);
@@ -110,8 +110,8 @@ pub(crate) fn leaf_spine(leaves: usize, per_leaf: usize, spines: usize, edge: Ca
     builder.finish().unwrap()
 }
 
-/// Tagger's testbed: hosts h0 to h15, four on each of the leaves t0 to t3; t0 and t1 under l0 and l1, t2 and t3 under l2 and
-/// l3; each of these under s0 and s1.
+/// Tagger's testbed: h0 to h15, four on each of t0 to t3; t0 and t1 link to l0 and l1, t2 and t3 to l2 and l3, and these to s0
+/// and s1.
 pub(crate) fn testbed(cable: Cable) -> Fabric {
     let mut builder = FabricBuilder::new();
     let hosts = hosts(&mut builder, 16);

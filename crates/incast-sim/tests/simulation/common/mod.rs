@@ -1,5 +1,3 @@
-//! What the tests share: small fabrics, a builder of runs, and how a check is printed and judged.
-
 mod drawn;
 mod fabrics;
 mod report;
@@ -23,7 +21,7 @@ pub(crate) use drawn::drawn;
 pub(crate) use fabrics::{Cable, chain, dumbbell, leaf_spine, parking_lot, ring, star, testbed, two_switches};
 pub(crate) use report::{check, confidence, exact, jain, within};
 
-/// A run in the making. Without more it has no flow and no congestion control; the switch marks and pauses by default.
+/// By default: no flows, no congestion control; switches mark and pause.
 #[derive(Clone)]
 pub(crate) struct Bench {
     fabric: Arc<Fabric>,
@@ -38,7 +36,6 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    /// Flows without control or window on a fabric.
     pub(crate) fn new(fabric: Fabric) -> Self {
         let control = Control::named("unlimited", "default").unwrap();
         let flows = FlowSet { labels: vec!["flow".into()], ..FlowSet::default() };
@@ -54,31 +51,30 @@ impl Bench {
         }
     }
 
-    /// Tagger's rules. They need `switch.tagging`.
+    /// Needs `switch.tagging`.
     pub(crate) fn tags(mut self, rules: TagRules) -> Self {
         self.tags = Some(Arc::new(rules));
         self
     }
 
-    /// Tenants of its hosts.
     pub(crate) fn tenants(mut self, tenancy: Tenancy) -> Self {
         self.tenancy = Some(Arc::new(tenancy));
         self
     }
 
-    /// The last flow has no size of its own, but an end.
+    /// Gives the last flow an end instead of a size.
     pub(crate) fn until(mut self, end: Time) -> Self {
         let flow = self.flows.flows.last_mut().expect("a flow");
         (flow.until, flow.size) = (Some(end), Bytes(1 << 40));
         self
     }
 
-    /// Another congestion control, with its own default window.
+    /// Uses the control's default window.
     pub(crate) fn control(self, name: &str, profile: &str) -> Self {
         self.controlled(Control::named(name, profile).unwrap())
     }
 
-    /// Another congestion control with parameters of one's own. Switches mark for it as it wants them to.
+    /// Switches mark as the control asks.
     pub(crate) fn controlled(mut self, control: Control) -> Self {
         let window = control.default_window();
         self.params.ecn = control.ecn().unwrap_or(self.params.ecn);
@@ -86,7 +82,7 @@ impl Bench {
         self
     }
 
-    /// Flows by another transport than RDMA, with the switches that it is meant for.
+    /// Uses a transport other than RDMA, with its switches.
     pub(crate) fn transport(mut self, transport: Transport) -> Self {
         self.params.switch = transport.switch();
         self.params.ecn = transport.ecn().unwrap_or(EcnParams { enabled: false, ..EcnParams::default() });
@@ -95,7 +91,7 @@ impl Bench {
         self
     }
 
-    /// From here on flows have a label of their own, and another transport.
+    /// Gives the flows that follow another label and transport.
     pub(crate) fn then_transport(mut self, transport: Transport) -> Self {
         self.flows.labels.push(transport.name().into());
         self.carriers.push(Carrier::Transport(self.transports.len()));
@@ -103,24 +99,21 @@ impl Bench {
         self
     }
 
-    /// Another window than the control's.
     pub(crate) fn window(mut self, window: WindowMode) -> Self {
         self.control.window = window;
         self
     }
 
-    /// Parameters as changed by `set`.
     pub(crate) fn with(mut self, set: impl FnOnce(&mut Params)) -> Self {
         set(&mut self.params);
         self
     }
 
-    /// A flow at priority 3.
+    /// Priority 3.
     pub(crate) fn flow(self, src: u32, dst: u32, size: u64, start: Time) -> Self {
         self.flow_of(3, src, dst, size, start)
     }
 
-    /// A flow of a priority.
     pub(crate) fn flow_of(mut self, priority: u8, src: u32, dst: u32, size: u64, start: Time) -> Self {
         let sport = 10_000 + (self.flows.flows.len() % 50_000) as u16;
         self.flows.flows.push(Flow {
@@ -138,26 +131,25 @@ impl Bench {
         self
     }
 
-    /// Of all flows so far the last alone.
     pub(crate) fn only_last_flow(mut self) -> Self {
         let last = self.flows.flows.len().saturating_sub(1);
         self.flows.flows.drain(..last);
         self
     }
 
-    /// Many flows, each (source, destination, size, start).
+    /// (source, destination, size, start)
     pub(crate) fn flows(self, flows: impl IntoIterator<Item = (u32, u32, u64, Time)>) -> Self {
         flows.into_iter().fold(self, |bench, (src, dst, size, start)| bench.flow(src, dst, size, start))
     }
 
-    /// The flows of a workload entry instead of those so far.
+    /// Replaces the flows.
     pub(crate) fn workload(mut self, spec: &WorkloadSpec) -> Self {
         let specs = std::slice::from_ref(spec);
         self.flows = generate(specs, &self.fabric, Path::new("."), 1, None).expect("a workload for this fabric");
         self
     }
 
-    /// Gives the last flow an explicit path: names of the switches between its hosts.
+    /// Sets the last flow's path: switches between its hosts.
     pub(crate) fn via(mut self, switches: &[&str]) -> Self {
         let node = |name: &str| {
             let at = self.fabric.nodes().iter().position(|node| node.name == name);
@@ -172,13 +164,13 @@ impl Bench {
         self
     }
 
-    /// A gate over flows, numbered as they are added.
+    /// Numbers flows as they are added.
     pub(crate) fn gate(mut self, waits_for: &[u32], delay: Time, starts: &[u32]) -> Self {
         self.flows.gates.push(Gate { waits_for: waits_for.to_vec(), delay, starts: starts.to_vec(), round: None });
         self
     }
 
-    /// A round that ends at some time and begins with some of the gates so far.
+    /// Assigns gates to a new round.
     pub(crate) fn round(mut self, end: Time, gates: Range<usize>) -> Self {
         for gate in &mut self.flows.gates[gates] {
             gate.round = Some(self.flows.rounds.len() as u32);
@@ -187,12 +179,11 @@ impl Bench {
         self
     }
 
-    /// The fabric.
     pub(crate) fn fabric(&self) -> Arc<Fabric> {
         self.fabric.clone()
     }
 
-    /// The flows in the order of the outcome's.
+    /// Flows in the order of the outcome's.
     pub(crate) fn sorted(&self) -> FlowSet {
         let mut flows = self.flows.clone();
         let mut order: Vec<u32> = (0..flows.flows.len() as u32).collect();
@@ -205,17 +196,14 @@ impl Bench {
         flows
     }
 
-    /// What the simulator says of a setup that it refuses.
     pub(crate) fn setup_error(&self) -> Option<SetupError> {
         Simulation::new(self.setup()).err()
     }
 
-    /// Runs to the end.
     pub(crate) fn run(&self) -> Outcome {
         Simulation::new(self.setup()).expect("a setup that can be run").run(&mut |_| ControlFlow::Continue(()))
     }
 
-    /// Why it cannot be run.
     pub(crate) fn refused(&self) -> String {
         Simulation::new(self.setup()).expect_err("a setup that cannot be run").to_string()
     }
@@ -234,28 +222,26 @@ impl Bench {
     }
 }
 
-/// The port of `from` that leads to `to` (of parallel links the first).
+/// First port of `from` that leads to `to`.
 pub(crate) fn port(fabric: &Fabric, from: &str, to: &str) -> PortId {
     let node = |name: &str| fabric.nodes().iter().position(|node| node.name == name).expect("a node of this name");
     let (from, to) = (NodeId(node(from) as u32), NodeId(node(to) as u32));
     fabric.ports_of(from).find(|&port| fabric.neighbour(port) == to).expect("a link")
 }
 
-/// Counters of a port and priority.
 pub(crate) fn record(outcome: &Outcome, port: PortId, priority: u8) -> PortRecord {
     let found = outcome.ports.iter().find(|record| record.port == port && record.priority == priority);
     *found.expect("a port that saw traffic")
 }
 
-/// Completion time of a flow; the run must have completed it.
 pub(crate) fn fct(outcome: &Outcome, flow: usize) -> Time {
     outcome.flows[flow].fct().expect("a completed flow")
 }
 
-/// Everything a run leaves behind except time series and histograms, as text: equal runs have equal texts.
+/// Equal runs have equal texts; time series and histograms are left out.
 pub(crate) fn digest(outcome: &Outcome) -> String {
     let Outcome { stop, end, counts, ledger, flows, ports, pauses, drops, .. } = outcome;
-    // How a run is worked out is no part of it.
+    // These two depend on the event loop, not on the network.
     let counts = Counts { events: 0, peak_packets: 0, ..*counts };
     format!("{stop:?} {end:?} {counts:?} {ledger:?} {flows:?} {ports:?} {pauses:?} {drops:?}")
 }

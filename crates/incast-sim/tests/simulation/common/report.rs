@@ -1,4 +1,5 @@
-//! How a check is printed and judged. Run with `--nocapture` to read the table.
+//! Prints and judges checks: `cargo test -p incast-sim --test simulation closed_forms -- --nocapture` shows those of
+//! `closed_forms`.
 
 use std::fmt::Display;
 
@@ -7,7 +8,6 @@ fn line(id: &str, what: &str, expected: impl Display, measured: impl Display, to
     println!("{id:<6} {what:<58} expected {expected:>16} measured {measured:>16}  {tolerance:<16} {verdict}");
 }
 
-/// Equal to the last digit.
 #[track_caller]
 pub(crate) fn exact<T: PartialEq + Display>(id: &str, what: &str, expected: T, measured: T) {
     let pass = expected == measured;
@@ -15,7 +15,6 @@ pub(crate) fn exact<T: PartialEq + Display>(id: &str, what: &str, expected: T, m
     assert!(pass, "{id} {what}: expected {expected}, measured {measured}");
 }
 
-/// Equal within a relative tolerance.
 #[track_caller]
 pub(crate) fn within(id: &str, what: &str, expected: f64, measured: f64, tolerance: f64) {
     let pass = (measured / expected - 1.0).abs() <= tolerance;
@@ -23,14 +22,13 @@ pub(crate) fn within(id: &str, what: &str, expected: f64, measured: f64, toleran
     assert!(pass, "{id} {what}: expected {expected} ± {tolerance}, measured {measured}");
 }
 
-/// A condition, with the figure it is about.
 #[track_caller]
 pub(crate) fn check(id: &str, what: &str, expected: impl Display, measured: f64, pass: bool) {
     line(id, what, &expected, round(measured), "", pass);
     assert!(pass, "{id} {what}: expected {expected}, measured {measured}");
 }
 
-/// The mean of independent runs is within a relative tolerance, or its 95 % interval (Student's t) holds the value.
+/// Passes if the mean is within the relative tolerance, or its 95 % interval (Student's t) contains the value.
 #[track_caller]
 pub(crate) fn confidence(id: &str, what: &str, expected: f64, runs: &[f64], tolerance: f64) {
     let n = runs.len() as f64;
@@ -43,12 +41,12 @@ pub(crate) fn confidence(id: &str, what: &str, expected: f64, runs: &[f64], tole
     assert!(pass, "{id} {what}: expected {expected}, mean {mean} ± {half}");
 }
 
-/// The 97.5 % quantile of Student's distribution for 4 to 9 degrees of freedom.
+/// 97.5 % quantile of Student's distribution for 4 to 9 degrees of freedom.
 fn student(degrees: usize) -> f64 {
     [2.776, 2.571, 2.447, 2.365, 2.306, 2.262][degrees - 4]
 }
 
-/// Jain's fairness index, 1 for equal shares (Jain, Chiu, Hawe, DEC TR-301, 1984).
+/// Jain's fairness index (Jain, Chiu, Hawe, DEC TR-301, 1984).
 pub(crate) fn jain(shares: &[f64]) -> f64 {
     let (sum, squares) = shares.iter().fold((0.0, 0.0), |(s, q), x| (s + x, q + x * x));
     sum * sum / (shares.len() as f64 * squares)

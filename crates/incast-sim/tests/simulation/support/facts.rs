@@ -1,13 +1,11 @@
-//! Reads the tables of `tests/facts`: comma-separated whole numbers, `#` before comments, a line of column names.
+//! Reads the tables of `facts`: comma-separated whole numbers, `#` before comments, a line of column names.
 
-/// The rows of a table whose columns must have these names.
 pub(crate) fn rows<const N: usize>(text: &str, columns: [&str; N]) -> Vec<[u64; N]> {
     let mut lines = text.lines().filter(|line| !line.starts_with('#'));
     assert_eq!(lines.next().expect("a line of column names").split(',').collect::<Vec<_>>(), columns);
     lines.map(|line| numbers(&line.split(',').collect::<Vec<_>>())).collect()
 }
 
-/// A line's numbers.
 pub(crate) fn numbers<const N: usize>(fields: &[&str]) -> [u64; N] {
     let number = |field: &&str| field.parse().unwrap_or_else(|_| panic!("`{field}` is no number"));
     let numbers: Vec<u64> = fields.iter().map(number).collect();

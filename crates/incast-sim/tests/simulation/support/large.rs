@@ -1,4 +1,4 @@
-//! Two large cases, with the completion times that the HPCC authors' ns-3 (commit 9f4be2a) gave; see `tests/facts`.
+//! Two large cases with results of the HPCC authors' ns-3; see `facts`.
 
 use std::sync::Arc;
 
@@ -9,23 +9,20 @@ use incast_model::units::{Bytes, Rate, Time};
 
 use super::{Scheme, facts, flow};
 
-/// The web-search flows on the authors' 320-server tree.
+/// Web-search flows on the HPCC authors' 320-server tree.
 #[derive(Debug)]
 pub(crate) struct Tree {
-    /// The flows.
     pub(crate) flows: Vec<Flow>,
-    /// That simulator's estimate of each flow's time in an idle fabric, in nanoseconds.
+    /// ns-3's estimate of each flow's time in an idle fabric, in ns.
     pub(crate) standalone: Vec<u64>,
-    /// Completion times in nanoseconds under each of [`Tree::SCHEMES`].
+    /// In ns, under each of [`Tree::SCHEMES`].
     pub(crate) fct: [Vec<u64>; 6],
 }
 
 impl Tree {
-    /// The schemes it was run with.
     pub(crate) const SCHEMES: [Scheme; 6] =
         [Scheme::DcqcnWindow, Scheme::Hpcc95, Scheme::Hpcc99, Scheme::Pint95, Scheme::TimelyWindow, Scheme::Dctcp];
 
-    /// The facts.
     pub(crate) fn read() -> Self {
         let rows = facts::rows(
             include_str!("../facts/hpcc_tree_websearch30.csv"),
@@ -51,29 +48,25 @@ impl Tree {
         }
     }
 
-    /// The fabric, for given rates of hosts' links and of those between switches.
     pub(crate) fn fabric(host_rate: Rate, fabric_rate: Rate) -> Arc<Fabric> {
         Arc::new(HpccFatTree { host_rate, fabric_rate, ..HpccFatTree::default() }.build().expect("a valid tree"))
     }
 }
 
-/// Incasts of 60 servers over FB Hadoop flows on a leaf-spine fabric, with pauses; two lengths of links.
+/// Incasts of 60 servers over FB Hadoop flows on a leaf-spine fabric, with pauses.
 #[derive(Debug)]
 pub(crate) struct Incast {
-    /// Its name in tables and in the list of frames.
     pub(crate) name: &'static str,
-    /// One-way delay of every link.
+    /// One way.
     pub(crate) delay: Time,
-    /// Buffer of every switch.
     pub(crate) buffer: Bytes,
-    /// The flows.
     pub(crate) flows: Vec<Flow>,
-    /// The schemes it was run with, and the completion times in nanoseconds; 0 for a flow that never completes.
+    /// Completion times in ns; 0 for a flow that never completes.
     pub(crate) fct: Vec<(Scheme, Vec<u64>)>,
 }
 
 impl Incast {
-    /// Links of 1 us, switches of 32 MiB: nothing is lost where ACKs obey pauses.
+    /// Nothing is lost if ACKs obey pauses.
     pub(crate) fn long() -> Self {
         let schemes = [Scheme::DcqcnAcksObey, Scheme::Dcqcn, Scheme::DcqcnWindow, Scheme::Hpcc95, Scheme::Timely];
         let rows = long_rows();
@@ -87,7 +80,7 @@ impl Incast {
         }
     }
 
-    /// Links of 200 ns, switches of 4 MiB: the same flows; that simulator's headroom is too little here.
+    /// The flows of [`Incast::long`]; ns-3's headroom is too small here.
     pub(crate) fn short() -> Self {
         let schemes = [
             Scheme::Dcqcn,
@@ -120,12 +113,10 @@ impl Incast {
         }
     }
 
-    /// Completion times under a scheme that it was run with.
     pub(crate) fn fct(&self, scheme: Scheme) -> &[u64] {
         &self.fct.iter().find(|(of, _)| *of == scheme).expect("a scheme with facts").1
     }
 
-    /// The fabric: 8 leaves, 8 spines, 128 servers, one rate for all links.
     pub(crate) fn fabric(&self, rate: Rate) -> Arc<Fabric> {
         let shape = LeafSpine { host_rate: rate, uplink_rate: rate, delay: self.delay, ..LeafSpine::new(8, 8, 16) };
         Arc::new(shape.build().expect("a valid fabric"))

@@ -1,8 +1,5 @@
-//! What the tests against the HPCC authors' ns-3 (github.com/alibaba-edu, High-Precision-Congestion-Control, commit
-//! 9f4be2a) share: the profile that reproduces it, the schemes, the cases and the facts.
-//!
-//! Every figure given as that simulator's was printed by a build of that commit, to which only counters were added. The
-//! tests carry the figures themselves; nothing else is needed to run them.
+//! Parameters, schemes and results of the HPCC authors' ns-3 (github.com/alibaba-edu, High-Precision-Congestion-Control, commit
+//! 9f4be2a). A build of that commit, with only counters added, printed every figure.
 
 #![allow(dead_code, reason = "each test uses its part")]
 
@@ -25,7 +22,7 @@ use incast_sim::outcome::{FlowRecord, Stop};
 use incast_sim::switch::{EcnParams, Headroom, SwitchParams};
 use incast_sim::{Arithmetic, Carrier, ControlSetup, Outcome, Params, Setup, Simulation};
 
-/// The parameters that reproduce that simulator. What is left at its default here has that simulator's value anyway.
+/// The other defaults already have ns-3's values.
 pub(crate) fn ns3_params() -> Params {
     Params {
         arithmetic: Arithmetic::Ns3,
@@ -36,7 +33,7 @@ pub(crate) fn ns3_params() -> Params {
     }
 }
 
-/// The defaults, but with that simulator's ECMP, so that every flow takes the same path.
+/// ns-3's ECMP: every flow takes the same path.
 pub(crate) fn exact_params() -> Params {
     let mut params = Params::default();
     params.network.hash = EcmpHash::Murmur3;
@@ -44,33 +41,32 @@ pub(crate) fn exact_params() -> Params {
     params
 }
 
-/// A congestion control as that simulator's own runner (`run.py`) sets it up.
+/// As set up by ns-3's runner (`run.py`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scheme {
-    /// DCQCN without a window; a paused host goes on sending ACKs.
+    /// No window; a paused host goes on sending ACKs.
     Dcqcn,
-    /// The same, but ACKs obey pauses.
+    /// No window; ACKs obey pauses.
     DcqcnAcksObey,
-    /// DCQCN with a window of one bandwidth-delay product that shrinks with the rate ("+w").
+    /// Window of one bandwidth-delay product that shrinks with the rate ("+w").
     DcqcnWindow,
-    /// HPCC with eta 0.95 and 50 Mb/s of additive increase.
+    /// eta 0.95, additive increase 50 Mb/s.
     Hpcc95,
-    /// HPCC with eta 0.99 and 50 Mb/s of additive increase.
+    /// eta 0.99, additive increase 50 Mb/s.
     Hpcc99,
-    /// HPCC-PINT with eta 0.95, base 1.05 and 50 Mb/s of additive increase.
+    /// eta 0.95, base 1.05, additive increase 50 Mb/s.
     Pint95,
-    /// The same with eta 0.99.
+    /// eta 0.99.
     Pint99,
-    /// TIMELY without a window; a paused host goes on sending ACKs.
+    /// No window; a paused host goes on sending ACKs.
     Timely,
-    /// TIMELY with a window of one bandwidth-delay product that shrinks with the rate ("+w").
+    /// As [`Self::Timely`], with the window of [`Self::DcqcnWindow`].
     TimelyWindow,
-    /// DCTCP; switches mark by a step at 300 kB per 100 Gb/s.
+    /// Step marking at 300 kB per 100 Gb/s.
     Dctcp,
 }
 
 impl Scheme {
-    /// Its name in tables.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Dcqcn => "dcqcn",
@@ -102,14 +98,12 @@ impl Scheme {
     }
 }
 
-/// Runs flows under one scheme until all are done.
 pub(crate) fn run(fabric: &Arc<Fabric>, flows: &[Flow], scheme: Scheme, params: Params) -> Outcome {
     let outcome = run_to_end(fabric, flows, scheme, params);
     assert_eq!(outcome.stop, Stop::Finished);
     outcome
 }
 
-/// Runs flows under one scheme to the end, whatever that is.
 pub(crate) fn run_to_end(fabric: &Arc<Fabric>, flows: &[Flow], scheme: Scheme, mut params: Params) -> Outcome {
     params.rdma.acks_ignore_pause = matches!(scheme, Scheme::Dcqcn | Scheme::Timely | Scheme::TimelyWindow);
     if scheme == Scheme::Dctcp {
@@ -131,7 +125,7 @@ pub(crate) fn run_to_end(fabric: &Arc<Fabric>, flows: &[Flow], scheme: Scheme, m
     outcome
 }
 
-/// A flow of class 3 as that simulator's traces have them; its destination port tells an incast (200) from the rest.
+/// Destination port 200 marks an incast.
 pub(crate) fn flow(src: u32, dst: u32, size: u64, start_ns: u64, sport: u16, dport: u16) -> Flow {
     Flow {
         src: HostId(src),
@@ -147,36 +141,34 @@ pub(crate) fn flow(src: u32, dst: u32, size: u64, start_ns: u64, sport: u16, dpo
     }
 }
 
-/// Completion time of a finished flow, in picoseconds.
 pub(crate) fn fct_ps(flow: &FlowRecord) -> u64 {
     flow.fct().expect("a finished flow").0
 }
 
-/// A time of `ns3` arithmetic in nanoseconds.
 pub(crate) fn whole_ns(time: Time) -> u64 {
     assert_eq!(time.0 % 1000, 0, "{} ps is no whole number of nanoseconds", time.0);
     time.0 / 1000
 }
 
-/// Completion times in nanoseconds, none of which may have a fraction; 0 for a flow that did not complete.
+/// In ns; 0 for a flow that did not complete.
 pub(crate) fn whole_fcts(outcome: &Outcome) -> Vec<u64> {
     outcome.flows.iter().map(|flow| flow.fct().map_or(0, whole_ns)).collect()
 }
 
-/// The flows whose completion times differ, with both, ours first.
+/// (flow, our time, their time)
 pub(crate) fn different(outcome: &Outcome, theirs: &[u64]) -> Vec<(usize, u64, u64)> {
     let ours = whole_fcts(outcome);
     assert_eq!(ours.len(), theirs.len());
     (0..ours.len()).filter(|&flow| ours[flow] != theirs[flow]).map(|flow| (flow, ours[flow], theirs[flow])).collect()
 }
 
-/// The ends, rate and delay of every link, as that simulator's topology files list them.
+/// As in ns-3's topology files.
 pub(crate) fn links(fabric: &Fabric) -> Vec<(u32, u32, Rate, Time)> {
     let node = |port| fabric.port(port).node.0;
     fabric.links().iter().map(|link| (node(link.a), node(link.b), link.rate, link.delay)).collect()
 }
 
-/// Hosts are nodes 0 to `hosts` − 1 and switches follow, as in that simulator's topology files.
+/// As in ns-3's topology files.
 pub(crate) fn assert_hosts_first(fabric: &Fabric, hosts: u32) {
     assert_eq!(fabric.hosts(), (0..hosts).map(NodeId).collect::<Vec<_>>());
 }

@@ -1,4 +1,4 @@
-//! Five small cases, with the completion times that the HPCC authors' ns-3 (commit 9f4be2a) gave.
+//! Five small cases with results of the HPCC authors' ns-3.
 
 use std::sync::Arc;
 
@@ -9,39 +9,32 @@ use incast_model::units::{Rate, Time};
 
 use super::{Scheme, flow, ns3_params, run, whole_fcts};
 
-/// When the first flow starts in all runs of that simulator: 2 s.
+/// Start of ns-3's first flow, in ns.
 const START: u64 = 2_000_000_000;
 
-/// What that simulator made of one scheme.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reference {
-    /// The scheme.
     pub(crate) scheme: Scheme,
-    /// Completion time of each flow in nanoseconds, in order of the flow list.
+    /// In ns.
     pub(crate) fct: &'static [u64],
-    /// Packets marked by ECN.
     pub(crate) marks: u64,
 }
 
-/// A fabric, its flows, and what that simulator made of them.
 #[derive(Debug)]
 pub(crate) struct Case {
-    /// Its name in tables.
     pub(crate) name: &'static str,
-    /// The fabric for a given rate of every link.
+    /// For a given rate of every link.
     pub(crate) fabric: fn(Rate) -> Arc<Fabric>,
-    /// The flows.
     pub(crate) flows: Vec<Flow>,
-    /// That simulator's own estimate of each flow's time in an idle fabric, in nanoseconds.
+    /// ns-3's time of each flow in an idle fabric, in ns.
     pub(crate) standalone: u64,
-    /// Its results under DCQCN and HPCC.
+    /// DCQCN and HPCC.
     pub(crate) reference: [Reference; 4],
-    /// Its results under the rest of the family: HPCC-PINT, TIMELY and DCTCP.
+    /// HPCC-PINT, TIMELY and DCTCP.
     pub(crate) family: &'static [Reference],
 }
 
 impl Case {
-    /// The fabric as that simulator had it.
     pub(crate) fn fabric(&self) -> Arc<Fabric> {
         (self.fabric)(Rate::gbps(100))
     }
@@ -57,12 +50,10 @@ fn dumbbell(rate: Rate) -> Arc<Fabric> {
     )
 }
 
-/// What that simulator gave.
 pub(crate) const fn gave(scheme: Scheme, fct: &'static [u64], marks: u64) -> Reference {
     Reference { scheme, fct, marks }
 }
 
-/// Runs a case under these schemes: every completion time to the nanosecond, and the counters.
 pub(crate) fn check(case: &Case, references: &[Reference]) {
     for reference in references {
         let outcome = run(&case.fabric(), &case.flows, reference.scheme, ns3_params());
@@ -76,10 +67,9 @@ pub(crate) fn check(case: &Case, references: &[Reference]) {
     }
 }
 
-/// All of them.
 pub(crate) fn cases() -> [Case; 5] {
     let incast = |senders: u32, size| (0..senders).map(|src| flow(src, senders, size, START, 10_000, 100)).collect();
-    // That simulator's starts are rounded down from binary fractions of a second: the third is 1 ns early.
+    // ns-3 rounds starts down from binary fractions of a second: the third is 1 ns early.
     let steps = [0, 100_000, 199_999, 300_000];
     [
         Case {
@@ -165,7 +155,7 @@ const SIXTEEN_TO_ONE: [Reference; 4] = [
     ], 17),
 ];
 
-/// The rest of the family, by case, in the order of [`cases`].
+/// By case, in the order of [`cases`].
 #[rustfmt::skip]
 const FAMILY: [&[Reference]; 5] = [
     &[

@@ -1,20 +1,20 @@
-//! Percentiles and size bins, as the HPCC authors' `fct_analysis.py` forms them.
+//! As in the HPCC authors' `fct_analysis.py`.
 
-/// The element that `fraction` of a sorted list lie below: number floor(n · fraction).
+/// Element floor(n · fraction) of the sorted values.
 pub(crate) fn percentile(values: &[u64], fraction: f64) -> u64 {
     let mut sorted = values.to_vec();
     sorted.sort_unstable();
     sorted[(sorted.len() as f64 * fraction) as usize]
 }
 
-/// Flows by size in `count` bins of equal number (up to one): their indices, by size, ties in order of the list.
+/// Indices of flows by size in `count` bins of equal number (up to one); ties in order of the list.
 pub(crate) fn size_bins(sizes: &[u64], count: usize) -> Vec<Vec<usize>> {
     let mut order: Vec<usize> = (0..sizes.len()).collect();
     order.sort_by_key(|&flow| sizes[flow]);
     (0..count).map(|bin| order[bin * sizes.len() / count..(bin + 1) * sizes.len() / count].to_vec()).collect()
 }
 
-/// `value` against `reference`, in per cent.
+/// In per cent.
 pub(crate) fn difference(value: f64, reference: f64) -> f64 {
     100.0 * (value / reference - 1.0)
 }

@@ -1,4 +1,4 @@
-//! One case under one scheme, run in several ways beside the reference.
+//! Variants of a run, to compare with the reference.
 
 use std::sync::Arc;
 
@@ -10,45 +10,39 @@ use incast_sim::{Outcome, Params};
 
 use super::{Scheme, exact_params, fct_ps, ns3_params, run};
 
-/// Completion times in picoseconds, by flow in order of the list.
+/// In ps, by flow.
 pub(crate) type Fcts = Vec<u64>;
 
-/// Makes a fabric whose links of so many Gb/s have the rate that a function says.
+/// Makes a fabric; the function maps nominal Gb/s to a link's rate.
 pub(crate) type MakeFabric<'a> = &'a (dyn Fn(&dyn Fn(u64) -> Rate) -> Arc<Fabric> + Sync);
 
-/// What is run, and how often.
 #[derive(Clone, Copy)]
 pub(crate) struct Study<'a> {
     pub(crate) fabric: MakeFabric<'a>,
     pub(crate) flows: &'a [Flow],
     pub(crate) scheme: Scheme,
-    /// Buffer of every switch.
     pub(crate) buffer: Bytes,
-    /// Runs with other seeds, for schemes that draw random numbers.
+    /// For schemes that draw random numbers.
     pub(crate) seeds: u64,
-    /// Runs with starts moved.
     pub(crate) moves: u64,
 }
 
-/// What came of it.
 #[derive(Debug)]
 pub(crate) struct Findings {
-    /// The defaults, with the reference's ECMP.
+    /// Defaults with the reference's ECMP.
     pub(crate) exact: Fcts,
-    /// The same on links that carry full data packets as fast as the reference's truncated times do. Not for HPCC and
-    /// HPCC-PINT, which steer to a share of the rate that a link says it has.
+    /// As `exact`, on links that carry full data packets in the reference's truncated times. Not for HPCC and HPCC-PINT, which
+    /// steer to a share of the link's rate.
     pub(crate) wires: Option<Fcts>,
-    /// As `exact`, with other random numbers. Only for DCQCN, which marks drive, and HPCC-PINT, whose switches round at
-    /// random.
+    /// As `exact`, with other seeds. Only for DCQCN (random marks) and HPCC-PINT (switches round at random).
     pub(crate) seeds: Vec<Fcts>,
-    /// The reference's arithmetic with every flow's start 0 to 63 ns later.
+    /// Reference arithmetic, starts 0 to 63 ns later.
     pub(crate) moved: Vec<Fcts>,
-    /// The reference's arithmetic with flows of equal start listed the other way round, if there are any.
+    /// Reference arithmetic, flows of equal start in reverse order.
     pub(crate) ties: Option<Fcts>,
 }
 
 impl Study<'_> {
-    /// Runs everything.
     pub(crate) fn find(&self) -> Findings {
         let nominal = (self.fabric)(&Rate::gbps);
         let (flows, scheme) = (self.flows, self.scheme);
@@ -81,10 +75,10 @@ impl Study<'_> {
         params
     }
 
-    /// Links on which a full packet of so many bytes takes the reference's time; all else by their nominal rates.
+    /// A full packet of `packet` bytes takes the reference's time.
     fn on_fast_wires(&self, nominal: &Fabric, packet: u64) -> Fcts {
         let fast = |gbps: u64| {
-            // So many bits in a nanosecond: see "Links are too fast" in docs/design/agreement.md.
+            // See "Links are too fast" in docs/design/agreement.md.
             let truncated_ns = (packet * 8 - 1) / gbps;
             Rate((packet * 8_000_000_000).div_ceil(truncated_ns))
         };
@@ -99,7 +93,6 @@ impl Study<'_> {
         fcts(&run(&(self.fabric)(&fast), self.flows, self.scheme, params))
     }
 
-    /// The reference's arithmetic with flows in another order, given as flows and their places in the list.
     fn in_other_order(&self, fabric: &Arc<Fabric>, (flows, places): &(Vec<Flow>, Vec<usize>)) -> Fcts {
         let found = fcts(&run(fabric, flows, self.scheme, self.buffered(ns3_params())));
         let mut listed = vec![0; found.len()];
@@ -112,7 +105,7 @@ fn fcts(outcome: &Outcome) -> Fcts {
     outcome.flows.iter().map(fct_ps).collect()
 }
 
-/// Starts 0 to 63 ns later, less than a packet's time at 100 Gb/s: each flow's own number of each round.
+/// Starts up to 63 ns later, less than a packet's time at 100 Gb/s.
 fn moved(flows: &[Flow], round: u64) -> (Vec<Flow>, Vec<usize>) {
     let later = |place: usize| {
         let mixed = (round << 32 | place as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);

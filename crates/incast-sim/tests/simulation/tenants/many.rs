@@ -1,4 +1,4 @@
-//! X and Y have a guarantee of 450 Mb/s each on a link of 1 Gb/s; one VM sends to X, many to Y.
+//! X and Y each have a guarantee of 450 Mb/s on a 1 Gb/s link; one VM sends to X, many to Y.
 
 use incast_model::fabric::generators::LeafSpine;
 use incast_model::fabric::{Fabric, HostId, Vms};
@@ -11,10 +11,9 @@ use incast_sim::transport::Transport;
 
 use crate::common::{Bench, check, jain, within};
 
-/// Payload in what a packet takes on the wire: 1460 of 1538 B.
+/// Payload share of a packet on the wire: 1460 of 1538 B.
 pub(crate) const PAYLOAD: f64 = 1460.0 / 1538.0;
 
-/// A tree of racks of four servers with four VMs each, 1 Gb/s everywhere.
 pub(crate) fn tree(racks: u32) -> Fabric {
     let gigabit = Rate::gbps(1);
     let spec =
@@ -22,19 +21,17 @@ pub(crate) fn tree(racks: u32) -> Fabric {
     spec.build().expect("a valid fabric").with_vms(&Vms::new(4)).expect("room for VMs")
 }
 
-/// A tenant of these VMs with a hose.
 pub(crate) fn tenant(name: &str, vms: impl IntoIterator<Item = u32>, hose: Rate) -> Tenant {
     let vms = vms.into_iter().map(|host| Vm { host: HostId(host), mapper: false }).collect();
     Tenant { name: name.into(), group: name.into(), vms, send: hose, receive: hose }
 }
 
-/// Who competes, and how.
 #[derive(Clone)]
 pub(crate) struct Case {
     pub(crate) senders: u32,
-    /// Y is on X's server, not on another of its rack.
+    /// If true, Y is on X's server.
     pub(crate) edge: bool,
-    /// What those who send to Y send with.
+    /// Transport of the flows to Y.
     pub(crate) to_y: Transport,
     pub(crate) hypervisor: Option<Hypervisor>,
     pub(crate) ecn: bool,
@@ -62,7 +59,7 @@ impl Case {
     pub(crate) fn run(&self, seconds: u64) -> (Outcome, Measured) {
         let fabric = tree(2 + self.senders / 16);
         let (x, y) = (0, if self.edge { 1 } else { 4 });
-        // The first rack is theirs; those who send are on the others.
+        // Senders are on other racks.
         let sources: Vec<u32> = (16..17 + self.senders).collect();
         let tenants = vec![
             tenant("x", [x, sources[0]], self.guarantee),
@@ -96,7 +93,7 @@ impl Case {
     }
 }
 
-/// Payload in Mb/s over all but the first second.
+/// Payload in Mb/s after the first second.
 #[derive(Debug)]
 pub(crate) struct Measured {
     pub(crate) x: f64,
@@ -134,11 +131,11 @@ fn x_keeps_its_guarantee_against_many() {
 fn without_protection_x_has_a_share_of_one() {
     let (_, found) = Case::new(20, tcp(), None).run(6);
     let share = 1000.0 * PAYLOAD / 21.0;
-    // Often far less: the sender of X is alone at its switch's port, and a full queue is full for it first (TCP Outcast, NSDI 2012).
+    // Often far less: X's sender is alone on its input port, and a full queue drops its packets first (TCP Outcast, NSDI 2012).
     check("ES5", "X against 20 without protection, Mb/s", "1/21 or less", found.x, found.x < 1.5 * share);
 }
 
-/// Packets that come in step lock a flow out for as long as one looks; a microsecond is enough to end that.
+/// Packets in step lock a flow out; a microsecond of jitter prevents this.
 #[test]
 fn jitter_ends_phase_effects() {
     let case = Case::new(5, tcp(), None);
@@ -148,7 +145,7 @@ fn jitter_ends_phase_effects() {
     within("jitter", "X against 5, Mb/s", 1000.0 * PAYLOAD / 6.0, found.x, 0.3);
     within("jitter", "all, Mb/s", 1000.0 * PAYLOAD, found.x + found.y(), 0.01);
     let again: u64 = outcome.flows.iter().map(|flow| flow.retransmitted).sum();
-    // Packets keep their order: what is sent again was lost, but for a few that a timer took for lost.
+    // Packets keep their order, so only lost packets are resent, except a few after early timeouts.
     let lost = outcome.counts.drops as f64;
     check("jitter", "sent again", format!("{lost} lost"), again as f64, (again as f64) < 1.02 * lost);
 }
@@ -168,7 +165,7 @@ fn x_keeps_its_guarantee_against_udp_at_the_edge() {
 #[test]
 fn x_alone_has_the_link() {
     let (_, found) = Case::new(0, tcp(), Some(elastic(RateParams::default()))).run(10);
-    // It takes 5 s to get there.
+    // The increase takes 5 s.
     check("ES3", "X alone, Mb/s", "0.75 of the link or more", found.x, found.x >= 750.0 * PAYLOAD);
 }
 

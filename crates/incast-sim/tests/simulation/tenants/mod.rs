@@ -1,6 +1,4 @@
-//! Guarantees of VMs: many against one, as in ElasticSwitch (SIGCOMM 2013, section 7.1), and what hypervisors do on small cases.
-//!
-//! Every check prints its name, what was expected and what was measured: `cargo test -p incast-sim --test simulation tenants -- --nocapture`.
+//! VM guarantees: many against one, as in ElasticSwitch (SIGCOMM 2013, section 7.1), and hypervisors in small cases.
 
 mod many;
 mod small;

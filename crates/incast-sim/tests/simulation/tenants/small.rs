@@ -1,5 +1,3 @@
-//! What each kind of hypervisor does with few pairs.
-
 use incast_model::units::{Rate, Time};
 use incast_sim::switch::SwitchParams;
 use incast_sim::tenant::{EdgeOnlyParams, Hypervisor, ReservationParams, SeawallParams};
@@ -20,7 +18,6 @@ fn a_reservation_is_what_it_is() {
     for each in found.each {
         within("ES21", "one of five that send to Y, Mb/s", 90.0 * PAYLOAD, each, 0.03);
     }
-    // Nobody else has anything to send, and X gets no more for it.
     let (_, alone) = Case::new(0, tcp(), reservation()).run(3);
     within("ES21", "X alone, reserved, Mb/s", 450.0 * PAYLOAD, alone.x, 0.03);
 }
@@ -63,7 +60,6 @@ fn seawall_shares_by_senders() {
     check("Seawall", "X against five, Mb/s", "up to twice 1/6", found.x, found.x < 2.0 * share);
 }
 
-/// Two pairs with guarantees of 300 and 100 Mb/s share 1 Gb/s.
 #[test]
 fn what_is_left_over_is_shared_by_guarantees() {
     let tenants = vec![tenant("big", [0, 16], Rate(300_000_000)), tenant("small", [4, 20], Rate(100_000_000))];
@@ -86,7 +82,6 @@ fn what_is_left_over_is_shared_by_guarantees() {
     check("V4", "the one over the other", "2 to 4", big / small, (2.0..4.0).contains(&(big / small)));
 }
 
-/// A blast into a limit: what goes through, and that all the rest is counted.
 #[test]
 fn what_is_refused_is_counted() {
     let fabric = star(&[Cable::new(1, 1000), Cable::new(1, 1000)]);

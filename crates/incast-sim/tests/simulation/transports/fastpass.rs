@@ -1,12 +1,9 @@
-//! Fastpass: no queues where epochs begin everywhere at once, and what an arbiter costs.
-
 use incast_model::units::Time;
 use incast_sim::transport::{FastpassParams, FastpassPaths, Transport, TransportParams};
 
 use super::{named, racks, sprayed};
 use crate::common::{Bench, check, fct, within};
 
-/// Every host sends to another one, all the time.
 fn permutation(transport: Transport) -> Bench {
     let flows = (0..12).map(|src| (src, (src + 5) % 12, 2_000_000, Time::ZERO));
     sprayed(Bench::new(racks(3)).transport(transport).flows(flows))
@@ -25,7 +22,7 @@ fn f1_a_permutation_is_at_line_rate_but_for_the_slack() {
     check("F1", "longest queue of data, packets", "at most 4", peak as f64 / 1500.0, peak <= 6000);
 }
 
-/// With paths allocated no link has more packets of a slot than it carries: nothing queues but what meets control packets.
+/// With allocated paths, no link gets more packets per slot than it carries; only control packets cause queues.
 #[test]
 fn f1_allocated_paths_have_no_queues() {
     let Transport::Fastpass(params) = named("fastpass", "optimistic") else { unreachable!() };
@@ -36,7 +33,7 @@ fn f1_allocated_paths_have_no_queues() {
     within("F1", "slowdown of the slowest", 8.5 / 8.0, slowest.0 as f64 / outcome.flows[0].ideal_exact.0 as f64, 0.02);
 }
 
-/// Flows to one receiver complete in order of size, a packet per slot.
+/// One packet per slot, an eighth of an epoch of 2.55 us.
 #[test]
 fn f2_an_incast_completes_in_order_of_size() {
     let flows = (1..8u64).map(|src| (src as u32, 0, src * 20 * 1460, Time::ZERO));
@@ -47,7 +44,7 @@ fn f2_an_incast_completes_in_order_of_size() {
     within("F2", "the last is done after, us", slots * 2.55 / 8.0 + 2.0 * 2.55 + 2.0, ends[6], 0.03);
 }
 
-/// An arbiter that takes longer than an epoch for an epoch slows everything down by as much.
+/// The arbiter takes two epochs of 2.55 us to schedule one.
 #[test]
 fn f3_a_slow_arbiter_is_the_bottleneck() {
     let slow = FastpassParams { processing: Time::ns(5100), ..FastpassParams::profile("optimistic").unwrap() };
@@ -57,7 +54,7 @@ fn f3_a_slow_arbiter_is_the_bottleneck() {
     within("F3", "time with an arbiter at half the speed of epochs", 2.0 * fast, slow, 0.03);
 }
 
-/// Slots bring nothing twice: duplicates are few, and only where a request overtook an acknowledgement.
+/// A request that overtakes an acknowledgement causes a duplicate.
 #[test]
 fn f4_few_packets_are_sent_twice() {
     let outcome = permutation(named("fastpass", "yaps")).run();

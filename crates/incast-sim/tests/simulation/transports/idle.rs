@@ -1,5 +1,5 @@
-//! A page of 4 KB alone in the 40/160 Gb/s fabric of the resource disaggregation study, stored and forwarded, 0.2 us a link:
-//! times of three packets (1460, 1460 and 1176 B of payload, 40 B of headers each) worked out by hand.
+//! A lone page of 4 KB in the 40/160 Gb/s fabric of the resource disaggregation study, store-and-forward, 0.2 us per link:
+//! times of three packets (1460, 1460 and 1176 B of payload, 40 B of headers each), computed by hand.
 
 use incast_model::units::Time;
 use incast_sim::transport::{FastpassParams, PfabricParams, PhostParams, TcpParams, Transport};
@@ -9,7 +9,7 @@ use crate::common::{Bench, Cable, exact, fct, leaf_spine, within};
 
 const PAGE: u64 = 4096;
 
-/// Completion time in ns of a page within a rack, and across the core.
+/// In ns, within a rack and across the core.
 fn page(transport: &Transport) -> [f64; 2] {
     [1, 143].map(|dst| {
         let fabric = leaf_spine(9, 16, 4, Cable::new(40, 200), Cable::new(160, 200));
@@ -24,10 +24,10 @@ fn a_page_by_each_transport() {
     let tcp = |init_cwnd| Transport::Tcp(TcpParams { init_cwnd, ..tcp.clone() });
     let pfabric = |init_cwnd| Transport::Pfabric(PfabricParams { init_cwnd, ..PfabricParams::default() });
     for (what, transport, expected) in [
-        // Three packets one behind the other and the last one's ACK: no transport is faster.
+        // Three packets back to back and an ACK: no transport is faster.
         ("pFabric, three at once", pfabric(3), [1959.2, 2913.0]),
         ("pFabric, two at once", pfabric(2), [2718.4, 4598.4]),
-        // The announcement goes first: 8 ns.
+        // 8 ns for the announcement.
         ("pHost", Transport::Phost(PhostParams::default()), [1967.2, 2921.0]),
         ("TCP, three at once", tcp(3), [2791.2, 4553.0]),
         ("TCP, one at first", tcp(1), [3907.2, 6622.8]),
@@ -40,7 +40,6 @@ fn a_page_by_each_transport() {
     }
 }
 
-/// The ideal time of a page is what the fastest of them takes.
 #[test]
 fn the_ideal_time_of_a_page() {
     let fabric = leaf_spine(9, 16, 4, Cable::new(40, 200), Cable::new(160, 200));
@@ -51,7 +50,7 @@ fn the_ideal_time_of_a_page() {
     }
 }
 
-/// A request, on average half an epoch until the next one begins, a schedule, and the page.
+/// Request, half an epoch of waiting on average, schedule, page.
 #[test]
 fn a_page_by_fastpass_waits_for_an_epoch() {
     let epoch = 2550.0;
@@ -68,7 +67,7 @@ fn a_page_by_fastpass_waits_for_an_epoch() {
             fct(&Bench::new(fabric).transport(transport).flow(src, 143, PAGE, start).run(), 0).0 as f64 / 1000.0
         };
         let waits: Vec<f64> = (0..255).map(|step| fct_at(10_200 + 10 * step)).collect();
-        // Two slots of an eighth of an epoch lie before the last packet, which is on its way when those before it have passed.
+        // Two slots, an eighth of an epoch each, precede the last packet.
         let last = 2.0 * epoch / 8.0 + (1176.0 + 40.0) / 5.0 * 2.0 + (1176.0 + 40.0) / 20.0 * 2.0 + 800.0 + 820.0;
         let expected = control + epoch / 2.0 + control + last;
         let mean = waits.iter().sum::<f64>() / waits.len() as f64;
@@ -79,7 +78,6 @@ fn a_page_by_fastpass_waits_for_an_epoch() {
     }
 }
 
-/// With a forced loss of the last of three packets: 45 us from the second acknowledgement on, and the packet again.
 #[test]
 fn a_lost_tail_costs_one_timeout() {
     let pfabric = Transport::Pfabric(PfabricParams { init_cwnd: 12, ..PfabricParams::default() });
@@ -87,7 +85,7 @@ fn a_lost_tail_costs_one_timeout() {
         let fabric = leaf_spine(9, 16, 4, Cable::new(40, 200), Cable::new(160, 200));
         let mut bench = Bench::new(fabric).transport(pfabric.clone()).flow(0, 1, 3 * 1460, Time::ZERO);
         if lose {
-            // The second acknowledgement leaves the link to the receiver at 1.508 us, the third packet reaches its end at 1.6 us.
+            // The second ACK leaves the link to the receiver at 1.508 us; the third packet reaches that link's end at 1.6 us.
             let link = ["s0".to_owned(), "h1".to_owned()];
             let failure = incast_sim::network::FailureParams {
                 link: Some(link),

@@ -1,5 +1,3 @@
-//! Any packet may be lost, of data or not: every flow completes all the same.
-
 use incast_model::rng::{stream, unit};
 use incast_model::units::Time;
 use incast_sim::network::{FailureParams, RandomLinks};
@@ -8,8 +6,7 @@ use incast_sim::outcome::Stop;
 use super::{all, named, racks, sprayed};
 use crate::common::{Bench, check};
 
-/// A hundred flows of one to three hundred packets between random hosts of three racks, within 100 us; every link loses this
-/// fraction of what crosses it.
+/// Every link loses the fraction `lost` of its packets.
 fn lossy(transport: &incast_sim::transport::Transport, lost: f64, seed: u64) -> Bench {
     let fabric = racks(3);
     let links = fabric.links().len() as u32;
@@ -18,7 +15,7 @@ fn lossy(transport: &incast_sim::transport::Transport, lost: f64, seed: u64) -> 
     let flows: Vec<(u32, u32, u64, Time)> = (0..100)
         .map(|_| {
             let (src, hop, size, start) = (draw(12), 1 + draw(11), draw(19), draw(100_000));
-            // Sizes from 1 B to 400 kB, more small ones than large ones.
+            // 1 B to 197 kB, more small sizes than large ones.
             (src, (src + hop) % 12, 1 + (1u64 << size) * 3 / 4, Time::ns(start.into()))
         })
         .collect();
@@ -53,7 +50,7 @@ fn l1_every_flow_completes_whatever_is_lost() {
                 check("L1", &what, 100, done as f64, done == 100 && outcome.stop == Stop::Finished);
                 assert_eq!(outcome.ledger.unbalanced().count(), 0);
                 assert!(outcome.flows.iter().all(|flow| flow.delivered <= flow.finish));
-                // A short last packet can overtake the one before it by another spine: 0.3 us.
+                // Over another spine, a short last packet can overtake its predecessor by 0.3 us.
                 assert!(outcome.flows.iter().all(|flow| flow.fct() >= Some(flow.ideal_exact - Time::ns(300))));
                 if lost > 0.009 {
                     assert!(outcome.counts.silent_drops > 0);
@@ -63,16 +60,14 @@ fn l1_every_flow_completes_whatever_is_lost() {
     }
 }
 
-/// Where nothing is lost, nothing is sent twice, but after timeouts: of flows that are starved, and by Fastpass, which asks again
-/// while acknowledgements are still on their way.
 #[test]
 fn l2_without_losses_nothing_is_sent_again() {
     for transport in all() {
         let outcome = lossy(&transport, 0.0, 3).run();
         let (again, drops) = (outcome.flows.iter().map(|flow| flow.retransmitted).sum::<u64>(), outcome.counts.drops);
-        // pFabric's flows can be starved for longer than their timeout.
+        // pFabric flows can starve for longer than their timeout; Fastpass asks again while ACKs are on their way.
         let timeouts: u64 = outcome.flows.iter().map(|flow| u64::from(flow.timeouts)).sum();
-        // pHost's receivers give out tokens again for packets whose source is late.
+        // pHost receivers reissue tokens for packets of late sources.
         let most = match transport.name() {
             "fastpass" | "pfabric" => drops + 8 * timeouts,
             "phost" => drops + 20,

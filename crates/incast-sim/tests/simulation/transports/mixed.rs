@@ -1,5 +1,3 @@
-//! All transports on the same hosts, switches and links, in one run.
-
 use incast_model::units::{Bytes, Time};
 use incast_sim::Outcome;
 use incast_sim::outcome::Stop;
@@ -8,7 +6,6 @@ use incast_sim::switch::{Headroom, PfcMode, QueueParams, SchedulerParams, Switch
 use super::{all, named, racks, sprayed};
 use crate::common::{Bench, Cable, check, digest, star, within};
 
-/// RDMA and each of the others between all pairs of eight hosts of two racks.
 fn everything(queues: QueueParams, scheduler: SchedulerParams) -> Bench {
     let pairs = |from: u32| (0..8u32).map(move |host| (host, (host + 1 + from) % 8));
     let mut bench = Bench::new(racks(2)).control("dctcp", "ns3");
@@ -47,7 +44,6 @@ fn m1_all_of_them_share_one_run() {
     }
 }
 
-/// One host sends a long flow by RDMA and one by TCP: its port is shared evenly while both last.
 #[test]
 fn m2_a_port_is_shared_by_rdma_and_tcp() {
     let size = 3_000_000;
@@ -56,15 +52,14 @@ fn m2_a_port_is_shared_by_rdma_and_tcp() {
         bench.flow(0, 1, size, Time::ZERO).then_transport(named("tcp", "datacenter")).flow(0, 2, size, Time::ZERO);
     let outcome = bench.run();
     let times: Vec<f64> = outcome.flows.iter().map(|flow| flow.fct().unwrap().0 as f64 * 1e-6).collect();
-    // Packets take turns, 1048 B of RDMA and 1500 B of TCP, until TCP has sent its 2055; then RDMA has the port.
+    // Packets alternate, 1048 B of RDMA and 1500 B of TCP, until TCP has sent its 2055; then RDMA has the port.
     let line = |bytes: f64| bytes * 8.0 / 40_000.0;
     let packets = size.div_ceil(1460) as f64;
     within("M2", "TCP's flow, us", line(packets * (1048.0 + 1500.0)), times[1], 0.01);
     within("M2", "RDMA's flow, us", line(3000.0 * 1048.0 + packets * 1500.0), times[0], 0.01);
 }
 
-/// TCP on lossless switches, as RDMA in G1: two hosts send many flows to a third at 40 Gb/s over 0.2 us, and it to them. Segments
-/// have 1500 B; XOFF at a fixed 20 kB.
+/// TCP on lossless switches, like RDMA in G1: 40 Gb/s, 0.2 us, XOFF at 20 kB.
 fn tcp_over_pfc(headroom: Headroom) -> Outcome {
     let mut bench = Bench::new(star(&[Cable::new(40, 200); 3])).transport(named("tcp", "newreno")).with(|params| {
         params.switch = SwitchParams {
@@ -83,8 +78,8 @@ fn tcp_over_pfc(headroom: Headroom) -> Outcome {
     bench.run()
 }
 
-/// Computed headroom goes by the packets that are in use: 2 · 1000 B on the wire, three segments of 1500 B and a frame of 64 B.
-/// With what RDMA's packets of 1048 B would need (and their INT of 42 B), segments are lost.
+/// 2 · 1000 B on the wire, three segments of 1500 B and a frame of 64 B: 6564 B. Headroom for RDMA's packets of 1048 B (with 42
+/// B of INT) is too small.
 #[test]
 fn m3_headroom_goes_by_the_packets_in_use() {
     let computed = tcp_over_pfc(Headroom::Computed);

@@ -1,7 +1,5 @@
-//! Transports other than RDMA: what is exact about a lone flow, what theory says of many, and that nothing is ever lost for good.
-//!
-//! Every check prints its name, what was expected and what was measured: `cargo test -p incast-sim --test simulation transports -- --nocapture`.
-//! Against YAPS: the tests of `clos144`.
+//! Transports other than RDMA: exact times of lone flows, theory of many flows, recovery from all losses. `clos144` compares
+//! with YAPS.
 
 mod fastpass;
 mod idle;
@@ -20,7 +18,7 @@ use incast_sim::transport::{FastpassParams, Transport, TransportParams};
 
 use crate::common::Bench;
 
-/// Racks of four hosts at 40 Gb/s, two spines at twice that, 0.2 us a link; the last host, on the first rack, is the arbiter's.
+/// The arbiter is on the first rack.
 fn racks(count: usize) -> Fabric {
     let (edge, core, delay) = (Rate::gbps(40), Rate::gbps(80), Time::ns(200));
     let mut builder = FabricBuilder::new();
@@ -40,7 +38,6 @@ fn racks(count: usize) -> Fabric {
     builder.finish().unwrap()
 }
 
-/// A transport by name under one of its profiles; Fastpass with its arbiter.
 fn named(name: &str, profile: &str) -> Transport {
     match name {
         "fastpass" => {
@@ -51,14 +48,13 @@ fn named(name: &str, profile: &str) -> Transport {
     }
 }
 
-/// One of each, under the profile that it has by default; TCP with timeouts for datacenters.
 fn all() -> Vec<Transport> {
     let profiles =
         [("tcp", "datacenter"), ("pfabric", "paper"), ("phost", "disaggregation"), ("fastpass", "optimistic")];
     profiles.into_iter().chain([("ideal", "yaps")]).map(|(name, profile)| named(name, profile)).collect()
 }
 
-/// Packets of data take all ways in turn. (If acknowledgements did too, data could have every other turn, and one of two ways.)
+/// If ACKs were sprayed too, data could have every other turn, and one of two paths.
 fn sprayed(bench: Bench) -> Bench {
     let spray = SprayParams { order: SprayOrder::RoundRobin, acks: false };
     bench.with(|params| params.network.load_balancing = Balance::Spray(spray))

@@ -1,5 +1,3 @@
-//! pFabric: shortest first, nothing more urgent is ever dropped, long flows come back.
-
 use incast_model::units::{Bytes, Time};
 
 use super::named;
@@ -9,7 +7,7 @@ fn cables(count: usize) -> Vec<Cable> {
     vec![Cable::new(40, 200); count]
 }
 
-/// Two equal flows to one receiver: one has the link to itself, then the other. (Fair shares would end both at the end.)
+/// One flow has the link, then the other; fair shares would end both together.
 #[test]
 fn p1_two_equal_flows_go_one_after_the_other() {
     let size = 4_000_000;
@@ -23,7 +21,7 @@ fn p1_two_equal_flows_go_one_after_the_other() {
     within("P1", "the second", 2.0, fct(&outcome, 1).0 as f64 / alone, 0.05);
 }
 
-/// Three packets that meet a long flow at its port wait for a packet at each hop, no more.
+/// A short flow waits for at most the packet in transmission.
 #[test]
 fn p2_a_short_flow_passes_a_long_one() {
     let outcome = Bench::new(star(&cables(3)))
@@ -35,7 +33,7 @@ fn p2_a_short_flow_passes_a_long_one() {
     check("P2", "packet times that it waits", "0 to 1", late, (0.0..=1.05).contains(&late));
 }
 
-/// Twenty flows of ten packets at once into a port that holds twenty-four: what is dropped has most left.
+/// The port holds 24 of 200 packets.
 #[test]
 fn p3_an_incast_of_short_flows() {
     let flows = (0..20).map(|src| (src, 20, 10 * 1460, Time::ZERO));
@@ -52,7 +50,6 @@ fn p3_an_incast_of_short_flows() {
     assert!(outcome.counts.drops > 0);
 }
 
-/// One flow alone is at line rate and loses nothing.
 #[test]
 fn p4_alone_at_line_rate() {
     let outcome =
@@ -67,7 +64,7 @@ fn p4_alone_at_line_rate() {
     assert_eq!((outcome.counts.drops, outcome.flows[0].timeouts), (0, 0));
 }
 
-/// A long flow starves under short ones and resumes within a timeout when they end, with probes and without.
+/// Profiles with probes and without.
 #[test]
 fn p5_a_starved_flow_resumes() {
     for profile in ["paper", "yaps"] {
@@ -93,7 +90,7 @@ fn p5_a_starved_flow_resumes() {
     }
 }
 
-/// Ports of 6200 B hold four packets; the flow with most left loses.
+/// Ports of 6200 B hold four packets.
 #[test]
 fn p6_a_small_port() {
     let queues = incast_sim::switch::QueueParams::Pfabric { limit: Bytes(6200) };

@@ -1,5 +1,3 @@
-//! pHost: receivers pace what comes to them.
-
 use incast_model::units::Time;
 use incast_sim::transport::{PhostOrder, PhostParams, Transport};
 
@@ -10,7 +8,7 @@ fn cables(count: usize) -> Vec<Cable> {
     vec![Cable::new(40, 200); count]
 }
 
-/// Long flows of eight senders: a token per packet time, so that nothing queues for long and nothing is dropped.
+/// One token per packet time: queues stay short.
 #[test]
 fn h1_an_incast_of_long_flows_hardly_queues() {
     let flows = (0..8).map(|src| (src, 8, 400 * 1460, Time::ZERO));
@@ -22,11 +20,10 @@ fn h1_an_incast_of_long_flows_hardly_queues() {
     assert_eq!(outcome.counts.drops, 0);
     let last = outcome.flows.iter().map(|flow| flow.fct().unwrap().0).max().unwrap() as f64 * 1e-6;
     within("H1", "all done after, us", 8.0 * 400.0 * 0.3, last, 0.03);
-    // Shortest first: of equal flows the first goes first.
+    // Shortest first: equal flows go in order.
     assert!(outcome.flows.windows(2).all(|pair| pair[0].finish < pair[1].finish));
 }
 
-/// A long flow alone: a token every packet time is line rate.
 #[test]
 fn h2_a_long_flow_alone_is_at_line_rate() {
     let outcome = Bench::new(star(&cables(2)))
@@ -37,7 +34,7 @@ fn h2_a_long_flow_alone_is_at_line_rate() {
     check("H2", "slowdown of 10 MB alone", "1 to 1.01", slowdown, (1.0..1.01).contains(&slowdown));
 }
 
-/// k short flows of eight packets each at once: four fit into the port, of eight some are dropped and come back by tokens.
+/// Flows of eight packets: those of four senders fit into the port, those of eight do not.
 #[test]
 fn h3_free_tokens_can_collide() {
     for (senders, drops) in [(4u32, false), (8, true)] {
@@ -53,10 +50,9 @@ fn h3_free_tokens_can_collide() {
     }
 }
 
-/// A source that is busy with another receiver loses its turns, and others have them.
 #[test]
 fn h4_a_busy_source_is_passed_over() {
-    // Host 0 sends a shorter flow to host 3 first; host 4 has flows from 0 and from 1.
+    // Host 0 first sends to host 3.
     let outcome = Bench::new(star(&cables(5)))
         .transport(named("phost", "disaggregation"))
         .flow(0, 3, 200 * 1460, Time::ZERO)
@@ -69,7 +65,6 @@ fn h4_a_busy_source_is_passed_over() {
     check("H4", "all, us", "below 160", end(1), end(1) < 160.0);
 }
 
-/// Orders other than shortest first.
 #[test]
 fn h5_orders() {
     let run = |order| {

@@ -1,5 +1,3 @@
-//! Setups that cannot be run, and what is said of them.
-
 use incast_model::units::{Bytes, Time};
 use incast_sim::Arithmetic;
 use incast_sim::switch::{Forwarding, QueueParams};

@@ -1,5 +1,3 @@
-//! TCP against its theory.
-
 use incast_model::units::{Bytes, Rate, Time};
 use incast_sim::host::NicQueue;
 use incast_sim::measure::MeasureParams;
@@ -13,10 +11,10 @@ fn reno() -> TcpParams {
     TcpParams { control: TcpControl::named("reno").unwrap(), ..TcpParams::profile("datacenter").unwrap() }
 }
 
-/// Utilisation of a bottleneck of 1 Gb/s with a buffer of so many packets by one flow whose path holds `bdp` of them, from 0.6 s on:
-/// after slow start, over a dozen sawteeth and more.
+/// Utilisation of a 1 Gb/s link with a buffer of `buffer` packets by a flow with `bdp` packets on its path; from 0.6 s on,
+/// after slow start.
 fn utilisation(params: TcpParams, bdp: u64, buffer: u64) -> f64 {
-    // A packet takes 12 us at 1 Gb/s; all but a packet's time is propagation.
+    // A packet takes 12 us at 1 Gb/s; the rest of the path is propagation.
     let delay = (bdp - 1) * 12_000 / 2;
     let fabric = dumbbell(1, Cable::new(10, 0), Cable::new(1, delay));
     let queues = QueueParams::DropTail { limit: Bytes(1500 * buffer) };
@@ -32,8 +30,8 @@ fn utilisation(params: TcpParams, bdp: u64, buffer: u64) -> f64 {
     packets * 12e-6 / ((to.time - from.time).0 as f64 * 1e-12)
 }
 
-/// The sawtooth of one NewReno flow: its window grows to what path and buffer hold, and is halved. (Full with a buffer as large as the
-/// path: Appenzeller et al., SIGCOMM 2004; 3/4 without any; between, as another packet simulation of a few lines has it.)
+/// NewReno's window grows to what path and buffer hold, then halves. Utilisation is 1 with a buffer as large as the path
+/// (Appenzeller et al., SIGCOMM 2004), 3/4 without a buffer; values between are from another packet simulation of a few lines.
 #[test]
 fn t1_utilisation_by_buffer() {
     for (bdp, buffer, expected) in [
@@ -52,7 +50,7 @@ fn t1_utilisation_by_buffer() {
     }
 }
 
-/// Rate under random loss: sqrt(3/2p) packets per round trip (Mathis et al., CCR 1997), where every segment is acknowledged.
+/// `sqrt(3/2p)` packets per round trip (Mathis et al., CCR 1997); every segment is acknowledged.
 #[test]
 fn t2_rate_under_random_loss() {
     for loss in [1e-3, 4e-3] {
@@ -74,7 +72,6 @@ fn t2_rate_under_random_loss() {
     }
 }
 
-/// Equal flows over one bottleneck have equal shares.
 #[test]
 fn t3_fairness() {
     for (control, bound) in [("reno", 0.95), ("cubic", 0.95), ("dctcp", 0.98)] {
@@ -105,7 +102,7 @@ fn t3_fairness() {
     }
 }
 
-/// DCTCP's queue stays about its threshold K, and the link is used (SIGCOMM 2010, section 3.3 and figure 1).
+/// Queue and utilisation: SIGCOMM 2010, section 3.3 and figure 1; K is 65 packets.
 #[test]
 fn t4_dctcp_holds_the_queue_at_its_threshold() {
     let fabric = star(&[Cable::new(10, 20_000); 3]);
@@ -131,7 +128,7 @@ fn t4_dctcp_holds_the_queue_at_its_threshold() {
     assert_eq!(outcome.counts.drops, 0);
 }
 
-/// Incast collapses with timeouts of 200 ms and does not with 1 ms (Vasudevan et al., SIGCOMM 2009: the shape).
+/// The shape of Vasudevan et al., SIGCOMM 2009.
 #[test]
 fn t5_incast_collapse() {
     let goodput = |servers: u32, rto: Time| {
@@ -158,7 +155,6 @@ fn t5_incast_collapse() {
     check("T5", "32 servers, 1 ms", "above 0.6", quick, quick > 0.6);
 }
 
-/// A delayed acknowledgement halves the number of ACKs and costs a lone segment its delay, but not the last one.
 #[test]
 fn t6_delayed_acknowledgements() {
     let run = |delayed_ack, segments: u64| {
@@ -169,14 +165,13 @@ fn t6_delayed_acknowledgements() {
     let (eager, lazy) = (run(None, 400), run(Some(Time::us(500)), 400));
     let ratio = lazy.counts.ack_hops as f64 / eager.counts.ack_hops as f64;
     within("T6", "ACKs, of those without delay", 0.5, ratio, 0.03);
-    // The window is one segment at first: its ACK waits.
+    // The first window is one segment, so its ACK waits.
     let late = (fct(&lazy, 0) - fct(&eager, 0)).0 as f64 * 1e-6;
     check("T6", "later by, us", "500 and a few round trips", late, (500.0..540.0).contains(&late));
     let [eager, lazy] = [None, Some(Time::us(500))].map(|delay| fct(&run(delay, 1), 0));
     assert_eq!(eager, lazy, "a last segment is acknowledged at once");
 }
 
-/// CUBIC is Reno with a milder cut where round trips are short, and fills a long fat pipe faster.
 #[test]
 fn t7_cubic_fills_long_pipes() {
     let time = |control: &str| {
@@ -192,8 +187,7 @@ fn t7_cubic_fills_long_pipes() {
     check("T7", "CUBIC's bytes in 8 s of 50 ms round trips, of Reno's", "above 1", cubic / reno, cubic > reno);
 }
 
-/// Two hundred flows of a host: their packets wait there for longer than the timeout, and hardly any is sent twice (those that leave
-/// within a round trip of it).
+/// Packets wait at the host for longer than the timeout; only those that leave within a round trip of it may be sent twice.
 #[test]
 fn t8_what_waits_in_the_hosts_own_queue_is_not_sent_again() {
     let (flows, packets) = (200, 50);
@@ -208,7 +202,7 @@ fn t8_what_waits_in_the_hosts_own_queue_is_not_sent_again() {
     within("T8", "all done after, us", (flows * packets) as f64 * 0.3, last, 0.02);
 }
 
-/// Losses in a host's own queue that is never empty: what is lost is sent again all the same.
+/// The host's own queue is never empty; packets lost there must still be resent.
 #[test]
 fn t9_a_busy_queue_of_its_own_does_not_hide_losses() {
     let bench = Bench::new(star(&[Cable::new(1, 1000), Cable::new(1, 1000)]))

@@ -1,12 +1,10 @@
-//! Parser of topology files: a header, then a block per tier, with `Key value` lines.
-
 use crate::nearest::nearest;
 use crate::ns3::Ns3Error;
 
 type Key = (&'static str, u32, u32);
 
 const HEADER: [Key; 3] = [("Nodes", 2, 1 << 20), ("Tiers", 2, 3), ("Podsize", 1, 1 << 20)];
-/// Keys of a tier. Latencies are at most one second, as for every link.
+/// Latencies are at most one second, as for every link.
 const TIER: [Key; 9] = [
     ("Downlink_speed_Gbps", 1, 100_000),
     ("Radix_Down", 1, 1 << 16),
@@ -32,13 +30,12 @@ struct Entry<'a> {
 pub(super) struct TopoFile<'a> {
     file: &'a str,
     entries: Vec<Entry<'a>>,
-    /// Tiers that have a block.
     tiers: Vec<(u32, usize)>,
     lines: usize,
 }
 
 impl<'a> TopoFile<'a> {
-    /// Parses a file; keys are not case-sensitive, lines that begin with `#` are comments.
+    /// A file is a header, then a block per tier, with `Key value` lines. Keys are not case-sensitive; `#` begins a comment.
     pub(super) fn parse(text: &'a str, file: &'a str) -> Result<Self, Ns3Error> {
         let mut topo = Self { file, entries: Vec::new(), tiers: Vec::new(), lines: text.lines().count().max(1) };
         for (index, line) in text.lines().enumerate() {
@@ -157,7 +154,7 @@ impl<'a> TopoFile<'a> {
         }
     }
 
-    /// Refuses buffers of single ports, which a fabric cannot express.
+    /// Refuses buffers of single ports, which a fabric does not have.
     pub(super) fn refuse_queues(&self) -> Result<(), Ns3Error> {
         match self.entries.iter().find(|entry| entry.key.starts_with("Queue")) {
             None => Ok(()),
@@ -168,7 +165,6 @@ impl<'a> TopoFile<'a> {
         }
     }
 
-    /// Refuses tiers above the top one and links up from it.
     pub(super) fn refuse_above(&self, top: u32) -> Result<(), Ns3Error> {
         if let Some(&(tier, line)) = self.tiers.iter().find(|&&(tier, _)| tier > top) {
             return Err(self.wrong(line, "Tier", &tier.to_string(), &format!("0 to {top}, the number of Tiers")));

@@ -1,5 +1,3 @@
-//! A topology file of htsim.
-
 mod file;
 #[cfg(test)]
 mod tests;
@@ -52,8 +50,8 @@ impl HtsimFile {
 
 /// Interprets a file as the loader of htsim does (`fat_tree_topology.cpp`, commit 40ccb05).
 ///
-/// DEVIATION: htsim also compares a ToR's oversubscription with its numbers of ports, which refuses different rates up
-/// and down. Here only rates count, as in htsim for aggregation switches.
+/// DEVIATION: htsim also compares a ToR's oversubscription with its numbers of ports, which refuses different rates up and
+/// down. Here only rates count, as in htsim for aggregation switches.
 fn tree(text: &str, file: &str, ignore_queues: bool) -> Result<Folded, Ns3Error> {
     let file = TopoFile::parse(text, file)?;
     let tiers = file.header("Tiers")?;
@@ -98,7 +96,7 @@ fn tree(text: &str, file: &str, ignore_queues: bool) -> Result<Folded, Ns3Error>
     })
 }
 
-/// Checks `Oversubscribed`: rate of a switch's links down over that of its links up.
+/// `Oversubscribed`: rate of a switch's links down over that of its links up.
 fn check_oversubscription(file: &TopoFile<'_>, tier: u32) -> Result<(), Ns3Error> {
     let rate =
         |tier, ports| Ok(u64::from(file.tier(tier, ports)?) * u64::from(file.tier(tier, "Downlink_speed_Gbps")?));
@@ -115,7 +113,7 @@ fn check_oversubscription(file: &TopoFile<'_>, tier: u32) -> Result<(), Ns3Error
     }
 }
 
-/// Returns the links below each tier; each side of a switch adds half of its latency.
+/// Each side of a switch adds half of its latency.
 fn links(file: &TopoFile<'_>, top: u32) -> Result<[Links; 3], Ns3Error> {
     let half = |tier| u64::from(file.or(tier, "Switch_Latency_ns", 0)) * 500;
     let below = |tier: u32| -> Result<Links, Ns3Error> {

@@ -1,5 +1,3 @@
-//! Files that htsim's loader accepts, and files that both refuse.
-
 use super::*;
 use crate::fabric::NodeId;
 
@@ -33,7 +31,6 @@ fn two_tiers() {
 #[test]
 fn three_tiers_and_bundles() {
     let fabric = parse(THREE, false).unwrap();
-    // 4 ToRs, 4 aggregation switches, 4 cores; two links from each aggregation switch to every second core.
     assert_eq!((fabric.hosts().len(), fabric.nodes().len(), fabric.links().len()), (8, 20, 8 + 8 + 16));
     assert_eq!(neighbours(&fabric, "agg2"), ["tor2", "tor3", "core0", "core0", "core2", "core2"]);
     assert_eq!(neighbours(&fabric, "agg3"), ["tor2", "tor3", "core1", "core1", "core3", "core3"]);
@@ -49,7 +46,6 @@ fn latencies_of_switches_are_spread_over_links() {
     let fabric = parse(&latencies, false).unwrap();
     let delays: Vec<Time> = [0, 8, 16].map(|link| fabric.links()[link].delay).into();
     assert_eq!(delays, [Time(1_150_500), Time(1_150_500), Time(1_025_000)]);
-    // Across pods as in htsim: six links, two ToRs and one core.
     let (host, middle, top) = (delays[0], delays[1], delays[2]);
     assert_eq!((host + middle + top) * 2, Time::ns(6 * 1000 + 2 * 301 + 50));
 }

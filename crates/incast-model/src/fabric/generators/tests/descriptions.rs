@@ -1,5 +1,3 @@
-//! Fabric specs as scenarios write them.
-
 use std::path::Path;
 
 use proptest::prelude::*;

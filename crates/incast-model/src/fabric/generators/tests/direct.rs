@@ -1,5 +1,3 @@
-//! Jellyfish, BCube, dragonfly.
-
 use std::collections::HashSet;
 
 use proptest::prelude::*;
@@ -50,7 +48,6 @@ proptest! {
             prop_assert!(outside.len() as u32 <= h);
             prop_assert!(groups <= a * h || outside.len() as u32 == h);
         }
-        // Host, local, global, local, host.
         prop_assert!(Ways::new(&fabric).diameter() <= 5);
     }
 }
@@ -74,9 +71,8 @@ fn jellyfish_differ_by_seed() {
     );
 }
 
-/// The bisection of a random r-regular graph of n nodes is nearly always at least n/2 · (r/2 − √(r·ln 2)) links
-/// (Bollobás; Jellyfish, section 4.1). Its paths are nearly as short as Cerf's bound, which counts a tree of r, r·(r −
-/// 1), … nodes.
+/// The bisection of a random r-regular graph of n nodes is nearly always at least n/2 · (r/2 − √(r·ln 2)) links (Bollobás;
+/// Jellyfish, section 4.1). Its paths are nearly as short as Cerf's bound, which counts a tree of r, r·(r − 1), … nodes.
 #[test]
 fn jellyfish_have_the_bisection_and_the_paths_of_random_graphs() {
     for (n, r) in [(64u32, 8u32), (100, 12), (40, 24)] {
@@ -104,7 +100,7 @@ fn jellyfish_have_the_bisection_and_the_paths_of_random_graphs() {
     }
 }
 
-/// Counts disjoint paths between servers: hosts cut off, `server{i}` split so that one path goes through each.
+/// Cuts off the hosts and splits `server{i}`, so that one path goes through each.
 fn disjoint_paths(n: u32, k: u32, from: usize, to: usize) -> u64 {
     let fabric = BCube::new(n, k).build().unwrap();
     let mut builder = FabricBuilder::new();
@@ -162,16 +158,14 @@ fn bcubes() {
 fn servers_of_a_bcube_have_a_path_for_each_port() {
     for (n, k) in [(4, 0), (4, 1), (3, 2), (2, 3)] {
         let servers = (n as usize).pow(k + 1);
-        // All digits differ.
         assert_eq!(disjoint_paths(n, k, 0, servers - 1), u64::from(k) + 1, "{n} {k}");
-        // Only one does: the others go around.
         assert_eq!(disjoint_paths(n, k, 0, 1), u64::from(k) + 1, "{n} {k}");
     }
 }
 
 #[test]
 fn dragonflies_of_the_most_groups_are_the_papers() {
-    // Kim et al., figure 5: p = h = 2, a = 4, 9 groups, 72 hosts.
+    // Kim et al., figure 5.
     let fabric = Dragonfly::new(2, 4, 2).build().unwrap();
     assert_eq!((fabric.hosts().len(), fabric.switches().count()), (72, 36));
     assert_eq!(fabric.links().len(), 72 + 9 * 6 + 36);
@@ -179,9 +173,7 @@ fn dragonflies_of_the_most_groups_are_the_papers() {
     let ways = Ways::new(&fabric);
     assert_eq!((ways.diameter(), ways.paths(0, 1), ways.paths(0, 7)), (5, 1, 1));
     assert_eq!(ways.first(0, 7), ["h0", "g0r0", "g0r3", "h7"]);
-    // Port 0 of group 0 is on its first router and leads to group 1; port 0 of group 1 leads back.
     assert_eq!(ways.first(0, 8), ["h0", "g0r0", "g1r0", "h8"]);
-    // 20 links of four groups against five.
     let (four, five) = fabric.hosts().split_at(4 * 8);
     assert_eq!(flow::between(&fabric, four, five), Rate::gbps(2000));
 }

@@ -1,12 +1,9 @@
-//! Maximum flow between two sets of hosts, to measure bisection.
-
 use std::collections::VecDeque;
 
 use crate::fabric::{Fabric, FabricBuilder, NodeId, NodeKind, PortId};
 use crate::units::{Rate, Time};
 
-/// Returns the maximum flow between two sets of hosts, with each link in both directions (Edmonds and Karp); other
-/// hosts do not forward.
+/// Maximum flow with each link in both directions (Edmonds and Karp); other hosts do not forward.
 pub(super) fn between(fabric: &Fabric, from: &[NodeId], to: &[NodeId]) -> Rate {
     let mut left: Vec<u64> = (0..fabric.ports().len() as u32).map(|port| fabric.rate(PortId(port)).0).collect();
     let mut total = 0;
@@ -21,7 +18,6 @@ pub(super) fn between(fabric: &Fabric, from: &[NodeId], to: &[NodeId]) -> Rate {
     Rate(total)
 }
 
-/// Returns the shortest augmenting path, as ports from the end back.
 fn augmenting(fabric: &Fabric, from: &[NodeId], to: &[NodeId], left: &[u64]) -> Option<Vec<PortId>> {
     let mut by: Vec<Option<PortId>> = vec![None; fabric.nodes().len()];
     let mut seen = vec![false; fabric.nodes().len()];
@@ -53,7 +49,6 @@ pub(super) fn halves(fabric: &Fabric) -> Rate {
 
 #[test]
 fn flows_are_maximal() {
-    // Two paths from a to b, of 10 and 5; c is in neither set and does not forward.
     let mut builder = FabricBuilder::new();
     let [a, b, c] = ["a", "b", "c"].map(|name| builder.host(name));
     let [s, t, u] = ["s", "t", "u"].map(|name| builder.switch(name, 1));

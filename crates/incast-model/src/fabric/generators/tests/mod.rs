@@ -1,5 +1,3 @@
-//! Properties of every generated fabric and its spec.
-
 mod descriptions;
 mod direct;
 mod flow;
@@ -13,8 +11,6 @@ use crate::fabric::{Fabric, HostId, NodeId, write_dot};
 use crate::ns3::{parse_topology, write_topology};
 use crate::routing::{NextHopOrder, Routes};
 
-/// Checks every fabric: ports mirror each other, in number and rate; hosts come first; names are unique; an ns-3
-/// topology file round-trips; a drawing has every link.
 fn check(fabric: &Fabric) {
     let mut next = 0;
     for node in (0..fabric.nodes().len() as u32).map(NodeId) {
@@ -34,7 +30,6 @@ fn check(fabric: &Fabric) {
     assert_eq!(write_dot(fabric).matches(" -- ").count(), fabric.links().len());
 }
 
-/// Like [`check`]; also every host has one link.
 fn check_single(fabric: &Fabric) {
     check(fabric);
     assert!(fabric.hosts().iter().all(|&host| fabric.ports_of(host).len() == 1));
@@ -45,7 +40,6 @@ fn named(fabric: &Fabric, prefix: &str) -> Vec<NodeId> {
     (0..fabric.nodes().len() as u32).map(NodeId).filter(|&id| number(&fabric.node(id).name)).collect()
 }
 
-/// Returns the distinct port counts of the switches with a name prefix.
 fn degrees(fabric: &Fabric, prefix: &str) -> Vec<usize> {
     let mut degrees: Vec<usize> = named(fabric, prefix).into_iter().map(|node| fabric.ports_of(node).len()).collect();
     degrees.sort_unstable();
@@ -63,7 +57,7 @@ impl<'a> Ways<'a> {
         Self { fabric, routes: Routes::shortest(fabric, NextHopOrder::Port) }
     }
 
-    /// Returns the number of shortest paths between two hosts; parallel links count separately.
+    /// Counts parallel links separately.
     fn paths(&self, from: u32, to: u32) -> usize {
         self.paths_from(self.fabric.hosts()[from as usize], HostId(to))
     }

@@ -1,5 +1,3 @@
-//! Rail-optimised fabrics.
-
 use proptest::prelude::*;
 
 use super::super::*;
@@ -58,7 +56,6 @@ fn gpus_take_nvlink_within_a_server_and_rails_without() {
     let rtts = BaseRtts::new(&fabric, Bytes(1000));
     assert_eq!(rtts.pair(HostId(4), HostId(7)).bottleneck, Rate::gbps(3600));
     assert_eq!(rtts.pair(HostId(4), HostId(8)).bottleneck, Rate::gbps(400));
-    // The NIC is the first port of a host.
     assert!(fabric.hosts().iter().all(|&host| fabric.rate(fabric.ports_of(host).next().unwrap()) == Rate::gbps(400)));
     let summary = Summary::new(&fabric, Bytes(1000));
     assert_eq!((summary.bisection, summary.tiers[1].oversubscription), (None, Some(1.5)));
@@ -73,10 +70,10 @@ fn gpus_that_forward_reach_every_rail_over_nvlink() {
     let ways = Ways::new(&fabric);
     assert_eq!(ways.first(4, 7), ["h4", "gpu4", "nvlink1", "gpu7", "h7"]);
     assert_eq!(ways.first(4, 8), ["h4", "gpu4", "rail0", "gpu8", "h8"]);
-    // To another rail: NVLink before or after the rail.
+    // NVLink before or after the rail.
     assert_eq!((ways.links(4, 9), ways.paths(4, 9)), (6, 2));
     assert_eq!(ways.diameter(), 6);
-    // Paths over spines are as long: two NVLink paths and one per spine.
+    // Two NVLink paths and one per spine.
     let ways = RailOptimized { spines: 2, ..spec }.build().unwrap();
     assert_eq!(Ways::new(&ways).paths(4, 9), 4);
 }
@@ -84,7 +81,6 @@ fn gpus_that_forward_reach_every_rail_over_nvlink() {
 #[test]
 fn rails_carry_what_the_nics_can() {
     let fabric = RailOptimized { servers_per_pod: Some(2), ..nics_only(4, 2) }.build().unwrap();
-    // 16 NICs in two pods, 4 rail switches per pod with two uplinks each: no oversubscription.
     assert_eq!(flow::halves(&fabric), Rate::gbps(8 * 400));
     assert_eq!(Summary::new(&fabric, Bytes(1000)).bisection, Some(Rate::gbps(8 * 400)));
 }
@@ -112,7 +108,6 @@ fn nvlink_is_the_default_and_none_is_said() {
         assert!(why(value).contains(&expected), "{}", why(value));
     }
     assert!(why(r#"{"speed": "1Gbps"}"#).contains("unknown field `speed`, expected one of `rate`"));
-    // One GPU has no peer in its server.
     let single = RailOptimized { gpus_per_server: 1, ..RailOptimized::new(3, 0) };
     let without = RailOptimized { nvlink: None, ..single.clone() };
     assert_eq!(single.build().unwrap(), without.build().unwrap());

@@ -1,5 +1,3 @@
-//! Stars, dumbbells and trees.
-
 use proptest::prelude::*;
 
 use super::super::*;
@@ -103,7 +101,6 @@ fn trees_have_full_bisection() {
         let fabric = FatTree::new(k).build().unwrap();
         let full = Rate::gbps(100 * fabric.hosts().len() as u64 / 2);
         assert_eq!((flow::halves(&fabric), bisection(&fabric)), (full, Some(full)), "k = {k}");
-        // Half of the core links lead to either half of the pods.
         let cores: usize = named(&fabric, "core").into_iter().map(|core| fabric.ports_of(core).len()).sum();
         assert_eq!(full, Rate::gbps(100 * cores as u64 / 2));
     }
@@ -148,7 +145,6 @@ fn tiers_have_their_own_rates_and_delays() {
     (spec.fabric_rate, spec.core_rate) = (Rate::gbps(200), Some(Rate::gbps(400)));
     (spec.host_delay, spec.core_delay) = (Some(Time::ns(10)), Some(Time::us(5)));
     let fabric = spec.build().unwrap();
-    // Leaves and spines: 8 ports down, 4 up of twice the rate. 12 pods of 8 leaves and 4 spines, 16 cores.
     assert_eq!((fabric.hosts().len(), fabric.switches().count()), (12 * 8 * 8, 12 * 12 + 16));
     assert_eq!([0, 768, 1152].map(|link| (fabric.links()[link].rate, fabric.links()[link].delay)), expected);
 }
