@@ -137,4 +137,23 @@ control = "dcqcn"
         assert!(text.contains(" packets were retransmissions, but none was lost: packets were overtaken"), "{text}");
         assert!(text.contains("the reordering window, 0 packets ("), "{text}");
     }
+    /// One retransmission is enough, but pHost's receivers ask again for late packets as a rule.
+    #[test]
+    fn one_resent_packet_is_reported_unless_the_transport_asks_again() {
+        let resent = |scheme: &str, count: u64| {
+            let text = SPRAYED.replace("control = \"hpcc\"", scheme);
+            let prepared = Loaded::from_text("s.toml", &text, Path::new("."), &[]).unwrap().prepare().unwrap();
+            let folder = tempfile::tempdir().unwrap();
+            let out = folder.path().join("run");
+            let mut report = run(&prepared, &out, RunOptions::default(), &mut |_| ControlFlow::Continue(())).unwrap();
+            let outcome = &mut report.runs[0].outcome;
+            (outcome.flows[0].packets, outcome.flows[0].retransmitted) = (1000, count);
+            resent_without_loss(&prepared.schemes[0], outcome).map(|warning| warning.text)
+        };
+        let text = resent("control = \"hpcc\"", 1).unwrap();
+        assert!(text.starts_with("1 of 1000 packets were retransmissions, but none was lost"), "{text}");
+        assert_eq!(resent("control = \"hpcc\"", 0), None);
+        assert_eq!(resent("transport = \"phost\"", 9), None);
+        assert!(resent("transport = \"phost\"", 10).is_some());
+    }
 }
