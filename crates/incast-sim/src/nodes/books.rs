@@ -105,6 +105,7 @@ impl Nodes {
         }
         let (out, ledger) = (&self.out, &mut network.ledger);
         (ledger.injected, ledger.delivered, ledger.dropped) = (out.injected, out.delivered, out.dropped);
+        ledger.retagged = out.retagged;
         network.counts = out.counts;
         (network.flows_done, network.bytes_acked) = (out.done, out.acked);
     }

@@ -90,6 +90,7 @@ impl Nodes {
             injected: [0; 8],
             delivered: [0; 8],
             dropped: [0; 8],
+            retagged: [0; 8],
             done: 0,
             live: 0,
             acked: 0,

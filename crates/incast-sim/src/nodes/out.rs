@@ -41,6 +41,8 @@ pub(super) struct Out {
     pub(super) injected: [u64; 8],
     pub(super) delivered: [u64; 8],
     pub(super) dropped: [u64; 8],
+    /// Wire bytes that a tag has moved to each priority, less those moved from it.
+    pub(super) retagged: [i64; 8],
     /// Flows completed.
     pub(super) done: usize,
     /// Packets that exist.

@@ -224,14 +224,14 @@ impl Plan<'_> {
     }
 }
 
-/// True if nodes simulate all that a run has. They lack so far: gates across hosts, guards, failures, hypervisors, jitter, queueing
+/// True if nodes simulate all that a run has. They lack so far: gates across hosts, watchdogs, isolation, failures, hypervisors, jitter, queueing
 /// delays of flows, fingerprints, `ns3` arithmetic, and what one transport knows of the whole fabric.
 pub(super) fn covers(network: &Network) -> bool {
     let config = &network.config;
     let measured = &network.recorder.params;
     let plain = !config.ns3 && network.jitter.is_none();
     let host = super::host::gates_are_local(&network.flows);
-    let guards = network.tagging.is_none() && network.isolation.is_none() && network.watchdog.is_none();
+    let guards = !network.tags_on_the_wire() && network.isolation.is_none() && network.watchdog.is_none();
     let network_parts = network.faults.is_none() && network.hypervisors.is_none();
     let ports = network.ports.iter().all(|port| !port.at_server && port.far != Far::Lossy);
     let fabric = &network.fabric;

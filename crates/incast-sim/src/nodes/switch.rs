@@ -51,6 +51,8 @@ pub(super) struct Switch {
     /// State of the load balancing; `None` with ECMP.
     balancer: Option<State>,
     lossless: u8,
+    /// True with Tagger.
+    tagged: bool,
     pub(super) mark_at_enqueue: bool,
     /// Switches that a packet may reach, the last of which drops it.
     ttl: u8,
@@ -86,6 +88,7 @@ impl Switch {
             deficits: if network.scheduler.rule.is_drr() { vec![[0; 8]; numbers().len()] } else { Vec::new() },
             balancer: network.routing.balancers.get(node as usize).cloned(),
             lossless: config.lossless,
+            tagged: network.tagging.is_some(),
             mark_at_enqueue: config.mark_at_enqueue,
             ttl: config.ttl,
             telemetry: Telemetry::new(network, numbers().len()),
@@ -176,7 +179,7 @@ impl Switch {
     #[inline]
     fn receive(&mut self, plan: Plan<'_>, out: &mut Out, line: usize) {
         self.line = line;
-        let packet = out.take(line, &mut self.carried);
+        let mut packet = out.take(line, &mut self.carried);
         out.counts.events += 1;
         out.moved = out.moved.max(self.now);
         match packet.kind {
@@ -196,9 +199,26 @@ impl Switch {
         if packet.hops >= self.ttl {
             return self.drop_packet(plan, out, port, &packet, DropReason::Ttl);
         }
-        match port {
-            Some(port) => self.forward(plan, out, port, &packet),
-            None => self.drop_packet(plan, out, None, &packet, DropReason::NoRoute),
+        let Some(port) = port else { return self.drop_packet(plan, out, None, &packet, DropReason::NoRoute) };
+        if self.tagged {
+            self.retag(plan, out, port, &mut packet);
+        }
+        self.forward(plan, out, port, &packet);
+    }
+
+    /// Gives a packet the priority of its new tag.
+    #[inline(never)]
+    fn retag(&self, plan: Plan<'_>, out: &mut Out, port: usize, packet: &mut Packet) {
+        let network = plan.network;
+        let Some(tagging) = &network.tagging else { return };
+        let (input, output) = (self.ports[usize::from(packet.in_port)].number, self.ports[port].number);
+        let new = tagging.rewritten(&network.fabric, packet.prio, input, output);
+        let (old, size) = (std::mem::replace(&mut packet.prio, new), i64::from(packet.size));
+        if old != new {
+            out.retagged[usize::from(old & 7)] -= size;
+            out.retagged[usize::from(new & 7)] += size;
+            out.counts.retagged += 1;
+            out.counts.made_lossy += u64::from(self.lossless & 1 << new == 0);
         }
     }
 
@@ -219,11 +239,13 @@ impl Switch {
     #[inline(always)]
     fn forward(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, packet: &Packet) {
         let (size, prio, in_port) = (u32::from(packet.size), packet.prio & 7, usize::from(packet.in_port));
+        // A new tag has changed the priority with which it leaves, not the one with which it arrived.
+        let in_prio = packet.in_prio & 7;
         let egress = &self.ports[port];
         let queued = egress.lanes[usize::from(prio)].queue.bytes;
         if egress.waiting == 0
             && egress.paused & 1 << prio == 0
-            && (prio == 0 || self.buffer.passes(&self.ports[in_port].lanes[usize::from(prio)].ingress, size))
+            && (prio == 0 || self.buffer.passes(&self.ports[in_port].lanes[usize::from(in_prio)].ingress, size))
             && egress.busy_until <= self.now
         {
             self.transmit(plan, out, port, packet, packet.flags);
@@ -235,17 +257,19 @@ impl Switch {
         }
         let mut flags = packet.flags;
         if prio != 0 {
-            let ingress = &mut self.ports[in_port].lanes[usize::from(prio)].ingress;
-            let stored = if self.lossless & 1 << prio != 0 {
-                self.buffer.admit_lossless(ingress, size)
+            let ingress = &mut self.ports[in_port].lanes[usize::from(in_prio)].ingress;
+            let stored = if self.lossless & 1 << in_prio != 0 {
+                // One that has become lossy here also needs space in its lossy queue.
+                let fits = self.lossless & 1 << prio != 0 || self.buffer.has_lossy_room(size, queued);
+                fits && self.buffer.admit_lossless(ingress, size)
             } else {
                 self.buffer.admit_lossy(ingress, size, queued)
             };
             if !stored {
                 return self.drop_packet(plan, out, Some(port), packet, DropReason::Buffer);
             }
-            if self.lossless & 1 << prio != 0 && self.buffer.wants_xoff(ingress) {
-                self.send_pfc(plan, out, in_port, prio, true, port);
+            if self.lossless & 1 << in_prio != 0 && self.buffer.wants_xoff(ingress) {
+                self.send_pfc(plan, out, in_port, in_prio, true, port);
             }
             if self.mark_at_enqueue {
                 flags |= self.mark(out, port, packet, queued);

@@ -170,7 +170,7 @@ impl Tagging {
 
     /// The priority of a packet that came under `priority` by `input` and leaves by `output`.
     #[inline]
-    fn rewritten(&self, fabric: &Fabric, priority: u8, input: u32, output: u32) -> u8 {
+    pub(crate) fn rewritten(&self, fabric: &Fabric, priority: u8, input: u32, output: u32) -> u8 {
         match self.tags[usize::from(priority)] {
             0 => priority,
             tag => {

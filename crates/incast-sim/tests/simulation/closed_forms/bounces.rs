@@ -11,7 +11,7 @@ use incast_sim::network::RouteParams;
 use incast_sim::outcome::{Counts, DropReason, PauseRecord, Stop};
 use incast_sim::switch::{PfcMode, QueueBy, TagRules, WatchdogAction, WatchdogParams};
 
-use crate::common::{Bench, Cable, check, exact, fct, star, testbed};
+use crate::common::{Bench, Cable, check, digest, exact, fct, star, testbed};
 
 pub(crate) const END: Time = Time::ms(12);
 pub(crate) const EVENT: Time = Time::ms(4);
@@ -184,6 +184,19 @@ fn t4_tags_keep_bounces_going() {
 }
 
 /// In the queue of its arriving tag, a packet is not held by a pause of its new tag, so lossless packets are dropped.
+/// Windows over nodes rewrite tags as one queue of all events does, which a run with fingerprints has; with little buffer, where lossy
+/// packets are dropped too.
+#[test]
+fn windows_give_the_same_run_with_tags() {
+    for buffer in [1_000_000, 400_000] {
+        let bench = tagged(bouncing()).with(|params| params.switch.buffer = Bytes(buffer));
+        let outcome = bench.run();
+        let by_queue = bench.with(|params| params.measure.fingerprint = true).run();
+        assert_eq!(digest(&outcome), digest(&by_queue), "{buffer} B");
+        assert!(outcome.counts.retagged > 1000, "{:?}", outcome.counts);
+    }
+}
+
 #[test]
 fn t5_the_queue_is_that_of_the_new_tag() {
     // A flow that bounces at l2 meets two at t3 that do not: l3 and then s1 pause it as priority 4.
