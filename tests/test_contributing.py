@@ -1,4 +1,4 @@
-"""A newcomer who follows CONTRIBUTING.md to the letter has a new congestion control and a new transport."""
+"""A newcomer who follows CONTRIBUTING.md to the letter adds a control, a transport, a traffic pattern and a fabric."""
 
 from __future__ import annotations
 
@@ -34,7 +34,18 @@ OF_TRANSPORT = {
     "crates/incast-sim/src/transport/fixed.rs",
     "crates/incast-sim/src/transport/mod.rs",
     "docs/reference/transports/fixed.md",
-    "python/incast/schema.py",
+}
+OF_PATTERN = {
+    "crates/incast-model/src/workload/mod.rs",
+    "crates/incast-model/src/workload/neighbours.rs",
+    "crates/incast-model/src/workload/spec.rs",
+    "docs/reference/workloads.md",
+}
+OF_FABRIC = {
+    "crates/incast-model/src/fabric/generators/line.rs",
+    "crates/incast-model/src/fabric/generators/mod.rs",
+    "crates/incast-model/src/fabric/generators/spec.rs",
+    "docs/reference/fabrics.md",
 }
 
 
@@ -57,7 +68,7 @@ def insert(text: str, lines: str) -> str:
     """`lines` at the head of what they belong to in `text`."""
     first = lines.lstrip().split(" ")[0]
     if first.startswith("/"):
-        head = re.search(r"^(controls|transports)! \{\n", text, re.MULTILINE)
+        head = re.search(r"^(controls|transports|patterns|fabrics)! \{\n", text, re.MULTILINE)
         assert head is not None
         at = head.end()
     else:
@@ -127,6 +138,9 @@ def test_the_examples_are_as_written(checkout: Path) -> None:
     tested = "".join(output for line, output in printed.items() if "--lib" in line)
     simulated = "".join(output for line, output in printed.items() if "--example" in line)
     assert "transport::fixed::tests::a_window_is_in_flight ... ok" in tested
+    assert "workload::neighbours::tests::neighbours_close_a_ring ... ok" in tested
+    assert "generators::line::tests::ends_have_one_neighbour ... ok" in tested
+    assert re.search(r"^DCQCN: every flow completed", simulated, re.MULTILINE)
     assert re.search(r"^16 packets: every flow completed", simulated, re.MULTILINE)
     assert re.search(r"^4 packets: every flow completed", simulated, re.MULTILINE)
     assert "class FixedParams(Tree):" in (checkout / "python/incast/schema.py").read_text(encoding="utf-8")
@@ -138,7 +152,7 @@ def test_the_examples_are_as_written(checkout: Path) -> None:
     assert re.search(r"^\| `decrease` \| number in \(0, 1\); `0.5` ", page, re.MULTILINE)
     tables = (checkout / "crates/incast-sim/tests/simulation/snapshots/controls/aimd.txt").read_text(encoding="utf-8")
     assert re.search(r"^default, rate +16 to 1 ", tables, re.MULTILINE)
-    assert changed(checkout) == OF_CONTROL | OF_TRANSPORT
+    assert changed(checkout) == OF_CONTROL | OF_TRANSPORT | OF_PATTERN | OF_FABRIC
 
 
 def test_the_files_are_those_listed() -> None:

@@ -1,6 +1,7 @@
 use serde::Serialize;
 
 use super::cdf::SizeCdf;
+use super::spec::WorkloadSpec;
 use super::tables::SizeTable;
 
 /// Pattern or size table.
@@ -47,66 +48,9 @@ pub enum DescribedKind {
     SizeTable,
 }
 
-const PATTERNS: &[(&str, &str, Option<&str>)] = &[
-    (
-        "poisson",
-        "open-loop flows between random hosts at a load: Poisson or bursty, optionally with locality",
-        Some("Li et al. (HPCC), SIGCOMM 2019, sec. 5.1"),
-    ),
-    (
-        "incast",
-        "incasts: many random hosts send to one at the same instant, once, periodically, or at a load",
-        Some("Li et al. (HPCC), SIGCOMM 2019, sec. 5.3"),
-    ),
-    (
-        "permutation",
-        "every host sends to one other and receives from one, random or by stride: one flow each, or at a load",
-        None,
-    ),
-    ("all_to_all", "every rank sends to every other, all at the same time or with a window; repeatable", None),
-    ("shuffle", "every mapper sends to every reducer at the same time; one mapper makes an outcast", None),
-    (
-        "ring_all_reduce",
-        "ring all-reduce of data-parallel training, or one of its phases, in dependent steps",
-        Some("Patarasuk and Yuan, JPDC 69(2), 2009"),
-    ),
-    (
-        "tree_all_reduce",
-        "all-reduce in a logarithmic number of steps: binomial or binary tree, recursive doubling, halving-doubling",
-        Some("Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005"),
-    ),
-    (
-        "moe_all_to_all",
-        "mixture-of-experts layers: dispatch, compute, combine; optionally skewed",
-        Some("Lepikhin et al. (GShard), ICLR 2021, sec. 3"),
-    ),
-    (
-        "request_response",
-        "closed-loop requests of clients to random servers; partition-aggregate with fan_out",
-        Some("Alizadeh et al. (DCTCP), SIGCOMM 2010, sec. 2.1"),
-    ),
-    (
-        "disaggregated",
-        "flows between CPU, memory and disk blades: synthetic applications, or drawn from measured flows",
-        Some("Gao et al., OSDI 2016; the applications are synthetic"),
-    ),
-    ("list", "flows listed in the scenario, optionally with explicit paths and dependencies", None),
-    ("trace", "flows of a CSV or Parquet file, optionally with dependencies", None),
-    (
-        "ns3",
-        "flows of an ns-3 flow file",
-        Some("the HPCC authors' simulator, repository alibaba-edu/High-Precision-Congestion-Control"),
-    ),
-    (
-        "htsim",
-        "flows and triggers of an htsim connection matrix (.cm)",
-        Some("repository Broadcom/csg-htsim, sim/datacenter/connection_matrix.cpp"),
-    ),
-];
-
 /// Patterns, then size tables.
 pub fn catalogue() -> Vec<Described> {
-    let patterns = PATTERNS.iter().map(|&(name, description, source)| Described {
+    let patterns = WorkloadSpec::PATTERNS.iter().map(|&(name, description, source)| Described {
         kind: DescribedKind::Pattern,
         name,
         description,
@@ -138,7 +82,6 @@ fn sizes(table: &SizeTable) -> DescribedSizes {
 
 #[cfg(test)]
 mod tests {
-    use super::super::spec::WorkloadSpec;
     use super::*;
 
     #[test]
@@ -146,8 +89,8 @@ mod tests {
         let names: Vec<&str> = catalogue().iter().map(|item| item.name).collect();
         let spec = WorkloadSpec::default();
         let patterns = spec.patterns().into_iter().map(|(name, _)| name);
-        assert!(names.iter().copied().take(PATTERNS.len()).eq(patterns));
-        assert!(names[PATTERNS.len()..].iter().eq(SizeTable::all().iter().map(|table| &table.name)));
+        assert!(names.iter().copied().take(WorkloadSpec::PATTERNS.len()).eq(patterns));
+        assert!(names[WorkloadSpec::PATTERNS.len()..].iter().eq(SizeTable::all().iter().map(|table| &table.name)));
     }
 
     #[test]

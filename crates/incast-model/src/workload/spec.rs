@@ -19,78 +19,69 @@ use super::trace::Trace;
 use super::tree::TreeAllReduce;
 use crate::units::Time;
 
-/// Entry of the workload: exactly one pattern, and the common parameters of its flows.
-///
-/// Patterns are fields of their own rather than variants of a flattened enum, which would lose the place of an error.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct WorkloadSpec {
-    /// Label of its flows in results, shared by entries of the same label. Default: the pattern's name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub label: Option<String>,
-    /// Tenant of the pattern: a `[[tenant]]`, or one of its tenants, such as `x3`. Each tenant has its own pattern,
-    /// with its VMs as hosts 0, 1, …. Default: all hosts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tenant: Option<String>,
-    /// Start of the pattern. Default 0.
-    #[serde(default)]
-    pub start: Time,
-    /// End: no flow of the pattern starts later, and backlogged flows stop. Default none. Requests and iterations
-    /// (mixture of experts: of all layers) in progress are completed; flows of a list, trace or connection matrix are
-    /// cancelled if their dependencies end later.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub end: Option<Time>,
-    /// Traffic class of its data packets, 1 to 7 (0 carries PFC frames). Default 3 (the HPCC evaluation's lossless
-    /// class).
-    #[serde(default = "default_priority")]
-    pub priority: u8,
-    /// Queue pairs that each message is split over evenly, 1 to 128, each with its own source port, so ECMP spreads
-    /// them; a message ends with the last. Default 1 (NCCL's `NCCL_IB_QPS_PER_CONNECTION`, with
-    /// `NCCL_IB_SPLIT_DATA_ON_QPS`).
-    #[serde(default = "one")]
-    pub qps: u16,
-    /// Open-loop Poisson flows between random hosts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub poisson: Option<Poisson>,
-    /// Many hosts to one, at the same instant.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub incast: Option<Incast>,
-    /// Every host to one other.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub permutation: Option<Permutation>,
-    /// Every host of a set to every other.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub all_to_all: Option<AllToAll>,
-    /// Every mapper to every reducer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub shuffle: Option<Shuffle>,
-    /// Ring all-reduce, reduce-scatter or all-gather.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ring_all_reduce: Option<RingAllReduce>,
-    /// All-reduce over a tree or by recursive exchange.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tree_all_reduce: Option<TreeAllReduce>,
-    /// Dispatch and combine of mixture-of-experts layers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub moe_all_to_all: Option<MoeAllToAll>,
-    /// Closed-loop requests and responses; partition-aggregate.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub request_response: Option<RequestResponse>,
-    /// Flows between CPU, memory and disk blades.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub disaggregated: Option<Disaggregated>,
-    /// Flows as listed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub list: Option<Vec<ListedFlow>>,
-    /// Flows of a CSV file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trace: Option<Trace>,
-    /// Flows of an ns-3 flow file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ns3: Option<Ns3>,
-    /// Flows of an htsim connection matrix.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub htsim: Option<Htsim>,
+/// Makes of the list of patterns [`WorkloadSpec`], the entry of a workload.
+macro_rules! patterns {
+    ($($(#[$doc:meta])* $name:ident: $kind:ty, $summary:literal, $source:expr;)+) => {
+        /// Entry of the workload: exactly one pattern, and the common parameters of its flows.
+        ///
+        /// Patterns are fields of their own rather than variants of a flattened enum, which would lose the place of an error.
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub struct WorkloadSpec {
+            /// Label of its flows in results, shared by entries of the same label. Default: the pattern's name.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub label: Option<String>,
+            /// Tenant of the pattern: a `[[tenant]]`, or one of its tenants, such as `x3`. Each tenant has its own pattern,
+            /// with its VMs as hosts 0, 1, …. Default: all hosts.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub tenant: Option<String>,
+            /// Start of the pattern. Default 0.
+            #[serde(default)]
+            pub start: Time,
+            /// End: no flow of the pattern starts later, and backlogged flows stop. Default none. Requests and iterations
+            /// (mixture of experts: of all layers) in progress are completed; flows of a list, trace or connection matrix are
+            /// cancelled if their dependencies end later.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub end: Option<Time>,
+            /// Traffic class of its data packets, 1 to 7 (0 carries PFC frames). Default 3 (the HPCC evaluation's lossless
+            /// class).
+            #[serde(default = "default_priority")]
+            pub priority: u8,
+            /// Queue pairs that each message is split over evenly, 1 to 128, each with its own source port, so ECMP spreads
+            /// them; a message ends with the last. Default 1 (NCCL's `NCCL_IB_QPS_PER_CONNECTION`, with
+            /// `NCCL_IB_SPLIT_DATA_ON_QPS`).
+            #[serde(default = "one")]
+            pub qps: u16,
+            $(
+                $(#[$doc])*
+                #[serde(default, skip_serializing_if = "Option::is_none")]
+                pub $name: Option<$kind>,
+            )+
+        }
+
+        impl Default for WorkloadSpec {
+            fn default() -> Self {
+                Self {
+                    label: None,
+                    tenant: None,
+                    start: Time::ZERO,
+                    end: None,
+                    priority: default_priority(),
+                    qps: one(),
+                    $($name: None),+
+                }
+            }
+        }
+
+        impl WorkloadSpec {
+            /// Names of the patterns, with a description and a source, if any.
+            pub(super) const PATTERNS: &[(&str, &str, Option<&str>)] = &[$((stringify!($name), $summary, $source)),+];
+
+            pub(super) fn patterns(&self) -> Vec<(&'static str, Option<&dyn Pattern>)> {
+                vec![$((stringify!($name), self.$name.as_ref().map(|one| one as &dyn Pattern))),+]
+            }
+        }
+    };
 }
 
 const fn default_priority() -> u8 {
@@ -101,59 +92,64 @@ const fn one() -> u16 {
     1
 }
 
-impl Default for WorkloadSpec {
-    fn default() -> Self {
-        Self {
-            label: None,
-            tenant: None,
-            start: Time::ZERO,
-            end: None,
-            priority: default_priority(),
-            qps: one(),
-            poisson: None,
-            incast: None,
-            permutation: None,
-            all_to_all: None,
-            shuffle: None,
-            ring_all_reduce: None,
-            tree_all_reduce: None,
-            moe_all_to_all: None,
-            request_response: None,
-            disaggregated: None,
-            list: None,
-            trace: None,
-            ns3: None,
-            htsim: None,
-        }
-    }
+patterns! {
+    /// Open-loop Poisson flows between random hosts.
+    poisson: Poisson,
+        "open-loop flows between random hosts at a load: Poisson or bursty, optionally with locality",
+        Some("Li et al. (HPCC), SIGCOMM 2019, sec. 5.1");
+    /// Many hosts to one, at the same instant.
+    incast: Incast,
+        "incasts: many random hosts send to one at the same instant, once, periodically, or at a load",
+        Some("Li et al. (HPCC), SIGCOMM 2019, sec. 5.3");
+    /// Every host to one other.
+    permutation: Permutation,
+        "every host sends to one other and receives from one, random or by stride: one flow each, or at a load",
+        None;
+    /// Every host of a set to every other.
+    all_to_all: AllToAll,
+        "every rank sends to every other, all at the same time or with a window; repeatable",
+        None;
+    /// Every mapper to every reducer.
+    shuffle: Shuffle,
+        "every mapper sends to every reducer at the same time; one mapper makes an outcast",
+        None;
+    /// Ring all-reduce, reduce-scatter or all-gather.
+    ring_all_reduce: RingAllReduce,
+        "ring all-reduce of data-parallel training, or one of its phases, in dependent steps",
+        Some("Patarasuk and Yuan, JPDC 69(2), 2009");
+    /// All-reduce over a tree or by recursive exchange.
+    tree_all_reduce: TreeAllReduce,
+        "all-reduce in a logarithmic number of steps: binomial or binary tree, recursive doubling, halving-doubling",
+        Some("Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005");
+    /// Dispatch and combine of mixture-of-experts layers.
+    moe_all_to_all: MoeAllToAll,
+        "mixture-of-experts layers: dispatch, compute, combine; optionally skewed",
+        Some("Lepikhin et al. (GShard), ICLR 2021, sec. 3");
+    /// Closed-loop requests and responses; partition-aggregate.
+    request_response: RequestResponse,
+        "closed-loop requests of clients to random servers; partition-aggregate with fan_out",
+        Some("Alizadeh et al. (DCTCP), SIGCOMM 2010, sec. 2.1");
+    /// Flows between CPU, memory and disk blades.
+    disaggregated: Disaggregated,
+        "flows between CPU, memory and disk blades: synthetic applications, or drawn from measured flows",
+        Some("Gao et al., OSDI 2016; the applications are synthetic");
+    /// Flows as listed.
+    list: Vec<ListedFlow>,
+        "flows listed in the scenario, optionally with explicit paths and dependencies",
+        None;
+    /// Flows of a CSV file.
+    trace: Trace,
+        "flows of a CSV or Parquet file, optionally with dependencies",
+        None;
+    /// Flows of an ns-3 flow file.
+    ns3: Ns3,
+        "flows of an ns-3 flow file",
+        Some("the HPCC authors' simulator, repository alibaba-edu/High-Precision-Congestion-Control");
+    /// Flows of an htsim connection matrix.
+    htsim: Htsim,
+        "flows and triggers of an htsim connection matrix (.cm)",
+        Some("repository Broadcom/csg-htsim, sim/datacenter/connection_matrix.cpp");
 }
-
-macro_rules! patterns {
-    ($($name:ident),* $(,)?) => {
-        impl WorkloadSpec {
-            pub(super) fn patterns(&self) -> Vec<(&'static str, Option<&dyn Pattern>)> {
-                vec![$((stringify!($name), self.$name.as_ref().map(|one| one as &dyn Pattern))),*]
-            }
-        }
-    };
-}
-
-patterns!(
-    poisson,
-    incast,
-    permutation,
-    all_to_all,
-    shuffle,
-    ring_all_reduce,
-    tree_all_reduce,
-    moe_all_to_all,
-    request_response,
-    disaggregated,
-    list,
-    trace,
-    ns3,
-    htsim,
-);
 
 impl WorkloadSpec {
     /// Label, or the pattern's name.

@@ -37,6 +37,7 @@ use crate::tenant::Hypervisors;
 
 pub(crate) use cut_through::{Forwarded, WHOLE_PACKETS};
 pub(crate) use fault::Faults;
+pub(crate) use jitter::Sending;
 pub use params::{FailureParams, NetworkParams, PauseParams, RandomLinks, RouteParams};
 pub(crate) use progress::Limits;
 pub use resolve::BadNetwork;

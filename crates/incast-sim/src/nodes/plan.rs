@@ -224,12 +224,11 @@ impl Plan<'_> {
     }
 }
 
-/// True if nodes simulate all that a run has. They lack so far: gates across hosts, watchdogs, isolation, failures, hypervisors, jitter, queueing
-/// delays of flows, fingerprints, `ns3` arithmetic, and what one transport knows of the whole fabric.
+/// True if nodes simulate all that a run has. They lack so far: gates across hosts, watchdogs, isolation, failures, hypervisors,
+/// queueing delays of flows, fingerprints, `ns3` arithmetic, and what one transport knows of the whole fabric.
 pub(super) fn covers(network: &Network) -> bool {
     let config = &network.config;
     let measured = &network.recorder.params;
-    let plain = !config.ns3 && network.jitter.is_none();
     let host = super::host::gates_are_local(&network.flows);
     let guards = !network.tags_on_the_wire() && network.isolation.is_none() && network.watchdog.is_none();
     let network_parts = network.faults.is_none() && network.hypervisors.is_none();
@@ -237,7 +236,7 @@ pub(super) fn covers(network: &Network) -> bool {
     let fabric = &network.fabric;
     let sizes = (0..fabric.nodes().len() as u32).map(NodeId).map(|node| fabric.ports_of(node).len());
     let hosts = fabric.hosts().iter().all(|&host| (1..256).contains(&fabric.ports_of(host).len()));
-    plain
+    !config.ns3
         && host
         && covers_transports(network)
         && guards

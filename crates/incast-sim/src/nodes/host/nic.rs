@@ -8,7 +8,7 @@ use super::{Host, PRIORITIES};
 use crate::congestion::FlowContext;
 use crate::host::{RdmaParams, Turns};
 use crate::kernel::NONE;
-use crate::network::{Network, Queue};
+use crate::network::{Network, Queue, Sending};
 use crate::nodes::books;
 use crate::nodes::out::Out;
 use crate::nodes::packet::{Carried, Packet, Slab, Stamp};
@@ -23,6 +23,8 @@ pub(super) struct Nic {
     pub(super) wire: u32,
     pub(super) line: usize,
     plan: PortPlan,
+    /// Random times that the host takes more for each packet, in runs with jitter.
+    jitter: Option<Box<Sending>>,
     /// Until when the node at the far end is known to be awake, in ps.
     woken: u64,
     /// Rate of the port in bit/s.
@@ -67,6 +69,7 @@ impl Nic {
             wire: state.peer,
             line: plan.layout.ports[state.peer as usize].line as usize,
             plan: plan.layout.ports[port as usize],
+            jitter: network.jitter.as_ref().and_then(|jitter| jitter.of_port(port)).map(Box::new),
             woken: 0,
             rate: network.rates[usize::from(state.rate)],
             context: network.contexts[state.owner as usize],
@@ -113,6 +116,7 @@ impl Nic {
         let stamp = Stamp { flags: packet.flags, record: None };
         let whole = self.plan.takes_whole(size);
         let seen = if whole { sent } else { plan.cut_through(self.port, packet, now, sent) };
+        let seen = self.jitter.as_mut().map_or(seen, |jitter| jitter.delayed(seen + self.plan.delay) - self.plan.delay);
         out.send((&self.plan, &mut self.woken), seen, packet, stamp, carried);
     }
 
