@@ -128,12 +128,12 @@ pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
 
 fn synthetic(workload: &[WorkloadSpec]) -> Vec<String> {
     let application = |entry: &WorkloadSpec| entry.disaggregated.as_ref().and_then(|one| one.application);
-    let told = |(index, entry)| {
+    let described = |(index, entry)| {
         let name = serde_json::to_value(application(entry)?).ok()?;
         let name = name.as_str()?.to_owned();
         Some(format!("workload[{index}]: {name}: shares, sizes and gaps of flows are modelled, not measured"))
     };
-    workload.iter().enumerate().filter_map(told).collect()
+    workload.iter().enumerate().filter_map(described).collect()
 }
 
 fn carriers(setup: &Setup) -> Vec<String> {
@@ -218,8 +218,8 @@ fn network(setup: &Setup) -> Vec<String> {
         let storms = counted(params.pause.len() as u64, "PFC storm", "PFC storms");
         said.push(format!("{storms}: {}{more}", storm(first)));
     }
-    said.extend(tagging::told(&setup.params, setup.tags.as_deref()));
-    said.extend(isolation::told(&setup.params));
+    said.extend(tagging::summary(&setup.params, setup.tags.as_deref()));
+    said.extend(isolation::summary(&setup.params));
     let dog = &setup.params.switch.watchdog;
     if dog.enabled {
         let does = if dog.action == WatchdogAction::Drop { "drop" } else { "forward" };
@@ -362,8 +362,8 @@ impl fmt::Display for Show {
             }
         }
         write!(f, "{}", offered::Lines(&self.offered))?;
-        for told in &self.synthetic {
-            write!(f, "\nsynthetic  {told}")?;
+        for text in &self.synthetic {
+            write!(f, "\nsynthetic  {text}")?;
         }
         for scheme in &self.schemes {
             write!(f, "\nscheme     {}: {}", scheme.name, scheme.controls.join("; "))?;

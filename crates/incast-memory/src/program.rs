@@ -175,16 +175,16 @@ fn wanted(bytes: usize, call: impl FnOnce(u32) -> Call) -> Option<usize> {
 pub(crate) struct Refusal {
     why: &'static str,
     error: c_int,
-    told: AtomicBool,
+    reported: AtomicBool,
 }
 
 impl Refusal {
     const fn new(why: &'static str, error: c_int) -> Self {
-        Self { why, error, told: AtomicBool::new(false) }
+        Self { why, error, reported: AtomicBool::new(false) }
     }
 
     pub(crate) fn tell(&self) -> c_int {
-        if !self.told.swap(true, Ordering::Relaxed) {
+        if !self.reported.swap(true, Ordering::Relaxed) {
             let _ = rustix::io::write(rustix::stdio::stderr(), self.why.as_bytes());
         }
         self.error

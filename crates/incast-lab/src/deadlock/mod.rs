@@ -7,7 +7,7 @@ mod table;
 mod tag;
 #[cfg(test)]
 mod tests;
-mod told;
+mod text;
 mod traffic;
 mod verify;
 

@@ -333,10 +333,10 @@ impl StopManifest {
             }
             _ => {}
         }
-        let mut told = Vec::new();
+        let mut parts = Vec::new();
         let rest = left.not_started + backlogged;
         if *stop != Stop::Finished && (found.unfinished > 0 || rest == 0) {
-            told.push(flows(found.unfinished, "is incomplete", "are incomplete") + &first);
+            parts.push(flows(found.unfinished, "is incomplete", "are incomplete") + &first);
         }
         let others = [
             (left.not_started, "had not started", "had not started"),
@@ -347,8 +347,8 @@ impl StopManifest {
                 "were cancelled at the end of their workload entry",
             ),
         ];
-        told.extend(others.iter().filter(|(count, ..)| *count > 0).map(|&(count, one, many)| flows(count, one, many)));
-        for one in told {
+        parts.extend(others.iter().filter(|(count, ..)| *count > 0).map(|&(count, one, many)| flows(count, one, many)));
+        for one in parts {
             found.text += "; ";
             found.text += &one;
         }

@@ -139,7 +139,7 @@ fn from_paths(wiring: &Wiring<'_>, tagging: &TaggingParams, params: &Params) -> 
     Ok(rules)
 }
 
-pub(crate) fn told(params: &Params, rules: Option<&TagRules>) -> Option<String> {
+pub(crate) fn summary(params: &Params, rules: Option<&TagRules>) -> Option<String> {
     let (tagging, rules) = (&params.switch.tagging, rules?);
     let tags = usize::from(rules.tags());
     let priorities: Vec<String> = params.switch.lossless.iter().take(tags).map(u8::to_string).collect();
@@ -206,7 +206,7 @@ switch.tagging.enabled = true
         // Up, across and down keeps the tag; down and up again is a bounce, of which the second is too many.
         assert_eq!((new(1, "leaf0", "h0", "spine0"), new(1, "spine0", "leaf0", "leaf1")), (Some(1), Some(1)));
         assert_eq!((new(1, "leaf1", "spine0", "spine1"), new(2, "leaf1", "spine0", "spine1")), (Some(2), None));
-        let said = told(&tagger.params, tagger.tags.as_deref()).unwrap();
+        let said = summary(&tagger.params, tagger.tags.as_deref()).unwrap();
         assert_eq!(said, "tagging: 2 tags (priorities 3, 4) for up-down paths with 1 bounce, lossy priority 1");
     }
 

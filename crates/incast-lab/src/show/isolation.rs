@@ -4,7 +4,7 @@ use incast_sim::Params;
 use incast_sim::host::ClassBy;
 use incast_sim::switch::{FlowDetection, IsolationAtHosts, MarkedFlows};
 
-pub(super) fn told(params: &Params) -> Vec<String> {
+pub(super) fn summary(params: &Params) -> Vec<String> {
     [classes(params), isolation(params)].into_iter().flatten().collect()
 }
 

@@ -30,13 +30,13 @@ impl PairRtt {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Stretch {
+struct Leg {
     delay: Time,
     payload_time: Time,
     slowest: Rate,
 }
 
-impl Stretch {
+impl Leg {
     const NONE: Self = Self { delay: Time::ZERO, payload_time: Time::ZERO, slowest: Rate::MAX };
 
     fn over(fabric: &Fabric, port: PortId, payload: Bytes) -> Self {
@@ -61,7 +61,7 @@ impl Stretch {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Spoke {
     anchor: u32,
-    stretch: Stretch,
+    leg: Leg,
 }
 
 /// Base RTTs of all host pairs, stored per pair of first switches.
@@ -70,7 +70,7 @@ pub struct BaseRtts {
     anchors: usize,
     spokes: Vec<Spoke>,
     /// `trunks[from * anchors + to]`.
-    trunks: Vec<Stretch>,
+    trunks: Vec<Leg>,
 }
 
 impl BaseRtts {
@@ -79,18 +79,18 @@ impl BaseRtts {
         let mut anchors: Vec<NodeId> = Vec::new();
         let mut known: HashMap<NodeId, u32> = HashMap::new();
         let spokes = fabric.hosts().iter().map(|&host| {
-            let (node, stretch) = spoke(fabric, host, payload);
+            let (node, leg) = spoke(fabric, host, payload);
             let anchor = *known.entry(node).or_insert_with(|| {
                 anchors.push(node);
                 anchors.len() as u32 - 1
             });
-            Spoke { anchor, stretch }
+            Spoke { anchor, leg }
         });
         let spokes = spokes.collect();
         let mut trunks = Vec::with_capacity(anchors.len() * anchors.len());
         for &from in &anchors {
             let reached = first_paths(fabric, from, payload);
-            trunks.extend(anchors.iter().map(|to| reached[to.index()].unwrap_or(Stretch::NONE)));
+            trunks.extend(anchors.iter().map(|to| reached[to.index()].unwrap_or(Leg::NONE)));
         }
         Self { anchors: anchors.len(), spokes, trunks }
     }
@@ -102,7 +102,7 @@ impl BaseRtts {
 
     fn between(&self, src: &Spoke, dst: &Spoke) -> PairRtt {
         let trunk = self.trunks[src.anchor as usize * self.anchors + dst.anchor as usize];
-        src.stretch.then(trunk).then(dst.stretch).pair()
+        src.leg.then(trunk).then(dst.leg).pair()
     }
 
     /// Largest base RTT and largest bandwidth-delay product, maybe of different pairs.
@@ -126,24 +126,24 @@ impl BaseRtts {
 /// Base RTT and bottleneck of two different hosts; for many pairs use [`BaseRtts`].
 pub fn pair_base_rtt(fabric: &Fabric, src: HostId, dst: HostId, payload: Bytes) -> PairRtt {
     let (src, dst) = (fabric.hosts()[src.index()], fabric.hosts()[dst.index()]);
-    first_paths(fabric, src, payload)[dst.index()].unwrap_or(Stretch::NONE).pair()
+    first_paths(fabric, src, payload)[dst.index()].unwrap_or(Leg::NONE).pair()
 }
 
-fn spoke(fabric: &Fabric, host: NodeId, payload: Bytes) -> (NodeId, Stretch) {
+fn spoke(fabric: &Fabric, host: NodeId, payload: Bytes) -> (NodeId, Leg) {
     let mut ports = fabric.ports_of(host);
     match (ports.next(), ports.next()) {
         (Some(port), None) if fabric.node(fabric.neighbour(port)).kind == NodeKind::Switch => {
-            (fabric.neighbour(port), Stretch::over(fabric, port, payload))
+            (fabric.neighbour(port), Leg::over(fabric, port, payload))
         }
-        _ => (host, Stretch::NONE),
+        _ => (host, Leg::NONE),
     }
 }
 
 /// First shortest path, in port order, to every node; hosts do not forward.
-fn first_paths(fabric: &Fabric, from: NodeId, payload: Bytes) -> Vec<Option<Stretch>> {
+fn first_paths(fabric: &Fabric, from: NodeId, payload: Bytes) -> Vec<Option<Leg>> {
     let mut reached = vec![None; fabric.nodes().len()];
-    reached[from.index()] = Some(Stretch::NONE);
-    let mut frontier = vec![(from, Stretch::NONE)];
+    reached[from.index()] = Some(Leg::NONE);
+    let mut frontier = vec![(from, Leg::NONE)];
     while !frontier.is_empty() {
         let mut next = Vec::new();
         for (node, so_far) in frontier {
@@ -153,9 +153,9 @@ fn first_paths(fabric: &Fabric, from: NodeId, payload: Bytes) -> Vec<Option<Stre
             for port in fabric.ports_of(node) {
                 let neighbour = fabric.neighbour(port);
                 if reached[neighbour.index()].is_none() {
-                    let stretch = so_far.then(Stretch::over(fabric, port, payload));
-                    reached[neighbour.index()] = Some(stretch);
-                    next.push((neighbour, stretch));
+                    let leg = so_far.then(Leg::over(fabric, port, payload));
+                    reached[neighbour.index()] = Some(leg);
+                    next.push((neighbour, leg));
                 }
             }
         }

@@ -81,8 +81,8 @@ struct Ends {
 }
 
 impl Ends {
-    /// Collects nodes; hosts that are `apart` share no routes.
-    fn new(fabric: &Fabric, up: &dyn Fn(PortId) -> bool, apart: &dyn Fn(HostId) -> bool) -> Self {
+    /// Collects nodes; hosts that are `pinned` share no routes.
+    fn new(fabric: &Fabric, up: &dyn Fn(PortId) -> bool, pinned: &dyn Fn(HostId) -> bool) -> Self {
         let mut class_of_target: HashMap<NodeId, u32> = HashMap::new();
         let mut targets = Vec::new();
         let mut class_of_host = Vec::new();
@@ -91,7 +91,7 @@ impl Ends {
             let mut ports = fabric.ports_of(host);
             let first = ports.next().expect("a finished fabric has no unplugged node");
             let alone = ports.next().is_none() && fabric.node(fabric.neighbour(first)).kind == NodeKind::Switch;
-            let single = alone && !apart(number) && up(first);
+            let single = alone && !pinned(number) && up(first);
             let target = if single { fabric.neighbour(first) } else { host };
             let class = *class_of_target.entry(target).or_insert_with(|| {
                 targets.push(target);
@@ -136,11 +136,11 @@ impl Routes {
         fixed: &[FixedHops],
     ) -> Self {
         let up = |port: PortId| up(fabric.port(port).link);
-        let mut apart = vec![false; fabric.hosts().len()];
+        let mut pinned = vec![false; fabric.hosts().len()];
         for fixed in fixed {
-            apart[fixed.dst.index()] = true;
+            pinned[fixed.dst.index()] = true;
         }
-        let Ends { targets, class_of_host, last_hop, alone } = Ends::new(fabric, &up, &|host| apart[host.index()]);
+        let Ends { targets, class_of_host, last_hop, alone } = Ends::new(fabric, &up, &|host| pinned[host.index()]);
         let nodes = fabric.nodes().len() - alone.len();
         let mut routes = Self {
             paths,
@@ -208,7 +208,7 @@ impl Routes {
     }
 
     /// Two hosts without a path from the first to the second (by first next hops), if any.
-    pub fn apart(&self, fabric: &Fabric) -> Option<(HostId, HostId)> {
+    pub fn unconnected(&self, fabric: &Fabric) -> Option<(HostId, HostId)> {
         // Only the last hop differs within a class.
         let mut one_of = vec![None; self.classes];
         for host in (0..fabric.hosts().len() as u32).map(HostId) {

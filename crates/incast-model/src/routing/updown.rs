@@ -204,9 +204,9 @@ mod tests {
             builder.link(x, y, Rate::gbps(10), Time::us(1));
         }
         let fabric = builder.finish().unwrap();
-        assert_eq!(without(&fabric, Paths::UpDown, &[]).apart(&fabric), Some((HostId(0), HostId(1))));
-        assert_eq!(without(&fabric, Paths::Shortest, &[]).apart(&fabric), None);
-        assert_eq!(without(&testbed(), Paths::UpDown, &[]).apart(&testbed()), None);
+        assert_eq!(without(&fabric, Paths::UpDown, &[]).unconnected(&fabric), Some((HostId(0), HostId(1))));
+        assert_eq!(without(&fabric, Paths::Shortest, &[]).unconnected(&fabric), None);
+        assert_eq!(without(&testbed(), Paths::UpDown, &[]).unconnected(&testbed()), None);
     }
 
     fn fabric() -> impl Strategy<Value = Fabric> {

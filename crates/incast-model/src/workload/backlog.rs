@@ -106,7 +106,8 @@ impl Amounts {
         let fastest = (0..entry.members.count()).map(|host| entry.members.all_links(HostId(host))).fold(0.0, f64::max);
         let most = bound(fastest, until.saturating_sub(entry.start));
         if most > MOST {
-            let [most, limit] = [most, MOST].map(|bytes| bytes as f64 / 1e9);
+            // The bound is twice what a host can send.
+            let [most, limit] = [most, MOST].map(|bytes| bytes as f64 / 2e9);
             return refuse(format!(
                 "{BACKLOGGED} with an end that is nearer than {until}: a host could send {most:.0} GB until then, at most \
                  {limit:.0} GB are possible"

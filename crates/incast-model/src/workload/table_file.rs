@@ -44,7 +44,7 @@ fn text(file: &Path) -> Result<(String, bool), String> {
 
 impl Table {
     /// Converts an error's line in the text to a row of the file.
-    pub(super) fn told(&self, error: WorkloadError) -> WorkloadError {
+    pub(super) fn located(&self, error: WorkloadError) -> WorkloadError {
         match error {
             WorkloadError::File { file, line, value, allowed, nearest, .. } if self.rows => {
                 let row = if line > 1 { format!("row {}", line - 1) } else { "the names of columns".to_owned() };

@@ -32,7 +32,7 @@ pub struct Trace {
 impl Pattern for Trace {
     fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
         let table = table_file::read(entry.field("file"), entry.base_dir.join(&self.file))?;
-        parse(&table.text, &table.file, entry, out).map_err(|error| table.told(error))
+        parse(&table.text, &table.file, entry, out).map_err(|error| table.located(error))
     }
 }
 

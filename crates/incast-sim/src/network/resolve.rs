@@ -161,7 +161,7 @@ impl NetworkParams {
         if self.routing == Paths::Shortest {
             return Ok(());
         }
-        let Some((src, dst)) = self.with_fixed(fabric, &[]).apart(fabric) else { return Ok(()) };
+        let Some((src, dst)) = self.with_fixed(fabric, &[]).unconnected(fabric) else { return Ok(()) };
         let name = |host: HostId| &fabric.node(fabric.hosts()[host.index()]).name;
         let mut message = format!("there is no up-down path from {} to {}", name(src), name(dst));
         let ends = fabric.links().iter().map(|link| [link.a, link.b].map(|port| fabric.node(fabric.port(port).node)));

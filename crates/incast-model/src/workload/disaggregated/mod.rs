@@ -298,7 +298,7 @@ impl Disaggregated {
                 }
                 let table = table_file::read(entry.field("trace"), entry.base_dir.join(trace))?;
                 let pairs = measured::parse(&table.text, &table.file, blades, self.page.0);
-                return pairs.map(Traffic::Measured).map_err(|error| table.told(error));
+                return pairs.map(Traffic::Measured).map_err(|error| table.located(error));
             }
             (both, _) => {
                 let value = if both.is_some() { "also given" } else { "(not set)" };
@@ -317,10 +317,10 @@ impl Disaggregated {
         let of_cpu = memory * each[0] + disk * each[1] + (cpu - 1.0) * each[2];
         let busiest = of_cpu.max(cpu * each[0]).max(if disk > 0.0 { cpu * each[1] } else { 0.0 });
         // Picoseconds between flows of the whole system.
-        let apart = busiest * 8.0 / (load * rate) * 1e12;
+        let gap = busiest * 8.0 / (load * rate) * 1e12;
         let gaps = std::array::from_fn(|kind| match shares[kind] {
             0.0 => f64::INFINITY,
-            share => apart * f64::from(pairs[kind]) / share,
+            share => gap * f64::from(pairs[kind]) / share,
         });
         Ok(Traffic::Synthetic { mix, sizes, gaps })
     }
