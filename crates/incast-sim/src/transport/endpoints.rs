@@ -1,4 +1,4 @@
-//! The endpoints of a host: which of them a flow, a packet or a task belongs to.
+//! Endpoints of a host, and their choice by flow, packet or task.
 
 use incast_model::fabric::Fabric;
 use incast_model::flow::{Flow, FlowSet};
@@ -10,7 +10,7 @@ use crate::setup::Carrier;
 /// Index of no endpoint: RDMA has queue pairs.
 const RDMA: u8 = u8::MAX;
 
-/// One endpoint. It is taken out while it works on its host.
+/// Endpoint, absent while it works on its host.
 #[derive(Debug)]
 struct Slot {
     endpoint: Option<Box<AnyEndpoint>>,
@@ -18,22 +18,22 @@ struct Slot {
     keeps_priority: bool,
 }
 
-/// The endpoints of a host, one for each transport of the run.
+/// Endpoints of a host, one for each transport of the run.
 #[derive(Debug, Default)]
 pub(crate) struct Endpoints {
     transports: Vec<Transport>,
     slots: Vec<Slot>,
-    /// By flow that the host sends, and by flow that it receives: its endpoint. Empty in runs of RDMA alone.
+    /// Endpoints by flow sent and by flow received. Empty in runs of RDMA alone.
     sent: Vec<u8>,
     received: Vec<u8>,
-    /// The endpoint that makes packets when a NIC is idle, the one with an arbiter, and the one that knows the whole fabric.
+    /// Endpoint that makes packets for idle NICs, endpoint with an arbiter, endpoint that knows the whole fabric.
     pulled: Option<u8>,
     arbitrated: Option<u8>,
     ideal: Option<u8>,
 }
 
 impl Endpoints {
-    /// Those of all hosts of a network as one: flows have their numbers in the run.
+    /// Endpoints of all hosts of a network as one: flows have their numbers in the run.
     pub(crate) fn new(transports: Vec<Transport>, carriers: &[Carrier], set: &FlowSet, nics: usize) -> Self {
         // Equal transports are one, as some have one state for all flows of a host.
         let first = |index: usize| transports.iter().position(|one| *one == transports[index]).unwrap_or(index);
@@ -46,7 +46,7 @@ impl Endpoints {
         Self::of(transports, scope, flows.clone(), flows)
     }
 
-    /// Those of a host that sends and receives these flows, given those of all hosts; `None` in a run of RDMA alone.
+    /// Endpoints of a host that sends and receives these flows, from those of all hosts; `None` in a run of RDMA alone.
     pub(crate) fn of_host(&self, scope: Scope, sent: &[u32], received: &[u32]) -> Option<Self> {
         let endpoints = |flows: &[u32]| flows.iter().map(|&flow| self.sent[flow as usize]).collect();
         let some = !self.slots.is_empty();
@@ -79,18 +79,18 @@ impl Endpoints {
         self.ideal.is_some()
     }
 
-    /// True if a transport does without acknowledgements.
+    /// True if a transport has no acknowledgements.
     pub(crate) fn leaves_unacknowledged(&self) -> bool {
         self.transports.iter().any(|one| matches!(one, Transport::Udp(_)))
     }
 
-    /// True if an arbiter may give packets paths.
+    /// True if an arbiter may assign paths to packets.
     pub(crate) const fn is_arbitrated(&self) -> bool {
         self.arbitrated.is_some()
     }
 
-    /// Names the host of the arbiter, if there is one: its number, and the time of a full packet there in ps. At that host also its
-    /// NIC, and the fabric.
+    /// Sets the arbiter's host, if there is an arbiter, and the time of a full packet there in ps; `here`: NIC and fabric, at
+    /// that host.
     pub(crate) fn place_arbiter(&mut self, host: u32, packet: u64, here: Option<(u32, &Fabric)>) {
         let slot = self.arbitrated.and_then(|index| self.slots[usize::from(index)].endpoint.as_deref_mut());
         if let Some(AnyEndpoint::Fastpass(fastpass)) = slot {
@@ -104,37 +104,36 @@ impl Endpoints {
         self.sent.get(own as usize).is_none_or(|&index| index == RDMA)
     }
 
-    /// True if all packets of a flow that the host sends have its priority.
+    /// True if all packets of a flow that the host sends have the flow's priority.
     pub(crate) fn keeps_priority(&self, own: u32) -> bool {
         let index = self.sent.get(own as usize).map(|&index| usize::from(index));
         index.and_then(|index| self.slots.get(index)).is_none_or(|slot| slot.keeps_priority)
     }
 
-    /// True if a NIC that is idle may pull a packet.
+    /// True if an idle NIC may pull a packet.
     #[inline]
     pub(crate) fn may_pull(&self, nic: u32) -> bool {
         let endpoint = self.pulled.and_then(|index| self.slots[usize::from(index)].endpoint.as_deref());
         endpoint.is_some_and(|endpoint| endpoint.may_pull(nic))
     }
 
-    /// True if a flow under way that the host sends may end before `end` ([`Endpoint::may_end`](super::Endpoint::may_end)).
+    /// See [`Endpoint::may_end`](super::Endpoint::may_end), for a flow that the host sends.
     pub(crate) fn may_end(&self, own: u32, end: u64, acks: &[u64]) -> bool {
         let slot = &self.slots[usize::from(self.sent[own as usize])];
         slot.endpoint.as_deref().is_none_or(|endpoint| endpoint.may_end(own, end, acks))
     }
 
-    /// Flows under way that the host sends, with their windows in bytes, [`u64::MAX`] for those without; in no particular order.
+    /// See [`Endpoint::flows`](super::Endpoint::flows).
     pub(crate) fn flows(&self) -> impl Iterator<Item = (u32, u64)> {
         self.slots.iter().filter_map(|slot| slot.endpoint.as_deref()).flat_map(AnyEndpoint::flows)
     }
 
-    /// Flows that have ended at their sender, and packets of which may still arrive; `arrived` says how many bytes of a flow have.
+    /// See [`Endpoint::late`](super::Endpoint::late).
     pub(crate) fn late(&mut self, now: u64, arrived: &dyn Fn(u32) -> u64) -> Vec<u32> {
         let all = self.slots.iter_mut().filter_map(|slot| slot.endpoint.as_deref_mut());
         all.flat_map(|endpoint| endpoint.late(now, arrived)).collect()
     }
 
-    /// The endpoint that a packet is for.
     fn of_packet(&self, packet: &Incoming<'_>) -> u8 {
         match packet.kind {
             Kind::Request | Kind::Schedule => self.arbitrated.unwrap_or(RDMA),
@@ -143,7 +142,7 @@ impl Endpoints {
         }
     }
 
-    /// The endpoint that planned a task.
+    /// Endpoint that planned a task; `None` for tasks of hypervisors.
     fn of_job(&self, job: Job) -> Option<u8> {
         match job {
             Job::DelayedAck(own) => Some(self.received[own as usize]),
@@ -156,12 +155,11 @@ impl Endpoints {
     }
 }
 
-/// A host that has endpoints: what happens there reaches the right one.
+/// Host with endpoints, each of which gets its events.
 pub(crate) trait TransportHost: Stack + Sized {
-    /// Its endpoints.
     fn endpoints(&mut self) -> &mut Endpoints;
 
-    /// Sends what handlers have made.
+    /// Sends the packets that handlers made.
     fn flush(&mut self);
 
     /// Lets an endpoint work on the host.
@@ -173,7 +171,6 @@ pub(crate) trait TransportHost: Stack + Sized {
         result
     }
 
-    /// A flow starts.
     fn start_endpoint(&mut self, own: u32) {
         if let Some(until) = self.sent(own).until {
             self.plan(self.nic_of(own), until.0.max(self.now()), Job::Stop(own));
@@ -183,21 +180,21 @@ pub(crate) trait TransportHost: Stack + Sized {
         self.flush();
     }
 
-    /// A packet has arrived.
+    /// Passes a packet to its endpoint.
     fn give_endpoint(&mut self, packet: &Incoming<'_>) {
         let index = self.endpoints().of_packet(packet);
         self.with(index, |endpoint, host| endpoint.receive(host, packet));
         self.flush();
     }
 
-    /// The timer of a flow has expired.
+    /// Passes the expired timer of a flow to its endpoint.
     fn time_endpoint(&mut self, own: u32) {
         let index = self.endpoints().sent[own as usize];
         self.with(index, |endpoint, host| endpoint.timer(host, own));
         self.flush();
     }
 
-    /// A task of a NIC's host is due; false if it is none of an endpoint's.
+    /// Passes a due task to its endpoint; false if it has none.
     fn do_endpoint_job(&mut self, nic: u32, job: Job) -> bool {
         let Some(index) = self.endpoints().of_job(job) else { return false };
         self.with(index, |endpoint, host| match job {
@@ -208,14 +205,14 @@ pub(crate) trait TransportHost: Stack + Sized {
         true
     }
 
-    /// A flow that was held back may send again.
+    /// Resumes a flow that was held back.
     fn resume_endpoint(&mut self, own: u32) {
         let index = self.endpoints().sent[own as usize];
         self.with(index, |endpoint, host| endpoint.resume(host, own));
         self.flush();
     }
 
-    /// A packet of a flow that this host sends is no longer in its queue.
+    /// Reports a packet of a sent flow that is no longer in this host's queue.
     #[inline]
     fn left_queue(&mut self, kind: Kind, own: u32) {
         if matches!(kind, Kind::Segment | Kind::Syn) {
@@ -226,7 +223,7 @@ pub(crate) trait TransportHost: Stack + Sized {
         }
     }
 
-    /// Makes the next packet of the transport that leaves it to an idle NIC when to send.
+    /// Makes the next packet for an idle NIC.
     fn pull_endpoint(&mut self, nic: u32, paused: u8) -> Option<(u32, Outgoing)> {
         let index = self.endpoints().pulled?;
         self.with(index, |endpoint, host| endpoint.pull(host, nic, paused))

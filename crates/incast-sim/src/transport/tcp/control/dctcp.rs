@@ -37,13 +37,12 @@ impl WindowParams for TcpDctcpParams {
     }
 }
 
-/// State of one flow.
 #[derive(Debug, Clone)]
 pub(crate) struct Dctcp {
     g: f64,
     /// Filtered share of marked bytes.
     alpha: f64,
-    /// Bytes acknowledged in this window of data, and those of them by acknowledgements with a mark.
+    /// Bytes acknowledged in this window of data, and bytes acknowledged with a mark.
     acked: u64,
     marked: u64,
     /// The window of data ends once more than this byte is acknowledged.
