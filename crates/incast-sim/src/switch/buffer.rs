@@ -5,7 +5,6 @@
 
 use super::params::{PfcMode, SwitchParams};
 
-/// Fraction bits of alpha.
 const ALPHA_BITS: u32 = 24;
 
 /// Alpha as a fixed-point factor.
@@ -17,7 +16,6 @@ pub(crate) fn fixed_alpha(alpha: f64) -> u32 {
 pub(crate) struct Buffer {
     /// Buffer less headrooms and reserves; may be negative.
     shared: i64,
-    /// Shared bytes in use.
     used: i64,
     reserve: u32,
     resume_offset: u32,
@@ -32,17 +30,14 @@ pub(crate) struct Buffer {
 pub(crate) struct Ingress {
     /// Bytes within reserve and shared buffer.
     pub(crate) bytes: u32,
-    /// Bytes in headroom.
     pub(crate) headroom: u32,
     /// Largest sum of `bytes` and `headroom`.
     pub(crate) peak: u32,
     pub(crate) peak_headroom: u32,
     pub(crate) headroom_limit: u32,
-    /// Share of the free buffer ([`fixed_alpha`]).
+    /// See [`fixed_alpha`].
     pub(crate) alpha: u32,
-    /// XOFF frames sent.
     pub(crate) xoffs: u32,
-    /// If true, the peer is paused.
     pub(crate) paused: bool,
     /// If true, the peer stays paused (`network.pause`).
     pub(crate) held: bool,
@@ -93,7 +88,7 @@ impl Buffer {
         ingress.bytes + len <= self.reserve && !ingress.paused && self.used < self.shared
     }
 
-    /// Stores `len` bytes of a lossless priority; false if they do not fit.
+    /// False if `len` bytes of a lossless priority do not fit.
     #[inline]
     pub(crate) fn admit_lossless(&mut self, ingress: &mut Ingress, len: u32) -> bool {
         let stored = ingress.bytes + len;
@@ -118,14 +113,13 @@ impl Buffer {
         true
     }
 
-    /// True if a lossy egress queue of `queued` bytes may take `len` more.
     #[inline]
     pub(crate) fn has_lossy_room(&self, len: u32, queued: u32) -> bool {
         let limit = (self.free() * u64::from(self.lossy_alpha)) >> ALPHA_BITS;
         u64::from(queued) + u64::from(len) <= limit
     }
 
-    /// Stores `len` bytes of a lossy priority with an egress queue of `queued` bytes; false if they do not fit.
+    /// False if `len` bytes of a lossy priority do not fit into its egress queue, which has `queued` bytes.
     #[inline]
     pub(crate) fn admit_lossy(&mut self, ingress: &mut Ingress, len: u32, queued: u32) -> bool {
         if !self.has_lossy_room(len, queued) {
@@ -138,7 +132,7 @@ impl Buffer {
         true
     }
 
-    /// Frees `len` bytes: headroom first, then shared buffer, then reserve.
+    /// Headroom is freed first, then shared buffer, then reserve.
     #[inline]
     pub(crate) fn release(&mut self, ingress: &mut Ingress, len: u32) {
         let from_headroom = ingress.headroom.min(len);
@@ -160,7 +154,7 @@ impl Buffer {
         (headroom, u64::from((kept - headroom.min(kept)).saturating_sub(self.reserve)))
     }
 
-    /// True if a paused peer could resume once its ingress queue holds `kept` bytes and the shared buffer `used`.
+    /// True if a paused peer could resume with `kept` bytes in its ingress queue and `used` in the shared buffer.
     pub(crate) fn resumes_with(&self, ingress: &Ingress, kept: u32, used: u64) -> bool {
         let (headroom, above) = self.left_of(ingress, kept);
         let threshold = match self.fixed {

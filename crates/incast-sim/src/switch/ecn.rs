@@ -59,7 +59,6 @@ pub(crate) enum Verdict {
 }
 
 impl Network {
-    /// Marks a packet by the length of its egress queue.
     #[inline]
     pub(crate) fn mark(&mut self, port: u32, id: u32, queued: u32) {
         let hit = match self.ecn[port as usize].verdict(queued) {
@@ -72,7 +71,6 @@ impl Network {
         }
     }
 
-    /// Marks a packet if its flow reacts to marks and isolation does not spare it.
     #[inline(never)]
     fn set_mark(&mut self, port: u32, id: u32) {
         let packet = &mut self.pool[id];

@@ -37,10 +37,8 @@ pub use tagging::{QueueBy, TagMethod, TagRules, TaggedPaths, TaggingParams};
 pub(crate) use watchdog::Watchdog;
 pub use watchdog::{WatchdogAction, WatchdogParams};
 
-/// State of a switch besides its ports.
 #[derive(Debug, Clone)]
 pub(crate) struct Switch {
-    /// Node number in the fabric.
     pub(crate) node: u32,
     pub(crate) buffer: Buffer,
     /// Draws of ECN marking and PINT.

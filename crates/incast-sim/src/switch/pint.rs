@@ -9,7 +9,7 @@ use crate::kernel::flag;
 use crate::network::Network;
 use crate::ns3::{Approximate, Rand};
 
-/// Utilisation of 1 in the units of HPCC-PINT senders, 1/512.
+/// Units of 1/512, as HPCC-PINT senders decode.
 const UNITS: f64 = crate::congestion::PINT_UNITS;
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -21,14 +21,13 @@ struct PintPort {
     last_time: u64,
 }
 
-/// PINT state of ports; exists only if a congestion control uses PINT.
+/// Exists only if a congestion control uses PINT.
 #[derive(Debug, Clone)]
 pub(crate) struct Pint {
     ports: Vec<PintPort>,
     /// 1 / ln(base).
     inverse_log: f64,
     base: f64,
-    /// First powers of `base`.
     powers: Arc<[f64]>,
     /// Base RTT in ticks, the time constant of the filter.
     rtt: u64,
@@ -54,13 +53,12 @@ impl Pint {
         }
     }
 
-    /// Same parameters, for ports that no packet has left.
     pub(crate) fn of_ports(&self, ports: usize) -> Self {
         Self { ports: vec![PintPort::default(); ports], ..self.clone() }
     }
 
-    /// Records a packet of `size` wire bytes that leaves a port at `now` (ps) with `queued` bytes behind it; `rate` in bit/s.
-    /// Returns the power that the packet carries on, if it carries one.
+    /// Records a packet that leaves a port at `now` (ps) with `queued` bytes behind it; `rate` in bit/s. Returns the power that
+    /// the packet carries on, if it carries one.
     pub(crate) fn pass(
         &mut self,
         port: usize,
@@ -87,7 +85,7 @@ impl Pint {
         power
     }
 
-    /// Updates the utilisation of a port that a packet leaves at `now` (ticks), with `queued` bytes behind it; `rate` in bit/s.
+    /// Updates a port's utilisation; `now` in ticks, `rate` in bit/s.
     fn update(&mut self, port: usize, now: u64, queued: u32, rate: u64) -> f64 {
         let state = &mut self.ports[port];
         let gap = (now - state.last_time).min(self.rtt);
@@ -131,7 +129,6 @@ impl Pint {
 }
 
 impl Network {
-    /// Stamps a departing packet that carries PINT; records every packet.
     pub(crate) fn stamp_pint(&mut self, port: u32, id: u32) {
         let Some(pint) = &mut self.pint else { return };
         let state = &self.ports[port as usize];

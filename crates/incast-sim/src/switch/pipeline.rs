@@ -13,7 +13,6 @@ use crate::outcome::DropReason;
 use crate::switch::Storage;
 
 impl Network {
-    /// Forwards a packet that has arrived at `in_port` of a switch.
     #[inline]
     pub(crate) fn forward(&mut self, switch: u32, in_port: u32, id: u32) {
         let packet = &mut self.pool[id];
@@ -62,7 +61,7 @@ impl Network {
         self.pass(switch, (in_port, in_prio), (out, prio), id, size);
     }
 
-    /// Sends a packet immediately if nothing holds it, or queues it; ports come with the packet's priority there.
+    /// Sends a packet immediately if nothing holds it, or queues it.
     #[inline(always)]
     fn pass(&mut self, switch: u32, (in_port, in_prio): (u32, u8), (out, prio): (u32, u8), id: u32, size: u32) {
         let at = self.at(in_port, in_prio);
@@ -92,8 +91,8 @@ impl Network {
         self.kick(out);
     }
 
-    /// Stores a packet in the shared buffer and pauses the peer that it came from if needed; false if it does not fit. The
-    /// packet counts under `in_prio` at its ingress, under `prio` at its egress.
+    /// Stores a packet in the shared buffer, or returns false. The packet counts under `in_prio` at its ingress, under `prio`
+    /// at its egress.
     #[inline(always)]
     fn admit(&mut self, switch: u32, in_port: u32, out: u32, id: u32) -> bool {
         let packet = &self.pool[id];
@@ -122,7 +121,6 @@ impl Network {
         true
     }
 
-    /// Serves an egress port, now or when its transmission ends.
     #[inline]
     pub(crate) fn kick(&mut self, port: u32) {
         if self.ports[port as usize].at_host {
@@ -138,7 +136,7 @@ impl Network {
         }
     }
 
-    /// Schedules service for the end of the port's transmission, if a packet may be sent then.
+    /// Schedules `serve` for the end of the transmission, if a packet may be sent then.
     #[inline]
     fn serve_when_free(&mut self, port: u32) {
         let rank = self.end_rank(port);
@@ -149,7 +147,6 @@ impl Network {
         }
     }
 
-    /// Sends the next packet of an idle switch port, if any may go.
     #[inline]
     pub(crate) fn serve(&mut self, port: u32) {
         let state = &mut self.ports[port as usize];
@@ -168,8 +165,7 @@ impl Network {
         self.serve_when_free(port);
     }
 
-    /// Releases the ingress bytes of a packet that leaves its queue, marks the packet, and resumes the peer that it came from
-    /// if possible.
+    /// Releases the ingress bytes of a packet, marks it, and resumes the peer that it came from if possible.
     #[inline]
     fn depart(&mut self, port: u32, id: u32) {
         let packet = &self.pool[id];
@@ -188,7 +184,6 @@ impl Network {
         }
     }
 
-    /// Releases the ingress bytes of a dropped packet.
     pub(crate) fn leave_buffer(&mut self, port: u32, id: u32) {
         let packet = &self.pool[id];
         let (size, in_port, in_prio) = (u32::from(packet.size), packet.in_port, packet.in_prio);
@@ -197,7 +192,7 @@ impl Network {
         }
     }
 
-    /// Frees buffer at the switch of `port`; true if the peer behind `in_port` may resume.
+    /// True if the peer behind `in_port` may resume.
     #[inline(always)]
     fn release_buffer(&mut self, port: u32, size: u32, in_port: u32, in_prio: u8) -> bool {
         if self.config.storage != Storage::Shared || self.ports[port as usize].at_server {

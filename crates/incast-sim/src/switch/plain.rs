@@ -1,4 +1,4 @@
-//! Deserialization of parameters that are a name, a plain value, or a table with one value.
+//! Deserialization of a name, a plain value, or a table with one value.
 
 use std::fmt;
 
@@ -63,7 +63,7 @@ impl<'de> Deserialize<'de> for Headroom {
                 match text {
                     "computed" => Ok(Headroom::Computed),
                     "three-delays" => Ok(Headroom::ThreeDelays),
-                    // Errors of a size that starts with a digit are errors of sizes.
+                    // A text that starts with a digit is a size, also in errors.
                     _ if text.starts_with(|first: char| first.is_ascii_digit()) => {
                         text.parse().map(Headroom::Bytes).map_err(E::custom)
                     }

@@ -83,7 +83,7 @@ impl BufferPlan {
     }
 }
 
-/// Headroom of an ingress port in bytes, per lossless priority; packets have up to `largest` bytes.
+/// Headroom of an ingress port in bytes, per lossless priority.
 pub(crate) fn headroom(fabric: &Fabric, params: &Params, largest: u64, port: PortId) -> u64 {
     let (rate, delay) = (fabric.rate(port), fabric.delay(port));
     match params.switch.headroom {
@@ -102,7 +102,7 @@ pub(crate) fn headroom(fabric: &Fabric, params: &Params, largest: u64, port: Por
     }
 }
 
-/// Alpha of a port of `rate`: share of the free buffer for one ingress queue.
+/// Share of the free buffer for one ingress queue of a port of `rate`.
 pub(crate) fn alpha(params: &Params, rate: Rate, host_rate: Rate) -> f64 {
     match params.switch.pfc_mode {
         PfcMode::Dynamic { alpha: Alpha::Value(alpha) } => alpha,

@@ -9,10 +9,8 @@ use crate::kernel::NONE;
 use crate::network::Network;
 use crate::outcome::DropReason;
 
-/// Storage of packets at ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Storage {
-    /// Shared buffer of the switch.
     Shared,
     /// Bytes per port, in queues by priority.
     Own(u32),
@@ -30,7 +28,6 @@ impl Storage {
         }
     }
 
-    /// The same order without a limit.
     pub(crate) const fn without_limit(self) -> Self {
         match self {
             Self::Ranked(_) => Self::Ranked(u32::MAX),
@@ -40,7 +37,7 @@ impl Storage {
 }
 
 impl Network {
-    /// Stores or drops a packet at its egress port. `in_port` is `None` for a packet of the port's own host.
+    /// `in_port` is `None` for a packet of the port's own host.
     pub(crate) fn store(&mut self, out: u32, id: u32, in_port: Option<u32>) {
         let storage = if in_port.is_some() { self.config.storage } else { self.config.host_storage };
         let size = u32::from(self.pool[id].size);
@@ -74,7 +71,7 @@ impl Network {
         }
     }
 
-    /// Drops a packet that does not fit into the buffer of `out` or is evicted from it.
+    /// Drops a packet that does not fit, or is evicted.
     #[cold]
     fn overflow(&mut self, out: u32, id: u32) {
         let state = &self.ports[out as usize];
@@ -103,14 +100,13 @@ impl Network {
         self.note_queue(port);
     }
 
-    /// Next packet of a port's pFabric queue, which is not empty.
+    /// The queue must not be empty.
     pub(crate) fn dequeue_ranked(&mut self, port: u32) -> u32 {
         let id = self.ranked[port as usize].pop().expect("a queue that waits has packets");
         self.leave_ranked(port, id);
         id
     }
 
-    /// First packet queued at a port under a priority.
     pub(crate) fn first_queued(&self, port: u32, prio: u8) -> Option<u32> {
         if self.config.ranked && prio != 0 {
             return self.ranked[port as usize].packets().next();
@@ -118,7 +114,6 @@ impl Network {
         Some(self.queues[self.at(port, prio)].head).filter(|&id| id != NONE)
     }
 
-    /// Accounts for a packet that has left a port's pFabric queue.
     fn leave_ranked(&mut self, port: u32, id: u32) {
         let (size, prio) = (u32::from(self.pool[id].size), self.pool[id].prio);
         let at = self.at(port, prio);

@@ -1,8 +1,8 @@
-//! pFabric queue of a port: the most urgent flow's packets first.
+//! pFabric queue of a port.
 
 use crate::kernel::{Kind, flag};
 
-/// Priority under which a pFabric queue waits: a port has one, whatever the priorities of its packets.
+/// Priority under which a pFabric queue waits, whatever the priorities of its packets.
 pub(crate) const RANKED_QUEUE: u8 = 1;
 
 #[derive(Debug, Clone, Copy)]

@@ -3,7 +3,6 @@
 use super::params::SchedulerParams;
 use crate::network::Network;
 
-/// Order in which a port serves its priorities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rule {
     RoundRobin,
@@ -17,14 +16,14 @@ pub(crate) enum Rule {
     },
 }
 
-/// State of a port: priority served last, and bytes that each priority may still send in its turn.
+/// Priority served last, and bytes that each priority may still send in its turn.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Served {
     pub(crate) last: u8,
     pub(crate) deficits: [u32; 8],
 }
 
-/// Rule, and deficits by port; none without deficit round robin.
+/// Deficits by port; none without deficit round robin.
 #[derive(Debug)]
 pub(crate) struct Scheduler {
     pub(crate) rule: Rule,
@@ -58,7 +57,7 @@ impl Rule {
         matches!(self, Self::StrictPriority)
     }
 
-    /// Next priority in `eligible` (not empty) after `last`; not for deficit round robin.
+    /// Next priority in `eligible`, not empty; not for deficit round robin.
     #[inline]
     pub(crate) fn choose_simply(&self, eligible: u8, last: &mut u8) -> u8 {
         if eligible & 1 != 0 {
@@ -68,8 +67,8 @@ impl Rule {
         *last
     }
 
-    /// Next priority in `eligible` (not empty) under deficit round robin; `waiting` includes paused priorities. `first` returns
-    /// the wire bytes of a priority's next packet.
+    /// Next priority in `eligible`, not empty; `waiting` includes paused priorities. `first` returns the wire bytes of a
+    /// priority's next packet.
     ///
     /// A queue earns its quantum when its turn comes and keeps the turn while its first packet is within its deficit. An
     /// emptied queue loses its deficit; a paused one keeps it and earns nothing (our choice).
@@ -140,7 +139,7 @@ fn after(mask: u8, last: u8) -> u8 {
 }
 
 impl Network {
-    /// Next priority to serve in `eligible` (not empty): of a switch port's queues, or a host's rings of queue pairs.
+    /// Next priority in `eligible`, not empty: of a switch port's queues, or a host's rings of queue pairs.
     #[inline]
     pub(crate) fn choose(&mut self, port: u32, eligible: u8) -> u8 {
         let state = &mut self.ports[port as usize];
@@ -156,7 +155,6 @@ impl Network {
         prio
     }
 
-    /// Bytes of a priority's next packet.
     #[inline(always)]
     fn first_size(&self, port: u32, prio: u8) -> u32 {
         if self.ports[port as usize].at_host {

@@ -140,7 +140,6 @@ impl TagRules {
     }
 }
 
-/// Rules, and priorities of tags.
 #[derive(Debug)]
 pub(crate) struct Tagging {
     rules: Arc<TagRules>,
@@ -182,7 +181,6 @@ impl Tagging {
 }
 
 impl Network {
-    /// Rewrites the tag of a packet that came by `input` of a switch and leaves by `output`.
     #[inline(never)]
     pub(crate) fn retag(&mut self, input: u32, output: u32, id: u32) {
         let Some(tagging) = self.tagging.as_ref().filter(|tagging| !tagging.on_the_wire) else { return };
@@ -203,12 +201,10 @@ impl Network {
         }
     }
 
-    /// True in the wrong variant.
     pub(crate) fn tags_on_the_wire(&self) -> bool {
         self.tagging.as_ref().is_some_and(|tagging| tagging.on_the_wire)
     }
 
-    /// Priority beyond `output` of packets that come under `priority` by `input`.
     pub(crate) fn priority_beyond(&self, priority: u8, input: u32, output: u32) -> u8 {
         let tagging = self.tagging.as_ref();
         tagging.map_or(priority, |tagging| tagging.rewritten(&self.fabric, priority, input, output))

@@ -45,17 +45,15 @@ pub enum WatchdogAction {
     Forward,
 }
 
-/// Watchdogs of all switches.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
     params: WatchdogParams,
     /// By queue ([`Network::at`]), in a storm: time of its begin or of the last PFC frame, or of a link failure.
     storms: Vec<Option<u64>>,
-    /// By port: priorities in a storm, as bits.
+    /// By port, as bits.
     stormy: Vec<u8>,
-    /// By port: priorities in a storm that the peer has paused last, as bits.
+    /// By port: priorities in a storm that the peer has paused last.
     told: Vec<u8>,
-    /// Storms in order of their begin.
     pub(crate) records: Vec<Storm>,
     /// By queue: its last storm.
     last: Vec<u32>,
@@ -82,7 +80,6 @@ impl Watchdog {
         }
     }
 
-    /// True if packets of a queue are dropped.
     #[inline]
     pub(crate) fn drops(&self, port: u32, prio: u8) -> bool {
         self.params.action == WatchdogAction::Drop && self.stormy[port as usize] & 1 << prio != 0
@@ -90,7 +87,6 @@ impl Watchdog {
 }
 
 impl Network {
-    /// Schedules the next poll.
     pub(crate) fn schedule_watchdog(&mut self) {
         if let Some(watchdog) = &self.watchdog {
             let time = self.now.saturating_add(watchdog.params.poll.0);
@@ -108,7 +104,7 @@ impl Network {
         self.watchdog.as_ref().is_some_and(|dog| dog.drops(output, prio) || dog.drops(input, in_prio))
     }
 
-    /// Records a pause (true) or resume of a queue in a storm; false without a storm, and the frame has effect.
+    /// Records a pause (true) or resume in a storm, which voids the frame; false without a storm.
     pub(crate) fn void_in_storm(&mut self, port: u32, prio: u8, xoff: bool) -> bool {
         let now = self.now;
         let at = self.at(port, prio);

@@ -1,4 +1,4 @@
-//! Timer queue of a host for tasks other than the timers of flows that it sends.
+//! Timer queue of a host for tasks other than the timers of sent flows.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -22,15 +22,15 @@ pub(crate) enum Job {
     Burst(u32),
     /// End of a flow without a size.
     Stop(u32),
-    /// Hypervisors: release of a packet by a pair's limiter.
+    /// Hypervisors: a pair's limiter releases a packet.
     Release(u32),
-    /// Hypervisors: end of a period of a VM's limits.
+    /// Hypervisors: end of a VM's limit period.
     Allocate(u32),
-    /// Hypervisors: end of a period of a VM's guarantees.
+    /// Hypervisors: end of a VM's guarantee period.
     Divide(u32),
     /// Hypervisors: new pairs of a VM.
     DivideSoon(u32),
-    /// Hypervisors: measurement of a VM's received traffic.
+    /// Hypervisors: measurement of received traffic.
     Meter(u32),
 }
 
@@ -48,7 +48,7 @@ impl Default for Agenda {
 }
 
 impl Agenda {
-    /// Adds a task; true if it needs an event at that time.
+    /// True if the task needs an event at `time`.
     pub(crate) fn plan(&mut self, time: u64, job: Job) -> bool {
         self.jobs.push(Reverse((time, job)));
         self.wakes(time)
@@ -67,7 +67,6 @@ impl Agenda {
         self.due == now
     }
 
-    /// Removes the next task due at `now`.
     pub(crate) fn pop(&mut self, now: u64) -> Option<Job> {
         let due = self.jobs.peek().is_some_and(|Reverse((time, _))| *time <= now);
         due.then(|| self.jobs.pop()).flatten().map(|Reverse((_, job))| job)

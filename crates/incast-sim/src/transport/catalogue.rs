@@ -85,29 +85,28 @@ macro_rules! transports {
             pub const fn name(&self) -> &'static str {
                 match self { $(Self::$variant(_) => $name),+ }
             }
-            /// Reports the first parameter out of range, if any.
+            /// See [`TransportParams::check`].
             pub fn check(&self) -> Result<(), $crate::congestion::BadParameter> {
                 match self { $(Self::$variant(params) => params.check()),+ }
             }
-            /// Switches for the transport by default.
+            /// See [`TransportParams::switch`].
             pub fn switch(&self) -> $crate::switch::SwitchParams {
                 match self { $(Self::$variant(params) => params.switch()),+ }
             }
-            /// Priorities of its packets besides those of flows, as bits.
+            /// See [`TransportParams::priorities`].
             pub fn priorities(&self) -> u8 {
                 match self { $(Self::$variant(params) => params.priorities()),+ }
             }
-            /// Longest time that a flow may wait on its own; a flow that waits longer is stuck.
+            /// See [`TransportParams::patience`].
             pub(crate) fn patience(&self) -> incast_model::units::Time {
                 match self { $(Self::$variant(params) => params.patience()),+ }
             }
-            /// ECN marking for the transport by default; `None`: no marking.
+            /// See [`TransportParams::ecn`].
             pub fn ecn(&self) -> Option<$crate::switch::EcnParams> {
                 match self { $(Self::$variant(params) => params.ecn()),+ }
             }
         }
 
-        /// Endpoint of any transport.
         #[derive(Debug)]
         pub(crate) enum AnyEndpoint {
             $($variant($endpoint)),+

@@ -1,4 +1,4 @@
-//! Transport at a host: start of flows, reactions to packets and timers, end.
+//! Interface of transports at a host.
 
 use super::Job;
 use super::stack::{Incoming, Outgoing, Stack};
@@ -26,16 +26,13 @@ pub(crate) trait Endpoint {
 
     fn new(params: &Self::Params, scope: Scope) -> Self;
 
-    /// Starts a flow at its sender.
     fn start(&mut self, stack: &mut impl Stack, own: u32);
 
-    /// Handles a packet of one of its flows.
     fn receive(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>);
 
     /// Handles an expired timer, which is stopped.
     fn timer(&mut self, _stack: &mut impl Stack, _own: u32) {}
 
-    /// Handles a planned task that is due.
     fn task(&mut self, _stack: &mut impl Stack, _nic: u32, _job: Job) {}
 
     /// Handles the departure of a data packet or handshake from its host's queue, or its drop there.
@@ -47,8 +44,8 @@ pub(crate) trait Endpoint {
     /// Resumes a flow that the host held back ([`Stack::may_send`]).
     fn resume(&mut self, _stack: &mut impl Stack, _own: u32) {}
 
-    /// Makes the next data packet of a flow for an idle NIC, if the transport leaves the time of sending to NICs; `paused`:
-    /// priorities that may not be sent, as bits.
+    /// Makes the next data packet for an idle NIC, if the transport leaves the time of sending to NICs; `paused`: priorities
+    /// that may not be sent, as bits.
     fn pull(&mut self, _stack: &mut impl Stack, _nic: u32, _paused: u8) -> Option<(u32, Outgoing)> {
         None
     }

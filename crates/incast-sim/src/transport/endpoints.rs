@@ -18,7 +18,6 @@ struct Slot {
     keeps_priority: bool,
 }
 
-/// Endpoints of a host, one for each transport of the run.
 #[derive(Debug, Default)]
 pub(crate) struct Endpoints {
     transports: Vec<Transport>,
@@ -74,7 +73,6 @@ impl Endpoints {
         }
     }
 
-    /// True if one endpoint knows the whole fabric.
     pub(crate) const fn is_global(&self) -> bool {
         self.ideal.is_some()
     }
@@ -84,13 +82,11 @@ impl Endpoints {
         self.transports.iter().any(|one| matches!(one, Transport::Udp(_)))
     }
 
-    /// True if an arbiter may assign paths to packets.
     pub(crate) const fn is_arbitrated(&self) -> bool {
         self.arbitrated.is_some()
     }
 
-    /// Sets the arbiter's host, if there is an arbiter, and the time of a full packet there in ps; `here`: NIC and fabric, at
-    /// that host.
+    /// Sets the arbiter's host, if any, and the time of a full packet there in ps; `here`: NIC and fabric, at that host.
     pub(crate) fn place_arbiter(&mut self, host: u32, packet: u64, here: Option<(u32, &Fabric)>) {
         let slot = self.arbitrated.and_then(|index| self.slots[usize::from(index)].endpoint.as_deref_mut());
         if let Some(AnyEndpoint::Fastpass(fastpass)) = slot {
@@ -98,26 +94,23 @@ impl Endpoints {
         }
     }
 
-    /// True if RDMA sends a flow of this host.
     #[inline]
     pub(crate) fn is_rdma(&self, own: u32) -> bool {
         self.sent.get(own as usize).is_none_or(|&index| index == RDMA)
     }
 
-    /// True if all packets of a flow that the host sends have the flow's priority.
     pub(crate) fn keeps_priority(&self, own: u32) -> bool {
         let index = self.sent.get(own as usize).map(|&index| usize::from(index));
         index.and_then(|index| self.slots.get(index)).is_none_or(|slot| slot.keeps_priority)
     }
 
-    /// True if an idle NIC may pull a packet.
     #[inline]
     pub(crate) fn may_pull(&self, nic: u32) -> bool {
         let endpoint = self.pulled.and_then(|index| self.slots[usize::from(index)].endpoint.as_deref());
         endpoint.is_some_and(|endpoint| endpoint.may_pull(nic))
     }
 
-    /// See [`Endpoint::may_end`](super::Endpoint::may_end), for a flow that the host sends.
+    /// See [`Endpoint::may_end`](super::Endpoint::may_end).
     pub(crate) fn may_end(&self, own: u32, end: u64, acks: &[u64]) -> bool {
         let slot = &self.slots[usize::from(self.sent[own as usize])];
         slot.endpoint.as_deref().is_none_or(|endpoint| endpoint.may_end(own, end, acks))
@@ -162,7 +155,6 @@ pub(crate) trait TransportHost: Stack + Sized {
     /// Sends the packets that handlers made.
     fn flush(&mut self);
 
-    /// Lets an endpoint work on the host.
     fn with<R>(&mut self, index: u8, work: impl FnOnce(&mut AnyEndpoint, &mut Self) -> R) -> R {
         let mut endpoint =
             self.endpoints().slots[usize::from(index)].endpoint.take().expect("an endpoint does not call itself");
@@ -180,21 +172,19 @@ pub(crate) trait TransportHost: Stack + Sized {
         self.flush();
     }
 
-    /// Passes a packet to its endpoint.
     fn give_endpoint(&mut self, packet: &Incoming<'_>) {
         let index = self.endpoints().of_packet(packet);
         self.with(index, |endpoint, host| endpoint.receive(host, packet));
         self.flush();
     }
 
-    /// Passes the expired timer of a flow to its endpoint.
     fn time_endpoint(&mut self, own: u32) {
         let index = self.endpoints().sent[own as usize];
         self.with(index, |endpoint, host| endpoint.timer(host, own));
         self.flush();
     }
 
-    /// Passes a due task to its endpoint; false if it has none.
+    /// False if the task has no endpoint.
     fn do_endpoint_job(&mut self, nic: u32, job: Job) -> bool {
         let Some(index) = self.endpoints().of_job(job) else { return false };
         self.with(index, |endpoint, host| match job {
@@ -205,14 +195,13 @@ pub(crate) trait TransportHost: Stack + Sized {
         true
     }
 
-    /// Resumes a flow that was held back.
     fn resume_endpoint(&mut self, own: u32) {
         let index = self.endpoints().sent[own as usize];
         self.with(index, |endpoint, host| endpoint.resume(host, own));
         self.flush();
     }
 
-    /// Reports a packet of a sent flow that is no longer in this host's queue.
+    /// Notifies the endpoint of a packet that is no longer in the host's queue.
     #[inline]
     fn left_queue(&mut self, kind: Kind, own: u32) {
         if matches!(kind, Kind::Segment | Kind::Syn) {
@@ -223,7 +212,6 @@ pub(crate) trait TransportHost: Stack + Sized {
         }
     }
 
-    /// Makes the next packet for an idle NIC.
     fn pull_endpoint(&mut self, nic: u32, paused: u8) -> Option<(u32, Outgoing)> {
         let index = self.endpoints().pulled?;
         self.with(index, |endpoint, host| endpoint.pull(host, nic, paused))

@@ -8,7 +8,7 @@ pub(crate) type Range = (u64, u64);
 pub(crate) struct Ranges(Vec<Range>);
 
 impl Ranges {
-    /// Adds a byte range; returns the number of new bytes.
+    /// Returns the number of new bytes.
     pub(crate) fn insert(&mut self, start: u64, end: u64) -> u64 {
         if start >= end {
             return 0;
@@ -27,7 +27,6 @@ impl Ranges {
         end - start - known
     }
 
-    /// Removes all bytes before `end`.
     pub(crate) fn forget_before(&mut self, end: u64) {
         let gone = self.0.partition_point(|&(_, stop)| stop <= end);
         self.0.drain(..gone);
@@ -36,7 +35,6 @@ impl Ranges {
         }
     }
 
-    /// First byte from `from` on that is not in the set.
     pub(crate) fn first_missing(&self, from: u64) -> u64 {
         let next = self.0.partition_point(|&(_, stop)| stop <= from);
         match self.0.get(next) {
@@ -45,7 +43,6 @@ impl Ranges {
         }
     }
 
-    /// First byte from `from` on that is in the set.
     pub(crate) fn first_present(&self, from: u64) -> Option<u64> {
         let next = self.0.partition_point(|&(_, stop)| stop <= from);
         self.0.get(next).map(|&(begin, _)| begin.max(from))
@@ -55,7 +52,6 @@ impl Ranges {
         self.0.iter().map(|(begin, stop)| stop - begin).sum()
     }
 
-    /// Number of bytes from `from` on.
     pub(crate) fn bytes_from(&self, from: u64) -> u64 {
         self.0.iter().map(|(begin, stop)| stop.saturating_sub(*begin.max(&from))).sum()
     }

@@ -11,7 +11,7 @@ pub(crate) struct Reassembly {
 }
 
 impl Reassembly {
-    /// Adds a segment; returns the number of new bytes.
+    /// Returns the number of new bytes.
     pub(crate) fn take(&mut self, seq: u64, len: u64) -> u64 {
         let (start, end) = (seq.max(self.next), seq + len);
         if start >= end {
@@ -35,7 +35,6 @@ impl Reassembly {
         self.next
     }
 
-    /// Byte ranges beyond the first missing byte, in order.
     pub(crate) fn beyond(&self) -> &[Range] {
         self.beyond.as_slice()
     }

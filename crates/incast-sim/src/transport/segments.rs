@@ -3,7 +3,6 @@
 /// Byte range of a flow, sent in one packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Segment {
-    /// First byte.
     pub(crate) seq: u64,
     /// Payload in bytes.
     pub(crate) len: u64,

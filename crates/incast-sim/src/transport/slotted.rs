@@ -28,7 +28,7 @@ impl Slotted {
         self.packets.count() - acked
     }
 
-    /// Requests slots for all unacknowledged packets; returns their number.
+    /// Requests slots for all unacknowledged packets.
     pub(super) fn ask(&mut self) -> u64 {
         self.due = self.missing();
         self.due
@@ -46,7 +46,7 @@ impl Slotted {
         (Segment { seq, len, again }, self.due == 0)
     }
 
-    /// Records a packet's acknowledgement; true if all packets are acknowledged.
+    /// True if all packets are acknowledged.
     pub(super) fn on_ack(&mut self, seq: u64) -> bool {
         self.acked.insert(seq, seq + self.packets.len(seq));
         self.acked.first_missing(0) == self.packets.size

@@ -9,7 +9,6 @@ use super::{Job, Range};
 use crate::host::PacketParams;
 use crate::kernel::{Kind, flag};
 
-/// Received packet.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Incoming<'a> {
     pub(crate) kind: Kind,
@@ -17,7 +16,6 @@ pub(crate) struct Incoming<'a> {
     pub(crate) flow: u32,
     /// Number of its flow at this host.
     pub(crate) own: u32,
-    /// NIC by which it arrived.
     pub(crate) nic: u32,
     pub(crate) seq: u64,
     pub(crate) stamp: u64,
@@ -56,7 +54,6 @@ pub(crate) struct Outgoing {
     pub(crate) path: Path,
 }
 
-/// Destination of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum To {
     /// Receiver of a flow that this host sends, by that flow's NIC.
@@ -80,7 +77,6 @@ pub(crate) trait Stack {
     fn number_of(&self, flow: u32) -> u32;
     /// Number in the run of a flow that this host sends.
     fn flow_of(&self, own: u32) -> u32;
-    /// NIC by which a flow is sent.
     fn nic_of(&self, own: u32) -> u32;
 
     /// Time of `bytes` on the wire of a NIC in ps.
@@ -91,7 +87,6 @@ pub(crate) trait Stack {
     fn line(&self, nic: u32) -> u64;
     /// Time from a full packet's start until its possible start on the last link of its path, in ps.
     fn time_to_last_link(&self, own: u32) -> u64;
-    /// Number of hosts of the fabric.
     fn hosts(&self) -> usize;
     fn host_of(&self, nic: u32) -> u32;
 
@@ -108,26 +103,22 @@ pub(crate) trait Stack {
     fn timer(&self, own: u32) -> u64;
     /// Sets a flow's timer, or stops it with [`u64::MAX`].
     fn set_timer(&mut self, own: u32, deadline: u64);
-    /// Adds a task to the timer queue of a NIC's host.
     fn plan(&mut self, nic: u32, time: u64, job: Job);
 
-    /// Counts a data packet sent.
     fn count_packet(&mut self, own: u32, again: bool);
-    /// Counts a congestion mark that came back to the sender.
     fn count_mark(&mut self, own: u32);
     fn count_timeout(&mut self, own: u32);
-    /// Reports to a flow's sender that `bytes` in total have arrived.
+    /// `bytes`: total that has arrived.
     fn acknowledge(&mut self, own: u32, bytes: u64);
     /// Ends a flow at its sender.
     fn end(&mut self, own: u32);
-    /// Reports to the sender of a flow without a size that all its bytes have arrived.
+    /// The sender of a flow without a size knows that all its bytes have arrived.
     fn deliver_sent(&mut self, own: u32);
 
     /// Counts a received data packet without new bytes.
     fn count_discarded(&mut self, own: u32);
-    /// Reports that all bytes of a flow have arrived.
+    /// All bytes of a flow have arrived.
     fn deliver(&mut self, own: u32);
-    /// True if all bytes of a flow have arrived.
     fn is_delivered(&self, own: u32) -> bool;
     /// Counts arrived bytes that are never acknowledged; returns their total.
     fn count_arrived(&mut self, own: u32, bytes: u64) -> u64;
@@ -147,7 +138,7 @@ pub(crate) trait Stack {
         self.sizes().mss.0 + self.sizes().segment_header.0
     }
 
-    /// Makes a data packet of a flow, and counts it as sent.
+    /// Makes a data packet, counted as sent.
     fn segment(&mut self, own: u32, segment: Segment) -> Outgoing {
         self.count_packet(own, segment.again);
         Outgoing {
@@ -176,13 +167,11 @@ pub(crate) trait Stack {
         answer
     }
 
-    /// Ends a flow with all bytes acknowledged.
     fn finish(&mut self, own: u32) {
         self.acknowledge(own, self.sent(own).size.0);
         self.end(own);
     }
 
-    /// Counts a data packet as discarded if it has no new bytes.
     fn count_duplicate(&mut self, own: u32, new_bytes: u64) {
         if new_bytes == 0 {
             self.count_discarded(own);

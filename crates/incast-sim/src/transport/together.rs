@@ -24,7 +24,6 @@ impl Transport {
         Ok(())
     }
 
-    /// Host of the arbiter, if the transport has one.
     pub(crate) fn arbiter(&self, fabric: &Fabric, flows: &FlowSet) -> Result<Option<HostId>, BadNetwork> {
         let Self::Fastpass(params) = self else { return Ok(None) };
         let name = &params.arbiter;

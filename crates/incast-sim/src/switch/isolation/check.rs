@@ -105,7 +105,6 @@ impl Params {
         self.check_message_threshold(fabric, largest)
     }
 
-    /// Checks that classes at hosts, if any, have priorities from which flows can be isolated.
     fn check_isolated_classes(&self) -> Result<(), SetupError> {
         let (classes, queue, lossless) = (&self.host.classes, self.switch.isolation.queue, &self.switch.lossless);
         if classes.by == ClassBy::Given {

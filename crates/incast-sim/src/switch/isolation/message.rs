@@ -8,7 +8,7 @@ use crate::outcome::IsolatedBy;
 
 impl Network {
     /// Asks the peer of `input` to isolate the flow of a packet of `size` bytes too, if the isolated queue is long and the last
-    /// message is old enough.
+    /// message old.
     pub(super) fn tell_upstream(&mut self, slot: u32, input: u32, size: u32) {
         let now = self.now;
         let Some(isolation) = &mut self.isolation else { return };
@@ -28,7 +28,7 @@ impl Network {
         self.send_isolation(input, flow, true);
     }
 
-    /// Asks the peer of a port to isolate a flow (true) or releases it.
+    /// Asks the peer of a port to isolate a flow (true), or withdraws the request.
     pub(super) fn send_isolation(&mut self, port: u32, flow: u32, isolate: bool) {
         let Some(Isolation { params, .. }) = self.isolation.as_deref() else { return };
         if self.ports[port as usize].down {

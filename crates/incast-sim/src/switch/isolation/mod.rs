@@ -34,7 +34,6 @@ struct Thresholds {
     release: u32,
 }
 
-/// State of congestion isolation.
 #[derive(Debug)]
 pub(crate) struct Isolation {
     params: IsolationParams,
@@ -47,13 +46,11 @@ pub(crate) struct Isolation {
     table: Table,
     /// With counters, by queue ([`Network::at`]): bytes of each flow.
     counters: Vec<Map<u32, u32>>,
-    /// By switch: draws of marks.
+    /// By switch.
     draws: Vec<Stream>,
-    /// If true, a sweep is scheduled.
     sweeping: bool,
 }
 
-/// Threshold of a port of `rate`.
 fn scaled(threshold: Bytes, rate: u64) -> u32 {
     let scaled = u128::from(threshold.0) * u128::from(rate) / u128::from(Rate::gbps(100).0);
     scaled.min(u128::from(u32::MAX)) as u32
@@ -85,23 +82,20 @@ impl Isolation {
         }
     }
 
-    /// Records in order of their begin.
     pub(crate) fn into_records(self) -> Vec<IsolationRecord> {
         self.table.into_records()
     }
 
-    /// Priority of isolated flows.
     pub(crate) const fn queue(&self) -> u8 {
         self.params.queue
     }
 
-    /// True if ECN does not mark packets of `prio`.
     #[inline]
     pub(crate) fn marks_only_others(&self, prio: u8) -> bool {
         self.params.mark == MarkedFlows::Isolated && prio != self.params.queue
     }
 
-    /// True if a packet that finds a queue of `queued` bytes starts isolation: with marks, at random.
+    /// True if a packet that finds `queued` bytes starts isolation; with marks, at random between the thresholds.
     #[inline]
     fn is_congested(&mut self, switch: u32, port: u32, queued: u32) -> bool {
         let Thresholds { from, always, .. } = self.thresholds[port as usize];
@@ -168,7 +162,6 @@ impl Network {
         self.ledger.retagged[usize::from(queue)] += size;
     }
 
-    /// Isolates flows if a packet of a flow that is not isolated finds its queue congested.
     fn find_congesting(&mut self, switch: u32, port: u32, id: u32) {
         let prio = self.pool[id].prio;
         let at = self.at(port, prio);
@@ -244,7 +237,7 @@ impl Network {
         }
     }
 
-    /// True if a port's table has a place, if need be that of its oldest entry without packets.
+    /// True if a port's table has a place, if need be by the release of its oldest flow without packets.
     fn make_place(&mut self, port: u32) -> bool {
         let Some(isolation) = &self.isolation else { return false };
         let table = &isolation.table;
@@ -258,7 +251,7 @@ impl Network {
         true
     }
 
-    /// Notes the flow's entry in its packets in the other queues of a port; returns their number.
+    /// Notes the flow's entry in its packets in other queues; returns their number.
     fn note_packets_ahead(&mut self, port: u32, flow: u32, slot: u32) -> u32 {
         let Some(isolation) = &self.isolation else { return 0 };
         let mut found = 0;
@@ -276,7 +269,7 @@ impl Network {
         found
     }
 
-    /// Counts a packet that has entered (true) or is leaving a queue of a switch.
+    /// Counts a packet that has entered (true) or is leaving a switch queue.
     #[inline]
     pub(crate) fn count_apart(&mut self, port: u32, id: u32, came: bool) {
         let packet = &self.pool[id];
@@ -325,7 +318,6 @@ impl Network {
         }
     }
 
-    /// True if a flow can be released.
     fn may_let_go(&self, slot: u32) -> bool {
         let Some(isolation) = &self.isolation else { return false };
         let (entry, params) = (&isolation.table[slot], &isolation.params);
@@ -348,7 +340,6 @@ impl Network {
         monitored.map(|prio| self.queues[self.at(port, prio)].bytes).sum()
     }
 
-    /// Releases a flow and notifies the peers that were asked to isolate it.
     fn end_isolation(&mut self, slot: u32) {
         let now = self.now;
         let Some(isolation) = &mut self.isolation else { return };
@@ -363,7 +354,6 @@ impl Network {
         }
     }
 
-    /// Schedules a sweep, unless one is due.
     fn sweep_later(&mut self) {
         let now = self.now;
         let Some(isolation) = &mut self.isolation else { return };
@@ -374,7 +364,7 @@ impl Network {
         }
     }
 
-    /// Releases flows that can be: those that send nothing would stay in the tables.
+    /// Flows that send nothing would stay in the tables.
     #[inline(never)]
     pub(crate) fn sweep_isolated(&mut self) {
         let Some(isolation) = &mut self.isolation else { return };
@@ -392,7 +382,7 @@ impl Network {
 mod tests {
     use super::*;
 
-    /// Share of packets that pick their flow: none up to kmin, all above kmax, linear between, within four standard deviations.
+    /// None up to kmin, all above kmax, linear between, within four standard deviations.
     #[test]
     fn marks_pick_by_a_ramp() {
         let (kmin, kmax, pmax) = (Bytes(100_000), Bytes(400_000), 0.2);

@@ -62,7 +62,6 @@ impl Default for IsolationParams {
 }
 
 impl IsolationParams {
-    /// True if switches count the bytes of each flow in a queue.
     pub(crate) const fn counts_flows(&self) -> bool {
         self.enabled && matches!(self.detection, FlowDetection::Counters { .. })
     }

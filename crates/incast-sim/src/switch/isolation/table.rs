@@ -9,20 +9,17 @@ use incast_model::units::Time;
 use crate::kernel::NONE;
 use crate::outcome::{FoundIn, IsolatedBy, IsolationRecord};
 
-/// Flow isolated at an egress port.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
     pub(super) port: u32,
     pub(super) flow: u32,
     /// Packets in other queues of the port, which must leave before those in the isolated queue.
     pub(super) ahead: u32,
-    /// Packets in the isolated queue.
     pub(super) held: u32,
     /// Time of the last packet that left the isolated queue or arrived isolated.
     pub(super) quiet_since: u64,
     /// Time of the next switch's last request to isolate; `None` if there was none, or it was withdrawn.
     pub(super) asked: Option<u64>,
-    /// Packets isolated here, and their bytes.
     pub(super) packets: u64,
     pub(super) bytes: u64,
     /// Ports with notified peers, and times of the last messages.
@@ -30,18 +27,17 @@ pub(super) struct Entry {
     record: u32,
 }
 
-/// Map in arbitrary order, with a hash cheap enough for a lookup per packet.
+/// Map with a hash cheap enough for a lookup per packet; its order is arbitrary.
 pub(super) type Map<K, V> = HashMap<K, V, FixedState>;
 
 #[derive(Debug)]
 pub(super) struct Table {
     entries: Vec<Entry>,
     free: Vec<u32>,
-    /// By port and flow.
     index: Map<u64, u32>,
-    /// By port: entries, oldest first.
+    /// By port, oldest first.
     at_port: Vec<Vec<u32>>,
-    /// By port: number of entries with packets in other queues.
+    /// By port: entries with `ahead` above 0.
     unsettled: Vec<u32>,
     /// In order of their begin; open entries hold their counts.
     records: Vec<IsolationRecord>,
@@ -81,7 +77,6 @@ impl Table {
         (entry.port == port && entry.flow == flow).then_some(note as u32)
     }
 
-    /// True if packets of an isolated flow may have to wait at a port for others in another queue.
     #[inline]
     pub(super) fn is_unsettled(&self, port: u32) -> bool {
         self.unsettled[port as usize] > 0
@@ -100,7 +95,6 @@ impl Table {
         self.at_port[port as usize].iter().copied().filter(|&slot| self.record(slot).by != IsolatedBy::Class)
     }
 
-    /// Isolates a flow at a port, which must not have it yet.
     pub(super) fn insert(
         &mut self,
         (port, flow): (u32, u32),
@@ -146,14 +140,13 @@ impl Table {
         slot
     }
 
-    /// Sets the number of packets in other queues of a flow just isolated.
     pub(super) fn set_ahead(&mut self, slot: u32, ahead: u32) {
         let entry = &mut self.entries[slot as usize];
         entry.ahead = ahead;
         self.unsettled[entry.port as usize] += u32::from(ahead > 0);
     }
 
-    /// Releases a flow; returns its notified ports.
+    /// Returns the notified ports.
     pub(super) fn remove(&mut self, slot: u32, now: u64) -> Vec<(u32, u64)> {
         let entry = &mut self.entries[slot as usize];
         let (port, flow, told) = (entry.port, entry.flow, std::mem::take(&mut entry.told));
@@ -167,7 +160,6 @@ impl Table {
         told
     }
 
-    /// Counts a packet of an isolated flow that has entered (true) or left another queue of the port.
     pub(super) fn count_ahead(&mut self, slot: u32, came: bool) {
         let entry = &mut self.entries[slot as usize];
         let had = entry.ahead > 0;
@@ -177,7 +169,6 @@ impl Table {
         *unsettled = *unsettled + u32::from(has && !had) - u32::from(had && !has);
     }
 
-    /// Records in order of their begin.
     pub(super) fn into_records(mut self) -> Vec<IsolationRecord> {
         for entry in self.at_port.iter().flatten().map(|&slot| &self.entries[slot as usize]) {
             let record = &mut self.records[entry.record as usize];

@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::params::FastpassOrder;
 use super::paths::Ways;
 
-/// Flow with packets to place.
 #[derive(Debug, Clone, Copy)]
 struct Demand {
     src: u32,
@@ -36,7 +35,7 @@ pub(super) struct Arbiter {
     used_dst: Vec<bool>,
 }
 
-/// By source: slots and their flows; the high half of a flow is the path of its packet, from 1 on, or 0.
+/// By source: slots and flows; the high half of a flow is the path of its packet, from 1 on, or 0.
 pub(super) type Schedules = BTreeMap<u32, Vec<(u64, u64)>>;
 
 impl Arbiter {
@@ -81,7 +80,7 @@ impl Arbiter {
         self.waiting.is_empty()
     }
 
-    /// Fills the slots of an epoch, each with a maximal matching, greedily in order; `now`: number of the current epoch.
+    /// Fills the slots of an epoch, each with a maximal matching, greedily in order; `now`: current epoch.
     pub(super) fn fill(&mut self, slots: u32, now: u64) -> Schedules {
         self.requests = 0;
         let mut schedules = Schedules::new();
@@ -191,7 +190,6 @@ mod tests {
     }
 
     proptest! {
-        /// No host twice in a slot; no fitting flow left out; nothing given without a request.
         #[test]
         fn matchings_are_maximal(asked in prop::collection::vec((0u32..8, 0u32..8, 1u64..12), 1..40)) {
             let mut arbiter = arbiter(FastpassOrder::Srpt);

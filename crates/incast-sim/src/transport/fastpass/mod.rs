@@ -17,23 +17,22 @@ use super::stack::{Incoming, Path, Stack, To};
 use super::{ByFlow, Endpoint, Job, Reassembly, Scope, Slotted};
 use crate::kernel::{Kind, NONE};
 
-/// Requests in a row after which the waiting time no longer doubles: at most 2^6 times `patience`.
+/// Requests in a row after which the waiting time no longer doubles: 2^6 times `patience`.
 const MOST_DOUBLINGS: u32 = 6;
 
-/// Flows of Fastpass at a host, and the arbiter at its host.
 #[derive(Debug)]
 pub(crate) struct Fastpass {
     params: FastpassParams,
-    /// Host number of the arbiter.
+    /// Arbiter's host.
     host: u32,
-    /// NIC of the arbiter, known at its host.
+    /// Arbiter's NIC, known at its host.
     nic: u32,
     arbiter: Arbiter,
     /// Length of an epoch in ps.
     epoch: u64,
     /// If true, an epoch is in the timer queue of the arbiter's host.
     awake: bool,
-    /// Schedules that the arbiter has yet to finish, in order: start of their epoch, host, slots.
+    /// Schedules to be finished, in order: start of the epoch, host, slots.
     computed: VecDeque<(u64, u32, Vec<(u64, u64)>)>,
     /// Time at which they are finished, in ps.
     busy_until: u64,
@@ -81,7 +80,7 @@ impl Endpoint for Fastpass {
         }
     }
 
-    /// Requests slots again: the flow has had none for too long, or its last packets are not all acknowledged.
+    /// The flow has had no slot for too long, or its last packets are not all acknowledged.
     fn timer(&mut self, stack: &mut impl Stack, own: u32) {
         stack.count_timeout(own);
         self.ask(stack, own);
@@ -133,7 +132,7 @@ impl Fastpass {
         self.send_request(stack, own, left, reminds);
     }
 
-    /// Sends a request; `reminds`: the last one has brought no slot.
+    /// `reminds`: the last request has brought no slot.
     fn send_request(&self, stack: &mut impl Stack, own: u32, left: u64, reminds: bool) {
         let mut packet = stack.control(Kind::Request, self.params.control_priority);
         packet.seq = left;
@@ -142,7 +141,6 @@ impl Fastpass {
         stack.send(To::Host(self.host, stack.flow_of(own), stack.nic_of(own)), packet, []);
     }
 
-    /// Handles a request at the arbiter.
     fn receive_request(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
         let flow = stack.flow(packet.flow);
         let ends = (flow.src.0, flow.dst.0);
@@ -155,7 +153,6 @@ impl Fastpass {
         }
     }
 
-    /// Fills the next epoch at the arbiter.
     fn fill_epoch(&mut self, stack: &mut impl Stack) {
         let (params, now) = (&self.params, stack.now());
         let computing = params.processing.0 + params.processing_per_request.0 * self.arbiter.requests;
@@ -184,7 +181,6 @@ impl Fastpass {
         stack.send(To::Host(host, flow, self.nic), packet, slots);
     }
 
-    /// Handles a schedule at a host.
     fn receive_schedule(&self, stack: &mut impl Stack, packet: &Incoming<'_>) {
         let begin = match self.params.align {
             FastpassAlign::Epoch => packet.stamp,
@@ -198,7 +194,7 @@ impl Fastpass {
         }
     }
 
-    /// Sends a flow's packet in its slot, on the path of this number, from 1 on, or any (0).
+    /// `path`: number from 1 on, or 0 for any path.
     fn use_slot(&mut self, stack: &mut impl Stack, own: u32, path: u16) {
         let retry = self.params.retry.map_or(self.epoch, |retry| retry.0);
         let patience = u64::from(self.params.patience) * self.epoch;

@@ -8,7 +8,6 @@ use incast_model::fabric::{Fabric, NodeId, NodeKind};
 
 const FREE: u32 = u32::MAX;
 
-/// Paths between racks.
 #[derive(Debug, Default)]
 pub(super) struct Ways {
     /// By host: its rack.
@@ -27,7 +26,8 @@ pub(super) struct Ways {
 pub(super) struct NotTwoTiers;
 
 impl Ways {
-    /// Needs the same switches next to every switch with hosts, once each, by links no slower than those of hosts.
+    /// Fails unless all switches with hosts have the same switches as neighbours, once each, by links no slower than those of
+    /// hosts.
     pub(super) fn new(fabric: &Fabric) -> Result<Self, NotTwoTiers> {
         let leaf_of = |host: &NodeId| {
             let mut ports = fabric.ports_of(*host);
@@ -74,7 +74,6 @@ impl Ways {
         self.per_way * self.ways
     }
 
-    /// Starts a slot.
     pub(super) fn clear(&mut self) {
         self.used.iter_mut().for_each(|side| side.fill(FREE));
         self.edges.clear();
@@ -142,7 +141,6 @@ impl Ways {
         }
     }
 
-    /// Path of a packet, once the slot is complete.
     pub(super) fn way(&self, edge: usize) -> u32 {
         self.edges[edge].1 / self.per_way
     }
@@ -174,7 +172,6 @@ mod tests {
     }
 
     proptest! {
-        /// Any slot that a non-blocking fabric can carry fits, and no link is overbooked.
         #[test]
         fn no_link_is_overbooked(
             order in Just((0u32..24).collect::<Vec<_>>()).prop_shuffle(),

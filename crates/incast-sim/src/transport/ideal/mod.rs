@@ -1,12 +1,12 @@
 //! Ideal scheduler, which knows every flow immediately and costs nothing: the standard of comparison.
 //!
 //! Whenever a flow starts or has sent all its packets, the scheduler matches senders and receivers: flows with fewest packets
-//! to send first, one flow per host and direction. Only data and its acknowledgements cross the fabric. A host that takes over
-//! a receiver from a farther host waits until its packets do not meet those in flight. Hosts leave a gap between packets, in
+//! to send first, one flow per host and direction. Only data and acknowledgements cross the fabric. A host that takes over a
+//! receiver from a farther host waits until its packets do not meet those in flight. Hosts leave a gap between packets, in
 //! which acknowledgements pass and queues drain.
 //!
-//! After YAPS (`ext/ideal.cpp`), which counts acknowledged packets, not sent ones, and has neither wait nor gap. Without them
-//! the buffers of receivers' ports stay full: YAPS hides the losses by duplicates that it counts as new.
+//! After YAPS (`ext/ideal.cpp`), which counts acknowledged packets, not sent ones, and has neither wait nor gap: buffers of
+//! receivers' ports stay full, and duplicates that it counts as new hide its losses.
 
 use incast_model::units::{Bytes, Time};
 use schemars::JsonSchema;
@@ -78,14 +78,13 @@ impl TransportParams for IdealParams {
     }
 }
 
-/// Flows of the ideal scheduler: one state serves the whole fabric.
+/// One state serves the whole fabric.
 #[derive(Debug)]
 pub(crate) struct Ideal {
     params: IdealParams,
     senders: ByFlow<Slotted>,
     /// By flow received.
     receivers: Vec<Reassembly>,
-    /// Flows with packets to send.
     waiting: Vec<u32>,
     /// By host: flow that it sends, or [`NONE`].
     turn_of: Vec<u32>,
@@ -130,7 +129,7 @@ impl Endpoint for Ideal {
         }
     }
 
-    /// Schedules the packets of a flow that are unacknowledged long after the last one was sent.
+    /// Packets are unacknowledged long after the last one was sent.
     fn timer(&mut self, stack: &mut impl Stack, own: u32) {
         let Some(sender) = self.senders.get_mut(own) else { return };
         sender.ask();
@@ -139,7 +138,6 @@ impl Endpoint for Ideal {
         self.match_hosts(stack);
     }
 
-    /// Sends a packet of a host, if it may.
     fn task(&mut self, stack: &mut impl Stack, nic: u32, _job: Job) {
         let now = stack.now();
         let full = stack.busy_time(nic, stack.full_size());
@@ -199,7 +197,7 @@ impl Ideal {
         }
     }
 
-    /// Earliest time of a flow's next packet: its host has sent the last one, and the packet will find the last link free.
+    /// Time at which its host has sent the last packet, and the next one finds the last link free.
     fn next_time(&self, stack: &impl Stack, own: u32, nic: u32) -> u64 {
         let dst = stack.sent(own).dst.index();
         self.free_at[nic as usize].max(self.taken_until[dst].saturating_sub(self.away[own as usize]))

@@ -68,7 +68,6 @@ impl Endpoint for Pfabric {
 }
 
 impl Pfabric {
-    /// Sends what the window allows.
     fn pump(&mut self, stack: &mut impl Stack, own: u32) {
         let Some(sender) = self.senders.get_mut(own) else { return };
         while let Some(segment) = sender.next_segment() {

@@ -17,7 +17,6 @@ pub(super) struct Sender {
     probe_after: u32,
     /// First unacknowledged byte.
     una: u64,
-    /// Next byte to send.
     next: u64,
     /// First byte never sent.
     high: u64,
@@ -25,7 +24,6 @@ pub(super) struct Sender {
     sacked: Ranges,
     /// Window in packets.
     cwnd: u32,
-    /// Slow start threshold in packets.
     ssthresh: u32,
     /// Acknowledgements since the window grew, after slow start.
     heard: u32,
@@ -51,7 +49,6 @@ impl Sender {
         }
     }
 
-    /// Retransmission timeout in ps.
     pub(super) const fn rto(&self) -> u64 {
         self.rto
     }
@@ -98,8 +95,8 @@ impl Sender {
         None
     }
 
-    /// Records that all bytes before `next` have arrived, and those in `beyond`. Returns true if the flow may go on: news from
-    /// beyond the gap alone do not suffice.
+    /// All bytes before `next` have arrived, and those in `beyond`. Returns true if the flow may go on: bytes beyond the gap
+    /// alone do not suffice, except in the answer to a probe.
     pub(super) fn on_ack(&mut self, next: u64, beyond: &[Range]) -> bool {
         for &(start, end) in beyond {
             self.sacked.insert(start.max(self.una), end);
@@ -133,7 +130,7 @@ impl Sender {
         self.cwnd = self.cwnd.min(self.max_cwnd);
     }
 
-    /// Goes back to the first unacknowledged byte. Returns true if a probe is to be sent instead of data.
+    /// Returns true if a probe is to be sent instead of data.
     pub(super) fn on_timeout(&mut self) -> bool {
         self.timeouts += 1;
         self.ssthresh = (self.cwnd / 2).max(2);

@@ -17,7 +17,7 @@ use super::stack::{Incoming, Outgoing, Stack, To};
 use super::{ByFlow, Endpoint, Job, Scope};
 use crate::kernel::Kind;
 
-/// Announcements in a row after which the waiting time no longer doubles: at most 2^6 times `retry`.
+/// Announcements in a row after which the waiting time no longer doubles: 2^6 times `retry`.
 const MOST_DOUBLINGS: u32 = 6;
 
 #[derive(Debug)]
@@ -71,7 +71,6 @@ impl Endpoint for Phost {
         }
     }
 
-    /// Announces a flow again after too long without an answer.
     fn timer(&mut self, stack: &mut impl Stack, own: u32) {
         if let Some(source) = self.sources.get_mut(own) {
             source.tries += 1;
@@ -80,7 +79,6 @@ impl Endpoint for Phost {
         }
     }
 
-    /// Issues a receiver's next token, if due.
     fn task(&mut self, stack: &mut impl Stack, nic: u32, _job: Job) {
         let times = self.times(stack, nic);
         let pacer = &mut self.pacers[nic as usize];
@@ -147,14 +145,12 @@ impl Phost {
         Times { packet, reissue: times(self.params.reissue_after), pass_over: times(self.params.downgrade_for) }
     }
 
-    /// Announces a flow to its receiver.
     fn announce(&mut self, stack: &mut impl Stack, own: u32) {
         self.wait_for_answer(stack, own);
         let packet = stack.control(Kind::Rts, self.params.control_priority);
         stack.send(To::Receiver(own), packet, []);
     }
 
-    /// Sets the time of the flow's next announcement, if nothing arrives before.
     fn wait_for_answer(&self, stack: &mut impl Stack, own: u32) {
         if let Some(source) = self.sources.get(own) {
             let patience = self.params.retry.0 << source.tries.min(MOST_DOUBLINGS);
@@ -162,7 +158,7 @@ impl Phost {
         }
     }
 
-    /// Orders a flow that has got a token; its receiver lacks `left` packets.
+    /// `left`: packets that the receiver lacks.
     fn hold_token(&mut self, stack: &impl Stack, own: u32, left: u64) {
         let label = stack.sent(own).label;
         let Some(source) = self.sources.get_mut(own) else { return };
@@ -189,7 +185,6 @@ impl Phost {
         stack.kick(nic);
     }
 
-    /// Registers a flow at its receiver, if unknown.
     fn learn_of(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
         let (own, nic) = (packet.own, packet.nic);
         if stack.is_delivered(own) || self.inbound.get(own).is_some() {
@@ -203,7 +198,6 @@ impl Phost {
         }
     }
 
-    /// Acknowledges a flow if all packets have arrived.
     fn confirm(&self, stack: &mut impl Stack, packet: &Incoming<'_>) {
         if stack.is_delivered(packet.own) {
             let answer = stack.control(Kind::SegmentAck, self.params.control_priority);
@@ -231,7 +225,6 @@ impl Phost {
         }
     }
 
-    /// Ends a flow, as its receiver has all packets.
     fn receive_ack(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
         let own = packet.own;
         let Some(source) = self.sources.get_mut(own) else { return };

@@ -1,6 +1,5 @@
 //! Flows of a host in order of service: labels in turn, within a label by a key. Without turns all flows have one label.
 
-/// Position of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
     label: u16,
@@ -33,7 +32,6 @@ impl Queue {
         }
     }
 
-    /// Changes the key of a flow in the queue.
     pub(super) fn change(&mut self, place: Place, key: u64) -> Place {
         let new = Place { key, ..place };
         let Some(mut at) = self.find(place) else { return self.insert(new.label, new.key, new.flow) };
@@ -67,7 +65,6 @@ impl Queue {
         (before_turn, from_turn)
     }
 
-    /// All flows, in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         let (before, from) = self.split();
         from.iter().rev().chain(before.iter().rev()).map(|place| place.flow)
@@ -82,12 +79,10 @@ impl Queue {
         self.front().map(|place| place.flow)
     }
 
-    /// Passes the turn on, as the first flow has been served.
     pub(super) fn served(&mut self) {
         self.turn = self.front().map_or(0, |place| place.label.wrapping_add(1));
     }
 
-    /// Passes the turn on, as a flow with this label has been served.
     pub(super) fn served_label(&mut self, label: u16) {
         self.turn = label.wrapping_add(1);
     }

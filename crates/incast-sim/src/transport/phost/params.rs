@@ -91,13 +91,11 @@ impl Default for PhostParams {
 }
 
 impl PhostParams {
-    /// Free tokens of a flow of `packets` packets.
     pub(super) fn free(&self, packets: u64) -> u64 {
         let most = u64::from(self.free_tokens);
         if packets <= most || self.free_tokens_long { packets.min(most) } else { 0 }
     }
 
-    /// Priority of the data of a flow of `packets` packets with priority `of_flow`.
     pub(super) fn data_priority(&self, packets: u64, of_flow: u8) -> u8 {
         if packets <= u64::from(self.short_packets) { self.short_priority.unwrap_or(of_flow) } else { of_flow }
     }

@@ -8,7 +8,6 @@ use crate::transport::{ByFlow, Ranges};
 /// Times of a receiver, in ps.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Times {
-    /// Packet time.
     pub(super) packet: u64,
     pub(super) reissue: u64,
     pub(super) pass_over: u64,
@@ -38,14 +37,12 @@ pub(super) struct Inbound {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Grant {
     pub(super) flow: u32,
-    /// First byte of the packet.
     pub(super) seq: u64,
     pub(super) number: u64,
     /// Packets that have not arrived.
     pub(super) left: u64,
 }
 
-/// Token issue of a host.
 #[derive(Debug)]
 pub(super) struct Pacer {
     queue: Queue,
@@ -64,7 +61,7 @@ impl Default for Pacer {
 }
 
 impl Inbound {
-    /// Records a packet sent by token `number`; true if new.
+    /// True if the packet is new.
     pub(super) fn take(&mut self, seq: u64, len: u64, number: u64) -> bool {
         self.answered = self.answered.max(number + 1);
         let new = self.came.insert(seq, seq + len) > 0;
@@ -84,7 +81,7 @@ impl Inbound {
         seq
     }
 
-    /// First byte for a token now, if the flow gets one; else the time to look again.
+    /// First byte for a token now; else the time to look again.
     fn grant(&mut self, now: u64, window: u64, times: &Times) -> Result<u64, u64> {
         if let Some(until) = self.quiet_until {
             if until > now {
@@ -112,7 +109,7 @@ impl Inbound {
 }
 
 impl Pacer {
-    /// Registers an announced flow. Returns the time of the next search, now, if none was due or one only waits.
+    /// Returns the time of the next search, now, if none was due or one only waits.
     pub(super) fn announce(
         &mut self,
         flows: &mut ByFlow<Inbound>,
@@ -148,7 +145,6 @@ impl Pacer {
         })
     }
 
-    /// Moves a flow with a new packet, or removes it if complete.
     pub(super) fn update(&mut self, inbound: &mut Inbound, order: PhostOrder) {
         if inbound.is_whole() {
             self.queue.remove(inbound.place);
@@ -157,7 +153,7 @@ impl Pacer {
         }
     }
 
-    /// Returns the token to send now, if any, and sets the time of the next search.
+    /// Returns the token to send, if any, and sets the time of the next search.
     pub(super) fn tick(
         &mut self,
         flows: &mut ByFlow<Inbound>,
@@ -221,7 +217,7 @@ mod tests {
             self.pacer.announce(&mut self.flows, (flow, label), packets(count), now, (&self.params, &TIMES))
         }
 
-        /// Ticks whenever due, until `end`; returns tokens as time, flow and packet.
+        /// Tokens, as time, flow and packet.
         fn run(&mut self, end: u64) -> Vec<(u64, u32, u64)> {
             let mut granted = Vec::new();
             while self.pacer.due < end {

@@ -6,12 +6,10 @@ use super::order::{Place, Queue};
 use crate::transport::Ranges;
 use crate::transport::segments::{Packets, Segment};
 
-/// Right to send one packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Token {
     /// Expiry, in ps.
     pub(super) expiry: u64,
-    /// First byte of the packet.
     pub(super) seq: u64,
     /// Number among all tokens of the flow.
     pub(super) number: u32,
@@ -53,12 +51,10 @@ impl Source {
     }
 }
 
-/// Flows of a host with tokens.
 #[derive(Debug, Default)]
 pub(super) struct Holders(Queue);
 
 impl Holders {
-    /// Adds a flow with tokens, or changes its key.
     pub(super) fn put(&mut self, flow: u32, label: u16, source: &mut Source, key: u64) {
         source.place = Some(match source.place {
             Some(place) => self.0.change(place, key),
@@ -66,26 +62,22 @@ impl Holders {
         });
     }
 
-    /// Removes a flow that has ended or has no token.
     pub(super) fn take_out(&mut self, source: &mut Source) {
         if let Some(place) = source.place.take() {
             self.0.remove(place);
         }
     }
 
-    /// Flow in turn.
     pub(super) fn first(&self) -> Option<u32> {
         self.0.first()
     }
 
-    /// Passes the turn on after a packet of the flow in turn.
     pub(super) fn served(&mut self) {
         self.0.served();
     }
 }
 
 impl Source {
-    /// Next packet, by a valid token, with the token's number.
     pub(super) fn next_packet(&mut self, now: u64) -> Option<(Segment, u32)> {
         let token = self.use_token(now)?;
         let len = self.packets.len(token.seq);

@@ -61,8 +61,8 @@ impl Endpoint for Tcp {
         }
     }
 
-    /// Handles a timeout. A segment that still waits in the host's queue is not sent again (Linux: `skb_still_in_host_queue`):
-    /// copies would fill the queue, the longer it is the faster.
+    /// A segment that still waits in the host's queue is not sent again (Linux: `skb_still_in_host_queue`): copies would fill
+    /// the queue, the longer it is the faster.
     fn timer(&mut self, stack: &mut impl Stack, own: u32) {
         let Some(sender) = self.senders.get_mut(own) else { return };
         if sender.first_waits() {
@@ -78,7 +78,6 @@ impl Endpoint for Tcp {
         self.pump(stack, own);
     }
 
-    /// Sends a delayed acknowledgement.
     fn task(&mut self, stack: &mut impl Stack, _nic: u32, job: Job) {
         let Job::DelayedAck(own) = job else { return };
         let receiver = &mut self.receivers[own as usize];
@@ -143,7 +142,6 @@ impl Tcp {
         }
     }
 
-    /// Sends all segments that may be sent.
     fn pump(&mut self, stack: &mut impl Stack, own: u32) {
         let listens = self.params.listens();
         let Some(sender) = self.senders.get_mut(own) else { return };
@@ -198,7 +196,6 @@ impl Tcp {
         stack.send(To::Sender(own, nic), ack, self.blocks(own));
     }
 
-    /// SACK blocks of an acknowledgement.
     fn blocks(&self, own: u32) -> impl Iterator<Item = super::Range> + '_ {
         let receiver = self.params.sack.then(|| &self.receivers[own as usize]);
         receiver.into_iter().flat_map(|receiver| receiver.stretches(self.params.sack_blocks))
@@ -231,7 +228,6 @@ impl Tcp {
         }
     }
 
-    /// Ends a flow with all bytes acknowledged.
     fn end(&mut self, stack: &mut impl Stack, own: u32) {
         if let Some(sender) = self.senders.get(own) {
             let size = sender.packets.size;

@@ -9,10 +9,8 @@ use crate::transport::{Range, Reassembly};
 /// Most SACK blocks if their number is limited: space in a header's options (RFC 2018, section 3).
 const RECENT: usize = 4;
 
-/// Reaction of a receiver to a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Verdict {
-    /// New bytes of the segment.
     pub(super) new: u64,
     /// Acknowledgement of earlier segments, as marks have begun or ended.
     pub(super) first: Option<Answer>,
@@ -20,12 +18,10 @@ pub(super) struct Verdict {
     pub(super) answer: Option<Answer>,
 }
 
-/// Acknowledgement without its SACK blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Answer {
     /// All bytes before this one have arrived.
     pub(super) next: u64,
-    /// If true, it echoes a mark.
     pub(super) echo: bool,
     /// Sending time of the segment that it answers.
     pub(super) stamp: u64,
@@ -41,19 +37,16 @@ pub(super) struct Receiver {
     stamp: u64,
     /// Time of their acknowledgement if no segment follows, in ps.
     pub(super) due: u64,
-    /// NIC by which the last segment arrived.
     pub(super) nic: u32,
     /// DCTCP: if true, the last segment was marked. Otherwise: if true, marks have to be echoed.
     marked: bool,
 }
 
 impl Receiver {
-    /// All bytes before this one have arrived.
     pub(super) const fn next(&self) -> u64 {
         self.stream.next()
     }
 
-    /// Handles a segment of a flow of `size` bytes.
     pub(super) fn take(&mut self, packet: &Incoming<'_>, size: u64, params: &TcpParams) -> Verdict {
         let first = self.note_marks(packet, params);
         let (before, seq, end) = (self.next(), packet.seq, packet.seq + packet.payload);
@@ -85,7 +78,6 @@ impl Receiver {
         first
     }
 
-    /// Takes the pending acknowledgement, if any.
     pub(super) fn answer(&mut self) -> Option<Answer> {
         if self.waiting == 0 {
             return None;

@@ -4,7 +4,7 @@ use incast_model::units::Time;
 
 use super::TcpParams;
 
-/// Round-trip time of a sender and its timeout. Times in ps.
+/// Times in ps.
 #[derive(Debug, Clone)]
 pub(super) struct Rtt {
     /// Smoothed; `None` before the first measurement.
@@ -58,7 +58,6 @@ impl Rtt {
         Time(self.smoothed.unwrap_or(0))
     }
 
-    /// Timeout in ps.
     pub(super) fn timeout(&self) -> u64 {
         let measured = self.smoothed.map(|smoothed| (smoothed + (4 * self.variation).max(1)).max(self.least));
         let base = self.fixed.or(measured).unwrap_or(self.first);

@@ -21,7 +21,6 @@ pub(super) enum Phase {
     Loss,
 }
 
-/// Contents of an acknowledgement.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Heard<'a> {
     pub(super) now: Time,
@@ -31,11 +30,10 @@ pub(super) struct Heard<'a> {
     pub(super) beyond: &'a [Range],
     /// Time since the answered segment was sent, in ps.
     pub(super) rtt: u64,
-    /// If true, it echoes a mark.
     pub(super) marked: bool,
 }
 
-/// Sender of one flow. Windows and positions in bytes.
+/// Windows and positions in bytes.
 #[derive(Debug)]
 pub(super) struct Sender {
     pub(super) packets: Packets,
@@ -47,7 +45,6 @@ pub(super) struct Sender {
     left: u64,
     /// Number (in `given`) of the first unacknowledged segment, if sent again; 0 otherwise.
     first_again: u64,
-    /// Next byte to send.
     next: u64,
     /// First byte never sent.
     high: u64,
@@ -55,7 +52,6 @@ pub(super) struct Sender {
     ssthresh: u64,
     /// Recovery, or the phase after a timeout, ends when all before this byte is acknowledged.
     recover: u64,
-    /// Duplicate acknowledgements in a row.
     duplicates: u32,
     /// Bytes known to have arrived beyond `una`.
     sacked: Ranges,
@@ -110,12 +106,11 @@ impl Sender {
         }
     }
 
-    /// Ends new data: unsent bytes never follow.
     pub(super) fn stop(&mut self) {
         self.packets.size = self.high;
     }
 
-    /// Counts a packet given to the host's queue: a segment, or one of the handshake.
+    /// `None`: a packet of the handshake.
     pub(super) fn give(&mut self, segment: Option<Segment>) {
         self.given += 1;
         if segment.is_some_and(|segment| segment.again && segment.seq == self.una) {
@@ -123,7 +118,6 @@ impl Sender {
         }
     }
 
-    /// Counts a packet that has left the host's queue.
     pub(super) fn leave(&mut self) {
         self.left += 1;
     }
@@ -146,17 +140,14 @@ impl Sender {
         self.una + self.sacked.bytes()
     }
 
-    /// Timeout in ps.
     pub(super) fn timeout(&self) -> u64 {
         self.rtt.timeout()
     }
 
-    /// Window in bytes.
     pub(super) const fn cwnd(&self) -> u64 {
         self.cwnd
     }
 
-    /// Bytes in flight, as far as known.
     fn in_flight(&self) -> u64 {
         let come = self.sacked.bytes() - self.sacked.bytes_from(self.next);
         self.next - self.una - come - self.lost.bytes()
@@ -192,14 +183,14 @@ impl Sender {
         Some(Segment { seq, len, again })
     }
 
-    /// Ends the handshake, `rtt` ps after its start.
+    /// `rtt` in ps.
     pub(super) fn on_syn_ack(&mut self, rtt: u64) {
         self.rtt.measure(rtt);
         self.rtt.relax();
         self.phase = Phase::Open;
     }
 
-    /// Handles an acknowledgement. Returns true if the timer restarts.
+    /// Returns true if the timer restarts.
     pub(super) fn on_ack(&mut self, heard: &Heard<'_>) -> bool {
         for &(start, end) in heard.beyond {
             self.sacked.insert(start.max(self.una), end);
@@ -219,7 +210,6 @@ impl Sender {
         self.dupacks.is_some()
     }
 
-    /// Handles an acknowledgement of new bytes.
     fn advance(&mut self, heard: &Heard<'_>) {
         let bytes = heard.next - self.una;
         self.una = heard.next;
@@ -277,7 +267,6 @@ impl Sender {
         self.tells_reduction = true;
     }
 
-    /// Handles a duplicate acknowledgement.
     fn duplicate(&mut self) {
         let Some(dupacks) = self.dupacks else { return };
         match self.phase {
@@ -364,7 +353,6 @@ impl Sender {
         self.at_once = false;
     }
 
-    /// Sends again from the first unacknowledged byte.
     pub(super) fn on_timeout(&mut self) {
         self.rtt.back_off();
         if self.phase == Phase::Handshake {

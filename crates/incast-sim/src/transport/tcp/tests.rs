@@ -11,7 +11,6 @@ use crate::transport::segments::Packets;
 
 const MSS: u64 = 1460;
 
-/// Sender after its handshake.
 fn sender(segments: u64, params: TcpParams) -> Sender {
     let mut sender = Sender::new(&params, Packets { size: segments * MSS, mss: MSS });
     sender.on_syn_ack(Time::us(10).0);

@@ -43,11 +43,9 @@ impl TransportParams for UdpParams {
     }
 }
 
-/// Flow under way.
 #[derive(Debug, Clone, Copy)]
 struct Source {
     packets: Packets,
-    /// First unsent byte.
     next: u64,
     /// Time between two full packets, in ps.
     gap: u64,
@@ -63,7 +61,6 @@ pub(crate) struct Udp {
     late: Vec<Late>,
 }
 
-/// Flow that has ended at its sender.
 #[derive(Debug, Clone, Copy)]
 struct Late {
     own: u32,
@@ -156,7 +153,6 @@ impl Endpoint for Udp {
 }
 
 impl Udp {
-    /// Sends the next packet of a flow, if it is due and allowed.
     fn send(&mut self, stack: &mut impl Stack, own: u32) {
         let Some(source) = self.sources.get_mut(own) else { return };
         let (packets, now) = (source.packets, stack.now());

@@ -57,7 +57,6 @@ pub(crate) struct Cubic {
 }
 
 impl Cubic {
-    /// Starts growth at `cwnd` segments.
     fn begin(&mut self, now: Time, cwnd: f64) {
         self.epoch = Some(now);
         self.estimate = cwnd;
@@ -68,7 +67,6 @@ impl Cubic {
         }
     }
 
-    /// Window so many seconds after the start of growth.
     fn at(&self, seconds: f64) -> f64 {
         let from_peak = seconds - self.k;
         self.params.c * from_peak * from_peak * from_peak + self.peak

@@ -19,10 +19,8 @@ pub use slow_start::SlowStartParams;
 
 use crate::congestion::BadParameter;
 
-/// Acknowledgement of new bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Acked {
-    /// Time of arrival.
     pub(super) now: Time,
     /// Newly acknowledged bytes.
     pub(super) bytes: u64,
@@ -30,7 +28,6 @@ pub(super) struct Acked {
     pub(super) una: u64,
     /// First byte never sent.
     pub(super) high: u64,
-    /// If true, it echoes a mark.
     pub(super) marked: bool,
     /// Window before it, in bytes.
     pub(super) cwnd: u64,
@@ -42,7 +39,6 @@ pub(super) struct Acked {
 
 /// State of one flow's control. Windows are in bytes.
 pub(super) trait Window {
-    /// Window after an acknowledgement in congestion avoidance.
     fn avoid_congestion(&mut self, acked: &Acked) -> u64;
     /// Slow start threshold after a loss with `flight` bytes in flight.
     fn after_loss(&mut self, cwnd: u64, flight: u64, mss: u64) -> u64;
@@ -115,7 +111,6 @@ macro_rules! windows {
             }
         }
 
-        /// State of one flow's control, dispatched statically.
         #[derive(Debug)]
         pub(super) enum State {
             $($variant(<$params as WindowParams>::State)),+
@@ -158,7 +153,6 @@ impl Default for TcpControl {
 pub(super) mod testing {
     use super::*;
 
-    /// Acknowledgement of a full segment, with a window of `cwnd`.
     pub(crate) fn segment_of(cwnd: u64) -> Acked {
         Acked {
             now: Time::ZERO,
