@@ -1,13 +1,13 @@
 //! Memory management unit: shared buffer, reserves, headroom, XOFF and XON.
 //!
-//! A packet counts at the port and priority by which it came (ingress), as in the HPCC authors' ns-3 (`switch-mmu.cc` at commit
-//! 9f4be2a): in the reserve of that ingress queue first, then in the shared buffer up to the threshold, then in the headroom.
+//! A packet counts at its ingress port and priority, as in the HPCC authors' ns-3 (`switch-mmu.cc` at commit 9f4be2a): in the
+//! reserve first, then in the shared buffer up to the threshold, then in the headroom.
 
 use super::params::{PfcMode, SwitchParams};
 
 const ALPHA_BITS: u32 = 24;
 
-/// Alpha as a fixed-point factor.
+/// Fixed-point alpha.
 pub(crate) fn fixed_alpha(alpha: f64) -> u32 {
     (alpha * f64::from(1u32 << ALPHA_BITS)).round() as u32
 }
@@ -28,10 +28,10 @@ pub(crate) struct Buffer {
 /// Stored packets of one ingress port and priority.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Ingress {
-    /// Bytes within reserve and shared buffer.
+    /// In reserve and shared buffer.
     pub(crate) bytes: u32,
     pub(crate) headroom: u32,
-    /// Largest sum of `bytes` and `headroom`.
+    /// Largest `bytes + headroom`.
     pub(crate) peak: u32,
     pub(crate) peak_headroom: u32,
     pub(crate) headroom_limit: u32,
@@ -58,7 +58,7 @@ impl Buffer {
         }
     }
 
-    /// Buffer that admits everything, for ports with buffers of their own.
+    /// Admits everything, for ports with buffers of their own.
     pub(crate) fn unused() -> Self {
         Self { shared: i64::MAX, reserve: u32::MAX, ..Self::default() }
     }
@@ -82,13 +82,13 @@ impl Buffer {
         u64::from(ingress.bytes.saturating_sub(self.reserve))
     }
 
-    /// True if a packet that is forwarded immediately would not change the counters.
+    /// True if a packet forwarded immediately would not change the counters.
     #[inline]
     pub(crate) fn passes(&self, ingress: &Ingress, len: u32) -> bool {
         ingress.bytes + len <= self.reserve && !ingress.paused && self.used < self.shared
     }
 
-    /// False if `len` bytes of a lossless priority do not fit.
+    /// Stores `len` bytes of a lossless priority; false if they do not fit.
     #[inline]
     pub(crate) fn admit_lossless(&mut self, ingress: &mut Ingress, len: u32) -> bool {
         let stored = ingress.bytes + len;
@@ -119,7 +119,7 @@ impl Buffer {
         u64::from(queued) + u64::from(len) <= limit
     }
 
-    /// False if `len` bytes of a lossy priority do not fit into its egress queue, which has `queued` bytes.
+    /// Stores `len` bytes of a lossy priority; false if its egress queue, with `queued` bytes, is at its limit.
     #[inline]
     pub(crate) fn admit_lossy(&mut self, ingress: &mut Ingress, len: u32, queued: u32) -> bool {
         if !self.has_lossy_room(len, queued) {
@@ -132,7 +132,7 @@ impl Buffer {
         true
     }
 
-    /// Headroom is freed first, then shared buffer, then reserve.
+    /// Frees headroom first, then shared buffer, then reserve.
     #[inline]
     pub(crate) fn release(&mut self, ingress: &mut Ingress, len: u32) {
         let from_headroom = ingress.headroom.min(len);
@@ -147,7 +147,7 @@ impl Buffer {
         !ingress.paused && (ingress.headroom > 0 || self.above_reserve(ingress) >= self.threshold(ingress))
     }
 
-    /// Bytes in headroom and in the shared buffer once all but `kept` bytes of an ingress queue have left.
+    /// Bytes in headroom and shared buffer once all but `kept` bytes of an ingress queue have left.
     pub(crate) fn left_of(&self, ingress: &Ingress, kept: u32) -> (u32, u64) {
         let leaves = (ingress.bytes + ingress.headroom).saturating_sub(kept);
         let headroom = ingress.headroom.saturating_sub(leaves);

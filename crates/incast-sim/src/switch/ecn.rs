@@ -40,7 +40,7 @@ impl EcnPort {
         } else if queued > self.kmax {
             Verdict::Always
         } else {
-            // Order of operations of the HPCC authors' ns-3 (`switch-mmu.cc`, ShouldSendCN).
+            // In the order of the HPCC authors' ns-3 (`switch-mmu.cc`, ShouldSendCN).
             let slope = self.pmax * f64::from(queued - self.kmin) / f64::from(self.kmax - self.kmin);
             Verdict::WithProbability(slope)
         }

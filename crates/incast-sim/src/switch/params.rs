@@ -1,6 +1,6 @@
 //! Parameters of the switch.
 //!
-//! NS3 below is the HPCC authors' ns-3 (`switch-mmu.cc`, `third.cc`, `run.py` at commit 9f4be2a), YAPS the simulator of pHost's
+//! NS3: the HPCC authors' ns-3 (`switch-mmu.cc`, `third.cc`, `run.py` at commit 9f4be2a). YAPS: the simulator of pHost's
 //! authors (NetSys/simulator at commit 8e9cf04).
 
 use incast_model::units::{Bytes, Rate};
@@ -82,7 +82,7 @@ impl SwitchParams {
         if self.isolation.enabled { self.paused_priorities() | 1 << self.isolation.queue | 1 } else { 0 }
     }
 
-    /// Priorities that PFC pauses, as bits; none if PFC is off or ports have buffers of their own.
+    /// Priorities that PFC pauses, as bits; none without PFC or without a shared buffer.
     pub fn paused_priorities(&self) -> u8 {
         if self.pfc && self.queues == QueueParams::Shared {
             self.lossless.iter().fold(0, |mask, prio| mask | 1 << prio)
@@ -238,7 +238,7 @@ impl Default for EcnParams {
 }
 
 impl EcnParams {
-    /// Step marking at ports of 100 Gb/s: every packet above the threshold, none up to it (DCTCP, SIGCOMM 2010, section 3.1).
+    /// Step at ports of 100 Gb/s: marks every packet above the threshold, none up to it (DCTCP, SIGCOMM 2010, section 3.1).
     pub const fn step(threshold: Bytes) -> Self {
         Self {
             enabled: true,

@@ -6,7 +6,7 @@ use crate::kernel::{Kind, Packet, flag};
 use crate::network::Network;
 
 impl Network {
-    /// `culprit`: egress port of the packet that caused the frame, or `port` if no packet did.
+    /// Sends a frame to the peer of `port`; `culprit`: egress port of the packet that caused it, or `port` if none did.
     pub(crate) fn send_pfc(&mut self, port: u32, prio: u8, xoff: bool, culprit: u32) {
         if xoff {
             self.note_root(port, prio);

@@ -9,7 +9,7 @@ use crate::kernel::flag;
 use crate::network::Network;
 use crate::ns3::{Approximate, Rand};
 
-/// Units of 1/512, as HPCC-PINT senders decode.
+/// Units of HPCC-PINT senders: 1/512.
 const UNITS: f64 = crate::congestion::PINT_UNITS;
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -21,7 +21,7 @@ struct PintPort {
     last_time: u64,
 }
 
-/// Exists only if a congestion control uses PINT.
+/// PINT of ports, if a congestion control uses it.
 #[derive(Debug, Clone)]
 pub(crate) struct Pint {
     ports: Vec<PintPort>,
@@ -35,7 +35,7 @@ pub(crate) struct Pint {
     ticks: f64,
     /// Picoseconds per tick.
     tick: u64,
-    /// Random numbers and arithmetic of `ns3`, if used.
+    /// Random numbers and arithmetic of `ns3`.
     pub(crate) reference: Option<Rand>,
 }
 
@@ -57,8 +57,8 @@ impl Pint {
         Self { ports: vec![PintPort::default(); ports], ..self.clone() }
     }
 
-    /// Records a packet that leaves a port at `now` (ps) with `queued` bytes behind it; `rate` in bit/s. Returns the power that
-    /// the packet carries on, if it carries one.
+    /// Records a packet that leaves at `now` (ps) with `queued` bytes behind it; `rate` in bit/s. Returns the power that it
+    /// carries on, if it carries one.
     pub(crate) fn pass(
         &mut self,
         port: usize,

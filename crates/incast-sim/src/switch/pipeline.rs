@@ -91,7 +91,7 @@ impl Network {
         self.kick(out);
     }
 
-    /// Stores a packet in the shared buffer, or returns false. The packet counts under `in_prio` at its ingress, under `prio`
+    /// Stores a packet in the shared buffer; false if it does not fit. It counts under `in_prio` at its ingress, under `prio`
     /// at its egress.
     #[inline(always)]
     fn admit(&mut self, switch: u32, in_port: u32, out: u32, id: u32) -> bool {
@@ -192,7 +192,7 @@ impl Network {
         }
     }
 
-    /// True if the peer behind `in_port` may resume.
+    /// Frees buffer; true if the peer behind `in_port` may resume.
     #[inline(always)]
     fn release_buffer(&mut self, port: u32, size: u32, in_port: u32, in_prio: u8) -> bool {
         if self.config.storage != Storage::Shared || self.ports[port as usize].at_server {

@@ -61,7 +61,7 @@ impl BufferPlan {
         Ok(Self { headroom, reserved, shared })
     }
 
-    /// XOFF threshold of an ingress queue of a port of `rate`, in bytes beyond its reserve, if no other queue holds anything.
+    /// XOFF threshold at a port of `rate` in bytes beyond the reserve, if no other queue holds anything.
     pub fn lone_xoff(&self, fabric: &Fabric, params: &Params, rate: Rate) -> u64 {
         // The queue takes alpha times the bytes that it leaves free.
         self.xoff(params, |shared| {
@@ -70,7 +70,7 @@ impl BufferPlan {
         })
     }
 
-    /// Largest XOFF threshold of a port of `rate`, in bytes beyond the reserve: with an empty buffer.
+    /// Largest XOFF threshold at a port of `rate` in bytes beyond the reserve: with an empty buffer.
     pub fn largest_xoff(&self, fabric: &Fabric, params: &Params, rate: Rate) -> u64 {
         self.xoff(params, |shared| alpha(params, rate, host_rate(fabric)) * shared)
     }

@@ -1,5 +1,4 @@
-//! Buffers of single ports of switches and hosts, in place of a shared one: drop-tail, or in pFabric's order. They do not count
-//! the packet being sent.
+//! Buffers of single ports of switches and hosts: drop-tail, or in pFabric's order. The packet being sent does not count.
 
 use incast_model::fabric::PortId;
 
@@ -37,7 +36,7 @@ impl Storage {
 }
 
 impl Network {
-    /// `in_port` is `None` for a packet of the port's own host.
+    /// Stores or drops a packet at its egress port; `in_port` is `None` at its own host.
     pub(crate) fn store(&mut self, out: u32, id: u32, in_port: Option<u32>) {
         let storage = if in_port.is_some() { self.config.storage } else { self.config.host_storage };
         let size = u32::from(self.pool[id].size);
@@ -100,7 +99,7 @@ impl Network {
         self.note_queue(port);
     }
 
-    /// The queue must not be empty.
+    /// Next packet of a pFabric queue that is not empty.
     pub(crate) fn dequeue_ranked(&mut self, port: u32) -> u32 {
         let id = self.ranked[port as usize].pop().expect("a queue that waits has packets");
         self.leave_ranked(port, id);

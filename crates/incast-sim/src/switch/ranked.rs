@@ -13,8 +13,8 @@ struct Entry {
     id: u32,
 }
 
-/// Packets of a port in order of arrival (pFabric, SIGCOMM 2013, section 4.1). Searched linearly: a queue holds a few dozen
-/// packets, adjacent in memory.
+/// Packets in order of arrival (pFabric, SIGCOMM 2013, section 4.1). Linear search: a queue holds a few dozen, adjacent in
+/// memory.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RankedQueue(Vec<Entry>);
 
@@ -23,15 +23,15 @@ impl RankedQueue {
         self.0.push(Entry { rank, flow, id });
     }
 
-    /// Takes out the first packet of the flow that has the packet of lowest rank (the first such): packets of a flow stay in
-    /// order, and early ones with a higher rank do not starve.
+    /// Takes the first packet of the flow with the packet of lowest rank (the first such): a flow's packets stay in order, and
+    /// early ones with a higher rank do not starve.
     pub(crate) fn pop(&mut self) -> Option<u32> {
         let best = self.0.iter().min_by_key(|entry| entry.rank)?.flow;
         let first = self.0.iter().position(|entry| entry.flow == best)?;
         Some(self.0.remove(first).id)
     }
 
-    /// Takes out the packet of highest rank (the last such), if its rank exceeds `rank`.
+    /// Takes the packet of highest rank (the last such), if its rank exceeds `rank`.
     pub(crate) fn evict_above(&mut self, rank: u64) -> Option<u32> {
         let worst = self.0.iter().enumerate().max_by_key(|(_, entry)| entry.rank)?;
         let (at, above) = (worst.0, worst.1.rank > rank);

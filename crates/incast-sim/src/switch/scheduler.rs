@@ -139,7 +139,7 @@ fn after(mask: u8, last: u8) -> u8 {
 }
 
 impl Network {
-    /// Next priority in `eligible`, not empty: of a switch port's queues, or a host's rings of queue pairs.
+    /// Next priority in `eligible`, not empty: a switch port's queue, or a host's ring of queue pairs.
     #[inline]
     pub(crate) fn choose(&mut self, port: u32, eligible: u8) -> u8 {
         let state = &mut self.ports[port as usize];

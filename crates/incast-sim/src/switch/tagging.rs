@@ -189,7 +189,7 @@ impl Network {
         self.change_priority(id, new);
     }
 
-    /// Wrong variant: rewrites the tag of a packet received at `input`, as the previous switch should have.
+    /// Wrong variant: rewrites a tag at `input`, as the previous switch should have.
     #[inline(never)]
     pub(crate) fn retag_late(&mut self, input: u32, id: u32) {
         let Some(tagging) = self.tagging.as_ref().filter(|tagging| tagging.on_the_wire) else { return };

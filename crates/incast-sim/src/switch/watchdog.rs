@@ -94,12 +94,12 @@ impl Network {
         }
     }
 
-    /// True if a switch queue with packets is paused, so that a watchdog may yet act.
+    /// True if a switch queue with packets is paused: a watchdog may yet act.
     pub(crate) fn watchdog_will_act(&self) -> bool {
         self.watchdog.is_some() && self.ports.iter().any(|port| !port.at_host && port.paused & port.waiting & !1 != 0)
     }
 
-    /// True if the storm of a queue drops a packet that came by `input` under `in_prio` and leaves by `output` under `prio`.
+    /// True if a storm drops packets from `input` under `in_prio` to `output` under `prio`.
     pub(crate) fn in_storm(&self, input: u32, in_prio: u8, output: u32, prio: u8) -> bool {
         self.watchdog.as_ref().is_some_and(|dog| dog.drops(output, prio) || dog.drops(input, in_prio))
     }

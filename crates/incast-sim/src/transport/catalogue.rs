@@ -40,17 +40,17 @@ pub struct TransportInfo {
     pub name: &'static str,
     /// One line.
     pub summary: &'static str,
-    /// Named parameter sets with their sources; the first is the default.
+    /// See [`TransportParams::PROFILES`].
     pub profiles: &'static [(&'static str, &'static str)],
-    /// Switches for the transport by default.
+    /// See [`TransportParams::switch`].
     pub switch: SwitchParams,
-    /// ECN marking for the transport by default; `None`: no marking.
+    /// See [`TransportParams::ecn`].
     pub ecn: Option<EcnParams>,
     /// JSON schema of its parameters.
     pub schema: schemars::Schema,
 }
 
-/// Generates the enums of transports' parameters and of their endpoints.
+/// Generates the enums of parameters and of endpoints.
 macro_rules! transports {
     ($($(#[$doc:meta])* $name:literal => $variant:ident($params:ident, $endpoint:ty)),+ $(,)?) => {
         /// A transport other than RDMA, with its parameters.

@@ -25,7 +25,7 @@ pub(crate) struct Endpoints {
     /// Endpoints by flow sent and by flow received. Empty in runs of RDMA alone.
     sent: Vec<u8>,
     received: Vec<u8>,
-    /// Endpoint that makes packets for idle NICs, endpoint with an arbiter, endpoint that knows the whole fabric.
+    /// Endpoints that make packets for idle NICs, that have an arbiter, and that know the whole fabric.
     pulled: Option<u8>,
     arbitrated: Option<u8>,
     ideal: Option<u8>,
@@ -45,7 +45,7 @@ impl Endpoints {
         Self::of(transports, scope, flows.clone(), flows)
     }
 
-    /// Endpoints of a host that sends and receives these flows, from those of all hosts; `None` in a run of RDMA alone.
+    /// Endpoints of a host with these flows, from those of all hosts; `None` in a run of RDMA alone.
     pub(crate) fn of_host(&self, scope: Scope, sent: &[u32], received: &[u32]) -> Option<Self> {
         let endpoints = |flows: &[u32]| flows.iter().map(|&flow| self.sent[flow as usize]).collect();
         let some = !self.slots.is_empty();
@@ -148,7 +148,7 @@ impl Endpoints {
     }
 }
 
-/// Host with endpoints, each of which gets its events.
+/// Host with endpoints.
 pub(crate) trait TransportHost: Stack + Sized {
     fn endpoints(&mut self) -> &mut Endpoints;
 
@@ -184,7 +184,7 @@ pub(crate) trait TransportHost: Stack + Sized {
         self.flush();
     }
 
-    /// False if the task has no endpoint.
+    /// Passes on a task; false if it has no endpoint.
     fn do_endpoint_job(&mut self, nic: u32, job: Job) -> bool {
         let Some(index) = self.endpoints().of_job(job) else { return false };
         self.with(index, |endpoint, host| match job {

@@ -8,7 +8,7 @@ pub(crate) type Range = (u64, u64);
 pub(crate) struct Ranges(Vec<Range>);
 
 impl Ranges {
-    /// Returns the number of new bytes.
+    /// Adds a byte range; returns the number of new bytes.
     pub(crate) fn insert(&mut self, start: u64, end: u64) -> u64 {
         if start >= end {
             return 0;

@@ -4,7 +4,6 @@ use super::ranges::{Range, Ranges};
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Reassembly {
-    /// All bytes before this one have arrived.
     next: u64,
     /// Bytes that have arrived beyond a gap.
     beyond: Ranges,

@@ -64,7 +64,7 @@ pub(crate) enum To {
     Host(u32, u32, u32),
 }
 
-/// Host as seen by its transports. Flows have numbers `own` of the host's: one for each sent, one for each received.
+/// Host as seen by its transports. `own`: the host's number of a flow that it sends, or of one that it receives.
 pub(crate) trait Stack {
     /// Simulated time in ps.
     fn now(&self) -> u64;
@@ -108,16 +108,16 @@ pub(crate) trait Stack {
     fn count_packet(&mut self, own: u32, again: bool);
     fn count_mark(&mut self, own: u32);
     fn count_timeout(&mut self, own: u32);
-    /// `bytes`: total that has arrived.
+    /// Reports the total of arrived bytes to a flow's sender.
     fn acknowledge(&mut self, own: u32, bytes: u64);
     /// Ends a flow at its sender.
     fn end(&mut self, own: u32);
-    /// The sender of a flow without a size knows that all its bytes have arrived.
+    /// Reports to the sender of a flow without a size that all its bytes have arrived.
     fn deliver_sent(&mut self, own: u32);
 
     /// Counts a received data packet without new bytes.
     fn count_discarded(&mut self, own: u32);
-    /// All bytes of a flow have arrived.
+    /// Reports that all bytes of a flow have arrived.
     fn deliver(&mut self, own: u32);
     fn is_delivered(&self, own: u32) -> bool;
     /// Counts arrived bytes that are never acknowledged; returns their total.

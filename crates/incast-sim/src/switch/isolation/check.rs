@@ -1,5 +1,3 @@
-//! Checks of congestion isolation.
-
 use incast_model::fabric::{Fabric, NodeId, NodeKind};
 use incast_model::flow::FlowSet;
 use incast_model::units::{Bytes, Rate, Time};

@@ -7,8 +7,7 @@ use crate::network::Network;
 use crate::outcome::IsolatedBy;
 
 impl Network {
-    /// Asks the peer of `input` to isolate the flow of a packet of `size` bytes too, if the isolated queue is long and the last
-    /// message old.
+    /// Asks the peer of `input` to isolate the flow too, if the isolated queue is long and the last message old.
     pub(super) fn tell_upstream(&mut self, slot: u32, input: u32, size: u32) {
         let now = self.now;
         let Some(isolation) = &mut self.isolation else { return };

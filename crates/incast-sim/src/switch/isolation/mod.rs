@@ -1,10 +1,10 @@
 //! Congestion isolation in the switch (IEEE 802.1Qcz): flows that congest an egress port leave it by a queue of their own, so
-//! that others do not wait behind them, here or, through PFC, at upstream switches.
+//! that others do not wait behind them, here or, through PFC, upstream.
 //!
-//! Isolation is per flow and egress port. Packets take the priority of isolated flows there and keep it on the wire: the next
-//! switch counts them under that priority, pauses it alone, and isolates them as well. Messages ([`message`]) ask upstream
-//! switches to isolate. Packets of a flow stay in order: those in the isolated queue wait until earlier ones have left the
-//! other queues ([`Network::in_order`]), and a flow is released only when no packet is left.
+//! Isolation is per flow and egress port. Packets take the priority of isolated flows and keep it on the wire: the next switch
+//! counts them under that priority, pauses it alone, and isolates them as well. Messages ([`message`]) ask upstream switches to
+//! isolate. Order is kept: isolated packets wait until earlier ones of their flow have left the other queues
+//! ([`Network::in_order`]), and a flow is released only when no packet is left.
 
 mod check;
 mod message;
@@ -23,7 +23,7 @@ use crate::kernel::{Event, Kind, NONE, Packet, Target, chore};
 use crate::network::Network;
 use crate::outcome::{FoundIn, IsolatedBy, IsolationRecord};
 
-/// Thresholds of one port in bytes.
+/// In bytes.
 #[derive(Debug, Clone, Copy)]
 struct Thresholds {
     /// Queue length up to which no flow is found.
@@ -39,12 +39,12 @@ pub(crate) struct Isolation {
     params: IsolationParams,
     /// Lossless priorities from which flows are isolated, as bits.
     monitored: u8,
-    /// Least `from`: a port with at most this in all queues finds no flow.
+    /// Least `from`, for all queues of a port together.
     calm: u32,
     /// By port.
     thresholds: Vec<Thresholds>,
     table: Table,
-    /// With counters, by queue ([`Network::at`]): bytes of each flow.
+    /// By queue ([`Network::at`]): bytes of each flow, with counters.
     counters: Vec<Map<u32, u32>>,
     /// By switch.
     draws: Vec<Stream>,
@@ -210,8 +210,7 @@ impl Network {
         Some(slot)
     }
 
-    /// Contents of the queue in which a flow is found, and the pause behind its length, if any: shows wrong picks. Nothing in a
-    /// run reads them.
+    /// State of the queue in which a flow is found, and of the pause behind it: shows wrong picks. Nothing in a run reads it.
     fn find_in(&self, port: u32, prio: u8, flow: u32) -> FoundIn {
         let at = self.at(port, prio);
         let (mut flows, mut flow_bytes) = (Vec::new(), 0);
@@ -364,7 +363,7 @@ impl Network {
         }
     }
 
-    /// Flows that send nothing would stay in the tables.
+    /// Releases flows: those that send nothing would stay in the tables.
     #[inline(never)]
     pub(crate) fn sweep_isolated(&mut self) {
         let Some(isolation) = &mut self.isolation else { return };

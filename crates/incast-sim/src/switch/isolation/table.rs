@@ -13,16 +13,16 @@ use crate::outcome::{FoundIn, IsolatedBy, IsolationRecord};
 pub(super) struct Entry {
     pub(super) port: u32,
     pub(super) flow: u32,
-    /// Packets in other queues of the port, which must leave before those in the isolated queue.
+    /// Packets in other queues of the port, which must leave first.
     pub(super) ahead: u32,
     pub(super) held: u32,
     /// Time of the last packet that left the isolated queue or arrived isolated.
     pub(super) quiet_since: u64,
-    /// Time of the next switch's last request to isolate; `None` if there was none, or it was withdrawn.
+    /// Time of the next switch's last request; `None` without one, or if withdrawn.
     pub(super) asked: Option<u64>,
     pub(super) packets: u64,
     pub(super) bytes: u64,
-    /// Ports with notified peers, and times of the last messages.
+    /// Notified ports, and times of the last messages.
     pub(super) told: Vec<(u32, u64)>,
     record: u32,
 }
@@ -69,8 +69,7 @@ impl Table {
         self.index.get(&key(port, flow)).copied()
     }
 
-    /// Entry that a packet of `flow` for `port` notes ([`Packet::next_rank`](crate::kernel::Packet)); `None` if it is
-    /// another's.
+    /// Entry noted in a packet of `flow` for `port` ([`Packet::next_rank`](crate::kernel::Packet)), unless it is another's.
     #[inline]
     pub(super) fn noted(&self, port: u32, flow: u32, note: u64) -> Option<u32> {
         let entry = self.entries.get(usize::try_from(note).ok()?)?;
@@ -90,7 +89,7 @@ impl Table {
         self.at_port.iter().flatten().copied().collect()
     }
 
-    /// Entries that take a place in a port's table: not those of flows that arrived isolated.
+    /// Entries in a port's table: not those of flows that arrived isolated.
     pub(super) fn places(&self, port: u32) -> impl Iterator<Item = u32> + '_ {
         self.at_port[port as usize].iter().copied().filter(|&slot| self.record(slot).by != IsolatedBy::Class)
     }
@@ -146,7 +145,7 @@ impl Table {
         self.unsettled[entry.port as usize] += u32::from(ahead > 0);
     }
 
-    /// Returns the notified ports.
+    /// Releases a flow; returns the notified ports.
     pub(super) fn remove(&mut self, slot: u32, now: u64) -> Vec<(u32, u64)> {
         let entry = &mut self.entries[slot as usize];
         let (port, flow, told) = (entry.port, entry.flow, std::mem::take(&mut entry.told));

@@ -80,7 +80,7 @@ impl Endpoint for Fastpass {
         }
     }
 
-    /// The flow has had no slot for too long, or its last packets are not all acknowledged.
+    /// Requests slots again: none for too long, or last packets not all acknowledged.
     fn timer(&mut self, stack: &mut impl Stack, own: u32) {
         stack.count_timeout(own);
         self.ask(stack, own);
@@ -132,7 +132,7 @@ impl Fastpass {
         self.send_request(stack, own, left, reminds);
     }
 
-    /// `reminds`: the last request has brought no slot.
+    /// Sends a request; `reminds`: the last one has brought no slot.
     fn send_request(&self, stack: &mut impl Stack, own: u32, left: u64, reminds: bool) {
         let mut packet = stack.control(Kind::Request, self.params.control_priority);
         packet.seq = left;
@@ -194,7 +194,7 @@ impl Fastpass {
         }
     }
 
-    /// `path`: number from 1 on, or 0 for any path.
+    /// Sends a packet; `path`: number from 1 on, or 0 for any.
     fn use_slot(&mut self, stack: &mut impl Stack, own: u32, path: u16) {
         let retry = self.params.retry.map_or(self.epoch, |retry| retry.0);
         let patience = u64::from(self.params.patience) * self.epoch;

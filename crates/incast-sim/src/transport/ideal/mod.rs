@@ -78,7 +78,7 @@ impl TransportParams for IdealParams {
     }
 }
 
-/// One state serves the whole fabric.
+/// State for the whole fabric.
 #[derive(Debug)]
 pub(crate) struct Ideal {
     params: IdealParams,
@@ -129,7 +129,7 @@ impl Endpoint for Ideal {
         }
     }
 
-    /// Packets are unacknowledged long after the last one was sent.
+    /// Schedules packets that are unacknowledged long after the last one was sent.
     fn timer(&mut self, stack: &mut impl Stack, own: u32) {
         let Some(sender) = self.senders.get_mut(own) else { return };
         sender.ask();
@@ -197,7 +197,7 @@ impl Ideal {
         }
     }
 
-    /// Time at which its host has sent the last packet, and the next one finds the last link free.
+    /// Earliest time at which its host has sent the last packet and the next one finds the last link free.
     fn next_time(&self, stack: &impl Stack, own: u32, nic: u32) -> u64 {
         let dst = stack.sent(own).dst.index();
         self.free_at[nic as usize].max(self.taken_until[dst].saturating_sub(self.away[own as usize]))

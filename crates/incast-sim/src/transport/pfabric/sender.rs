@@ -95,8 +95,8 @@ impl Sender {
         None
     }
 
-    /// All bytes before `next` have arrived, and those in `beyond`. Returns true if the flow may go on: bytes beyond the gap
-    /// alone do not suffice, except in the answer to a probe.
+    /// Records the arrival of all bytes before `next`, and of those in `beyond`. Returns true if the flow may go on: bytes
+    /// beyond the gap alone do not suffice, except in the answer to a probe.
     pub(super) fn on_ack(&mut self, next: u64, beyond: &[Range]) -> bool {
         for &(start, end) in beyond {
             self.sacked.insert(start.max(self.una), end);

@@ -158,7 +158,7 @@ impl Phost {
         }
     }
 
-    /// `left`: packets that the receiver lacks.
+    /// Queues a flow with a token; `left`: packets that its receiver lacks.
     fn hold_token(&mut self, stack: &impl Stack, own: u32, left: u64) {
         let label = stack.sent(own).label;
         let Some(source) = self.sources.get_mut(own) else { return };

@@ -1,6 +1,6 @@
 //! Parameters of pHost.
 //!
-//! YAPS below is the simulator of pHost's authors (NetSys/simulator at commit 8e9cf04, `ext/capabilityflow.cpp`,
+//! YAPS: the simulator of pHost's authors (NetSys/simulator at commit 8e9cf04, `ext/capabilityflow.cpp`,
 //! `ext/capabilityhost.cpp`, `py/run_experiments.py`; "capability" is its word for token). A packet time is that of a full
 //! packet at the host's link.
 

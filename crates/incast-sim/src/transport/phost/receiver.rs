@@ -24,9 +24,9 @@ pub(super) struct Inbound {
     issued: u64,
     /// Tokens to issue before the wait for their data.
     goal: u64,
-    /// Tokens before this one have brought data or are written off.
+    /// First token neither answered by data nor written off.
     answered: u64,
-    /// All tokens are issued: no other before this time.
+    /// Earliest time of further tokens, once all are issued.
     quiet_until: Option<u64>,
     last_issue: u64,
     /// Start of the search for the next packet.
@@ -61,7 +61,7 @@ impl Default for Pacer {
 }
 
 impl Inbound {
-    /// True if the packet is new.
+    /// Records a packet sent by token `number`; true if it is new.
     pub(super) fn take(&mut self, seq: u64, len: u64, number: u64) -> bool {
         self.answered = self.answered.max(number + 1);
         let new = self.came.insert(seq, seq + len) > 0;

@@ -61,8 +61,8 @@ impl Endpoint for Tcp {
         }
     }
 
-    /// A segment that still waits in the host's queue is not sent again (Linux: `skb_still_in_host_queue`): copies would fill
-    /// the queue, the longer it is the faster.
+    /// Handles a timeout. A segment that still waits in the host's queue is not sent again (Linux: `skb_still_in_host_queue`):
+    /// copies would fill the queue, the longer it is the faster.
     fn timer(&mut self, stack: &mut impl Stack, own: u32) {
         let Some(sender) = self.senders.get_mut(own) else { return };
         if sender.first_waits() {

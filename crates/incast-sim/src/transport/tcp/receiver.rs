@@ -14,13 +14,13 @@ pub(super) struct Verdict {
     pub(super) new: u64,
     /// Acknowledgement of earlier segments, as marks have begun or ended.
     pub(super) first: Option<Answer>,
-    /// Immediate acknowledgement of the segment; `None`: with the next one or after a delay.
+    /// Immediate acknowledgement; `None`: with the next segment or after a delay.
     pub(super) answer: Option<Answer>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Answer {
-    /// All bytes before this one have arrived.
+    /// First missing byte.
     pub(super) next: u64,
     pub(super) echo: bool,
     /// Sending time of the segment that it answers.

@@ -24,9 +24,9 @@ pub(super) enum Phase {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Heard<'a> {
     pub(super) now: Time,
-    /// All bytes before this one have arrived.
+    /// First missing byte.
     pub(super) next: u64,
-    /// Some byte ranges that have arrived beyond.
+    /// Some byte ranges beyond `next`.
     pub(super) beyond: &'a [Range],
     /// Time since the answered segment was sent, in ps.
     pub(super) rtt: u64,
@@ -50,14 +50,14 @@ pub(super) struct Sender {
     high: u64,
     cwnd: u64,
     ssthresh: u64,
-    /// Recovery, or the phase after a timeout, ends when all before this byte is acknowledged.
+    /// End of recovery, or of the phase after a timeout: all bytes before it are acknowledged.
     recover: u64,
     duplicates: u32,
     /// Bytes known to have arrived beyond `una`.
     sacked: Ranges,
     /// Lost bytes not sent again in this recovery.
     lost: Ranges,
-    /// Missing bytes before this one have been taken as lost in this recovery.
+    /// End of the bytes judged in this recovery: those missing before it are lost.
     judged: u64,
     /// If true, the next lost segment ignores the window.
     at_once: bool,
@@ -110,7 +110,7 @@ impl Sender {
         self.packets.size = self.high;
     }
 
-    /// `None`: a packet of the handshake.
+    /// Counts a packet given to the host's queue; `None`: a handshake packet.
     pub(super) fn give(&mut self, segment: Option<Segment>) {
         self.given += 1;
         if segment.is_some_and(|segment| segment.again && segment.seq == self.una) {
@@ -183,14 +183,14 @@ impl Sender {
         Some(Segment { seq, len, again })
     }
 
-    /// `rtt` in ps.
+    /// Ends the handshake; `rtt` in ps.
     pub(super) fn on_syn_ack(&mut self, rtt: u64) {
         self.rtt.measure(rtt);
         self.rtt.relax();
         self.phase = Phase::Open;
     }
 
-    /// Returns true if the timer restarts.
+    /// Handles an acknowledgement; true if the timer restarts.
     pub(super) fn on_ack(&mut self, heard: &Heard<'_>) -> bool {
         for &(start, end) in heard.beyond {
             self.sacked.insert(start.max(self.una), end);

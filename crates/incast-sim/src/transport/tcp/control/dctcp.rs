@@ -45,7 +45,7 @@ pub(crate) struct Dctcp {
     /// Bytes acknowledged in this window of data, and bytes acknowledged with a mark.
     acked: u64,
     marked: u64,
-    /// The window of data ends once more than this byte is acknowledged.
+    /// End of the window of data, once more than this byte is acknowledged.
     window_end: u64,
     reno: Reno,
 }
