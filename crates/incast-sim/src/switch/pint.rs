@@ -114,7 +114,7 @@ impl Pint {
         let x = (utilisation * UNITS).ceil().max(1.0);
         let power = libm::log(x) * self.inverse_log;
         let (low, high) = (power.floor(), power.ceil());
-        let drawn = draw(); // in any case, as the reference does
+        let drawn = draw(); // in any case, as ns-3 does
         if low == high {
             return low as u16;
         }

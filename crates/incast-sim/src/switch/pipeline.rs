@@ -61,7 +61,7 @@ impl Network {
         self.pass(switch, (in_port, in_prio), (out, prio), id, size);
     }
 
-    /// Sends a packet immediately if nothing holds it, or queues it.
+    /// Sends a packet immediately if nothing holds it; otherwise queues or drops it.
     #[inline(always)]
     fn pass(&mut self, switch: u32, (in_port, in_prio): (u32, u8), (out, prio): (u32, u8), id: u32, size: u32) {
         let at = self.at(in_port, in_prio);

@@ -3,7 +3,6 @@
 use super::Job;
 use super::stack::{Incoming, Outgoing, Stack};
 
-/// Numbers of flows and NICs of an endpoint.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scope {
     pub(crate) sent: usize,

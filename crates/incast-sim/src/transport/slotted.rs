@@ -8,7 +8,6 @@ pub(super) struct Slotted {
     packets: Packets,
     acked: Ranges,
     sent: Ranges,
-    /// Start of the search for the next packet.
     cursor: u64,
     /// Requested packets that have had no slot.
     due: u64,

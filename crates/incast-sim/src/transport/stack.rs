@@ -108,16 +108,16 @@ pub(crate) trait Stack {
     fn count_packet(&mut self, own: u32, again: bool);
     fn count_mark(&mut self, own: u32);
     fn count_timeout(&mut self, own: u32);
-    /// Reports the total of arrived bytes to a flow's sender.
+    /// Records that `bytes` of a sent flow, in total, are known to have arrived.
     fn acknowledge(&mut self, own: u32, bytes: u64);
     /// Ends a flow at its sender.
     fn end(&mut self, own: u32);
-    /// Reports to the sender of a flow without a size that all its bytes have arrived.
+    /// Records at the sender that all bytes of a flow have arrived, for flows without a size.
     fn deliver_sent(&mut self, own: u32);
 
     /// Counts a received data packet without new bytes.
     fn count_discarded(&mut self, own: u32);
-    /// Reports that all bytes of a flow have arrived.
+    /// Records at the receiver that all bytes of a flow have arrived.
     fn deliver(&mut self, own: u32);
     fn is_delivered(&self, own: u32) -> bool;
     /// Counts arrived bytes that are never acknowledged; returns their total.

@@ -68,7 +68,7 @@ impl Network {
             return;
         }
         if at_host && self.sender_of[flow as usize] == NONE {
-            return; // it has completed, or is not RDMA's
+            return; // completed, or not RDMA
         }
         let Some(slot) = known.or_else(|| self.isolate(port, flow, IsolatedBy::Message, None)) else { return };
         if let Some(isolation) = &mut self.isolation {

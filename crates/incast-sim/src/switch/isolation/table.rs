@@ -1,5 +1,3 @@
-//! Tables of isolated flows, by port.
-
 use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
@@ -27,7 +25,7 @@ pub(super) struct Entry {
     record: u32,
 }
 
-/// Map with a hash cheap enough for a lookup per packet; its order is arbitrary.
+/// Map with a hash cheap enough for a lookup per packet; its order must not matter.
 pub(super) type Map<K, V> = HashMap<K, V, FixedState>;
 
 #[derive(Debug)]
@@ -89,7 +87,7 @@ impl Table {
         self.at_port.iter().flatten().copied().collect()
     }
 
-    /// Entries in a port's table: not those of flows that arrived isolated.
+    /// Entries that count towards a port's table: not those of flows that arrived isolated.
     pub(super) fn places(&self, port: u32) -> impl Iterator<Item = u32> + '_ {
         self.at_port[port as usize].iter().copied().filter(|&slot| self.record(slot).by != IsolatedBy::Class)
     }

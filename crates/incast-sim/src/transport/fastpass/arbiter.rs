@@ -22,7 +22,7 @@ struct Demand {
 #[derive(Debug, Default)]
 pub(super) struct Arbiter {
     demands: HashMap<u32, Demand>,
-    /// Flows with packets to place, in order.
+    /// In order of service.
     waiting: BTreeSet<(u64, u64, u32)>,
     order: FastpassOrder,
     asked: u64,

@@ -30,7 +30,7 @@ pub(crate) struct Fastpass {
     arbiter: Arbiter,
     /// Length of an epoch in ps.
     epoch: u64,
-    /// If true, an epoch is in the timer queue of the arbiter's host.
+    /// If true, the arbiter's host has planned an epoch.
     awake: bool,
     /// Schedules to be finished, in order: start of the epoch, host, slots.
     computed: VecDeque<(u64, u32, Vec<(u64, u64)>)>,
@@ -174,7 +174,7 @@ impl Fastpass {
     }
 
     fn send_schedule(&self, stack: &mut impl Stack, begin: u64, host: u32, slots: Vec<(u64, u64)>) {
-        let flow = slots[0].1 as u32; // the low half: the rest is the path
+        let flow = slots[0].1 as u32; // the low half; the high half is the path
         let mut packet = stack.control(Kind::Schedule, self.params.control_priority);
         packet.stamp = begin;
         packet.path = Path::Any;

@@ -1,8 +1,8 @@
 //! Paths for the packets of a slot that overbook no link (Fastpass, SIGCOMM 2014, section 4): edge colours of a bipartite
 //! multigraph, racks on both sides.
 //!
-//! A spine has as many colours as its links are times faster than those of hosts. No more colours than a rack has packets in a
-//! slot are ever needed (König, 1916).
+//! A spine has n colours if its links are n times as fast as those of hosts. No more colours than a rack has packets in a slot
+//! are ever needed (König, 1916).
 
 use incast_model::fabric::{Fabric, NodeId, NodeKind};
 
@@ -10,7 +10,6 @@ const FREE: u32 = u32::MAX;
 
 #[derive(Debug, Default)]
 pub(super) struct Ways {
-    /// By host: its rack.
     rack: Vec<u32>,
     /// Packets of a slot per path, from a rack and to a rack.
     per_way: u32,

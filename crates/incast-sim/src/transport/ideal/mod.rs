@@ -1,9 +1,9 @@
-//! Ideal scheduler, which knows every flow immediately and costs nothing: the standard of comparison.
+//! Ideal scheduler, which knows every flow immediately, at no cost: the standard of comparison.
 //!
-//! Whenever a flow starts or has sent all its packets, the scheduler matches senders and receivers: flows with fewest packets
-//! to send first, one flow per host and direction. Only data and acknowledgements cross the fabric. A host that takes over a
-//! receiver from a farther host waits until its packets do not meet those in flight. Hosts leave a gap between packets, in
-//! which acknowledgements pass and queues drain.
+//! Whenever a flow starts or has sent all its packets, senders and receivers are matched: flows with fewest packets to send
+//! first, one per host and direction. Only data and acknowledgements cross the fabric. A host that takes over a receiver from a
+//! farther host waits until its packets do not meet those in flight. Gaps between packets let acknowledgements pass and queues
+//! drain.
 //!
 //! After YAPS (`ext/ideal.cpp`), which counts acknowledged packets, not sent ones, and has neither wait nor gap: buffers of
 //! receivers' ports stay full, and duplicates that it counts as new hide its losses.
@@ -197,7 +197,7 @@ impl Ideal {
         }
     }
 
-    /// Earliest time at which its host has sent the last packet and the next one finds the last link free.
+    /// Earliest time at which the flow's host has sent its last packet and the next one finds the last link free.
     fn next_time(&self, stack: &impl Stack, own: u32, nic: u32) -> u64 {
         let dst = stack.sent(own).dst.index();
         self.free_at[nic as usize].max(self.taken_until[dst].saturating_sub(self.away[own as usize]))

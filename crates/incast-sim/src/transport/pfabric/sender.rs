@@ -57,7 +57,7 @@ impl Sender {
         self.una
     }
 
-    /// Bytes left of the flow, as far as known: the rank of its packets in queues.
+    /// Bytes left of the flow, as far as known: they rank its packets in queues.
     pub(super) fn left(&self) -> u64 {
         self.packets.size - self.una - self.sacked.bytes()
     }

@@ -18,7 +18,6 @@ pub(super) struct Inbound {
     packets: Packets,
     label: u16,
     came: Ranges,
-    /// Packets that have not arrived.
     missing: u64,
     /// Tokens issued, free ones included.
     issued: u64,
@@ -29,7 +28,6 @@ pub(super) struct Inbound {
     /// Earliest time of further tokens, once all are issued.
     quiet_until: Option<u64>,
     last_issue: u64,
-    /// Start of the search for the next packet.
     cursor: u64,
     place: Place,
 }
@@ -109,7 +107,7 @@ impl Inbound {
 }
 
 impl Pacer {
-    /// Returns the time of the next search, now, if none was due or one only waits.
+    /// Registers an announced flow. Returns `now` if the search for a flow starts now; `None` if it is due anyway.
     pub(super) fn announce(
         &mut self,
         flows: &mut ByFlow<Inbound>,

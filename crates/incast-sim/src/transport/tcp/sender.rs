@@ -11,7 +11,6 @@ use crate::transport::{Range, Ranges};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// Waiting for the answer to the first packet.
     Handshake,
     /// No known loss.
     Open,
