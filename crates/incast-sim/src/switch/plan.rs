@@ -92,7 +92,7 @@ pub(crate) fn headroom(fabric: &Fabric, params: &Params, largest: u64, port: Por
         Headroom::ThreeDelays => (u128::from(rate.0) * u128::from(delay.0 / 1000) / 8 / 1_000_000_000 * 3) as u64,
         Headroom::Computed => {
             // The pause frame and data each cross the link once (2·rate·delay). Packets: the trigger, the one being sent when
-            // the frame is due, and the one that the peer has just begun. Frames: one per priority.
+            // the frame is due, the one that the peer has just begun. Frames: one per priority.
             let flight = (u128::from(rate.0) * 2 * u128::from(delay.0)).div_ceil(8_000_000_000_000) as u64;
             let packet = largest + params.packets.gap.0;
             let lossless = params.switch.paused_priorities().count_ones();

@@ -6,15 +6,15 @@ use std::collections::BinaryHeap;
 /// Task of a host. Its executor checks that it still applies, as no task is removed early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Job {
-    /// TCP: acknowledgement of a received flow, delayed for another segment.
+    /// TCP: delayed acknowledgement of a received flow.
     DelayedAck(u32),
-    /// pHost: the host may send a token as a receiver.
+    /// pHost: token of the host as a receiver.
     Token,
-    /// Fastpass: slot of a flow, with the number of its packet's path.
+    /// Fastpass: slot of a flow, with its packet's path.
     Slot(u32, u16),
     /// Fastpass: start of an epoch at the arbiter.
     Epoch,
-    /// Fastpass: end of the arbiter's computation of a schedule.
+    /// Fastpass: end of the arbiter's computation.
     Computed,
     /// Ideal scheduler: the host may send a packet.
     Turn,

@@ -54,8 +54,8 @@ pub(crate) trait Endpoint {
         false
     }
 
-    /// True if a flow under way may end before `end`, in ps; `acks`: sequence numbers of the
-    /// [`SegmentAck`](crate::kernel::Kind) packets that reach its sender before.
+    /// True if a flow under way may end before `end`, in ps; `acks`: sequence numbers of [`SegmentAck`](crate::kernel::Kind)
+    /// packets that reach its sender before.
     fn may_end(&self, own: u32, end: u64, acks: &[u64]) -> bool;
 
     /// Flows under way, in no particular order, with windows in bytes ([`u64::MAX`]: no window).

@@ -1,6 +1,6 @@
 //! Interface of a host to its transports: flows, clock, timers, and packets that arrive or leave.
 //!
-//! An endpoint uses nothing else, so it runs on any host that has a stack, and in tests on none.
+//! An endpoint uses nothing else, so it runs on any host that has a stack.
 
 use incast_model::flow::Flow;
 
@@ -22,7 +22,6 @@ pub(crate) struct Incoming<'a> {
     /// Payload in bytes.
     pub(crate) payload: u64,
     pub(crate) prio: u8,
-    /// [`flag`] bits.
     pub(crate) flags: u8,
     /// If true, it took a path of its own ([`Path::Number`]).
     pub(crate) own_path: bool,
@@ -56,9 +55,9 @@ pub(crate) struct Outgoing {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum To {
-    /// Receiver of a flow that this host sends, by that flow's NIC.
+    /// Receiver of a sent flow, by that flow's NIC.
     Receiver(u32),
-    /// Sender of a flow that this host receives, by this NIC.
+    /// Sender of a received flow, by this NIC.
     Sender(u32, u32),
     /// Host, about a flow by its number in the run, by this NIC.
     Host(u32, u32, u32),
@@ -101,7 +100,7 @@ pub(crate) trait Stack {
 
     /// Expiry of a flow's timer in ps; [`u64::MAX`] for never.
     fn timer(&self, own: u32) -> u64;
-    /// Sets a flow's timer, or stops it with [`u64::MAX`].
+    /// Sets a flow's timer; [`u64::MAX`] stops it.
     fn set_timer(&mut self, own: u32, deadline: u64);
     fn plan(&mut self, nic: u32, time: u64, job: Job);
 

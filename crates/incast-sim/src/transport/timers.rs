@@ -17,7 +17,7 @@ impl Timers {
         self.deadline[flow as usize]
     }
 
-    /// Sets a flow's timer, or stops it with [`u64::MAX`]; true if it needs an event then.
+    /// Sets a flow's timer ([`u64::MAX`] stops it); true if it needs an event then.
     #[inline]
     pub(crate) fn set(&mut self, flow: u32, deadline: u64) -> bool {
         self.deadline[flow as usize] = deadline;

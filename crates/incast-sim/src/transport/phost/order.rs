@@ -12,7 +12,6 @@ pub(super) struct Place {
 /// Few at a time, with changes near the front: a sorted list with its front at the end.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    /// From the last to the first.
     flows: Vec<Place>,
     /// First label in turn.
     turn: u16,

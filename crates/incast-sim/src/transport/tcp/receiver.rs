@@ -38,7 +38,7 @@ pub(super) struct Receiver {
     /// Time of their acknowledgement if no segment follows, in ps.
     pub(super) due: u64,
     pub(super) nic: u32,
-    /// DCTCP: if true, the last segment was marked. Otherwise: if true, marks have to be echoed.
+    /// If true, the last segment was marked (DCTCP), or marks have to be echoed (otherwise).
     marked: bool,
 }
 

@@ -83,7 +83,7 @@ mod tests {
     fn cuts_by_the_filtered_share_of_marks() {
         let mut dctcp = TcpDctcpParams::default().start();
         let cwnd = 16 * 1460;
-        // A first acknowledgement ends the window before any data; then windows of 16 segments with 4 marks each.
+        // The first acknowledgement is a window by itself; then windows of 17 acknowledgements, a quarter of them marked.
         let mut una = 0;
         let mut ack = |dctcp: &mut Dctcp, marked| {
             una += 1460;
