@@ -7,7 +7,6 @@ use super::params::{PfcMode, SwitchParams};
 
 const ALPHA_BITS: u32 = 24;
 
-/// Fixed-point alpha.
 pub(crate) fn fixed_alpha(alpha: f64) -> u32 {
     (alpha * f64::from(1u32 << ALPHA_BITS)).round() as u32
 }

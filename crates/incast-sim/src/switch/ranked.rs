@@ -1,5 +1,3 @@
-//! pFabric queue of a port.
-
 use crate::kernel::{Kind, flag};
 
 /// Priority under which a pFabric queue waits, whatever the priorities of its packets.

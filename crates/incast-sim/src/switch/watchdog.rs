@@ -55,7 +55,6 @@ pub(crate) struct Watchdog {
     /// By port: priorities in a storm that the peer has paused last.
     told: Vec<u8>,
     pub(crate) records: Vec<Storm>,
-    /// By queue: its last storm.
     last: Vec<u32>,
 }
 

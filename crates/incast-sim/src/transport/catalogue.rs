@@ -1,5 +1,3 @@
-//! Code generated from the list of transports.
-
 use incast_model::units::Time;
 use schemars::JsonSchema;
 use serde::Serialize;

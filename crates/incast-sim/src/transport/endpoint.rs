@@ -1,5 +1,3 @@
-//! Interface of transports at a host.
-
 use super::Job;
 use super::stack::{Incoming, Outgoing, Stack};
 

@@ -110,18 +110,15 @@ impl Endpoints {
         endpoint.is_some_and(|endpoint| endpoint.may_pull(nic))
     }
 
-    /// See [`Endpoint::may_end`](super::Endpoint::may_end).
     pub(crate) fn may_end(&self, own: u32, end: u64, acks: &[u64]) -> bool {
         let slot = &self.slots[usize::from(self.sent[own as usize])];
         slot.endpoint.as_deref().is_none_or(|endpoint| endpoint.may_end(own, end, acks))
     }
 
-    /// See [`Endpoint::flows`](super::Endpoint::flows).
     pub(crate) fn flows(&self) -> impl Iterator<Item = (u32, u64)> {
         self.slots.iter().filter_map(|slot| slot.endpoint.as_deref()).flat_map(AnyEndpoint::flows)
     }
 
-    /// See [`Endpoint::late`](super::Endpoint::late).
     pub(crate) fn late(&mut self, now: u64, arrived: &dyn Fn(u32) -> u64) -> Vec<u32> {
         let all = self.slots.iter_mut().filter_map(|slot| slot.endpoint.as_deref_mut());
         all.flat_map(|endpoint| endpoint.late(now, arrived)).collect()

@@ -1,5 +1,3 @@
-//! Division of a flow into packets.
-
 /// Byte range of a flow, sent in one packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Segment {

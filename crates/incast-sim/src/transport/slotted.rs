@@ -20,7 +20,6 @@ impl Slotted {
         Self { packets, acked: Ranges::default(), sent: Ranges::default(), cursor: 0, due: 0, tries: 0 }
     }
 
-    /// Number of unacknowledged packets.
     pub(super) fn missing(&self) -> u64 {
         let acked: u64 =
             self.acked.as_slice().iter().map(|(start, end)| (end - start).div_ceil(self.packets.mss)).sum();

@@ -109,7 +109,6 @@ pub(crate) trait Stack {
     fn count_timeout(&mut self, own: u32);
     /// Records that `bytes` of a sent flow, in total, are known to have arrived.
     fn acknowledge(&mut self, own: u32, bytes: u64);
-    /// Ends a flow at its sender.
     fn end(&mut self, own: u32);
     /// Records at the sender that all bytes of a flow have arrived, for flows without a size.
     fn deliver_sent(&mut self, own: u32);

@@ -1,5 +1,3 @@
-//! Checks of transports against the fabric, the flows, and each other.
-
 use incast_model::fabric::{Fabric, HostId};
 use incast_model::flow::FlowSet;
 use incast_model::nearest::nearest;

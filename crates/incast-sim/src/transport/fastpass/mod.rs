@@ -23,7 +23,6 @@ const MOST_DOUBLINGS: u32 = 6;
 #[derive(Debug)]
 pub(crate) struct Fastpass {
     params: FastpassParams,
-    /// Arbiter's host.
     host: u32,
     /// Arbiter's NIC, known at its host.
     nic: u32,

@@ -13,7 +13,6 @@ pub(super) struct Place {
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     flows: Vec<Place>,
-    /// First label in turn.
     turn: u16,
 }
 

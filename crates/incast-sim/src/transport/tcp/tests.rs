@@ -1,5 +1,3 @@
-//! Tests of the sender against the RFCs, segment by segment.
-
 use incast_model::units::Time;
 
 use super::TcpParams;
@@ -146,7 +144,6 @@ fn marks_cut_once_per_window() {
     assert_eq!(flow.cwnd() / MSS, 5, "of the same window of data");
     ack_with(&mut flow, 11, &[], true);
     assert!(flow.cwnd() / MSS < 4, "of the next one");
-    // Without ECN senders ignore marks.
     let mut deaf = sender(1000, newreno());
     sent(&mut deaf);
     ack_with(&mut deaf, 1, &[], true);
