@@ -1,59 +1,48 @@
-//! The memory management unit: shared buffer, reserves, headroom, and when to pause the peer.
+//! Memory management unit: shared buffer, reserves, headroom, XOFF and XON.
 //!
-//! A packet is stored once and counted at the port and priority by which it came (ingress), as in the HPCC authors' ns-3
-//! (`switch-mmu.cc` at commit 9f4be2a) and the switches it models: first within the reserve of that ingress queue, then in
-//! the shared buffer up to the threshold, then in the headroom.
+//! A packet counts at its ingress port and priority, as in the HPCC authors' ns-3 (`switch-mmu.cc` at commit 9f4be2a): in the
+//! reserve first, then in the shared buffer up to the threshold, then in the headroom.
 
 use super::params::{PfcMode, SwitchParams};
 
-/// Fraction bits of alpha.
 const ALPHA_BITS: u32 = 24;
 
-/// An alpha as the fixed-point factor that thresholds are computed with.
 pub(crate) fn fixed_alpha(alpha: f64) -> u32 {
     (alpha * f64::from(1u32 << ALPHA_BITS)).round() as u32
 }
 
-/// Buffer of one switch.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Buffer {
-    /// Bytes shared by all ports: buffer less headrooms and reserves; may be negative for a buffer that is too small.
+    /// Buffer less headrooms and reserves; may be negative.
     shared: i64,
-    /// Shared bytes in use.
     used: i64,
-    /// Bytes guaranteed to each ingress queue.
     reserve: u32,
     resume_offset: u32,
-    /// Fixed XOFF threshold, if thresholds are static.
+    /// Static XOFF threshold, if any.
     fixed: Option<u32>,
-    /// Alpha of lossy egress queues.
+    /// See [`fixed_alpha`].
     lossy_alpha: u32,
 }
 
-/// Ingress queue: what is stored of one port's arrivals of one priority.
+/// Stored packets of one ingress port and priority.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Ingress {
-    /// Bytes within reserve and shared buffer.
+    /// In reserve and shared buffer.
     pub(crate) bytes: u32,
-    /// Bytes in headroom.
     pub(crate) headroom: u32,
-    /// Most bytes of both together.
+    /// Largest `bytes + headroom`.
     pub(crate) peak: u32,
     pub(crate) peak_headroom: u32,
-    /// Headroom set aside.
     pub(crate) headroom_limit: u32,
-    /// Share of the free buffer, see [`fixed_alpha`].
+    /// See [`fixed_alpha`].
     pub(crate) alpha: u32,
-    /// XOFF frames sent.
     pub(crate) xoffs: u32,
-    /// The peer is paused.
     pub(crate) paused: bool,
-    /// The peer stays paused whatever leaves (`network.pause`).
+    /// If true, the peer stays paused (`network.pause`).
     pub(crate) held: bool,
 }
 
 impl Buffer {
-    /// A buffer with so many bytes to share.
     pub(crate) fn new(shared: i64, params: &SwitchParams) -> Self {
         Self {
             shared,
@@ -68,18 +57,17 @@ impl Buffer {
         }
     }
 
-    /// A buffer that lets everything pass, where ports store packets on their own.
+    /// Admits everything, for ports with buffers of their own.
     pub(crate) fn unused() -> Self {
         Self { shared: i64::MAX, reserve: u32::MAX, ..Self::default() }
     }
 
-    /// Shared bytes not in use.
     #[inline]
     fn free(&self) -> u64 {
         (self.shared - self.used).max(0) as u64
     }
 
-    /// XOFF threshold of an ingress queue now, in bytes above its reserve.
+    /// XOFF threshold in bytes above the reserve.
     #[inline]
     fn threshold(&self, ingress: &Ingress) -> u64 {
         match self.fixed {
@@ -93,13 +81,13 @@ impl Buffer {
         u64::from(ingress.bytes.saturating_sub(self.reserve))
     }
 
-    /// Whether a packet that is forwarded at once would leave no trace in the counters.
+    /// True if a packet forwarded immediately would not change the counters.
     #[inline]
     pub(crate) fn passes(&self, ingress: &Ingress, len: u32) -> bool {
         ingress.bytes + len <= self.reserve && !ingress.paused && self.used < self.shared
     }
 
-    /// Stores `len` bytes of a lossless priority; false if there is no room for them.
+    /// Stores `len` bytes of a lossless priority; false if they do not fit.
     #[inline]
     pub(crate) fn admit_lossless(&mut self, ingress: &mut Ingress, len: u32) -> bool {
         let stored = ingress.bytes + len;
@@ -124,14 +112,13 @@ impl Buffer {
         true
     }
 
-    /// Whether a lossy egress queue that holds `queued` may take `len` bytes more.
     #[inline]
     pub(crate) fn has_lossy_room(&self, len: u32, queued: u32) -> bool {
         let limit = (self.free() * u64::from(self.lossy_alpha)) >> ALPHA_BITS;
         u64::from(queued) + u64::from(len) <= limit
     }
 
-    /// Stores `len` bytes of a lossy priority whose egress queue holds `queued`; false if that queue has its share.
+    /// Stores `len` bytes of a lossy priority; false if its egress queue, with `queued` bytes, is at its limit.
     #[inline]
     pub(crate) fn admit_lossy(&mut self, ingress: &mut Ingress, len: u32, queued: u32) -> bool {
         if !self.has_lossy_room(len, queued) {
@@ -144,7 +131,7 @@ impl Buffer {
         true
     }
 
-    /// Frees `len` bytes: headroom first, then shared buffer, then reserve.
+    /// Frees headroom first, then shared buffer, then reserve.
     #[inline]
     pub(crate) fn release(&mut self, ingress: &mut Ingress, len: u32) {
         let from_headroom = ingress.headroom.min(len);
@@ -154,21 +141,19 @@ impl Buffer {
         ingress.bytes -= rest;
     }
 
-    /// Whether the peer must be paused now.
     #[inline]
     pub(crate) fn wants_xoff(&self, ingress: &Ingress) -> bool {
         !ingress.paused && (ingress.headroom > 0 || self.above_reserve(ingress) >= self.threshold(ingress))
     }
 
-    /// What stays of an ingress queue when all but `kept` of its bytes have left: in headroom, and in the shared buffer.
+    /// Bytes in headroom and shared buffer once all but `kept` bytes of an ingress queue have left.
     pub(crate) fn left_of(&self, ingress: &Ingress, kept: u32) -> (u32, u64) {
         let leaves = (ingress.bytes + ingress.headroom).saturating_sub(kept);
         let headroom = ingress.headroom.saturating_sub(leaves);
         (headroom, u64::from((kept - headroom.min(kept)).saturating_sub(self.reserve)))
     }
 
-    /// Whether a paused peer could go on once all but `kept` bytes of its ingress queue have left, and of the shared buffer all
-    /// but `used`.
+    /// True if a paused peer could resume with `kept` bytes in its ingress queue and `used` in the shared buffer.
     pub(crate) fn resumes_with(&self, ingress: &Ingress, kept: u32, used: u64) -> bool {
         let (headroom, above) = self.left_of(ingress, kept);
         let threshold = match self.fixed {
@@ -178,7 +163,6 @@ impl Buffer {
         headroom == 0 && (above == 0 || above + u64::from(self.resume_offset) <= threshold)
     }
 
-    /// Whether the paused peer may go on now.
     #[inline]
     pub(crate) fn wants_xon(&self, ingress: &Ingress) -> bool {
         let above = self.above_reserve(ingress);
@@ -245,12 +229,11 @@ mod tests {
         while buffer.admit_lossy(&mut port, 1000, queued) {
             queued += 1000;
         }
-        // alpha 1: the queue takes half of what is there (Choudhury and Hahne), reserve on top.
+        // alpha 1: the queue takes half of the buffer (Choudhury and Hahne), plus the reserve.
         assert!((49_000..=55_000).contains(&queued), "{queued}");
     }
 
     proptest! {
-        /// Shared use is the sum of what ports hold beyond their reserves, and all of it comes back.
         #[test]
         fn books_balance(steps in prop::collection::vec((0usize..3, any::<bool>()), 1..600)) {
             let (mut buffer, mut ports) = (buffer(60_000), [ingress(5000); 3]);

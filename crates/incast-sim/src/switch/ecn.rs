@@ -7,7 +7,6 @@ use super::params::EcnParams;
 use crate::kernel::flag;
 use crate::network::Network;
 
-/// Thresholds of one port.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct EcnPort {
     kmin: u32,
@@ -16,7 +15,7 @@ pub(crate) struct EcnPort {
 }
 
 impl EcnPort {
-    /// The thresholds of a port of `rate`; a port that never marks where marking is off.
+    /// Thresholds of a port of `rate`, never reached if marking is off.
     pub(crate) fn new(params: &EcnParams, rate: Rate) -> Self {
         let never = Self { kmin: u32::MAX, kmax: u32::MAX, pmax: 0.0 };
         if !params.enabled {
@@ -34,7 +33,6 @@ impl EcnPort {
         Self { kmin: scaled(params.kmin.0), kmax: scaled(params.kmax.0), pmax: params.pmax }
     }
 
-    /// Whether a queue of this length marks never, always, or with a probability.
     #[inline]
     pub(crate) fn verdict(&self, queued: u32) -> Verdict {
         if queued <= self.kmin {
@@ -42,7 +40,7 @@ impl EcnPort {
         } else if queued > self.kmax {
             Verdict::Always
         } else {
-            // In the order of operations of the HPCC authors' ns-3 (`switch-mmu.cc`, ShouldSendCN).
+            // In the order of the HPCC authors' ns-3 (`switch-mmu.cc`, ShouldSendCN).
             let slope = self.pmax * f64::from(queued - self.kmin) / f64::from(self.kmax - self.kmin);
             Verdict::WithProbability(slope)
         }
@@ -61,7 +59,6 @@ pub(crate) enum Verdict {
 }
 
 impl Network {
-    /// Marks a packet of an egress queue that holds `queued` bytes, perhaps.
     #[inline]
     pub(crate) fn mark(&mut self, port: u32, id: u32, queued: u32) {
         let hit = match self.ecn[port as usize].verdict(queued) {
@@ -74,7 +71,6 @@ impl Network {
         }
     }
 
-    /// Marks a packet, if marks mean anything to its flow and isolation does not spare it.
     #[inline(never)]
     fn set_mark(&mut self, port: u32, id: u32) {
         let packet = &mut self.pool[id];

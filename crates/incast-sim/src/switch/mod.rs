@@ -1,6 +1,6 @@
-//! The output-queued switch, as a pipeline of small stages: admission ([`buffer`], or [`port_buffer`]), pausing the peer
-//! ([`pfc`]), queueing, choosing ([`scheduler`]), marking ([`ecn`]), INT. Against deadlocks: [`tagging`], [`watchdog`]; against
-//! waiting behind congested flows: [`isolation`].
+//! Output-queued switch, a pipeline of small stages: admission ([`buffer`], or [`port_buffer`]), PFC ([`pfc`]), queueing,
+//! scheduling ([`scheduler`]), ECN marking ([`ecn`]), INT. Against deadlocks: [`tagging`], [`watchdog`]; against waiting behind
+//! congested flows: [`isolation`].
 
 mod buffer;
 mod ecn;
@@ -37,12 +37,10 @@ pub use tagging::{QueueBy, TagMethod, TagRules, TaggedPaths, TaggingParams};
 pub(crate) use watchdog::Watchdog;
 pub use watchdog::{WatchdogAction, WatchdogParams};
 
-/// What a switch has besides its ports.
 #[derive(Debug, Clone)]
 pub(crate) struct Switch {
-    /// Its number in the fabric.
     pub(crate) node: u32,
     pub(crate) buffer: Buffer,
-    /// Decides its ECN marks.
+    /// Draws of ECN marking and PINT.
     pub(crate) rng: Stream,
 }

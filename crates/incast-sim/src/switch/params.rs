@@ -1,7 +1,7 @@
-//! Parameters of the switch, each with its unit, default and source.
+//! Parameters of the switch.
 //!
-//! NS3 in the sources below is the HPCC authors' ns-3 (`switch-mmu.cc`, `third.cc`, `run.py` at commit 9f4be2a), YAPS the
-//! simulator of pHost's authors (NetSys/simulator at commit 8e9cf04).
+//! NS3: the HPCC authors' ns-3 (`switch-mmu.cc`, `third.cc`, `run.py` at commit 9f4be2a). YAPS: the simulator of pHost's
+//! authors (NetSys/simulator at commit 8e9cf04).
 
 use incast_model::units::{Bytes, Rate};
 use schemars::JsonSchema;
@@ -73,16 +73,16 @@ impl Default for SwitchParams {
 }
 
 impl SwitchParams {
-    /// Priorities whose packets are looked at closely on their way through a switch, as bits.
+    /// Priorities, as bits, with packets that take the switch's slow path.
     pub(crate) fn looked_at_closely(&self) -> u8 {
         if self.tagging.enabled || self.watchdog.enabled {
             return u8::MAX;
         }
-        // Messages about isolation have priority 0.
+        // Isolation messages have priority 0.
         if self.isolation.enabled { self.paused_priorities() | 1 << self.isolation.queue | 1 } else { 0 }
     }
 
-    /// The priorities that PFC pauses, as bits; none where it is off, or where ports have buffers of their own.
+    /// Priorities that PFC pauses, as bits; none without PFC or without a shared buffer.
     pub fn paused_priorities(&self) -> u8 {
         if self.pfc && self.queues == QueueParams::Shared {
             self.lossless.iter().fold(0, |mask, prio| mask | 1 << prio)
@@ -128,7 +128,7 @@ pub enum QueueParams {
 }
 
 impl QueueParams {
-    /// The buffer of each port; `None` where they share one.
+    /// Buffer of each port; `None` if ports share one.
     pub const fn limit(&self) -> Option<Bytes> {
         match self {
             Self::Shared => None,
@@ -238,7 +238,7 @@ impl Default for EcnParams {
 }
 
 impl EcnParams {
-    /// Marks every packet above one threshold, at a port of 100 Gb/s, and none below (DCTCP, SIGCOMM 2010, section 3.1).
+    /// Step at ports of 100 Gb/s: marks every packet above the threshold, none up to it (DCTCP, SIGCOMM 2010, section 3.1).
     pub const fn step(threshold: Bytes) -> Self {
         Self {
             enabled: true,

@@ -1,4 +1,4 @@
-//! Priority flow control (IEEE 802.1Qbb): pause and resume frames, which cross the link like any other packet.
+//! Priority flow control (IEEE 802.1Qbb): pause and resume frames, which cross the link like other packets.
 
 use incast_model::units::Time;
 
@@ -6,8 +6,7 @@ use crate::kernel::{Kind, Packet, flag};
 use crate::network::Network;
 
 impl Network {
-    /// Sends a pause or resume of `prio` to the peer of `port`. `culprit` is the egress port of the packet that did it;
-    /// `port` itself where no packet did.
+    /// Sends a frame to the peer of `port`; `culprit`: egress port of the packet that caused it, or `port` if none did.
     pub(crate) fn send_pfc(&mut self, port: u32, prio: u8, xoff: bool, culprit: u32) {
         if xoff {
             self.note_root(port, prio);
@@ -36,7 +35,7 @@ impl Network {
         self.kick(port);
     }
 
-    /// A pause or resume frame has come in at `port`: it concerns what leaves there.
+    /// Handles a frame received at `port`, for the packets that leave there.
     pub(crate) fn receive_pfc(&mut self, port: u32, id: u32) {
         let frame = self.pool[id];
         self.ledger.delivered[0] += u64::from(frame.size);

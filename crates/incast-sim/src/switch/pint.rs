@@ -1,5 +1,5 @@
-//! PINT at the switch: the filtered utilisation of every egress port, written into passing packets as a power of a base
-//! (Ben Basat et al., SIGCOMM 2020; HPCC authors' ns-3, `switch-node.cc` and `pint.cc`).
+//! PINT at the switch: writes the filtered utilisation of egress ports into packets, as a power of a base (Ben Basat et al.,
+//! SIGCOMM 2020; HPCC authors' ns-3, `switch-node.cc` and `pint.cc`).
 
 use std::sync::Arc;
 
@@ -9,36 +9,33 @@ use crate::kernel::flag;
 use crate::network::Network;
 use crate::ns3::{Approximate, Rand};
 
-/// What HPCC-PINT senders decode: units of 1/512.
+/// Units of HPCC-PINT senders: 1/512.
 const UNITS: f64 = crate::congestion::PINT_UNITS;
 
-/// What one egress port remembers.
 #[derive(Debug, Clone, Copy, Default)]
 struct PintPort {
-    /// Filtered utilisation.
     utilisation: f64,
-    /// Wire bytes of the packet before.
+    /// Wire bytes of the previous packet.
     last_size: u32,
-    /// When that packet left its queue, in ticks.
+    /// Departure of the previous packet, in ticks.
     last_time: u64,
 }
 
-/// PINT of some ports; exists only where a control uses it.
+/// PINT of ports, if a congestion control uses it.
 #[derive(Debug, Clone)]
 pub(crate) struct Pint {
     ports: Vec<PintPort>,
     /// 1 / ln(base).
     inverse_log: f64,
     base: f64,
-    /// Its first powers, worked out once.
     powers: Arc<[f64]>,
-    /// Base RTT in ticks: the time constant of the filter.
+    /// Base RTT in ticks, the time constant of the filter.
     rtt: u64,
-    /// Ticks in a second.
+    /// Ticks per second.
     ticks: f64,
-    /// Picoseconds in a tick.
+    /// Picoseconds per tick.
     tick: u64,
-    /// The random numbers and the arithmetic of `ns3`.
+    /// Random numbers and arithmetic of `ns3`.
     pub(crate) reference: Option<Rand>,
 }
 
@@ -56,13 +53,12 @@ impl Pint {
         }
     }
 
-    /// The same for so many ports that no packet has left.
     pub(crate) fn of_ports(&self, ports: usize) -> Self {
         Self { ports: vec![PintPort::default(); ports], ..self.clone() }
     }
 
-    /// A packet of `size` wire bytes leaves a port at `now`, in ps, with `queued` bytes behind it; `rate` in bit/s. The power that it
-    /// carries from here on, if it carries one.
+    /// Records a packet that leaves at `now` (ps) with `queued` bytes behind it; `rate` in bit/s. Returns the power that it
+    /// carries on, if it carries one.
     pub(crate) fn pass(
         &mut self,
         port: usize,
@@ -89,7 +85,7 @@ impl Pint {
         power
     }
 
-    /// The port's utilisation when a packet leaves `queued` bytes behind at `now`, in ticks; `rate` in bit/s.
+    /// Updates a port's utilisation; `now` in ticks, `rate` in bit/s.
     fn update(&mut self, port: usize, now: u64, queued: u32, rate: u64) -> f64 {
         let state = &mut self.ports[port];
         let gap = (now - state.last_time).min(self.rtt);
@@ -102,7 +98,7 @@ impl Pint {
                 state.last_size,
             ),
             None => {
-                // An average with weight gap/T of queue/(C·T) + lastSize/(C·gap).
+                // Average with weight gap/T of queue/(C·T) + lastSize/(C·gap).
                 let t = self.rtt as f64;
                 let drained = bytes_per_s * t / self.ticks;
                 (t - gap as f64) / t * state.utilisation
@@ -113,12 +109,12 @@ impl Pint {
         state.utilisation
     }
 
-    /// The power that stands for a utilisation, rounded up with the probability that keeps its mean.
+    /// Power for a utilisation, rounded up with the probability that keeps the mean.
     fn encode(&self, utilisation: f64, draw: impl FnOnce() -> f64) -> u16 {
         let x = (utilisation * UNITS).ceil().max(1.0);
         let power = libm::log(x) * self.inverse_log;
         let (low, high) = (power.floor(), power.ceil());
-        let drawn = draw(); // in any case, as the reference does
+        let drawn = draw(); // in any case, as ns-3 does
         if low == high {
             return low as u16;
         }
@@ -133,7 +129,6 @@ impl Pint {
 }
 
 impl Network {
-    /// Writes the port's utilisation into a packet that carries PINT, and remembers every packet that leaves.
     pub(crate) fn stamp_pint(&mut self, port: u32, id: u32) {
         let Some(pint) = &mut self.pint else { return };
         let state = &self.ports[port as usize];
@@ -153,7 +148,7 @@ mod tests {
 
     #[test]
     fn filters_the_utilisation() {
-        // C = 100 Gb/s, T = 12.24 us, packets of 1050 B; worked out by hand from the equations.
+        // C = 100 Gb/s, T = 12.24 us, packets of 1050 B; by hand from the equations.
         let mut pint = Pint::new(1, 1.05, 12_240, 1000, false);
         for (ns, queue, expected) in [
             (100_000, 0, 0.0),
@@ -170,8 +165,8 @@ mod tests {
         }
     }
 
-    /// Over the whole range: a power is one of the two neighbours of x, its mean is x, and it spreads about x by
-    /// `sqrt((x - low) (high - x))`, relative to x at most `(b - 1) / (2 sqrt b)`.
+    /// A power is one of the neighbours of x, with mean x and standard deviation `sqrt((x - low) (high - x))`: relative to x at
+    /// most `(b - 1) / (2 sqrt b)`.
     #[test]
     fn encoding_errs_as_little_as_two_neighbours_allow() {
         const DRAWS: u32 = 4000;
@@ -191,7 +186,7 @@ mod tests {
                 let mean = decoded.iter().sum::<f64>() / f64::from(DRAWS);
                 let spread = libm::sqrt(decoded.iter().map(|d| (d - 1.0) * (d - 1.0)).sum::<f64>() / f64::from(DRAWS));
                 let expected = libm::sqrt((1.0 - least) * (most - 1.0));
-                // Five standard errors of the mean; the largest of 800 is four or so.
+                // Five standard errors of the mean; the largest of 800 is about four.
                 assert!((mean - 1.0).abs() <= 5.0 * expected / f64::from(DRAWS).sqrt() + 1e-12, "{x}: mean {mean}");
                 assert!((spread - expected).abs() <= 0.1 * bound, "{x}: {spread} for {expected}");
                 assert!(spread <= 1.03 * bound, "{x}: {spread} above {bound}");
@@ -199,7 +194,7 @@ mod tests {
         }
     }
 
-    /// Bits of the largest power, that of 512: 8 for base 1.05, as PINT's paper has it.
+    /// Bits of the largest power, that of 512: 8 for base 1.05 (PINT's paper).
     #[test]
     fn bits_of_the_largest_power() {
         for (base, bits) in [(1.05, 8), (1.01, 11), (1.025, 9), (1.1, 8)] {

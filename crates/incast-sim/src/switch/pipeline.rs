@@ -1,7 +1,7 @@
-//! A packet's way through a switch.
+//! Path of a packet through a switch.
 //!
-//! Order of stages, as in the HPCC authors' ns-3 (`switch-node.cc`). Arrival: route, admission, accounting, pause check,
-//! queue, port. Departure: queue, accounting, ECN, resume check, INT, wire.
+//! Order of stages, as in the HPCC authors' ns-3 (`switch-node.cc`). Arrival: route, admission, accounting, pause check, queue,
+//! port. Departure: queue, accounting, ECN, resume check, INT, wire.
 
 use incast_model::fabric::NodeId;
 use incast_model::units::Time;
@@ -13,7 +13,6 @@ use crate::outcome::DropReason;
 use crate::switch::Storage;
 
 impl Network {
-    /// A packet has arrived at `in_port` of a switch, to its last bit.
     #[inline]
     pub(crate) fn forward(&mut self, switch: u32, in_port: u32, id: u32) {
         let packet = &mut self.pool[id];
@@ -28,8 +27,8 @@ impl Network {
         self.pass(switch, (in_port, prio), (out, prio), id, size);
     }
 
-    /// The same where tags are rewritten, flows are isolated or a watchdog is at work, and for a packet whose time to live ends.
-    /// Apart, so that one comparison is all it costs elsewhere.
+    /// Slow path of `forward`: tags, isolation, watchdog, end of the time to live. Separate, so that other packets pay one
+    /// comparison.
     #[inline(never)]
     fn forward_guarded(&mut self, switch: u32, in_port: u32, id: u32) {
         if self.pool[id].kind == Kind::Isolation {
@@ -62,7 +61,7 @@ impl Network {
         self.pass(switch, (in_port, in_prio), (out, prio), id, size);
     }
 
-    /// Sends a packet on at once if it may go by, or puts it into its queue; ports with the packet's priority there.
+    /// Sends a packet immediately if nothing holds it; otherwise queues or drops it.
     #[inline(always)]
     fn pass(&mut self, switch: u32, (in_port, in_prio): (u32, u8), (out, prio): (u32, u8), id: u32, size: u32) {
         let at = self.at(in_port, in_prio);
@@ -92,8 +91,8 @@ impl Network {
         self.kick(out);
     }
 
-    /// Stores a packet in the shared buffer and pauses the peer it came from, if it must; false if there is no room. It counts
-    /// where it came in under the priority it came with, and where it leaves under the one it leaves with.
+    /// Stores a packet in the shared buffer; false if it does not fit. It counts under `in_prio` at its ingress, under `prio`
+    /// at its egress.
     #[inline(always)]
     fn admit(&mut self, switch: u32, in_port: u32, out: u32, id: u32) -> bool {
         let packet = &self.pool[id];
@@ -103,7 +102,7 @@ impl Network {
         let buffer = &mut self.switches[switch as usize].buffer;
         let ingress = &mut self.ingress[at];
         if self.config.lossless & 1 << in_prio != 0 {
-            // One that has become lossy here also needs room in its lossy queue.
+            // A packet that becomes lossy here also needs space in its lossy queue.
             if self.config.lossless & 1 << prio == 0 && !buffer.has_lossy_room(size, queued) {
                 return false;
             }
@@ -122,7 +121,6 @@ impl Network {
         true
     }
 
-    /// An egress port of a switch has something new to send, or may send again.
     #[inline]
     pub(crate) fn kick(&mut self, port: u32) {
         if self.ports[port as usize].at_host {
@@ -138,7 +136,7 @@ impl Network {
         }
     }
 
-    /// Asks for an event when the port's transmission ends, if something may be sent then.
+    /// Schedules `serve` for the end of the transmission, if a packet may be sent then.
     #[inline]
     fn serve_when_free(&mut self, port: u32) {
         let rank = self.end_rank(port);
@@ -149,7 +147,6 @@ impl Network {
         }
     }
 
-    /// Sends the next packet of an idle switch port, if one may go.
     #[inline]
     pub(crate) fn serve(&mut self, port: u32) {
         let state = &mut self.ports[port as usize];
@@ -168,8 +165,7 @@ impl Network {
         self.serve_when_free(port);
     }
 
-    /// Takes a packet that leaves its queue out of the books of its ingress, marks it, and lets the peer it came from go
-    /// on.
+    /// Releases the ingress bytes of a packet, marks it, and resumes the peer that it came from if possible.
     #[inline]
     fn depart(&mut self, port: u32, id: u32) {
         let packet = &self.pool[id];
@@ -180,7 +176,7 @@ impl Network {
             self.mark(port, id, left);
         }
         if resume {
-            // A packet that goes back by the port it came from: that port is about to send it, and looks for more after it.
+            // A packet may leave by the port that it came from: that port is about to send it, and looks for more afterwards.
             let busy = in_port == port;
             self.ports[port as usize].pending |= busy;
             self.send_pfc(in_port, in_prio, false, port);
@@ -188,7 +184,6 @@ impl Network {
         }
     }
 
-    /// The same for a packet that is dropped.
     pub(crate) fn leave_buffer(&mut self, port: u32, id: u32) {
         let packet = &self.pool[id];
         let (size, in_port, in_prio) = (u32::from(packet.size), packet.in_port, packet.in_prio);
@@ -197,7 +192,7 @@ impl Network {
         }
     }
 
-    /// Frees buffer at the switch of `port`; true if the peer that the bytes came from may go on.
+    /// Frees buffer; true if the peer behind `in_port` may resume.
     #[inline(always)]
     fn release_buffer(&mut self, port: u32, size: u32, in_port: u32, in_prio: u8) -> bool {
         if self.config.storage != Storage::Shared || self.ports[port as usize].at_server {
@@ -211,7 +206,6 @@ impl Network {
         buffer.wants_xon(ingress)
     }
 
-    /// Writes telemetry into a packet that asks for it.
     #[inline(always)]
     fn stamp(&mut self, port: u32, id: u32) {
         if self.config.telemetry {

@@ -1,4 +1,4 @@
-//! Readers of parameters that are a name, a plain value, or a table of one.
+//! Deserialization of a name, a plain value, or a table with one value.
 
 use std::fmt;
 
@@ -11,7 +11,6 @@ use super::{Alpha, Headroom};
 const ALPHAS: &str = "`by-rate`, `a number such as 0.125`, `{ value = 0.125 }`";
 const HEADROOMS: &str = "`computed`, `three-delays`, `a size such as \"40kB\"`, `{ bytes = \"40kB\" }`";
 
-/// The error for a name or a field that is none of those allowed.
 fn unknown<E: Error>(wrong: &str, allowed: &str) -> E {
     E::custom(format_args!("unknown variant `{wrong}`, expected one of {allowed}"))
 }
@@ -64,7 +63,7 @@ impl<'de> Deserialize<'de> for Headroom {
                 match text {
                     "computed" => Ok(Headroom::Computed),
                     "three-delays" => Ok(Headroom::ThreeDelays),
-                    // A size that is written wrongly is explained as one.
+                    // A text that starts with a digit is a size, also in errors.
                     _ if text.starts_with(|first: char| first.is_ascii_digit()) => {
                         text.parse().map(Headroom::Bytes).map_err(E::custom)
                     }
@@ -84,18 +83,18 @@ impl<'de> Deserialize<'de> for Headroom {
     }
 }
 
-/// The schema of an alpha, which may be a plain number.
+/// Allows a plain number.
 pub(super) fn or_number(schema: &mut Schema) {
     or(schema, json_schema!({ "type": "number", "description": "The same share for every port." }));
 }
 
-/// The schema of a headroom, which may be a plain size.
+/// Allows a plain size.
 pub(super) fn or_size(schema: &mut Schema) {
     or(schema, json_schema!({ "$ref": "#/$defs/Bytes" }));
 }
 
 fn or(schema: &mut Schema, choice: Schema) {
-    // A text that is a name is a size too, as far as a schema can say.
+    // `anyOf`, not `oneOf`: in the schema a name also passes as a size.
     if let Some(object) = schema.as_object_mut()
         && let Some(mut choices) = object.remove("oneOf")
     {

@@ -1,4 +1,4 @@
-//! How the buffer of a switch is divided before anything arrives: headrooms, reserves, and what is shared.
+//! Division of a switch's buffer into headrooms, reserves and a shared part.
 
 use incast_model::fabric::{Fabric, NodeId, PortId};
 use incast_model::units::Rate;
@@ -7,10 +7,10 @@ use super::params::{Alpha, Headroom, PfcMode, QueueParams};
 use crate::setup::Params;
 use crate::simulation::SetupError;
 
-/// The buffer of one switch, divided.
+/// Divided buffer of one switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BufferPlan {
-    /// Bytes set aside for what arrives after XOFF, all ports together.
+    /// Bytes for packets that arrive after XOFF, all ports together.
     pub headroom: u64,
     /// Bytes guaranteed to ports, all together.
     pub reserved: u64,
@@ -19,15 +19,15 @@ pub struct BufferPlan {
 }
 
 impl BufferPlan {
-    /// The plan of one switch, nothing where ports have buffers of their own; an error where nothing would be left to share,
-    /// or less than static thresholds promise. `largest` is what [`PacketParams::largest`](crate::host::PacketParams::largest) gives.
+    /// Plan of one switch, all 0 if ports have buffers of their own. Fails if nothing is left to share, or less than static
+    /// thresholds promise. `largest` is [`PacketParams::largest`](crate::host::PacketParams::largest).
     pub fn new(fabric: &Fabric, params: &Params, largest: u64, switch: NodeId) -> Result<Self, SetupError> {
         if params.switch.queues != QueueParams::Shared {
             return Ok(Self { headroom: 0, reserved: 0, shared: 0 });
         }
         let lossless = u64::from(params.switch.paused_priorities().count_ones());
         let count = fabric.ports_of(switch).len() as u64;
-        // The reference sets one headroom aside per port, whatever the number of lossless priorities.
+        // One headroom per port for any number of lossless priorities, as in NS3.
         let times = if params.switch.headroom == Headroom::ThreeDelays { 1 } else { lossless };
         let of_port = |port| headroom(fabric, params, largest, port).saturating_mul(times);
         let headroom = fabric.ports_of(switch).map(of_port).fold(0, u64::saturating_add);
@@ -61,17 +61,16 @@ impl BufferPlan {
         Ok(Self { headroom, reserved, shared })
     }
 
-    /// Bytes beyond its reserve at which an ingress queue of a port of `rate` pauses its peer if it is the only one that
-    /// holds anything.
+    /// XOFF threshold at a port of `rate` in bytes beyond the reserve, if no other queue holds anything.
     pub fn lone_xoff(&self, fabric: &Fabric, params: &Params, rate: Rate) -> u64 {
-        // It takes alpha times what it leaves free.
+        // The queue takes alpha times the bytes that it leaves free.
         self.xoff(params, |shared| {
             let alpha = alpha(params, rate, host_rate(fabric));
             alpha / (1.0 + alpha) * shared
         })
     }
 
-    /// Largest XOFF threshold of a port of `rate`, in bytes beyond the reserve: with an empty buffer.
+    /// Largest XOFF threshold at a port of `rate` in bytes beyond the reserve: with an empty buffer.
     pub fn largest_xoff(&self, fabric: &Fabric, params: &Params, rate: Rate) -> u64 {
         self.xoff(params, |shared| alpha(params, rate, host_rate(fabric)) * shared)
     }
@@ -84,16 +83,16 @@ impl BufferPlan {
     }
 }
 
-/// Headroom of an ingress port, in bytes per lossless priority, where packets have up to `largest` bytes.
+/// Headroom of an ingress port in bytes, per lossless priority.
 pub(crate) fn headroom(fabric: &Fabric, params: &Params, largest: u64, port: PortId) -> u64 {
     let (rate, delay) = (fabric.rate(port), fabric.delay(port));
     match params.switch.headroom {
         Headroom::Bytes(bytes) => bytes.0,
-        // In the reference's order: rate times whole nanoseconds, to bytes, times 3 (`third.cc`).
+        // In the order of NS3 (`third.cc`): rate times whole nanoseconds, to bytes, times 3.
         Headroom::ThreeDelays => (u128::from(rate.0) * u128::from(delay.0 / 1000) / 8 / 1_000_000_000 * 3) as u64,
         Headroom::Computed => {
-            // Pause and data each cross once (2·rate·delay); the packet that triggers, the one we are sending when the
-            // frame wants out, the one the peer has just begun; the frames themselves, one per priority.
+            // The pause frame and data each cross the link once (2·rate·delay). Packets: the trigger, the one being sent when
+            // the frame is due, the one that the peer has just begun. Frames: one per priority.
             let flight = (u128::from(rate.0) * 2 * u128::from(delay.0)).div_ceil(8_000_000_000_000) as u64;
             let packet = largest + params.packets.gap.0;
             let lossless = params.switch.paused_priorities().count_ones();
@@ -103,7 +102,7 @@ pub(crate) fn headroom(fabric: &Fabric, params: &Params, largest: u64, port: Por
     }
 }
 
-/// The share of the free buffer that an ingress queue of a port of `rate` may take.
+/// Share of the free buffer for one ingress queue of a port of `rate`.
 pub(crate) fn alpha(params: &Params, rate: Rate, host_rate: Rate) -> f64 {
     match params.switch.pfc_mode {
         PfcMode::Dynamic { alpha: Alpha::Value(alpha) } => alpha,
@@ -119,7 +118,7 @@ pub(crate) fn alpha(params: &Params, rate: Rate, host_rate: Rate) -> f64 {
     }
 }
 
-/// Rate of the first host's first port: what the reference takes for that of all NICs.
+/// Rate of the first host's first port, which NS3 takes as the rate of all NICs.
 pub(crate) fn host_rate(fabric: &Fabric) -> Rate {
     fabric.rate(fabric.ports_of(fabric.hosts()[0]).next().expect("hosts are plugged in"))
 }

@@ -1,6 +1,4 @@
-//! A buffer of each port's own, in place of one that all ports share: drop-tail, or in pFabric's order.
-//!
-//! The same at switches and at the ports of hosts. The packet being sent has left the buffer.
+//! Buffers of single ports of switches and hosts: drop-tail, or in pFabric's order. The packet being sent does not count.
 
 use incast_model::fabric::PortId;
 
@@ -10,14 +8,12 @@ use crate::kernel::NONE;
 use crate::network::Network;
 use crate::outcome::DropReason;
 
-/// How ports store packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Storage {
-    /// As the shared buffer of their switch lets them.
     Shared,
-    /// In so many bytes of their own, in queues by priority.
+    /// Bytes per port, in queues by priority.
     Own(u32),
-    /// In so many bytes of their own, by rank.
+    /// Bytes per port, in a queue by rank.
     Ranked(u32),
 }
 
@@ -31,7 +27,6 @@ impl Storage {
         }
     }
 
-    /// The same order without a limit.
     pub(crate) const fn without_limit(self) -> Self {
         match self {
             Self::Ranked(_) => Self::Ranked(u32::MAX),
@@ -41,8 +36,7 @@ impl Storage {
 }
 
 impl Network {
-    /// Stores a packet in the own buffer of the port that it leaves by, at most `limit` bytes. Whatever is dropped for it is
-    /// counted at `in_port`; where the packet comes from its own host there is none.
+    /// Stores or drops a packet at its egress port; `in_port` is `None` at its own host.
     pub(crate) fn store(&mut self, out: u32, id: u32, in_port: Option<u32>) {
         let storage = if in_port.is_some() { self.config.storage } else { self.config.host_storage };
         let size = u32::from(self.pool[id].size);
@@ -76,7 +70,7 @@ impl Network {
         }
     }
 
-    /// A packet has found no room in the buffer of `out`, or lost its place there.
+    /// Drops a packet that does not fit, or is evicted.
     #[cold]
     fn overflow(&mut self, out: u32, id: u32) {
         let state = &self.ports[out as usize];
@@ -89,7 +83,6 @@ impl Network {
         self.pool.release(id);
     }
 
-    /// Puts a packet into a port's pFabric queue.
     pub(crate) fn enqueue_ranked(&mut self, port: u32, id: u32) {
         let packet = &mut self.pool[id];
         packet.next = NONE;
@@ -106,14 +99,13 @@ impl Network {
         self.note_queue(port);
     }
 
-    /// Takes the next packet of a port's pFabric queue, which is not empty.
+    /// Next packet of a pFabric queue that is not empty.
     pub(crate) fn dequeue_ranked(&mut self, port: u32) -> u32 {
         let id = self.ranked[port as usize].pop().expect("a queue that waits has packets");
         self.leave_ranked(port, id);
         id
     }
 
-    /// The first packet queued at a port under a priority.
     pub(crate) fn first_queued(&self, port: u32, prio: u8) -> Option<u32> {
         if self.config.ranked && prio != 0 {
             return self.ranked[port as usize].packets().next();
@@ -121,7 +113,6 @@ impl Network {
         Some(self.queues[self.at(port, prio)].head).filter(|&id| id != NONE)
     }
 
-    /// The books of a port that a packet of its pFabric queue has left.
     fn leave_ranked(&mut self, port: u32, id: u32) {
         let (size, prio) = (u32::from(self.pool[id].size), self.pool[id].prio);
         let at = self.at(port, prio);

@@ -1,57 +1,51 @@
-//! A pFabric queue: a port's packets, the most urgent flow's first.
-
 use crate::kernel::{Kind, flag};
 
-/// The priority under which a port's pFabric queue waits: it is one queue, whatever the priorities of its packets.
+/// Priority under which a pFabric queue waits, whatever the priorities of its packets.
 pub(crate) const RANKED_QUEUE: u8 = 1;
 
-/// One packet of a pFabric queue.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
-    /// The lower the sooner.
+    /// Lower is more urgent.
     rank: u64,
     flow: u32,
     id: u32,
 }
 
-/// A port's packets in order of arrival (pFabric, SIGCOMM 2013, section 4.1). A queue holds a few dozen packets, and all that is
-/// compared lies side by side, so that going through it is as fast as anything.
+/// Packets in order of arrival (pFabric, SIGCOMM 2013, section 4.1). Linear search: a queue holds a few dozen, adjacent in
+/// memory.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RankedQueue(Vec<Entry>);
 
 impl RankedQueue {
-    /// Adds packet `id` of a flow.
     pub(crate) fn push(&mut self, rank: u64, flow: u32, id: u32) {
         self.0.push(Entry { rank, flow, id });
     }
 
-    /// Takes out the first packet of the flow that has the packet of lowest rank (the first such): within a flow packets stay
-    /// in order, and early ones with a higher rank are not left behind.
+    /// Takes the first packet of the flow with the packet of lowest rank (the first such): a flow's packets stay in order, and
+    /// early ones with a higher rank do not starve.
     pub(crate) fn pop(&mut self) -> Option<u32> {
         let best = self.0.iter().min_by_key(|entry| entry.rank)?.flow;
         let first = self.0.iter().position(|entry| entry.flow == best)?;
         Some(self.0.remove(first).id)
     }
 
-    /// Takes out the packet of highest rank, of several the one that came last, if it ranks above `rank`.
+    /// Takes the packet of highest rank (the last such), if its rank exceeds `rank`.
     pub(crate) fn evict_above(&mut self, rank: u64) -> Option<u32> {
         let worst = self.0.iter().enumerate().max_by_key(|(_, entry)| entry.rank)?;
         let (at, above) = (worst.0, worst.1.rank > rank);
         above.then(|| self.0.remove(at).id)
     }
 
-    /// True without packets.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Its packets.
     pub(crate) fn packets(&self) -> impl Iterator<Item = u32> + '_ {
         self.0.iter().map(|entry| entry.id)
     }
 }
 
-/// Rank of a packet: bytes left of a pFabric flow; 0 for all that is not data; in between, data of others by its priority.
+/// Rank of a packet: 0 without data; then data of other transports by priority; then pFabric data by bytes left.
 pub(crate) fn rank(kind: Kind, flags: u8, stamp: u64, prio: u8) -> u64 {
     match kind {
         Kind::Segment if flags & flag::RANKED != 0 => 8 + stamp,
@@ -74,7 +68,7 @@ mod tests {
     fn the_flow_with_least_left_sends_its_first_packet() {
         let mut of_three = queue(&[(5, 0), (6, 1), (4, 2)]);
         assert_eq!([of_three.pop(), of_three.pop(), of_three.pop(), of_three.pop()], [Some(2), Some(0), Some(1), None]);
-        // Flow 0 came with 9 and then 8 left, flow 1 with 8.5: flow 0 has least, and its first packet goes first.
+        // Flow 0 has the packet with least left, and sends its first packet first.
         let mut overtaken = queue(&[(18, 0), (17, 1), (16, 0)]);
         assert_eq!([overtaken.pop(), overtaken.pop(), overtaken.pop()], [Some(0), Some(2), Some(1)]);
     }

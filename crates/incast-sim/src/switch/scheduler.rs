@@ -1,32 +1,29 @@
-//! Which of a port's waiting queues is served next.
-//!
-//! Priority 0 (PFC frames, CNPs) is served first and never paused under each of the schedulers.
+//! Choice of a port's next queue. All schedulers serve priority 0 (PFC frames, CNPs) first, and no pause stops it.
 
 use super::params::SchedulerParams;
 use crate::network::Network;
 
-/// Order in which a port serves its priorities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rule {
     RoundRobin,
     StrictPriority,
-    /// One queue, which has an order of its own.
+    /// One queue with an order of its own.
     Ranked,
-    /// Deficit round robin. Priorities in `strict`, one bit each, are served before the rounds.
+    /// Deficit round robin; priorities in `strict`, as bits, are served before the rounds.
     Drr {
         quanta: [u32; 8],
         strict: u8,
     },
 }
 
-/// State of a port: the priority served last, and the bytes that each priority may still send in its turn.
+/// Priority served last, and bytes that each priority may still send in its turn.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Served {
     pub(crate) last: u8,
     pub(crate) deficits: [u32; 8],
 }
 
-/// A rule with the deficits of every port; empty without deficit round robin.
+/// Deficits by port; none without deficit round robin.
 #[derive(Debug)]
 pub(crate) struct Scheduler {
     pub(crate) rule: Rule,
@@ -52,17 +49,15 @@ impl Rule {
         }
     }
 
-    /// True for deficit round robin.
     pub(crate) const fn is_drr(&self) -> bool {
         matches!(self, Self::Drr { .. })
     }
 
-    /// True if higher priorities always go first.
     pub(crate) const fn is_strict(&self) -> bool {
         matches!(self, Self::StrictPriority)
     }
 
-    /// The next priority among those in `eligible`, which is not empty, after `last`; not for deficit round robin.
+    /// Next priority in `eligible`, not empty; not for deficit round robin.
     #[inline]
     pub(crate) fn choose_simply(&self, eligible: u8, last: &mut u8) -> u8 {
         if eligible & 1 != 0 {
@@ -72,18 +67,18 @@ impl Rule {
         *last
     }
 
-    /// The next priority under deficit round robin among those in `eligible`, which is not empty; `waiting` has paused ones too.
-    /// `first` gives the wire bytes of the packet that a priority would send next.
+    /// Next priority in `eligible`, not empty; `waiting` includes paused priorities. `first` returns the wire bytes of a
+    /// priority's next packet.
     ///
-    /// A queue earns its quantum when its turn comes and keeps the turn while its first packet is within its deficit. An emptied
-    /// queue loses its deficit, a paused one keeps it and earns nothing (our choice).
+    /// A queue earns its quantum when its turn comes and keeps the turn while its first packet is within its deficit. An
+    /// emptied queue loses its deficit; a paused one keeps it and earns nothing (our choice).
     #[inline(never)]
     pub(crate) fn choose_drr(&self, eligible: u8, waiting: u8, served: &mut Served, first: impl Fn(u8) -> u32) -> u8 {
         let Self::Drr { quanta, strict } = self else { unreachable!("called under DRR only") };
         if eligible & 1 != 0 {
             return 0;
         }
-        // Strict priorities leave the turns of the others alone.
+        // Strict priorities do not affect the turns of the others.
         if eligible & strict != 0 {
             return highest(eligible & strict);
         }
@@ -120,7 +115,7 @@ impl Rule {
         turn
     }
 
-    /// The next priority of a host's control packets, which come before data under each of the schedulers.
+    /// Next priority of a host's control packets, which all schedulers serve before data.
     pub(crate) fn choose_control(&self, eligible: u8, last: u8) -> u8 {
         match self {
             _ if eligible & 1 != 0 => 0,
@@ -131,13 +126,12 @@ impl Rule {
     }
 }
 
-/// The highest set bit.
 #[inline]
 fn highest(mask: u8) -> u8 {
     7 - mask.leading_zeros() as u8
 }
 
-/// The lowest set bit above `last`, or else the lowest of all.
+/// Lowest set bit above `last`, or else the lowest.
 #[inline]
 fn after(mask: u8, last: u8) -> u8 {
     let above = mask & 0xfe_u8.checked_shl(u32::from(last)).unwrap_or(0);
@@ -145,8 +139,7 @@ fn after(mask: u8, last: u8) -> u8 {
 }
 
 impl Network {
-    /// The next priority to serve among those in `eligible`, which is not empty: of a switch port's queues, or of a host's
-    /// rings of queue pairs.
+    /// Next priority in `eligible`, not empty: a switch port's queue, or a host's ring of queue pairs.
     #[inline]
     pub(crate) fn choose(&mut self, port: u32, eligible: u8) -> u8 {
         let state = &mut self.ports[port as usize];
@@ -162,7 +155,6 @@ impl Network {
         prio
     }
 
-    /// Bytes of the packet that a priority of a port would send next.
     #[inline(always)]
     fn first_size(&self, port: u32, prio: u8) -> u32 {
         if self.ports[port as usize].at_host {

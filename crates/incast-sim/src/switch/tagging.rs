@@ -1,5 +1,5 @@
-//! Tagger in the switch (Hu et al., CoNEXT 2017): rules rewrite the tag of a packet by (tag, ingress port, egress port), each
-//! lossless tag is a PFC priority, and what no rule covers becomes lossy for the rest of its way.
+//! Tagger in the switch (Hu et al., CoNEXT 2017): rules rewrite a packet's tag by (tag, ingress port, egress port). Each
+//! lossless tag is a PFC priority; packets without a rule become and stay lossy.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -86,18 +86,18 @@ pub enum QueueBy {
     ArrivingTag,
 }
 
-/// The rules of all switches: a function from (tag, ingress port, egress port) to the new tag.
+/// Tagger rules of all switches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TagRules {
     tags: u8,
-    /// By node, for its ports: where its table begins, and how many ports it has.
+    /// By node: start of its table, and number of its ports.
     tables: Vec<(usize, u32)>,
-    /// By switch, tag, ingress port and egress port: the new tag, or 0 for lossy.
+    /// By switch, tag, ingress port and egress port: new tag, or 0 for lossy.
     new_tags: Vec<u8>,
 }
 
 impl TagRules {
-    /// No rules of so many tags, 1 or more: every packet becomes lossy at its first switch.
+    /// No rules, for `tags` tags, 1 or more: every packet becomes lossy at its first switch.
     pub fn new(fabric: &Fabric, tags: u8) -> Self {
         let mut tables = Vec::with_capacity(fabric.nodes().len());
         let mut size = 0;
@@ -110,22 +110,22 @@ impl TagRules {
         Self { tags, tables, new_tags: vec![0; size] }
     }
 
-    /// How many tags there are.
+    /// Number of tags.
     pub const fn tags(&self) -> u8 {
         self.tags
     }
 
-    /// Packets with `tag` that come by `input` and leave by `output`, ports of one switch, have tag `new` from then on.
+    /// Sets the new tag of packets with `tag` from `input` to `output`, ports of one switch.
     ///
     /// # Panics
-    /// If a tag is 0 or more than there are.
+    /// If a tag is 0 or above the number of tags.
     pub fn insert(&mut self, fabric: &Fabric, tag: u8, input: PortId, output: PortId, new: u8) {
         assert!((1..=self.tags).contains(&tag) && (1..=self.tags).contains(&new), "tags are 1 to {}", self.tags);
         let at = self.at(fabric, tag, input, output);
         self.new_tags[at] = new;
     }
 
-    /// The new tag; `None` for lossy.
+    /// New tag; `None` for lossy.
     #[inline]
     pub fn new_tag(&self, fabric: &Fabric, tag: u8, input: PortId, output: PortId) -> Option<u8> {
         Some(self.new_tags[self.at(fabric, tag, input, output)]).filter(|&tag| tag != 0)
@@ -140,20 +140,19 @@ impl TagRules {
     }
 }
 
-/// Tags at work.
 #[derive(Debug)]
 pub(crate) struct Tagging {
     rules: Arc<TagRules>,
-    /// By priority: its tag, or 0 for a lossy one.
+    /// By priority: its tag, or 0 if lossy.
     tags: [u8; 8],
-    /// By tag: its priority; of 0, that of what has become lossy.
+    /// By tag: its priority; at 0 the lossy priority.
     priorities: [u8; 8],
-    /// Whether tags change on the wire rather than before the egress queue: the wrong variant.
+    /// If true, tags change on the wire, not before the egress queue: the wrong variant.
     pub(crate) on_the_wire: bool,
 }
 
 impl Tagging {
-    /// Rules whose tags are the lossless priorities of `switch`, in order; there are enough of these.
+    /// Maps tags to the lossless priorities of `switch`, in order; they must suffice.
     pub(crate) fn new(rules: Arc<TagRules>, switch: &SwitchParams) -> Self {
         let mut tagging = Self {
             tags: [0; 8],
@@ -168,7 +167,7 @@ impl Tagging {
         tagging
     }
 
-    /// The priority of a packet that came under `priority` by `input` and leaves by `output`.
+    /// Priority at `output` of a packet that came under `priority` by `input`.
     #[inline]
     pub(crate) fn rewritten(&self, fabric: &Fabric, priority: u8, input: u32, output: u32) -> u8 {
         match self.tags[usize::from(priority)] {
@@ -182,7 +181,6 @@ impl Tagging {
 }
 
 impl Network {
-    /// Rewrites the tag of a packet that came by `input` of a switch and leaves by `output`.
     #[inline(never)]
     pub(crate) fn retag(&mut self, input: u32, output: u32, id: u32) {
         let Some(tagging) = self.tagging.as_ref().filter(|tagging| !tagging.on_the_wire) else { return };
@@ -191,7 +189,7 @@ impl Network {
         self.change_priority(id, new);
     }
 
-    /// The wrong variant: rewrites the tag of a packet that has come by `input`, as the switch before should have.
+    /// Wrong variant: rewrites a tag at `input`, as the previous switch should have.
     #[inline(never)]
     pub(crate) fn retag_late(&mut self, input: u32, id: u32) {
         let Some(tagging) = self.tagging.as_ref().filter(|tagging| tagging.on_the_wire) else { return };
@@ -203,12 +201,10 @@ impl Network {
         }
     }
 
-    /// Whether tags change on the wire: the wrong variant.
     pub(crate) fn tags_on_the_wire(&self) -> bool {
         self.tagging.as_ref().is_some_and(|tagging| tagging.on_the_wire)
     }
 
-    /// The priority that packets leave with by `output` of a switch, which come under `priority` by `input`.
     pub(crate) fn priority_beyond(&self, priority: u8, input: u32, output: u32) -> u8 {
         let tagging = self.tagging.as_ref();
         tagging.map_or(priority, |tagging| tagging.rewritten(&self.fabric, priority, input, output))

@@ -1,5 +1,5 @@
-//! The PFC watchdog of vendors: a queue that has been paused for too long is no longer held, so that what waits for it can
-//! go on, at the price of losing packets. After SONiC's (`pfcwd`), whose states and times these are.
+//! PFC watchdog of vendors: releases a queue that has been paused for too long, at the price of lost packets. States and times
+//! are those of SONiC's `pfcwd`.
 
 use incast_model::fabric::{NodeId, PortId};
 use incast_model::units::Time;
@@ -45,19 +45,16 @@ pub enum WatchdogAction {
     Forward,
 }
 
-/// The watchdogs of all switches.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
     params: WatchdogParams,
-    /// By queue ([`Network::at`]): since when it is not paused, while it is in a storm.
+    /// By queue ([`Network::at`]), in a storm: time of its begin or of the last PFC frame, or of a link failure.
     storms: Vec<Option<u64>>,
-    /// By port: priorities in a storm, one bit each.
+    /// By port, as bits.
     stormy: Vec<u8>,
-    /// By port: priorities in a storm that their peer has paused last.
+    /// By port: priorities in a storm that the peer has paused last.
     told: Vec<u8>,
-    /// Storms in order of their begin.
     pub(crate) records: Vec<Storm>,
-    /// By queue: its last storm.
     last: Vec<u32>,
 }
 
@@ -73,7 +70,7 @@ impl Watchdog {
         }
     }
 
-    /// A link has gone down: no pause over it holds any more.
+    /// Voids the pauses over a link that has failed.
     pub(crate) fn link_down(&mut self, port: u32, now: u64) {
         self.told[port as usize] = 0;
         let ports = self.stormy.len();
@@ -82,7 +79,6 @@ impl Watchdog {
         }
     }
 
-    /// Whether what concerns a queue is dropped.
     #[inline]
     pub(crate) fn drops(&self, port: u32, prio: u8) -> bool {
         self.params.action == WatchdogAction::Drop && self.stormy[port as usize] & 1 << prio != 0
@@ -90,7 +86,6 @@ impl Watchdog {
 }
 
 impl Network {
-    /// Asks for the next look.
     pub(crate) fn schedule_watchdog(&mut self) {
         if let Some(watchdog) = &self.watchdog {
             let time = self.now.saturating_add(watchdog.params.poll.0);
@@ -98,17 +93,17 @@ impl Network {
         }
     }
 
-    /// Whether a watchdog will yet do something about a queue that does not move.
+    /// True if a switch queue with packets is paused: a watchdog may yet act.
     pub(crate) fn watchdog_will_act(&self) -> bool {
         self.watchdog.is_some() && self.ports.iter().any(|port| !port.at_host && port.paused & port.waiting & !1 != 0)
     }
 
-    /// Whether a packet that came by `input` under `in_prio` and leaves by `output` is a storm's.
+    /// True if a storm drops packets from `input` under `in_prio` to `output` under `prio`.
     pub(crate) fn in_storm(&self, input: u32, in_prio: u8, output: u32, prio: u8) -> bool {
         self.watchdog.as_ref().is_some_and(|dog| dog.drops(output, prio) || dog.drops(input, in_prio))
     }
 
-    /// A pause (true) or resume has come for a queue; true if its storm makes it void.
+    /// Records a pause (true) or resume in a storm, which voids the frame; false without a storm.
     pub(crate) fn void_in_storm(&mut self, port: u32, prio: u8, xoff: bool) -> bool {
         let now = self.now;
         let at = self.at(port, prio);
@@ -120,7 +115,6 @@ impl Network {
         true
     }
 
-    /// A look at all queues.
     pub(crate) fn poll_watchdog(&mut self) {
         let Some(watchdog) = &self.watchdog else { return };
         let WatchdogParams { detection, restoration, .. } = watchdog.params;
@@ -175,7 +169,6 @@ impl Network {
         }
     }
 
-    /// Drops what is in a queue.
     fn flush(&mut self, port: u32, prio: u8) {
         let node: NodeId = self.fabric.port(PortId(port)).node;
         while self.ports[port as usize].waiting & 1 << prio != 0 {

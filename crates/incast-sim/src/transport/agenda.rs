@@ -1,44 +1,43 @@
-//! Tasks of a host at given times, other than timers of the flows that it sends.
+//! Timer queue of a host for tasks other than the timers of sent flows.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A task. Whoever does it checks that it still holds: nothing is taken out before its time.
+/// Task of a host. Its executor checks that it still applies, as no task is removed early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Job {
-    /// TCP: the receiver of a flow acknowledges, having waited for another segment.
+    /// TCP: delayed acknowledgement of a received flow.
     DelayedAck(u32),
-    /// pHost: the host, as a receiver, may give out a token.
+    /// pHost: token of the host as a receiver.
     Token,
-    /// Fastpass: a slot of a flow, with the number of its packet's path.
+    /// Fastpass: slot of a flow, with its packet's path.
     Slot(u32, u16),
-    /// Fastpass: an epoch begins at the arbiter.
+    /// Fastpass: start of an epoch at the arbiter.
     Epoch,
-    /// Fastpass: the arbiter has computed a schedule.
+    /// Fastpass: end of the arbiter's computation.
     Computed,
     /// Ideal scheduler: the host may send a packet.
     Turn,
-    /// UDP: the next packet of a flow is due.
+    /// UDP: next packet of a flow.
     Burst(u32),
-    /// The time of a flow without a size is over.
+    /// End of a flow without a size.
     Stop(u32),
-    /// Hypervisors: the limiter of a pair releases a packet.
+    /// Hypervisors: a pair's limiter releases a packet.
     Release(u32),
-    /// Hypervisors: a period of the limits of a VM is over.
+    /// Hypervisors: end of a VM's limit period.
     Allocate(u32),
-    /// Hypervisors: a period of the guarantees of a VM is over.
+    /// Hypervisors: end of a VM's guarantee period.
     Divide(u32),
-    /// Hypervisors: a VM has new pairs.
+    /// Hypervisors: new pairs of a VM.
     DivideSoon(u32),
-    /// Hypervisors: a VM looks at what it receives.
+    /// Hypervisors: measurement of received traffic.
     Meter(u32),
 }
 
-/// The tasks of a NIC's host.
 #[derive(Debug)]
 pub(crate) struct Agenda {
     jobs: BinaryHeap<Reverse<(u64, Job)>>,
-    /// When its event is due; [`u64::MAX`] for none.
+    /// Time of its event; [`u64::MAX`] for none.
     due: u64,
 }
 
@@ -49,7 +48,7 @@ impl Default for Agenda {
 }
 
 impl Agenda {
-    /// Adds a task; true if it needs an event at that time.
+    /// True if the task needs an event at `time`.
     pub(crate) fn plan(&mut self, time: u64, job: Job) -> bool {
         self.jobs.push(Reverse((time, job)));
         self.wakes(time)
@@ -63,18 +62,17 @@ impl Agenda {
         sooner
     }
 
-    /// True if its event is the one at `now`, and not one that a sooner one replaced.
+    /// True if the event at `now` is current, not replaced by an earlier one.
     pub(crate) const fn is_due(&self, now: u64) -> bool {
         self.due == now
     }
 
-    /// Takes out the next task that is due at `now`.
     pub(crate) fn pop(&mut self, now: u64) -> Option<Job> {
         let due = self.jobs.peek().is_some_and(|Reverse((time, _))| *time <= now);
         due.then(|| self.jobs.pop()).flatten().map(|Reverse((_, job))| job)
     }
 
-    /// All that was due is done: the time for which it needs another event.
+    /// Time for which another event is needed, once all due tasks are done.
     pub(crate) fn next(&mut self) -> Option<u64> {
         self.due = u64::MAX;
         let time = self.jobs.peek().map(|Reverse((time, _))| *time)?;

@@ -1,13 +1,11 @@
-//! Something that only flows under way have.
+//! Values that only flows under way have.
 
 use crate::kernel::NONE;
 
-/// A table of such things, found by flow.
 #[derive(Debug)]
 pub(super) struct ByFlow<T> {
-    /// By flow: its place in the table, or [`NONE`].
+    /// By flow: index into `table`, or [`NONE`].
     place: Vec<u32>,
-    /// With the flow that each was given to.
     table: Vec<(u32, T)>,
     free: Vec<u32>,
 }
@@ -33,7 +31,6 @@ impl<T> ByFlow<T> {
         self.table.get_mut(*self.place.get(flow as usize)? as usize).map(|(_, value)| value)
     }
 
-    /// Gives a flow what it has not got.
     pub(super) fn insert(&mut self, flow: u32, value: T) {
         debug_assert_eq!(self.place[flow as usize], NONE);
         let place = match self.free.pop() {
@@ -49,13 +46,12 @@ impl<T> ByFlow<T> {
         self.place[flow as usize] = place;
     }
 
-    /// All flows that have it, in no particular order.
+    /// Flows with values, in no particular order.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         let has = |(at, entry): &(u32, &(u32, T))| self.place[entry.0 as usize] == *at;
         (0..).zip(&self.table).filter(has).map(|(_, (flow, value))| (*flow, value))
     }
 
-    /// Takes it away. The place is used again.
     pub(super) fn remove(&mut self, flow: u32) {
         let place = std::mem::replace(&mut self.place[flow as usize], NONE);
         if place != NONE {

@@ -1,5 +1,3 @@
-//! What the list of transports makes of each entry.
-
 use incast_model::units::Time;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,49 +6,49 @@ use serde::de::DeserializeOwned;
 use crate::congestion::BadParameter;
 use crate::switch::{EcnParams, SwitchParams};
 
-/// The parameters of a transport: what a scenario says of it.
+/// Parameters of a transport in a scenario.
 pub trait TransportParams: Default + Clone + Serialize + DeserializeOwned + JsonSchema {
     /// One line for `incast list`.
     const SUMMARY: &'static str;
     /// Named parameter sets with their sources; the first is the default.
     const PROFILES: &'static [(&'static str, &'static str)];
 
-    /// A profile by name.
+    /// Profile by name.
     fn profile(name: &str) -> Option<Self>;
-    /// The first parameter out of range, if any.
+    /// Reports the first parameter out of range, if any.
     fn check(&self) -> Result<(), BadParameter>;
-    /// The switches that it is meant for, where nobody says otherwise.
+    /// Switches for the transport by default.
     fn switch(&self) -> SwitchParams;
-    /// How switches mark for it where nobody says otherwise; `None`: not at all.
+    /// ECN marking for the transport by default; `None`: no marking.
     fn ecn(&self) -> Option<EcnParams> {
         None
     }
-    /// Priorities that its packets have besides those of their flows, one bit each.
+    /// Priorities of its packets besides those of flows, as bits.
     fn priorities(&self) -> u8 {
         0
     }
-    /// How long a flow may wait on its own before it does something; what waits longer is stuck.
+    /// Longest time that a flow may wait on its own; a flow that waits longer is stuck.
     fn patience(&self) -> Time;
 }
 
-/// What `incast list` says of a transport.
+/// Entry of `incast list`.
 #[derive(Debug, Clone)]
 pub struct TransportInfo {
-    /// Its name in scenarios.
+    /// Name in scenarios.
     pub name: &'static str,
     /// One line.
     pub summary: &'static str,
-    /// Named parameter sets with their sources; the first is the default.
+    /// See [`TransportParams::PROFILES`].
     pub profiles: &'static [(&'static str, &'static str)],
-    /// The switches that it is meant for.
+    /// See [`TransportParams::switch`].
     pub switch: SwitchParams,
-    /// How switches mark for it where nobody says otherwise; `None`: not at all.
+    /// See [`TransportParams::ecn`].
     pub ecn: Option<EcnParams>,
     /// JSON schema of its parameters.
     pub schema: schemars::Schema,
 }
 
-/// Makes of the list of transports the enums of their parameters and of their endpoints.
+/// Generates the enums of parameters and of endpoints.
 macro_rules! transports {
     ($($(#[$doc:meta])* $name:literal => $variant:ident($params:ident, $endpoint:ty)),+ $(,)?) => {
         /// A transport other than RDMA, with its parameters.
@@ -74,40 +72,39 @@ macro_rules! transports {
                     schema: schemars::schema_for!($params),
                 }),+]
             }
-            /// A transport by name, under one of its profiles.
+            /// Transport by name, with one of its profiles.
             pub fn named(name: &str, profile: &str) -> Option<Self> {
                 match name {
                     $($name => $params::profile(profile).map(Self::$variant),)+
                     _ => None,
                 }
             }
-            /// Its name.
+            /// Name in scenarios.
             pub const fn name(&self) -> &'static str {
                 match self { $(Self::$variant(_) => $name),+ }
             }
-            /// The first parameter out of range, if any.
+            /// See [`TransportParams::check`].
             pub fn check(&self) -> Result<(), $crate::congestion::BadParameter> {
                 match self { $(Self::$variant(params) => params.check()),+ }
             }
-            /// The switches that it is meant for, where nobody says otherwise.
+            /// See [`TransportParams::switch`].
             pub fn switch(&self) -> $crate::switch::SwitchParams {
                 match self { $(Self::$variant(params) => params.switch()),+ }
             }
-            /// Priorities that its packets have besides those of their flows, one bit each.
+            /// See [`TransportParams::priorities`].
             pub fn priorities(&self) -> u8 {
                 match self { $(Self::$variant(params) => params.priorities()),+ }
             }
-            /// How long a flow may wait on its own before it does something; what waits longer is stuck.
+            /// See [`TransportParams::patience`].
             pub(crate) fn patience(&self) -> incast_model::units::Time {
                 match self { $(Self::$variant(params) => params.patience()),+ }
             }
-            /// How switches mark for it where nobody says otherwise; `None`: not at all.
+            /// See [`TransportParams::ecn`].
             pub fn ecn(&self) -> Option<$crate::switch::EcnParams> {
                 match self { $(Self::$variant(params) => params.ecn()),+ }
             }
         }
 
-        /// The endpoint of any transport.
         #[derive(Debug)]
         pub(crate) enum AnyEndpoint {
             $($variant($endpoint)),+

@@ -1,4 +1,4 @@
-//! The endpoints of a host: which of them a flow, a packet or a task belongs to.
+//! Endpoints of a host, and their choice by flow, packet or task.
 
 use incast_model::fabric::Fabric;
 use incast_model::flow::{Flow, FlowSet};
@@ -10,7 +10,7 @@ use crate::setup::Carrier;
 /// Index of no endpoint: RDMA has queue pairs.
 const RDMA: u8 = u8::MAX;
 
-/// One endpoint. It is taken out while it works on its host.
+/// Endpoint, absent while it works on its host.
 #[derive(Debug)]
 struct Slot {
     endpoint: Option<Box<AnyEndpoint>>,
@@ -18,22 +18,21 @@ struct Slot {
     keeps_priority: bool,
 }
 
-/// The endpoints of a host, one for each transport of the run.
 #[derive(Debug, Default)]
 pub(crate) struct Endpoints {
     transports: Vec<Transport>,
     slots: Vec<Slot>,
-    /// By flow that the host sends, and by flow that it receives: its endpoint. Empty in runs of RDMA alone.
+    /// Endpoints by flow sent and by flow received. Empty in runs of RDMA alone.
     sent: Vec<u8>,
     received: Vec<u8>,
-    /// The endpoint that makes packets when a NIC is idle, the one with an arbiter, and the one that knows the whole fabric.
+    /// Endpoints that make packets for idle NICs, that have an arbiter, and that know the whole fabric.
     pulled: Option<u8>,
     arbitrated: Option<u8>,
     ideal: Option<u8>,
 }
 
 impl Endpoints {
-    /// Those of all hosts of a network as one: flows have their numbers in the run.
+    /// Endpoints of all hosts of a network as one: flows have their numbers in the run.
     pub(crate) fn new(transports: Vec<Transport>, carriers: &[Carrier], set: &FlowSet, nics: usize) -> Self {
         // Equal transports are one, as some have one state for all flows of a host.
         let first = |index: usize| transports.iter().position(|one| *one == transports[index]).unwrap_or(index);
@@ -46,7 +45,7 @@ impl Endpoints {
         Self::of(transports, scope, flows.clone(), flows)
     }
 
-    /// Those of a host that sends and receives these flows, given those of all hosts; `None` in a run of RDMA alone.
+    /// Endpoints of a host with these flows, from those of all hosts; `None` in a run of RDMA alone.
     pub(crate) fn of_host(&self, scope: Scope, sent: &[u32], received: &[u32]) -> Option<Self> {
         let endpoints = |flows: &[u32]| flows.iter().map(|&flow| self.sent[flow as usize]).collect();
         let some = !self.slots.is_empty();
@@ -74,23 +73,20 @@ impl Endpoints {
         }
     }
 
-    /// True if one endpoint knows the whole fabric.
     pub(crate) const fn is_global(&self) -> bool {
         self.ideal.is_some()
     }
 
-    /// True if a transport does without acknowledgements.
+    /// True if a transport has no acknowledgements.
     pub(crate) fn leaves_unacknowledged(&self) -> bool {
         self.transports.iter().any(|one| matches!(one, Transport::Udp(_)))
     }
 
-    /// True if an arbiter may give packets paths.
     pub(crate) const fn is_arbitrated(&self) -> bool {
         self.arbitrated.is_some()
     }
 
-    /// Names the host of the arbiter, if there is one: its number, and the time of a full packet there in ps. At that host also its
-    /// NIC, and the fabric.
+    /// Sets the arbiter's host, if any, and the time of a full packet there in ps; `here`: NIC and fabric, at that host.
     pub(crate) fn place_arbiter(&mut self, host: u32, packet: u64, here: Option<(u32, &Fabric)>) {
         let slot = self.arbitrated.and_then(|index| self.slots[usize::from(index)].endpoint.as_deref_mut());
         if let Some(AnyEndpoint::Fastpass(fastpass)) = slot {
@@ -98,43 +94,36 @@ impl Endpoints {
         }
     }
 
-    /// True if RDMA sends a flow of this host.
     #[inline]
     pub(crate) fn is_rdma(&self, own: u32) -> bool {
         self.sent.get(own as usize).is_none_or(|&index| index == RDMA)
     }
 
-    /// True if all packets of a flow that the host sends have its priority.
     pub(crate) fn keeps_priority(&self, own: u32) -> bool {
         let index = self.sent.get(own as usize).map(|&index| usize::from(index));
         index.and_then(|index| self.slots.get(index)).is_none_or(|slot| slot.keeps_priority)
     }
 
-    /// True if a NIC that is idle may pull a packet.
     #[inline]
     pub(crate) fn may_pull(&self, nic: u32) -> bool {
         let endpoint = self.pulled.and_then(|index| self.slots[usize::from(index)].endpoint.as_deref());
         endpoint.is_some_and(|endpoint| endpoint.may_pull(nic))
     }
 
-    /// True if a flow under way that the host sends may end before `end` ([`Endpoint::may_end`](super::Endpoint::may_end)).
     pub(crate) fn may_end(&self, own: u32, end: u64, acks: &[u64]) -> bool {
         let slot = &self.slots[usize::from(self.sent[own as usize])];
         slot.endpoint.as_deref().is_none_or(|endpoint| endpoint.may_end(own, end, acks))
     }
 
-    /// Flows under way that the host sends, with their windows in bytes, [`u64::MAX`] for those without; in no particular order.
     pub(crate) fn flows(&self) -> impl Iterator<Item = (u32, u64)> {
         self.slots.iter().filter_map(|slot| slot.endpoint.as_deref()).flat_map(AnyEndpoint::flows)
     }
 
-    /// Flows that have ended at their sender, and packets of which may still arrive; `arrived` says how many bytes of a flow have.
     pub(crate) fn late(&mut self, now: u64, arrived: &dyn Fn(u32) -> u64) -> Vec<u32> {
         let all = self.slots.iter_mut().filter_map(|slot| slot.endpoint.as_deref_mut());
         all.flat_map(|endpoint| endpoint.late(now, arrived)).collect()
     }
 
-    /// The endpoint that a packet is for.
     fn of_packet(&self, packet: &Incoming<'_>) -> u8 {
         match packet.kind {
             Kind::Request | Kind::Schedule => self.arbitrated.unwrap_or(RDMA),
@@ -143,7 +132,7 @@ impl Endpoints {
         }
     }
 
-    /// The endpoint that planned a task.
+    /// Endpoint that planned a task; `None` for tasks of hypervisors.
     fn of_job(&self, job: Job) -> Option<u8> {
         match job {
             Job::DelayedAck(own) => Some(self.received[own as usize]),
@@ -156,15 +145,13 @@ impl Endpoints {
     }
 }
 
-/// A host that has endpoints: what happens there reaches the right one.
+/// Host with endpoints.
 pub(crate) trait TransportHost: Stack + Sized {
-    /// Its endpoints.
     fn endpoints(&mut self) -> &mut Endpoints;
 
-    /// Sends what handlers have made.
+    /// Sends the packets that handlers made.
     fn flush(&mut self);
 
-    /// Lets an endpoint work on the host.
     fn with<R>(&mut self, index: u8, work: impl FnOnce(&mut AnyEndpoint, &mut Self) -> R) -> R {
         let mut endpoint =
             self.endpoints().slots[usize::from(index)].endpoint.take().expect("an endpoint does not call itself");
@@ -173,7 +160,6 @@ pub(crate) trait TransportHost: Stack + Sized {
         result
     }
 
-    /// A flow starts.
     fn start_endpoint(&mut self, own: u32) {
         if let Some(until) = self.sent(own).until {
             self.plan(self.nic_of(own), until.0.max(self.now()), Job::Stop(own));
@@ -183,21 +169,19 @@ pub(crate) trait TransportHost: Stack + Sized {
         self.flush();
     }
 
-    /// A packet has arrived.
     fn give_endpoint(&mut self, packet: &Incoming<'_>) {
         let index = self.endpoints().of_packet(packet);
         self.with(index, |endpoint, host| endpoint.receive(host, packet));
         self.flush();
     }
 
-    /// The timer of a flow has expired.
     fn time_endpoint(&mut self, own: u32) {
         let index = self.endpoints().sent[own as usize];
         self.with(index, |endpoint, host| endpoint.timer(host, own));
         self.flush();
     }
 
-    /// A task of a NIC's host is due; false if it is none of an endpoint's.
+    /// Passes on a task; false if it has no endpoint.
     fn do_endpoint_job(&mut self, nic: u32, job: Job) -> bool {
         let Some(index) = self.endpoints().of_job(job) else { return false };
         self.with(index, |endpoint, host| match job {
@@ -208,14 +192,13 @@ pub(crate) trait TransportHost: Stack + Sized {
         true
     }
 
-    /// A flow that was held back may send again.
     fn resume_endpoint(&mut self, own: u32) {
         let index = self.endpoints().sent[own as usize];
         self.with(index, |endpoint, host| endpoint.resume(host, own));
         self.flush();
     }
 
-    /// A packet of a flow that this host sends is no longer in its queue.
+    /// Notifies the endpoint of a packet that is no longer in the host's queue.
     #[inline]
     fn left_queue(&mut self, kind: Kind, own: u32) {
         if matches!(kind, Kind::Segment | Kind::Syn) {
@@ -226,7 +209,6 @@ pub(crate) trait TransportHost: Stack + Sized {
         }
     }
 
-    /// Makes the next packet of the transport that leaves it to an idle NIC when to send.
     fn pull_endpoint(&mut self, nic: u32, paused: u8) -> Option<(u32, Outgoing)> {
         let index = self.endpoints().pulled?;
         self.with(index, |endpoint, host| endpoint.pull(host, nic, paused))

@@ -1,9 +1,7 @@
 //! End-host transports other than RDMA, on the same hosts, switches and links.
 //!
 //! Each has a folder with its parameters, its state machines (which touch no packet, no queue and no clock), and its
-//! [`Endpoint`], which joins them to a host by way of the host's [`stack::Stack`]. They share what is here: a flow in packets
-//! ([`segments`]), timers of flows ([`timers`]), tasks of hosts at given times ([`agenda`]), reassembly of a stream
-//! ([`reassembly`]).
+//! [`Endpoint`], which joins them to a host through [`stack::Stack`].
 
 mod agenda;
 mod by_flow;

@@ -1,19 +1,19 @@
-//! Sets of bytes: what a receiver has beyond the first gap, what a sender has been told of it.
+//! Sets of bytes: received beyond the first gap, or selectively acknowledged.
 
-/// A stretch of bytes, the end not included.
+/// Byte range without its end.
 pub(crate) type Range = (u64, u64);
 
-/// Disjoint stretches in order; touching ones are joined. Empty ones do not exist.
+/// Disjoint byte ranges in order, none empty; touching ones are joined.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Ranges(Vec<Range>);
 
 impl Ranges {
-    /// Adds the bytes from `start` to before `end`; returns how many are new.
+    /// Adds a byte range; returns the number of new bytes.
     pub(crate) fn insert(&mut self, start: u64, end: u64) -> u64 {
         if start >= end {
             return 0;
         }
-        // The stretches that touch the new one are `first..last`.
+        // Ranges `first..last` touch the new one.
         let first = self.0.partition_point(|&(_, stop)| stop < start);
         let last = first + self.0[first..].partition_point(|&(begin, _)| begin <= end);
         if first == last {
@@ -27,7 +27,6 @@ impl Ranges {
         end - start - known
     }
 
-    /// Forgets all bytes before `end`.
     pub(crate) fn forget_before(&mut self, end: u64) {
         let gone = self.0.partition_point(|&(_, stop)| stop <= end);
         self.0.drain(..gone);
@@ -36,7 +35,6 @@ impl Ranges {
         }
     }
 
-    /// The first byte from `from` on that is not in the set.
     pub(crate) fn first_missing(&self, from: u64) -> u64 {
         let next = self.0.partition_point(|&(_, stop)| stop <= from);
         match self.0.get(next) {
@@ -45,33 +43,27 @@ impl Ranges {
         }
     }
 
-    /// The first byte from `from` on that is in the set.
     pub(crate) fn first_present(&self, from: u64) -> Option<u64> {
         let next = self.0.partition_point(|&(_, stop)| stop <= from);
         self.0.get(next).map(|&(begin, _)| begin.max(from))
     }
 
-    /// How many bytes it has.
     pub(crate) fn bytes(&self) -> u64 {
         self.0.iter().map(|(begin, stop)| stop - begin).sum()
     }
 
-    /// How many bytes it has from `from` on.
     pub(crate) fn bytes_from(&self, from: u64) -> u64 {
         self.0.iter().map(|(begin, stop)| stop.saturating_sub(*begin.max(&from))).sum()
     }
 
-    /// Whether it has nothing.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Its stretches, in order.
     pub(crate) fn as_slice(&self) -> &[Range] {
         &self.0
     }
 
-    /// Forgets everything.
     pub(crate) fn clear(&mut self) {
         self.0.clear();
     }
@@ -98,7 +90,6 @@ mod tests {
     }
 
     proptest! {
-        /// Against a plain list of bytes.
         #[test]
         fn as_a_list_of_bytes(steps in prop::collection::vec((0u64..40, 0u64..12, prop::bool::weighted(0.2)), 1..60)) {
             let (mut set, mut bytes) = (Ranges::default(), [false; 64]);

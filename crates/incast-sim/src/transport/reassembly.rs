@@ -1,18 +1,16 @@
-//! The receiving side of a stream of segments: what has come in order, and what has come beyond a gap.
+//! Reassembly of a stream of segments at its receiver.
 
 use super::ranges::{Range, Ranges};
 
-/// What a receiver has of a flow.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Reassembly {
-    /// All before this byte has come.
     next: u64,
-    /// What has come beyond.
+    /// Bytes that have arrived beyond a gap.
     beyond: Ranges,
 }
 
 impl Reassembly {
-    /// Takes in a segment; returns how many of its bytes are new.
+    /// Returns the number of new bytes.
     pub(crate) fn take(&mut self, seq: u64, len: u64) -> u64 {
         let (start, end) = (seq.max(self.next), seq + len);
         if start >= end {
@@ -31,12 +29,11 @@ impl Reassembly {
         new
     }
 
-    /// The first byte that has not come: the cumulative acknowledgement.
+    /// First missing byte: the cumulative acknowledgement.
     pub(crate) const fn next(&self) -> u64 {
         self.next
     }
 
-    /// What has come beyond it, in order.
     pub(crate) fn beyond(&self) -> &[Range] {
         self.beyond.as_slice()
     }

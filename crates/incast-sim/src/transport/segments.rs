@@ -1,17 +1,14 @@
-//! A flow in packets.
-
-/// A byte range of a flow, sent in one packet.
+/// Byte range of a flow, sent in one packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Segment {
-    /// Its first byte.
     pub(crate) seq: u64,
-    /// Its payload in bytes.
+    /// Payload in bytes.
     pub(crate) len: u64,
-    /// True if some of it has been sent before.
+    /// If true, some bytes have been sent before.
     pub(crate) again: bool,
 }
 
-/// A flow in full packets and a last one.
+/// Flow in full packets and a last one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Packets {
     /// Payload of the flow in bytes.
@@ -21,7 +18,6 @@ pub(crate) struct Packets {
 }
 
 impl Packets {
-    /// Number of packets.
     pub(crate) const fn count(&self) -> u64 {
         self.size.div_ceil(self.mss)
     }

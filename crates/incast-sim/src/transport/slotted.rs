@@ -1,20 +1,17 @@
-//! The sending side of a flow that is told when to send (YAPS, `ext/fastpassflow.cpp`): what goes into a slot, and when slots are
-//! used up.
+//! Sender of a flow in assigned slots (YAPS, `ext/fastpassflow.cpp`).
 
 use super::Ranges;
 use super::segments::{Packets, Segment};
 
-/// One flow at its sender.
 #[derive(Debug)]
 pub(super) struct Slotted {
     packets: Packets,
     acked: Ranges,
     sent: Ranges,
-    /// Where the search for the next packet begins.
     cursor: u64,
-    /// Packets asked for that have had no slot.
+    /// Requested packets that have had no slot.
     due: u64,
-    /// Requests in a row that brought no slot.
+    /// Requests in a row without a slot.
     pub(super) tries: u32,
 }
 
@@ -23,21 +20,19 @@ impl Slotted {
         Self { packets, acked: Ranges::default(), sent: Ranges::default(), cursor: 0, due: 0, tries: 0 }
     }
 
-    /// Packets that are not acknowledged.
     pub(super) fn missing(&self) -> u64 {
         let acked: u64 =
             self.acked.as_slice().iter().map(|(start, end)| (end - start).div_ceil(self.packets.mss)).sum();
         self.packets.count() - acked
     }
 
-    /// Asks for slots for all packets that are not acknowledged; their number.
+    /// Requests slots for all unacknowledged packets.
     pub(super) fn ask(&mut self) -> u64 {
         self.due = self.missing();
         self.due
     }
 
-    /// A slot has come: the next packet that is not acknowledged, round the end of the flow; and whether the slots asked for are
-    /// used up by it.
+    /// Uses a slot: the next unacknowledged packet, cyclically, and true if all requested slots are used.
     pub(super) fn use_slot(&mut self) -> (Segment, bool) {
         let ahead = self.acked.first_missing(self.cursor);
         let seq = if ahead < self.packets.size { ahead } else { self.acked.first_missing(0) };
@@ -49,18 +44,17 @@ impl Slotted {
         (Segment { seq, len, again }, self.due == 0)
     }
 
-    /// A packet is acknowledged; whether all are.
+    /// True if all packets are acknowledged.
     pub(super) fn on_ack(&mut self, seq: u64) -> bool {
         self.acked.insert(seq, seq + self.packets.len(seq));
         self.acked.first_missing(0) == self.packets.size
     }
 
-    /// Packets asked for that have had no slot.
     pub(super) const fn due(&self) -> u64 {
         self.due
     }
 
-    /// Bytes acknowledged from the first on.
+    /// Bytes acknowledged without a gap.
     pub(super) fn acked(&self) -> u64 {
         self.acked.first_missing(0)
     }

@@ -1,11 +1,10 @@
-//! One timer for each flow at its sender: deadlines move with every acknowledgement, events do not.
+//! One timer per sent flow: deadlines move with every acknowledgement, events do not.
 
-/// Deadlines of flows.
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
-    /// By flow: when its timer expires, in ps; [`u64::MAX`] for never.
+    /// By flow: expiry of its timer, in ps; [`u64::MAX`] for never.
     deadline: Vec<u64>,
-    /// By flow: when its event is due; [`u64::MAX`] for none.
+    /// By flow: time of its event; [`u64::MAX`] for none.
     pending: Vec<u64>,
 }
 
@@ -14,12 +13,11 @@ impl Timers {
         Self { deadline: vec![u64::MAX; flows], pending: vec![u64::MAX; flows] }
     }
 
-    /// When a flow's timer expires.
     pub(crate) fn deadline(&self, flow: u32) -> u64 {
         self.deadline[flow as usize]
     }
 
-    /// Sets a flow's timer, or stops it with [`u64::MAX`]; true if it needs an event then.
+    /// Sets a flow's timer ([`u64::MAX`] stops it); true if it needs an event then.
     #[inline]
     pub(crate) fn set(&mut self, flow: u32, deadline: u64) -> bool {
         self.deadline[flow as usize] = deadline;
@@ -30,8 +28,8 @@ impl Timers {
         sooner
     }
 
-    /// The event of a flow's timer at `now`: true if the timer expires, which stops it. If it was moved, the time for which it needs
-    /// another event.
+    /// Handles a timer event: true if the timer expires, which stops it. The error is the time of another event for a moved
+    /// timer.
     pub(crate) fn expires(&mut self, flow: u32, now: u64) -> Result<bool, u64> {
         if self.pending[flow as usize] != now {
             return Ok(false);

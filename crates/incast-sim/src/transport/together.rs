@@ -1,5 +1,3 @@
-//! What transports of one run need of the fabric, of the flows, and of each other.
-
 use incast_model::fabric::{Fabric, HostId};
 use incast_model::flow::FlowSet;
 use incast_model::nearest::nearest;
@@ -8,11 +6,11 @@ use super::Transport;
 use crate::network::BadNetwork;
 
 impl Transport {
-    /// Whether transports can be in one run, on this fabric and with these flows; if not, which of them is wrong, and what of
-    /// it.
+    /// Checks that transports can be in one run, on this fabric and with these flows. The error has the index of a wrong
+    /// transport.
     pub fn check_together(transports: &[Self], fabric: &Fabric, flows: &FlowSet) -> Result<(), (usize, BadNetwork)> {
         for (index, transport) in transports.iter().enumerate() {
-            // These have one state for all flows of a host, or of the fabric.
+            // These transports have one state for all flows of a host, or of the fabric.
             let shared = matches!(transport, Self::Phost(_) | Self::Fastpass(_) | Self::Ideal(_));
             let other = transports[..index].iter().any(|one| one.name() == transport.name() && one != transport);
             if shared && other {
@@ -24,7 +22,6 @@ impl Transport {
         Ok(())
     }
 
-    /// The host of its arbiter, if it has one.
     pub(crate) fn arbiter(&self, fabric: &Fabric, flows: &FlowSet) -> Result<Option<HostId>, BadNetwork> {
         let Self::Fastpass(params) = self else { return Ok(None) };
         let name = &params.arbiter;

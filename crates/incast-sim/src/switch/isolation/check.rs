@@ -1,5 +1,3 @@
-//! What congestion isolation cannot have.
-
 use incast_model::fabric::{Fabric, NodeId, NodeKind};
 use incast_model::flow::FlowSet;
 use incast_model::units::{Bytes, Rate, Time};
@@ -16,7 +14,6 @@ fn refuse(field: &str, message: impl Into<String>) -> Result<(), SetupError> {
 }
 
 impl IsolationParams {
-    /// Whether its numbers are possible, and in order.
     fn check_numbers(&self) -> Result<(), SetupError> {
         if !(1..8).contains(&self.queue) {
             let message =
@@ -67,7 +64,7 @@ impl IsolationParams {
 }
 
 impl Params {
-    /// Whether congestion isolation can be as it is asked to be, with these flows in packets of up to `largest` bytes.
+    /// Checks congestion isolation of these flows, in packets of up to `largest` bytes.
     pub fn check_isolation(&self, fabric: &Fabric, flows: &FlowSet, largest: u64) -> Result<(), SetupError> {
         let isolation = &self.switch.isolation;
         if !isolation.enabled {
@@ -106,7 +103,6 @@ impl Params {
         self.check_message_threshold(fabric, largest)
     }
 
-    /// Classes at hosts, where there are any, have priorities that flows can be isolated from.
     fn check_isolated_classes(&self) -> Result<(), SetupError> {
         let (classes, queue, lossless) = (&self.host.classes, self.switch.isolation.queue, &self.switch.lossless);
         if classes.by == ClassBy::Given {
@@ -127,7 +123,7 @@ impl Params {
         Ok(())
     }
 
-    /// Messages are to come before pauses.
+    /// Checks that messages come before pauses.
     fn check_message_threshold(&self, fabric: &Fabric, largest: u64) -> Result<(), SetupError> {
         let above = self.switch.isolation.message_above;
         for index in 0..fabric.nodes().len() as u32 {
@@ -152,7 +148,7 @@ impl Params {
         Ok(())
     }
 
-    /// What it does not go together with, and why.
+    /// Checks for features that exclude isolation.
     fn check_isolation_company(&self) -> Result<(), SetupError> {
         if self.switch.paused_priorities() == 0 {
             return refuse("enabled", "flows are isolated from each other's pauses, and there is no PFC here");

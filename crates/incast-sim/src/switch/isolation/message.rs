@@ -1,5 +1,5 @@
-//! Congestion isolation messages (the slides' CIP, the standard's CIM; EtherType 0x89A2): from a port to the node at the far end of
-//! its link, and no further.
+//! Congestion isolation messages (CIP in the slides, CIM in the standard; EtherType 0x89A2): from a port to the node at the far
+//! end of its link, and no further.
 
 use super::{Isolation, IsolationAtHosts};
 use crate::kernel::{Kind, NONE, Packet, flag};
@@ -7,8 +7,7 @@ use crate::network::Network;
 use crate::outcome::IsolatedBy;
 
 impl Network {
-    /// A packet of `size` bytes of an isolated flow came by `input`: its peer is told to isolate the flow too, if the isolated queue
-    /// is long and it has not been told lately.
+    /// Asks the peer of `input` to isolate the flow too, if the isolated queue is long and the last message old.
     pub(super) fn tell_upstream(&mut self, slot: u32, input: u32, size: u32) {
         let now = self.now;
         let Some(isolation) = &mut self.isolation else { return };
@@ -28,7 +27,7 @@ impl Network {
         self.send_isolation(input, flow, true);
     }
 
-    /// Says to the peer of a port that it is to isolate a flow (true), or need not any more.
+    /// Asks the peer of a port to isolate a flow (true), or withdraws the request.
     pub(super) fn send_isolation(&mut self, port: u32, flow: u32, isolate: bool) {
         let Some(Isolation { params, .. }) = self.isolation.as_deref() else { return };
         if self.ports[port as usize].down {
@@ -48,7 +47,7 @@ impl Network {
         self.kick(port);
     }
 
-    /// A message has come in at `port`: it concerns what leaves there. Its bytes are in the ledger.
+    /// Handles a message received at `port`, for packets that leave there. Its bytes are in the ledger.
     #[inline(never)]
     pub(crate) fn hear_isolation(&mut self, port: u32, id: u32) {
         let (flow, isolate) = (self.pool[id].flow, self.pool[id].flags & flag::XOFF != 0);
@@ -69,7 +68,7 @@ impl Network {
             return;
         }
         if at_host && self.sender_of[flow as usize] == NONE {
-            return; // it has completed, or is not RDMA's
+            return; // completed, or not RDMA
         }
         let Some(slot) = known.or_else(|| self.isolate(port, flow, IsolatedBy::Message, None)) else { return };
         if let Some(isolation) = &mut self.isolation {

@@ -1,10 +1,10 @@
-//! Congestion isolation in the switch (IEEE 802.1Qcz): flows that congest an egress port leave it by a queue of their own, so that
-//! others do not wait behind them, here or, by PFC, at the switches before.
+//! Congestion isolation in the switch (IEEE 802.1Qcz): flows that congest an egress port leave it by a queue of their own, so
+//! that others do not wait behind them, here or, through PFC, upstream.
 //!
-//! A flow is isolated at one egress port at a time. Its packets take the priority of isolated flows there and keep it on the wire:
-//! the next switch counts them under that priority, pauses it alone, and isolates them in its turn. What the switch before should
-//! do is said in a message ([`message`]). Order is kept both ways: packets in the isolated queue wait until those of the same flow
-//! have left the other queues ([`Network::in_order`]), and a flow is let go only when none is left behind.
+//! Isolation is per flow and egress port. Packets take the priority of isolated flows and keep it on the wire: the next switch
+//! counts them under that priority, pauses it alone, and isolates them as well. Messages ([`message`]) ask upstream switches to
+//! isolate. Order is kept: isolated packets wait until earlier ones of their flow have left the other queues
+//! ([`Network::in_order`]), and a flow is released only when no packet is left.
 
 mod check;
 mod message;
@@ -23,44 +23,40 @@ use crate::kernel::{Event, Kind, NONE, Packet, Target, chore};
 use crate::network::Network;
 use crate::outcome::{FoundIn, IsolatedBy, IsolationRecord};
 
-/// Thresholds of one port in bytes.
+/// In bytes.
 #[derive(Debug, Clone, Copy)]
 struct Thresholds {
-    /// No flow is found up to this length of a queue.
+    /// Queue length up to which no flow is found.
     from: u32,
-    /// One is found always above this.
+    /// Queue length above which a flow is always found.
     always: u32,
     message: u32,
     release: u32,
 }
 
-/// Congestion isolation at work.
 #[derive(Debug)]
 pub(crate) struct Isolation {
     params: IsolationParams,
-    /// Lossless priorities from which flows are isolated, one bit each.
+    /// Lossless priorities from which flows are isolated, as bits.
     monitored: u8,
-    /// No flow is found at a port that has no more than this in all its queues: the least of all `from`.
+    /// Least `from`, for all queues of a port together.
     calm: u32,
     /// By port.
     thresholds: Vec<Thresholds>,
     table: Table,
-    /// With counters, by queue ([`Network::at`]): bytes of each flow there.
+    /// By queue ([`Network::at`]): bytes of each flow, with counters.
     counters: Vec<Map<u32, u32>>,
-    /// By switch: which flows marks pick.
+    /// By switch.
     draws: Vec<Stream>,
-    /// Whether the tables will be looked through.
     sweeping: bool,
 }
 
-/// A threshold of a port of `rate`.
 fn scaled(threshold: Bytes, rate: u64) -> u32 {
     let scaled = u128::from(threshold.0) * u128::from(rate) / u128::from(Rate::gbps(100).0);
     scaled.min(u128::from(u32::MAX)) as u32
 }
 
 impl Isolation {
-    /// Empty tables for ports of these rates, and for so many switches.
     pub(crate) fn new(switch: &SwitchParams, rates: &[u64], switches: usize, seed: u64) -> Self {
         let params = switch.isolation;
         let (from, always) = match params.detection {
@@ -86,23 +82,20 @@ impl Isolation {
         }
     }
 
-    /// What was isolated, in order of its begin.
     pub(crate) fn into_records(self) -> Vec<IsolationRecord> {
         self.table.into_records()
     }
 
-    /// The priority of isolated flows.
     pub(crate) const fn queue(&self) -> u8 {
         self.params.queue
     }
 
-    /// Whether ECN does not mark what leaves under `prio`.
     #[inline]
     pub(crate) fn marks_only_others(&self, prio: u8) -> bool {
         self.params.mark == MarkedFlows::Isolated && prio != self.params.queue
     }
 
-    /// By the packet that comes for a queue of this length, whether a flow is to be found; with marks its own.
+    /// True if a packet that finds `queued` bytes starts isolation; with marks, at random between the thresholds.
     #[inline]
     fn is_congested(&mut self, switch: u32, port: u32, queued: u32) -> bool {
         let Thresholds { from, always, .. } = self.thresholds[port as usize];
@@ -115,15 +108,14 @@ impl Isolation {
     }
 }
 
-/// Whether packets of this kind are isolated: those that fill queues.
+/// True for packets that fill queues: the only ones isolated.
 #[inline]
 const fn is_data(kind: Kind) -> bool {
     matches!(kind, Kind::Data | Kind::Segment)
 }
 
 impl Network {
-    /// Gives a packet that came by `input` and leaves by `output` the priority of isolated flows, if its flow is isolated there; finds
-    /// flows to isolate by it, if not.
+    /// Gives a packet the priority of isolated flows if its flow is isolated at `output`; otherwise looks for flows to isolate.
     #[inline]
     pub(crate) fn set_apart(&mut self, switch: u32, input: u32, output: u32, id: u32) {
         let (packet, port) = (&self.pool[id], &self.ports[output as usize]);
@@ -131,7 +123,7 @@ impl Network {
         let Some(isolation) = &self.isolation else { return };
         let queue = isolation.params.queue;
         let apart = prio == queue;
-        // Most packets find nothing isolated and queues that are short, which the port alone says.
+        // Most packets find short queues and nothing isolated, as the port alone shows.
         let calm = !port.noted && port.queued <= isolation.calm;
         if !apart && (calm || isolation.monitored & 1 << prio == 0) || port.at_server || !is_data(packet.kind) {
             return;
@@ -146,7 +138,7 @@ impl Network {
             None => None,
         };
         let Some(slot) = slot else { return self.find_congesting(switch, output, id) };
-        // Free while a packet is on no wire: spares the lookup when it comes into its queue and leaves it.
+        // Free while a packet is on no wire; saves a lookup when the packet enters its queue and when it leaves.
         self.pool[id].next_rank = slot.into();
         if !apart {
             self.move_apart(id, queue);
@@ -170,7 +162,6 @@ impl Network {
         self.ledger.retagged[usize::from(queue)] += size;
     }
 
-    /// A packet of a flow that is not isolated comes for its queue: if that is congested, some flow is isolated from now on.
     fn find_congesting(&mut self, switch: u32, port: u32, id: u32) {
         let prio = self.pool[id].prio;
         let at = self.at(port, prio);
@@ -202,8 +193,8 @@ impl Network {
         }
     }
 
-    /// Isolates a flow at a port, found in the queue of a priority if it was found here; `None` if there is no place for it in the
-    /// port's table.
+    /// Isolates a flow at a port; `found`: priority of the queue in which it was found, if any. `None` if the port's table is
+    /// full.
     fn isolate(&mut self, port: u32, flow: u32, by: IsolatedBy, found: Option<u8>) -> Option<u32> {
         if by != IsolatedBy::Class && !self.make_place(port) {
             self.counts.isolations_refused += 1;
@@ -219,8 +210,7 @@ impl Network {
         Some(slot)
     }
 
-    /// What a queue that a flow is found in holds, and whether it is long on account of a pause: what tells a wrong pick. Nothing in a
-    /// run reads it.
+    /// State of the queue in which a flow is found, and of the pause behind it: shows wrong picks. Nothing in a run reads it.
     fn find_in(&self, port: u32, prio: u8, flow: u32) -> FoundIn {
         let at = self.at(port, prio);
         let (mut flows, mut flow_bytes) = (Vec::new(), 0);
@@ -246,7 +236,7 @@ impl Network {
         }
     }
 
-    /// Whether a port's table has a place, if need be that of the oldest entry without a packet.
+    /// True if a port's table has a place, if need be by the release of its oldest flow without packets.
     fn make_place(&mut self, port: u32) -> bool {
         let Some(isolation) = &self.isolation else { return false };
         let table = &isolation.table;
@@ -260,7 +250,7 @@ impl Network {
         true
     }
 
-    /// Packets of a flow in the queues of a port that are not the isolated one, each with a note now of the flow's entry.
+    /// Notes the flow's entry in its packets in other queues; returns their number.
     fn note_packets_ahead(&mut self, port: u32, flow: u32, slot: u32) -> u32 {
         let Some(isolation) = &self.isolation else { return 0 };
         let mut found = 0;
@@ -278,7 +268,7 @@ impl Network {
         found
     }
 
-    /// Keeps count of a packet that has come into (true) or is leaving a queue of a switch.
+    /// Counts a packet that has entered (true) or is leaving a switch queue.
     #[inline]
     pub(crate) fn count_apart(&mut self, port: u32, id: u32, came: bool) {
         let packet = &self.pool[id];
@@ -311,7 +301,7 @@ impl Network {
         }
     }
 
-    /// Of the queues of a port that may be served, those whose first packet would not overtake another of its flow.
+    /// Removes the isolated queue from `eligible` if its first packet would overtake another of its flow.
     #[inline(never)]
     pub(crate) fn in_order(&self, port: u32, eligible: u8) -> u8 {
         match &self.isolation {
@@ -327,7 +317,6 @@ impl Network {
         }
     }
 
-    /// Whether a flow need not be isolated any more.
     fn may_let_go(&self, slot: u32) -> bool {
         let Some(isolation) = &self.isolation else { return false };
         let (entry, params) = (&isolation.table[slot], &isolation.params);
@@ -350,7 +339,6 @@ impl Network {
         monitored.map(|prio| self.queues[self.at(port, prio)].bytes).sum()
     }
 
-    /// A flow is not isolated any more; those who were told so are told.
     fn end_isolation(&mut self, slot: u32) {
         let now = self.now;
         let Some(isolation) = &mut self.isolation else { return };
@@ -365,7 +353,6 @@ impl Network {
         }
     }
 
-    /// Asks for a look through the tables, if none is to come.
     fn sweep_later(&mut self) {
         let now = self.now;
         let Some(isolation) = &mut self.isolation else { return };
@@ -376,7 +363,7 @@ impl Network {
         }
     }
 
-    /// A look through the tables: flows that send nothing would stay in them.
+    /// Releases flows: those that send nothing would stay in the tables.
     #[inline(never)]
     pub(crate) fn sweep_isolated(&mut self) {
         let Some(isolation) = &mut self.isolation else { return };
@@ -394,8 +381,7 @@ impl Network {
 mod tests {
     use super::*;
 
-    /// Of packets that find a queue of some length, so many pick their flow as the ramp says: none up to kmin, all above kmax, and
-    /// between them a share in proportion, here within four standard deviations of that of so many draws.
+    /// None up to kmin, all above kmax, linear between, within four standard deviations.
     #[test]
     fn marks_pick_by_a_ramp() {
         let (kmin, kmax, pmax) = (Bytes(100_000), Bytes(400_000), 0.2);

@@ -1,5 +1,5 @@
-//! Parameters of congestion isolation. The standard's own numbers are not public, those of the simulation presented to its group
-//! (K. Shen, IEEE 802.1 DCB, November 2017) are lost: what "our choice" says below is one, and a parameter for that reason.
+//! Parameters of congestion isolation. The standard's numbers are not public, those of the simulation presented to its group
+//! (K. Shen, IEEE 802.1 DCB, November 2017) are lost: hence "our choice" below.
 
 use incast_model::units::{Bytes, Time};
 use schemars::{JsonSchema, Schema};
@@ -62,7 +62,6 @@ impl Default for IsolationParams {
 }
 
 impl IsolationParams {
-    /// Whether switches keep the bytes of each flow in a queue.
     pub(crate) const fn counts_flows(&self) -> bool {
         self.enabled && matches!(self.detection, FlowDetection::Counters { .. })
     }
@@ -97,7 +96,6 @@ pub enum FlowDetection {
     },
 }
 
-/// Defaults of marks.
 mod marks {
     use super::Bytes;
 
@@ -112,7 +110,6 @@ mod marks {
     }
 }
 
-/// Defaults of counters.
 mod counters {
     use super::Bytes;
 
@@ -135,7 +132,7 @@ impl Default for FlowDetection {
     }
 }
 
-/// The names alone are allowed too.
+/// Allows the names alone.
 fn or_by_name(schema: &mut Schema) {
     if let Some(choices) = schema.get_mut("oneOf").and_then(|choices| choices.as_array_mut()) {
         let description = "with all defaults";

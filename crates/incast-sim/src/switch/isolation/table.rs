@@ -1,5 +1,3 @@
-//! Which flows are isolated at which port.
-
 use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
@@ -9,42 +7,37 @@ use incast_model::units::Time;
 use crate::kernel::NONE;
 use crate::outcome::{FoundIn, IsolatedBy, IsolationRecord};
 
-/// A flow that is isolated at an egress port.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
     pub(super) port: u32,
     pub(super) flow: u32,
-    /// Its packets in other queues of the port, which have to leave before those in the isolated one.
+    /// Packets in other queues of the port, which must leave first.
     pub(super) ahead: u32,
-    /// Its packets in the isolated queue.
     pub(super) held: u32,
-    /// When the last of these left, or the last packet came that was isolated before it came.
+    /// Time of the last packet that left the isolated queue or arrived isolated.
     pub(super) quiet_since: u64,
-    /// When the next switch last said that it is to be isolated; `None` if it never did, or has taken it back.
+    /// Time of the next switch's last request; `None` without one, or if withdrawn.
     pub(super) asked: Option<u64>,
-    /// Its packets and their bytes that were isolated here.
     pub(super) packets: u64,
     pub(super) bytes: u64,
-    /// Ports whose far ends have been told, and when last.
+    /// Notified ports, and times of the last messages.
     pub(super) told: Vec<(u32, u64)>,
     record: u32,
 }
 
-/// A map that is never walked in its own order, with a hash that the lookup for every packet can afford.
+/// Map with a hash cheap enough for a lookup per packet; its order must not matter.
 pub(super) type Map<K, V> = HashMap<K, V, FixedState>;
 
-/// The flow tables of all ports.
 #[derive(Debug)]
 pub(super) struct Table {
     entries: Vec<Entry>,
     free: Vec<u32>,
-    /// By port and flow.
     index: Map<u64, u32>,
-    /// By port: its entries, oldest first.
+    /// By port, oldest first.
     at_port: Vec<Vec<u32>>,
-    /// By port: entries whose packets in other queues have not all left.
+    /// By port: entries with `ahead` above 0.
     unsettled: Vec<u32>,
-    /// In order of their begin; what they count is in the entries as long as there are.
+    /// In order of their begin; open entries hold their counts.
     records: Vec<IsolationRecord>,
 }
 
@@ -64,48 +57,41 @@ impl Table {
         }
     }
 
-    /// Whether no flow is isolated at a port.
     #[inline]
     pub(super) fn is_empty_at(&self, port: u32) -> bool {
         self.at_port[port as usize].is_empty()
     }
 
-    /// The entry of a flow at a port.
     #[inline]
     pub(super) fn find(&self, port: u32, flow: u32) -> Option<u32> {
         self.index.get(&key(port, flow)).copied()
     }
 
-    /// The entry of a packet of `flow` that came for `port` with a note of it ([`Packet::next_rank`](crate::kernel::Packet)), which
-    /// says nothing if that is of another.
+    /// Entry noted in a packet of `flow` for `port` ([`Packet::next_rank`](crate::kernel::Packet)), unless it is another's.
     #[inline]
     pub(super) fn noted(&self, port: u32, flow: u32, note: u64) -> Option<u32> {
         let entry = self.entries.get(usize::try_from(note).ok()?)?;
         (entry.port == port && entry.flow == flow).then_some(note as u32)
     }
 
-    /// Whether packets of an isolated flow must wait at a port for others of it in another queue.
     #[inline]
     pub(super) fn is_unsettled(&self, port: u32) -> bool {
         self.unsettled[port as usize] > 0
     }
 
-    /// Whether no flow is isolated anywhere.
     pub(super) fn is_empty(&self) -> bool {
         self.index.is_empty()
     }
 
-    /// All entries.
     pub(super) fn slots(&self) -> Vec<u32> {
         self.at_port.iter().flatten().copied().collect()
     }
 
-    /// Entries of a port that take a place in its flow table: not those of flows that were isolated before they came.
+    /// Entries that count towards a port's table: not those of flows that arrived isolated.
     pub(super) fn places(&self, port: u32) -> impl Iterator<Item = u32> + '_ {
         self.at_port[port as usize].iter().copied().filter(|&slot| self.record(slot).by != IsolatedBy::Class)
     }
 
-    /// A flow is isolated at a port that has it not yet.
     pub(super) fn insert(
         &mut self,
         (port, flow): (u32, u32),
@@ -151,14 +137,13 @@ impl Table {
         slot
     }
 
-    /// How many packets of a flow that has just been isolated are in other queues.
     pub(super) fn set_ahead(&mut self, slot: u32, ahead: u32) {
         let entry = &mut self.entries[slot as usize];
         entry.ahead = ahead;
         self.unsettled[entry.port as usize] += u32::from(ahead > 0);
     }
 
-    /// A flow is let go; whom it had told.
+    /// Releases a flow; returns the notified ports.
     pub(super) fn remove(&mut self, slot: u32, now: u64) -> Vec<(u32, u64)> {
         let entry = &mut self.entries[slot as usize];
         let (port, flow, told) = (entry.port, entry.flow, std::mem::take(&mut entry.told));
@@ -172,7 +157,6 @@ impl Table {
         told
     }
 
-    /// A packet of an isolated flow has come into (true) or left another queue of the port.
     pub(super) fn count_ahead(&mut self, slot: u32, came: bool) {
         let entry = &mut self.entries[slot as usize];
         let had = entry.ahead > 0;
@@ -182,7 +166,6 @@ impl Table {
         *unsettled = *unsettled + u32::from(has && !had) - u32::from(had && !has);
     }
 
-    /// All there has been, in order of its begin.
     pub(super) fn into_records(mut self) -> Vec<IsolationRecord> {
         for entry in self.at_port.iter().flatten().map(|&slot| &self.entries[slot as usize]) {
             let record = &mut self.records[entry.record as usize];

@@ -1,43 +1,41 @@
-//! The arbiter: packets of flows to the slots of an epoch, no host twice in a slot (SIGCOMM 2014, section 3; YAPS,
-//! `ext/fastpasshost.cpp`).
+//! Arbiter: assigns packets to the slots of an epoch, at most one per source and destination in a slot (SIGCOMM 2014, section
+//! 3; YAPS, `ext/fastpasshost.cpp`).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::params::FastpassOrder;
 use super::paths::Ways;
 
-/// A flow that has packets to place.
 #[derive(Debug, Clone, Copy)]
 struct Demand {
     src: u32,
     dst: u32,
     left: u64,
-    /// When it asked first: its place among equals.
+    /// Order of its first request, for ties.
     rank: u64,
-    /// Slots given out when it was last given one.
+    /// Number of slots given out when it last got one.
     served: u64,
-    /// The last epoch in which it was given slots, and how many.
+    /// Last epoch in which it got slots, and their number.
     given: (u64, u64),
 }
 
-/// What the arbiter knows.
 #[derive(Debug, Default)]
 pub(super) struct Arbiter {
     demands: HashMap<u32, Demand>,
-    /// Flows with packets to place, in order.
+    /// In order of service.
     waiting: BTreeSet<(u64, u64, u32)>,
     order: FastpassOrder,
     asked: u64,
     slots: u64,
     /// Requests since the last epoch.
     pub(super) requests: u64,
-    /// Where it gives out ways too.
+    /// Paths, if the arbiter allocates them.
     pub(super) ways: Option<Ways>,
     used_src: Vec<bool>,
     used_dst: Vec<bool>,
 }
 
-/// For each source with a slot: slots and their flows, with the way of its packet in the high half, from 1 on, if it has one.
+/// By source: slots and flows; the high half of a flow is the path of its packet, from 1 on, or 0.
 pub(super) type Schedules = BTreeMap<u32, Vec<(u64, u64)>>;
 
 impl Arbiter {
@@ -52,8 +50,8 @@ impl Arbiter {
         }
     }
 
-    /// A flow has so many packets to place, whatever it had before; 0: no more. If it only asks again because it has not heard of
-    /// any slot (`reminds`, with the number of the epoch), those given in the last two epochs may be on their way.
+    /// Sets the number of packets that a flow has to place; 0: none. If the flow only asks again for lack of slots (`reminds`:
+    /// number of the epoch), slots of the last two epochs may be on their way.
     pub(super) fn request(&mut self, flow: u32, (src, dst): (u32, u32), mut left: u64, reminds: Option<u64>) {
         self.requests += 1;
         if let Some(&known) = self.demands.get(&flow) {
@@ -64,7 +62,7 @@ impl Arbiter {
             }
         }
         if left == 0 {
-            // Also of one that is reminded of while its last slots are on their way: if they are lost, it reminds again.
+            // A flow that reminds stays known: its last slots may be on their way, and if they are lost, it reminds again.
             if reminds.is_none() {
                 self.demands.remove(&flow);
             }
@@ -78,12 +76,11 @@ impl Arbiter {
         self.waiting.insert(self.key(flow, &demand));
     }
 
-    /// Whether there is anything to place.
     pub(super) fn is_idle(&self) -> bool {
         self.waiting.is_empty()
     }
 
-    /// Fills the slots of an epoch, each with a maximal matching, greedily in order. `now`: number of the epoch in which it does.
+    /// Fills the slots of an epoch, each with a maximal matching, greedily in order; `now`: current epoch.
     pub(super) fn fill(&mut self, slots: u32, now: u64) -> Schedules {
         self.requests = 0;
         let mut schedules = Schedules::new();
@@ -110,7 +107,7 @@ impl Arbiter {
         schedules
     }
 
-    /// Flows of which one packet each fits into a slot, and its number among those that need a way.
+    /// Flows with a packet in a slot, and its number among packets that need a path.
     fn matching(&mut self) -> Vec<((u64, u64, u32), Option<usize>)> {
         let mut given = Vec::new();
         if let Some(ways) = &mut self.ways {
@@ -150,7 +147,7 @@ mod tests {
         arbiter.request(2, (3, 2), 4, None);
         arbiter.request(3, (3, 1), 9, None);
         let schedules = arbiter.fill(4, 0);
-        // Flow 1 first; flow 3 is the only one that fits beside it. Then flows 2 and 0 side by side.
+        // Flow 1 first, with flow 3, the only one that fits. Then flows 2 and 0 together.
         assert_eq!(schedules[&0], [(0, 1), (1, 1), (2, 0), (3, 0)]);
         assert_eq!(schedules[&3], [(0, 3), (1, 3), (2, 2), (3, 2)]);
         arbiter.request(0, (0, 1), 0, None);
@@ -187,13 +184,12 @@ mod tests {
         assert_eq!(arbiter.fill(8, 6)[&0].len(), 2);
         arbiter.request(0, (0, 1), 10, Some(7));
         assert!(arbiter.fill(8, 7).is_empty());
-        // By now they would have come.
+        // By now the slots would have arrived.
         arbiter.request(0, (0, 1), 10, Some(8));
         assert_eq!(arbiter.fill(8, 8)[&0].len(), 8);
     }
 
     proptest! {
-        /// No host twice in a slot; no flow that would have fitted is left out; nothing is given that was not asked for.
         #[test]
         fn matchings_are_maximal(asked in prop::collection::vec((0u32..8, 0u32..8, 1u64..12), 1..40)) {
             let mut arbiter = arbiter(FastpassOrder::Srpt);

@@ -1,6 +1,6 @@
-//! Fastpass (Perry et al., "Fastpass: A Centralized 'Zero-Queue' Datacenter Network", SIGCOMM 2014), in the form in which its
-//! rivals compare with it (YAPS, `ext/fastpass*.cpp`): an arbiter on a host of the fabric fills the slots of one epoch after
-//! another, and everything that it hears and says crosses the fabric.
+//! Fastpass (Perry et al., "Fastpass: A Centralized 'Zero-Queue' Datacenter Network", SIGCOMM 2014), in the form that YAPS
+//! compares with (`ext/fastpass*.cpp`): an arbiter on a host of the fabric fills the slots of one epoch after another, and all
+//! its messages cross the fabric.
 
 mod arbiter;
 mod params;
@@ -17,25 +17,23 @@ use super::stack::{Incoming, Path, Stack, To};
 use super::{ByFlow, Endpoint, Job, Reassembly, Scope, Slotted};
 use crate::kernel::{Kind, NONE};
 
-/// Requests in a row after which a host does not wait any longer for a slot than it did: 2^6 times its patience.
+/// Requests in a row after which the waiting time no longer doubles: 2^6 times `patience`.
 const MOST_DOUBLINGS: u32 = 6;
 
-/// The flows of Fastpass at a host, and the arbiter if it is there.
 #[derive(Debug)]
 pub(crate) struct Fastpass {
     params: FastpassParams,
-    /// The arbiter's number among hosts.
     host: u32,
-    /// The arbiter's NIC, known at its host.
+    /// Arbiter's NIC, known at its host.
     nic: u32,
     arbiter: Arbiter,
     /// Length of an epoch in ps.
     epoch: u64,
-    /// True if an epoch is in the timer queue of the arbiter's host.
+    /// If true, the arbiter's host has planned an epoch.
     awake: bool,
-    /// Schedules that the arbiter has yet to finish, in order: begin of their epoch, host, slots.
+    /// Schedules to be finished, in order: start of the epoch, host, slots.
     computed: VecDeque<(u64, u32, Vec<(u64, u64)>)>,
-    /// When the arbiter is done with them.
+    /// Time at which they are finished, in ps.
     busy_until: u64,
     senders: ByFlow<Slotted>,
     /// By flow received.
@@ -81,7 +79,7 @@ impl Endpoint for Fastpass {
         }
     }
 
-    /// A flow has had no slot for too long, or its last packets are not all acknowledged.
+    /// Requests slots again: none for too long, or last packets not all acknowledged.
     fn timer(&mut self, stack: &mut impl Stack, own: u32) {
         stack.count_timeout(own);
         self.ask(stack, own);
@@ -109,7 +107,7 @@ impl Endpoint for Fastpass {
 }
 
 impl Fastpass {
-    /// Names the host of the arbiter, whose full packets take `packet` ps. At that host also its NIC, and the fabric.
+    /// Sets the host of the arbiter, where full packets take `packet` ps; `here`: NIC and fabric, at that host.
     pub(crate) fn place(&mut self, host: u32, packet: u64, here: Option<(u32, &Fabric)>) {
         let packets = f64::from(self.params.epoch_packets) + self.params.epoch_slack;
         self.epoch = (packet as f64 * packets).round() as u64;
@@ -123,7 +121,7 @@ impl Fastpass {
         }
     }
 
-    /// Asks for slots for all packets that are not acknowledged, and again if that brings none for a while.
+    /// Requests slots for all unacknowledged packets; the timer repeats the request.
     fn ask(&mut self, stack: &mut impl Stack, own: u32) {
         let Some(sender) = self.senders.get_mut(own) else { return };
         let (left, reminds) = (sender.ask(), sender.tries > 0);
@@ -133,7 +131,7 @@ impl Fastpass {
         self.send_request(stack, own, left, reminds);
     }
 
-    /// `reminds`: the last request has brought no slot.
+    /// Sends a request; `reminds`: the last one has brought no slot.
     fn send_request(&self, stack: &mut impl Stack, own: u32, left: u64, reminds: bool) {
         let mut packet = stack.control(Kind::Request, self.params.control_priority);
         packet.seq = left;
@@ -142,7 +140,6 @@ impl Fastpass {
         stack.send(To::Host(self.host, stack.flow_of(own), stack.nic_of(own)), packet, []);
     }
 
-    /// A request has reached the arbiter.
     fn receive_request(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
         let flow = stack.flow(packet.flow);
         let ends = (flow.src.0, flow.dst.0);
@@ -155,7 +152,6 @@ impl Fastpass {
         }
     }
 
-    /// An epoch begins: the arbiter fills the next one.
     fn fill_epoch(&mut self, stack: &mut impl Stack) {
         let (params, now) = (&self.params, stack.now());
         let computing = params.processing.0 + params.processing_per_request.0 * self.arbiter.requests;
@@ -177,14 +173,13 @@ impl Fastpass {
     }
 
     fn send_schedule(&self, stack: &mut impl Stack, begin: u64, host: u32, slots: Vec<(u64, u64)>) {
-        let flow = slots[0].1 as u32; // the low half: the rest is the path
+        let flow = slots[0].1 as u32; // the low half; the high half is the path
         let mut packet = stack.control(Kind::Schedule, self.params.control_priority);
         packet.stamp = begin;
         packet.path = Path::Any;
         stack.send(To::Host(host, flow, self.nic), packet, slots);
     }
 
-    /// A schedule has reached a host.
     fn receive_schedule(&self, stack: &mut impl Stack, packet: &Incoming<'_>) {
         let begin = match self.params.align {
             FastpassAlign::Epoch => packet.stamp,
@@ -198,11 +193,11 @@ impl Fastpass {
         }
     }
 
-    /// A slot of a flow has come. Its packet takes the path of this number, from 1 on, or any (0).
+    /// Sends a packet; `path`: number from 1 on, or 0 for any.
     fn use_slot(&mut self, stack: &mut impl Stack, own: u32, path: u16) {
         let retry = self.params.retry.map_or(self.epoch, |retry| retry.0);
         let patience = u64::from(self.params.patience) * self.epoch;
-        // A flow that has ended meanwhile wastes its slot.
+        // A flow that has ended wastes its slot.
         let Some(sender) = self.senders.get_mut(own) else { return };
         let (segment, last) = sender.use_slot();
         stack.set_timer(own, stack.now() + if last { retry } else { patience });

@@ -1,7 +1,7 @@
 //! Parameters of Fastpass.
 //!
-//! YAPS in the sources below is the simulator of pHost's authors (NetSys/simulator at commit 8e9cf04, `ext/fastpasshost.cpp`,
-//! `ext/fastpassflow.cpp`, `run/params.cpp`): an arbiter that computes in no time at all.
+//! YAPS: the simulator of pHost's authors (NetSys/simulator at commit 8e9cf04, `ext/fastpasshost.cpp`, `ext/fastpassflow.cpp`,
+//! `run/params.cpp`), with an arbiter that computes in no time.
 
 use incast_model::units::{Bytes, Time};
 use schemars::JsonSchema;

@@ -1,33 +1,32 @@
-//! Which way each packet of a slot takes, so that no link has more of them than it carries in that time (Fastpass, SIGCOMM 2014,
-//! section 4): the colours of the edges of a bipartite multigraph, racks on both sides.
+//! Paths for the packets of a slot that overbook no link (Fastpass, SIGCOMM 2014, section 4): edge colours of a bipartite
+//! multigraph, racks on both sides.
 //!
-//! A colour is a way up and down (a spine), as often as its links are faster than those of hosts. No more colours than a rack has
-//! packets in a slot are ever needed (König, 1916).
+//! A spine has n colours if its links are n times as fast as those of hosts. No more colours than a rack has packets in a slot
+//! are ever needed (König, 1916).
 
 use incast_model::fabric::{Fabric, NodeId, NodeKind};
 
 const FREE: u32 = u32::MAX;
 
-/// The ways between racks.
 #[derive(Debug, Default)]
 pub(super) struct Ways {
-    /// By host: the number of its rack.
     rack: Vec<u32>,
-    /// Packets of a slot that each way takes from a rack, and to one.
+    /// Packets of a slot per path, from a rack and to a rack.
     per_way: u32,
     ways: u32,
-    /// By rack and colour: the edge of that colour, or [`FREE`]; for racks as sources and as destinations.
+    /// By side (source or destination), rack and colour: the edge, or [`FREE`].
     used: [Vec<u32>; 2],
-    /// Of the edges so far: racks and colour.
+    /// By edge: racks and colour.
     edges: Vec<([u32; 2], u32)>,
 }
 
-/// Why ways cannot be given out on a fabric.
+/// Fabric without paths to allocate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct NotTwoTiers;
 
 impl Ways {
-    /// Of a fabric in which every switch with hosts is joined to all others by the same switches, once each.
+    /// Fails unless all switches with hosts have the same switches as neighbours, once each, by links no slower than those of
+    /// hosts.
     pub(super) fn new(fabric: &Fabric) -> Result<Self, NotTwoTiers> {
         let leaf_of = |host: &NodeId| {
             let mut ports = fabric.ports_of(*host);
@@ -74,7 +73,6 @@ impl Ways {
         self.per_way * self.ways
     }
 
-    /// Begins a slot.
     pub(super) fn clear(&mut self) {
         self.used.iter_mut().for_each(|side| side.fill(FREE));
         self.edges.clear();
@@ -84,13 +82,13 @@ impl Ways {
         (rack * self.colours() + colour) as usize
     }
 
-    /// A colour that a rack has no edge of, on one side.
+    /// Colour without an edge at a rack, on one side.
     fn free(&self, side: usize, rack: u32) -> Option<u32> {
         (0..self.colours()).find(|&colour| self.used[side][self.at(rack, colour)] == FREE)
     }
 
-    /// Adds a packet to the slot; its number among those that need a way, or `None` within a rack. `Err` if all ways out of its
-    /// rack, or into the other one, are taken.
+    /// Adds a packet to the slot; its number among those that need a path, or `None` within a rack. Fails if all paths out of
+    /// its rack, or into the other one, are taken.
     pub(super) fn add(&mut self, src: u32, dst: u32) -> Result<Option<usize>, ()> {
         let racks = [self.rack[src as usize], self.rack[dst as usize]];
         if racks[0] == racks[1] {
@@ -109,8 +107,8 @@ impl Ways {
         Ok(Some(edge))
     }
 
-    /// Frees the colour `from` at a destination, which has `to` free: the edges of these two colours that can be reached from there
-    /// change colour. (They never reach the source that has `from` free: they come to sources by edges of that colour.)
+    /// Frees the colour `from` at a destination that has `to` free: the edges of these two colours that can be reached from
+    /// there change colour. (They never reach the source that has `from` free: they come to sources by edges of that colour.)
     fn flip(&mut self, rack: u32, from: u32, to: u32) {
         let (mut side, mut rack, mut colour) = (1, rack, from);
         let mut path = Vec::new();
@@ -142,12 +140,10 @@ impl Ways {
         }
     }
 
-    /// The way of a packet, once the slot is complete.
     pub(super) fn way(&self, edge: usize) -> u32 {
         self.edges[edge].1 / self.per_way
     }
 
-    /// The rack of a host.
     #[cfg(test)]
     fn rack_of(&self, host: u32) -> u32 {
         self.rack[host as usize]
@@ -175,14 +171,13 @@ mod tests {
     }
 
     proptest! {
-        /// Any slot that a non-blocking fabric can carry is carried, and no link has more than it takes.
         #[test]
         fn no_link_is_overbooked(
             order in Just((0u32..24).collect::<Vec<_>>()).prop_shuffle(),
             picks in prop::collection::vec(any::<bool>(), 24),
             faster in prop::sample::select(vec![1u64, 2, 4]),
         ) {
-            // Three leaves of eight hosts, eight ways of one packet each, four of two, two of four.
+            // Three leaves of eight hosts; eight paths of one packet each, four of two, or two of four.
             let fabric = fabric(3, 8 / faster as u32, 8, faster);
             let mut ways = Ways::new(&fabric).unwrap();
             ways.clear();

@@ -1,12 +1,12 @@
-//! A scheduler that knows of every flow at once and costs nothing: what the others are held against.
+//! Ideal scheduler, which knows every flow immediately, at no cost: the standard of comparison.
 //!
-//! Whenever a flow starts, or has sent all it has, every host is told anew whom to send to: flows with fewest packets to send
-//! first, no host twice. Only data and its acknowledgements cross the fabric. A host that takes over a receiver from one farther
-//! away waits until its packets do not meet those under way; and hosts leave some time between packets, in which acknowledgements
-//! pass and queues become empty again.
+//! Whenever a flow starts or has sent all its packets, senders and receivers are matched: flows with fewest packets to send
+//! first, one per host and direction. Only data and acknowledgements cross the fabric. A host that takes over a receiver from a
+//! farther host waits until its packets do not meet those in flight. Gaps between packets let acknowledgements pass and queues
+//! drain.
 //!
-//! After YAPS (`ext/ideal.cpp`), where acknowledged packets are counted, here those sent; and where hosts neither wait nor leave
-//! time. That fills the buffers of receivers' ports for good: its losses are hidden by duplicates that it counts as new.
+//! After YAPS (`ext/ideal.cpp`), which counts acknowledged packets, not sent ones, and has neither wait nor gap: buffers of
+//! receivers' ports stay full, and duplicates that it counts as new hide its losses.
 
 use incast_model::units::{Bytes, Time};
 use schemars::JsonSchema;
@@ -78,20 +78,19 @@ impl TransportParams for IdealParams {
     }
 }
 
-/// The flows of the ideal scheduler. It knows all hosts: one state serves the whole fabric.
+/// State for the whole fabric.
 #[derive(Debug)]
 pub(crate) struct Ideal {
     params: IdealParams,
     senders: ByFlow<Slotted>,
     /// By flow received.
     receivers: Vec<Reassembly>,
-    /// Flows that have packets to send.
     waiting: Vec<u32>,
-    /// By host: the flow that it sends, or [`NONE`].
+    /// By host: flow that it sends, or [`NONE`].
     turn_of: Vec<u32>,
-    /// By NIC: when it may send again, in ps.
+    /// By NIC: earliest time of its next packet, in ps.
     free_at: Vec<u64>,
-    /// By host: when the link to it is free of all that was sent to it, in ps.
+    /// By host: time at which the link to it is free of all packets sent to it, in ps.
     taken_until: Vec<u64>,
     /// By flow: time from its sender's port to the last link, in ps.
     away: Vec<u64>,
@@ -130,7 +129,7 @@ impl Endpoint for Ideal {
         }
     }
 
-    /// Some packets of a flow are not acknowledged long after they were sent.
+    /// Schedules packets that are unacknowledged long after the last one was sent.
     fn timer(&mut self, stack: &mut impl Stack, own: u32) {
         let Some(sender) = self.senders.get_mut(own) else { return };
         sender.ask();
@@ -139,7 +138,6 @@ impl Endpoint for Ideal {
         self.match_hosts(stack);
     }
 
-    /// A host may send a packet.
     fn task(&mut self, stack: &mut impl Stack, nic: u32, _job: Job) {
         let now = stack.now();
         let full = stack.busy_time(nic, stack.full_size());
@@ -173,7 +171,7 @@ impl Endpoint for Ideal {
 }
 
 impl Ideal {
-    /// Chooses anew for every host the flow that it sends.
+    /// Chooses the flow that each host sends.
     fn match_hosts(&mut self, stack: &mut impl Stack) {
         let hosts = stack.hosts();
         let senders = &self.senders;
@@ -186,7 +184,7 @@ impl Ideal {
             let (src, dst) = (flow.src.index(), flow.dst.index());
             if self.turn_of[src] == NONE && !receives[dst] {
                 (self.turn_of[src], receives[dst]) = (own, true);
-                // A flow that goes on has its next packet planned: nobody else has sent to its receiver.
+                // A flow that continues has its next packet planned: no other host has sent to its receiver.
                 if before.get(src) != Some(&own) {
                     turns.push(own);
                 }
@@ -199,7 +197,7 @@ impl Ideal {
         }
     }
 
-    /// When a flow may send its next packet: its host has sent the last one, and the packet will find the last link free.
+    /// Earliest time at which the flow's host has sent its last packet and the next one finds the last link free.
     fn next_time(&self, stack: &impl Stack, own: u32, nic: u32) -> u64 {
         let dst = stack.sent(own).dst.index();
         self.free_at[nic as usize].max(self.taken_until[dst].saturating_sub(self.away[own as usize]))
@@ -224,7 +222,7 @@ impl Ideal {
         if !sender.on_ack(packet.seq) {
             return stack.acknowledge(own, sender.acked());
         }
-        // Its last packets may be on their way a second time, or about to be.
+        // The flow's last packets may be in flight a second time, or about to be.
         self.senders.remove(own);
         let waits = self.waiting.contains(&own);
         self.waiting.retain(|&waiting| waiting != own);

@@ -1,8 +1,8 @@
 //! pFabric (Alizadeh et al., "pFabric: Minimal Near-Optimal Datacenter Transport", SIGCOMM 2013).
 //!
-//! Packets say how much of their flow is left; queues keep what is most urgent (see
-//! [`QueueParams::Pfabric`](crate::switch::QueueParams)). Hosts send a window at once, and notice losses by a short fixed
-//! timeout alone. Every segment is acknowledged, with all that has come beyond the first gap.
+//! Packets carry the bytes left of their flow; queues keep the most urgent packets (see
+//! [`QueueParams::Pfabric`](crate::switch::QueueParams)). Hosts send a window immediately and detect losses by a short fixed
+//! timeout alone. Every segment is acknowledged, with all byte ranges beyond the first gap.
 
 mod params;
 mod sender;
@@ -14,7 +14,6 @@ use super::stack::{Incoming, Stack, To};
 use super::{ByFlow, Endpoint, Reassembly, Scope};
 use crate::kernel::{Kind, flag};
 
-/// The flows of pFabric at a host.
 #[derive(Debug)]
 pub(crate) struct Pfabric {
     params: PfabricParams,
@@ -69,7 +68,6 @@ impl Endpoint for Pfabric {
 }
 
 impl Pfabric {
-    /// Sends what the window allows.
     fn pump(&mut self, stack: &mut impl Stack, own: u32) {
         let Some(sender) = self.senders.get_mut(own) else { return };
         while let Some(segment) = sender.next_segment() {
@@ -83,7 +81,7 @@ impl Pfabric {
         }
     }
 
-    /// Data or a probe has arrived: the answer to both says what has arrived.
+    /// Answers data or a probe with the byte ranges received.
     fn receive_segment(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
         let own = packet.own;
         let receiver = &mut self.receivers[own as usize];

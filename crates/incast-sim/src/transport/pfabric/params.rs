@@ -1,7 +1,6 @@
 //! Parameters of pFabric's hosts.
 //!
-//! YAPS in the sources below is the simulator of pHost's authors (NetSys/simulator at commit 8e9cf04, `ext/pfabricflow.cpp`,
-//! `py/run_experiments.py`).
+//! YAPS: the simulator of pHost's authors (NetSys/simulator at commit 8e9cf04, `ext/pfabricflow.cpp`, `py/run_experiments.py`).
 
 use incast_model::units::{Bytes, Time};
 use schemars::JsonSchema;

@@ -1,14 +1,13 @@
-//! The sending side of a pFabric flow (SIGCOMM 2013, section 4.2; what the paper leaves open as in YAPS, `coresim/flow.cpp`
-//! and `ext/pfabricflow.cpp`).
+//! Sender of a pFabric flow (SIGCOMM 2013, section 4.2; details that the paper leaves open as in YAPS, `coresim/flow.cpp` and
+//! `ext/pfabricflow.cpp`).
 
 use super::PfabricParams;
 use crate::transport::segments::{Packets, Segment};
 use crate::transport::{Range, Ranges};
 
-/// Slow start ends here, in packets, as long as there was no timeout: never, for all practical purposes (YAPS).
+/// Slow start threshold before a timeout, in packets: practically never reached (YAPS).
 const FIRST_THRESHOLD: u32 = 100_000;
 
-/// One flow at its sender.
 #[derive(Debug)]
 pub(super) struct Sender {
     packets: Packets,
@@ -16,21 +15,19 @@ pub(super) struct Sender {
     rto: u64,
     max_cwnd: u32,
     probe_after: u32,
-    /// First byte not acknowledged.
+    /// First unacknowledged byte.
     una: u64,
-    /// Next byte to send.
     next: u64,
     /// First byte never sent.
     high: u64,
-    /// What has come beyond `una`, as far as is known.
+    /// Bytes known to have arrived beyond `una`.
     sacked: Ranges,
     /// Window in packets.
     cwnd: u32,
-    /// Slow start ends at this window.
     ssthresh: u32,
     /// Acknowledgements since the window grew, after slow start.
     heard: u32,
-    /// Timeouts since anything was heard.
+    /// Timeouts in a row.
     timeouts: u32,
 }
 
@@ -52,32 +49,28 @@ impl Sender {
         }
     }
 
-    /// Retransmission timeout in ps.
     pub(super) const fn rto(&self) -> u64 {
         self.rto
     }
 
-    /// First byte not acknowledged.
     pub(super) const fn una(&self) -> u64 {
         self.una
     }
 
-    /// What is left of the flow in bytes, as far as is known: its packets' place in queues.
+    /// Bytes left of the flow, as far as known: they rank its packets in queues.
     pub(super) fn left(&self) -> u64 {
         self.packets.size - self.una - self.sacked.bytes()
     }
 
-    /// The window in bytes.
+    /// Window in bytes.
     pub(super) fn window(&self) -> u64 {
         u64::from(self.cwnd) * self.packets.mss
     }
 
-    /// Payload of the flow in bytes.
     pub(super) const fn size(&self) -> u64 {
         self.packets.size
     }
 
-    /// True if all is acknowledged.
     pub(super) const fn is_done(&self) -> bool {
         self.una == self.packets.size
     }
@@ -86,7 +79,7 @@ impl Sender {
         self.timeouts >= self.probe_after
     }
 
-    /// The next segment that the window has room for, in full packets; taken as sent.
+    /// Next segment that fits into the window, in full packets; counts as sent.
     pub(super) fn next_segment(&mut self) -> Option<Segment> {
         let end = self.una + u64::from(self.cwnd) * self.packets.mss + self.sacked.bytes();
         while !self.probes() && self.next < self.packets.size && self.next + self.packets.mss <= end {
@@ -102,8 +95,8 @@ impl Sender {
         None
     }
 
-    /// All before `next` has come, and what is in `beyond`. Returns whether that lets the flow go on: knowing of more beyond
-    /// the gap does not.
+    /// Records the arrival of all bytes before `next`, and of those in `beyond`. Returns true if the flow may go on: bytes
+    /// beyond the gap alone do not suffice, except in the answer to a probe.
     pub(super) fn on_ack(&mut self, next: u64, beyond: &[Range]) -> bool {
         for &(start, end) in beyond {
             self.sacked.insert(start.max(self.una), end);
@@ -137,8 +130,7 @@ impl Sender {
         self.cwnd = self.cwnd.min(self.max_cwnd);
     }
 
-    /// Nothing new was heard for the timeout: back to the first byte not acknowledged. Returns whether a probe is to be sent
-    /// instead of data.
+    /// Returns true if a probe is to be sent instead of data.
     pub(super) fn on_timeout(&mut self) -> bool {
         self.timeouts += 1;
         self.ssthresh = (self.cwnd / 2).max(2);
@@ -162,7 +154,6 @@ mod tests {
         Sender::new(params, Packets { size: packets * MSS, mss: MSS })
     }
 
-    /// The numbers of the packets sent now.
     fn sent(sender: &mut Sender) -> Vec<u64> {
         std::iter::from_fn(|| sender.next_segment()).map(|segment| segment.seq / MSS).collect()
     }
@@ -198,7 +189,7 @@ mod tests {
         sent(&mut flow);
         assert!(!flow.on_ack(0, &[(MSS, 2 * MSS), (3 * MSS, 4 * MSS)]));
         assert!(!flow.on_timeout());
-        // One packet of window, and room for the two that have come.
+        // One packet of window, and space for the two that have arrived.
         let again: Vec<_> = std::iter::from_fn(|| flow.next_segment()).map(|one| (one.seq / MSS, one.again)).collect();
         assert_eq!(again, [(0, true), (2, true)]);
         assert!(flow.on_ack(2 * MSS, &[(3 * MSS, 4 * MSS)]));

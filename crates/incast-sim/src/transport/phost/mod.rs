@@ -1,8 +1,8 @@
 //! pHost (Gao et al., "pHost: Distributed Near-Optimal Datacenter Transport Over Commodity Network Fabric", CoNEXT 2015).
 //!
-//! A source announces a flow. A receiver gives out at most one token per packet time; a token is the right to send one packet
-//! soon. Short flows begin with free tokens. Sources choose among the flows that have tokens, whenever their port has nothing
-//! else to send. One acknowledgement ends a flow.
+//! A source announces a flow. A receiver issues at most one token per packet time; a token is the right to send one packet
+//! soon. Short flows begin with free tokens. Sources choose among flows with tokens whenever their port has nothing else to
+//! send. One acknowledgement ends a flow.
 
 mod order;
 mod params;
@@ -17,10 +17,9 @@ use super::stack::{Incoming, Outgoing, Stack, To};
 use super::{ByFlow, Endpoint, Job, Scope};
 use crate::kernel::Kind;
 
-/// Announcements in a row after which a source does not wait any longer for the next one than it did: 2^6 times `retry`.
+/// Announcements in a row after which the waiting time no longer doubles: 2^6 times `retry`.
 const MOST_DOUBLINGS: u32 = 6;
 
-/// The flows of pHost at a host.
 #[derive(Debug)]
 pub(crate) struct Phost {
     params: PhostParams,
@@ -72,7 +71,6 @@ impl Endpoint for Phost {
         }
     }
 
-    /// A source has received nothing about a flow for too long.
     fn timer(&mut self, stack: &mut impl Stack, own: u32) {
         if let Some(source) = self.sources.get_mut(own) {
             source.tries += 1;
@@ -81,7 +79,6 @@ impl Endpoint for Phost {
         }
     }
 
-    /// The pacer of a receiver is due.
     fn task(&mut self, stack: &mut impl Stack, nic: u32, _job: Job) {
         let times = self.times(stack, nic);
         let pacer = &mut self.pacers[nic as usize];
@@ -100,7 +97,7 @@ impl Endpoint for Phost {
         }
     }
 
-    /// The packet is of the first flow with a valid token.
+    /// Takes the packet of the first flow with a valid token.
     fn pull(&mut self, stack: &mut impl Stack, nic: u32, paused: u8) -> Option<(u32, Outgoing)> {
         let holders = &mut self.holders[nic as usize];
         loop {
@@ -131,7 +128,7 @@ impl Endpoint for Phost {
     }
 
     fn may_end(&self, own: u32, _end: u64, acks: &[u64]) -> bool {
-        // The only one ends the flow.
+        // The only acknowledgement ends the flow.
         self.sources.get(own).is_none() || !acks.is_empty()
     }
 
@@ -148,14 +145,12 @@ impl Phost {
         Times { packet, reissue: times(self.params.reissue_after), pass_over: times(self.params.downgrade_for) }
     }
 
-    /// Announces a flow to its receiver, and expects an answer within a while.
     fn announce(&mut self, stack: &mut impl Stack, own: u32) {
         self.wait_for_answer(stack, own);
         let packet = stack.control(Kind::Rts, self.params.control_priority);
         stack.send(To::Receiver(own), packet, []);
     }
 
-    /// A source that receives nothing from now on announces its flow again.
     fn wait_for_answer(&self, stack: &mut impl Stack, own: u32) {
         if let Some(source) = self.sources.get(own) {
             let patience = self.params.retry.0 << source.tries.min(MOST_DOUBLINGS);
@@ -163,7 +158,7 @@ impl Phost {
         }
     }
 
-    /// A flow has got a token; its receiver lacks `left` packets.
+    /// Queues a flow with a token; `left`: packets that its receiver lacks.
     fn hold_token(&mut self, stack: &impl Stack, own: u32, left: u64) {
         let label = stack.sent(own).label;
         let Some(source) = self.sources.get_mut(own) else { return };
@@ -190,7 +185,6 @@ impl Phost {
         stack.kick(nic);
     }
 
-    /// A receiver learns of a flow, if it does not know of it.
     fn learn_of(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
         let (own, nic) = (packet.own, packet.nic);
         if stack.is_delivered(own) || self.inbound.get(own).is_some() {
@@ -204,7 +198,6 @@ impl Phost {
         }
     }
 
-    /// Confirms that all of a flow has arrived, if it has.
     fn confirm(&self, stack: &mut impl Stack, packet: &Incoming<'_>) {
         if stack.is_delivered(packet.own) {
             let answer = stack.control(Kind::SegmentAck, self.params.control_priority);
@@ -232,7 +225,6 @@ impl Phost {
         }
     }
 
-    /// The receiver of a flow has all of it.
     fn receive_ack(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
         let own = packet.own;
         let Some(source) = self.sources.get_mut(own) else { return };

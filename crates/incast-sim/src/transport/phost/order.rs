@@ -1,7 +1,5 @@
-//! Flows of a host in the order in which it serves them: labels in turn, within a label by a key. Where there are no labels to take turns,
-//! all flows have one.
+//! Flows of a host in order of service: labels in turn, within a label by a key. Without turns all flows have one label.
 
-/// Where a flow stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
     label: u16,
@@ -11,12 +9,10 @@ pub(super) struct Place {
 
 /// Flows by label, key and number.
 ///
-/// Few at a time, and what changes is near the front: a sorted list whose front is its end.
+/// Few at a time, with changes near the front: a sorted list with its front at the end.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    /// From the last to the first.
     flows: Vec<Place>,
-    /// The first label in turn.
     turn: u16,
 }
 
@@ -34,7 +30,6 @@ impl Queue {
         }
     }
 
-    /// A flow that is in the queue gets another key.
     pub(super) fn change(&mut self, place: Place, key: u64) -> Place {
         let new = Place { key, ..place };
         let Some(mut at) = self.find(place) else { return self.insert(new.label, new.key, new.flow) };
@@ -50,7 +45,7 @@ impl Queue {
         new
     }
 
-    /// The index of a flow; most often it is the first.
+    /// Index of a flow, most often the first one's.
     fn find(&self, place: Place) -> Option<usize> {
         if self.flows.last() == Some(&place) {
             return Some(self.flows.len() - 1);
@@ -58,7 +53,7 @@ impl Queue {
         self.flows.binary_search_by(|other| place.cmp(other)).ok()
     }
 
-    /// The flows whose labels come before the turn again, and those from the turn on: the end of these is the first of all.
+    /// Flows with labels before the turn, and flows with labels from the turn on: the end of the latter is the first of all.
     fn split(&self) -> (&[Place], &[Place]) {
         let before = match self.flows.first() {
             Some(last) if last.label < self.turn => 0,
@@ -68,29 +63,24 @@ impl Queue {
         (before_turn, from_turn)
     }
 
-    /// All flows, in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         let (before, from) = self.split();
         from.iter().rev().chain(before.iter().rev()).map(|place| place.flow)
     }
 
-    /// The first flow's place.
     fn front(&self) -> Option<Place> {
         let (before, from) = self.split();
         from.last().or(before.last()).copied()
     }
 
-    /// The first flow.
     pub(super) fn first(&self) -> Option<u32> {
         self.front().map(|place| place.flow)
     }
 
-    /// The first flow has been served: it is the next label's turn.
     pub(super) fn served(&mut self) {
         self.turn = self.front().map_or(0, |place| place.label.wrapping_add(1));
     }
 
-    /// The flow with this label has been served.
     pub(super) fn served_label(&mut self, label: u16) {
         self.turn = label.wrapping_add(1);
     }

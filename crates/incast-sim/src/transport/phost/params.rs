@@ -1,6 +1,6 @@
 //! Parameters of pHost.
 //!
-//! YAPS in the sources below is the simulator of pHost's authors (NetSys/simulator at commit 8e9cf04, `ext/capabilityflow.cpp`,
+//! YAPS: the simulator of pHost's authors (NetSys/simulator at commit 8e9cf04, `ext/capabilityflow.cpp`,
 //! `ext/capabilityhost.cpp`, `py/run_experiments.py`; "capability" is its word for token). A packet time is that of a full
 //! packet at the host's link.
 
@@ -91,13 +91,11 @@ impl Default for PhostParams {
 }
 
 impl PhostParams {
-    /// Free tokens of a flow of so many packets.
     pub(super) fn free(&self, packets: u64) -> u64 {
         let most = u64::from(self.free_tokens);
         if packets <= most || self.free_tokens_long { packets.min(most) } else { 0 }
     }
 
-    /// Priority of the data of a flow of so many packets, whose own is `of_flow`.
     pub(super) fn data_priority(&self, packets: u64, of_flow: u8) -> u8 {
         if packets <= u64::from(self.short_packets) { self.short_priority.unwrap_or(of_flow) } else { of_flow }
     }

@@ -1,4 +1,4 @@
-//! The receiving side of pHost (CoNEXT 2015, section 3; YAPS, `ext/capabilityhost.cpp`): who gets the next token.
+//! Receiver of pHost (CoNEXT 2015, section 3; YAPS, `ext/capabilityhost.cpp`): choice of the next token.
 
 use super::order::{Place, Queue};
 use super::params::{PhostHold, PhostOrder, PhostParams};
@@ -8,54 +8,47 @@ use crate::transport::{ByFlow, Ranges};
 /// Times of a receiver, in ps.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Times {
-    /// A packet time.
     pub(super) packet: u64,
     pub(super) reissue: u64,
     pub(super) pass_over: u64,
 }
 
-/// One flow at its receiver.
 #[derive(Debug)]
 pub(super) struct Inbound {
     packets: Packets,
     label: u16,
     came: Ranges,
-    /// Packets that have not come.
     missing: u64,
-    /// Tokens given out, free ones included.
+    /// Tokens issued, free ones included.
     issued: u64,
-    /// Tokens to give out before it is time to wait for their data.
+    /// Tokens to issue before the wait for their data.
     goal: u64,
-    /// Tokens of which the data has come, or which are written off: those before this one.
+    /// First token neither answered by data nor written off.
     answered: u64,
-    /// All tokens are given out: nothing happens before this time.
+    /// Earliest time of further tokens, once all are issued.
     quiet_until: Option<u64>,
     last_issue: u64,
-    /// Where the search for the next packet begins.
     cursor: u64,
     place: Place,
 }
 
-/// A token to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Grant {
     pub(super) flow: u32,
-    /// The packet's first byte.
     pub(super) seq: u64,
     pub(super) number: u64,
-    /// Packets that have not come.
+    /// Packets that have not arrived.
     pub(super) left: u64,
 }
 
-/// A host as a receiver.
 #[derive(Debug)]
 pub(super) struct Pacer {
     queue: Queue,
-    /// When it next looks for somebody to give a token to; [`u64::MAX`] for never.
+    /// Time of the next search for a flow; [`u64::MAX`] for never.
     pub(super) due: u64,
-    /// Whether it only waits for a flow's time to come, and would look at once for a new flow.
+    /// If true, it waits for a flow's time to come, and a new flow starts a search.
     waits: bool,
-    /// Packet times without tokens: for data that comes by free ones.
+    /// Packet times without tokens, for data of free tokens.
     hold: u64,
 }
 
@@ -66,7 +59,7 @@ impl Default for Pacer {
 }
 
 impl Inbound {
-    /// Takes in a packet sent by token `number`; whether it is new.
+    /// Records a packet sent by token `number`; true if it is new.
     pub(super) fn take(&mut self, seq: u64, len: u64, number: u64) -> bool {
         self.answered = self.answered.max(number + 1);
         let new = self.came.insert(seq, seq + len) > 0;
@@ -74,12 +67,11 @@ impl Inbound {
         new
     }
 
-    /// Whether nothing is missing.
     pub(super) const fn is_whole(&self) -> bool {
         self.missing == 0
     }
 
-    /// The first packet from the cursor on that has not come, round the end of the flow.
+    /// First missing packet from the cursor on, cyclically.
     fn next_missing(&mut self) -> u64 {
         let ahead = self.came.first_missing(self.cursor);
         let seq = if ahead < self.packets.size { ahead } else { self.came.first_missing(0) };
@@ -87,7 +79,7 @@ impl Inbound {
         seq
     }
 
-    /// A token now, if it is to have one; else when to look again.
+    /// First byte for a token now; else the time to look again.
     fn grant(&mut self, now: u64, window: u64, times: &Times) -> Result<u64, u64> {
         if let Some(until) = self.quiet_until {
             if until > now {
@@ -96,7 +88,7 @@ impl Inbound {
             self.quiet_until = None;
             self.goal += self.missing;
         }
-        // The source holds more tokens than it uses: it is busy. Others have its turns for a while.
+        // The source holds more tokens than it uses: it is busy. Other flows have its turns for a while.
         if self.issued + 1 > self.answered + window {
             let patience = self.last_issue + times.pass_over;
             if now < patience {
@@ -115,7 +107,7 @@ impl Inbound {
 }
 
 impl Pacer {
-    /// A flow is announced; when to look for somebody to give a token to. That is at once, if it would not be in any case.
+    /// Registers an announced flow. Returns `now` if the search for a flow starts now; `None` if it is due anyway.
     pub(super) fn announce(
         &mut self,
         flows: &mut ByFlow<Inbound>,
@@ -151,7 +143,6 @@ impl Pacer {
         })
     }
 
-    /// A packet of a flow has come that had not: the flow's place changes, or it has none any more.
     pub(super) fn update(&mut self, inbound: &mut Inbound, order: PhostOrder) {
         if inbound.is_whole() {
             self.queue.remove(inbound.place);
@@ -160,7 +151,7 @@ impl Pacer {
         }
     }
 
-    /// Its time has come: the token to send, if any. Sets when to look again.
+    /// Returns the token to send, if any, and sets the time of the next search.
     pub(super) fn tick(
         &mut self,
         flows: &mut ByFlow<Inbound>,
@@ -224,7 +215,7 @@ mod tests {
             self.pacer.announce(&mut self.flows, (flow, label), packets(count), now, (&self.params, &TIMES))
         }
 
-        /// Ticks whenever it is due, until `end`: what it grants, as time, flow and packet.
+        /// Tokens, as time, flow and packet.
         fn run(&mut self, end: u64) -> Vec<(u64, u32, u64)> {
             let mut granted = Vec::new();
             while self.pacer.due < end {
@@ -262,7 +253,7 @@ mod tests {
     fn free_tokens_hold_others_back_and_are_waited_for() {
         let mut host = Host::new(PhostParams::default());
         host.announce(0, 3, 0);
-        // Three packet times for free data, then nothing to give until twice that after the announcement.
+        // Three packet times for free data, then no token until twice that after the announcement.
         assert_eq!(host.run(59), []);
         host.take(0, 1, 1);
         assert_eq!(host.run(90), [(60, 0, 0), (70, 0, 2)], "what is missing");

@@ -1,5 +1,4 @@
-//! The sending side of pHost (CoNEXT 2015, section 3; YAPS, `ext/capabilityflow.cpp`): flows that hold tokens, and which of them
-//! sends next.
+//! Source of pHost (CoNEXT 2015, section 3; YAPS, `ext/capabilityflow.cpp`): flows with tokens, and choice of the next.
 
 use std::collections::VecDeque;
 
@@ -7,29 +6,26 @@ use super::order::{Place, Queue};
 use crate::transport::Ranges;
 use crate::transport::segments::{Packets, Segment};
 
-/// The right to send one packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Token {
-    /// Until when, in ps.
+    /// Expiry, in ps.
     pub(super) expiry: u64,
-    /// The packet's first byte.
     pub(super) seq: u64,
-    /// Its number among all tokens of the flow.
+    /// Number among all tokens of the flow.
     pub(super) number: u32,
 }
 
-/// One flow at its source.
 #[derive(Debug)]
 pub(super) struct Source {
     pub(super) packets: Packets,
     tokens: VecDeque<Token>,
-    /// Packets that the receiver lacks, as it last said.
+    /// Packets that the receiver lacks, by its last report.
     pub(super) left: u64,
-    /// What has been sent, once or more.
+    /// Bytes sent at least once.
     sent: Ranges,
-    /// Announcements since anything was heard.
+    /// Repeated announcements since the last token.
     pub(super) tries: u32,
-    /// Where it stands among the flows of its host, while it has tokens.
+    /// Position among the flows of its host, while it has tokens.
     place: Option<Place>,
 }
 
@@ -38,17 +34,16 @@ impl Source {
         Self { packets, tokens: VecDeque::new(), left: packets.count(), sent: Ranges::default(), tries: 0, place: None }
     }
 
-    /// Whether every packet has been sent: what is missing now is the receiver's word.
+    /// True if every packet has been sent: only the receiver knows which are missing.
     pub(super) fn has_sent_all(&self) -> bool {
         self.sent.first_missing(0) == self.packets.size
     }
 
-    /// The flow has got a token.
     pub(super) fn add(&mut self, token: Token) {
         self.tokens.push_back(token);
     }
 
-    /// Takes the token that ends first among those that have not ended.
+    /// Takes the valid token that expires first.
     fn use_token(&mut self, now: u64) -> Option<Token> {
         self.tokens.retain(|token| token.expiry > now);
         let first = (0..self.tokens.len()).min_by_key(|&at| self.tokens[at].expiry)?;
@@ -56,12 +51,10 @@ impl Source {
     }
 }
 
-/// The flows of a host that have tokens.
 #[derive(Debug, Default)]
 pub(super) struct Holders(Queue);
 
 impl Holders {
-    /// A flow has got tokens, or another number of packets left.
     pub(super) fn put(&mut self, flow: u32, label: u16, source: &mut Source, key: u64) {
         source.place = Some(match source.place {
             Some(place) => self.0.change(place, key),
@@ -69,26 +62,22 @@ impl Holders {
         });
     }
 
-    /// A flow has ended, or has no token.
     pub(super) fn take_out(&mut self, source: &mut Source) {
         if let Some(place) = source.place.take() {
             self.0.remove(place);
         }
     }
 
-    /// The flow whose turn it is.
     pub(super) fn first(&self) -> Option<u32> {
         self.0.first()
     }
 
-    /// A packet of the flow in turn is sent.
     pub(super) fn served(&mut self) {
         self.0.served();
     }
 }
 
 impl Source {
-    /// The next packet, by a token that still holds; `None` if there is none.
     pub(super) fn next_packet(&mut self, now: u64) -> Option<(Segment, u32)> {
         let token = self.use_token(now)?;
         let len = self.packets.len(token.seq);

@@ -1,4 +1,4 @@
-//! TCP for datacenters (RFC 9293, 5681, 6582, 2018, 6675, 6298, 3168), with a control of one's choice.
+//! TCP for datacenters (RFC 9293, 5681, 6582, 2018, 6675, 6298, 3168), with a choice of congestion controls.
 
 mod control;
 mod params;
@@ -19,7 +19,6 @@ use super::stack::{Incoming, Stack, To};
 use super::{ByFlow, Endpoint, Job, Scope};
 use crate::kernel::{Kind, flag};
 
-/// The flows of TCP at a host.
 #[derive(Debug)]
 pub(crate) struct Tcp {
     params: TcpParams,
@@ -62,8 +61,8 @@ impl Endpoint for Tcp {
         }
     }
 
-    /// Nothing was acknowledged for the timeout. A segment that still waits in the host's own queue is not sent again (Linux:
-    /// `skb_still_in_host_queue`): a host that does so fills its queue with copies, the longer it is the faster.
+    /// Handles a timeout. A segment that still waits in the host's queue is not sent again (Linux: `skb_still_in_host_queue`):
+    /// copies would fill the queue, the longer it is the faster.
     fn timer(&mut self, stack: &mut impl Stack, own: u32) {
         let Some(sender) = self.senders.get_mut(own) else { return };
         if sender.first_waits() {
@@ -79,7 +78,6 @@ impl Endpoint for Tcp {
         self.pump(stack, own);
     }
 
-    /// A receiver has waited long enough for another segment.
     fn task(&mut self, stack: &mut impl Stack, _nic: u32, job: Job) {
         let Job::DelayedAck(own) = job else { return };
         let receiver = &mut self.receivers[own as usize];
@@ -91,7 +89,7 @@ impl Endpoint for Tcp {
         }
     }
 
-    /// If the timer has expired meanwhile, it runs from now.
+    /// Starts the timer again if it has expired meanwhile.
     fn left_host(&mut self, stack: &mut impl Stack, own: u32) {
         let Some(sender) = self.senders.get_mut(own) else { return };
         sender.leave();
@@ -129,7 +127,6 @@ impl Tcp {
         stack.send(To::Receiver(own), packet, []);
     }
 
-    /// The timer runs from now.
     fn arm(&self, stack: &mut impl Stack, own: u32) {
         if let Some(sender) = self.senders.get(own) {
             stack.set_timer(own, stack.now().saturating_add(sender.timeout()));
@@ -145,7 +142,6 @@ impl Tcp {
         }
     }
 
-    /// Sends what may be sent.
     fn pump(&mut self, stack: &mut impl Stack, own: u32) {
         let listens = self.params.listens();
         let Some(sender) = self.senders.get_mut(own) else { return };
@@ -191,7 +187,7 @@ impl Tcp {
         }
     }
 
-    /// Sends an acknowledgement that is not the answer to the segment just received.
+    /// Sends an acknowledgement that does not answer the segment just received.
     fn send_ack(&self, stack: &mut impl Stack, (own, nic): (u32, u32), answer: Answer) {
         let mut ack = stack.control(Kind::SegmentAck, stack.received(own).priority);
         ack.seq = answer.next;
@@ -200,7 +196,6 @@ impl Tcp {
         stack.send(To::Sender(own, nic), ack, self.blocks(own));
     }
 
-    /// SACK blocks of an acknowledgement.
     fn blocks(&self, own: u32) -> impl Iterator<Item = super::Range> + '_ {
         let receiver = self.params.sack.then(|| &self.receivers[own as usize]);
         receiver.into_iter().flat_map(|receiver| receiver.stretches(self.params.sack_blocks))
@@ -233,7 +228,6 @@ impl Tcp {
         }
     }
 
-    /// All that a flow was to send is acknowledged.
     fn end(&mut self, stack: &mut impl Stack, own: u32) {
         if let Some(sender) = self.senders.get(own) {
             let size = sender.packets.size;

@@ -1,7 +1,6 @@
 //! Parameters of TCP.
 //!
-//! YAPS in the sources below is the simulator of pHost's authors (NetSys/simulator at commit 8e9cf04, `coresim/flow.cpp`,
-//! `ext/tcpflow.cpp`).
+//! YAPS: the simulator of pHost's authors (NetSys/simulator at commit 8e9cf04, `coresim/flow.cpp`, `ext/tcpflow.cpp`).
 
 use incast_model::units::{Bytes, Rate, Time};
 use schemars::JsonSchema;
@@ -82,7 +81,7 @@ impl TcpParams {
         Self { control, rto_min: Time::ms(1), rto_init: Time::ms(10), delayed_ack: None, ..Self::default() }
     }
 
-    /// What the simulators of the resource disaggregation study and of pHost have in common.
+    /// Common parameters of the simulators of the resource disaggregation study and of pHost.
     fn timeouts_only(control: TcpControl) -> Self {
         Self {
             control,
@@ -97,13 +96,13 @@ impl TcpParams {
         }
     }
 
-    /// Whether a mark is echoed until the sender says that it has reduced its window (RFC 3168, section 6.1.3), not for its own
+    /// True if a mark is echoed until the sender reports a reduced window (RFC 3168, section 6.1.3); false if for its own
     /// segment alone (RFC 8257).
     pub(super) const fn ecn_echo_is_latched(&self) -> bool {
         !matches!(self.control, TcpControl::Dctcp(_))
     }
 
-    /// Whether its senders listen to marks.
+    /// True if senders react to marks.
     pub const fn listens(&self) -> bool {
         self.ecn || matches!(self.control, TcpControl::Dctcp(_))
     }
@@ -172,7 +171,7 @@ impl TransportParams for TcpParams {
 
     fn switch(&self) -> SwitchParams {
         let own = self.rto.is_some();
-        // The simulators with a fixed timeout have small buffers of each port's own, which the timeout is made for.
+        // The simulators with a fixed timeout have small buffers per port, for which the timeout is made.
         let queues = if own { QueueParams::DropTail { limit: Bytes(36_864) } } else { QueueParams::Shared };
         SwitchParams { queues, lossless: Vec::new(), ..SwitchParams::default() }
     }

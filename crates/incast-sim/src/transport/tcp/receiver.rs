@@ -1,60 +1,52 @@
-//! The receiving side of a TCP flow: when it acknowledges, and what it says (RFC 5681, section 4.2; RFC 2018; RFC 3168; RFC 8257,
-//! section 3.2).
+//! Receiver of a TCP flow: times and contents of acknowledgements (RFC 5681, section 4.2; RFC 2018; RFC 3168; RFC 8257, section
+//! 3.2).
 
 use super::TcpParams;
 use crate::kernel::flag;
 use crate::transport::stack::Incoming;
 use crate::transport::{Range, Reassembly};
 
-/// Stretches told of at most where not all are: room in the options of a header (RFC 2018, section 3).
+/// Most SACK blocks if their number is limited: space in a header's options (RFC 2018, section 3).
 const RECENT: usize = 4;
 
-/// What a receiver does with a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Verdict {
-    /// Bytes of the segment that had not come before.
     pub(super) new: u64,
-    /// Before the segment is looked at, an acknowledgement of what came earlier goes out: marks have begun or ended.
+    /// Acknowledgement of earlier segments, as marks have begun or ended.
     pub(super) first: Option<Answer>,
-    /// The segment is acknowledged at once; if not, with the next or after a while.
+    /// Immediate acknowledgement; `None`: with the next segment or after a delay.
     pub(super) answer: Option<Answer>,
 }
 
-/// What an acknowledgement says, besides stretches beyond the gap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Answer {
-    /// All before this byte has come.
+    /// First missing byte.
     pub(super) next: u64,
-    /// It echoes a mark.
     pub(super) echo: bool,
-    /// When the segment that it answers was sent.
+    /// Sending time of the segment that it answers.
     pub(super) stamp: u64,
 }
 
-/// One flow at its receiver.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Receiver {
     stream: Reassembly,
-    /// Where the last stretches beyond the gap grew, the latest first.
+    /// First bytes of the last segments beyond the gap, latest first.
     recent: [u64; RECENT],
-    /// Segments not acknowledged, and when the first of them was sent.
+    /// Unacknowledged segments, and the sending time of the first.
     waiting: u32,
     stamp: u64,
-    /// When they are acknowledged if nothing else comes, in ps.
+    /// Time of their acknowledgement if no segment follows, in ps.
     pub(super) due: u64,
-    /// The NIC by which the last segment arrived.
     pub(super) nic: u32,
-    /// DCTCP: whether the last segment was marked. Otherwise: whether marks have to be echoed.
+    /// If true, the last segment was marked (DCTCP), or marks have to be echoed (otherwise).
     marked: bool,
 }
 
 impl Receiver {
-    /// All before this byte has come.
     pub(super) const fn next(&self) -> u64 {
         self.stream.next()
     }
 
-    /// A segment of a flow of `size` bytes has come.
     pub(super) fn take(&mut self, packet: &Incoming<'_>, size: u64, params: &TcpParams) -> Verdict {
         let first = self.note_marks(packet, params);
         let (before, seq, end) = (self.next(), packet.seq, packet.seq + packet.payload);
@@ -64,7 +56,7 @@ impl Receiver {
             self.recent.copy_within(..RECENT - 1, 1);
             self.recent[0] = seq;
         }
-        // Out of order, in a gap, or come before: the sender wants to know.
+        // Out of order, in a gap, duplicate, or last: the sender needs to know.
         let urgent = seq != before || next != end || !self.stream.beyond().is_empty() || next == size;
         if self.waiting == 0 {
             self.stamp = packet.stamp;
@@ -74,7 +66,7 @@ impl Receiver {
         Verdict { new, first, answer: if at_once { self.answer() } else { None } }
     }
 
-    /// Takes in a segment's mark. Under DCTCP an acknowledgement is for marked segments or for others, never for both.
+    /// Records a segment's mark. Under DCTCP no acknowledgement covers both marked and unmarked segments.
     fn note_marks(&mut self, packet: &Incoming<'_>, params: &TcpParams) -> Option<Answer> {
         let marked = packet.flags & flag::CE != 0;
         if params.ecn_echo_is_latched() {
@@ -86,7 +78,6 @@ impl Receiver {
         first
     }
 
-    /// What there is to acknowledge, if anything; then nothing is.
     pub(super) fn answer(&mut self) -> Option<Answer> {
         if self.waiting == 0 {
             return None;
@@ -96,12 +87,12 @@ impl Receiver {
         Some(Answer { next: self.next(), echo: self.marked, stamp: self.stamp })
     }
 
-    /// Whether it began to wait with the segment that has just come.
+    /// True if the last segment is the first to wait.
     pub(super) const fn begins_to_wait(&self) -> bool {
         self.waiting == 1
     }
 
-    /// The stretches beyond the gap that an acknowledgement tells of, at most so many: those that grew last first.
+    /// SACK blocks of an acknowledgement, at most `most`: those that grew last first.
     pub(super) fn stretches(&self, most: Option<u32>) -> impl Iterator<Item = Range> + '_ {
         let all = self.stream.beyond();
         let most = most.map_or(usize::MAX, |most| most as usize);
@@ -132,7 +123,7 @@ mod tests {
         Incoming { kind: Kind::Segment, flow, own, nic, seq, stamp, payload: 1000, prio, flags, own_path, ranges: &[] }
     }
 
-    /// What each of these segments is answered with at once: next byte in thousands, and the echo.
+    /// Answers to segments: next byte in thousands, and echo; `None` for a delayed one.
     fn answers(params: &TcpParams, segments: &[(u64, u8)]) -> Vec<Option<(u64, bool)>> {
         let mut receiver = Receiver::default();
         let mut said = Vec::new();
@@ -169,7 +160,7 @@ mod tests {
         let params = TcpParams { delayed_ack: Some(Time::ms(1)), ..TcpParams::profile("dctcp").expect("there is one") };
         let ce = flag::CE;
         let said = answers(&params, &[(0, 0), (1, ce), (2, ce), (3, 0), (4, 0)]);
-        // The first is acknowledged when the second is marked; two marked ones together; then two that are not.
+        // The mark of the second acknowledges the first; then two marked ones together, then two others.
         assert_eq!(said, [None, Some((1, false)), None, Some((3, true)), None, Some((5, false))]);
     }
 

@@ -1,10 +1,10 @@
-//! Round-trip times and the timeout made of them (RFC 6298).
+//! Round-trip times and the timeout (RFC 6298).
 
 use incast_model::units::Time;
 
 use super::TcpParams;
 
-/// What a sender knows of its round-trip time. Times in ps.
+/// Times in ps.
 #[derive(Debug, Clone)]
 pub(super) struct Rtt {
     /// Smoothed; `None` before the first measurement.
@@ -33,7 +33,7 @@ impl Rtt {
         }
     }
 
-    /// A round trip has been measured. (Section 2; the clock's granularity is a picosecond.)
+    /// Adds a measurement (section 2; the clock's granularity is a picosecond).
     pub(super) fn measure(&mut self, rtt: u64) {
         match self.smoothed {
             None => (self.smoothed, self.variation) = (Some(rtt), rtt / 2),
@@ -44,22 +44,20 @@ impl Rtt {
         }
     }
 
-    /// Something new was acknowledged: timeouts are no longer doubled.
+    /// Ends doubling, as new bytes are acknowledged.
     pub(super) fn relax(&mut self) {
         self.doublings = 0;
     }
 
-    /// A timeout: the next one is twice as long (section 5.5).
+    /// Doubles the next timeout (section 5.5).
     pub(super) fn back_off(&mut self) {
         self.doublings += u32::from(self.backs_off);
     }
 
-    /// Smoothed round-trip time.
     pub(super) fn smoothed(&self) -> Time {
         Time(self.smoothed.unwrap_or(0))
     }
 
-    /// The timeout in ps.
     pub(super) fn timeout(&self) -> u64 {
         let measured = self.smoothed.map(|smoothed| (smoothed + (4 * self.variation).max(1)).max(self.least));
         let base = self.fixed.or(measured).unwrap_or(self.first);

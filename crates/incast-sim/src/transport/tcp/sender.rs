@@ -1,5 +1,5 @@
-//! The sending side of a TCP flow: what may be sent, what is lost, and what an acknowledgement means (RFC 5681; NewReno of RFC
-//! 6582; with selective acknowledgements RFC 6675). How large the window is, is its control's business.
+//! Sender of a TCP flow: segments to send, losses, acknowledgements (RFC 5681; NewReno of RFC 6582; with selective
+//! acknowledgements RFC 6675). Its control computes the window.
 
 use incast_model::units::Time;
 
@@ -9,68 +9,62 @@ use super::rtt::Rtt;
 use crate::transport::segments::{Packets, Segment};
 use crate::transport::{Range, Ranges};
 
-/// What a flow is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// Waiting for the answer to its first packet.
     Handshake,
-    /// Nothing is known to be lost.
+    /// No known loss.
     Open,
-    /// Sending again what duplicate acknowledgements have told of.
+    /// Sending again segments reported by duplicate acknowledgements.
     Recovery,
-    /// Sending again all from the first byte not acknowledged, after a timeout.
+    /// Sending again from the first unacknowledged byte, after a timeout.
     Loss,
 }
 
-/// What an acknowledgement says.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Heard<'a> {
     pub(super) now: Time,
-    /// All before this byte has come.
+    /// First missing byte.
     pub(super) next: u64,
-    /// Some of what has come beyond.
+    /// Some byte ranges beyond `next`.
     pub(super) beyond: &'a [Range],
-    /// Since the segment answered was sent, in ps.
+    /// Time since the answered segment was sent, in ps.
     pub(super) rtt: u64,
-    /// Whether it echoes a mark.
     pub(super) marked: bool,
 }
 
-/// One flow at its sender. Windows and places in bytes.
+/// Windows and positions in bytes.
 #[derive(Debug)]
 pub(super) struct Sender {
     pub(super) packets: Packets,
     pub(super) phase: Phase,
-    /// First byte not acknowledged.
+    /// First unacknowledged byte.
     una: u64,
-    /// Packets given to its host's queue, and those that have left it.
+    /// Packets given to the host's queue, and packets that have left it.
     given: u64,
     left: u64,
-    /// Which of them was the first segment not acknowledged, if that has been sent again; 0 otherwise.
+    /// Number (in `given`) of the first unacknowledged segment, if sent again; 0 otherwise.
     first_again: u64,
-    /// Next byte to send.
     next: u64,
     /// First byte never sent.
     high: u64,
     cwnd: u64,
     ssthresh: u64,
-    /// Recovery, or what follows a timeout, ends when all before this byte is acknowledged.
+    /// End of recovery, or of the phase after a timeout: all bytes before it are acknowledged.
     recover: u64,
-    /// Duplicate acknowledgements in a row.
     duplicates: u32,
-    /// What has come beyond `una`, as far as is known.
+    /// Bytes known to have arrived beyond `una`.
     sacked: Ranges,
-    /// What is lost and has not been sent again in this recovery.
+    /// Lost bytes not sent again in this recovery.
     lost: Ranges,
-    /// What has not come before this byte has been taken as lost in this recovery.
+    /// End of the bytes judged in this recovery: those missing before it are lost.
     judged: u64,
-    /// The next lost segment goes whether there is room for it or not.
+    /// If true, the next lost segment ignores the window.
     at_once: bool,
     rtt: Rtt,
     control: control::State,
     /// No reduction by marks before more than this byte is acknowledged.
     reduced_until: u64,
-    /// The window has been reduced by marks, and the receiver does not know.
+    /// If true, marks have reduced the window, and the receiver does not know.
     pub(super) tells_reduction: bool,
     has_sack: bool,
     listens: bool,
@@ -111,12 +105,11 @@ impl Sender {
         }
     }
 
-    /// What has not been sent by now never is.
     pub(super) fn stop(&mut self) {
         self.packets.size = self.high;
     }
 
-    /// A packet has been given to the host's queue: a segment, or one of the handshake.
+    /// Counts a packet given to the host's queue; `None`: a handshake packet.
     pub(super) fn give(&mut self, segment: Option<Segment>) {
         self.given += 1;
         if segment.is_some_and(|segment| segment.again && segment.seq == self.una) {
@@ -124,47 +117,42 @@ impl Sender {
         }
     }
 
-    /// A packet has left the host's queue.
     pub(super) fn leave(&mut self) {
         self.left += 1;
     }
 
-    /// Whether what the timer is for, the first segment not acknowledged, is still in the host's queue. Its number among what was
-    /// given there is known if it was sent again; if not, all that was sent for the first time since is behind it. (What was sent
-    /// again since counts as before it: better a timeout too soon than none.)
+    /// True if the timer's segment, the first unacknowledged one, is still in the host's queue. Its number there is known if it
+    /// was sent again; if not, all segments first sent since are behind it. (Segments sent again since count as before it:
+    /// better a timeout too soon than none.)
     pub(super) fn first_waits(&self) -> bool {
         let since = (self.next - self.una).div_ceil(self.packets.mss).max(1);
         let number = if self.first_again > 0 { self.first_again } else { (self.given + 1).saturating_sub(since) };
         self.left < number
     }
 
-    /// Whether all is acknowledged.
     pub(super) const fn is_done(&self) -> bool {
         self.una == self.packets.size
     }
 
-    /// Bytes that have come as far as is known, those beyond gaps too.
+    /// Bytes known to have arrived, including those beyond gaps.
     pub(super) fn come(&self) -> u64 {
         self.una + self.sacked.bytes()
     }
 
-    /// The timeout in ps.
     pub(super) fn timeout(&self) -> u64 {
         self.rtt.timeout()
     }
 
-    /// The window in bytes.
     pub(super) const fn cwnd(&self) -> u64 {
         self.cwnd
     }
 
-    /// Bytes on the way, as far as is known.
     fn in_flight(&self) -> u64 {
         let come = self.sacked.bytes() - self.sacked.bytes_from(self.next);
         self.next - self.una - come - self.lost.bytes()
     }
 
-    /// The next segment to send, if one may be; taken as sent.
+    /// Next segment that may be sent, if any; counts as sent.
     pub(super) fn next_segment(&mut self) -> Option<Segment> {
         if self.phase == Phase::Handshake {
             return None;
@@ -194,14 +182,14 @@ impl Sender {
         Some(Segment { seq, len, again })
     }
 
-    /// The handshake is over, `rtt` ps after it began.
+    /// Ends the handshake; `rtt` in ps.
     pub(super) fn on_syn_ack(&mut self, rtt: u64) {
         self.rtt.measure(rtt);
         self.rtt.relax();
         self.phase = Phase::Open;
     }
 
-    /// An acknowledgement has come. Returns whether the timer starts anew.
+    /// Handles an acknowledgement; true if the timer restarts.
     pub(super) fn on_ack(&mut self, heard: &Heard<'_>) -> bool {
         for &(start, end) in heard.beyond {
             self.sacked.insert(start.max(self.una), end);
@@ -216,12 +204,11 @@ impl Sender {
         false
     }
 
-    /// Whether an acknowledgement of nothing new may let something be sent.
+    /// True if an acknowledgement of nothing new may allow a segment.
     pub(super) const fn heeds_duplicates(&self) -> bool {
         self.dupacks.is_some()
     }
 
-    /// New bytes are acknowledged.
     fn advance(&mut self, heard: &Heard<'_>) {
         let bytes = heard.next - self.una;
         self.una = heard.next;
@@ -268,7 +255,7 @@ impl Sender {
         self.cwnd = self.cwnd.min(self.most);
     }
 
-    /// Marks cut the window once per window of data.
+    /// Cuts the window by marks, once per window of data.
     fn react_to_marks(&mut self, acked: &Acked) {
         if self.una <= self.reduced_until {
             return;
@@ -279,14 +266,13 @@ impl Sender {
         self.tells_reduction = true;
     }
 
-    /// The first byte not acknowledged is the same as before.
     fn duplicate(&mut self) {
         let Some(dupacks) = self.dupacks else { return };
         match self.phase {
             Phase::Open => {
                 self.duplicates += 1;
                 self.judge(dupacks);
-                // Segments sent twice after a timeout are answered twice: that tells of nothing (RFC 6582, section 3.2).
+                // Segments sent twice after a timeout are answered twice, which shows no loss (RFC 6582, section 3.2).
                 let fresh = self.una > self.recover || self.recover == 0;
                 if self.duplicates >= dupacks && fresh || !self.lost.is_empty() {
                     self.enter_recovery();
@@ -299,7 +285,7 @@ impl Sender {
         }
     }
 
-    /// Takes as lost what has not come though so many segments after it have (RFC 6675, section 4: IsLost).
+    /// Takes missing bytes as lost after `dupacks` segments beyond them (RFC 6675, section 4: IsLost).
     fn judge(&mut self, dupacks: u32) {
         let mut segments = 0;
         let Some(&(before, _)) = self.sacked.as_slice().iter().rev().find(|(start, end)| {
@@ -329,7 +315,7 @@ impl Sender {
         self.cwnd = self.cwnd.min(self.most);
     }
 
-    /// The first segment not acknowledged is lost, and goes at once.
+    /// Takes the first unacknowledged segment as lost, to be sent immediately.
     fn lose_first(&mut self) {
         let end = self.una + self.packets.len(self.una);
         self.lost.insert(self.una, end);
@@ -337,8 +323,8 @@ impl Sender {
         self.at_once = true;
     }
 
-    /// Some, but not all, that had been sent before the recovery is acknowledged: the next segment is lost too (RFC 6582,
-    /// section 3.2, step 3), unless it has been sent again already.
+    /// Handles a partial acknowledgement in recovery: the next segment is lost too (RFC 6582, section 3.2, step 3), unless it
+    /// has been sent again already.
     fn partial(&mut self, bytes: u64) {
         if self.una >= self.judged || !self.has_sack {
             self.lose_first();
@@ -353,7 +339,7 @@ impl Sender {
 
     fn end_recovery(&mut self) {
         let (mss, flight) = (self.packets.mss, self.high - self.una);
-        // Without SACK the window may be far above what is in flight: no burst (RFC 6582, section 3.2, step 3).
+        // Without SACK the window may far exceed the bytes in flight: no burst (RFC 6582, section 3.2, step 3).
         self.cwnd = if self.has_sack { self.ssthresh } else { self.ssthresh.min(flight.max(mss) + mss) };
         self.phase = Phase::Open;
         self.duplicates = 0;
@@ -366,14 +352,13 @@ impl Sender {
         self.at_once = false;
     }
 
-    /// Nothing new was acknowledged for the timeout.
     pub(super) fn on_timeout(&mut self) {
         self.rtt.back_off();
         if self.phase == Phase::Handshake {
             return;
         }
         let (mss, flight) = (self.packets.mss, self.high - self.una);
-        // Not again if what was sent again is lost too (RFC 5681, section 3.1).
+        // Not again if a segment sent again is lost too (RFC 5681, section 3.1).
         if self.phase != Phase::Loss || self.una >= self.recover {
             self.ssthresh = self.control.after_loss(self.cwnd, flight, mss);
         }

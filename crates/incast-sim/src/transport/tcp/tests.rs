@@ -1,5 +1,3 @@
-//! The sender against the rules of the RFCs, segment by segment.
-
 use incast_model::units::Time;
 
 use super::TcpParams;
@@ -11,7 +9,6 @@ use crate::transport::segments::Packets;
 
 const MSS: u64 = 1460;
 
-/// A sender of so many segments, past its handshake, without SACK unless said otherwise.
 fn sender(segments: u64, params: TcpParams) -> Sender {
     let mut sender = Sender::new(&params, Packets { size: segments * MSS, mss: MSS });
     sender.on_syn_ack(Time::us(10).0);
@@ -26,7 +23,6 @@ fn with_sack() -> TcpParams {
     TcpParams { control: TcpControl::named("reno").expect("there is one"), sack: true, ..newreno() }
 }
 
-/// The numbers of the segments sent now.
 fn sent(sender: &mut Sender) -> Vec<u64> {
     let mut numbers = Vec::new();
     while let Some(segment) = sender.next_segment() {
@@ -36,7 +32,7 @@ fn sent(sender: &mut Sender) -> Vec<u64> {
     numbers
 }
 
-/// An acknowledgement of all before segment `next`, with segments beyond it; what is sent then.
+/// Acknowledges all before segment `next`, and segments beyond it; returns the segments sent then.
 fn ack_with(sender: &mut Sender, next: u64, beyond: &[(u64, u64)], marked: bool) -> Vec<u64> {
     let beyond: Vec<Range> = beyond.iter().map(|(start, end)| (start * MSS, end * MSS)).collect();
     let now = Time::us(100);
@@ -58,7 +54,7 @@ fn slow_start_doubles_and_congestion_avoidance_adds_one() {
         in_flight = in_flight.iter().flat_map(|segment| ack(&mut flow, segment + 1)).collect();
     }
     assert_eq!(rounds, [1, 2, 4, 8, 16]);
-    // After a timeout slow start ends at half of what was in flight, and a segment a round is added.
+    // After a timeout slow start ends at half of the flight, and each round adds a segment.
     flow.on_timeout();
     let mut in_flight = sent(&mut flow);
     let mut rounds = Vec::new();
@@ -103,7 +99,7 @@ fn with_sack_all_holes_are_filled_within_the_window() {
     // Segments 0, 3 and 4 are lost.
     assert_eq!(ack_with(&mut flow, 0, &[(1, 2)], false), [10], "what has come is no longer in flight");
     assert_eq!(ack_with(&mut flow, 0, &[(1, 3)], false), [11]);
-    // Three segments beyond the first hole: it is lost. The window is six, eight are in flight: nothing but the first goes.
+    // Three segments beyond the first hole: it is lost. The window is six, eight are in flight: only the first goes.
     assert_eq!(ack_with(&mut flow, 0, &[(1, 3), (5, 6)], false), [0]);
     assert_eq!((flow.phase, flow.cwnd()), (Phase::Recovery, 6 * MSS));
     assert!(ack_with(&mut flow, 0, &[(1, 3), (5, 7)], false).is_empty());
@@ -127,7 +123,7 @@ fn a_timeout_goes_back_and_skips_what_has_come() {
     assert_eq!(ack(&mut flow, 1), [1, 4]);
     assert_eq!(flow.timeout(), timeout, "something new was heard");
     assert_eq!(ack(&mut flow, 4), [5, 6, 7]);
-    // Duplicates of what was sent twice tell of nothing.
+    // Duplicates of segments sent twice show no loss.
     (0..5).for_each(|_| drop(ack(&mut flow, 4)));
     assert_eq!(flow.phase, Phase::Loss);
     ack(&mut flow, 12);
@@ -142,13 +138,12 @@ fn marks_cut_once_per_window() {
     let mut flow = sender(1000, dctcp);
     sent(&mut flow);
     ack_with(&mut flow, 1, &[], true);
-    // The first window of data ends with its first segment: alpha stays 1 (all of it was marked), the window is halved.
+    // The first window of data ends with its first segment: alpha stays 1 (all bytes marked), the window is halved.
     assert_eq!(flow.cwnd(), 5 * MSS);
     (2..11).for_each(|next| drop(ack_with(&mut flow, next, &[], true)));
     assert_eq!(flow.cwnd() / MSS, 5, "of the same window of data");
     ack_with(&mut flow, 11, &[], true);
     assert!(flow.cwnd() / MSS < 4, "of the next one");
-    // Without ECN nobody listens.
     let mut deaf = sender(1000, newreno());
     sent(&mut deaf);
     ack_with(&mut deaf, 1, &[], true);
@@ -214,14 +209,14 @@ fn the_first_segment_waits_until_its_latest_copy_has_left() {
     let mut flow = sender(100, TcpParams { init_cwnd: 4, ..newreno() });
     sent(&mut flow);
     assert!(flow.first_waits());
-    // It has left; the three behind it have not.
+    // Segment 0 has left; the three behind it have not.
     flow.leave();
     assert!(!flow.first_waits());
     flow.leave();
-    // 1 is acknowledged; 4 and 5 go out. The first is now 1, which has left.
+    // Segment 0 is acknowledged; 4 and 5 go out. The first is now 1, which has left.
     assert_eq!(ack(&mut flow, 1), [4, 5]);
     assert!(!flow.first_waits());
-    // After a timeout it is given to the queue again, behind 2, 3, 4 and 5.
+    // After a timeout segment 1 is given to the queue again, behind 2, 3, 4 and 5.
     flow.on_timeout();
     assert_eq!(sent(&mut flow), [1]);
     for _ in 0..5 {

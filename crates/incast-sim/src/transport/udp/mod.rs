@@ -1,6 +1,6 @@
-//! UDP: packets at a constant rate, whatever becomes of them. There are no acknowledgements, and nothing is sent again.
+//! UDP: packets at a constant rate, without acknowledgements or retransmissions.
 //!
-//! A flow has ended when its last packet has left the sender; what it has delivered is counted as its receiver sees it.
+//! A flow ends when its last packet has left the sender; its receiver counts the delivered bytes.
 
 use incast_model::units::{Rate, Time};
 use schemars::JsonSchema;
@@ -43,38 +43,34 @@ impl TransportParams for UdpParams {
     }
 }
 
-/// A flow under way.
 #[derive(Debug, Clone, Copy)]
 struct Source {
     packets: Packets,
-    /// First byte not sent yet.
     next: u64,
     /// Time between two full packets, in ps.
     gap: u64,
-    /// When the next packet is due, in ps.
+    /// Time of the next packet, in ps.
     due: u64,
 }
 
-/// The flows of UDP at a host.
 #[derive(Debug)]
 pub(crate) struct Udp {
     params: UdpParams,
     sources: ByFlow<Source>,
-    /// Flows that have sent all they had, and packets of which may still be on their way.
+    /// Flows that have sent all packets, some of which may be in flight.
     late: Vec<Late>,
 }
 
-/// A flow that has ended at its sender.
 #[derive(Debug, Clone, Copy)]
 struct Late {
     own: u32,
-    /// Bytes that had arrived at its last sample, and when that last changed, in ps.
+    /// Bytes arrived by the last sample, and the time of their last change, in ps.
     arrived: u64,
     changed: u64,
 }
 
-/// A flow of which nothing has arrived for so long is not sampled any more, in ps (our choice: five times as
-/// long as a limiter holds packets by default).
+/// Time without arrivals after which a flow is no longer sampled, in ps (our choice: five times as long as a limiter holds
+/// packets by default).
 const QUIET: u64 = 1_000_000_000_000;
 
 impl Endpoint for Udp {
@@ -117,7 +113,7 @@ impl Endpoint for Udp {
         }
     }
 
-    /// Packets that the flow would have sent meanwhile were refused, and are not sent later.
+    /// Counts the packets of the held-back time as refused; they are not sent later.
     fn resume(&mut self, stack: &mut impl Stack, own: u32) {
         let Some(source) = self.sources.get_mut(own) else { return };
         let packets = source.packets;
@@ -157,7 +153,6 @@ impl Endpoint for Udp {
 }
 
 impl Udp {
-    /// The next packet of a flow is due, unless the flow has ended.
     fn send(&mut self, stack: &mut impl Stack, own: u32) {
         let Some(source) = self.sources.get_mut(own) else { return };
         let (packets, now) = (source.packets, stack.now());

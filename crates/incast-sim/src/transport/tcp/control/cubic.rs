@@ -40,24 +40,23 @@ impl WindowParams for CubicParams {
     }
 }
 
-/// State of one flow. Windows are in segments here.
+/// State of one flow; windows in segments.
 #[derive(Debug, Clone)]
 pub(crate) struct Cubic {
     params: CubicParams,
-    /// When growth began after the last loss; `None` until the first acknowledgement after it.
+    /// Start of growth after the last loss; `None` until the first acknowledgement after it.
     epoch: Option<Time>,
-    /// The window at which the cubic function is flat.
+    /// Window at which the cubic function is flat.
     peak: f64,
-    /// Seconds until it gets there.
+    /// Seconds from `epoch` to `peak`.
     k: f64,
-    /// What Reno with this `beta` would have by now.
+    /// Window of Reno with this `beta`.
     estimate: f64,
-    /// Part of a byte that growth has not yet added.
+    /// Fraction of a byte that growth has not added yet.
     fraction: f64,
 }
 
 impl Cubic {
-    /// Growth begins at `cwnd` segments.
     fn begin(&mut self, now: Time, cwnd: f64) {
         self.epoch = Some(now);
         self.estimate = cwnd;
@@ -68,7 +67,6 @@ impl Cubic {
         }
     }
 
-    /// The window so many seconds after growth began.
     fn at(&self, seconds: f64) -> f64 {
         let from_peak = seconds - self.k;
         self.params.c * from_peak * from_peak * from_peak + self.peak
@@ -85,14 +83,14 @@ impl Window for Cubic {
         let since = acked.now.saturating_sub(self.epoch.unwrap_or_default());
         let seconds = |time: Time| time.0 as f64 * 1e-12;
         let segments = acked.bytes as f64 / mss;
-        // Reno-friendly (section 4.3): alpha is that of Reno with the same mean window until the peak is reached, 1 beyond.
+        // Reno-friendly (section 4.3): alpha for Reno's mean window up to the peak, 1 beyond.
         let beta = self.params.beta;
         let alpha = if self.estimate < self.peak { 3.0 * (1.0 - beta) / (1.0 + beta) } else { 1.0 };
         self.estimate += alpha * segments / cwnd;
         let grown = if self.at(seconds(since)) < self.estimate {
             self.estimate.max(cwnd)
         } else {
-            // The window of a round trip from now, approached at most by half a window per round trip (sections 4.4, 4.5).
+            // Approaches the window of a round trip from now, by at most half a window per round trip (sections 4.4, 4.5).
             let target = self.at(seconds(since + acked.srtt)).clamp(cwnd, 1.5 * cwnd);
             cwnd + (target - cwnd) * segments / cwnd
         };
@@ -120,7 +118,7 @@ mod tests {
     use super::super::testing::segment_of;
     use super::*;
 
-    /// The window in segments after round trips of `rtt` from the loss at `peak` segments on.
+    /// Windows in segments, per round trip of `rtt`, after a loss at `peak` segments.
     fn grow(cubic: &mut Cubic, peak: u64, rtt: Time, rounds: u64) -> Vec<f64> {
         let mut cwnd = cubic.after_loss(peak * 1460, peak * 1460, 1460);
         let mut windows = vec![cwnd as f64 / 1460.0];

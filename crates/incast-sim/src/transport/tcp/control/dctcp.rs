@@ -37,16 +37,15 @@ impl WindowParams for TcpDctcpParams {
     }
 }
 
-/// State of one flow.
 #[derive(Debug, Clone)]
 pub(crate) struct Dctcp {
     g: f64,
     /// Filtered share of marked bytes.
     alpha: f64,
-    /// Bytes acknowledged in this window of data, and those of them by acknowledgements with a mark.
+    /// Bytes acknowledged in this window of data, and bytes acknowledged with a mark.
     acked: u64,
     marked: u64,
-    /// The window of data ends once more than this byte is acknowledged.
+    /// End of the window of data, once more than this byte is acknowledged.
     window_end: u64,
     reno: Reno,
 }
@@ -84,7 +83,7 @@ mod tests {
     fn cuts_by_the_filtered_share_of_marks() {
         let mut dctcp = TcpDctcpParams::default().start();
         let cwnd = 16 * 1460;
-        // A first acknowledgement ends the window before any data; then windows of 16 segments with 4 marks each.
+        // The first acknowledgement is a window by itself; then windows of 17 acknowledgements, a quarter of them marked.
         let mut una = 0;
         let mut ack = |dctcp: &mut Dctcp, marked| {
             una += 1460;

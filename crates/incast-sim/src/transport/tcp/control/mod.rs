@@ -1,7 +1,7 @@
-//! How a TCP window grows and shrinks: one small file for each control.
+//! Congestion controls of TCP: growth and reduction of the window, one file each.
 //!
-//! A control is told what was acknowledged, marked or lost, and answers with windows in bytes. Which segments are lost, and when
-//! to send what, is not its business. To add one: write its file (parameters, state, tests) and add its line to the list below.
+//! The sender decides which segments are lost and what to send. To add a control, write its file (parameters, state, tests) and
+//! add its line to the list below.
 
 mod cubic;
 mod dctcp;
@@ -19,20 +19,17 @@ pub use slow_start::SlowStartParams;
 
 use crate::congestion::BadParameter;
 
-/// What an acknowledgement of new bytes says.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Acked {
-    /// When it came.
     pub(super) now: Time,
-    /// Bytes acknowledged by it for the first time.
+    /// Newly acknowledged bytes.
     pub(super) bytes: u64,
-    /// First byte not acknowledged, now.
+    /// First unacknowledged byte, now.
     pub(super) una: u64,
     /// First byte never sent.
     pub(super) high: u64,
-    /// Whether it echoes a mark.
     pub(super) marked: bool,
-    /// The window before it, in bytes.
+    /// Window before it, in bytes.
     pub(super) cwnd: u64,
     /// Payload of a full segment, in bytes.
     pub(super) mss: u64,
@@ -40,25 +37,21 @@ pub(super) struct Acked {
     pub(super) srtt: Time,
 }
 
-/// The state of one flow's control. Windows are in bytes.
+/// State of one flow's control. Windows are in bytes.
 pub(super) trait Window {
-    /// The window after an acknowledgement beyond slow start.
     fn avoid_congestion(&mut self, acked: &Acked) -> u64;
-    /// The window at which a loss ends slow start from now on; `flight` is what was in flight.
+    /// Slow start threshold after a loss with `flight` bytes in flight.
     fn after_loss(&mut self, cwnd: u64, flight: u64, mss: u64) -> u64;
-    /// The same after marks.
+    /// Slow start threshold after marks.
     fn after_marks(&mut self, cwnd: u64, flight: u64, mss: u64) -> u64 {
         self.after_loss(cwnd, flight, mss)
     }
-    /// Told of every acknowledgement of new bytes, before anything else.
+    /// Observes every acknowledgement of new bytes, before other methods.
     fn observe(&mut self, _acked: &Acked) {}
-    /// Told of every timeout.
     fn on_timeout(&mut self) {}
 }
 
-/// The parameters of a control.
 pub(super) trait WindowParams: Default {
-    /// The state it starts.
     type State: Window;
     fn check(&self) -> Result<(), BadParameter>;
     fn start(&self) -> Self::State;
@@ -73,18 +66,18 @@ macro_rules! windows {
         }
 
         impl TcpControl {
-            /// Names of all controls, with what they are.
+            /// Names and summaries of all controls.
             pub const CATALOGUE: &'static [(&'static str, &'static str)] = &[$(($name, $summary)),+];
 
-            /// One by name, with all defaults.
+            /// Control by name, with all defaults.
             pub fn named(name: &str) -> Option<Self> {
                 match name { $($name => Some(Self::$variant($params::default())),)+ _ => None }
             }
-            /// Its name.
+            /// Name in scenarios.
             pub const fn name(&self) -> &'static str {
                 match self { $(Self::$variant(_) => $name),+ }
             }
-            /// JSON schema of the parameters of one; `None` where there is no such name.
+            /// JSON schema of a control's parameters; `None` for an unknown name.
             pub fn parameters(name: &str) -> Option<Schema> {
                 match name { $($name => Some(schemars::schema_for!($params)),)+ _ => None }
             }
@@ -118,7 +111,6 @@ macro_rules! windows {
             }
         }
 
-        /// The state of one flow's control, dispatched statically.
         #[derive(Debug)]
         pub(super) enum State {
             $($variant(<$params as WindowParams>::State)),+
@@ -161,7 +153,6 @@ impl Default for TcpControl {
 pub(super) mod testing {
     use super::*;
 
-    /// An acknowledgement of one full segment at a time, for a window of so many.
     pub(crate) fn segment_of(cwnd: u64) -> Acked {
         Acked {
             now: Time::ZERO,

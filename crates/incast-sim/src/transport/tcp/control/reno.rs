@@ -23,7 +23,6 @@ impl WindowParams for RenoParams {
     }
 }
 
-/// State of one flow.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Reno {
     /// Bytes acknowledged since the window last grew.

@@ -1,5 +1,5 @@
-//! The window of YAPS's TCP: it grows by a segment with every acknowledgement, however large it is, and is one segment after a
-//! timeout (`coresim/flow.cpp`, `increase_cwnd`, at commit 8e9cf04). For comparing with that simulator.
+//! Window of YAPS's TCP: grows by a segment per acknowledgement at any size, and is one segment after a timeout
+//! (`coresim/flow.cpp`, `increase_cwnd`, at commit 8e9cf04). For comparison with that simulator.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,6 @@ impl WindowParams for SlowStartParams {
     }
 }
 
-/// State of one flow: none.
 #[derive(Debug, Clone)]
 pub(crate) struct SlowStart;
 
