@@ -1,4 +1,4 @@
-//! A port of a switch: its transmission, queues and ingress queues.
+//! Ports of a switch.
 
 use super::books;
 use super::packet::Slab;
@@ -6,7 +6,7 @@ use super::plan::{Plan, PortPlan};
 use crate::network::{Network, Queue};
 use crate::switch::{EcnPort, Ingress};
 
-/// State of a priority: one cache line.
+/// State of a priority, in one cache line.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Lane {
@@ -16,40 +16,38 @@ pub(super) struct Lane {
 
 const _: () = assert!(size_of::<Lane>() == 64);
 
-/// A port with its queues. The first cache line has what every packet needs.
+/// Port with its queues; the first cache line has what every packet needs.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct Port {
-    /// End of the current transmission, in ps.
+    /// End of the current transmission and the gap after it, in ps.
     pub(super) busy_until: u64,
     /// Wire bytes sent.
     pub(super) tx_bytes: u64,
     pub(super) plan: PortPlan,
-    /// Until when the node at the far end is known to be awake, in ps.
+    /// Time until which the node at the far end is known to be awake, in ps.
     pub(super) woken: u64,
-    /// Number of the port in the fabric.
+    /// Number in the fabric.
     pub(super) number: u32,
-    /// Bytes queued, all priorities.
+    /// Bytes queued in all priorities.
     pub(super) queued: u32,
     /// Priorities with queued packets, one bit each.
     pub(super) waiting: u8,
     /// Priorities paused by the far end.
     pub(super) paused: u8,
-    /// Priority served last.
     pub(super) last_served: u8,
-    /// Index of its rate in the run's table.
+    /// Index in the run's table of rates.
     pub(super) rate: u8,
-    /// It will be served when it becomes free.
+    /// If true, the port is served when it becomes free.
     pub(super) pending: bool,
     /// By priority.
     pub(super) lanes: [Lane; 8],
     pub(super) ecn: EcnPort,
-    /// Packets marked by ECN, by priority.
+    /// ECN marks by priority.
     pub(super) marks: [u64; 8],
 }
 
 impl Port {
-    /// The port of a network that has not run.
     pub(super) fn new(plan: Plan<'_>, number: u32) -> Self {
         let (network, at) = (plan.network, number as usize);
         Self {
@@ -73,7 +71,7 @@ impl Port {
         }
     }
 
-    /// Writes its state into the network's; `number_of` gives the number in the fabric of a port of the switch.
+    /// Writes the state into the network's; `number_of` maps a port of the switch to its number in the fabric.
     pub(super) fn export(&self, slab: &Slab, network: &mut Network, number_of: impl Fn(u16) -> u32) {
         let state = &mut network.ports[self.number as usize];
         (state.busy_until, state.tx_bytes, state.queued) = (self.busy_until, self.tx_bytes, self.queued);
