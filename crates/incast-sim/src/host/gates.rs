@@ -54,7 +54,6 @@ impl Gates {
         }
     }
 
-    /// Returns true if a flow is behind a gate, open or not.
     #[inline]
     pub(crate) fn holds(&self, flow: u32) -> bool {
         self.held.get(flow as usize) == Some(&true)

@@ -14,7 +14,6 @@ use super::turns::Turns;
 use crate::kernel::{Event, Kind, Target};
 use crate::network::Network;
 
-/// Port of a host.
 #[derive(Debug)]
 pub(crate) struct Nic {
     pub(crate) port: u32,
@@ -62,7 +61,6 @@ impl Network {
         }
     }
 
-    /// Handles the event of [`Network::serve_nic_at`].
     pub(crate) fn nic_due(&mut self, port: u32) {
         let nic = &mut self.nics[self.ports[port as usize].owner as usize];
         if nic.due == self.now {
@@ -79,7 +77,6 @@ impl Network {
         }
     }
 
-    /// Control queues that may send.
     #[inline]
     pub(crate) fn eligible_control(&self, port: u32) -> u8 {
         let state = &self.ports[port as usize];
@@ -198,7 +195,6 @@ impl Network {
         }
     }
 
-    /// Removes a queue pair from the ready ones.
     pub(crate) fn take_from_turns(&mut self, sender: u32) {
         if self.senders[sender as usize].state != QpState::Ready {
             return;

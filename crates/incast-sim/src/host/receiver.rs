@@ -1,5 +1,4 @@
-//! Receiving side of queue pairs: go-back-N, ACKs, NACKs and congestion notifications. For the other loss recovery see
-//! [`super::selective`].
+//! Receiving side of queue pairs. For selective repeat see [`super::selective`].
 
 use incast_model::units::Time;
 
@@ -24,7 +23,6 @@ pub(crate) struct Receiver {
 }
 
 impl Network {
-    /// Handles a packet that has reached a host.
     #[inline]
     pub(crate) fn receive(&mut self, port: u32, id: u32) {
         let packet = &self.pool[id];
@@ -59,7 +57,7 @@ impl Network {
         }
     }
 
-    /// Answer to a data packet: kind and next byte expected.
+    /// Kind, and next byte expected.
     #[inline]
     fn answer(&mut self, packet: &Packet) -> Option<(Kind, u64)> {
         let rdma = &self.config.rdma;

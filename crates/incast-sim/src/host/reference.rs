@@ -14,7 +14,6 @@ pub(crate) struct ReferenceNic {
     last: usize,
     /// Time and rank of the pending wake-up.
     wake: Option<(u64, u64)>,
-    /// If true, a [`Target::Port`] event is pending.
     pending: bool,
 }
 
@@ -34,7 +33,6 @@ impl Network {
         }
     }
 
-    /// Handles the end of a transmission.
     pub(crate) fn reference_free(&mut self, port: u32) {
         self.reference(port).pending = false;
         self.serve_reference(port);

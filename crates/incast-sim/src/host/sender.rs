@@ -23,14 +23,12 @@ pub(crate) enum QpState {
 pub(crate) struct SendQp {
     /// [`NONE`] in a free slot.
     pub(crate) flow: u32,
-    /// Host port.
     pub(crate) port: u32,
     pub(crate) prio: u8,
     pub(crate) state: QpState,
     pub(crate) control: u16,
     /// Payload in bytes.
     pub(crate) size: u64,
-    /// Next byte to send.
     pub(crate) next: u64,
     /// First byte not acknowledged.
     pub(crate) una: u64,
@@ -74,7 +72,6 @@ impl SendQp {
 }
 
 impl Network {
-    /// Starts a flow: the next of the list, or one behind an open gate.
     pub(crate) fn start_flow(&mut self, flow: u32) {
         if self.gates.holds(flow) {
             self.gates.coming -= 1;
@@ -140,7 +137,6 @@ impl Network {
         self.kick_nic(port);
     }
 
-    /// Schedules the next start by the clock alone.
     pub(crate) fn schedule_start(&mut self) {
         while self.gates.holds(self.next_flow as u32) {
             self.next_flow += 1;
@@ -205,7 +201,7 @@ impl Network {
         }
     }
 
-    /// Handles an ACK or NACK, perhaps at another port than the flow's.
+    /// Handles an ACK or NACK, at any port.
     pub(crate) fn receive_ack(&mut self, id: u32) {
         let packet = self.pool[id];
         let sender = self.sender_of[packet.flow as usize];
@@ -229,7 +225,7 @@ impl Network {
             record.acked = packet.seq;
             qp.una = packet.seq;
             if !self.config.ns3 {
-                // ns-3 sends again what has been acknowledged since it went back.
+                // ns-3 resends bytes that were acknowledged after it went back.
                 qp.next = qp.next.max(qp.una);
             }
             qp.timeout = self.now.saturating_add(self.config.rto);

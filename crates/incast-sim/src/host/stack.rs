@@ -12,7 +12,6 @@ use crate::transport::{
     Agenda, Endpoints, Incoming, Job, Outgoing, Path, Range, Stack, Timers, To, Transport, TransportHost,
 };
 
-/// State of transports other than RDMA.
 #[derive(Debug, Default)]
 pub(crate) struct Transports {
     pub(crate) endpoints: Endpoints,
@@ -28,12 +27,10 @@ pub(crate) struct Transports {
     ranges: Vec<Range>,
 }
 
-/// Request of a handler.
 #[derive(Debug, Clone, Copy)]
 enum Effect {
     /// Port, and place of the packet in the pool.
     Send(u32, u32),
-    /// Port to serve.
     Kick(u32),
 }
 
@@ -113,7 +110,6 @@ impl Network {
         }
     }
 
-    /// Runs the due tasks of a NIC.
     #[inline(never)]
     pub(crate) fn keep_agenda(&mut self, nic: u32) {
         if !self.transports.agendas[nic as usize].is_due(self.now) {
@@ -138,7 +134,6 @@ impl Network {
         Some(self.pool.alloc(packet))
     }
 
-    /// Port by which the sender of a flow under way sends.
     pub(crate) fn source_port(&self, flow: u32) -> u32 {
         if self.transports.endpoints.is_rdma(flow) {
             self.senders[self.sender_of[flow as usize] as usize].port
@@ -147,7 +142,6 @@ impl Network {
         }
     }
 
-    /// Returns true if a flow has started and not ended.
     pub(crate) fn is_under_way(&self, flow: u32) -> bool {
         if self.transports.endpoints.is_rdma(flow) {
             return self.sender_of[flow as usize] != NONE;

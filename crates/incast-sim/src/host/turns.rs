@@ -1,5 +1,3 @@
-//! Turns among the ready queue pairs of a port and priority.
-
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -18,20 +16,17 @@ pub(crate) struct Turns {
 }
 
 impl Turns {
-    /// Adds a queue pair that has become ready.
     #[inline]
     pub(crate) fn push(&mut self, flow: u32, sender: u32) {
         let turns = if flow >= self.from { &mut self.round } else { &mut self.next };
         turns.push(Reverse((flow, sender)));
     }
 
-    /// Sender in turn.
     #[inline]
     pub(crate) fn first(&self) -> Option<u32> {
         self.round.peek().or_else(|| self.next.peek()).map(|Reverse((_, sender))| *sender)
     }
 
-    /// Takes out the sender in turn.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<u32> {
         self.round.pop().or_else(|| self.next.pop()).map(|Reverse((_, sender))| sender)

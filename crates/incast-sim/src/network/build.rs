@@ -35,7 +35,7 @@ fn check(holds: bool, field: &str, message: impl FnOnce() -> String) -> Result<(
 }
 
 impl Params {
-    /// Checks the jitter, which delays whole packets and does not exist in ns-3.
+    /// Checks the jitter, which delays whole packets and does not exist in `ns3` arithmetic.
     pub fn check_host(&self) -> Result<(), SetupError> {
         let jitter = self.host.jitter;
         if jitter == Time::ZERO {
@@ -170,7 +170,6 @@ impl Network {
         Ok(network)
     }
 
-    /// Adds link failures, PFC storms and timed routes, if there are any.
     fn add_faults(&mut self, resolved: Resolved, params: &Params) -> Result<(), SetupError> {
         let timed = resolved.fixed.iter().any(|one| one.from > Time::ZERO || one.until.is_some());
         if !resolved.outages.is_empty() || !resolved.holds.is_empty() || timed {
@@ -184,7 +183,6 @@ impl Network {
         Ok(())
     }
 
-    /// Adds switches and NICs in order of their nodes.
     fn add_nodes(&mut self, params: &Params) {
         let fabric = self.fabric.clone();
         for (index, node) in fabric.nodes().iter().enumerate() {
@@ -308,7 +306,6 @@ impl Network {
         Ok(())
     }
 
-    /// Adds the constants that congestion controls receive when flows start, by NIC.
     fn add_contexts(&mut self, params: &Params) {
         let (base_rtt, bdp) = BaseRtts::new(&self.fabric, params.packets.payload).max();
         let base_rtt = params.rdma.base_rtt.unwrap_or(base_rtt);
@@ -388,7 +385,6 @@ fn mixed(carriers: &[Carrier], flows: &FlowSet) -> bool {
     rdma.any(|one| Some(one) != first)
 }
 
-/// Checks the limits of each transport, and the parameters that transports must agree on.
 fn check_transports(
     transports: &[Transport],
     fabric: &Fabric,
@@ -415,7 +411,7 @@ fn check_transports(
     })
 }
 
-/// Allows hypervisors and flows without a size only with TCP and UDP: their packets may leave in any order, and they can stop.
+/// Allows hypervisors and flows without a size only with TCP and UDP, which send packets in any order and can stop.
 fn check_hypervisor(
     transports: &[Transport],
     carriers: &[Carrier],

@@ -1,15 +1,14 @@
 //! Cut-through: a switch forwards a packet once the header has arrived.
 //!
-//! An arrival event is then the arrival of the header. A faster outgoing link would run out of bits in the middle of the
-//! packet, so the packet waits for its last bit, as in real switches. A wire carries one packet at a time, so at most one
-//! packet waits per wire.
+//! An arrival event is then the arrival of the header. A faster outgoing link would run out of bits, so the packet waits for
+//! its last bit, as in real switches. A wire carries one packet at a time, so at most one packet waits per wire.
 
 use incast_model::fabric::PortId;
 
 use super::Network;
 use crate::kernel::{Event, Kind, Packet, Target, flag};
 
-/// Value of [`super::Port::cut`] if the far end needs whole packets.
+/// [`super::Port::cut`] if the far end needs whole packets.
 pub(crate) const WHOLE_PACKETS: u16 = u16::MAX;
 
 /// Packet fields that decide the next hop.
@@ -17,7 +16,7 @@ pub(crate) const WHOLE_PACKETS: u16 = u16::MAX;
 pub(crate) struct Forwarded {
     pub(crate) flow: u32,
     pub(crate) dst: u32,
-    /// If true, the packet goes to the sender of its flow.
+    /// If true, towards the sender of the flow.
     pub(crate) back: bool,
     pub(crate) flags: u8,
     /// Switches that have forwarded the packet.

@@ -1,5 +1,3 @@
-//! Checks paths around failures before a run.
-
 use incast_model::flow::Flow;
 use incast_model::routing::{Paths, Routes};
 use incast_model::units::Time;

@@ -1,8 +1,8 @@
 //! Failures and repairs of links, and the reaction of routing.
 //!
-//! Both ends of a failed link know immediately. Packets on the wire are lost; packets queued for the link, or arriving for it
-//! before routing knows another path, are dropped. Pauses over the link end on both sides, since no frame could end them: a
-//! link comes up unpaused. A silent failure only loses packets.
+//! Both ends of a failed link know immediately. Packets on the wire are lost; packets for the link are dropped until routing
+//! knows another path. Pauses over the link end on both sides, since no frame could end them: a link comes up unpaused. A
+//! silent failure only loses packets.
 //!
 //! All faults are known when a run begins: a list of steps, one event at a time.
 
@@ -16,7 +16,6 @@ use crate::kernel::{Event, Kind, NONE, Target};
 use crate::network::resolve::{Outage, Resolved, TimedHops};
 use crate::outcome::{DropReason, DropRecord, LinkChange, LinkRecord};
 
-/// Change at one time.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Step {
     /// Outages begin and end.
@@ -29,7 +28,6 @@ pub(super) enum Step {
     Hold(Vec<(PortId, u8, bool)>),
 }
 
-/// Failures and pauses of a run, with their state.
 #[derive(Debug)]
 pub(crate) struct Faults {
     outages: Vec<Outage>,
@@ -49,7 +47,6 @@ pub(crate) struct Faults {
     /// By port: random numbers of silent losses; empty without silent failures.
     streams: Vec<Stream>,
     fixed: Vec<TimedHops>,
-    /// Kind of paths, and order of next hops.
     pub(super) rule: (Paths, NextHopOrder),
     /// Payload acknowledged at the last check for progress.
     acked_before: u64,
@@ -83,7 +80,6 @@ impl Faults {
         }
     }
 
-    /// Returns true if steps are left.
     pub(crate) fn pending(&self) -> bool {
         self.next < self.steps.len()
     }
@@ -113,7 +109,7 @@ impl Faults {
         of_link.filter_map(|(outage, _)| outage.silent).fold(0.0, f64::max)
     }
 
-    /// Returns the failure that blocks a link entirely, if there is one.
+    /// Failure that blocks a link entirely.
     pub(super) fn blocks(&self, link: LinkId) -> Option<LinkChange> {
         if self.down[link.index()] > 0 {
             Some(LinkChange::Down)
@@ -122,7 +118,6 @@ impl Faults {
         }
     }
 
-    /// Routes over links that routing knows as up, and routes given at a time.
     fn routes(&self, fabric: &Fabric, time: Time) -> Routes {
         self.routes_around(fabric, &self.known, time)
     }
@@ -253,13 +248,11 @@ impl Network {
         self.recorder.links.push(LinkRecord { time: Time(self.now), link, change });
     }
 
-    /// Ports at both ends of links.
     fn ends(&self, links: &[LinkId]) -> Vec<u32> {
         let ends = |link: &LinkId| [self.fabric.link(*link).a.0, self.fabric.link(*link).b.0];
         links.iter().flat_map(ends).collect()
     }
 
-    /// Takes links down together.
     fn fail(&mut self, faults: &mut Faults, links: &[LinkId]) {
         links.iter().for_each(|&link| self.note_link(link, LinkChange::Down));
         let ports = self.ends(links);
@@ -327,7 +320,6 @@ impl Network {
         ports.into_iter().for_each(|port| self.pause_anew(port));
     }
 
-    /// Starts and stops silent losses.
     fn set_losses(&mut self, faults: &mut Faults, begins: &[usize], ends: &[usize]) {
         let silent = begins.iter().chain(ends).filter(|&&outage| faults.outages[outage].silent.is_some());
         let mut links: Vec<LinkId> = silent.flat_map(|&outage| faults.outages[outage].links.clone()).collect();
@@ -410,7 +402,7 @@ impl Network {
             }
         }
         self.ledger.dropped[usize::from(prio)] += u64::from(size);
-        // Counted at the port of the dead link, or at the ingress port.
+        // Counted at the port of the dead link, or else at the ingress port.
         let (at, by_link) = match (reason, ingress, egress) {
             (DropReason::LinkDown, _, Some(port)) => (self.at(port, prio), true),
             (_, Some(port), _) => (self.at(port, prio), false),

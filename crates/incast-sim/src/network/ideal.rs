@@ -9,8 +9,7 @@ use crate::setup::{Carrier, Params};
 use crate::simulation::SetupError;
 
 impl Network {
-    /// Computes path lengths and ideal times of all flows. Fails if a path has too many switches for the INT records or the
-    /// TTL.
+    /// Computes path lengths and ideal times. Fails if a path has too many switches for the INT records or the TTL.
     pub(super) fn find_ideals(&mut self, params: &Params) -> Result<(), SetupError> {
         for flow in 0..self.flows.flows.len() as u32 {
             let [out, back] = self.walk(flow);
@@ -119,7 +118,7 @@ impl Network {
     }
 }
 
-/// Packet sizes of a flow in bytes, telemetry included.
+/// In bytes, telemetry included.
 struct Shape {
     /// Payload of a full packet.
     payload: u64,

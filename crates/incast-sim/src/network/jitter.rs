@@ -11,7 +11,7 @@ use super::Network;
 
 #[derive(Debug)]
 pub(crate) struct Jitter {
-    /// Upper bound, in ps.
+    /// In ps.
     most: u64,
     /// By port; `None` if neither a host nor a server sends by it.
     ports: Vec<Option<Sending>>,
@@ -34,7 +34,6 @@ impl Jitter {
 }
 
 impl Network {
-    /// Returns the arrival time of a packet that would arrive at `arrive` without jitter.
     #[inline]
     pub(super) fn jittered(&mut self, port: u32, arrive: u64) -> u64 {
         let Some(jitter) = &mut self.jitter else { return arrive };

@@ -1,11 +1,9 @@
-//! Links: serialisation, propagation and arrivals.
-
 use super::{Far, Network, WHOLE_PACKETS};
 use crate::kernel::{Event, Kind, NONE, Target};
 use crate::ns3;
 
 impl Network {
-    /// Time of `bytes` on the wire out of `port`, in ps.
+    /// Serialisation time, in ps.
     #[inline]
     pub(crate) fn wire_time(&self, port: u32, bytes: u64) -> u64 {
         let port = &self.ports[port as usize];
@@ -18,7 +16,7 @@ impl Network {
         }
     }
 
-    /// Time for which a packet of `bytes` and the gap behind it keep `port` busy, in ps.
+    /// Serialisation time with the gap behind the packet, in ps.
     #[inline]
     pub(crate) fn busy_time(&self, port: u32, bytes: u64) -> u64 {
         self.wire_time(port, bytes + self.config.packets.gap.0)
@@ -122,7 +120,6 @@ impl Network {
         }
     }
 
-    /// Appends a packet to the egress queue of its priority.
     #[inline]
     pub(crate) fn enqueue(&mut self, port: u32, id: u32) {
         let packet = &mut self.pool[id];

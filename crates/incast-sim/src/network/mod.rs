@@ -41,7 +41,6 @@ pub(crate) use progress::Limits;
 pub use resolve::BadNetwork;
 pub(crate) use routing::Routing;
 
-/// Far end of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Far {
@@ -51,13 +50,12 @@ pub(crate) enum Far {
     Lossy,
 }
 
-/// Egress side of a port: all state that a departing packet touches, in one cache line.
+/// Egress side of a port: what a departing packet touches, in one cache line. Times are in ps.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 pub(crate) struct Port {
-    /// End of the current transmission and the gap after it, in ps.
+    /// End of the current transmission and the gap after it.
     pub(crate) busy_until: u64,
-    /// Propagation delay, in ps.
     pub(crate) delay: u64,
     /// Wire bytes sent, as INT reports them.
     pub(crate) tx_bytes: u64,
@@ -66,12 +64,11 @@ pub(crate) struct Port {
     pub(crate) flight_tail: u32,
     /// Bytes queued in all priorities.
     pub(crate) queued: u32,
-    /// Serialisation time of a byte in ps; 0 if not an integer.
+    /// Serialisation time of a byte; 0 if not an integer.
     pub(crate) ps_per_byte: u32,
     pub(crate) peer: u32,
-    /// Index of the switch or NIC that has the port.
+    /// Index of the switch or NIC.
     pub(crate) owner: u32,
-    /// Index of the switch or NIC at the far end.
     pub(crate) peer_owner: u32,
     /// Priorities with queued packets, one bit each.
     pub(crate) waiting: u8,
@@ -82,7 +79,7 @@ pub(crate) struct Port {
     pub(crate) rate: u8,
     pub(crate) at_host: bool,
     pub(crate) far: Far,
-    /// If true, a [`crate::kernel::Target::Port`] event is pending. Switch ports only; NICs keep the time of theirs.
+    /// If true, a [`crate::kernel::Target::Port`] event is pending; NICs keep the time of theirs.
     pub(crate) pending: bool,
     pub(crate) down: bool,
     /// If true, the port belongs to the switch in a server of VMs.
@@ -95,7 +92,6 @@ pub(crate) struct Port {
 
 const _: () = assert!(size_of::<Port>() == 64);
 
-/// Egress queue of one port and priority.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Queue {
     pub(crate) head: u32,
@@ -122,7 +118,7 @@ pub(crate) struct Config {
     /// Packet storage at switch ports, and at host ports except for RDMA data.
     pub(crate) storage: Storage,
     pub(crate) host_storage: Storage,
-    /// Queue limit of a port of a server of VMs, in bytes.
+    /// Queue limit per port of a server of VMs, in bytes.
     pub(crate) server_queue: u32,
     /// If true, `storage` is pFabric's.
     pub(crate) ranked: bool,
@@ -157,7 +153,6 @@ pub(crate) struct Config {
     pub(crate) reorder_window: u64,
 }
 
-/// Congestion control in use.
 #[derive(Debug, Clone)]
 pub(crate) struct ControlState {
     pub(crate) control: Control,
@@ -167,7 +162,6 @@ pub(crate) struct ControlState {
     pub(crate) moves_next_send: bool,
 }
 
-/// State of a run.
 #[derive(Debug)]
 pub(crate) struct Network {
     pub(crate) fabric: Arc<Fabric>,
@@ -179,7 +173,7 @@ pub(crate) struct Network {
 
     /// Simulated time in ps.
     pub(crate) now: u64,
-    /// Rank of the current event.
+    /// Of the current event.
     pub(crate) rank: u64,
     /// Next rank to assign, in `ns3` arithmetic.
     next_rank: u64,
@@ -209,7 +203,6 @@ pub(crate) struct Network {
     pub(crate) draws: Option<Box<Draws>>,
     pub(crate) routing: Routing,
     pub(crate) jitter: Option<Box<jitter::Jitter>>,
-    /// In runs with link failures, PFC storms or routes that change.
     pub(crate) faults: Option<Box<Faults>>,
 
     pub(crate) nics: Vec<Nic>,
@@ -222,7 +215,6 @@ pub(crate) struct Network {
     /// By flow.
     pub(crate) receivers: Vec<Receiver>,
     pub(crate) selective: Option<Box<Selective>>,
-    /// State of transports other than RDMA.
     pub(crate) transports: Transports,
     pub(crate) hypervisors: Option<Box<Hypervisors>>,
     /// Next flow that starts and is not behind a gate.

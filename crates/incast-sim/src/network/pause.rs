@@ -18,7 +18,6 @@ use crate::setup::Params;
 /// Pause of a priority by ports, for a time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Hold {
-    /// Ports that send the frames.
     pub(crate) ports: Vec<PortId>,
     pub(crate) priority: u8,
     pub(crate) from: Time,
@@ -125,8 +124,8 @@ impl Network {
         }
     }
 
-    /// Returns true if packets of a priority cannot leave by a port because its far end holds the priority. A watchdog that
-    /// drops packets does not help; one that forwards them does.
+    /// Returns true if packets of a priority cannot leave by a port because its far end holds the priority. A watchdog makes
+    /// this false, unless it drops the packets.
     pub(super) fn is_held(&self, port: u32, priority: u8) -> bool {
         let state = &self.ports[port as usize];
         // With tags on the wire, packets queue under other priorities than those followed here.

@@ -1,5 +1,3 @@
-//! The event loop and the reasons for its end.
-
 use std::ops::ControlFlow;
 
 use incast_model::units::Time;
@@ -12,13 +10,12 @@ use crate::stop::Halt;
 /// Events between two checks of the budget and the observer.
 const STRIDE: u64 = 1 << 15;
 
-/// Limits of a run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     /// Simulated time in ps.
     pub(crate) horizon: u64,
     pub(crate) events: u64,
-    /// Simulated time in ps without an arrival or a start, after which an unfinished run may count as stuck.
+    /// Simulated time in ps without an arrival or a start, after which a run may count as stuck.
     pub(crate) stall: u64,
 }
 
@@ -129,8 +126,8 @@ impl Network {
     }
 
     /// Returns true if a run without progress for the stall time cannot progress again: a deadlock, or nothing to come but
-    /// timers of controls that never send. Starts, packets on wires, paced flows, link changes and watchdogs are excluded;
-    /// timeouts, if any, have passed several times.
+    /// timers of controls that never send (no start, packet on a wire, paced flow, link change or watchdog; timeouts, if any,
+    /// have passed several times).
     fn is_stuck(&self) -> bool {
         if self.faults.as_ref().is_some_and(|faults| faults.pending()) || self.watchdog_will_act() {
             return false;

@@ -7,7 +7,6 @@ use incast_model::fabric::{HostId, NodeId, PortId};
 use super::Network;
 use crate::outcome::{CutOff, LinkChange, Obstacle, QueueRef};
 
-/// Most flows reported.
 const NAMED: usize = 100;
 
 /// Queue on a packet's path: port and priority.
@@ -53,7 +52,6 @@ impl Network {
         }
     }
 
-    /// Obstacle at a queue, if nothing leaves by its link.
     fn blocked(&self, (port, priority): Step) -> Option<Obstacle> {
         let link = self.fabric.port(PortId(port)).link;
         match self.faults.as_ref()?.blocks(link) {
@@ -102,7 +100,6 @@ impl Network {
         met
     }
 
-    /// Next hops that packets of a flow can take at a node.
     fn hops_of_flow(&self, node: NodeId, dst: HostId, flow: u32, back: bool) -> Vec<PortId> {
         let hops = self.routing.hops(node.0, dst.0);
         if hops.is_empty() || !self.routing.leaves_to_ecmp(!back) {

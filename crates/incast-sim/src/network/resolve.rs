@@ -36,7 +36,6 @@ impl From<BadNetwork> for SetupError {
     }
 }
 
-/// Links that fail together.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Outage {
     pub(crate) links: Vec<LinkId>,
@@ -46,7 +45,6 @@ pub(crate) struct Outage {
     pub(crate) silent: Option<f64>,
 }
 
-/// Next hops given for a time.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct TimedHops {
     pub(crate) hops: FixedHops,
@@ -120,7 +118,6 @@ impl NetworkParams {
         Ok(())
     }
 
-    /// Routes without failures, with `fixed` next hops.
     pub(super) fn with_fixed(&self, fabric: &Fabric, fixed: &[FixedHops]) -> Routes {
         Routes::along(fabric, self.routing, self.next_hop_order, &|_| true, fixed)
     }
@@ -131,7 +128,6 @@ impl NetworkParams {
         Ok(resolved)
     }
 
-    /// Resolves all, without a check for loops.
     fn resolve_loops_too(&self, fabric: &Fabric, seed: u64) -> Result<Resolved, BadNetwork> {
         if let Err(wrong) = self.load_balancing.check() {
             let field = format!("network.load_balancing.{}.{}", self.load_balancing.name(), wrong.field);
@@ -204,7 +200,6 @@ pub(super) fn joining(fabric: &Fabric, a: NodeId, b: NodeId) -> Vec<PortId> {
     fabric.ports_of(a).filter(|&port| fabric.neighbour(port) == b).collect()
 }
 
-/// Names of a node's neighbours, each once.
 pub(super) fn neighbours(fabric: &Fabric, of: NodeId) -> String {
     let mut names: Vec<&str> = fabric.ports_of(of).map(|port| &*fabric.node(fabric.neighbour(port)).name).collect();
     names.dedup();
@@ -268,7 +263,6 @@ fn overlap(a: &TimedHops, b: &TimedHops) -> bool {
     begins_before_end(a, b) && begins_before_end(b, a)
 }
 
-/// Ways in which packets get lost.
 enum Astray {
     /// They return to a node.
     Circle(NodeId),

@@ -77,7 +77,7 @@ impl Routing {
         self.balancers.is_empty()
     }
 
-    /// Returns true if data (or else ACKs, NACKs and CNPs) use ECMP or an explicit path.
+    /// Same for data, or else for ACKs, NACKs and CNPs.
     pub(super) fn leaves_to_ecmp(&self, data: bool) -> bool {
         self.balancers.first().is_none_or(|balancer| balancer.is_ecmp(data))
     }

@@ -7,7 +7,7 @@ use crate::kernel::{self, NONE, Pool};
 use crate::network::Network;
 use crate::switch::RankedQueue;
 
-/// Converts a packet; `in_port` is a port of the fabric.
+/// `in_port` is a port of the fabric.
 pub(super) fn packet(packet: &Packet, in_port: u32) -> kernel::Packet {
     kernel::Packet {
         seq: packet.seq,
@@ -27,7 +27,7 @@ pub(super) fn packet(packet: &Packet, in_port: u32) -> kernel::Packet {
 }
 
 impl Network {
-    /// Stores packets in the pool as a list. Returns its first and its last.
+    /// Stores packets in the pool. Returns the first and the last.
     pub(super) fn list_of(&mut self, packets: impl Iterator<Item = kernel::Packet>) -> (u32, u32) {
         let (mut head, mut tail) = (NONE, NONE);
         for packet in packets {
@@ -55,7 +55,6 @@ impl Network {
 }
 
 impl Nodes {
-    /// Records the notes of a window, in order of events.
     pub(super) fn record(&mut self, network: &mut Network) {
         self.out.notes.sort_by_key(|noted| (noted.time, noted.event));
         for Noted { time, note, .. } in self.out.notes.drain(..) {

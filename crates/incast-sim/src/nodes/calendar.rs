@@ -1,12 +1,11 @@
 //! Nodes with work, by window: one bit per node for each of the next [`SLOTS`] windows. A node with later work is woken in the
 //! last of these windows, and finds nothing to do yet.
 
-/// Windows planned ahead.
 const SLOTS: u64 = 256;
 
 #[derive(Debug)]
 pub(super) struct Calendar {
-    /// Length of a window in ps: the lookahead.
+    /// Length of a window in ps.
     lookahead: u64,
     /// Slot of the window that begins at `end`.
     slot: u64,

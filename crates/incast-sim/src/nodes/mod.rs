@@ -1,8 +1,8 @@
 //! Second design of the kernel (docs/design/kernel.md): nodes own their state, and windows replace the queue of all events.
 //!
 //! Within one lookahead a node handles its events in order of time, class and number, and writes packets onto its wires. Other
-//! nodes read the wires only in later windows, so the order of nodes within a window does not matter. Nodes simulate what
-//! [`plan::covers`] accepts, with the same results as [`crate::network`], which simulates the rest.
+//! nodes read the wires only in later windows, so the order of nodes within a window does not matter. Results equal those of
+//! [`crate::network`], which simulates the runs that [`plan::covers`] excludes.
 
 mod books;
 mod calendar;
@@ -52,7 +52,7 @@ pub(crate) struct Nodes {
 }
 
 impl Nodes {
-    /// Creates the nodes of a network that has not run; `None` if nodes do not simulate all of it.
+    /// `None` if nodes do not simulate all of the network.
     pub(crate) fn new(network: &Network) -> Option<Self> {
         if !covers(network) {
             return None;

@@ -1,4 +1,4 @@
-//! Output of a node while it handles events: packets on its wires, and records.
+//! Output of a node while it handles events.
 
 use incast_model::units::Time;
 
@@ -8,10 +8,10 @@ use super::plan::PortPlan;
 use super::wire::Wire;
 use crate::outcome::{Counts, DropRecord};
 
-/// Record of an event, which moves into the run's records in order between windows.
+/// Record of an event; moves into the run's records in order between windows.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Note {
-    /// A priority of a port is paused: ingress bytes that caused the pause, and egress port of the packet that did.
+    /// Ingress bytes that caused the pause, and egress port of the packet that did.
     Pause { at: usize, bytes: u64, culprit: u32 },
     /// A priority of a port may send again.
     Resume { at: usize },
@@ -19,7 +19,7 @@ pub(super) enum Note {
     Drop { at: usize, record: DropRecord },
 }
 
-/// Note with its place in the order of events: time in ps, class and number of the event.
+/// Note with the time in ps, and class and number of its event.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Noted {
     pub(super) time: Time,
@@ -31,7 +31,7 @@ pub(super) struct Noted {
 pub(super) struct Out {
     /// In the order of [`Layout::inward`](super::plan::Layout::inward).
     pub(super) wires: Vec<Wire>,
-    /// By wire: arrival of its first packet, in ps; [`u64::MAX`] if it has none.
+    /// By wire: arrival of its first packet, in ps; [`u64::MAX`]: none.
     pub(super) arrivals: Vec<u64>,
     pub(super) calendar: Calendar,
     pub(super) notes: Vec<Noted>,
@@ -70,7 +70,6 @@ impl Out {
         self.wires[line].push(time, plan, packet, stamp, carried);
     }
 
-    /// Takes the first packet of a nonempty wire.
     #[inline(always)]
     pub(super) fn take(&mut self, line: usize, carried: &mut Carried) -> Packet {
         let wire = &mut self.wires[line];

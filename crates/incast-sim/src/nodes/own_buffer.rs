@@ -53,7 +53,7 @@ impl Switch {
         self.note_length(port);
     }
 
-    /// Removes a packet, already out of its queue, from the slab and the port's counters.
+    /// Removes a packet, already out of its queue.
     fn take_ranked(&mut self, port: usize, place: u32) -> Packet {
         let (packet, _) = self.slab.remove(place, &mut self.carried);
         let state = &mut self.ports[port];
@@ -66,7 +66,6 @@ impl Switch {
         packet
     }
 
-    /// Sends the next packet of a nonempty pFabric queue.
     pub(super) fn serve_ranked(&mut self, plan: Plan<'_>, out: &mut Out, port: usize) {
         let place = self.ranked[port].pop().expect("a queue that waits has packets");
         let packet = self.take_ranked(port, place);

@@ -104,7 +104,7 @@ struct Slot {
     next: u32,
 }
 
-/// Stored packets. The place freed last is used first, so that places in use stay in cache.
+/// The place freed last is used first, so that places in use stay in cache.
 #[derive(Debug)]
 pub(super) struct Slab {
     slots: Vec<Slot>,
@@ -159,7 +159,7 @@ impl Slab {
         self.ranges[place] = std::mem::take(&mut carried.ranges);
     }
 
-    /// Removes the packet at a place. Also returns the next place of its list.
+    /// Also returns the next place of the list.
     #[inline]
     pub(super) fn remove(&mut self, place: u32, carried: &mut Carried) -> (Packet, u32) {
         let slot = &mut self.slots[place as usize];

@@ -12,14 +12,14 @@ use super::packet::Packet;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PortPlan {
-    /// Propagation delay, in ps.
+    /// In ps.
     pub(super) delay: u64,
     /// Serialisation time of a byte in ps; 0 if not an integer, or if a gap follows each packet.
     pub(super) ps_per_byte: u64,
     /// Node at the far end, and its port, from 0.
     pub(super) peer: u32,
     pub(super) peer_port: u16,
-    /// Bytes of a packet that the far end waits for ([`WHOLE_PACKETS`](crate::network::WHOLE_PACKETS): all).
+    /// As [`crate::network::Port::cut`].
     pub(super) cut: u16,
     /// If true, a packet may leave the far end by a faster link.
     pub(super) speeds_up: bool,
@@ -54,9 +54,8 @@ pub(super) struct Layout {
     pub(super) at_src: Vec<u32>,
     /// By flow: its number among the flows of its receiver.
     pub(super) at_dst: Vec<u32>,
-    /// By host: flows sent, in order.
+    /// Flows by host, in order.
     pub(super) sent: Vec<Vec<u32>>,
-    /// By host: flows received, in order.
     pub(super) received: Vec<Vec<u32>>,
     /// By host: gates in front of flows that it sends; empty without gates.
     pub(super) gates: Vec<Vec<u32>>,
@@ -135,13 +134,11 @@ impl Layout {
 }
 
 impl Layout {
-    /// Wires that end at a node.
     pub(super) fn lines(&self, node: u32) -> Range<usize> {
         self.first_inward[node as usize] as usize..self.first_inward[node as usize + 1] as usize
     }
 }
 
-/// Next hop of a packet.
 pub(super) enum Route {
     Port(u32),
     /// Load balancing decides.
@@ -149,7 +146,7 @@ pub(super) enum Route {
     None,
 }
 
-/// Layout, and the parts of the network that a run does not change: parameters, routes, flows.
+/// Layout, and from the network only what a run does not change: parameters, routes, flows.
 #[derive(Clone, Copy)]
 pub(super) struct Plan<'a> {
     pub(super) layout: &'a Layout,

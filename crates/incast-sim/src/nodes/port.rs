@@ -1,12 +1,10 @@
-//! Ports of a switch.
-
 use super::books;
 use super::packet::Slab;
 use super::plan::{Plan, PortPlan};
 use crate::network::{Network, Queue};
 use crate::switch::{EcnPort, Ingress};
 
-/// State of a priority, in one cache line.
+/// One cache line.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Lane {
@@ -16,27 +14,21 @@ pub(super) struct Lane {
 
 const _: () = assert!(size_of::<Lane>() == 64);
 
-/// Port with its queues; the first cache line has what every packet needs.
+/// Port with its queues; fields as in [`crate::network::Port`]. The first cache line has what every packet needs.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct Port {
-    /// End of the current transmission and the gap after it, in ps.
     pub(super) busy_until: u64,
-    /// Wire bytes sent.
     pub(super) tx_bytes: u64,
     pub(super) plan: PortPlan,
     /// Time until which the node at the far end is known to be awake, in ps.
     pub(super) woken: u64,
     /// Number in the fabric.
     pub(super) number: u32,
-    /// Bytes queued in all priorities.
     pub(super) queued: u32,
-    /// Priorities with queued packets, one bit each.
     pub(super) waiting: u8,
-    /// Priorities paused by the far end.
     pub(super) paused: u8,
     pub(super) last_served: u8,
-    /// Index in the run's table of rates.
     pub(super) rate: u8,
     /// If true, the port is served when it becomes free.
     pub(super) pending: bool,
@@ -71,7 +63,7 @@ impl Port {
         }
     }
 
-    /// Writes the state into the network's; `number_of` maps a port of the switch to its number in the fabric.
+    /// `number_of` maps a port of the switch to its number in the fabric.
     pub(super) fn export(&self, slab: &Slab, network: &mut Network, number_of: impl Fn(u16) -> u32) {
         let state = &mut network.ports[self.number as usize];
         (state.busy_until, state.tx_bytes, state.queued) = (self.busy_until, self.tx_bytes, self.queued);

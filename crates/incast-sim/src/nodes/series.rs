@@ -10,7 +10,7 @@ use crate::network::Network;
 pub(super) struct Series {
     /// Time of the next sample in ps, after all else of that time; [`u64::MAX`]: none.
     pub(super) next: u64,
-    /// Time of the last sample, in ps.
+    /// In ps.
     pub(super) last: u64,
     every: u64,
     until: u64,
@@ -50,7 +50,7 @@ impl Nodes {
         false
     }
 
-    /// Takes the due sample. All nodes have handled everything before it.
+    /// Takes the due sample, after all nodes have handled everything before it.
     pub(super) fn sample(&mut self, network: &mut Network) {
         network.now = self.series.next;
         self.out.counts.events += 1;

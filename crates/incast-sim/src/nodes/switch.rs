@@ -1,5 +1,3 @@
-//! Switches.
-//!
 //! Order of stages, as in the HPCC authors' ns-3 (`switch-node.cc`). Arrival: route, admission, accounting, pause check, queue,
 //! port. Departure: queue, accounting, ECN, resume check, INT, wire.
 
@@ -27,16 +25,15 @@ pub(super) struct Switch {
     buffer: Buffer,
     rng: Stream,
     pub(super) ports: Vec<Port>,
-    /// Queued packets.
     pub(super) slab: Slab,
     /// Ports that become free: time and port in one number, the soonest last.
     free_at: Vec<u64>,
     /// Arrivals of the current window: time and wire (its place among those that end here) in one number.
     arrivals: Vec<u64>,
     pub(super) carried: Carried,
-    /// Time of the current event, in ps.
+    /// Of the current event, in ps.
     now: u64,
-    /// Wire of the current arrival.
+    /// Of the current arrival.
     line: usize,
     rule: Rule,
     pub(super) storage: Storage,
@@ -129,7 +126,6 @@ impl Switch {
         free.into_iter().chain(arrivals.filter(|event| event.time != u64::MAX)).min()
     }
 
-    /// Handles the next event alone.
     pub(super) fn step(&mut self, plan: Plan<'_>, out: &mut Out, event: Event) {
         match event.target() {
             Target::Arrival(wire) => {
@@ -140,7 +136,6 @@ impl Switch {
         }
     }
 
-    /// Time of the last event, in ps.
     pub(super) const fn now(&self) -> u64 {
         self.now
     }
@@ -166,7 +161,6 @@ impl Switch {
         self.serve(plan, out, port);
     }
 
-    /// Handles the arrival of the first packet of a wire.
     #[inline]
     fn receive(&mut self, plan: Plan<'_>, out: &mut Out, line: usize) {
         self.line = line;
@@ -208,7 +202,6 @@ impl Switch {
         Some(plan.network.routing.balance(self.balancer.as_mut()?, packet, &backlog).0)
     }
 
-    /// Sends, queues or drops a packet.
     #[inline(always)]
     fn forward(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, packet: &Packet) {
         let (size, prio, in_port) = (u32::from(packet.size), packet.prio & 7, usize::from(packet.in_port));
@@ -283,7 +276,6 @@ impl Switch {
         self.note_length(port);
     }
 
-    /// Records the new queue length of a port.
     #[inline]
     pub(super) fn note_length(&mut self, port: usize) {
         if let Some(histogram) = self.histograms.get_mut(port) {
@@ -291,7 +283,7 @@ impl Switch {
         }
     }
 
-    /// Serves a port that may have something to send, now or when it becomes free.
+    /// Serves a port now, or when it becomes free.
     #[inline]
     fn serve_or_wait(&mut self, plan: Plan<'_>, out: &mut Out, port: usize) {
         if self.ports[port].pending {

@@ -14,7 +14,7 @@ use crate::switch::Pint;
 pub(super) struct Telemetry {
     format: IntFormat,
     pint: Option<Pint>,
-    /// Distinct port rates, in bit/s.
+    /// In bit/s, each once.
     rates: Vec<u64>,
 }
 
@@ -27,7 +27,7 @@ impl Telemetry {
         })
     }
 
-    /// Record for a packet that a port sends, if it gets one, and the packet's number of records with it.
+    /// Record for a packet that a port sends, and the packet's number of records with it.
     #[inline]
     pub(super) fn record(
         &mut self,

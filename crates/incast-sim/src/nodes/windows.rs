@@ -1,4 +1,4 @@
-//! The loop: windows, and event by event where the order between nodes matters.
+//! Windows, and event by event where the order between nodes matters.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,18 +11,17 @@ use crate::network::{Limits, Network};
 use crate::simulation::Progress;
 use crate::stop::Halt;
 
-/// Events between two calls of the observer.
 const STRIDE: u64 = 1 << 15;
 
 struct Watch<'a> {
     limits: Limits,
     observe: &'a mut dyn FnMut(&Progress) -> ControlFlow<()>,
-    /// Number of events at the next call of the observer.
+    /// Events at the next call of the observer.
     next_call: u64,
 }
 
 impl Nodes {
-    /// Runs to the end and writes the state into the network.
+    /// Writes all state into the network at the end.
     pub(crate) fn run(
         &mut self,
         network: &mut Network,
@@ -151,7 +150,6 @@ impl Nodes {
         None
     }
 
-    /// Time of the last event, in ps.
     fn now(&self) -> u64 {
         let switches = self.switches.iter().map(|switch| switch.now());
         switches.chain(self.hosts.iter().map(|host| host.now())).max().unwrap_or(0)
@@ -167,7 +165,7 @@ impl Nodes {
         }
     }
 
-    /// Returns true if a run without progress for the stall time cannot progress again, as in [`Network::run`].
+    /// As [`Network::run`] decides it.
     fn is_stuck(&mut self, network: &mut Network) -> bool {
         let on_a_wire = self.out.arrivals.iter().any(|&first| first != u64::MAX);
         let waits = on_a_wire || self.hosts.iter().any(|host| host.is_paced() || host.has_starts());
@@ -177,7 +175,6 @@ impl Nodes {
         !waits || network.deadlock().is_some()
     }
 
-    /// Stops a run that has used up its budget, or that the observer interrupts.
     fn stops(&mut self, network: &mut Network, watch: &mut Watch<'_>, now: u64) -> Option<Halt> {
         let events = self.out.counts.events;
         if events < watch.next_call.min(watch.limits.events) {

@@ -13,7 +13,7 @@ use crate::transport::Range;
 
 #[derive(Debug, Clone, Copy)]
 struct Entry {
-    /// Arrival time, in ps.
+    /// In ps.
     time: u64,
     packet: Packet,
 }
@@ -32,11 +32,10 @@ pub(super) struct Wire {
     len: usize,
 }
 
-/// Initial number of places.
 const PLACES: usize = 16;
 
 impl Wire {
-    /// Creates a wire for packets with up to `stride` INT records.
+    /// `stride`: most INT records of a packet.
     pub(super) fn new(stride: usize) -> Self {
         Self { entries: Vec::new(), records: Vec::new(), stride, ranges: VecDeque::new(), head: 0, len: 0 }
     }
@@ -90,7 +89,7 @@ impl Wire {
         (self.entries, self.records, self.head) = (entries, records, 0);
     }
 
-    /// Arrival time of the first packet; [`u64::MAX`] if there is none.
+    /// [`u64::MAX`] if there is no packet.
     #[inline]
     pub(super) fn first(&self) -> u64 {
         if self.len == 0 { u64::MAX } else { self.entries[self.place(0)].time }
@@ -108,7 +107,6 @@ impl Wire {
         u64::MAX
     }
 
-    /// Takes the first packet of a nonempty wire.
     #[inline(always)]
     pub(super) fn pop(&mut self, carried: &mut Carried) -> Packet {
         debug_assert!(self.len > 0);
@@ -128,17 +126,16 @@ impl Wire {
         packet
     }
 
-    /// Packets with their arrival times, in order.
     #[inline]
     pub(super) fn packets(&self) -> impl Iterator<Item = (u64, &Packet)> {
         (0..self.len).map(|ahead| &self.entries[self.place(ahead)]).map(|entry| (entry.time, &entry.packet))
     }
 }
 
-/// Low bits of a key, which name a link or a port of a node; the time is above them.
+/// Low bits of a key: a link or port of a node. The time is above.
 pub(super) const LINK_BITS: u32 = 12;
 
-/// Most ports of a node: a link must fit into a key.
+/// A link must fit into a key.
 pub(super) const MAX_PORTS: usize = 1 << LINK_BITS;
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ const REACH: u64 = u16::MAX as u64;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rules {
-    /// Payload of a full packet in bytes.
+    /// In bytes.
     payload: u64,
     /// Retransmission timeouts in ps, [`u64::MAX`] for none; the short one applies to at most `rto_low_packets` in flight.
     rto: u64,
@@ -155,7 +155,6 @@ pub(crate) const fn came(nack: bool, seq: u64, ahead: u16, payload: u64) -> Opti
     if nack { Some(seq / payload + ahead as u64) } else { None }
 }
 
-/// Result of a data packet at its receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Taken {
     /// Arrived before.
@@ -217,7 +216,6 @@ impl Selective {
         Self { rules: Rules::new(config), senders: Vec::new(), arrived }
     }
 
-    /// Resets a sender for a new flow.
     pub(crate) fn begin(&mut self, sender: u32) {
         let sender = sender as usize;
         if sender >= self.senders.len() {
@@ -235,7 +233,7 @@ impl Network {
         (qp.next, qp.timeout) = repeat.sent(&selective.rules, self.now, flight, (seq, again));
     }
 
-    /// Handles an ACK or NACK, as [`Repeat::heard`]. Returns the first byte never sent.
+    /// Returns the first byte never sent.
     pub(crate) fn heard_selectively(&mut self, sender: u32, id: u32, advanced: bool) -> u64 {
         let (packet, qp) = (&self.pool[id], &mut self.senders[sender as usize]);
         let Some(selective) = &mut self.selective else { return qp.high };
@@ -252,7 +250,7 @@ impl Network {
         selective.senders[sender as usize].recover(&selective.rules, Flight { una: qp.una, high: qp.high });
     }
 
-    /// Answer to a data packet: kind and next byte expected.
+    /// Kind, and next byte expected.
     pub(crate) fn answer_selectively(&mut self, id: u32) -> Option<(Kind, u64)> {
         let Packet { flow, seq, .. } = self.pool[id];
         let (rdma, payload) = (&self.config.rdma, self.config.packets.payload.0);

@@ -82,7 +82,7 @@ impl Case {
         Network::new(setup).expect("a network")
     }
 
-    /// Runs until no event is left. `fate` decides for every packet that leaves a host.
+    /// `fate` decides for every packet that leaves a host.
     fn run(&self, mut fate: impl FnMut(&Packet) -> Fate) -> Ran {
         let mut network = self.network();
         let (mut lost, mut in_flight) = (0, 0);
@@ -122,7 +122,6 @@ impl Case {
             in_flight = network.senders.iter().map(flying).max().unwrap_or(0).max(in_flight);
         }
         let record = network.flow_records[0];
-        // Each packet sent was lost, kept once, or discarded.
         let count = self.size.div_ceil(self.params.packets.payload.0);
         assert_eq!(record.packets, count + record.retransmitted, "new packets are sent once");
         assert_eq!(record.packets, count + u64::from(record.discarded) + lost, "every packet is kept once");
@@ -132,7 +131,6 @@ impl Case {
     }
 }
 
-/// Takes the first packet off the wire out of a port.
 fn lose(network: &mut Network, port: u32, id: u32) {
     let Packet { next, next_arrive, next_rank, .. } = network.pool[id];
     network.ports[port as usize].flight_head = next;

@@ -10,7 +10,6 @@ use crate::nodes::plan::Plan;
 
 #[derive(Debug)]
 struct Own {
-    /// Flows that have not ended.
     left: u32,
     /// Time from the last end to the starts, in ps.
     delay: u64,

@@ -115,7 +115,6 @@ impl Host {
         host
     }
 
-    /// Skips flows behind gates.
     fn skip_held(&mut self) {
         while self.gates.as_ref().is_some_and(|gates| gates.held.get(self.next_start) == Some(&true)) {
             self.next_start += 1;
@@ -214,7 +213,6 @@ impl Host {
         }
     }
 
-    /// Own number of the flow of the next timer.
     fn next_timer(&self) -> u32 {
         self.timers.peek().map_or(0, |Reverse((_, own))| *own)
     }
@@ -270,7 +268,6 @@ impl Host {
         timer.into_iter().chain(start).chain(known).min()
     }
 
-    /// Handles the next event alone.
     pub(super) fn step(&mut self, plan: Plan<'_>, out: &mut Out, event: Event) {
         self.event = event.target_code();
         match event.target() {
@@ -295,7 +292,6 @@ impl Host {
         }
     }
 
-    /// Handles the arrival of the first packet on the wire to a port.
     fn receive(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) {
         let packet = out.take(self.nics[nic].line, &mut self.carried);
         out.counts.events += 1;
@@ -364,7 +360,6 @@ impl Host {
         NodeId(self.node)
     }
 
-    /// Time of the last event, in ps.
     pub(super) const fn now(&self) -> u64 {
         self.now
     }

@@ -1,4 +1,4 @@
-//! NICs: control packets first, then a data packet of each ready queue pair in turn.
+//! NICs, with the same rules as [`crate::host::Nic`].
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,7 +15,7 @@ use crate::nodes::packet::{Carried, Packet, Slab, Stamp};
 use crate::nodes::plan::{Plan, PortPlan};
 use crate::switch::{RankedQueue, Rule, Served};
 
-/// Port of a host with the queue pairs that send by it.
+/// Port of a host; fields as in [`crate::host::Nic`] and [`crate::network::Port`].
 #[derive(Debug)]
 pub(super) struct Nic {
     /// Number of the port in the fabric, and number and place of the wire that ends there.
@@ -28,30 +28,23 @@ pub(super) struct Nic {
     /// In bit/s.
     pub(super) rate: u64,
     pub(super) context: FlowContext,
-    /// End of the current transmission and the gap after it, in ps.
     pub(super) busy_until: u64,
-    /// Wire bytes sent.
     tx_bytes: u64,
-    /// Bytes queued in all priorities.
     pub(super) queued: u32,
-    /// Priorities with queued packets, and those paused by the far end, one bit each.
     pub(super) waiting: u8,
     pub(super) paused: u8,
-    /// If true, a queue pair was served last, not queued data; for runs with both.
     pair_served: bool,
     /// By priority: ACKs and CNPs of RDMA (its data waits in queue pairs), and all packets of other transports.
     pub(super) queues: [Queue; PRIORITIES],
     /// pFabric queue, in place of all these but priority 0.
     pub(super) ranked: RankedQueue,
     rule: Rule,
-    /// Ready queue pairs by priority.
     turns: [Turns; PRIORITIES],
-    /// Priorities with ready queue pairs, one bit each.
     ready: u8,
     /// Turns of data, and priority of the last control packet.
     served: Served,
     last_control: u8,
-    /// Paced queue pairs: time, flow, place. Outdated entries are skipped.
+    /// Time, flow, place. Outdated entries are skipped.
     paced: BinaryHeap<Reverse<(u64, u32, u32)>>,
     /// Time of the next service in ps; [`u64::MAX`]: none before something changes.
     pub(super) due: u64,
@@ -91,7 +84,6 @@ impl Nic {
         self.queued
     }
 
-    /// Queues of control packets that may send.
     #[inline]
     const fn eligible_control(&self, rdma: &RdmaParams) -> u8 {
         let paused = if rdma.acks_ignore_pause { 0 } else { self.paused };
@@ -131,7 +123,6 @@ impl Nic {
 }
 
 impl Host {
-    /// Serves a port that may have something to send, now or when it becomes free.
     #[inline]
     pub(super) fn kick(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) {
         let state = &mut self.nics[nic];
@@ -142,7 +133,6 @@ impl Host {
         }
     }
 
-    /// Sends the next packet of the idle port, if one may go, and schedules the next service.
     fn serve(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) {
         let queued = self.nics[nic].eligible_control(&self.rdma);
         if self.mixed && self.is_turn_of_pairs(nic, queued) && self.send_of_pairs(plan, out, nic) {
@@ -164,7 +154,6 @@ impl Host {
         }
     }
 
-    /// Sends a packet of the queue pair in turn; false if none may send now.
     #[inline]
     fn send_of_pairs(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) -> bool {
         let Some(pair) = self.next_ready(nic) else { return false };
@@ -186,8 +175,6 @@ impl Host {
         self.nics[nic].transmit(plan, out, self.now, &packet, &mut self.carried);
     }
 
-    /// Returns true if a queue pair goes before queued or pulled packets, which it does if all of them are data and had their
-    /// turn. Under strict priority the higher priority goes first.
     fn is_turn_of_pairs(&mut self, nic: usize, queued: u8) -> bool {
         self.release_paced(nic);
         let state = &self.nics[nic];
@@ -203,7 +190,6 @@ impl Host {
         state.pair_served
     }
 
-    /// Takes out the queue pair in turn; `None` if none may send now.
     #[inline]
     fn next_ready(&mut self, nic: usize) -> Option<u32> {
         self.release_paced(nic);
@@ -236,13 +222,11 @@ impl Host {
         prio
     }
 
-    /// Wire bytes of the next data packet of a priority; 0 if no queue pair is ready.
     fn ready_size(&self, nic: usize, prio: u8) -> u32 {
         let Some(first) = self.nics[nic].turns[usize::from(prio)].first() else { return 0 };
         self.pairs[first as usize].next_size(&self.packets) as u32
     }
 
-    /// Takes out queue pairs that are first in turn but may no longer send.
     fn drop_bound(&mut self, nic: usize, prio: usize) {
         while let Some(place) = self.nics[nic].turns[prio].first() {
             let pair = &self.pairs[place as usize];
@@ -282,7 +266,6 @@ impl Host {
         }
     }
 
-    /// Makes a queue pair ready, paced or idle after a change. A ready one is checked again in its turn.
     pub(super) fn place(&mut self, place: u32) {
         let pair = &mut self.pairs[place as usize];
         if pair.state == PairState::Ready {

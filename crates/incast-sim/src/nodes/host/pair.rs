@@ -16,59 +16,46 @@ use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::{Plan, Route};
 
-/// Place of a queue pair in the NIC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PairState {
-    /// Nothing to send, or the window is full.
     Idle,
     Paced,
     Ready,
 }
 
-/// Flow at its sender, from start to end.
+/// Flow at its sender, from start to end; fields as in [`crate::host::SendQp`].
 #[derive(Debug)]
 pub(super) struct Pair {
     /// [`NONE`] in an unused place.
     pub(super) flow: u32,
-    /// Own number of the flow here and at the receiver.
+    /// Own number of the flow here, and at the receiver.
     at_src: u32,
     at_dst: u32,
     dst: u32,
     pub(super) prio: u8,
     pub(super) state: PairState,
-    /// Number of its port at the host.
+    /// Number of the port at the host.
     pub(super) nic: u8,
     /// [`flag`] bits of its data packets.
     flags: u8,
     moves_next_send: bool,
     mode: WindowMode,
-    /// Payload in bytes.
     size: u64,
-    /// Next byte to send.
     next: u64,
-    /// First byte not acknowledged.
     una: u64,
-    /// First byte never sent.
     high: u64,
-    /// Earliest time of the next packet, in ps.
     pub(super) next_avail: u64,
-    /// Time of its entry among the paced ones, in ps.
     pub(super) placed_at: u64,
-    /// Wire bytes of the last packet sent.
     last_size: u64,
-    /// Rate in bit/s, and window in bytes; `own_window` is the control's.
     rate: u64,
     window: u64,
     own_window: u64,
-    /// Time of the pending timer; [`u64::MAX`] for none.
     timer: u64,
-    /// Expiry of the retransmission timeout; [`u64::MAX`] while nothing is in flight.
     timeout: u64,
     cc: State,
 }
 
 impl Pair {
-    /// Returns true if bytes are unsent and the window has space. Bytes in flight may exceed the window by less than a packet.
     #[inline]
     pub(super) fn may_send(&self) -> bool {
         self.next < self.size && self.next.wrapping_sub(self.una) < self.window
@@ -182,7 +169,7 @@ impl Host {
         Some(plan.network.routing.balance(self.balancer.as_mut()?, packet, &backlog).0)
     }
 
-    /// Time between the starts of two packets of `bytes` paced at `rate` (bit/s), in ps.
+    /// In ps, for packets of `bytes` at `rate` in bit/s.
     #[inline]
     fn pacing_gap(&self, bytes: u64, rate: u64) -> u64 {
         ((bytes + self.packets.gap.0) * 8_000_000_000_000).div_ceil(rate)
@@ -224,7 +211,6 @@ impl Host {
         out.live += 1;
         let nic = &mut self.nics[usize::from(pair.nic)];
         nic.transmit(plan, out, self.now, &packet, &mut self.carried);
-        // At line rate the gap is the serialisation just computed.
         let line = (rate == nic.rate).then_some(nic.busy_until);
         let next = line.unwrap_or_else(|| self.now + self.pacing_gap(size, rate));
         let pair = &mut self.pairs[place as usize];
@@ -285,7 +271,6 @@ impl Host {
         self.kick(plan, out, nic);
     }
 
-    /// Gives an ACK or NACK to the control and applies the answer. `next` is the byte that the flow has reached.
     fn react(&mut self, plan: Plan<'_>, place: u32, packet: &Packet, next: u64) {
         let pair = &mut self.pairs[place as usize];
         let records = usize::from(packet.records).min(plan.layout.records);
@@ -317,7 +302,6 @@ impl Host {
         }
     }
 
-    /// Handles a timer of own flow number `own`: of its control, its timeout, or an outdated one.
     pub(super) fn timer(&mut self, plan: Plan<'_>, out: &mut Out, own: u32) {
         if !self.is_rdma(own) {
             return self.transport_timer(plan, out, own);
@@ -348,7 +332,6 @@ impl Host {
         self.kick(plan, out, nic);
     }
 
-    /// Applies the control's rate, window and timer.
     #[inline]
     fn apply_control(&mut self, place: u32) {
         let pair = &self.pairs[place as usize];
@@ -424,7 +407,6 @@ impl Host {
         }
     }
 
-    /// Samples of the flows under way.
     pub(in crate::nodes) fn samples(&self, time: Time) -> impl Iterator<Item = RateSample> {
         let live = self.pairs.iter().filter(|pair| pair.flow != NONE);
         let pairs = live.map(move |pair| RateSample {

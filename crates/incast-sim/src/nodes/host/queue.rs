@@ -1,5 +1,3 @@
-//! Egress queues of a host's ports.
-
 use incast_model::fabric::{NodeId, PortId};
 use incast_model::units::Time;
 
@@ -58,7 +56,6 @@ impl Host {
         }
     }
 
-    /// Takes the first packet of a nonempty queue.
     pub(super) fn dequeue(&mut self, nic: usize, prio: u8) -> Packet {
         if self.ranks && prio != 0 {
             let place = self.nics[nic].ranked.pop().expect("a queue that waits has packets");
@@ -76,7 +73,7 @@ impl Host {
         packet
     }
 
-    /// Removes a packet, already out of its pFabric queue, from the slab and the port's counters.
+    /// Removes a packet, already out of its pFabric queue.
     fn take_ranked(&mut self, nic: usize, place: u32) -> Packet {
         let (packet, _) = self.slab.remove(place, &mut self.carried);
         let nic = &mut self.nics[nic];
@@ -97,7 +94,7 @@ impl Host {
         first.is_some_and(|place| self.slab.get(place).kind == Kind::Segment)
     }
 
-    /// Drops a packet that found no space in the queue of its port, or lost it.
+    /// Drops a packet that did not fit, or that another one evicted.
     #[cold]
     fn overflow(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, packet: &Packet) {
         self.left(plan, out, packet);

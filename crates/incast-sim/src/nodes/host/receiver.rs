@@ -1,4 +1,4 @@
-//! Receiving side of queue pairs: go-back-N, ACKs, NACKs and congestion notifications.
+//! Receiving side of queue pairs.
 
 use incast_model::units::Time;
 
@@ -10,25 +10,19 @@ use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
 
-/// State of a flow at its receiver.
+/// State of a flow at its receiver; fields as in [`crate::host::Receiver`].
 #[derive(Debug)]
 pub(super) struct Receiver {
-    /// Next byte expected.
     expected: u64,
-    /// Payload in bytes.
     size: u64,
-    /// Byte expected at the last NACK, and earliest time of another NACK for it, in ps.
     nacked: u64,
     next_nack: u64,
-    /// Earliest time of the next CNP, in ps.
     next_cnp: u64,
-    /// Packets since the last ACK.
     unanswered: u32,
     /// Sending host, and own number of the flow there.
     src: u32,
     at_src: u32,
     prio: u8,
-    /// Arrival of the last byte.
     pub(super) delivered: Option<Time>,
     /// Bytes arrived, with a transport without acknowledgements.
     pub(super) arrived_bytes: u64,
@@ -73,7 +67,7 @@ impl Host {
         }
     }
 
-    /// Answer to a data packet: kind and next byte expected.
+    /// Kind, and next byte expected.
     #[inline]
     fn answer(&mut self, packet: &Packet) -> Option<(Kind, u64)> {
         let rdma = &self.rdma;

@@ -17,7 +17,6 @@ use crate::transport::{
     Agenda, Endpoints, Incoming, Job, Outgoing, Path, Range, Scope, Stack, Timers, To, TransportHost,
 };
 
-/// State of a host's transports.
 #[derive(Debug)]
 pub(super) struct Transports {
     pub(super) endpoints: Endpoints,
@@ -32,7 +31,7 @@ pub(super) struct Transports {
     outbox: Vec<Effect>,
 }
 
-/// Request of a handler: sends a packet with its ranges by a NIC, or serves a NIC.
+/// Request of a handler: a packet with its NIC and ranges, or a NIC to serve.
 #[derive(Debug)]
 enum Effect {
     Send(u32, Packet, Vec<Range>),
@@ -40,7 +39,6 @@ enum Effect {
 }
 
 impl Transports {
-    /// `None` in runs without transports.
     pub(super) fn new(plan: Plan<'_>, host: u32, nics: usize) -> Option<Box<Self>> {
         let (sent, received) = (&plan.layout.sent[host as usize], &plan.layout.received[host as usize]);
         let scope = Scope { sent: sent.len(), received: received.len(), nics };
@@ -60,14 +58,13 @@ impl Transports {
         Some(Box::new(transports))
     }
 
-    /// Next task: time in ps and NIC.
+    /// Time in ps, and NIC.
     #[inline]
     pub(super) fn next_task(&self) -> (u64, u32) {
         self.due.peek().map_or((u64::MAX, 0), |&Reverse(next)| next)
     }
 }
 
-/// Host at work, with its input and output.
 pub(super) struct Work<'a> {
     pub(super) host: &'a mut Host,
     pub(super) plan: Plan<'a>,
@@ -122,7 +119,6 @@ impl Host {
         }
     }
 
-    /// Runs the due tasks of a NIC.
     #[inline(never)]
     pub(super) fn do_tasks(&mut self, plan: Plan<'_>, out: &mut Out) {
         let now = self.now;
@@ -138,7 +134,7 @@ impl Host {
         }
     }
 
-    /// Reports that a packet of this host has left its queue, or was dropped there.
+    /// Reports that a packet of this host has left its queue or was dropped there.
     pub(super) fn left(&mut self, plan: Plan<'_>, out: &mut Out, packet: &Packet) {
         if matches!(packet.kind, Kind::Segment | Kind::Syn) {
             let own = plan.layout.at_src[packet.flow as usize];
@@ -146,7 +142,6 @@ impl Host {
         }
     }
 
-    /// Returns true if the idle NIC may pull a packet.
     #[inline]
     pub(super) fn may_pull(&self, nic: usize) -> bool {
         self.transports.as_ref().is_some_and(|transports| transports.endpoints.may_pull(nic as u32))
@@ -181,12 +176,12 @@ impl Host {
         until.is_some_and(|until| until.0 < end) || transports.endpoints.may_end(own, end, &acks)
     }
 
-    /// Flows under way, with their windows in bytes.
+    /// Flows under way, and windows in bytes.
     pub(super) fn transport_flows(&self) -> impl Iterator<Item = (u32, u64)> {
         self.transports.iter().flat_map(|transports| transports.endpoints.flows())
     }
 
-    /// Rate of a flow's NIC, in bit/s.
+    /// In bit/s.
     pub(super) fn transport_rate(&self, own: u32) -> u64 {
         let nic = self.transports.as_ref().map_or(0, |transports| transports.nics[own as usize]);
         self.nics[usize::from(nic)].rate
