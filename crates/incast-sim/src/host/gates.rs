@@ -9,9 +9,9 @@ use crate::network::Network;
 /// End of a flow, as one of its hosts sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
-    /// The last byte has reached the receiver.
+    /// Last byte at the receiver.
     Delivered,
-    /// The ACK of the last byte has reached the sender.
+    /// ACK of the last byte at the sender.
     Acked,
 }
 
@@ -69,7 +69,7 @@ impl Gates {
 }
 
 impl Network {
-    /// Reports the end of a flow at one of its hosts to the gates that wait for it.
+    /// Reports an end to the gates that wait for it.
     #[inline]
     pub(crate) fn pass_gates(&mut self, flow: u32, end: End) {
         if !self.gates.waiting.is_empty() {

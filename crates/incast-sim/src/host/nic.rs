@@ -48,7 +48,7 @@ impl Nic {
 }
 
 impl Network {
-    /// Serves a host's port that may have something to send, now or when it becomes free.
+    /// Serves a port now, or when it becomes free.
     #[inline]
     pub(crate) fn kick_nic(&mut self, port: u32) {
         if self.config.ns3 {
@@ -84,7 +84,7 @@ impl Network {
         state.waiting & (!paused | 1)
     }
 
-    /// Sends the next packet of an idle host port, if one may go, and schedules the next service.
+    /// Sends the next packet of an idle port, if one may go, and schedules the next service.
     fn serve_nic(&mut self, port: u32) {
         let queued = self.eligible_control(port);
         if self.config.mixed && self.is_turn_of_pairs(port, queued) && self.send_of_pairs(port) {
@@ -115,8 +115,8 @@ impl Network {
         self.transmit(port, id);
     }
 
-    /// Returns true if a queue pair goes before queued packets or pHost, which it does if all queued packets are data and had
-    /// their turn. Under strict priority the higher priority goes first.
+    /// Returns true if a queue pair goes before queued packets or pHost: if all queued packets are data and had their turn.
+    /// Under strict priority the higher priority goes first.
     fn is_turn_of_pairs(&mut self, port: u32, queued: u8) -> bool {
         self.release_paced(port);
         let owner = self.ports[port as usize].owner as usize;
@@ -151,7 +151,7 @@ impl Network {
         }
     }
 
-    /// Priority of the next control packet. Control packets take turns among themselves, without effect on the turns of data.
+    /// Control packets take turns among themselves, without effect on the turns of data.
     pub(crate) fn choose_control(&mut self, port: u32, eligible: u8) -> u8 {
         let nic = &mut self.nics[self.ports[port as usize].owner as usize];
         nic.last_control = self.scheduler.rule.choose_control(eligible, nic.last_control);
@@ -246,7 +246,7 @@ impl Network {
         }
     }
 
-    /// Flows of queue pairs of a priority that only a pause keeps from sending, and since when.
+    /// Flows of queue pairs that only a pause keeps from sending, and since when.
     pub(crate) fn held_pairs(&self, port: u32, prio: u8) -> Vec<(u32, u64)> {
         let nic = &self.nics[self.ports[port as usize].owner as usize];
         let ready = nic.turns[usize::from(prio)].iter().filter(|&(flow, sender)| {

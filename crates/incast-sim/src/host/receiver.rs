@@ -90,7 +90,7 @@ impl Network {
         rdma.rto.map(|_| (Kind::Ack, receiver.expected))
     }
 
-    /// Records the arrival of a flow's last byte. (In `ns3` arithmetic the byte can arrive again after the flow has ended.)
+    /// Records the arrival of the last byte. (In `ns3` arithmetic it can arrive again after the flow has ended.)
     pub(crate) fn deliver(&mut self, flow: u32) {
         let record = &mut self.flow_records[flow as usize];
         if record.delivered.is_none() {
@@ -99,7 +99,7 @@ impl Network {
         }
     }
 
-    /// Turns a data packet into its answer and queues it. INT records and the time stamp stay.
+    /// Queues a data packet as its own answer: INT records and the time stamp stay.
     fn send_answer(&mut self, port: u32, id: u32, kind: Kind, seq: u64) {
         let packets = &self.config.packets;
         let packet = &mut self.pool[id];

@@ -1,7 +1,6 @@
-//! NIC of the HPCC authors' ns-3, rule by rule (`qbb-net-device.cc`: GetNextQindex, DequeueAndTransmit, UpdateNextAvail), for
-//! `ns3` arithmetic: a list of queue pairs in order of creation, scanned from after the last index served, with its completed
-//! entries removed only by scans; a wake-up at the earliest next time of *all* queue pairs with unsent bytes, window-bound and
-//! paused ones included.
+//! NIC of the HPCC authors' ns-3, rule by rule (`qbb-net-device.cc`: GetNextQindex, DequeueAndTransmit, UpdateNextAvail): a
+//! list of queue pairs in order of creation, scanned from after the last index served, with its completed entries removed only
+//! by scans; a wake-up at the earliest next time of *all* queue pairs with unsent bytes, window-bound and paused ones included.
 
 use crate::kernel::{Event, NONE, Target};
 use crate::network::Network;

@@ -9,10 +9,8 @@ use crate::kernel::{Event, Kind, NONE, Packet, Target, flag, rank};
 use crate::network::Network;
 use crate::setup::Carrier;
 
-/// Place of a queue pair in the NIC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum QpState {
-    /// Nothing to send, or bound by its window.
     Idle,
     Paced,
     Ready,
@@ -59,7 +57,7 @@ impl SendQp {
     }
 
     /// Returns true if bytes are unsent and the window has space. Bytes in flight may exceed the window by less than a packet.
-    /// (In `ns3` arithmetic `next` can be behind `una`: then the difference wraps, and a window binds, as in ns-3.)
+    /// (In `ns3` arithmetic `next` can be behind `una`: the difference wraps and a window binds, as in ns-3.)
     #[inline]
     pub(crate) fn may_send(&self) -> bool {
         self.next < self.size && self.next.wrapping_sub(self.una) < self.window
@@ -254,8 +252,7 @@ impl Network {
     }
 
     /// Gives an ACK or NACK to the control and applies the answer. `next` is the byte that the flow has reached. In ns-3 the
-    /// last ACK counts too, and can move the NIC's wake-up; the `first` ACK of a flow changes no rate there, not even to the
-    /// same one.
+    /// last ACK counts too, and can move the NIC's wake-up; the `first` ACK changes no rate there, not even to the same one.
     fn react(&mut self, sender: u32, id: u32, next: u64, first: bool) {
         let packet = &self.pool[id];
         let qp = &mut self.senders[sender as usize];
@@ -290,7 +287,7 @@ impl Network {
         }
     }
 
-    /// Handles a timer of a flow: of its control, its retransmission timeout, or an outdated one.
+    /// Handles a timer of the control, the retransmission timeout, or an outdated timer.
     pub(crate) fn flow_timer(&mut self, flow: u32) {
         if !self.transports.endpoints.is_rdma(flow) {
             return self.endpoint_timer(flow);
@@ -323,7 +320,6 @@ impl Network {
         }
     }
 
-    /// Applies the control's rate, window and timer.
     #[inline]
     fn apply_control(&mut self, sender: u32) {
         let qp = &self.senders[sender as usize];

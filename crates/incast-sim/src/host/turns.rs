@@ -4,12 +4,11 @@ use std::collections::BinaryHeap;
 /// Ready queue pairs, served round after round in order of their flows.
 ///
 /// A turn belongs to a flow, not to the moment in which it became ready: a paced flow keeps its turn if it is due when the turn
-/// comes. At the end of a queue it would lose a round each time, and with it its round-robin share of the port.
+/// comes. At the end of a queue it would lose a round each time, and so its round-robin share.
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
-    /// Flows and senders still to be served in this round.
+    /// Flows and senders of this round, and of the next.
     round: BinaryHeap<Reverse<(u32, u32)>>,
-    /// Flows and senders for the next round.
     next: BinaryHeap<Reverse<(u32, u32)>>,
     /// First flow that can still be served in this round.
     from: u32,

@@ -55,7 +55,7 @@ impl Network {
         true
     }
 
-    /// Returns true if a packet leaves the switch at the far end of `port` by a faster link than it arrives by. The first of
+    /// Returns true if a packet leaves the switch at the far end of `port` by a faster link than that of `port`; the first of
     /// several next hops counts.
     pub(crate) fn speeds_up(&self, port: u32, packet: Forwarded) -> bool {
         let node = self.fabric.neighbour(PortId(port));

@@ -19,7 +19,7 @@ impl Network {
             Carrier::Transport(_) => false,
         };
         let with_int: Vec<(usize, &Flow)> = flows.iter().copied().filter(|(_, flow)| has_int(flow)).collect();
-        // Flows without a path so far; all flows have one if no link is down from the start.
+        // Flows without a path so far; none if no link is down from the start.
         let mut apart = if faults.starts_rerouted() { flows } else { Vec::new() };
         for (time, routes) in faults.states(&self.fabric) {
             apart.retain(|(_, flow)| self.links(&routes, flow).is_none());

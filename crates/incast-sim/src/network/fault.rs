@@ -42,9 +42,9 @@ pub(crate) struct Faults {
     lost: Vec<f64>,
     /// By link: true if routing knows that it is down.
     known: Vec<bool>,
-    /// By port, while its link is down: actual or prevented end of its last transmission, in ps.
+    /// By port with a dead link: actual or prevented end of its last transmission, in ps.
     free_at: Vec<u64>,
-    /// By port: random numbers of silent losses; empty without silent failures.
+    /// By port; empty without silent failures.
     streams: Vec<Stream>,
     fixed: Vec<TimedHops>,
     pub(super) rule: (Paths, NextHopOrder),
@@ -53,7 +53,7 @@ pub(crate) struct Faults {
 }
 
 impl Faults {
-    /// Creates the steps; routing learns `after` each change, or never.
+    /// Routing learns `after` each change, or never.
     pub(super) fn new(
         resolved: Resolved,
         after: Option<Time>,
@@ -192,7 +192,7 @@ fn steps(resolved: &Resolved, after: Option<Time>, links: usize) -> Vec<(u64, St
 }
 
 impl Network {
-    /// Takes the steps of time 0 and schedules the next step.
+    /// Takes the steps of time 0 and schedules the next.
     pub(crate) fn schedule_faults(&mut self, stall: u64) {
         let Some(faults) = &self.faults else { return };
         let at_once = faults.steps.iter().take_while(|(time, _)| *time == 0).count();
@@ -207,7 +207,7 @@ impl Network {
         self.events.push(Event::new(time, 0, Target::Fault(faults.next as u32)));
     }
 
-    /// Takes the next step. Returns true if none is left: the caller then checks for progress.
+    /// Takes the next step. Returns true if none is left, to check for progress.
     #[inline(never)]
     pub(crate) fn fault(&mut self, stall: u64) -> bool {
         let look = !self.faults.as_ref().is_some_and(|faults| faults.pending());
@@ -274,8 +274,8 @@ impl Network {
         }
     }
 
-    /// Takes down one end of a link: packets on its wire are lost, and pauses end in both directions. The port is never idle,
-    /// so it sends nothing.
+    /// Takes down one end of a link: packets on its wire are lost, pauses end in both directions. The port is never idle, so it
+    /// sends nothing.
     fn cut(&mut self, port: u32) {
         let state = &mut self.ports[port as usize];
         state.down = true;
@@ -343,8 +343,7 @@ impl Network {
         }
     }
 
-    /// Takes a packet other than a PFC frame across a link with silent losses. Returns its far end, or `None` if the packet is
-    /// lost.
+    /// Takes a packet other than a PFC frame across a link with silent losses; `None` if it is lost.
     #[cold]
     pub(super) fn cross_lossy(&mut self, port: u32, id: u32) -> Option<Far> {
         let faults = self.faults.as_mut().expect("only failures make links lossy");
@@ -358,7 +357,7 @@ impl Network {
         None
     }
 
-    /// Counts a packet as lost because the link of `port`, its egress port, is down.
+    /// Counts a packet lost because the link of its egress `port` is down.
     pub(crate) fn lose(&mut self, port: u32, id: u32) {
         let own = matches!(self.pool[id].kind, Kind::Pfc | Kind::Isolation) || self.ports[port as usize].at_host;
         let ingress = if own { None } else { Some(self.pool[id].in_port) };
@@ -413,7 +412,7 @@ impl Network {
         self.recorder.drop_packet(at, by_link, record);
     }
 
-    /// Returns true if every flow under way is cut off for good. Called periodically after the last change; checks first that
+    /// Returns true if every flow under way is cut off for good. Called periodically after the last change; first checks that
     /// nothing was acknowledged since the last call.
     pub(crate) fn is_given_up(&mut self) -> bool {
         let acked = self.bytes_acked;

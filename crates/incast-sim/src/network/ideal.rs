@@ -107,8 +107,8 @@ impl Network {
         Time(come + returned)
     }
 
-    /// Time from the start of a packet on one link of a path until it may start on the next one; on the last link until its
-    /// last bit arrives.
+    /// Time from the start of a packet on one link of a path until it may start on the next; on the last link until its last
+    /// bit arrives.
     pub(crate) fn passed_on(&self, path: &[u32], at: usize, bytes: u64) -> u64 {
         let (state, rate) = (&self.ports[path[at] as usize], |port: u32| self.fabric.rate(PortId(port)));
         let faster = path.get(at + 1).is_some_and(|&next| rate(next) > rate(path[at]));

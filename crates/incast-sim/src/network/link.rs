@@ -72,7 +72,7 @@ impl Network {
         }
     }
 
-    /// Times at which a packet's last bit has left, and at which the next packet may start.
+    /// Times at which the last bit has left, and the next packet may start.
     fn wire_ends(&mut self, port: u32, size: u64) -> (u64, u64) {
         if self.config.ns3 {
             self.end_rank[port as usize] = self.take_rank();

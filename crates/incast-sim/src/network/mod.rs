@@ -1,5 +1,3 @@
-//! State of a running network.
-//!
 //! Tables are per kind of object instead of per node, for the cache. A handler touches only the node of its event and the
 //! packets that reach it. Nodes learn of each other only through packets over links, so threads could split the tables by node.
 
@@ -84,9 +82,9 @@ pub(crate) struct Port {
     pub(crate) down: bool,
     /// If true, the port belongs to the switch in a server of VMs.
     pub(crate) at_server: bool,
-    /// If true, arrivals at and departures from the queues are recorded: at every port, or because flows are isolated here.
+    /// If true, queues record arrivals and departures: at every port, or because flows are isolated here.
     pub(crate) noted: bool,
-    /// Bytes of a packet that the far end needs before it handles the packet ([`WHOLE_PACKETS`]: all).
+    /// Bytes of a packet that the far end waits for ([`WHOLE_PACKETS`]: all).
     pub(crate) cut: u16,
 }
 
@@ -115,7 +113,7 @@ pub(crate) struct Config {
     /// Priorities under PFC, one bit each.
     pub(crate) lossless: u8,
     pub(crate) mark_at_enqueue: bool,
-    /// Packet storage at switch ports, and at host ports except for RDMA data.
+    /// At switch ports, and at host ports except for RDMA data.
     pub(crate) storage: Storage,
     pub(crate) host_storage: Storage,
     /// Queue limit per port of a server of VMs, in bytes.
@@ -129,8 +127,7 @@ pub(crate) struct Config {
     /// By priority: hop count from which packets take the slow path (0 if tagging, the watchdog or isolation needs every
     /// packet; otherwise the TTL).
     pub(crate) guarded_from: [u8; 8],
-    /// If true, every port records arrivals at and departures from its queues, for histograms, queueing delays or bytes per
-    /// flow.
+    /// If true, all ports are `noted`, for histograms, queueing delays or bytes per flow.
     pub(crate) notes_queues: bool,
     /// Bytes after which a flow becomes an elephant; [`u64::MAX`]: never.
     pub(crate) demotion: u64,
@@ -139,8 +136,8 @@ pub(crate) struct Config {
     pub(crate) underrun: bool,
     /// If true, some flows are RDMA's and some are not.
     pub(crate) mixed: bool,
-    /// If true, links have no gap between packets, no jitter, whole picoseconds per byte, and no rounding as in ns-3: one
-    /// comparison instead of four.
+    /// If true, links have no gaps, no jitter, whole picoseconds per byte, and no rounding as in ns-3: one comparison instead
+    /// of four.
     pub(crate) plain_wires: bool,
     /// If true, switches write telemetry into packets.
     pub(crate) telemetry: bool,
@@ -173,7 +170,7 @@ pub(crate) struct Network {
 
     /// Simulated time in ps.
     pub(crate) now: u64,
-    /// Of the current event.
+    /// Rank of the current event.
     pub(crate) rank: u64,
     /// Next rank to assign, in `ns3` arithmetic.
     next_rank: u64,
@@ -181,7 +178,7 @@ pub(crate) struct Network {
     pub(crate) pool: Pool,
 
     pub(crate) ports: Vec<Port>,
-    /// By port: rank reserved for the end of its transmission; empty in exact arithmetic.
+    /// By port: rank of the end of its transmission; empty in exact arithmetic.
     end_rank: Vec<u64>,
     /// By priority, then port.
     pub(crate) queues: Vec<Queue>,
@@ -221,12 +218,12 @@ pub(crate) struct Network {
     pub(crate) next_flow: usize,
     pub(crate) gates: Gates,
     pub(crate) flows_done: usize,
-    /// Flows that end the run when done: all but those cancelled.
+    /// Flows to be done at the end: all but those cancelled.
     pub(crate) flows_due: usize,
     pub(crate) bytes_acked: u64,
     /// Payload of the flows due, in bytes.
     pub(crate) bytes: u64,
-    /// Latest end of the flows without a size, at most the horizon.
+    /// Latest end of flows without a size, at most the horizon.
     pub(crate) end: Option<Time>,
 
     pub(crate) counts: Counts,
@@ -243,7 +240,7 @@ impl Network {
         usize::from(prio) * self.ports.len() + port as usize
     }
 
-    /// Returns the rank of an event scheduled now: 0 in exact arithmetic, the order of scheduling in `ns3` arithmetic.
+    /// Rank of a new event: 0 in exact arithmetic, the order of scheduling in `ns3` arithmetic.
     #[inline]
     pub(crate) fn take_rank(&mut self) -> u64 {
         if self.config.ns3 {
@@ -254,15 +251,14 @@ impl Network {
         }
     }
 
-    /// Rank of the end of a port's transmission. pFabric queues choose after all arrivals of that instant, as in YAPS: the most
-    /// urgent packet need not arrive first.
+    /// pFabric queues choose after all arrivals of an instant, as in YAPS: the most urgent packet need not arrive first.
     #[inline]
     pub(crate) fn end_rank(&self, port: u32) -> u64 {
         if self.config.ns3 { self.end_rank[port as usize] } else { self.config.port_rank }
     }
 
     /// Returns true if a port is not transmitting. A transmission that ends now has ended in exact arithmetic; `ns3` arithmetic
-    /// compares the ranks of events.
+    /// compares ranks.
     #[inline]
     pub(crate) fn idle(&self, port: u32) -> bool {
         let busy_until = self.ports[port as usize].busy_until;

@@ -1,8 +1,6 @@
-//! PFC storms: pauses that a node sends regardless of its buffers, as a malfunctioning or slow NIC does, or an experiment that
-//! holds one priority.
+//! PFC storms: pauses that a node sends regardless of its buffers, as a malfunctioning or slow NIC does.
 //!
-//! During such a pause the port *holds* the priority: it has sent an XOFF, and sends no XON whatever leaves. Holds are steps of
-//! the list of faults; their frames are like any other.
+//! During such a pause the port *holds* the priority: it has sent an XOFF, and sends no XON whatever leaves.
 
 use std::collections::BTreeSet;
 

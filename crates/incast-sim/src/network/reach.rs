@@ -1,4 +1,4 @@
-//! Finds unfinished flows that failures or PFC storms keep from their destination, and the place.
+//! Finds flows that failures or PFC storms keep from their destination.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Resolves names in given routes, failures and pauses to numbers of the fabric, and reports errors in them.
+//! Resolves names in given routes, failures and pauses, and reports errors in them.
 
 use incast_model::fabric::{Fabric, HostId, LinkId, NodeId, NodeKind, PortId};
 use incast_model::nearest::{hint, nearest};

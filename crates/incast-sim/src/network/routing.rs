@@ -189,7 +189,7 @@ impl Network {
         }
     }
 
-    /// Egress port of a packet with a given path: the flow's path, or at each choice the next hop with the packet's own number.
+    /// Egress port on a given path: the flow's, or at each choice the next hop with the packet's own number.
     pub(super) fn given_port(&self, node: u32, id: u32) -> u32 {
         let packet = &self.pool[id];
         if packet.pint == 0 || packet.kind != Kind::Segment {
@@ -226,7 +226,7 @@ impl Network {
         self.routing.paths[path as usize][usize::from(back)][hop]
     }
 
-    /// Egress ports of data by ECMP or the explicit path, and those of the way back, which begins where data arrives.
+    /// Egress ports of data by ECMP or the explicit path, and of the way back, which begins where data arrives.
     pub(crate) fn walk(&self, flow: u32) -> [Vec<u32>; 2] {
         let spec = &self.flows.flows[flow as usize];
         if let Some(path) = spec.path {

@@ -50,8 +50,8 @@ pub(super) struct Out {
 }
 
 impl Out {
-    /// Puts a packet on the wire out of a port. `seen`: time at which the last bit leaves, or the header if the far end cuts
-    /// through. `woken`: time until which the node at the far end is known to be awake.
+    /// `seen`: time at which the last bit leaves, or the header if the far end cuts through. `woken`: time until which the node
+    /// at the far end is known to be awake.
     #[inline(always)]
     pub(super) fn send(
         &mut self,

@@ -5,7 +5,7 @@ use crate::kernel::{Kind, NONE, flag};
 use crate::network::Forwarded;
 use crate::transport::Range;
 
-/// Packet; some have more, in [`Carried`].
+/// Some packets have more: [`Carried`].
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(super) struct Packet {
@@ -66,7 +66,7 @@ impl Packet {
         matches!(self.kind, Kind::Data | Kind::Ack | Kind::Nack | Kind::Cnp) || self.flags & flag::NOT_ECT == 0
     }
 
-    /// Returns true if the packet carries byte ranges or slots, not INT records.
+    /// Returns true if the packet has byte ranges or slots, not INT records.
     #[inline]
     pub(super) const fn has_ranges(&self) -> bool {
         matches!(self.kind, Kind::SegmentAck | Kind::Schedule)
@@ -93,7 +93,7 @@ pub(super) struct Carried {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stamp {
     pub(super) flags: u8,
-    /// Record that the switch writes, and the packet's number of records with it.
+    /// Record that the switch writes, and the number of records with it.
     pub(super) record: Option<(IntRecord, u8)>,
 }
 
@@ -117,7 +117,7 @@ pub(super) struct Slab {
 }
 
 impl Slab {
-    /// Creates a slab for packets with up to `stride` INT records.
+    /// `stride`: most INT records of a packet.
     pub(super) fn new(stride: usize) -> Self {
         Self { slots: Vec::new(), free: NONE, records: Vec::new(), stride, ranges: Vec::new() }
     }

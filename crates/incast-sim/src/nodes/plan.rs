@@ -23,7 +23,7 @@ pub(super) struct PortPlan {
     pub(super) cut: u16,
     /// If true, a packet may leave the far end by a faster link.
     pub(super) speeds_up: bool,
-    /// Index of the wire out of the port in [`Layout::inward`].
+    /// Index of its wire in [`Layout::inward`].
     pub(super) line: u32,
 }
 
@@ -50,9 +50,8 @@ pub(super) struct Layout {
     /// more entry at the end.
     pub(super) inward: Vec<u32>,
     pub(super) first_inward: Vec<u32>,
-    /// By flow: its number among the flows of its sender.
+    /// By flow: its number among the flows of its sender, and of its receiver.
     pub(super) at_src: Vec<u32>,
-    /// By flow: its number among the flows of its receiver.
     pub(super) at_dst: Vec<u32>,
     /// Flows by host, in order.
     pub(super) sent: Vec<Vec<u32>>,
@@ -181,7 +180,7 @@ impl Plan<'_> {
         }
     }
 
-    /// Times at which the last bit of a packet that starts now has left a port, and at which the port is free.
+    /// Times at which the last bit of a packet has left, and the port is free.
     #[inline(always)]
     pub(super) fn ends(&self, port: u32, plan: &PortPlan, now: u64, size: u64) -> (u64, u64) {
         if plan.ps_per_byte != 0 {

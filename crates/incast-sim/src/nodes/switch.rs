@@ -31,9 +31,9 @@ pub(super) struct Switch {
     /// Arrivals of the current window: time and wire (its place among those that end here) in one number.
     arrivals: Vec<u64>,
     pub(super) carried: Carried,
-    /// Of the current event, in ps.
+    /// Time of the current event, in ps.
     now: u64,
-    /// Of the current arrival.
+    /// Wire of the current arrival.
     line: usize,
     rule: Rule,
     pub(super) storage: Storage,
@@ -51,7 +51,7 @@ pub(super) struct Switch {
     ttl: u8,
     telemetry: Option<Box<Telemetry>>,
     pfc_size: u16,
-    /// Queue lengths by port (empty if not measured), and width of their bins in bytes.
+    /// By port (empty if not measured), and width of bins in bytes.
     histograms: Vec<LengthHistogram>,
     bin: u64,
 }
@@ -391,7 +391,7 @@ impl Switch {
         out.send((&state.plan, &mut state.woken), seen, packet, stamp, &mut self.carried);
     }
 
-    /// Pauses or resumes a priority of the peer of `port`; `culprit` is the egress port of the packet that caused it.
+    /// `culprit` is the egress port of the packet that caused the frame.
     #[cold]
     fn send_pfc(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, prio: u8, xoff: bool, culprit: usize) {
         let culprit = u64::from(self.ports[culprit].number);

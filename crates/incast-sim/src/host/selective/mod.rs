@@ -20,7 +20,7 @@ const REACH: u64 = u16::MAX as u64;
 pub(crate) struct Rules {
     /// In bytes.
     payload: u64,
-    /// Retransmission timeouts in ps, [`u64::MAX`] for none; the short one applies to at most `rto_low_packets` in flight.
+    /// Retransmission timeouts in ps, [`u64::MAX`] for none.
     rto: u64,
     rto_low: u64,
     rto_low_packets: u64,
@@ -39,8 +39,8 @@ impl Rules {
         }
     }
 
-    /// Retransmission timeout with `in_flight` bytes. The short one applies if no NACK may report a loss: few packets are in
-    /// flight, or there is a gap and no more packets are in flight than may overtake.
+    /// The short timeout applies if no NACK may report a loss: few packets are in flight, or there is a gap and no more are in
+    /// flight than may overtake.
     fn timeout(&self, in_flight: u64, gap: bool) -> u64 {
         let silent = self.rto_low_packets + if gap { self.reorder_window } else { 0 };
         let few = in_flight <= silent * self.payload;
@@ -48,14 +48,14 @@ impl Rules {
     }
 }
 
-/// Bytes of a flow at its sender: the first not acknowledged, and the first never sent.
+/// First byte not acknowledged, and first byte never sent.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Flight {
     pub(crate) una: u64,
     pub(crate) high: u64,
 }
 
-/// State of a sender beyond the acknowledged bytes. Packets are numbered from 0.
+/// State of a sender. Packets are numbered from 0.
 #[derive(Debug, Default)]
 pub(crate) struct Repeat {
     /// Packets that have arrived, from the first unacknowledged on.
@@ -63,11 +63,11 @@ pub(crate) struct Repeat {
     /// Packets before this one that have not arrived are lost.
     lost_before: u64,
     /// Packets before this one have been resent since the last timeout, or need not be. (A recovery can end when packets beyond
-    /// it have been resent already: the next one does not send them a third time.)
+    /// it have been resent: the next one does not send them a third time.)
     cursor: u64,
     /// Number after the newest packet that a NACK has reported.
     reported: u64,
-    /// In recovery: first byte never sent when it began. The recovery ends when all bytes before are acknowledged.
+    /// In recovery: first byte never sent when it began. All bytes before must be acknowledged.
     until: Option<u64>,
     /// Start of the retransmission timeout, in ps.
     since: u64,
@@ -86,8 +86,8 @@ impl Repeat {
         self.reported > una
     }
 
-    /// Records that the packet at byte `seq` was sent, for the first time or `again`. Returns the next byte to send, and the
-    /// expiry of the timeout in ps.
+    /// The packet at byte `seq` was sent, for the first time or `again`. Returns the next byte to send, and the expiry of the
+    /// timeout in ps.
     pub(crate) fn sent(&mut self, rules: &Rules, now: u64, flight: Flight, (seq, again): (u64, bool)) -> (u64, u64) {
         let (payload, una) = (rules.payload, flight.una / rules.payload);
         if again {
@@ -102,7 +102,7 @@ impl Repeat {
     }
 
     /// Handles an ACK or, if packet `came`, a NACK; `advanced` if the first unacknowledged byte has moved. Returns the next
-    /// byte to send, and the expiry of the timeout in ps, which was `timeout` before.
+    /// byte to send, and the new expiry of the `timeout` in ps.
     pub(crate) fn heard(
         &mut self,
         rules: &Rules,
@@ -138,9 +138,9 @@ impl Repeat {
         (next, if in_flight == 0 { u64::MAX } else { timeout })
     }
 
-    /// Handles the timeout: all in flight that has not arrived is lost. (IRN's paper calls only the first packet lost then, and
-    /// the others when one after them has arrived: a lost tail takes a timeout for each packet.) With a reordering window,
-    /// packets sent after the last that arrived may only be late: if there is a gap, those in it are lost.
+    /// Handles the timeout: all in flight that has not arrived is lost. (IRN's paper calls only the first packet lost, and
+    /// others when one after them has arrived: a lost tail takes a timeout per packet.) With a reordering window, packets sent
+    /// after the last that arrived may only be late: if there is a gap, those in it are lost.
     pub(crate) fn recover(&mut self, rules: &Rules, flight: Flight) {
         let gap = rules.reorder_window > 0 && self.has_gap(flight.una / rules.payload);
         let all = flight.high.div_ceil(rules.payload);
@@ -150,7 +150,7 @@ impl Repeat {
     }
 }
 
-/// Number of the packet that arrived instead of the expected one, as a NACK reports it.
+/// Number of the packet that arrived instead of the expected one.
 pub(crate) const fn came(nack: bool, seq: u64, ahead: u16, payload: u64) -> Option<u64> {
     if nack { Some(seq / payload + ahead as u64) } else { None }
 }
@@ -167,7 +167,7 @@ pub(crate) enum Taken {
     Expected { next: u64, filled: bool },
 }
 
-/// Packets that a receiver keeps beyond the expected one.
+/// Packets beyond the expected one.
 #[derive(Debug, Default)]
 pub(crate) struct Arrived(Option<Box<Bitmap>>);
 

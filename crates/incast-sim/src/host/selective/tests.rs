@@ -1,4 +1,4 @@
-//! Losses packet by packet: retransmissions, and the end of the flow to the picosecond.
+//! Retransmissions after each loss, and the end of the flow to the picosecond.
 
 use std::sync::Arc;
 
@@ -17,7 +17,6 @@ use crate::network::Network;
 use crate::outcome::FlowRecord;
 use crate::setup::{ControlSetup, Params, Setup};
 
-/// Fate of a packet that leaves its host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Goes,
@@ -26,7 +25,7 @@ enum Fate {
     Overtaken,
 }
 
-/// One flow between two hosts on a switch, 100 Gb/s and 1 us a link, without control.
+/// One flow between two hosts on a switch, 100 Gb/s and 1 us a link.
 struct Case {
     size: u64,
     params: Params,
@@ -171,7 +170,7 @@ fn without_ack(number: u64) -> impl FnMut(&Packet) -> Fate {
     }
 }
 
-/// Time from the start of the first of `packets` back to back until the sender has the answer to the last.
+/// Time from the start of `packets` back to back until the answer to the last.
 fn answered(packets: u64) -> Time {
     let rate = Rate::gbps(100);
     rate.time_for(1048) * (packets + 1) + rate.time_for(60) * 2 + Time::us(4)
@@ -237,7 +236,7 @@ fn the_last_packet() {
     assert_eq!(facts(&ran), (answered(9) + RTO + answered(1), 1, 0, 1, 0));
 }
 
-/// More packets than are few: the long timeout, then all of them back to back.
+/// More packets than are few: the long timeout, then all back to back.
 #[test]
 fn a_tail() {
     let ran = Case::packets(10).run(without(&[5, 6, 7, 8, 9]));
@@ -262,8 +261,8 @@ fn a_reorder_window() {
     assert_eq!(facts(&ran), (answered(7) + answered(1), 1, 6, 0, 0), "when packet 6 has come");
 }
 
-/// With a reordering window the last packets of a flow cannot report a loss by overtaking. Because of the gap the short timeout
-/// applies, and only packets in the gap are resent.
+/// The last packets cannot report a loss by overtaking. Because of the gap the short timeout applies, and only packets in the
+/// gap are resent.
 #[test]
 fn a_gap_near_the_end() {
     let patient = || Case::packets(20).with(|params| params.rdma.reorder_window = Some(6));
@@ -276,7 +275,7 @@ fn a_gap_near_the_end() {
 }
 
 /// Default window: 0 without reordering, else the packets that a sender bound by the bandwidth-delay product can send after a
-/// packet before it stops. So the last packet of a full round trip reports every loss within a long flow.
+/// packet. So the last packet of a full round trip reports every loss within a long flow.
 #[test]
 fn the_default_window() {
     let spray = Balance::Spray(SprayParams::default());
@@ -296,7 +295,7 @@ fn the_default_window() {
     assert_eq!((ran.record.retransmitted, ran.record.timeouts), (2, 0));
 }
 
-/// The bound is the fabric's bandwidth-delay product; bytes in flight may exceed it by less than a packet.
+/// Bytes in flight may exceed the bound, the bandwidth-delay product, by less than a packet.
 #[test]
 fn the_bound() {
     let bdp = |ran: &Ran| ran.in_flight;

@@ -52,7 +52,7 @@ pub(super) struct Host {
     repeats: Vec<Repeat>,
     /// Unused places of `pairs`.
     free: Vec<u32>,
-    /// Flows sent, in order, with their pairs ([`NONE`] before the start and after the end) and progress.
+    /// By flow sent: number, pair ([`NONE`] before the start and after the end) and progress.
     flows: Vec<u32>,
     pair_of: Vec<u32>,
     progress: Vec<Progress>,
@@ -121,7 +121,7 @@ impl Host {
         }
     }
 
-    /// Next start: time in ps and own number; [`u64::MAX`] if there is none.
+    /// Time in ps and own number; [`u64::MAX`] if there is none.
     #[inline]
     fn next_start(&self, plan: Plan<'_>) -> (u64, u32) {
         let start = |flow: u32| plan.network.flows.flows[flow as usize].start.0;
@@ -133,7 +133,7 @@ impl Host {
         }
     }
 
-    /// Notifies gates that a flow sent is acknowledged as a whole, or that a flow received has arrived.
+    /// Reports to gates that a flow sent is acknowledged, or a flow received has arrived.
     fn pass_gates(&mut self, plan: Plan<'_>, sent: bool, flow: u32) {
         if let Some(gates) = &mut self.gates {
             let earliest = |own: u32| plan.network.flows.flows[self.flows[own as usize] as usize].start.0;
@@ -145,7 +145,7 @@ impl Host {
         self.timers.peek().map_or(u64::MAX, |Reverse((time, _))| *time)
     }
 
-    /// Next arrival: time in ps and port. The lowest wire comes first at equal times.
+    /// Time in ps and port. The lowest wire comes first at equal times.
     #[inline(always)]
     fn next_arrival(&self, out: &Out) -> (u64, usize) {
         match &self.nics[..] {
@@ -154,7 +154,7 @@ impl Host {
         }
     }
 
-    /// Next service of a port: time in ps and port.
+    /// Time in ps and port.
     #[inline(always)]
     fn next_due(&self) -> (u64, usize) {
         match &self.nics[..] {

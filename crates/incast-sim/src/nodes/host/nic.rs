@@ -1,4 +1,4 @@
-//! NICs, with the same rules as [`crate::host::Nic`].
+//! NICs, with the rules of `host/nic.rs`.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -14,6 +14,7 @@ use crate::nodes::plan::Plan;
 #[derive(Debug)]
 pub(super) struct Receiver {
     expected: u64,
+    /// In bytes.
     size: u64,
     nacked: u64,
     next_nack: u64,
@@ -28,7 +29,7 @@ pub(super) struct Receiver {
     pub(super) arrived_bytes: u64,
     /// Packets beyond the expected one; none without selective repeat.
     arrived: Arrived,
-    /// Data packets not kept: duplicates and packets out of order.
+    /// Data packets not kept: duplicates and out of order.
     pub(super) discarded: u32,
 }
 
