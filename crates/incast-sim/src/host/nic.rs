@@ -222,7 +222,7 @@ impl Network {
         Some(sender)
     }
 
-    /// Wire bytes of the next data packet of a priority; 0 if no queue pair is ready.
+    /// Wire bytes; 0 if no queue pair is ready.
     #[inline(never)]
     pub(crate) fn ready_size(&self, port: u32, prio: u8) -> u64 {
         let nic = &self.nics[self.ports[port as usize].owner as usize];

@@ -104,7 +104,6 @@ impl Queue {
     pub(crate) const EMPTY: Self = Self { head: NONE, tail: NONE, bytes: 0, peak: 0, tx_bytes: 0, tx_packets: 0 };
 }
 
-/// Parameters in the form that handlers use.
 #[derive(Debug, Clone)]
 pub(crate) struct Config {
     pub(crate) ns3: bool,
@@ -113,7 +112,7 @@ pub(crate) struct Config {
     /// Priorities under PFC, one bit each.
     pub(crate) lossless: u8,
     pub(crate) mark_at_enqueue: bool,
-    /// At switch ports, and at host ports except for RDMA data.
+    /// Storage at switch ports, and at host ports except for RDMA data.
     pub(crate) storage: Storage,
     pub(crate) host_storage: Storage,
     /// Queue limit per port of a server of VMs, in bytes.
@@ -214,7 +213,7 @@ pub(crate) struct Network {
     pub(crate) selective: Option<Box<Selective>>,
     pub(crate) transports: Transports,
     pub(crate) hypervisors: Option<Box<Hypervisors>>,
-    /// Next flow that starts and is not behind a gate.
+    /// Next flow to start that is not behind a gate.
     pub(crate) next_flow: usize,
     pub(crate) gates: Gates,
     pub(crate) flows_done: usize,
@@ -251,7 +250,8 @@ impl Network {
         }
     }
 
-    /// pFabric queues choose after all arrivals of an instant, as in YAPS: the most urgent packet need not arrive first.
+    /// Rank of the end of a transmission. pFabric queues choose after all arrivals of an instant, as in YAPS: the most urgent
+    /// packet need not arrive first.
     #[inline]
     pub(crate) fn end_rank(&self, port: u32) -> u64 {
         if self.config.ns3 { self.end_rank[port as usize] } else { self.config.port_rank }

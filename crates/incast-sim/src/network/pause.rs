@@ -13,7 +13,6 @@ use super::params::PauseParams;
 use super::resolve::{BadNetwork, bad, joining, neighbours, node, unless};
 use crate::setup::Params;
 
-/// Pause of a priority by ports, for a time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Hold {
     pub(crate) ports: Vec<PortId>,

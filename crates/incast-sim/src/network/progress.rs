@@ -97,7 +97,6 @@ impl Network {
         if self.recorder.params.fingerprint { 0 } else { self.detector.next.min(limits.horizon.saturating_add(1)) }
     }
 
-    /// Adds an event, and the packet that it brings, to the fingerprints.
     #[cold]
     fn fingerprint(&mut self, event: Event) {
         if !self.recorder.params.fingerprint {
@@ -138,7 +137,7 @@ impl Network {
         !waits || self.deadlock().is_some()
     }
 
-    /// Returns true if a flow will start by the clock, or behind an open gate.
+    /// Returns true if a flow will start, by the clock or behind an open gate.
     pub(super) fn starts_to_come(&self) -> bool {
         self.next_flow < self.flows.flows.len() || self.gates.coming > 0
     }

@@ -9,7 +9,7 @@ use crate::outcome::{CutOff, LinkChange, Obstacle, QueueRef};
 
 const NAMED: usize = 100;
 
-/// Queue on a packet's path: port and priority.
+/// Port and priority.
 type Step = (u32, u8);
 
 impl Network {
@@ -62,7 +62,7 @@ impl Network {
         }
     }
 
-    /// First obstacle on a path, for packets that start with `priority`.
+    /// First obstacle on a path; `priority` is that of the first port.
     fn blocked_on(&self, ports: &[u32], mut priority: u8) -> Option<Obstacle> {
         let mut before = None;
         ports.iter().find_map(|&port| {

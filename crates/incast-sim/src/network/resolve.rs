@@ -264,9 +264,9 @@ fn overlap(a: &TimedHops, b: &TimedHops) -> bool {
 }
 
 enum Astray {
-    /// They return to a node.
+    /// Packets return to a node.
     Circle(NodeId),
-    /// They reach a node without a next hop.
+    /// Packets reach a node without a next hop.
     DeadEnd(NodeId),
 }
 

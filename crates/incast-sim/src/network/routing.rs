@@ -115,7 +115,6 @@ impl Routing {
         hops[self.hash.hash_prepared(key, self.salts[node as usize]) as usize % hops.len()]
     }
 
-    /// Egress port towards host `dst`, with ECMP among several next hops.
     fn ecmp_port(&self, node: u32, dst: u32, flow: u32, back: bool) -> Option<u32> {
         match self.hops(node, dst) {
             [] => None,
@@ -138,7 +137,7 @@ fn egress_ports(fabric: &Fabric, nodes: &mut dyn Iterator<Item = NodeId>) -> Opt
 }
 
 impl Network {
-    /// Egress port of a packet at a switch; [`NONE`] without a route.
+    /// [`NONE`] without a route.
     #[inline(always)]
     pub(crate) fn route(&mut self, node: u32, id: u32) -> u32 {
         let packet = &self.pool[id];
@@ -150,7 +149,7 @@ impl Network {
         self.next_port(node, dst, flow, back)
     }
 
-    /// Egress port towards host `dst`; [`NONE`] without a route.
+    /// [`NONE`] without a route.
     #[inline(always)]
     fn next_port(&mut self, node: u32, dst: u32, flow: u32, back: bool) -> u32 {
         match self.routing.hops(node, dst) {
@@ -206,7 +205,6 @@ impl Network {
         }
     }
 
-    /// Rest of a flow's explicit path, from `port` on.
     pub(crate) fn rest_of_path(&self, flow: u32, port: u32) -> Option<&[u32]> {
         let path = self.flows.flows[flow as usize].path?;
         let [ports, _] = &self.routing.paths[path as usize];

@@ -50,8 +50,8 @@ pub(super) struct Out {
 }
 
 impl Out {
-    /// `seen`: time at which the last bit leaves, or the header if the far end cuts through. `woken`: time until which the node
-    /// at the far end is known to be awake.
+    /// Puts a packet on a wire. `seen`: time at which the last bit leaves, or the header if the far end cuts through. `woken`:
+    /// time until which the node at the far end is known to be awake.
     #[inline(always)]
     pub(super) fn send(
         &mut self,

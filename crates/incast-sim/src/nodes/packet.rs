@@ -16,7 +16,6 @@ pub(super) struct Packet {
     pub(super) stamp: u64,
     /// [`NONE`] for PFC frames.
     pub(super) flow: u32,
-    /// Destination host.
     pub(super) dst: u32,
     /// Number of the flow at the destination host.
     pub(super) at_dst: u32,
@@ -104,7 +103,7 @@ struct Slot {
     next: u32,
 }
 
-/// The place freed last is used first, so that places in use stay in cache.
+/// Stored packets. The place freed last is used first, so that places in use stay in cache.
 #[derive(Debug)]
 pub(super) struct Slab {
     slots: Vec<Slot>,
@@ -159,7 +158,7 @@ impl Slab {
         self.ranges[place] = std::mem::take(&mut carried.ranges);
     }
 
-    /// Also returns the next place of the list.
+    /// Takes out a packet. Also returns the next place of its list.
     #[inline]
     pub(super) fn remove(&mut self, place: u32, carried: &mut Carried) -> (Packet, u32) {
         let slot = &mut self.slots[place as usize];

@@ -60,7 +60,7 @@ pub(super) struct Layout {
     pub(super) gates: Vec<Vec<u32>>,
     /// Shortest time from append to arrival on a wire, in ps.
     pub(super) lookahead: u64,
-    /// Space for INT records in a packet: 1 for PINT alone, 0 without both.
+    /// Space for INT records in a packet: 1 for PINT alone, 0 without either.
     pub(super) records: usize,
 }
 

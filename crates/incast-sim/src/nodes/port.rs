@@ -4,7 +4,7 @@ use super::plan::{Plan, PortPlan};
 use crate::network::{Network, Queue};
 use crate::switch::{EcnPort, Ingress};
 
-/// One cache line.
+/// State of a priority: one cache line.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Lane {

@@ -19,6 +19,7 @@ use crate::network::Network;
 use crate::outcome::{DropReason, DropRecord};
 use crate::switch::{Buffer, RankedQueue, Rule, Served, Storage, Verdict};
 
+/// Several fields are copies from [`crate::network::Config`].
 #[derive(Debug)]
 pub(super) struct Switch {
     node: u32,
@@ -39,7 +40,6 @@ pub(super) struct Switch {
     pub(super) storage: Storage,
     /// By port; empty without pFabric queues.
     pub(super) ranked: Vec<RankedQueue>,
-    /// 1 if ports that become free come last in their instant, for pFabric queues.
     port_rank: u64,
     /// By port; empty without deficit round robin.
     deficits: Vec<[u32; 8]>,
@@ -47,7 +47,6 @@ pub(super) struct Switch {
     balancer: Option<State>,
     lossless: u8,
     pub(super) mark_at_enqueue: bool,
-    /// Switches that a packet may reach; the last one drops it.
     ttl: u8,
     telemetry: Option<Box<Telemetry>>,
     pfc_size: u16,

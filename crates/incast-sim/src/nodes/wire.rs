@@ -40,7 +40,6 @@ impl Wire {
         Self { entries: Vec::new(), records: Vec::new(), stride, ranges: VecDeque::new(), head: 0, len: 0 }
     }
 
-    /// Place of the packet that many behind the first.
     #[inline]
     fn place(&self, ahead: usize) -> usize {
         (self.head + ahead) & (self.entries.len() - 1)

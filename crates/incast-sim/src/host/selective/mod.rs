@@ -86,8 +86,8 @@ impl Repeat {
         self.reported > una
     }
 
-    /// The packet at byte `seq` was sent, for the first time or `again`. Returns the next byte to send, and the expiry of the
-    /// timeout in ps.
+    /// Records the packet at byte `seq` as sent, for the first time or `again`. Returns the next byte to send, and the expiry
+    /// of the timeout in ps.
     pub(crate) fn sent(&mut self, rules: &Rules, now: u64, flight: Flight, (seq, again): (u64, bool)) -> (u64, u64) {
         let (payload, una) = (rules.payload, flight.una / rules.payload);
         if again {

@@ -29,7 +29,8 @@ pub(super) struct Gates {
     pub(super) coming: BinaryHeap<Reverse<(u64, u32)>>,
 }
 
-/// Returns true if, for every gate, one host sees all ends that the gate waits for and sends all flows behind it.
+/// Returns true if, for every gate, one host sends all flows behind it and sees all ends that it waits for. False with rounds,
+/// which other hosts can cancel.
 pub(in crate::nodes) fn are_local(flows: &FlowSet) -> bool {
     flows.gates.iter().all(|gate| {
         let mut hosts = gate.starts.iter().map(|&flow| flows.flows[flow as usize].src);

@@ -30,6 +30,7 @@ use stack::Transports;
 
 const PRIORITIES: usize = 8;
 
+/// Several fields are copies from [`crate::network::Config`].
 #[derive(Debug)]
 pub(super) struct Host {
     node: u32,
@@ -43,7 +44,6 @@ pub(super) struct Host {
     rules: Option<Rules>,
     /// Bytes after which a flow is an elephant, and the priority of elephants.
     demotion: (u64, u8),
-    /// Most bytes of a flow in flight without a window.
     in_flight: u64,
     /// Packets queued at its ports.
     slab: Slab,
@@ -65,10 +65,8 @@ pub(super) struct Host {
     timers: BinaryHeap<Reverse<(u64, u32)>>,
     /// `None` in runs with RDMA alone.
     transports: Option<Box<Transports>>,
-    /// True with pFabric queues; and 1 if ports that become free come last in their instant.
     ranks: bool,
     port_rank: u64,
-    /// If true, some flows of the run are RDMA's and some are not.
     mixed: bool,
     carried: Carried,
     /// Time of the current event in ps, and its class and number.
@@ -121,7 +119,7 @@ impl Host {
         }
     }
 
-    /// Time in ps and own number; [`u64::MAX`] if there is none.
+    /// Next start: time in ps and own number; [`u64::MAX`] if there is none.
     #[inline]
     fn next_start(&self, plan: Plan<'_>) -> (u64, u32) {
         let start = |flow: u32| plan.network.flows.flows[flow as usize].start.0;
@@ -145,7 +143,7 @@ impl Host {
         self.timers.peek().map_or(u64::MAX, |Reverse((time, _))| *time)
     }
 
-    /// Time in ps and port. The lowest wire comes first at equal times.
+    /// Next arrival: time in ps and port. The lowest wire comes first at equal times.
     #[inline(always)]
     fn next_arrival(&self, out: &Out) -> (u64, usize) {
         match &self.nics[..] {
@@ -217,7 +215,7 @@ impl Host {
         self.timers.peek().map_or(0, |Reverse((_, own))| *own)
     }
 
-    /// Handles the own event due at `time`: timers come before starts, and starts before ports.
+    /// Handles the own event due at `time`: timers before starts, starts before ports.
     fn own_event(&mut self, plan: Plan<'_>, out: &mut Out, time: u64) {
         self.now = time;
         out.counts.events += 1;

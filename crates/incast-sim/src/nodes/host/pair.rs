@@ -77,7 +77,7 @@ impl Pair {
 pub(super) struct Progress {
     pub(super) start: Option<Time>,
     pub(super) finish: Option<Time>,
-    /// Arrival of all of a flow without a size, as its sender knows.
+    /// Arrival of the last byte of a flow without a size, as its sender knows.
     pub(super) delivered: Option<Time>,
     pub(super) acked: u64,
     pub(super) packets: u64,
@@ -169,7 +169,7 @@ impl Host {
         Some(plan.network.routing.balance(self.balancer.as_mut()?, packet, &backlog).0)
     }
 
-    /// In ps, for packets of `bytes` at `rate` in bit/s.
+    /// Time between the starts of two packets of `bytes` at `rate` (bit/s), in ps.
     #[inline]
     fn pacing_gap(&self, bytes: u64, rate: u64) -> u64 {
         ((bytes + self.packets.gap.0) * 8_000_000_000_000).div_ceil(rate)
@@ -431,7 +431,6 @@ impl Host {
         self.pairs.iter().any(|pair| pair.flow != NONE && pair.may_send() && pair.next_avail > self.now)
     }
 
-    /// Returns true if a flow is yet to start.
     pub(in crate::nodes) fn has_starts(&self) -> bool {
         self.next_start < self.flows.len() || self.gates.as_ref().is_some_and(|gates| !gates.coming.is_empty())
     }

@@ -10,7 +10,6 @@ use crate::outcome::{DropReason, DropRecord};
 use crate::switch::{RANKED_QUEUE, Storage, rank};
 
 impl Host {
-    /// Stores a packet in the queue of a port, or drops packets that do not fit.
     pub(super) fn store(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, packet: &Packet) {
         let size = u64::from(packet.size);
         let fits = |host: &Self, limit: u32| u64::from(host.nics[nic].queued()) + size <= u64::from(limit);

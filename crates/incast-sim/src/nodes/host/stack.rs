@@ -162,7 +162,6 @@ impl Host {
         true
     }
 
-    /// Returns true if a flow under way may end before `end`.
     pub(super) fn transport_completes_before(&self, plan: Plan<'_>, out: &Out, own: u32, end: u64) -> bool {
         let Some(transports) = &self.transports else { return false };
         if self.progress[own as usize].start.is_none() {
