@@ -1,4 +1,4 @@
-//! Which priority a host gives to its data: short flows (mice) before long ones (elephants), as far as it can tell them apart.
+//! Priorities of data at hosts: short flows (mice) before long ones (elephants).
 
 use incast_model::flow::{Flow, FlowSet};
 use incast_model::rng::mix;
@@ -49,7 +49,7 @@ pub enum ClassBy {
 }
 
 impl ClassParams {
-    /// Gives flows the priorities of their classes; those that they begin with.
+    /// Gives flows the priorities with which their classes begin.
     pub fn apply(&self, flows: &mut FlowSet) {
         if self.by == ClassBy::Given {
             return;
@@ -67,7 +67,7 @@ impl ClassParams {
         }
     }
 
-    /// Bytes after which flows are demoted; [`u64::MAX`] for never.
+    /// Bytes after which flows are demoted; [`u64::MAX`]: never.
     pub(crate) const fn demotion(&self) -> u64 {
         match self.by {
             ClassBy::Sent => self.threshold.0,
@@ -77,7 +77,7 @@ impl ClassParams {
 }
 
 impl Params {
-    /// Whether classes can be as they are asked to be.
+    /// Checks the parameters of classes.
     pub fn check_classes(&self) -> Result<(), SetupError> {
         let classes = &self.host.classes;
         if classes.by == ClassBy::Given {
@@ -105,7 +105,7 @@ impl Params {
 }
 
 impl Network {
-    /// A queue pair has sent what it may as a mouse: the rest is an elephant's. One that its switch has isolated stays so.
+    /// Makes a queue pair an elephant, unless its switch has isolated it.
     #[cold]
     pub(crate) fn demote(&mut self, sender: u32) {
         let isolated = self.isolation.as_ref().is_some_and(|one| one.queue() == self.senders[sender as usize].prio);
@@ -114,7 +114,7 @@ impl Network {
         }
     }
 
-    /// Data of an RDMA flow leaves its host under the priority of its class again.
+    /// Returns data of an RDMA flow to the priority of its class.
     pub(crate) fn send_as_usual(&mut self, flow: u32) {
         let sender = self.sender_of[flow as usize];
         if sender != NONE {
@@ -124,7 +124,7 @@ impl Network {
         }
     }
 
-    /// Data of an RDMA flow leaves its host under another priority from now on.
+    /// Sends data of an RDMA flow under another priority from now on.
     pub(crate) fn send_under(&mut self, flow: u32, prio: u8) {
         let sender = self.sender_of[flow as usize];
         if sender == NONE || self.senders[sender as usize].prio == prio {

@@ -6,33 +6,33 @@ use incast_model::units::Time;
 
 use crate::network::Network;
 
-/// A flow's end, as one of its hosts sees it.
+/// End of a flow, as one of its hosts sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
-    /// Its last byte has reached the receiver.
+    /// Last byte at the receiver.
     Delivered,
-    /// The ACK of its last byte has reached the sender.
+    /// ACK of the last byte at the sender.
     Acked,
 }
 
-/// What is waited for. Empty in a run without gates.
+/// State of gates; empty in a run without gates.
 #[derive(Debug, Default)]
 pub(crate) struct Gates {
     waiting: Waiting,
     /// By gate: flows that have not ended.
     left: Vec<u32>,
-    /// By gate: the host that sends all that starts; `None` if there are several.
+    /// By gate: sender of all its flows; `None` if there are several.
     starter: Vec<Option<u32>>,
-    /// By flow: whether it is behind a gate.
+    /// By flow: true if it is behind a gate.
     held: Vec<bool>,
-    /// By round: whether it has begun; `None` until that is decided.
+    /// By round: true if it has begun; `None` until that is decided.
     begun: Vec<Option<bool>>,
-    /// Starts behind open gates that are yet to come.
+    /// Starts yet to come behind open gates.
     pub(crate) coming: u32,
 }
 
 impl Gates {
-    /// Of checked gates.
+    /// Expects checked gates.
     pub(crate) fn new(set: &FlowSet) -> Self {
         if set.gates.is_empty() {
             return Self::default();
@@ -54,14 +54,12 @@ impl Gates {
         }
     }
 
-    /// Whether a flow is behind a gate, open or not.
     #[inline]
     pub(crate) fn holds(&self, flow: u32) -> bool {
         self.held.get(flow as usize) == Some(&true)
     }
 
-    /// Whether a gate that has nothing to wait for any more opens, `open` being when it would. The first one of a round decides
-    /// for all.
+    /// Returns true if a gate with nothing left to wait for opens, at `open`. The first gate of a round decides for all.
     fn opens(&mut self, gate: &Gate, rounds: &[Time], open: u64) -> bool {
         gate.round.is_none_or(|round| {
             let round = round as usize;
@@ -71,7 +69,7 @@ impl Gates {
 }
 
 impl Network {
-    /// A flow has ended at one of its hosts: gates that wait for that come nearer to opening.
+    /// Reports an end to the gates that wait for it.
     #[inline]
     pub(crate) fn pass_gates(&mut self, flow: u32, end: End) {
         if !self.gates.waiting.is_empty() {
@@ -83,7 +81,7 @@ impl Network {
         let sender = self.flows.flows[flow as usize].src.0;
         for place in 0..self.gates.waiting.of(flow).len() {
             let gate = self.gates.waiting.of(flow)[place];
-            // What the sender itself goes on to send waits for its ACK; all else for the last byte.
+            // If the flow's sender sends everything behind the gate, the gate waits for the ACK, else for the last byte.
             let wanted = if self.gates.starter[gate as usize] == Some(sender) { End::Acked } else { End::Delivered };
             if end == wanted {
                 let left = &mut self.gates.left[gate as usize];
@@ -108,7 +106,7 @@ impl Network {
         }
     }
 
-    /// A gate does not open, ever: nothing behind it starts, nor what waits for that.
+    /// Cancels a gate: nothing behind it starts, nor behind gates that wait for its flows.
     #[cold]
     fn call_off(&mut self, gate: u32) {
         let flows = self.flows.clone();

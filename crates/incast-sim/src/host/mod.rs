@@ -1,4 +1,4 @@
-//! Hosts: their ports, and RDMA with its queue pairs, pacing, windows, acknowledgements and loss recovery.
+//! Hosts: ports, and RDMA with queue pairs, pacing, windows, acknowledgements and loss recovery.
 
 mod classes;
 mod gates;

@@ -1,9 +1,9 @@
-//! A host's port: what is queued first (control packets, and all that transports other than RDMA send), then one data packet from
-//! each ready queue pair in turn. Where hosts have both, queued data and queue pairs take turns.
+//! Host ports: queued packets first (control packets, and all of transports other than RDMA), then one data packet from each
+//! ready queue pair in turn. In runs with both, queued data and queue pairs take turns.
 //!
 //! A queue pair that may send is *ready* (in the [`Turns`] of its priority) or *paced* (in a heap by its next time); one that
-//! is bound by its window or has nothing left is in neither. So a host with a thousand queue pairs costs hardly more per
-//! packet than one with two.
+//! is bound by its window or has nothing left is in neither. So a packet costs hardly more with a thousand queue pairs than
+//! with two.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,24 +14,21 @@ use super::turns::Turns;
 use crate::kernel::{Event, Kind, Target};
 use crate::network::Network;
 
-/// One port of a host.
 #[derive(Debug)]
 pub(crate) struct Nic {
-    /// Its port.
     pub(crate) port: u32,
     /// Ready queue pairs by priority.
     turns: [Turns; 8],
     /// Priorities with ready queue pairs, one bit each.
     pub(crate) ready: u8,
-    /// Priority of the last control packet.
     last_control: u8,
-    /// Whether a queue pair was served last, not queued data. Only looked at where hosts have both.
+    /// If true, a queue pair was served last, not queued data; for runs with both.
     pair_served: bool,
-    /// Paced queue pairs: time, flow, sender. Entries that no longer hold are passed over.
+    /// Paced queue pairs: time, flow, sender. Outdated entries are skipped.
     paced: BinaryHeap<Reverse<(u64, u32, u32)>>,
-    /// When the pending [`Target::Port`] event is due; [`u64::MAX`] for none.
+    /// Time of the pending [`Target::Port`] event; [`u64::MAX`]: none.
     due: u64,
-    /// The list that takes the place of all this in `ns3` arithmetic.
+    /// In place of all this in `ns3` arithmetic.
     pub(crate) reference: ReferenceNic,
 }
 
@@ -51,7 +48,7 @@ impl Nic {
 }
 
 impl Network {
-    /// A host's port has something new to send, or may send again.
+    /// Serves a port now, or when it becomes free.
     #[inline]
     pub(crate) fn kick_nic(&mut self, port: u32) {
         if self.config.ns3 {
@@ -64,7 +61,6 @@ impl Network {
         }
     }
 
-    /// The event asked for by [`Network::serve_nic_at`].
     pub(crate) fn nic_due(&mut self, port: u32) {
         let nic = &mut self.nics[self.ports[port as usize].owner as usize];
         if nic.due == self.now {
@@ -81,7 +77,6 @@ impl Network {
         }
     }
 
-    /// Control queues of a host's port that may send.
     #[inline]
     pub(crate) fn eligible_control(&self, port: u32) -> u8 {
         let state = &self.ports[port as usize];
@@ -89,7 +84,7 @@ impl Network {
         state.waiting & (!paused | 1)
     }
 
-    /// Sends the next packet of an idle host port, if one may go, and arranges for the one after it.
+    /// Sends the next packet of an idle port, if one may go, and schedules the next service.
     fn serve_nic(&mut self, port: u32) {
         let queued = self.eligible_control(port);
         if self.config.mixed && self.is_turn_of_pairs(port, queued) && self.send_of_pairs(port) {
@@ -104,7 +99,7 @@ impl Network {
         self.arrange(port);
     }
 
-    /// Sends a packet of the queue pair whose turn it is; false if none may send now.
+    /// Sends a packet of the queue pair in turn; false if none may send now.
     #[inline]
     fn send_of_pairs(&mut self, port: u32) -> bool {
         let Some(sender) = self.next_ready(port) else { return false };
@@ -113,7 +108,6 @@ impl Network {
         true
     }
 
-    /// Sends a packet of one of these queues.
     fn send_queued(&mut self, port: u32, queued: u8) {
         let prio = self.choose_control(port, queued);
         let id = self.dequeue(port, prio);
@@ -121,8 +115,8 @@ impl Network {
         self.transmit(port, id);
     }
 
-    /// Whether a queue pair goes before what is queued, or before pHost: which is so if all of that is data, and had its turn. Under
-    /// strict priority what has the higher priority goes first.
+    /// Returns true if a queue pair goes before queued packets or pHost: if all queued packets are data and had their turn.
+    /// Under strict priority the higher priority goes first.
     fn is_turn_of_pairs(&mut self, port: u32, queued: u8) -> bool {
         self.release_paced(port);
         let owner = self.ports[port as usize].owner as usize;
@@ -139,8 +133,7 @@ impl Network {
         nic.pair_served
     }
 
-    /// Asks for the next event of a host's port: when it is free, if something is ready; when the first paced queue pair
-    /// is due otherwise.
+    /// Schedules the next service: when the port is free if something is ready, else when the first paced queue pair is due.
     fn arrange(&mut self, port: u32) {
         let free = self.ports[port as usize].busy_until;
         let paused = self.ports[port as usize].paused;
@@ -158,14 +151,14 @@ impl Network {
         }
     }
 
-    /// The priority of the next control packet. Those take turns among themselves and leave the turns of data alone.
+    /// Control packets take turns among themselves, without effect on the turns of data.
     pub(crate) fn choose_control(&mut self, port: u32, eligible: u8) -> u8 {
         let nic = &mut self.nics[self.ports[port as usize].owner as usize];
         nic.last_control = self.scheduler.rule.choose_control(eligible, nic.last_control);
         nic.last_control
     }
 
-    /// The queue pair whose turn it is, taken out; `None` if none may send now.
+    /// Takes out the queue pair in turn; `None` if none may send now.
     fn next_ready(&mut self, port: u32) -> Option<u32> {
         self.release_paced(port);
         let owner = self.ports[port as usize].owner as usize;
@@ -185,7 +178,7 @@ impl Network {
         Some(sender)
     }
 
-    /// Takes out those first in turn that may no longer send, before a turn is given to them.
+    /// Takes out queue pairs that are first in turn but may no longer send.
     fn drop_bound(&mut self, owner: usize, prio: usize) {
         while let Some(sender) = self.nics[owner].turns[prio].first() {
             let qp = &self.senders[sender as usize];
@@ -202,7 +195,6 @@ impl Network {
         }
     }
 
-    /// A queue pair is not among the ready ones any more.
     pub(crate) fn take_from_turns(&mut self, sender: u32) {
         if self.senders[sender as usize].state != QpState::Ready {
             return;
@@ -230,7 +222,7 @@ impl Network {
         Some(sender)
     }
 
-    /// Wire bytes of the next data packet of a priority that has ready queue pairs.
+    /// Wire bytes; 0 if no queue pair is ready.
     #[inline(never)]
     pub(crate) fn ready_size(&self, port: u32, prio: u8) -> u64 {
         let nic = &self.nics[self.ports[port as usize].owner as usize];
@@ -240,7 +232,6 @@ impl Network {
         self.config.packets.data_size(qp.next_payload(&self.config.packets), flags)
     }
 
-    /// Makes paced queue pairs that are due ready.
     fn release_paced(&mut self, port: u32) {
         let owner = self.ports[port as usize].owner as usize;
         while let Some(&Reverse((time, flow, sender))) = self.nics[owner].paced.peek()
@@ -255,7 +246,7 @@ impl Network {
         }
     }
 
-    /// The flows of queue pairs of a priority that could send but for a pause, and since when.
+    /// Flows of queue pairs that only a pause keeps from sending, and since when.
     pub(crate) fn held_pairs(&self, port: u32, prio: u8) -> Vec<(u32, u64)> {
         let nic = &self.nics[self.ports[port as usize].owner as usize];
         let ready = nic.turns[usize::from(prio)].iter().filter(|&(flow, sender)| {
@@ -283,7 +274,7 @@ impl Network {
         held
     }
 
-    /// Puts a queue pair where it belongs after anything about it has changed.
+    /// Makes a queue pair ready, paced or idle after a change.
     pub(crate) fn place(&mut self, sender: u32) {
         let qp = &mut self.senders[sender as usize];
         if self.config.ns3 || qp.state == QpState::Ready {

@@ -74,13 +74,13 @@ impl Default for PacketParams {
 }
 
 impl PacketParams {
-    /// Names of the profiles, with what they are.
+    /// Names and descriptions of the profiles.
     pub const PROFILES: &'static [(&'static str, &'static str)] = &[
         ("hpcc", "the HPCC evaluation's packets: 1000 B payload, 48 B headers, no gap between frames (the default)"),
         ("rocev2", "RoCEv2 on Ethernet: 1024 B payload, 62 B headers with ICRC and FCS, 20 B preamble and gap"),
     ];
 
-    /// A profile by name.
+    /// Returns a profile by name.
     pub fn profile(name: &str) -> Option<Self> {
         match name {
             "hpcc" => Some(Self::default()),
@@ -101,7 +101,7 @@ impl PacketParams {
         }
     }
 
-    /// Wire bytes of the largest data packet that `carriers` send, with room for INT where RDMA is among them.
+    /// Wire bytes of the largest data packet that `carriers` send, with space for INT in RDMA packets.
     pub fn largest(&self, carriers: &[Carrier]) -> u64 {
         let size = |carrier: &Carrier| match carrier {
             Carrier::Rdma(_) => self.data_header.0 + self.payload.0 + self.telemetry_bytes(Telemetry::Int),
@@ -126,7 +126,7 @@ impl PacketParams {
         }
     }
 
-    /// The same for a packet by its [`flag`] bits.
+    /// Same for a packet by its [`flag`] bits.
     #[inline]
     pub(crate) const fn telemetry(&self, flags: u8) -> u64 {
         if flags & flag::INT != 0 {
@@ -263,11 +263,10 @@ impl Default for RdmaParams {
 pub(crate) const MAX_REORDER: u32 = 32_767;
 
 impl RdmaParams {
-    /// Reordering window in packets, where the fabric's largest bandwidth-delay product is `bdp`.
+    /// Reordering window in packets, if the fabric's largest bandwidth-delay product is `bdp`.
     ///
-    /// Packets on equal-cost paths have the same propagation and serialisation, so the spread of their delays is that of the
-    /// queues, which spraying fills alike: far less than a base RTT. Buffers and pauses alone would allow milliseconds, in
-    /// which a lost packet would go unnoticed.
+    /// Equal-cost paths have the same propagation and serialisation, so delays differ by queues alone, which spraying fills
+    /// alike: far less than a base RTT. Buffers and pauses would allow milliseconds, in which a lost packet would go unnoticed.
     pub fn reorder_packets(&self, balance: &Balance, bdp: Bytes, payload: Bytes) -> u32 {
         match self.reorder_window {
             Some(packets) => packets,

@@ -1,5 +1,4 @@
-//! The receiving side of a queue pair: go-back-N, ACKs, NACKs and congestion notifications. For the other way of recovery
-//! see [`super::selective`].
+//! Receiving side of queue pairs. For selective repeat see [`super::selective`].
 
 use incast_model::units::Time;
 
@@ -8,23 +7,22 @@ use crate::host::gates::End;
 use crate::kernel::{Kind, Packet, flag};
 use crate::network::Network;
 
-/// What a receiver knows of a flow.
+/// State of a flow at its receiver.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Receiver {
     /// Next byte expected.
     pub(super) expected: u64,
-    /// Byte expected when the last NACK was sent.
+    /// Byte expected at the last NACK.
     nacked: u64,
-    /// No NACK for the same byte before this time, in ps.
+    /// Earliest time of another NACK for the same byte, in ps.
     next_nack: u64,
-    /// No CNP before this time, in ps.
+    /// Earliest time of the next CNP, in ps.
     next_cnp: u64,
     /// Packets since the last ACK.
     pub(super) unanswered: u32,
 }
 
 impl Network {
-    /// A packet has reached a host.
     #[inline]
     pub(crate) fn receive(&mut self, port: u32, id: u32) {
         let packet = &self.pool[id];
@@ -59,7 +57,7 @@ impl Network {
         }
     }
 
-    /// What a data packet is answered with, if with anything.
+    /// Kind, and next byte expected.
     #[inline]
     fn answer(&mut self, packet: &Packet) -> Option<(Kind, u64)> {
         let rdma = &self.config.rdma;
@@ -80,7 +78,7 @@ impl Network {
         }
         self.flow_records[packet.flow as usize].discarded += 1;
         if packet.seq > receiver.expected {
-            // A gap: go back, but say so only once in a while for the same byte.
+            // A gap: go back, but not too often for the same byte.
             if self.now < receiver.next_nack && receiver.nacked == receiver.expected {
                 return None;
             }
@@ -88,11 +86,11 @@ impl Network {
             receiver.nacked = receiver.expected;
             return Some((Kind::Nack, receiver.expected));
         }
-        // A duplicate. Where senders have timeouts the ACK may have been lost, so it is said again; the reference is silent.
+        // A duplicate. If senders have timeouts, the ACK may have been lost and is repeated; ns-3 sends nothing.
         rdma.rto.map(|_| (Kind::Ack, receiver.expected))
     }
 
-    /// The last byte of a flow has come. (In `ns3` arithmetic it can come again after the flow has ended.)
+    /// Records the arrival of the last byte. (In `ns3` arithmetic it can arrive again after the flow has ended.)
     pub(crate) fn deliver(&mut self, flow: u32) {
         let record = &mut self.flow_records[flow as usize];
         if record.delivered.is_none() {
@@ -101,16 +99,16 @@ impl Network {
         }
     }
 
-    /// Turns a data packet into its answer and queues it. INT records and the time stamp stay as they are.
+    /// Queues a data packet as its own answer: INT records and the time stamp stay.
     fn send_answer(&mut self, port: u32, id: u32, kind: Kind, seq: u64) {
         let packets = &self.config.packets;
         let packet = &mut self.pool[id];
-        // That of its data when it was sent: tags may have changed it on the way.
+        // Priority of the data at its sender: tags may have changed it on the way.
         let usual = self.flows.flows[packet.flow as usize].priority;
         let size = (packets.ack.0 + packets.telemetry(packet.flags)).max(packets.min_ack.0);
         let echo = packet.flags & flag::CE != 0 && self.config.rdma.cnp == CnpMode::Echo;
         packet.kind = kind;
-        // What came instead of what was expected, in packets: only selective repeat looks at it.
+        // Packets between the expected one and the one that arrived: only selective repeat reads it.
         let ahead = if kind == Kind::Nack { (packet.seq - seq) / packets.payload.0 } else { 0 };
         packet.payload = ahead as u16;
         packet.seq = seq;
@@ -124,7 +122,7 @@ impl Network {
         self.kick_nic(port);
     }
 
-    /// Sends a CNP for a marked packet, if its flow has had none for a while.
+    /// Sends a CNP for a marked packet, at most one per flow and `cnp_interval`.
     fn notify(&mut self, port: u32, packet: &Packet) {
         let rdma = &self.config.rdma;
         let receiver = &mut self.receivers[packet.flow as usize];
@@ -150,7 +148,7 @@ impl Network {
         self.kick_nic(port);
     }
 
-    /// In the reference simulator the receiver's state dies with the flow at its sender.
+    /// In the HPCC authors' ns-3 the receiver's state dies with the flow at its sender.
     pub(crate) fn forget_receiver(&mut self, flow: u32) {
         self.receivers[flow as usize] = Receiver::default();
     }

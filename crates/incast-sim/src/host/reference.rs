@@ -1,12 +1,10 @@
-//! The NIC of the HPCC authors' ns-3, rule by rule (`qbb-net-device.cc`: GetNextQindex, DequeueAndTransmit,
-//! UpdateNextAvail): a list of queue pairs in order of creation, scanned from after the last index served, with its
-//! completed entries removed only by scans; a wake-up at the earliest next time of *all* queue pairs with unsent bytes,
-//! window-bound and paused ones included. Used in `ns3` arithmetic only.
+//! NIC of the HPCC authors' ns-3, rule by rule (`qbb-net-device.cc`: GetNextQindex, DequeueAndTransmit, UpdateNextAvail): a
+//! list of queue pairs in order of creation, scanned from after the last index served, with its completed entries removed only
+//! by scans; a wake-up at the earliest next time of *all* queue pairs with unsent bytes, window-bound and paused ones included.
 
 use crate::kernel::{Event, NONE, Target};
 use crate::network::Network;
 
-/// State of one such NIC.
 #[derive(Debug, Default)]
 pub(crate) struct ReferenceNic {
     /// Flows in order of creation.
@@ -15,12 +13,10 @@ pub(crate) struct ReferenceNic {
     last: usize,
     /// Time and rank of the pending wake-up.
     wake: Option<(u64, u64)>,
-    /// A [`Target::Port`] event is pending.
     pending: bool,
 }
 
 impl Network {
-    /// A flow has got its queue pair.
     pub(crate) fn add_reference(&mut self, port: u32, flow: u32) {
         self.nics[self.ports[port as usize].owner as usize].reference.flows.push(flow);
     }
@@ -29,20 +25,19 @@ impl Network {
         &mut self.nics[self.ports[port as usize].owner as usize].reference
     }
 
-    /// TriggerTransmit: nothing happens while the port is busy, the end of its transmission tries again.
+    /// TriggerTransmit: does nothing while the port is busy; the end of its transmission tries again.
     pub(crate) fn kick_reference(&mut self, port: u32) {
         if self.idle(port) && !self.reference(port).pending {
             self.serve_reference(port);
         }
     }
 
-    /// The port's transmission has ended.
     pub(crate) fn reference_free(&mut self, port: u32) {
         self.reference(port).pending = false;
         self.serve_reference(port);
     }
 
-    /// The wake-up asked for has come; one that was moved does nothing.
+    /// Handles a wake-up; one that was moved does nothing.
     pub(crate) fn reference_wake(&mut self, port: u32) {
         let (now, rank) = (self.now, self.rank);
         let nic = self.reference(port);
@@ -69,7 +64,7 @@ impl Network {
         self.events.push(Event::new(self.ports[port as usize].busy_until, rank, Target::Port(port)));
     }
 
-    /// GetNextQindex: the next queue pair to serve. Removes completed ones that it met, from the smallest index on.
+    /// GetNextQindex: next queue pair to serve. Removes the completed ones that it met, from the smallest index on.
     fn scan_reference(&mut self, port: u32) -> Option<u32> {
         let paused = self.ports[port as usize].paused;
         let owner = self.ports[port as usize].owner as usize;
@@ -112,7 +107,7 @@ impl Network {
         })
     }
 
-    /// Nothing may go: wake up at the earliest next time, unless a wake-up is pending or it has passed.
+    /// Wakes up at the earliest next time, unless a wake-up is pending or that time has passed.
     fn sleep_reference(&mut self, port: u32) {
         let nic = &self.nics[self.ports[port as usize].owner as usize].reference;
         let earliest = nic
@@ -136,8 +131,8 @@ impl Network {
         self.events.push(Event::new(time, rank, Target::Wake(port)));
     }
 
-    /// UpdateNextAvail, after an ACK of a control that moves its next transmission: a pending wake-up moves to an earlier
-    /// next time.
+    /// UpdateNextAvail, after an ACK of a control that moves its next transmission: a pending wake-up moves to an earlier next
+    /// time.
     pub(crate) fn hasten_reference(&mut self, sender: u32) {
         let qp = &self.senders[sender as usize];
         if !self.controls[usize::from(qp.control)].moves_next_send {

@@ -1,4 +1,4 @@
-//! The sending side of a queue pair.
+//! Sending side of queue pairs.
 
 use incast_model::units::Time;
 
@@ -9,69 +9,60 @@ use crate::kernel::{Event, Kind, NONE, Packet, Target, flag, rank};
 use crate::network::Network;
 use crate::setup::Carrier;
 
-/// Where the NIC keeps a queue pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum QpState {
-    /// Nowhere: nothing unsent, or bound by its window.
     Idle,
-    /// In the heap of paced ones.
     Paced,
-    /// Among the ready ones.
     Ready,
 }
 
-/// One flow at its sender.
+/// Flow at its sender.
 #[derive(Debug)]
 pub(crate) struct SendQp {
-    /// Its flow; [`NONE`] in a free slot.
+    /// [`NONE`] in a free slot.
     pub(crate) flow: u32,
-    /// The host port it sends by.
     pub(crate) port: u32,
     pub(crate) prio: u8,
     pub(crate) state: QpState,
-    /// Index of its congestion control.
     pub(crate) control: u16,
     /// Payload in bytes.
     pub(crate) size: u64,
-    /// Next byte to send.
     pub(crate) next: u64,
     /// First byte not acknowledged.
     pub(crate) una: u64,
     /// First byte never sent.
     pub(crate) high: u64,
-    /// Not before this time, in ps.
+    /// Earliest time of the next packet, in ps.
     pub(crate) next_avail: u64,
-    /// Where it is paced, the time of its entry; where it is ready, since when. In ps.
+    /// If paced, the time of its entry; if ready, since when. In ps.
     pub(crate) placed_at: u64,
     /// Wire bytes of the last packet sent.
     last_size: u64,
-    /// bit/s.
+    /// In bit/s.
     pub(crate) rate: u64,
-    /// Bytes that may be in flight.
+    /// Bytes allowed in flight.
     pub(crate) window: u64,
-    /// What the control alone would let be in flight.
+    /// Bytes that the control alone would allow in flight.
     own_window: u64,
     /// Time of the pending timer event; [`u64::MAX`] for none.
     timer: u64,
-    /// When the retransmission timeout falls; [`u64::MAX`] while nothing is in flight.
+    /// Expiry of the retransmission timeout; [`u64::MAX`] while nothing is in flight.
     pub(crate) timeout: u64,
     cc: State,
 }
 
 impl SendQp {
-    /// Whether a flow uses this slot.
     pub(crate) fn is_live(&self) -> bool {
         self.flow != NONE
     }
 
-    /// Whether there are unsent bytes and the window has room. In flight may pass the window by less than a packet. (In
-    /// `ns3` arithmetic `next` can be behind `una`: then the difference wraps, and a window binds, as in the reference.)
+    /// Returns true if bytes are unsent and the window has space. Bytes in flight may exceed the window by less than a packet.
+    /// (In `ns3` arithmetic `next` can be behind `una`: the difference wraps and a window binds, as in ns-3.)
     #[inline]
     pub(crate) fn may_send(&self) -> bool {
         self.next < self.size && self.next.wrapping_sub(self.una) < self.window
     }
 
-    /// Payload of its next packet.
     #[inline]
     pub(crate) fn next_payload(&self, packets: &PacketParams) -> u64 {
         packets.payload.0.min(self.size - self.next)
@@ -79,7 +70,6 @@ impl SendQp {
 }
 
 impl Network {
-    /// A flow starts: the next of the list, or one whose gate has opened.
     pub(crate) fn start_flow(&mut self, flow: u32) {
         if self.gates.holds(flow) {
             self.gates.coming -= 1;
@@ -145,7 +135,6 @@ impl Network {
         self.kick_nic(port);
     }
 
-    /// Asks for the event of the next start by the clock alone.
     pub(crate) fn schedule_start(&mut self) {
         while self.gates.holds(self.next_flow as u32) {
             self.next_flow += 1;
@@ -155,13 +144,11 @@ impl Network {
         }
     }
 
-    /// Asks for the event of a flow's start.
     pub(crate) fn schedule_start_of(&mut self, flow: u32, time: u64) {
         let rank = if self.config.ns3 { rank::LAST } else { 0 };
         self.events.push(Event::new(time, rank, Target::Start(flow)));
     }
 
-    /// Sends the next packet of a queue pair out of its idle port.
     pub(crate) fn send_data(&mut self, port: u32, sender: u32) {
         let qp = &mut self.senders[sender as usize];
         let packets = &self.config.packets;
@@ -198,7 +185,7 @@ impl Network {
         self.ledger.injected[usize::from(packet.prio)] += size;
         let id = self.pool.alloc(packet);
         self.transmit(port, id);
-        // At line rate the gap is the serialisation just worked out.
+        // At line rate the gap is the serialisation just computed.
         let line = self.rates[usize::from(self.ports[port as usize].rate)];
         let free = self.ports[port as usize].busy_until;
         let next = if rate == line { free } else { self.now + self.pacing_gap(size, rate) };
@@ -212,7 +199,7 @@ impl Network {
         }
     }
 
-    /// An ACK or NACK has come, perhaps at another port than the flow's.
+    /// Handles an ACK or NACK, at any port.
     pub(crate) fn receive_ack(&mut self, id: u32) {
         let packet = self.pool[id];
         let sender = self.sender_of[packet.flow as usize];
@@ -236,7 +223,7 @@ impl Network {
             record.acked = packet.seq;
             qp.una = packet.seq;
             if !self.config.ns3 {
-                // The reference sends again what has been acknowledged since it went back.
+                // ns-3 resends bytes that were acknowledged after it went back.
                 qp.next = qp.next.max(qp.una);
             }
             qp.timeout = self.now.saturating_add(self.config.rto);
@@ -264,9 +251,8 @@ impl Network {
         self.kick_nic(port);
     }
 
-    /// Tells the control of an ACK or NACK, `next` being the byte up to which the flow has got, and takes over what it says.
-    /// The reference does so for the last ACK too, which can move its NIC's wake-up; `first`: of the flow, which changes no
-    /// rate there, not even to the same one.
+    /// Gives an ACK or NACK to the control and applies the answer. `next` is the byte that the flow has reached. In ns-3 the
+    /// last ACK counts too, and can move the NIC's wake-up; the `first` ACK changes no rate there, not even to the same one.
     fn react(&mut self, sender: u32, id: u32, next: u64, first: bool) {
         let packet = &self.pool[id];
         let qp = &mut self.senders[sender as usize];
@@ -289,7 +275,6 @@ impl Network {
         }
     }
 
-    /// A congestion notification packet has come.
     pub(crate) fn receive_cnp(&mut self, id: u32) {
         let flow = self.pool[id].flow;
         let sender = self.sender_of[flow as usize];
@@ -302,7 +287,7 @@ impl Network {
         }
     }
 
-    /// A timer of a flow is due: its control's, its retransmission timeout, or one that no longer holds.
+    /// Handles a timer of the control, the retransmission timeout, or an outdated timer.
     pub(crate) fn flow_timer(&mut self, flow: u32) {
         if !self.transports.endpoints.is_rdma(flow) {
             return self.endpoint_timer(flow);
@@ -328,14 +313,13 @@ impl Network {
         }
         self.apply_control(sender);
         let port = self.senders[sender as usize].port;
-        // The reference has no timeouts, and does not look at its NIC when a control's timer changes a rate.
+        // ns-3 has no timeouts, and does not look at its NIC when a control's timer changes a rate.
         if timed_out || !self.config.ns3 {
             self.place(sender);
             self.kick_nic(port);
         }
     }
 
-    /// Takes over the control's rate, window and timer.
     #[inline]
     fn apply_control(&mut self, sender: u32) {
         let qp = &self.senders[sender as usize];

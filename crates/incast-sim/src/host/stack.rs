@@ -1,4 +1,4 @@
-//! The stack of all hosts of a network, for its transports: flows have one number, that of the run.
+//! Stack of all hosts, for their transports: flows have one number, that of the run.
 
 use incast_model::fabric::{HostId, PortId};
 use incast_model::flow::Flow;
@@ -12,33 +12,29 @@ use crate::transport::{
     Agenda, Endpoints, Incoming, Job, Outgoing, Path, Range, Stack, Timers, To, Transport, TransportHost,
 };
 
-/// What hosts keep for transports other than RDMA.
 #[derive(Debug, Default)]
 pub(crate) struct Transports {
     pub(crate) endpoints: Endpoints,
     arbiter: Option<HostId>,
-    /// By flow: NIC and port that its sender sends by.
+    /// By flow: NIC of its sender.
     nics: Vec<u32>,
     timers: Timers,
     /// By NIC.
     agendas: Vec<Agenda>,
-    /// Packets to send, and NICs to serve, once a handler is done.
+    /// Applied once a handler is done.
     outbox: Vec<Effect>,
-    /// Ranges of the packet that is handled.
+    /// Ranges of the current packet.
     ranges: Vec<Range>,
 }
 
-/// What a handler asked for.
 #[derive(Debug, Clone, Copy)]
 enum Effect {
-    /// A packet, by its port and its place in the pool.
+    /// Port, and place of the packet in the pool.
     Send(u32, u32),
-    /// A port is to send.
     Kick(u32),
 }
 
 impl Network {
-    /// Sets up the hosts for these transports.
     pub(crate) fn add_transports(&mut self, transports: Vec<Transport>) {
         let nics = self.nics.len();
         self.transports.agendas = (0..nics).map(|_| Agenda::default()).collect();
@@ -63,13 +59,12 @@ impl Network {
         self.fabric.ports_of(node).next().expect("hosts have a port").0
     }
 
-    /// The host of the arbiter, and the time of a full packet there in ps.
+    /// Host of the arbiter, and time of a full packet there in ps.
     pub(crate) fn arbiter(&self) -> Option<(u32, u64)> {
         let host = self.transports.arbiter?.0;
         Some((host, self.wire_time(self.first_port_of(host), self.full_size())))
     }
 
-    /// A flow of a transport other than RDMA starts.
     pub(crate) fn start_in_endpoint(&mut self, flow: u32) {
         let port = self.first_port(flow);
         self.transports.nics[flow as usize] = self.ports[port as usize].owner;
@@ -77,7 +72,6 @@ impl Network {
         self.start_endpoint(flow);
     }
 
-    /// A packet of a transport has reached a host by `port`.
     #[inline]
     pub(crate) fn receive_in_endpoint(&mut self, port: u32, id: u32) {
         let mut ranges = std::mem::take(&mut self.transports.ranges);
@@ -101,14 +95,13 @@ impl Network {
         self.transports.ranges = ranges;
     }
 
-    /// A packet is no longer in the queue of the host that made it.
+    /// Reports that a packet has left the queue of the host that made it.
     #[inline]
     pub(crate) fn left_host(&mut self, id: u32) {
         let packet = &self.pool[id];
         self.left_queue(packet.kind, packet.flow);
     }
 
-    /// The timer event of a flow.
     pub(crate) fn endpoint_timer(&mut self, flow: u32) {
         match self.transports.timers.expires(flow, self.now) {
             Ok(true) => self.time_endpoint(flow),
@@ -117,7 +110,6 @@ impl Network {
         }
     }
 
-    /// The timer queue of a NIC's host is due.
     #[inline(never)]
     pub(crate) fn keep_agenda(&mut self, nic: u32) {
         if !self.transports.agendas[nic as usize].is_due(self.now) {
@@ -133,7 +125,7 @@ impl Network {
         }
     }
 
-    /// The next packet of the transport that leaves it to NICs when to send, for an idle port.
+    /// Next packet of a transport from which idle NICs pull packets.
     pub(crate) fn pull(&mut self, port: u32) -> Option<u32> {
         let state = &self.ports[port as usize];
         let (flow, packet) = self.pull_endpoint(state.owner, state.paused)?;
@@ -142,7 +134,6 @@ impl Network {
         Some(self.pool.alloc(packet))
     }
 
-    /// The port by which the sender of a flow that has started sends.
     pub(crate) fn source_port(&self, flow: u32) -> u32 {
         if self.transports.endpoints.is_rdma(flow) {
             self.senders[self.sender_of[flow as usize] as usize].port
@@ -151,7 +142,6 @@ impl Network {
         }
     }
 
-    /// True if a flow has started and has not ended.
     pub(crate) fn is_under_way(&self, flow: u32) -> bool {
         if self.transports.endpoints.is_rdma(flow) {
             return self.sender_of[flow as usize] != NONE;
@@ -160,7 +150,7 @@ impl Network {
         record.start.is_some() && record.finish.is_none()
     }
 
-    /// Puts a packet into the queue of its host's port, past any hypervisor.
+    /// Queues a packet at its host's port, past any hypervisor.
     pub(crate) fn send_out(&mut self, port: u32, id: u32) {
         let packet = &self.pool[id];
         self.ledger.injected[usize::from(packet.prio)] += u64::from(packet.size);
@@ -168,13 +158,12 @@ impl Network {
         self.kick_nic(port);
     }
 
-    /// Makes a control packet about a flow from one host to another.
+    /// Makes a control packet about a flow, from host `src` to `dst`.
     pub(crate) fn make_control(&self, flow: u32, kind: Kind, [src, dst]: [u32; 2], prio: u8) -> Packet {
         let size = self.config.packets.control.0 as u16;
         Packet { flow, src, dst, size, kind, prio, flags: flag::NOT_ECT, ..Packet::EMPTY }
     }
 
-    /// A packet that an endpoint made.
     fn packet_of(&self, to: To, packet: Outgoing) -> Packet {
         let (flow, src, dst) = match to {
             To::Receiver(flow) => (flow, self.flow(flow).src.0, self.flow(flow).dst.0),

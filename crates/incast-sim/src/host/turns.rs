@@ -1,50 +1,42 @@
-//! Whose turn it is among the ready queue pairs of a port and priority.
-
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Ready queue pairs, served round after round in order of their flows.
 ///
-/// A place in a round belongs to a flow, not to the moment in which it became ready: one that is paced keeps its turn as
-/// long as it is due when the turn comes. At the end of a queue it would lose a round each time, and with it the share of
-/// the port that round robin owes it.
+/// A turn belongs to a flow, not to the moment in which it became ready: a paced flow keeps its turn if it is due when the turn
+/// comes. At the end of a queue it would lose a round each time, and so its round-robin share.
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
-    /// Flow and sender of those whose turn comes in this round.
+    /// Flows and senders of this round, and of the next.
     round: BinaryHeap<Reverse<(u32, u32)>>,
-    /// Of those whose turn in this round is over: they are served in the next one.
     next: BinaryHeap<Reverse<(u32, u32)>>,
-    /// The first flow whose turn is yet to come in this round.
+    /// First flow that can still be served in this round.
     from: u32,
 }
 
 impl Turns {
-    /// A queue pair has become ready.
     #[inline]
     pub(crate) fn push(&mut self, flow: u32, sender: u32) {
         let turns = if flow >= self.from { &mut self.round } else { &mut self.next };
         turns.push(Reverse((flow, sender)));
     }
 
-    /// The sender whose turn it is.
     #[inline]
     pub(crate) fn first(&self) -> Option<u32> {
         self.round.peek().or_else(|| self.next.peek()).map(|Reverse((_, sender))| *sender)
     }
 
-    /// Takes out the sender whose turn it is.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<u32> {
         self.round.pop().or_else(|| self.next.pop()).map(|Reverse((_, sender))| sender)
     }
 
-    /// Takes out a flow that is to be served elsewhere.
     pub(crate) fn remove(&mut self, flow: u32) {
         self.round.retain(|Reverse((one, _))| *one != flow);
         self.next.retain(|Reverse((one, _))| *one != flow);
     }
 
-    /// The sender just taken out is served: turns go on after its flow.
+    /// Serves the sender just taken out: turns go on after its flow.
     #[inline]
     pub(crate) fn served(&mut self, flow: u32) {
         if flow < self.from {
@@ -60,7 +52,6 @@ impl Turns {
         self.round.iter().chain(&self.next).map(|Reverse(one)| *one)
     }
 
-    /// Whether no queue pair is ready.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.round.is_empty() && self.next.is_empty()
@@ -95,7 +86,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a scan of all flows from the one after the last served on.
+        /// Compares with a scan of all flows from the one after the last served.
         #[test]
         fn as_by_a_scan(steps in prop::collection::vec(prop::option::weighted(0.6, 0u32..12), 1..200)) {
             let (mut turns, mut ready, mut last) = (Turns::default(), [false; 12], 11);

@@ -1,4 +1,4 @@
-//! From a [`Setup`] to a network: every limit of the simulator is checked here.
+//! Builds a [`Network`] from a [`Setup`] and checks every limit of the simulator.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ fn check(holds: bool, field: &str, message: impl FnOnce() -> String) -> Result<(
 }
 
 impl Params {
-    /// Whether hosts can be as they are asked to be. Random times are of whole packets, and the reference has none.
+    /// Checks the jitter, which delays whole packets and does not exist in `ns3` arithmetic.
     pub fn check_host(&self) -> Result<(), SetupError> {
         let jitter = self.host.jitter;
         if jitter == Time::ZERO {
@@ -118,7 +118,7 @@ impl Network {
             jitter: Jitter::new(params.host.jitter.0, ports, params.seed, |port| {
                 let (from, to) = (fabric.ports()[port].node, fabric.neighbour(PortId(port as u32)));
                 let server = |node| fabric.servers().contains(&node);
-                // Out of a host, and out of a server whose VMs are hosts.
+                // Hosts, and servers of VMs towards switches.
                 let to_switch = fabric.node(to).kind == NodeKind::Switch;
                 fabric.node(from).kind == NodeKind::Host || server(from) && to_switch
             }),
@@ -170,7 +170,6 @@ impl Network {
         Ok(network)
     }
 
-    /// The failures of links, pauses that nodes send by themselves and changes of given routes, if there are any.
     fn add_faults(&mut self, resolved: Resolved, params: &Params) -> Result<(), SetupError> {
         let timed = resolved.fixed.iter().any(|one| one.from > Time::ZERO || one.until.is_some());
         if !resolved.outages.is_empty() || !resolved.holds.is_empty() || timed {
@@ -184,7 +183,6 @@ impl Network {
         Ok(())
     }
 
-    /// Switches and NICs, in order of their nodes.
     fn add_nodes(&mut self, params: &Params) {
         let fabric = self.fabric.clone();
         for (index, node) in fabric.nodes().iter().enumerate() {
@@ -200,7 +198,7 @@ impl Network {
         }
     }
 
-    /// Divides the buffer of every switch into headrooms, reserves and what is shared.
+    /// Divides each switch's buffer into headrooms, reserves and the shared pool.
     fn add_buffers(&mut self, params: &Params) -> Result<(), SetupError> {
         let fabric = self.fabric.clone();
         let (host_rate, largest) = (host_rate(&fabric), params.packets.largest(&self.carriers));
@@ -227,7 +225,6 @@ impl Network {
         Ok(())
     }
 
-    /// What stands between VMs and the network, if anything does.
     fn add_hypervisors(&mut self, tenancy: Option<&Tenancy>, params: &Params) {
         let (Some(hypervisor), Some(tenancy)) = (&params.hypervisor, tenancy) else { return };
         let owner = |port: u32| self.ports[port as usize].owner;
@@ -241,7 +238,6 @@ impl Network {
         whole && !self.config.ns3 && self.config.packets.gap.0 == 0 && self.jitter.is_none()
     }
 
-    /// Tables of isolated flows, where there are any.
     fn add_isolation(&mut self, params: &Params) {
         if params.switch.isolation.enabled {
             let rates: Vec<u64> = self.ports.iter().map(|port| self.rates[usize::from(port.rate)]).collect();
@@ -295,7 +291,7 @@ impl Network {
         }
     }
 
-    /// PINT at the switches, if a control uses it. All that do must agree on its base.
+    /// Adds PINT to the switches if a control uses it. All PINT controls must have the same base.
     fn add_pint(&mut self) -> Result<(), SetupError> {
         let mut bases = self.controls.iter().filter_map(|state| match &state.control {
             Control::HpccPint(params) => Some(params.log_base),
@@ -310,7 +306,6 @@ impl Network {
         Ok(())
     }
 
-    /// What congestion controls are told when their flows start.
     fn add_contexts(&mut self, params: &Params) {
         let (base_rtt, bdp) = BaseRtts::new(&self.fabric, params.packets.payload).max();
         let base_rtt = params.rdma.base_rtt.unwrap_or(base_rtt);
@@ -375,25 +370,21 @@ fn config(params: &Params, ns3: bool, fabric: &Fabric, mixed: bool, telemetry: b
     }
 }
 
-/// By priority, how many switches a packet comes to before it is looked at closely.
 fn guarded_from(params: &Params) -> [u8; 8] {
     let closely = params.switch.looked_at_closely();
     std::array::from_fn(|prio| if closely & 1 << prio != 0 { 0 } else { params.network.ttl })
 }
 
-/// Whether ports have pFabric queues.
 const fn is_ranked(params: &Params) -> bool {
     matches!(params.switch.queues, QueueParams::Pfabric { .. })
 }
 
-/// Whether some flows are RDMA's and some are not.
 fn mixed(carriers: &[Carrier], flows: &FlowSet) -> bool {
     let mut rdma = flows.flows.iter().map(|flow| matches!(carriers[usize::from(flow.label)], Carrier::Rdma(_)));
     let first = rdma.next();
     rdma.any(|one| Some(one) != first)
 }
 
-/// What transports cannot have, and what they have to agree on.
 fn check_transports(
     transports: &[Transport],
     fabric: &Fabric,
@@ -420,7 +411,7 @@ fn check_transports(
     })
 }
 
-/// Hypervisors and flows without a size go with transports that leave packets to be sent in any order, and can stop.
+/// Allows hypervisors and flows without a size only with TCP and UDP, which send packets in any order and can stop.
 fn check_hypervisor(
     transports: &[Transport],
     carriers: &[Carrier],
@@ -461,8 +452,8 @@ fn rate_table(fabric: &Fabric) -> Result<Vec<u64>, SetupError> {
     Ok(rates)
 }
 
-/// Slot width of the event wheel, as a power of two of picoseconds: a few events a slot at half load, and a wheel long
-/// enough for the longest link.
+/// Slot width of the event wheel, as a power of two in ps: a few events per slot at half load, and a wheel long enough for the
+/// longest link.
 fn slot_bits(fabric: &Fabric, params: &Params, longest: Time) -> u32 {
     let packets_per_ps: f64 =
         fabric.links().iter().map(|link| 2.0 * link.rate.0 as f64 / (8e12 * params.packets.payload.0 as f64)).sum();

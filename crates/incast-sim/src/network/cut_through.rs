@@ -1,26 +1,25 @@
-//! Cut-through: a switch sends on a packet whose header it has.
+//! Cut-through: a switch forwards a packet once the header has arrived.
 //!
-//! What reaches a switch is then an event at the arrival of the header. Where the packet goes on by a faster link, that link would
-//! run out of bits in the middle of it; so it waits for its last bit, as switches do. A wire carries one packet at a time, so
-//! at most one packet waits at the end of each.
+//! An arrival event is then the arrival of the header. A faster outgoing link would run out of bits, so the packet waits for
+//! its last bit, as in real switches. A wire carries one packet at a time, so at most one packet waits per wire.
 
 use incast_model::fabric::PortId;
 
 use super::Network;
 use crate::kernel::{Event, Kind, Packet, Target, flag};
 
-/// [`super::Port::cut`] of a port whose far end wants packets whole.
+/// [`super::Port::cut`] if the far end needs whole packets.
 pub(crate) const WHOLE_PACKETS: u16 = u16::MAX;
 
-/// What decides about the next hop of a packet on a wire.
+/// Packet fields that decide the next hop.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Forwarded {
     pub(crate) flow: u32,
     pub(crate) dst: u32,
-    /// True if it goes to the sender of its flow.
+    /// If true, towards the sender of the flow.
     pub(crate) back: bool,
     pub(crate) flags: u8,
-    /// Switches that have forwarded it.
+    /// Switches that have forwarded the packet.
     pub(crate) hops: u8,
 }
 
@@ -32,8 +31,8 @@ impl From<&Packet> for Forwarded {
 }
 
 impl Network {
-    /// Whether the first packet on the wire out of `port`, whose first bytes have come to a switch, has to wait for the rest.
-    /// If so, it arrives once more.
+    /// Returns true if a switch must wait for the rest of the first packet on the wire out of `port`; the packet then arrives
+    /// once more.
     #[inline(never)]
     pub(super) fn awaits_rest(&mut self, port: u32, id: u32) -> bool {
         let (state, packet) = (&self.ports[port as usize], &self.pool[id]);
@@ -56,8 +55,8 @@ impl Network {
         true
     }
 
-    /// True if a packet leaves the switch at the far end of `port` by a faster link than it arrives by. Of several next hops the
-    /// first one counts.
+    /// Returns true if a packet leaves the switch at the far end of `port` by a faster link than that of `port`; the first of
+    /// several next hops counts.
     pub(crate) fn speeds_up(&self, port: u32, packet: Forwarded) -> bool {
         let node = self.fabric.neighbour(PortId(port));
         let of_flow = self.flows.flows[packet.flow as usize].path.is_some() && packet.flags & flag::PATH != 0;

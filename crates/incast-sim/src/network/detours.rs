@@ -1,5 +1,3 @@
-//! What failures do to the ways of flows, looked at before a run: what cannot go well whatever happens is refused.
-
 use incast_model::flow::Flow;
 use incast_model::routing::{Paths, Routes};
 use incast_model::units::Time;
@@ -11,8 +9,8 @@ use crate::setup::Carrier;
 use crate::simulation::SetupError;
 
 impl Network {
-    /// Refuses INT without room for the ways round failures, and flows that links down from the start keep from ever having
-    /// a way. Flows with explicit paths stay on them.
+    /// Rejects INT on paths that loop or have more switches than records, and flows that never have a path because links are
+    /// down from the start. Flows with explicit paths stay on them.
     pub(super) fn check_detours(&self, faults: &Faults, int_records: u8) -> Result<(), SetupError> {
         let routed = |(_, flow): &(usize, &Flow)| flow.path.is_none();
         let flows: Vec<(usize, &Flow)> = self.flows.flows.iter().enumerate().filter(routed).collect();
@@ -21,7 +19,7 @@ impl Network {
             Carrier::Transport(_) => false,
         };
         let with_int: Vec<(usize, &Flow)> = flows.iter().copied().filter(|(_, flow)| has_int(flow)).collect();
-        // Flows without a way so far; all have one if nothing is down from the start.
+        // Flows without a path so far; none if no link is down from the start.
         let mut apart = if faults.starts_rerouted() { flows } else { Vec::new() };
         for (time, routes) in faults.states(&self.fabric) {
             apart.retain(|(_, flow)| self.links(&routes, flow).is_none());
@@ -44,13 +42,13 @@ impl Network {
         }
     }
 
-    /// Links on the longer of the ways of data and ACKs; `None` if one of them has no way.
+    /// Links on the longer of the data and ACK paths; `None` if one of them does not exist.
     fn links(&self, routes: &Routes, flow: &Flow) -> Option<usize> {
         let out = routes.links_between(&self.fabric, flow.src, flow.dst)?;
         Some(out.max(routes.links_between(&self.fabric, flow.dst, flow.src)?))
     }
 
-    /// Whether data of a flow comes back to where it has been; of several next hops the first one counts.
+    /// Returns true if data of a flow loops; the first of several next hops counts.
     fn goes_in_circles(&self, routes: &Routes, flow: &Flow) -> bool {
         let (mut node, end) = (self.fabric.hosts()[flow.src.index()], self.fabric.hosts()[flow.dst.index()]);
         for _ in 0..self.fabric.nodes().len() {

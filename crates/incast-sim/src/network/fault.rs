@@ -1,10 +1,10 @@
-//! Links that fail and are repaired, and routing that follows.
+//! Failures and repairs of links, and the reaction of routing.
 //!
-//! The two ends of a link that goes down know at once. What is on the wire is lost, what is queued for it is dropped, and so
-//! is what comes for it, until routing knows another way. Pauses over the link end on both sides, since no frame could end
-//! them: a link that comes up again starts unpaused. A silent failure changes nothing but that packets get lost.
+//! Both ends of a failed link know immediately. Packets on the wire are lost; packets for the link are dropped until routing
+//! knows another path. Pauses over the link end on both sides, since no frame could end them: a link comes up unpaused. A
+//! silent failure only loses packets.
 //!
-//! All that is known when a run begins: a list of steps, one event at a time.
+//! All faults are known when a run begins: a list of steps, one event at a time.
 
 use incast_model::fabric::{Fabric, LinkId, NodeId, NodeKind, PortId};
 use incast_model::rng::{Stream, stream, unit};
@@ -16,47 +16,44 @@ use crate::kernel::{Event, Kind, NONE, Target};
 use crate::network::resolve::{Outage, Resolved, TimedHops};
 use crate::outcome::{DropReason, DropRecord, LinkChange, LinkRecord};
 
-/// Something that happens at one time.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Step {
     /// Outages begin and end.
     Change { begins: Vec<usize>, ends: Vec<usize> },
-    /// Routing learns that links are down (true) or up.
+    /// Routing learns of links that are down (true) or up.
     Learn(Vec<(LinkId, bool)>),
-    /// Other given routes hold.
+    /// Given routes change.
     Given,
-    /// Ports begin to pause priorities by themselves (true), or cease to.
+    /// Ports start (true) or stop holding priorities.
     Hold(Vec<(PortId, u8, bool)>),
 }
 
-/// The failures and pauses of a run, and what they have come to.
 #[derive(Debug)]
 pub(crate) struct Faults {
     outages: Vec<Outage>,
-    /// Which of them hold now.
+    /// By outage: true while in force.
     active: Vec<bool>,
     /// In order of time.
     pub(super) steps: Vec<(u64, Step)>,
     next: usize,
-    /// By link: outages that hold it down.
+    /// By link: outages that keep it down.
     down: Vec<u32>,
     /// By link: fraction of packets lost silently.
     lost: Vec<f64>,
-    /// By link: whether routing knows it as down.
+    /// By link: true if routing knows that it is down.
     known: Vec<bool>,
-    /// By port: when its last transmission ended or would have ended, while its link is down.
+    /// By port with a dead link: actual or prevented end of its last transmission, in ps.
     free_at: Vec<u64>,
-    /// By port: what decides whether a packet is lost; empty without silent failures.
+    /// By port; empty without silent failures.
     streams: Vec<Stream>,
     fixed: Vec<TimedHops>,
-    /// Which paths routes take, and in which order next hops are numbered.
     pub(super) rule: (Paths, NextHopOrder),
-    /// Payload acknowledged at the last look for progress.
+    /// Payload acknowledged at the last check for progress.
     acked_before: u64,
 }
 
 impl Faults {
-    /// The steps of a list of outages; routing learns `after` each change, or never.
+    /// Routing learns `after` each change, or never.
     pub(super) fn new(
         resolved: Resolved,
         after: Option<Time>,
@@ -83,12 +80,11 @@ impl Faults {
         }
     }
 
-    /// Whether links are yet to fail or to be repaired, routing to learn of it, or pauses to begin or end.
     pub(crate) fn pending(&self) -> bool {
         self.next < self.steps.len()
     }
 
-    /// Begins and ends outages; returns the links that go down and those that come up by it.
+    /// Begins and ends outages. Returns the links that go down and those that come up.
     fn change(&mut self, begins: &[usize], ends: &[usize]) -> [Vec<LinkId>; 2] {
         let before = self.down.clone();
         for (&outage, holds) in ends.iter().map(|one| (one, false)).chain(begins.iter().map(|one| (one, true))) {
@@ -106,14 +102,14 @@ impl Faults {
         [changed(true), changed(false)]
     }
 
-    /// The largest fraction that a silent failure in force takes from a link.
+    /// Largest fraction that silent failures in force take from a link.
     fn loss(&self, link: LinkId) -> f64 {
         let in_force = self.outages.iter().zip(&self.active).filter(|(_, active)| **active);
         let of_link = in_force.filter(|(outage, _)| outage.links.contains(&link));
         of_link.filter_map(|(outage, _)| outage.silent).fold(0.0, f64::max)
     }
 
-    /// Whether nothing gets through a link.
+    /// Failure that blocks a link entirely.
     pub(super) fn blocks(&self, link: LinkId) -> Option<LinkChange> {
         if self.down[link.index()] > 0 {
             Some(LinkChange::Down)
@@ -122,12 +118,10 @@ impl Faults {
         }
     }
 
-    /// Routes over the links that routing knows as up, and those that are given at a time.
     fn routes(&self, fabric: &Fabric, time: Time) -> Routes {
         self.routes_around(fabric, &self.known, time)
     }
 
-    /// The same with other links down.
     fn routes_around(&self, fabric: &Fabric, down: &[bool], time: Time) -> Routes {
         let (paths, order) = self.rule;
         Routes::along(fabric, paths, order, &|link| !down[link.index()], &self.fixed_at(time))
@@ -137,12 +131,12 @@ impl Faults {
         self.fixed.iter().filter(|one| one.holds_at(time)).map(|one| one.hops.clone()).collect()
     }
 
-    /// Whether routing knows of failures from the start.
+    /// Returns true if routing knows of failures from the start.
     pub(super) fn starts_rerouted(&self) -> bool {
         self.steps.iter().any(|(time, step)| *time == 0 && matches!(step, Step::Learn(_)))
     }
 
-    /// The routes of every state that routing will be in, each with the time it comes about.
+    /// Routes of every routing state, with its start.
     pub(super) fn states<'a>(&'a self, fabric: &'a Fabric) -> impl Iterator<Item = (Time, Routes)> + 'a {
         let mut known = vec![false; self.down.len()];
         let learns = self.steps.iter().filter_map(|(time, step)| match step {
@@ -157,7 +151,7 @@ impl Faults {
     }
 }
 
-/// What happens, in order: at one time outages begin and end before routing learns, and pauses come last.
+/// Steps in order. At one time, outages change before routing learns, and pauses come last.
 fn steps(resolved: &Resolved, after: Option<Time>, links: usize) -> Vec<(u64, Step)> {
     let Resolved { outages, fixed, holds } = resolved;
     let mut times: Vec<Time> = outages.iter().flat_map(|one| [Some(one.at), one.until]).flatten().collect();
@@ -182,7 +176,7 @@ fn steps(resolved: &Resolved, after: Option<Time>, links: usize) -> Vec<(u64, St
         if let Some(after) = after
             && !changed.is_empty()
         {
-            // Of what is down from the start routing has learnt before.
+            // Routing knows links that are down from the start.
             let delay = if time == Time::ZERO { 0 } else { after.0 };
             found.push((time.0.saturating_add(delay), Step::Learn(changed)));
         }
@@ -198,7 +192,7 @@ fn steps(resolved: &Resolved, after: Option<Time>, links: usize) -> Vec<(u64, St
 }
 
 impl Network {
-    /// Does what has happened before anything else, and asks for the event of the rest.
+    /// Takes the steps of time 0 and schedules the next.
     pub(crate) fn schedule_faults(&mut self, stall: u64) {
         let Some(faults) = &self.faults else { return };
         let at_once = faults.steps.iter().take_while(|(time, _)| *time == 0).count();
@@ -206,14 +200,14 @@ impl Network {
         self.schedule_step(stall);
     }
 
-    /// The next event: the next step, or after the last one a look now and then whether flows can still come through.
+    /// Schedules the next step; after the last one, a periodic check that flows can still finish.
     fn schedule_step(&mut self, stall: u64) {
         let Some(faults) = &self.faults else { return };
         let time = faults.steps.get(faults.next).map_or(self.now.saturating_add(stall), |(time, _)| *time);
         self.events.push(Event::new(time, 0, Target::Fault(faults.next as u32)));
     }
 
-    /// The event asked for: takes the next step. True if there is none: then it is time to look for progress.
+    /// Takes the next step. Returns true if none is left, to check for progress.
     #[inline(never)]
     pub(crate) fn fault(&mut self, stall: u64) -> bool {
         let look = !self.faults.as_ref().is_some_and(|faults| faults.pending());
@@ -254,13 +248,11 @@ impl Network {
         self.recorder.links.push(LinkRecord { time: Time(self.now), link, change });
     }
 
-    /// Both ports of every link.
     fn ends(&self, links: &[LinkId]) -> Vec<u32> {
         let ends = |link: &LinkId| [self.fabric.link(*link).a.0, self.fabric.link(*link).b.0];
         links.iter().flat_map(ends).collect()
     }
 
-    /// Links go down together.
     fn fail(&mut self, faults: &mut Faults, links: &[LinkId]) {
         links.iter().for_each(|&link| self.note_link(link, LinkChange::Down));
         let ports = self.ends(links);
@@ -268,7 +260,7 @@ impl Network {
             faults.free_at[port as usize] = self.ports[port as usize].busy_until;
             self.cut(port);
         }
-        // Now that no dead port is asked to send, what was queued for them goes.
+        // Now that no dead port is asked to send, drop the packets queued there.
         for port in ports {
             while self.ports[port as usize].waiting != 0 {
                 let prio = self.ports[port as usize].waiting.trailing_zeros() as u8;
@@ -282,8 +274,8 @@ impl Network {
         }
     }
 
-    /// One end of a link that goes down: what it has on the wire is lost, and no pause holds any more, in either
-    /// direction. It is never idle, so that nothing is sent.
+    /// Takes down one end of a link: packets on its wire are lost, pauses end in both directions. The port is never idle, so it
+    /// sends nothing.
     fn cut(&mut self, port: u32) {
         let state = &mut self.ports[port as usize];
         state.down = true;
@@ -311,7 +303,7 @@ impl Network {
         }
     }
 
-    /// Links come up. A port is free when it would have been: so packets stay in order on a wire that has lost some.
+    /// Brings links up. A port is free when it would have been, so packets stay in order on a wire that has lost some.
     fn repair(&mut self, faults: &Faults, links: &[LinkId]) {
         links.iter().for_each(|&link| self.note_link(link, LinkChange::Up));
         let ports = self.ends(links);
@@ -328,7 +320,6 @@ impl Network {
         ports.into_iter().for_each(|port| self.pause_anew(port));
     }
 
-    /// Links begin or cease to lose packets silently.
     fn set_losses(&mut self, faults: &mut Faults, begins: &[usize], ends: &[usize]) {
         let silent = begins.iter().chain(ends).filter(|&&outage| faults.outages[outage].silent.is_some());
         let mut links: Vec<LinkId> = silent.flat_map(|&outage| faults.outages[outage].links.clone()).collect();
@@ -345,7 +336,6 @@ impl Network {
         }
     }
 
-    /// What is at the far end of a port.
     pub(crate) fn far(&self, port: u32) -> Far {
         match self.fabric.node(self.fabric.neighbour(PortId(port))).kind {
             NodeKind::Host => Far::Host,
@@ -353,7 +343,7 @@ impl Network {
         }
     }
 
-    /// A packet other than a PFC frame has crossed a link that loses some: where it has come to, or `None` if it is lost.
+    /// Takes a packet other than a PFC frame across a link with silent losses; `None` if it is lost.
     #[cold]
     pub(super) fn cross_lossy(&mut self, port: u32, id: u32) -> Option<Far> {
         let faults = self.faults.as_mut().expect("only failures make links lossy");
@@ -367,14 +357,14 @@ impl Network {
         None
     }
 
-    /// A packet is lost because the link of `port`, by which it leaves or was to leave, is down.
+    /// Counts a packet lost because the link of its egress `port` is down.
     pub(crate) fn lose(&mut self, port: u32, id: u32) {
         let own = matches!(self.pool[id].kind, Kind::Pfc | Kind::Isolation) || self.ports[port as usize].at_host;
         let ingress = if own { None } else { Some(self.pool[id].in_port) };
         self.count_drop(id, DropReason::LinkDown, self.fabric.port(PortId(port)).node, ingress, Some(port));
     }
 
-    /// Writes a packet off. It stays in the pool.
+    /// Counts a drop. The packet stays in the pool.
     pub(crate) fn count_drop(
         &mut self,
         id: u32,
@@ -411,7 +401,7 @@ impl Network {
             }
         }
         self.ledger.dropped[usize::from(prio)] += u64::from(size);
-        // Counted where the reason is: at the port of the dead link, or where the packet came in.
+        // Counted at the port of the dead link, or else at the ingress port.
         let (at, by_link) = match (reason, ingress, egress) {
             (DropReason::LinkDown, _, Some(port)) => (self.at(port, prio), true),
             (_, Some(port), _) => (self.at(port, prio), false),
@@ -422,8 +412,8 @@ impl Network {
         self.recorder.drop_packet(at, by_link, record);
     }
 
-    /// Whether every flow that has started and not ended is kept from its destination for good. Only asked after the last
-    /// change, once in a while: that nothing was acknowledged since the last time is asked first.
+    /// Returns true if every flow under way is cut off for good. Called periodically after the last change; first checks that
+    /// nothing was acknowledged since the last call.
     pub(crate) fn is_given_up(&mut self) -> bool {
         let acked = self.bytes_acked;
         let Some(faults) = &mut self.faults else { return false };

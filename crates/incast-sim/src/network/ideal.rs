@@ -1,4 +1,4 @@
-//! Ideal completion times: what a flow would take alone.
+//! Ideal completion times: each flow alone in the network.
 
 use incast_model::fabric::PortId;
 use incast_model::units::Time;
@@ -9,7 +9,7 @@ use crate::setup::{Carrier, Params};
 use crate::simulation::SetupError;
 
 impl Network {
-    /// Fills in paths' lengths and ideal times of all flows; an error if INT has no room for a path.
+    /// Computes path lengths and ideal times. Fails if a path has too many switches for the INT records or the TTL.
     pub(super) fn find_ideals(&mut self, params: &Params) -> Result<(), SetupError> {
         for flow in 0..self.flows.flows.len() as u32 {
             let [out, back] = self.walk(flow);
@@ -39,7 +39,7 @@ impl Network {
             }
             let size = spec.size.0;
             let exact = self.exact_ideal(&out, &back, size, &shape);
-            // The reference of the other transports, YAPS, has the exact one.
+            // YAPS, the reference of the other transports, uses the exact time.
             let reference = if self.transports.endpoints.is_rdma(flow) { self.hpcc_ideal(&out, size) } else { exact };
             let record = &mut self.flow_records[flow as usize];
             record.hops = out.len().min(255) as u8;
@@ -48,8 +48,8 @@ impl Network {
         Ok(())
     }
 
-    /// `third.cc`: base RTT (both ways' propagation, one payload serialised per link one way) plus the flow with basic
-    /// headers at the slowest link. Whole nanoseconds in `ns3` arithmetic.
+    /// `third.cc`: base RTT (propagation both ways, one payload serialised per link one way) plus the flow with basic headers
+    /// at the slowest link. Serialisation times are cut to whole nanoseconds in `ns3` arithmetic.
     fn hpcc_ideal(&self, out: &[u32], size: u64) -> Time {
         let packets = &self.config.packets;
         let unit = if self.config.ns3 { 1000 } else { 1 };
@@ -63,14 +63,13 @@ impl Network {
         Time(propagation + serialised + time(wire, slowest))
     }
 
-    /// Time from when a full packet of a transport begins to leave until it may begin on the last link of its flow's path, in ps.
+    /// Time from the start of a transport's full packet until it may start on the last link of its flow's path, in ps.
     pub(crate) fn time_to_last_link(&self, flow: u32) -> u64 {
         let [out, _] = self.walk(flow);
         let full = self.config.packets.mss.0 + self.config.packets.segment_header.0;
         (0..out.len() - 1).map(|at| self.passed_on(&out, at, full)).sum()
     }
 
-    /// What packets of a label look like.
     fn shape(&self, label: u16) -> Shape {
         let packets = &self.config.packets;
         match self.carriers[usize::from(label)] {
@@ -87,13 +86,13 @@ impl Network {
         }
     }
 
-    /// The flow alone: packets back to back at line rate, forwarded as switches do, until the ACK of the last is back. (An ACK
-    /// that would wait for the one before it, behind a short last packet, is taken as not waiting: it is a lower bound.)
+    /// Time of the flow alone: packets back to back at line rate until the ACK of the last one returns. A lower bound: an ACK
+    /// behind a short last packet is assumed not to wait for the ACK before it.
     fn exact_ideal(&self, out: &[u32], back: &[u32], size: u64, shape: &Shape) -> Time {
         let count = size.div_ceil(shape.payload);
         let full = shape.header + shape.payload;
         let last = shape.header + (size - (count - 1) * shape.payload);
-        // When a link may begin with the first packet and with the last, and when it is free of the last full one.
+        // Times at which the link may begin with the first and with the last packet.
         let (mut first, mut begin, mut slowest, mut come) = (0, 0, 0, 0);
         for (at, &port) in out.iter().enumerate() {
             let each = self.busy_time(port, full);
@@ -108,8 +107,8 @@ impl Network {
         Time(come + returned)
     }
 
-    /// Time from when a packet begins to be sent on a link of a path until it may begin on the next one; at the end until its
-    /// last bit is there.
+    /// Time from the start of a packet on one link of a path until it may start on the next; on the last link until its last
+    /// bit arrives.
     pub(crate) fn passed_on(&self, path: &[u32], at: usize, bytes: u64) -> u64 {
         let (state, rate) = (&self.ports[path[at] as usize], |port: u32| self.fabric.rate(PortId(port)));
         let faster = path.get(at + 1).is_some_and(|&next| rate(next) > rate(path[at]));
@@ -119,14 +118,12 @@ impl Network {
     }
 }
 
-/// Sizes of a flow's packets in bytes, telemetry included.
+/// In bytes, telemetry included.
 struct Shape {
     /// Payload of a full packet.
     payload: u64,
-    /// Headers.
     header: u64,
-    /// What answers it.
     ack: u64,
-    /// [`flag`] bits of its data.
+    /// [`flag`] bits of data packets.
     flags: u8,
 }

@@ -1,18 +1,17 @@
-//! Hosts that take a random time more for each packet.
+//! Random extra time of hosts for each packet.
 //!
-//! Where links have one rate and packets one size, a packet can come to a full drop-tail queue an instant before the others each time,
-//! and one flow lock the rest out for ever. Such phase effects are the simulation's, not the network's; random processing times of
-//! about a packet's time on the slowest link remove them (Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways",
-//! Computer Communication Review 1991).
+//! With one link rate and one packet size, a packet can reach a full drop-tail queue an instant before the others each time,
+//! and one flow locks the rest out for ever. Such phase effects are artefacts of simulation; random times of about a packet's
+//! time on the slowest link remove them (Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", Computer
+//! Communication Review 1991).
 
 use incast_model::rng::{self, Stream};
 
 use super::Network;
 
-/// The random times of all hosts' ports.
 #[derive(Debug)]
 pub(crate) struct Jitter {
-    /// By port that hosts or servers send by.
+    /// By port; `None` if neither a host nor a server sends by it.
     ports: Vec<Option<Sending>>,
 }
 
@@ -22,7 +21,7 @@ pub(crate) struct Sending {
     /// The longest, in ps.
     most: u64,
     draws: Stream,
-    /// When its last packet arrives, in ps: packets keep their order.
+    /// Arrival time of the last packet, in ps; keeps packets in order.
     last: u64,
 }
 
@@ -40,7 +39,7 @@ impl Jitter {
         self.ports[port as usize].clone()
     }
 
-    /// With streams of their own for the ports that `sends` names; `None` without jitter.
+    /// Creates a random stream for each port that `sends` selects; `None` without jitter.
     pub(super) fn new(most: u64, ports: usize, seed: u64, sends: impl Fn(usize) -> bool) -> Option<Box<Self>> {
         let one = |port| Sending { most, draws: rng::stream(seed, "host/jitter", port as u64), last: 0 };
         let ports = (0..ports).map(|port| sends(port).then(|| one(port))).collect();
@@ -49,7 +48,6 @@ impl Jitter {
 }
 
 impl Network {
-    /// When a packet arrives that would at `arrive` without jitter.
     #[inline]
     pub(super) fn jittered(&mut self, port: u32, arrive: u64) -> u64 {
         let Some(jitter) = &mut self.jitter else { return arrive };

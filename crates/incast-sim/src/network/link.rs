@@ -1,11 +1,9 @@
-//! Links: serialisation, propagation, and the first packet on each wire.
-
 use super::{Far, Network, WHOLE_PACKETS};
 use crate::kernel::{Event, Kind, NONE, Target};
 use crate::ns3;
 
 impl Network {
-    /// Picoseconds that `bytes` take on the wire out of `port`.
+    /// Serialisation time, in ps.
     #[inline]
     pub(crate) fn wire_time(&self, port: u32, bytes: u64) -> u64 {
         let port = &self.ports[port as usize];
@@ -18,13 +16,13 @@ impl Network {
         }
     }
 
-    /// Picoseconds for which a packet of `bytes` keeps `port` busy: its own and those of the gap behind it.
+    /// Serialisation time with the gap behind the packet, in ps.
     #[inline]
     pub(crate) fn busy_time(&self, port: u32, bytes: u64) -> u64 {
         self.wire_time(port, bytes + self.config.packets.gap.0)
     }
 
-    /// Picoseconds between the starts of two packets of `bytes` at a paced `rate` in bit/s.
+    /// Time between the starts of two packets of `bytes` paced at `rate` (bit/s), in ps.
     #[inline]
     pub(crate) fn pacing_gap(&self, bytes: u64, rate: u64) -> u64 {
         if self.config.ns3 {
@@ -34,8 +32,8 @@ impl Network {
         }
     }
 
-    /// Puts a packet on the wire out of an idle port. Only the first packet of a wire has an event, when its last bit arrives; or
-    /// its first ones, where the far end cuts through.
+    /// Sends a packet out of an idle port. Only the first packet on a wire has an event: the arrival of its last bit, or with
+    /// cut-through of its header.
     #[inline]
     pub(crate) fn transmit(&mut self, port: u32, id: u32) {
         let (size, prio) = (self.pool[id].size, self.pool[id].prio);
@@ -74,7 +72,7 @@ impl Network {
         }
     }
 
-    /// When a packet's last bit has left, and when the next packet's first may.
+    /// Times at which the last bit has left, and the next packet may start.
     fn wire_ends(&mut self, port: u32, size: u64) -> (u64, u64) {
         if self.config.ns3 {
             self.end_rank[port as usize] = self.take_rank();
@@ -82,7 +80,7 @@ impl Network {
         (self.now + self.wire_time(port, size), self.now + self.busy_time(port, size))
     }
 
-    /// The first packet on the wire out of `port` has arrived; to its last bit, unless the far end cuts through.
+    /// Handles the arrival of the first packet on the wire out of `port`, or of its header with cut-through.
     #[inline]
     pub(crate) fn arrival(&mut self, port: u32) {
         let state = &mut self.ports[port as usize];
@@ -122,7 +120,6 @@ impl Network {
         }
     }
 
-    /// Appends a packet to the egress queue of its priority.
     #[inline]
     pub(crate) fn enqueue(&mut self, port: u32, id: u32) {
         let packet = &mut self.pool[id];
@@ -148,7 +145,6 @@ impl Network {
         }
     }
 
-    /// Takes the first packet of an egress queue that is not empty.
     #[inline]
     pub(crate) fn dequeue(&mut self, port: u32, prio: u8) -> u32 {
         if self.config.ranked && prio != 0 {

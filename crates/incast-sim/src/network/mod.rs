@@ -1,8 +1,5 @@
-//! The state of a running network, its event loop, and its parameters.
-//!
-//! The state is kept by kind rather than by node, because that is what caches like; but a handler touches only what
-//! belongs to the node of its event and the packets that reach it. Nodes learn of each other by packets over links alone,
-//! so the tables can be split among threads by node.
+//! Tables are per kind of object instead of per node, for the cache. A handler touches only the node of its event and the
+//! packets that reach it. Nodes learn of each other only through packets over links, so threads could split the tables by node.
 
 mod build;
 mod cut_through;
@@ -43,68 +40,57 @@ pub(crate) use progress::Limits;
 pub use resolve::BadNetwork;
 pub(crate) use routing::Routing;
 
-/// What is at the far end of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Far {
-    /// A switch.
     Switch,
-    /// A host.
     Host,
-    /// Either, but not all packets get there.
+    /// Host or switch behind a link that loses packets silently.
     Lossy,
 }
 
-/// Egress side of a port: what every packet that leaves touches, in one cache line.
+/// Egress side of a port: what a departing packet touches, in one cache line. Times are in ps.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 pub(crate) struct Port {
-    /// When the packet being transmitted ends, in ps.
+    /// End of the current transmission and the gap after it.
     pub(crate) busy_until: u64,
-    /// Propagation delay to the far end, in ps.
     pub(crate) delay: u64,
     /// Wire bytes sent, as INT reports them.
     pub(crate) tx_bytes: u64,
-    /// Packets on the wire towards the far end, first to arrive first.
+    /// Packets on the wire, in order of arrival.
     pub(crate) flight_head: u32,
     pub(crate) flight_tail: u32,
-    /// Bytes queued, all priorities.
+    /// Bytes queued in all priorities.
     pub(crate) queued: u32,
-    /// Serialisation of a byte in ps, or 0 where that is not an integer.
+    /// Serialisation time of a byte; 0 if not an integer.
     pub(crate) ps_per_byte: u32,
-    /// The port at the far end.
     pub(crate) peer: u32,
-    /// Index of the switch or NIC it belongs to.
+    /// Index of the switch or NIC.
     pub(crate) owner: u32,
-    /// Index of the switch or NIC that its far end belongs to.
     pub(crate) peer_owner: u32,
     /// Priorities with queued packets, one bit each.
     pub(crate) waiting: u8,
     /// Priorities paused by the far end.
     pub(crate) paused: u8,
-    /// Priority served last.
     pub(crate) last_served: u8,
-    /// Index of its rate in the run's table.
+    /// Index in the run's table of rates.
     pub(crate) rate: u8,
-    /// Belongs to a host.
     pub(crate) at_host: bool,
-    /// What is at its far end.
     pub(crate) far: Far,
-    /// A [`crate::kernel::Target::Port`] event is pending for it (switches; NICs keep its time).
+    /// If true, a [`crate::kernel::Target::Port`] event is pending; NICs keep the time of theirs.
     pub(crate) pending: bool,
-    /// Its link is down.
     pub(crate) down: bool,
-    /// Belongs to the switch in a server of VMs.
+    /// If true, the port belongs to the switch in a server of VMs.
     pub(crate) at_server: bool,
-    /// What comes into its queues and leaves them is noted: everywhere, or because flows are isolated here.
+    /// If true, queues record arrivals and departures: at every port, or because flows are isolated here.
     pub(crate) noted: bool,
-    /// Bytes of a packet that its far end waits for ([`WHOLE_PACKETS`]: all).
+    /// Bytes of a packet that the far end waits for ([`WHOLE_PACKETS`]: all).
     pub(crate) cut: u16,
 }
 
 const _: () = assert!(size_of::<Port>() == 64);
 
-/// One egress queue: a port's packets of one priority.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Queue {
     pub(crate) head: u32,
@@ -119,56 +105,51 @@ impl Queue {
     pub(crate) const EMPTY: Self = Self { head: NONE, tail: NONE, bytes: 0, peak: 0, tx_bytes: 0, tx_packets: 0 };
 }
 
-/// Parameters in the form that handlers use.
 #[derive(Debug, Clone)]
 pub(crate) struct Config {
-    /// `ns3` arithmetic.
     pub(crate) ns3: bool,
     pub(crate) packets: PacketParams,
     pub(crate) rdma: RdmaParams,
     /// Priorities under PFC, one bit each.
     pub(crate) lossless: u8,
     pub(crate) mark_at_enqueue: bool,
-    /// How ports of switches store packets, and those of hosts what is not RDMA data.
+    /// Storage at switch ports, and at host ports except for RDMA data.
     pub(crate) storage: Storage,
     pub(crate) host_storage: Storage,
-    /// What a port of a server of VMs keeps, in bytes.
+    /// Queue limit per port of a server of VMs, in bytes.
     pub(crate) server_queue: u32,
-    /// Whether these are pFabric queues.
+    /// If true, `storage` is pFabric's.
     pub(crate) ranked: bool,
-    /// Rank of events of ports that become free, in exact arithmetic: 1 if they come after all else of their instant.
+    /// Rank of events of ports that become free, in exact arithmetic: 1 if they come last in their instant.
     pub(crate) port_rank: u64,
-    /// Switches that a packet may come to, the last of which drops it.
+    /// Switches that a packet may reach; the last one drops it.
     pub(crate) ttl: u8,
-    /// A packet that comes to so many switches is looked at closely, by priority: all of them if tags are rewritten or a watchdog
-    /// is at work, those that may be isolated or say what is, else those whose time to live ends.
+    /// By priority: hop count from which packets take the slow path (0 if tagging, the watchdog or isolation needs every
+    /// packet; otherwise the TTL).
     pub(crate) guarded_from: [u8; 8],
-    /// Whether what comes into the queues of each port and leaves them is noted: for histograms, for how long packets wait, or
-    /// for the bytes of each flow there.
+    /// If true, all ports are `noted`, for histograms, queueing delays or bytes per flow.
     pub(crate) notes_queues: bool,
-    /// Bytes after which a flow's data is an elephant's; [`u64::MAX`] for never.
+    /// Bytes after which a flow becomes an elephant; [`u64::MAX`]: never.
     pub(crate) demotion: u64,
-    /// The priority that it then has.
     pub(crate) elephants: u8,
-    /// Cut-through towards whatever link.
+    /// If true, switches cut through to faster links too.
     pub(crate) underrun: bool,
-    /// Whether hosts have both RDMA and other transports.
+    /// If true, some flows are RDMA's and some are not.
     pub(crate) mixed: bool,
-    /// Whether wires are as they mostly are: no gap between packets, no jitter, whole picoseconds for a byte at each rate, and times
-    /// that are not rounded as the reference rounds them. One comparison for all of it.
+    /// If true, links have no gaps, no jitter, whole picoseconds per byte, and no rounding as in ns-3: one comparison instead
+    /// of four.
     pub(crate) plain_wires: bool,
-    /// Whether switches write into packets.
+    /// If true, switches write telemetry into packets.
     pub(crate) telemetry: bool,
     pub(crate) int: crate::congestion::IntFormat,
-    /// Retransmission timeout in ps, [`u64::MAX`] for none.
+    /// Retransmission timeout in ps; [`u64::MAX`]: none.
     pub(crate) rto: u64,
-    /// Most bytes of a flow in flight, whatever its control; [`u64::MAX`] for no bound.
+    /// Most bytes of a flow in flight, whatever its control; [`u64::MAX`]: no bound.
     pub(crate) in_flight: u64,
-    /// Packets by which one may be overtaken before it counts as lost, with selective repeat.
+    /// Packets that may overtake a packet before selective repeat counts it as lost.
     pub(crate) reorder_window: u64,
 }
 
-/// One congestion control in use.
 #[derive(Debug, Clone)]
 pub(crate) struct ControlState {
     pub(crate) control: Control,
@@ -178,54 +159,47 @@ pub(crate) struct ControlState {
     pub(crate) moves_next_send: bool,
 }
 
-/// Everything that a run changes.
 #[derive(Debug)]
 pub(crate) struct Network {
     pub(crate) fabric: Arc<Fabric>,
     pub(crate) flows: Arc<FlowSet>,
     pub(crate) config: Config,
     pub(crate) controls: Vec<ControlState>,
-    /// What carries the flows of each label.
+    /// By label: RDMA control or transport of its flows.
     pub(crate) carriers: Vec<Carrier>,
 
     /// Simulated time in ps.
     pub(crate) now: u64,
-    /// Rank of the event being handled.
+    /// Rank of the current event.
     pub(crate) rank: u64,
-    /// Next rank to hand out (`ns3` arithmetic).
+    /// Next rank to assign, in `ns3` arithmetic.
     next_rank: u64,
     pub(crate) events: EventQueue,
     pub(crate) pool: Pool,
 
     pub(crate) ports: Vec<Port>,
-    /// Rank reserved for the end of each port's transmission (`ns3` arithmetic; empty otherwise).
+    /// By port: rank of the end of its transmission; empty in exact arithmetic.
     end_rank: Vec<u64>,
     /// By priority, then port.
     pub(crate) queues: Vec<Queue>,
-    /// pFabric queues by port; empty in runs without.
+    /// By port; empty without pFabric queues.
     pub(crate) ranked: Vec<RankedQueue>,
     /// By priority, then port.
     pub(crate) ingress: Vec<Ingress>,
-    /// Rates of ports in bit/s, each once.
+    /// Distinct port rates, in bit/s.
     pub(crate) rates: Vec<u64>,
     pub(crate) switches: Vec<Switch>,
     pub(crate) scheduler: Scheduler,
-    /// In runs with Tagger.
     pub(crate) tagging: Option<Box<Tagging>>,
-    /// In runs with congestion isolation.
     pub(crate) isolation: Option<Box<Isolation>>,
-    /// In runs with PFC watchdogs.
     pub(crate) watchdog: Option<Box<Watchdog>>,
     pub(crate) detector: Detector,
     pub(crate) ecn: Vec<EcnPort>,
-    /// In runs with a control that uses it.
     pub(crate) pint: Option<Box<Pint>>,
-    /// The random numbers of `ns3` arithmetic, one sequence for the whole run.
+    /// One sequence for the whole run; `ns3` arithmetic only.
     pub(crate) draws: Option<Box<Draws>>,
     pub(crate) routing: Routing,
-    /// In runs in which hosts take random times.
     pub(crate) jitter: Option<Box<jitter::Jitter>>,
-    /// In runs in which links fail, nodes pause by themselves, or given routes change.
     pub(crate) faults: Option<Box<Faults>>,
 
     pub(crate) nics: Vec<Nic>,
@@ -233,44 +207,40 @@ pub(crate) struct Network {
     pub(crate) contexts: Vec<FlowContext>,
     pub(crate) senders: Vec<SendQp>,
     pub(crate) free_senders: Vec<u32>,
-    /// By flow: its sender, or [`crate::kernel::NONE`] before it starts and after it ends.
+    /// By flow: its sender; [`crate::kernel::NONE`] before the start and after the end.
     pub(crate) sender_of: Vec<u32>,
     /// By flow.
     pub(crate) receivers: Vec<Receiver>,
-    /// In runs with selective repeat.
     pub(crate) selective: Option<Box<Selective>>,
-    /// Flows that are not RDMA's.
     pub(crate) transports: Transports,
-    /// In runs with a layer between VMs and the network.
     pub(crate) hypervisors: Option<Box<Hypervisors>>,
-    /// The next flow that starts by the clock alone.
+    /// Next flow to start that is not behind a gate.
     pub(crate) next_flow: usize,
     pub(crate) gates: Gates,
     pub(crate) flows_done: usize,
-    /// All flows but those cancelled: when so many are done, the run is.
+    /// Flows to be done at the end: all but those cancelled.
     pub(crate) flows_due: usize,
     pub(crate) bytes_acked: u64,
-    /// Payload of these flows.
+    /// Payload of the flows due, in bytes.
     pub(crate) bytes: u64,
-    /// When the last of the flows without a size ends, or the run before.
+    /// Latest end of flows without a size, at most the horizon.
     pub(crate) end: Option<Time>,
 
     pub(crate) counts: Counts,
     pub(crate) ledger: Ledger,
     pub(crate) flow_records: Vec<FlowRecord>,
     pub(crate) recorder: Recorder,
-    /// In runs that measure how long packets wait.
     pub(crate) blocking: Option<Box<Blocking>>,
 }
 
 impl Network {
-    /// Index of a queue or ingress queue.
+    /// Index into `queues` and `ingress`.
     #[inline]
     pub(crate) fn at(&self, port: u32, prio: u8) -> usize {
         usize::from(prio) * self.ports.len() + port as usize
     }
 
-    /// The rank of an event scheduled now: 0 in exact arithmetic, the order of scheduling in `ns3` arithmetic.
+    /// Rank of a new event: 0 in exact arithmetic, the order of scheduling in `ns3` arithmetic.
     #[inline]
     pub(crate) fn take_rank(&mut self) -> u64 {
         if self.config.ns3 {
@@ -281,15 +251,15 @@ impl Network {
         }
     }
 
-    /// Rank of the end of a port's transmission. pFabric queues decide by all that has come in that instant, as in YAPS: what is
-    /// most urgent need not be what came first.
+    /// Rank of the end of a transmission. pFabric queues choose after all arrivals of an instant, as in YAPS: the most urgent
+    /// packet need not arrive first.
     #[inline]
     pub(crate) fn end_rank(&self, port: u32) -> u64 {
         if self.config.ns3 { self.end_rank[port as usize] } else { self.config.port_rank }
     }
 
-    /// Whether a port is not transmitting. In the instant in which a transmission ends, exact arithmetic takes it as ended;
-    /// `ns3` arithmetic asks which event comes first.
+    /// Returns true if a port is not transmitting. A transmission that ends now has ended in exact arithmetic; `ns3` arithmetic
+    /// compares ranks.
     #[inline]
     pub(crate) fn idle(&self, port: u32) -> bool {
         let busy_until = self.ports[port as usize].busy_until;

@@ -1,4 +1,4 @@
-//! Parameters of routing, load balancing, link failures and pauses that nodes send by themselves.
+//! Parameters of routing, load balancing, link failures and PFC storms.
 
 use incast_model::routing::{EcmpHash, NextHopOrder, Paths};
 use incast_model::units::Time;

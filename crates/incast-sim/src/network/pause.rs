@@ -1,8 +1,6 @@
-//! Pauses that a node sends by itself, whatever lies in its buffers: a NIC that malfunctions or cannot keep up (a PFC storm), or
-//! an experiment that holds one priority.
+//! PFC storms: pauses that a node sends regardless of its buffers, as a malfunctioning or slow NIC does.
 //!
-//! While such a pause is in force, the port *holds* the priority: it has sent an XOFF, and sends no XON whatever leaves. They
-//! are steps of the list of failures, and their frames are like any other.
+//! During such a pause the port *holds* the priority: it has sent an XOFF, and sends no XON whatever leaves.
 
 use std::collections::BTreeSet;
 
@@ -15,10 +13,8 @@ use super::params::PauseParams;
 use super::resolve::{BadNetwork, bad, joining, neighbours, node, unless};
 use crate::setup::Params;
 
-/// A priority that ports pause for a time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Hold {
-    /// Those that send the frames.
     pub(crate) ports: Vec<PortId>,
     pub(crate) priority: u8,
     pub(crate) from: Time,
@@ -26,7 +22,7 @@ pub(crate) struct Hold {
 }
 
 impl Params {
-    /// Whether pauses that nodes send by themselves are of priorities that PFC pauses here.
+    /// Checks that PFC storms use lossless priorities, and that there is PFC.
     pub fn check_pauses(&self) -> Result<(), BadNetwork> {
         let lossless = &self.switch.lossless;
         for (index, pause) in self.network.pause.iter().enumerate() {
@@ -47,7 +43,6 @@ impl Params {
     }
 }
 
-/// From names to ports.
 pub(super) fn resolve(pause: &PauseParams, field: &str, fabric: &Fabric) -> Result<Hold, BadNetwork> {
     let at = node(fabric, &format!("{field}.at"), &pause.at)?;
     let field_peer = format!("{field}.peer");
@@ -72,8 +67,8 @@ pub(super) fn resolve(pause: &PauseParams, field: &str, fabric: &Fabric) -> Resu
     Ok(Hold { ports, priority: pause.priority, from: pause.from, until: pause.until })
 }
 
-/// When ports begin to hold priorities (true) and cease to; holds of one port and priority that overlap, or follow each other,
-/// are one.
+/// Times at which ports start (true) and stop holding priorities. Holds of one port and priority that overlap or follow each
+/// other are merged.
 pub(super) fn steps(holds: &[Hold]) -> Vec<(u64, Step)> {
     let times: BTreeSet<Time> = holds.iter().flat_map(|one| [Some(one.from), one.until]).flatten().collect();
     let mut was = BTreeSet::new();
@@ -94,7 +89,6 @@ pub(super) fn steps(holds: &[Hold]) -> Vec<(u64, Step)> {
 }
 
 impl Network {
-    /// A port begins to hold a priority, or ceases to.
     pub(super) fn hold(&mut self, port: u32, priority: u8, holds: bool) {
         let at = self.at(port, priority);
         self.ingress[at].held = holds;
@@ -103,7 +97,7 @@ impl Network {
             return;
         }
         let state = &self.ports[port as usize];
-        // A switch that must pause by itself resumes when enough has left it.
+        // A switch above its own threshold sends XON later, once enough has left.
         let ingress = &self.ingress[at];
         let resumes =
             if state.at_host { ingress.paused } else { self.switches[state.owner as usize].buffer.wants_xon(ingress) };
@@ -112,7 +106,7 @@ impl Network {
         }
     }
 
-    /// The link of a port has come up: what is held is paused anew.
+    /// Sends the pauses of held priorities again, after the link of a port has come up.
     pub(super) fn pause_anew(&mut self, port: u32) {
         for priority in 1..8 {
             if self.ingress[self.at(port, priority)].held {
@@ -127,10 +121,11 @@ impl Network {
         }
     }
 
-    /// Whether packets of a priority do not leave by a port because its far end holds it, and no watchdog will let them.
+    /// Returns true if packets of a priority cannot leave by a port because its far end holds the priority. A watchdog makes
+    /// this false, unless it drops the packets.
     pub(super) fn is_held(&self, port: u32, priority: u8) -> bool {
         let state = &self.ports[port as usize];
-        // The wrong variant of tags queues packets under other priorities than those followed here.
+        // With tags on the wire, packets queue under other priorities than those followed here.
         if !self.ingress[self.at(state.peer, priority)].held || self.tags_on_the_wire() {
             return false;
         }

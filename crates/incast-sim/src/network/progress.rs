@@ -1,5 +1,3 @@
-//! The event loop, and why it ends.
-
 use std::ops::ControlFlow;
 
 use incast_model::units::Time;
@@ -9,22 +7,19 @@ use crate::kernel::{Event, NONE, Target, chore, rank};
 use crate::simulation::Progress;
 use crate::stop::Halt;
 
-/// Events between two looks at the budget and the observer.
+/// Events between two checks of the budget and the observer.
 const STRIDE: u64 = 1 << 15;
 
-/// Limits of a run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     /// Simulated time in ps.
     pub(crate) horizon: u64,
-    /// Events.
     pub(crate) events: u64,
-    /// Simulated time in ps without an arrival or a start, flows being unfinished, after which a run is taken as stuck.
+    /// Simulated time in ps without an arrival or a start, after which a run may count as stuck.
     pub(crate) stall: u64,
 }
 
 impl Network {
-    /// Handles events until something ends the run.
     pub(crate) fn run(&mut self, limits: Limits, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Halt {
         let mut look_from = self.look_from(limits);
         self.schedule_faults(limits.stall);
@@ -96,13 +91,12 @@ impl Network {
         Halt::Finished
     }
 
-    /// From when on events are looked at before they are handled: from the horizon on, when a look for deadlocks is due, or
-    /// always for fingerprints. One comparison for all, so that a run does not ask for each.
+    /// Time from which events are checked before they are handled: the horizon, the next search for deadlocks, or 0 for
+    /// fingerprints. One comparison for all three.
     fn look_from(&self, limits: Limits) -> u64 {
         if self.recorder.params.fingerprint { 0 } else { self.detector.next.min(limits.horizon.saturating_add(1)) }
     }
 
-    /// Takes an event into the fingerprints, and the packet that it brings.
     #[cold]
     fn fingerprint(&mut self, event: Event) {
         if !self.recorder.params.fingerprint {
@@ -117,8 +111,8 @@ impl Network {
         }
     }
 
-    /// Reads the packets about to arrive in this slot. They are seldom in the first-level cache, and their misses overlap
-    /// here instead of adding up one event at a time.
+    /// Reads the packets about to arrive in this slot. They are seldom in the first-level cache; here their misses overlap
+    /// instead of adding up one event at a time.
     #[inline]
     fn warm_up(&self) {
         let mut seen = 0;
@@ -130,9 +124,9 @@ impl Network {
         std::hint::black_box(seen);
     }
 
-    /// Whether what has not moved for the stall time will not move again: a deadlock, or nothing to come but timers of
-    /// controls that never send (no start is to come, no packet is on a slow or long wire, no flow is merely paced, no link will
-    /// fail or be repaired, and timeouts, if any, have passed several times).
+    /// Returns true if a run without progress for the stall time cannot progress again: a deadlock, or nothing to come but
+    /// timers of controls that never send (no start, packet on a wire, paced flow, link change or watchdog; timeouts, if any,
+    /// have passed several times).
     fn is_stuck(&self) -> bool {
         if self.faults.as_ref().is_some_and(|faults| faults.pending()) || self.watchdog_will_act() {
             return false;
@@ -143,7 +137,7 @@ impl Network {
         !waits || self.deadlock().is_some()
     }
 
-    /// Whether a flow will start by the clock, or behind a gate that has opened.
+    /// Returns true if a flow will start, by the clock or behind an open gate.
     pub(super) fn starts_to_come(&self) -> bool {
         self.next_flow < self.flows.flows.len() || self.gates.coming > 0
     }
@@ -161,7 +155,7 @@ impl Network {
         }
     }
 
-    /// Apart, so that the loop has room for what happens all the time.
+    /// Not inlined, to keep the loop small.
     #[inline(never)]
     fn do_chore(&mut self, which: u32) {
         match which {
@@ -187,7 +181,6 @@ impl Network {
         }
     }
 
-    /// How far the run has come.
     pub(crate) fn progress(&self) -> Progress {
         Progress {
             now: Time(self.now),

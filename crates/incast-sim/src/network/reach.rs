@@ -1,4 +1,4 @@
-//! Which unfinished flows failures, or pauses that nodes send by themselves, keep from their destination, and where.
+//! Finds flows that failures or PFC storms keep from their destination.
 
 use std::collections::BTreeSet;
 
@@ -7,14 +7,13 @@ use incast_model::fabric::{HostId, NodeId, PortId};
 use super::Network;
 use crate::outcome::{CutOff, LinkChange, Obstacle, QueueRef};
 
-/// Flows named at most.
 const NAMED: usize = 100;
 
-/// A queue on the way of a packet: its port and priority.
+/// Port and priority.
 type Step = (u32, u8);
 
 impl Network {
-    /// The flows that have started, have not ended, and cannot as things stand; at most 100.
+    /// Flows under way that cannot finish in the current state, at most [`NAMED`].
     pub(crate) fn cut_off(&self) -> Vec<CutOff> {
         if self.faults.is_none() {
             return Vec::new();
@@ -23,7 +22,7 @@ impl Network {
         unfinished.filter_map(|flow| self.obstacle(flow)).take(NAMED).collect()
     }
 
-    /// What keeps data of a flow, or else its ACKs, from coming through.
+    /// Obstacle of a flow's data, or else of its ACKs.
     pub(super) fn obstacle(&self, flow: u32) -> Option<CutOff> {
         let spec = &self.flows.flows[flow as usize];
         let [data, acks] = self.priorities_of(flow);
@@ -40,8 +39,8 @@ impl Network {
         self.no_way(home, spec.src, flow, true).map(|place| CutOff { flow, acks: true, place })
     }
 
-    /// The priorities that data and ACKs leave their hosts with; 0, which nothing pauses, for transports that choose theirs
-    /// packet by packet.
+    /// Priorities of data and ACKs as they leave their hosts; 0, which nothing pauses, for ACKs that ignore pauses and for
+    /// transports that choose a priority per packet.
     fn priorities_of(&self, flow: u32) -> [u8; 2] {
         let data = self.flows.flows[flow as usize].priority;
         let endpoints = &self.transports.endpoints;
@@ -53,7 +52,6 @@ impl Network {
         }
     }
 
-    /// The link of a queue, if nothing gets through it.
     fn blocked(&self, (port, priority): Step) -> Option<Obstacle> {
         let link = self.fabric.port(PortId(port)).link;
         match self.faults.as_ref()?.blocks(link) {
@@ -64,7 +62,7 @@ impl Network {
         }
     }
 
-    /// The first obstacle on a way of packets that begin it with a priority.
+    /// First obstacle on a path; `priority` is that of the first port.
     fn blocked_on(&self, ports: &[u32], mut priority: u8) -> Option<Obstacle> {
         let mut before = None;
         ports.iter().find_map(|&port| {
@@ -75,7 +73,7 @@ impl Network {
         })
     }
 
-    /// The first obstacle met, if no packet that leaves by one of the queues `ahead` can reach the host.
+    /// First obstacle found, if no packet that leaves by one of the queues `ahead` can reach the host.
     fn no_way(&self, mut ahead: Vec<Step>, dst: HostId, flow: u32, back: bool) -> Option<Obstacle> {
         let target = self.fabric.hosts()[dst.index()];
         let mut met = None;
@@ -89,7 +87,7 @@ impl Network {
             if node == target {
                 return None;
             }
-            // What its tag becomes depends on where a packet comes in.
+            // The next tag depends on the input port.
             if !seen.insert((node, priority, self.tagging.as_ref().map(|_| input))) {
                 continue;
             }
@@ -102,7 +100,6 @@ impl Network {
         met
     }
 
-    /// The next hops that packets of a flow can take at a node.
     fn hops_of_flow(&self, node: NodeId, dst: HostId, flow: u32, back: bool) -> Vec<PortId> {
         let hops = self.routing.hops(node.0, dst.0);
         if hops.is_empty() || !self.routing.leaves_to_ecmp(!back) {

@@ -1,4 +1,4 @@
-//! From names to numbers: given routes, failures and pauses on a fabric. Everything that can be wrong with them is said here.
+//! Resolves names in given routes, failures and pauses, and reports errors in them.
 
 use incast_model::fabric::{Fabric, HostId, LinkId, NodeId, NodeKind, PortId};
 use incast_model::nearest::{hint, nearest};
@@ -12,16 +12,16 @@ use super::params::{FailureParams, NetworkParams, RandomLinks, RouteParams};
 use super::pause::{self, Hold};
 use crate::simulation::SetupError;
 
-/// A value that does not fit the fabric: which, and what would.
+/// Value that does not fit the fabric.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadNetwork {
-    /// The parameter, such as `network.failure[0].link`.
+    /// Parameter, such as `network.failure[0].link`.
     pub field: String,
-    /// What is wrong with its value.
+    /// Error in its value.
     pub message: String,
-    /// What is allowed.
+    /// Allowed values.
     pub allowed: Option<String>,
-    /// The valid name closest to the one written.
+    /// Nearest valid name.
     pub nearest: Option<String>,
 }
 
@@ -36,7 +36,6 @@ impl From<BadNetwork> for SetupError {
     }
 }
 
-/// Links that fail together.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Outage {
     pub(crate) links: Vec<LinkId>,
@@ -46,7 +45,6 @@ pub(crate) struct Outage {
     pub(crate) silent: Option<f64>,
 }
 
-/// Next hops that are given for a time.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct TimedHops {
     pub(crate) hops: FixedHops,
@@ -60,7 +58,6 @@ impl TimedHops {
     }
 }
 
-/// Given routes, failures and pauses of a fabric.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Resolved {
     pub(crate) fixed: Vec<TimedHops>,
@@ -69,7 +66,6 @@ pub(crate) struct Resolved {
 }
 
 impl Resolved {
-    /// The given next hops that hold at a time.
     pub(crate) fn fixed_at(&self, time: Time) -> Vec<FixedHops> {
         self.fixed.iter().filter(|one| one.holds_at(time)).map(|one| one.hops.clone()).collect()
     }
@@ -85,26 +81,25 @@ pub(super) fn unless(holds: bool, field: &str, value: impl ToString, allowed: &s
 }
 
 impl NetworkParams {
-    /// Whether all names and numbers fit the fabric.
+    /// Checks all names and numbers against the fabric.
     pub fn check(&self, fabric: &Fabric, seed: u64) -> Result<(), BadNetwork> {
         self.resolve(fabric, seed).map(|_| ())
     }
 
-    /// The routes at the start without failures: those of `routing`, but for given ones.
+    /// Routes at the start without failures: those of `routing`, except given ones.
     pub fn routes(&self, fabric: &Fabric, seed: u64) -> Result<Routes, BadNetwork> {
         let resolved = self.resolve(fabric, seed)?;
         Ok(self.with_fixed(fabric, &resolved.fixed_at(Time::ZERO)))
     }
 
-    /// The next hops that are given from the start. Unlike [`NetworkParams::routes`] this and [`NetworkParams::each_routes`]
-    /// take routes that lead in circles: what looks for deadlocks is to show these.
+    /// Next hops given from the start. Unlike [`NetworkParams::routes`], this and [`NetworkParams::each_routes`] accept routes
+    /// that loop, for the deadlock analysis to show.
     pub fn given_hops(&self, fabric: &Fabric, seed: u64) -> Result<Vec<FixedHops>, BadNetwork> {
         Ok(self.resolve_loops_too(fabric, seed)?.fixed_at(Time::ZERO))
     }
 
-    /// Calls `each` with the routes of every state that routing will be in, in order, with the time that it comes about: at the
-    /// start, whenever other given routes hold, and when failures and repairs have become known. Of links that are down from
-    /// the start routing knows at once.
+    /// Calls `each` with the routes and the start of every routing state, in order: the start, each change of given routes, and
+    /// each time at which routing learns of failures and repairs. Routing knows links that are down from the start.
     pub fn each_routes(
         &self,
         fabric: &Fabric,
@@ -123,7 +118,6 @@ impl NetworkParams {
         Ok(())
     }
 
-    /// The routes without failures, but for these next hops.
     pub(super) fn with_fixed(&self, fabric: &Fabric, fixed: &[FixedHops]) -> Routes {
         Routes::along(fabric, self.routing, self.next_hop_order, &|_| true, fixed)
     }
@@ -134,7 +128,6 @@ impl NetworkParams {
         Ok(resolved)
     }
 
-    /// The same, whether routes lead to their end or not.
     fn resolve_loops_too(&self, fabric: &Fabric, seed: u64) -> Result<Resolved, BadNetwork> {
         if let Err(wrong) = self.load_balancing.check() {
             let field = format!("network.load_balancing.{}.{}", self.load_balancing.name(), wrong.field);
@@ -156,7 +149,7 @@ impl NetworkParams {
         Ok(resolved)
     }
 
-    /// Up-down paths lead from every host to every other one; shortest paths always do.
+    /// Checks that up-down paths lead from every host to every other; shortest paths always do.
     fn check_reach(&self, fabric: &Fabric) -> Result<(), BadNetwork> {
         if self.routing == Paths::Shortest {
             return Ok(());
@@ -174,8 +167,7 @@ impl NetworkParams {
         Err(BadNetwork { allowed, ..bad("network.routing", message) })
     }
 
-    /// No packet goes round in circles at the start, or comes to where there is no way on: whatever next hops are chosen, every node's
-    /// way to a host with a given route ends there.
+    /// Checks that given routes at the start neither loop nor reach a dead end, whatever next hops are chosen.
     fn check_loops(&self, fabric: &Fabric, fixed: &[FixedHops]) -> Result<(), BadNetwork> {
         let routes = self.with_fixed(fabric, fixed);
         for one in fixed {
@@ -208,7 +200,6 @@ pub(super) fn joining(fabric: &Fabric, a: NodeId, b: NodeId) -> Vec<PortId> {
     fabric.ports_of(a).filter(|&port| fabric.neighbour(port) == b).collect()
 }
 
-/// Names of the neighbours of a node, each once.
 pub(super) fn neighbours(fabric: &Fabric, of: NodeId) -> String {
     let mut names: Vec<&str> = fabric.ports_of(of).map(|port| &*fabric.node(fabric.neighbour(port)).name).collect();
     names.dedup();
@@ -267,21 +258,19 @@ fn fixed_hops(route: &RouteParams, field: &str, fabric: &Fabric, fixed: &mut Vec
     Ok(())
 }
 
-/// Whether two routes hold at one time.
 fn overlap(a: &TimedHops, b: &TimedHops) -> bool {
     let begins_before_end = |one: &TimedHops, other: &TimedHops| other.until.is_none_or(|until| one.from < until);
     begins_before_end(a, b) && begins_before_end(b, a)
 }
 
-/// How packets can get lost.
 enum Astray {
-    /// They come back to a node.
+    /// Packets return to a node.
     Circle(NodeId),
-    /// They come to a node without a next hop.
+    /// Packets reach a node without a next hop.
     DeadEnd(NodeId),
 }
 
-/// How packets can get lost on the way that begins with a given route.
+/// Finds a loop or dead end on the paths that begin with a given route.
 fn astray(fabric: &Fabric, routes: &Routes, from: &FixedHops) -> Option<Astray> {
     #[derive(Clone, Copy, PartialEq)]
     enum Mark {

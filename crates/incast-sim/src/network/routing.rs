@@ -1,4 +1,4 @@
-//! The next hop of a packet: its flow's explicit path, or one of its destination's next hops, by ECMP or another balancing.
+//! Next hops of packets: explicit path, ECMP or other load balancing.
 
 use incast_model::fabric::{Fabric, HostId, NodeId, NodeKind, PortId};
 use incast_model::flow::FlowSet;
@@ -9,18 +9,17 @@ use crate::balance::{Balance, Balancer, Choice, Scale, State};
 use crate::kernel::{Kind, NONE, flag};
 use crate::simulation::SetupError;
 
-/// Routes and hashes of a run.
 #[derive(Debug)]
 pub(crate) struct Routing {
     routes: Routes,
     hash: EcmpHash,
     /// By node.
     salts: Vec<u64>,
-    /// By flow: the key of its data, and of what comes back.
+    /// By flow: keys of data and of returning packets.
     keys: Vec<[EcmpKey; 2]>,
-    /// By explicit path: egress ports from the sender on, and from the receiver back.
+    /// By explicit path: egress ports from the sender, and back from the receiver.
     paths: Vec<[Vec<u32>; 2]>,
-    /// By node; empty in runs with ECMP alone.
+    /// By node; empty if everything uses ECMP.
     pub(crate) balancers: Vec<State>,
 }
 
@@ -66,7 +65,6 @@ impl Routing {
         Ok(Self { routes, hash, salts, keys, paths, balancers })
     }
 
-    /// Other routes hold from now on.
     pub(super) fn reroute(&mut self, routes: Routes) {
         for (node, balancer) in (0..).zip(&mut self.balancers) {
             balancer.rerouted(routes.groups_of(NodeId(node)));
@@ -74,18 +72,18 @@ impl Routing {
         self.routes = routes;
     }
 
-    /// Whether all packets go by ECMP or a given path.
+    /// Returns true if all packets use ECMP or an explicit path.
     pub(crate) const fn is_ecmp(&self) -> bool {
         self.balancers.is_empty()
     }
 
-    /// True if data (or ACKs, NACKs and CNPs) go by ECMP or a given path.
+    /// Same for data, or else for ACKs, NACKs and CNPs.
     pub(super) fn leaves_to_ecmp(&self, data: bool) -> bool {
         self.balancers.first().is_none_or(|balancer| balancer.is_ecmp(data))
     }
 
-    /// Asks the load balancing of a node for the next hop of a packet that has several; `backlog` gives the time in ps until a port
-    /// has sent all that it holds.
+    /// Asks a node's load balancing for one of several next hops. `backlog` is the time in ps until a port has sent all its
+    /// packets.
     pub(crate) fn balance(
         &self,
         balancer: &mut State,
@@ -106,20 +104,17 @@ impl Routing {
         hops[balancer.choose(&choice)]
     }
 
-    /// The next hops from a node to a host.
     #[inline]
     pub(crate) fn hops(&self, node: u32, dst: u32) -> &[PortId] {
         self.routes.next_hops(NodeId(node), HostId(dst))
     }
 
-    /// The next hop by ECMP.
     #[inline]
     pub(crate) fn ecmp(&self, hops: &[PortId], node: u32, flow: u32, back: bool) -> PortId {
         let key = self.keys[flow as usize][usize::from(back)];
         hops[self.hash.hash_prepared(key, self.salts[node as usize]) as usize % hops.len()]
     }
 
-    /// The egress port at `node` of a packet of `flow` towards host `dst`, without any balancing but ECMP.
     fn ecmp_port(&self, node: u32, dst: u32, flow: u32, back: bool) -> Option<u32> {
         match self.hops(node, dst) {
             [] => None,
@@ -129,7 +124,7 @@ impl Routing {
     }
 }
 
-/// The ports that lead from each node to the next; of parallel links the first.
+/// Ports from each node to the next; of parallel links the first.
 fn egress_ports(fabric: &Fabric, nodes: &mut dyn Iterator<Item = NodeId>) -> Option<Vec<u32>> {
     let mut ports = Vec::new();
     let mut at = nodes.next()?;
@@ -142,7 +137,7 @@ fn egress_ports(fabric: &Fabric, nodes: &mut dyn Iterator<Item = NodeId>) -> Opt
 }
 
 impl Network {
-    /// The port by which a packet leaves a switch; [`NONE`] without a route.
+    /// [`NONE`] without a route.
     #[inline(always)]
     pub(crate) fn route(&mut self, node: u32, id: u32) -> u32 {
         let packet = &self.pool[id];
@@ -154,7 +149,7 @@ impl Network {
         self.next_port(node, dst, flow, back)
     }
 
-    /// The egress port at `node` of a packet of `flow` towards host `dst`; [`NONE`] without a route.
+    /// [`NONE`] without a route.
     #[inline(always)]
     fn next_port(&mut self, node: u32, dst: u32, flow: u32, back: bool) -> u32 {
         match self.routing.hops(node, dst) {
@@ -165,7 +160,6 @@ impl Network {
         }
     }
 
-    /// Asks the balancing for the next hop of a packet that has several.
     #[inline(never)]
     fn balance(&mut self, node: u32, dst: u32, flow: u32, back: bool) -> u32 {
         let mut balancers = std::mem::take(&mut self.routing.balancers);
@@ -180,7 +174,7 @@ impl Network {
         port.0
     }
 
-    /// The port by which data of a flow leaves its sender; where there is no route its first.
+    /// Port by which a flow's data leaves its sender; without a route the first port.
     #[inline(never)]
     pub(crate) fn first_port(&mut self, flow: u32) -> u32 {
         let spec = &self.flows.flows[flow as usize];
@@ -194,7 +188,7 @@ impl Network {
         }
     }
 
-    /// The egress port of a packet whose way is given: that of its flow, or at each choice the next hop of its own number.
+    /// Egress port on a given path: the flow's, or at each choice the next hop with the packet's own number.
     pub(super) fn given_port(&self, node: u32, id: u32) -> u32 {
         let packet = &self.pool[id];
         if packet.pint == 0 || packet.kind != Kind::Segment {
@@ -203,7 +197,7 @@ impl Network {
         self.chosen_port(node, packet.dst, packet.pint)
     }
 
-    /// The egress port at `node` towards host `dst` of a packet with a number of its own, from 1; [`NONE`] without a route.
+    /// Egress port towards host `dst` of a packet with its own path number, from 1; [`NONE`] without a route.
     pub(crate) fn chosen_port(&self, node: u32, dst: u32, number: u16) -> u32 {
         match self.routing.hops(node, dst) {
             [] => NONE,
@@ -211,14 +205,13 @@ impl Network {
         }
     }
 
-    /// The ports of a flow's explicit path from one of them on.
     pub(crate) fn rest_of_path(&self, flow: u32, port: u32) -> Option<&[u32]> {
         let path = self.flows.flows[flow as usize].path?;
         let [ports, _] = &self.routing.paths[path as usize];
         ports.iter().position(|&one| one == port).map(|place| &ports[place..])
     }
 
-    /// The egress port at `node` of data of a flow towards host `dst` by ECMP; [`NONE`] if that is where it is, or without a route.
+    /// Egress port of data by ECMP; [`NONE`] at the destination or without a route.
     pub(crate) fn port_by_ecmp(&self, node: u32, dst: u32, flow: u32) -> u32 {
         if self.fabric.hosts()[dst as usize].0 == node {
             return NONE;
@@ -231,8 +224,7 @@ impl Network {
         self.routing.paths[path as usize][usize::from(back)][hop]
     }
 
-    /// All egress ports from the sender of a flow to its receiver by ECMP or its explicit path, and those of the way back,
-    /// which begins where data arrives.
+    /// Egress ports of data by ECMP or the explicit path, and of the way back, which begins where data arrives.
     pub(crate) fn walk(&self, flow: u32) -> [Vec<u32>; 2] {
         let spec = &self.flows.flows[flow as usize];
         if let Some(path) = spec.path {

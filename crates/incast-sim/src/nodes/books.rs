@@ -1,4 +1,4 @@
-//! From nodes back to the network: what looks at all of it (deadlock search, end of the run) reads it there.
+//! Writes the state of nodes back into the network, for the deadlock search and the end of the run.
 
 use super::Nodes;
 use super::out::{Note, Noted};
@@ -7,7 +7,7 @@ use crate::kernel::{self, NONE, Pool};
 use crate::network::Network;
 use crate::switch::RankedQueue;
 
-/// A packet as the network has it; `in_port` is a port of the fabric.
+/// `in_port` is a port of the fabric.
 pub(super) fn packet(packet: &Packet, in_port: u32) -> kernel::Packet {
     kernel::Packet {
         seq: packet.seq,
@@ -27,7 +27,7 @@ pub(super) fn packet(packet: &Packet, in_port: u32) -> kernel::Packet {
 }
 
 impl Network {
-    /// A list of these packets in the pool: its first and its last.
+    /// Stores packets in the pool. Returns the first and the last.
     pub(super) fn list_of(&mut self, packets: impl Iterator<Item = kernel::Packet>) -> (u32, u32) {
         let (mut head, mut tail) = (NONE, NONE);
         for packet in packets {
@@ -44,7 +44,7 @@ impl Network {
 }
 
 impl Network {
-    /// Gives a port the packets of its pFabric queue. Whoever looks at it then asks only which there are.
+    /// Fills the pFabric queue of a port; only the set of its packets is read afterwards.
     pub(super) fn export_ranked(&mut self, port: u32, packets: impl Iterator<Item = kernel::Packet>) {
         let mut queue = RankedQueue::default();
         for packet in packets {
@@ -55,7 +55,6 @@ impl Network {
 }
 
 impl Nodes {
-    /// Puts the notes of a window into the run's records, in order of events.
     pub(super) fn record(&mut self, network: &mut Network) {
         self.out.notes.sort_by_key(|noted| (noted.time, noted.event));
         for Noted { time, note, .. } in self.out.notes.drain(..) {
@@ -68,7 +67,7 @@ impl Nodes {
         }
     }
 
-    /// Writes into the network's state which priorities of ports are paused and have packets, and which pause their peer.
+    /// Exports which priorities are paused, have packets, or pause the peer.
     pub(super) fn export_pauses(&self, network: &mut Network) {
         for port in self.switches.iter().flat_map(|switch| &switch.ports) {
             let state = &mut network.ports[port.number as usize];
@@ -84,7 +83,6 @@ impl Nodes {
         }
     }
 
-    /// Writes the state of all nodes and wires into the network's.
     pub(super) fn export(&mut self, network: &mut Network) {
         self.record(network);
         network.pool = Pool::new(0, false);

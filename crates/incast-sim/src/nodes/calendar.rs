@@ -1,37 +1,31 @@
-//! Which nodes have something to do, and when.
-//!
-//! In windows: a bit per window and node, for the next [`SLOTS`] windows; a node with work later is woken in the last of
-//! them, and finds that there is nothing yet.
+//! Nodes with work, by window: one bit per node for each of the next [`SLOTS`] windows. A node with later work is woken in the
+//! last of these windows, and finds nothing to do yet.
 
-/// Windows that are planned ahead.
 const SLOTS: u64 = 256;
 
-/// Nodes to be woken.
 #[derive(Debug)]
 pub(super) struct Calendar {
-    /// Length of a window in ps: the lookahead.
+    /// Length of a window in ps.
     lookahead: u64,
     /// Slot of the window that begins at `end`.
     slot: u64,
-    /// End of the current window in ps; nobody is woken before.
+    /// End of the current window in ps; no node is woken before.
     end: u64,
     /// Words of 64 nodes per slot.
     words: usize,
     bits: Vec<u64>,
-    /// By slot: whether it has a bit set.
+    /// By slot: true if a bit is set.
     any: Vec<bool>,
 }
 
 impl Calendar {
-    /// For windows from 0 on.
     pub(super) fn new(nodes: usize, lookahead: u64) -> Self {
         let words = nodes.div_ceil(64);
         let slots = SLOTS as usize;
         Self { lookahead, slot: 0, end: 0, words, bits: vec![0; words * slots], any: vec![false; slots] }
     }
 
-    /// A node has something to do at a time. It need not be woken again for what it has to do before the time returned, which
-    /// is the end of that window.
+    /// Wakes a node at a time. Returns the end of that window: work before it needs no further call.
     pub(super) fn wake(&mut self, node: u32, time: u64) -> u64 {
         let ahead = ((time - self.end) / self.lookahead).min(SLOTS - 1);
         let slot = ((self.slot + ahead) % SLOTS) as usize;
@@ -40,8 +34,7 @@ impl Calendar {
         self.end + (ahead + 1) * self.lookahead
     }
 
-    /// Begins the next window in which a node has something to do, and lists those nodes in order; its begin and end, or
-    /// `None` if nothing is left to do.
+    /// Begins the next window with work and lists its nodes in order. Returns its begin and end, or `None` if no work is left.
     pub(super) fn advance(&mut self, list: &mut Vec<u32>) -> Option<(u64, u64)> {
         let ahead = (0..SLOTS).find(|ahead| self.any[((self.slot + ahead) % SLOTS) as usize])?;
         let slot = ((self.slot + ahead) % SLOTS) as usize;

@@ -1,9 +1,8 @@
-//! The second design of the kernel (docs/design/kernel.md): nodes that own their state, and windows in place of one queue
-//! of all events.
+//! Second design of the kernel (docs/design/kernel.md): nodes own their state, and windows replace the queue of all events.
 //!
-//! A node handles all that reaches it within one lookahead, in order of time, class and number, and writes packets onto its
-//! wires; nobody reads them before the next window. So the order of nodes within a window cannot matter. It simulates what
-//! [`plan::covers`] says, with the same results as [`crate::network`], which simulates the rest.
+//! Within one lookahead a node handles its events in order of time, class and number, and writes packets onto its wires. Other
+//! nodes read the wires only in later windows, so the order of nodes within a window does not matter. Results equal those of
+//! [`crate::network`], which simulates the runs that [`plan::covers`] excludes.
 
 mod books;
 mod calendar;
@@ -32,14 +31,13 @@ use series::Series;
 use switch::Switch;
 use wire::Wire;
 
-/// A node's place among its kind.
+/// Index of a node among its kind.
 #[derive(Debug, Clone, Copy)]
 enum Place {
     Switch(u32),
     Host(u32),
 }
 
-/// All nodes of a run, with what lies between them.
 #[derive(Debug)]
 pub(crate) struct Nodes {
     layout: Layout,
@@ -49,12 +47,12 @@ pub(crate) struct Nodes {
     hosts: Vec<Host>,
     out: Out,
     series: Series,
-    /// The first flow that is not known to complete in this window or before.
+    /// First flow not known to complete in this window or before.
     completing: usize,
 }
 
 impl Nodes {
-    /// The nodes of a network that has not run; `None` if it has what they do not simulate.
+    /// `None` if nodes do not simulate all of the network.
     pub(crate) fn new(network: &Network) -> Option<Self> {
         if !covers(network) {
             return None;
@@ -100,7 +98,7 @@ impl Nodes {
         Some(Self { layout, places, switches, hosts, out, series, completing: 0 })
     }
 
-    /// Lets a node handle all before `end`; time of its next event that is known, in ps.
+    /// Lets a node handle all events before `end`. Returns the time of its next known event, in ps.
     #[inline]
     fn run_node(&mut self, network: &Network, node: u32, end: u64) -> u64 {
         let plan = Plan { layout: &self.layout, network };
@@ -110,7 +108,6 @@ impl Nodes {
         }
     }
 
-    /// The next event of a node.
     fn next_of(&self, network: &Network, node: u32) -> Option<Event> {
         let plan = Plan { layout: &self.layout, network };
         match self.places[node as usize] {
@@ -119,7 +116,6 @@ impl Nodes {
         }
     }
 
-    /// Lets a node handle its next event.
     fn step_node(&mut self, network: &Network, node: u32, event: Event) {
         let plan = Plan { layout: &self.layout, network };
         match self.places[node as usize] {

@@ -1,4 +1,4 @@
-//! What a node writes while it handles its events: packets onto its wires, and what is recorded of the run.
+//! Output of a node while it handles events.
 
 use incast_model::units::Time;
 
@@ -8,18 +8,18 @@ use super::plan::PortPlan;
 use super::wire::Wire;
 use crate::outcome::{Counts, DropRecord};
 
-/// Something to record. Nodes write it down; between windows it goes into the run's records in order.
+/// Record of an event; moves into the run's records in order between windows.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Note {
-    /// A priority of a port is paused: bytes at the ingress queue that caused it, and the egress port of the packet that did.
+    /// Ingress bytes that caused the pause, and egress port of the packet that did.
     Pause { at: usize, bytes: u64, culprit: u32 },
     /// A priority of a port may send again.
     Resume { at: usize },
-    /// A packet is dropped on arrival.
+    /// A packet is dropped.
     Drop { at: usize, record: DropRecord },
 }
 
-/// A note with its place in the order of events: time in ps, class and number of the event.
+/// Note with the time in ps, and class and number of its event.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Noted {
     pub(super) time: Time,
@@ -27,23 +27,21 @@ pub(super) struct Noted {
     pub(super) note: Note,
 }
 
-/// Where nodes write.
 #[derive(Debug)]
 pub(super) struct Out {
     /// In the order of [`Layout::inward`](super::plan::Layout::inward).
     pub(super) wires: Vec<Wire>,
-    /// By wire: when its first packet arrives, in ps; [`u64::MAX`] if it has none.
+    /// By wire: arrival of its first packet, in ps; [`u64::MAX`]: none.
     pub(super) arrivals: Vec<u64>,
     pub(super) calendar: Calendar,
     pub(super) notes: Vec<Noted>,
     pub(super) counts: Counts,
-    /// Wire bytes made, delivered and dropped, by priority.
+    /// Wire bytes by priority.
     pub(super) injected: [u64; 8],
     pub(super) delivered: [u64; 8],
     pub(super) dropped: [u64; 8],
-    /// Wire bytes that a tag has moved to each priority, less those moved from it.
+    /// Wire bytes moved to each priority by tags, less those moved from it.
     pub(super) retagged: [i64; 8],
-    /// Flows completed.
     pub(super) done: usize,
     /// Packets that exist.
     pub(super) live: u64,
@@ -54,8 +52,8 @@ pub(super) struct Out {
 }
 
 impl Out {
-    /// Puts a packet on the wire out of a port; `seen`: when its last bit leaves, or with cut-through its header, if the node at the far
-    /// end needs no more. `woken`: until when that node is known to be awake.
+    /// Puts a packet on a wire. `seen`: time at which the last bit leaves, or the header if the far end cuts through. `woken`:
+    /// time until which the node at the far end is known to be awake.
     #[inline(always)]
     pub(super) fn send(
         &mut self,
@@ -74,7 +72,6 @@ impl Out {
         self.wires[line].push(time, plan, packet, stamp, carried);
     }
 
-    /// Takes the first packet of a wire, which has one.
     #[inline(always)]
     pub(super) fn take(&mut self, line: usize, carried: &mut Carried) -> Packet {
         let wire = &mut self.wires[line];

@@ -1,4 +1,4 @@
-//! Switch ports with a buffer of their own, in place of one that all ports share: drop-tail, or in pFabric's order.
+//! Switch ports with their own buffers: drop-tail, or in pFabric's order.
 
 use super::out::Out;
 use super::packet::Packet;
@@ -8,7 +8,7 @@ use crate::outcome::DropReason;
 use crate::switch::{RANKED_QUEUE, Storage, rank};
 
 impl Switch {
-    /// Stores a packet in the buffer of a port, or drops packets that find no space there.
+    /// Stores a packet in the buffer of a port, or drops packets that do not fit.
     #[inline(never)]
     pub(super) fn store(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, packet: &Packet) {
         let size = u64::from(packet.size);
@@ -53,7 +53,7 @@ impl Switch {
         self.note_length(port);
     }
 
-    /// Takes the packet at a place of the slab, which its queue no longer has, out of the books of a port.
+    /// Removes a packet, already out of its queue.
     fn take_ranked(&mut self, port: usize, place: u32) -> Packet {
         let (packet, _) = self.slab.remove(place, &mut self.carried);
         let state = &mut self.ports[port];
@@ -66,7 +66,6 @@ impl Switch {
         packet
     }
 
-    /// Sends the next packet of a pFabric queue, which is not empty.
     pub(super) fn serve_ranked(&mut self, plan: Plan<'_>, out: &mut Out, port: usize) {
         let place = self.ranked[port].pop().expect("a queue that waits has packets");
         let packet = self.take_ranked(port, place);

@@ -1,24 +1,23 @@
-//! Packets by value: a node copies what it forwards, so no packet is shared between nodes.
+//! Packets by value: a node copies what it forwards, so nodes share no packet.
 
 use crate::congestion::{IntRecord, MAX_INT_RECORDS};
 use crate::kernel::{Kind, NONE, flag};
 use crate::network::Forwarded;
 use crate::transport::Range;
 
-/// One packet. Some have more, which is stored beside it: [`Carried`].
+/// Some packets have more: [`Carried`].
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(super) struct Packet {
     /// Data: first byte. ACK, NACK: next byte expected. PFC: ingress bytes that caused it.
     pub(super) seq: u64,
-    /// Data: start of its transmission, echoed by ACKs. PFC: egress port of the packet that caused it. Of other transports what they
-    /// put there; the number of its path, if it has one of its own.
+    /// Data: start of its transmission, echoed by ACKs. PFC: egress port of the packet that caused it. Other transports: their
+    /// own value, or the packet's path number.
     pub(super) stamp: u64,
-    /// Its flow; [`NONE`] for PFC frames.
+    /// [`NONE`] for PFC frames.
     pub(super) flow: u32,
-    /// Destination host.
     pub(super) dst: u32,
-    /// Number of its flow at the destination host.
+    /// Number of the flow at the destination host.
     pub(super) at_dst: u32,
     /// Ingress port at this node, from 0.
     pub(super) in_port: u16,
@@ -27,14 +26,14 @@ pub(super) struct Packet {
     /// Data: payload bytes. NACK: packets between the expected one and the one that arrived.
     pub(super) payload: u16,
     pub(super) kind: Kind,
-    /// Priority on the wire and of its egress queue.
+    /// Priority on the wire and in the egress queue.
     pub(super) prio: u8,
-    /// Priority with which it arrives or arrived at this node. PFC: the paused priority.
+    /// Priority on arrival at this node. PFC: the paused priority.
     pub(super) in_prio: u8,
     pub(super) flags: u8,
-    /// INT records; with PINT one. Of a selective acknowledgement and a schedule 1 if it has ranges.
+    /// INT records; 1 with PINT, and for a selective acknowledgement or a schedule with ranges.
     pub(super) records: u8,
-    /// Links that it has crossed or is crossing.
+    /// Links crossed, the current one included.
     pub(super) hops: u8,
 }
 
@@ -60,13 +59,13 @@ impl Packet {
 }
 
 impl Packet {
-    /// True if its sender reacts to marks. (RDMA's packets use the bit of [`flag::NOT_ECT`] for something else.)
+    /// Returns true if the sender reacts to marks. (RDMA packets use the bit of [`flag::NOT_ECT`] otherwise.)
     #[inline]
     pub(super) const fn understands_marks(&self) -> bool {
         matches!(self.kind, Kind::Data | Kind::Ack | Kind::Nack | Kind::Cnp) || self.flags & flag::NOT_ECT == 0
     }
 
-    /// True if byte ranges or slots are stored beside it, not INT records.
+    /// Returns true if the packet has byte ranges or slots, not INT records.
     #[inline]
     pub(super) const fn has_ranges(&self) -> bool {
         matches!(self.kind, Kind::SegmentAck | Kind::Schedule)
@@ -80,51 +79,49 @@ impl From<&Packet> for Forwarded {
     }
 }
 
-/// What is stored beside the packet that a node handles now.
+/// Data carried by the packet that a node handles now.
 #[derive(Debug, Default)]
 pub(super) struct Carried {
-    /// INT records.
     pub(super) records: [IntRecord; MAX_INT_RECORDS],
-    /// Byte ranges of a selective acknowledgement, slots of a schedule.
+    /// Byte ranges of a selective acknowledgement, or slots of a schedule.
     pub(super) ranges: Vec<Range>,
 }
 
-/// What changes of a packet when it is sent. It is written into the copy on the wire, as a whole copy that is read soon after one of
-/// its bytes was written stalls the processor.
+/// Changes to a packet when it is sent. They go into the copy on the wire: a whole copy that is read soon after one of its
+/// bytes was written stalls the processor.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stamp {
     pub(super) flags: u8,
-    /// A record that the switch writes, and how many the packet has then.
+    /// Record that the switch writes, and the number of records with it.
     pub(super) record: Option<(IntRecord, u8)>,
 }
 
-/// A place of a slab.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     packet: Packet,
-    /// Next packet of its list, or next free place.
+    /// Next packet of the list, or next free place.
     next: u32,
 }
 
-/// Stored packets: a list of free places, most recently used first, so that places in use stay in cache.
+/// Stored packets. The place freed last is used first, so that places in use stay in cache.
 #[derive(Debug)]
 pub(super) struct Slab {
     slots: Vec<Slot>,
     free: u32,
-    /// INT records by place, `stride` each.
+    /// By place, `stride` each.
     records: Vec<IntRecord>,
     stride: usize,
-    /// Ranges by place, up to the last place that had some.
+    /// By place, up to the last one that had ranges.
     ranges: Vec<Vec<Range>>,
 }
 
 impl Slab {
-    /// An empty slab for packets with up to `stride` INT records.
+    /// `stride`: most INT records of a packet.
     pub(super) fn new(stride: usize) -> Self {
         Self { slots: Vec::new(), free: NONE, records: Vec::new(), stride, ranges: Vec::new() }
     }
 
-    /// Stores a packet, with other flags, at the end of a list; its place.
+    /// Stores a packet, with other flags, as the end of a list. Returns its place.
     #[inline]
     pub(super) fn insert(&mut self, packet: &Packet, flags: u8, carried: &mut Carried) -> u32 {
         let place = if self.free == NONE {
@@ -161,7 +158,7 @@ impl Slab {
         self.ranges[place] = std::mem::take(&mut carried.ranges);
     }
 
-    /// Takes out the packet at a place; with the next place of its list.
+    /// Takes out a packet. Also returns the next place of its list.
     #[inline]
     pub(super) fn remove(&mut self, place: u32, carried: &mut Carried) -> (Packet, u32) {
         let slot = &mut self.slots[place as usize];
@@ -180,23 +177,20 @@ impl Slab {
         (packet, next)
     }
 
-    /// The packet at a place.
     pub(super) fn get(&self, place: u32) -> &Packet {
         &self.slots[place as usize].packet
     }
 
-    /// Wire bytes of the packet at a place.
     pub(super) fn size(&self, place: u32) -> u32 {
         self.get(place).size.into()
     }
 
-    /// Puts `next` behind the packet at `place` in its list.
+    /// Puts `next` behind `place` in its list.
     #[inline]
     pub(super) fn link(&mut self, place: u32, next: u32) {
         self.slots[place as usize].next = next;
     }
 
-    /// The packets of a list from `place` on.
     pub(super) fn list(&self, mut place: u32) -> impl Iterator<Item = &Packet> {
         std::iter::from_fn(move || {
             let slot = self.slots.get(place as usize)?;

@@ -1,4 +1,4 @@
-//! What a run does not change: read by all nodes, written by none.
+//! Data that a run does not change: read by all nodes, written by none.
 
 use std::ops::Range;
 
@@ -10,21 +10,20 @@ use crate::setup::Carrier;
 
 use super::packet::Packet;
 
-/// A port as its node sees it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PortPlan {
-    /// Propagation delay of its link, in ps.
+    /// In ps.
     pub(super) delay: u64,
-    /// Serialisation of a byte, in ps; 0 if that is not an integer, or a gap follows each packet.
+    /// Serialisation time of a byte in ps; 0 if not an integer, or if a gap follows each packet.
     pub(super) ps_per_byte: u64,
-    /// Node at the far end, and the port of that node, from 0.
+    /// Node at the far end, and its port, from 0.
     pub(super) peer: u32,
     pub(super) peer_port: u16,
-    /// Bytes of a packet that the far end waits for ([`WHOLE_PACKETS`](crate::network::WHOLE_PACKETS): all).
+    /// As [`crate::network::Port::cut`].
     pub(super) cut: u16,
-    /// True if a packet may leave the far end by a faster link.
+    /// If true, a packet may leave the far end by a faster link.
     pub(super) speeds_up: bool,
-    /// Place of the wire out of it in [`Layout::inward`].
+    /// Index of its wire in [`Layout::inward`].
     pub(super) line: u32,
 }
 
@@ -33,7 +32,7 @@ impl PortPlan {
     pub(super) const NONE: Self =
         Self { delay: 0, ps_per_byte: 0, peer: 0, peer_port: 0, cut: 0, speeds_up: false, line: 0 };
 
-    /// True if the far end waits for a packet of `size` bytes to its last bit in any case.
+    /// Returns true if the far end waits for all `size` bytes of a packet in any case.
     #[inline]
     pub(super) const fn takes_whole(&self, size: u64) -> bool {
         size <= self.cut as u64
@@ -47,23 +46,21 @@ pub(super) struct Layout {
     pub(super) ports: Vec<PortPlan>,
     /// By node: its first port.
     pub(super) first_port: Vec<u32>,
-    /// All wires by the egress port that sends into them, those that end at one node side by side and in order; and by node its first,
-    /// with one more at the end.
+    /// Wires by the egress port that sends into them, ordered by the node where they end; and by node its first wire, with one
+    /// more entry at the end.
     pub(super) inward: Vec<u32>,
     pub(super) first_inward: Vec<u32>,
-    /// By flow: its number among the flows that its sender sends.
+    /// By flow: its number among the flows of its sender, and of its receiver.
     pub(super) at_src: Vec<u32>,
-    /// By flow: its number among the flows that its receiver receives.
     pub(super) at_dst: Vec<u32>,
-    /// By host: the flows that it sends, in order.
+    /// Flows by host, in order.
     pub(super) sent: Vec<Vec<u32>>,
-    /// By host: the flows that it receives, in order.
     pub(super) received: Vec<Vec<u32>>,
-    /// By host: gates of which it sends the flows behind; empty in runs without gates.
+    /// By host: gates in front of flows that it sends; empty without gates.
     pub(super) gates: Vec<Vec<u32>>,
-    /// Shortest time from when a packet is appended to a wire until it arrives, in ps.
+    /// Shortest time from append to arrival on a wire, in ps.
     pub(super) lookahead: u64,
-    /// Room for INT records in a packet; 0 in runs without.
+    /// Space for INT records in a packet: 1 for PINT alone, 0 without either.
     pub(super) records: usize,
 }
 
@@ -136,23 +133,19 @@ impl Layout {
 }
 
 impl Layout {
-    /// Wires that end at a node.
     pub(super) fn lines(&self, node: u32) -> Range<usize> {
         self.first_inward[node as usize] as usize..self.first_inward[node as usize + 1] as usize
     }
 }
 
-/// Next hops of a packet.
 pub(super) enum Route {
-    /// An egress port.
     Port(u32),
-    /// The load balancing decides.
+    /// Load balancing decides.
     Several,
-    /// There is none.
     None,
 }
 
-/// The layout, and of the network only what a run does not change: parameters, routes, flows.
+/// Layout, and from the network only what a run does not change: parameters, routes, flows.
 #[derive(Clone, Copy)]
 pub(super) struct Plan<'a> {
     pub(super) layout: &'a Layout,
@@ -160,7 +153,6 @@ pub(super) struct Plan<'a> {
 }
 
 impl Plan<'_> {
-    /// Next hops of a packet at a node.
     #[inline(always)]
     pub(super) fn route(&self, node: u32, packet: &Packet) -> Route {
         let back = !packet.kind.is_forward();
@@ -176,7 +168,7 @@ impl Plan<'_> {
         }
     }
 
-    /// The next hop of a packet with an explicit path: its flow's, or one of its own.
+    /// Next hop on an explicit path: the flow's, or the packet's own.
     #[inline(never)]
     fn given(&self, node: u32, packet: &Packet, back: bool) -> Route {
         if self.network.flows.flows[packet.flow as usize].path.is_some() {
@@ -188,7 +180,7 @@ impl Plan<'_> {
         }
     }
 
-    /// When the last bit of a packet of `size` bytes has left a port that begins with it now, and when the port is free.
+    /// Times at which the last bit of a packet has left, and the port is free.
     #[inline(always)]
     pub(super) fn ends(&self, port: u32, plan: &PortPlan, now: u64, size: u64) -> (u64, u64) {
         if plan.ps_per_byte != 0 {
@@ -203,11 +195,11 @@ impl Plan<'_> {
         (now + self.network.wire_time(port, size), now + self.network.busy_time(port, size))
     }
 
-    /// When the node at the far end of a port begins to handle a packet that does not stop there, in time on the wire: its last bit
-    /// is sent at `sent`, its first ones at `begin`.
+    /// Time at which the far end begins to handle a packet, less the propagation delay. The packet's first bits are sent at
+    /// `begin`, its last one at `sent`.
     ///
-    /// With cut-through a switch waits for the header, but for the rest too if the packet leaves it by a faster link, which would run
-    /// out of bits. PFC frames end at the far end, which has to read them.
+    /// A cut-through switch waits for the header, and for the rest if the packet leaves by a faster link, which would run out
+    /// of bits. PFC frames end at the far end, which must read them.
     #[inline(never)]
     pub(super) fn cut_through(&self, port: u32, packet: &Packet, begin: u64, sent: u64) -> u64 {
         let one = &self.layout.ports[port as usize];
@@ -215,7 +207,6 @@ impl Plan<'_> {
         if waits { sent } else { begin + self.network.wire_time(port, one.cut.into()) }
     }
 
-    /// Index of a flow's congestion control.
     pub(super) fn control(&self, flow: u32) -> usize {
         match self.network.carriers[usize::from(self.network.flows.flows[flow as usize].label)] {
             Carrier::Rdma(control) => control,
@@ -224,8 +215,8 @@ impl Plan<'_> {
     }
 }
 
-/// True if nodes simulate all that a run has. They lack so far: gates across hosts, watchdogs, isolation, failures, hypervisors,
-/// queueing delays of flows, fingerprints, `ns3` arithmetic, and what one transport knows of the whole fabric.
+/// Returns true if nodes simulate all of a run. They lack gates across hosts, watchdogs, isolation, failures, hypervisors, queueing
+/// delays of flows, fingerprints, `ns3` arithmetic, and transports that know the whole fabric.
 pub(super) fn covers(network: &Network) -> bool {
     let config = &network.config;
     let measured = &network.recorder.params;
@@ -248,8 +239,8 @@ pub(super) fn covers(network: &Network) -> bool {
         && !measured.fingerprint
 }
 
-/// The same for its transports: none knows the whole fabric, a packet has a path of its own or of its flow but not both, bytes
-/// that arrive unacknowledged are not sampled, and flows that end without an ACK hold no others back.
+/// Same for transports: none knows the whole fabric, no packet has both a path of its own and its flow's, unacknowledged bytes
+/// are not sampled, and flows that end without an ACK hold no others back.
 fn covers_transports(network: &Network) -> bool {
     let endpoints = &network.transports.endpoints;
     let flows = &network.flows;

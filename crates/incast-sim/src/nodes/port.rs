@@ -1,5 +1,3 @@
-//! A port of a switch: its transmission, queues and ingress queues.
-
 use super::books;
 use super::packet::Slab;
 use super::plan::{Plan, PortPlan};
@@ -16,40 +14,32 @@ pub(super) struct Lane {
 
 const _: () = assert!(size_of::<Lane>() == 64);
 
-/// A port with its queues. The first cache line has what every packet needs.
+/// Port with its queues; fields as in [`crate::network::Port`]. The first cache line has what every packet needs.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct Port {
-    /// End of the current transmission, in ps.
     pub(super) busy_until: u64,
-    /// Wire bytes sent.
     pub(super) tx_bytes: u64,
     pub(super) plan: PortPlan,
-    /// Until when the node at the far end is known to be awake, in ps.
+    /// Time until which the node at the far end is known to be awake, in ps.
     pub(super) woken: u64,
-    /// Number of the port in the fabric.
+    /// Number in the fabric.
     pub(super) number: u32,
-    /// Bytes queued, all priorities.
     pub(super) queued: u32,
-    /// Priorities with queued packets, one bit each.
     pub(super) waiting: u8,
-    /// Priorities paused by the far end.
     pub(super) paused: u8,
-    /// Priority served last.
     pub(super) last_served: u8,
-    /// Index of its rate in the run's table.
     pub(super) rate: u8,
-    /// It will be served when it becomes free.
+    /// If true, the port is served when it becomes free.
     pub(super) pending: bool,
     /// By priority.
     pub(super) lanes: [Lane; 8],
     pub(super) ecn: EcnPort,
-    /// Packets marked by ECN, by priority.
+    /// ECN marks by priority.
     pub(super) marks: [u64; 8],
 }
 
 impl Port {
-    /// The port of a network that has not run.
     pub(super) fn new(plan: Plan<'_>, number: u32) -> Self {
         let (network, at) = (plan.network, number as usize);
         Self {
@@ -73,7 +63,7 @@ impl Port {
         }
     }
 
-    /// Writes its state into the network's; `number_of` gives the number in the fabric of a port of the switch.
+    /// `number_of` maps a port of the switch to its number in the fabric.
     pub(super) fn export(&self, slab: &Slab, network: &mut Network, number_of: impl Fn(u16) -> u32) {
         let state = &mut network.ports[self.number as usize];
         (state.busy_until, state.tx_bytes, state.queued) = (self.busy_until, self.tx_bytes, self.queued);

@@ -1,4 +1,4 @@
-//! Time series: samples of all nodes at given times.
+//! Time series: samples of all nodes.
 
 use incast_model::units::Time;
 
@@ -6,12 +6,11 @@ use super::Nodes;
 use crate::measure::{MeasureParams, RateSample};
 use crate::network::Network;
 
-/// When samples are taken.
 #[derive(Debug)]
 pub(super) struct Series {
-    /// Time of the next sample in ps, after all else of that time; [`u64::MAX`] for none.
+    /// Time of the next sample in ps, after all else of that time; [`u64::MAX`]: none.
     pub(super) next: u64,
-    /// Time of the last one in ps.
+    /// In ps.
     pub(super) last: u64,
     every: u64,
     until: u64,
@@ -36,7 +35,8 @@ impl Series {
 }
 
 impl Nodes {
-    /// Takes the samples that are due before `time`, when the next event is; true if one is due after the horizon, which ends the run.
+    /// Takes the samples due before `time`, the time of the next event. Returns true if one is due after the horizon, which
+    /// ends the run.
     pub(super) fn sample_before(&mut self, network: &mut Network, time: u64, horizon: u64) -> bool {
         while self.series.next < time {
             if self.series.next > horizon {
@@ -50,7 +50,7 @@ impl Nodes {
         false
     }
 
-    /// Takes the sample that is due; all nodes have handled what lies before it.
+    /// Takes the due sample, after all nodes have handled everything before it.
     pub(super) fn sample(&mut self, network: &mut Network) {
         network.now = self.series.next;
         self.out.counts.events += 1;

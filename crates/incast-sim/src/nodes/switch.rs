@@ -1,7 +1,5 @@
-//! A switch: its buffer, ports and queues, and a packet's way through them.
-//!
-//! Order of stages, as in the HPCC authors' ns-3 (`switch-node.cc`). Arrival: route, admission, accounting, pause check,
-//! queue, port. Departure: queue, accounting, ECN, resume check, INT, wire.
+//! Order of stages, as in the HPCC authors' ns-3 (`switch-node.cc`). Arrival: route, admission, accounting, pause check, queue,
+//! port. Departure: queue, accounting, ECN, resume check, INT, wire.
 
 use incast_model::fabric::{NodeId, PortId};
 use incast_model::rng::{Stream, unit};
@@ -21,50 +19,45 @@ use crate::network::Network;
 use crate::outcome::{DropReason, DropRecord};
 use crate::switch::{Buffer, RankedQueue, Rule, Served, Storage, Verdict};
 
-/// A switch.
+/// Several fields are copies from [`crate::network::Config`].
 #[derive(Debug)]
 pub(super) struct Switch {
     node: u32,
     buffer: Buffer,
     rng: Stream,
     pub(super) ports: Vec<Port>,
-    /// Queued packets.
     pub(super) slab: Slab,
-    /// Ports that become free: time and port as one number, the soonest last.
+    /// Ports that become free: time and port in one number, the soonest last.
     free_at: Vec<u64>,
-    /// Arrivals of the current window: time and place among the wires that end here as one number.
+    /// Arrivals of the current window: time and wire (its place among those that end here) in one number.
     arrivals: Vec<u64>,
-    /// What is stored beside the packet that is handled.
     pub(super) carried: Carried,
-    /// Time of the event that is handled, in ps.
+    /// Time of the current event, in ps.
     now: u64,
-    /// Wire of the arrival that is handled.
+    /// Wire of the current arrival.
     line: usize,
     rule: Rule,
     pub(super) storage: Storage,
-    /// pFabric queues by port; empty in runs without.
+    /// By port; empty without pFabric queues.
     pub(super) ranked: Vec<RankedQueue>,
-    /// 1 if ports that become free come after all else of their time, which pFabric queues decide by.
     port_rank: u64,
-    /// Deficits by port; empty without deficit round robin.
+    /// By port; empty without deficit round robin.
     deficits: Vec<[u32; 8]>,
-    /// State of the load balancing; `None` with ECMP.
+    /// `None` with ECMP.
     balancer: Option<State>,
     lossless: u8,
     /// True with Tagger.
     tagged: bool,
     pub(super) mark_at_enqueue: bool,
-    /// Switches that a packet may reach, the last of which drops it.
     ttl: u8,
     telemetry: Option<Box<Telemetry>>,
     pfc_size: u16,
-    /// Of queue lengths by port, and the width of their bins in bytes; empty in runs without.
+    /// By port (empty if not measured), and width of bins in bytes.
     histograms: Vec<LengthHistogram>,
     bin: u64,
 }
 
 impl Switch {
-    /// The switch at a node of a network that has not run.
     pub(super) fn new(plan: Plan<'_>, node: u32) -> Self {
         let network = plan.network;
         let numbers = || network.fabric.ports_of(NodeId(node));
@@ -98,7 +91,7 @@ impl Switch {
         }
     }
 
-    /// Handles all that happens before `end`; time of the next event that is known, in ps.
+    /// Handles all events before `end`. Returns the time of the next known event, in ps.
     pub(super) fn run(&mut self, plan: Plan<'_>, out: &mut Out, end: u64) -> u64 {
         let lines = plan.layout.lines(self.node);
         let mut arrivals = std::mem::take(&mut self.arrivals);
@@ -123,7 +116,6 @@ impl Switch {
         next.min(self.next_free())
     }
 
-    /// The next event.
     pub(super) fn next(&self, plan: Plan<'_>, out: &Out) -> Option<Event> {
         let free = self.free_at.last().map(|key| {
             let port = &self.ports[(key & ((1 << LINK_BITS) - 1)) as usize];
@@ -136,7 +128,6 @@ impl Switch {
         free.into_iter().chain(arrivals.filter(|event| event.time != u64::MAX)).min()
     }
 
-    /// Handles the next event alone.
     pub(super) fn step(&mut self, plan: Plan<'_>, out: &mut Out, event: Event) {
         match event.target() {
             Target::Arrival(wire) => {
@@ -147,7 +138,6 @@ impl Switch {
         }
     }
 
-    /// Time of the last event that was handled, in ps.
     pub(super) const fn now(&self) -> u64 {
         self.now
     }
@@ -156,7 +146,6 @@ impl Switch {
         self.free_at.last().map_or(u64::MAX, |key| key >> LINK_BITS)
     }
 
-    /// Serves ports that become free before `end`.
     #[inline]
     fn serve_until(&mut self, plan: Plan<'_>, out: &mut Out, end: u64) {
         while self.next_free() < end {
@@ -164,7 +153,6 @@ impl Switch {
         }
     }
 
-    /// Serves the port that becomes free next.
     #[inline]
     fn serve_next(&mut self, plan: Plan<'_>, out: &mut Out) {
         let Some(key) = self.free_at.pop() else { return };
@@ -175,7 +163,6 @@ impl Switch {
         self.serve(plan, out, port);
     }
 
-    /// The first packet of a wire arrives.
     #[inline]
     fn receive(&mut self, plan: Plan<'_>, out: &mut Out, line: usize) {
         self.line = line;
@@ -222,7 +209,6 @@ impl Switch {
         }
     }
 
-    /// The egress port that the load balancing chooses.
     #[inline(never)]
     fn balance(&mut self, plan: Plan<'_>, packet: &Packet) -> Option<u32> {
         let first = plan.layout.first_port[self.node as usize];
@@ -235,7 +221,6 @@ impl Switch {
         Some(plan.network.routing.balance(self.balancer.as_mut()?, packet, &backlog).0)
     }
 
-    /// Sends a packet at once by a port, or stores it in its queue.
     #[inline(always)]
     fn forward(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, packet: &Packet) {
         let (size, prio, in_port) = (u32::from(packet.size), packet.prio & 7, usize::from(packet.in_port));
@@ -279,7 +264,7 @@ impl Switch {
         self.serve_or_wait(plan, out, port);
     }
 
-    /// The mark of a packet of an egress queue of `queued` bytes, if it gets one.
+    /// Mark of a packet in an egress queue of `queued` bytes, if it gets one.
     #[inline]
     pub(super) fn mark(&mut self, out: &mut Out, port: usize, packet: &Packet, queued: u32) -> u8 {
         let hit = match self.ports[port].ecn.verdict(queued) {
@@ -314,7 +299,6 @@ impl Switch {
         self.note_length(port);
     }
 
-    /// Records that the queues of a port have another length.
     #[inline]
     pub(super) fn note_length(&mut self, port: usize) {
         if let Some(histogram) = self.histograms.get_mut(port) {
@@ -322,7 +306,7 @@ impl Switch {
         }
     }
 
-    /// Serves a port that has something new to send or may send again; when it becomes free, if it is busy.
+    /// Serves a port now, or when it becomes free.
     #[inline]
     fn serve_or_wait(&mut self, plan: Plan<'_>, out: &mut Out, port: usize) {
         if self.ports[port].pending {
@@ -343,7 +327,7 @@ impl Switch {
         }
         state.pending = true;
         let key = state.busy_until << LINK_BITS | port as u64;
-        // Most transmissions end after all others that are under way: few entries move.
+        // Most transmissions end after all others under way: few entries move.
         let mut place = self.free_at.len();
         self.free_at.push(key);
         while place > 0 && self.free_at[place - 1] < key {
@@ -353,7 +337,6 @@ impl Switch {
         self.free_at[place] = key;
     }
 
-    /// Sends the next packet of an idle port, if one may go.
     fn serve(&mut self, plan: Plan<'_>, out: &mut Out, port: usize) {
         let state = &mut self.ports[port];
         let eligible = state.waiting & (!state.paused | 1);
@@ -388,7 +371,8 @@ impl Switch {
         self.serve_when_free(port);
     }
 
-    /// Frees the buffer of a packet that leaves its queue with `left` bytes, and sends an XON if that is due; the packet's mark.
+    /// Frees the buffer of a packet that leaves its queue with `left` bytes, and sends an XON if due. Returns the packet's
+    /// mark.
     #[inline]
     fn depart(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, packet: &Packet, left: u32) -> u8 {
         if self.storage != Storage::Shared {
@@ -400,7 +384,7 @@ impl Switch {
         let resume = self.buffer.wants_xon(ingress);
         let mark = if self.mark_at_enqueue { 0 } else { self.mark(out, port, packet, left) };
         if resume {
-            // A packet that leaves by the port by which it arrived: that port is about to send it, and serves the XON after it.
+            // The packet leaves by its ingress port, which is about to send it and serves the XON afterwards.
             let busy = in_port == port;
             self.ports[port].pending |= busy;
             self.send_pfc(plan, out, in_port, in_prio, false, port);
@@ -409,7 +393,7 @@ impl Switch {
         mark
     }
 
-    /// Puts a packet, with other flags, on the wire out of an idle port.
+    /// Sends a packet, with other flags, out of an idle port.
     #[inline(always)]
     pub(super) fn transmit(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, packet: &Packet, flags: u8) {
         let size = u64::from(packet.size);
@@ -430,7 +414,7 @@ impl Switch {
         out.send((&state.plan, &mut state.woken), seen, packet, stamp, &mut self.carried);
     }
 
-    /// Pauses or resumes a priority of the peer of `port`; `culprit` is the egress port of the packet that is the cause.
+    /// `culprit` is the egress port of the packet that caused the frame.
     #[cold]
     fn send_pfc(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, prio: u8, xoff: bool, culprit: usize) {
         let culprit = u64::from(self.ports[culprit].number);
@@ -453,7 +437,6 @@ impl Switch {
         self.serve_or_wait(plan, out, port);
     }
 
-    /// A pause or resume frame has arrived at `port`.
     #[cold]
     fn receive_pfc(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, frame: &Packet) {
         out.delivered[0] += u64::from(frame.size);
@@ -512,7 +495,6 @@ impl Switch {
         out.notes.push(Noted { time: Time(self.now), event, note: Note::Drop { at, record } });
     }
 
-    /// Writes its state into the network's, with the packets of its queues.
     pub(super) fn export(&self, network: &mut Network) {
         let number_of = |port: u16| self.ports.get(usize::from(port)).map_or(NONE, |port| port.number);
         for port in &self.ports {

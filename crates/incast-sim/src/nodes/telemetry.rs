@@ -1,4 +1,4 @@
-//! Telemetry of a switch: records that it writes into passing packets, by INT or PINT.
+//! Telemetry of a switch: INT or PINT records in passing packets.
 
 use incast_model::rng::Stream;
 use incast_model::units::Time;
@@ -10,17 +10,16 @@ use crate::kernel::flag;
 use crate::network::Network;
 use crate::switch::Pint;
 
-/// Telemetry of a switch.
 #[derive(Debug)]
 pub(super) struct Telemetry {
     format: IntFormat,
     pint: Option<Pint>,
-    /// Rates of ports in bit/s, each once.
+    /// In bit/s, each once.
     rates: Vec<u64>,
 }
 
 impl Telemetry {
-    /// For a switch of so many ports; `None` if no control of the run uses telemetry.
+    /// `None` if no control of the run needs telemetry from switches.
     pub(super) fn new(network: &Network, ports: usize) -> Option<Box<Self>> {
         network.config.telemetry.then(|| {
             let pint = network.pint.as_ref().map(|pint| pint.of_ports(ports));
@@ -28,7 +27,7 @@ impl Telemetry {
         })
     }
 
-    /// The record of a packet that a port sends, if it gets one, and how many the packet has then.
+    /// Record for a packet that a port sends, and the packet's number of records with it.
     #[inline]
     pub(super) fn record(
         &mut self,

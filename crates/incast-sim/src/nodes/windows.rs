@@ -1,4 +1,4 @@
-//! The loop: windows, and event by event where the order between nodes matters.
+//! Windows, and event by event where the order between nodes matters.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,10 +11,8 @@ use crate::network::{Limits, Network};
 use crate::simulation::Progress;
 use crate::stop::Halt;
 
-/// Events between two calls of the observer.
 const STRIDE: u64 = 1 << 15;
 
-/// What is asked for while a run goes on.
 struct Watch<'a> {
     limits: Limits,
     observe: &'a mut dyn FnMut(&Progress) -> ControlFlow<()>,
@@ -23,7 +21,7 @@ struct Watch<'a> {
 }
 
 impl Nodes {
-    /// Runs to the end, and writes all of it into the network.
+    /// Writes all state into the network at the end.
     pub(crate) fn run(
         &mut self,
         network: &mut Network,
@@ -64,10 +62,10 @@ impl Nodes {
         halt
     }
 
-    /// True if all flows may complete before `end`.
+    /// Returns true if all flows may complete before `end`.
     ///
-    /// A flow completes when an ACK of its last byte arrives, so that ACK is on the wire when the window begins. What passes
-    /// here completes in this window: each flow is looked at until then, and never again.
+    /// A flow completes when the ACK of its last byte arrives; that ACK is on the wire when the window begins. A flow that
+    /// passes here completes in this window: each flow is checked until then, and never again.
     fn may_end(&mut self, network: &Network, end: u64) -> bool {
         let flows = &network.flows.flows;
         while let Some(flow) = flows.get(self.completing) {
@@ -85,14 +83,14 @@ impl Nodes {
         true
     }
 
-    /// Lets every node handle all before `end`, in any order; looks for deadlocks and samples cut the window.
+    /// Lets every node handle all events before `end`, in any order. Deadlock searches and samples cut the window.
     fn window(&mut self, network: &mut Network, awake: &[u32], begin: u64, end: u64) {
         loop {
             let (look, sample) = (network.detector.next, self.series.next);
             if look.min(sample) >= end {
                 break;
             }
-            // Samples come after all else of their time, looks for deadlocks before.
+            // Samples come after all else of their time, deadlock searches before.
             let cut = if sample < look { sample + 1 } else { look.max(begin) };
             for &node in awake {
                 self.run_node(network, node, cut);
@@ -114,8 +112,8 @@ impl Nodes {
         self.record(network);
     }
 
-    /// Handles the events before `end` in global order; `Some` if the run ends there. No packet that is sent arrives before
-    /// `end`, so a node's events depend on its own ones alone here too.
+    /// Handles the events before `end` in global order; `Some` if the run ends there. No packet sent here arrives before `end`,
+    /// so the events of a node depend only on its own.
     fn event_by_event(&mut self, network: &mut Network, limits: &Limits, awake: &[u32], end: u64) -> Option<Halt> {
         let key = |event: Event, node| Reverse((event, node));
         let next = |nodes: &Self, network: &Network, node| {
@@ -152,7 +150,6 @@ impl Nodes {
         None
     }
 
-    /// Time of the last event that was handled, in ps.
     fn now(&self) -> u64 {
         let switches = self.switches.iter().map(|switch| switch.now());
         switches.chain(self.hosts.iter().map(|host| host.now())).max().unwrap_or(0)
@@ -168,7 +165,7 @@ impl Nodes {
         }
     }
 
-    /// True if what has not moved for the stall time will not move again (as [`Network::run`] decides it).
+    /// As [`Network::run`] decides it.
     fn is_stuck(&mut self, network: &mut Network) -> bool {
         let on_a_wire = self.out.arrivals.iter().any(|&first| first != u64::MAX);
         let waits = on_a_wire || self.hosts.iter().any(|host| host.is_paced() || host.has_starts());
@@ -178,7 +175,6 @@ impl Nodes {
         !waits || network.deadlock().is_some()
     }
 
-    /// Stops a run whose budget is used up, or whose observer says so; it is called now and then.
     fn stops(&mut self, network: &mut Network, watch: &mut Watch<'_>, now: u64) -> Option<Halt> {
         let events = self.out.counts.events;
         if events < watch.next_call.min(watch.limits.events) {

@@ -1,6 +1,6 @@
 //! One direction of a link: a ring of packets in order of arrival.
 //!
-//! The sending node appends, the receiving node takes from the front; a packet arrives at least one lookahead after it is
+//! The sending node appends, the receiving node takes from the front. A packet arrives at least one lookahead after it is
 //! appended, so the receiver never misses one.
 
 use std::collections::VecDeque;
@@ -11,39 +11,35 @@ use crate::congestion::IntRecord;
 use crate::kernel::Kind;
 use crate::transport::Range;
 
-/// A packet on a wire.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
-    /// When it arrives, in ps.
+    /// In ps.
     time: u64,
     packet: Packet,
 }
 
-/// Packets on a wire with their arrival times.
 #[derive(Debug)]
 pub(super) struct Wire {
-    /// A power of two of places; none before the first packet.
+    /// As many as a power of two; none before the first packet.
     entries: Vec<Entry>,
-    /// INT records by place, `stride` each.
+    /// By place, `stride` each.
     records: Vec<IntRecord>,
     stride: usize,
-    /// Ranges of the packets that have some, in order.
+    /// By packet that has ranges, in order.
     ranges: VecDeque<Vec<Range>>,
     /// Place of the first packet, before the modulus.
     head: usize,
     len: usize,
 }
 
-/// Places from the first packet on.
 const PLACES: usize = 16;
 
 impl Wire {
-    /// An empty wire for packets with up to `stride` INT records.
+    /// `stride`: most INT records of a packet.
     pub(super) fn new(stride: usize) -> Self {
         Self { entries: Vec::new(), records: Vec::new(), stride, ranges: VecDeque::new(), head: 0, len: 0 }
     }
 
-    /// The place of the packet so many behind the first.
     #[inline]
     fn place(&self, ahead: usize) -> usize {
         (self.head + ahead) & (self.entries.len() - 1)
@@ -74,7 +70,7 @@ impl Wire {
             }
         }
         if let Some((record, count)) = stamp.record {
-            // One beyond the space overwrites from the front, as in the reference.
+            // A record beyond the space overwrites from the front, as in ns-3.
             self.records[place * self.stride + usize::from(count - 1) % self.stride] = record;
             entry.packet.records = count;
         }
@@ -92,13 +88,13 @@ impl Wire {
         (self.entries, self.records, self.head) = (entries, records, 0);
     }
 
-    /// Arrival time of the first packet; [`u64::MAX`] if there is none.
+    /// [`u64::MAX`] if there is no packet.
     #[inline]
     pub(super) fn first(&self) -> u64 {
         if self.len == 0 { u64::MAX } else { self.entries[self.place(0)].time }
     }
 
-    /// Appends the arrival times before `end` to `keys`, each with `link` in its low bits; the next time after these.
+    /// Appends the arrival times before `end` to `keys`, with `link` in their low bits. Returns the next arrival time.
     #[inline]
     pub(super) fn times_before(&self, end: u64, link: u64, keys: &mut Vec<u64>) -> u64 {
         for (time, _) in self.packets() {
@@ -110,13 +106,12 @@ impl Wire {
         u64::MAX
     }
 
-    /// Takes the first packet; there is one.
     #[inline(always)]
     pub(super) fn pop(&mut self, carried: &mut Carried) -> Packet {
         debug_assert!(self.len > 0);
         let place = self.place(0);
         self.len -= 1;
-        // An empty ring begins again at its first place, so that a wire with few packets stays in the same cache lines.
+        // An empty ring begins again at its first place: a wire with few packets stays in the same cache lines.
         self.head = if self.len == 0 { 0 } else { self.head.wrapping_add(1) };
         let packet = self.entries[place].packet;
         if packet.records != 0 {
@@ -130,17 +125,16 @@ impl Wire {
         packet
     }
 
-    /// All packets with their arrival times, first to arrive first.
     #[inline]
     pub(super) fn packets(&self) -> impl Iterator<Item = (u64, &Packet)> {
         (0..self.len).map(|ahead| &self.entries[self.place(ahead)]).map(|entry| (entry.time, &entry.packet))
     }
 }
 
-/// Low bits of a key that name a link or a port of a node; the time is above them.
+/// Low bits of a key: a link or port of a node. The time is above.
 pub(super) const LINK_BITS: u32 = 12;
 
-/// Most ports of a node, so that a link fits into a key.
+/// A link must fit into a key.
 pub(super) const MAX_PORTS: usize = 1 << LINK_BITS;
 
 #[cfg(test)]

@@ -1,17 +1,16 @@
-//! Which packets have come, of a window that moves forward.
+//! Set of packet numbers in a window that moves forward.
 
 use std::collections::VecDeque;
 
-/// A set of packet numbers. Memory is for those between the smallest remembered and the largest in the set.
+/// Memory covers the packets from the smallest remembered to the largest in the set.
 #[derive(Debug, Default)]
 pub(crate) struct Bitmap {
-    /// Number of the first bit; a multiple of 64.
+    /// Number of the first bit, a multiple of 64.
     base: u64,
     words: VecDeque<u64>,
 }
 
 impl Bitmap {
-    /// Forgets packets before `packet`, whether in the set or not.
     pub(crate) fn forget_before(&mut self, packet: u64) {
         let base = packet / 64 * 64;
         while self.base < base && self.words.pop_front().is_some() {
@@ -36,7 +35,7 @@ impl Bitmap {
         new
     }
 
-    /// The first packet from `packet` on that is not in the set; `packet` is not forgotten.
+    /// First packet from `packet` on that is not in the set; `packet` is not forgotten.
     pub(crate) fn first_missing(&self, packet: u64) -> u64 {
         let at = (packet - self.base) as usize;
         let mut below = u64::MAX << (at % 64);

@@ -1,9 +1,8 @@
 //! Selective repeat as in IRN (Mittal et al., "Revisiting Network Support for RDMA", SIGCOMM 2018, section 3.1).
 //!
-//! The receiver keeps what comes out of order and answers each such packet with a NACK: the byte it expects, and which
-//! packet came instead. The sender remembers what has come and sends again only what is lost: in *recovery*, the first
-//! packet that is not acknowledged, and every other that has been overtaken by one that came. A recovery ends when all that
-//! had been sent before it is acknowledged. What it knows lies in tables that only runs with selective repeat have.
+//! The receiver keeps out-of-order packets and answers each with a NACK: the byte it expects, and the packet that came instead.
+//! The sender resends only lost packets: in *recovery*, the first unacknowledged one, and every other that an arrived packet
+//! has overtaken. A recovery ends when everything sent before it is acknowledged.
 
 mod bitmap;
 #[cfg(test)]
@@ -17,12 +16,11 @@ use crate::network::{Config, Network};
 /// Packets beyond the expected one that a receiver keeps: as many as the 16 bits of a NACK can report.
 const REACH: u64 = u16::MAX as u64;
 
-/// Parameters of selective repeat.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rules {
-    /// Payload of a full packet in bytes.
+    /// In bytes.
     payload: u64,
-    /// Retransmission timeouts in ps, [`u64::MAX`] for none; the short one applies to so few packets in flight.
+    /// Retransmission timeouts in ps, [`u64::MAX`] for none.
     rto: u64,
     rto_low: u64,
     rto_low_packets: u64,
@@ -41,8 +39,8 @@ impl Rules {
         }
     }
 
-    /// The retransmission timeout with so many bytes in flight. The short one applies where no NACK may report a loss: with few
-    /// packets in flight, and where there is a gap with no more packets in flight than may overtake.
+    /// The short timeout applies if no NACK may report a loss: few packets are in flight, or there is a gap and no more are in
+    /// flight than may overtake.
     fn timeout(&self, in_flight: u64, gap: bool) -> u64 {
         let silent = self.rto_low_packets + if gap { self.reorder_window } else { 0 };
         let few = in_flight <= silent * self.payload;
@@ -50,46 +48,46 @@ impl Rules {
     }
 }
 
-/// Bytes of a flow at its sender: the first not acknowledged, and the first never sent.
+/// First byte not acknowledged, and first byte never sent.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Flight {
     pub(crate) una: u64,
     pub(crate) high: u64,
 }
 
-/// A sender's state beyond what is acknowledged. Packets are numbered from 0.
+/// State of a sender. Packets are numbered from 0.
 #[derive(Debug, Default)]
 pub(crate) struct Repeat {
     /// Packets that have arrived, from the first unacknowledged on.
     come: Bitmap,
-    /// Of the packets before this one, those that have not arrived are lost.
+    /// Packets before this one that have not arrived are lost.
     lost_before: u64,
-    /// Packets before this one have been sent again since the last timeout, or need not be. (A recovery can end when packets
-    /// beyond it have been sent again already: the next one does not send them a third time.)
+    /// Packets before this one have been resent since the last timeout, or need not be. (A recovery can end when packets beyond
+    /// it have been resent: the next one does not send them a third time.)
     cursor: u64,
-    /// The packets before this one are the last that arrived, and all that are older.
+    /// Number after the newest packet that a NACK has reported.
     reported: u64,
-    /// In recovery: it ends when all before this byte is acknowledged, which was the first never sent when it began.
+    /// In recovery: first byte never sent when it began. All bytes before must be acknowledged.
     until: Option<u64>,
-    /// Begin of the retransmission timeout.
+    /// Start of the retransmission timeout, in ps.
     since: u64,
 }
 
 impl Repeat {
-    /// The packet to be sent again, if one is; `una` is the first unacknowledged packet.
+    /// Packet to resend, if there is one; `una` is the first unacknowledged packet.
     fn lost(&self, una: u64) -> Option<u64> {
         self.until?;
         let packet = self.come.first_missing(self.cursor.max(una));
         (packet < self.lost_before).then_some(packet)
     }
 
-    /// True if a packet has arrived that was sent after the first unacknowledged one.
+    /// Returns true if a packet has arrived that was sent after the first unacknowledged one.
     const fn has_gap(&self, una: u64) -> bool {
         self.reported > una
     }
 
-    /// The packet that begins with byte `seq` has been sent, for the first time or again: the next byte to send, and when the
-    /// timeout expires, in ps.
+    /// Records the packet at byte `seq` as sent, for the first time or `again`. Returns the next byte to send, and the expiry
+    /// of the timeout in ps.
     pub(crate) fn sent(&mut self, rules: &Rules, now: u64, flight: Flight, (seq, again): (u64, bool)) -> (u64, u64) {
         let (payload, una) = (rules.payload, flight.una / rules.payload);
         if again {
@@ -103,8 +101,8 @@ impl Repeat {
         (next, self.since.saturating_add(timeout))
     }
 
-    /// Everything before the first unacknowledged byte has arrived, which has moved if `advanced`; with a NACK also packet `came`.
-    /// The next byte to send, and when the timeout expires, in ps; `timeout` is when it would.
+    /// Handles an ACK or, if packet `came`, a NACK; `advanced` if the first unacknowledged byte has moved. Returns the next
+    /// byte to send, and the new expiry of the `timeout` in ps.
     pub(crate) fn heard(
         &mut self,
         rules: &Rules,
@@ -131,7 +129,7 @@ impl Repeat {
         if advanced {
             self.since = now;
         }
-        // A timeout has no date until the packet that it asked for has been sent.
+        // A timeout does not run until the packet that it asked for has been sent.
         if timeout == u64::MAX && !advanced {
             return (next, timeout);
         }
@@ -140,9 +138,9 @@ impl Repeat {
         (next, if in_flight == 0 { u64::MAX } else { timeout })
     }
 
-    /// The timeout has expired: all in flight that has not arrived is lost. (IRN's paper calls only the first packet lost then,
-    /// and the others when one after them has arrived: a lost tail takes a timeout for each packet.) With a reordering window,
-    /// packets sent after the last that arrived may only be late: if there is a gap, those in it are lost.
+    /// Handles the timeout: all in flight that has not arrived is lost. (IRN's paper calls only the first packet lost, and
+    /// others when one after them has arrived: a lost tail takes a timeout per packet.) With a reordering window, packets sent
+    /// after the last that arrived may only be late: if there is a gap, those in it are lost.
     pub(crate) fn recover(&mut self, rules: &Rules, flight: Flight) {
         let gap = rules.reorder_window > 0 && self.has_gap(flight.una / rules.payload);
         let all = flight.high.div_ceil(rules.payload);
@@ -152,30 +150,29 @@ impl Repeat {
     }
 }
 
-/// The packet that arrived instead of the expected one, by its number, as a NACK reports it.
+/// Number of the packet that arrived instead of the expected one.
 pub(crate) const fn came(nack: bool, seq: u64, ahead: u16, payload: u64) -> Option<u64> {
     if nack { Some(seq / payload + ahead as u64) } else { None }
 }
 
-/// A data packet at its receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Taken {
-    /// It has arrived before; all bytes before it have.
+    /// Arrived before.
     Duplicate,
-    /// It is too far beyond the expected one to be kept.
+    /// Too far beyond the expected packet to be kept.
     TooFar,
-    /// It is beyond the expected one; `again` if it has arrived before.
+    /// Beyond the expected packet; `again` if it has arrived before.
     Beyond { again: bool },
-    /// It was expected. The next byte expected, and whether packets beyond were waiting for it.
+    /// Expected. `next` byte expected, and `filled` if packets beyond were waiting.
     Expected { next: u64, filled: bool },
 }
 
-/// Packets that a receiver keeps beyond the expected one, once there are any.
+/// Packets beyond the expected one.
 #[derive(Debug, Default)]
 pub(crate) struct Arrived(Option<Box<Bitmap>>);
 
 impl Arrived {
-    /// Takes the data packet that begins with byte `seq`, byte `expected` being the next of the flow's `size`.
+    /// Takes the data packet at byte `seq`; `expected` is the next byte expected of `size`.
     pub(crate) fn take(&mut self, seq: u64, expected: u64, (payload, size): (u64, u64)) -> Taken {
         if seq < expected {
             return Taken::Duplicate;
@@ -204,7 +201,6 @@ impl Arrived {
     }
 }
 
-/// Tables of selective repeat.
 #[derive(Debug)]
 pub(crate) struct Selective {
     rules: Rules,
@@ -220,7 +216,6 @@ impl Selective {
         Self { rules: Rules::new(config), senders: Vec::new(), arrived }
     }
 
-    /// A sender begins with a flow.
     pub(crate) fn begin(&mut self, sender: u32) {
         let sender = sender as usize;
         if sender >= self.senders.len() {
@@ -231,7 +226,6 @@ impl Selective {
 }
 
 impl Network {
-    /// A sender has sent the packet that begins with byte `seq`, for the first time or again.
     pub(crate) fn sent_selectively(&mut self, sender: u32, seq: u64, again: bool) {
         let Some(selective) = &mut self.selective else { return };
         let (repeat, qp) = (&mut selective.senders[sender as usize], &mut self.senders[sender as usize]);
@@ -239,8 +233,7 @@ impl Network {
         (qp.next, qp.timeout) = repeat.sent(&selective.rules, self.now, flight, (seq, again));
     }
 
-    /// An ACK or NACK has reached a sender; its first unacknowledged byte has moved if `advanced`. Returns the first byte never
-    /// sent.
+    /// Returns the first byte never sent.
     pub(crate) fn heard_selectively(&mut self, sender: u32, id: u32, advanced: bool) -> u64 {
         let (packet, qp) = (&self.pool[id], &mut self.senders[sender as usize]);
         let Some(selective) = &mut self.selective else { return qp.high };
@@ -251,14 +244,13 @@ impl Network {
         qp.high
     }
 
-    /// The timeout of a sender has expired.
     pub(crate) fn recover_selectively(&mut self, sender: u32) {
         let Some(selective) = &mut self.selective else { return };
         let qp = &self.senders[sender as usize];
         selective.senders[sender as usize].recover(&selective.rules, Flight { una: qp.una, high: qp.high });
     }
 
-    /// The answer to a data packet, if there is one: its kind and the next byte expected.
+    /// Kind, and next byte expected.
     pub(crate) fn answer_selectively(&mut self, id: u32) -> Option<(Kind, u64)> {
         let Packet { flow, seq, .. } = self.pool[id];
         let (rdma, payload) = (&self.config.rdma, self.config.packets.payload.0);
@@ -277,7 +269,7 @@ impl Network {
                 return None;
             }
             Taken::Beyond { again } => {
-                // One that has arrived before is reported again too: the NACK may have been lost.
+                // A packet that arrives again is reported again: the NACK may have been lost.
                 record.discarded += u32::from(again);
                 return Some((Kind::Nack, receiver.expected));
             }

@@ -1,4 +1,4 @@
-//! Losses packet by packet: what is sent again, and when the flow ends, to the picosecond.
+//! Retransmissions after each loss, and the end of the flow to the picosecond.
 
 use std::sync::Arc;
 
@@ -17,7 +17,6 @@ use crate::network::Network;
 use crate::outcome::FlowRecord;
 use crate::setup::{ControlSetup, Params, Setup};
 
-/// What happens to a packet as it leaves its host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Goes,
@@ -26,18 +25,15 @@ enum Fate {
     Overtaken,
 }
 
-/// One flow between two hosts on a switch, 100 Gb/s and 1 us a link, without control.
+/// One flow between two hosts on a switch, 100 Gb/s and 1 us a link.
 struct Case {
     size: u64,
     params: Params,
 }
 
-/// What came of it.
 struct Ran {
     record: FlowRecord,
-    /// Data packets lost.
     lost: u64,
-    /// Most bytes in flight.
     in_flight: u64,
 }
 
@@ -85,7 +81,7 @@ impl Case {
         Network::new(setup).expect("a network")
     }
 
-    /// Runs until nothing is left to happen. `fate` is asked of every packet that leaves a host.
+    /// `fate` decides for every packet that leaves a host.
     fn run(&self, mut fate: impl FnMut(&Packet) -> Fate) -> Ran {
         let mut network = self.network();
         let (mut lost, mut in_flight) = (0, 0);
@@ -125,7 +121,6 @@ impl Case {
             in_flight = network.senders.iter().map(flying).max().unwrap_or(0).max(in_flight);
         }
         let record = network.flow_records[0];
-        // What was sent was lost, kept once, or discarded.
         let count = self.size.div_ceil(self.params.packets.payload.0);
         assert_eq!(record.packets, count + record.retransmitted, "new packets are sent once");
         assert_eq!(record.packets, count + u64::from(record.discarded) + lost, "every packet is kept once");
@@ -135,7 +130,6 @@ impl Case {
     }
 }
 
-/// Takes the first packet off the wire out of a port.
 fn lose(network: &mut Network, port: u32, id: u32) {
     let Packet { next, next_arrive, next_rank, .. } = network.pool[id];
     network.ports[port as usize].flight_head = next;
@@ -154,7 +148,7 @@ fn overtake(network: &mut Network, id: u32) {
     }
 }
 
-/// Loses data packets by number, each as often as it is named.
+/// Loses data packets by number, each as often as listed.
 fn without(numbers: &[u64]) -> impl FnMut(&Packet) -> Fate {
     let mut left = numbers.to_vec();
     move |packet| {
@@ -176,7 +170,7 @@ fn without_ack(number: u64) -> impl FnMut(&Packet) -> Fate {
     }
 }
 
-/// Time from the begin of the first of so many packets back to back until the answer to the last is with the sender.
+/// Time from the start of `packets` back to back until the answer to the last.
 fn answered(packets: u64) -> Time {
     let rate = Rate::gbps(100);
     rate.time_for(1048) * (packets + 1) + rate.time_for(60) * 2 + Time::us(4)
@@ -194,14 +188,14 @@ fn nothing_lost() {
     assert_eq!(facts(&ran), (answered(10), 0, 0, 0, 0));
 }
 
-/// Packet 3 goes again when the NACK of packet 4 is there; all that follow it have been kept.
+/// The NACK of packet 4 triggers packet 3; all later packets have been kept.
 #[test]
 fn one_loss() {
     let ran = Case::packets(10).run(without(&[3]));
     assert_eq!(facts(&ran), (answered(5) + answered(1), 1, 6, 0, 0));
 }
 
-/// The NACK of packet 7 tells that 6 is lost; one recovery for both.
+/// The NACK of packet 7 reports the loss of 6; one recovery for both.
 #[test]
 fn two_losses() {
     let ran = Case::packets(10).run(without(&[3, 6]));
@@ -211,21 +205,21 @@ fn two_losses() {
     assert_eq!(facts(&ran), (answered(6) + answered(1) + second, 2, 5, 0, 0), "back to back");
 }
 
-/// Nobody tells of a lost retransmission: the timeout, counted from when it was sent. What has come is not sent again.
+/// No NACK reports a lost retransmission: the timeout counts from its sending. Packets that arrived are not resent.
 #[test]
 fn a_lost_retransmission() {
     let ran = Case::packets(10).run(without(&[3, 3]));
     assert_eq!(facts(&ran), (answered(5) + RTO + answered(1), 2, 6, 1, 0));
 }
 
-/// The next ACK says what the lost one would have said.
+/// The next ACK covers the lost one.
 #[test]
 fn a_lost_ack() {
     let ran = Case::packets(10).run(without_ack(4));
     assert_eq!(facts(&ran), (answered(10), 0, 0, 0, 0));
 }
 
-/// One packet is in flight for all that its sender knows: the short timeout, from the last ACK that came.
+/// For its sender one packet is in flight: the short timeout, from the last ACK that came.
 #[test]
 fn the_last_ack() {
     let ran = Case::packets(10).run(without_ack(10));
@@ -242,7 +236,7 @@ fn the_last_packet() {
     assert_eq!(facts(&ran), (answered(9) + RTO + answered(1), 1, 0, 1, 0));
 }
 
-/// More packets than are few: the long timeout, and then all of them back to back.
+/// More packets than are few: the long timeout, then all back to back.
 #[test]
 fn a_tail() {
     let ran = Case::packets(10).run(without(&[5, 6, 7, 8, 9]));
@@ -251,7 +245,7 @@ fn a_tail() {
     assert_eq!(facts(&ran), (answered(7) + RTO_LOW + answered(3), 3, 0, 1, 0));
 }
 
-/// A packet overtaken by one is lost for IRN, and is not for a sender that waits for more. A loss is then seen later.
+/// A packet overtaken by one is lost for IRN, but not with a reordering window, which detects losses later.
 #[test]
 fn a_reorder_window() {
     let overtaken = || {
@@ -267,8 +261,8 @@ fn a_reorder_window() {
     assert_eq!(facts(&ran), (answered(7) + answered(1), 1, 6, 0, 0), "when packet 6 has come");
 }
 
-/// With a reordering window the last packets of a flow cannot tell of a loss by overtaking it. There is a gap, so the short timeout
-/// applies, and only packets in the gap are sent again.
+/// The last packets cannot report a loss by overtaking. Because of the gap the short timeout applies, and only packets in the
+/// gap are resent.
 #[test]
 fn a_gap_near_the_end() {
     let patient = || Case::packets(20).with(|params| params.rdma.reorder_window = Some(6));
@@ -280,8 +274,8 @@ fn a_gap_near_the_end() {
     assert_eq!(facts(&ran).3, 0, "timeouts are off");
 }
 
-/// The window by default: none in order, else what a sender bound by the fabric's bandwidth-delay product can send after a packet
-/// and before it stops. So every loss within a long flow is told by the last packet of a full round trip.
+/// Default window: 0 without reordering, else the packets that a sender bound by the bandwidth-delay product can send after a
+/// packet. So the last packet of a full round trip reports every loss within a long flow.
 #[test]
 fn the_default_window() {
     let spray = Balance::Spray(SprayParams::default());
@@ -301,7 +295,7 @@ fn the_default_window() {
     assert_eq!((ran.record.retransmitted, ran.record.timeouts), (2, 0));
 }
 
-/// The bound is the fabric's bandwidth-delay product; in flight may pass it by less than a packet.
+/// Bytes in flight may exceed the bound, the bandwidth-delay product, by less than a packet.
 #[test]
 fn the_bound() {
     let bdp = |ran: &Ran| ran.in_flight;
@@ -313,14 +307,14 @@ fn the_bound() {
     assert!(bdp(&free.run(without(&[20]))) > expected + 1000);
 }
 
-/// An ACK for every fourth packet, and at once when a gap is filled.
+/// An ACK for every fourth packet, and immediately when a gap is filled.
 #[test]
 fn fewer_acks() {
     let ran = Case::packets(10).with(|params| params.rdma.ack_every = 4).run(without(&[5]));
     assert_eq!(facts(&ran), (answered(7) + answered(1), 1, 4, 0, 0));
 }
 
-/// A recovery that ends while packets beyond it, sent again already, are under way: the next leaves those alone.
+/// Packets beyond a finished recovery that are resent already are left alone by the next.
 #[test]
 fn no_third_time() {
     let ran = Case::packets(55).run(without(&[0, 50, 52]));
@@ -328,7 +322,7 @@ fn no_third_time() {
 }
 
 proptest! {
-    /// Whatever is lost, and whatever overtakes what: the flow ends, and every packet is kept once.
+    /// The flow ends and every packet is kept once, whatever is lost or overtaken.
     #[test]
     fn any_losses(count in 1u64..150, window in 0u32..4, permille in 0u64..400, seed: u64, ack_every in 1u32..4) {
         let mut draws = 0;
@@ -351,7 +345,7 @@ proptest! {
         prop_assert!(ran.record.finish >= Some(ran.record.ideal_exact));
     }
 
-    /// The same packets lost for the first time: go-back-N sends no fewer again.
+    /// Go-back-N resends no fewer for the same losses.
     #[test]
     fn no_more_is_sent_again_than_by_go_back_n(count in 1u64..100, lost in prop::collection::btree_set(0u64..100, 0..12)) {
         let lost: Vec<u64> = lost.into_iter().filter(|&number| number < count).collect();

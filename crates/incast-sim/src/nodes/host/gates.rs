@@ -1,4 +1,4 @@
-//! Flows that start when others have ended, where one host sees all of it ([`incast_model::flow::Gate`]).
+//! Flows that start when others have ended ([`incast_model::flow::Gate`]), where one host sees all ends.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -8,31 +8,29 @@ use incast_model::flow::FlowSet;
 
 use crate::nodes::plan::Plan;
 
-/// A gate of a host.
 #[derive(Debug)]
 struct Own {
-    /// Flows that have not ended.
     left: u32,
-    /// Time from the last of these ends to the starts, in ps.
+    /// Time from the last end to the starts, in ps.
     delay: u64,
-    /// Flows that start then, by their numbers among those that the host sends.
+    /// Flows that start then, by own number.
     starts: Vec<u32>,
 }
 
-/// Gates of a host.
 #[derive(Debug)]
 pub(super) struct Gates {
     gates: Vec<Own>,
-    /// Gates that wait for the ACK of the last byte of a flow that the host sends, and for the last byte of one that it receives.
+    /// By flow sent or received: gates that wait for the ACK of its last byte, or for its last byte.
     sent: Vec<Vec<u32>>,
     received: Vec<Vec<u32>>,
-    /// By flow that the host sends: true if it is behind a gate.
+    /// By flow sent: true if it is behind a gate.
     pub(super) held: Vec<bool>,
-    /// Starts behind open gates: time in ps, number of the flow.
+    /// Starts behind open gates: time in ps, own number of the flow.
     pub(super) coming: BinaryHeap<Reverse<(u64, u32)>>,
 }
 
-/// True if one host sees all ends that a gate waits for and sends all flows behind it, for every gate.
+/// Returns true if, for every gate, one host sends all flows behind it and sees all ends that it waits for. False with rounds,
+/// which other hosts can cancel.
 pub(in crate::nodes) fn are_local(flows: &FlowSet) -> bool {
     flows.gates.iter().all(|gate| {
         let mut hosts = gate.starts.iter().map(|&flow| flows.flows[flow as usize].src);
@@ -46,7 +44,7 @@ pub(in crate::nodes) fn are_local(flows: &FlowSet) -> bool {
 }
 
 impl Gates {
-    /// The gates of a host; `None` without any.
+    /// `None` without gates.
     pub(super) fn new(plan: Plan<'_>, host: HostId) -> Option<Box<Self>> {
         let (layout, set) = (plan.layout, &plan.network.flows);
         let own = layout.gates.get(host.index()).filter(|own| !own.is_empty())?;
@@ -60,7 +58,7 @@ impl Gates {
         for (number, &gate) in (0u32..).zip(own) {
             let gate = &set.gates[gate as usize];
             for &flow in &gate.waits_for {
-                // A host's own flow has ended for it when its ACK has come.
+                // A host's own flow ends for it when the ACK arrives.
                 let lists = if set.flows[flow as usize].src == host {
                     &mut all.sent[layout.at_src[flow as usize] as usize]
                 } else {
@@ -75,13 +73,12 @@ impl Gates {
         Some(Box::new(all))
     }
 
-    /// A flow that the host sends is acknowledged as a whole; `earliest` gives the start that a flow asks for, in ps.
+    /// Handles the ACK of a whole flow; `earliest` gives the start that a flow asks for, in ps.
     pub(super) fn acked(&mut self, flow: u32, now: u64, earliest: impl Fn(u32) -> u64) {
         let waiting = std::mem::take(&mut self.sent[flow as usize]);
         self.pass(&waiting, now, earliest);
     }
 
-    /// A flow has arrived as a whole.
     pub(super) fn delivered(&mut self, flow: u32, now: u64, earliest: impl Fn(u32) -> u64) {
         let waiting = std::mem::take(&mut self.received[flow as usize]);
         self.pass(&waiting, now, earliest);

@@ -1,4 +1,4 @@
-//! A host: its NICs, one for each port, the queue pairs of the flows that it sends, and what it knows of those that it receives.
+//! Hosts: NICs (one per port), queue pairs of the flows sent, and state of the flows received.
 
 mod gates;
 mod nic;
@@ -28,10 +28,9 @@ use pair::{Pair, Progress};
 use receiver::Receiver;
 use stack::Transports;
 
-/// Priorities of a port.
 const PRIORITIES: usize = 8;
 
-/// A host.
+/// Several fields are copies from [`crate::network::Config`].
 #[derive(Debug)]
 pub(super) struct Host {
     node: u32,
@@ -41,46 +40,41 @@ pub(super) struct Host {
     balancer: Option<State>,
     packets: PacketParams,
     rdma: RdmaParams,
-    /// In runs with selective repeat.
+    /// `None` without selective repeat.
     rules: Option<Rules>,
-    /// Bytes after which the data of a flow is an elephant's, and the priority that it then has.
+    /// Bytes after which a flow is an elephant, and the priority of elephants.
     demotion: (u64, u8),
-    /// Most bytes of a flow in flight without a window.
     in_flight: u64,
-    /// Packets in the queues of its ports.
+    /// Packets queued at its ports.
     slab: Slab,
     pairs: Vec<Pair>,
     /// By pair; empty without selective repeat.
     repeats: Vec<Repeat>,
     /// Unused places of `pairs`.
     free: Vec<u32>,
-    /// The flows that it sends, in order, with their pairs ([`NONE`] before the start and after the end) and progress.
+    /// By flow sent: number, pair ([`NONE`] before the start and after the end) and progress.
     flows: Vec<u32>,
     pair_of: Vec<u32>,
     progress: Vec<Progress>,
-    /// The next flow that starts by the clock alone.
+    /// Next flow that starts by the clock alone.
     next_start: usize,
     gates: Option<Box<Gates>>,
-    /// Flows that it receives, in order.
+    /// By flow received.
     receivers: Vec<Receiver>,
-    /// Timers of own flows: time, number of the flow. Those that no longer hold do nothing.
+    /// Timers of own flows: time, own number. Outdated ones do nothing.
     timers: BinaryHeap<Reverse<(u64, u32)>>,
-    /// Of its other transports; `None` in runs without.
+    /// `None` in runs with RDMA alone.
     transports: Option<Box<Transports>>,
-    /// True if its ports have pFabric queues; and 1 if ports that become free come after all else of their time.
     ranks: bool,
     port_rank: u64,
-    /// True if it has RDMA and other transports.
     mixed: bool,
-    /// What is stored beside the packet that is handled.
     carried: Carried,
-    /// Time of the event that is handled in ps, and its class and number.
+    /// Time of the current event in ps, and its class and number.
     now: u64,
     event: u32,
 }
 
 impl Host {
-    /// The host at a node of a network that has not run.
     pub(super) fn new(plan: Plan<'_>, id: HostId) -> Self {
         let network = plan.network;
         let node = network.fabric.hosts()[id.index()];
@@ -119,14 +113,13 @@ impl Host {
         host
     }
 
-    /// Passes over flows that wait for others.
     fn skip_held(&mut self) {
         while self.gates.as_ref().is_some_and(|gates| gates.held.get(self.next_start) == Some(&true)) {
             self.next_start += 1;
         }
     }
 
-    /// The next start: its time in ps and the flow's number; [`u64::MAX`] if there is none.
+    /// Next start: time in ps and own number; [`u64::MAX`] if there is none.
     #[inline]
     fn next_start(&self, plan: Plan<'_>) -> (u64, u32) {
         let start = |flow: u32| plan.network.flows.flows[flow as usize].start.0;
@@ -138,7 +131,7 @@ impl Host {
         }
     }
 
-    /// A flow that it sends has been acknowledged as a whole, or one that it receives has arrived.
+    /// Reports to gates that a flow sent is acknowledged, or a flow received has arrived.
     fn pass_gates(&mut self, plan: Plan<'_>, sent: bool, flow: u32) {
         if let Some(gates) = &mut self.gates {
             let earliest = |own: u32| plan.network.flows.flows[self.flows[own as usize] as usize].start.0;
@@ -150,7 +143,7 @@ impl Host {
         self.timers.peek().map_or(u64::MAX, |Reverse((time, _))| *time)
     }
 
-    /// Next arrival: its time in ps and its port. The lowest wire comes first at equal times.
+    /// Next arrival: time in ps and port. The lowest wire comes first at equal times.
     #[inline(always)]
     fn next_arrival(&self, out: &Out) -> (u64, usize) {
         match &self.nics[..] {
@@ -159,7 +152,7 @@ impl Host {
         }
     }
 
-    /// When a port is served next, in ps, and which one.
+    /// Time in ps and port.
     #[inline(always)]
     fn next_due(&self) -> (u64, usize) {
         match &self.nics[..] {
@@ -168,7 +161,7 @@ impl Host {
         }
     }
 
-    /// Handles all that happens before `end`; time of the next event that is known, in ps.
+    /// Handles all events before `end`. Returns the time of the next known event, in ps.
     pub(super) fn run(&mut self, plan: Plan<'_>, out: &mut Out, end: u64) -> u64 {
         if self.transports.is_some() || self.port_rank != 0 {
             return self.run_by_event(plan, out, end);
@@ -191,7 +184,7 @@ impl Host {
         }
     }
 
-    /// The same with transports, which have more kinds of events, and with pFabric queues, which change their order.
+    /// Same with transports, which have more kinds of events, and with pFabric queues, which change their order.
     fn run_by_event(&mut self, plan: Plan<'_>, out: &mut Out, end: u64) -> u64 {
         loop {
             let (timer, (start, own)) = (self.timer_time(), self.next_start(plan));
@@ -218,12 +211,11 @@ impl Host {
         }
     }
 
-    /// Own number of the flow that the next timer belongs to; there is one.
     fn next_timer(&self) -> u32 {
         self.timers.peek().map_or(0, |Reverse((_, own))| *own)
     }
 
-    /// Handles the event of its own that is due at `time`: timers come before starts, and these before ports.
+    /// Handles the own event due at `time`: timers before starts, starts before ports.
     fn own_event(&mut self, plan: Plan<'_>, out: &mut Out, time: u64) {
         self.now = time;
         out.counts.events += 1;
@@ -241,7 +233,6 @@ impl Host {
         }
     }
 
-    /// The start of own flow number `own` is due.
     fn begin(&mut self, plan: Plan<'_>, out: &mut Out, own: u32) {
         out.moved = out.moved.max(self.now);
         match &mut self.gates {
@@ -258,7 +249,6 @@ impl Host {
         }
     }
 
-    /// The next event.
     pub(super) fn next(&self, plan: Plan<'_>, out: &Out) -> Option<Event> {
         let timer = self
             .timers
@@ -276,7 +266,6 @@ impl Host {
         timer.into_iter().chain(start).chain(known).min()
     }
 
-    /// Handles the next event alone.
     pub(super) fn step(&mut self, plan: Plan<'_>, out: &mut Out, event: Event) {
         self.event = event.target_code();
         match event.target() {
@@ -301,7 +290,6 @@ impl Host {
         }
     }
 
-    /// The first packet on the wire to a port arrives.
     fn receive(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) {
         let packet = out.take(self.nics[nic].line, &mut self.carried);
         out.counts.events += 1;
@@ -352,7 +340,6 @@ impl Host {
         self.kick(plan, out, nic);
     }
 
-    /// Writes the state of its ports and receivers into the network's, with the packets of its queues.
     pub(super) fn export(&self, plan: &super::plan::Layout, network: &mut Network) {
         self.nics.iter().for_each(|nic| nic.export(&self.slab, network));
         for (receiver, &flow) in self.receivers.iter().zip(&plan.received[self.id.index()]) {
@@ -362,17 +349,15 @@ impl Host {
         }
     }
 
-    /// Its ports, each with the priorities that are paused there.
+    /// Ports with their paused priorities.
     pub(super) fn pauses(&self) -> impl Iterator<Item = (u32, u8)> {
         self.nics.iter().map(|nic| (nic.port, nic.paused))
     }
 
-    /// Its node.
     pub(super) const fn node(&self) -> NodeId {
         NodeId(self.node)
     }
 
-    /// Time of the last event that was handled, in ps.
     pub(super) const fn now(&self) -> u64 {
         self.now
     }

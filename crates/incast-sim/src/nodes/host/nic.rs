@@ -1,4 +1,4 @@
-//! The NIC: control packets first, then a data packet of each ready queue pair in turn.
+//! NICs, with the rules of `host/nic.rs`.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,48 +15,40 @@ use crate::nodes::packet::{Carried, Packet, Slab, Stamp};
 use crate::nodes::plan::{Plan, PortPlan};
 use crate::switch::{RankedQueue, Rule, Served};
 
-/// A port of a host with the queue pairs that send by it.
+/// Port of a host; fields as in [`crate::host::Nic`] and [`crate::network::Port`].
 #[derive(Debug)]
 pub(super) struct Nic {
-    /// Number of the port in the fabric, and of the wire that ends there; and the place of that wire.
+    /// Number of the port in the fabric, and number and place of the wire that ends there.
     pub(super) port: u32,
     pub(super) wire: u32,
     pub(super) line: usize,
     plan: PortPlan,
-    /// Random times that the host takes more for each packet, in runs with jitter.
+    /// Random extra times of the host for each packet, in runs with jitter.
     jitter: Option<Box<Sending>>,
-    /// Until when the node at the far end is known to be awake, in ps.
+    /// Time until which the node at the far end is known to be awake, in ps.
     woken: u64,
-    /// Rate of the port in bit/s.
+    /// In bit/s.
     pub(super) rate: u64,
     pub(super) context: FlowContext,
-    /// End of the current transmission, in ps.
     pub(super) busy_until: u64,
-    /// Wire bytes sent.
     tx_bytes: u64,
-    /// Bytes queued, all priorities.
     pub(super) queued: u32,
-    /// Priorities with queued packets, and those paused by the far end, one bit each.
     pub(super) waiting: u8,
     pub(super) paused: u8,
-    /// True if a queue pair was served last, not queued data; for hosts that have both.
     pair_served: bool,
-    /// Egress queues by priority: ACKs and CNPs of RDMA, the data of which waits in its queue pairs, and all packets of other
-    /// transports.
+    /// By priority: ACKs and CNPs of RDMA (its data waits in queue pairs), and all packets of other transports.
     pub(super) queues: [Queue; PRIORITIES],
-    /// The pFabric queue that takes the place of all these but priority 0, where there is one.
+    /// pFabric queue, in place of all these but priority 0.
     pub(super) ranked: RankedQueue,
     rule: Rule,
-    /// Ready queue pairs by priority.
     turns: [Turns; PRIORITIES],
-    /// Priorities with ready queue pairs, one bit each.
     ready: u8,
-    /// Turns of data, and the priority of the last control packet.
+    /// Turns of data, and priority of the last control packet.
     served: Served,
     last_control: u8,
-    /// Paced queue pairs: time, flow, place. Entries that no longer hold are skipped.
+    /// Time, flow, place. Outdated entries are skipped.
     paced: BinaryHeap<Reverse<(u64, u32, u32)>>,
-    /// When the port is served next, in ps; [`u64::MAX`]: not before something changes.
+    /// Time of the next service in ps; [`u64::MAX`]: none before something changes.
     pub(super) due: u64,
 }
 
@@ -91,19 +83,16 @@ impl Nic {
         }
     }
 
-    /// Bytes queued, all priorities.
     pub(super) const fn queued(&self) -> u32 {
         self.queued
     }
 
-    /// Queues of control packets that may send.
     #[inline]
     const fn eligible_control(&self, rdma: &RdmaParams) -> u8 {
         let paused = if rdma.acks_ignore_pause { 0 } else { self.paused };
         self.waiting & (!paused | 1)
     }
 
-    /// Puts a packet on the wire out of the idle port.
     #[inline(always)]
     pub(super) fn transmit(&mut self, plan: Plan<'_>, out: &mut Out, now: u64, packet: &Packet, carried: &mut Carried) {
         let size = u64::from(packet.size);
@@ -120,7 +109,6 @@ impl Nic {
         out.send((&self.plan, &mut self.woken), seen, packet, stamp, carried);
     }
 
-    /// Writes its state into the network's, with the packets of its queues.
     pub(super) fn export(&self, slab: &Slab, network: &mut Network) {
         let state = &mut network.ports[self.port as usize];
         (state.busy_until, state.tx_bytes, state.queued) = (self.busy_until, self.tx_bytes, self.queued);
@@ -139,7 +127,6 @@ impl Nic {
 }
 
 impl Host {
-    /// Serves a port, which has something new to send or may send again; when it becomes free, if it is busy.
     #[inline]
     pub(super) fn kick(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) {
         let state = &mut self.nics[nic];
@@ -150,7 +137,6 @@ impl Host {
         }
     }
 
-    /// Sends the next packet of the idle port, if one may go, and plans the next.
     fn serve(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) {
         let queued = self.nics[nic].eligible_control(&self.rdma);
         if self.mixed && self.is_turn_of_pairs(nic, queued) && self.send_of_pairs(plan, out, nic) {
@@ -172,7 +158,6 @@ impl Host {
         }
     }
 
-    /// Sends a packet of the queue pair whose turn it is; false if none may send now.
     #[inline]
     fn send_of_pairs(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) -> bool {
         let Some(pair) = self.next_ready(nic) else { return false };
@@ -181,7 +166,6 @@ impl Host {
         true
     }
 
-    /// Sends a packet of one of these queues.
     fn send_queued(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, eligible: u8) {
         let state = &mut self.nics[nic];
         let prio = state.rule.choose_control(eligible, state.last_control);
@@ -195,8 +179,6 @@ impl Host {
         self.nics[nic].transmit(plan, out, self.now, &packet, &mut self.carried);
     }
 
-    /// True if a queue pair goes before what is queued or pulled: if all of that is data and had its turn. Under strict priority the
-    /// higher priority goes first.
     fn is_turn_of_pairs(&mut self, nic: usize, queued: u8) -> bool {
         self.release_paced(nic);
         let state = &self.nics[nic];
@@ -212,7 +194,6 @@ impl Host {
         state.pair_served
     }
 
-    /// Takes out the queue pair whose turn it is; `None` if none may send now.
     #[inline]
     fn next_ready(&mut self, nic: usize) -> Option<u32> {
         self.release_paced(nic);
@@ -233,7 +214,6 @@ impl Host {
         Some(pair)
     }
 
-    /// Priority of the next data packet.
     #[inline]
     fn choose(&mut self, nic: usize, eligible: u8) -> u8 {
         let state = &mut self.nics[nic];
@@ -246,13 +226,11 @@ impl Host {
         prio
     }
 
-    /// Wire bytes of the next data packet of a priority that has ready queue pairs.
     fn ready_size(&self, nic: usize, prio: u8) -> u32 {
         let Some(first) = self.nics[nic].turns[usize::from(prio)].first() else { return 0 };
         self.pairs[first as usize].next_size(&self.packets) as u32
     }
 
-    /// Takes out the queue pairs first in turn that may no longer send, before one of them gets a turn.
     fn drop_bound(&mut self, nic: usize, prio: usize) {
         while let Some(place) = self.nics[nic].turns[prio].first() {
             let pair = &self.pairs[place as usize];
@@ -279,7 +257,6 @@ impl Host {
         Some(place)
     }
 
-    /// Makes paced queue pairs that are due ready.
     fn release_paced(&mut self, nic: usize) {
         while let Some(&Reverse((time, flow, place))) = self.nics[nic].paced.peek()
             && time <= self.now
@@ -293,7 +270,6 @@ impl Host {
         }
     }
 
-    /// Makes a queue pair ready, paced or idle, after anything about it has changed. A ready one is looked at again in its turn.
     pub(super) fn place(&mut self, place: u32) {
         let pair = &mut self.pairs[place as usize];
         if pair.state == PairState::Ready {

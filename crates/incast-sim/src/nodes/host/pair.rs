@@ -1,4 +1,4 @@
-//! The sending side of a queue pair.
+//! Sending side of queue pairs.
 
 use std::cmp::Reverse;
 
@@ -16,61 +16,46 @@ use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::{Plan, Route};
 
-/// Where the NIC has a queue pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PairState {
-    /// Nowhere: nothing to send, or its window is full.
     Idle,
-    /// In the heap of paced ones.
     Paced,
-    /// Among the ready ones.
     Ready,
 }
 
-/// A flow at its sender, from its start to its end.
+/// Flow at its sender, from start to end; fields as in [`crate::host::SendQp`].
 #[derive(Debug)]
 pub(super) struct Pair {
-    /// Its flow; [`NONE`] in an unused place.
+    /// [`NONE`] in an unused place.
     pub(super) flow: u32,
-    /// Its number among the flows of this host, and at the receiver.
+    /// Own number of the flow here, and at the receiver.
     at_src: u32,
     at_dst: u32,
     dst: u32,
     pub(super) prio: u8,
     pub(super) state: PairState,
-    /// Number of its port among those of the host.
+    /// Number of the port at the host.
     pub(super) nic: u8,
     /// [`flag`] bits of its data packets.
     flags: u8,
     moves_next_send: bool,
     mode: WindowMode,
-    /// Payload in bytes.
     size: u64,
-    /// Next byte to send.
     next: u64,
-    /// First byte not acknowledged.
     una: u64,
-    /// First byte never sent.
     high: u64,
-    /// Earliest time of the next packet, in ps.
     pub(super) next_avail: u64,
-    /// Where it is paced, the time of its entry, in ps.
     pub(super) placed_at: u64,
-    /// Wire bytes of the last packet sent.
     last_size: u64,
-    /// Rate in bit/s, and window in bytes; `own_window` is the control's.
     rate: u64,
     window: u64,
     own_window: u64,
-    /// Time of the pending timer; [`u64::MAX`] for none.
     timer: u64,
-    /// When the retransmission timeout expires; [`u64::MAX`] while nothing is in flight.
     timeout: u64,
     cc: State,
 }
 
 impl Pair {
-    /// True if there are unsent bytes and the window has room. In flight may exceed the window by less than a packet.
     #[inline]
     pub(super) fn may_send(&self) -> bool {
         self.next < self.size && self.next.wrapping_sub(self.una) < self.window
@@ -78,7 +63,6 @@ impl Pair {
 }
 
 impl Pair {
-    /// Wire bytes of its next data packet.
     pub(super) fn next_size(&self, packets: &PacketParams) -> u64 {
         packets.data_size(packets.payload.0.min(self.size - self.next), self.flags)
     }
@@ -93,7 +77,7 @@ impl Pair {
 pub(super) struct Progress {
     pub(super) start: Option<Time>,
     pub(super) finish: Option<Time>,
-    /// When all of a flow without a size arrived, as its sender knows.
+    /// Arrival of the last byte of a flow without a size, as its sender knows.
     pub(super) delivered: Option<Time>,
     pub(super) acked: u64,
     pub(super) packets: u64,
@@ -104,7 +88,6 @@ pub(super) struct Progress {
 }
 
 impl Host {
-    /// Own flow number `own` starts.
     pub(super) fn start(&mut self, plan: Plan<'_>, out: &mut Out, own: u32) {
         let network = plan.network;
         let flow = self.flows[own as usize];
@@ -186,13 +169,12 @@ impl Host {
         Some(plan.network.routing.balance(self.balancer.as_mut()?, packet, &backlog).0)
     }
 
-    /// Picoseconds between the starts of two packets of `bytes` at a paced `rate` in bit/s.
+    /// Time between the starts of two packets of `bytes` at `rate` (bit/s), in ps.
     #[inline]
     fn pacing_gap(&self, bytes: u64, rate: u64) -> u64 {
         ((bytes + self.packets.gap.0) * 8_000_000_000_000).div_ceil(rate)
     }
 
-    /// Sends the next packet of a queue pair out of the idle port.
     pub(super) fn send_data(&mut self, plan: Plan<'_>, out: &mut Out, place: u32) {
         let rto = self.rto();
         let pair = &mut self.pairs[place as usize];
@@ -229,7 +211,6 @@ impl Host {
         out.live += 1;
         let nic = &mut self.nics[usize::from(pair.nic)];
         nic.transmit(plan, out, self.now, &packet, &mut self.carried);
-        // At line rate the gap is the serialisation just worked out.
         let line = (rate == nic.rate).then_some(nic.busy_until);
         let next = line.unwrap_or_else(|| self.now + self.pacing_gap(size, rate));
         let pair = &mut self.pairs[place as usize];
@@ -290,7 +271,6 @@ impl Host {
         self.kick(plan, out, nic);
     }
 
-    /// Gives an ACK or NACK to the control, `next` being the byte that the flow has reached, and applies the control's answer.
     fn react(&mut self, plan: Plan<'_>, place: u32, packet: &Packet, next: u64) {
         let pair = &mut self.pairs[place as usize];
         let records = usize::from(packet.records).min(plan.layout.records);
@@ -322,7 +302,6 @@ impl Host {
         }
     }
 
-    /// A timer of own flow number `own` is due: of its control, its timeout, or one that no longer holds.
     pub(super) fn timer(&mut self, plan: Plan<'_>, out: &mut Out, own: u32) {
         if !self.is_rdma(own) {
             return self.transport_timer(plan, out, own);
@@ -353,7 +332,6 @@ impl Host {
         self.kick(plan, out, nic);
     }
 
-    /// Applies the control's rate, window and timer.
     #[inline]
     fn apply_control(&mut self, place: u32) {
         let pair = &self.pairs[place as usize];
@@ -401,7 +379,6 @@ impl Host {
         self.pass_gates(plan, true, own as u32);
     }
 
-    /// Writes the progress of its flows into the network's records.
     pub(in crate::nodes) fn export_pairs(&self, network: &mut Network) {
         for (progress, &flow) in self.progress.iter().zip(&self.flows) {
             let record = &mut network.flow_records[flow as usize];
@@ -412,7 +389,7 @@ impl Host {
         }
     }
 
-    /// True if own flow number `own` has completed, or an ACK of its last byte arrives before `end`.
+    /// Returns true if own flow number `own` has completed, or an ACK of its last byte arrives before `end`.
     pub(in crate::nodes) fn completes_before(&self, plan: Plan<'_>, out: &Out, own: u32, end: u64) -> bool {
         if self.progress[own as usize].finish.is_some() {
             return true;
@@ -430,7 +407,6 @@ impl Host {
         }
     }
 
-    /// A sample of each flow under way.
     pub(in crate::nodes) fn samples(&self, time: Time) -> impl Iterator<Item = RateSample> {
         let live = self.pairs.iter().filter(|pair| pair.flow != NONE);
         let pairs = live.map(move |pair| RateSample {
@@ -440,7 +416,7 @@ impl Host {
             window: pair.window,
             acked: pair.una,
         });
-        // Other transports pace nothing: their packets leave at the speed of the link.
+        // Other transports do not pace: their packets leave at the speed of the link.
         pairs.chain(self.transport_flows().map(move |(own, window)| RateSample {
             time,
             flow: self.flows[own as usize],
@@ -450,12 +426,11 @@ impl Host {
         }))
     }
 
-    /// True if a flow waits for nothing but its pacing.
+    /// Returns true if a flow waits only for its pacing.
     pub(in crate::nodes) fn is_paced(&self) -> bool {
         self.pairs.iter().any(|pair| pair.flow != NONE && pair.may_send() && pair.next_avail > self.now)
     }
 
-    /// True if a flow is yet to start.
     pub(in crate::nodes) fn has_starts(&self) -> bool {
         self.next_start < self.flows.len() || self.gates.as_ref().is_some_and(|gates| !gates.coming.is_empty())
     }

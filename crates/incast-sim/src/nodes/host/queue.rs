@@ -1,5 +1,3 @@
-//! The egress queues of a host's ports: control packets of RDMA, and all that other transports send.
-
 use incast_model::fabric::{NodeId, PortId};
 use incast_model::units::Time;
 
@@ -12,7 +10,6 @@ use crate::outcome::{DropReason, DropRecord};
 use crate::switch::{RANKED_QUEUE, Storage, rank};
 
 impl Host {
-    /// Stores a packet in the queue of a port, with what it carries, or drops packets that find no space there.
     pub(super) fn store(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, packet: &Packet) {
         let size = u64::from(packet.size);
         let fits = |host: &Self, limit: u32| u64::from(host.nics[nic].queued()) + size <= u64::from(limit);
@@ -35,7 +32,6 @@ impl Host {
         }
     }
 
-    /// Queues a packet at a port, with what it carries.
     pub(super) fn enqueue(&mut self, nic: usize, packet: &Packet) {
         let (prio, size) = (packet.prio & 7, u32::from(packet.size));
         let place = self.slab.insert(packet, packet.flags, &mut self.carried);
@@ -59,7 +55,6 @@ impl Host {
         }
     }
 
-    /// Takes the first packet out of a queue that has some.
     pub(super) fn dequeue(&mut self, nic: usize, prio: u8) -> Packet {
         if self.ranks && prio != 0 {
             let place = self.nics[nic].ranked.pop().expect("a queue that waits has packets");
@@ -77,7 +72,7 @@ impl Host {
         packet
     }
 
-    /// Takes the packet at a place of the slab, which its pFabric queue no longer has, out of the books of a port.
+    /// Removes a packet, already out of its pFabric queue.
     fn take_ranked(&mut self, nic: usize, place: u32) -> Packet {
         let (packet, _) = self.slab.remove(place, &mut self.carried);
         let nic = &mut self.nics[nic];
@@ -89,7 +84,6 @@ impl Host {
         packet
     }
 
-    /// True if the first packet of a queue is data.
     pub(super) fn begins_with_data(&self, nic: usize, prio: u8) -> bool {
         let nic = &self.nics[nic];
         let first = match self.ranks && prio != 0 {
@@ -99,7 +93,7 @@ impl Host {
         first.is_some_and(|place| self.slab.get(place).kind == Kind::Segment)
     }
 
-    /// A packet has found no space in the queue of its port, or lost it.
+    /// Drops a packet that did not fit, or that another one evicted.
     #[cold]
     fn overflow(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, packet: &Packet) {
         self.left(plan, out, packet);

@@ -1,4 +1,4 @@
-//! The receiving side of a queue pair: go-back-N, ACKs, NACKs and congestion notifications.
+//! Receiving side of queue pairs.
 
 use incast_model::units::Time;
 
@@ -10,32 +10,26 @@ use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
 
-/// What a host knows of a flow that it receives.
+/// State of a flow at its receiver; fields as in [`crate::host::Receiver`].
 #[derive(Debug)]
 pub(super) struct Receiver {
-    /// Next byte expected.
     expected: u64,
-    /// Payload of the flow in bytes.
+    /// In bytes.
     size: u64,
-    /// Byte expected when the last NACK was sent, and the earliest time of another NACK for it, in ps.
     nacked: u64,
     next_nack: u64,
-    /// Earliest time of the next CNP, in ps.
     next_cnp: u64,
-    /// Packets since the last ACK.
     unanswered: u32,
-    /// Host that sends the flow, and the flow's number there.
+    /// Sending host, and own number of the flow there.
     src: u32,
     at_src: u32,
-    /// Priority of the flow.
     prio: u8,
-    /// When its last byte arrived.
     pub(super) delivered: Option<Time>,
-    /// Bytes that have arrived, of a transport without acknowledgements.
+    /// Bytes arrived, with a transport without acknowledgements.
     pub(super) arrived_bytes: u64,
     /// Packets beyond the expected one; none without selective repeat.
     arrived: Arrived,
-    /// Data packets not kept: duplicates and packets out of order.
+    /// Data packets not kept: duplicates and out of order.
     pub(super) discarded: u32,
 }
 
@@ -74,7 +68,7 @@ impl Host {
         }
     }
 
-    /// The answer to a data packet: its kind, and the next byte expected.
+    /// Kind, and next byte expected.
     #[inline]
     fn answer(&mut self, packet: &Packet) -> Option<(Kind, u64)> {
         let rdma = &self.rdma;
@@ -102,11 +96,10 @@ impl Host {
             receiver.nacked = receiver.expected;
             return Some((Kind::Nack, receiver.expected));
         }
-        // A duplicate. If senders have timeouts, the ACK may have been lost and is repeated; the reference sends nothing.
+        // A duplicate. If senders have timeouts, the ACK may have been lost and is repeated; ns-3 sends nothing.
         rdma.rto.map(|_| (Kind::Ack, receiver.expected))
     }
 
-    /// The same with selective repeat.
     fn answer_selectively(&mut self, packet: &Packet) -> Option<(Kind, u64)> {
         let rdma = &self.rdma;
         let receiver = &mut self.receivers[packet.at_dst as usize];
@@ -139,7 +132,6 @@ impl Host {
         Some((Kind::Ack, next))
     }
 
-    /// Queues the answer to a data packet, with its INT records and time stamp.
     fn send_answer(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, packet: &Packet, (kind, seq): (Kind, u64)) {
         let receiver = &self.receivers[packet.at_dst as usize];
         let size = (self.packets.ack.0 + self.packets.telemetry(packet.flags)).max(self.packets.min_ack.0);
@@ -164,7 +156,7 @@ impl Host {
         self.kick(plan, out, nic);
     }
 
-    /// Sends a CNP for a marked packet, if its flow has had none for a while.
+    /// Sends a CNP for a marked packet, at most one per flow and `cnp_interval`.
     fn notify(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, packet: &Packet) {
         let receiver = &mut self.receivers[packet.at_dst as usize];
         if self.now < receiver.next_cnp {

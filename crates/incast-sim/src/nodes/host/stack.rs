@@ -1,4 +1,4 @@
-//! The stack of a host, for its transports other than RDMA.
+//! Stack of one host, for transports other than RDMA.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,22 +17,21 @@ use crate::transport::{
     Agenda, Endpoints, Incoming, Job, Outgoing, Path, Range, Scope, Stack, Timers, To, TransportHost,
 };
 
-/// What a host keeps for its transports.
 #[derive(Debug)]
 pub(super) struct Transports {
     pub(super) endpoints: Endpoints,
-    /// By flow sent: NIC that it is sent by.
+    /// By flow sent: its NIC.
     nics: Vec<u8>,
     timers: Timers,
     /// By NIC.
     agendas: Vec<Agenda>,
-    /// Events of these: time in ps, NIC. Those that no longer hold do nothing.
+    /// Events of `agendas`: time in ps, NIC. Outdated ones do nothing.
     due: BinaryHeap<Reverse<(u64, u32)>>,
-    /// Packets to send with their ranges and NICs, and NICs to serve, once a handler is done.
+    /// Applied once a handler is done.
     outbox: Vec<Effect>,
 }
 
-/// What a handler asked for.
+/// Request of a handler: a packet with its NIC and ranges, or a NIC to serve.
 #[derive(Debug)]
 enum Effect {
     Send(u32, Packet, Vec<Range>),
@@ -40,7 +39,6 @@ enum Effect {
 }
 
 impl Transports {
-    /// Those of a host of a network that has not run; `None` without transports.
     pub(super) fn new(plan: Plan<'_>, host: u32, nics: usize) -> Option<Box<Self>> {
         let (sent, received) = (&plan.layout.sent[host as usize], &plan.layout.received[host as usize]);
         let scope = Scope { sent: sent.len(), received: received.len(), nics };
@@ -60,14 +58,13 @@ impl Transports {
         Some(Box::new(transports))
     }
 
-    /// When a NIC's timer queue is due next, in ps, and which one.
+    /// Time in ps, and NIC.
     #[inline]
     pub(super) fn next_task(&self) -> (u64, u32) {
         self.due.peek().map_or((u64::MAX, 0), |&Reverse(next)| next)
     }
 }
 
-/// A host at work, with what it reads and where it writes.
 pub(super) struct Work<'a> {
     pub(super) host: &'a mut Host,
     pub(super) plan: Plan<'a>,
@@ -75,18 +72,16 @@ pub(super) struct Work<'a> {
 }
 
 impl Host {
-    /// Its transports; only a run with some calls it.
+    /// Panics in runs with RDMA alone.
     pub(super) fn transports(&mut self) -> &mut Transports {
         self.transports.as_mut().expect("the run has transports")
     }
 
-    /// True if RDMA sends a flow of its own.
     #[inline]
     pub(super) fn is_rdma(&self, own: u32) -> bool {
         self.transports.as_ref().is_none_or(|transports| transports.endpoints.is_rdma(own))
     }
 
-    /// A flow of a transport starts.
     #[cold]
     pub(super) fn start_transport(&mut self, plan: Plan<'_>, out: &mut Out, own: u32) {
         let nic = self.first_nic(plan, self.flows[own as usize]);
@@ -95,7 +90,6 @@ impl Host {
         Work { host: self, plan, out }.start_endpoint(own);
     }
 
-    /// A packet of a transport has arrived.
     #[inline(never)]
     pub(super) fn receive_transport(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, packet: &Packet) {
         let ranges = if packet.records == 0 { Vec::new() } else { std::mem::take(&mut self.carried.ranges) };
@@ -115,7 +109,6 @@ impl Host {
         });
     }
 
-    /// The timer event of a transport's flow.
     #[inline(never)]
     pub(super) fn transport_timer(&mut self, plan: Plan<'_>, out: &mut Out, own: u32) {
         let now = self.now;
@@ -126,7 +119,6 @@ impl Host {
         }
     }
 
-    /// A NIC's timer queue is due.
     #[inline(never)]
     pub(super) fn do_tasks(&mut self, plan: Plan<'_>, out: &mut Out) {
         let now = self.now;
@@ -142,7 +134,7 @@ impl Host {
         }
     }
 
-    /// A packet that it made has left its queue, or was dropped there.
+    /// Reports that a packet of this host has left its queue or was dropped there.
     pub(super) fn left(&mut self, plan: Plan<'_>, out: &mut Out, packet: &Packet) {
         if matches!(packet.kind, Kind::Segment | Kind::Syn) {
             let own = plan.layout.at_src[packet.flow as usize];
@@ -150,13 +142,12 @@ impl Host {
         }
     }
 
-    /// True if the idle NIC may pull a packet.
     #[inline]
     pub(super) fn may_pull(&self, nic: usize) -> bool {
         self.transports.as_ref().is_some_and(|transports| transports.endpoints.may_pull(nic as u32))
     }
 
-    /// Sends the next packet of the transport that leaves it to idle NICs when to send; false if it has none.
+    /// Sends the next packet of a transport from which idle NICs pull packets; false if there is none.
     pub(super) fn send_pulled(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) -> bool {
         if !self.may_pull(nic) {
             return false;
@@ -171,7 +162,6 @@ impl Host {
         true
     }
 
-    /// True if a flow under way of a transport may end before `end`.
     pub(super) fn transport_completes_before(&self, plan: Plan<'_>, out: &Out, own: u32, end: u64) -> bool {
         let Some(transports) = &self.transports else { return false };
         if self.progress[own as usize].start.is_none() {
@@ -185,12 +175,12 @@ impl Host {
         until.is_some_and(|until| until.0 < end) || transports.endpoints.may_end(own, end, &acks)
     }
 
-    /// Flows of transports under way, with their windows in bytes.
+    /// Flows under way, and windows in bytes.
     pub(super) fn transport_flows(&self) -> impl Iterator<Item = (u32, u64)> {
         self.transports.iter().flat_map(|transports| transports.endpoints.flows())
     }
 
-    /// Rate in bit/s of the NIC by which a flow of a transport is sent.
+    /// In bit/s.
     pub(super) fn transport_rate(&self, own: u32) -> u64 {
         let nic = self.transports.as_ref().map_or(0, |transports| transports.nics[own as usize]);
         self.nics[usize::from(nic)].rate
@@ -198,7 +188,6 @@ impl Host {
 }
 
 impl Work<'_> {
-    /// The packet that an endpoint made.
     fn packet_of(&self, to: To, packet: Outgoing) -> Packet {
         let layout = self.plan.layout;
         let flows = &self.plan.network.flows.flows;
