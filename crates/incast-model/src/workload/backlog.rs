@@ -196,7 +196,7 @@ mod tests {
         );
         let far = until(Some(Time(u64::MAX)), None).unwrap_err();
         assert!(
-            far.contains("with an end that is nearer than") && far.contains("at most 70000 GB are possible"),
+            far.contains("with an end that is nearer than") && far.contains("at most 35000 GB are possible"),
             "{far}"
         );
     }

@@ -21,6 +21,11 @@ pub use spray::{SprayOrder, SprayParams};
 
 use crate::congestion::BadParameter;
 
+/// Time in ps until a port of `rate` bit/s that is busy until `busy_until` has sent the `queued` bytes that it holds.
+pub(crate) fn backlog((now, busy_until): (u64, u64), queued: u32, rate: u64) -> u64 {
+    busy_until.saturating_sub(now).saturating_add(u64::from(queued) * 8_000_000_000_000 / rate)
+}
+
 /// Parameters of a rule.
 pub(crate) trait BalanceParams {
     /// If true, packets of a flow can be reordered even without losses and long queues.

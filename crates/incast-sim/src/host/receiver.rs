@@ -32,9 +32,9 @@ impl Network {
             Kind::Data => return self.receive_data(port, id),
             Kind::Ack | Kind::Nack => self.receive_ack(id),
             Kind::Cnp => self.receive_cnp(id),
-            Kind::Isolation => return self.hear_isolation(port, id),
+            Kind::Isolation => return self.receive_isolation(port, id),
             Kind::Pfc | Kind::Lost => unreachable!("these are taken off the link"),
-            Kind::Offer | Kind::Share | Kind::Feedback | Kind::Told => return self.hear_message(id),
+            Kind::Offer | Kind::Share | Kind::Feedback | Kind::Rate => return self.receive_message(id),
             _ => {
                 if self.hypervisors.is_some() {
                     self.count_arrival(id);

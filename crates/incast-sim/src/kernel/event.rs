@@ -25,8 +25,8 @@ pub(crate) enum Target {
     Arrival(u32),
     /// A task in a host's timer queue is due (number of the NIC).
     Agenda(u32),
-    /// Periodic event ([`chore`]).
-    Chore(u32),
+    /// Periodic event ([`periodic`]).
+    Periodic(u32),
 }
 
 const ID_BITS: u32 = 25;
@@ -36,7 +36,7 @@ const TARGET_BITS: u32 = ID_BITS + 3;
 pub(crate) const MAX_ID: u32 = (1 << ID_BITS) - 1;
 
 /// Numbers of periodic events.
-pub(crate) mod chore {
+pub(crate) mod periodic {
     pub(crate) const SAMPLE: u32 = 0;
     pub(crate) const WATCHDOG: u32 = 1;
     /// Sweeps of isolation tables.
@@ -70,7 +70,7 @@ impl Event {
             Target::Wake(port) => (4, port),
             Target::Arrival(port) => (5, port),
             Target::Agenda(nic) => (6, nic),
-            Target::Chore(which) => (7, which),
+            Target::Periodic(which) => (7, which),
         };
         Self { time, key: rank << TARGET_BITS | (class << ID_BITS | id) as u64 }
     }
@@ -91,12 +91,12 @@ impl Event {
             4 => Target::Wake(id),
             5 => Target::Arrival(id),
             6 => Target::Agenda(id),
-            _ => Target::Chore(id),
+            _ => Target::Periodic(id),
         }
     }
 
     #[inline]
-    pub(crate) const fn is_chore(self) -> bool {
+    pub(crate) const fn is_periodic(self) -> bool {
         self.key as u32 >> ID_BITS & 7 == 7
     }
 
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn order_is_time_rank_class_number() {
         let ordered = [
-            Event::new(1, 9, Target::Chore(chore::SAMPLE)),
+            Event::new(1, 9, Target::Periodic(periodic::SAMPLE)),
             Event::new(2, 0, Target::Fault(8)),
             Event::new(2, 0, Target::Fault(9)),
             Event::new(2, 0, Target::Timer(7)),
@@ -131,8 +131,8 @@ mod tests {
             Event::new(2, 0, Target::Arrival(0)),
             Event::new(2, 0, Target::Arrival(MAX_ID)),
             Event::new(2, 0, Target::Agenda(0)),
-            Event::new(2, 0, Target::Chore(chore::SAMPLE)),
-            Event::new(2, 0, Target::Chore(chore::WATCHDOG)),
+            Event::new(2, 0, Target::Periodic(periodic::SAMPLE)),
+            Event::new(2, 0, Target::Periodic(periodic::WATCHDOG)),
             Event::new(2, 1, Target::Timer(0)),
             Event::new(2, rank::LAST, Target::Start(0)),
             Event::new(3, 0, Target::Timer(0)),
@@ -149,8 +149,8 @@ mod tests {
             Target::Port(MAX_ID),
             Target::Arrival(5),
             Target::Agenda(9),
-            Target::Chore(chore::SAMPLE),
-            Target::Chore(chore::WATCHDOG),
+            Target::Periodic(periodic::SAMPLE),
+            Target::Periodic(periodic::WATCHDOG),
         ] {
             let event = Event::new(u64::MAX, rank::LAST, target);
             assert_eq!((event.target(), event.rank()), (target, rank::LAST));

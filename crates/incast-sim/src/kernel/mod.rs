@@ -4,6 +4,6 @@ mod event;
 mod pool;
 mod wheel;
 
-pub(crate) use event::{Event, MAX_ID, Target, chore, rank};
+pub(crate) use event::{Event, MAX_ID, Target, periodic, rank};
 pub(crate) use pool::{Kind, NONE, Packet, Pool, flag};
 pub(crate) use wheel::EventQueue;

@@ -42,7 +42,7 @@ pub(crate) enum Kind {
     /// Hypervisors: lost and marked packets.
     Feedback,
     /// Hypervisors: a receiver's rate.
-    Told,
+    Rate,
     /// Congestion isolation: with [`flag::XOFF`] isolates a flow, otherwise releases it.
     Isolation,
 }
@@ -52,6 +52,15 @@ impl Kind {
     #[inline]
     pub(crate) const fn is_forward(self) -> bool {
         matches!(self, Self::Data | Self::Segment | Self::Syn | Self::Probe | Self::Rts | Self::Request | Self::Offer)
+    }
+}
+
+impl Kind {
+    /// True if the sender of a packet with these flags reacts to marks. (RDMA's packets use the bit of [`flag::NOT_ECT`] for something
+    /// else.)
+    #[inline]
+    pub(crate) const fn understands_marks(self, flags: u8) -> bool {
+        matches!(self, Self::Data | Self::Ack | Self::Nack | Self::Cnp) || flags & flag::NOT_ECT == 0
     }
 }
 
@@ -120,12 +129,6 @@ pub(crate) struct Packet {
 const _: () = assert!(size_of::<Packet>() == 64);
 
 impl Packet {
-    /// Returns true if the sender reacts to marks. (In RDMA packets the bit of [`flag::NOT_ECT`] has another meaning.)
-    #[inline]
-    pub(crate) const fn understands_marks(&self) -> bool {
-        matches!(self.kind, Kind::Data | Kind::Ack | Kind::Nack | Kind::Cnp) || self.flags & flag::NOT_ECT == 0
-    }
-
     pub(crate) const EMPTY: Self = Self {
         next_arrive: 0,
         next_rank: 0,

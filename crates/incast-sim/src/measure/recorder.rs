@@ -149,7 +149,7 @@ impl Network {
     pub(crate) fn note_queued(&mut self, port: u32, id: u32) {
         self.note_queue(port);
         if self.isolation.is_some() && !self.ports[port as usize].at_host {
-            self.count_apart(port, id, true);
+            self.count_isolated(port, id, true);
         }
         self.begin_wait(port, id);
     }
@@ -159,7 +159,7 @@ impl Network {
         self.note_queue(port);
         if !self.ports[port as usize].at_host {
             if self.isolation.is_some() {
-                self.count_apart(port, id, false);
+                self.count_isolated(port, id, false);
             }
             self.end_wait(port, id);
         }

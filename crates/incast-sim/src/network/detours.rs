@@ -20,9 +20,9 @@ impl Network {
         };
         let with_int: Vec<(usize, &Flow)> = flows.iter().copied().filter(|(_, flow)| has_int(flow)).collect();
         // Flows without a path so far; none if no link is down from the start.
-        let mut apart = if faults.starts_rerouted() { flows } else { Vec::new() };
+        let mut unreachable = if faults.starts_rerouted() { flows } else { Vec::new() };
         for (time, routes) in faults.states(&self.fabric) {
-            apart.retain(|(_, flow)| self.links(&routes, flow).is_none());
+            unreachable.retain(|(_, flow)| self.links(&routes, flow).is_none());
             for &(index, flow) in &with_int {
                 if self.goes_in_circles(&routes, flow) {
                     return Err(circles(index, time));
@@ -32,11 +32,11 @@ impl Network {
                     return Err(no_room(int_records, switches, index, time));
                 }
             }
-            if apart.is_empty() && with_int.is_empty() {
+            if unreachable.is_empty() && with_int.is_empty() {
                 break;
             }
         }
-        match apart.first() {
+        match unreachable.first() {
             Some(&(index, flow)) => Err(self.never(index, flow, faults.rule.0)),
             None => Ok(()),
         }

@@ -36,7 +36,7 @@ pub(crate) use cut_through::{Forwarded, WHOLE_PACKETS};
 pub(crate) use fault::Faults;
 pub(crate) use jitter::Sending;
 pub use params::{FailureParams, NetworkParams, PauseParams, RandomLinks, RouteParams};
-pub(crate) use progress::Limits;
+pub(crate) use progress::{Limits, STRIDE};
 pub use resolve::BadNetwork;
 pub(crate) use routing::Routing;
 

@@ -3,12 +3,12 @@ use std::ops::ControlFlow;
 use incast_model::units::Time;
 
 use super::Network;
-use crate::kernel::{Event, NONE, Target, chore, rank};
+use crate::kernel::{Event, NONE, Target, periodic, rank};
 use crate::simulation::Progress;
 use crate::stop::Halt;
 
 /// Events between two checks of the budget and the observer.
-const STRIDE: u64 = 1 << 15;
+pub(crate) const STRIDE: u64 = 1 << 15;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
@@ -46,7 +46,7 @@ impl Network {
                 }
                 self.fingerprint(event);
             }
-            if event.is_chore() && self.events.all(Event::is_chore) && !self.watchdog_will_act() {
+            if event.is_periodic() && self.events.all(Event::is_periodic) && !self.watchdog_will_act() {
                 return Halt::Idle; // they alone would go on for ever
             }
             debug_assert!(event.time >= self.now, "time moves forward");
@@ -71,7 +71,7 @@ impl Network {
                     self.start_flow(flow);
                 }
                 Target::Agenda(nic) => self.keep_agenda(nic),
-                Target::Chore(which) => self.do_chore(which),
+                Target::Periodic(which) => self.do_periodic(which),
                 Target::Fault(_) => {
                     let still = self.now - last_arrival > limits.stall;
                     if self.fault(limits.stall) && (self.is_given_up() || still && self.is_stuck()) {
@@ -106,7 +106,7 @@ impl Network {
         if let Target::Arrival(port) = event.target() {
             print.arrival(event.time, port, &self.pool[self.ports[port as usize].flight_head]);
         }
-        if event.target() != Target::Chore(chore::SAMPLE) {
+        if event.target() != Target::Periodic(periodic::SAMPLE) {
             print.event(event);
         }
     }
@@ -157,10 +157,10 @@ impl Network {
 
     /// Not inlined, to keep the loop small.
     #[inline(never)]
-    fn do_chore(&mut self, which: u32) {
+    fn do_periodic(&mut self, which: u32) {
         match which {
-            chore::SAMPLE => self.take_sample(),
-            chore::ISOLATION => self.sweep_isolated(),
+            periodic::SAMPLE => self.take_sample(),
+            periodic::ISOLATION => self.sweep_isolated(),
             _ => self.poll_watchdog(),
         }
     }
@@ -177,7 +177,7 @@ impl Network {
         let params = &self.recorder.params;
         if params.sample_every.is_some() && params.sample_until.is_none_or(|until| Time(time) <= until) {
             // After everything else of its instant, in both arithmetics.
-            self.events.push(Event::new(time, rank::LAST, Target::Chore(chore::SAMPLE)));
+            self.events.push(Event::new(time, rank::LAST, Target::Periodic(periodic::SAMPLE)));
         }
     }
 

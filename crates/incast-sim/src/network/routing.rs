@@ -5,7 +5,7 @@ use incast_model::flow::FlowSet;
 use incast_model::routing::{EcmpHash, EcmpKey, FlowKey, Routes};
 
 use super::Network;
-use crate::balance::{Balance, Balancer, Choice, Scale, State};
+use crate::balance::{Balance, Balancer, Choice, Scale, State, backlog};
 use crate::kernel::{Kind, NONE, flag};
 use crate::simulation::SetupError;
 
@@ -165,8 +165,7 @@ impl Network {
         let mut balancers = std::mem::take(&mut self.routing.balancers);
         let backlog = |port: PortId| {
             let port = &self.ports[port.index()];
-            let queued = u64::from(port.queued) * 8_000_000_000_000 / self.rates[usize::from(port.rate)];
-            port.busy_until.saturating_sub(self.now).saturating_add(queued)
+            backlog((self.now, port.busy_until), port.queued, self.rates[usize::from(port.rate)])
         };
         let balancer = &mut balancers[node as usize];
         let port = self.routing.balance(balancer, (self.now, node, dst, flow, back), &backlog);

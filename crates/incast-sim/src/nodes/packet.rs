@@ -1,7 +1,7 @@
 //! Packets by value: a node copies what it forwards, so nodes share no packet.
 
 use crate::congestion::{IntRecord, MAX_INT_RECORDS};
-use crate::kernel::{Kind, NONE, flag};
+use crate::kernel::{Kind, NONE};
 use crate::network::Forwarded;
 use crate::transport::Range;
 
@@ -59,12 +59,6 @@ impl Packet {
 }
 
 impl Packet {
-    /// Returns true if the sender reacts to marks. (RDMA packets use the bit of [`flag::NOT_ECT`] otherwise.)
-    #[inline]
-    pub(super) const fn understands_marks(&self) -> bool {
-        matches!(self.kind, Kind::Data | Kind::Ack | Kind::Nack | Kind::Cnp) || self.flags & flag::NOT_ECT == 0
-    }
-
     /// Returns true if the packet has byte ranges or slots, not INT records.
     #[inline]
     pub(super) const fn has_ranges(&self) -> bool {
@@ -203,6 +197,7 @@ impl Slab {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::flag;
 
     #[test]
     fn places_are_reused_and_records_kept() {

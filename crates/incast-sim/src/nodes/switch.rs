@@ -12,7 +12,7 @@ use super::plan::{Plan, Route};
 use super::port::Port;
 use super::telemetry::Telemetry;
 use super::wire::LINK_BITS;
-use crate::balance::State;
+use crate::balance::{State, backlog};
 use crate::kernel::{Event, Kind, NONE, Target, flag};
 use crate::measure::LengthHistogram;
 use crate::network::Network;
@@ -214,8 +214,7 @@ impl Switch {
         let first = plan.layout.first_port[self.node as usize];
         let backlog = |port: PortId| {
             let port = &self.ports[(port.0 - first) as usize];
-            let queued = u64::from(port.queued) * 8_000_000_000_000 / plan.network.rates[usize::from(port.rate)];
-            port.busy_until.saturating_sub(self.now).saturating_add(queued)
+            backlog((self.now, port.busy_until), port.queued, plan.network.rates[usize::from(port.rate)])
         };
         let packet = (self.now, self.node, packet.dst, packet.flow, !packet.kind.is_forward());
         Some(plan.network.routing.balance(self.balancer.as_mut()?, packet, &backlog).0)
@@ -272,7 +271,7 @@ impl Switch {
             Verdict::Always => true,
             Verdict::WithProbability(p) => unit(&mut self.rng) < p,
         };
-        if !hit || !packet.understands_marks() {
+        if !hit || !packet.kind.understands_marks(packet.flags) {
             return 0;
         }
         out.counts.marks += 1;

@@ -7,11 +7,9 @@ use std::ops::ControlFlow;
 use super::Nodes;
 use super::plan::Plan;
 use crate::kernel::{Event, Target};
-use crate::network::{Limits, Network};
+use crate::network::{Limits, Network, STRIDE};
 use crate::simulation::Progress;
 use crate::stop::Halt;
-
-const STRIDE: u64 = 1 << 15;
 
 struct Watch<'a> {
     limits: Limits,

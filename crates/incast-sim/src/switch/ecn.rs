@@ -75,7 +75,7 @@ impl Network {
     fn set_mark(&mut self, port: u32, id: u32) {
         let packet = &mut self.pool[id];
         let spared = self.isolation.as_ref().is_some_and(|isolation| isolation.marks_only_others(packet.prio));
-        if !spared && packet.understands_marks() {
+        if !spared && packet.kind.understands_marks(packet.flags) {
             packet.flags |= flag::CE;
             self.counts.marks += 1;
             let at = self.at(port, self.pool[id].prio);

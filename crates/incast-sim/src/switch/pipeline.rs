@@ -33,7 +33,7 @@ impl Network {
     fn forward_guarded(&mut self, switch: u32, in_port: u32, id: u32) {
         if self.pool[id].kind == Kind::Isolation {
             self.ledger.delivered[0] += u64::from(self.pool[id].size);
-            return self.hear_isolation(in_port, id);
+            return self.receive_isolation(in_port, id);
         }
         if self.tagging.is_some() {
             self.retag_late(in_port, id);
@@ -51,7 +51,7 @@ impl Network {
                 self.retag(in_port, out, id);
             }
             if self.isolation.is_some() {
-                self.set_apart(switch, in_port, out, id);
+                self.isolate_packet(switch, in_port, out, id);
             }
         }
         let prio = self.pool[id].prio;

@@ -6,7 +6,7 @@ use incast_model::units::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::kernel::{Event, NONE, Target, chore};
+use crate::kernel::{Event, NONE, Target, periodic};
 use crate::network::Network;
 use crate::outcome::{DropReason, Storm};
 
@@ -53,7 +53,7 @@ pub(crate) struct Watchdog {
     /// By port, as bits.
     stormy: Vec<u8>,
     /// By port: priorities in a storm that the peer has paused last.
-    told: Vec<u8>,
+    announced: Vec<u8>,
     pub(crate) records: Vec<Storm>,
     last: Vec<u32>,
 }
@@ -64,7 +64,7 @@ impl Watchdog {
             params,
             storms: vec![None; 8 * ports],
             stormy: vec![0; ports],
-            told: vec![0; ports],
+            announced: vec![0; ports],
             records: Vec::new(),
             last: vec![NONE; 8 * ports],
         }
@@ -72,7 +72,7 @@ impl Watchdog {
 
     /// Voids the pauses over a link that has failed.
     pub(crate) fn link_down(&mut self, port: u32, now: u64) {
-        self.told[port as usize] = 0;
+        self.announced[port as usize] = 0;
         let ports = self.stormy.len();
         for quiet_since in self.storms.iter_mut().skip(port as usize).step_by(ports).flatten() {
             *quiet_since = now;
@@ -89,7 +89,7 @@ impl Network {
     pub(crate) fn schedule_watchdog(&mut self) {
         if let Some(watchdog) = &self.watchdog {
             let time = self.now.saturating_add(watchdog.params.poll.0);
-            self.events.push(Event::new(time, 0, Target::Chore(chore::WATCHDOG)));
+            self.events.push(Event::new(time, 0, Target::Periodic(periodic::WATCHDOG)));
         }
     }
 
@@ -110,8 +110,8 @@ impl Network {
         let Some(watchdog) = &mut self.watchdog else { return false };
         let Some(quiet_since) = &mut watchdog.storms[at] else { return false };
         *quiet_since = now;
-        let told = &mut watchdog.told[port as usize];
-        *told = if xoff { *told | 1 << prio } else { *told & !(1 << prio) };
+        let announced = &mut watchdog.announced[port as usize];
+        *announced = if xoff { *announced | 1 << prio } else { *announced & !(1 << prio) };
         true
     }
 
@@ -128,10 +128,10 @@ impl Network {
                 }
                 let at = self.at(port, prio);
                 let Some(watchdog) = &self.watchdog else { return };
-                let told = watchdog.told[port as usize] & 1 << prio != 0;
+                let announced = watchdog.announced[port as usize] & 1 << prio != 0;
                 match (watchdog.storms[at], self.recorder.paused_since(at)) {
                     (None, Some(since)) if self.now - since.0 >= detection.0 => self.begin_storm(port, prio),
-                    (Some(quiet_since), _) if !told && self.now - quiet_since >= restoration.0 => {
+                    (Some(quiet_since), _) if !announced && self.now - quiet_since >= restoration.0 => {
                         self.end_storm(port, prio);
                     }
                     _ => {}
@@ -146,7 +146,7 @@ impl Network {
         let Some(watchdog) = &mut self.watchdog else { return };
         watchdog.storms[at] = Some(now);
         watchdog.stormy[port as usize] |= bit;
-        watchdog.told[port as usize] |= bit;
+        watchdog.announced[port as usize] |= bit;
         watchdog.last[at] = watchdog.records.len() as u32;
         watchdog.records.push(Storm { port: PortId(port), priority: prio, begin: Time(now), end: None });
         let drops = watchdog.params.action == WatchdogAction::Drop;

@@ -23,9 +23,9 @@ impl Network {
     /// Sends the present rate to a new sender.
     pub(super) fn tell_new_sender(&mut self, pair: u32, host: u32) {
         let hypervisors = self.hypers();
-        let rate = hypervisors.vms[host as usize].told_rate;
+        let rate = hypervisors.vms[host as usize].reported_rate;
         if rate.is_finite() && hypervisors.pairs[pair as usize].carries_data {
-            self.tell(pair, Kind::Told, [0, rate.to_bits()], false);
+            self.tell(pair, Kind::Rate, [0, rate.to_bits()], false);
         }
     }
 
@@ -43,18 +43,18 @@ impl Network {
         let vm = &mut hypervisors.vms[host as usize];
         let seconds = (now - std::mem::replace(&mut vm.divided_at, now)) as f64 * 1e-12;
         let came = std::mem::take(&mut vm.metered) as f64 * 8.0 / seconds;
-        let told = if vm.told_rate.is_finite() { vm.told_rate } else { may };
-        vm.told_rate = (told * (1.0 - params.gain * (came - may) / may)).clamp(LEAST * may, vm.line);
-        let (rate, nic, awake) = (vm.told_rate, vm.nic, vm.awake);
+        let reported = if vm.reported_rate.is_finite() { vm.reported_rate } else { may };
+        vm.reported_rate = (reported * (1.0 - params.gain * (came - may) / may)).clamp(LEAST * may, vm.line);
+        let (rate, nic, awake) = (vm.reported_rate, vm.nic, vm.awake);
         for &pair in &senders {
-            self.tell(pair, Kind::Told, [0, rate.to_bits()], false);
+            self.tell(pair, Kind::Rate, [0, rate.to_bits()], false);
         }
         if awake {
             self.plan(nic, now + until_next(&params, senders.len(), may), Job::Meter(host));
         }
     }
 
-    pub(super) fn hear_rate(&mut self, pair: u32, rate: f64) {
+    pub(super) fn receive_rate(&mut self, pair: u32, rate: f64) {
         let (now, packet) = (self.now, self.full_packet());
         let hypervisors = self.hypers();
         hypervisors.pairs[pair as usize].send.allocator.limit = rate;

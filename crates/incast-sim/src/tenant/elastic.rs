@@ -65,7 +65,7 @@ impl Network {
         vm.sends.push(pair);
         let equal = vm.send / vm.sends.len() as f64;
         let one = &mut hypervisors.pairs[pair as usize].send;
-        (one.active, one.since, one.heeded) = (true, now, one.told);
+        (one.active, one.since, one.handled) = (true, now, one.reports);
         (one.divided, one.period) = (Window::default(), Window::default());
         (one.demand, one.mine, one.theirs, one.offer) = (f64::INFINITY, equal, f64::INFINITY, f64::INFINITY);
         one.guarantee = equal;
@@ -89,10 +89,10 @@ impl Network {
         (one.receive.bytes, one.receive.limited) = (0, false);
         (one.receive.demand, one.receive.offer) = (f64::INFINITY, f64::INFINITY);
         let dst = one.dst;
-        let tells = matches!(hypervisors.params, Hypervisor::EdgeOnly(_));
+        let reports = matches!(hypervisors.params, Hypervisor::EdgeOnly(_));
         hypervisors.vms[dst as usize].receives.push(pair);
         self.wake_vm(dst);
-        if tells {
+        if reports {
             self.tell_new_sender(pair, dst);
         }
     }
@@ -145,8 +145,8 @@ impl Network {
             let one = &mut hypervisors.pairs[pair as usize].send;
             let used = one.period.bytes as f64 * 8e12 / rate.period.0 as f64;
             let limited = one.period.waited || used >= BOUND_FROM * one.allocator.limit;
-            let seen = Seen { congested: one.told - one.heeded, limited };
-            (one.heeded, one.period) = (one.told, Window::default());
+            let seen = Seen { congested: one.reports - one.handled, limited };
+            (one.handled, one.period) = (one.reports, Window::default());
             one.allocator.tick(&rate, &title, now, seen);
             hypervisors.set_limit(pair, now, packet);
         }
@@ -156,8 +156,8 @@ impl Network {
         for pair in receives {
             let one = &mut self.hypers().pairs[pair as usize];
             let congested = one.count.lost + one.count.marked;
-            if congested > one.receive.told {
-                one.receive.told = congested;
+            if congested > one.receive.reports {
+                one.receive.reports = congested;
                 let received = one.count.received;
                 self.tell(pair, Kind::Feedback, [congested, received], false);
             }
@@ -267,9 +267,9 @@ impl Network {
         }
     }
 
-    pub(crate) fn hear_message(&mut self, id: u32) {
+    pub(crate) fn receive_message(&mut self, id: u32) {
         let (packet, now, full) = (self.pool[id], self.now, self.full_packet());
-        let pair = self.pair_told(&packet);
+        let pair = self.pair_of_message(&packet);
         if packet.kind == Kind::Offer {
             self.wake_receiver(pair);
         }
@@ -294,8 +294,8 @@ impl Network {
                 hypervisors.set_limit(pair, now, full);
                 self.plan_release(pair);
             }
-            Kind::Feedback => one.send.told = one.send.told.max(packet.seq),
-            Kind::Told => self.hear_rate(pair, f64::from_bits(packet.stamp)),
+            Kind::Feedback => one.send.reports = one.send.reports.max(packet.seq),
+            Kind::Rate => self.receive_rate(pair, f64::from_bits(packet.stamp)),
             _ => {}
         }
         self.pool.release(id);

@@ -116,9 +116,9 @@ struct Sending {
     guarantee: f64,
     allocator: Allocator,
     /// Lost and marked packets that the receiver reported.
-    told: u64,
-    /// Part of `told` that rate allocation has used.
-    heeded: u64,
+    reports: u64,
+    /// Part of `reports` that rate allocation has used.
+    handled: u64,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -142,7 +142,7 @@ struct Receiving {
     /// Sender's offer in bit/s; infinite while unknown.
     offer: f64,
     /// Congestion reported to the sender.
-    told: u64,
+    reports: u64,
 }
 
 #[derive(Debug, Clone)]
@@ -167,7 +167,7 @@ struct Vm {
     /// If true, a division for new pairs is scheduled.
     soon: bool,
     /// With `edge_only`: rate for senders, in bit/s.
-    told_rate: f64,
+    reported_rate: f64,
     /// Bytes received in the period.
     metered: u64,
     last_heard: u64,
@@ -204,7 +204,7 @@ impl Hypervisors {
                     awake: false,
                     divided_at: 0,
                     soon: false,
-                    told_rate: f64::INFINITY,
+                    reported_rate: f64::INFINITY,
                     metered: 0,
                     last_heard: 0,
                 }

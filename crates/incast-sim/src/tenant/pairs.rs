@@ -47,8 +47,8 @@ impl Pair {
                 offer: f64::INFINITY,
                 guarantee: 0.0,
                 allocator: Allocator::new(0.0, 0),
-                told: 0,
-                heeded: 0,
+                reports: 0,
+                handled: 0,
             },
             receive: Receiving {
                 active: false,
@@ -59,7 +59,7 @@ impl Pair {
                 demand: f64::INFINITY,
                 limited: false,
                 offer: f64::INFINITY,
-                told: 0,
+                reports: 0,
             },
             count: PairCount::default(),
         }

@@ -208,7 +208,7 @@ impl Network {
     }
 
     /// Pair of a message.
-    pub(super) fn pair_told(&self, packet: &Packet) -> u32 {
+    pub(super) fn pair_of_message(&self, packet: &Packet) -> u32 {
         let hypervisors = self.hypervisors.as_ref().expect("only these send messages");
         let src = if packet.kind.is_forward() { packet.src } else { packet.dst };
         let both = hypervisors.pairs_of[packet.flow as usize];

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn touching_stretches_are_one() {
+    fn touching_ranges_are_one() {
         let mut set = Ranges::default();
         assert_eq!([set.insert(10, 20), set.insert(30, 40), set.insert(20, 30)], [10, 10, 10]);
         assert_eq!(set.as_slice(), [(10, 40)]);

@@ -113,7 +113,7 @@ impl Case {
                 }
                 Target::Timer(flow) => network.flow_timer(flow),
                 Target::Start(flow) => network.start_flow(flow),
-                Target::Wake(_) | Target::Agenda(_) | Target::Chore(_) | Target::Fault(_) => {
+                Target::Wake(_) | Target::Agenda(_) | Target::Periodic(_) | Target::Fault(_) => {
                     unreachable!("nobody asked for it")
                 }
             }

@@ -83,10 +83,6 @@ impl Nic {
         }
     }
 
-    pub(super) const fn queued(&self) -> u32 {
-        self.queued
-    }
-
     #[inline]
     const fn eligible_control(&self, rdma: &RdmaParams) -> u8 {
         let paused = if rdma.acks_ignore_pause { 0 } else { self.paused };

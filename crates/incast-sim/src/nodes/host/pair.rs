@@ -6,6 +6,7 @@ use incast_model::fabric::PortId;
 use incast_model::units::Time;
 
 use super::Host;
+use crate::balance::backlog;
 use crate::congestion::{Ack, Controller, State, WindowMode};
 use crate::host::PacketParams;
 use crate::host::selective::{Flight, Repeat, came};
@@ -162,8 +163,7 @@ impl Host {
         let first = plan.layout.first_port[self.node as usize];
         let backlog = |port: PortId| {
             let nic = &self.nics[(port.0 - first) as usize];
-            let queued = u64::from(nic.queued()) * 8_000_000_000_000 / nic.rate;
-            nic.busy_until.saturating_sub(self.now).saturating_add(queued)
+            backlog((self.now, nic.busy_until), nic.queued, nic.rate)
         };
         let packet = (self.now, self.node, dst, flow, false);
         Some(plan.network.routing.balance(self.balancer.as_mut()?, packet, &backlog).0)

@@ -12,7 +12,7 @@ use crate::switch::{RANKED_QUEUE, Storage, rank};
 impl Host {
     pub(super) fn store(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, packet: &Packet) {
         let size = u64::from(packet.size);
-        let fits = |host: &Self, limit: u32| u64::from(host.nics[nic].queued()) + size <= u64::from(limit);
+        let fits = |host: &Self, limit: u32| u64::from(host.nics[nic].queued) + size <= u64::from(limit);
         match plan.network.config.host_storage {
             Storage::Ranked(limit) => {
                 let rank = rank(packet.kind, packet.flags, packet.stamp, packet.prio);

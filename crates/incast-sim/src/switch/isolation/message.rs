@@ -17,11 +17,11 @@ impl Network {
             return;
         }
         let every = isolation.params.message_every.0;
-        let told = &mut isolation.table[slot].told;
-        match told.iter_mut().find(|(to, _)| *to == input) {
+        let notified = &mut isolation.table[slot].notified;
+        match notified.iter_mut().find(|(to, _)| *to == input) {
             Some((_, last)) if now - *last < every => return,
             Some((_, last)) => *last = now,
-            None => told.push((input, now)),
+            None => notified.push((input, now)),
         }
         isolation.table.record_mut(slot).messages += 1;
         self.send_isolation(input, flow, true);
@@ -49,7 +49,7 @@ impl Network {
 
     /// Handles a message received at `port`, for packets that leave there. Its bytes are in the ledger.
     #[inline(never)]
-    pub(crate) fn hear_isolation(&mut self, port: u32, id: u32) {
+    pub(crate) fn receive_isolation(&mut self, port: u32, id: u32) {
         let (flow, isolate) = (self.pool[id].flow, self.pool[id].flags & flag::XOFF != 0);
         self.pool.release(id);
         let at_host = self.ports[port as usize].at_host;

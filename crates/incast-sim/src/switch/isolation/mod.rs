@@ -19,7 +19,7 @@ pub use params::{FlowDetection, IsolationAtHosts, IsolationParams, MarkedFlows};
 use table::{Map, Table};
 
 use super::SwitchParams;
-use crate::kernel::{Event, Kind, NONE, Packet, Target, chore};
+use crate::kernel::{Event, Kind, NONE, Packet, Target, periodic};
 use crate::network::Network;
 use crate::outcome::{FoundIn, IsolatedBy, IsolationRecord};
 
@@ -117,45 +117,45 @@ const fn is_data(kind: Kind) -> bool {
 impl Network {
     /// Gives a packet the priority of isolated flows if its flow is isolated at `output`; otherwise looks for flows to isolate.
     #[inline]
-    pub(crate) fn set_apart(&mut self, switch: u32, input: u32, output: u32, id: u32) {
+    pub(crate) fn isolate_packet(&mut self, switch: u32, input: u32, output: u32, id: u32) {
         let (packet, port) = (&self.pool[id], &self.ports[output as usize]);
         let (flow, prio, size) = (packet.flow, packet.prio, u32::from(packet.size));
         let Some(isolation) = &self.isolation else { return };
         let queue = isolation.params.queue;
-        let apart = prio == queue;
+        let isolated = prio == queue;
         // Most packets find short queues and nothing isolated, as the port alone shows.
         let calm = !port.noted && port.queued <= isolation.calm;
-        if !apart && (calm || isolation.monitored & 1 << prio == 0) || port.at_server || !is_data(packet.kind) {
+        if !isolated && (calm || isolation.monitored & 1 << prio == 0) || port.at_server || !is_data(packet.kind) {
             return;
         }
         let slot = match port.noted.then(|| isolation.table.find(output, flow)).flatten() {
-            Some(slot) if !apart && self.may_let_go(slot) => {
+            Some(slot) if !isolated && self.may_let_go(slot) => {
                 self.end_isolation(slot);
                 None
             }
             Some(slot) => Some(slot),
-            None if apart => self.isolate(output, flow, IsolatedBy::Class, None),
+            None if isolated => self.isolate(output, flow, IsolatedBy::Class, None),
             None => None,
         };
         let Some(slot) = slot else { return self.find_congesting(switch, output, id) };
         // Free while a packet is on no wire; saves a lookup when the packet enters its queue and when it leaves.
         self.pool[id].next_rank = slot.into();
-        if !apart {
-            self.move_apart(id, queue);
+        if !isolated {
+            self.move_to_isolated(id, queue);
         }
         let now = self.now;
         if let Some(isolation) = &mut self.isolation {
             let entry = &mut isolation.table[slot];
             entry.packets += 1;
             entry.bytes += u64::from(size);
-            if apart {
+            if isolated {
                 entry.quiet_since = now;
             }
         }
         self.tell_upstream(slot, input, size);
     }
 
-    fn move_apart(&mut self, id: u32, queue: u8) {
+    fn move_to_isolated(&mut self, id: u32, queue: u8) {
         let packet = &mut self.pool[id];
         let (old, size) = (std::mem::replace(&mut packet.prio, queue), i64::from(packet.size));
         self.ledger.retagged[usize::from(old)] -= size;
@@ -270,7 +270,7 @@ impl Network {
 
     /// Counts a packet that has entered (true) or is leaving a switch queue.
     #[inline]
-    pub(crate) fn count_apart(&mut self, port: u32, id: u32, came: bool) {
+    pub(crate) fn count_isolated(&mut self, port: u32, id: u32, came: bool) {
         let packet = &self.pool[id];
         let (flow, prio, size) = (packet.flow, packet.prio, u32::from(packet.size));
         let (kind, note, at, now) = (packet.kind, packet.next_rank, self.at(port, prio), self.now);
@@ -343,12 +343,12 @@ impl Network {
         let now = self.now;
         let Some(isolation) = &mut self.isolation else { return };
         let (port, flow) = (isolation.table[slot].port, isolation.table[slot].flow);
-        let told = isolation.table.remove(slot, now);
+        let notified = isolation.table.remove(slot, now);
         self.ports[port as usize].noted = self.config.notes_queues || !isolation.table.is_empty_at(port);
         if self.ports[port as usize].at_host {
             self.send_as_usual(flow);
         }
-        for (input, _) in told {
+        for (input, _) in notified {
             self.send_isolation(input, flow, false);
         }
     }
@@ -359,7 +359,7 @@ impl Network {
         if !isolation.sweeping && !isolation.table.is_empty() {
             isolation.sweeping = true;
             let time = now.saturating_add(isolation.params.hold.0.max(1));
-            self.events.push(Event::new(time, 0, Target::Chore(chore::ISOLATION)));
+            self.events.push(Event::new(time, 0, Target::Periodic(periodic::ISOLATION)));
         }
     }
 

@@ -21,7 +21,7 @@ pub(super) struct Entry {
     pub(super) packets: u64,
     pub(super) bytes: u64,
     /// Notified ports, and times of the last messages.
-    pub(super) told: Vec<(u32, u64)>,
+    pub(super) notified: Vec<(u32, u64)>,
     record: u32,
 }
 
@@ -119,7 +119,7 @@ impl Table {
             asked: None,
             packets: 0,
             bytes: 0,
-            told: Vec::new(),
+            notified: Vec::new(),
             record,
         };
         let slot = match self.free.pop() {
@@ -146,7 +146,7 @@ impl Table {
     /// Releases a flow; returns the notified ports.
     pub(super) fn remove(&mut self, slot: u32, now: u64) -> Vec<(u32, u64)> {
         let entry = &mut self.entries[slot as usize];
-        let (port, flow, told) = (entry.port, entry.flow, std::mem::take(&mut entry.told));
+        let (port, flow, notified) = (entry.port, entry.flow, std::mem::take(&mut entry.notified));
         debug_assert!(entry.ahead == 0 && entry.held == 0, "a flow is let go when none of its packets waits");
         let record = &mut self.records[entry.record as usize];
         (record.end, record.packets, record.bytes) = (Some(Time(now)), entry.packets, entry.bytes);
@@ -154,7 +154,7 @@ impl Table {
         self.index.remove(&key(port, flow));
         self.at_port[port as usize].retain(|&one| one != slot);
         self.free.push(slot);
-        told
+        notified
     }
 
     pub(super) fn count_ahead(&mut self, slot: u32, came: bool) {

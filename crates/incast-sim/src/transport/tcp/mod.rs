@@ -147,7 +147,7 @@ impl Tcp {
         let Some(sender) = self.senders.get_mut(own) else { return };
         while let Some(segment) = sender.next_segment() {
             sender.give(Some(segment));
-            let reduced = !segment.again && std::mem::take(&mut sender.tells_reduction);
+            let reduced = !segment.again && std::mem::take(&mut sender.reports_reduction);
             let mut packet = stack.segment(own, segment);
             packet.stamp = stack.now();
             if listens {
@@ -198,7 +198,7 @@ impl Tcp {
 
     fn blocks(&self, own: u32) -> impl Iterator<Item = super::Range> + '_ {
         let receiver = self.params.sack.then(|| &self.receivers[own as usize]);
-        receiver.into_iter().flat_map(|receiver| receiver.stretches(self.params.sack_blocks))
+        receiver.into_iter().flat_map(|receiver| receiver.blocks(self.params.sack_blocks))
     }
 
     fn receive_ack(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
@@ -215,7 +215,7 @@ impl Tcp {
             stack.count_mark(own);
         }
         let advanced = sender.on_ack(&heard);
-        let goes_on = advanced || sender.heeds_duplicates();
+        let goes_on = advanced || sender.counts_duplicates();
         if sender.is_done() {
             return self.end(stack, own);
         }

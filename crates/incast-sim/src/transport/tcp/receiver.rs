@@ -93,7 +93,7 @@ impl Receiver {
     }
 
     /// SACK blocks of an acknowledgement, at most `most`: those that grew last first.
-    pub(super) fn stretches(&self, most: Option<u32>) -> impl Iterator<Item = Range> + '_ {
+    pub(super) fn blocks(&self, most: Option<u32>) -> impl Iterator<Item = Range> + '_ {
         let all = self.stream.beyond();
         let most = most.map_or(usize::MAX, |most| most as usize);
         let chosen: Option<[Option<Range>; RECENT]> = (all.len() > most).then(|| {
@@ -173,13 +173,13 @@ mod tests {
     }
 
     #[test]
-    fn the_latest_stretches_are_told_first() {
+    fn the_latest_blocks_come_first() {
         let mut receiver = Receiver::default();
         for number in [2, 4, 6, 8, 10, 4] {
             receiver.take(&segment(number, 0), 100_000, &TcpParams::default());
         }
-        let told: Vec<u64> = receiver.stretches(Some(3)).map(|(start, _)| start / 1000).collect();
-        assert_eq!(told, [4, 10, 8]);
-        assert_eq!(receiver.stretches(None).count(), 5);
+        let sent: Vec<u64> = receiver.blocks(Some(3)).map(|(start, _)| start / 1000).collect();
+        assert_eq!(sent, [4, 10, 8]);
+        assert_eq!(receiver.blocks(None).count(), 5);
     }
 }

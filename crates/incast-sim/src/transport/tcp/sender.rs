@@ -65,7 +65,7 @@ pub(super) struct Sender {
     /// No reduction by marks before more than this byte is acknowledged.
     reduced_until: u64,
     /// If true, marks have reduced the window, and the receiver does not know.
-    pub(super) tells_reduction: bool,
+    pub(super) reports_reduction: bool,
     has_sack: bool,
     listens: bool,
     dupacks: Option<u32>,
@@ -96,7 +96,7 @@ impl Sender {
             rtt: Rtt::new(params),
             control: params.control.start(),
             reduced_until: 0,
-            tells_reduction: false,
+            reports_reduction: false,
             has_sack: params.sack,
             listens: params.listens(),
             dupacks: params.dupacks,
@@ -205,7 +205,7 @@ impl Sender {
     }
 
     /// True if an acknowledgement of nothing new may allow a segment.
-    pub(super) const fn heeds_duplicates(&self) -> bool {
+    pub(super) const fn counts_duplicates(&self) -> bool {
         self.dupacks.is_some()
     }
 
@@ -263,7 +263,7 @@ impl Sender {
         self.ssthresh = self.control.after_marks(self.cwnd, acked.high - acked.una, acked.mss);
         self.cwnd = self.ssthresh.min(self.most);
         self.reduced_until = self.high;
-        self.tells_reduction = true;
+        self.reports_reduction = true;
     }
 
     fn duplicate(&mut self) {

@@ -160,7 +160,7 @@ fn without_duplicates_only_timeouts_tell_of_losses() {
         assert!(!flow.on_ack(&heard));
     });
     assert_eq!(flow.phase, Phase::Open);
-    assert!(!flow.heeds_duplicates());
+    assert!(!flow.counts_duplicates());
     flow.on_timeout();
     assert_eq!(flow.timeout(), Time::us(45).0, "always the same");
     assert_eq!(sent(&mut flow), [0]);

@@ -110,7 +110,8 @@ impl Case {
                 ..params.ecn.clone()
             };
             params.rdma.rto = Some(Time::us(300));
-            params.host.jitter = if self.seed.is_multiple_of(3) { Time::ns(700) } else { Time::ZERO };
+            let jitters = self.seed.is_multiple_of(3) && self.forwarding == Forwarding::StoreAndForward;
+            params.host.jitter = if jitters { Time::ns(700) } else { Time::ZERO };
             if let Some(acks) = self.spray {
                 params.network.load_balancing = Balance::Spray(SprayParams { order: SprayOrder::RoundRobin, acks });
             }
