@@ -335,13 +335,13 @@ proptest! {
         balance in load_balancing(),
     ) {
         let mut bench = scenario.bench().with(|params| params.network.load_balancing = balance);
-        if every % 3 == 0 {
+        if every.is_multiple_of(3) {
             let classes = ClassParams { by: ClassBy::Sent, mice: 4, elephants: 3, threshold: Bytes(every) };
             bench = bench.with(|params| params.host.classes = classes);
         }
         if every > 500 {
             bench = bench.with(|params| {
-                params.measure.queue_histogram = every % 2 == 0;
+                params.measure.queue_histogram = every.is_multiple_of(2);
                 params.measure.sample_every = Some(Time::ns(every));
                 params.measure.sample_from = Time::us(from);
                 params.measure.sample_until = (until > 200).then(|| Time::us(until));

@@ -20,24 +20,40 @@ use crate::kernel::{Kind, NONE};
 /// Requests in a row after which the waiting time no longer doubles: 2^6 times `patience`.
 const MOST_DOUBLINGS: u32 = 6;
 
+/// The flows of Fastpass at a host, and the arbiter if it is there.
 #[derive(Debug)]
 pub(crate) struct Fastpass {
     params: FastpassParams,
+    /// The arbiter's number among hosts.
     host: u32,
-    /// Arbiter's NIC, known at its host.
-    nic: u32,
-    arbiter: Arbiter,
     /// Length of an epoch in ps.
     epoch: u64,
-    /// If true, the arbiter's host has planned an epoch.
-    awake: bool,
-    /// Schedules to be finished, in order: start of the epoch, host, slots.
-    computed: VecDeque<(u64, u32, Vec<(u64, u64)>)>,
-    /// Time at which they are finished, in ps.
-    busy_until: u64,
+    central: Option<Box<Central>>,
     senders: ByFlow<Slotted>,
     /// By flow received.
     receivers: Vec<Reassembly>,
+}
+
+/// The arbiter at its host.
+#[derive(Debug)]
+struct Central {
+    nic: u32,
+    arbiter: Arbiter,
+    /// True if an epoch is in the timer queue.
+    awake: bool,
+    /// Schedules that the arbiter has yet to finish, in order, and when it is done with them.
+    computed: VecDeque<Schedule>,
+    busy_until: u64,
+}
+
+/// The slots of a host in an epoch.
+#[derive(Debug)]
+struct Schedule {
+    /// Begin of the epoch in ps.
+    begin: u64,
+    host: u32,
+    /// Slot, and flow with the number of its path in the high half.
+    slots: Vec<(u64, u64)>,
 }
 
 impl FastpassParams {
@@ -54,12 +70,8 @@ impl Endpoint for Fastpass {
         Self {
             params: params.clone(),
             host: NONE,
-            nic: NONE,
-            arbiter: Arbiter::default(),
             epoch: 0,
-            awake: false,
-            computed: VecDeque::new(),
-            busy_until: 0,
+            central: None,
             senders: ByFlow::new(scope.sent),
             receivers: vec![Reassembly::default(); scope.received],
         }
@@ -90,8 +102,11 @@ impl Endpoint for Fastpass {
             Job::Slot(own, path) => self.use_slot(stack, own, path),
             Job::Epoch => self.fill_epoch(stack),
             _ => {
-                if let Some((begin, host, slots)) = self.computed.pop_front() {
-                    self.send_schedule(stack, begin, host, slots);
+                if let Some(central) = &mut self.central
+                    && let Some(schedule) = central.computed.pop_front()
+                {
+                    let nic = central.nic;
+                    self.send_schedule(stack, nic, schedule);
                 }
             }
         }
@@ -112,13 +127,13 @@ impl Fastpass {
         let packets = f64::from(self.params.epoch_packets) + self.params.epoch_slack;
         self.epoch = (packet as f64 * packets).round() as u64;
         self.host = host;
-        if let Some((nic, fabric)) = here {
-            self.nic = nic;
-            self.arbiter = Arbiter::new(self.params.order, fabric.hosts().len());
+        self.central = here.map(|(nic, fabric)| {
+            let mut arbiter = Arbiter::new(self.params.order, fabric.hosts().len());
             if self.params.paths == FastpassPaths::Allocated {
-                self.arbiter.ways = Ways::new(fabric).ok();
+                arbiter.ways = Ways::new(fabric).ok();
             }
-        }
+            Box::new(Central { nic, arbiter, awake: false, computed: VecDeque::new(), busy_until: 0 })
+        });
     }
 
     /// Requests slots for all unacknowledged packets; the timer repeats the request.
@@ -140,44 +155,49 @@ impl Fastpass {
         stack.send(To::Host(self.host, stack.flow_of(own), stack.nic_of(own)), packet, []);
     }
 
+    /// A request has reached the arbiter.
     fn receive_request(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
+        let Some(central) = &mut self.central else { return };
         let flow = stack.flow(packet.flow);
         let ends = (flow.src.0, flow.dst.0);
         let reminds = (packet.stamp > 0).then_some(stack.now() / self.epoch);
-        self.arbiter.request(packet.flow, ends, packet.seq, reminds);
-        if !self.awake && !self.arbiter.is_idle() {
-            self.awake = true;
+        central.arbiter.request(packet.flow, ends, packet.seq, reminds);
+        if !central.awake && !central.arbiter.is_idle() {
+            central.awake = true;
             let next = stack.now().div_ceil(self.epoch) * self.epoch;
-            stack.plan(self.nic, next, Job::Epoch);
+            stack.plan(central.nic, next, Job::Epoch);
         }
     }
 
+    /// An epoch begins: the arbiter fills the next one.
     fn fill_epoch(&mut self, stack: &mut impl Stack) {
-        let (params, now) = (&self.params, stack.now());
-        let computing = params.processing.0 + params.processing_per_request.0 * self.arbiter.requests;
-        self.busy_until = self.busy_until.max(now) + computing;
-        let schedules = self.arbiter.fill(params.epoch_packets, now / self.epoch);
-        let begin = now + self.epoch;
-        self.awake = !self.arbiter.is_idle();
-        if self.awake {
-            stack.plan(self.nic, begin, Job::Epoch);
+        let Some(central) = &mut self.central else { return };
+        let (params, now, nic) = (&self.params, stack.now(), central.nic);
+        let computing = params.processing.0 + params.processing_per_request.0 * central.arbiter.requests;
+        central.busy_until = central.busy_until.max(now) + computing;
+        let schedules = central.arbiter.fill(params.epoch_packets, now / self.epoch);
+        let (begin, done) = (now + self.epoch, central.busy_until);
+        central.awake = !central.arbiter.is_idle();
+        if central.awake {
+            stack.plan(nic, begin, Job::Epoch);
         }
-        for (host, slots) in schedules {
-            if self.busy_until == now {
-                self.send_schedule(stack, begin, host, slots);
-            } else {
-                self.computed.push_back((begin, host, slots));
-                stack.plan(self.nic, self.busy_until, Job::Computed);
+        let schedules = schedules.into_iter().map(|(host, slots)| Schedule { begin, host, slots });
+        if done > now {
+            for schedule in schedules {
+                central.computed.push_back(schedule);
+                stack.plan(nic, done, Job::Computed);
             }
+        } else {
+            schedules.for_each(|schedule| self.send_schedule(stack, nic, schedule));
         }
     }
 
-    fn send_schedule(&self, stack: &mut impl Stack, begin: u64, host: u32, slots: Vec<(u64, u64)>) {
-        let flow = slots[0].1 as u32; // the low half; the high half is the path
+    fn send_schedule(&self, stack: &mut impl Stack, nic: u32, schedule: Schedule) {
+        let flow = schedule.slots[0].1 as u32; // the low half: the rest is the path
         let mut packet = stack.control(Kind::Schedule, self.params.control_priority);
-        packet.stamp = begin;
+        packet.stamp = schedule.begin;
         packet.path = Path::Any;
-        stack.send(To::Host(host, flow, self.nic), packet, slots);
+        stack.send(To::Host(schedule.host, flow, nic), packet, schedule.slots);
     }
 
     fn receive_schedule(&self, stack: &mut impl Stack, packet: &Incoming<'_>) {

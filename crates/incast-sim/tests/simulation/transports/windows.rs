@@ -117,7 +117,7 @@ impl Case {
             }
             if self.every > 500 && name != "udp" {
                 params.measure.sample_every = Some(Time::ns(self.every));
-                params.measure.queue_histogram = self.every % 2 == 0;
+                params.measure.queue_histogram = self.every.is_multiple_of(2);
             }
         })
     }
