@@ -201,8 +201,12 @@ pub(super) fn joining(fabric: &Fabric, a: NodeId, b: NodeId) -> Vec<PortId> {
 }
 
 pub(super) fn neighbours(fabric: &Fabric, of: NodeId) -> String {
-    let mut names: Vec<&str> = fabric.ports_of(of).map(|port| &*fabric.node(fabric.neighbour(port)).name).collect();
-    names.dedup();
+    let mut names: Vec<&str> = Vec::new();
+    for name in fabric.ports_of(of).map(|port| &*fabric.node(fabric.neighbour(port)).name) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
     names.join(", ")
 }
 
