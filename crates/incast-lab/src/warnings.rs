@@ -283,17 +283,7 @@ fn timeouts(setup: &Setup, fabric: &Fabric) -> Vec<(String, Time, Time)> {
     let packets = &setup.params.packets;
     let longest = BaseRtts::new(fabric, Bytes(packets.mss.0 + packets.segment_header.0)).max().0;
     let of_transport = |transport: &Transport| {
-        let (field, timeout) = match transport {
-            Transport::Tcp(tcp) => match tcp.rto {
-                Some(rto) => ("rto", rto),
-                None => ("rto_min", tcp.rto_min),
-            },
-            Transport::Pfabric(pfabric) => ("rto", pfabric.rto),
-            Transport::Phost(phost) => ("retry", phost.retry),
-            Transport::Fastpass(fastpass) => ("retry", fastpass.retry?),
-            Transport::Ideal(ideal) => ("rto", ideal.rto),
-            Transport::Udp(_) => return None,
-        };
+        let (field, timeout) = transport.timeout()?;
         (timeout <= longest).then(|| (format!("transport.{}.{field}", transport.name()), timeout, longest))
     };
     setup.transports.iter().filter_map(of_transport).collect()

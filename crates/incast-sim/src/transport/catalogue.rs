@@ -27,6 +27,10 @@ pub trait TransportParams: Default + Clone + Serialize + DeserializeOwned + Json
     fn priorities(&self) -> u8 {
         0
     }
+    /// Retransmission timeout, or time after which a host repeats a request, with the field that sets it; `None` without one.
+    fn timeout(&self) -> Option<(&'static str, Time)> {
+        None
+    }
     /// Longest time that a flow may wait on its own; a flow that waits longer is stuck.
     fn patience(&self) -> Time;
 }
@@ -94,6 +98,10 @@ macro_rules! transports {
             /// See [`TransportParams::priorities`].
             pub fn priorities(&self) -> u8 {
                 match self { $(Self::$variant(params) => params.priorities()),+ }
+            }
+            /// Retransmission timeout, or time after which a host repeats a request, with the field that sets it.
+            pub fn timeout(&self) -> Option<(&'static str, incast_model::units::Time)> {
+                match self { $(Self::$variant(params) => params.timeout()),+ }
             }
             /// See [`TransportParams::patience`].
             pub(crate) fn patience(&self) -> incast_model::units::Time {

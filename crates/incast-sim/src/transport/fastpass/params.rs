@@ -146,6 +146,10 @@ impl TransportParams for FastpassParams {
         1 << self.control_priority
     }
 
+    fn timeout(&self) -> Option<(&'static str, Time)> {
+        self.retry.map(|retry| ("retry", retry))
+    }
+
     fn patience(&self) -> Time {
         self.retry.unwrap_or_default() * 4 + Time::ms(1) * u64::from(self.patience)
     }

@@ -65,6 +65,10 @@ impl TransportParams for IdealParams {
         1 << self.control_priority
     }
 
+    fn timeout(&self) -> Option<(&'static str, Time)> {
+        Some(("rto", self.rto))
+    }
+
     fn patience(&self) -> Time {
         self.rto * 4
     }

@@ -76,6 +76,10 @@ impl TransportParams for PfabricParams {
         BadParameter::unless(after > 0, "probe_after", after, "1 timeout or more, or \"none\"")
     }
 
+    fn timeout(&self) -> Option<(&'static str, Time)> {
+        Some(("rto", self.rto))
+    }
+
     fn patience(&self) -> Time {
         self.rto * 4
     }

@@ -147,6 +147,10 @@ impl TransportParams for PhostParams {
         1 << self.control_priority | self.short_priority.map_or(0, |short| 1 << short)
     }
 
+    fn timeout(&self) -> Option<(&'static str, Time)> {
+        Some(("retry", self.retry))
+    }
+
     fn patience(&self) -> Time {
         self.retry * 256
     }

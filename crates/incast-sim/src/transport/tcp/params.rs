@@ -165,6 +165,10 @@ impl TransportParams for TcpParams {
         BadParameter::unless(self.ack_every > 0, "ack_every", self.ack_every, "1 segment or more")
     }
 
+    fn timeout(&self) -> Option<(&'static str, Time)> {
+        Some(self.rto.map_or(("rto_min", self.rto_min), |rto| ("rto", rto)))
+    }
+
     fn patience(&self) -> Time {
         if self.rto.is_some() && !self.backoff { self.rto.unwrap_or_default() * 4 } else { self.rto_max * 2 }
     }
