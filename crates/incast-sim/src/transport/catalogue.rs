@@ -125,6 +125,9 @@ macro_rules! transports {
             pub(crate) fn watches_queue(&self) -> bool {
                 match self { $(Self::$variant(_) => <$endpoint>::WATCHES_QUEUE),+ }
             }
+            pub(crate) fn acknowledges(&self) -> bool {
+                match self { $(Self::$variant(_) => <$endpoint>::ACKNOWLEDGES),+ }
+            }
             pub(crate) fn keeps_priority(&self) -> bool {
                 match self { $(Self::$variant(_) => <$endpoint>::KEEPS_PRIORITY),+ }
             }

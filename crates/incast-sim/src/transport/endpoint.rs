@@ -21,6 +21,9 @@ pub(crate) trait Endpoint {
     /// If true, all packets of a flow have the flow's priority.
     const KEEPS_PRIORITY: bool = false;
 
+    /// If true, a flow ends by ACKs; if not, it may end as soon as it starts.
+    const ACKNOWLEDGES: bool = true;
+
     fn new(params: &Self::Params, scope: Scope) -> Self;
 
     fn start(&mut self, stack: &mut impl Stack, own: u32);

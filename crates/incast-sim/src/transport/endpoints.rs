@@ -16,6 +16,7 @@ struct Slot {
     endpoint: Option<Box<AnyEndpoint>>,
     watches_queue: bool,
     keeps_priority: bool,
+    acknowledges: bool,
 }
 
 #[derive(Debug, Default)]
@@ -58,6 +59,7 @@ impl Endpoints {
             Slot {
                 watches_queue: endpoint.watches_queue(),
                 keeps_priority: endpoint.keeps_priority(),
+                acknowledges: endpoint.acknowledges(),
                 endpoint: Some(Box::new(endpoint)),
             }
         };
@@ -79,7 +81,12 @@ impl Endpoints {
 
     /// True if a transport has no acknowledgements.
     pub(crate) fn leaves_unacknowledged(&self) -> bool {
-        self.transports.iter().any(|one| matches!(one, Transport::Udp(_)))
+        self.slots.iter().any(|slot| !slot.acknowledges)
+    }
+
+    /// True if a flow that the host sends may end as soon as it starts.
+    pub(crate) fn may_end_at_start(&self, own: u32) -> bool {
+        !self.slots[usize::from(self.sent[own as usize])].acknowledges
     }
 
     pub(crate) const fn is_arbitrated(&self) -> bool {

@@ -164,10 +164,11 @@ impl Host {
 
     pub(super) fn transport_completes_before(&self, plan: Plan<'_>, out: &Out, own: u32, end: u64) -> bool {
         let Some(transports) = &self.transports else { return false };
+        let flow = &plan.network.flows.flows[self.flows[own as usize] as usize];
         if self.progress[own as usize].start.is_none() {
-            return false;
+            return flow.start.0 < end && transports.endpoints.may_end_at_start(own);
         }
-        let until = plan.network.flows.flows[self.flows[own as usize] as usize].until;
+        let until = flow.until;
         let wires = self.nics.iter().map(|nic| &out.wires[nic.line]);
         let arriving = wires.flat_map(|wire| wire.packets().take_while(|(time, _)| *time < end));
         let own_acks = arriving.filter(|(_, packet)| packet.kind == Kind::SegmentAck && packet.at_dst == own);

@@ -77,6 +77,7 @@ impl Endpoint for Udp {
     type Params = UdpParams;
 
     const KEEPS_PRIORITY: bool = true;
+    const ACKNOWLEDGES: bool = false;
 
     fn new(params: &UdpParams, scope: Scope) -> Self {
         Self { params: params.clone(), sources: ByFlow::new(scope.sent), late: Vec::new() }

@@ -154,3 +154,12 @@ proptest! {
         prop_assert_eq!(digest(&early.run()), digest(&by_queue(&early)));
     }
 }
+
+/// A packet of UDP ends its flow as the flow starts: the run ends at that time, not at the window's edge.
+#[test]
+fn a_flow_may_end_as_it_starts() {
+    let bench = Bench::new(racks(2)).transport(named("udp", "line-rate")).flow(0, 1, 1, Time::ns(1));
+    let outcome = bench.run();
+    assert_eq!(outcome.end, Time::ns(1));
+    assert_eq!(digest(&outcome), digest(&bench.with(|params| params.measure.fingerprint = true).run()));
+}
