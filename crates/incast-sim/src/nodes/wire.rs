@@ -116,7 +116,7 @@ impl Wire {
         let packet = self.entries[place].packet;
         if packet.records != 0 {
             if packet.has_ranges() {
-                carried.ranges = self.ranges.pop_front().unwrap_or_default();
+                carried.ranges = self.ranges.pop_front().expect("pushed with its packet");
             } else {
                 let count = usize::from(packet.records).min(self.stride);
                 carried.records[..count].copy_from_slice(&self.records[place * self.stride..][..count]);

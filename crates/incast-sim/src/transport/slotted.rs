@@ -1,7 +1,8 @@
 //! Sender of a flow in assigned slots (YAPS, `ext/fastpassflow.cpp`).
 
-use super::Ranges;
 use super::segments::{Packets, Segment};
+use super::{Incoming, Ranges, Reassembly, Stack, To};
+use crate::kernel::Kind;
 
 #[derive(Debug)]
 pub(super) struct Slotted {
@@ -58,6 +59,25 @@ impl Slotted {
     pub(super) fn acked(&self) -> u64 {
         self.acked.first_missing(0)
     }
+}
+
+/// Takes a data packet at its receiver, which acknowledges each by its own sequence number, with this priority.
+pub(super) fn acknowledge_each(
+    receivers: &mut [Reassembly],
+    stack: &mut impl Stack,
+    packet: &Incoming<'_>,
+    priority: u8,
+) {
+    let own = packet.own;
+    let receiver = &mut receivers[own as usize];
+    let new = receiver.take(packet.seq, packet.payload);
+    let whole = receiver.next() == stack.received(own).size.0;
+    stack.count_duplicate(own, new);
+    if whole {
+        stack.deliver(own);
+    }
+    let answer = stack.answer(packet, Kind::SegmentAck, packet.seq, priority, false);
+    stack.send(To::Sender(own, packet.nic), answer, []);
 }
 
 #[cfg(test)]

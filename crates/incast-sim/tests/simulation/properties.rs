@@ -13,7 +13,7 @@ use incast_sim::outcome::{Outcome, Stop};
 use incast_sim::switch::{Alpha, Headroom, MarkAt, PfcMode, SchedulerParams};
 use proptest::prelude::*;
 
-use crate::common::{Bench, digest};
+use crate::common::{Bench, digest, same_by_queue};
 
 #[derive(Debug, Clone)]
 struct Shape {
@@ -347,16 +347,7 @@ proptest! {
                 params.measure.sample_until = (until > 200).then(|| Time::us(until));
             });
         }
-        let outcome = bench.run();
-        let by_queue = |bench: &Bench| bench.clone().with(|params| params.measure.fingerprint = true).run();
-        let other = by_queue(&bench);
-        prop_assert_eq!(digest(&outcome), digest(&other));
-        prop_assert_eq!(&outcome.deadlocks, &other.deadlocks);
-        prop_assert_eq!(&outcome.queues, &other.queues);
-        prop_assert_eq!(&outcome.rates, &other.rates);
-        prop_assert_eq!(&outcome.histograms, &other.histograms);
-        let early = bench.with(|params| params.horizon = Some(Time(outcome.end.0 * cut / 300)));
-        prop_assert_eq!(digest(&early.run()), digest(&by_queue(&early)));
+        same_by_queue(bench, cut)?;
     }
 
     /// Neither recording nor a horizon changes a run.

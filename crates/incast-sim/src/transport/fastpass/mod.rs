@@ -13,6 +13,7 @@ use incast_model::fabric::Fabric;
 pub use params::{FastpassAlign, FastpassOrder, FastpassParams, FastpassPaths};
 use paths::Ways;
 
+use super::slotted::acknowledge_each;
 use super::stack::{Incoming, Path, Stack, To};
 use super::{ByFlow, Endpoint, Job, Reassembly, Scope, Slotted};
 use crate::kernel::{Kind, NONE};
@@ -86,7 +87,7 @@ impl Endpoint for Fastpass {
         match packet.kind {
             Kind::Request => self.receive_request(stack, packet),
             Kind::Schedule => self.receive_schedule(stack, packet),
-            Kind::Segment => self.receive_segment(stack, packet),
+            Kind::Segment => acknowledge_each(&mut self.receivers, stack, packet, self.params.control_priority),
             _ => self.receive_ack(stack, packet),
         }
     }
@@ -229,19 +230,6 @@ impl Fastpass {
             packet.size = stack.full_size() as u16;
         }
         stack.send(To::Receiver(own), packet, []);
-    }
-
-    fn receive_segment(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
-        let own = packet.own;
-        let receiver = &mut self.receivers[own as usize];
-        let new = receiver.take(packet.seq, packet.payload);
-        let whole = receiver.next() == stack.received(own).size.0;
-        stack.count_duplicate(own, new);
-        if whole {
-            stack.deliver(own);
-        }
-        let answer = stack.answer(packet, Kind::SegmentAck, packet.seq, self.params.control_priority, false);
-        stack.send(To::Sender(own, packet.nic), answer, []);
     }
 
     fn receive_ack(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {

@@ -12,6 +12,7 @@ use incast_model::units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::slotted::acknowledge_each;
 use super::stack::{Incoming, Stack, To};
 use super::{ByFlow, Endpoint, Job, Reassembly, Scope, Slotted, TransportParams};
 use crate::congestion::BadParameter;
@@ -128,7 +129,7 @@ impl Endpoint for Ideal {
 
     fn receive(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
         match packet.kind {
-            Kind::Segment => self.receive_segment(stack, packet),
+            Kind::Segment => acknowledge_each(&mut self.receivers, stack, packet, self.params.control_priority),
             _ => self.receive_ack(stack, packet),
         }
     }
@@ -205,19 +206,6 @@ impl Ideal {
     fn next_time(&self, stack: &impl Stack, own: u32, nic: u32) -> u64 {
         let dst = stack.sent(own).dst.index();
         self.free_at[nic as usize].max(self.taken_until[dst].saturating_sub(self.away[own as usize]))
-    }
-
-    fn receive_segment(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
-        let own = packet.own;
-        let receiver = &mut self.receivers[own as usize];
-        let new = receiver.take(packet.seq, packet.payload);
-        let whole = receiver.next() == stack.received(own).size.0;
-        stack.count_duplicate(own, new);
-        if whole {
-            stack.deliver(own);
-        }
-        let answer = stack.answer(packet, Kind::SegmentAck, packet.seq, self.params.control_priority, false);
-        stack.send(To::Sender(own, packet.nic), answer, []);
     }
 
     fn receive_ack(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {

@@ -16,6 +16,7 @@ use incast_sim::outcome::{Counts, Outcome, PortRecord};
 use incast_sim::switch::{EcnParams, TagRules};
 use incast_sim::transport::Transport;
 use incast_sim::{Carrier, ControlSetup, Params, Setup, SetupError, Simulation};
+use proptest::prelude::*;
 
 pub(crate) use drawn::drawn;
 pub(crate) use fabrics::{Cable, chain, dumbbell, leaf_spine, parking_lot, ring, star, testbed, two_switches};
@@ -236,6 +237,21 @@ pub(crate) fn record(outcome: &Outcome, port: PortId, priority: u8) -> PortRecor
 
 pub(crate) fn fct(outcome: &Outcome, flow: usize) -> Time {
     outcome.flows[flow].fct().expect("a completed flow")
+}
+
+/// Windows over nodes give what one queue of all events gives, which a run with fingerprints has: to the end, and to a horizon at
+/// `cut` of 300 parts of it.
+pub(crate) fn same_by_queue(bench: Bench, cut: u64) -> Result<(), TestCaseError> {
+    let by_queue = |bench: &Bench| bench.clone().with(|params| params.measure.fingerprint = true).run();
+    let (outcome, other) = (bench.run(), by_queue(&bench));
+    prop_assert_eq!(digest(&outcome), digest(&other));
+    prop_assert_eq!(&outcome.deadlocks, &other.deadlocks);
+    prop_assert_eq!(&outcome.queues, &other.queues);
+    prop_assert_eq!(&outcome.rates, &other.rates);
+    prop_assert_eq!(&outcome.histograms, &other.histograms);
+    let early = bench.with(|params| params.horizon = Some(Time(outcome.end.0 * cut / 300)));
+    prop_assert_eq!(digest(&early.run()), digest(&by_queue(&early)));
+    Ok(())
 }
 
 /// Equal runs have equal texts; time series and histograms are left out.

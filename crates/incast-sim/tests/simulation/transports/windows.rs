@@ -8,7 +8,7 @@ use incast_sim::switch::{EcnParams, Forwarding, MarkAt, QueueParams, SchedulerPa
 use proptest::prelude::*;
 
 use super::{named, racks};
-use crate::common::{Bench, digest};
+use crate::common::{Bench, digest, same_by_queue};
 
 const TRANSPORTS: [(&str, &str); 12] = [
     ("tcp", "datacenter"),
@@ -143,15 +143,7 @@ proptest! {
     #[test]
     fn windows_give_the_same_run_with_transports(case in case(), cut in 0u64..400) {
         let bench = case.chained(case.bench());
-        let outcome = bench.run();
-        let by_queue = |bench: &Bench| bench.clone().with(|params| params.measure.fingerprint = true).run();
-        let other = by_queue(&bench);
-        prop_assert_eq!(digest(&outcome), digest(&other));
-        prop_assert_eq!(&outcome.queues, &other.queues);
-        prop_assert_eq!(&outcome.rates, &other.rates);
-        prop_assert_eq!(&outcome.histograms, &other.histograms);
-        let early = bench.with(|params| params.horizon = Some(Time(outcome.end.0 * cut / 300)));
-        prop_assert_eq!(digest(&early.run()), digest(&by_queue(&early)));
+        same_by_queue(bench, cut)?;
     }
 }
 
