@@ -147,6 +147,23 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// Adds a drop.
+    pub(crate) fn count_drop(&mut self, record: &DropRecord) {
+        self.drops += 1;
+        match record.reason {
+            DropReason::Buffer => self.lossless_drops += u64::from(record.lossless),
+            DropReason::LinkDown => self.link_down_drops += 1,
+            DropReason::Silent => self.silent_drops += 1,
+            DropReason::NoRoute => self.no_route_drops += 1,
+            DropReason::Ttl => self.ttl_drops += 1,
+            DropReason::Watchdog => {
+                self.watchdog_drops += 1;
+                self.watchdog_lossless_drops += u64::from(record.lossless);
+                self.watchdog_bytes += u64::from(record.bytes);
+            }
+        }
+    }
+
     /// Packets of every kind.
     pub const fn packet_hops(&self) -> u64 {
         self.data_hops + self.ack_hops + self.pfc_hops

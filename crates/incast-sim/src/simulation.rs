@@ -10,6 +10,7 @@ use crate::network::{Limits, Network};
 use crate::nodes::Nodes;
 use crate::outcome::{Ledger, Outcome, PortRecord};
 use crate::setup::Setup;
+use crate::stop::Halt;
 use crate::switch::{RankedQueue, Storage};
 use crate::tenant::HypervisorCounts;
 use crate::transport::Transport;
@@ -75,10 +76,23 @@ impl Simulation {
 
     /// Runs to the end, or until `observe` breaks.
     pub fn run(mut self, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Outcome {
-        let halt = match Nodes::new(&self.network) {
-            Some(mut nodes) => nodes.run(&mut self.network, self.limits, observe),
-            None => self.network.run(self.limits, observe),
-        };
+        match Nodes::new(&self.network) {
+            Some(mut nodes) => {
+                let halt = nodes.run(&mut self.network, self.limits, observe);
+                self.finish(halt, observe)
+            }
+            None => self.run_by_queue(observe),
+        }
+    }
+
+    /// Same with one queue of all events in place of windows over nodes: for tests that compare the two.
+    #[doc(hidden)]
+    pub fn run_by_queue(mut self, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Outcome {
+        let halt = self.network.run(self.limits, observe);
+        self.finish(halt, observe)
+    }
+
+    fn finish(mut self, halt: Halt, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Outcome {
         self.network.look_at_the_end();
         let stop = self.network.explain(halt);
         let _ = observe(&self.network.progress());
@@ -86,6 +100,8 @@ impl Simulation {
         network.close_waits();
         network.recorder.finish(Time(network.now));
         let ledger = network.close_ledger();
+        let by_queue = network.isolation.take().map_or_else(Vec::new, |isolation| isolation.into_records());
+        let isolations = if by_queue.is_empty() { std::mem::take(&mut network.isolations) } else { by_queue };
         debug_assert!(network.buffers_balance(), "buffer held for packets that are not queued");
         let cut_off = network.cut_off();
         network.counts.peak_packets = network.counts.peak_packets.max(network.pool.peak());
@@ -102,7 +118,7 @@ impl Simulation {
             links: std::mem::take(&mut network.recorder.links),
             deadlocks: std::mem::take(&mut network.detector.records),
             storms: network.watchdog.take().map_or_else(Vec::new, |watchdog| watchdog.records),
-            isolations: network.isolation.take().map_or_else(Vec::new, |isolation| isolation.into_records()),
+            isolations,
             waits: network.blocking.take().map_or_else(Vec::new, |blocking| blocking.into_waits()),
             cut_off,
             queues: std::mem::take(&mut network.recorder.queues),
@@ -111,7 +127,7 @@ impl Simulation {
             pair_samples: std::mem::take(&mut network.recorder.pairs),
             hypervisors: network.hypervisors.as_ref().map_or_else(HypervisorCounts::default, |all| all.counts),
             histograms: network.recorder.take_histograms(|port| at_host[port]),
-            fingerprint: network.recorder.params.fingerprint.then_some(network.recorder.fingerprint),
+            fingerprint: network.recorder.prints.as_ref().map(|prints| prints.digest()),
             flows: network.flow_records,
         }
     }

@@ -126,6 +126,7 @@ impl Network {
             selective.begin(sender);
         }
         self.sender_of[flow as usize] = sender;
+        self.transports.nics[flow as usize] = self.ports[port as usize].owner;
         self.flow_records[flow as usize].start = Some(Time(self.now));
         self.apply_control(sender);
         if self.config.ns3 {

@@ -6,7 +6,7 @@ use incast_model::units::Time;
 
 use super::PacketParams;
 use super::gates::End;
-use crate::kernel::{Event, Kind, NONE, Packet, Target, flag};
+use crate::kernel::{Event, Kind, Packet, Target, flag};
 use crate::network::Network;
 use crate::transport::{
     Agenda, Endpoints, Incoming, Job, Outgoing, Path, Range, Stack, Timers, To, Transport, TransportHost,
@@ -17,7 +17,7 @@ pub(crate) struct Transports {
     pub(crate) endpoints: Endpoints,
     arbiter: Option<HostId>,
     /// By flow: NIC of its sender.
-    nics: Vec<u32>,
+    pub(crate) nics: Vec<u32>,
     timers: Timers,
     /// By NIC.
     agendas: Vec<Agenda>,
@@ -38,14 +38,14 @@ impl Network {
     pub(crate) fn add_transports(&mut self, transports: Vec<Transport>) {
         let nics = self.nics.len();
         self.transports.agendas = (0..nics).map(|_| Agenda::default()).collect();
+        let count = self.flows.flows.len();
+        self.transports.nics = vec![0; count];
         if transports.is_empty() {
             return;
         }
-        let count = self.flows.flows.len();
         let arbiter = |one: &Transport| one.arbiter(&self.fabric, &self.flows).ok().flatten();
         self.transports.arbiter = transports.iter().find_map(arbiter);
         self.transports.endpoints = Endpoints::new(transports, &self.carriers, &self.flows, nics);
-        self.transports.nics = vec![0; count];
         self.transports.timers = Timers::new(count);
         if let Some((host, packet)) = self.arbiter() {
             let port = self.first_port_of(host);
@@ -135,17 +135,10 @@ impl Network {
     }
 
     pub(crate) fn source_port(&self, flow: u32) -> u32 {
-        if self.transports.endpoints.is_rdma(flow) {
-            self.senders[self.sender_of[flow as usize] as usize].port
-        } else {
-            self.nics[self.transports.nics[flow as usize] as usize].port
-        }
+        self.nics[self.transports.nics[flow as usize] as usize].port
     }
 
     pub(crate) fn is_under_way(&self, flow: u32) -> bool {
-        if self.transports.endpoints.is_rdma(flow) {
-            return self.sender_of[flow as usize] != NONE;
-        }
         let record = &self.flow_records[flow as usize];
         record.start.is_some() && record.finish.is_none()
     }

@@ -11,21 +11,58 @@ use crate::kernel::{Event, Kind, Packet, flag};
 /// probability of 2^-64.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Fingerprint {
-    /// Time and target of every event, in order. Without samples, so that measurements have no effect.
+    /// Time and target of every event, in order at each node; nodes in any order. Without samples, so that measurements have
+    /// no effect.
     pub trajectory: u64,
     /// Every packet that reached the end of a link: time, link, contents (flow, kind, sequence number, bytes, priority, ECN,
     /// pause or resume). In any order, so that events of one instant may change places or run on several threads.
     pub traffic: u64,
 }
 
-impl Fingerprint {
-    pub(crate) fn event(&mut self, event: Event) {
-        self.trajectory = mix(mix(self.trajectory ^ event.time) ^ u64::from(event.target_code()));
+/// Contents of a packet on a wire.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OnWire {
+    pub(crate) kind: Kind,
+    pub(crate) flow: u32,
+    pub(crate) seq: u64,
+    pub(crate) size: u16,
+    pub(crate) prio: u8,
+    /// Paused priority of a PFC frame.
+    pub(crate) in_prio: u8,
+    pub(crate) flags: u8,
+}
+
+impl From<&Packet> for OnWire {
+    fn from(packet: &Packet) -> Self {
+        let &Packet { kind, flow, seq, size, prio, in_prio, flags, .. } = packet;
+        Self { kind, flow, seq, size, prio, in_prio, flags }
+    }
+}
+
+/// Collects the fingerprint of a run.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Prints {
+    /// By node; the last is that of events of the whole network.
+    trajectories: Vec<u64>,
+    traffic: u64,
+}
+
+impl Prints {
+    pub(crate) fn new(nodes: usize) -> Self {
+        Self { trajectories: vec![0; nodes + 1], traffic: 0 }
     }
 
-    pub(crate) fn arrival(&mut self, time: u64, port: u32, packet: &Packet) {
+    /// Adds an event of a node; [`NONE`]: of the whole network.
+    pub(crate) fn event(&mut self, node: u32, event: Event) {
+        let last = self.trajectories.len() - 1;
+        let trajectory = &mut self.trajectories[last.min(node as usize)];
+        *trajectory = mix(mix(*trajectory ^ event.time) ^ u64::from(event.target_code()));
+    }
+
+    /// Adds the arrival of a packet sent by `port`.
+    pub(crate) fn arrival(&mut self, time: u64, port: u32, packet: OnWire) {
         let (prio, seq) = match packet.kind {
-            Kind::Pfc => (packet.in_prio, 0), // the paused priority; no sequence number
+            Kind::Pfc => (packet.in_prio, 0), // no sequence number
             _ => (packet.prio, packet.seq),
         };
         let visible = packet.flags & (flag::CE | flag::ECHO | flag::XOFF);
@@ -35,23 +72,29 @@ impl Fingerprint {
         let digest = [place, seq, header].iter().fold(mix(time), |digest, &word| mix(digest ^ word));
         self.traffic = self.traffic.wrapping_add(digest);
     }
+
+    pub(crate) fn digest(&self) -> Fingerprint {
+        let of_node = |(node, &trajectory): (u64, &u64)| mix(trajectory ^ mix(node));
+        let trajectory = (0..).zip(&self.trajectories).map(of_node).fold(0, u64::wrapping_add);
+        Fingerprint { trajectory, traffic: self.traffic }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::Target;
+    use crate::kernel::{NONE, Target};
 
     fn of_events(events: &[Event]) -> u64 {
-        let mut print = Fingerprint::default();
-        events.iter().for_each(|&event| print.event(event));
-        print.trajectory
+        let mut prints = Prints::new(2);
+        events.iter().for_each(|&event| prints.event(0, event));
+        prints.digest().trajectory
     }
 
     fn of_packets(packets: &[(u64, u32, Packet)]) -> u64 {
-        let mut print = Fingerprint::default();
-        packets.iter().for_each(|(time, port, packet)| print.arrival(*time, *port, packet));
-        print.traffic
+        let mut prints = Prints::new(0);
+        packets.iter().for_each(|(time, port, packet)| prints.arrival(*time, *port, packet.into()));
+        prints.digest().traffic
     }
 
     #[test]
@@ -64,6 +107,15 @@ mod tests {
         for other in [&[b, a][..], &[a], &[a, b, b], &[a, later], &[a, elsewhere], &[]] {
             assert_ne!(of_events(other), base);
         }
+        // Nodes differ; their order does not matter.
+        let of_nodes = |events: &[(u32, Event)]| {
+            let mut prints = Prints::new(2);
+            events.iter().for_each(|&(node, event)| prints.event(node, event));
+            prints.digest().trajectory
+        };
+        assert_eq!(of_nodes(&[(0, a), (1, b)]), of_nodes(&[(1, b), (0, a)]));
+        assert_ne!(of_nodes(&[(0, a), (1, b)]), of_nodes(&[(0, b), (1, a)]));
+        assert_ne!(of_nodes(&[(0, a), (NONE, b)]), of_nodes(&[(0, a), (1, b)]));
         // The rank only orders events: fingerprints do not depend on the arithmetic.
         assert_eq!(of_events(&[a, Event::new(1, 9, Target::Arrival(3))]), base);
     }

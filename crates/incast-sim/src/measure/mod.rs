@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use blocking::Blocking;
 pub use blocking::Waits;
 pub use fingerprint::Fingerprint;
+pub(crate) use fingerprint::{OnWire, Prints};
 pub(crate) use histogram::LengthHistogram;
 pub(crate) use recorder::Recorder;
 

@@ -3,7 +3,7 @@
 use incast_model::fabric::PortId;
 use incast_model::units::Time;
 
-use super::{Fingerprint, LengthHistogram, MeasureParams, QueueHistogram, QueueSample, RateSample};
+use super::{LengthHistogram, MeasureParams, Prints, QueueHistogram, QueueSample, RateSample};
 use crate::network::Network;
 use crate::outcome::{DropRecord, LinkRecord, PauseRecord};
 use crate::tenant::PairSample;
@@ -40,7 +40,8 @@ pub(crate) struct Recorder {
     pub(crate) queues: Vec<QueueSample>,
     pub(crate) rates: Vec<RateSample>,
     pub(crate) pairs: Vec<PairSample>,
-    pub(crate) fingerprint: Fingerprint,
+    /// `None` if not measured.
+    pub(crate) prints: Option<Box<Prints>>,
     /// Sent bytes by port, at the last sample.
     sampled_tx: Vec<u64>,
     /// By port; may be empty.
@@ -48,7 +49,8 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    pub(crate) fn new(params: MeasureParams, ports: usize) -> Self {
+    pub(crate) fn new(params: MeasureParams, nodes: usize, ports: usize) -> Self {
+        let prints = params.fingerprint.then(|| Box::new(Prints::new(nodes)));
         let sampled = if params.sample_every.is_some() { ports } else { 0 };
         let binned = if params.queue_histogram { ports } else { 0 };
         Self {
@@ -67,7 +69,7 @@ impl Recorder {
             queues: Vec::new(),
             rates: Vec::new(),
             pairs: Vec::new(),
-            fingerprint: Fingerprint::default(),
+            prints,
             sampled_tx: vec![0; sampled],
             histograms: vec![LengthHistogram::default(); binned],
         }

@@ -108,6 +108,7 @@ impl Network {
                 .filter(|_| params.switch.tagging.enabled)
                 .map(|rules| Box::new(Tagging::new(rules, &params.switch))),
             isolation: None,
+            isolations: Vec::new(),
             watchdog: params.switch.watchdog.enabled.then(|| Box::new(Watchdog::new(params.switch.watchdog, ports))),
             detector: Detector::new(params.measure.deadlock_every),
             scheduler: Scheduler::new(&params.switch.scheduler, is_ranked(&params), ports),
@@ -150,7 +151,7 @@ impl Network {
             ledger: Ledger::default(),
             flow_records: vec![FlowRecord::default(); flows.flows.len()],
             blocking: params.measure.blocking.then(|| Box::new(Blocking::new(&fabric, flows.flows.len()))),
-            recorder: Recorder::new(params.measure.clone(), ports),
+            recorder: Recorder::new(params.measure.clone(), fabric.nodes().len(), ports),
             rates,
             carriers,
             flows,

@@ -17,7 +17,7 @@ use crate::network::resolve::{Outage, Resolved, TimedHops};
 use crate::outcome::{DropReason, DropRecord, LinkChange, LinkRecord};
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Step {
+pub(crate) enum Step {
     /// Outages begin and end.
     Change { begins: Vec<usize>, ends: Vec<usize> },
     /// Routing learns of links that are down (true) or up.
@@ -43,7 +43,7 @@ pub(crate) struct Faults {
     /// By link: true if routing knows that it is down.
     known: Vec<bool>,
     /// By port with a dead link: actual or prevented end of its last transmission, in ps.
-    free_at: Vec<u64>,
+    pub(crate) free_at: Vec<u64>,
     /// By port; empty without silent failures.
     streams: Vec<Stream>,
     fixed: Vec<TimedHops>,
@@ -84,8 +84,34 @@ impl Faults {
         self.next < self.steps.len()
     }
 
+    /// Time of the next step, in ps.
+    pub(crate) fn next_step(&self) -> Option<u64> {
+        self.steps.get(self.next).map(|(time, _)| *time)
+    }
+
+    /// Takes the next step.
+    pub(crate) fn take_step(&mut self) -> Step {
+        self.next += 1;
+        self.steps[self.next - 1].1.clone()
+    }
+
+    /// Number of steps taken.
+    pub(crate) const fn taken(&self) -> u32 {
+        self.next as u32
+    }
+
+    /// Returns true if something was acknowledged since the last call, which gave a smaller total in bytes.
+    pub(crate) const fn has_progressed(&mut self, acked: u64) -> bool {
+        std::mem::replace(&mut self.acked_before, acked) != acked
+    }
+
+    /// Draws of a port's silent losses.
+    pub(crate) fn stream(&self, port: u32) -> Stream {
+        self.streams[port as usize].clone()
+    }
+
     /// Begins and ends outages. Returns the links that go down and those that come up.
-    fn change(&mut self, begins: &[usize], ends: &[usize]) -> [Vec<LinkId>; 2] {
+    pub(crate) fn change(&mut self, begins: &[usize], ends: &[usize]) -> [Vec<LinkId>; 2] {
         let before = self.down.clone();
         for (&outage, holds) in ends.iter().map(|one| (one, false)).chain(begins.iter().map(|one| (one, true))) {
             self.active[outage] = holds;
@@ -109,6 +135,22 @@ impl Faults {
         of_link.filter_map(|(outage, _)| outage.silent).fold(0.0, f64::max)
     }
 
+    /// Links whose loss changes as outages begin and end, and the fractions that they lose from then on.
+    pub(crate) fn changed_losses(&mut self, begins: &[usize], ends: &[usize]) -> Vec<(LinkId, f64)> {
+        let silent = begins.iter().chain(ends).filter(|&&outage| self.outages[outage].silent.is_some());
+        let mut links: Vec<LinkId> = silent.flat_map(|&outage| self.outages[outage].links.clone()).collect();
+        links.sort_unstable();
+        links.dedup();
+        let mut changed = Vec::new();
+        for link in links {
+            let lost = self.loss(link);
+            if std::mem::replace(&mut self.lost[link.index()], lost) != lost {
+                changed.push((link, lost));
+            }
+        }
+        changed
+    }
+
     /// Failure that blocks a link entirely.
     pub(super) fn blocks(&self, link: LinkId) -> Option<LinkChange> {
         if self.down[link.index()] > 0 {
@@ -118,7 +160,7 @@ impl Faults {
         }
     }
 
-    fn routes(&self, fabric: &Fabric, time: Time) -> Routes {
+    pub(crate) fn routes(&self, fabric: &Fabric, time: Time) -> Routes {
         self.routes_around(fabric, &self.known, time)
     }
 
@@ -220,9 +262,7 @@ impl Network {
 
     fn take_step(&mut self) {
         let Some(mut faults) = self.faults.take() else { return };
-        let step = faults.steps[faults.next].1.clone();
-        faults.next += 1;
-        match step {
+        match faults.take_step() {
             Step::Change { begins, ends } => {
                 let [down, up] = faults.change(&begins, &ends);
                 self.fail(&mut faults, &down);
@@ -230,10 +270,7 @@ impl Network {
                 self.set_losses(&mut faults, &begins, &ends);
             }
             Step::Learn(links) => {
-                for (link, down) in links {
-                    faults.known[link.index()] = down;
-                    self.note_link(link, if down { LinkChange::Withdrawn } else { LinkChange::Restored });
-                }
+                self.learn(&mut faults, &links);
                 self.routing.reroute(faults.routes(&self.fabric, Time(self.now)));
             }
             Step::Given => self.routing.reroute(faults.routes(&self.fabric, Time(self.now))),
@@ -244,11 +281,24 @@ impl Network {
         self.faults = Some(faults);
     }
 
-    fn note_link(&mut self, link: LinkId, change: LinkChange) {
+    /// Lets routing learn of links that are down (true) or up.
+    pub(crate) fn learn(&mut self, faults: &mut Faults, links: &[(LinkId, bool)]) {
+        for &(link, down) in links {
+            faults.known[link.index()] = down;
+            self.note_link(link, if down { LinkChange::Withdrawn } else { LinkChange::Restored });
+        }
+    }
+
+    pub(crate) fn steps_taken(&self) -> u32 {
+        self.faults.as_ref().map_or(0, |faults| faults.taken())
+    }
+
+    pub(crate) fn note_link(&mut self, link: LinkId, change: LinkChange) {
         self.recorder.links.push(LinkRecord { time: Time(self.now), link, change });
     }
 
-    fn ends(&self, links: &[LinkId]) -> Vec<u32> {
+    /// Ports at both ends of links.
+    pub(crate) fn ends(&self, links: &[LinkId]) -> Vec<u32> {
         let ends = |link: &LinkId| [self.fabric.link(*link).a.0, self.fabric.link(*link).b.0];
         links.iter().flat_map(ends).collect()
     }
@@ -321,15 +371,8 @@ impl Network {
     }
 
     fn set_losses(&mut self, faults: &mut Faults, begins: &[usize], ends: &[usize]) {
-        let silent = begins.iter().chain(ends).filter(|&&outage| faults.outages[outage].silent.is_some());
-        let mut links: Vec<LinkId> = silent.flat_map(|&outage| faults.outages[outage].links.clone()).collect();
-        links.sort_unstable();
-        links.dedup();
-        for link in links {
-            let lost = faults.loss(link);
-            if std::mem::replace(&mut faults.lost[link.index()], lost) != lost {
-                self.note_link(link, if lost > 0.0 { LinkChange::Silent } else { LinkChange::Clean });
-            }
+        for (link, lost) in faults.changed_losses(begins, ends) {
+            self.note_link(link, if lost > 0.0 { LinkChange::Silent } else { LinkChange::Clean });
             for port in self.ends(&[link]) {
                 self.ports[port as usize].far = if lost > 0.0 { Far::Lossy } else { self.far(port) };
             }
@@ -387,19 +430,7 @@ impl Network {
             bytes: u32::from(size),
             lossless,
         };
-        self.counts.drops += 1;
-        match reason {
-            DropReason::Buffer => self.counts.lossless_drops += u64::from(lossless),
-            DropReason::LinkDown => self.counts.link_down_drops += 1,
-            DropReason::Silent => self.counts.silent_drops += 1,
-            DropReason::NoRoute => self.counts.no_route_drops += 1,
-            DropReason::Ttl => self.counts.ttl_drops += 1,
-            DropReason::Watchdog => {
-                self.counts.watchdog_drops += 1;
-                self.counts.watchdog_lossless_drops += u64::from(lossless);
-                self.counts.watchdog_bytes += u64::from(size);
-            }
-        }
+        self.counts.count_drop(&record);
         self.ledger.dropped[usize::from(prio)] += u64::from(size);
         // Counted at the port of the dead link, or else at the ingress port.
         let (at, by_link) = match (reason, ingress, egress) {
@@ -417,9 +448,14 @@ impl Network {
     pub(crate) fn is_given_up(&mut self) -> bool {
         let acked = self.bytes_acked;
         let Some(faults) = &mut self.faults else { return false };
-        if std::mem::replace(&mut faults.acked_before, acked) != acked || self.starts_to_come() {
+        if faults.has_progressed(acked) || self.starts_to_come() {
             return false;
         }
+        self.all_cut_off()
+    }
+
+    /// Returns true if every flow under way is cut off.
+    pub(crate) fn all_cut_off(&self) -> bool {
         let mut live = (0..self.flows.flows.len() as u32).filter(|&flow| self.is_under_way(flow));
         live.all(|flow| self.obstacle(flow).is_some())
     }

@@ -88,6 +88,9 @@ impl Network {
         if state.cut != WHOLE_PACKETS && self.awaits_rest(port, id) {
             return;
         }
+        if let Some(prints) = &mut self.recorder.prints {
+            prints.arrival(self.now, port, (&self.pool[id]).into());
+        }
         let state = &mut self.ports[port as usize];
         let packet = &self.pool[id];
         let kind = packet.kind;

@@ -27,13 +27,13 @@ use crate::host::{Gates, Nic, PacketParams, RdmaParams, Receiver, Selective, Sen
 use crate::kernel::{EventQueue, NONE, Pool};
 use crate::measure::{Blocking, Recorder};
 use crate::ns3::Draws;
-use crate::outcome::{Counts, FlowRecord, Ledger};
+use crate::outcome::{Counts, FlowRecord, IsolationRecord, Ledger};
 use crate::setup::Carrier;
 use crate::switch::{EcnPort, Ingress, Isolation, Pint, RankedQueue, Scheduler, Storage, Switch, Tagging, Watchdog};
 use crate::tenant::Hypervisors;
 
 pub(crate) use cut_through::{Forwarded, WHOLE_PACKETS};
-pub(crate) use fault::Faults;
+pub(crate) use fault::{Faults, Step as FaultStep};
 pub(crate) use jitter::Sending;
 pub use params::{FailureParams, NetworkParams, PauseParams, RandomLinks, RouteParams};
 pub(crate) use progress::{Limits, STRIDE};
@@ -192,6 +192,8 @@ pub(crate) struct Network {
     pub(crate) scheduler: Scheduler,
     pub(crate) tagging: Option<Box<Tagging>>,
     pub(crate) isolation: Option<Box<Isolation>>,
+    /// By windows over nodes.
+    pub(crate) isolations: Vec<IsolationRecord>,
     pub(crate) watchdog: Option<Box<Watchdog>>,
     pub(crate) detector: Detector,
     pub(crate) ecn: Vec<EcnPort>,

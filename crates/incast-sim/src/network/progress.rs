@@ -1,5 +1,6 @@
 use std::ops::ControlFlow;
 
+use incast_model::fabric::PortId;
 use incast_model::units::Time;
 
 use super::Network;
@@ -99,15 +100,19 @@ impl Network {
 
     #[cold]
     fn fingerprint(&mut self, event: Event) {
-        if !self.recorder.params.fingerprint {
-            return;
-        }
-        let print = &mut self.recorder.fingerprint;
-        if let Target::Arrival(port) = event.target() {
-            print.arrival(event.time, port, &self.pool[self.ports[port as usize].flight_head]);
-        }
+        let Some(prints) = &mut self.recorder.prints else { return };
+        let node_of = |port: u32| self.fabric.port(PortId(port)).node.0;
+        let node = match event.target() {
+            Target::Arrival(port) => node_of(self.ports[port as usize].peer),
+            Target::Port(port) | Target::Wake(port) => node_of(port),
+            Target::Agenda(nic) => node_of(self.nics[nic as usize].port),
+            Target::Timer(flow) | Target::Start(flow) => {
+                self.fabric.hosts()[self.flows.flows[flow as usize].src.index()].0
+            }
+            Target::Fault(_) | Target::Periodic(_) => NONE,
+        };
         if event.target() != Target::Periodic(periodic::SAMPLE) {
-            print.event(event);
+            prints.event(node, event);
         }
     }
 

@@ -1,5 +1,7 @@
 //! Next hops of packets: explicit path, ECMP or other load balancing.
 
+use std::ops::Range;
+
 use incast_model::fabric::{Fabric, HostId, NodeId, NodeKind, PortId};
 use incast_model::flow::FlowSet;
 use incast_model::routing::{EcmpHash, EcmpKey, FlowKey, Routes};
@@ -65,7 +67,12 @@ impl Routing {
         Ok(Self { routes, hash, salts, keys, paths, balancers })
     }
 
-    pub(super) fn reroute(&mut self, routes: Routes) {
+    /// Numbers of a node's groups of next hops.
+    pub(crate) fn groups_of(&self, node: NodeId) -> Range<usize> {
+        self.routes.groups_of(node)
+    }
+
+    pub(crate) fn reroute(&mut self, routes: Routes) {
         for (node, balancer) in (0..).zip(&mut self.balancers) {
             balancer.rerouted(routes.groups_of(NodeId(node)));
         }

@@ -1,10 +1,14 @@
 //! Writes the state of nodes back into the network, for the deadlock search and the end of the run.
 
 use super::Nodes;
+use super::guards::records_in_order;
+use super::host::Host;
 use super::out::{Note, Noted};
 use super::packet::Packet;
+use super::switch::Switch;
 use crate::kernel::{self, NONE, Pool};
 use crate::network::Network;
+use crate::outcome::DropReason;
 use crate::switch::RankedQueue;
 
 /// `in_port` is a port of the fabric.
@@ -62,7 +66,7 @@ impl Nodes {
             match note {
                 Note::Pause { at, bytes, culprit } => recorder.pause(at, time, bytes, culprit),
                 Note::Resume { at } => recorder.resume(at, time),
-                Note::Drop { at, record } => recorder.drop_packet(at, false, record),
+                Note::Drop { at, record } => recorder.drop_packet(at, record.reason == DropReason::LinkDown, record),
             }
         }
     }
@@ -94,6 +98,7 @@ impl Nodes {
         }
         for host in &self.hosts {
             host.export(&self.layout, network);
+            host.export_holds(network);
         }
         for (port, plan) in (0usize..).zip(&self.layout.ports) {
             let wire = &self.out.wires[plan.line as usize];
@@ -101,10 +106,13 @@ impl Nodes {
                 .list_of(wire.packets().map(|(_, one)| kernel::Packet { hops: one.hops - 1, ..packet(one, NONE) }));
             (network.ports[port].flight_head, network.ports[port].flight_tail) = (head, tail);
         }
+        let tables = self.switches.iter().filter_map(Switch::isolation_table);
+        network.isolations = records_in_order(tables.chain(self.hosts.iter().filter_map(Host::isolation_table)));
         let (out, ledger) = (&self.out, &mut network.ledger);
         (ledger.injected, ledger.delivered, ledger.dropped) = (out.injected, out.delivered, out.dropped);
         ledger.retagged = out.retagged;
         network.counts = out.counts;
+        network.recorder.prints.clone_from(&out.prints);
         (network.flows_done, network.bytes_acked) = (out.done, out.acked);
     }
 }

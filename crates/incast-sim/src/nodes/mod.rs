@@ -4,8 +4,12 @@
 //! nodes read the wires only in later windows, so the order of nodes within a window does not matter. Results equal those of
 //! [`crate::network`], which simulates the runs that [`plan::covers`] excludes.
 
+mod actions;
 mod books;
 mod calendar;
+mod failed;
+mod faults;
+mod guards;
 mod host;
 mod out;
 mod own_buffer;
@@ -23,6 +27,7 @@ use incast_model::fabric::{HostId, NodeId, NodeKind};
 use crate::kernel::Event;
 use crate::network::Network;
 use crate::outcome::Counts;
+use actions::Actions;
 use calendar::Calendar;
 use host::Host;
 use out::Out;
@@ -47,6 +52,7 @@ pub(crate) struct Nodes {
     hosts: Vec<Host>,
     out: Out,
     series: Series,
+    actions: Actions,
     /// First flow not known to complete in this window or before.
     completing: usize,
 }
@@ -74,11 +80,12 @@ impl Nodes {
         for (place, host) in (0u32..).zip(&hosts) {
             places[host.node().index()] = Place::Host(place);
         }
-        let mut calendar = Calendar::new(places.len(), layout.lookahead);
+        let mut calendar = Calendar::new(places.len(), layout.window);
         for host in hosts.iter().filter(|host| host.has_starts()) {
             calendar.wake(host.node().0, 0);
         }
-        let wires: Vec<Wire> = layout.inward.iter().map(|_| Wire::new(layout.records)).collect();
+        let wires: Vec<Wire> =
+            layout.inward.iter().map(|_| Wire::new(layout.records, network.faults.is_some())).collect();
         let out = Out {
             arrivals: vec![u64::MAX; wires.len()],
             wires,
@@ -93,9 +100,11 @@ impl Nodes {
             live: 0,
             acked: 0,
             moved: 0,
+            isolated: u64::MAX,
+            prints: network.recorder.prints.clone(),
         };
         let series = Series::new(&network.recorder.params);
-        Some(Self { layout, places, switches, hosts, out, series, completing: 0 })
+        Some(Self { layout, places, switches, hosts, out, series, actions: Actions::new(network), completing: 0 })
     }
 
     /// Lets a node handle all events before `end`. Returns the time of its next known event, in ps.

@@ -1,12 +1,16 @@
 //! Output of a node while it handles events.
 
+use incast_model::fabric::PortId;
 use incast_model::units::Time;
 
 use super::calendar::Calendar;
 use super::packet::{Carried, Packet, Stamp};
-use super::plan::PortPlan;
+use super::plan::{Plan, PortPlan};
 use super::wire::Wire;
-use crate::outcome::{Counts, DropRecord};
+use crate::kernel::{Event, Kind, Target};
+use crate::measure::{OnWire, Prints};
+use crate::network::Network;
+use crate::outcome::{Counts, DropReason, DropRecord};
 
 /// Record of an event; moves into the run's records in order between windows.
 #[derive(Debug, Clone, Copy)]
@@ -25,6 +29,17 @@ pub(super) struct Noted {
     pub(super) time: Time,
     pub(super) event: u32,
     pub(super) note: Note,
+}
+
+/// Reason, place and time in ps of a drop, and class and number of its event.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Dropped {
+    pub(super) reason: DropReason,
+    /// Ports of the fabric, one of them at least.
+    pub(super) ingress: Option<u32>,
+    pub(super) egress: Option<u32>,
+    pub(super) now: u64,
+    pub(super) event: u32,
 }
 
 #[derive(Debug)]
@@ -49,6 +64,10 @@ pub(super) struct Out {
     pub(super) acked: u64,
     /// Time of the last arrival or start, in ps.
     pub(super) moved: u64,
+    /// First isolation since the last sweep was scheduled, in ps; [`u64::MAX`]: none.
+    pub(super) isolated: u64,
+    /// `None` if not measured.
+    pub(super) prints: Option<Box<Prints>>,
 }
 
 impl Out {
@@ -72,11 +91,60 @@ impl Out {
         self.wires[line].push(time, plan, packet, stamp, carried);
     }
 
+    /// Takes the packet that arrives at a node now, and counts the event.
     #[inline(always)]
-    pub(super) fn take(&mut self, line: usize, carried: &mut Carried) -> Packet {
+    pub(super) fn take(&mut self, plan: Plan<'_>, node: u32, line: usize, now: u64, carried: &mut Carried) -> Packet {
         let wire = &mut self.wires[line];
         let packet = wire.pop(carried);
         self.arrivals[line] = wire.first();
+        self.moved = self.moved.max(now);
+        self.count(node, now, || Target::Arrival(plan.layout.inward[line]));
+        if self.prints.is_some() {
+            self.print(plan.layout.inward[line], now, &packet);
+        }
         packet
+    }
+
+    /// Counts an event of a node.
+    #[inline(always)]
+    pub(super) fn count(&mut self, node: u32, now: u64, target: impl FnOnce() -> Target) {
+        self.counts.events += 1;
+        if let Some(prints) = &mut self.prints {
+            prints.event(node, Event::new(now, 0, target()));
+        }
+    }
+
+    /// Counts and notes a drop. The packet stays among those that exist.
+    #[cold]
+    pub(super) fn drop(&mut self, network: &Network, packet: &Packet, dropped: Dropped) {
+        let Dropped { reason, ingress, egress, now, event } = dropped;
+        let prio = packet.prio & 7;
+        let lossless = network.config.lossless & 1 << prio != 0;
+        // Counted at the port of the dead link, or else at the ingress port; at a host, where it was to leave.
+        let by_link = reason == DropReason::LinkDown;
+        let at = if by_link { egress.or(ingress) } else { ingress.or(egress) }.expect("a packet is dropped at a port");
+        let record = DropRecord {
+            time: Time(now),
+            node: network.fabric.port(PortId(at)).node,
+            reason,
+            ingress: ingress.map(PortId),
+            egress: egress.map(PortId),
+            priority: prio,
+            flow: (!matches!(packet.kind, Kind::Pfc | Kind::Isolation)).then_some(packet.flow),
+            bytes: packet.size.into(),
+            lossless,
+        };
+        self.counts.count_drop(&record);
+        self.dropped[usize::from(prio)] += u64::from(packet.size);
+        let note = Note::Drop { at: network.at(at, prio), record };
+        self.notes.push(Noted { time: Time(now), event, note });
+    }
+
+    #[cold]
+    fn print(&mut self, wire: u32, now: u64, packet: &Packet) {
+        let &Packet { kind, flow, seq, size, prio, in_prio, flags, .. } = packet;
+        if let Some(prints) = &mut self.prints {
+            prints.arrival(now, wire, OnWire { kind, flow, seq, size, prio, in_prio, flags });
+        }
     }
 }

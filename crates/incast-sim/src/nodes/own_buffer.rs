@@ -66,12 +66,9 @@ impl Switch {
         packet
     }
 
-    pub(super) fn serve_ranked(&mut self, plan: Plan<'_>, out: &mut Out, port: usize) {
+    #[inline(never)]
+    pub(super) fn dequeue_ranked(&mut self, port: usize) -> Packet {
         let place = self.ranked[port].pop().expect("a queue that waits has packets");
-        let packet = self.take_ranked(port, place);
-        let left = self.ports[port].lanes[usize::from(packet.prio & 7)].queue.bytes;
-        let mark = if self.mark_at_enqueue { 0 } else { self.mark(out, port, &packet, left) };
-        self.transmit(plan, out, port, &packet, packet.flags | mark);
-        self.serve_when_free(port);
+        self.take_ranked(port, place)
     }
 }

@@ -86,6 +86,8 @@ pub(super) struct Carried {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stamp {
     pub(super) flags: u8,
+    /// Ingress priority at the far end.
+    pub(super) in_prio: u8,
     /// Record that the switch writes, and the number of records with it.
     pub(super) record: Option<(IntRecord, u8)>,
 }
@@ -95,6 +97,8 @@ struct Slot {
     packet: Packet,
     /// Next packet of the list, or next free place.
     next: u32,
+    /// Entry of isolation; only its guard writes it.
+    note: u32,
 }
 
 /// Stored packets. The place freed last is used first, so that places in use stay in cache.
@@ -119,7 +123,7 @@ impl Slab {
     #[inline]
     pub(super) fn insert(&mut self, packet: &Packet, flags: u8, carried: &mut Carried) -> u32 {
         let place = if self.free == NONE {
-            self.slots.push(Slot { packet: *packet, next: NONE });
+            self.slots.push(Slot { packet: *packet, next: NONE, note: NONE });
             self.records.resize(self.slots.len() * self.stride, IntRecord::default());
             self.slots.len() as u32 - 1
         } else {
@@ -173,6 +177,27 @@ impl Slab {
 
     pub(super) fn get(&self, place: u32) -> &Packet {
         &self.slots[place as usize].packet
+    }
+
+    pub(super) fn note(&self, place: u32) -> u32 {
+        self.slots[place as usize].note
+    }
+
+    pub(super) fn set_note(&mut self, place: u32, note: u32) {
+        self.slots[place as usize].note = note;
+    }
+
+    /// Sets the note of some packets of a list; returns their number.
+    pub(super) fn note_list(&mut self, mut place: u32, note: u32, wanted: impl Fn(&Packet) -> bool) -> u32 {
+        let mut found = 0;
+        while let Some(slot) = self.slots.get_mut(place as usize) {
+            if wanted(&slot.packet) {
+                slot.note = note;
+                found += 1;
+            }
+            place = slot.next;
+        }
+        found
     }
 
     pub(super) fn size(&self, place: u32) -> u32 {

@@ -60,6 +60,8 @@ pub(super) struct Layout {
     pub(super) gates: Vec<Vec<u32>>,
     /// Shortest time from append to arrival on a wire, in ps.
     pub(super) lookahead: u64,
+    /// Length of a window in ps: a sweep of isolation tables comes in a later one than the isolation that causes it.
+    pub(super) window: u64,
     /// Space for INT records in a packet: 1 for PINT alone, 0 without either.
     pub(super) records: usize,
 }
@@ -116,9 +118,12 @@ impl Layout {
                 gates[network.flows.flows[flow as usize].src.index()].push(number);
             }
         }
+        let lookahead = (0..).zip(&ports).map(seen).min().unwrap_or(1);
+        let hold = network.isolation.as_ref().map_or(u64::MAX, |isolation| isolation.params.hold.0.max(1));
         Self {
             gates,
-            lookahead: (0..).zip(&ports).map(seen).min().unwrap_or(1),
+            lookahead,
+            window: lookahead.min(hold),
             ports,
             first_port: nodes.map(first).collect(),
             inward,
@@ -215,14 +220,13 @@ impl Plan<'_> {
     }
 }
 
-/// Returns true if nodes simulate all of a run. They lack gates across hosts, watchdogs, isolation, failures, hypervisors, queueing
-/// delays of flows, fingerprints, `ns3` arithmetic, and transports that know the whole fabric.
+/// Returns true if nodes simulate all of a run. They lack gates across hosts, hypervisors, queueing
+/// delays of flows, `ns3` arithmetic, and transports that know the whole fabric.
 pub(super) fn covers(network: &Network) -> bool {
     let config = &network.config;
     let measured = &network.recorder.params;
     let host = super::host::gates_are_local(&network.flows);
-    let guards = !network.tags_on_the_wire() && network.isolation.is_none() && network.watchdog.is_none();
-    let network_parts = network.faults.is_none() && network.hypervisors.is_none();
+    let network_parts = network.hypervisors.is_none();
     let ports = network.ports.iter().all(|port| !port.at_server && port.far != Far::Lossy);
     let fabric = &network.fabric;
     let sizes = (0..fabric.nodes().len() as u32).map(NodeId).map(|node| fabric.ports_of(node).len());
@@ -230,13 +234,11 @@ pub(super) fn covers(network: &Network) -> bool {
     !config.ns3
         && host
         && covers_transports(network)
-        && guards
         && network_parts
         && ports
         && hosts
         && sizes.max().is_some_and(|most| most <= super::wire::MAX_PORTS)
         && !measured.blocking
-        && !measured.fingerprint
 }
 
 /// Same for transports: none knows the whole fabric, no packet has both a path of its own and its flow's, unacknowledged bytes

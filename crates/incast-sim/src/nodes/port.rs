@@ -32,11 +32,21 @@ pub(super) struct Port {
     pub(super) rate: u8,
     /// If true, the port is served when it becomes free.
     pub(super) pending: bool,
+    pub(super) down: bool,
     /// By priority.
     pub(super) lanes: [Lane; 8],
     pub(super) ecn: EcnPort,
     /// ECN marks by priority.
     pub(super) marks: [u64; 8],
+}
+
+/// Pauses of an egress queue, in ps.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Pauses {
+    /// Begin of the one in force.
+    pub(super) since: Option<u64>,
+    /// End of the last one.
+    pub(super) ended: Option<u64>,
 }
 
 impl Port {
@@ -54,6 +64,7 @@ impl Port {
             last_served: 0,
             rate: network.ports[at].rate,
             pending: false,
+            down: false,
             lanes: std::array::from_fn(|prio| Lane {
                 queue: Queue::EMPTY,
                 ingress: network.ingress[network.at(number, prio as u8)],

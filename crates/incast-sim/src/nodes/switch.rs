@@ -6,24 +6,25 @@ use incast_model::rng::{Stream, unit};
 use incast_model::units::Time;
 
 use super::books;
-use super::out::{Note, Noted, Out};
+use super::guards::Guards;
+use super::out::{Dropped, Note, Noted, Out};
 use super::packet::{Carried, Packet, Slab, Stamp};
 use super::plan::{Plan, Route};
-use super::port::Port;
+use super::port::{Pauses, Port};
 use super::telemetry::Telemetry;
 use super::wire::LINK_BITS;
 use crate::balance::{State, backlog};
 use crate::kernel::{Event, Kind, NONE, Target, flag};
 use crate::measure::LengthHistogram;
 use crate::network::Network;
-use crate::outcome::{DropReason, DropRecord};
+use crate::outcome::DropReason;
 use crate::switch::{Buffer, RankedQueue, Rule, Served, Storage, Verdict};
 
 /// Several fields are copies from [`crate::network::Config`].
 #[derive(Debug)]
 pub(super) struct Switch {
-    node: u32,
-    buffer: Buffer,
+    pub(super) node: u32,
+    pub(super) buffer: Buffer,
     rng: Stream,
     pub(super) ports: Vec<Port>,
     pub(super) slab: Slab,
@@ -33,9 +34,9 @@ pub(super) struct Switch {
     arrivals: Vec<u64>,
     pub(super) carried: Carried,
     /// Time of the current event, in ps.
-    now: u64,
-    /// Wire of the current arrival.
-    line: usize,
+    pub(super) now: u64,
+    /// Wire of the current arrival; too high during actions.
+    pub(super) line: usize,
     rule: Rule,
     pub(super) storage: Storage,
     /// By port; empty without pFabric queues.
@@ -44,12 +45,19 @@ pub(super) struct Switch {
     /// By port; empty without deficit round robin.
     deficits: Vec<[u32; 8]>,
     /// `None` with ECMP.
-    balancer: Option<State>,
-    lossless: u8,
-    /// True with Tagger.
-    tagged: bool,
+    pub(super) balancer: Option<State>,
+    pub(super) lossless: u8,
+    pub(super) guards: Guards,
+    /// If true, packets pass guards; these change tags on the wire; these watch queues.
+    guarded: bool,
+    late_tags: bool,
+    pub(super) watches_queues: bool,
+    /// Priorities whose packets may be marked, as bits.
+    markable: u8,
+    /// By port and priority; empty without guards.
+    pub(super) pauses: Vec<[Pauses; 8]>,
     pub(super) mark_at_enqueue: bool,
-    ttl: u8,
+    pub(super) ttl: u8,
     telemetry: Option<Box<Telemetry>>,
     pfc_size: u16,
     /// By port (empty if not measured), and width of bins in bytes.
@@ -63,6 +71,7 @@ impl Switch {
         let numbers = || network.fabric.ports_of(NodeId(node));
         let owner = numbers().next().map_or(0, |port| network.ports[port.index()].owner) as usize;
         let (config, measured) = (&network.config, &network.recorder.params);
+        let guards = Guards::new(plan, node);
         Self {
             node,
             buffer: network.switches[owner].buffer.clone(),
@@ -81,7 +90,12 @@ impl Switch {
             deficits: if network.scheduler.rule.is_drr() { vec![[0; 8]; numbers().len()] } else { Vec::new() },
             balancer: network.routing.balancers.get(node as usize).cloned(),
             lossless: config.lossless,
-            tagged: network.tagging.is_some(),
+            guarded: !guards.is_empty(),
+            late_tags: guards.tags.as_ref().is_some_and(|tags| tags.are_late()),
+            watches_queues: guards.isolation.is_some(),
+            markable: guards.isolation.as_ref().map_or(u8::MAX, |isolation| isolation.markable()),
+            pauses: if guards.is_empty() { Vec::new() } else { vec![Default::default(); numbers().len()] },
+            guards,
             mark_at_enqueue: config.mark_at_enqueue,
             ttl: config.ttl,
             telemetry: Telemetry::new(network, numbers().len()),
@@ -156,9 +170,9 @@ impl Switch {
     #[inline]
     fn serve_next(&mut self, plan: Plan<'_>, out: &mut Out) {
         let Some(key) = self.free_at.pop() else { return };
-        out.counts.events += 1;
         self.now = key >> LINK_BITS;
         let port = (key & ((1 << LINK_BITS) - 1)) as usize;
+        out.count(self.node, self.now, || Target::Port(self.ports[port].number));
         self.ports[port].pending = false;
         self.serve(plan, out, port);
     }
@@ -166,16 +180,21 @@ impl Switch {
     #[inline]
     fn receive(&mut self, plan: Plan<'_>, out: &mut Out, line: usize) {
         self.line = line;
-        let mut packet = out.take(line, &mut self.carried);
-        out.counts.events += 1;
-        out.moved = out.moved.max(self.now);
+        let packet = out.take(plan, self.node, line, self.now, &mut self.carried);
         match packet.kind {
             Kind::Data | Kind::Segment => out.counts.data_hops += 1,
             Kind::Pfc => {
                 out.counts.pfc_hops += 1;
                 return self.receive_pfc(plan, out, packet.in_port.into(), &packet);
             }
+            Kind::Lost => return out.live -= 1,
             _ => out.counts.ack_hops += 1,
+        }
+        if out.wires[line].loses() {
+            return self.drop_packet(plan, out, None, &packet, DropReason::Silent);
+        }
+        if self.guarded {
+            return self.receive_guarded(plan, out, packet);
         }
         let port = match plan.route(self.node, &packet) {
             Route::Port(port) => Some(port),
@@ -187,30 +206,11 @@ impl Switch {
             return self.drop_packet(plan, out, port, &packet, DropReason::Ttl);
         }
         let Some(port) = port else { return self.drop_packet(plan, out, None, &packet, DropReason::NoRoute) };
-        if self.tagged {
-            self.retag(plan, out, port, &mut packet);
-        }
         self.forward(plan, out, port, &packet);
     }
 
-    /// Gives a packet the priority of its new tag.
     #[inline(never)]
-    fn retag(&self, plan: Plan<'_>, out: &mut Out, port: usize, packet: &mut Packet) {
-        let network = plan.network;
-        let Some(tagging) = &network.tagging else { return };
-        let (input, output) = (self.ports[usize::from(packet.in_port)].number, self.ports[port].number);
-        let new = tagging.rewritten(&network.fabric, packet.prio, input, output);
-        let (old, size) = (std::mem::replace(&mut packet.prio, new), i64::from(packet.size));
-        if old != new {
-            out.retagged[usize::from(old & 7)] -= size;
-            out.retagged[usize::from(new & 7)] += size;
-            out.counts.retagged += 1;
-            out.counts.made_lossy += u64::from(self.lossless & 1 << new == 0);
-        }
-    }
-
-    #[inline(never)]
-    fn balance(&mut self, plan: Plan<'_>, packet: &Packet) -> Option<u32> {
+    pub(super) fn balance(&mut self, plan: Plan<'_>, packet: &Packet) -> Option<u32> {
         let first = plan.layout.first_port[self.node as usize];
         let backlog = |port: PortId| {
             let port = &self.ports[(port.0 - first) as usize];
@@ -221,7 +221,7 @@ impl Switch {
     }
 
     #[inline(always)]
-    fn forward(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, packet: &Packet) {
+    pub(super) fn forward(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, packet: &Packet) {
         let (size, prio, in_port) = (u32::from(packet.size), packet.prio & 7, usize::from(packet.in_port));
         // A new tag has changed the priority with which it leaves, not the one with which it arrived.
         let in_prio = packet.in_prio & 7;
@@ -234,6 +234,9 @@ impl Switch {
         {
             self.transmit(plan, out, port, packet, packet.flags);
             return;
+        }
+        if egress.down {
+            return self.drop_packet(plan, out, Some(port), packet, DropReason::LinkDown);
         }
         if prio != 0 && self.storage != Storage::Shared {
             self.store(plan, out, port, packet);
@@ -271,7 +274,7 @@ impl Switch {
             Verdict::Always => true,
             Verdict::WithProbability(p) => unit(&mut self.rng) < p,
         };
-        if !hit || !packet.kind.understands_marks(packet.flags) {
+        if !hit || self.markable & 1 << packet.prio == 0 || !packet.kind.understands_marks(packet.flags) {
             return 0;
         }
         out.counts.marks += 1;
@@ -283,6 +286,9 @@ impl Switch {
     pub(super) fn enqueue(&mut self, port: usize, packet: &Packet, flags: u8) {
         let (size, prio) = (u32::from(packet.size), packet.prio & 7);
         let place = self.slab.insert(packet, flags, &mut self.carried);
+        if self.watches_queues {
+            self.guard_queued(port, place);
+        }
         let state = &mut self.ports[port];
         let queue = &mut state.lanes[usize::from(prio)].queue;
         queue.bytes += size;
@@ -307,7 +313,7 @@ impl Switch {
 
     /// Serves a port now, or when it becomes free.
     #[inline]
-    fn serve_or_wait(&mut self, plan: Plan<'_>, out: &mut Out, port: usize) {
+    pub(super) fn serve_or_wait(&mut self, plan: Plan<'_>, out: &mut Out, port: usize) {
         if self.ports[port].pending {
             return;
         }
@@ -338,10 +344,14 @@ impl Switch {
 
     fn serve(&mut self, plan: Plan<'_>, out: &mut Out, port: usize) {
         let state = &mut self.ports[port];
-        let eligible = state.waiting & (!state.paused | 1);
+        let mut eligible = state.waiting & (!state.paused | 1);
+        if self.watches_queues {
+            eligible = self.guard_eligible(port, eligible);
+        }
         if eligible == 0 {
             return;
         }
+        let state = &mut self.ports[port];
         let prio = match self.deficits.get_mut(port) {
             None => self.rule.choose_simply(eligible, &mut state.last_served) & 7,
             Some(deficits) => {
@@ -352,28 +362,39 @@ impl Switch {
                 prio & 7
             }
         };
+        let packet = self.dequeue(port, prio);
+        let mark = if prio == 0 { 0 } else { self.depart(plan, out, port, &packet) };
+        self.transmit(plan, out, port, &packet, packet.flags | mark);
+        self.serve_when_free(port);
+    }
+
+    /// Removes the first packet of a queue.
+    #[inline(always)]
+    pub(super) fn dequeue(&mut self, port: usize, prio: u8) -> Packet {
         if prio != 0 && !self.ranked.is_empty() {
-            return self.serve_ranked(plan, out, port);
+            return self.dequeue_ranked(port);
         }
-        let queue = &mut state.lanes[usize::from(prio)].queue;
-        let (packet, next) = self.slab.remove(queue.head, &mut self.carried);
+        let state = &mut self.ports[port];
+        let queue = &mut state.lanes[usize::from(prio & 7)].queue;
+        let place = queue.head;
+        let (packet, next) = self.slab.remove(place, &mut self.carried);
         queue.head = next;
         queue.bytes -= u32::from(packet.size);
         state.queued -= u32::from(packet.size);
         if queue.head == NONE {
             state.waiting &= !(1 << prio);
         }
-        let left = queue.bytes;
         self.note_length(port);
-        let mark = if prio == 0 { 0 } else { self.depart(plan, out, port, &packet, left) };
-        self.transmit(plan, out, port, &packet, packet.flags | mark);
-        self.serve_when_free(port);
+        if self.watches_queues {
+            self.guard_dequeued(port, place);
+        }
+        packet
     }
 
-    /// Frees the buffer of a packet that leaves its queue with `left` bytes, and sends an XON if due. Returns the packet's
-    /// mark.
+    /// Frees the buffer of a packet that leaves its queue, and sends an XON if due. Returns the packet's mark.
     #[inline]
-    fn depart(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, packet: &Packet, left: u32) -> u8 {
+    fn depart(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, packet: &Packet) -> u8 {
+        let left = self.ports[port].lanes[usize::from(packet.prio & 7)].queue.bytes;
         if self.storage != Storage::Shared {
             return if self.mark_at_enqueue { 0 } else { self.mark(out, port, packet, left) };
         }
@@ -401,7 +422,9 @@ impl Switch {
         if let Some(telemetry) = &mut self.telemetry {
             record = telemetry.record(port, state, packet, self.now, &self.carried, &mut self.rng);
         }
-        let stamp = Stamp { flags, record };
+        let in_prio = if self.late_tags { self.new_tag(plan.network, port, packet) } else { packet.prio };
+        let stamp = Stamp { flags, in_prio, record };
+        let state = &mut self.ports[port];
         let (sent, free) = plan.ends(state.number, &state.plan, self.now, size);
         let queue = &mut state.lanes[usize::from(packet.prio & 7)].queue;
         queue.tx_bytes += size;
@@ -415,7 +438,15 @@ impl Switch {
 
     /// `culprit` is the egress port of the packet that caused the frame.
     #[cold]
-    fn send_pfc(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, prio: u8, xoff: bool, culprit: usize) {
+    pub(super) fn send_pfc(
+        &mut self,
+        plan: Plan<'_>,
+        out: &mut Out,
+        port: usize,
+        prio: u8,
+        xoff: bool,
+        culprit: usize,
+    ) {
         let culprit = u64::from(self.ports[culprit].number);
         let ingress = &mut self.ports[port].lanes[usize::from(prio)].ingress;
         ingress.paused = xoff;
@@ -440,19 +471,25 @@ impl Switch {
     fn receive_pfc(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, frame: &Packet) {
         out.delivered[0] += u64::from(frame.size);
         out.live -= 1;
+        if self.guarded && self.guard_frame(port, frame.in_prio, frame.flags & flag::XOFF != 0) {
+            return;
+        }
         let bit = 1 << frame.in_prio;
         let state = &mut self.ports[port];
         let at = plan.network.at(state.number, frame.in_prio);
-        let note = |note| Noted { time: Time(self.now), event: 0, note };
+        let time = Time(self.now);
+        let note = |note| Noted { time, event: 0, note };
         if frame.flags & flag::XOFF != 0 {
             if state.paused & bit == 0 {
                 state.paused |= bit;
+                self.note_pause(port, frame.in_prio, true);
                 out.notes.push(note(Note::Pause { at, bytes: frame.seq, culprit: frame.stamp as u32 }));
             }
             return;
         }
         if state.paused & bit != 0 {
             state.paused &= !bit;
+            self.note_pause(port, frame.in_prio, false);
             out.notes.push(note(Note::Resume { at }));
         }
         self.serve_or_wait(plan, out, port);
@@ -467,31 +504,15 @@ impl Switch {
         packet: &Packet,
         reason: DropReason,
     ) {
-        let ingress = self.ports[usize::from(packet.in_port)].number;
-        let lossless = self.lossless & 1 << packet.prio != 0;
-        let record = DropRecord {
-            time: Time(self.now),
-            node: NodeId(self.node),
-            reason,
-            ingress: Some(PortId(ingress)),
-            egress: port.map(|port| PortId(self.ports[port].number)),
-            priority: packet.prio,
-            flow: Some(packet.flow),
-            bytes: u32::from(packet.size),
-            lossless,
-        };
-        out.counts.drops += 1;
+        let ingress = self.ports.get(usize::from(packet.in_port)).map(|port| port.number);
+        // A frame has no ingress port here, unless it arrives now.
+        let own = matches!(packet.kind, Kind::Pfc | Kind::Isolation);
+        let wire = plan.layout.inward.get(self.line);
+        let event = wire.map_or(0, |&wire| Event::new(self.now, 0, Target::Arrival(wire)).target_code());
+        let egress = port.map(|port| self.ports[port].number);
+        let ingress = ingress.filter(|_| !own || egress.is_none());
+        out.drop(plan.network, packet, Dropped { reason, ingress, egress, now: self.now, event });
         out.live -= 1;
-        match reason {
-            DropReason::Buffer => out.counts.lossless_drops += u64::from(lossless),
-            DropReason::Ttl => out.counts.ttl_drops += 1,
-            _ => out.counts.no_route_drops += 1,
-        }
-        out.dropped[usize::from(packet.prio & 7)] += u64::from(packet.size);
-        let wire = plan.layout.inward[self.line];
-        let event = Event::new(self.now, 0, Target::Arrival(wire)).target_code();
-        let at = plan.network.at(ingress, packet.prio);
-        out.notes.push(Noted { time: Time(self.now), event, note: Note::Drop { at, record } });
     }
 
     pub(super) fn export(&self, network: &mut Network) {
@@ -505,6 +526,11 @@ impl Switch {
         }
         for (port, histogram) in self.ports.iter().zip(&self.histograms) {
             network.recorder.histograms[port.number as usize] = histogram.clone();
+        }
+        if let (Some(dog), Some(watchdog)) = (&self.guards.watchdog, &mut network.watchdog) {
+            for (local, port) in self.ports.iter().enumerate() {
+                watchdog.stormy[port.number as usize] = dog.stormy(local);
+            }
         }
         let owner = self.ports.first().map_or(0, |port| network.ports[port.number as usize].owner);
         network.switches[owner as usize].buffer = self.buffer.clone();

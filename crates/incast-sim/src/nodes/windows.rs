@@ -5,6 +5,7 @@ use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
 
 use super::Nodes;
+use super::actions::Due;
 use super::plan::Plan;
 use crate::kernel::{Event, Target};
 use crate::network::{Limits, Network, STRIDE};
@@ -28,36 +29,69 @@ impl Nodes {
     ) -> Halt {
         let mut watch = Watch { limits, observe, next_call: STRIDE };
         let mut awake = Vec::new();
+        self.take_first_steps(network, limits.stall);
+        self.wake_for_actions();
         let halt = loop {
             if self.out.done == network.flows_due {
                 break Halt::Finished;
             }
             let Some((begin, end)) = self.out.calendar.advance(&mut awake) else {
-                network.now = self.now().max(self.series.last);
-                if self.series.next != u64::MAX && self.series.next > limits.horizon {
-                    network.now = limits.horizon;
-                    break Halt::Horizon;
-                }
-                break Halt::Idle;
+                break self.run_dry(network, limits.horizon);
             };
-            if self.sample_before(network, begin, limits.horizon) {
-                network.now = limits.horizon;
-                break Halt::Horizon;
+            if let Some(halt) = self.act_before(network, begin, &limits) {
+                break halt;
             }
             let still = end.saturating_sub(self.out.moved) > limits.stall;
             let halt = if still || end > limits.horizon || self.may_end(network, end) {
-                self.event_by_event(network, &watch.limits, &awake, end)
+                self.event_by_event(network, &limits, &mut awake, end)
             } else {
-                self.window(network, &awake, begin, end);
-                None
+                self.window(network, &limits, &mut awake, (begin, end))
             };
             self.out.counts.peak_packets = self.out.counts.peak_packets.max(self.out.live);
             if let Some(halt) = halt.or_else(|| self.stops(network, &mut watch, end)) {
                 break halt;
             }
+            self.sweep_later(network);
+            self.wake_for_actions();
         };
         self.export(network);
         halt
+    }
+
+    /// Ends a run in which no node has an event left.
+    fn run_dry(&self, network: &mut Network, horizon: u64) -> Halt {
+        let next = self.next_action().time;
+        if next != u64::MAX && next > horizon {
+            network.now = horizon;
+            return Halt::Horizon;
+        }
+        network.now = self.last();
+        Halt::Idle
+    }
+
+    /// Takes the actions due before the window that begins at `begin`.
+    fn act_before(&mut self, network: &mut Network, begin: u64, limits: &Limits) -> Option<Halt> {
+        loop {
+            let due = self.next_action();
+            if due.time >= begin {
+                return None;
+            }
+            if let Some(halt) = self.act_in_time(network, due, limits) {
+                return Some(halt);
+            }
+        }
+    }
+
+    /// Takes an action and the deadlock search before it; [`Halt::Horizon`] if it is due after the horizon.
+    fn act_in_time(&mut self, network: &mut Network, due: Due, limits: &Limits) -> Option<Halt> {
+        if due.time > limits.horizon {
+            network.now = limits.horizon;
+            return Some(Halt::Horizon);
+        }
+        if due.time >= network.detector.next {
+            self.look_for_deadlocks(network, due.time);
+        }
+        self.act(network, due, limits)
     }
 
     /// Returns true if all flows may complete before `end`.
@@ -68,12 +102,8 @@ impl Nodes {
         let flows = &network.flows.flows;
         while let Some(flow) = flows.get(self.completing) {
             let own = self.layout.at_src[self.completing];
-            if !self.hosts[flow.src.index()].completes_before(
-                Plan { layout: &self.layout, network },
-                &self.out,
-                own,
-                end,
-            ) {
+            let plan = Plan { layout: &self.layout, network };
+            if !self.hosts[flow.src.index()].completes_before(plan, &self.out, own, end) {
                 return false;
             }
             self.completing += 1;
@@ -81,45 +111,87 @@ impl Nodes {
         true
     }
 
-    /// Lets every node handle all events before `end`, in any order. Deadlock searches and samples cut the window.
-    fn window(&mut self, network: &mut Network, awake: &[u32], begin: u64, end: u64) {
+    /// Lets every node handle all events before `end`, in any order. Actions and deadlock searches cut the window; at the same
+    /// time, the search comes first.
+    fn window(
+        &mut self,
+        network: &mut Network,
+        limits: &Limits,
+        awake: &mut Vec<u32>,
+        (begin, end): (u64, u64),
+    ) -> Option<Halt> {
         loop {
-            let (look, sample) = (network.detector.next, self.series.next);
-            if look.min(sample) >= end {
+            let (look, due) = (network.detector.next, self.next_action());
+            if look.min(due.time) >= end {
                 break;
             }
-            // Samples come after all else of their time, deadlock searches before.
-            let cut = if sample < look { sample + 1 } else { look.max(begin) };
-            for &node in awake {
+            let cut = if look <= due.time { look.max(begin) } else { due.cut() };
+            for &node in &*awake {
                 self.run_node(network, node, cut);
             }
-            let nodes = 0..self.places.len() as u32;
-            let Some(next) = nodes.filter_map(|node| self.next_of(network, node)).min() else { break };
-            if sample < look {
-                self.sample(network);
-            } else {
-                self.look_for_deadlocks(network, next.time.min(sample));
+            if look <= due.time {
+                // A search comes before an event.
+                let next = self.next_event(network).unwrap_or(u64::MAX).min(due.time);
+                if next == u64::MAX {
+                    break;
+                }
+                self.look_for_deadlocks(network, next);
+                continue;
+            }
+            let halt = self.act(network, due, limits);
+            if halt.is_some() {
+                return halt;
+            }
+            if due.action.changes_nodes() {
+                *awake = self.all();
             }
         }
-        for &node in awake {
+        for &node in &*awake {
             let next = self.run_node(network, node, end);
             if next != u64::MAX {
                 self.out.calendar.wake(node, next);
             }
         }
         self.record(network);
+        None
+    }
+
+    fn all(&self) -> Vec<u32> {
+        (0..self.places.len() as u32).collect()
     }
 
     /// Handles the events before `end` in global order; `Some` if the run ends there. No packet sent here arrives before `end`,
     /// so the events of a node depend only on its own.
-    fn event_by_event(&mut self, network: &mut Network, limits: &Limits, awake: &[u32], end: u64) -> Option<Halt> {
-        let key = |event: Event, node| Reverse((event, node));
+    fn event_by_event(
+        &mut self,
+        network: &mut Network,
+        limits: &Limits,
+        awake: &mut Vec<u32>,
+        end: u64,
+    ) -> Option<Halt> {
         let next = |nodes: &Self, network: &Network, node| {
-            nodes.next_of(network, node).filter(|event| event.time < end).map(|event| key(event, node))
+            let event = nodes.next_of(network, node).filter(|event| event.time < end);
+            event.map(|event| Reverse((event, node)))
         };
-        let mut queue: BinaryHeap<_> = awake.iter().filter_map(|&node| next(self, network, node)).collect();
-        while let Some(Reverse((Event { time, .. }, node))) = queue.pop() {
-            if self.sample_before(network, time, limits.horizon) || time > limits.horizon {
+        let queue_of = |nodes: &Self, network: &Network, awake: &[u32]| -> BinaryHeap<Reverse<(Event, u32)>> {
+            awake.iter().filter_map(|&node| next(nodes, network, node)).collect()
+        };
+        let mut queue = queue_of(self, network, awake);
+        loop {
+            let due = self.next_action();
+            let first = queue.peek().map_or(u64::MAX, |Reverse((event, _))| event.time);
+            if due.time < end && due.cut() <= first {
+                if let Some(halt) = self.act_in_time(network, due, limits) {
+                    return Some(halt);
+                }
+                if due.action.changes_nodes() {
+                    *awake = self.all();
+                    queue = queue_of(self, network, awake);
+                }
+                continue;
+            }
+            let Some(Reverse((Event { time, .. }, node))) = queue.pop() else { break };
+            if time > limits.horizon {
                 network.now = limits.horizon;
                 return Some(Halt::Horizon);
             }
@@ -139,18 +211,13 @@ impl Nodes {
                 return Some(Halt::Idle);
             }
         }
-        for &node in awake {
+        for &node in &*awake {
             if let Some(next) = self.next_of(network, node) {
                 self.out.calendar.wake(node, next.time);
             }
         }
         self.record(network);
         None
-    }
-
-    fn now(&self) -> u64 {
-        let switches = self.switches.iter().map(|switch| switch.now());
-        switches.chain(self.hosts.iter().map(|host| host.now())).max().unwrap_or(0)
     }
 
     pub(super) fn look_for_deadlocks(&mut self, network: &mut Network, until: u64) {
@@ -164,7 +231,10 @@ impl Nodes {
     }
 
     /// As [`Network::run`] decides it.
-    fn is_stuck(&mut self, network: &mut Network) -> bool {
+    pub(super) fn is_stuck(&mut self, network: &mut Network) -> bool {
+        if network.faults.as_ref().is_some_and(|faults| faults.pending()) || self.may_be_released() {
+            return false;
+        }
         let on_a_wire = self.out.arrivals.iter().any(|&first| first != u64::MAX);
         let waits = on_a_wire || self.hosts.iter().any(|host| host.is_paced() || host.has_starts());
         if waits {

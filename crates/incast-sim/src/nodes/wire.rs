@@ -5,6 +5,8 @@
 
 use std::collections::VecDeque;
 
+use incast_model::rng::{Stream, unit};
+
 use super::packet::{Carried, Packet, Stamp};
 use super::plan::PortPlan;
 use crate::congestion::IntRecord;
@@ -27,17 +29,39 @@ pub(super) struct Wire {
     stride: usize,
     /// By packet that has ranges, in order.
     ranges: VecDeque<Vec<Range>>,
+    /// By place: ingress port at the sending node; empty if links cannot fail.
+    origins: Vec<u16>,
+    fails: bool,
+    /// Silent losses, if there were any so far.
+    loss: Option<Box<Loss>>,
     /// Place of the first packet, before the modulus.
     head: usize,
     len: usize,
 }
 
+/// Fraction of packets that a link loses silently.
+#[derive(Debug)]
+struct Loss {
+    share: f64,
+    draws: Stream,
+}
+
 const PLACES: usize = 16;
 
 impl Wire {
-    /// `stride`: most INT records of a packet.
-    pub(super) fn new(stride: usize) -> Self {
-        Self { entries: Vec::new(), records: Vec::new(), stride, ranges: VecDeque::new(), head: 0, len: 0 }
+    /// `stride`: most INT records of a packet. `fails`: the link may fail.
+    pub(super) const fn new(stride: usize, fails: bool) -> Self {
+        Self {
+            entries: Vec::new(),
+            records: Vec::new(),
+            stride,
+            ranges: VecDeque::new(),
+            origins: Vec::new(),
+            fails,
+            loss: None,
+            head: 0,
+            len: 0,
+        }
     }
 
     #[inline]
@@ -59,7 +83,10 @@ impl Wire {
         entry.packet.hops = packet.hops + 1;
         entry.packet.flags = stamp.flags;
         if packet.kind != Kind::Pfc {
-            entry.packet.in_prio = packet.prio;
+            entry.packet.in_prio = stamp.in_prio;
+        }
+        if let Some(origin) = self.origins.get_mut(place) {
+            *origin = packet.in_port;
         }
         if packet.records != 0 {
             if packet.has_ranges() {
@@ -85,6 +112,11 @@ impl Wire {
         let mut records: Vec<IntRecord> = (0..self.len).flat_map(records_at).copied().collect();
         entries.resize(places, Entry { time: 0, packet: Packet::EMPTY });
         records.resize(places * self.stride, IntRecord::default());
+        if self.fails {
+            let mut origins: Vec<u16> = (0..self.len).map(|ahead| self.origins[self.place(ahead)]).collect();
+            origins.resize(places, 0);
+            self.origins = origins;
+        }
         (self.entries, self.records, self.head) = (entries, records, 0);
     }
 
@@ -125,6 +157,34 @@ impl Wire {
         packet
     }
 
+    /// Loses all packets: they arrive as [`Kind::Lost`]. Returns those lost now, with their ingress ports at the sending node.
+    pub(super) fn lose(&mut self) -> Vec<(Packet, u16)> {
+        let mut lost = Vec::new();
+        for ahead in 0..self.len {
+            let place = self.place(ahead);
+            let packet = &mut self.entries[place].packet;
+            if packet.kind != Kind::Lost {
+                lost.push((*packet, self.origins[place]));
+                (packet.kind, packet.records) = (Kind::Lost, 0);
+            }
+        }
+        self.ranges.clear();
+        lost
+    }
+
+    /// Sets the fraction of packets lost silently; `draws` begins their draws.
+    pub(super) fn set_loss(&mut self, share: f64, draws: impl FnOnce() -> Stream) {
+        self.loss.get_or_insert_with(|| Box::new(Loss { share, draws: draws() })).share = share;
+    }
+
+    /// Returns true if the packet that arrives now is lost silently.
+    #[inline]
+    pub(super) fn loses(&mut self) -> bool {
+        self.loss
+            .as_mut()
+            .is_some_and(|loss| loss.share > 0.0 && (loss.share >= 1.0 || unit(&mut loss.draws) < loss.share))
+    }
+
     #[inline]
     pub(super) fn packets(&self) -> impl Iterator<Item = (u64, &Packet)> {
         (0..self.len).map(|ahead| &self.entries[self.place(ahead)]).map(|entry| (entry.time, &entry.packet))
@@ -146,11 +206,11 @@ mod tests {
     #[test]
     fn packets_stay_in_order_while_the_ring_grows() {
         let mut carried = Carried::default();
-        let mut wire = Wire::new(1);
+        let mut wire = Wire::new(1, false);
         let (mut sent, mut received) = (0, 0);
         for round in 0..60 {
             for _ in 0..round {
-                let stamp = Stamp { flags: 0, record: Some((IntRecord::new(sent, 0, 0, 0), 1)) };
+                let stamp = Stamp { flags: 0, in_prio: 0, record: Some((IntRecord::new(sent, 0, 0, 0), 1)) };
                 wire.push(sent, &PORT, &Packet { seq: sent, ..Packet::EMPTY }, stamp, &mut carried);
                 sent += 1;
             }
@@ -172,14 +232,14 @@ mod tests {
         let mut carried = Carried::default();
         let old: Vec<_> = (0..3).map(|tick| IntRecord::new(tick, 0, 0, 0)).collect();
         carried.records[..2].copy_from_slice(&old[..2]);
-        let mut wire = Wire::new(2);
+        let mut wire = Wire::new(2, false);
         let packet = Packet { prio: 3, records: 2, ..Packet::EMPTY };
-        wire.push(9, &PORT, &packet, Stamp { flags: 1, record: Some((old[2], 3)) }, &mut carried);
+        wire.push(9, &PORT, &packet, Stamp { flags: 1, in_prio: 3, record: Some((old[2], 3)) }, &mut carried);
         wire.push(
             9,
             &PORT,
             &Packet { kind: Kind::Pfc, in_prio: 5, ..Packet::EMPTY },
-            Stamp { flags: 0, record: None },
+            Stamp { flags: 0, in_prio: 0, record: None },
             &mut carried,
         );
         let packet = wire.pop(&mut carried);

@@ -4,7 +4,7 @@
 
 mod buffer;
 mod ecn;
-mod isolation;
+pub(crate) mod isolation;
 mod params;
 mod pfc;
 mod pint;

@@ -47,11 +47,11 @@ pub enum WatchdogAction {
 
 #[derive(Debug)]
 pub(crate) struct Watchdog {
-    params: WatchdogParams,
+    pub(crate) params: WatchdogParams,
     /// By queue ([`Network::at`]), in a storm: time of its begin or of the last PFC frame, or of a link failure.
     storms: Vec<Option<u64>>,
     /// By port, as bits.
-    stormy: Vec<u8>,
+    pub(crate) stormy: Vec<u8>,
     /// By port: priorities in a storm that the peer has paused last.
     announced: Vec<u8>,
     pub(crate) records: Vec<Storm>,

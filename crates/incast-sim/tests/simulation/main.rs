@@ -8,6 +8,7 @@ mod common;
 mod exact_vs_reference;
 mod failures;
 mod fingerprints;
+mod guarded;
 mod nic_turns;
 mod properties;
 mod reference;

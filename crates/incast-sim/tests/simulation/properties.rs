@@ -32,12 +32,12 @@ type Link = (u64, u64);
 type Pair = (usize, usize, u64, u64);
 
 #[derive(Debug, Clone)]
-struct Scenario {
+pub(crate) struct Scenario {
     shape: Shape,
     flows: Vec<Pair>,
     control: (&'static str, &'static str),
     window: Option<WindowMode>,
-    lossless: bool,
+    pub(crate) lossless: bool,
     xoff: Option<u64>,
     /// Buffer bytes beyond headrooms, reserves and static thresholds.
     shared: u64,
@@ -83,7 +83,7 @@ fn flows() -> impl Strategy<Value = Vec<Pair>> {
     prop_oneof![incast, permutation, pairs]
 }
 
-fn load_balancing() -> impl Strategy<Value = Balance> {
+pub(crate) fn load_balancing() -> impl Strategy<Value = Balance> {
     let kinds = (0u8..4, 1u64..3000, any::<bool>(), any::<bool>());
     kinds.prop_map(|(kind, gap, acks, other)| match kind {
         0 => Balance::Ecmp,
@@ -95,7 +95,7 @@ fn load_balancing() -> impl Strategy<Value = Balance> {
     })
 }
 
-fn scenario() -> impl Strategy<Value = Scenario> {
+pub(crate) fn scenario() -> impl Strategy<Value = Scenario> {
     let switch = (any::<bool>(), prop::option::of(2000u64..60_000), 5_000u64..300_000, 0u8..3, 500u64..100_000);
     let host = (any::<bool>(), any::<bool>(), 1u32..9, 1u8..4, prop::option::of(3u8..7));
     let packet = (prop::sample::select(vec![256u64, 1000, 1000, 1000, 4096]), prop::sample::select(vec![0u64, 20]));
@@ -171,12 +171,12 @@ impl Scenario {
     }
 
     /// Removes parameters that event windows do not support.
-    fn for_windows(mut self) -> Self {
+    pub(crate) fn for_windows(mut self) -> Self {
         (self.arithmetic, self.chain) = (Arithmetic::Exact, 0);
         self
     }
 
-    fn bench(&self) -> Bench {
+    pub(crate) fn bench(&self) -> Bench {
         let fabric = self.shape.fabric();
         let hosts = fabric.hosts().len();
         let most_ports = fabric.switches().map(|switch| fabric.ports_of(switch).len() as u64).max().unwrap();
@@ -326,7 +326,6 @@ proptest! {
         }
     }
 
-    /// Runs with fingerprints use one event queue; the other runs here use event windows per node.
     #[test]
     fn windows_give_the_same_run(
         scenario in scenario().prop_map(Scenario::for_windows),
@@ -430,7 +429,7 @@ fn windows_give_the_same_run_with_gates() {
         }
         let outcome = bench.run();
         assert_eq!(outcome.stop, Stop::Finished);
-        let by_queue = bench.with(|params| params.measure.fingerprint = true).run();
+        let by_queue = bench.run_by_queue();
         assert_eq!(digest(&outcome), digest(&by_queue), "{delay} ns, {own}");
     }
 }
@@ -446,7 +445,7 @@ fn windows_give_the_same_run_when_many_packets_are_resent() {
     let bench = bench.flows((1..7).map(|src| (src, 0, 2_000_000, Time::ZERO)));
     let outcome = bench.run();
     assert!(outcome.counts.drops > 10_000, "{:?}", outcome.counts);
-    let by_queue = bench.with(|params| params.measure.fingerprint = true).run();
+    let by_queue = bench.run_by_queue();
     assert_eq!(digest(&outcome), digest(&by_queue));
     assert!(outcome.counts.events < 2 * by_queue.counts.events);
 }

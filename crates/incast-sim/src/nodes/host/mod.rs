@@ -1,5 +1,6 @@
 //! Hosts: NICs (one per port), queue pairs of the flows sent, and state of the flows received.
 
+mod failed;
 mod gates;
 mod nic;
 mod pair;
@@ -13,7 +14,8 @@ use std::collections::BinaryHeap;
 use incast_model::fabric::{HostId, NodeId};
 use incast_model::units::Time;
 
-use super::out::{Note, Noted, Out};
+use super::guards::HostIsolation;
+use super::out::{Dropped, Note, Noted, Out};
 use super::packet::{Carried, Packet, Slab};
 use super::plan::Plan;
 use crate::balance::State;
@@ -21,6 +23,7 @@ use crate::host::selective::{Repeat, Rules};
 use crate::host::{PacketParams, RdmaParams};
 use crate::kernel::{Event, Kind, NONE, Target, flag};
 use crate::network::Network;
+use crate::outcome::DropReason;
 use gates::Gates;
 pub(super) use gates::are_local as gates_are_local;
 use nic::Nic;
@@ -65,6 +68,8 @@ pub(super) struct Host {
     timers: BinaryHeap<Reverse<(u64, u32)>>,
     /// `None` in runs with RDMA alone.
     transports: Option<Box<Transports>>,
+    /// `None` if the run isolates no flows.
+    pub(super) isolation: Option<Box<HostIsolation>>,
     ranks: bool,
     port_rank: u64,
     mixed: bool,
@@ -102,6 +107,7 @@ impl Host {
             receivers: received.iter().map(|&flow| Receiver::new(plan, flow)).collect(),
             timers: BinaryHeap::new(),
             transports: Transports::new(plan, id.0, network.fabric.ports_of(node).len()),
+            isolation: HostIsolation::new(plan, network.fabric.ports_of(node).len()),
             ranks: network.config.ranked,
             port_rank: network.config.port_rank,
             mixed: network.config.mixed,
@@ -218,19 +224,26 @@ impl Host {
     /// Handles the own event due at `time`: timers before starts, starts before ports.
     fn own_event(&mut self, plan: Plan<'_>, out: &mut Out, time: u64) {
         self.now = time;
-        out.counts.events += 1;
         let (start, own) = self.next_start(plan);
         if self.timer_time() == time {
             if let Some(Reverse((_, flow))) = self.timers.pop() {
+                out.count(self.node, time, || Target::Timer(self.flows[flow as usize]));
                 self.timer(plan, out, flow);
             }
         } else if start == time {
+            out.count(self.node, time, || Target::Start(self.flows[own as usize]));
             self.begin(plan, out, own);
         } else {
-            let (_, nic) = self.next_due();
-            self.nics[nic].due = u64::MAX;
-            self.kick(plan, out, nic);
+            self.serve_due(plan, out);
         }
+    }
+
+    /// Serves the port that is due now.
+    fn serve_due(&mut self, plan: Plan<'_>, out: &mut Out) {
+        let (_, nic) = self.next_due();
+        out.count(self.node, self.now, || Target::Port(self.nics[nic].port));
+        self.nics[nic].due = u64::MAX;
+        self.kick(plan, out, nic);
     }
 
     fn begin(&mut self, plan: Plan<'_>, out: &mut Out, own: u32) {
@@ -276,47 +289,40 @@ impl Host {
             }
             Target::Agenda(_) => {
                 self.now = event.time;
-                out.counts.events += 1;
+                out.count(self.node, event.time, || event.target());
                 self.do_tasks(plan, out);
             }
             Target::Port(_) => {
                 self.now = event.time;
-                out.counts.events += 1;
-                let (_, nic) = self.next_due();
-                self.nics[nic].due = u64::MAX;
-                self.kick(plan, out, nic);
+                self.serve_due(plan, out);
             }
             _ => self.own_event(plan, out, event.time),
         }
     }
 
     fn receive(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) {
-        let packet = out.take(self.nics[nic].line, &mut self.carried);
-        out.counts.events += 1;
-        out.moved = out.moved.max(self.now);
-        out.delivered[usize::from(packet.prio & 7)] += u64::from(packet.size);
+        let packet = out.take(plan, self.node, self.nics[nic].line, self.now, &mut self.carried);
         out.live -= 1;
         match packet.kind {
-            Kind::Data => {
-                out.counts.data_hops += 1;
-                self.receive_data(plan, out, nic, &packet);
-            }
-            Kind::Segment => {
-                out.counts.data_hops += 1;
-                self.receive_transport(plan, out, nic, &packet);
-            }
-            Kind::Pfc => {
-                out.counts.pfc_hops += 1;
-                self.receive_pfc(plan, out, nic, &packet);
-            }
-            kind => {
-                out.counts.ack_hops += 1;
-                match kind {
-                    Kind::Ack | Kind::Nack => self.receive_ack(plan, out, &packet),
-                    Kind::Cnp => self.receive_cnp(plan, out, &packet),
-                    _ => self.receive_transport(plan, out, nic, &packet),
-                }
-            }
+            Kind::Data | Kind::Segment => out.counts.data_hops += 1,
+            Kind::Pfc => out.counts.pfc_hops += 1,
+            Kind::Lost => return,
+            _ => out.counts.ack_hops += 1,
+        }
+        if packet.kind != Kind::Pfc && out.wires[self.nics[nic].line].loses() {
+            let (reason, ingress) = (DropReason::Silent, Some(self.nics[nic].port));
+            let event = Event::new(self.now, 0, Target::Arrival(self.nics[nic].wire)).target_code();
+            let dropped = Dropped { reason, ingress, egress: None, now: self.now, event };
+            return out.drop(plan.network, &packet, dropped);
+        }
+        out.delivered[usize::from(packet.prio & 7)] += u64::from(packet.size);
+        match packet.kind {
+            Kind::Data => self.receive_data(plan, out, nic, &packet),
+            Kind::Pfc => self.receive_pfc(plan, out, nic, &packet),
+            Kind::Ack | Kind::Nack => self.receive_ack(plan, out, &packet),
+            Kind::Cnp => self.receive_cnp(plan, out, &packet),
+            Kind::Isolation => self.receive_isolation(plan, out, nic, &packet),
+            _ => self.receive_transport(plan, out, nic, &packet),
         }
     }
 
@@ -347,11 +353,20 @@ impl Host {
             (record.delivered, record.discarded) = (receiver.delivered.or(record.delivered), receiver.discarded);
             record.acked += receiver.arrived_bytes;
         }
+        for (own, nic) in self.nics_of_flows() {
+            let flow = self.flows[own as usize];
+            network.transports.nics[flow as usize] = network.ports[self.nics[nic].port as usize].owner;
+        }
     }
 
     /// Ports with their paused priorities.
     pub(super) fn pauses(&self) -> impl Iterator<Item = (u32, u8)> {
         self.nics.iter().map(|nic| (nic.port, nic.paused))
+    }
+
+    /// Number of a NIC's port in the fabric, and of the wire that ends there.
+    pub(super) fn port_and_wire(&self, nic: usize) -> (u32, u32) {
+        (self.nics[nic].port, self.nics[nic].wire)
     }
 
     pub(super) const fn node(&self) -> NodeId {

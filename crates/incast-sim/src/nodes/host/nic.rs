@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::failed::Hold;
 use super::pair::PairState;
 use super::{Host, PRIORITIES};
 use crate::congestion::FlowContext;
@@ -35,6 +36,9 @@ pub(super) struct Nic {
     pub(super) queued: u32,
     pub(super) waiting: u8,
     pub(super) paused: u8,
+    pub(super) down: bool,
+    /// By priority; empty before the first PFC storm.
+    pub(super) holds: Vec<Hold>,
     pair_served: bool,
     /// By priority: ACKs and CNPs of RDMA (its data waits in queue pairs), and all packets of other transports.
     pub(super) queues: [Queue; PRIORITIES],
@@ -70,6 +74,8 @@ impl Nic {
             queued: 0,
             waiting: 0,
             paused: 0,
+            down: false,
+            holds: Vec::new(),
             pair_served: false,
             queues: [Queue::EMPTY; PRIORITIES],
             ranked: RankedQueue::default(),
@@ -98,7 +104,7 @@ impl Nic {
         queue.tx_packets += 1;
         self.busy_until = free;
         self.tx_bytes += size;
-        let stamp = Stamp { flags: packet.flags, record: None };
+        let stamp = Stamp { flags: packet.flags, in_prio: packet.prio, record: None };
         let whole = self.plan.takes_whole(size);
         let seen = if whole { sent } else { plan.cut_through(self.port, packet, now, sent) };
         let seen = self.jitter.as_mut().map_or(seen, |jitter| jitter.delayed(seen + self.plan.delay) - self.plan.delay);
@@ -124,7 +130,7 @@ impl Nic {
 
 impl Host {
     #[inline]
-    pub(super) fn kick(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) {
+    pub(in crate::nodes) fn kick(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) {
         let state = &mut self.nics[nic];
         if state.busy_until <= self.now {
             self.serve(plan, out, nic);
@@ -251,6 +257,20 @@ impl Host {
         }
         self.pairs[place as usize].state = PairState::Idle;
         Some(place)
+    }
+
+    pub(super) fn take_from_turns(&mut self, place: u32) {
+        let pair = &mut self.pairs[place as usize];
+        if pair.state != PairState::Ready {
+            return;
+        }
+        pair.state = PairState::Idle;
+        let (prio, flow) = (usize::from(pair.prio & 7), pair.flow);
+        let nic = &mut self.nics[usize::from(pair.nic)];
+        nic.turns[prio].remove(flow);
+        if nic.turns[prio].is_empty() {
+            nic.ready &= !(1 << prio);
+        }
     }
 
     fn release_paced(&mut self, nic: usize) {

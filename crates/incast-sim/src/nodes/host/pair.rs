@@ -217,7 +217,8 @@ impl Host {
         pair.next_avail = next;
         pair.cc.on_sent(size, Time(self.now));
         let (limit, elephants) = self.demotion;
-        if pair.next >= limit {
+        let isolated = self.isolation.as_ref().is_some_and(|isolation| isolation.queue() == pair.prio);
+        if pair.next >= limit && !isolated {
             pair.prio = elephants;
         }
         self.apply_control(place);
@@ -332,6 +333,36 @@ impl Host {
         self.kick(plan, out, nic);
     }
 
+    /// Place of the pair of an RDMA flow; [`NONE`] before its start and after its end.
+    pub(in crate::nodes) fn pair_of(&self, plan: Plan<'_>, flow: u32) -> u32 {
+        self.pair_of[plan.layout.at_src[flow as usize] as usize]
+    }
+
+    /// Returns data of a flow to the priority of its class.
+    pub(in crate::nodes) fn send_as_usual(&mut self, plan: Plan<'_>, out: &mut Out, flow: u32) {
+        let place = self.pair_of(plan, flow);
+        if place != NONE {
+            let (limit, elephants) = self.demotion;
+            let demoted = self.pairs[place as usize].high >= limit;
+            let usual = plan.network.flows.flows[flow as usize].priority;
+            self.send_under(plan, out, flow, if demoted { elephants } else { usual });
+        }
+    }
+
+    /// Sends data of a flow under another priority from now on.
+    pub(in crate::nodes) fn send_under(&mut self, plan: Plan<'_>, out: &mut Out, flow: u32, prio: u8) {
+        let place = self.pair_of(plan, flow);
+        if place == NONE || self.pairs[place as usize].prio == prio {
+            return;
+        }
+        self.take_from_turns(place);
+        let pair = &mut self.pairs[place as usize];
+        pair.prio = prio;
+        let nic = usize::from(pair.nic);
+        self.place(place);
+        self.kick(plan, out, nic);
+    }
+
     #[inline]
     fn apply_control(&mut self, place: u32) {
         let pair = &self.pairs[place as usize];
@@ -377,6 +408,14 @@ impl Host {
         self.progress[own].finish = Some(Time(self.now));
         out.done += 1;
         self.pass_gates(plan, true, own as u32);
+    }
+
+    /// NICs of flows under way, by own number.
+    pub(super) fn nics_of_flows(&self) -> impl Iterator<Item = (u32, usize)> {
+        let live = self.pairs.iter().filter(|pair| pair.flow != NONE);
+        let pairs = live.map(|pair| (pair.at_src, usize::from(pair.nic)));
+        let begun = (0u32..).zip(&self.progress).filter(|(own, one)| one.start.is_some() && !self.is_rdma(*own));
+        pairs.chain(begun.map(|(own, _)| (own, self.transport_nic(own))))
     }
 
     pub(in crate::nodes) fn export_pairs(&self, network: &mut Network) {

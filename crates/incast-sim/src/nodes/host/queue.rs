@@ -1,12 +1,9 @@
-use incast_model::fabric::{NodeId, PortId};
-use incast_model::units::Time;
-
 use super::Host;
 use crate::kernel::{Kind, NONE};
-use crate::nodes::out::{Note, Noted, Out};
+use crate::nodes::out::{Dropped, Out};
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
-use crate::outcome::{DropReason, DropRecord};
+use crate::outcome::DropReason;
 use crate::switch::{RANKED_QUEUE, Storage, rank};
 
 impl Host {
@@ -97,24 +94,8 @@ impl Host {
     #[cold]
     fn overflow(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, packet: &Packet) {
         self.left(plan, out, packet);
-        let port = self.nics[nic].port;
-        let lossless = plan.network.config.lossless & 1 << packet.prio != 0;
-        let record = DropRecord {
-            time: Time(self.now),
-            node: NodeId(self.node),
-            reason: DropReason::Buffer,
-            ingress: None,
-            egress: Some(PortId(port)),
-            priority: packet.prio,
-            flow: Some(packet.flow),
-            bytes: packet.size.into(),
-            lossless,
-        };
-        out.counts.drops += 1;
-        out.counts.lossless_drops += u64::from(lossless);
+        let (reason, egress) = (DropReason::Buffer, Some(self.nics[nic].port));
+        out.drop(plan.network, packet, Dropped { reason, ingress: None, egress, now: self.now, event: self.event });
         out.live -= 1;
-        out.dropped[usize::from(packet.prio & 7)] += u64::from(packet.size);
-        let at = plan.network.at(port, packet.prio);
-        out.notes.push(Noted { time: Time(self.now), event: self.event, note: Note::Drop { at, record } });
     }
 }

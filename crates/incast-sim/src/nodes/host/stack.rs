@@ -181,10 +181,13 @@ impl Host {
         self.transports.iter().flat_map(|transports| transports.endpoints.flows())
     }
 
+    pub(super) fn transport_nic(&self, own: u32) -> usize {
+        self.transports.as_ref().map_or(0, |transports| transports.nics[own as usize]).into()
+    }
+
     /// In bit/s.
     pub(super) fn transport_rate(&self, own: u32) -> u64 {
-        let nic = self.transports.as_ref().map_or(0, |transports| transports.nics[own as usize]);
-        self.nics[usize::from(nic)].rate
+        self.nics[self.transport_nic(own)].rate
     }
 }
 

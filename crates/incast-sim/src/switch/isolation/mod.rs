@@ -16,7 +16,7 @@ use incast_model::rng::{self, Stream, unit};
 use incast_model::units::{Bytes, Rate, Time};
 
 pub use params::{FlowDetection, IsolationAtHosts, IsolationParams, MarkedFlows};
-use table::{Map, Table};
+pub(crate) use table::{Map, Table};
 
 use super::SwitchParams;
 use crate::kernel::{Event, Kind, NONE, Packet, Target, periodic};
@@ -25,29 +25,29 @@ use crate::outcome::{FoundIn, IsolatedBy, IsolationRecord};
 
 /// In bytes.
 #[derive(Debug, Clone, Copy)]
-struct Thresholds {
+pub(crate) struct Thresholds {
     /// Queue length up to which no flow is found.
-    from: u32,
+    pub(crate) from: u32,
     /// Queue length above which a flow is always found.
-    always: u32,
-    message: u32,
-    release: u32,
+    pub(crate) always: u32,
+    pub(crate) message: u32,
+    pub(crate) release: u32,
 }
 
 #[derive(Debug)]
 pub(crate) struct Isolation {
-    params: IsolationParams,
+    pub(crate) params: IsolationParams,
     /// Lossless priorities from which flows are isolated, as bits.
-    monitored: u8,
+    pub(crate) monitored: u8,
     /// Least `from`, for all queues of a port together.
-    calm: u32,
+    pub(crate) calm: u32,
     /// By port.
-    thresholds: Vec<Thresholds>,
+    pub(crate) thresholds: Vec<Thresholds>,
     table: Table,
     /// By queue ([`Network::at`]): bytes of each flow, with counters.
     counters: Vec<Map<u32, u32>>,
     /// By switch.
-    draws: Vec<Stream>,
+    pub(crate) draws: Vec<Stream>,
     sweeping: bool,
 }
 
@@ -83,7 +83,7 @@ impl Isolation {
     }
 
     pub(crate) fn into_records(self) -> Vec<IsolationRecord> {
-        self.table.into_records()
+        self.table.records().into_iter().map(|(_, record)| record).collect()
     }
 
     pub(crate) const fn queue(&self) -> u8 {
@@ -202,7 +202,7 @@ impl Network {
         }
         let now = self.now;
         let found = found.map(|prio| self.find_in(port, prio, flow));
-        let slot = self.isolation.as_mut()?.table.insert((port, flow), (by, found), now);
+        let slot = self.isolation.as_mut()?.table.insert((port, PortId(port), flow), (by, found), (now, 0));
         let ahead = self.note_packets_ahead(port, flow, slot);
         self.isolation.as_mut()?.table.set_ahead(slot, ahead);
         self.ports[port as usize].noted = true;

@@ -8,28 +8,28 @@ use crate::kernel::NONE;
 use crate::outcome::{FoundIn, IsolatedBy, IsolationRecord};
 
 #[derive(Debug, Clone)]
-pub(super) struct Entry {
-    pub(super) port: u32,
-    pub(super) flow: u32,
+pub(crate) struct Entry {
+    pub(crate) port: u32,
+    pub(crate) flow: u32,
     /// Packets in other queues of the port, which must leave first.
-    pub(super) ahead: u32,
-    pub(super) held: u32,
+    pub(crate) ahead: u32,
+    pub(crate) held: u32,
     /// Time of the last packet that left the isolated queue or arrived isolated.
-    pub(super) quiet_since: u64,
+    pub(crate) quiet_since: u64,
     /// Time of the next switch's last request; `None` without one, or if withdrawn.
-    pub(super) asked: Option<u64>,
-    pub(super) packets: u64,
-    pub(super) bytes: u64,
+    pub(crate) asked: Option<u64>,
+    pub(crate) packets: u64,
+    pub(crate) bytes: u64,
     /// Notified ports, and times of the last messages.
-    pub(super) notified: Vec<(u32, u64)>,
+    pub(crate) notified: Vec<(u32, u64)>,
     record: u32,
 }
 
 /// Map with a hash cheap enough for a lookup per packet; its order must not matter.
-pub(super) type Map<K, V> = HashMap<K, V, FixedState>;
+pub(crate) type Map<K, V> = HashMap<K, V, FixedState>;
 
 #[derive(Debug)]
-pub(super) struct Table {
+pub(crate) struct Table {
     entries: Vec<Entry>,
     free: Vec<u32>,
     index: Map<u64, u32>,
@@ -37,8 +37,8 @@ pub(super) struct Table {
     at_port: Vec<Vec<u32>>,
     /// By port: entries with `ahead` above 0.
     unsettled: Vec<u32>,
-    /// In order of their begin; open entries hold their counts.
-    records: Vec<IsolationRecord>,
+    /// In order of their begin, with its time in ps and an order among equal times; open entries hold their counts.
+    records: Vec<((u64, u32), IsolationRecord)>,
 }
 
 const fn key(port: u32, flow: u32) -> u64 {
@@ -46,7 +46,7 @@ const fn key(port: u32, flow: u32) -> u64 {
 }
 
 impl Table {
-    pub(super) fn new(ports: usize) -> Self {
+    pub(crate) fn new(ports: usize) -> Self {
         Self {
             entries: Vec::new(),
             free: Vec::new(),
@@ -58,58 +58,50 @@ impl Table {
     }
 
     #[inline]
-    pub(super) fn is_empty_at(&self, port: u32) -> bool {
+    pub(crate) fn is_empty_at(&self, port: u32) -> bool {
         self.at_port[port as usize].is_empty()
     }
 
     #[inline]
-    pub(super) fn find(&self, port: u32, flow: u32) -> Option<u32> {
+    pub(crate) fn find(&self, port: u32, flow: u32) -> Option<u32> {
         self.index.get(&key(port, flow)).copied()
     }
 
     /// Entry noted in a packet of `flow` for `port` ([`Packet::next_rank`](crate::kernel::Packet)), unless it is another's.
     #[inline]
-    pub(super) fn noted(&self, port: u32, flow: u32, note: u64) -> Option<u32> {
+    pub(crate) fn noted(&self, port: u32, flow: u32, note: u64) -> Option<u32> {
         let entry = self.entries.get(usize::try_from(note).ok()?)?;
         (entry.port == port && entry.flow == flow).then_some(note as u32)
     }
 
     #[inline]
-    pub(super) fn is_unsettled(&self, port: u32) -> bool {
+    pub(crate) fn is_unsettled(&self, port: u32) -> bool {
         self.unsettled[port as usize] > 0
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.index.is_empty()
     }
 
-    pub(super) fn slots(&self) -> Vec<u32> {
+    pub(crate) fn slots(&self) -> Vec<u32> {
         self.at_port.iter().flatten().copied().collect()
     }
 
     /// Entries that count towards a port's table: not those of flows that arrived isolated.
-    pub(super) fn places(&self, port: u32) -> impl Iterator<Item = u32> + '_ {
+    pub(crate) fn places(&self, port: u32) -> impl Iterator<Item = u32> + '_ {
         self.at_port[port as usize].iter().copied().filter(|&slot| self.record(slot).by != IsolatedBy::Class)
     }
 
-    pub(super) fn insert(
+    pub(crate) fn insert(
         &mut self,
-        (port, flow): (u32, u32),
+        (port, number, flow): (u32, PortId, u32),
         (by, found): (IsolatedBy, Option<FoundIn>),
-        now: u64,
+        (now, order): (u64, u32),
     ) -> u32 {
-        let record = self.records.len() as u32;
-        self.records.push(IsolationRecord {
-            port: PortId(port),
-            flow,
-            by,
-            begin: Time(now),
-            end: None,
-            packets: 0,
-            bytes: 0,
-            messages: 0,
-            found,
-        });
+        let place = self.records.len() as u32;
+        let (begin, end) = (Time(now), None);
+        let record = IsolationRecord { port: number, flow, by, begin, end, packets: 0, bytes: 0, messages: 0, found };
+        self.records.push(((now, order), record));
         let entry = Entry {
             port,
             flow,
@@ -120,7 +112,7 @@ impl Table {
             packets: 0,
             bytes: 0,
             notified: Vec::new(),
-            record,
+            record: place,
         };
         let slot = match self.free.pop() {
             Some(slot) => {
@@ -137,18 +129,18 @@ impl Table {
         slot
     }
 
-    pub(super) fn set_ahead(&mut self, slot: u32, ahead: u32) {
+    pub(crate) fn set_ahead(&mut self, slot: u32, ahead: u32) {
         let entry = &mut self.entries[slot as usize];
         entry.ahead = ahead;
         self.unsettled[entry.port as usize] += u32::from(ahead > 0);
     }
 
     /// Releases a flow; returns the notified ports.
-    pub(super) fn remove(&mut self, slot: u32, now: u64) -> Vec<(u32, u64)> {
+    pub(crate) fn remove(&mut self, slot: u32, now: u64) -> Vec<(u32, u64)> {
         let entry = &mut self.entries[slot as usize];
         let (port, flow, notified) = (entry.port, entry.flow, std::mem::take(&mut entry.notified));
         debug_assert!(entry.ahead == 0 && entry.held == 0, "a flow is let go when none of its packets waits");
-        let record = &mut self.records[entry.record as usize];
+        let record = &mut self.records[entry.record as usize].1;
         (record.end, record.packets, record.bytes) = (Some(Time(now)), entry.packets, entry.bytes);
         (entry.port, entry.flow) = (NONE, NONE);
         self.index.remove(&key(port, flow));
@@ -157,7 +149,7 @@ impl Table {
         notified
     }
 
-    pub(super) fn count_ahead(&mut self, slot: u32, came: bool) {
+    pub(crate) fn count_ahead(&mut self, slot: u32, came: bool) {
         let entry = &mut self.entries[slot as usize];
         let had = entry.ahead > 0;
         entry.ahead = if came { entry.ahead + 1 } else { entry.ahead - 1 };
@@ -166,20 +158,22 @@ impl Table {
         *unsettled = *unsettled + u32::from(has && !had) - u32::from(had && !has);
     }
 
-    pub(super) fn into_records(mut self) -> Vec<IsolationRecord> {
+    /// Records so far, each with the time of its begin in ps and its order among equal times.
+    pub(crate) fn records(&self) -> Vec<((u64, u32), IsolationRecord)> {
+        let mut records = self.records.clone();
         for entry in self.at_port.iter().flatten().map(|&slot| &self.entries[slot as usize]) {
-            let record = &mut self.records[entry.record as usize];
+            let (_, record) = &mut records[entry.record as usize];
             (record.packets, record.bytes) = (entry.packets, entry.bytes);
         }
-        self.records
+        records
     }
 
-    pub(super) fn record(&self, slot: u32) -> &IsolationRecord {
-        &self.records[self.entries[slot as usize].record as usize]
+    pub(crate) fn record(&self, slot: u32) -> &IsolationRecord {
+        &self.records[self.entries[slot as usize].record as usize].1
     }
 
-    pub(super) fn record_mut(&mut self, slot: u32) -> &mut IsolationRecord {
-        &mut self.records[self.entries[slot as usize].record as usize]
+    pub(crate) fn record_mut(&mut self, slot: u32) -> &mut IsolationRecord {
+        &mut self.records[self.entries[slot as usize].record as usize].1
     }
 }
 

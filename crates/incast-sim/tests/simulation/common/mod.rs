@@ -12,7 +12,7 @@ use incast_model::tenant::Tenancy;
 use incast_model::units::{Bytes, Time};
 use incast_model::workload::{WorkloadSpec, generate};
 use incast_sim::congestion::{Control, WindowMode};
-use incast_sim::outcome::{Counts, Outcome, PortRecord};
+use incast_sim::outcome::{Counts, FoundIn, IsolationRecord, Outcome, PortRecord};
 use incast_sim::switch::{EcnParams, TagRules};
 use incast_sim::transport::Transport;
 use incast_sim::{Carrier, ControlSetup, Params, Setup, SetupError, Simulation};
@@ -205,6 +205,11 @@ impl Bench {
         Simulation::new(self.setup()).expect("a setup that can be run").run(&mut |_| ControlFlow::Continue(()))
     }
 
+    /// With one queue of all events in place of windows over nodes.
+    pub(crate) fn run_by_queue(&self) -> Outcome {
+        Simulation::new(self.setup()).expect("a setup that can be run").run_by_queue(&mut |_| ControlFlow::Continue(()))
+    }
+
     pub(crate) fn refused(&self) -> String {
         Simulation::new(self.setup()).expect_err("a setup that cannot be run").to_string()
     }
@@ -239,25 +244,43 @@ pub(crate) fn fct(outcome: &Outcome, flow: usize) -> Time {
     outcome.flows[flow].fct().expect("a completed flow")
 }
 
-/// Windows over nodes give what one queue of all events gives, which a run with fingerprints has: to the end, and to a horizon at
-/// `cut` of 300 parts of it.
+/// Windows over nodes give what one queue of all events gives: to the end, and to a horizon at `cut` of 300 parts of it.
 pub(crate) fn same_by_queue(bench: Bench, cut: u64) -> Result<(), TestCaseError> {
-    let by_queue = |bench: &Bench| bench.clone().with(|params| params.measure.fingerprint = true).run();
-    let (outcome, other) = (bench.run(), by_queue(&bench));
-    prop_assert_eq!(digest(&outcome), digest(&other));
+    let bench = bench.with(|params| params.measure.fingerprint = true);
+    let (outcome, other) = (bench.run(), bench.run_by_queue());
+    same(&outcome, &other)?;
     prop_assert_eq!(&outcome.deadlocks, &other.deadlocks);
     prop_assert_eq!(&outcome.queues, &other.queues);
     prop_assert_eq!(&outcome.rates, &other.rates);
     prop_assert_eq!(&outcome.histograms, &other.histograms);
     let early = bench.with(|params| params.horizon = Some(Time(outcome.end.0 * cut / 300)));
-    prop_assert_eq!(digest(&early.run()), digest(&by_queue(&early)));
+    same(&early.run(), &early.run_by_queue())
+}
+
+/// As [`digest`], with the first difference alone in the message.
+fn same(outcome: &Outcome, other: &Outcome) -> Result<(), TestCaseError> {
+    prop_assert_eq!((&outcome.stop, outcome.end), (&other.stop, other.end));
+    let of = |outcome: &Outcome| digest(outcome).split("}, ").map(str::to_owned).collect::<Vec<_>>();
+    let (ours, theirs) = (of(outcome), of(other));
+    if let Some((ours, theirs)) = ours.iter().zip(&theirs).find(|(ours, theirs)| ours != theirs) {
+        prop_assert_eq!(ours, theirs);
+    }
+    prop_assert_eq!(ours.len(), theirs.len());
     Ok(())
 }
 
 /// Equal runs have equal texts; time series and histograms are left out.
 pub(crate) fn digest(outcome: &Outcome) -> String {
-    let Outcome { stop, end, counts, ledger, flows, ports, pauses, drops, .. } = outcome;
+    let Outcome { stop, end, counts, ledger, flows, ports, pauses, drops, links, storms, isolations, cut_off, .. } =
+        outcome;
     // These two depend on the event loop, not on the network.
     let counts = Counts { events: 0, peak_packets: 0, ..*counts };
-    format!("{stop:?} {end:?} {counts:?} {ledger:?} {flows:?} {ports:?} {pauses:?} {drops:?}")
+    // Roots of pauses are known only where queueing delays are measured.
+    let found = |record: &IsolationRecord| record.found.map(|found| FoundIn { root: None, ..found });
+    let isolations: Vec<_> = isolations.iter().map(|one| IsolationRecord { found: found(one), ..*one }).collect();
+    let traffic = outcome.fingerprint.map(|fingerprint| fingerprint.traffic);
+    format!(
+        "{stop:?} {end:?} {counts:?} {ledger:?} {flows:?} {ports:?} {pauses:?} {drops:?} {links:?} {storms:?} {isolations:?} \
+         {cut_off:?} {traffic:?}"
+    )
 }

@@ -1,4 +1,4 @@
-//! Windows over nodes against one queue of all events, which a run with fingerprints has: random flows of every transport, alone
+//! Windows over nodes against one queue of all events: random flows of every transport, alone
 //! and beside RDMA.
 
 use incast_model::units::{Bytes, Time};
@@ -153,5 +153,5 @@ fn a_flow_may_end_as_it_starts() {
     let bench = Bench::new(racks(2)).transport(named("udp", "line-rate")).flow(0, 1, 1, Time::ns(1));
     let outcome = bench.run();
     assert_eq!(outcome.end, Time::ns(1));
-    assert_eq!(digest(&outcome), digest(&bench.with(|params| params.measure.fingerprint = true).run()));
+    assert_eq!(digest(&outcome), digest(&bench.run_by_queue()));
 }

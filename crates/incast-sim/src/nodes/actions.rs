@@ -1,0 +1,135 @@
+//! Actions on the whole network, between events of nodes.
+
+use super::Nodes;
+use super::switch::Switch;
+use crate::kernel::{Event, NONE, Target, periodic};
+use crate::network::{Limits, Network};
+use crate::stop::Halt;
+
+/// In order at one time: steps before all events of that time, the others after them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Action {
+    /// Links fail or come up, or routes change; after the last step, a check that flows can still finish.
+    Step,
+    /// PFC watchdogs poll.
+    Poll,
+    /// Switches release isolated flows.
+    Sweep,
+    Sample,
+}
+
+impl Action {
+    /// Returns true if nodes may have other events afterwards.
+    pub(super) const fn changes_nodes(self) -> bool {
+        !matches!(self, Self::Sample)
+    }
+
+    const fn target(self, step: u32) -> Target {
+        match self {
+            Self::Step => Target::Fault(step),
+            Self::Poll => Target::Periodic(periodic::WATCHDOG),
+            Self::Sweep => Target::Periodic(periodic::ISOLATION),
+            Self::Sample => Target::Periodic(periodic::SAMPLE),
+        }
+    }
+}
+
+/// Action and its time in ps; [`u64::MAX`]: none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Due {
+    pub(super) time: u64,
+    pub(super) action: Action,
+}
+
+impl Due {
+    /// Time before which nodes handle their events first, in ps.
+    pub(super) fn cut(self) -> u64 {
+        self.time.saturating_add(u64::from(self.action != Action::Step))
+    }
+}
+
+/// Times of the next actions but samples, and of the last action, in ps.
+#[derive(Debug)]
+pub(super) struct Actions {
+    pub(super) step: u64,
+    poll: u64,
+    pub(super) sweep: u64,
+    last: u64,
+}
+
+impl Actions {
+    pub(super) fn new(network: &Network) -> Self {
+        let poll = network.watchdog.as_ref().map_or(u64::MAX, |watchdog| watchdog.params.poll.0);
+        Self { step: u64::MAX, poll, sweep: u64::MAX, last: 0 }
+    }
+
+    /// First of those that change nodes.
+    fn first(&self) -> Due {
+        let due = |time, action| Due { time, action };
+        due(self.step, Action::Step).min(due(self.poll, Action::Poll)).min(due(self.sweep, Action::Sweep))
+    }
+}
+
+impl Nodes {
+    pub(super) fn next_action(&self) -> Due {
+        self.actions.first().min(Due { time: self.series.next, action: Action::Sample })
+    }
+
+    /// Keeps the calendar from passing over an action that changes nodes.
+    pub(super) fn wake_for_actions(&mut self) {
+        let first = self.actions.first().time;
+        if first != u64::MAX {
+            self.out.calendar.wake(0, first);
+        }
+    }
+
+    /// Takes the next action, after the nodes have handled all earlier events. `Some` if the run ends instead, or with it.
+    pub(super) fn act(&mut self, network: &mut Network, due: Due, limits: &Limits) -> Option<Halt> {
+        let over = due.action != Action::Step && network.faults.is_none() && self.next_event(network).is_none();
+        if over && !self.may_be_released() {
+            network.now = self.last();
+            return Some(Halt::Idle); // actions alone would go on for ever
+        }
+        self.record(network);
+        network.now = due.time;
+        self.actions.last = due.time;
+        self.out.counts.events += 1;
+        if let Some(prints) = self.out.prints.as_mut().filter(|_| due.action != Action::Sample) {
+            prints.event(NONE, Event::new(due.time, 0, due.action.target(network.steps_taken())));
+        }
+        match due.action {
+            Action::Step => self.step(network, limits).then_some(Halt::Idle),
+            Action::Poll => {
+                self.poll_watchdogs(network);
+                self.record(network);
+                self.actions.poll = due.time.saturating_add(network.watchdog.as_ref()?.params.poll.0);
+                None
+            }
+            Action::Sweep => {
+                self.sweep_isolated(network);
+                None
+            }
+            Action::Sample => {
+                self.sample(network);
+                None
+            }
+        }
+    }
+
+    /// Returns true if a watchdog may yet release a queue.
+    pub(super) fn may_be_released(&self) -> bool {
+        self.switches.iter().any(Switch::may_be_released)
+    }
+
+    /// Time of the next event of a node, in ps.
+    pub(super) fn next_event(&self, network: &Network) -> Option<u64> {
+        let nodes = 0..self.places.len() as u32;
+        nodes.filter_map(|node| self.next_of(network, node)).map(|event| event.time).min()
+    }
+
+    /// Time of the last event or action, in ps.
+    pub(super) fn last(&self) -> u64 {
+        let nodes = self.switches.iter().map(|switch| switch.now()).chain(self.hosts.iter().map(|host| host.now()));
+        nodes.max().unwrap_or(0).max(self.actions.last)
+    }
+}

@@ -1,0 +1,65 @@
+//! Congestion isolation messages (CIP in the slides, CIM in the standard; EtherType 0x89A2): from a port to the node at the far
+//! end of its link, and no further.
+
+use crate::kernel::{Kind, flag};
+use crate::nodes::out::Out;
+use crate::nodes::packet::Packet;
+use crate::nodes::plan::Plan;
+use crate::nodes::switch::Switch;
+use crate::outcome::IsolatedBy;
+
+impl Switch {
+    /// Asks the node that a packet comes from to isolate its flow too, if the isolated queue is long and the last message old.
+    pub(super) fn tell_upstream(&mut self, plan: Plan<'_>, out: &mut Out, slot: u32, packet: &Packet) {
+        let now = self.now();
+        let input = u32::from(packet.in_port);
+        let Some(isolation) = self.guards.isolation.as_mut() else { return };
+        let port = isolation.table[slot].port as usize;
+        let queued = self.ports[port].lanes[usize::from(isolation.params.queue & 7)].queue.bytes;
+        if queued + u32::from(packet.size) <= isolation.thresholds[port].message {
+            return;
+        }
+        let every = isolation.params.message_every.0;
+        let notified = &mut isolation.table[slot].notified;
+        match notified.iter_mut().find(|(to, _)| *to == input) {
+            Some((_, last)) if now - *last < every => return,
+            Some((_, last)) => *last = now,
+            None => notified.push((input, now)),
+        }
+        isolation.table.record_mut(slot).messages += 1;
+        self.send_isolation(plan, out, input as usize, packet.flow, true);
+    }
+
+    /// Asks the peer of a port to isolate a flow (true), or withdraws the request.
+    pub(super) fn send_isolation(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, flow: u32, isolate: bool) {
+        if self.ports[port].down {
+            return;
+        }
+        let size = self.isolation().params.message.0;
+        out.counts.isolation_messages += 1;
+        out.injected[0] += size;
+        out.live += 1;
+        let flags = if isolate { flag::XOFF } else { 0 };
+        let message = Packet { kind: Kind::Isolation, flow, size: size as u16, flags, ..Packet::EMPTY };
+        self.enqueue(port, &message, flags);
+        self.serve_or_wait(plan, out, port);
+    }
+
+    /// Handles a message, for packets that leave by the port at which it arrives.
+    pub(in crate::nodes) fn receive_isolation(&mut self, plan: Plan<'_>, out: &mut Out, message: &Packet) {
+        out.delivered[0] += u64::from(message.size);
+        out.live -= 1;
+        let (port, flow, now) = (usize::from(message.in_port), message.flow, self.now());
+        let known = self.isolation().table.find(port as u32, flow);
+        if message.flags & flag::XOFF == 0 {
+            if let Some(slot) = known {
+                self.isolation().table[slot].asked = None;
+            }
+            return;
+        }
+        let slot = known.or_else(|| self.isolate(plan, out, (port, flow), IsolatedBy::Message, None));
+        if let Some(slot) = slot {
+            self.isolation().table[slot].asked = Some(now);
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Congestion isolation (IEEE 802.1Qcz): flows that congest an egress port leave it by a queue of their own, so that others do
+//! not wait behind them, here or, through PFC, upstream.
+//!
+//! Isolation is per flow and egress port. Packets take the priority of isolated flows and keep it on the wire: the next switch
+//! counts them under that priority, pauses it alone, and isolates them as well. Messages ([`message`]) ask upstream switches to
+//! isolate. Order is kept: isolated packets wait until earlier ones of their flow have left the other queues, and a flow is
+//! released only when no packet is left.
+
+mod find;
+mod host;
+mod message;
+mod sweep;
+
+use incast_model::fabric::NodeId;
+use incast_model::rng::{Stream, unit};
+
+pub(in crate::nodes) use host::HostIsolation;
+pub(in crate::nodes) use sweep::records_in_order;
+
+use super::Guard;
+use crate::kernel::{Kind, NONE};
+use crate::nodes::out::Out;
+use crate::nodes::packet::Packet;
+use crate::nodes::plan::Plan;
+use crate::nodes::switch::Switch;
+use crate::outcome::{DropReason, IsolatedBy};
+use crate::switch::isolation::{Map, Table, Thresholds};
+use crate::switch::{FlowDetection, IsolationParams, MarkedFlows};
+
+/// State of one switch; ports are its own, from 0.
+#[derive(Debug)]
+pub(in crate::nodes) struct Isolation {
+    params: IsolationParams,
+    /// Lossless priorities from which flows are isolated, as bits.
+    monitored: u8,
+    /// Least queue length at which a flow may be found, for all queues of a port together.
+    calm: u32,
+    /// By port.
+    thresholds: Vec<Thresholds>,
+    table: Table,
+    /// By port and priority: bytes of each flow, with counters.
+    counters: Vec<Map<u32, u32>>,
+    draws: Stream,
+    /// Entry of the packet that is handled now, if it has one.
+    noted: u32,
+}
+
+/// Returns true for packets that fill queues: the only ones isolated.
+#[inline]
+const fn is_data(kind: Kind) -> bool {
+    matches!(kind, Kind::Data | Kind::Segment)
+}
+
+impl Guard for Isolation {
+    fn new(plan: Plan<'_>, node: u32) -> Option<Self> {
+        let all = plan.network.isolation.as_ref()?;
+        let ports = || plan.network.fabric.ports_of(NodeId(node));
+        let count = ports().len();
+        let owner = ports().next().map_or(0, |port| plan.network.ports[port.index()].owner);
+        Some(Self {
+            params: all.params,
+            monitored: all.monitored,
+            calm: all.calm,
+            thresholds: ports().map(|port| all.thresholds[port.index()]).collect(),
+            table: Table::new(count),
+            counters: vec![Map::default(); if all.params.counts_flows() { 8 * count } else { 0 }],
+            draws: all.draws[owner as usize].clone(),
+            noted: NONE,
+        })
+    }
+
+    /// Gives a packet the priority of isolated flows if its flow is isolated at the port; otherwise looks for flows to isolate.
+    fn routed(
+        switch: &mut Switch,
+        plan: Plan<'_>,
+        out: &mut Out,
+        port: usize,
+        packet: &mut Packet,
+    ) -> Option<DropReason> {
+        let queued = switch.ports[port].queued;
+        let isolation = switch.guards.isolation.as_mut()?;
+        isolation.noted = NONE;
+        let queue = isolation.params.queue;
+        let isolated = packet.prio == queue;
+        // Most packets find short queues and nothing isolated, as the port alone shows.
+        let any = !isolation.table.is_empty_at(port as u32);
+        let calm = !any && queued <= isolation.calm;
+        if !isolated && (calm || isolation.monitored & 1 << packet.prio == 0) || !is_data(packet.kind) {
+            return None;
+        }
+        let slot = match any.then(|| isolation.table.find(port as u32, packet.flow)).flatten() {
+            Some(slot) if !isolated && switch.may_let_go(slot) => {
+                switch.end_isolation(plan, out, slot);
+                None
+            }
+            None if isolated => switch.isolate(plan, out, (port, packet.flow), IsolatedBy::Class, None),
+            slot => slot,
+        };
+        match slot {
+            Some(slot) => switch.pass_isolated(plan, out, slot, packet),
+            None => switch.find_congesting(plan, out, port, packet),
+        }
+        None
+    }
+
+    fn queued(switch: &mut Switch, port: usize, place: u32) {
+        let Some(isolation) = &switch.guards.isolation else { return };
+        switch.slab.set_note(place, isolation.noted);
+        switch.count(port, place, true);
+    }
+
+    fn dequeued(switch: &mut Switch, port: usize, place: u32) {
+        switch.count(port, place, false);
+    }
+
+    /// Removes the isolated queue if its first packet would overtake another of its flow.
+    fn eligible(switch: &Switch, port: usize, eligible: u8) -> u8 {
+        let Some(isolation) = &switch.guards.isolation else { return eligible };
+        let queue = isolation.params.queue;
+        if eligible & 1 << queue == 0 || !isolation.table.is_unsettled(port as u32) {
+            return eligible;
+        }
+        let head = switch.ports[port].lanes[usize::from(queue & 7)].queue.head;
+        let (flow, note) = (switch.slab.get(head).flow, switch.slab.note(head));
+        let waits =
+            isolation.table.noted(port as u32, flow, note.into()).is_some_and(|slot| isolation.table[slot].ahead > 0);
+        if waits { eligible & !(1 << queue) } else { eligible }
+    }
+}
+
+impl Isolation {
+    /// Priorities whose packets may be marked, as bits.
+    pub(in crate::nodes) const fn markable(&self) -> u8 {
+        match self.params.mark {
+            MarkedFlows::All => u8::MAX,
+            MarkedFlows::Isolated => 1 << self.params.queue,
+        }
+    }
+
+    /// Returns true if a packet that finds `queued` bytes starts isolation; with marks, at random between the thresholds.
+    fn is_congested(&mut self, port: usize, queued: u32) -> bool {
+        let Thresholds { from, always, .. } = self.thresholds[port];
+        if queued <= from {
+            return false;
+        }
+        let FlowDetection::Marks { pmax, .. } = self.params.detection else { return true };
+        queued > always || unit(&mut self.draws) < pmax * f64::from(queued - from) / f64::from(always - from)
+    }
+}
+
+impl Switch {
+    /// State of the guard; only its hooks ask for it.
+    fn isolation(&mut self) -> &mut Isolation {
+        self.guards.isolation.as_mut().expect("the run isolates flows")
+    }
+
+    /// Lets a packet of an isolated flow pass, in its queue.
+    fn pass_isolated(&mut self, plan: Plan<'_>, out: &mut Out, slot: u32, packet: &mut Packet) {
+        let now = self.now();
+        let isolation = self.isolation();
+        isolation.noted = slot;
+        let queue = isolation.params.queue;
+        let entry = &mut isolation.table[slot];
+        entry.packets += 1;
+        entry.bytes += u64::from(packet.size);
+        if packet.prio == queue {
+            entry.quiet_since = now;
+        } else {
+            let (old, size) = (std::mem::replace(&mut packet.prio, queue), i64::from(packet.size));
+            out.retagged[usize::from(old & 7)] -= size;
+            out.retagged[usize::from(queue & 7)] += size;
+        }
+        self.tell_upstream(plan, out, slot, packet);
+    }
+
+    /// Counts a packet that has entered (true) or left a queue.
+    fn count(&mut self, port: usize, place: u32, came: bool) {
+        let now = self.now();
+        let (&Packet { kind, flow, prio, size, .. }, note) = (self.slab.get(place), self.slab.note(place));
+        let isolation = self.isolation();
+        if !is_data(kind) {
+            return;
+        }
+        let slot = isolation.table.noted(port as u32, flow, note.into());
+        if prio == isolation.params.queue {
+            let entry = &mut isolation.table[slot.expect("packets in the isolated queue are of isolated flows")];
+            if came {
+                entry.held += 1;
+            } else {
+                entry.held -= 1;
+                entry.quiet_since = now;
+            }
+        } else if isolation.monitored & 1 << prio != 0 {
+            if let Some(slot) = slot {
+                isolation.table.count_ahead(slot, came);
+            }
+            if let Some(counters) = isolation.counters.get_mut(8 * port + usize::from(prio)) {
+                let bytes = counters.entry(flow).or_default();
+                *bytes = if came { *bytes + u32::from(size) } else { *bytes - u32::from(size) };
+                if *bytes == 0 {
+                    counters.remove(&flow);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Sweeps of all tables: flows that send nothing would stay in them.
+
+use crate::network::Network;
+use crate::nodes::Nodes;
+use crate::nodes::plan::Plan;
+use crate::nodes::switch::Switch;
+use crate::outcome::IsolationRecord;
+use crate::switch::isolation::Table;
+
+impl Nodes {
+    /// Schedules the sweep that follows the first isolation, between windows.
+    pub(in crate::nodes) fn sweep_later(&mut self, network: &Network) {
+        let first = std::mem::replace(&mut self.out.isolated, u64::MAX);
+        if let Some(isolation) =
+            network.isolation.as_ref().filter(|_| self.actions.sweep == u64::MAX && first != u64::MAX)
+        {
+            self.actions.sweep = first.saturating_add(isolation.params.hold.0.max(1));
+        }
+    }
+
+    /// Releases flows.
+    pub(in crate::nodes) fn sweep_isolated(&mut self, network: &Network) {
+        let plan = Plan { layout: &self.layout, network };
+        for switch in &mut self.switches {
+            switch.begin_action(network.now);
+            for slot in switch.isolated() {
+                if switch.may_let_go(slot) {
+                    switch.end_isolation(plan, &mut self.out, slot);
+                }
+            }
+        }
+        for host in &mut self.hosts {
+            host.sweep_isolated(plan, &mut self.out, network.now);
+        }
+        self.actions.sweep = u64::MAX;
+        let any = self.switches.iter().any(|switch| !switch.isolated().is_empty())
+            || self.hosts.iter().any(|host| host.has_isolated());
+        self.out.isolated = if any { network.now } else { u64::MAX };
+        self.sweep_later(network);
+    }
+}
+
+impl Switch {
+    fn isolated(&self) -> Vec<u32> {
+        self.guards.isolation.as_ref().map_or_else(Vec::new, |isolation| isolation.table.slots())
+    }
+
+    /// Table of isolated flows, if the run isolates any.
+    pub(in crate::nodes) fn isolation_table(&self) -> Option<&Table> {
+        self.guards.isolation.as_ref().map(|isolation| &isolation.table)
+    }
+}
+
+/// Records of all tables, in the order of their events.
+pub(in crate::nodes) fn records_in_order<'a>(tables: impl Iterator<Item = &'a Table>) -> Vec<IsolationRecord> {
+    let mut all: Vec<((u64, u32), IsolationRecord)> = tables.flat_map(Table::records).collect();
+    all.sort_by_key(|(order, _)| *order);
+    all.into_iter().map(|(_, record)| record).collect()
+}

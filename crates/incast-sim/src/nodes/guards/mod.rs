@@ -1,0 +1,161 @@
+//! Guards of a switch: Tagger's tags, congestion isolation, the PFC watchdog. Each has a file here and a line in `guards!`; the
+//! pipeline calls them at the stages of [`Guard`], in the order of the list.
+
+mod isolation;
+mod tags;
+mod watchdog;
+
+pub(super) use isolation::{HostIsolation, records_in_order};
+
+use isolation::Isolation;
+use tags::Tags;
+use watchdog::Watchdog;
+
+use super::out::Out;
+use super::packet::Packet;
+use super::plan::{Plan, Route};
+use super::switch::Switch;
+use crate::kernel::Kind;
+use crate::outcome::DropReason;
+
+/// Stages of the pipeline that concern a guard; it finds its state in the switch.
+pub(super) trait Guard: Sized {
+    /// `None` if the run has no such guard.
+    fn new(plan: Plan<'_>, node: u32) -> Option<Self>;
+
+    /// A packet has arrived, and has no route yet.
+    fn arrived(_switch: &mut Switch, _out: &mut Out, _packet: &mut Packet) {}
+
+    /// A packet is to leave by a port, under a priority that can change here. `Some`: it is dropped.
+    fn routed(
+        _switch: &mut Switch,
+        _plan: Plan<'_>,
+        _out: &mut Out,
+        _port: usize,
+        _packet: &mut Packet,
+    ) -> Option<DropReason> {
+        None
+    }
+
+    /// A packet is in a queue, at a place of the slab.
+    fn queued(_switch: &mut Switch, _port: usize, _place: u32) {}
+
+    /// A packet has left its queue, not yet the switch.
+    fn dequeued(_switch: &mut Switch, _port: usize, _place: u32) {}
+
+    /// Priorities that may send at a port, of those not paused.
+    fn eligible(_switch: &Switch, _port: usize, eligible: u8) -> u8 {
+        eligible
+    }
+
+    /// A PFC frame has arrived. True: it has no effect.
+    fn voids(_switch: &mut Switch, _port: usize, _prio: u8, _xoff: bool) -> bool {
+        false
+    }
+
+    /// The link of a port has failed.
+    fn link_down(_switch: &mut Switch, _port: usize) {}
+}
+
+macro_rules! guards {
+    ($($field:ident: $guard:ident),+ $(,)?) => {
+        /// Guards of the run.
+        #[derive(Debug)]
+        pub(super) struct Guards {
+            $(pub(super) $field: Option<Box<$guard>>,)+
+        }
+
+        impl Guards {
+            pub(super) fn new(plan: Plan<'_>, node: u32) -> Self {
+                Self { $($field: $guard::new(plan, node).map(Box::new),)+ }
+            }
+
+            pub(super) const fn is_empty(&self) -> bool {
+                true $(&& self.$field.is_none())+
+            }
+        }
+
+        impl Switch {
+            fn guard_arrival(&mut self, out: &mut Out, packet: &mut Packet) {
+                $(if self.guards.$field.is_some() {
+                    $guard::arrived(self, out, packet);
+                })+
+            }
+
+            fn guard_route(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, packet: &mut Packet) -> Option<DropReason> {
+                $(if self.guards.$field.is_some()
+                    && let Some(reason) = $guard::routed(self, plan, out, port, packet)
+                {
+                    return Some(reason);
+                })+
+                None
+            }
+
+            #[inline(never)]
+            pub(super) fn guard_queued(&mut self, port: usize, place: u32) {
+                $(if self.guards.$field.is_some() {
+                    $guard::queued(self, port, place);
+                })+
+            }
+
+            #[inline(never)]
+            pub(super) fn guard_dequeued(&mut self, port: usize, place: u32) {
+                $(if self.guards.$field.is_some() {
+                    $guard::dequeued(self, port, place);
+                })+
+            }
+
+            #[inline(never)]
+            pub(super) fn guard_eligible(&self, port: usize, mut eligible: u8) -> u8 {
+                $(if self.guards.$field.is_some() {
+                    eligible = $guard::eligible(self, port, eligible);
+                })+
+                eligible
+            }
+
+            pub(super) fn guard_frame(&mut self, port: usize, prio: u8, xoff: bool) -> bool {
+                $(if self.guards.$field.is_some() && $guard::voids(self, port, prio, xoff) {
+                    return true;
+                })+
+                false
+            }
+
+            pub(super) fn guard_link_down(&mut self, port: usize) {
+                $(if self.guards.$field.is_some() {
+                    $guard::link_down(self, port);
+                })+
+            }
+        }
+    };
+}
+
+guards! {
+    tags: Tags,
+    isolation: Isolation,
+    watchdog: Watchdog,
+}
+
+impl Switch {
+    /// Takes an arrived packet through the guards, to the queues. Other switches do the same without guards, faster.
+    #[inline(never)]
+    pub(super) fn receive_guarded(&mut self, plan: Plan<'_>, out: &mut Out, mut packet: Packet) {
+        if packet.kind == Kind::Isolation {
+            return self.receive_isolation(plan, out, &packet);
+        }
+        self.guard_arrival(out, &mut packet);
+        let port = match plan.route(self.node, &packet) {
+            Route::Port(port) => Some(port),
+            Route::Several => self.balance(plan, &packet),
+            Route::None => None,
+        };
+        let port = port.map(|port| (port - plan.layout.first_port[self.node as usize]) as usize);
+        if packet.hops >= self.ttl {
+            return self.drop_packet(plan, out, port, &packet, DropReason::Ttl);
+        }
+        let Some(port) = port else { return self.drop_packet(plan, out, None, &packet, DropReason::NoRoute) };
+        match self.guard_route(plan, out, port, &mut packet) {
+            Some(reason) => self.drop_packet(plan, out, Some(port), &packet, reason),
+            None => self.forward(plan, out, port, &packet),
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! PFC watchdog: releases queues that have been paused for too long. States and times are those of SONiC's `pfcwd`.
+
+use incast_model::fabric::{NodeId, PortId};
+use incast_model::units::Time;
+
+use super::Guard;
+use crate::network::Network;
+use crate::nodes::Nodes;
+use crate::nodes::out::Out;
+use crate::nodes::packet::Packet;
+use crate::nodes::plan::Plan;
+use crate::nodes::switch::Switch;
+use crate::outcome::{DropReason, Storm};
+use crate::switch::{WatchdogAction, WatchdogParams};
+
+/// Queue in a storm.
+#[derive(Debug, Clone, Copy)]
+struct Stormy {
+    /// Begin of the storm, last PFC frame, or failure of the link; in ps.
+    quiet_since: u64,
+    /// If true, the last frame was a pause.
+    announced: bool,
+    /// Number of its record.
+    record: usize,
+}
+
+#[derive(Debug)]
+pub(in crate::nodes) struct Watchdog {
+    params: WatchdogParams,
+    /// By port and priority.
+    storms: Vec<[Option<Stormy>; 8]>,
+}
+
+impl Guard for Watchdog {
+    fn new(plan: Plan<'_>, node: u32) -> Option<Self> {
+        let ports = plan.network.fabric.ports_of(NodeId(node)).len();
+        let params = plan.network.watchdog.as_ref()?.params;
+        Some(Self { params, storms: vec![[None; 8]; ports] })
+    }
+
+    fn routed(
+        switch: &mut Switch,
+        _plan: Plan<'_>,
+        _out: &mut Out,
+        port: usize,
+        packet: &mut Packet,
+    ) -> Option<DropReason> {
+        let dog = switch.guards.watchdog.as_ref()?;
+        let drops = dog.drops(port, packet.prio) || dog.drops(packet.in_port.into(), packet.in_prio);
+        drops.then_some(DropReason::Watchdog)
+    }
+
+    fn voids(switch: &mut Switch, port: usize, prio: u8, xoff: bool) -> bool {
+        let now = switch.now();
+        let storm = switch.guards.watchdog.as_mut().and_then(|dog| dog.storms[port][usize::from(prio)].as_mut());
+        storm.is_some_and(|storm| {
+            (storm.quiet_since, storm.announced) = (now, xoff);
+            true
+        })
+    }
+
+    fn link_down(switch: &mut Switch, port: usize) {
+        let now = switch.now();
+        let Some(dog) = &mut switch.guards.watchdog else { return };
+        for storm in dog.storms[port].iter_mut().flatten() {
+            (storm.quiet_since, storm.announced) = (now, false);
+        }
+    }
+}
+
+impl Watchdog {
+    fn drops(&self, port: usize, prio: u8) -> bool {
+        self.params.action == WatchdogAction::Drop && self.storms[port][usize::from(prio & 7)].is_some()
+    }
+
+    /// Priorities in a storm, as bits.
+    pub(in crate::nodes) fn stormy(&self, port: usize) -> u8 {
+        let bit = |(prio, storm): (usize, &Option<Stormy>)| u8::from(storm.is_some()) << prio;
+        self.storms[port].iter().enumerate().map(bit).fold(0, |bits, bit| bits | bit)
+    }
+}
+
+impl Nodes {
+    /// Begins and ends storms at all switches.
+    pub(in crate::nodes) fn poll_watchdogs(&mut self, network: &mut Network) {
+        for switch in &mut self.switches {
+            switch.begin_action(network.now);
+            let mut next = 0;
+            while let Some(begun) = switch.poll_queues(network, next) {
+                let plan = Plan { layout: &self.layout, network };
+                switch.release_queue(plan, &mut self.out, begun / 8, (begun % 8) as u8);
+                next = begun + 1;
+            }
+        }
+    }
+}
+
+impl Switch {
+    /// Ends storms, from queue `first` (eight per port) to the next queue that begins one.
+    fn poll_queues(&mut self, network: &mut Network, first: usize) -> Option<usize> {
+        let WatchdogParams { detection, restoration, .. } = self.guards.watchdog.as_ref()?.params;
+        let now = network.now;
+        for queue in first..8 * self.ports.len() {
+            let (port, prio) = (queue / 8, (queue % 8) as u8);
+            let Some(dog) = self.guards.watchdog.as_ref().filter(|_| self.lossless & 1 << prio & !1 != 0) else {
+                continue;
+            };
+            match (dog.storms[port][usize::from(prio)], self.pauses[port][usize::from(prio)].since) {
+                (None, Some(since)) if now - since >= detection.0 => {
+                    self.begin_storm(network, port, prio);
+                    return Some(queue);
+                }
+                (Some(storm), _) if !storm.announced && now - storm.quiet_since >= restoration.0 => {
+                    self.end_storm(network, port, prio);
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+
+    fn begin_storm(&mut self, network: &mut Network, port: usize, prio: u8) {
+        let number = self.ports[port].number;
+        let (at, now) = (network.at(number, prio), network.now);
+        network.recorder.resume(at, Time(now));
+        self.note_pause(port, prio, false);
+        self.ports[port].paused &= !(1 << prio);
+        let Some(records) = network.watchdog.as_mut().map(|watchdog| &mut watchdog.records) else { return };
+        let storm = Stormy { quiet_since: now, announced: true, record: records.len() };
+        records.push(Storm { port: PortId(number), priority: prio, begin: Time(now), end: None });
+        if let Some(dog) = &mut self.guards.watchdog {
+            dog.storms[port][usize::from(prio)] = Some(storm);
+        }
+    }
+
+    /// Drops the queue of a new storm, or lets it send.
+    fn release_queue(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, prio: u8) {
+        if self.guards.watchdog.as_ref().is_some_and(|dog| dog.drops(port, prio)) {
+            while self.ports[port].waiting & 1 << prio != 0 {
+                self.drop_first(plan, out, (port, prio), DropReason::Watchdog);
+            }
+        }
+        self.serve_or_wait(plan, out, port);
+    }
+
+    fn end_storm(&mut self, network: &mut Network, port: usize, prio: u8) {
+        let now = Time(network.now);
+        let ended = self.guards.watchdog.as_mut().and_then(|dog| dog.storms[port][usize::from(prio)].take());
+        if let (Some(storm), Some(watchdog)) = (ended, &mut network.watchdog) {
+            watchdog.records[storm.record].end = Some(now);
+        }
+    }
+
+    /// Returns true if a queue with packets is paused: a watchdog may yet act.
+    pub(in crate::nodes) fn may_be_released(&self) -> bool {
+        self.guards.watchdog.is_some() && self.ports.iter().any(|port| port.paused & port.waiting & !1 != 0)
+    }
+}

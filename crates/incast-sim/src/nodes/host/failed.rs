@@ -1,0 +1,133 @@
+//! Hosts with failed links, and PFC storms of hosts.
+
+use incast_model::fabric::NodeId;
+
+use super::{Host, PRIORITIES};
+use crate::balance::State;
+use crate::kernel::{Kind, flag};
+use crate::network::Network;
+use crate::nodes::faults::Failed;
+use crate::nodes::out::{Dropped, Out};
+use crate::nodes::packet::Packet;
+use crate::nodes::plan::Plan;
+use crate::outcome::DropReason;
+
+/// Pauses that a port sends regardless of any buffer.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Hold {
+    held: bool,
+    paused: bool,
+    xoffs: u32,
+}
+
+impl Host {
+    pub(in crate::nodes) const fn balancer(&mut self) -> (NodeId, Option<&mut State>) {
+        (NodeId(self.node), self.balancer.as_mut())
+    }
+
+    /// Takes a port down. It is never idle, so it sends nothing.
+    pub(in crate::nodes) fn fail(&mut self, nic: usize, now: u64) -> Failed {
+        self.begin_action(now);
+        let state = &mut self.nics[nic];
+        let free_at = std::mem::replace(&mut state.busy_until, u64::MAX);
+        state.down = true;
+        let paused = std::mem::take(&mut state.paused);
+        let mut pausing = 0;
+        for (prio, hold) in state.holds.iter_mut().enumerate() {
+            pausing |= u8::from(std::mem::take(&mut hold.paused)) << prio;
+        }
+        Failed { free_at, paused, pausing }
+    }
+
+    /// Sets the time of an action, in ps.
+    pub(in crate::nodes) const fn begin_action(&mut self, now: u64) {
+        (self.now, self.event) = (now, 0);
+    }
+
+    /// Drops all packets queued at a dead port.
+    pub(in crate::nodes) fn empty(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) {
+        while self.nics[nic].waiting != 0 {
+            let prio = self.nics[nic].waiting.trailing_zeros() as u8;
+            let packet = self.dequeue(nic, prio);
+            let (reason, egress) = (DropReason::LinkDown, Some(self.nics[nic].port));
+            let dropped = Dropped { reason, ingress: None, egress, now: self.now, event: 0 };
+            out.drop(plan.network, &packet, dropped);
+            out.live -= 1;
+        }
+    }
+
+    pub(in crate::nodes) fn repair(&mut self, nic: usize, free_at: u64, now: u64) {
+        self.begin_action(now);
+        self.nics[nic].down = false;
+        self.nics[nic].busy_until = free_at;
+    }
+
+    /// Begins or ends a PFC storm of a priority.
+    pub(in crate::nodes) fn hold(
+        &mut self,
+        plan: Plan<'_>,
+        out: &mut Out,
+        (nic, now): (usize, u64),
+        prio: u8,
+        holds: bool,
+    ) {
+        self.begin_action(now);
+        let state = &mut self.nics[nic];
+        if state.holds.is_empty() {
+            state.holds = vec![Hold::default(); PRIORITIES];
+        }
+        let hold = &mut state.holds[usize::from(prio)];
+        hold.held = holds;
+        if holds {
+            self.pause_held(plan, out, nic, prio);
+        } else if hold.paused {
+            self.send_pfc(plan, out, nic, prio, false);
+        }
+    }
+
+    /// Sends the pauses of held priorities again, after a repair.
+    pub(in crate::nodes) fn pause_anew(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) {
+        for prio in 0..self.nics[nic].holds.len() {
+            if self.nics[nic].holds[prio].held {
+                self.pause_held(plan, out, nic, prio as u8);
+            }
+        }
+    }
+
+    fn pause_held(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, prio: u8) {
+        let state = &self.nics[nic];
+        if !state.holds[usize::from(prio)].paused && !state.down {
+            self.send_pfc(plan, out, nic, prio, true);
+        }
+    }
+
+    fn send_pfc(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, prio: u8, xoff: bool) {
+        let state = &mut self.nics[nic];
+        let hold = &mut state.holds[usize::from(prio)];
+        hold.paused = xoff;
+        hold.xoffs += u32::from(xoff);
+        let frame = Packet {
+            stamp: state.port.into(),
+            size: self.packets.pfc.0 as u16,
+            kind: Kind::Pfc,
+            in_prio: prio,
+            flags: if xoff { flag::XOFF } else { 0 },
+            ..Packet::EMPTY
+        };
+        out.counts.pauses += u64::from(xoff);
+        out.injected[0] += u64::from(frame.size);
+        out.live += 1;
+        self.enqueue(nic, &frame);
+        self.kick(plan, out, nic);
+    }
+
+    pub(in crate::nodes) fn export_holds(&self, network: &mut Network) {
+        for nic in &self.nics {
+            for (prio, hold) in (0u8..).zip(&nic.holds) {
+                let at = network.at(nic.port, prio);
+                let ingress = &mut network.ingress[at];
+                (ingress.held, ingress.paused, ingress.xoffs) = (hold.held, hold.paused, hold.xoffs);
+            }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Windows over nodes against one queue of all events, with failing links, new routes, PFC storms and guards of switches.
+
+use incast_model::fabric::Fabric;
+use incast_model::units::{Bytes, Time};
+use incast_sim::network::{FailureParams, NetworkParams, PauseParams};
+use incast_sim::switch::{
+    FlowDetection, IsolationAtHosts, IsolationParams, MarkedFlows, WatchdogAction, WatchdogParams,
+};
+use proptest::prelude::*;
+
+use crate::common::{Bench, same_by_queue};
+use crate::properties::{Scenario, load_balancing, scenario};
+
+/// Link, begin and duration in ns (0: for ever), and fraction of packets lost silently (0: the link is down).
+type Failure = (usize, u64, u64, u8);
+
+/// Host, or port of a switch; begin and duration in ns.
+type Storm = (usize, u64, u64);
+
+#[derive(Debug, Clone)]
+struct Trouble {
+    failures: Vec<Failure>,
+    storms: Vec<Storm>,
+    /// In ns.
+    reroute_after: Option<u64>,
+    horizon: u64,
+}
+
+fn trouble() -> impl Strategy<Value = Trouble> {
+    let failures = prop::collection::vec((0usize..16, 0u64..60_000, 0u64..60_000, 0u8..4), 0..4);
+    let storms = prop::collection::vec((0usize..12, 0u64..60_000, 0u64..60_000), 0..3);
+    (failures, storms, prop::option::of(0u64..20_000), 20_000u64..2_000_000)
+        .prop_map(|(failures, storms, reroute_after, horizon)| Trouble { failures, storms, reroute_after, horizon })
+}
+
+impl Trouble {
+    fn network(&self, fabric: &Fabric, paused: bool) -> NetworkParams {
+        let name = |node: incast_model::fabric::NodeId| fabric.node(node).name.clone();
+        let end = |begin: u64, duration: u64| (duration > 0).then(|| Time::ns(begin + duration));
+        let failure = |&(link, at, duration, share): &Failure| {
+            let link = &fabric.links()[link % fabric.links().len()];
+            let ends = [link.a, link.b].map(|port| name(fabric.port(port).node));
+            let silent = (share > 0).then(|| f64::from(share) / 3.0);
+            // A link is down after the start, so that every flow has a path at first.
+            FailureParams {
+                link: Some(ends),
+                at: Time::ns(at + 1),
+                until: end(at + 1, duration),
+                silent,
+                ..Default::default()
+            }
+        };
+        let storm = |&(port, from, duration): &Storm| {
+            let port = fabric.ports()[port % fabric.ports().len()];
+            let (at, peer) = (name(port.node), name(fabric.port(port.peer).node));
+            PauseParams { at, peer: Some(peer), priority: 3, from: Time::ns(from), until: end(from, duration) }
+        };
+        NetworkParams {
+            failure: self.failures.iter().map(failure).collect(),
+            pause: if paused { self.storms.iter().map(storm).collect() } else { Vec::new() },
+            reroute_after: self.reroute_after.map(Time::ns),
+            ..NetworkParams::default()
+        }
+    }
+}
+
+fn watchdog() -> impl Strategy<Value = WatchdogParams> {
+    (any::<bool>(), any::<bool>(), 500u64..20_000, 500u64..20_000, 500u64..9000).prop_map(
+        |(enabled, drops, detection, restoration, poll)| WatchdogParams {
+            enabled,
+            detection: Time::ns(detection),
+            restoration: Time::ns(restoration),
+            poll: Time::ns(poll),
+            action: if drops { WatchdogAction::Drop } else { WatchdogAction::Forward },
+        },
+    )
+}
+
+fn isolation() -> impl Strategy<Value = IsolationParams> {
+    let lengths = (500u64..20_000, 0u64..20_000, 0u64..10_000);
+    let times = (100u64..5000, 1u64..20_000, 1u64..20_000);
+    let more = (any::<bool>(), prop::option::of(1u32..4), any::<bool>(), any::<bool>(), 1u32..4);
+    (any::<bool>(), lengths, times, more).prop_map(|(enabled, (from, ramp, message), (every, hold, age), more)| {
+        let (marks, table, hosts, all, flows) = more;
+        IsolationParams {
+            enabled,
+            queue: 2,
+            detection: match marks {
+                true => FlowDetection::Marks { kmin: Bytes(from), kmax: Bytes(from + ramp), pmax: 0.4 },
+                false => FlowDetection::Counters { above: Bytes(from), flows },
+            },
+            table,
+            message_above: Bytes(message),
+            message_every: Time::ns(every),
+            release_below: Bytes(from),
+            hold: Time::ns(hold),
+            age: Time::ns(every + age),
+            hosts: if hosts { IsolationAtHosts::Isolate } else { IsolationAtHosts::Ignore },
+            mark: if all { MarkedFlows::All } else { MarkedFlows::Isolated },
+            ..IsolationParams::default()
+        }
+    })
+}
+
+fn troubled(scenario: &Scenario, trouble: &Trouble) -> Bench {
+    let bench = scenario.bench();
+    let network = trouble.network(&bench.fabric(), scenario.lossless);
+    bench.with(|params| {
+        params.network = network;
+        params.horizon = Some(Time::ns(trouble.horizon));
+        params.measure.deadlock_every = Time::us(7);
+        params.packets.int_records = 8;
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, max_shrink_iters: 3000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn windows_give_the_same_run_with_failures_and_guards(
+        scenario in scenario().prop_map(Scenario::for_windows),
+        trouble in trouble(),
+        every in 0u64..5000,
+        (watchdog, isolation) in (watchdog(), isolation()),
+        balance in load_balancing(),
+        cut in 0u64..400,
+    ) {
+        let bench = troubled(&scenario, &trouble).with(|params| {
+            params.network.load_balancing = balance;
+            params.switch.watchdog = WatchdogParams { enabled: watchdog.enabled && scenario.lossless, ..watchdog };
+            if isolation.enabled && scenario.lossless {
+                params.switch.isolation = isolation;
+                params.switch.lossless = vec![2, 3, 4, 5];
+                params.switch.buffer = Bytes(2 * params.switch.buffer.0);
+            }
+            params.measure.sample_every = (every > 1000).then(|| Time::ns(every));
+        });
+        prop_assume!(bench.setup_error().is_none());
+        same_by_queue(bench, cut)?;
+    }
+}
