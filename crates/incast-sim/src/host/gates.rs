@@ -73,11 +73,17 @@ impl Network {
     #[inline]
     pub(crate) fn pass_gates(&mut self, flow: u32, end: End) {
         if !self.gates.waiting.is_empty() {
-            self.count_down(flow, end);
+            for (flow, time) in self.count_down(flow, end, self.now) {
+                self.gates.coming += 1;
+                self.schedule_start_of(flow, time);
+            }
         }
     }
 
-    fn count_down(&mut self, flow: u32, end: End) {
+    /// Reports an end at `now` to the gates that wait for it. Returns the flows behind gates that open, with their starts; both
+    /// times are in ps.
+    pub(crate) fn count_down(&mut self, flow: u32, end: End, now: u64) -> Vec<(u32, u64)> {
+        let mut starts = Vec::new();
         let sender = self.flows.flows[flow as usize].src.0;
         for place in 0..self.gates.waiting.of(flow).len() {
             let gate = self.gates.waiting.of(flow)[place];
@@ -87,23 +93,21 @@ impl Network {
                 let left = &mut self.gates.left[gate as usize];
                 *left -= 1;
                 if *left == 0 {
-                    self.open_gate(gate);
+                    self.open_gate(gate, now, &mut starts);
                 }
             }
         }
+        starts
     }
 
-    fn open_gate(&mut self, gate: u32) {
+    fn open_gate(&mut self, gate: u32, now: u64, starts: &mut Vec<(u32, u64)>) {
         let flows = self.flows.clone();
         let spec = &flows.gates[gate as usize];
-        let open = self.now.saturating_add(spec.delay.0);
+        let open = now.saturating_add(spec.delay.0);
         if !self.gates.opens(spec, &flows.rounds, open) {
             return self.call_off(gate);
         }
-        for &flow in &spec.starts {
-            self.gates.coming += 1;
-            self.schedule_start_of(flow, open.max(flows.flows[flow as usize].start.0));
-        }
+        starts.extend(spec.starts.iter().map(|&flow| (flow, open.max(flows.flows[flow as usize].start.0))));
     }
 
     /// Cancels a gate: nothing behind it starts, nor behind gates that wait for its flows.

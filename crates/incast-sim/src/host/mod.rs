@@ -12,7 +12,7 @@ mod stack;
 mod turns;
 
 pub use classes::{ClassBy, ClassParams};
-pub(crate) use gates::Gates;
+pub(crate) use gates::{End, Gates};
 pub(crate) use nic::Nic;
 pub(crate) use params::MAX_REORDER;
 pub use params::{CnpMode, HostParams, NicQueue, PacketParams, RdmaParams, Recovery};

@@ -171,6 +171,7 @@ impl Nodes {
             network.note_link(link, if share > 0.0 { LinkChange::Silent } else { LinkChange::Clean });
             for port in network.ends(&[link]) {
                 let line = self.layout.ports[port as usize].line as usize;
+                self.out.watched = true;
                 self.out.wires[line].set_loss(share, || faults.stream(port));
             }
         }

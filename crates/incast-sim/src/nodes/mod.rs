@@ -7,6 +7,7 @@
 mod actions;
 mod books;
 mod calendar;
+mod ends;
 mod failed;
 mod faults;
 mod guards;
@@ -100,7 +101,9 @@ impl Nodes {
             live: 0,
             acked: 0,
             moved: 0,
+            ends: Vec::new(),
             isolated: u64::MAX,
+            watched: network.recorder.prints.is_some(),
             prints: network.recorder.prints.clone(),
         };
         let series = Series::new(&network.recorder.params);

@@ -7,6 +7,7 @@ use super::calendar::Calendar;
 use super::packet::{Carried, Packet, Stamp};
 use super::plan::{Plan, PortPlan};
 use super::wire::Wire;
+use crate::host::End;
 use crate::kernel::{Event, Kind, Target};
 use crate::measure::{OnWire, Prints};
 use crate::network::Network;
@@ -64,8 +65,12 @@ pub(super) struct Out {
     pub(super) acked: u64,
     /// Time of the last arrival or start, in ps.
     pub(super) moved: u64,
+    /// Ends of flows that gates across hosts wait for, with their times in ps.
+    pub(super) ends: Vec<(u64, u32, End)>,
     /// First isolation since the last sweep was scheduled, in ps; [`u64::MAX`]: none.
     pub(super) isolated: u64,
+    /// If true, arrivals are printed, or a link may lose packets silently.
+    pub(super) watched: bool,
     /// `None` if not measured.
     pub(super) prints: Option<Box<Prints>>,
 }
@@ -94,23 +99,57 @@ impl Out {
     /// Takes the packet that arrives at a node now, and counts the event.
     #[inline(always)]
     pub(super) fn take(&mut self, plan: Plan<'_>, node: u32, line: usize, now: u64, carried: &mut Carried) -> Packet {
+        if self.watched {
+            self.watch(plan, (node, line), now);
+        }
         let wire = &mut self.wires[line];
         let packet = wire.pop(carried);
         self.arrivals[line] = wire.first();
         self.moved = self.moved.max(now);
-        self.count(node, now, || Target::Arrival(plan.layout.inward[line]));
-        if self.prints.is_some() {
-            self.print(plan.layout.inward[line], now, &packet);
-        }
+        self.counts.events += 1;
         packet
     }
 
-    /// Counts an event of a node.
+    /// Prints the packet that arrives now, if the run has fingerprints. On a link that loses packets silently, those count, and
+    /// turn into [`Kind::Lost`].
+    #[cold]
+    #[inline(never)]
+    fn watch(&mut self, plan: Plan<'_>, (node, line): (u32, usize), now: u64) {
+        let wire = plan.layout.inward[line];
+        let event = Event::new(now, 0, Target::Arrival(wire));
+        let packet = *self.wires[line].front();
+        let Packet { kind, flow, seq, size, prio, in_prio, flags, .. } = packet;
+        if let Some(prints) = &mut self.prints {
+            prints.event(node, event);
+            prints.arrival(now, wire, OnWire { kind, flow, seq, size, prio, in_prio, flags });
+        }
+        if matches!(kind, Kind::Pfc | Kind::Lost) || !self.wires[line].loses() {
+            return;
+        }
+        match kind {
+            Kind::Data | Kind::Segment => self.counts.data_hops += 1,
+            _ => self.counts.ack_hops += 1,
+        }
+        let (reason, ingress) = (DropReason::Silent, Some(plan.network.ports[wire as usize].peer));
+        let event = event.target_code();
+        self.drop(plan.network, &packet, Dropped { reason, ingress, egress: None, now, event });
+        self.wires[line].lose_front();
+    }
+
+    /// Counts an event of a node that is no arrival.
     #[inline(always)]
     pub(super) fn count(&mut self, node: u32, now: u64, target: impl FnOnce() -> Target) {
         self.counts.events += 1;
+        if self.prints.is_some() {
+            self.print_event(node, Event::new(now, 0, target()));
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn print_event(&mut self, node: u32, event: Event) {
         if let Some(prints) = &mut self.prints {
-            prints.event(node, Event::new(now, 0, target()));
+            prints.event(node, event);
         }
     }
 
@@ -138,13 +177,5 @@ impl Out {
         self.dropped[usize::from(prio)] += u64::from(packet.size);
         let note = Note::Drop { at: network.at(at, prio), record };
         self.notes.push(Noted { time: Time(now), event, note });
-    }
-
-    #[cold]
-    fn print(&mut self, wire: u32, now: u64, packet: &Packet) {
-        let &Packet { kind, flow, seq, size, prio, in_prio, flags, .. } = packet;
-        if let Some(prints) = &mut self.prints {
-            prints.arrival(now, wire, OnWire { kind, flow, seq, size, prio, in_prio, flags });
-        }
     }
 }

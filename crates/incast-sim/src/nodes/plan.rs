@@ -56,8 +56,10 @@ pub(super) struct Layout {
     /// Flows by host, in order.
     pub(super) sent: Vec<Vec<u32>>,
     pub(super) received: Vec<Vec<u32>>,
-    /// By host: gates in front of flows that it sends; empty without gates.
+    /// By host: gates in front of flows that it sends; empty without gates, and if a gate waits for ends at several hosts.
     pub(super) gates: Vec<Vec<u32>>,
+    /// If true, hosts depend on each other within a window: the order of their events matters.
+    pub(super) one_by_one: bool,
     /// Shortest time from append to arrival on a wire, in ps.
     pub(super) lookahead: u64,
     /// Length of a window in ps: a sweep of isolation tables comes in a later one than the isolation that causes it.
@@ -112,18 +114,21 @@ impl Layout {
                 list.push(number);
             }
         }
-        let mut gates = vec![Vec::new(); if network.flows.gates.is_empty() { 0 } else { hosts }];
-        for (number, gate) in (0u32..).zip(&network.flows.gates) {
+        let local = !network.flows.gates.is_empty() && super::host::gates_are_local(&network.flows);
+        let mut gates = vec![Vec::new(); if local { hosts } else { 0 }];
+        for (number, gate) in (0u32..).zip(network.flows.gates.iter().filter(|_| local)) {
             if let Some(&flow) = gate.starts.first() {
                 gates[network.flows.flows[flow as usize].src.index()].push(number);
             }
         }
         let lookahead = (0..).zip(&ports).map(seen).min().unwrap_or(1);
+        let soonest = network.flows.gates.iter().map(|gate| gate.delay.0).min().filter(|_| !local).unwrap_or(u64::MAX);
         let hold = network.isolation.as_ref().map_or(u64::MAX, |isolation| isolation.params.hold.0.max(1));
         Self {
             gates,
             lookahead,
             window: lookahead.min(hold),
+            one_by_one: soonest < lookahead.min(hold) || !network.flows.rounds.is_empty(),
             ports,
             first_port: nodes.map(first).collect(),
             inward,
@@ -220,19 +225,17 @@ impl Plan<'_> {
     }
 }
 
-/// Returns true if nodes simulate all of a run. They lack gates across hosts, hypervisors, queueing
+/// Returns true if nodes simulate all of a run. They lack hypervisors, queueing
 /// delays of flows, `ns3` arithmetic, and transports that know the whole fabric.
 pub(super) fn covers(network: &Network) -> bool {
     let config = &network.config;
     let measured = &network.recorder.params;
-    let host = super::host::gates_are_local(&network.flows);
     let network_parts = network.hypervisors.is_none();
     let ports = network.ports.iter().all(|port| !port.at_server && port.far != Far::Lossy);
     let fabric = &network.fabric;
     let sizes = (0..fabric.nodes().len() as u32).map(NodeId).map(|node| fabric.ports_of(node).len());
     let hosts = fabric.hosts().iter().all(|&host| (1..256).contains(&fabric.ports_of(host).len()));
     !config.ns3
-        && host
         && covers_transports(network)
         && network_parts
         && ports

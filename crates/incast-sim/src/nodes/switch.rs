@@ -14,6 +14,7 @@ use super::port::{Pauses, Port};
 use super::telemetry::Telemetry;
 use super::wire::LINK_BITS;
 use crate::balance::{State, backlog};
+use crate::congestion::IntRecord;
 use crate::kernel::{Event, Kind, NONE, Target, flag};
 use crate::measure::LengthHistogram;
 use crate::network::Network;
@@ -59,6 +60,8 @@ pub(super) struct Switch {
     pub(super) mark_at_enqueue: bool,
     pub(super) ttl: u8,
     telemetry: Option<Box<Telemetry>>,
+    /// If true, packets are stamped when they leave.
+    stamps: bool,
     pfc_size: u16,
     /// By port (empty if not measured), and width of bins in bytes.
     histograms: Vec<LengthHistogram>,
@@ -72,6 +75,9 @@ impl Switch {
         let owner = numbers().next().map_or(0, |port| network.ports[port.index()].owner) as usize;
         let (config, measured) = (&network.config, &network.recorder.params);
         let guards = Guards::new(plan, node);
+        let telemetry = Telemetry::new(network, numbers().len());
+        let late_tags = guards.tags.as_ref().is_some_and(|tags| tags.are_late());
+        let stamps = telemetry.is_some() || late_tags;
         Self {
             node,
             buffer: network.switches[owner].buffer.clone(),
@@ -91,14 +97,15 @@ impl Switch {
             balancer: network.routing.balancers.get(node as usize).cloned(),
             lossless: config.lossless,
             guarded: !guards.is_empty(),
-            late_tags: guards.tags.as_ref().is_some_and(|tags| tags.are_late()),
+            late_tags,
             watches_queues: guards.isolation.is_some(),
             markable: guards.isolation.as_ref().map_or(u8::MAX, |isolation| isolation.markable()),
             pauses: if guards.is_empty() { Vec::new() } else { vec![Default::default(); numbers().len()] },
             guards,
             mark_at_enqueue: config.mark_at_enqueue,
             ttl: config.ttl,
-            telemetry: Telemetry::new(network, numbers().len()),
+            telemetry,
+            stamps,
             pfc_size: config.packets.pfc.0 as u16,
             histograms: if measured.queue_histogram { vec![Default::default(); numbers().len()] } else { Vec::new() },
             bin: measured.histogram_bin.0,
@@ -160,14 +167,14 @@ impl Switch {
         self.free_at.last().map_or(u64::MAX, |key| key >> LINK_BITS)
     }
 
-    #[inline]
+    #[inline(always)]
     fn serve_until(&mut self, plan: Plan<'_>, out: &mut Out, end: u64) {
         while self.next_free() < end {
             self.serve_next(plan, out);
         }
     }
 
-    #[inline]
+    #[inline(never)]
     fn serve_next(&mut self, plan: Plan<'_>, out: &mut Out) {
         let Some(key) = self.free_at.pop() else { return };
         self.now = key >> LINK_BITS;
@@ -190,11 +197,8 @@ impl Switch {
             Kind::Lost => return out.live -= 1,
             _ => out.counts.ack_hops += 1,
         }
-        if out.wires[line].loses() {
-            return self.drop_packet(plan, out, None, &packet, DropReason::Silent);
-        }
         if self.guarded {
-            return self.receive_guarded(plan, out, packet);
+            return self.receive_guarded(plan, out, &packet);
         }
         let port = match plan.route(self.node, &packet) {
             Route::Port(port) => Some(port),
@@ -226,7 +230,6 @@ impl Switch {
         // A new tag has changed the priority with which it leaves, not the one with which it arrived.
         let in_prio = packet.in_prio & 7;
         let egress = &self.ports[port];
-        let queued = egress.lanes[usize::from(prio)].queue.bytes;
         if egress.waiting == 0
             && egress.paused & 1 << prio == 0
             && (prio == 0 || self.buffer.passes(&self.ports[in_port].lanes[usize::from(in_prio)].ingress, size))
@@ -235,9 +238,11 @@ impl Switch {
             self.transmit(plan, out, port, packet, packet.flags);
             return;
         }
+        let egress = &self.ports[port];
         if egress.down {
             return self.drop_packet(plan, out, Some(port), packet, DropReason::LinkDown);
         }
+        let queued = egress.lanes[usize::from(prio)].queue.bytes;
         if prio != 0 && self.storage != Storage::Shared {
             self.store(plan, out, port, packet);
             return self.serve_or_wait(plan, out, port);
@@ -417,12 +422,7 @@ impl Switch {
     #[inline(always)]
     pub(super) fn transmit(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, packet: &Packet, flags: u8) {
         let size = u64::from(packet.size);
-        let state = &mut self.ports[port];
-        let mut record = None;
-        if let Some(telemetry) = &mut self.telemetry {
-            record = telemetry.record(port, state, packet, self.now, &self.carried, &mut self.rng);
-        }
-        let in_prio = if self.late_tags { self.new_tag(plan.network, port, packet) } else { packet.prio };
+        let (record, in_prio) = if self.stamps { self.stamp(plan, port, packet) } else { (None, packet.prio) };
         let stamp = Stamp { flags, in_prio, record };
         let state = &mut self.ports[port];
         let (sent, free) = plan.ends(state.number, &state.plan, self.now, size);
@@ -434,6 +434,17 @@ impl Switch {
         let whole = state.plan.takes_whole(size);
         let seen = if whole { sent } else { plan.cut_through(state.number, packet, self.now, sent) };
         out.send((&state.plan, &mut state.woken), seen, packet, stamp, &mut self.carried);
+    }
+
+    /// Telemetry of a packet that a port sends, and its priority at the far end if tags change on the wire.
+    #[inline(always)]
+    fn stamp(&mut self, plan: Plan<'_>, port: usize, packet: &Packet) -> (Option<(IntRecord, u8)>, u8) {
+        let mut record = None;
+        if let Some(telemetry) = &mut self.telemetry {
+            let state = &self.ports[port];
+            record = telemetry.record(port, state, packet, self.now, &self.carried, &mut self.rng);
+        }
+        (record, if self.late_tags { self.new_tag(plan.network, port, packet) } else { packet.prio })
     }
 
     /// `culprit` is the egress port of the packet that caused the frame.

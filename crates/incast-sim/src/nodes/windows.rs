@@ -19,6 +19,42 @@ struct Watch<'a> {
     next_call: u64,
 }
 
+/// Next events of nodes before a time, in global order.
+struct Queue {
+    end: u64,
+    heap: BinaryHeap<Reverse<(Event, u32)>>,
+    /// By node: its entry that counts.
+    of_node: Vec<Option<Event>>,
+}
+
+impl Queue {
+    fn new(nodes: usize, end: u64) -> Self {
+        Self { end, heap: BinaryHeap::new(), of_node: vec![None; nodes] }
+    }
+
+    /// Sets the next event of a node.
+    fn push(&mut self, event: Option<Event>, node: u32) {
+        let event = event.filter(|event| event.time < self.end);
+        self.of_node[node as usize] = event;
+        self.heap.extend(event.map(|event| Reverse((event, node))));
+    }
+
+    /// Time of the first event; [`u64::MAX`] without events. (An entry that no longer counts gives an earlier time.)
+    fn first(&self) -> u64 {
+        self.heap.peek().map_or(u64::MAX, |Reverse((event, _))| event.time)
+    }
+
+    fn pop(&mut self) -> Option<(Event, u32)> {
+        while let Some(Reverse((event, node))) = self.heap.pop() {
+            if self.of_node[node as usize] == Some(event) {
+                self.of_node[node as usize] = None;
+                return Some((event, node));
+            }
+        }
+        None
+    }
+}
+
 impl Nodes {
     /// Writes all state into the network at the end.
     pub(crate) fn run(
@@ -42,7 +78,7 @@ impl Nodes {
                 break halt;
             }
             let still = end.saturating_sub(self.out.moved) > limits.stall;
-            let halt = if still || end > limits.horizon || self.may_end(network, end) {
+            let halt = if self.layout.one_by_one || still || end > limits.horizon || self.may_end(network, end) {
                 self.event_by_event(network, &limits, &mut awake, end)
             } else {
                 self.window(network, &limits, &mut awake, (begin, end))
@@ -103,7 +139,8 @@ impl Nodes {
         while let Some(flow) = flows.get(self.completing) {
             let own = self.layout.at_src[self.completing];
             let plan = Plan { layout: &self.layout, network };
-            if !self.hosts[flow.src.index()].completes_before(plan, &self.out, own, end) {
+            let cancelled = network.flow_records[self.completing].cancelled;
+            if !cancelled && !self.hosts[flow.src.index()].completes_before(plan, &self.out, own, end) {
                 return false;
             }
             self.completing += 1;
@@ -152,6 +189,9 @@ impl Nodes {
                 self.out.calendar.wake(node, next);
             }
         }
+        for (node, start) in self.pass_ends(network) {
+            self.out.calendar.wake(node, start);
+        }
         self.record(network);
         None
     }
@@ -169,28 +209,22 @@ impl Nodes {
         awake: &mut Vec<u32>,
         end: u64,
     ) -> Option<Halt> {
-        let next = |nodes: &Self, network: &Network, node| {
-            let event = nodes.next_of(network, node).filter(|event| event.time < end);
-            event.map(|event| Reverse((event, node)))
-        };
-        let queue_of = |nodes: &Self, network: &Network, awake: &[u32]| -> BinaryHeap<Reverse<(Event, u32)>> {
-            awake.iter().filter_map(|&node| next(nodes, network, node)).collect()
-        };
-        let mut queue = queue_of(self, network, awake);
+        let mut queue = Queue::new(self.places.len(), end);
+        awake.iter().for_each(|&node| queue.push(self.next_of(network, node), node));
         loop {
             let due = self.next_action();
-            let first = queue.peek().map_or(u64::MAX, |Reverse((event, _))| event.time);
-            if due.time < end && due.cut() <= first {
+            if due.time < end && due.cut() <= queue.first() {
                 if let Some(halt) = self.act_in_time(network, due, limits) {
                     return Some(halt);
                 }
                 if due.action.changes_nodes() {
                     *awake = self.all();
-                    queue = queue_of(self, network, awake);
+                    awake.iter().for_each(|&node| queue.push(self.next_of(network, node), node));
                 }
                 continue;
             }
-            let Some(Reverse((Event { time, .. }, node))) = queue.pop() else { break };
+            let Some((event, node)) = queue.pop() else { break };
+            let time = event.time;
             if time > limits.horizon {
                 network.now = limits.horizon;
                 return Some(Halt::Horizon);
@@ -199,13 +233,20 @@ impl Nodes {
                 self.look_for_deadlocks(network, time);
             }
             network.now = time;
-            let Some(event) = self.next_of(network, node) else { continue };
             self.step_node(network, node, event);
             self.out.counts.peak_packets = self.out.counts.peak_packets.max(self.out.live);
+            for (other, start) in self.pass_ends(network) {
+                if start >= end {
+                    self.out.calendar.wake(other, start);
+                } else if other != node {
+                    queue.push(self.next_of(network, other), other);
+                    awake.push(other);
+                }
+            }
             if self.out.done == network.flows_due {
                 return Some(Halt::Finished);
             }
-            queue.extend(next(self, network, node));
+            queue.push(self.next_of(network, node), node);
             let still = matches!(event.target(), Target::Timer(_)) && time - self.out.moved > limits.stall;
             if still && self.is_stuck(network) {
                 return Some(Halt::Idle);

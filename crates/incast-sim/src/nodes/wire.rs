@@ -172,13 +172,27 @@ impl Wire {
         lost
     }
 
+    /// First packet; there must be one.
+    pub(super) fn front(&self) -> &Packet {
+        &self.entries[self.place(0)].packet
+    }
+
+    /// Loses the first packet.
+    pub(super) fn lose_front(&mut self) {
+        let place = self.place(0);
+        let packet = &mut self.entries[place].packet;
+        if packet.records != 0 && packet.has_ranges() {
+            self.ranges.pop_front();
+        }
+        (packet.kind, packet.records) = (Kind::Lost, 0);
+    }
+
     /// Sets the fraction of packets lost silently; `draws` begins their draws.
     pub(super) fn set_loss(&mut self, share: f64, draws: impl FnOnce() -> Stream) {
         self.loss.get_or_insert_with(|| Box::new(Loss { share, draws: draws() })).share = share;
     }
 
     /// Returns true if the packet that arrives now is lost silently.
-    #[inline]
     pub(super) fn loses(&mut self) -> bool {
         self.loss
             .as_mut()

@@ -138,10 +138,11 @@ guards! {
 impl Switch {
     /// Takes an arrived packet through the guards, to the queues. Other switches do the same without guards, faster.
     #[inline(never)]
-    pub(super) fn receive_guarded(&mut self, plan: Plan<'_>, out: &mut Out, mut packet: Packet) {
+    pub(super) fn receive_guarded(&mut self, plan: Plan<'_>, out: &mut Out, packet: &Packet) {
         if packet.kind == Kind::Isolation {
-            return self.receive_isolation(plan, out, &packet);
+            return self.receive_isolation(plan, out, packet);
         }
+        let mut packet = *packet;
         self.guard_arrival(out, &mut packet);
         let port = match plan.route(self.node, &packet) {
             Route::Port(port) => Some(port),

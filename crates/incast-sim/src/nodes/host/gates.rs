@@ -1,4 +1,5 @@
-//! Flows that start when others have ended ([`incast_model::flow::Gate`]), where one host sees all ends.
+//! Flows that start when others have ended ([`incast_model::flow::Gate`]): gates of a host that sees all ends, and starts behind
+//! gates that wait for ends at several hosts.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -44,10 +45,12 @@ pub(in crate::nodes) fn are_local(flows: &FlowSet) -> bool {
 }
 
 impl Gates {
-    /// `None` without gates.
+    /// `None` without gates in the run.
     pub(super) fn new(plan: Plan<'_>, host: HostId) -> Option<Box<Self>> {
         let (layout, set) = (plan.layout, &plan.network.flows);
-        let own = layout.gates.get(host.index()).filter(|own| !own.is_empty())?;
+        if set.gates.is_empty() {
+            return None;
+        }
         let mut all = Self {
             gates: Vec::new(),
             sent: vec![Vec::new(); layout.sent[host.index()].len()],
@@ -55,6 +58,10 @@ impl Gates {
             held: vec![false; layout.sent[host.index()].len()],
             coming: BinaryHeap::new(),
         };
+        for (own, &flow) in layout.sent[host.index()].iter().enumerate() {
+            all.held[own] = plan.network.gates.holds(flow);
+        }
+        let own = layout.gates.get(host.index()).into_iter().flatten();
         for (number, &gate) in (0u32..).zip(own) {
             let gate = &set.gates[gate as usize];
             for &flow in &gate.waits_for {
@@ -67,7 +74,6 @@ impl Gates {
                 lists.push(number);
             }
             let starts: Vec<u32> = gate.starts.iter().map(|&flow| layout.at_src[flow as usize]).collect();
-            starts.iter().for_each(|&flow| all.held[flow as usize] = true);
             all.gates.push(Own { left: gate.waits_for.len() as u32, delay: gate.delay.0, starts });
         }
         Some(Box::new(all))

@@ -15,15 +15,14 @@ use incast_model::fabric::{HostId, NodeId};
 use incast_model::units::Time;
 
 use super::guards::HostIsolation;
-use super::out::{Dropped, Note, Noted, Out};
+use super::out::{Note, Noted, Out};
 use super::packet::{Carried, Packet, Slab};
 use super::plan::Plan;
 use crate::balance::State;
 use crate::host::selective::{Repeat, Rules};
-use crate::host::{PacketParams, RdmaParams};
+use crate::host::{End, PacketParams, RdmaParams};
 use crate::kernel::{Event, Kind, NONE, Target, flag};
 use crate::network::Network;
-use crate::outcome::DropReason;
 use gates::Gates;
 pub(super) use gates::are_local as gates_are_local;
 use nic::Nic;
@@ -138,8 +137,14 @@ impl Host {
     }
 
     /// Reports to gates that a flow sent is acknowledged, or a flow received has arrived.
-    fn pass_gates(&mut self, plan: Plan<'_>, sent: bool, flow: u32) {
+    fn pass_gates(&mut self, plan: Plan<'_>, out: &mut Out, sent: bool, flow: u32) {
         if let Some(gates) = &mut self.gates {
+            if plan.layout.gates.is_empty() {
+                let lists = if sent { &plan.layout.sent } else { &plan.layout.received };
+                let end = if sent { End::Acked } else { End::Delivered };
+                out.ends.push((self.now, lists[self.id.index()][flow as usize], end));
+                return;
+            }
             let earliest = |own: u32| plan.network.flows.flows[self.flows[own as usize] as usize].start.0;
             if sent { gates.acked(flow, self.now, earliest) } else { gates.delivered(flow, self.now, earliest) }
         }
@@ -239,6 +244,7 @@ impl Host {
     }
 
     /// Serves the port that is due now.
+    #[inline(always)]
     fn serve_due(&mut self, plan: Plan<'_>, out: &mut Out) {
         let (_, nic) = self.next_due();
         out.count(self.node, self.now, || Target::Port(self.nics[nic].port));
@@ -259,6 +265,13 @@ impl Host {
             self.start(plan, out, own);
         } else {
             self.start_transport(plan, out, own);
+        }
+    }
+
+    /// Starts an own flow at `time`, in ps, behind a gate that has opened.
+    pub(super) fn open(&mut self, own: u32, time: u64) {
+        if let Some(gates) = &mut self.gates {
+            gates.coming.push(Reverse((time, own)));
         }
     }
 
@@ -302,27 +315,31 @@ impl Host {
 
     fn receive(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) {
         let packet = out.take(plan, self.node, self.nics[nic].line, self.now, &mut self.carried);
+        out.delivered[usize::from(packet.prio & 7)] += u64::from(packet.size);
         out.live -= 1;
         match packet.kind {
-            Kind::Data | Kind::Segment => out.counts.data_hops += 1,
-            Kind::Pfc => out.counts.pfc_hops += 1,
-            Kind::Lost => return,
-            _ => out.counts.ack_hops += 1,
-        }
-        if packet.kind != Kind::Pfc && out.wires[self.nics[nic].line].loses() {
-            let (reason, ingress) = (DropReason::Silent, Some(self.nics[nic].port));
-            let event = Event::new(self.now, 0, Target::Arrival(self.nics[nic].wire)).target_code();
-            let dropped = Dropped { reason, ingress, egress: None, now: self.now, event };
-            return out.drop(plan.network, &packet, dropped);
-        }
-        out.delivered[usize::from(packet.prio & 7)] += u64::from(packet.size);
-        match packet.kind {
-            Kind::Data => self.receive_data(plan, out, nic, &packet),
-            Kind::Pfc => self.receive_pfc(plan, out, nic, &packet),
-            Kind::Ack | Kind::Nack => self.receive_ack(plan, out, &packet),
-            Kind::Cnp => self.receive_cnp(plan, out, &packet),
-            Kind::Isolation => self.receive_isolation(plan, out, nic, &packet),
-            _ => self.receive_transport(plan, out, nic, &packet),
+            Kind::Data => {
+                out.counts.data_hops += 1;
+                self.receive_data(plan, out, nic, &packet);
+            }
+            Kind::Segment => {
+                out.counts.data_hops += 1;
+                self.receive_transport(plan, out, nic, &packet);
+            }
+            Kind::Pfc => {
+                out.counts.pfc_hops += 1;
+                self.receive_pfc(plan, out, nic, &packet);
+            }
+            Kind::Lost => out.delivered[usize::from(packet.prio & 7)] -= u64::from(packet.size),
+            kind => {
+                out.counts.ack_hops += 1;
+                match kind {
+                    Kind::Ack | Kind::Nack => self.receive_ack(plan, out, &packet),
+                    Kind::Cnp => self.receive_cnp(plan, out, &packet),
+                    Kind::Isolation => self.receive_isolation(plan, out, nic, &packet),
+                    _ => self.receive_transport(plan, out, nic, &packet),
+                }
+            }
         }
     }
 

@@ -407,7 +407,7 @@ impl Host {
         } // else it is among the ready ones, as after a timeout that was too early: free when its turn comes
         self.progress[own].finish = Some(Time(self.now));
         out.done += 1;
-        self.pass_gates(plan, true, own as u32);
+        self.pass_gates(plan, out, true, own as u32);
     }
 
     /// NICs of flows under way, by own number.

@@ -52,6 +52,7 @@ impl Host {
         }
     }
 
+    #[inline(always)]
     pub(super) fn dequeue(&mut self, nic: usize, prio: u8) -> Packet {
         if self.ranks && prio != 0 {
             let place = self.nics[nic].ranked.pop().expect("a queue that waits has packets");

@@ -61,7 +61,7 @@ impl Host {
         }
         let answer = if self.rules.is_some() { self.answer_selectively(packet) } else { self.answer(packet) };
         if self.gates.is_some() && self.receivers[packet.at_dst as usize].delivered == Some(Time(self.now)) {
-            self.pass_gates(plan, false, packet.at_dst);
+            self.pass_gates(plan, out, false, packet.at_dst);
         }
         if let Some((kind, seq)) = answer {
             self.send_answer(plan, out, nic, packet, (kind, seq));

@@ -350,7 +350,7 @@ impl Stack for Work<'_> {
         self.host.progress[own as usize].finish = Some(Time(self.host.now));
         self.set_timer(own, u64::MAX);
         self.out.done += 1;
-        self.host.pass_gates(self.plan, true, own);
+        self.host.pass_gates(self.plan, self.out, true, own);
     }
 
     fn deliver_sent(&mut self, own: u32) {
@@ -366,7 +366,7 @@ impl Stack for Work<'_> {
         let receiver = &mut self.host.receivers[own as usize];
         if receiver.delivered.is_none() {
             receiver.delivered = Some(Time(self.host.now));
-            self.host.pass_gates(self.plan, false, own);
+            self.host.pass_gates(self.plan, self.out, false, own);
         }
     }
 

@@ -1,0 +1,19 @@
+//! Gates that wait for the ends of flows at several hosts.
+
+use super::Nodes;
+use crate::network::Network;
+
+impl Nodes {
+    /// Reports the ends so far to the gates. Returns the nodes with flows that start then, and these times in ps.
+    pub(super) fn pass_ends(&mut self, network: &mut Network) -> Vec<(u32, u64)> {
+        let mut woken = Vec::new();
+        for (now, flow, end) in std::mem::take(&mut self.out.ends) {
+            for (started, time) in network.count_down(flow, end, now) {
+                let host = &mut self.hosts[network.flows.flows[started as usize].src.index()];
+                host.open(self.layout.at_src[started as usize], time);
+                woken.push((host.node().0, time));
+            }
+        }
+        woken
+    }
+}
