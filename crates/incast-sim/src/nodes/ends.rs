@@ -4,6 +4,13 @@ use super::Nodes;
 use crate::network::Network;
 
 impl Nodes {
+    /// Opens the gates whose ends have come, in a window: nothing behind them starts in it.
+    pub(super) fn open_gates(&mut self, network: &mut Network) {
+        for (node, start) in self.pass_ends(network) {
+            self.out.calendar.wake(node, start);
+        }
+    }
+
     /// Reports the ends so far to the gates. Returns the nodes with flows that start then, and these times in ps.
     pub(super) fn pass_ends(&mut self, network: &mut Network) -> Vec<(u32, u64)> {
         let mut woken = Vec::new();

@@ -56,7 +56,7 @@ impl Switch {
 
     /// Drops the first packet of a queue.
     pub(super) fn drop_first(&mut self, plan: Plan<'_>, out: &mut Out, (port, prio): (usize, u8), reason: DropReason) {
-        let packet = self.dequeue(port, prio);
+        let packet = self.dequeue::<false>(port, prio);
         self.drop_packet(plan, out, Some(port), &packet, reason);
         if prio == 0 || self.storage != Storage::Shared {
             return;
@@ -65,7 +65,7 @@ impl Switch {
         let ingress = &mut self.ports[in_port].lanes[usize::from(in_prio)].ingress;
         self.buffer.release(ingress, packet.size.into());
         if self.buffer.wants_xon(ingress) {
-            self.send_pfc(plan, out, in_port, in_prio, false, port);
+            self.send_pfc::<false>(plan, out, in_port, in_prio, false, port);
         }
     }
 
@@ -85,7 +85,7 @@ impl Switch {
         }
         // A switch above its own threshold sends XON later, once enough has left.
         if self.buffer.wants_xon(ingress) {
-            self.send_pfc(plan, out, port, prio, false, port);
+            self.send_pfc::<false>(plan, out, port, prio, false, port);
         }
     }
 
@@ -100,7 +100,7 @@ impl Switch {
 
     fn pause_held(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, prio: u8) {
         if !self.ports[port].lanes[usize::from(prio)].ingress.paused && !self.ports[port].down {
-            self.send_pfc(plan, out, port, prio, true, port);
+            self.send_pfc::<false>(plan, out, port, prio, true, port);
         }
     }
 

@@ -115,7 +115,10 @@ impl Nodes {
     fn run_node(&mut self, network: &Network, node: u32, end: u64) -> u64 {
         let plan = Plan { layout: &self.layout, network };
         match self.places[node as usize] {
-            Place::Switch(place) => self.switches[place as usize].run(plan, &mut self.out, end),
+            Place::Switch(place) if self.layout.plain => {
+                self.switches[place as usize].run::<true>(plan, &mut self.out, end)
+            }
+            Place::Switch(place) => self.switches[place as usize].run::<false>(plan, &mut self.out, end),
             Place::Host(place) => self.hosts[place as usize].run(plan, &mut self.out, end),
         }
     }

@@ -79,7 +79,7 @@ impl Out {
     /// Puts a packet on a wire. `seen`: time at which the last bit leaves, or the header if the far end cuts through. `woken`:
     /// time until which the node at the far end is known to be awake.
     #[inline(always)]
-    pub(super) fn send(
+    pub(super) fn send<const PLAIN: bool>(
         &mut self,
         (plan, woken): (&PortPlan, &mut u64),
         seen: u64,
@@ -93,17 +93,24 @@ impl Out {
         }
         let line = plan.line as usize;
         self.arrivals[line] = self.arrivals[line].min(time);
-        self.wires[line].push(time, plan, packet, stamp, carried);
+        self.wires[line].push::<PLAIN>(time, plan, packet, stamp, carried);
     }
 
     /// Takes the packet that arrives at a node now, and counts the event.
     #[inline(always)]
-    pub(super) fn take(&mut self, plan: Plan<'_>, node: u32, line: usize, now: u64, carried: &mut Carried) -> Packet {
-        if self.watched {
+    pub(super) fn take<const PLAIN: bool>(
+        &mut self,
+        plan: Plan<'_>,
+        node: u32,
+        line: usize,
+        now: u64,
+        carried: &mut Carried,
+    ) -> Packet {
+        if !PLAIN && self.watched {
             self.watch(plan, (node, line), now);
         }
         let wire = &mut self.wires[line];
-        let packet = wire.pop(carried);
+        let packet = wire.pop::<PLAIN>(carried);
         self.arrivals[line] = wire.first();
         self.moved = self.moved.max(now);
         self.counts.events += 1;

@@ -36,13 +36,13 @@ impl Switch {
             _ => {
                 let queued = self.ports[port].lanes[usize::from(packet.prio & 7)].queue.bytes;
                 let mark = if self.mark_at_enqueue { self.mark(out, port, packet, queued) } else { 0 };
-                self.enqueue(port, packet, packet.flags | mark);
+                self.enqueue::<false>(port, packet, packet.flags | mark);
             }
         }
     }
 
     fn enqueue_ranked(&mut self, port: usize, packet: &Packet, flags: u8, rank: u64) {
-        let place = self.slab.insert(packet, flags, &mut self.carried);
+        let place = self.slab.insert::<false>(packet, flags, &mut self.carried);
         self.ranked[port].push(rank, packet.flow, place);
         let state = &mut self.ports[port];
         let queue = &mut state.lanes[usize::from(packet.prio & 7)].queue;
@@ -50,19 +50,19 @@ impl Switch {
         queue.peak = queue.peak.max(queue.bytes);
         state.waiting |= 1 << RANKED_QUEUE;
         state.queued += u32::from(packet.size);
-        self.note_length(port);
+        self.note_length::<false>(port);
     }
 
     /// Removes a packet, already out of its queue.
     fn take_ranked(&mut self, port: usize, place: u32) -> Packet {
-        let (packet, _) = self.slab.remove(place, &mut self.carried);
+        let (packet, _) = self.slab.remove::<false>(place, &mut self.carried);
         let state = &mut self.ports[port];
         state.lanes[usize::from(packet.prio & 7)].queue.bytes -= u32::from(packet.size);
         state.queued -= u32::from(packet.size);
         if self.ranked[port].is_empty() {
             state.waiting &= !(1 << RANKED_QUEUE);
         }
-        self.note_length(port);
+        self.note_length::<false>(port);
         packet
     }
 

@@ -39,19 +39,22 @@ impl Queue {
         self.heap.extend(event.map(|event| Reverse((event, node))));
     }
 
-    /// Time of the first event; [`u64::MAX`] without events. (An entry that no longer counts gives an earlier time.)
-    fn first(&self) -> u64 {
-        self.heap.peek().map_or(u64::MAX, |Reverse((event, _))| event.time)
+    /// Time of the first event; [`u64::MAX`] without events.
+    fn first(&mut self) -> u64 {
+        while let Some(&Reverse((event, node))) = self.heap.peek() {
+            if self.of_node[node as usize] == Some(event) {
+                return event.time;
+            }
+            self.heap.pop();
+        }
+        u64::MAX
     }
 
     fn pop(&mut self) -> Option<(Event, u32)> {
-        while let Some(Reverse((event, node))) = self.heap.pop() {
-            if self.of_node[node as usize] == Some(event) {
-                self.of_node[node as usize] = None;
-                return Some((event, node));
-            }
-        }
-        None
+        self.first();
+        let Reverse((event, node)) = self.heap.pop()?;
+        self.of_node[node as usize] = None;
+        Some((event, node))
     }
 }
 
@@ -166,6 +169,7 @@ impl Nodes {
             for &node in &*awake {
                 self.run_node(network, node, cut);
             }
+            self.open_gates(network);
             if look <= due.time {
                 // A search comes before an event.
                 let next = self.next_event(network).unwrap_or(u64::MAX).min(due.time);
@@ -189,9 +193,7 @@ impl Nodes {
                 self.out.calendar.wake(node, next);
             }
         }
-        for (node, start) in self.pass_ends(network) {
-            self.out.calendar.wake(node, start);
-        }
+        self.open_gates(network);
         self.record(network);
         None
     }

@@ -75,6 +75,11 @@ impl Endpoints {
         }
     }
 
+    /// Returns true in runs with RDMA alone.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
     pub(crate) const fn is_global(&self) -> bool {
         self.ideal.is_some()
     }

@@ -156,7 +156,7 @@ impl Switch {
         let Some(port) = port else { return self.drop_packet(plan, out, None, &packet, DropReason::NoRoute) };
         match self.guard_route(plan, out, port, &mut packet) {
             Some(reason) => self.drop_packet(plan, out, Some(port), &packet, reason),
-            None => self.forward(plan, out, port, &packet),
+            None => self.forward::<false>(plan, out, port, &packet),
         }
     }
 }

@@ -140,7 +140,7 @@ impl Switch {
                 self.drop_first(plan, out, (port, prio), DropReason::Watchdog);
             }
         }
-        self.serve_or_wait(plan, out, port);
+        self.serve_or_wait::<false>(plan, out, port);
     }
 
     fn end_storm(&mut self, network: &mut Network, port: usize, prio: u8) {

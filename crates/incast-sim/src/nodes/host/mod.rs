@@ -314,7 +314,7 @@ impl Host {
     }
 
     fn receive(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) {
-        let packet = out.take(plan, self.node, self.nics[nic].line, self.now, &mut self.carried);
+        let packet = out.take::<false>(plan, self.node, self.nics[nic].line, self.now, &mut self.carried);
         out.delivered[usize::from(packet.prio & 7)] += u64::from(packet.size);
         out.live -= 1;
         match packet.kind {

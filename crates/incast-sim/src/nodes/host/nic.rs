@@ -98,7 +98,7 @@ impl Nic {
     #[inline(always)]
     pub(super) fn transmit(&mut self, plan: Plan<'_>, out: &mut Out, now: u64, packet: &Packet, carried: &mut Carried) {
         let size = u64::from(packet.size);
-        let (sent, free) = plan.ends(self.port, &self.plan, now, size);
+        let (sent, free) = plan.ends::<false>(self.port, &self.plan, now, size);
         let queue = &mut self.queues[usize::from(packet.prio & 7)];
         queue.tx_bytes += size;
         queue.tx_packets += 1;
@@ -108,7 +108,7 @@ impl Nic {
         let whole = self.plan.takes_whole(size);
         let seen = if whole { sent } else { plan.cut_through(self.port, packet, now, sent) };
         let seen = self.jitter.as_mut().map_or(seen, |jitter| jitter.delayed(seen + self.plan.delay) - self.plan.delay);
-        out.send((&self.plan, &mut self.woken), seen, packet, stamp, carried);
+        out.send::<false>((&self.plan, &mut self.woken), seen, packet, stamp, carried);
     }
 
     pub(super) fn export(&self, slab: &Slab, network: &mut Network) {

@@ -31,7 +31,7 @@ impl Host {
 
     pub(super) fn enqueue(&mut self, nic: usize, packet: &Packet) {
         let (prio, size) = (packet.prio & 7, u32::from(packet.size));
-        let place = self.slab.insert(packet, packet.flags, &mut self.carried);
+        let place = self.slab.insert::<false>(packet, packet.flags, &mut self.carried);
         let nic = &mut self.nics[nic];
         let queue = &mut nic.queues[usize::from(prio)];
         queue.bytes += size;
@@ -60,7 +60,7 @@ impl Host {
         }
         let nic = &mut self.nics[nic];
         let queue = &mut nic.queues[usize::from(prio & 7)];
-        let (packet, next) = self.slab.remove(queue.head, &mut self.carried);
+        let (packet, next) = self.slab.remove::<false>(queue.head, &mut self.carried);
         queue.head = next;
         queue.bytes -= u32::from(packet.size);
         if queue.head == NONE {
@@ -72,7 +72,7 @@ impl Host {
 
     /// Removes a packet, already out of its pFabric queue.
     fn take_ranked(&mut self, nic: usize, place: u32) -> Packet {
-        let (packet, _) = self.slab.remove(place, &mut self.carried);
+        let (packet, _) = self.slab.remove::<false>(place, &mut self.carried);
         let nic = &mut self.nics[nic];
         nic.queues[usize::from(packet.prio & 7)].bytes -= u32::from(packet.size);
         nic.queued -= u32::from(packet.size);

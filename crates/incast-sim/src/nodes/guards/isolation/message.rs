@@ -41,8 +41,8 @@ impl Switch {
         out.live += 1;
         let flags = if isolate { flag::XOFF } else { 0 };
         let message = Packet { kind: Kind::Isolation, flow, size: size as u16, flags, ..Packet::EMPTY };
-        self.enqueue(port, &message, flags);
-        self.serve_or_wait(plan, out, port);
+        self.enqueue::<false>(port, &message, flags);
+        self.serve_or_wait::<false>(plan, out, port);
     }
 
     /// Handles a message, for packets that leave by the port at which it arrives.
