@@ -155,7 +155,7 @@ impl Nodes {
         let plan = Plan { layout: &self.layout, network };
         for &port in &ports {
             if let (Place::Host(place), local) = self.place_of(network, port) {
-                self.hosts[place as usize].kick(plan, &mut self.out, local);
+                self.hosts[place as usize].kick::<false>(plan, &mut self.out, local);
             }
         }
         for &port in &ports {

@@ -119,7 +119,8 @@ impl Nodes {
                 self.switches[place as usize].run::<true>(plan, &mut self.out, end)
             }
             Place::Switch(place) => self.switches[place as usize].run::<false>(plan, &mut self.out, end),
-            Place::Host(place) => self.hosts[place as usize].run(plan, &mut self.out, end),
+            Place::Host(place) if self.layout.plain => self.hosts[place as usize].run::<true>(plan, &mut self.out, end),
+            Place::Host(place) => self.hosts[place as usize].run::<false>(plan, &mut self.out, end),
         }
     }
 

@@ -59,7 +59,7 @@ pub(super) struct Layout {
     pub(super) received: Vec<Vec<u32>>,
     /// By host: gates in front of flows that it sends; empty without gates, and if a gate waits for ends at several hosts.
     pub(super) gates: Vec<Vec<u32>>,
-    /// If true, packets meet nothing but routes, queues, the shared buffer, PFC and ECN on plain links: the code of switches for
+    /// If true, packets meet nothing but routes, queues, the shared buffer, PFC and ECN on plain links: the code of nodes for
     /// such runs has no trace of anything else.
     pub(super) plain: bool,
     /// If true, hosts depend on each other within a window: the order of their events matters.
@@ -148,7 +148,7 @@ impl Layout {
 }
 
 /// Returns true without guards, telemetry, failures, fingerprints, histograms, deficit round robin, cut-through, gaps, buffers per
-/// port, and transports other than RDMA.
+/// port, selective repeat, demotion by bytes sent, and transports other than RDMA.
 fn is_plain(network: &Network) -> bool {
     let config = &network.config;
     let guards = network.tagging.is_some() || network.isolation.is_some() || network.watchdog.is_some();
@@ -158,6 +158,8 @@ fn is_plain(network: &Network) -> bool {
         && !guards
         && !config.telemetry
         && network.faults.is_none()
+        && network.selective.is_none()
+        && config.demotion == u64::MAX
         && !measured.fingerprint
         && !measured.queue_histogram
         && !network.scheduler.rule.is_drr()

@@ -96,19 +96,30 @@ impl Nic {
     }
 
     #[inline(always)]
-    pub(super) fn transmit(&mut self, plan: Plan<'_>, out: &mut Out, now: u64, packet: &Packet, carried: &mut Carried) {
+    pub(super) fn transmit<const PLAIN: bool>(
+        &mut self,
+        plan: Plan<'_>,
+        out: &mut Out,
+        now: u64,
+        packet: &Packet,
+        carried: &mut Carried,
+    ) {
         let size = u64::from(packet.size);
-        let (sent, free) = plan.ends::<false>(self.port, &self.plan, now, size);
+        let (sent, free) = plan.ends::<PLAIN>(self.port, &self.plan, now, size);
         let queue = &mut self.queues[usize::from(packet.prio & 7)];
         queue.tx_bytes += size;
         queue.tx_packets += 1;
         self.busy_until = free;
         self.tx_bytes += size;
         let stamp = Stamp { flags: packet.flags, in_prio: packet.prio, record: None };
-        let whole = self.plan.takes_whole(size);
+        let whole = PLAIN || self.plan.takes_whole(size);
         let seen = if whole { sent } else { plan.cut_through(self.port, packet, now, sent) };
-        let seen = self.jitter.as_mut().map_or(seen, |jitter| jitter.delayed(seen + self.plan.delay) - self.plan.delay);
-        out.send::<false>((&self.plan, &mut self.woken), seen, packet, stamp, carried);
+        let seen = self
+            .jitter
+            .as_mut()
+            .filter(|_| !PLAIN)
+            .map_or(seen, |jitter| jitter.delayed(seen + self.plan.delay) - self.plan.delay);
+        out.send::<PLAIN>((&self.plan, &mut self.woken), seen, packet, stamp, carried);
     }
 
     pub(super) fn export(&self, slab: &Slab, network: &mut Network) {
@@ -130,25 +141,25 @@ impl Nic {
 
 impl Host {
     #[inline]
-    pub(in crate::nodes) fn kick(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) {
+    pub(in crate::nodes) fn kick<const PLAIN: bool>(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) {
         let state = &mut self.nics[nic];
         if state.busy_until <= self.now {
-            self.serve(plan, out, nic);
+            self.serve::<PLAIN>(plan, out, nic);
         } else {
             state.due = state.due.min(state.busy_until);
         }
     }
 
-    fn serve(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) {
+    fn serve<const PLAIN: bool>(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) {
         let queued = self.nics[nic].eligible_control(&self.rdma);
-        if self.mixed && self.is_turn_of_pairs(nic, queued) && self.send_of_pairs(plan, out, nic) {
+        if !PLAIN && self.mixed && self.is_turn_of_pairs(nic, queued) && self.send_of_pairs::<PLAIN>(plan, out, nic) {
             // Served.
         } else if queued != 0 {
-            self.send_queued(plan, out, nic, queued);
-        } else if !self.send_pulled(plan, out, nic) {
-            self.send_of_pairs(plan, out, nic);
+            self.send_queued::<PLAIN>(plan, out, nic, queued);
+        } else if PLAIN || !self.send_pulled(plan, out, nic) {
+            self.send_of_pairs::<PLAIN>(plan, out, nic);
         }
-        let pulls = self.may_pull(nic);
+        let pulls = !PLAIN && self.may_pull(nic);
         let state = &mut self.nics[nic];
         let free = state.busy_until;
         if state.eligible_control(&self.rdma) != 0 || state.ready & !state.paused != 0 || pulls {
@@ -161,24 +172,24 @@ impl Host {
     }
 
     #[inline]
-    fn send_of_pairs(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) -> bool {
+    fn send_of_pairs<const PLAIN: bool>(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) -> bool {
         let Some(pair) = self.next_ready(nic) else { return false };
-        self.send_data(plan, out, pair);
+        self.send_data::<PLAIN>(plan, out, pair);
         self.place(pair);
         true
     }
 
-    fn send_queued(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, eligible: u8) {
+    fn send_queued<const PLAIN: bool>(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, eligible: u8) {
         let state = &mut self.nics[nic];
         let prio = state.rule.choose_control(eligible, state.last_control);
         state.last_control = prio;
-        let packet = self.dequeue(nic, prio);
-        if self.transports.is_some() {
+        let packet = self.dequeue::<PLAIN>(nic, prio);
+        if !PLAIN && self.transports.is_some() {
             let ranges = std::mem::take(&mut self.carried.ranges);
             self.left(plan, out, &packet);
             self.carried.ranges = ranges;
         }
-        self.nics[nic].transmit(plan, out, self.now, &packet, &mut self.carried);
+        self.nics[nic].transmit::<PLAIN>(plan, out, self.now, &packet, &mut self.carried);
     }
 
     fn is_turn_of_pairs(&mut self, nic: usize, queued: u8) -> bool {

@@ -22,22 +22,22 @@ impl Host {
                     self.carried.ranges = ranges;
                     self.overflow(plan, out, nic, &evicted);
                 }
-                self.enqueue(nic, packet);
+                self.enqueue::<false>(nic, packet);
             }
             Storage::Own(limit) if !fits(self, limit) => self.overflow(plan, out, nic, packet),
-            _ => self.enqueue(nic, packet),
+            _ => self.enqueue::<false>(nic, packet),
         }
     }
 
-    pub(super) fn enqueue(&mut self, nic: usize, packet: &Packet) {
+    pub(super) fn enqueue<const PLAIN: bool>(&mut self, nic: usize, packet: &Packet) {
         let (prio, size) = (packet.prio & 7, u32::from(packet.size));
-        let place = self.slab.insert::<false>(packet, packet.flags, &mut self.carried);
+        let place = self.slab.insert::<PLAIN>(packet, packet.flags, &mut self.carried);
         let nic = &mut self.nics[nic];
         let queue = &mut nic.queues[usize::from(prio)];
         queue.bytes += size;
         queue.peak = queue.peak.max(queue.bytes);
         nic.queued += size;
-        if self.ranks && prio != 0 {
+        if !PLAIN && self.ranks && prio != 0 {
             let rank = rank(packet.kind, packet.flags, packet.stamp, packet.prio);
             nic.ranked.push(rank, packet.flow, place);
             nic.waiting |= 1 << RANKED_QUEUE;
@@ -53,14 +53,14 @@ impl Host {
     }
 
     #[inline(always)]
-    pub(super) fn dequeue(&mut self, nic: usize, prio: u8) -> Packet {
-        if self.ranks && prio != 0 {
+    pub(super) fn dequeue<const PLAIN: bool>(&mut self, nic: usize, prio: u8) -> Packet {
+        if !PLAIN && self.ranks && prio != 0 {
             let place = self.nics[nic].ranked.pop().expect("a queue that waits has packets");
             return self.take_ranked(nic, place);
         }
         let nic = &mut self.nics[nic];
         let queue = &mut nic.queues[usize::from(prio & 7)];
-        let (packet, next) = self.slab.remove::<false>(queue.head, &mut self.carried);
+        let (packet, next) = self.slab.remove::<PLAIN>(queue.head, &mut self.carried);
         queue.head = next;
         queue.bytes -= u32::from(packet.size);
         if queue.head == NONE {

@@ -55,16 +55,22 @@ impl Receiver {
 }
 
 impl Host {
-    pub(super) fn receive_data(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, packet: &Packet) {
+    pub(super) fn receive_data<const PLAIN: bool>(
+        &mut self,
+        plan: Plan<'_>,
+        out: &mut Out,
+        nic: usize,
+        packet: &Packet,
+    ) {
         if packet.flags & flag::CE != 0 && self.rdma.cnp == CnpMode::Packet {
-            self.notify(plan, out, nic, packet);
+            self.notify::<PLAIN>(plan, out, nic, packet);
         }
-        let answer = if self.rules.is_some() { self.answer_selectively(packet) } else { self.answer(packet) };
+        let answer = if !PLAIN && self.rules.is_some() { self.answer_selectively(packet) } else { self.answer(packet) };
         if self.gates.is_some() && self.receivers[packet.at_dst as usize].delivered == Some(Time(self.now)) {
             self.pass_gates(plan, out, false, packet.at_dst);
         }
         if let Some((kind, seq)) = answer {
-            self.send_answer(plan, out, nic, packet, (kind, seq));
+            self.send_answer::<PLAIN>(plan, out, nic, packet, (kind, seq));
         }
     }
 
@@ -132,7 +138,14 @@ impl Host {
         Some((Kind::Ack, next))
     }
 
-    fn send_answer(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, packet: &Packet, (kind, seq): (Kind, u64)) {
+    fn send_answer<const PLAIN: bool>(
+        &mut self,
+        plan: Plan<'_>,
+        out: &mut Out,
+        nic: usize,
+        packet: &Packet,
+        (kind, seq): (Kind, u64),
+    ) {
         let receiver = &self.receivers[packet.at_dst as usize];
         let size = (self.packets.ack.0 + self.packets.telemetry(packet.flags)).max(self.packets.min_ack.0);
         let echo = packet.flags & flag::CE != 0 && self.rdma.cnp == CnpMode::Echo;
@@ -152,12 +165,12 @@ impl Host {
         };
         out.injected[usize::from(answer.prio & 7)] += size;
         out.live += 1;
-        self.enqueue(nic, &answer);
-        self.kick(plan, out, nic);
+        self.enqueue::<PLAIN>(nic, &answer);
+        self.kick::<PLAIN>(plan, out, nic);
     }
 
     /// Sends a CNP for a marked packet, at most one per flow and `cnp_interval`.
-    fn notify(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, packet: &Packet) {
+    fn notify<const PLAIN: bool>(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, packet: &Packet) {
         let receiver = &mut self.receivers[packet.at_dst as usize];
         if self.now < receiver.next_cnp {
             return;
@@ -177,7 +190,7 @@ impl Host {
         };
         out.injected[usize::from(notification.prio & 7)] += size;
         out.live += 1;
-        self.enqueue(nic, &notification);
-        self.kick(plan, out, nic);
+        self.enqueue::<PLAIN>(nic, &notification);
+        self.kick::<PLAIN>(plan, out, nic);
     }
 }

@@ -158,7 +158,7 @@ impl Host {
         let packet = work.packet_of(To::Receiver(own), packet);
         out.injected[usize::from(packet.prio & 7)] += u64::from(packet.size);
         out.live += 1;
-        self.nics[nic].transmit(plan, out, self.now, &packet, &mut self.carried);
+        self.nics[nic].transmit::<false>(plan, out, self.now, &packet, &mut self.carried);
         true
     }
 
@@ -400,9 +400,9 @@ impl TransportHost for Work<'_> {
                     self.out.live += 1;
                     self.host.carried.ranges = ranges;
                     self.host.store(self.plan, self.out, nic as usize, &packet);
-                    self.host.kick(self.plan, self.out, nic as usize);
+                    self.host.kick::<false>(self.plan, self.out, nic as usize);
                 }
-                Effect::Kick(nic) => self.host.kick(self.plan, self.out, nic as usize),
+                Effect::Kick(nic) => self.host.kick::<false>(self.plan, self.out, nic as usize),
             }
         }
         self.host.transports().outbox = outbox;
