@@ -9,7 +9,8 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use incast_model::fabric::Fabric;
-use incast_model::ns3::{CcMode, Notice, Ns3Config, Severity, read_config};
+use incast_model::foreign::{Notice, Severity};
+use incast_model::ns3::{CcMode, Ns3Config, read_config};
 use incast_model::units::{Bytes, Rate, Time};
 
 use crate::diagnostic::{Diagnostic, Diagnostics};

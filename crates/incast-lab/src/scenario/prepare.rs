@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use incast_model::fabric::{Fabric, GeneratorError, ServiceError};
 use incast_model::flow::FlowSet;
+use incast_model::foreign::Ns3Error;
 use incast_model::input;
-use incast_model::ns3::Ns3Error;
 use incast_model::tenant::Tenancy;
 use incast_model::workload::{WorkloadError, generate_with};
 use incast_sim::host::ClassBy;
