@@ -4,7 +4,7 @@
 //! defaults (`third.cc`, commit 9f4be2a), not incast's.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
@@ -223,7 +223,7 @@ fn thresholds(config: &Ns3Config, fabric: &Fabric) -> String {
     list + "\n]"
 }
 
-fn section(text: &mut String, name: &str, values: &[(&str, String)]) {
+fn section(text: &mut String, name: &str, values: &[(&str, impl Display)]) {
     let _ = writeln!(text, "[{name}]");
     for (key, value) in values {
         let _ = writeln!(text, "{key} = {value}");
@@ -235,11 +235,11 @@ fn quoted(text: &str) -> String {
     toml::Value::String(text.into()).to_string()
 }
 
-pub(crate) fn text_of(quantity: impl std::fmt::Display) -> String {
+fn text_of(quantity: impl Display) -> String {
     quoted(&quantity.to_string())
 }
 
-pub(crate) fn real(value: f64) -> String {
+fn real(value: f64) -> String {
     toml::Value::Float(value).to_string()
 }
 
