@@ -27,12 +27,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod bits;
 pub mod dependency;
 pub mod elp;
 pub mod export;
+mod graph;
 mod names;
 pub mod rules;
 pub mod table;
+mod tag;
 pub mod tagging;
 mod threads;
 mod turns;
@@ -41,6 +44,7 @@ mod watch;
 mod wiring;
 
 pub use names::{Cycle, NamedPath, Turn};
+pub use tag::Tag;
 pub use turns::TurnSet;
 pub use watch::{Stage, Stopped, Watch};
 pub use wiring::{Ports, Wiring};

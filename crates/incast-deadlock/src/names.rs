@@ -3,7 +3,7 @@ use std::fmt;
 use incast_model::fabric::{NodeId, PortId};
 use serde::{Deserialize, Serialize};
 
-use crate::tagging::Tag;
+use crate::tag::Tag;
 use crate::wiring::Wiring;
 
 /// Turn at a switch; ports are numbered from 0 within the switch.

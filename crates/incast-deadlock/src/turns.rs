@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use incast_model::fabric::PortId;
 
+use crate::bits::ones;
 use crate::wiring::{Ports, Wiring};
 
 /// Set of turns: pairs of an ingress and an egress port of one switch.
@@ -119,32 +120,6 @@ impl TurnSet {
         let row = self.ports.row(output);
         &mut self.bits[row]
     }
-}
-
-/// Numbers of the set bits.
-#[inline]
-pub(crate) fn ones(words: &[u64]) -> impl Iterator<Item = usize> + '_ {
-    words.iter().enumerate().flat_map(|(at, &word)| {
-        let mut rest = word;
-        std::iter::from_fn(move || {
-            if rest == 0 {
-                return None;
-            }
-            let bit = rest.trailing_zeros() as usize;
-            rest &= rest - 1;
-            Some(at * 64 + bit)
-        })
-    })
-}
-
-#[inline]
-pub(crate) fn bit(words: &[u64], at: usize) -> bool {
-    words[at / 64] >> (at % 64) & 1 != 0
-}
-
-#[inline]
-pub(crate) fn set(words: &mut [u64], at: usize) {
-    words[at / 64] |= 1 << (at % 64);
 }
 
 #[cfg(test)]

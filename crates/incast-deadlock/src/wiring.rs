@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use incast_model::fabric::{Fabric, LinkId, NodeId, NodeKind, PortId};
 
-use crate::turns::set;
+use crate::bits::set;
 
 /// Fabric with its ports in flat tables. Cheap to clone.
 ///

@@ -13,8 +13,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::results::{Column, TABLES};
-use crate::scenario::{SCENARIO_PROFILES, Scenario};
-use crate::show::marking;
+use crate::scenario::{SCENARIO_PROFILES, Scenario, marking};
 
 /// Named items, with parameters.
 #[derive(Debug, Clone, Serialize)]

@@ -3,8 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use incast_model::fabric::generators::{topology_notices, write_topology};
 use incast_model::fabric::{Fabric, Link, Node, NodeKind, write_dot};
-use incast_model::ns3::{Notice, Severity, topology_notices, write_topology};
+use incast_model::foreign::{Notice, Severity};
 use serde_json::{Value, json};
 
 use crate::diagnostic::{Diagnostic, Diagnostics};

@@ -18,6 +18,7 @@ pub mod show;
 mod text_file;
 pub mod trace;
 mod tree;
+mod warning;
 mod warnings;
 
 pub use catalogue::catalogue;
@@ -31,7 +32,7 @@ pub use ns3_import::import_ns3;
 pub use scenario::{Loaded, Prepared, Scenario, Scheme};
 pub use show::show;
 pub use trace::export_trace;
-pub use warnings::Warning;
+pub use warning::Warning;
 
 /// Digest of the sources that outcomes can depend on: equal digests give equal results.
 pub const BUILD: &str = env!("INCAST_BUILD");

@@ -5,7 +5,6 @@ use std::mem::size_of;
 
 use incast_model::flow::{Flow, Gate};
 use incast_model::memory::{Memory, amount};
-use incast_model::routing::Routes;
 use incast_sim::outcome::FlowRecord;
 
 use crate::diagnostic::Diagnostic;
@@ -38,7 +37,7 @@ impl Demand {
             shared: flows * size_of::<Flow>() as u64 + gates as u64,
             records: flows * size_of::<FlowRecord>() as u64,
             flows: flows * FLOW_STATE,
-            fabric: ports * PORT_STATE + Routes::size(&prepared.fabric).2,
+            fabric: ports * PORT_STATE + prepared.fabric.size_of_routes().2,
             schemes: prepared.schemes.len() as u64,
         }
     }

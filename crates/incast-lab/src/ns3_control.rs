@@ -2,15 +2,13 @@
 
 use incast_model::ns3::{CcMode, Ns3Config};
 use incast_model::units::{Rate, Time};
-
-use crate::ns3_import::{real, text_of};
+use toml::Value;
 
 /// Scheme in the scenario's terms.
 pub(crate) struct ImportedControl {
     pub(crate) scheme: &'static str,
     pub(crate) control: &'static str,
-    /// As TOML.
-    pub(crate) parameters: Vec<(&'static str, String)>,
+    pub(crate) parameters: Vec<(&'static str, Value)>,
 }
 
 /// Keys that this control needs, without a sensible default in ns-3; true if set.
@@ -28,12 +26,12 @@ pub(crate) fn needed(config: &Ns3Config) -> Vec<(&'static str, bool)> {
 
 /// Missing keys have ns-3's defaults.
 pub(crate) fn control(config: &Ns3Config, window: &str) -> ImportedControl {
-    let min_rate = ("min_rate", text_of(config.min_rate.unwrap_or(Rate::mbps(100))));
-    let ai = ("ai", text_of(config.rate_ai.unwrap_or_default()));
-    let hai = ("hai", text_of(config.rate_hai.unwrap_or_default()));
-    let gain = ("g", real(config.ewma_gain.unwrap_or_default()));
-    let eta = ("eta", real(config.target_utilisation.unwrap_or(0.95)));
-    let max_stage = ("max_stage", config.max_stage.unwrap_or(5).to_string());
+    let min_rate = ("min_rate", text(config.min_rate.unwrap_or(Rate::mbps(100))));
+    let ai = ("ai", text(config.rate_ai.unwrap_or_default()));
+    let hai = ("hai", text(config.rate_hai.unwrap_or_default()));
+    let gain = ("g", Value::from(config.ewma_gain.unwrap_or_default()));
+    let eta = ("eta", Value::from(config.target_utilisation.unwrap_or(0.95)));
+    let max_stage = ("max_stage", Value::from(config.max_stage.unwrap_or(5)));
     let named = |plain, windowed| if window == "off" { plain } else { windowed };
     match config.cc_mode.unwrap_or(CcMode::Dcqcn) {
         CcMode::Hpcc => ImportedControl {
@@ -44,8 +42,8 @@ pub(crate) fn control(config: &Ns3Config, window: &str) -> ImportedControl {
                 max_stage,
                 ai,
                 min_rate,
-                ("fast_react", config.fast_react.unwrap_or(true).to_string()),
-                ("sample_feedback", config.sample_feedback.unwrap_or(false).to_string()),
+                ("fast_react", Value::from(config.fast_react.unwrap_or(true))),
+                ("sample_feedback", Value::from(config.sample_feedback.unwrap_or(false))),
             ],
         },
         CcMode::HpccPint => ImportedControl {
@@ -56,8 +54,8 @@ pub(crate) fn control(config: &Ns3Config, window: &str) -> ImportedControl {
                 max_stage,
                 ai,
                 min_rate,
-                ("log_base", real(config.pint_log_base.unwrap_or(1.01))),
-                ("probability", real(config.pint_probability.unwrap_or(1.0))),
+                ("log_base", Value::from(config.pint_log_base.unwrap_or(1.01))),
+                ("probability", Value::from(config.pint_probability.unwrap_or(1.0))),
             ],
         },
         // No key sets TIMELY's other parameters (`rdma-hw.cc`): incast's defaults.
@@ -69,23 +67,27 @@ pub(crate) fn control(config: &Ns3Config, window: &str) -> ImportedControl {
         CcMode::Dctcp => ImportedControl {
             scheme: "DCTCP",
             control: "dctcp",
-            parameters: vec![gain, ("ai", text_of(config.dctcp_rate_ai.unwrap_or(Rate::mbps(1000)))), min_rate],
+            parameters: vec![gain, ("ai", text(config.dctcp_rate_ai.unwrap_or(Rate::mbps(1000)))), min_rate],
         },
         CcMode::Dcqcn => ImportedControl {
             scheme: named("DCQCN", "DCQCN+w"),
             control: "dcqcn",
             parameters: vec![
-                ("variant", "\"vendor\"".to_owned()),
+                ("variant", Value::from("vendor")),
                 gain,
-                ("alpha_interval", text_of(config.alpha_interval.unwrap_or(Time::us(55)))),
-                ("decrease_interval", text_of(config.decrease_interval.unwrap_or(Time::us(4)))),
-                ("increase_interval", text_of(config.increase_interval.unwrap_or_default())),
-                ("fast_recovery", config.fast_recovery_times.unwrap_or(5).to_string()),
+                ("alpha_interval", text(config.alpha_interval.unwrap_or(Time::us(55)))),
+                ("decrease_interval", text(config.decrease_interval.unwrap_or(Time::us(4)))),
+                ("increase_interval", text(config.increase_interval.unwrap_or_default())),
+                ("fast_recovery", Value::from(config.fast_recovery_times.unwrap_or(5))),
                 ai,
                 hai,
                 min_rate,
-                ("clamp_target", config.clamp_target_rate.unwrap_or(false).to_string()),
+                ("clamp_target", Value::from(config.clamp_target_rate.unwrap_or(false))),
             ],
         },
     }
+}
+
+fn text(quantity: impl std::fmt::Display) -> Value {
+    Value::String(quantity.to_string())
 }

@@ -4,12 +4,13 @@
 //! defaults (`third.cc`, commit 9f4be2a), not incast's.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use incast_model::fabric::Fabric;
-use incast_model::ns3::{CcMode, Notice, Ns3Config, Severity, read_config};
+use incast_model::foreign::{Notice, Severity};
+use incast_model::ns3::{CcMode, Ns3Config, read_config};
 use incast_model::units::{Bytes, Rate, Time};
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -222,7 +223,7 @@ fn thresholds(config: &Ns3Config, fabric: &Fabric) -> String {
     list + "\n]"
 }
 
-fn section(text: &mut String, name: &str, values: &[(&str, String)]) {
+fn section(text: &mut String, name: &str, values: &[(&str, impl Display)]) {
     let _ = writeln!(text, "[{name}]");
     for (key, value) in values {
         let _ = writeln!(text, "{key} = {value}");
@@ -234,11 +235,11 @@ fn quoted(text: &str) -> String {
     toml::Value::String(text.into()).to_string()
 }
 
-pub(crate) fn text_of(quantity: impl std::fmt::Display) -> String {
+fn text_of(quantity: impl Display) -> String {
     quoted(&quantity.to_string())
 }
 
-pub(crate) fn real(value: f64) -> String {
+fn real(value: f64) -> String {
     toml::Value::Float(value).to_string()
 }
 

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use incast_model::fabric::{BaseRtts, Fabric, HostId, NodeId, PortId, Summary};
+use incast_model::fabric::{BaseRtts, Fabric, HostId, PortId, Summary};
 use incast_model::flow::{Flow, FlowSet};
 use incast_model::gates::never_start;
 use incast_model::memory::{Memory, amount};
-use incast_model::routing::{Paths, Routes};
+use incast_model::routing::Paths;
 use incast_model::units::{Bytes, Time};
 use incast_model::workload::{OfferedLoad, WorkloadSpec};
 use incast_sim::Setup;
@@ -17,12 +17,12 @@ use incast_sim::switch::{EcnParams, WatchdogAction};
 use incast_sim::tenant::Hypervisor;
 use serde::Serialize;
 
-use crate::scenario::{Patch, Prepared, Scenario, tagging};
-use crate::warnings::Warning;
+use crate::scenario::{Patch, Prepared, Scenario, marking, tagging};
+use crate::warning::Warning;
 
 mod estimate;
 mod isolation;
-pub(crate) mod offered;
+mod offered;
 mod vms;
 
 pub use estimate::Estimate;
@@ -100,9 +100,9 @@ pub const TYPICAL_RATE: f64 = 8e6;
 pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
     let scenario = &prepared.scenario;
     let (fabric, flows) = (&prepared.fabric, &prepared.flows);
-    let routes = routes(prepared);
-    let links = |flow: &Flow| links(fabric, flows, &routes, flow);
-    let offered = offered::loads(prepared, || &routes);
+    let routes = prepared.routes();
+    let links = |flow: &Flow| prepared.links(&routes, flow);
+    let offered = prepared.loads(|| &routes);
     Show {
         scenario: scenario.to_toml(),
         fabric: Summary::new(fabric, scenario.packets.payload),
@@ -140,21 +140,6 @@ fn carriers(setup: &Setup) -> Vec<String> {
     let controls =
         setup.controls.iter().map(|one| format!("{}, window {}", one.control.name(), window_name(one.window)));
     controls.chain(setup.transports.iter().map(|one| one.name().to_owned())).collect()
-}
-
-/// ECN settings, with switches' labels.
-pub(crate) fn marking(ecn: &EcnParams) -> String {
-    let EcnParams { kmin, kmax, pmax, per_rate, .. } = ecn;
-    let marks = match (ecn.enabled, kmin == kmax) {
-        (false, _) => return "off".into(),
-        (true, true) => format!("Kmin = Kmax = {kmin:#} at {per_rate:#}"),
-        (true, false) => format!("Kmin {kmin:#}, Kmax {kmax:#} at {per_rate:#}, Pmax {pmax}"),
-    };
-    match ecn.by_rate.len() {
-        0 => marks,
-        1 => format!("{marks}; ports of 1 rate have their own thresholds"),
-        rates => format!("{marks}; ports of {rates} rates have their own thresholds"),
-    }
 }
 
 /// Sources of a scheme's ECN settings, most specific first.
@@ -245,26 +230,6 @@ fn window_name(window: incast_sim::congestion::WindowMode) -> String {
         Ok(serde_json::Value::String(name)) => name,
         _ => format!("{window:?}"),
     }
-}
-
-/// Ignores failures.
-pub(crate) fn routes(prepared: &Prepared) -> Routes {
-    let network = &prepared.scenario.network;
-    Routes::along(&prepared.fabric, network.routing, network.next_hop_order, &|_| true, &[])
-}
-
-pub(crate) fn links(fabric: &Fabric, flows: &FlowSet, routes: &Routes, flow: &Flow) -> u64 {
-    if let Some(path) = flow.path {
-        return flows.paths[path as usize].len() as u64 - 1;
-    }
-    let node = |host: HostId| fabric.hosts()[host.index()];
-    let next = |&at: &NodeId| {
-        let port = *routes.next_hops(at, flow.dst).first()?;
-        Some(fabric.neighbour(port))
-    };
-    // Shortest and up-down paths have no loops, so this ends at the receiver.
-    std::iter::successors(Some(node(flow.src)), |at| if *at == node(flow.dst) { None } else { next(at) }).count() as u64
-        - 1
 }
 
 fn labels(fabric: &Fabric, flows: &FlowSet) -> Vec<LabelShow> {

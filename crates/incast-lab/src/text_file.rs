@@ -19,6 +19,15 @@ pub(crate) fn read(file: &Path) -> Result<String, Diagnostic> {
     })
 }
 
+/// Error about a value in a file; line and column start at 1.
+pub(crate) fn in_file(file: &Path, (line, column): (usize, usize), value: &str) -> Diagnostic {
+    let text = input::read_text(file, input::LARGE).unwrap_or_default();
+    let text = text.lines().nth(line.saturating_sub(1)).unwrap_or_default().to_owned();
+    let width = value.chars().count().max(1);
+    let place = Place { file: file.display().to_string(), line, column, text, width };
+    Diagnostic { place: Some(Box::new(place)), ..Diagnostic::new("", format!("`{value}` is not possible here")) }
+}
+
 /// Replaces an existing file only if `overwrite`.
 pub(crate) fn write(file: &Path, text: &str, overwrite: bool) -> io::Result<()> {
     if overwrite {

@@ -12,24 +12,19 @@ use incast_sim::switch::{BufferPlan, EcnParams, FlowDetection, MarkedFlows, PfcM
 use incast_sim::transport::Transport;
 use incast_sim::{Carrier, Setup};
 
-use crate::scenario::{Prepared, PreparedScheme};
-use crate::show::offered::loads;
-use crate::show::{links, marking, routes};
+use crate::scenario::{Prepared, PreparedScheme, marking, without_effect};
+use crate::warning::{Warning, joined};
 
 mod increases;
-mod warning;
-
-pub use warning::Warning;
-pub(crate) use warning::joined;
 
 impl Prepared {
     /// Warnings to check before trusting results: about workload, schemes, and parameters without effect. Equal warnings of
     /// schemes are one.
     pub fn warnings(&self) -> &[Warning] {
         // Few rules need routes, which take long on large fabrics.
-        let routes = LazyCell::new(|| routes(self));
-        let links = |flow: &Flow| links(&self.fabric, &self.flows, &routes, flow);
-        self.warnings_with(links, || loads(self, || &*routes))
+        let routes = LazyCell::new(|| self.routes());
+        let links = |flow: &Flow| self.links(&routes, flow);
+        self.warnings_with(links, || self.loads(|| &*routes))
     }
 
     /// [`Self::warnings`], given the links on a flow's path and the expected load of links.
@@ -53,7 +48,7 @@ fn of_scenario(prepared: &Prepared, links: impl Fn(&Flow) -> u64, offered: &[Off
     for warning in &mut found {
         warning.line = prepared.given.place(&warning.field);
     }
-    found.extend(prepared.given.without_effect(prepared));
+    found.extend(without_effect(prepared));
     found.dedup();
     found
 }

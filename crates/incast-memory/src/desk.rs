@@ -8,15 +8,42 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use rustix::thread::futex;
 
-use crate::heap::Call;
-use crate::space::Extent;
+use crate::space::{Extent, PAGE};
 use crate::sys;
-
-/// Bytes of a page.
-pub(crate) const PAGE: usize = 4096;
 
 /// Doorbell: a fault at this page is a request.
 pub(crate) const BELL: u32 = 0;
+
+/// Request, in pages of the region. The answer is the first page of the result, if there is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Call {
+    /// Allocates pages from a multiple of `align` on.
+    Allocate { count: u32, align: u32 },
+    /// Frees an allocation.
+    Free { first: u32 },
+    /// Resizes an allocation.
+    Resize { first: u32, count: u32 },
+    /// Maps new pages.
+    Map { count: u32, protection: u32 },
+    /// Replaces pages by empty ones.
+    MapAt { pages: Extent, protection: u32 },
+    /// The program has mapped something else over these pages.
+    HandOver { pages: Extent },
+    /// Frees pages.
+    Unmap { pages: Extent },
+    /// Resizes a range, which may move if `moves`.
+    Remap { pages: Extent, count: u32, moves: bool },
+    /// Makes pages read as zeros; fails for locked ones unless `locked`.
+    Discard { pages: Extent, locked: bool },
+    /// A thread with its stack pointer in page `stack` is about to fork; [`Call::ELSEWHERE`] if its stack is outside the
+    /// region.
+    Fork { stack: u32 },
+}
+
+impl Call {
+    /// No page of the region.
+    pub(crate) const ELSEWHERE: u32 = u32::MAX;
+}
 
 /// Address of the region; 0 before [`open`].
 static BASE: AtomicUsize = AtomicUsize::new(0);

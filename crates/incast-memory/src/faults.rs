@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::desk::PAGE;
+use crate::space::PAGE;
 
 /// Number of a call; it includes the size of the argument.
 #[derive(Debug, Clone, Copy)]

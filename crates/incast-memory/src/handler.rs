@@ -8,10 +8,10 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use crate::channel::Channel;
 use crate::delays::Delays;
-use crate::desk;
+use crate::desk::{self, Call};
 use crate::ended::ended_unless;
 use crate::faults::{self, Event};
-use crate::heap::{Call, Heap};
+use crate::heap::Heap;
 use crate::pager::{BATCH, Fault, Memory};
 use crate::region::Region;
 use crate::ring::{Record, Ring, Word};

@@ -2,40 +2,9 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::desk::BELL;
+use crate::desk::{BELL, Call};
 use crate::pager::{Memory, Pager};
 use crate::space::{Extent, Space};
-
-/// Request, in pages of the region. The answer is the first page of the result, if there is one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Call {
-    /// Allocates pages from a multiple of `align` on.
-    Allocate { count: u32, align: u32 },
-    /// Frees an allocation.
-    Free { first: u32 },
-    /// Resizes an allocation.
-    Resize { first: u32, count: u32 },
-    /// Maps new pages.
-    Map { count: u32, protection: u32 },
-    /// Replaces pages by empty ones.
-    MapAt { pages: Extent, protection: u32 },
-    /// The program has mapped something else over these pages.
-    HandOver { pages: Extent },
-    /// Frees pages.
-    Unmap { pages: Extent },
-    /// Resizes a range, which may move if `moves`.
-    Remap { pages: Extent, count: u32, moves: bool },
-    /// Makes pages read as zeros; fails for locked ones unless `locked`.
-    Discard { pages: Extent, locked: bool },
-    /// A thread with its stack pointer in page `stack` is about to fork; [`Call::ELSEWHERE`] if its stack is outside the
-    /// region.
-    Fork { stack: u32 },
-}
-
-impl Call {
-    /// No page of the region.
-    pub(crate) const ELSEWHERE: u32 = u32::MAX;
-}
 
 /// Pages below and above its stack pointer that a forking thread may need, as nothing serves its stack in the new process
 /// before the handler starts. Our choice; the C library and this one need a few.

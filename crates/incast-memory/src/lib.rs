@@ -14,6 +14,10 @@ mod ended;
 mod faults;
 mod handler;
 mod heap;
+#[cfg(not(test))]
+#[allow(unsafe_code)]
+#[deny(clippy::undocumented_unsafe_blocks)]
+mod hooks;
 mod list;
 mod pager;
 #[cfg_attr(test, allow(dead_code))]

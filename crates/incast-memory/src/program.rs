@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use libc::c_int;
 
-use crate::desk::{self, PAGE};
-use crate::heap::Call;
+use crate::desk::{self, Call};
 use crate::region::DONTNEED_LOCKED;
+use crate::space::PAGE;
 use crate::sys;
 
 /// Flags of mappings that are not served: at a given address, or not in pages of 4 KiB that may be swapped.

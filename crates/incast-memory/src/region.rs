@@ -7,11 +7,11 @@ use std::os::fd::OwnedFd;
 use libc::c_int;
 use rustix::fs::{Mode, OFlags, open};
 
-use crate::desk::{self, PAGE};
+use crate::desk;
 use crate::faults;
 use crate::heap::Ground;
 use crate::pager::Memory;
-use crate::space::Extent;
+use crate::space::{Extent, PAGE};
 use crate::sys::{self, Served};
 
 /// madvise(2): empties locked memory too.

@@ -1,5 +1,8 @@
 //! Free pages of the region.
 
+/// Bytes of a page.
+pub(crate) const PAGE: usize = 4096;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C)]
 pub(crate) struct Extent {

@@ -11,14 +11,14 @@ use rustix::thread::{futex, set_name};
 
 use crate::channel::{Channel, Config};
 use crate::delays::Delays;
-use crate::desk::{self, BELL, PAGE};
+use crate::desk::{self, BELL};
 use crate::ended::Ended;
 use crate::handler;
 use crate::heap::Heap;
 use crate::pager::Pager;
 use crate::region::Region;
 use crate::ring::{HEADER, RECORD, Ring};
-use crate::space::{Extent, Space};
+use crate::space::{Extent, PAGE, Space};
 use crate::sys;
 
 /// Variable with the name of the socket of `incast`.

@@ -4,6 +4,7 @@ pub mod caught;
 pub mod echo;
 pub mod fabric;
 pub mod flow;
+pub mod foreign;
 pub mod gates;
 pub mod input;
 pub mod maxmin;

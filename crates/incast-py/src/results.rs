@@ -6,7 +6,6 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use crate::errors::detached;
-use crate::scenario::Scenario;
 use crate::table::Table;
 use crate::{facade, slowdown};
 
@@ -47,8 +46,8 @@ impl Folder {
     }
 
     /// The scenario that was run.
-    fn scenario(&self, py: Python<'_>) -> PyResult<Scenario> {
-        detached(py, || self.0.scenario()).map(Scenario::from)
+    fn scenario(&self, py: Python<'_>) -> PyResult<facade::Scenario> {
+        detached(py, || self.0.scenario())
     }
 
     /// What should be checked before the results are trusted.

@@ -13,9 +13,13 @@ use crate::{facade, run};
 #[derive(Debug)]
 pub(crate) struct Scenario(facade::Scenario);
 
-impl From<facade::Scenario> for Scenario {
-    fn from(scenario: facade::Scenario) -> Self {
-        Self(scenario)
+impl<'py> IntoPyObject<'py> for facade::Scenario {
+    type Target = Scenario;
+    type Output = Bound<'py, Scenario>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+        Bound::new(py, Scenario(self))
     }
 }
 

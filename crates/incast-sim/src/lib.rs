@@ -54,6 +54,7 @@ pub mod congestion;
 mod deadlock;
 pub mod host;
 mod kernel;
+mod marking;
 pub mod measure;
 pub mod network;
 mod nodes;

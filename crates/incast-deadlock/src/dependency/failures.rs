@@ -10,7 +10,7 @@ use super::{Dependencies, flood, turns_of};
 use crate::elp::{Elp, ElpError, Routed, below};
 use crate::names::NamedPath;
 use crate::rules::Rules;
-use crate::tagging::Tag;
+use crate::tag::Tag;
 use crate::threads::spread;
 use crate::turns::TurnSet;
 use crate::watch;

@@ -3,7 +3,6 @@
 mod detours;
 mod failures;
 mod flood;
-mod graph;
 mod report;
 mod users;
 
@@ -11,9 +10,10 @@ use incast_model::fabric::PortId;
 use incast_model::routing::Routes;
 
 use crate::elp::{Elp, ElpError};
+use crate::graph::Graph;
 use crate::names::Cycle;
 use crate::rules::{Rules, Transitions};
-use crate::tagging::Tag;
+use crate::tag::Tag;
 use crate::turns::TurnSet;
 use crate::verify::Reached;
 use crate::wiring::Wiring;
@@ -21,8 +21,6 @@ use crate::wiring::Wiring;
 pub use failures::{FailedLinks, Failing, FailureReport, Failures, FailuresError, Rerouting};
 pub use report::{Component, DeadlockReport, NamedCycle};
 pub use users::{Part, Users};
-
-pub(crate) use graph::Graph;
 
 /// Buffer dependency graph.
 ///

@@ -7,7 +7,7 @@ use super::users::{Part, Users, users_of_parts};
 use super::{Dependencies, port_of, turns_of};
 use crate::elp::{Elp, ElpError};
 use crate::names::{Cycle, Turn};
-use crate::tagging::Tag;
+use crate::tag::Tag;
 use crate::wiring::Wiring;
 
 /// Cyclic buffer dependencies.

@@ -6,9 +6,9 @@ use incast_model::routing::Routes;
 use serde::Serialize;
 
 use super::flood::Flood;
+use crate::bits::ones;
 use crate::elp::{Destinations, Elp, ElpError, Hop, PathSet, Routed, State, Tiers, UpDown, entries};
 use crate::names::NamedPath;
-use crate::turns::ones;
 use crate::watch;
 use crate::wiring::{Ports, Wiring};
 

@@ -4,8 +4,9 @@ use super::error::ElpError;
 use super::paths::PathSet;
 use super::towards::{Hop, Towards};
 use super::{Destinations, Elp};
+use crate::bits::{ones, set};
 use crate::threads::spread;
-use crate::turns::{TurnSet, ones, set};
+use crate::turns::TurnSet;
 use crate::wiring::{Ports, Wiring};
 
 /// Turns of paths by hop; hop 0 is a packet's first switch.

@@ -4,7 +4,7 @@ use incast_model::fabric::{NodeId, PortId};
 use incast_model::nearest::nearest;
 
 use super::error::PathError;
-use crate::turns::ones;
+use crate::bits::ones;
 use crate::wiring::{Ports, Wiring};
 
 /// Paths between hosts. Those given by nodes or names are checked: links join adjacent nodes, hosts are only at the ends, no

@@ -5,7 +5,7 @@ use incast_model::rng::stream;
 
 use super::paths::PathSet;
 use super::shortest::{Roots, Scratch, ShortestPaths, Target, below, targets};
-use crate::turns::ones;
+use crate::bits::ones;
 use crate::wiring::{Ports, Wiring};
 
 impl PathSet {

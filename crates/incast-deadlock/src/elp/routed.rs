@@ -5,7 +5,7 @@ use incast_model::routing::Routes;
 
 use super::error::ElpError;
 use super::towards::{Hop, Towards};
-use crate::turns::{ones, set};
+use crate::bits::{ones, set};
 use crate::wiring::Wiring;
 
 #[derive(Debug)]

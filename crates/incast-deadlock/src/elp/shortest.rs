@@ -4,7 +4,7 @@ use rand::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::towards::{Hop, Towards};
-use crate::turns::ones;
+use crate::bits::ones;
 use crate::wiring::Ports;
 
 /// Shortest paths from every host to every other.

@@ -1,7 +1,7 @@
 use super::RulesError;
 use super::read::{Reader, error};
 use crate::rules::{Entry, RuleTable};
-use crate::tagging::Tag;
+use crate::tag::Tag;
 use crate::wiring::Wiring;
 
 const HEADER: &str = "switch,tag,in_ports,out_ports,new_tag";

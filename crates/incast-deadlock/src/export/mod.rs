@@ -15,7 +15,7 @@ pub use nftables::write_nftables;
 pub use p4::{P4Ids, p4_program, write_p4runtime};
 pub use sonic::{Sonic, write_sonic};
 
-use crate::tagging::Tag;
+use crate::tag::Tag;
 
 /// Names of a switch's ports.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

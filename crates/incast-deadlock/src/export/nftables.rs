@@ -4,7 +4,7 @@ use incast_model::fabric::NodeId;
 
 use super::{CodePoints, ExportError, PortNames, is_name};
 use crate::rules::{Entry, RuleTable};
-use crate::tagging::Tag;
+use crate::tag::Tag;
 use crate::wiring::Wiring;
 
 /// Writes the rules of a switch that runs Linux for `nft -f`: a chain in the forward path reads a tag from the DSCP of IPv4 and

@@ -4,8 +4,9 @@ use incast_model::fabric::{NodeId, PortId};
 use serde::{Deserialize, Serialize};
 
 use super::{RuleExists, Rules};
-use crate::tagging::Tag;
-use crate::turns::{TurnSet, bit, ones, set};
+use crate::bits::{bit, ones, set};
+use crate::tag::Tag;
+use crate::turns::TurnSet;
 use crate::wiring::{Ports, Wiring};
 
 /// Pairs of (ingress port, egress port) that one entry may match.

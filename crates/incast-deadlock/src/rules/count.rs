@@ -2,6 +2,7 @@ use incast_model::fabric::NodeId;
 use serde::{Deserialize, Serialize};
 
 use super::Transitions;
+use crate::bits::ones;
 use crate::turns::TurnSet;
 use crate::wiring::Ports;
 
@@ -64,7 +65,7 @@ fn rules_of(ports: &Ports, turns: &TurnSet, switch: NodeId, counting: Counting) 
     rows.push(to_hosts);
     let inputs = |row: &[u64]| {
         let (mut switches, mut hosts) = (0, 0);
-        for local in crate::turns::ones(row) {
+        for local in ones(row) {
             match ports.to_switch(ports.port(switch, local)) {
                 true => switches += 1,
                 false => hosts = 1,

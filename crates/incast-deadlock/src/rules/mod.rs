@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use incast_model::fabric::PortId;
 
-use crate::tagging::Tag;
+use crate::tag::Tag;
 use crate::turns::TurnSet;
 use crate::wiring::{Ports, Wiring};
 

@@ -1,8 +1,9 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Tag, TagError};
+use super::TagError;
 use crate::elp::{ElpError, Tiers};
 use crate::rules::Rules;
+use crate::tag::Tag;
 use crate::wiring::Wiring;
 
 /// Tags that count bounces (Hu et al., CoNEXT 2017, section 4): a bounce adds one, and packets that bounce with the last tag

@@ -1,8 +1,9 @@
 use incast_model::fabric::PortId;
 
-use super::{Placement, Tag};
+use super::Placement;
+use crate::bits::{ones, set};
 use crate::rules::Rules;
-use crate::turns::{ones, set};
+use crate::tag::Tag;
 
 impl Placement<'_> {
     /// Adds rules that paths lack.

@@ -3,10 +3,11 @@ use incast_model::rng::stream;
 use serde::{Deserialize, Serialize};
 
 use super::order::Dag;
+use super::placement;
 use super::placement::{Placement, TagError};
-use super::{Tag, placement};
+use crate::bits::{ones, set};
 use crate::elp::{Hops, below};
-use crate::turns::{ones, set};
+use crate::tag::Tag;
 use crate::watch;
 use crate::wiring::Ports;
 

@@ -3,7 +3,8 @@ use std::sync::Arc;
 
 use incast_model::fabric::{NodeId, PortId};
 
-use crate::turns::{TurnSet, bit, ones, set};
+use crate::bits::{bit, ones, set};
+use crate::turns::TurnSet;
 use crate::wiring::Ports;
 
 /// Ingress ports, with turns between them that form no cycle.

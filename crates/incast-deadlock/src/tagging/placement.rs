@@ -2,10 +2,11 @@ use std::sync::Arc;
 
 use incast_model::fabric::PortId;
 
-use super::Tag;
+use crate::bits::ones;
 use crate::elp::Hops;
 use crate::rules::{Rules, Transitions};
-use crate::turns::{TurnSet, ones};
+use crate::tag::Tag;
+use crate::turns::TurnSet;
 use crate::wiring::Ports;
 
 /// Reason that paths cannot be tagged.

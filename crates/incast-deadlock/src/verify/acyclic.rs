@@ -1,9 +1,10 @@
 use incast_model::fabric::PortId;
 
 use super::NAMED;
+use crate::bits::ones;
 use crate::names::{Cycle, Turn};
 use crate::rules::Rules;
-use crate::tagging::Tag;
+use crate::tag::Tag;
 use crate::turns::TurnSet;
 use crate::wiring::Wiring;
 
@@ -22,8 +23,7 @@ pub(super) fn falling(wiring: &Wiring<'_>, rules: &Rules) -> (usize, Vec<(Turn, 
 pub(super) fn cycle(wiring: &Wiring<'_>, rules: &Rules, tag: Tag) -> Option<Cycle> {
     let (_, _, turns) = rules.turns().find(|&(from, to, _)| from == tag && to == tag)?;
     let links = || (0..wiring.len() as u32).map(PortId).filter(|&output| wiring.to_switch(output));
-    let inputs =
-        |output: PortId| crate::turns::ones(turns.row(output)).map(move |at| wiring.port(wiring.node(output), at));
+    let inputs = |output: PortId| ones(turns.row(output)).map(move |at| wiring.port(wiring.node(output), at));
     let mut leading_in = vec![0u32; wiring.len()];
     for output in links() {
         leading_in[wiring.peer(output).index()] = inputs(output).count() as u32;

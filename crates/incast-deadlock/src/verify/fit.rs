@@ -2,7 +2,7 @@ use super::trace::{self, Goal, Hit, Walk};
 use crate::elp::{Destinations, Elp, ElpError};
 use crate::names::NamedPath;
 use crate::rules::Rules;
-use crate::tagging::Tag;
+use crate::tag::Tag;
 use crate::wiring::Wiring;
 
 /// Limit of paths in an error.

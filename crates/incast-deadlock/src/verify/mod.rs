@@ -19,7 +19,7 @@ use serde::Serialize;
 use crate::elp::{Elp, ElpError};
 use crate::names::{Cycle, NamedPath, Turn};
 use crate::rules::Rules;
-use crate::tagging::Tag;
+use crate::tag::Tag;
 use crate::wiring::Wiring;
 
 pub use fit::{FitError, TooManyTags, fit};

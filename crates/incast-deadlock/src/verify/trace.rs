@@ -3,10 +3,10 @@ use std::collections::hash_map::Entry;
 
 use incast_model::fabric::PortId;
 
+use crate::bits::ones;
 use crate::elp::{ElpError, PathSet, State, Tiers, Towards, UpDown, entries};
 use crate::rules::Rules;
-use crate::tagging::Tag;
-use crate::turns::ones;
+use crate::tag::Tag;
 use crate::wiring::{Ports, Wiring};
 
 /// Returns true for a wanted turn.

@@ -2,11 +2,12 @@ use serde::Serialize;
 
 use super::trace::{self, Goal, Hit, Walk};
 use super::{LossyWalk, NAMED};
+use crate::bits::set;
 use crate::elp::{Destinations, Elp, ElpError, Hop, Towards};
 use crate::names::{NamedPath, Turn};
-use crate::tagging::Tag;
+use crate::tag::Tag;
 use crate::threads::spread;
-use crate::turns::{TurnSet, set};
+use crate::turns::TurnSet;
 use crate::wiring::{Ports, Wiring};
 
 /// Extent of a walk.

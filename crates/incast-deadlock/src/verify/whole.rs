@@ -4,10 +4,10 @@ use incast_model::fabric::PortId;
 use serde::Serialize;
 
 use super::NAMED;
-use crate::dependency::Graph;
+use crate::graph::Graph;
 use crate::names::{Cycle, Turn};
 use crate::rules::{Rules, Transitions};
-use crate::tagging::Tag;
+use crate::tag::Tag;
 use crate::turns::TurnSet;
 use crate::watch;
 use crate::wiring::{Ports, Wiring};

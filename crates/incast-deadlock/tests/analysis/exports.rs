@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use incast_deadlock::Wiring;
 use incast_deadlock::elp::{Elp, ShortestPaths};
 use incast_deadlock::export::{
     CodePoints, ExportError, P4Ids, PortNames, p4_program, read_csv, read_json, write_csv, write_json, write_nftables,
     write_p4runtime, write_sonic,
 };
 use incast_deadlock::rules::{Compression, Counting, RuleTable, Rules};
-use incast_deadlock::tagging::{ClosScheme, Greedy, Order, Placement, Tag};
+use incast_deadlock::tagging::{ClosScheme, Greedy, Order, Placement};
+use incast_deadlock::{Tag, Wiring};
 use incast_model::fabric::generators::{Jellyfish, LeafSpine, Star};
 use incast_model::fabric::{Fabric, NodeId};
 use proptest::prelude::*;

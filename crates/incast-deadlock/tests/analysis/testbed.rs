@@ -3,9 +3,9 @@
 use incast_deadlock::dependency::{Dependencies, Failures, Rerouting};
 use incast_deadlock::elp::{Elp, PathSet, UpDown};
 use incast_deadlock::rules::Rules;
-use incast_deadlock::tagging::{ClosScheme, Greedy, Placement, Tag, Tagging};
+use incast_deadlock::tagging::{ClosScheme, Greedy, Placement, Tagging};
 use incast_deadlock::verify::verify;
-use incast_deadlock::{TurnSet, Wiring};
+use incast_deadlock::{Tag, TurnSet, Wiring};
 use incast_model::fabric::{Fabric, HostId};
 use incast_model::routing::{FixedHops, NextHopOrder, Routes};
 

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use incast_deadlock::Wiring;
 use incast_deadlock::dependency::Dependencies;
 use incast_deadlock::rules::Rules;
-use incast_deadlock::tagging::{ClosScheme, Tag};
+use incast_deadlock::tagging::ClosScheme;
 use incast_deadlock::verify::{Circularity, meets_conditions};
+use incast_deadlock::{Tag, Wiring};
 use incast_model::fabric::{Fabric, PortId};
 use proptest::prelude::*;
 

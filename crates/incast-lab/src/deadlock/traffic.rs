@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use incast_deadlock::Wiring;
 use incast_deadlock::elp::PathSet;
 use incast_deadlock::rules::Rules;
-use incast_deadlock::tagging::Tag;
+use incast_deadlock::{Tag, Wiring};
 use incast_model::fabric::{Fabric, NodeId, PortId};
 use incast_model::flow::FlowSet;
 use incast_sim::Params;

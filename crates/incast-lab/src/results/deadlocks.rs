@@ -2,10 +2,8 @@
 
 use incast_model::fabric::Fabric;
 use incast_model::units::Time;
-use incast_sim::outcome::DeadlockRecord;
+use incast_sim::outcome::{DeadlockRecord, QueueRef};
 use serde::{Deserialize, Serialize};
-
-use super::manifest::QueueManifest;
 
 /// PFC deadlock.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +48,27 @@ impl DeadlockManifest {
             cycle,
             text,
         }
+    }
+}
+
+/// An egress queue.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueueManifest {
+    /// Port number in the fabric.
+    pub port: u32,
+    /// Name of its node.
+    pub node: String,
+    /// Name of the node at the other end.
+    pub peer: String,
+    /// Priority.
+    pub priority: u8,
+}
+
+impl QueueManifest {
+    pub(super) fn of(queue: &QueueRef, fabric: &Fabric) -> Self {
+        let name = |node| fabric.node(node).name.clone();
+        let (port, from, to) = (queue.port, fabric.port(queue.port).node, fabric.neighbour(queue.port));
+        Self { port: port.0, node: name(from), peer: name(to), priority: queue.priority }
     }
 }
 

@@ -14,12 +14,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use super::deadlocks::{DeadlockManifest, path};
+use super::deadlocks::{DeadlockManifest, QueueManifest, path};
 use super::labels::Labels;
 use super::simulate::SchemeRun;
 use super::warnings;
 use crate::scenario::Prepared;
-use crate::warnings::Warning;
+use crate::warning::Warning;
 
 /// Layout version of results folders.
 pub const FORMAT: u32 = 1;
@@ -167,19 +167,6 @@ pub struct StopManifest {
     pub text: String,
 }
 
-/// An egress queue.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct QueueManifest {
-    /// Port number in the fabric.
-    pub port: u32,
-    /// Name of its node.
-    pub node: String,
-    /// Name of the node at the other end.
-    pub peer: String,
-    /// Priority.
-    pub priority: u8,
-}
-
 /// A flow cut off by link failures or a `network.pause`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CutOffManifest {
@@ -189,14 +176,6 @@ pub struct CutOffManifest {
     pub what: String,
     /// Reason and place, such as `the link from leaf0 to spine1 is down`.
     pub why: String,
-}
-
-impl QueueManifest {
-    pub(super) fn of(queue: &QueueRef, fabric: &Fabric) -> Self {
-        let name = |node| fabric.node(node).name.clone();
-        let (port, from, to) = (queue.port, fabric.port(queue.port).node, fabric.neighbour(queue.port));
-        Self { port: port.0, node: name(from), peer: name(to), priority: queue.priority }
-    }
 }
 
 impl CutOffManifest {

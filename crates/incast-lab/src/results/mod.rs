@@ -23,12 +23,12 @@ pub use columns::{
     Column, DEADLOCKS, DROPS, FLOWS, HISTOGRAMS, ISOLATIONS, Kind, LIMITS, LINKS, MESSAGES, PAIRS, PAUSES, PORTS,
     QUEUES, RATES, STORMS, TABLES, THROUGHPUT, TableSpec, VMS, WAITS,
 };
-pub use deadlocks::DeadlockManifest;
+pub use deadlocks::{DeadlockManifest, QueueManifest};
 pub use error::{Damage, ResultsError};
 pub use labels::{Label, Labels};
 pub use manifest::{
-    CutOffManifest, FORMAT, FabricCounts, FingerprintManifest, Machine, Manifest, QueueManifest, SchemeManifest,
-    StopManifest, TableManifest,
+    CutOffManifest, FORMAT, FabricCounts, FingerprintManifest, Machine, Manifest, SchemeManifest, StopManifest,
+    TableManifest,
 };
 pub use read::{Results, TableReader, read_table};
 pub use simulate::{RunProgress, SchemeProgress, SchemeRun, SchemeState, simulate};

@@ -8,7 +8,7 @@ use incast_sim::transport::Transport;
 
 use super::simulate::SchemeRun;
 use crate::scenario::{Prepared, PreparedScheme};
-use crate::warnings::{Warning, joined};
+use crate::warning::{Warning, joined};
 
 /// Rule for a warning that only the run of a scheme shows.
 type Rule = fn(&PreparedScheme, &Outcome) -> Option<Warning>;

@@ -519,7 +519,7 @@ fn said(parts: &[&str]) -> Vec<String> {
 fn warnings(text: &str, folder: &Path) -> Vec<String> {
     let loaded = Loaded::from_text("s.toml", text, folder, &[]).unwrap_or_else(|found| panic!("{found}\n{text}"));
     let prepared = loaded.prepare().unwrap_or_else(|found| panic!("{found}\n{text}"));
-    prepared.given.without_effect(&prepared).iter().map(ToString::to_string).collect()
+    without_effect(&prepared).iter().map(ToString::to_string).collect()
 }
 
 #[test]
@@ -627,6 +627,6 @@ fn overrides_count_as_written() {
     let text = [HPCC, STAR, FLOW].concat();
     let sets = ["ecn.kmin=1kB".to_owned()];
     let prepared = Loaded::from_text("s", &text, Path::new("."), &sets).unwrap().prepare().unwrap();
-    let said = prepared.given.without_effect(&prepared);
+    let said = without_effect(&prepared);
     assert!(said[0].to_string().starts_with("ecn.kmin (--set): has no effect"), "{said:?}");
 }

@@ -8,9 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::Loaded;
 use crate::diagnostic::Diagnostic;
-
-/// Fields that, if text, name a file.
-pub(crate) const FILES: [&str; 5] = ["file", "flows", "rules", "topology", "trace"];
+use crate::tree::FILES;
 
 impl Loaded {
     /// SHA-256 of the scenario, its files and the build: equal keys give equal results.

@@ -7,8 +7,10 @@ mod effects;
 mod given;
 #[cfg(test)]
 mod given_tests;
-pub(crate) mod key;
+mod idle;
+mod key;
 mod patch;
+mod paths;
 #[cfg(test)]
 mod place_tests;
 mod prepare;
@@ -37,12 +39,14 @@ use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use given::{Given, value};
+pub(crate) use idle::without_effect;
 pub use patch::Patch;
 pub use prepare::{Prepared, PreparedScheme};
 pub(crate) use prepare::{network_error, of_classes, setup_error};
 pub use profiles::SCENARIO_PROFILES;
 pub use read::Loaded;
 pub use scheme::Scheme;
+pub(crate) use scheme::marking;
 
 /// A simulation experiment: one fabric and one list of flows, simulated once under each scheme.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

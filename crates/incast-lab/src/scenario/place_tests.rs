@@ -4,7 +4,7 @@ use std::path::Path;
 
 use incast_sim::switch::FlowDetection;
 
-use super::Loaded;
+use super::{Loaded, without_effect};
 
 const HEAD: &str = r#"
 fabric.star = { hosts = 4 }
@@ -108,7 +108,7 @@ fn tables_that_schemes_add_to_have_effect() {
             format!("{HEAD}[switch]\nlossless = [2, 3, 4]\nisolation = {{ queue = 2, hold = \"40us\" }}\n{schemes}")
                 .replace("[scheme.plain]\ncontrol = \"unlimited\"\n", "");
         let prepared = Loaded::from_text("s.toml", &text, Path::new("."), &[]).unwrap().prepare().unwrap();
-        prepared.given.without_effect(&prepared).iter().map(|one| one.field.clone()).collect::<Vec<_>>()
+        without_effect(&prepared).iter().map(|one| one.field.clone()).collect::<Vec<_>>()
     };
     assert!(!warnings("").contains(&"switch.isolation".to_owned()));
     let own = "[scheme.first.switch.isolation]\nhold = \"1us\"\n";

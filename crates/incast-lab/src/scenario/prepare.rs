@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use incast_model::fabric::{Fabric, GeneratorError, ServiceError};
 use incast_model::flow::FlowSet;
+use incast_model::foreign::Ns3Error;
 use incast_model::input;
-use incast_model::ns3::Ns3Error;
 use incast_model::tenant::Tenancy;
 use incast_model::workload::{WorkloadError, generate_with};
 use incast_sim::host::ClassBy;
@@ -21,8 +21,9 @@ use super::given::value;
 use super::tenants::vms_error;
 use super::{Given, Scenario, Scheme};
 use crate::diagnostic::{Diagnostic, Diagnostics, Place};
+use crate::text_file;
 use crate::tree::path;
-use crate::warnings::Warning;
+use crate::warning::Warning;
 
 /// A scenario ready to run.
 #[derive(Debug, Clone)]
@@ -349,15 +350,6 @@ pub(crate) fn file_error(path: &str, error: &Ns3Error) -> Diagnostic {
     found
 }
 
-/// Line and column start at 1.
-pub(super) fn in_file(file: &Path, (line, column): (usize, usize), value: &str) -> Diagnostic {
-    let text = input::read_text(file, input::LARGE).unwrap_or_default();
-    let text = text.lines().nth(line.saturating_sub(1)).unwrap_or_default().to_owned();
-    let width = value.chars().count().max(1);
-    let place = Place { file: file.display().to_string(), line, column, text, width };
-    Diagnostic { place: Some(Box::new(place)), ..Diagnostic::new("", format!("`{value}` is not possible here")) }
-}
-
 fn workload_error(error: WorkloadError) -> Diagnostic {
     match error {
         WorkloadError::Field { field, value, allowed, nearest } => {
@@ -366,7 +358,7 @@ fn workload_error(error: WorkloadError) -> Diagnostic {
             found
         }
         WorkloadError::File { file, line, column, value, allowed, nearest } => {
-            Diagnostic { nearest, ..in_file(&file, (line, column), &value).allowed(allowed) }
+            Diagnostic { nearest, ..text_file::in_file(&file, (line, column), &value).allowed(allowed) }
         }
         WorkloadError::Row { field, place, value, allowed, nearest } => {
             let mut found = Diagnostic::new(field, format!("`{value}` is not possible in {place}")).allowed(allowed);

@@ -128,3 +128,18 @@ impl Scheme {
         }
     }
 }
+
+/// ECN settings, with switches' labels.
+pub(crate) fn marking(ecn: &EcnParams) -> String {
+    let EcnParams { kmin, kmax, pmax, per_rate, .. } = ecn;
+    let marks = match (ecn.enabled, kmin == kmax) {
+        (false, _) => return "off".into(),
+        (true, true) => format!("Kmin = Kmax = {kmin:#} at {per_rate:#}"),
+        (true, false) => format!("Kmin {kmin:#}, Kmax {kmax:#} at {per_rate:#}, Pmax {pmax}"),
+    };
+    match ecn.by_rate.len() {
+        0 => marks,
+        1 => format!("{marks}; ports of 1 rate have their own thresholds"),
+        rates => format!("{marks}; ports of {rates} rates have their own thresholds"),
+    }
+}

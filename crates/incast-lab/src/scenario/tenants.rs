@@ -6,8 +6,8 @@ use incast_model::fabric::{AdmissionMode, Fabric, Vms, VmsError};
 use incast_model::tenant::{Admission, Tenancy, TenantError, place};
 
 use super::Scenario;
-use super::prepare::in_file;
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::text_file;
 use crate::tree::path;
 
 impl Scenario {
@@ -58,7 +58,7 @@ fn tenant_error(error: TenantError) -> Diagnostic {
             Diagnostic { nearest, ..Diagnostic::new(field, format!("`{value}` is not possible here")).allowed(allowed) }
         }
         TenantError::File { file, line, column, value, allowed, nearest } => {
-            Diagnostic { nearest, ..in_file(&file, (line, column), &value).allowed(allowed) }
+            Diagnostic { nearest, ..text_file::in_file(&file, (line, column), &value).allowed(allowed) }
         }
         TenantError::Unreadable { field, file, why } => {
             Diagnostic::new(field, format!("cannot read {}: {why}", file.display()))

@@ -2,20 +2,7 @@
 
 use std::fmt;
 
-use incast_model::routing::Routes;
-use incast_model::workload::{Direction, OfferedLoad, offered};
-
-use crate::scenario::Prepared;
-
-/// Expected load of links; calls `routes` only for entries with a rate or a load.
-pub(crate) fn loads<'a>(prepared: &Prepared, routes: impl Fn() -> &'a Routes) -> Vec<OfferedLoad> {
-    let scenario = &prepared.scenario;
-    let (fabric, tenancy) = (&*prepared.fabric, prepared.tenancy.as_deref());
-    let horizon = scenario.simulation.horizon;
-    let found = offered(&scenario.workload, fabric, routes, tenancy, &prepared.base_dir, scenario.seed, horizon);
-    // Valid arguments: the flows were generated with them.
-    found.unwrap_or_default()
-}
+use incast_model::workload::{Direction, OfferedLoad};
 
 pub(super) struct Lines<'a>(pub(super) &'a [OfferedLoad]);
 

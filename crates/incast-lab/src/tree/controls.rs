@@ -5,7 +5,9 @@ use serde_json::{Map, Value};
 
 use super::{Tree, path};
 use crate::diagnostic::Diagnostic;
-use crate::scenario::key::FILES;
+
+/// Fields that, if text, name a file.
+pub(crate) const FILES: [&str; 5] = ["file", "flows", "rules", "topology", "trace"];
 
 /// Line breaks and tabs in values, as in SQL and prose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,7 +9,7 @@ pub(crate) mod path;
 mod strict;
 mod toml_text;
 
-pub(crate) use controls::Layout;
+pub(crate) use controls::{FILES, Layout};
 
 use std::collections::HashMap;
 use std::ops::Range;

@@ -1,4 +1,3 @@
-use crate::routing::{MAX_ROUTES, Routes};
 use crate::units::{Rate, Time};
 
 macro_rules! id {
@@ -32,6 +31,9 @@ id!(
     /// Port, numbered over the whole fabric; ports of a node are consecutive, in order of its links.
     PortId
 );
+
+/// Most memory for next hops, in bytes: 4 GiB (our choice), enough for 23,000 switches with hosts.
+const MAX_ROUTES: u64 = 4 << 30;
 
 /// Host or switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -378,7 +380,7 @@ impl Fabric {
     }
 
     fn check_routes(&self) -> Result<(), FabricError> {
-        match Routes::size(self) {
+        match self.size_of_routes() {
             (nodes, targets, bytes) if bytes > MAX_ROUTES => Err(FabricError::Routes { nodes, targets, bytes }),
             _ => Ok(()),
         }

@@ -1,6 +1,7 @@
 //! Hosts and switches joined by full-duplex links, with stable port order.
 
 mod dot;
+mod ends;
 pub mod generators;
 mod gpus;
 mod graph;
@@ -12,6 +13,7 @@ mod tiers;
 mod vms;
 
 pub use dot::write_dot;
+pub(crate) use ends::Ends;
 pub use generators::{FabricSpec, GENERATORS, GeneratorError};
 pub use graph::{Fabric, FabricBuilder, FabricError, HostId, Link, LinkId, Node, NodeId, NodeKind, Port, PortId};
 pub(crate) use groups::{Groups, tiers_with_uplinks};

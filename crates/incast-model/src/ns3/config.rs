@@ -2,9 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::error::Ns3Error;
-use super::tokens::{Token, Tokens, read_text};
 use super::values::{self, CcMode, LinkDown};
+use crate::foreign::{Ns3Error, Token, Tokens, read_text};
 use crate::nearest::nearest;
 use crate::units::{Bytes, Rate, Time};
 

@@ -1,8 +1,7 @@
 use std::path::Path;
 
-use super::error::Ns3Error;
-use super::tokens::{Token, Tokens, read_text};
 use crate::fabric::NodeId;
+use crate::foreign::{Ns3Error, Token, Tokens, read_text};
 use crate::units::{Bytes, Time};
 
 /// Finished flow, as ns-3 reports it.

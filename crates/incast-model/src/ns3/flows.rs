@@ -2,10 +2,9 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::error::Ns3Error;
-use super::tokens::{Token, Tokens, digits, read_text};
 use crate::fabric::{Fabric, HostId, NodeId};
 use crate::flow::{Flow, FlowSet};
+use crate::foreign::{Ns3Error, Token, Tokens, digits, read_text};
 use crate::units::{Bytes, Time, scale};
 
 /// Source port of a pair's first flow; later ports count up (`third.cc`, ScheduleFlowInputs, commit 9f4be2a).

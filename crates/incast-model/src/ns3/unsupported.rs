@@ -1,5 +1,5 @@
 use super::config::Ns3Config;
-use super::error::{Notice, Severity};
+use crate::foreign::{Notice, Severity};
 
 impl Ns3Config {
     /// Settings that incast does not support or need, by line: errors if results would differ, warnings for ns-3's own output

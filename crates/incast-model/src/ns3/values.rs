@@ -1,9 +1,7 @@
 use std::fmt::Display;
 use std::path::PathBuf;
 
-use super::error::Ns3Error;
-use super::quantity;
-use super::tokens::Tokens;
+use crate::foreign::{Ns3Error, Tokens, quantity};
 use crate::units::{Bytes, Rate, Time};
 
 /// ns-3's congestion control (CC_MODE).

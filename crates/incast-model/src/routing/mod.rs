@@ -1,5 +1,6 @@
 //! Next hops on shortest or up-down paths, and the ECMP hash that selects one.
 
+mod distances;
 mod ecmp;
 mod path;
 mod shortest;
@@ -9,4 +10,4 @@ mod updown;
 
 pub use ecmp::{EcmpHash, EcmpKey, FlowKey};
 pub use path::{nodes_of, path};
-pub use shortest::{FixedHops, MAX_ROUTES, NextHopOrder, Paths, Routes};
+pub use shortest::{FixedHops, NextHopOrder, Paths, Routes};

@@ -4,8 +4,9 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::distances::{closer, distances};
 use super::updown::UpDownDistances;
-use crate::fabric::{Fabric, HostId, LinkId, NodeId, NodeKind, PortId};
+use crate::fabric::{Ends, Fabric, HostId, LinkId, NodeId, PortId};
 
 /// Order in which equal-cost next hops are numbered; the hash is an index into it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -70,53 +71,7 @@ pub struct FixedHops {
     pub ports: Vec<PortId>,
 }
 
-/// Most memory for next hops, in bytes: 4 GiB (our choice), enough for 23,000 switches with hosts.
-pub const MAX_ROUTES: u64 = 4 << 30;
-
-struct Ends {
-    targets: Vec<NodeId>,
-    class_of_host: Vec<u32>,
-    last_hop: Vec<(NodeId, PortId)>,
-    alone: Vec<PortId>,
-}
-
-impl Ends {
-    /// Collects nodes; hosts that are `pinned` share no routes.
-    fn new(fabric: &Fabric, up: &dyn Fn(PortId) -> bool, pinned: &dyn Fn(HostId) -> bool) -> Self {
-        let mut class_of_target: HashMap<NodeId, u32> = HashMap::new();
-        let mut targets = Vec::new();
-        let mut class_of_host = Vec::new();
-        let mut last_hop = Vec::new();
-        for (number, &host) in (0..).map(HostId).zip(fabric.hosts()) {
-            let mut ports = fabric.ports_of(host);
-            let first = ports.next().expect("a finished fabric has no unplugged node");
-            let alone = ports.next().is_none() && fabric.node(fabric.neighbour(first)).kind == NodeKind::Switch;
-            let single = alone && !pinned(number) && up(first);
-            let target = if single { fabric.neighbour(first) } else { host };
-            let class = *class_of_target.entry(target).or_insert_with(|| {
-                targets.push(target);
-                targets.len() as u32 - 1
-            });
-            class_of_host.push(class);
-            last_hop.push(if single { (target, fabric.port(first).peer) } else { (host, first) });
-        }
-        let leading = |&(host, &(at, _)): &(usize, &(NodeId, PortId))| {
-            fabric.hosts()[host].index() == host && at != fabric.hosts()[host]
-        };
-        let alone: Vec<PortId> =
-            last_hop.iter().enumerate().take_while(leading).map(|(_, &(_, port))| fabric.port(port).peer).collect();
-        Self { targets, class_of_host, last_hop, alone }
-    }
-}
-
 impl Routes {
-    /// Numbers of nodes with next hops and of destination classes, and the bytes needed.
-    pub fn size(fabric: &Fabric) -> (usize, usize, u64) {
-        let ends = Ends::new(fabric, &|_| true, &|_| false);
-        let (nodes, targets) = (fabric.nodes().len() - ends.alone.len(), ends.targets.len());
-        (nodes, targets, nodes as u64 * targets as u64 * size_of::<(u32, u32)>() as u64)
-    }
-
     /// Computes all shortest paths between hosts; hosts never forward.
     pub fn shortest(fabric: &Fabric, order: NextHopOrder) -> Self {
         Self::around(fabric, order, &|_| true, &[])
@@ -277,51 +232,6 @@ impl Distances {
     }
 }
 
-/// Hops to `target`, over `up` links and switches only.
-fn distances(fabric: &Fabric, target: NodeId, up: &dyn Fn(PortId) -> bool) -> Vec<u32> {
-    let mut distance = vec![u32::MAX; fabric.nodes().len()];
-    distance[target.index()] = 0;
-    let mut frontier = vec![target];
-    while !frontier.is_empty() {
-        let mut next = Vec::new();
-        for node in frontier {
-            if fabric.node(node).kind == NodeKind::Host && node != target {
-                continue;
-            }
-            for port in fabric.ports_of(node).filter(|&port| up(port)) {
-                let neighbour = fabric.neighbour(port);
-                if distance[neighbour.index()] == u32::MAX {
-                    distance[neighbour.index()] = distance[node.index()] + 1;
-                    next.push(neighbour);
-                }
-            }
-        }
-        frontier = next;
-    }
-    distance
-}
-
-/// Ports with an `up` link to a node one hop closer to `target`.
-pub(super) fn closer(
-    fabric: &Fabric,
-    node: NodeId,
-    target: NodeId,
-    distance: &[u32],
-    up: &dyn Fn(PortId) -> bool,
-) -> Vec<PortId> {
-    fabric
-        .ports_of(node)
-        .filter(|&port| up(port))
-        .filter(|&port| {
-            let neighbour = fabric.neighbour(port);
-            let forwards = fabric.node(neighbour).kind == NodeKind::Switch || neighbour == target;
-            forwards
-                && distance[neighbour.index()] != u32::MAX
-                && distance[neighbour.index()] + 1 == distance[node.index()]
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -364,7 +274,7 @@ mod tests {
             });
             builder.finish()
         };
-        assert_eq!(Routes::size(&chain(23_170).unwrap()), (23_170, 23_170, 8 * 23_170 * 23_170));
+        assert_eq!(chain(23_170).unwrap().size_of_routes(), (23_170, 23_170, 8 * 23_170 * 23_170));
         assert_eq!(
             chain(23_171).unwrap_err().to_string(),
             "the next hops of 23171 nodes towards 23171 destinations (switches with hosts, and hosts with several links) \

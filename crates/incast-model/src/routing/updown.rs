@@ -1,4 +1,4 @@
-use super::shortest::closer;
+use super::distances::closer;
 use crate::fabric::{Fabric, NodeId, NodeKind, PortId};
 
 /// Distances to a destination. A node with downward paths takes the shortest; others go up, to the higher neighbours with the

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use super::entry::{Collector, Entry};
 use super::error::WorkloadError;
 use super::law::{SizeLaw, lognormal};
+use super::window::Window;
 use crate::fabric::HostId;
 use crate::rng::{Stream, unit};
 use crate::units::Time;
@@ -37,20 +38,6 @@ pub struct LognormalArrivals {
     /// Standard deviation of the natural logarithm of a gap, more than 0 and at most 5; common are 1 and 2:
     /// coefficients of variation 1.3 and 7.3.
     pub sigma: f64,
-}
-
-/// Interval without its end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Window {
-    pub(super) start: Time,
-    pub(super) end: Time,
-}
-
-impl Window {
-    /// Length in picoseconds.
-    pub(super) fn length(self) -> f64 {
-        (self.end - self.start).0 as f64
-    }
 }
 
 /// Mean gap in ps that offers `load` of `bit_per_s` with flows of `bytes` on average.

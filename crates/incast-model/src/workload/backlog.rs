@@ -8,12 +8,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::entry::Entry;
 use super::error::WorkloadError;
 use super::law::SizeLaw;
-use super::sizes::SizeSpec;
+use super::sizes::{BACKLOGGED, SizeSpec};
 use crate::fabric::HostId;
 use crate::flow::Flow;
 use crate::units::{Bytes, Time};
-
-pub(super) const BACKLOGGED: &str = "backlogged";
 
 /// Size of a message: bytes or backlogged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,11 +2,11 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::path::Path;
 
-use super::arrivals::Window;
 use super::error::WorkloadError;
 use super::hosts::HostSet;
 use super::members::Members;
 use super::offer::Offer;
+use super::window::Window;
 use crate::echo::is_control;
 use crate::fabric::{HostId, NodeId};
 use crate::flow::{Flow, FlowSet, Gate};

@@ -1,8 +1,8 @@
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
+use crate::foreign::Ns3Error;
 use crate::nearest::{hint, nearest};
-use crate::ns3::Ns3Error;
 
 /// Error of a workload.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -3,13 +3,14 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::arrivals::{Arrivals, Window, mean_gap};
+use super::arrivals::{Arrivals, mean_gap};
 use super::backlog::Amounts;
 use super::entry::{Collector, Entry, Pattern};
 use super::error::WorkloadError;
 use super::hosts::HostSet;
 use super::offer::{Dial, Offer, Parts};
 use super::sizes::SizeSpec;
+use super::window::Window;
 use crate::fabric::HostId;
 use crate::rng::{pick, unit};
 use crate::units::Time;

@@ -38,6 +38,7 @@ mod testing;
 mod trace;
 mod tree;
 mod waits;
+mod window;
 
 pub use all_to_all::AllToAll;
 pub use arrivals::{ArrivalLaw, LoadOf, LognormalArrivals};

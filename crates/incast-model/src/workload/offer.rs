@@ -1,7 +1,7 @@
 //! Expected traffic of patterns with a rate or a load.
 
-use super::arrivals::Window;
 use super::members::Members;
+use super::window::Window;
 use crate::fabric::HostId;
 use crate::units::Time;
 

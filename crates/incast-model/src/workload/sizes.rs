@@ -8,7 +8,6 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::backlog::BACKLOGGED;
 use super::cdf::{Part, SizeCdf};
 use super::cdf_file;
 use super::error::WorkloadError;
@@ -17,6 +16,8 @@ use super::tables::SizeTable;
 use crate::input;
 use crate::nearest::{hint, nearest};
 use crate::units::{Bytes, QuantityError};
+
+pub(super) const BACKLOGGED: &str = "backlogged";
 
 /// Name of a table (`"websearch"`), one size (`"500kB"`, or an integer in bytes), a table with one field of [`CustomSizes`],
 /// or, for single flows, `"backlogged"`.

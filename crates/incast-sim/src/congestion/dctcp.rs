@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, Input, WindowMode};
-use crate::switch::EcnParams;
+use crate::marking::EcnParams;
 
 /// Parameters of DCTCP. NS3 is the HPCC authors' simulator (`run.py` at commit 9f4be2a); rates are for 100 Gb/s. By
 /// default switches mark by a step: every packet that leaves more than 300 kB at 100 Gb/s behind (30 kB per 10 Gb/s in

@@ -30,7 +30,7 @@ pub use timely::TimelyParams;
 pub use timely_patched::TimelyPatchedParams;
 pub use unlimited::UnlimitedParams;
 
-use crate::switch::EcnParams;
+use crate::marking::EcnParams;
 
 /// Maximum INT records per packet.
 pub const MAX_INT_RECORDS: usize = 8;

@@ -6,11 +6,9 @@ use incast_model::units::Time;
 
 use super::PacketParams;
 use super::gates::End;
-use crate::kernel::{Event, Kind, Packet, Target, flag};
+use crate::kernel::{Event, Kind, Packet, Range, Target, flag};
 use crate::network::Network;
-use crate::transport::{
-    Agenda, Endpoints, Incoming, Job, Outgoing, Path, Range, Stack, Timers, To, Transport, TransportHost,
-};
+use crate::transport::{Agenda, Endpoints, Incoming, Job, Outgoing, Path, Stack, Timers, To, Transport, TransportHost};
 
 #[derive(Debug, Default)]
 pub(crate) struct Transports {

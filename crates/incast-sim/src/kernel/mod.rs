@@ -5,5 +5,5 @@ mod pool;
 mod wheel;
 
 pub(crate) use event::{Event, MAX_ID, Target, periodic, rank};
-pub(crate) use pool::{Kind, NONE, Packet, Pool, flag};
+pub(crate) use pool::{Kind, NONE, Packet, Pool, Range, flag};
 pub(crate) use wheel::EventQueue;

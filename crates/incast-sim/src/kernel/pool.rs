@@ -4,7 +4,9 @@
 //! use them.
 
 use crate::congestion::IntRecord;
-use crate::transport::Range;
+
+/// Byte range without its end.
+pub(crate) type Range = (u64, u64);
 
 /// End of a list.
 pub(crate) const NONE: u32 = u32::MAX;

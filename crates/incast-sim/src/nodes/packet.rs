@@ -1,9 +1,8 @@
 //! Packets by value: a node copies what it forwards, so nodes share no packet.
 
 use crate::congestion::{IntRecord, MAX_INT_RECORDS};
-use crate::kernel::{Kind, NONE};
+use crate::kernel::{Kind, NONE, Range};
 use crate::network::Forwarded;
-use crate::transport::Range;
 
 /// Some packets have more: [`Carried`].
 #[derive(Debug, Clone, Copy)]

@@ -10,8 +10,7 @@ use incast_model::rng::{Stream, unit};
 use super::packet::{Carried, Packet, Stamp};
 use super::plan::PortPlan;
 use crate::congestion::IntRecord;
-use crate::kernel::Kind;
-use crate::transport::Range;
+use crate::kernel::{Kind, Range};
 
 #[derive(Debug, Clone, Copy)]
 struct Entry {

@@ -3,8 +3,8 @@
 use incast_model::rng::unit;
 use incast_model::units::Rate;
 
-use super::params::EcnParams;
 use crate::kernel::flag;
+use crate::marking::EcnParams;
 use crate::network::Network;
 
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -23,9 +23,7 @@ pub(crate) use buffer::{Buffer, Ingress, fixed_alpha};
 pub(crate) use ecn::{EcnPort, Verdict};
 pub(crate) use isolation::Isolation;
 pub use isolation::{FlowDetection, IsolationAtHosts, IsolationParams, MarkedFlows};
-pub use params::{
-    Alpha, EcnParams, EcnThreshold, Forwarding, Headroom, MarkAt, PfcMode, QueueParams, SchedulerParams, SwitchParams,
-};
+pub use params::{Alpha, Forwarding, Headroom, PfcMode, QueueParams, SchedulerParams, SwitchParams};
 pub(crate) use pint::Pint;
 pub use plan::BufferPlan;
 pub(crate) use plan::{alpha, headroom, host_rate};
@@ -36,6 +34,8 @@ pub(crate) use tagging::Tagging;
 pub use tagging::{QueueBy, TagMethod, TagRules, TaggedPaths, TaggingParams};
 pub(crate) use watchdog::Watchdog;
 pub use watchdog::{WatchdogAction, WatchdogParams};
+
+pub use crate::marking::{EcnParams, EcnThreshold, MarkAt};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Switch {

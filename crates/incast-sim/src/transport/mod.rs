@@ -33,7 +33,7 @@ pub use fastpass::{FastpassAlign, FastpassOrder, FastpassParams, FastpassPaths};
 pub use ideal::IdealParams;
 pub use pfabric::PfabricParams;
 pub use phost::{PhostHold, PhostOrder, PhostParams};
-pub(crate) use ranges::{Range, Ranges};
+pub(crate) use ranges::Ranges;
 pub(crate) use reassembly::Reassembly;
 pub(crate) use stack::{Incoming, Outgoing, Path, Stack, To};
 pub use tcp::{CubicParams, RenoParams, SlowStartParams, TcpControl, TcpDctcpParams, TcpParams};

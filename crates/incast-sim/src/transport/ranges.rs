@@ -1,7 +1,6 @@
 //! Sets of bytes: received beyond the first gap, or selectively acknowledged.
 
-/// Byte range without its end.
-pub(crate) type Range = (u64, u64);
+use crate::kernel::Range;
 
 /// Disjoint byte ranges in order, none empty; touching ones are joined.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

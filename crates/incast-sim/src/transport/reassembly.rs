@@ -1,6 +1,7 @@
 //! Reassembly of a stream of segments at its receiver.
 
-use super::ranges::{Range, Ranges};
+use super::ranges::Ranges;
+use crate::kernel::Range;
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Reassembly {

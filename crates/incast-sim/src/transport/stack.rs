@@ -4,10 +4,10 @@
 
 use incast_model::flow::Flow;
 
+use super::Job;
 use super::segments::{Packets, Segment};
-use super::{Job, Range};
 use crate::host::PacketParams;
-use crate::kernel::{Kind, flag};
+use crate::kernel::{Kind, Range, flag};
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Incoming<'a> {

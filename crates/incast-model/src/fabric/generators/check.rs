@@ -1,5 +1,4 @@
 use super::GeneratorError;
-use super::folded::Links;
 use crate::memory::Memory;
 use crate::units::{Rate, Time};
 
@@ -51,12 +50,6 @@ impl Check {
 
     pub(super) fn delay(self, field: impl Into<String>, value: Time) -> Result<(), GeneratorError> {
         if value > MAX_DELAY { Err(self.error(field, value, format!("0ps to {MAX_DELAY}"))) } else { Ok(()) }
-    }
-
-    pub(super) fn links(self, rate: (&str, Rate), delay: (&str, Time)) -> Result<Links, GeneratorError> {
-        self.rate(rate.0, rate.1)?;
-        self.delay(delay.0, delay.1)?;
-        Ok(Links { rate: rate.1, delay: delay.1 })
     }
 
     pub(super) fn size(self, nodes: u64, links: u64) -> Result<(), GeneratorError> {

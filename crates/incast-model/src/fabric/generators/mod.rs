@@ -33,15 +33,15 @@ pub use hpcc::HpccFatTree;
 pub use htsim::HtsimFile;
 pub use jellyfish::Jellyfish;
 pub use leaf_spine::LeafSpine;
-pub use ns3_file::Ns3File;
+pub use ns3_file::{Ns3File, Ns3Link, Ns3Topology, parse_topology, read_topology, topology_notices, write_topology};
 pub use rail::{NvLink, RailOptimized};
 pub use spec::{FabricSpec, GENERATORS};
 pub use star::Star;
 
 use super::graph::FabricError;
+use crate::foreign::Ns3Error;
 use crate::memory::{Memory, amount};
 use crate::nearest::hint;
-use crate::ns3::Ns3Error;
 use crate::units::{Rate, Time};
 
 /// Error of a generator.

@@ -16,13 +16,14 @@ use applications::{Kind, Mix};
 use blades::{Blade, Blades, anywhere, in_racks};
 use measured::Pairs;
 
-use super::arrivals::{Arrivals, Window};
+use super::arrivals::Arrivals;
 use super::entry::{Collector, Entry, Pattern};
 use super::error::WorkloadError;
 use super::hosts::HostSet;
 use super::law::SizeLaw;
 use super::offer::{Dial, Offer, Parts};
 use super::table_file;
+use super::window::Window;
 use crate::fabric::HostId;
 use crate::rng::{Stream, unit};
 use crate::units::{Bytes, Time};

@@ -9,13 +9,11 @@ use incast_model::units::Time;
 
 use super::Host;
 use crate::host::PacketParams;
-use crate::kernel::{Kind, flag};
+use crate::kernel::{Kind, Range, flag};
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
-use crate::transport::{
-    Agenda, Endpoints, Incoming, Job, Outgoing, Path, Range, Scope, Stack, Timers, To, TransportHost,
-};
+use crate::transport::{Agenda, Endpoints, Incoming, Job, Outgoing, Path, Scope, Stack, Timers, To, TransportHost};
 
 #[derive(Debug)]
 pub(super) struct Transports {

@@ -2,8 +2,9 @@
 //! `ext/pfabricflow.cpp`).
 
 use super::PfabricParams;
+use crate::kernel::Range;
+use crate::transport::Ranges;
 use crate::transport::segments::{Packets, Segment};
-use crate::transport::{Range, Ranges};
 
 /// Slow start threshold before a timeout, in packets: practically never reached (YAPS).
 const FIRST_THRESHOLD: u32 = 100_000;

@@ -17,7 +17,7 @@ use sender::{Heard, Phase, Sender};
 
 use super::stack::{Incoming, Stack, To};
 use super::{ByFlow, Endpoint, Job, Scope};
-use crate::kernel::{Kind, flag};
+use crate::kernel::{Kind, Range, flag};
 
 #[derive(Debug)]
 pub(crate) struct Tcp {
@@ -196,7 +196,7 @@ impl Tcp {
         stack.send(To::Sender(own, nic), ack, self.blocks(own));
     }
 
-    fn blocks(&self, own: u32) -> impl Iterator<Item = super::Range> + '_ {
+    fn blocks(&self, own: u32) -> impl Iterator<Item = Range> + '_ {
         let receiver = self.params.sack.then(|| &self.receivers[own as usize]);
         receiver.into_iter().flat_map(|receiver| receiver.blocks(self.params.sack_blocks))
     }

@@ -2,9 +2,9 @@
 //! 3.2).
 
 use super::TcpParams;
-use crate::kernel::flag;
+use crate::kernel::{Range, flag};
+use crate::transport::Reassembly;
 use crate::transport::stack::Incoming;
-use crate::transport::{Range, Reassembly};
 
 /// Most SACK blocks if their number is limited: space in a header's options (RFC 2018, section 3).
 const RECENT: usize = 4;

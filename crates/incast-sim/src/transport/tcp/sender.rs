@@ -6,8 +6,9 @@ use incast_model::units::Time;
 use super::TcpParams;
 use super::control::{self, Acked, Window};
 use super::rtt::Rtt;
+use crate::kernel::Range;
+use crate::transport::Ranges;
 use crate::transport::segments::{Packets, Segment};
-use crate::transport::{Range, Ranges};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {

@@ -3,7 +3,7 @@ use incast_model::units::Time;
 use super::TcpParams;
 use super::control::TcpControl;
 use super::sender::{Heard, Phase, Sender};
-use crate::transport::Range;
+use crate::kernel::Range;
 use crate::transport::TransportParams;
 use crate::transport::segments::Packets;
 

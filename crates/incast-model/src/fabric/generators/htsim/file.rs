@@ -1,5 +1,5 @@
+use crate::foreign::Ns3Error;
 use crate::nearest::nearest;
-use crate::ns3::Ns3Error;
 
 type Key = (&'static str, u32, u32);
 

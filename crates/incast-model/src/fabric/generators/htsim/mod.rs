@@ -12,8 +12,8 @@ use super::GeneratorError;
 use super::check::Check;
 use super::folded::{Folded, Links, TopOrder};
 use crate::fabric::Fabric;
+use crate::foreign::Ns3Error;
 use crate::input;
-use crate::ns3::Ns3Error;
 use crate::units::{Rate, Time};
 
 /// Topology file of htsim (`*.topo` of Broadcom/csg-htsim and ultraethernet/uet-htsim): a fat tree of two or three

@@ -7,8 +7,8 @@ mod trees;
 use std::collections::HashSet;
 
 use super::*;
+use crate::fabric::generators::{parse_topology, write_topology};
 use crate::fabric::{Fabric, HostId, NodeId, write_dot};
-use crate::ns3::{parse_topology, write_topology};
 use crate::routing::{NextHopOrder, Routes};
 
 fn check(fabric: &Fabric) {

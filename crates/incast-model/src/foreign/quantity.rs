@@ -40,7 +40,7 @@ const TIMES: &[(&str, u64)] =
     &[("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000), ("ps", 1)];
 
 /// Reads a rate; a bare number is bit/s.
-pub(super) fn rate(tokens: &Tokens<'_>, token: Token<'_>, field: &str) -> Result<Rate, Ns3Error> {
+pub(crate) fn rate(tokens: &Tokens<'_>, token: Token<'_>, field: &str) -> Result<Rate, Ns3Error> {
     match exact(token.text, RATES, 1) {
         Ok(0) => Err(tokens.wrong(token, field, "a rate above 0, such as 100Gbps")),
         Ok(value) => Ok(Rate(value)),
@@ -49,14 +49,14 @@ pub(super) fn rate(tokens: &Tokens<'_>, token: Token<'_>, field: &str) -> Result
 }
 
 /// Reads a time; a bare number is seconds.
-pub(super) fn time(tokens: &Tokens<'_>, token: Token<'_>, field: &str) -> Result<Time, Ns3Error> {
+pub(crate) fn time(tokens: &Tokens<'_>, token: Token<'_>, field: &str) -> Result<Time, Ns3Error> {
     match exact(token.text, TIMES, 1_000_000_000_000) {
         Ok(value) => Ok(Time(value)),
         Err(why) => Err(explain(tokens, token, field, why, "a time such as 1000ns or 0.001ms, or bare seconds", TIMES)),
     }
 }
 
-pub(super) fn decimal(text: &str, factor: u64) -> Result<u64, String> {
+pub(crate) fn decimal(text: &str, factor: u64) -> Result<u64, String> {
     exact(text, &[], factor).map_err(|why| match why {
         Wrong::Number(why) => why,
         Wrong::Unit(unit) => format!("`{unit}` after the number"),
@@ -107,7 +107,7 @@ fn explain(
 }
 
 /// ns-3 has no Tbps.
-pub(super) fn write_rate(rate: Rate) -> String {
+pub(crate) fn write_rate(rate: Rate) -> String {
     match rate.0 {
         bps if bps % 1_000_000_000 == 0 => format!("{}Gbps", bps / 1_000_000_000),
         bps if bps % 1_000_000 == 0 => format!("{}Mbps", bps / 1_000_000),
@@ -116,7 +116,7 @@ pub(super) fn write_rate(rate: Rate) -> String {
 }
 
 /// In ns, ns-3's clock, or in ps where that is finer.
-pub(super) fn write_time(time: Time) -> String {
+pub(crate) fn write_time(time: Time) -> String {
     if time.0.is_multiple_of(1000) { format!("{}ns", time.0 / 1000) } else { format!("{}ps", time.0) }
 }
 

@@ -1,6 +1,5 @@
 use std::fmt;
 
-use crate::fabric::FabricError;
 use crate::nearest::hint;
 
 /// Error in a file.
@@ -55,12 +54,12 @@ pub enum Ns3Error {
         allowed: Box<str>,
     },
     /// Rows that form no fabric.
-    #[error("{file}: {source}")]
+    #[error("{file}: {why}")]
     Fabric {
         /// File.
         file: Box<str>,
         /// Error of the fabric.
-        source: FabricError,
+        why: Box<str>,
     },
 }
 

@@ -1,3 +1,5 @@
+mod topology;
+
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
@@ -5,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::GeneratorError;
 use crate::fabric::Fabric;
-use crate::ns3::read_topology;
+
+pub use topology::{Ns3Link, Ns3Topology, parse_topology, read_topology, topology_notices, write_topology};
 
 /// Topology file of the HPCC authors' ns-3; nodes keep their numbers and are named `h` or `s` and that number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

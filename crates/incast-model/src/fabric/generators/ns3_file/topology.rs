@@ -2,16 +2,14 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::error::{Notice, Ns3Error, Severity};
-use super::quantity::{rate, time, write_rate, write_time};
-use super::tokens::{Tokens, read_text};
+use super::super::check::MAX_DELAY;
 use crate::fabric::{Fabric, FabricBuilder, Link, NodeId, NodeKind, tiers};
+use crate::foreign::quantity::{rate, time, write_rate, write_time};
+use crate::foreign::{Notice, Ns3Error, Severity, Token, Tokens, digits, read_text};
 use crate::units::{Rate, Time};
 
 /// Addresses (11.x.y.1) have 16 bits for the node.
 const MAX_NODES: u32 = 1 << 16;
-
-const MAX_DELAY: Time = crate::fabric::generators::MAX_DELAY;
 
 /// Link of a topology file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +52,9 @@ impl Ns3Topology {
         for link in &self.links {
             builder.link(link.a, link.b, link.rate, link.delay);
         }
-        builder.finish().map_err(|source| Ns3Error::Fabric { file: self.file.as_str().into(), source })
+        builder
+            .finish()
+            .map_err(|why| Ns3Error::Fabric { file: self.file.as_str().into(), why: why.to_string().into() })
     }
 }
 
@@ -91,9 +91,9 @@ pub fn parse_topology(text: &str, file: &str) -> Result<Ns3Topology, Ns3Error> {
     Ok(Ns3Topology { file: file.into(), kinds, links, notices })
 }
 
-fn node(tokens: &Tokens<'_>, token: super::tokens::Token<'_>, field: &str, nodes: u32) -> Result<NodeId, Ns3Error> {
+fn node(tokens: &Tokens<'_>, token: Token<'_>, field: &str, nodes: u32) -> Result<NodeId, Ns3Error> {
     match token.text.parse() {
-        Ok(id) if id < nodes && super::tokens::digits(token.text) => Ok(NodeId(id)),
+        Ok(id) if id < nodes && digits(token.text) => Ok(NodeId(id)),
         _ => Err(tokens.wrong(token, field, format_args!("a node id from 0 to {}", nodes - 1))),
     }
 }

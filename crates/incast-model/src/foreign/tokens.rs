@@ -5,19 +5,19 @@ use std::str::FromStr;
 use super::error::Ns3Error;
 use crate::input;
 
-pub(super) fn read_text(path: &Path) -> Result<String, Ns3Error> {
+pub(crate) fn read_text(path: &Path) -> Result<String, Ns3Error> {
     input::read_text(path, input::LARGE)
         .map_err(|why| Ns3Error::Unreadable { file: path.display().to_string().into(), why: why.to_string().into() })
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Token<'a> {
-    pub(super) line: usize,
-    pub(super) text: &'a str,
+pub(crate) struct Token<'a> {
+    pub(crate) line: usize,
+    pub(crate) text: &'a str,
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Tokens<'a> {
+pub(crate) struct Tokens<'a> {
     file: &'a str,
     lines: std::iter::Enumerate<std::str::Lines<'a>>,
     words: std::str::SplitWhitespace<'a>,
@@ -25,11 +25,11 @@ pub(super) struct Tokens<'a> {
 }
 
 impl<'a> Tokens<'a> {
-    pub(super) fn new(text: &'a str, file: &'a str) -> Self {
+    pub(crate) fn new(text: &'a str, file: &'a str) -> Self {
         Self { file, lines: text.lines().enumerate(), words: "".split_whitespace(), line: 1 }
     }
 
-    pub(super) fn next(&mut self) -> Option<Token<'a>> {
+    pub(crate) fn next(&mut self) -> Option<Token<'a>> {
         loop {
             if let Some(text) = self.words.next() {
                 return Some(Token { line: self.line, text });
@@ -40,7 +40,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    pub(super) fn skip_to(&mut self, wanted: impl Fn(Token<'a>) -> bool) {
+    pub(crate) fn skip_to(&mut self, wanted: impl Fn(Token<'a>) -> bool) {
         let mut ahead = self.clone();
         while let Some(token) = ahead.next() {
             if wanted(token) {
@@ -51,7 +51,7 @@ impl<'a> Tokens<'a> {
     }
 
     /// Next token, which stands for `field`; `allowed` states the expected amount.
-    pub(super) fn want(&mut self, field: impl Display, allowed: impl Display) -> Result<Token<'a>, Ns3Error> {
+    pub(crate) fn want(&mut self, field: impl Display, allowed: impl Display) -> Result<Token<'a>, Ns3Error> {
         self.next().ok_or_else(|| Ns3Error::Truncated {
             file: self.file.into(),
             line: self.line,
@@ -60,7 +60,7 @@ impl<'a> Tokens<'a> {
         })
     }
 
-    pub(super) fn number<T: FromStr + PartialOrd + Display>(
+    pub(crate) fn number<T: FromStr + PartialOrd + Display>(
         &mut self,
         field: &str,
         (least, most): (T, T),
@@ -73,7 +73,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    pub(super) fn end(&mut self, allowed: impl Display) -> Result<(), Ns3Error> {
+    pub(crate) fn end(&mut self, allowed: impl Display) -> Result<(), Ns3Error> {
         match self.next() {
             None => Ok(()),
             Some(token) => Err(Ns3Error::Trailing {
@@ -85,7 +85,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    pub(super) fn wrong(&self, token: Token<'_>, field: impl Display, allowed: impl Display) -> Ns3Error {
+    pub(crate) fn wrong(&self, token: Token<'_>, field: impl Display, allowed: impl Display) -> Ns3Error {
         Ns3Error::Value {
             file: self.file.into(),
             line: token.line,
@@ -96,13 +96,13 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    pub(super) fn file(&self) -> &'a str {
+    pub(crate) fn file(&self) -> &'a str {
         self.file
     }
 }
 
 /// `parse` alone would accept a sign.
-pub(super) fn digits(text: &str) -> bool {
+pub(crate) fn digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 

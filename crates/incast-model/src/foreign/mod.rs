@@ -1,0 +1,8 @@
+//! Text files of other simulators: their tokens and quantities, and errors that name file, line and token.
+
+mod error;
+pub(crate) mod quantity;
+mod tokens;
+
+pub use error::{Notice, Ns3Error, Severity};
+pub(crate) use tokens::{Token, Tokens, digits, read_text};
