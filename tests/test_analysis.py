@@ -11,7 +11,7 @@ import pytest
 import incast
 from conftest import Command
 from incast import analysis
-from incast.analysis.kinds import KINDS
+from incast.analysis.kinds import kinds
 from incast.sweep import SweepProgress
 
 FAILURES = """
@@ -156,7 +156,7 @@ def test_a_study_of_an_analysis_alone(study: Path, tmp_path: Path, command: Comm
 
 def test_what_the_machine_cannot_do_is_left_out(study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     why = "this machine has no links"
-    monkeypatch.setitem(KINDS, "dependencies", replace(KINDS["dependencies"], impossible=lambda: why))
+    monkeypatch.setitem(kinds(), "dependencies", replace(kinds()["dependencies"], impossible=lambda: why))
     found = incast.load_study(study).run(tmp_path / "out", scale="smoke")
     claim = found.claims["C1"]
     assert claim.outcome == "not measured"

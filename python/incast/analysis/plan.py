@@ -16,7 +16,7 @@ from incast import _core
 from incast._document import Document, join
 from incast.analysis.file import AnalysisFile
 from incast.analysis.kind import Kind
-from incast.analysis.kinds import KINDS
+from incast.analysis.kinds import kinds
 from incast.errors import ScenarioError
 from incast.sweep.file import Axis, Value
 from incast.sweep.text import shown
@@ -87,9 +87,9 @@ class _Reader:
         self.document = Document(path)
         self.file = self.document.typed(AnalysisFile)
         self.path = path
-        if self.file.analysis not in KINDS:
-            raise self.document.unknown("analysis", "kind", self.file.analysis, KINDS)
-        self.kind = KINDS[self.file.analysis]
+        if self.file.analysis not in kinds():
+            raise self.document.unknown("analysis", "kind", self.file.analysis, kinds())
+        self.kind = kinds()[self.file.analysis]
         if scale is not None and scale not in self.file.scale:
             raise self.document.unknown("scale", "scale", scale, self.file.scale)
         self.scale = scale

@@ -10,9 +10,9 @@ from typing import Annotated, Literal
 from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
-from incast import _core
+from incast import _companions, _core
 from incast._whole import refuse_if_there, write_all, write_whole
-from incast.cli import codes, cost, deadlock_verify, jellyfish
+from incast.cli import codes, deadlock_verify, jellyfish
 from incast.cli.command import Overrides
 from incast.cli.deadlock_drawing import draw_cycle, first_cycle
 from incast.cli.deadlock_paths import Bounces, PerPair, Seed, paths_of, together
@@ -53,7 +53,7 @@ app = App(
 )
 app.command(deadlock_verify.verify, help_epilogue=deadlock_verify.EXAMPLES)
 app.command(jellyfish.table, help_epilogue=jellyfish.EXAMPLES)
-app.command(cost.cost, help_epilogue=cost.EXAMPLES)
+app.command(_companions.imported(_companions.COST))
 
 
 @app.command(help_epilogue=CHECK_EXAMPLES)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from incast import _database
+from incast import _companions, _database
 from incast._database import quoted
 from incast.analysis import AnalysisPlan
 from incast.analysis.dataset import NAME as FIGURES
-from incast.application.table import register
 from incast.results import ALL
 from incast.scenario import Scenario
 from incast.study.description import Value
@@ -61,5 +60,5 @@ class EmptyTables:
         for name in (*self._results.tables, "slowdown", "runs"):
             for column, kind in extra.items():
                 connection.execute(f"alter table {name} add column {column} {kind}")
-        register(connection)
+        _companions.add_tables(connection)
         return connection

@@ -16,12 +16,13 @@ from pathlib import Path
 import pytest
 
 import incast
-from conftest import PATIENCE, Command, Compiled, environment
+from conftest import PATIENCE, Command, environment
 from incast import memory
 from incast.memory import amounts, library, program
 from incast.memory.listener import Failure
 from incast.memory.permission import explained, told
-from memory_programs import permitted
+from memory.compiling import Compiled
+from memory.running import permitted
 
 SWITCH = Path("/proc/sys/vm/unprivileged_userfaultfd")
 INTERPRETER = 3

@@ -16,11 +16,12 @@ import pyarrow.parquet
 import pytest
 
 import incast
-from conftest import PATIENCE, Command, Compiled, Start, environment, wait_until
+from conftest import PATIENCE, Command, Start, environment, wait_until
 from incast import memory
 from incast.memory.protocol import HEADER_BYTES, RECORD_BYTES, Policy, Word
 from incast.memory.ring import Ring
-from memory_programs import LISTS, record, rows, running_in, served
+from memory.compiling import Compiled
+from memory.running import LISTS, record, rows, running_in, served
 
 PAGES, ROUNDS = 2048, 2
 """What the walker goes over: 8 MiB, twice."""

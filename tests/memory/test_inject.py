@@ -18,11 +18,12 @@ from statistics import median
 import pytest
 
 import incast
-from conftest import PATIENCE, Command, Compiled, Start, processor_s, wait_until, write
+from conftest import PATIENCE, Command, Start, processor_s, wait_until, write
 from incast import application, memory
 from incast.memory import cores, delays
 from incast.memory.injection import PLAIN, ZERO, Case, Injection, Timing
-from memory_programs import LISTS, record, rows, running_in, served
+from memory.compiling import Compiled
+from memory.running import LISTS, record, rows, running_in, served
 
 SIMULATED = """\
 [fabric.star]

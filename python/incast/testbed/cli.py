@@ -13,6 +13,7 @@ from rich.status import Status
 
 from incast import _terminal, testbed
 from incast.cli import codes
+from incast.cli.command import command
 from incast.cli.live import clock
 from incast.testbed.cost import PINGS, ROUNDS, RULES, SECONDS, refused
 
@@ -110,3 +111,6 @@ class CostLive:
         elif not self._quiet and now - self._told >= EVERY_S:
             self._told = now
             self._console.print(line, soft_wrap=True)
+
+
+app = command("cost", cost, EXAMPLES)

@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 
 import incast
-from conftest import PATIENCE, Command, Compiled, Start, environment, wait_until
+from conftest import PATIENCE, Command, Start, environment, wait_until
 from incast import memory
-from memory_programs import LISTS, record, running_in, served
+from memory.compiling import Compiled
+from memory.running import LISTS, record, running_in, served
 
 ONCE = """\
 rm -f stays*

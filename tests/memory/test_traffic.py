@@ -17,10 +17,11 @@ import pyarrow.parquet
 import pytest
 
 import incast
-from conftest import Command, Compiled, write
+from conftest import Command, write
 from incast import application, memory
 from incast.memory import delays, summary, traffic
-from memory_programs import served
+from memory.compiling import Compiled
+from memory.running import served
 
 COLUMNS = "time_ns, process, thread, page, kind, achieved_ns, software_ns"
 Row = tuple[int, int, int | None, int, str, int | None, int | None]

@@ -20,8 +20,8 @@ from incast._whole import refuse_if_there, write_whole
 from incast.charts.look import time
 from incast.cli import codes
 from incast.cli.listing import wrapped
-from incast.cli.memory_options import Command, Flag, Local, OneCore, Only, Policy, Threshold, needed
 from incast.memory import amounts
+from incast.memory.cli.options import Command, Flag, Local, OneCore, Only, Policy, Threshold, needed
 from incast.memory.delays import parsed
 from incast.memory.injection import CHECKED, REPETITIONS, Injection, Row, Timing
 from incast.memory.injection import inject as injected

@@ -13,7 +13,7 @@ import pytest
 from conftest import PATIENCE
 from incast import memory
 from incast.memory.programs import PROGRAMS, Ready
-from memory_programs import record, running_in, served
+from memory.running import record, running_in, served
 
 SIZE = 0.02
 

@@ -11,7 +11,7 @@ import pytest
 import incast
 from conftest import ROOT
 from incast import memory
-from incast.analysis.kinds.memory import NEAR, TRIES, next_guess
+from incast.memory.analysis import NEAR, TRIES, next_guess
 from incast.memory.programs import PROGRAMS
 
 STUDY = ROOT / "python" / "incast" / "studies" / "disaggregation"
