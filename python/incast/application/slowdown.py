@@ -115,7 +115,7 @@ def trace_slowdown(
     repetitions: int = REPETITIONS,
     scheme: str | None = None,
 ) -> list[ApplicationSlowdown]:
-    """Slowdown of the job of a page-fault trace under each scheme, by replay (extra `incast[numpy]`).
+    """Slowdown of the job of a page-fault trace under each scheme, by replay (extra `incast[application]`).
 
     Args:
         results: A results folder with memory flows, or a sample of latencies.

@@ -64,7 +64,7 @@ def application(
     application
         Application of the calibration; repeatable. Default: all.
     trace
-        Trace of page faults (CSV or Parquet) to replay in place of a calibration. Needs the extra incast[numpy].
+        Trace of page faults (CSV or Parquet) to replay in place of a calibration. Needs the extra incast[application].
     overhead
         Software overhead of each access, such as 1.5us.
     scheme
