@@ -1,4 +1,4 @@
-"""What the tests share: small scenarios, and the command as a user starts it."""
+"""Shared by the tests: small scenarios, and the command as a user starts it."""
 
 from __future__ import annotations
 

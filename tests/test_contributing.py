@@ -119,7 +119,7 @@ def changed(checkout: Path) -> set[str]:
 
 
 def equal(file: Path, checkout: Path) -> bool:
-    """Whether a file of this checkout is the same in the copy."""
+    """True if a file of this checkout is the same in the copy."""
     return filecmp.cmp(file, checkout / file.relative_to(ROOT), shallow=False)
 
 

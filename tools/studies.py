@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
-from fields import table, told
+from fields import table, texts_of
 from incast.analysis.file import AnalysisFile, AnalysisScale
 from incast.analysis.kinds import kinds
 from incast.study.description import (
@@ -89,7 +89,7 @@ def analyses() -> Iterator[str]:
         for base in kind.parameters.__mro__[1:-1]:
             common.setdefault(base, []).append(kind.parameters.__name__)
     shared = [base for base, users in common.items() if len(users) > 1]
-    names = {name for base in shared for name in told(base)}
+    names = {name for base in shared for name in texts_of(base)}
     users = [name for name, kind in kinds().items() if any(issubclass(kind.parameters, base) for base in shared)]
     yield from ["## Analyses: common parameters", "", f"Of {', '.join(f'`{name}`' for name in users)}:", ""]
     yield from table(max(shared, key=lambda base: len(base.__mro__)))

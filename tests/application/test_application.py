@@ -1,4 +1,4 @@
-"""What applications lose: the models against arithmetic by hand, what may feed them, what the command says of them."""
+"""Application slowdown: models against arithmetic by hand, their input, and the output of the command."""
 
 from __future__ import annotations
 

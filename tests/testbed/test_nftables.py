@@ -73,7 +73,7 @@ def rules_of(exported: dict[str, Any], switch: str) -> dict[tuple[int, int, int]
 
 
 def through(rules: str, ports: int, code_points: list[int]) -> dict[str, Any]:
-    """What becomes of packets of these code points at a switch with these rules."""
+    """Egress of packets of these code points at a switch with these rules."""
     done = subprocess.run(
         [sys.executable, Path(__file__).with_name("kernel_switch.py"), str(os.getpid())],
         input=json.dumps({"rules": rules, "ports": ports, "code_points": code_points}),

@@ -1,4 +1,4 @@
-"""What rules cost in a kernel: the rules' text, the statistics, and a short measurement where one is possible."""
+"""Cost of rules in a kernel: the rules' text, the statistics, and a short measurement where one is possible."""
 
 from __future__ import annotations
 

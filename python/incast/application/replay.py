@@ -117,9 +117,9 @@ class Segments:
         if column is None:
             none: NDArray[np.int64] = numpy.zeros(len(self), dtype=numpy.int64)
             return none
-        told = numpy.asarray(column)
-        self._same_length(name, told)
-        numbers: NDArray[np.int64] = numpy.unique(told, return_inverse=True)[1].astype(numpy.int64)
+        given = numpy.asarray(column)
+        self._same_length(name, given)
+        numbers: NDArray[np.int64] = numpy.unique(given, return_inverse=True)[1].astype(numpy.int64)
         return numbers
 
 

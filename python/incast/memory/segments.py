@@ -1,4 +1,4 @@
-"""What the replay model makes of a recording: it predicts what delays cost, without running the program."""
+"""Converts a recording for the replay model, which predicts the cost of delays without running the program."""
 
 from __future__ import annotations
 

@@ -34,8 +34,8 @@ RUNS = {"run": "varchar", "scheme": "varchar", "state": "varchar", "error": "var
 def of_analysis(plan: AnalysisPlan) -> duckdb.DuckDBPyConnection:
     """The table of an analysis without rows."""
     connection = _database.connect()
-    told = ", ".join(f"{quoted(column)} {kind}" for column, kind in plan.types.items())
-    connection.execute(f"create table {FIGURES} ({told})")
+    columns = ", ".join(f"{quoted(column)} {kind}" for column, kind in plan.types.items())
+    connection.execute(f"create table {FIGURES} ({columns})")
     return connection
 
 
@@ -54,8 +54,8 @@ class EmptyTables:
             connection.execute(f"create table {name} as select * from read_parquet(?) limit 0", [str(file)])
         connection.register("slowdowns", self._results.slowdown(label=ALL))
         connection.execute("create table slowdown as select * exclude (label) from slowdowns limit 0")
-        told = ", ".join(f"{quoted(column)} {kind}" for column, kind in RUNS.items())
-        connection.execute(f"create table runs ({told})")
+        columns = ", ".join(f"{quoted(column)} {kind}" for column, kind in RUNS.items())
+        connection.execute(f"create table runs ({columns})")
         extra = {quoted(name): SQL_TYPES[type(values[0])] for name, values in known.items() if name not in RUNS}
         for name in (*self._results.tables, "slowdown", "runs"):
             for column, kind in extra.items():
