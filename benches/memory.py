@@ -60,7 +60,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         program = folder / "walker"
-        subprocess.run(["cc", "-O2", ROOT / "tests" / "memory" / "walker.c", "-o", program], check=True)
+        subprocess.run(["cc", "-O2", ROOT / "tests" / "memory" / "programs" / "walker.c", "-o", program], check=True)
         print(f"{'delay':>6} {'off by':>8} {'allowed':>8} {'runs':>5}")
         wrong = False
         for delay_us, allowed in ALLOWED.items():

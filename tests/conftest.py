@@ -1,8 +1,7 @@
-"""What the tests share: small scenarios, and the command as a user starts it."""
+"""Shared by the tests: small scenarios, and the command as a user starts it."""
 
 from __future__ import annotations
 
-import functools
 import os
 import shutil
 import signal
@@ -17,6 +16,7 @@ import pytest
 from fork_server import ForkServer
 
 ROOT = Path(__file__).parent.parent
+pytest_plugins = ["memory.compiling"]
 
 PATIENCE = 120.0
 """Seconds until a wait fails: only a hang takes as long, on any machine."""
@@ -98,7 +98,6 @@ control = "unlimited"
 """Three flows that chase each other around three switches until each waits for the next."""
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
-Compiled = Callable[..., Path]
 Start = Callable[..., subprocess.Popen[str]]
 
 
@@ -203,20 +202,6 @@ def pytest_report_header() -> str | None:
     return f"missing programs: {', '.join(missing)} (apt-get install {packages}); their tests are skipped"
 
 
-def needs_networks() -> pytest.MarkDecorator:
-    """Marks tests of rules in the kernel: they skip on a machine that cannot do it, and say why.
-
-    Where CI is set, as it is for the project's checks, they do not skip for want of a program: that is a fault of the
-    checks, and they fail by it.
-    """
-    from incast import testbed
-
-    why = testbed.available()
-    lacking = why is not None and why.startswith("program `")
-    skip = why is not None and not (lacking and os.environ.get("CI"))
-    return pytest.mark.skipif(skip, reason=f"no rules in the kernel here: {why}")
-
-
 def environment() -> dict[str, str]:
     """The environment of a user with a wide, colourless terminal."""
     return {**os.environ, "COLUMNS": "160", "NO_COLOR": "1", "TERM": "dumb", "PYTHONUNBUFFERED": "1"}
@@ -236,18 +221,3 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("small")
     incast.load(write(folder, SMALL)).run(folder / "results")
     return folder / "results"
-
-
-@pytest.fixture(scope="session")
-def compiled(tmp_path_factory: pytest.TempPathFactory) -> Compiled:
-    """Compile a C program of tests/memory, each once; gives its path."""
-    folder = tmp_path_factory.mktemp("programs")
-
-    @functools.cache
-    def compile_(name: str, *flags: str) -> Path:
-        program = folder / "".join([name, *(flag.replace("/", "") for flag in flags)])
-        source = ROOT / "tests" / "memory" / f"{name}.c"
-        subprocess.run(["cc", "-O2", "-pthread", source, *flags, "-o", program], check=True)
-        return program
-
-    return compile_

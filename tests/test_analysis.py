@@ -1,4 +1,4 @@
-"""Analyses: read with their scales, computed cell by cell, gone on with; and what is wrong with one is told."""
+"""Analyses: read with their scales, computed cell by cell, resumed; and their errors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import incast
 from conftest import Command
 from incast import analysis
-from incast.analysis.kinds import KINDS
+from incast.analysis.kinds import kinds
 from incast.sweep import SweepProgress
 
 FAILURES = """
@@ -136,9 +136,9 @@ def test_what_is_there_is_not_computed_again(study: Path, tmp_path: Path) -> Non
     assert [cell.done for cell in part.runs] == [True, False, False]
     first = tmp_path / "out" / "runs" / part.done[0].key / "rows.json"
     stamp = first.stat().st_mtime_ns
-    told: list[int] = []
-    done = analysis.run(plan, tmp_path / "out", lambda progress: told.append(progress.kept))
-    assert (len(done.done), told[-1], first.stat().st_mtime_ns) == (3, 1, stamp)
+    kept: list[int] = []
+    done = analysis.run(plan, tmp_path / "out", lambda progress: kept.append(progress.kept))
+    assert (len(done.done), kept[-1], first.stat().st_mtime_ns) == (3, 1, stamp)
     # Other parameters are other cells.
     change(study / "failures.toml", "detours = 1", "detours = 2")
     again = analysis.run(analysis.read(study / "failures.toml", "quick"), tmp_path / "out")
@@ -156,7 +156,7 @@ def test_a_study_of_an_analysis_alone(study: Path, tmp_path: Path, command: Comm
 
 def test_what_the_machine_cannot_do_is_left_out(study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     why = "this machine has no links"
-    monkeypatch.setitem(KINDS, "dependencies", replace(KINDS["dependencies"], impossible=lambda: why))
+    monkeypatch.setitem(kinds(), "dependencies", replace(kinds()["dependencies"], impossible=lambda: why))
     found = incast.load_study(study).run(tmp_path / "out", scale="smoke")
     claim = found.claims["C1"]
     assert claim.outcome == "not measured"

@@ -233,7 +233,7 @@ def test_progress_is_told_while_running(tmp_path: Path) -> None:
 
 
 def on_a_terminal(file: Path, statement: str) -> str:
-    """What Python writes to a terminal when it runs a scenario with a statement."""
+    """Output of Python to a terminal for a scenario that runs with a statement."""
     reader, terminal = pty.openpty()
     text = f"import incast; scenario = incast.load({str(file)!r}); {statement}"
     child = subprocess.Popen([sys.executable, "-c", text], stdin=terminal, stdout=terminal, stderr=terminal)

@@ -1,4 +1,4 @@
-"""What is wrong with an input is said where it stands, in one message, with exit code 2, and nothing is left behind."""
+"""Errors in input: one message with the place, exit code 2, and no files left behind."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Bad:
     at: str | None
     """Part of the line that is to be named; `None` where the fault has no line."""
     says: tuple[str, ...]
-    """What the message has to hold."""
+    """Text that the message contains."""
 
 
 GOOD_FLOW = 'src = 0, dst = 1, size = "1kB"'
@@ -108,7 +108,7 @@ def assert_told(text: str, code: int, case: Bad) -> None:
 
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("plot", "RESULTS", "slowdown", "--tag", "incast"), "option `--tag` is now `--label`"),
         (
@@ -119,10 +119,10 @@ def assert_told(text: str, code: int, case: Bad) -> None:
         (("list", "balancers"), "`balancers` is now `load_balancers`"),
     ],
 )
-def test_options_of_earlier_versions_are_named(arguments: tuple[object, ...], told: str, command: Command) -> None:
+def test_options_of_earlier_versions_are_named(arguments: tuple[object, ...], message: str, command: Command) -> None:
     done = command(*arguments)
     assert done.returncode == 2
-    assert told in done.stderr
+    assert message in done.stderr
 
 
 def test_override_is_located(command: Command, small: Path) -> None:

@@ -244,9 +244,9 @@ def test_isolation_messages_are_counted_and_told(tmp_path: Path, capsys: pytest.
     cnps = {row["scheme"]: row["value"] for row in rows if row["counter"] == "ECN echoes and CNPs received by hosts"}
     assert cnps["+mice"] == sum(row["marks"] for row in results.flows.dicts() if row["scheme"] == "+mice")
     summary.show(results)
-    told = [line for line in capsys.readouterr().out.splitlines() if "isolation messages" in line]
+    lines = [line for line in capsys.readouterr().out.splitlines() if "isolation messages" in line]
     to_hosts = counts["+isolation"]["isolation_messages_to_hosts"]
-    assert [line.strip() for line in told] == [
+    assert [line.strip() for line in lines] == [
         f"{sent['+isolation']:,} isolation messages (CIP) sent, {to_hosts:,} of them to hosts"
     ]
 
@@ -371,7 +371,7 @@ def test_names_beneath_bars_do_not_run_into_each_other() -> None:
     lines = axis_of(named([f"isolated queue {number}" for number in range(10)]))
     assert '"isolated queue 3": ["isolated", "queue 3"]' in lines["labelExpr"]
     assert axis_of(named([f"incomprehensible{number}" for number in range(10)]))["labelAngle"] == -40
-    # Panels share the room: three words fit in a line of one, and not of three.
+    # Panels share the width: three words fit in a line of one, and not of three.
     wide = named(["sent by switches", "sent by servers"])
     assert "labelExpr" not in axis_of(wide)
     bars = tuple(replace(bar, panel=panel) for panel in "abc" for bar in wide.bars)

@@ -1,4 +1,4 @@
-"""What the claims of the study of Tagger are judged by: figures made up that each holds of, and fails of.
+"""Claims of the study of Tagger, judged with invented figures that each claim holds for, and fails for.
 
 The SQL of metrics and the checks are those of the study; tables hold as little as they need.
 """
@@ -48,8 +48,8 @@ def judge(study: Study, empty: EmptyTables) -> Judge:
         (claim,) = (claim for claim in study.claims if claim.id == name)
         measured = {}
         for metric in {check.metric for check in claim.check}:
-            told = study.metrics[metric]
-            plan = study.plans["quick"][told.part]
+            metric_ = study.metrics[metric]
+            plan = study.plans["quick"][metric_.part]
             if isinstance(plan, AnalysisPlan):
                 connection = of_analysis(plan)
             else:
@@ -58,12 +58,12 @@ def judge(study: Study, empty: EmptyTables) -> Judge:
                     for column, value in run.choice.items():
                         known.setdefault(column, []).append(value)
                 connection = empty.database(known)
-            for table, rows in parts[told.part].items():
+            for table, rows in parts[metric_.part].items():
                 insert(connection, table, list(rows))
             runs = [PlannedRun(run.choice, True) for run in plan.runs]
-            study.create_views(connection, told.part)
-            columns = queries.columns(connection, told.sql)
-            measured[metric] = Measured(columns, queries.rows(connection, told.sql), runs)
+            study.create_views(connection, metric_.part)
+            columns = queries.columns(connection, metric_.sql)
+            measured[metric] = Measured(columns, queries.rows(connection, metric_.sql), runs)
         return claim_outcome(claim, study.metrics, measured, "quick").outcome
 
     return outcome
@@ -167,8 +167,8 @@ def rated(study: Study, part: str, gbps: Callable[[Row, str], float], labels: It
     runs, flows, rates = [], [], []
     for run in study.plans["quick"][part].runs:
         of = run.choice
-        told = {name: value(of) if callable(value) else value for name, value in of_run.items()}
-        runs.append({**of, "end_ps": 40 * MS, **told})
+        values = {name: value(of) if callable(value) else value for name, value in of_run.items()}
+        runs.append({**of, "end_ps": 40 * MS, **values})
         for number, label in enumerate(labels):
             acked = gbps(of, label) * 1e9 / 8 * 0.04
             flows.append({**of, "flow": number, "label": label, "acked_bytes": acked})

@@ -203,7 +203,7 @@ STORM = RING.replace("[switch]", f"[switch]\n{WATCHED}") + '\n[simulation]\nhori
 
 
 def test_what_a_watchdog_drops_is_exit_code_1(command: Command, tmp_path: Path) -> None:
-    """It does what it is told to, but a lossless priority has lost packets; they are no failure of the headroom."""
+    """The watchdog acts as configured, but a lossless priority lost packets; the headroom did not fail."""
     done = command("run", write(tmp_path, STORM), "-o", "out")
     assert done.returncode == 1, done.stderr
     results = incast.open(tmp_path / "out")
@@ -215,8 +215,8 @@ def test_what_a_watchdog_drops_is_exit_code_1(command: Command, tmp_path: Path) 
     assert (counts["watchdog_drops"], counts["watchdog_lossless_drops"]) == (packets, packets)
     assert counts["watchdog_bytes"] == sum(row["bytes"] for row in drops)
     assert f", {packets:,} packets dropped by the PFC watchdog; " in done.stdout
-    told = f"error: none: {packets:,} lossless packets dropped by the PFC watchdog (configured action: drop)"
-    assert done.stderr.splitlines()[-1] == f"{told} (see drops.parquet)"
+    message = f"error: none: {packets:,} lossless packets dropped by the PFC watchdog (configured action: drop)"
+    assert done.stderr.splitlines()[-1] == f"{message} (see drops.parquet)"
     rows = charts.counters(charts.Source([results])).dicts()
     found = {row["counter"]: row["value"] for row in rows}
     assert (found["lossless packets dropped: PFC headroom exceeded"], found["packets dropped by the PFC watchdog"]) == (
@@ -237,7 +237,7 @@ def test_what_a_watchdog_drops_is_in_the_runs_of_a_sweep(command: Command, tmp_p
     assert dropped[:2] == ("drop", 0)
     assert dropped[2] == dropped[3] > 0
     assert dropped[4] > dropped[2]
-    # What is sent on against the pause finds room in the headroom here.
+    # Packets sent in spite of the pause fit into the headroom here.
     assert forwarded[1:] == (0, 0, 0, 0)
     assert f"{dropped[2]:,} lossless packets dropped by the PFC watchdog" in done.stderr + done.stdout
 

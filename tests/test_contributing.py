@@ -20,7 +20,7 @@ CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 EXAMPLES = [part.split("\n## ")[0] for part in CONTRIBUTING.split("### Complete example: ")[1:]]
 STEP = re.compile(r"\*\*`(?P<file>\S+)`\*\*|^```(?P<language>\w+)\n(?P<text>.*?)^```", re.MULTILINE | re.DOTALL)
 COPIED = ("Cargo.toml", "Cargo.lock", "Makefile", "pyproject.toml", "crates", "python", "tools", "docs/reference")
-VERSION = re.compile(r'^(name = "incast-\w+"\n|\[workspace.package\]\n)version = "(.*)"', re.MULTILINE)
+VERSION = re.compile(r'^(name = "incast-[\w-]+"\n|\[workspace.package\]\n)version = "(.*)"', re.MULTILINE)
 QUICK = {"CARGO_PROFILE_DEV_OPT_LEVEL": "1", "CARGO_PROFILE_DEV_DEBUG": "false", "CARGO_INCREMENTAL": "0"}
 """The copy is built for two short runs. Libraries have profiles of their own, so this leaves them as they are."""
 OF_CONTROL = {
@@ -119,7 +119,7 @@ def changed(checkout: Path) -> set[str]:
 
 
 def equal(file: Path, checkout: Path) -> bool:
-    """Whether a file of this checkout is the same in the copy."""
+    """True if a file of this checkout is the same in the copy."""
     return filecmp.cmp(file, checkout / file.relative_to(ROOT), shallow=False)
 
 
@@ -159,3 +159,11 @@ def test_the_files_are_those_listed() -> None:
     listed = re.findall(r"^\| `(\S+)` \|", CONTRIBUTING, re.MULTILINE)
     assert {file.replace("NAME", "aimd") for file in listed if "/" in file and "." in file} == OF_CONTROL
     assert "Five files change" in CONTRIBUTING
+
+
+def test_the_examples_of_style_are_in_the_code() -> None:
+    style = " ".join(CONTRIBUTING.partition("\n## Style\n")[2].partition("\n## ")[0].split())
+    examples = re.findall(r"`([^`]+)` \(\[\S+\]\((\S+)\)\)", style)
+    assert examples
+    missing = [one for one in examples if one[0] not in (ROOT / one[1]).read_text(encoding="utf-8")]
+    assert missing == []

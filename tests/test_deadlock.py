@@ -74,9 +74,9 @@ def test_two_failed_links_close_a_cycle(command: Command) -> None:
 
 def test_as_json(command: Command) -> None:
     code, said = check(command, *FAILED, "--format", "json")
-    told = json.loads(said)
-    (graph,) = told["graphs"]
-    assert (code, told["deadlock_free"], told["lossy"]) == (1, False, [])
+    report = json.loads(said)
+    (graph,) = report["graphs"]
+    assert (code, report["deadlock_free"], report["lossy"]) == (1, False, [])
     assert (graph["priorities"], graph["tagged"]) == ([3], False)
     assert (graph["sets"], graph["cyclic"], graph["cyclic_before"]) == (1, 1, False)
     (named,) = graph["named"]
@@ -85,8 +85,8 @@ def test_as_json(command: Command) -> None:
     assert first == {"switch": "L1", "in_port": 2, "from": "S1", "out_port": 3, "to": "S2"}
     assert named["cycle"]["users"][0]["example"][0] == "H9"
     code, said = check(command, "--format", "json")
-    told = json.loads(said)
-    assert (code, told["deadlock_free"], told["graphs"][0]["components"]) == (0, True, [])
+    report = json.loads(said)
+    assert (code, report["deadlock_free"], report["graphs"][0]["components"]) == (0, True, [])
 
 
 @pytest.mark.parametrize("paths", ["routes", "shortest", "trees", "random", "up-down"])
@@ -160,9 +160,9 @@ def test_a_fabric_alone(command: Command, tmp_path: Path) -> None:
     write(tmp_path, "[fabric.leaf_spine]\nleaves = 3\nspines = 2\nhosts_per_leaf = 2\n", "fabric.toml")
     done = command("deadlock", "check", "fabric.toml")
     assert (done.returncode, done.stderr) == (0, "")
-    head, told = done.stdout.splitlines()[0], done.stdout.splitlines()[-1]
+    head, note = done.stdout.splitlines()[0], done.stdout.splitlines()[-1]
     assert re.match(r"priority 3: .*: no deadlock is possible", head)
-    assert told == "there is no workload: one lossless priority is assumed"
+    assert note == "there is no workload: one lossless priority is assumed"
     assert command("deadlock", "check", "fabric.toml", "--paths", "up-down", "--bounces", 1).returncode == 1
     assert command("deadlock", "tag", "fabric.toml", "--paths", "up-down", "--method", "clos").returncode == 0
     # What runs needs both.

@@ -56,10 +56,10 @@ def test_tags_by_other_ways(arguments: list[object], tags: int | None, command: 
     write(tmp_path, BOUNCES, "paths.txt")
     done = command("deadlock", "tag", TESTBED, *arguments, "--format", "json")
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert told["tags"] == (told["tags"] if tags is None else tags)
-    assert (told["verification"]["cycles"], told["verification"]["lossy"]) == ([], 0)
-    assert all(1 <= one["most"] <= one["total"] for one in told["rules"] if "changed" not in one["counted"])
+    report = json.loads(done.stdout)
+    assert report["tags"] == (report["tags"] if tags is None else tags)
+    assert (report["verification"]["cycles"], report["verification"]["lossy"]) == ([], 0)
+    assert all(1 <= one["most"] <= one["total"] for one in report["rules"] if "changed" not in one["counted"])
 
 
 def test_every_export_says_the_same(command: Command, tmp_path: Path) -> None:
@@ -117,15 +117,15 @@ def degree(wiring: Wiring, name: str) -> int:
 
 
 def spread(switch: str, tag: int, new: int, inputs: list[int], outputs: list[int]) -> Rules:
-    """What one entry says."""
+    """Values of one entry."""
     return {(switch, tag, input_, output): new for input_ in inputs for output in outputs}
 
 
 def of_json(file: Path) -> Rules:
-    told = json.loads(file.read_text(encoding="utf-8"))
-    assert (told["format"], told["hosts_send_with"], told["no_match"]) == ("incast-tag-rules", [1], "lossy")
+    exported = json.loads(file.read_text(encoding="utf-8"))
+    assert (exported["format"], exported["hosts_send_with"], exported["no_match"]) == ("incast-tag-rules", [1], "lossy")
     rules: Rules = {}
-    for one in told["switches"]:
+    for one in exported["switches"]:
         for rule in one["rules"]:
             rules |= spread(one["switch"], rule["tag"], rule["new_tag"], rule["in"], rule["out"])
     return rules
@@ -166,8 +166,8 @@ def of_p4runtime(folder: Path, switches: list[str], degrees: dict[str, int]) -> 
 
     rules: Rules = {}
     for switch in switches:
-        told = json.loads((folder / f"{switch}.p4runtime.json").read_text(encoding="utf-8"))
-        for update in told["updates"]:
+        exported = json.loads((folder / f"{switch}.p4runtime.json").read_text(encoding="utf-8"))
+        for update in exported["updates"]:
             entry = update["entity"]["tableEntry"]
             match = {field["fieldId"]: field for field in entry["match"]}
             masks = [number(match[field]["ternary"]["mask"]) if field in match else 0 for field in (2, 3)]
@@ -180,10 +180,10 @@ def of_p4runtime(folder: Path, switches: list[str], degrees: dict[str, int]) -> 
 def of_sonic(folder: Path, switches: list[str]) -> Rules:
     rules: Rules = {}
     for switch in switches:
-        told = json.loads((folder / f"{switch}.sonic.json").read_text(encoding="utf-8"))
-        assert told["PORT_QOS_MAP"]["Ethernet0"]["pfc_enable"] == "1,2"
-        assert told["DSCP_TO_TC_MAP"]["INCAST_TAGS"]["16"] == "2"
-        for name, rule in told["ACL_RULE"].items():
+        exported = json.loads((folder / f"{switch}.sonic.json").read_text(encoding="utf-8"))
+        assert exported["PORT_QOS_MAP"]["Ethernet0"]["pfc_enable"] == "1,2"
+        assert exported["DSCP_TO_TC_MAP"]["INCAST_TAGS"]["16"] == "2"
+        for name, rule in exported["ACL_RULE"].items():
             if "LOSSY" not in name:
                 ports = [[int(port[8:]) // 4 for port in rule[key].split(",")] for key in ("IN_PORTS", "OUT_PORTS")]
                 rules |= spread(switch, int(rule["DSCP"]) // 8, int(rule["DSCP_ACTION"]) // 8, *ports)

@@ -34,7 +34,7 @@ def verify(command: Command, *arguments: object, fabric: Path = TESTBED) -> tupl
     return done.returncode, done.stdout + done.stderr
 
 
-def told(command: Command, *arguments: object, fabric: Path = TESTBED) -> tuple[int, dict[str, Any]]:
+def verify_json(command: Command, *arguments: object, fabric: Path = TESTBED) -> tuple[int, dict[str, Any]]:
     """The exit code, and what was found."""
     code, said = verify(command, *arguments, "--format", "json", fabric=fabric)
     found: dict[str, Any] = json.loads(said)
@@ -50,7 +50,7 @@ def test_rules_from_tag_hold(command: Command, make: Make) -> None:
     assert verdict.endswith(" dependencies, none of them cyclic: no deadlock is possible")
     assert paths == "rules.json: no packet on an expected path becomes lossy"
     assert "smaller tag" not in said
-    code, found = told(command, "rules.json")
+    code, found = verify_json(command, "rules.json")
     assert (code, found["tags"], found["falling"], found["cycle"], found["deadlock_free"]) == (0, 2, 0, None, True)
     assert (found["lossy"], found["files"][0]["lossy"], found["files"][0]["conditions"]) == (None, None, True)
     make("greedy.json", "--paths", "random", "--per-pair", 2, "--seed", 5)
@@ -63,7 +63,7 @@ def test_paths_that_become_lossy(command: Command, make: Make) -> None:
     assert code == 1
     assert "none of them cyclic: no deadlock is possible" in said
     assert "rules.json: packets become lossy at " in said
-    code, found = told(command, "rules.json", *BOUNCED)
+    code, found = verify_json(command, "rules.json", *BOUNCED)
     assert (code, found["deadlock_free"]) == (1, True)
     assert found["lossy"] == found["files"][0]["lossy"] > 0
     assert found["files"][0]["lossy_named"][0]["path"][0].startswith("H")
@@ -73,7 +73,7 @@ def test_two_users_that_change_tags_in_opposite_directions(command: Command, mak
     """User 1 goes from tag 1 to 2 where it bounces, user 2 from 2 to 1: two priorities, and circles across them."""
     classes = ("--classes", 2)
     counted = make("counted.json", *BOUNCED, "--method", "clos", *classes)
-    code, found = told(command, "counted.json", *classes, *BOUNCED)
+    code, found = verify_json(command, "counted.json", *classes, *BOUNCED)
     assert (code, found["tags"], found["falling"], found["cycle"], found["lossy"]) == (0, 3, 0, None, 0)
     tree = json.loads(counted.read_text(encoding="utf-8"))
     for switch in tree["switches"]:
@@ -88,7 +88,7 @@ def test_two_users_that_change_tags_in_opposite_directions(command: Command, mak
     assert "some of them cyclic: deadlocks are possible" in said
     assert " lead to a smaller tag, such as at " in said
     assert "are not met; they are sufficient, not necessary" in said
-    code, found = told(command, "swapped.json", *classes)
+    code, found = verify_json(command, "swapped.json", *classes)
     turns = found["cycle"]["turns"]
     assert (code, found["deadlock_free"], found["falling"] > 0, {turn["tag"] for turn in turns}) == (
         1, False, True, {1, 2},
@@ -106,7 +106,7 @@ def test_from_no_bounces_to_one(command: Command, make: Make) -> None:
     assert [line.partition(": ")[0] for line in said.splitlines()[:2]] == ["old.json", "new.json"]
     assert "each switch can have any of these rules" in said
     assert "none of them cyclic: no deadlock is possible" in said
-    code, found = told(command, "old.json", "new.json", "--paths", "up-down")
+    code, found = verify_json(command, "old.json", "new.json", "--paths", "up-down")
     assert [file["tags"] for file in found["files"]] == [1, 2]
     assert (found["tags"], found["lossy"], found["deadlock_free"]) == (2, 0, True)
 
@@ -130,7 +130,7 @@ def test_other_trees_on_jellyfish(seed: int, free: bool, command: Command, make:
     for name, of in (("old.json", 1), ("new.json", seed)):
         make(name, "--paths", "trees", "--seed", of, fabric=fabric)
         assert verify(command, name, "--paths", "trees", "--seed", of, fabric=fabric)[0] == 0
-    code, found = told(command, "old.json", "new.json", fabric=fabric)
+    code, found = verify_json(command, "old.json", "new.json", fabric=fabric)
     assert (code, found["deadlock_free"], found["falling"]) == (0 if free else 1, free, 0)
     assert all(file["conditions"] for file in found["files"])
     if not free:
@@ -151,7 +151,7 @@ def test_classes_are_those_of_the_file(command: Command, make: Make) -> None:
     assert code == 0, said
     assert said.startswith("two.json: 3 lossless tags, ")
     assert ", hosts send with tags 1 to 2\n" in said
-    found = {classes: told(command, "two.json", *of)[1] for classes, of in ((2, []), (1, ["--classes", 1]))}
+    found = {classes: verify_json(command, "two.json", *of)[1] for classes, of in ((2, []), (1, ["--classes", 1]))}
     assert [found[classes]["files"][0]["classes"] for classes in (1, 2)] == [1, 2]
     assert found[2]["buffers"] > found[1]["buffers"]
     # A third class bounces to a tag that the rules do not have.

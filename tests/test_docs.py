@@ -1,4 +1,4 @@
-"""What the pages say can be done, can be done; tools/pages.py says how they are followed."""
+"""The pages' commands and code run and print what the pages say; tools/pages.py describes how."""
 
 from __future__ import annotations
 

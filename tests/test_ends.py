@@ -90,8 +90,8 @@ def test_codes_are_documented(command: Command) -> None:
     known = {codes.OK, codes.ENDED_BADLY, codes.BAD_INPUT, codes.ENVIRONMENT, codes.BUG}
     assert documented == known | {codes.SIGNALLED + signal.SIGINT}
     assert "| 128 + n |" in page
-    told = command("--help").stdout.partition("Exit codes:")[2]
-    shown = {int(code) for code in re.findall(r"^ +(\d+)  ", told, re.MULTILINE)}
+    listed = command("--help").stdout.partition("Exit codes:")[2]
+    shown = {int(code) for code in re.findall(r"^ +(\d+)  ", listed, re.MULTILINE)}
     assert shown == documented | {codes.SIGNALLED + signal.SIGTERM}
 
 
@@ -112,10 +112,10 @@ def test_a_bug_is_reported_in_a_file(run: Run, tmp_path: Path) -> None:
     (file,) = tmp_path.iterdir()
     text = f"error: internal error: KeyError: 'lost'\n = please report it, with the file {file} and the scenario\n"
     assert (done.stdout, done.stderr.decode()) == (b"", text)
-    told = file.read_text(encoding="utf-8")
-    assert told.startswith(f"incast {incast.__version__}, Python ")
-    assert told.endswith("KeyError: 'lost'\n")
-    assert "in broken" in told
+    written = file.read_text(encoding="utf-8")
+    assert written.startswith(f"incast {incast.__version__}, Python ")
+    assert written.endswith("KeyError: 'lost'\n")
+    assert "in broken" in written
 
 
 def test_a_bug_without_a_place_for_the_file(

@@ -14,7 +14,6 @@ import pytest
 import incast
 from conftest import PATIENCE, SMALL, Command, environment, write
 from incast import _echo, _input
-from incast.application.trace import read_trace
 from incast.comparison import reference
 from incast.study import explaining
 from incast.sweep.folder import read_index
@@ -78,8 +77,6 @@ def test_text_that_is_not_utf8_is_located(tmp_path: Path) -> None:
 def test_python_reads_regular_files_alone(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    with pytest.raises(incast.ApplicationError, match="it is a named pipe"):
-        read_trace(pipe)
     with pytest.raises(incast.ComparisonError, match="it is a named pipe"):
         reference.check(pipe)
     with pytest.raises(incast.ScenarioError, match="it is a named pipe"):
@@ -166,12 +163,6 @@ def test_messages_show_control_characters_and_are_short(tmp_path: Path, command:
     done = command("show", file, "--set", f"workload[0].incast.fan_in={ESCAPES}")
     assert done.returncode == 2
     assert not _echo.OF_A_LINE.search(done.stderr)
-    trace = tmp_path / "trace.csv"
-    trace.write_text(f"thread,fetches,compute_us\n1,{'9' * 500_000}\x1b,2\n")
-    with pytest.raises(incast.ApplicationError) as raised:
-        read_trace(trace)
-    assert len(str(raised.value)) < 1_000
-    assert not _echo.OF_A_LINE.search(str(raised.value))
 
 
 def test_names_of_a_results_folder_are_shown_without_control_characters(

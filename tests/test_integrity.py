@@ -158,6 +158,6 @@ def test_a_sweep_warns_in_python(there: Path) -> None:
     plan = sweep.read(there / "sweep.toml")
     delete(there / "swept" / "runs" / plan.runs[0].key / "links.parquet")
     expected = rf"run {plan.runs[0].key} is damaged \(links\.parquet: the file is missing\): run again"
-    with pytest.warns(incast.IncastWarning, match=expected) as told:
+    with pytest.warns(incast.IncastWarning, match=expected) as caught:
         sweep.run(plan, there / "swept")
-    assert [each.filename for each in told if each.category is incast.IncastWarning] == [__file__]
+    assert [each.filename for each in caught if each.category is incast.IncastWarning] == [__file__]

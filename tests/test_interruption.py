@@ -15,7 +15,7 @@ from conftest import LONG, SMALL, Command, Start, environment, processor_s, stop
 
 
 def left_behind(folder: Path) -> list[str]:
-    """What is in a folder beside the scenario, at any depth."""
+    """Files of a folder other than the scenario, at any depth."""
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.name != "scenario.toml")
 
 

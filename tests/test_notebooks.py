@@ -1,4 +1,4 @@
-"""What results look like in a notebook."""
+"""Results as notebooks show them."""
 
 from __future__ import annotations
 

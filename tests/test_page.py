@@ -84,7 +84,7 @@ class Opened:
         return rows
 
     def saved(self, chart: str, kind: str) -> bytes:
-        """What a button of a chart saves."""
+        """File that a button of a chart saves."""
         with self.page.expect_download() as download:
             self.page.locator(f"#figure-{chart}").get_by_role("button", name=re.compile(f"as {kind}$")).click()
         return Path(download.value.path()).read_bytes()
@@ -390,7 +390,7 @@ def test_other_names_and_places(folder: Path, command: Command, tmp_path: Path) 
 
 
 def listens(process: int) -> bool:
-    """Whether a process handles SIGTERM: whether `incast` has begun."""
+    """True if a process handles SIGTERM: `incast` has begun."""
     status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
     caught = re.search(r"^SigCgt:\s*(\w+)$", status, re.MULTILINE)
     return caught is not None and int(caught[1], 16) >> (signal.SIGTERM - 1) & 1 == 1

@@ -109,9 +109,9 @@ def test_help_of_a_class_has_its_fields_with_units_and_defaults() -> None:
     for owner in vars(schema).values():
         if isinstance(owner, type) and issubclass(owner, Tree) and owner is not Tree:
             names = [field.name for field in fields(owner)]
-            told = re.findall(r"^        (\w+): ", str(owner.__doc__).partition("Args:\n")[2], re.M)
+            documented = re.findall(r"^        (\w+): ", str(owner.__doc__).partition("Args:\n")[2], re.M)
             # The one field of a tagged value is said by its class.
-            assert told == names or len(names) < 2, owner.__name__
+            assert documented == names or len(names) < 2, owner.__name__
 
 
 def test_classes_are_reached_from_the_package() -> None:

@@ -1,4 +1,4 @@
-"""Studies: run, gone on with, judged again, shown; and what is wrong with one is told where it stands."""
+"""Studies: run, resumed, judged again, shown; and their errors, with the place."""
 
 from __future__ import annotations
 
@@ -139,17 +139,17 @@ def test_tables_of_claims_that_are_gone_are_removed(tiny: Path, ran: incast.Stud
 
 
 def test_explanations_say_of_which_run_they_are(ran: incast.StudyResults, tiny: Path, command: Command) -> None:
-    told = "Figures in this text: scale quick, 2026-01-31, incast at commit 0123abc."
-    assert ran.claims["C3"].taken == told
-    assert f"    Every host sends.\n    ({told})\n" in command("study", "show", ran.path).stdout
-    assert f"Every host sends.\n\n*{told}*\n" in (ran.path / "claims.md").read_text(encoding="utf-8")
-    assert told in (ran.path / "report.html").read_text(encoding="utf-8")
+    note = "Figures in this text: scale quick, 2026-01-31, incast at commit 0123abc."
+    assert ran.claims["C3"].taken == note
+    assert f"    Every host sends.\n    ({note})\n" in command("study", "show", ran.path).stdout
+    assert f"Every host sends.\n\n*{note}*\n" in (ran.path / "claims.md").read_text(encoding="utf-8")
+    assert note in (ran.path / "report.html").read_text(encoding="utf-8")
     # A claim of its own run; beside results of another scale; and a file that says nothing.
     change(tiny / "explanations.md", "abc\n", "abc\nmeasured C1 C3: smoke, 2026-02-01, 4567def0\n")
     (taken,) = (each.taken for each in folder.read(tiny).explanations.values())
     assert taken is not None
     assert (taken.scale, taken.commit) == ("smoke", "4567def0")
-    assert taken.told("quick").endswith("4567def0; results: scale quick.")
+    assert taken.sentence("quick").endswith("4567def0; results: scale quick.")
     (tiny / "explanations.md").write_text("## C3\n\nEvery host sends.\n", encoding="utf-8")
     assert folder.read(tiny).explanations["C3"].taken is None
 
@@ -217,8 +217,8 @@ def test_command(command: Command, tiny: Path) -> None:
         shown = command("study", "show", *arguments)
         assert shown.returncode == 0, shown.stderr
         assert shown.stdout in done.stdout
-    told = json.loads(command("study", "show", "out", "--format", "json").stdout)
-    assert told == json.loads((tiny.parent / "out" / "claims.json").read_text())["claims"]
+    listed = json.loads(command("study", "show", "out", "--format", "json").stdout)
+    assert listed == json.loads((tiny.parent / "out" / "claims.json").read_text())["claims"]
     quiet = command("study", "run", tiny, "--scale", "smoke", "-o", "out", "-q")
     assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")
 

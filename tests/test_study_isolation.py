@@ -22,7 +22,7 @@ RARE = {
 OWN_QUEUES = ("pFabric", "pHost", "Fastpass", "ideal")
 """Schemes whose queues have no PFC."""
 REFUSED = "flows are isolated from each other's pauses, and there is no PFC here"
-"""What the loader says of them with isolation."""
+"""Messages of the loader about them with isolation."""
 SCHEMES = tuple(tomllib.loads((STUDY / "controls_clos.toml").read_text(encoding="utf-8"))["scheme"])
 """All that the table has, in its order."""
 PANELS = """(name) => [...document.querySelectorAll(
@@ -80,8 +80,8 @@ def test_nothing_is_lost_or_out_of_order(ran: incast.StudyResults) -> None:
     for name, sweep in ran.sweeps.items():
         found = sweep.connect()
         assert found.sql("select sum(lossless_drops) from runs").fetchall() == [(0,)], name
-        apart = found.sql("select sum(discarded) from flows where scheme = '+isolation'").fetchall()
-        assert apart in ([(0,)], [(None,)]), name
+        discarded = found.sql("select sum(discarded) from flows where scheme = '+isolation'").fetchall()
+        assert discarded in ([(0,)], [(None,)]), name
 
 
 @pytest.mark.long
@@ -118,7 +118,7 @@ def test_isolation_is_where_it_is_asked_for(ran: incast.StudyResults) -> None:
 
 @pytest.mark.long
 def test_every_scheme_is_run_with_isolation_or_refused(ran: incast.StudyResults) -> None:
-    """What the study leaves out is what the loader refuses, for want of PFC."""
+    """The study leaves out the schemes that the loader refuses because they lack PFC."""
     done = ran.sweeps["controls"].connect().sql("select distinct scheme, isolation from runs").fetchall()
     schemes = {scheme for scheme, _ in done}
     assert {scheme for scheme, isolation in done if isolation == "without"} == schemes
@@ -135,7 +135,7 @@ def test_every_scheme_is_run_with_isolation_or_refused(ran: incast.StudyResults)
 
 @pytest.mark.long
 def test_a_shared_threshold_divides_mice_from_elephants(ran: incast.StudyResults) -> None:
-    """Of a cache follower's flows 52 % have at most 100 kB, 60 % at most 200 kB: priority 4."""
+    """52 % of a cache follower's flows have at most 100 kB, 60 % at most 200 kB: priority 4."""
     rows = (
         ran.sweeps["solutions"]
         .connect()

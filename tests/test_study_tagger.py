@@ -82,9 +82,9 @@ def test_tables_have_what_was_published_beside_ours(ran: incast.StudyResults) ->
     assert names == ["switches", "ports", "reading", "diameter", "classes", "total", "most"]
     rows = {row.cells[:3]: [cell.mean for cell in row.cells[3:]] for row in jellyfish.rows}
     assert list(rows) == [(*size, who) for size in ((10, 12), (100, 32)) for who in ("published", "F", "Fm")]
-    for told in tagger.published():
-        mine = rows.get((told.switches, told.ports, "published"))
-        assert mine in (None, [told.diameter, told.classes, told.total, told.most])
+    for theirs in tagger.published():
+        mine = rows.get((theirs.switches, theirs.ports, "published"))
+        assert mine in (None, [theirs.diameter, theirs.classes, theirs.total, theirs.most])
     found = tagger.row("Fm", 100, 32, 1)
     assert rows[100, 32, "Fm"] == [found.diameter, found.classes, found.total, found.most]
     if testbed.available() is None:
@@ -127,7 +127,7 @@ def test_the_page_shows_pauses_spread_and_the_cycle_close(ran: incast.StudyResul
 
 @pytest.mark.long
 def test_the_queue_of_the_old_tag_loses_packets(ran: incast.StudyResults) -> None:
-    """What the wrong variant is there for: the right one is needed."""
+    """The wrong variant shows that the right one is needed."""
     rows = (
         ran.sweeps["transitions"]
         .connect()

@@ -179,7 +179,7 @@ def test_what_is_there_is_kept(tmp_path: Path) -> None:
 
 
 def stamps(done: sweep.Sweep) -> dict[str, tuple[int, int]]:
-    """What changes if a run is done again."""
+    """Fields that change if a run is repeated."""
     files = ((run.key, done.path / "runs" / run.key / "flows.parquet") for run in done.done)
     return {key: (file.stat().st_ino, file.stat().st_mtime_ns) for key, file in files}
 
@@ -334,17 +334,17 @@ def test_bad_file(command: Command, tmp_path: Path, case: str) -> None:
     text = (HEAD if case != "no file" else 'scenario = "gone.toml"\n') + text
     write(tmp_path, SMALL)
     write(tmp_path, text, "sweep.toml")
-    told = refused(command, tmp_path, "sweep.toml", "-o", "out")
-    assert all(part in told for part in says), told
+    message = refused(command, tmp_path, "sweep.toml", "-o", "out")
+    assert all(part in message for part in says), message
     if at is not None:
         lines = [number for number, line in enumerate(text.splitlines(), 1) if at in line]
-        found = re.search(r"--> sweep\.toml:(\d+):\d+", told)
-        assert found, told
-        assert int(found[1]) in lines, told
+        found = re.search(r"--> sweep\.toml:(\d+):\d+", message)
+        assert found, message
+        assert int(found[1]) in lines, message
 
 
 def refused(command: Command, folder: Path, *arguments: str) -> str:
-    """What is said of bad input; nothing is written."""
+    """The message about bad input; nothing is written."""
     before = sorted(folder.rglob("*"))
     ended = command("sweep", *arguments)
     assert ended.returncode == 2, ended.stderr
@@ -357,15 +357,15 @@ def refused(command: Command, folder: Path, *arguments: str) -> str:
 def test_bad_scale(command: Command, tmp_path: Path) -> None:
     scales = '[scale.smoke]\nvalues = { buffer = ["smal"] }\n[scale.quick]\nvalues = { sed = [1] }\n'
     planned(tmp_path, POINTS + SEEDS + scales)
-    told = refused(command, tmp_path, "sweep.toml", "--scale", "smok")
-    assert "unknown scale `smok`" in told
-    assert "`smoke`" in told
-    told = refused(command, tmp_path, "sweep.toml", "--scale", "smoke")
-    assert "unknown point `smal`" in told
-    assert "`small`" in told
-    told = refused(command, tmp_path, "sweep.toml", "--scale", "quick")
-    assert "unknown axis `sed`" in told
-    assert "`seed`" in told
+    message = refused(command, tmp_path, "sweep.toml", "--scale", "smok")
+    assert "unknown scale `smok`" in message
+    assert "`smoke`" in message
+    message = refused(command, tmp_path, "sweep.toml", "--scale", "smoke")
+    assert "unknown point `smal`" in message
+    assert "`small`" in message
+    message = refused(command, tmp_path, "sweep.toml", "--scale", "quick")
+    assert "unknown axis `sed`" in message
+    assert "`seed`" in message
     planned(tmp_path, SEEDS)
     assert "the file has no scales" in refused(command, tmp_path, "sweep.toml", "--scale", "smoke")
 
@@ -388,8 +388,8 @@ def test_a_bad_trace_is_told_before_anything_is_run(command: Command, tmp_path: 
     if text is not None:
         write(tmp_path, text, "bad.csv")
     write(tmp_path, HEAD + values, "sweep.toml")
-    told = refused(command, tmp_path, "sweep.toml", "-o", "out")
-    assert "bad.csv" in told
+    message = refused(command, tmp_path, "sweep.toml", "-o", "out")
+    assert "bad.csv" in message
 
 
 def test_folders_of_something_else(command: Command, tmp_path: Path, results: Path) -> None:

@@ -170,7 +170,7 @@ def test_same_as_here(command: Command, traces: Path, tmp_path: Path, head: Head
 
 
 def summary(text: str) -> str:
-    """What is said at the end of the runs that failed."""
+    """The message at the end about the runs that failed."""
     return text.partition("\nerror: ")[2]
 
 
@@ -209,7 +209,7 @@ def test_worker_is_killed(tmp_path: Path, head: Head) -> None:
             os.kill(pid, signal.SIGKILL)
         return bool(killed)
 
-    # As soon as it is seen: what the sweep is told of a short run can come after its end.
+    # As soon as it is seen: events of a short run can reach the sweep after its end.
     killer = threading.Thread(target=wait_until, args=(has_killed,))
     killer.start()
     done = sweep.run(plan(tmp_path, MEDIUM, [1, 2]), tmp_path / "out", ray=head.address, jobs=1)
@@ -247,7 +247,7 @@ def test_another_build() -> None:
 
 
 def refused(command: Command, small: Path, address: str, code: int) -> str:
-    """What is said of an address that is none; nothing is written."""
+    """The message about an invalid address; nothing is written."""
     folder = small.parent
     write(folder, f'scenario = "{small.name}"\n', "sweep.toml")
     done = command("sweep", "sweep.toml", "-o", "out", "--ray", address)

@@ -1,4 +1,4 @@
-"""What tenants got: throughput, guarantees, fairness, use of the network; in Python, in the terminal, on pages."""
+"""Results of tenants: throughput, guarantees, fairness, use of the network; in Python, in the terminal, on pages."""
 
 from __future__ import annotations
 
@@ -165,8 +165,8 @@ def test_terminal(folder: Path, command: Command) -> None:
     assert "every flow completed; 1 s simulated" in done.stdout
     # No flow has a size: there is no slowdown to show.
     assert "slowdown" not in done.stdout
-    told = json.loads(command("results", folder, "--table", "guarantees", "--format", "json").stdout)
-    assert {row["tenant"] for row in told} == {"x", "y"}
+    listed = json.loads(command("results", folder, "--table", "guarantees", "--format", "json").stdout)
+    assert {row["tenant"] for row in listed} == {"x", "y"}
     assert "sharing" not in done.stdout
     assert command("results", folder, "--table", "sharing").stdout.startswith("scheme")
 

@@ -44,7 +44,7 @@ class Case:
 
     @property
     def fct(self) -> Path:
-        """What the reference wrote."""
+        """Completion times, as the reference wrote them."""
         return self.folder / self.cc / "fct.txt"
 
     @property
@@ -94,7 +94,7 @@ def speed_up(case: Case, gbps: int) -> Fraction:
 
 
 def truncated_ns(packet: int, gbps: int) -> int:
-    """What the reference takes to send a packet: whole nanoseconds, one less where they are whole already."""
+    """Time in which the reference sends a packet: rounded down to nanoseconds, and one less if it is whole."""
     return (packet * 8 - 1) // gbps
 
 

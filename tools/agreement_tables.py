@@ -309,7 +309,7 @@ class Cost:
 
     scheme: str
     packet_hops: int
-    """Of data and of ACKs."""
+    """Packet-hops of data and of ACKs."""
     events: int
     cpu_s: float
     wall_s: float

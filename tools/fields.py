@@ -37,11 +37,11 @@ def descriptions(cls: type[Any]) -> dict[str, str]:
     """The texts of the fields of a dataclass and its bases."""
     texts: dict[str, str] = {}
     for one in reversed(cls.__mro__[:-1]):
-        texts |= told(one)
+        texts |= texts_of(one)
     return texts
 
 
-def told(cls: type[Any]) -> dict[str, str]:
+def texts_of(cls: type[Any]) -> dict[str, str]:
     """The text below each field, on one line."""
     (body,) = ast.parse(textwrap.dedent(inspect.getsource(cls))).body
     assert isinstance(body, ast.ClassDef)

@@ -4,7 +4,7 @@
 
 runs all pages and writes what their commands print now into the `text` blocks; the tests compare.
 
-A block is told by its language: `sh` runs, and a `text` block after it is what it prints; `python` runs, with the names
+The language of a block decides: `sh` runs, and a `text` block after it is what it prints; `python` runs, with the names
 of the blocks before it; `toml` is a scenario, or a part of one that is laid over a small one, and must be valid.
 
 Comments before a block say what the block cannot:
@@ -54,10 +54,10 @@ MACHINE = (
     (re.compile(r" +"), " "),
     (re.compile(r"─+|━+|-{3,}"), "--"),
 )
-"""What differs from run to run, and what a table does to make its columns fit."""
+"""Text that differs from run to run, and the fitting of table columns."""
 DOUBT = re.compile(r"^ *(note|warning): .*\n(    .*\n)*", re.MULTILINE)
 FIGURE = re.compile(r"[+-]?\d[\d,]*(\.\d+)?( ([num]?s|[KMG]iB|B)\b)?")
-"""What is of one machine in a text with measured figures."""
+"""Machine-dependent part of a text with measured figures."""
 PROGRESS = re.compile(r".*: (done|\d+%), .* simulated, .* flows.*")
 BASE = """\
 [fabric.leaf_spine]
@@ -79,7 +79,7 @@ control = "hpcc"
 [scheme.DCQCN]
 control = "dcqcn"
 """
-"""What parts of scenarios are laid over."""
+"""Scenario that parts of scenarios are laid over."""
 
 
 @dataclass
@@ -90,7 +90,7 @@ class Block:
     text: str
     line: int
     says: dict[str, str] = field(default_factory=dict)
-    """What the comments before it say."""
+    """Directives in the comments before it."""
 
 
 def blocks(page: str) -> Iterator[Block]:
@@ -124,7 +124,7 @@ class Reader:
         """Make the folder look like a checkout, with less to simulate and with an `incast` to call."""
         self.folder = folder
         self.printed: str | None = None
-        """What the last block that ran has printed."""
+        """Output of the last block that ran."""
         self.names: dict[str, object] = {}
         shutil.copytree(ROOT / "scenarios", folder / "scenarios")
         if short:
@@ -242,7 +242,7 @@ def compared(text: str) -> list[str]:
 
 
 def measured(text: str) -> str:
-    """What is the same every time of a text with measured figures; these also say where its lines are broken."""
+    """Words of a text with measured figures, without line breaks, which depend on the figures."""
     return FIGURE.sub("#", "".join(f" {line}" for line in compared(DOUBT.sub("", text))))
 
 

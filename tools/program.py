@@ -1,6 +1,6 @@
-"""What the Rust types of this checkout say.
+"""Descriptions from the Rust types of this checkout.
 
-The example `describe` of `incast-lab` prints it, so nobody has to build the extension for it.
+The example `describe` of `incast-lab` prints them, so nobody has to build the extension for it.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ class Program:
         self.schema: Json = said["schema"]
         """The JSON schema of scenario files."""
         self.catalogue: Json = said["catalogue"]
-        """What a scenario can name, with its parameters, and the tables of results."""
+        """Components that a scenario can name, with their parameters, and the tables of results."""
 
     def faults(self, tree: Json) -> list[Json]:
-        """What the checks refuse of a scenario: `field`, and what would be `allowed`."""
+        """Values of a scenario that the checks refuse: `field`, and the `allowed` values."""
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(tree) + "\n")
         self._process.stdin.flush()

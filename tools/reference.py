@@ -301,7 +301,7 @@ def sizes(program: Program) -> Iterator[str]:
 
 
 def controls() -> Iterator[str]:
-    """What congestion controls have in common. It names none: each has a page of its own."""
+    """Facts common to congestion controls. It names none: each has a page of its own."""
     yield from [
         "# Congestion controls",
         "",
@@ -316,7 +316,7 @@ def controls() -> Iterator[str]:
 
 
 def transports(program: Program) -> Iterator[str]:
-    """What transports have in common. It names none: each has a page of its own."""
+    """Facts common to transports. It names none: each has a page of its own."""
     yield from [
         "# Transports other than RDMA",
         "",
@@ -447,7 +447,7 @@ def results(program: Program) -> Iterator[str]:
 
 
 def meaning(column: Json) -> str:
-    """What a column holds."""
+    """Meaning of a column."""
     text = words(column["description"])
     return f"{text}; can be missing" if column["nullable"] and "missing" not in text else text
 
@@ -466,7 +466,7 @@ def table(parameters: list[Json], allowed: dict[str, str], listed: bool = True) 
 
 
 def interval(allowed: str) -> str:
-    """What the checks allow, as an interval where it is one."""
+    """Allowed values, as an interval where possible."""
     number = r"[\d.e]+\w*"
     said, _, absent = allowed.partition(', or "none"')
     found = re.fullmatch(rf"(?:above|more than) ({number})[^,]*, (at most|below) ({number})", said)
@@ -537,7 +537,7 @@ def plain(kind: str, listed: bool = True) -> str:
 
 
 def variants(book: Book, name: str, field: Json) -> Iterator[str]:
-    """What a parameter with several forms, or of several fields, is made of."""
+    """Forms or fields of a parameter that has several."""
     lines = list(book.forms(field))
     if lines:
         yield from [f"`{name}`{', a table' if 'properties' in book.follow(field) else ''}:", "", *lines, ""]
@@ -577,7 +577,7 @@ def samples(parameters: list[Json]) -> Json:
 
 
 def probes(program: Program, base: Json, path: list[Any], parameters: list[Json]) -> dict[str, str]:
-    """What the checks of each parameter allow, as they say when they refuse extreme values."""
+    """Allowed values of each parameter, from the checks' messages about extreme values."""
     found = {}
     for one in parameters:
         said: list[str] = []
@@ -593,7 +593,7 @@ def probes(program: Program, base: Json, path: list[Any], parameters: list[Json]
 
 
 def refused(program: Program, base: Json, path: list[Any], name: str, value: Any) -> Iterator[str]:
-    """What would be allowed in place of a value."""
+    """Allowed values that the checks name when they refuse a value."""
     tree = copy.deepcopy(base)
     here: Any = tree
     for step in path:
@@ -618,7 +618,7 @@ class Book:
     """The schema of scenarios."""
 
     def __init__(self, schema: Json) -> None:
-        """Of a whole schema, with its definitions."""
+        """Wrap a whole schema, with its definitions."""
         self.schema = schema
 
     def definition(self, name: str) -> Json:
@@ -627,7 +627,7 @@ class Book:
         return found
 
     def follow(self, field: Json) -> Json:
-        """What a field refers to; of a list its items, of a value that may be absent the value."""
+        """Type that a field refers to; for a list that of its items, for an optional value that of the value."""
         if "$ref" in field:
             return self.follow(self.definition(field["$ref"].rpartition("/")[2]))
         choices = present(field)
@@ -641,7 +641,7 @@ class Book:
         return found
 
     def kind(self, field: Json) -> str:
-        """What a field takes, in a word."""
+        """Kind of a field's value, in a word."""
         target = field.get("$ref", "").rpartition("/")[2]
         if target in ("Rate", "Time", "Bytes"):
             return {"Rate": "rate", "Time": "time", "Bytes": "size"}[target]

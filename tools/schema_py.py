@@ -193,7 +193,7 @@ class Writer:
 
 
 def may_be_none(hint: str) -> bool:
-    """Whether a hint allows `None` already."""
+    """True if a hint allows `None` already."""
     return hint == "Any" or hint.endswith("| None")
 
 
@@ -218,7 +218,7 @@ def properties(schema: Schema) -> Schema:
 
 
 def is_table(schema: Schema) -> bool:
-    """Whether a schema is of a table with given fields, not of one with any names."""
+    """True if a schema is of a table with given fields, not of one with any names."""
     return schema.get("type") == "object" and ("properties" in schema or not schema.get("additionalProperties", True))
 
 
@@ -247,7 +247,7 @@ def plain_references(schema: Any) -> Iterator[str]:
 
 
 def variant(choice: Schema) -> str:
-    """What to call one choice of a union: the value of its tag, or its one field."""
+    """Name of one choice of a union: the value of its tag, or its one field."""
     for about in properties(choice).values():
         if "const" in about:
             return str(about["const"])

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
-from fields import table, told
+from fields import table, texts_of
 from incast.analysis.file import AnalysisFile, AnalysisScale
-from incast.analysis.kinds import KINDS
+from incast.analysis.kinds import kinds
 from incast.study.description import (
     Check,
     Claim,
@@ -85,15 +85,15 @@ def analyses() -> Iterator[str]:
     for heading, cls in (("Analyses: NAME.toml", AnalysisFile), ("Analyses: scale.NAME", AnalysisScale)):
         yield from [f"## {heading}", "", *table(cls)]
     common: dict[type, list[str]] = {}
-    for kind in KINDS.values():
+    for kind in kinds().values():
         for base in kind.parameters.__mro__[1:-1]:
             common.setdefault(base, []).append(kind.parameters.__name__)
     shared = [base for base, users in common.items() if len(users) > 1]
-    names = {name for base in shared for name in told(base)}
-    users = [name for name, kind in KINDS.items() if any(issubclass(kind.parameters, base) for base in shared)]
+    names = {name for base in shared for name in texts_of(base)}
+    users = [name for name, kind in kinds().items() if any(issubclass(kind.parameters, base) for base in shared)]
     yield from ["## Analyses: common parameters", "", f"Of {', '.join(f'`{name}`' for name in users)}:", ""]
     yield from table(max(shared, key=lambda base: len(base.__mro__)))
-    for name, kind in KINDS.items():
+    for name, kind in kinds().items():
         yield from [f"## Analyses: {name}", "", f"{kind.about[:1].upper()}{kind.about[1:]}.", ""]
         own = [field.name for field in dataclasses.fields(kind.parameters)]
         if name in users:

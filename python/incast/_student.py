@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Sequence
 
 CONFIDENCE = 0.95
-"""Of every interval, two-sided. Our choice: the usual one."""
+"""Confidence of every interval, two-sided. Our choice: the usual one."""
 
 
 def interval(values: Sequence[float], confidence: float = CONFIDENCE) -> tuple[float, float]:

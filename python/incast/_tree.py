@@ -155,7 +155,7 @@ def _typed(value: Any, hint: Any) -> Any:
 
 
 def _fits(tree: Mapping[str, Any], choice: Any) -> bool:
-    """Whether a table is of this choice of a union: its names are known, nothing needed is missing, its kind agrees."""
+    """True if a table is of this choice of a union: its names are known, nothing needed is missing, its kind agrees."""
     if typing.get_origin(choice) is dict:
         return True
     if not (isinstance(choice, type) and issubclass(choice, Tree)):

@@ -148,7 +148,7 @@ def _width(figure: Figure, text: Any) -> float:
 
 
 def _renderer(figure: Figure) -> Any:
-    """What measures text."""
+    """The renderer, which measures text."""
     return matplotlib("backends.backend_agg").FigureCanvasAgg(figure).get_renderer()
 
 

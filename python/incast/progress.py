@@ -60,7 +60,7 @@ Callback = Callable[[Progress], object]
 """Called several times a second in the thread of the run. If it raises an exception, the run ends."""
 
 
-def told(callback: Callback | None) -> Callable[[str], object] | None:
+def json_callback(callback: Callback | None) -> Callable[[str], object] | None:
     """The callback as the core calls it."""
     if callback is None:
         return None

@@ -36,7 +36,7 @@ def shown(progress: Callback | bool | None) -> Iterator[Callback | None]:
 
 
 def in_notebook() -> bool:
-    """Whether this runs in a kernel that shows rich output, such as Jupyter's."""
+    """True in a kernel that shows rich output, such as Jupyter's."""
     if "IPython" not in sys.modules:
         return False
     shell: Any = sys.modules["IPython"].get_ipython()

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from incast import _core, schema
 from incast.errors import IncastWarning, translated
-from incast.progress import Callback, told
+from incast.progress import Callback, json_callback
 from incast.progress_bars import shown
 from incast.results import Results
 from incast.wiring import Wiring
@@ -55,8 +55,8 @@ class Scenario(schema.Scenario):
         """Notes about synthetic traffic that stands in for unpublished measurements."""
         core = self._core()
         with translated():
-            told: list[str] = json.loads(core.summary("json"))["synthetic"]
-        return told
+            notes: list[str] = json.loads(core.summary("json"))["synthetic"]
+        return notes
 
     def summary(self, format: Literal["json", "text"] = "text") -> str:  # noqa: A002 - as on the command line
         """Summary: fabric, flows, schemes, estimated size of the run, warnings; JSON has the whole scenario too."""
@@ -117,7 +117,7 @@ class Scenario(schema.Scenario):
             out = Path(keep.name) / "results"
         added = None if columns is None else json.dumps(dict(columns))
         with shown(progress) as callback, translated():
-            results = Results(core.run(fspath(out), overwrite, threads, told(callback), added), keep)
+            results = Results(core.run(fspath(out), overwrite, threads, json_callback(callback), added), keep)
         for text in results.warnings():
             if text not in known:
                 warnings.warn(text, IncastWarning, stacklevel=2)

@@ -95,8 +95,8 @@ class Table:
         except KeyError:
             names = ", ".join(each.name for each in self.columns)
             now = renamed(column, [each.name for each in self.columns])
-            told = f"; `{column}` is now `{now}`" if now else ""
-            raise KeyError(f"table {self.name} has no column {column!r}, only {names}{told}") from None
+            hint = f"; `{column}` is now `{now}`" if now else ""
+            raise KeyError(f"table {self.name} has no column {column!r}, only {names}{hint}") from None
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """The table as an Arrow C stream capsule."""

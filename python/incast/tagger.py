@@ -93,9 +93,9 @@ def rows(
     names: Sequence[str],
     sizes: Sequence[tuple[int, int]],
     seeds: Sequence[int],
-    told: Callable[[int, int], object] | None = None,
+    progress: Callable[[int, int], object] | None = None,
 ) -> Iterator[Row]:
-    """Rows of all sizes, conventions and seeds, in this order; `told` is called with rows done and total."""
+    """Rows of all sizes, conventions and seeds, in this order; `progress` is called with rows done and total."""
     count = len(names) * len(sizes) * len(seeds)
     done = 0
     for size in sizes:
@@ -103,8 +103,8 @@ def rows(
             for seed in seeds:
                 yield row(name, *size, seed)
                 done += 1
-                if told:
-                    told(done, count)
+                if progress:
+                    progress(done, count)
 
 
 def text(found: Sequence[Row]) -> str:

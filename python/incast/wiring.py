@@ -62,8 +62,8 @@ class Wiring:
     @classmethod
     def read(cls, text: str) -> Wiring:
         """From the JSON text of the compiled part."""
-        told = json.loads(text)
-        return cls(tuple(Node(*each) for each in told["nodes"]), tuple(Link(*each) for each in told["links"]))
+        graph = json.loads(text)
+        return cls(tuple(Node(*each) for each in graph["nodes"]), tuple(Link(*each) for each in graph["links"]))
 
     @cached_property
     def _numbers(self) -> dict[str, int]:

@@ -1,8 +1,8 @@
 """Makes a site of the repository's Markdown: a hook of mkdocs, called by `make site`.
 
 The pages are written for GitHub, with relative links to any file of the repository. The site keeps the repository's
-layout, so these links stay as they are. Linked text files become pages with their text. Navigation follows the three
-doors of docs/README.md.
+layout, so these links stay as they are. Linked text files become pages with their text. Navigation follows the
+chapters of docs/README.md.
 """
 
 from __future__ import annotations

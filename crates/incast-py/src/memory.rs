@@ -13,5 +13,5 @@ pub(crate) fn memory_trace(
     start_ns: u64,
     processes: Vec<(u32, PathBuf)>,
 ) -> PyResult<u64> {
-    py.detach(|| incast_lab::write_memory_trace(&out, start_ns, &processes)).map_err(Into::into)
+    py.detach(|| incast_memory_trace::write(&out, start_ns, &processes)).map_err(Into::into)
 }

@@ -1,4 +1,4 @@
-"""What an analysis leaves behind."""
+"""The folder of an analysis, with its table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import duckdb
 
 INDEX = "analysis.json"
-"""What was asked for, and what became of it."""
+"""Index of the folder: the requested cells and their states."""
 TABLE = "figures.parquet"
 """All rows of all cells."""
 NAME = "figures"
@@ -30,25 +30,25 @@ NAME = "figures"
 
 @dataclass(frozen=True)
 class CellState:
-    """What became of a cell."""
+    """State of a cell."""
 
     key: str
     """The name of its folder."""
     columns: dict[str, Value]
     """The varied parameters."""
     done: bool
-    """Whether its rows are there."""
+    """True if its rows are there."""
     error: str | None
     """Why not."""
 
     @property
     def label(self) -> str:
-        """What it is, on one line."""
+        """Varied parameters, on one line."""
         return ", ".join(f"{name}={shown(value)}" for name, value in self.columns.items()) or "the only cell"
 
     @property
     def choice(self) -> dict[str, Value]:
-        """What tells it from others."""
+        """Varied parameters, which identify it."""
         return self.columns
 
 
@@ -61,7 +61,7 @@ class Analysis:
         """The folder."""
         try:
             self.title: str | None = index["title"]
-            """What it is."""
+            """Title."""
             self.impossible: str | None = index["impossible"]
             """Why this machine could not do it."""
             self.types: dict[str, str] = index["types"]

@@ -1,4 +1,4 @@
-"""What a kind of analysis is."""
+"""A kind of analysis."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class Kind:
     """Something that can be computed, or measured, without a simulation."""
 
     name: str
-    """What files call it."""
+    """Name in files."""
     about: str
-    """What it computes, in a line."""
+    """Computed figures, in a line."""
     parameters: type
     """Its parameters: a frozen dataclass."""
     figures: dict[str, str]
@@ -26,11 +26,11 @@ class Kind:
     compute: Callable[[Any, Path], Iterable[Row]]
     """The rows of a cell, from its parameters; relative files start at the folder."""
     stamp: Callable[[Any, Path], str]
-    """What its result depends on beside the parameters, such as the contents of files. Raises `ScenarioError` if the
+    """Input of its result other than the parameters, such as the contents of files. Raises `ScenarioError` if the
     parameters cannot be."""
     weight: Callable[[Any], float] = lambda _: 1.0
     """How long a cell takes, in any unit."""
     impossible: Callable[[], str | None] = lambda: None
     """Why this machine cannot do it; `None` if it can."""
     missing: Callable[[Any], str | None] = lambda _: None
-    """What a cell needs that this machine has not; `None` if it has all."""
+    """Program or right that a cell needs and this machine lacks; `None` if it has all."""

@@ -16,7 +16,7 @@ from incast import _core
 from incast._document import Document, join
 from incast.analysis.file import AnalysisFile
 from incast.analysis.kind import Kind
-from incast.analysis.kinds import KINDS
+from incast.analysis.kinds import kinds
 from incast.errors import ScenarioError
 from incast.sweep.file import Axis, Value
 from incast.sweep.text import shown
@@ -38,12 +38,12 @@ class Cell:
 
     @property
     def label(self) -> str:
-        """What it is, on one line."""
+        """Varied parameters, on one line."""
         return ", ".join(f"{name}={shown(value)}" for name, value in self.columns.items()) or "the only cell"
 
     @property
     def choice(self) -> dict[str, Value]:
-        """What tells it from others."""
+        """Varied parameters, which identify it."""
         return self.columns
 
 
@@ -54,9 +54,9 @@ class AnalysisPlan:
     path: Path
     """Its file."""
     title: str | None
-    """What it is."""
+    """Title."""
     kind: Kind
-    """What is computed."""
+    """The kind of analysis."""
     columns: tuple[str, ...]
     """The varied parameters."""
     runs: tuple[Cell, ...]
@@ -87,9 +87,9 @@ class _Reader:
         self.document = Document(path)
         self.file = self.document.typed(AnalysisFile)
         self.path = path
-        if self.file.analysis not in KINDS:
-            raise self.document.unknown("analysis", "kind", self.file.analysis, KINDS)
-        self.kind = KINDS[self.file.analysis]
+        if self.file.analysis not in kinds():
+            raise self.document.unknown("analysis", "kind", self.file.analysis, kinds())
+        self.kind = kinds()[self.file.analysis]
         if scale is not None and scale not in self.file.scale:
             raise self.document.unknown("scale", "scale", scale, self.file.scale)
         self.scale = scale
@@ -188,12 +188,12 @@ class _Reader:
             stamp = self.kind.stamp(parameters, self.path.parent)
         except ScenarioError as error:
             text = str(error).removeprefix("error: ")
-            told = ", ".join(f"{name}={shown(value)}" for name, value in columns.items())
-            raise ScenarioError(f"{self.path}{f' ({told})' if told else ''}: {text}", error.diagnostics) from None
+            point = ", ".join(f"{name}={shown(value)}" for name, value in columns.items())
+            raise ScenarioError(f"{self.path}{f' ({point})' if point else ''}: {text}", error.diagnostics) from None
         of = json.dumps([self.kind.name, values, columns, stamp, _core.__build__], sort_keys=True)
         return Cell(hashlib.sha256(of.encode()).hexdigest()[:KEY_DIGITS], columns, parameters)
 
 
 def _matches(skip: dict[str, Any], columns: dict[str, Value]) -> bool:
-    """Whether a cell is one that an entry of `skip` means."""
+    """True if an entry of `skip` means this cell."""
     return all(columns[name] in (value if isinstance(value, list) else [value]) for name, value in skip.items())

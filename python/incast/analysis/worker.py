@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, TextIO
 
-from incast.analysis.kinds import KINDS
+from incast.analysis.kinds import kinds
 from incast.sweep.execute import attempt, send
 from incast.sweep.worker import serve
 
@@ -24,7 +24,7 @@ def do(request: dict[str, Any], out: TextIO) -> None:
 
 def compute(task: dict[str, Any], folder: Path) -> None:
     """Write the rows of a cell into its folder, which must not be there."""
-    kind = KINDS[task["kind"]]
+    kind = kinds()[task["kind"]]
     rows = list(kind.compute(kind.parameters(**task["parameters"]), Path(task["base"])))
     folder.mkdir(parents=True)
     (folder / ROWS).write_text(json.dumps(rows), encoding="utf-8")

@@ -146,7 +146,7 @@ class _File:
 def _shipped() -> tuple[dict[str, Calibration], str]:
     """The calibrations of the file, and the text about their contradiction."""
     with as_file(files("incast.application") / "calibrations.toml") as path:
-        told = Document(path).typed(_File)
+        given = Document(path).typed(_File)
     sets = {
         name: Calibration(
             name,
@@ -157,9 +157,9 @@ def _shipped() -> tuple[dict[str, Calibration], str]:
             _line(each.about),
             _line(each.source),
         )
-        for name, each in told.calibration.items()
+        for name, each in given.calibration.items()
     }
-    return sets, _line(told.conflict)
+    return sets, _line(given.conflict)
 
 
 def _line(text: str) -> str:

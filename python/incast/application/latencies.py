@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from incast.results import Results
 
 Unit = Literal["s", "ms", "us", "ns", "ps"]
+NUMPY_FOR = "a replay (extra incast[application])"
 PER_SECOND: dict[Unit, float] = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9, "ps": 1e12}
 """Units per second. Values are divided by it, which rounds once."""
 
@@ -148,7 +149,7 @@ class Latencies:
         return self._values[min(len(self._values) - 1, math.floor(len(self._values) * p))]
 
     def draw(self, rng: np.random.Generator, size: int | tuple[int, ...] = 1) -> NDArray[np.float64]:
-        """Independent draws with replacement, in seconds, as a numpy array of shape `size` (extra `incast[numpy]`)."""
+        """Independent draws with replacement, in seconds: a numpy array of this shape (extra `incast[application]`)."""
         drawn: NDArray[np.float64] = self._array()[rng.integers(len(self._values), size=size)]
         return drawn
 
@@ -158,7 +159,7 @@ class Latencies:
         Needs one random number each: with U uniform on [0, 1), the longest of b draws has the distribution of the
         element at floor(n U^(1/b)).
         """
-        numpy = needed("numpy", "a replay")
+        numpy = needed("numpy", NUMPY_FOR)
         b = numpy.asarray(counts, dtype=float)
         n = len(self._values)
         # A U so close to 1 that the power rounds to 1 is the longest of all.
@@ -168,5 +169,5 @@ class Latencies:
 
     def _array(self) -> NDArray[np.float64]:
         """The times as a numpy array, without a copy."""
-        seen: NDArray[np.float64] = needed("numpy", "a replay").frombuffer(self._values, dtype=float)
+        seen: NDArray[np.float64] = needed("numpy", NUMPY_FOR).frombuffer(self._values, dtype=float)
         return seen

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from incast._library import needed
 from incast.application import wrong
-from incast.application.latencies import Latencies
+from incast.application.latencies import NUMPY_FOR, Latencies
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,7 +33,7 @@ REPETITIONS = 100
 
 
 class Segments:
-    """The segments of a job's threads, in any order (extra `incast[numpy]`)."""
+    """The segments of a job's threads, in any order (extra `incast[application]`)."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class Segments:
             ApplicationError: A value is out of range, or the columns do not fit together.
 
         """
-        numpy = needed("numpy", "a replay")
+        numpy = needed("numpy", NUMPY_FOR)
         self.name = name
         """Name of the job."""
         try:
@@ -98,7 +98,7 @@ class Segments:
 
     def job_s(self, times_s: NDArray[np.float64]) -> float:
         """Job time in seconds for these times of its segments."""
-        numpy = needed("numpy", "a replay")
+        numpy = needed("numpy", NUMPY_FOR)
         of_groups = numpy.bincount(self._group, weights=times_s)
         return float(numpy.maximum.reduceat(of_groups, self._stage_starts).sum())
 
@@ -113,13 +113,13 @@ class Segments:
 
     def _numbered(self, name: str, column: ArrayLike | None) -> NDArray[np.int64]:
         """Threads or stages by number from 0, in order of their values."""
-        numpy = needed("numpy", "a replay")
+        numpy = needed("numpy", NUMPY_FOR)
         if column is None:
             none: NDArray[np.int64] = numpy.zeros(len(self), dtype=numpy.int64)
             return none
-        told = numpy.asarray(column)
-        self._same_length(name, told)
-        numbers: NDArray[np.int64] = numpy.unique(told, return_inverse=True)[1].astype(numpy.int64)
+        given = numpy.asarray(column)
+        self._same_length(name, given)
+        numbers: NDArray[np.int64] = numpy.unique(given, return_inverse=True)[1].astype(numpy.int64)
         return numbers
 
 
@@ -146,7 +146,7 @@ class Replay:
 def replay(
     segments: Segments, latencies: Latencies, *, overhead_s: float = 0.0, seed: int = SEED, repetitions: int = 100
 ) -> Replay:
-    """Replay a job, with the latency of each fetch drawn from the sample (extra `incast[numpy]`).
+    """Replay a job, with the latency of each fetch drawn from the sample (extra `incast[application]`).
 
     Args:
         segments: Segments of the threads.
@@ -159,7 +159,7 @@ def replay(
         ApplicationError: A parameter is out of range.
 
     """
-    numpy = needed("numpy", "a replay")
+    numpy = needed("numpy", NUMPY_FOR)
     overhead_s = wrong.overhead(overhead_s)
     seed = wrong.whole("seed", seed, "a whole number, 0 or more", 0)
     repetitions = wrong.whole("repetitions", repetitions, "a whole number, 2 or more", 2)

@@ -115,7 +115,7 @@ def trace_slowdown(
     repetitions: int = REPETITIONS,
     scheme: str | None = None,
 ) -> list[ApplicationSlowdown]:
-    """Slowdown of the job of a page-fault trace under each scheme, by replay (extra `incast[numpy]`).
+    """Slowdown of the job of a page-fault trace under each scheme, by replay (extra `incast[application]`).
 
     Args:
         results: A results folder with memory flows, or a sample of latencies.
@@ -152,7 +152,7 @@ def trace_slowdown(
     return rows
 
 
-def _row(scheme: str | None, latencies: Latencies, **told: Any) -> ApplicationSlowdown:
+def _row(scheme: str | None, latencies: Latencies, **fields: Any) -> ApplicationSlowdown:
     """A row with the figures of its latencies."""
     return ApplicationSlowdown(
         scheme=scheme,
@@ -161,7 +161,7 @@ def _row(scheme: str | None, latencies: Latencies, **told: Any) -> ApplicationSl
         unfinished=latencies.unfinished,
         warning=latencies.warning,
         latency_mean_s=latencies.mean(),
-        **told,
+        **fields,
     )
 
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from incast import _database, _input
 from incast._library import needed
 from incast.application import wrong
-from incast.application.latencies import PER_SECOND, Unit
+from incast.application.latencies import NUMPY_FOR, PER_SECOND, Unit
 from incast.application.replay import MOST_FETCHES, Segments
 from incast.errors import ApplicationError, EnvironmentFailure
 from incast.table import PARQUET
@@ -52,7 +52,7 @@ FITS = (
 
 
 def read_trace(path: str | PathLike[str]) -> Segments:
-    """Read a trace of page faults (extra `incast[numpy]`), with the columns of this module.
+    """Read a trace of page faults (extra `incast[application]`), with the columns of this module.
 
     Messages number the rows of a Parquet file as in CSV: the first row is line 2.
 
@@ -62,7 +62,7 @@ def read_trace(path: str | PathLike[str]) -> Segments:
     """
     import duckdb
 
-    needed("numpy", "a replay")
+    needed("numpy", NUMPY_FOR)
     file = Path(path)
     try:
         with _database.connect([file]) as connection:

@@ -15,8 +15,8 @@ from incast.errors import ApplicationError, Diagnostic
 def refused(field: str, value: object, allowed: str) -> ApplicationError:
     """The error for a value of a parameter."""
     message = f"{field} cannot be `{value}`"
-    told = Diagnostic(message, field=field, allowed=allowed)
-    return ApplicationError(f"error: {_echo.message(message)}\n = allowed: {allowed}", (told,))
+    found = Diagnostic(message, field=field, allowed=allowed)
+    return ApplicationError(f"error: {_echo.message(message)}\n = allowed: {allowed}", (found,))
 
 
 def unknown(what: str, name: str, names: Iterable[str]) -> ApplicationError:
@@ -25,8 +25,8 @@ def unknown(what: str, name: str, names: Iterable[str]) -> ApplicationError:
     near = nearest(name, names)
     message, allowed = f"unknown {what}: `{name}`", ", ".join(names)
     hint = f"\n = did you mean `{near}`?" if near else ""
-    told = Diagnostic(message, allowed=allowed, nearest=near)
-    return ApplicationError(f"error: {_echo.message(message)}\n = allowed: {_echo.message(allowed)}{hint}", (told,))
+    found = Diagnostic(message, allowed=allowed, nearest=near)
+    return ApplicationError(f"error: {_echo.message(message)}\n = allowed: {_echo.message(allowed)}{hint}", (found,))
 
 
 def real(field: str, value: object, allowed: str, fits: Callable[[float], bool]) -> float:
@@ -68,5 +68,5 @@ def at_cell(
     blank = len(wrong) - len(wrong.lstrip())
     column = 1 + sum(len(before) + 1 for before in cells[: cell or 0]) + blank
     wrong = wrong.strip()
-    message, told = located(file, line, column, text, len(wrong), message, allowed, nearest(wrong, names))
-    return ApplicationError(message, (told,))
+    message, found = located(file, line, column, text, len(wrong), message, allowed, nearest(wrong, names))
+    return ApplicationError(message, (found,))

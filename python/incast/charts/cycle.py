@@ -212,7 +212,7 @@ class _Picture:
         for hop in self.hops:
             near = (self.wiring.number(hop.switch), hop.port)
             far = self.wiring.far(*near)
-            # Both directions of a link, or two links side by side, are drawn apart, each bent to its right.
+            # Both directions of a link, or two links side by side, are drawn separately, each bent to its right.
             pairs = [{self.wiring.number(each.switch), self.wiring.number(each.to)} for each in self.hops]
             curve = self.curve(Link(*near, *far), 24.0 if pairs.count({near[0], far[0]}) > 1 else 0.0)
             self.parts.append(_arrow(curve))
@@ -269,7 +269,7 @@ class _Picture:
         )
 
     def key(self, y: float) -> str:
-        """What the marks mean."""
+        """Legend of the marks."""
         x, parts = 20.0, []
         buffer = "buffer" if self.priority is None else f"buffer of priority {self.priority}"
         for full, text in ((False, "egress port that waits"), (True, f"ingress port whose {buffer} is full")):

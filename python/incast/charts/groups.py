@@ -92,7 +92,7 @@ def read(folders: Sequence[Path]) -> Material:
     titles = titles or list(dict.fromkeys(group.title for group in groups))
     if len(titles) > 3:
         titles = [f"{titles[0]}, and {len(titles) - 1} others"]
-    return Material(" / ".join(titles), tuple(told_apart(groups)), tuple(studies))
+    return Material(" / ".join(titles), tuple(distinguished(groups)), tuple(studies))
 
 
 def kind_of(folder: Path) -> str:
@@ -158,7 +158,7 @@ def read_study(folder: Path) -> tuple[Study, list[Group]]:
     return Study(found.manifest, claims, found.charts, found.tables, tuple(without), pauses), groups
 
 
-def told_apart(groups: Sequence[Group]) -> Iterator[Group]:
+def distinguished(groups: Sequence[Group]) -> Iterator[Group]:
     """The groups with unique names: folders with the same name are named by their paths."""
     names = [group.name for group in groups]
     for group in groups:
@@ -184,7 +184,7 @@ def chosen(group: Group, where: Mapping[str, str]) -> Variation:
         if all(str(each.values[names.index(name)]) == value for name, value in where.items())
     ]
     if not fitting:
-        raise ResultsError(f"{group.path}: no finished run with {told(where)}")
+        raise ResultsError(f"{group.path}: no finished run with {conditions(where)}")
     if len(fitting) > 1:
         open_ = [name for place, name in enumerate(names) if len({str(each.values[place]) for each in fitting}) > 1]
         say = " ".join(f"--where {name}={fitting[0].values[names.index(name)]}" for name in open_)
@@ -192,6 +192,6 @@ def chosen(group: Group, where: Mapping[str, str]) -> Variation:
     return fitting[0]
 
 
-def told(where: Mapping[str, object]) -> str:
+def conditions(where: Mapping[str, object]) -> str:
     """Columns and values in a line."""
     return ", ".join(f"{name} = {value}" for name, value in where.items())

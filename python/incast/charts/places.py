@@ -11,10 +11,10 @@ from incast.wiring import Wiring
 ROW = 150
 """From one tier to the next, in pixels."""
 BETWEEN = 56
-"""Least room between two nodes of a row."""
+"""Least distance between two nodes of a row."""
 LEAST_WIDTH = 760
 HEIGHT = 26
-"""Of a node's box."""
+"""Height of a node's box, in pixels."""
 LETTER = 7.4
 """Width of a letter of a node's name (12.5 px)."""
 Point = tuple[float, float]

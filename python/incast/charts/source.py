@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SCENARIO = "scenario.toml"
 """File of a results folder: the scenario with all defaults."""
-APART = 4
+SEPARATE = 4
 """Labels with a panel of their own in a chart; of more labels, the largest have one, and all others share one."""
 PICOSECONDS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
 BYTES: dict[str, int] = {"B": 1} | {
@@ -105,7 +105,7 @@ class Source:
         return [label for (label,) in self.rows("select label from flows group by label order by min(flow), label")]
 
     def groups(self, label: str | None) -> list[tuple[str, list[str]]]:
-        """The groups of flows that are drawn apart, with the labels of each: every label, or one, or all together.
+        """The groups of flows that are drawn separately, with the labels of each: every label, or one, or all together.
 
         Of many labels the largest stand alone, and the last group has all others. A group without labels has all flows.
         """
@@ -115,7 +115,7 @@ class Source:
             "select label from flows where slowdown_hpcc is not null group by label order by count(*) desc, min(flow)"
         )]  # fmt: skip
         order = self.labels()
-        alone = largest if len(largest) <= APART else largest[: APART - 1]
+        alone = largest if len(largest) <= SEPARATE else largest[: SEPARATE - 1]
         groups = [(name, [name]) for name in order if name in alone]
         if others := [name for name in order if name in largest and name not in alone]:
             groups.append((f"{len(others)} other labels", others))
@@ -162,7 +162,7 @@ def scenario_file(results: Results) -> bytes:
 
 
 def of_labels(groups: Sequence[tuple[str, Sequence[str]]]) -> tuple[str, ...]:
-    """What to say of a group that has several labels."""
+    """Notes on groups that have several labels."""
     return tuple(f"Drawn together as {name}: {', '.join(labels)}." for name, labels in groups if len(labels) > 1)
 
 

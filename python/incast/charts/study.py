@@ -14,8 +14,8 @@ FEW = 3
 """Most unmeasured figures that are named."""
 WIDEST = 1.5
 """As far beyond the highest bar, as a multiple of it, intervals are drawn (our choice)."""
-ROOM = 1.05
-"""Of the height, as a multiple of the highest point of lines (our choice)."""
+HEIGHT = 1.05
+"""Height of the chart, as a multiple of the highest point of lines (our choice)."""
 PLACE = 600
 """Pixels that the names beneath the bars share."""
 LETTER = 6.5
@@ -187,5 +187,5 @@ def _domain(drawn: DrawnChart) -> list[float]:
     bottom = 0.0 if low >= 0 else max(min([low, *ends]), WIDEST * low)
     top = 0.0 if high <= 0 else min(max([high, *ends]), WIDEST * high)
     if drawn.lines:
-        top *= ROOM  # A line along the edge would be cut in half.
+        top *= HEIGHT  # A line along the edge would be cut in half.
     return [bottom, top if top > bottom else 1.0]

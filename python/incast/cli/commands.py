@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from cyclopts import App, CoercionError, CycloptsError, UnknownOptionError
 
-from incast import _core, _terminal
+from incast import _companions, _core, _terminal
 from incast._nearest import renamed
 from incast.cli import codes
 from incast.errors import IncastError
@@ -43,27 +43,26 @@ app = App(
 )
 # Modules are imported when their command is called: `incast --version` needs none of them.
 COMMANDS = (
-    ("new", "new:app", 0.0),
-    ("run", "run:app", 1),
-    ("sweep", "sweep:app", 1),
-    ("show", "show:show_app", 2),
-    ("deadlock", "deadlock:app", None),
-    ("list", "listing:app", 3),
-    ("study", "study:app", None),
-    ("results", "results:app", 4),
-    ("report", "report:app", 4),
-    ("plot", "plot:app", 4),
-    ("compare", "compare:app", 4.5),
-    ("application", "application:app", 4.7),
-    ("memory", "memory:app", None),
-    ("import", "convert:app", None),
-    ("export", "export:app", None),
-    ("trace", "trace:app", 7),
-    ("schema", "show:schema_app", 8),
+    ("new", "incast.cli.new:app", 0.0),
+    ("run", "incast.cli.run:app", 1),
+    ("sweep", "incast.cli.sweep:app", 1),
+    ("show", "incast.cli.show:show_app", 2),
+    ("deadlock", "incast.cli.deadlock:app", None),
+    ("list", "incast.cli.listing:app", 3),
+    ("study", "incast.cli.study:app", None),
+    ("results", "incast.cli.results:app", 4),
+    ("report", "incast.cli.report:app", 4),
+    ("plot", "incast.cli.plot:app", 4),
+    ("compare", "incast.cli.compare:app", 4.5),
+    ("import", "incast.cli.convert:app", None),
+    ("export", "incast.cli.export:app", None),
+    ("trace", "incast.cli.trace:app", 7),
+    ("schema", "incast.cli.show:schema_app", 8),
+    *_companions.COMMANDS,
 )
-"""Name, module and app, and place in the list of commands where the app itself has none."""
+"""Name, app, and place in the list of commands if the app itself has none."""
 for _name, _app, _place in COMMANDS:
-    app.command(f"incast.cli.{_app}", name=_name, sort_key=_place)
+    app.command(_app, name=_name, sort_key=_place)
 
 
 def run(tokens: Iterable[str] | None = None) -> int:

@@ -10,9 +10,9 @@ from typing import Annotated, Literal
 from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
-from incast import _core
+from incast import _companions, _core
 from incast._whole import refuse_if_there, write_all, write_whole
-from incast.cli import codes, cost, deadlock_verify, jellyfish
+from incast.cli import codes, deadlock_verify, jellyfish
 from incast.cli.command import Overrides
 from incast.cli.deadlock_drawing import draw_cycle, first_cycle
 from incast.cli.deadlock_paths import Bounces, PerPair, Seed, paths_of, together
@@ -53,7 +53,7 @@ app = App(
 )
 app.command(deadlock_verify.verify, help_epilogue=deadlock_verify.EXAMPLES)
 app.command(jellyfish.table, help_epilogue=jellyfish.EXAMPLES)
-app.command(cost.cost, help_epilogue=cost.EXAMPLES)
+app.command(_companions.imported(_companions.COST))
 
 
 @app.command(help_epilogue=CHECK_EXAMPLES)
@@ -133,12 +133,12 @@ def check(
     }
     with translated(), Stages() as stages:
         scenario = _core.Scenario.load_fabric(file, set_ or [])
-        free, text, told = scenario.deadlock_check(json.dumps(options), str(Path.cwd()), stages.update)
+        free, text, report = scenario.deadlock_check(json.dumps(options), str(Path.cwd()), stages.update)
     picture = None
-    if draw is not None and (found := first_cycle(json.loads(told))):
+    if draw is not None and (found := first_cycle(json.loads(report))):
         picture = draw_cycle(scenario, found)
         write_whole(draw, picture.svg.encode(), overwrite=overwrite, option="--draw")
-    print(told if format == "json" else text.rstrip("\n"))
+    print(report if format == "json" else text.rstrip("\n"))
     if picture is not None:
         print("\n".join([f"wrote {draw}", *picture.left_out]), file=sys.stderr)
     elif draw is not None:
@@ -239,8 +239,8 @@ def tag(
     refused = "sonic" in (export or []) and not force
     with translated(), Stages() as stages:
         scenario = _core.Scenario.load_fabric(file, set_ or [])
-        told_as = "json" if refused else format
-        text, files = scenario.deadlock_tag(json.dumps(options), str(Path.cwd()), told_as, stages.update)
+        form = "json" if refused else format
+        text, files = scenario.deadlock_tag(json.dumps(options), str(Path.cwd()), form, stages.update)
     if refused:
         reasons = [f"- {reason}" for reason in json.loads(text)["notices"]]
         codes.complain("\n".join([UNUSABLE, *reasons, "Nothing was written. --force writes them, to be read."]))

@@ -21,9 +21,9 @@ class Found(NamedTuple):
     """By turn: the priority of the next buffer; none if several priorities have this cycle."""
 
 
-def first_cycle(told: dict[str, Any]) -> Found | None:
+def first_cycle(report: dict[str, Any]) -> Found | None:
     """The shortest cycle of all graphs; with sets of failed links that of the first set."""
-    found = [one for graph in told["graphs"] if (one := _first(graph))]
+    found = [one for graph in report["graphs"] if (one := _first(graph))]
     return min(found, key=lambda one: len(one.turns), default=None)
 
 

@@ -74,6 +74,6 @@ def verify(
     }
     with translated(), Stages() as stages:
         scenario = _core.Scenario.load_fabric(file, set_ or [])
-        holds, text, told = scenario.deadlock_verify(json.dumps(options), str(Path.cwd()), stages.update)
-    print(told if format == "json" else text.rstrip("\n"))
+        holds, text, report = scenario.deadlock_verify(json.dumps(options), str(Path.cwd()), stages.update)
+    print(report if format == "json" else text.rstrip("\n"))
     return codes.OK if holds else codes.ENDED_BADLY

@@ -115,17 +115,17 @@ def _discard(number: int) -> None:
 
 def code_of(error: BaseException) -> int:
     """Print what ended the command; returns its exit code."""
-    told = _told(error)
-    if told is None:
-        told = codes.BUG, _bug(error)
-    code, text = told
+    outcome = _outcome(error)
+    if outcome is None:
+        outcome = codes.BUG, _bug(error)
+    code, text = outcome
     with suppress(OSError):
         if text:
             codes.complain(text)
     return code
 
 
-def _told(error: BaseException) -> tuple[int, str] | None:
+def _outcome(error: BaseException) -> tuple[int, str] | None:
     """Exit code and message of an exception; `None` for a bug."""
     # Not imported here, as the import may be what failed.
     errors: Any = sys.modules.get("incast.errors")

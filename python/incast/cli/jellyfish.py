@@ -57,10 +57,10 @@ def table(
         sizes.append((int(switches), int(ports)))
     terminal = sys.stderr.isatty()
 
-    def told(done: int, count: int) -> None:
+    def progress(done: int, count: int) -> None:
         if terminal:
             print(f"\r{done} of {count} rows", end="\n" if done == count else "", file=sys.stderr, flush=True)
 
-    found = list(tagger.rows(names, sizes, range(1, seeds + 1), told))
+    found = list(tagger.rows(names, sizes, range(1, seeds + 1), progress))
     print(json.dumps([asdict(one) for one in found], indent=2) if format == "json" else tagger.text(found))
     return codes.OK if all(one.verified for one in found) else codes.ENDED_BADLY

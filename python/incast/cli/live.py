@@ -17,7 +17,7 @@ from incast.progress import Progress, SchemeProgress
 EVERY = 5.0
 """Seconds between lines where there is no terminal."""
 WIDE = 120
-"""Columns of a terminal with room for long bars."""
+"""Columns of a terminal that is wide enough for long bars."""
 SMOOTHING = 3.0
 """Seconds over which speeds are averaged."""
 
@@ -68,7 +68,7 @@ class Live:
         self._speeds: dict[str, Speed] = {}
         self._tasks: dict[str, TaskID] = {}
         self._ended: set[str] = set()
-        self._told = time.monotonic()
+        self._printed = time.monotonic()
         self._bars: Bars | None = None
         if console.is_terminal and not quiet:
             self._bars = bars(console)
@@ -89,9 +89,9 @@ class Live:
         if self._quiet:
             return
         now = time.monotonic()
-        due = now - self._told >= EVERY
+        due = now - self._printed >= EVERY
         if due:
-            self._told = now
+            self._printed = now
         for scheme in progress.schemes:
             speed = self._speeds.setdefault(scheme.scheme, Speed())
             speed.note(now, scheme)

@@ -77,8 +77,8 @@ def run(
     known = scenario.warnings()
     codes.warn(known)
     if not quiet:
-        for told in scenario.synthetic():
-            codes.complain(f"note: synthetic traffic: {told}")
+        for note in scenario.synthetic():
+            codes.complain(f"note: synthetic traffic: {note}")
     with Live(_terminal.console(stderr=True), quiet=quiet) as live, warnings.catch_warnings():
         warnings.simplefilter("ignore", incast.IncastWarning)
         results = scenario.run(output, overwrite=overwrite, threads=threads, progress=live.update)

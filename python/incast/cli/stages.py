@@ -21,7 +21,7 @@ class Stages:
         """Show on `console`, stderr if not given."""
         self._console = console or _terminal.console(stderr=True)
         self._what = ""
-        self._began = self._told = time.monotonic()
+        self._began = self._printed = time.monotonic()
         self._bars: Bars | None = None
         self._task: TaskID | None = None
         if self._console.is_terminal:
@@ -49,8 +49,8 @@ class Stages:
                 self._task = self._bars.add_task(what, total=1.0, status="")
             fraction = done / of if of else 0.0
             self._bars.update(self._task, description=what, completed=fraction, status=said)
-        elif now - self._told >= EVERY:
-            self._told = now
+        elif now - self._printed >= EVERY:
+            self._printed = now
             self._console.print(f"{what}: {said}", soft_wrap=True, highlight=False)
 
 

@@ -79,10 +79,10 @@ def list_(*, format: Format = "text") -> None:  # noqa: A002 - the name of the o
     """
     found = {name: folder.head(path)[0] for name, path in folder.shipped().items()}
     if format == "json":
-        told = {
+        content = {
             name: {"title": one.title, "source": one.source, "scales": one.scale.given()} for name, one in found.items()
         }
-        print(json.dumps(told, indent=2))
+        print(json.dumps(content, indent=2))
         return
     for name, one in found.items():
         print(name)
@@ -134,7 +134,7 @@ def run(
             found = chosen.run(out, scale=scale, jobs=jobs, ray=ray, overwrite=overwrite, progress=live.update)
         except KeyboardInterrupt as interrupt:
             raise UnfinishedStudy(out, *interrupt.args) from None
-    return _told(found, quiet=quiet)
+    return _printed(found, quiet=quiet)
 
 
 @app.command(help_epilogue=JUDGE_EXAMPLES)
@@ -156,10 +156,10 @@ def judge(
 
     """
     chosen = incast.load_study(study)
-    return _told(chosen.judge(directory), quiet=quiet)
+    return _printed(chosen.judge(directory), quiet=quiet)
 
 
-def _told(found: StudyResults, *, quiet: bool) -> int:
+def _printed(found: StudyResults, *, quiet: bool) -> int:
     """Print the outcome of the claims; returns the exit code."""
     if not quiet:
         _print(found)

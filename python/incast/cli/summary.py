@@ -34,8 +34,8 @@ def show(results: Results) -> None:
     width = max(map(len, schemes), default=0)
     for name, scheme in schemes.items():
         codes.say(f"{name:<{width}}  {scheme['stop']['text']}{lost(scheme)}; {took(scheme)}")
-        for told in [*isolation(scheme), *deadlocks(scheme)]:
-            codes.say(f"{'':<{width}}  {told}")
+        for line in [*isolation(scheme), *deadlocks(scheme)]:
+            codes.say(f"{'':<{width}}  {line}")
     prints = {name: scheme["fingerprint"] for name, scheme in schemes.items() if "fingerprint" in scheme}
     if prints:
         print("\nfingerprints: hash of all events, hash of all packets on wires")

@@ -27,7 +27,7 @@ class SweepLive:
     def __init__(self, console: Console, *, quiet: bool = False) -> None:
         """Show on `console`, or not at all."""
         self._console, self._quiet = console, quiet
-        self._told = time.monotonic()
+        self._printed = time.monotonic()
         self._failures = self._repeated = 0
         self._live = (
             Live(console=console, transient=True, refresh_per_second=5) if console.is_terminal and not quiet else None
@@ -57,8 +57,8 @@ class SweepLive:
         now = time.monotonic()
         if self._live:
             self._live.update(_drawn(progress, now))
-        elif now - self._told >= EVERY_S or progress.ended == progress.runs:
-            self._told = now
+        elif now - self._printed >= EVERY_S or progress.ended == progress.runs:
+            self._printed = now
             self._console.print(f"{progress.fraction:.0%}, {status(progress, now)}", soft_wrap=True)
 
 

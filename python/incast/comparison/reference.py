@@ -31,7 +31,7 @@ REST = [
     ("the completion time", COUNT, "whole nanoseconds, 1 to 999999999999999"),
     ("the standalone time", COUNT, "whole nanoseconds, 1 to 999999999999999"),
 ]
-"""What a line holds after the two hosts: name, pattern, and what is allowed, in words."""
+"""Columns of a line after the two hosts: name, pattern, and allowed values, in words."""
 HOSTS = {
     "address": (ADDRESS, "an address of 8 hexadecimal digits, 0bxxxx01 with xxxx the number of the node"),
     "number": (NUMBER, "the number of a node, 0 to 99999"),
@@ -88,7 +88,7 @@ def check(path: Path) -> str:
 
 
 def explained(path: Path, number: int, line: bytes, written: str) -> ComparisonError:
-    """What is wrong with a line."""
+    """The error of a line."""
     text = line.decode("ascii", "backslashreplace")
     words = text.rstrip("\n").split(" ")
     wanted = [("the source", *HOSTS[written]), ("the destination", *HOSTS[written]), *REST]
@@ -116,5 +116,5 @@ def located(
             line = next(line for at, line in enumerate(file, 1) if at == number)
         text = line.decode("ascii", "backslashreplace")
     text = text.rstrip("\n")
-    told, found = _located.located(str(path), number, column, text, width or len(text), message, allowed)
-    return ComparisonError(told, (found,))
+    message, found = _located.located(str(path), number, column, text, width or len(text), message, allowed)
+    return ComparisonError(message, (found,))

@@ -17,7 +17,7 @@ from incast.memory import program
 from incast.memory.cores import Others
 from incast.memory.delays import Delays
 from incast.memory.descriptors import NO_DESCRIPTORS
-from incast.memory.permission import told
+from incast.memory.permission import describe
 from incast.memory.possible import require
 from incast.memory.protocol import Word
 from incast.memory.recording import write_trace
@@ -261,7 +261,7 @@ def _complain(run: Run) -> None:
     """Raise if a part of the program was not instrumented or did not run, as its run time is then not valid."""
     unserved = run.unserved
     if unserved.failures:
-        raise EnvironmentFailure(told(unserved.failures[0]))
+        raise EnvironmentFailure(describe(unserved.failures[0]))
     if unserved.not_heard:
         raise EnvironmentFailure(f"some of the program's processes were not served: {NO_DESCRIPTORS}")
 

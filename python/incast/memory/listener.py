@@ -63,7 +63,7 @@ class Listener:
 
     @property
     def is_closed(self) -> bool:
-        """Whether nobody is accepted any more."""
+        """True if no program is accepted any more."""
         return self._socket.fileno() < 0
 
     def fileno(self) -> int:

@@ -26,7 +26,7 @@ def explained(failure: Failure) -> str:
     return f"{reason(failure)}: {NOT_STARTED}"
 
 
-def told(failure: Failure) -> str:
+def describe(failure: Failure) -> str:
     """One line about a child process of the command."""
     if failure.what in WHILE_IT_RAN:
         return f"the instrument aborted `{failure.name}`: {reason(failure)}"

@@ -31,7 +31,7 @@ HEADER_BYTES = 4096
 """Bytes before the first record."""
 RECORD_BYTES = 32
 HELLO, ERROR = b"H", b"E"
-"""What a message of a program begins with."""
+"""First bytes of a program's message."""
 
 Policy = Literal["fifo", "lru"]
 POLICIES: tuple[Policy, ...] = ("fifo", "lru")

@@ -1,4 +1,4 @@
-"""What the replay model makes of a recording: it predicts what delays cost, without running the program."""
+"""Converts a recording for the replay model, which predicts the cost of delays without running the program."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from pathlib import Path
 from incast import _database
 from incast._library import needed
 from incast.application import Segments
+from incast.application.latencies import NUMPY_FOR
 from incast.errors import ApplicationError
 from incast.memory.recording import open_recording, reading
 
 
 def recorded_segments(path: str | PathLike[str], window_s: tuple[float, float] | None = None) -> Segments:
-    """The threads of a recording as segments of computing, each with a fetch at its end (extra `incast[numpy]`).
+    """The threads of a recording as segments of computing, each with a fetch at its end (extra `incast[application]`).
 
     A thread computes from the end of a fetch to the next fault; what the instrument takes for a fault is part of
     that, as it is of the time without delay that measured slowdowns are held against. After its last fetch a thread
@@ -44,7 +45,7 @@ def recorded_segments(path: str | PathLike[str], window_s: tuple[float, float] |
       dense_rank() over (order by process, thread) as thread
     from (from gaps union all from ends) order by process, thread, number
     """
-    needed("numpy", "a replay")
+    needed("numpy", NUMPY_FOR)
     with reading([recording]), _database.connect([recording.trace]) as connection:
         found = connection.execute(query, asked).fetchnumpy()
     if not len(found["fetches"]):

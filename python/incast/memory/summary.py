@@ -14,7 +14,7 @@ from incast import _database
 from incast.charts.look import time
 from incast.integrity import sha256
 from incast.memory.descriptors import NO_DESCRIPTORS
-from incast.memory.permission import told
+from incast.memory.permission import describe
 from incast.memory.protocol import PAGE, Word
 from incast.memory.run import Instrument, Run
 from incast.memory.supervised import Ended
@@ -233,7 +233,7 @@ def summarised(
         seconds=run.seconds,
         cpu_s=run.ended.cpu_s,
         processes=[
-            {"process": each.ordinal, "pid": each.pid, "name": each.name, **_told(each.counts)}
+            {"process": each.ordinal, "pid": each.pid, "name": each.name, **_describe(each.counts)}
             for each in run.processes
         ],
         ended=run.left,
@@ -252,7 +252,7 @@ def summarised(
         awake=run.awake,
         plain_s=median(each.seconds for each in plain) if codes == [run.code] else None,
         plain_codes=codes,
-        failures=[told(each) for each in run.unserved.failures],
+        failures=[describe(each) for each in run.unserved.failures],
         other_users=run.unserved.other_users,
         not_heard=run.unserved.not_heard,
         trace_sha256=sha256(trace),
@@ -280,7 +280,7 @@ to stay local. Then the handler's CPU time, calls for memory, unserved bytes, wa
 records."""
 
 
-def _told(counts: dict[Word, int]) -> dict[str, int]:
+def _describe(counts: dict[Word, int]) -> dict[str, int]:
     return {name: counts[word] for word, name in COUNTERS.items()}
 
 

@@ -1,9 +1,9 @@
 """Starts a command and stays its parent: supervisor.py SOCKET CORE SETTINGS PROGRAM COMMAND...
 
-A process of its own, which takes in what the command leaves behind (prctl(2), PR_SET_CHILD_SUBREAPER): so that is
-known, whatever it does to its environment, its session or its parent, and is told from other children of whoever runs
-incast. `supervised` has the other side, at the socket with the number SOCKET, and is sent `started PID TIME`, `ended
-STATUS TIME PROCESSOR-SECONDS`, `left COUNT`, or `failed ERRNO`; it sends `signal NUMBER` and `end`.
+A process of its own, which adopts the processes that the command leaves behind (prctl(2), PR_SET_CHILD_SUBREAPER): so
+they are known, whatever they do to their environment, session or parent, and are not confused with other children of
+the user of incast. `supervised` has the other side, at the socket with the number SOCKET, and is sent `started PID
+TIME`, `ended STATUS TIME PROCESSOR-SECONDS`, `left COUNT`, or `failed ERRNO`; it sends `signal NUMBER` and `end`.
 
 It is run as a script, without the packages of a site: it imports nothing of incast, so that it starts in milliseconds.
 CORE is the core to start on, or -1; SETTINGS are how many variables of the environment follow.
@@ -20,7 +20,7 @@ import time
 
 PR_SET_CHILD_SUBREAPER = 36
 GRACE_S = 2.0
-"""What processes may take to end, when they are asked to (our choice)."""
+"""Seconds that processes may take to end when asked to (our choice)."""
 ROUNDS = 10
 """How often is looked for more, which some may have started meanwhile."""
 ASKED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)

@@ -145,7 +145,7 @@ def write_traffic(
 
 @dataclass(frozen=True)
 class _Flows:
-    """What was written."""
+    """Flows that were written."""
 
     flows: int
     seconds: float
@@ -196,7 +196,7 @@ def _write_flows(
 def _shifted(recording: Recording, clock: Clock, fetch_ns: float) -> str:
     """A query for a recording's rows with their times by a clock.
 
-    Pages that are sent away have no thread that waits: theirs is the clock of the thread whose fetch made room.
+    Pages that are sent away have no thread that waits: theirs is the clock of the thread whose fetch evicted them.
     """
     trace = _database.literal(str(recording.trace))
     waits = "0" if clock == "wall" else "software_ns + achieved_ns"
@@ -234,10 +234,10 @@ def _scenario(recordings: Sequence[Recording], nodes: int, scale: Scale, samples
     """The scenario, with the network of the resource disaggregation study."""
     title = _one_line("Remote memory of " + ", ".join(recording.path.name for recording in recordings))
     commands = (_one_line(" ".join([f"{each.path.name}:", *each.summary.command])) for each in recordings)
-    told = "\n".join(f"#   {command}"[:118] for command in commands)
+    comment = "\n".join(f"#   {command}"[:118] for command in commands)
     return f"""\
 # Traffic between CPU and memory blades, drawn from recorded page fetches of real programs:
-{told}
+{comment}
 # Measured: gaps between fetches. Modelled: places of pages, and {samples} such programs on each host of the datacenter.
 title = {json.dumps(title, ensure_ascii=False)}
 

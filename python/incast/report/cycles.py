@@ -15,16 +15,16 @@ DRAWN = 4
 def drawn(source: Source, most: int) -> list[dict[str, Any]]:
     """The cycles of the first deadlocks of schemes, at most so many, each once.
 
-    Each has `title`, the schemes; `told`, a line for each of them; and `svg`, `None` where the fabric cannot be made
+    Each has `title`, the schemes; `lines`, a line for each of them; and `svg`, `None` where the fabric cannot be made
     again.
     """
     found: dict[str, dict[str, Any]] = {}
     for name, manifest in source.manifests.items():
         for deadlock in manifest.get("deadlocks", ())[:1]:
             cycle = deadlock["cycle"]
-            one = found.setdefault(str(cycle), {"schemes": [], "told": [], "cycle": cycle})
+            one = found.setdefault(str(cycle), {"schemes": [], "lines": [], "cycle": cycle})
             one["schemes"].append(name)
-            one["told"].append(f"{name}: {deadlock['text']}.")
+            one["lines"].append(f"{name}: {deadlock['text']}.")
     results = source.results[0]
     try:
         wiring = results.scenario().wiring() if found else None
@@ -33,7 +33,7 @@ def drawn(source: Source, most: int) -> list[dict[str, Any]]:
     return [
         {
             "title": ", ".join(one["schemes"]),
-            "told": one["told"],
+            "lines": one["lines"],
             "svg": wiring and charts.cycle(wiring, wiring.hops(one["cycle"]), title="The cycle").svg,
         }
         for one in list(found.values())[:most]

@@ -48,7 +48,7 @@ class Packer:
     alone: int = 0
     """How many of its groups are a single scenario."""
     deadlocks: bool = False
-    """Whether any of them had a deadlock."""
+    """True if any of them had a deadlock."""
     specs: list[Json] = field(default_factory=list)
     """Specifications of charts; each is there once."""
     fabrics: list[Json] = field(default_factory=list)
@@ -57,17 +57,17 @@ class Packer:
     """Figures of links so far."""
     notes: list[str] = field(default_factory=list)
     """Data omitted from the whole page."""
-    told: Callable[[], object] = lambda: None
+    progress: Callable[[], object] = lambda: None
     """Called after each scenario."""
     _places: dict[str, int] = field(default_factory=dict)
 
     @property
     def many(self) -> bool:
-        """Whether there are so many scenarios that some charts are left out."""
+        """True if there are so many scenarios that some charts are left out."""
         return self.scenarios > MANY
 
     def few(self, group: Group) -> bool:
-        """Whether a group's scenarios have all their charts: on a page of few, or as the only one of its sweep."""
+        """True if a group's scenarios have all their charts: on a page of few, or as the only one of its sweep."""
         return not self.many or (len(group.variations) == 1 and self.alone <= MANY)
 
     def group(self, group: Group) -> Json:
@@ -79,7 +79,7 @@ class Packer:
             if group.columns:
                 rows += rows_of(variation.values, variation.source)
             variation.source.close()
-            self.told()
+            self.progress()
         packed: Json = {
             "name": group.name,
             "title": group.title,
@@ -147,7 +147,7 @@ class Packer:
         return look.of_page(spec, chart.palette, self.palette)
 
     def fabric(self, source: Source) -> Json | None:
-        """Links with their figures, the fabric apart; `None` beyond the bound."""
+        """Links with their figures, without the fabric; `None` beyond the bound."""
         chart = charts.fabric(source)
         if self.links + 4 * len(chart.rows) > LINKS and self.links:
             self.note(

@@ -7,7 +7,7 @@ import json
 from collections.abc import Collection, Iterable, Sequence
 
 LONG = 60
-"""Characters of a cell that is given room, also where a table has to scroll for it."""
+"""Characters of a long cell, which gets its width even if the table must scroll."""
 
 
 def escape(text: object) -> str:

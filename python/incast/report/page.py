@@ -41,7 +41,7 @@ ONLY_WITH = {"deadlocks": "deadlocks", "tenants": "throughput"}
 """Sections shown only if a table has rows."""
 
 
-def page(material: Material, told: Callable[[int, int], object] | None = None) -> str:
+def page(material: Material, progress: Callable[[int, int], object] | None = None) -> str:
     """The whole page."""
     packer = Packer(
         sum(len(group.variations) for group in material.groups),
@@ -54,10 +54,10 @@ def page(material: Material, told: Callable[[int, int], object] | None = None) -
     def one_more() -> None:
         nonlocal done
         done += 1
-        if told:
-            told(done, packer.scenarios)
+        if progress:
+            progress(done, packer.scenarios)
 
-    packer.told = one_more
+    packer.progress = one_more
     groups = [packer.group(group) for group in material.groups]
     data = {
         "title": material.title,
@@ -115,7 +115,7 @@ def titled(material: Material) -> Iterator[tuple[str, tuple[str, str, str]]]:
 
 
 def has(material: Material, table: str) -> bool:
-    """Whether a table of any scenario has rows."""
+    """True if a table of any scenario has rows."""
     return any(one.source.count(table) for group in material.groups for one in group.variations)
 
 

@@ -32,14 +32,14 @@ def section(group: Group) -> str:
     if not summaries:
         parts.append(table(["", ""], counted(source), "Fabric and flows"))
     else:
-        parts += (element("p", told, "note bad") for told in input_changed(source, summaries[0]))
+        parts += (element("p", line, "note bad") for line in input_changed(source, summaries[0]))
         header = ["label", "flows", "payload", "first start", "last start", "load of host links"]
         of_flows = table(header, flows(summaries[0]), "Flows", numbers=(1, 2, 3, 4, 5))
         parts.append(f'<div class="facts">{table(["", ""], fabric(summaries[0]), "Fabric")}{of_flows}</div>')
         if summaries[0].get("vms"):
             parts.append(table(["tenant", "VMs", "guarantee", "placement"], tenants(summaries[0]), "Tenants"))
-            parts += (element("p", told, "note") for told in admission(summaries[0]))
-        parts += (element("p", f"Synthetic traffic: {told}.", "note") for told in summaries[0]["synthetic"])
+            parts += (element("p", line, "note") for line in admission(summaries[0]))
+        parts += (element("p", f"Synthetic traffic: {line}.", "note") for line in summaries[0]["synthetic"])
     header = ["scheme", "control", "end", "simulated time", "CPU time", "packet-hops", "ECN"]
     parts.append(table(header, schemes(source, summaries), "Schemes", numbers=(3, 4, 5)))
     parts.append(element("p", made(source), "note"))
@@ -110,7 +110,7 @@ def tenants(summary: dict[str, Any]) -> Iterator[list[str]]:
 
 
 def admission(summary: dict[str, Any]) -> Iterator[str]:
-    """Whether the links carry the guarantees."""
+    """Result of the admission check: the links carry the guarantees, or not."""
     found = summary["vms"].get("admission")
     if found:
         cuts = ", ".join(

@@ -12,7 +12,7 @@ from incast.errors import ResultsError
 from incast.integrity import verify
 from incast.report.page import page
 
-Told = Callable[[int, int], object]
+Progress = Callable[[int, int], object]
 """Called with the number of scenarios read and the total."""
 
 
@@ -21,7 +21,7 @@ def write(
     out: str | PathLike[str],
     *,
     overwrite: bool = False,
-    progress: Told | None = None,
+    progress: Progress | None = None,
 ) -> Path:
     """Write one self-contained HTML page of runs, sweeps and studies, if none of their files is damaged.
 
@@ -45,7 +45,7 @@ def write(
     return file
 
 
-def write_page(folders: Sequence[Path], file: Path, *, overwrite: bool, progress: Told | None = None) -> None:
+def write_page(folders: Sequence[Path], file: Path, *, overwrite: bool, progress: Progress | None = None) -> None:
     """Write the page of folders without damage."""
     text = page(read(folders), progress)
     write_whole(file, text.encode("utf-8"), overwrite=overwrite)

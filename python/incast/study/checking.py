@@ -22,7 +22,7 @@ from incast.study.tables import EmptyTables, of_analysis
 TOLERANCE = 'a number in the metric\'s unit, or a part such as "5%"; 0 or more'
 """Allowed values."""
 Plans = Mapping[Scale, Mapping[str, sweep.Plan | AnalysisPlan]]
-"""What each sweep runs and each analysis computes, by scale."""
+"""Plans of sweeps and analyses, by scale."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Checked:
     """A study with checked files."""
 
     plans: Plans
-    """What each sweep runs and each analysis computes, by scale."""
+    """Plans of sweeps and analyses, by scale."""
     columns: Mapping[str, tuple[str, ...]]
     """The columns of each metric."""
     of_tables: Mapping[str, tuple[str, ...]]
@@ -39,48 +39,51 @@ class Checked:
     """Shared SQL by sweep or analysis."""
 
 
-def check(told: Description) -> Checked:
+def check(description: Description) -> Checked:
     """Check a study; raises `ScenarioError` for an error in its files."""
-    _scales_and_parts(told)
+    _scales_and_parts(description)
     plans: Plans = {
         scale: {
-            **{name: sweep.read(told.part_file(name), scale=scale, keys=False) for name in told.study.sweeps},
-            **{name: analysis.read(told.part_file(name), scale) for name in told.study.analyses},
+            **{
+                name: sweep.read(description.part_file(name), scale=scale, keys=False)
+                for name in description.study.sweeps
+            },
+            **{name: analysis.read(description.part_file(name), scale) for name in description.study.analyses},
         }
-        for scale in told.study.scale.given()
+        for scale in description.study.scale.given()
     }
-    claims = _Claims(told, plans)
+    claims = _Claims(description, plans)
     return Checked(plans, claims.check(), claims.tables(), claims.shared)
 
 
-def _scales_and_parts(told: Description) -> None:
-    document = told.study_document
-    if not told.study.scale.given():
+def _scales_and_parts(description: Description) -> None:
+    document = description.study_document
+    if not description.study.scale.given():
         raise document.wrong("scale", "a study has at least one scale", allowed=", ".join(SCALES))
-    if not told.study.parts:
+    if not description.study.parts:
         message = "a study has at least one sweep or analysis"
         raise document.wrong("sweeps", message, allowed="names of files, without .toml")
-    fields = [f"sweeps[{number}]" for number in range(len(told.study.sweeps))]
-    fields += [f"analyses[{number}]" for number in range(len(told.study.analyses))]
-    for number, (name, field) in enumerate(zip(told.study.parts, fields, strict=True)):
+    fields = [f"sweeps[{number}]" for number in range(len(description.study.sweeps))]
+    fields += [f"analyses[{number}]" for number in range(len(description.study.analyses))]
+    for number, (name, field) in enumerate(zip(description.study.parts, fields, strict=True)):
         if f"{name}.toml" in (STUDY, CLAIMS) or not re.fullmatch(r"\w[\w-]*", name):
             what = "a sweep" if field.startswith("sweeps") else "an analysis"
             message = f"`{name}` is no name for {what}"
             raise document.wrong(field, message, allowed="letters, digits, _ and -, but not `study` or `claims`")
-        if name in told.study.parts[:number]:
+        if name in description.study.parts[:number]:
             raise document.wrong(field, f"`{name}` is named twice")
-        if not told.part_file(name).is_file():
-            there = sorted(file.stem for file in told.path.glob("*.toml") if file.name not in (STUDY, CLAIMS))
-            raise document.wrong(field, f"there is no file {name}.toml in {told.path}", wrong=name, names=there)
+        if not description.part_file(name).is_file():
+            there = sorted(file.stem for file in description.path.glob("*.toml") if file.name not in (STUDY, CLAIMS))
+            raise document.wrong(field, f"there is no file {name}.toml in {description.path}", wrong=name, names=there)
 
 
 class _Claims:
     """Checks claims.toml."""
 
-    def __init__(self, told: Description, plans: Plans) -> None:
-        self.told = told
+    def __init__(self, description: Description, plans: Plans) -> None:
+        self.description = description
         self.plans = plans
-        self.known = {name: self._known(name) for name in told.study.parts}
+        self.known = {name: self._known(name) for name in description.study.parts}
         """The values that the runs of each sweep or analysis have at any scale, by column."""
         tables = EmptyTables()
         self.databases = {
@@ -96,8 +99,8 @@ class _Claims:
         self._parts()
         self._views()
         columns = self._metrics()
-        claims, document = self.told.claims.claim, self.told.claims_document
-        scales = self.told.study.scale.given()
+        claims, document = self.description.claims.claim, self.description.claims_document
+        scales = self.description.study.scale.given()
         if not claims:
             raise document.wrong("claim", "a study has at least one claim")
         for number, claim in enumerate(claims):
@@ -111,22 +114,22 @@ class _Claims:
                 raise document.wrong(f"{field}.check", f"claim `{claim.id}` checks nothing: it needs a [[claim.check]]")
             for at in range(len(claim.check)):
                 self._check(number, at, columns)
-        for number, chart in enumerate(self.told.claims.chart):
+        for number, chart in enumerate(self.description.claims.chart):
             self._chart(f"chart[{number}]", chart, columns)
-        for number, pauses in enumerate(self.told.claims.pauses):
+        for number, pauses in enumerate(self.description.claims.pauses):
             self._sweep(f"pauses[{number}].sweep", pauses.sweep)
         return columns
 
     def _parts(self) -> None:
         """Raise unless every metric and table names a sweep or an analysis of the study."""
-        for name, metric in self.told.claims.metric.items():
+        for name, metric in self.description.claims.metric.items():
             self._part("metric", name, metric)
-        for name, table in self.told.claims.table.items():
+        for name, table in self.description.claims.table.items():
             self._part("table", name, table)
 
     def _views(self) -> None:
         """Create the views that metrics and tables use; raise for one that nothing uses."""
-        claims, document = self.told.claims, self.told.claims_document
+        claims, document = self.description.claims, self.description.claims_document
         asked: list[Metric | StudyTable] = [*claims.metric.values(), *claims.table.values()]
         for part, connection in self.databases.items():
             columns = tuple(self.known[part])
@@ -143,8 +146,8 @@ class _Claims:
 
     def _metrics(self) -> dict[str, tuple[str, ...]]:
         """The columns of every metric."""
-        document, found = self.told.claims_document, {}
-        for name, metric in self.told.claims.metric.items():
+        document, found = self.description.claims_document, {}
+        for name, metric in self.description.claims.metric.items():
             sql = self.shared[metric.part].text(metric.sql)
             try:
                 found[name] = queries.columns(self.databases[metric.part], sql)
@@ -155,8 +158,8 @@ class _Claims:
 
     def tables(self) -> dict[str, tuple[str, ...]]:
         """The columns of every table, if nothing is wrong."""
-        document, found = self.told.claims_document, {}
-        for name, table in self.told.claims.table.items():
+        document, found = self.description.claims_document, {}
+        for name, table in self.description.claims.table.items():
             at = join("table", name)
             if not re.fullmatch(r"\w[\w-]*", name):
                 message = f"`{name}` is no name for a table, which is that of its file"
@@ -172,7 +175,7 @@ class _Claims:
 
     def _table(self, at: str, name: str, table: StudyTable, kinds: Mapping[str, Any]) -> None:
         """Raise unless a table's columns are those of its query, and its figures numbers."""
-        document, names = self.told.claims_document, [each for each in kinds if each != SEED]
+        document, names = self.description.claims_document, [each for each in kinds if each != SEED]
         if not table.rows:
             raise document.wrong(f"{at}.rows", "nothing tells rows apart", allowed=", ".join(names))
         for number, row in enumerate(table.rows):
@@ -191,21 +194,21 @@ class _Claims:
                 message = f"column `{column}` of table `{name}` has no numbers but {kinds[column]}"
                 raise document.wrong(f"{at}.sql", message, allowed="numbers, or a column that `rows` names")
 
-    def _part(self, kind: str, name: str, told: Metric | StudyTable) -> None:
+    def _part(self, kind: str, name: str, one: Metric | StudyTable) -> None:
         """Raise unless a metric or a table names a sweep or an analysis of the study."""
-        document, at = self.told.claims_document, join(kind, name)
-        if (told.sweep is None) == (told.analysis is None):
+        document, at = self.description.claims_document, join(kind, name)
+        if (one.sweep is None) == (one.analysis is None):
             raise document.wrong(at, f"{kind} `{name}` is of a `sweep` or of an `analysis`")
         for what, named, names in (
-            ("sweep", told.sweep, self.told.study.sweeps),
-            ("analysis", told.analysis, self.told.study.analyses),
+            ("sweep", one.sweep, self.description.study.sweeps),
+            ("analysis", one.analysis, self.description.study.analyses),
         ):
             if named is not None and named not in names:
                 message = f"the study has no {what} `{named}`"
                 raise document.wrong(f"{at}.{what}", message, wrong=named, names=names)
 
     def _check(self, number: int, at: int, columns: Mapping[str, tuple[str, ...]]) -> None:
-        document, claim = self.told.claims_document, self.told.claims.claim[number]
+        document, claim = self.description.claims_document, self.description.claims.claim[number]
         field, check = f"claim[{number}].check[{at}]", claim.check[at]
         written = document.tree["claim"][number]["check"][at]
         if check.metric not in columns:
@@ -230,7 +233,7 @@ class _Claims:
         self._expectation(field, check)
 
     def _chart(self, field: str, chart: StudyChart, columns: Mapping[str, tuple[str, ...]]) -> None:
-        document = self.told.claims_document
+        document = self.description.claims_document
         if chart.metric not in columns:
             message = f"there is no metric `{chart.metric}`"
             raise document.wrong(f"{field}.metric", message, wrong=chart.metric, names=list(columns))
@@ -256,14 +259,16 @@ class _Claims:
                 raise document.wrong(field, message, allowed="each column of the metric as x, series or panels")
 
     def _sweep(self, field: str, name: str) -> None:
-        if name not in self.told.study.sweeps:
+        if name not in self.description.study.sweeps:
             message = f"the study has no sweep `{name}`"
-            raise self.told.claims_document.wrong(field, message, wrong=name, names=self.told.study.sweeps)
+            raise self.description.claims_document.wrong(
+                field, message, wrong=name, names=self.description.study.sweeps
+            )
 
     def _selection(self, field: str, selection: Selection, metric: str, columns: tuple[str, ...]) -> None:
-        document = self.told.claims_document
+        document = self.description.claims_document
         choosable = [name for name in columns if name not in (VALUE, SEED)]
-        known = self.known[self.told.claims.metric[metric].part]
+        known = self.known[self.description.claims.metric[metric].part]
         for name, chosen in selection.items():
             if name not in choosable:
                 message = f"metric `{metric}` has no column `{name}` to choose by"
@@ -289,7 +294,7 @@ class _Claims:
         return found
 
     def _expectation(self, field: str, check: Check) -> None:
-        document = self.told.claims_document
+        document = self.description.claims_document
         given = [kind for kind in KINDS if getattr(check, kind) is not None]
         if not given:
             raise document.wrong(field, "the check expects nothing", allowed=f"one of {', '.join(KINDS)}")
@@ -304,7 +309,7 @@ class _Claims:
         self._tolerance(field, check)
 
     def _tolerance(self, field: str, check: Check) -> None:
-        document = self.told.claims_document
+        document = self.description.claims_document
         if check.about is None:
             if check.tolerance is not None:
                 raise document.wrong(f"{field}.tolerance", "a tolerance belongs to `about`")

@@ -28,19 +28,19 @@ class Study:
 
     def __init__(self, path: Path) -> None:
         """Read the study in a folder; raise `ScenarioError` for an error in its files."""
-        self._told = folder.read(path)
-        self._checked = check(self._told)
-        self.name = self._told.name
+        self._description = folder.read(path)
+        self._checked = check(self._description)
+        self.name = self._description.name
         """The name of its folder."""
         self.path = path
         """Its folder."""
-        self.title = self._told.study.title
+        self.title = self._description.study.title
         """Title, in one line."""
-        self.text = self._told.study.text
+        self.text = self._description.study.text
         """Description in Markdown."""
-        self.source = self._told.study.source
+        self.source = self._description.study.source
         """The publication with the claims."""
-        self.scales: dict[Scale, str] = self._told.study.scale.given()
+        self.scales: dict[Scale, str] = self._description.study.scale.given()
         """Its scales with their descriptions, smallest first."""
 
     def __repr__(self) -> str:
@@ -49,7 +49,7 @@ class Study:
     @property
     def claims(self) -> Sequence[Claim]:
         """The claims in claims.toml."""
-        return self._told.claims.claim
+        return self._description.claims.claim
 
     @cached_property
     def metrics(self) -> dict[str, Metric]:
@@ -57,7 +57,7 @@ class Study:
         shared = self._checked.shared
         return {
             name: replace(metric, sql=shared[metric.part].text(metric.sql))
-            for name, metric in self._told.claims.metric.items()
+            for name, metric in self._description.claims.metric.items()
         }
 
     @cached_property
@@ -66,7 +66,7 @@ class Study:
         shared = self._checked.shared
         return {
             name: replace(table, sql=shared[table.part].text(table.sql))
-            for name, table in self._told.claims.table.items()
+            for name, table in self._description.claims.table.items()
         }
 
     def create_views(self, connection: duckdb.DuckDBPyConnection, part: str) -> None:
@@ -85,12 +85,12 @@ class Study:
     @property
     def sweeps(self) -> Sequence[str]:
         """The names of its sweeps, in order."""
-        return self._told.study.sweeps
+        return self._description.study.sweeps
 
     @property
     def analyses(self) -> Sequence[str]:
         """The names of its analyses, which run after the sweeps."""
-        return self._told.study.analyses
+        return self._description.study.analyses
 
     @property
     def plans(self) -> Plans:
@@ -140,12 +140,12 @@ class Study:
         """
         chosen, path = self.scale(scale), self.folder(out, scale)
         return running.run(
-            self._told, self._checked, path, chosen, overwrite=overwrite, jobs=jobs, ray=ray, progress=progress
+            self._description, self._checked, path, chosen, overwrite=overwrite, jobs=jobs, ray=ray, progress=progress
         )
 
     def judge(self, results: str | PathLike[str]) -> StudyResults:
         """Check the current claims on existing results."""
-        return running.judge(self._told, self._checked, Path(results))
+        return running.judge(self._description, self._checked, Path(results))
 
 
 def load_study(name_or_path: str | PathLike[str]) -> Study:

@@ -26,7 +26,7 @@ class Bar:
     high: float | None
     """Its upper end."""
     seeds: int
-    """Seeds it was measured under; 0 if the metric does not tell them apart."""
+    """Seeds it was measured under; 0 if the metric does not distinguish them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,9 +44,9 @@ class DrawnChart:
     missing: tuple[str, ...]
     """Figures that were not measured, and why."""
     log: bool = False
-    """Whether the scale is logarithmic."""
+    """If true, the scale is logarithmic."""
     lines: bool = False
-    """Whether values of a series are joined by a line along `x`, a number."""
+    """If true, a line joins the values of a series along `x`, a number."""
     columns: int = 2
     """Panels beside each other."""
     order: tuple[Any, ...] = ()
@@ -60,8 +60,8 @@ class DrawnChart:
     def from_tree(cls, tree: dict[str, Any]) -> DrawnChart:
         """From claims.json."""
         bars = tuple(Bar(**bar) for bar in tree["bars"])
-        told = {name: tuple(tree.get(name, ())) for name in ("missing", "order")}
-        return cls(**{**tree, **told, "bars": bars})
+        lists = {name: tuple(tree.get(name, ())) for name in ("missing", "order")}
+        return cls(**{**tree, **lists, "bars": bars})
 
 
 class NotNumberError(Exception):

@@ -1,4 +1,4 @@
-"""What a check expects of a figure."""
+"""The expectation of a check."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Expectation:
     kind: Literal["below", "above", "between", "about"]
     """`below` and `above` leave their bound out, the others have both of theirs."""
     ratio: bool
-    """Whether it is of a ratio of figures."""
-    told: str
+    """If true, it is of a ratio of figures."""
+    wording: str
     """The same for people, without a unit."""
 
     @classmethod
     def of(cls, check: Check) -> Expectation:
-        """What a check that was read without errors expects."""
+        """The expectation of a check that was read without errors."""
         ratio = bool(check.against)
         if check.below is not None:
             return cls(-math.inf, check.below, "below", ratio, f"below {check.below:.6g}")
@@ -39,25 +39,25 @@ class Expectation:
         if check.about is None:
             raise ValueError("a check without an expectation")
         within = tolerance(check.about, check.tolerance)
-        told = f"{check.about:.6g} ± {check.tolerance}".replace("%", " %").replace("  %", " %")
-        return cls(check.about - within, check.about + within, "about", ratio, told)
+        wording = f"{check.about:.6g} ± {check.tolerance}".replace("%", " %").replace("  %", " %")
+        return cls(check.about - within, check.about + within, "about", ratio, wording)
 
     def text(self, unit: str) -> str:
         """For people: `ratio below 1`, `from 3 to 4 us`."""
-        return f"ratio {self.told}" if self.ratio else f"{self.told} {unit}".rstrip()
+        return f"ratio {self.wording}" if self.ratio else f"{self.wording} {unit}".rstrip()
 
     def holds(self, value: float) -> bool:
-        """Whether one value is as expected."""
+        """True if one value is as expected."""
         return self.wholly(value, value)
 
     def wholly(self, low: float, high: float) -> bool:
-        """Whether everything from `low` to `high` is as expected."""
+        """True if everything from `low` to `high` is as expected."""
         if self.kind in ("below", "above"):
             return self.low < low and high < self.high
         return self.low <= low and high <= self.high
 
     def nowhere(self, low: float, high: float) -> bool:
-        """Whether nothing from `low` to `high` is as expected."""
+        """True if nothing from `low` to `high` is as expected."""
         if self.kind in ("below", "above"):
             return high <= self.low or low >= self.high
         return high < self.low or low > self.high

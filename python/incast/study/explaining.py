@@ -17,7 +17,7 @@ from incast.study.description import Scale
 FENCE = "---"
 """Around the head of the file."""
 HEAD = "measured: SCALE, DATE, COMMIT, or measured ID ...: SCALE, DATE, COMMIT"
-"""What a line of the head is."""
+"""Form of a line of the head."""
 COMMIT = re.compile(r"[0-9a-f]{7,40}")
 
 
@@ -28,9 +28,9 @@ class Taken:
     scale: Scale
     date: datetime.date
     commit: str
-    """Of incast: the run's, or that of the text which was written after it."""
+    """Commit of incast: of the run, or of the text which was written after it."""
 
-    def told(self, scale: Scale) -> str:
+    def sentence(self, scale: Scale) -> str:
         """For people, beside results of a scale."""
         here = "" if scale == self.scale else f"; results: scale {scale}"
         return (
@@ -40,12 +40,12 @@ class Taken:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What there is to say about a claim."""
+    """Explanation of a claim."""
 
     text: str
     """In Markdown."""
     taken: Taken | None
-    """Of which run its figures are; `None` if the file does not say."""
+    """Run of its figures; `None` if the file does not say."""
 
 
 def read(file: Path, known: Sequence[str], scales: Sequence[Scale]) -> dict[str, Explanation]:
@@ -148,5 +148,5 @@ class _Reader:
         line = self.lines[number - 1]
         width = len(wrong) if wrong else len(line) - column + 1
         near = nearest(wrong, self.known if names is None else names) if wrong else None
-        text, told = located(str(self.file), number, column, line, width, message, allowed, near)
-        return ScenarioError(text, (told,))
+        text, diagnostic = located(str(self.file), number, column, line, width, message, allowed, near)
+        return ScenarioError(text, (diagnostic,))

@@ -13,7 +13,7 @@ from incast.study.description import Check, Selection, Value
 VALUE = "value"
 """The column of a metric that is its figure."""
 SEED = "seed"
-"""The column that tells runs apart that differ by chance only."""
+"""The column that distinguishes runs that differ by chance only."""
 
 Choice = dict[str, Any]
 """One value for each of some columns."""
@@ -30,14 +30,14 @@ class PlannedRun:
     columns: Choice
     """The varied columns, and `scheme`."""
     done: bool
-    """Whether there are results of it."""
+    """True if it has results."""
     why: str | None = None
     """Why there are none, if that is known."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What a metric says, and the runs that it says it of."""
+    """Rows of a metric, and the runs behind them."""
 
     columns: tuple[str, ...]
     """Names of its columns."""
@@ -48,7 +48,7 @@ class Measured:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The columns that tell figures apart."""
+        """The columns that distinguish figures."""
         return tuple(name for name in self.columns if name not in (VALUE, SEED))
 
     def narrowed(self, chosen: Choice) -> Measured:
@@ -59,22 +59,22 @@ class Measured:
 
 @dataclass(frozen=True)
 class Figure:
-    """What a check expects something of: a value for each seed, or why there is none."""
+    """Figure of a check: a value for each seed, or the reason why there is none."""
 
     of: Choice
-    """Whose it is: the columns of the check's `of`."""
+    """Columns of the check's `of`."""
     against: Choice | None
-    """What it is divided by."""
+    """Columns of the divisor."""
     where: Choice
     """Every other column."""
     values: tuple[float, ...] = ()
     """Its values, by rising seed."""
     seeds: tuple[Any, ...] = ()
-    """The seeds; empty if the metric does not tell them apart."""
+    """The seeds; empty if the metric does not distinguish them."""
     missing: str | None = None
     """Why there are no values."""
     pooled: bool = False
-    """Whether the metric says nothing of seeds although runs differ in them."""
+    """True if the metric does not distinguish seeds although runs differ in them."""
 
 
 def figures(check: Check, measured: Measured) -> Iterator[Figure]:
@@ -171,19 +171,19 @@ def _seeded(chosen: Choice, seed: Any) -> Choice:
 
 
 def _has(row: Choice, chosen: Choice) -> bool:
-    """Whether a row has these values of columns."""
+    """True if a row has these values of columns."""
     return all(same(row[name], value) for name, value in chosen.items())
 
 
 def _covers(run: PlannedRun, chosen: Choice) -> bool:
-    """Whether a run may be part of a row with these values of columns. A row of NULL is of all runs."""
+    """True if a run may be part of a row with these values of columns. A row of NULL is of all runs."""
     return all(
         value is None or name not in run.columns or same(run.columns[name], value) for name, value in chosen.items()
     )
 
 
 def same(one: Value | None, other: Value | None) -> bool:
-    """Whether two values of a column are the same; numbers may differ by rounding."""
+    """True if two values of a column are equal; numbers may differ by rounding."""
     if isinstance(one, (int, float)) and isinstance(other, (int, float)) and bool not in (type(one), type(other)):
         return math.isclose(one, other, rel_tol=1e-9)
     return type(one) is type(other) and one == other
@@ -222,7 +222,7 @@ def _with(choice: Choice) -> str:
 
 
 def named(selection: Mapping[str, Value | list[Value]]) -> str:
-    """Whose figures, for people: schemes as they are called, other values with their column."""
+    """The selected rows, for people: names of schemes, other values with their column."""
     texts = {
         name: ", ".join(map(str, chosen)) if isinstance(chosen, list) else str(chosen)
         for name, chosen in selection.items()

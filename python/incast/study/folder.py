@@ -63,8 +63,8 @@ def find(name_or_path: str | PathLike[str]) -> Path:
     near = nearest(text, known)
     message = f"no study or folder `{text}`"
     hint = f"\n = did you mean `{near}`?" if near else ""
-    told = Diagnostic(message, file=text, allowed=names, nearest=near)
-    raise ScenarioError(f"error: {message}\n = allowed: {names}{hint}", (told,))
+    diagnostic = Diagnostic(message, file=text, allowed=names, nearest=near)
+    raise ScenarioError(f"error: {message}\n = allowed: {names}{hint}", (diagnostic,))
 
 
 def name(path: Path) -> str:
@@ -73,20 +73,20 @@ def name(path: Path) -> str:
 
 
 def head(path: Path) -> tuple[StudyFile, Document]:
-    """What study.toml of a folder says."""
+    """The study.toml of a folder."""
     document = Document(needed(path, STUDY))
     return document.typed(StudyFile), document
 
 
 def read(path: Path) -> Description:
-    """What the files of a study's folder say."""
+    """The description of a study, from the files of its folder."""
     study, study_document = head(path)
     claims_document = Document(needed(path, CLAIMS))
     claims = claims_document.typed(ClaimsFile)
     claims = replace(claims, claim=[_whole(claim) for claim in claims.claim])
-    told = path / EXPLANATIONS
+    file = path / EXPLANATIONS
     ids, scales = [claim.id for claim in claims.claim], list(study.scale.given())
-    explanations = explaining.read(told, ids, scales) if told.is_file() else {}
+    explanations = explaining.read(file, ids, scales) if file.is_file() else {}
     return Description(name(path), path, study, claims, explanations, study_document, claims_document)
 
 

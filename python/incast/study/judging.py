@@ -61,7 +61,7 @@ def claim_outcome(
         outcome=outcome,
         reason=small or reason,
         explanation=explanation.text if explanation else None,
-        taken=explanation.taken.told(scale) if explanation and explanation.taken else None,
+        taken=explanation.taken.sentence(scale) if explanation and explanation.taken else None,
         fitted=claim.fitted,
         checks=tuple(checks),
     )
@@ -83,11 +83,11 @@ def together(checks: Sequence[CheckOutcome]) -> tuple[Outcome, str | None]:
 def check_outcome(check: Check, figure: Figure, number: int, unit: str, exact: bool, small: str | None) -> CheckOutcome:
     """Check one figure; `small` is the reason if the scale is too small."""
     expectation = Expectation.of(check)
-    verdict, told = judge(figure, expectation, exact), series(figure)
+    verdict, selected = judge(figure, expectation, exact), series(figure)
     return CheckOutcome(
         metric=check.metric,
-        series=told,
-        label=f"{check.metric} of {told}" if told else check.metric,
+        series=selected,
+        label=f"{check.metric} of {selected}" if selected else check.metric,
         unit=None if expectation.ratio or not unit else unit,
         outcome="not measured" if small else verdict.outcome,
         reason=small or verdict.reason,

@@ -1,4 +1,4 @@
-"""What a study's metrics and tables say of its runs."""
+"""Computes a study's metrics and tables from its runs."""
 
 from __future__ import annotations
 
@@ -20,43 +20,48 @@ if TYPE_CHECKING:
 
 
 def measure(
-    told: Description,
+    description: Description,
     checked: Checked,
     plans: Mapping[str, sweep.Plan | AnalysisPlan],
     parts: Mapping[str, sweep.Sweep | Analysis],
 ) -> tuple[dict[str, Measured], dict[str, Measured]]:
     """Ask the sweeps and analyses that there are for every metric, and for every table."""
     found: dict[str, dict[str, Measured]] = {"metric": {}, "table": {}}
-    asked = (("metric", told.claims.metric, checked.columns), ("table", told.claims.table, checked.of_tables))
+    asked = (
+        ("metric", description.claims.metric, checked.columns),
+        ("table", description.claims.table, checked.of_tables),
+    )
     for part, plan in plans.items():
         result = parts.get(part)
         runs = planned(plan, result)
         shared = checked.shared[part]
         with result.connect() if result is not None and result.done else nullcontext() as connection:
             if connection:
-                _create(told, shared, connection)
+                _create(description, shared, connection)
             for kind, each, columns in asked:
                 for name, one in each.items():
                     if one.part == part:
-                        rows = _rows(told, connection, kind, name, shared.text(one.sql)) if connection else []
+                        rows = _rows(description, connection, kind, name, shared.text(one.sql)) if connection else []
                         found[kind][name] = Measured(columns[name], rows, runs)
-    return found["metric"], {name: found["table"][name] for name in told.claims.table}
+    return found["metric"], {name: found["table"][name] for name in description.claims.table}
 
 
-def _create(told: Description, shared: Shared, connection: duckdb.DuckDBPyConnection) -> None:
+def _create(description: Description, shared: Shared, connection: duckdb.DuckDBPyConnection) -> None:
     """Create the views of a part."""
     try:
         shared.create(connection)
     except ViewError as error:
-        raise told.claims_document.wrong(join("view", error.name), f"view `{error.name}`: {error}") from None
+        raise description.claims_document.wrong(join("view", error.name), f"view `{error.name}`: {error}") from None
 
 
-def _rows(told: Description, connection: duckdb.DuckDBPyConnection, kind: str, name: str, sql: str) -> list[Choice]:
+def _rows(
+    description: Description, connection: duckdb.DuckDBPyConnection, kind: str, name: str, sql: str
+) -> list[Choice]:
     """The rows of a metric or a table."""
     try:
         return queries.rows(connection, sql)
     except queries.QueryError as error:
-        raise told.claims_document.wrong(f"{join(kind, name)}.sql", f"{kind} `{name}`: {error}") from None
+        raise description.claims_document.wrong(f"{join(kind, name)}.sql", f"{kind} `{name}`: {error}") from None
 
 
 def planned(plan: sweep.Plan | AnalysisPlan, result: sweep.Sweep | Analysis | None) -> list[PlannedRun]:

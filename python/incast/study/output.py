@@ -22,12 +22,12 @@ LOCK = ".lock"
 
 
 @contextmanager
-def held(told: Description, out: Path, scale: Scale, overwrite: bool) -> Iterator[dict[str, Any]]:
+def held(description: Description, out: Path, scale: Scale, overwrite: bool) -> Iterator[dict[str, Any]]:
     """Lock the folder for a new or resumed run of a study; yields its manifest."""
     there = _there(out, overwrite)
-    if there is not None and not overwrite and (there["study"], there["scale"]) != (told.name, scale):
+    if there is not None and not overwrite and (there["study"], there["scale"]) != (description.name, scale):
         holds = f"study {there['study']} at scale {there['scale']}"
-        raise ResultsExistError(f"{out} has {holds}, not {told.name} at scale {scale}; it was not changed")
+        raise ResultsExistError(f"{out} has {holds}, not {description.name} at scale {scale}; it was not changed")
     try:
         out.mkdir(parents=True, exist_ok=True)
         lock = (out / LOCK).open("w")
@@ -45,13 +45,13 @@ def held(told: Description, out: Path, scale: Scale, overwrite: bool) -> Iterato
         keep_tables(out, ())
         manifest = {
             "format": results.FORMAT,
-            "study": told.name,
-            "title": told.study.title,
+            "study": description.name,
+            "title": description.study.title,
             "scale": scale,
             "incast": _core.__version__,
             "build": _core.__build__,
-            "sweeps": told.study.sweeps,
-            "analyses": told.study.analyses,
+            "sweeps": description.study.sweeps,
+            "analyses": description.study.analyses,
             "wall_s": there["wall_s"] if there else 0.0,
             "cpu_s": there["cpu_s"] if there else 0.0,
         }

@@ -37,7 +37,7 @@ def columns(connection: duckdb.DuckDBPyConnection, sql: str) -> tuple[str, ...]:
 
 def described(connection: duckdb.DuckDBPyConnection, sql: str, what: str) -> dict[str, duckdb.sqltypes.DuckDBPyType]:
     """The columns that a query of a metric or table gives, with their types; nothing is computed."""
-    with _told():
+    with _sql_errors():
         statements = connection.extract_statements(sql)
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
             got = f"{len(statements)} statements" if len(statements) != 1 else statements[0].type.name
@@ -70,18 +70,18 @@ def _read(node: Any) -> Iterator[str]:
 def create_view(connection: duckdb.DuckDBPyConnection, name: str, sql: str) -> None:
     """Create a view if its query is valid."""
     described(connection, sql, "view")
-    with _told():
+    with _sql_errors():
         connection.execute(f"create view {quoted(name)} as {sql}")
 
 
 def is_number(kind: duckdb.sqltypes.DuckDBPyType) -> bool:
-    """Whether a column holds numbers."""
+    """True if a column holds numbers."""
     return kind.id in NUMBERS
 
 
 def rows(connection: duckdb.DuckDBPyConnection, sql: str) -> list[Choice]:
     """The rows of a metric or a table."""
-    with _told():
+    with _sql_errors():
         answer = connection.execute(sql)
         names = [column[0] for column in answer.description or []]
         return [dict(zip(names, map(_plain, row), strict=True)) for row in answer.fetchall()]
@@ -93,7 +93,7 @@ def _plain(value: Any) -> Any:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _sql_errors() -> Iterator[None]:
     """Raise what DuckDB says as `QueryError`, on one line."""
     try:
         yield

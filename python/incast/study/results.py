@@ -25,7 +25,7 @@ TABLE = "claims.md"
 PAGE = "report.html"
 TABLES = "tables"
 FORMAT = 1
-"""Of the folder; another one is refused."""
+"""Format of the folder; another one is refused."""
 
 
 class Claims(Sequence[ClaimOutcome]):

@@ -32,7 +32,7 @@ Callback = Callable[[str, SweepProgress], object]
 
 
 def run(
-    told: Description,
+    description: Description,
     checked: Checked,
     out: Path,
     scale: Scale,
@@ -43,7 +43,7 @@ def run(
     progress: Callback | None,
 ) -> StudyResults:
     """Run the unfinished parts of a study, and check its claims."""
-    with output.held(told, out, scale, overwrite) as manifest:
+    with output.held(description, out, scale, overwrite) as manifest:
         began = time.monotonic()
         done: dict[str, sweep.Sweep | Analysis] = {}
         try:
@@ -57,48 +57,48 @@ def run(
             manifest["wall_s"] = round(manifest["wall_s"] + time.monotonic() - began, 3)
             output.keep(out, manifest)
         manifest["cpu_s"] = round(sum(each.cost()[0] for each in done.values() if isinstance(each, sweep.Sweep)), 3)
-        return _judged(told, checked, out, manifest, done)
+        return _judged(description, checked, out, manifest, done)
 
 
-def judge(told: Description, checked: Checked, out: Path) -> StudyResults:
+def judge(description: Description, checked: Checked, out: Path) -> StudyResults:
     """Check the current claims on existing results."""
-    manifest = results.of_study(out, told.name)
+    manifest = results.of_study(out, description.name)
     if manifest["scale"] not in checked.plans:
-        raise ResultsError(f"{out}: study {told.name} has no scale {manifest['scale']} any more")
+        raise ResultsError(f"{out}: study {description.name} has no scale {manifest['scale']} any more")
     integrity.verify([out])
-    manifest |= {"sweeps": told.study.sweeps, "analyses": told.study.analyses}
+    manifest |= {"sweeps": description.study.sweeps, "analyses": description.study.analyses}
     there = results.StudyResults(out, manifest, Claims([]))
-    return _judged(told, checked, out, manifest, {**there.sweeps, **there.analyses})
+    return _judged(description, checked, out, manifest, {**there.sweeps, **there.analyses})
 
 
 def _judged(
-    told: Description,
+    description: Description,
     checked: Checked,
     out: Path,
     manifest: dict[str, Any],
     parts: Mapping[str, sweep.Sweep | Analysis],
 ) -> StudyResults:
     """Check every claim, and write the outcomes."""
-    measured, tabled = measure(told, checked, checked.plans[manifest["scale"]], parts)
+    measured, tabled = measure(description, checked, checked.plans[manifest["scale"]], parts)
     outcomes: list[ClaimOutcome] = []
-    for number, claim in enumerate(told.claims.claim):
-        explanation = told.explanations.get(claim.id)
+    for number, claim in enumerate(description.claims.claim):
+        explanation = description.explanations.get(claim.id)
         try:
-            outcomes.append(claim_outcome(claim, told.claims.metric, measured, manifest["scale"], explanation))
+            outcomes.append(claim_outcome(claim, description.claims.metric, measured, manifest["scale"], explanation))
         except AmbiguousError as error:
             metric = claim.check[error.check].metric
             message = f"metric `{metric}` has several rows{error.row}: a column that tells them apart is missing"
-            raise told.claims_document.wrong(f"claim[{number}].check[{error.check}].metric", message) from None
-    charts, tables = _drawn(told, measured), _tabled(told, tabled)
-    found = StudyResults(out, manifest, Claims(outcomes), charts, tables, told.claims.pauses)
+            raise description.claims_document.wrong(f"claim[{number}].check[{error.check}].metric", message) from None
+    charts, tables = _drawn(description, measured), _tabled(description, tabled)
+    found = StudyResults(out, manifest, Claims(outcomes), charts, tables, description.claims.pauses)
     output.keep(out, manifest)
     tree = {
-        "study": told.name,
+        "study": description.name,
         "scale": manifest["scale"],
         "claims": [claim.to_tree() for claim in outcomes],
         "charts": [chart.to_tree() for chart in charts],
         "tables": [table.to_tree() for table in tables],
-        "pauses": [asdict(each) for each in told.claims.pauses],
+        "pauses": [asdict(each) for each in description.claims.pauses],
     }
     output.keep_tables(out, tables)
     results.write(out / results.CLAIMS, json.dumps(tree, indent=2, allow_nan=False) + "\n")
@@ -111,28 +111,28 @@ def _judged(
     return found
 
 
-def _drawn(told: Description, measured: Mapping[str, Measured]) -> tuple[DrawnChart, ...]:
+def _drawn(description: Description, measured: Mapping[str, Measured]) -> tuple[DrawnChart, ...]:
     """The charts of the study."""
     drawn = []
-    for number, chart in enumerate(told.claims.chart):
+    for number, chart in enumerate(description.claims.chart):
         try:
-            drawn.append(draw(chart, told.claims.metric[chart.metric], measured[chart.metric]))
+            drawn.append(draw(chart, description.claims.metric[chart.metric], measured[chart.metric]))
         except NotUniqueError as error:
             message = f"metric `{chart.metric}` has several rows{error}: a column that tells them apart is missing"
-            raise told.claims_document.wrong(f"chart[{number}].metric", message) from None
+            raise description.claims_document.wrong(f"chart[{number}].metric", message) from None
         except NotNumberError as error:
             message = f"lines need numbers along x; column `{chart.x}` of metric `{chart.metric}` has `{error}`"
-            raise told.claims_document.wrong(f"chart[{number}].x", message) from None
+            raise description.claims_document.wrong(f"chart[{number}].x", message) from None
     return tuple(drawn)
 
 
-def _tabled(told: Description, measured: Mapping[str, Measured]) -> tuple[DrawnTable, ...]:
+def _tabled(description: Description, measured: Mapping[str, Measured]) -> tuple[DrawnTable, ...]:
     """The tables of the study."""
     tables = []
-    for name, table in told.claims.table.items():
+    for name, table in description.claims.table.items():
         try:
             tables.append(tabulate(name, table, measured[name]))
         except NotUniqueError as error:
             message = f"table `{name}` has several rows{error}, of one seed: a column that tells them apart is missing"
-            raise told.claims_document.wrong(f"{join('table', name)}.rows", message) from None
+            raise description.claims_document.wrong(f"{join('table', name)}.rows", message) from None
     return tuple(tables)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from incast import _database
+from incast import _companions, _database
 from incast._database import quoted
 from incast.analysis import AnalysisPlan
 from incast.analysis.dataset import NAME as FIGURES
-from incast.application.table import register
 from incast.results import ALL
 from incast.scenario import Scenario
 from incast.study.description import Value
@@ -35,8 +34,8 @@ RUNS = {"run": "varchar", "scheme": "varchar", "state": "varchar", "error": "var
 def of_analysis(plan: AnalysisPlan) -> duckdb.DuckDBPyConnection:
     """The table of an analysis without rows."""
     connection = _database.connect()
-    told = ", ".join(f"{quoted(column)} {kind}" for column, kind in plan.types.items())
-    connection.execute(f"create table {FIGURES} ({told})")
+    columns = ", ".join(f"{quoted(column)} {kind}" for column, kind in plan.types.items())
+    connection.execute(f"create table {FIGURES} ({columns})")
     return connection
 
 
@@ -55,11 +54,11 @@ class EmptyTables:
             connection.execute(f"create table {name} as select * from read_parquet(?) limit 0", [str(file)])
         connection.register("slowdowns", self._results.slowdown(label=ALL))
         connection.execute("create table slowdown as select * exclude (label) from slowdowns limit 0")
-        told = ", ".join(f"{quoted(column)} {kind}" for column, kind in RUNS.items())
-        connection.execute(f"create table runs ({told})")
+        columns = ", ".join(f"{quoted(column)} {kind}" for column, kind in RUNS.items())
+        connection.execute(f"create table runs ({columns})")
         extra = {quoted(name): SQL_TYPES[type(values[0])] for name, values in known.items() if name not in RUNS}
         for name in (*self._results.tables, "slowdown", "runs"):
             for column, kind in extra.items():
                 connection.execute(f"alter table {name} add column {column} {kind}")
-        register(connection)
+        _companions.add_tables(connection)
         return connection

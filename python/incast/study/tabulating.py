@@ -36,9 +36,9 @@ class Heading:
     title: str
     """For people."""
     unit: str
-    """Of its figures; empty for a plain number."""
+    """Unit of its figures; empty for a plain number."""
     figure: bool
-    """Whether it has figures; else it tells rows apart."""
+    """True if it has figures; otherwise it distinguishes rows."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,7 +48,7 @@ class Row:
     cells: tuple[Any, ...]
     """By column: a value, or a `Span`; `None` where there is nothing."""
     seeds: int
-    """Seeds that it comes from; 0 if the query does not tell them apart."""
+    """Seeds that it comes from; 0 if the query does not distinguish them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,7 +62,7 @@ class DrawnTable:
     rows: tuple[Row, ...]
     """In the order in which the query gives them."""
     missing: str | None
-    """What could not be measured, and why."""
+    """Figures that could not be measured, and the reason."""
 
     def to_tree(self) -> dict[str, Any]:
         """As in claims.json."""
@@ -83,7 +83,7 @@ class DrawnTable:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is to be said beneath it."""
+        """Notes below it."""
         seeds = sorted({row.seeds for row in self.rows if row.seeds > 1})
         notes = [] if self.missing is None else [self.missing]
         if seeds:
@@ -93,7 +93,7 @@ class DrawnTable:
 
     @property
     def numeric(self) -> tuple[bool, ...]:
-        """Which columns hold numbers, to be set right."""
+        """True for each column that holds numbers, which are aligned right."""
         return tuple(
             head.figure or all(isinstance(row.cells[place], (int, float)) for row in self.rows)
             for place, head in enumerate(self.columns)
@@ -131,12 +131,12 @@ class DrawnTable:
 
 def tabulate(name: str, table: StudyTable, measured: Measured) -> DrawnTable:
     """The rows of a table; `NotUniqueError` if the query has several for one row and seed."""
-    told = {column: table.column.get(column, TableColumn()) for column in measured.columns}
+    presented = {column: table.column.get(column, TableColumn()) for column in measured.columns}
     columns = tuple(
         Heading(
             name=column,
-            title=told[column].title or column,
-            unit=told[column].unit,
+            title=presented[column].title or column,
+            unit=presented[column].unit,
             figure=column not in table.rows,
         )
         for column in measured.columns

@@ -91,10 +91,10 @@ def _alike(checks: Sequence[CheckOutcome], each: bool) -> Iterator[list[CheckOut
         yield from ([check] for check in same) if each or len(same) <= FEW else [same]
 
 
-def _cells(checks: Sequence[CheckOutcome], told: str | None) -> tuple[str, ...]:
+def _cells(checks: Sequence[CheckOutcome], known: str | None) -> tuple[str, ...]:
     """Outcome, figure, interval, and label of the figure; the reason if it is not measured, unless already shown."""
     first = checks[0]
-    reasons = list(dict.fromkeys(check.reason for check in checks if check.reason not in (None, told)))
+    reasons = list(dict.fromkeys(check.reason for check in checks if check.reason not in (None, known)))
     if len(checks) == 1:
         text = ": ".join(part for part in (first.series, *reasons) if part)
         return first.outcome, measured(first) or "-", interval(first), text

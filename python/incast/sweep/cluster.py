@@ -73,7 +73,7 @@ class Cluster:
             for task in islice(waiting, jobs or AHEAD):
                 self._give(task, folder)
             while left:
-                event = Event.told(self._hear())
+                event = Event.read(self._hear())
                 if event.kind in ("done", "failed"):
                     left -= 1
                     for task in islice(waiting, 1):

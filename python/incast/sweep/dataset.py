@@ -8,9 +8,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from incast import _database, _input
+from incast import _companions, _database, _input
 from incast._database import PARQUET_FILE, quoted
-from incast.application.table import register
 from incast.errors import DamagedError, EnvironmentFailure, ResultsError
 from incast.integrity import check, damaged
 from incast.results import Results, open_results
@@ -186,7 +185,7 @@ class Sweep:
             except (duckdb.Error, UnicodeDecodeError) as error:  # the second where an error quotes a damaged file
                 raise self._blamed(table, error) from None
         self._add_runs(connection)
-        register(connection)
+        _companions.add_tables(connection)
         return connection
 
     def cost(self) -> tuple[float, int]:

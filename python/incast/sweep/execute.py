@@ -64,12 +64,12 @@ def simulate(
 ) -> None:
     """Simulate a scenario of one scheme and write its folder of the dataset."""
 
-    def told(text: str) -> None:
+    def progress(text: str) -> None:
         (scheme,) = Progress.from_json(text).schemes
         tell(Pulse(scheme.fraction, scheme.packet_hops))
 
     with translated():
-        results = Results(scenario.run(folder, False, 1, told, json.dumps(columns)))
+        results = Results(scenario.run(folder, False, 1, progress, json.dumps(columns)))
     _write_slowdown(results, columns, folder / SLOWDOWN)
 
 

@@ -306,11 +306,11 @@ class _Reader:
             return error
         for text, (path, value, where) in zip(texts, sets, strict=True):
             if str(error).find(f"| {text}\n") >= 0:
-                told = f"{found.message} (`{path}` = {_toml(value)}, in {scenario})"
+                message = f"{found.message} (`{path}` = {_toml(value)}, in {scenario})"
                 allowed = found.allowed
                 if found.nearest:
-                    told += f"; did you mean `{found.nearest}`?"
-                return self.document.wrong(where, told, allowed=allowed)
+                    message += f"; did you mean `{found.nearest}`?"
+                return self.document.wrong(where, message, allowed=allowed)
         return error
 
     def planned(self, variation: dict[str, Any], base: Path, columns: dict[str, Value], scheme: str) -> Planned:

@@ -36,7 +36,7 @@ class Event:
     """Error, for `failed`."""
 
     @classmethod
-    def told(cls, message: dict[str, Any]) -> Event:
+    def read(cls, message: dict[str, Any]) -> Event:
         """From the message of a process."""
         kind = message["event"]
         pulse = Pulse(message["fraction"], message["packet_hops"]) if kind == "pulse" else None
@@ -153,7 +153,7 @@ class _Lane(Generic[T]):
         with suppress(BrokenPipeError, ValueError):  # it died before it took the line, or in the middle of one
             give(process, {"task": vars(task), "folder": str(self.folder(task))})
             for line in cast("IO[str]", process.stdout):
-                event = Event.told({"key": task.key, **json.loads(line)})
+                event = Event.read({"key": task.key, **json.loads(line)})
                 self.events.put(event)
                 if event.kind in ("done", "failed"):
                     return

@@ -72,10 +72,10 @@ class _Teller:
 
     def __init__(self, key: str, reporter: Any) -> None:
         self.key, self.reporter = key, reporter
-        self.told = float("-inf")
+        self.sent = float("-inf")
 
     def __call__(self, pulse: Pulse) -> None:
         now = time.monotonic()
-        if now - self.told >= EVERY_S:
-            self.told = now
+        if now - self.sent >= EVERY_S:
+            self.sent = now
             self.reporter.tell.remote(self.key, pulse.fraction, pulse.packet_hops)

@@ -65,7 +65,7 @@ def sharing(results: Results, *, skip: float = SKIP) -> Table:
             by_receiver.setdefault(row[1], []).append(float(row[5]))
         shared = [jain(each) for each in by_receiver.values() if len(each) > 1 and any(each)]
         everything = sum(row[4] for row in mine if row[3])
-        told: dict[str, Any] = manifest.get("hypervisors") or {}
+        hypervisors: dict[str, Any] = manifest.get("hypervisors") or {}
         rows.append((
             scheme,
             len(judged),
@@ -75,8 +75,8 @@ def sharing(results: Results, *, skip: float = SKIP) -> Table:
             wire / optimum if optimum else None,
             _jain([sum(each) for each in by_receiver.values()]),
             sum(shared) / len(shared) if shared else None,
-            told.get("messages"),
-            told["message_bytes"] / everything if told and everything else None,
+            hypervisors.get("messages"),
+            hypervisors["message_bytes"] / everything if hypervisors and everything else None,
         ))  # fmt: skip
     return Table.of_rows("sharing", FIELDS, rows)
 

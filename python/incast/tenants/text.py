@@ -15,7 +15,7 @@ def text(results: Results) -> str:
     """One line for each scheme, with a legend."""
     rows = [HEAD]
     for row in sharing(results).dicts():
-        told = row["message_share"]
+        share = row["message_share"]
         rows.append((
             row["scheme"],
             str(row["vms"]),
@@ -25,7 +25,7 @@ def text(results: Results) -> str:
             _share(row["utilisation"]),
             _index(row["jain_vms"]),
             _index(row["jain_pairs"]),
-            "-" if told is None else f"{100 * told:.2g} %",
+            "-" if share is None else f"{100 * share:.2g} %",
         ))  # fmt: skip
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [_line(row, widths) for row in rows]

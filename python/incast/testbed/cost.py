@@ -46,7 +46,7 @@ FIGURES = ("rtt_mean_us", "rtt_p50_us", "rtt_p99_us", "packets_bps", "aggregates
 
 @dataclass(frozen=True)
 class Sample:
-    """What was measured with one number of rules in one round; see `FIELDS`."""
+    """Measurement with one number of rules in one round; see `FIELDS`."""
 
     round: int
     rules: int
@@ -72,7 +72,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is measured."""
+    """Parameters of a measurement."""
 
     rules: tuple[int, ...] = RULES
     """Numbers of rules."""
@@ -85,7 +85,7 @@ class Plan:
     form: Form = "map"
     """How the rules are written down."""
     seed: int = 1
-    """Of the order in each round."""
+    """Seed of the order in each round."""
 
     def __post_init__(self) -> None:
         for each in self.rules:
@@ -115,10 +115,10 @@ class CostProgress:
 
 @dataclass(frozen=True)
 class Cost:
-    """What was measured."""
+    """Result of a measurement."""
 
     plan: Plan
-    """What was asked for."""
+    """Its parameters."""
     kernel: str
     """The kernel's release."""
     samples: tuple[Sample, ...]

@@ -89,10 +89,10 @@ class Line:
                 os.waitpid(sender, 0)
 
     def _received(self, connection: socket.socket, seconds: float) -> tuple[float, float]:
-        room = bytearray(MIB)
-        _drain(connection, room, WARM_SHARE * seconds)
+        buffer = bytearray(MIB)
+        _drain(connection, buffer, WARM_SHARE * seconds)
         before = self._t1.counters(HERE[0])
-        received, took = _drain(connection, room, seconds)
+        received, took = _drain(connection, buffer, seconds)
         size, packets = (now - then for now, then in zip(self._t1.counters(HERE[0]), before, strict=True))
         return 8 * received / took, size / packets
 
@@ -114,12 +114,12 @@ class Line:
             os._exit(1)
 
 
-def _drain(connection: socket.socket, room: bytearray, seconds: float) -> tuple[int, float]:
+def _drain(connection: socket.socket, buffer: bytearray, seconds: float) -> tuple[int, float]:
     """Read for so many seconds; bytes and how long it was."""
     began = time.perf_counter()
     received, now = 0, began
     while now < began + seconds:
-        got = connection.recv_into(room)
+        got = connection.recv_into(buffer)
         if got == 0:
             raise Refused("the sending host ended")
         received += got

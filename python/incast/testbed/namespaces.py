@@ -171,7 +171,7 @@ def _setns(file: int) -> None:
 
 
 def _why() -> str:
-    """What the last system call failed for."""
+    """Error of the last system call."""
     number = ctypes.get_errno()
     if number == errno.ENOSPC:
         return "more than /proc/sys/user permits"

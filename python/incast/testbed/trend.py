@@ -1,4 +1,4 @@
-"""Whether a figure changes with the number of rules: straight lines through what was measured in rounds."""
+"""Tests if a figure changes with the number of rules, by straight lines through the measurements of rounds."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Trend:
 
     @property
     def there(self) -> bool:
-        """Whether the interval leaves out 0."""
+        """True if the interval excludes 0."""
         return not self.low <= 0 <= self.high
 
 

@@ -57,8 +57,8 @@ def _compute(cell: OfChanges, base: Path) -> Iterator[Row]:
         asked = {"files": names, "paths": None, "classes": cell.classes, "seed": cell.seed}
         scenario: _core.Scenario = fabric.opened(cell, base)
         with translated():
-            _, _, told = scenario.deadlock_verify(json.dumps(asked), folder)
-    found = json.loads(told)
+            _, _, verified = scenario.deadlock_verify(json.dumps(asked), folder)
+    found = json.loads(verified)
     turns = len(found["cycle"]["turns"]) if found["cycle"] else None
     yield {
         "tags": found["tags"],
@@ -69,7 +69,7 @@ def _compute(cell: OfChanges, base: Path) -> Iterator[Row]:
 
 
 def _new(cell: OfChanges) -> tags.OfTags:
-    """What the new rules are made for; the fabric stays that of the old ones."""
+    """Parameters of the new rules; the fabric stays that of the old ones."""
     overrides = [each.replace("{seed}", str(cell.seed)) for each in cell.overrides]
     seed = cell.seed if cell.new_seed is None else cell.seed + cell.new_seed
     bounces = cell.bounces if cell.new_bounces is None else cell.new_bounces

@@ -22,7 +22,7 @@ from incast.wiring import Wiring
 Wrong = Mapping[int, Mapping[int, int]]
 """The neighbour that switches send to instead, by destination and switch."""
 NextHops = Mapping[int, tuple[int, ...]]
-"""Of one destination: where a switch sends its packets."""
+"""Next hops of each switch towards one destination."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What programs work on: generated, the same for the same seed on every machine."""
+"""Inputs of programs: generated, equal for equal seeds on every machine."""
 
 from __future__ import annotations
 

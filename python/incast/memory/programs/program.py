@@ -19,7 +19,7 @@ class Ready:
 
     command: Sequence[str]
     one_core: bool
-    """Whether one thread works at a time, so that the instrument can share its core."""
+    """If true, one thread works at a time, so that the instrument can share its core."""
     only: Sequence[str] = ()
     """Programs that are served; all if empty."""
     throughput: str | None = None
@@ -34,14 +34,14 @@ class Program:
     stands_for: str
     """Which of the study's applications."""
     about: str
-    """What it does, with what, at size 1."""
+    """Its task and input at size 1."""
     ready: Callable[[Path, float, int], Ready]
     """Generates its input in a folder, for a size and a seed."""
     needs: tuple[str, str] | None = None
     """A program that has to be installed, and Debian's package with it."""
 
     def missing(self) -> str | None:
-        """What is not installed; `None` if all is."""
+        """Message about the program that is not installed; `None` if all are."""
         if self.needs is None or shutil.which(self.needs[0]):
             return None
         name, package = self.needs

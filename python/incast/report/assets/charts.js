@@ -56,8 +56,8 @@ function fitted(spec, width, inner) {
   return [{ ...legends, columns, spec: { ...legends.spec, width: given } }, columns, given];
 }
 
-async function viewOf(spec, rows, container, room) {
-  const width = room - 4;
+async function viewOf(spec, rows, container, available) {
+  const width = available - 4;
   const make = async (inner) => {
     const [fit, columns, given] = fitted(spec, width, inner);
     const compiled = vegaLite.compile({ ...themed(fit), data: { values: rows } }, { config: config(), logger: vega.logger(vega.Error) });

@@ -90,18 +90,18 @@ function layoutOf(fabric, pairs, width) {
   if (hosts.length) {
     const top = y - (lined ? 10 : gap - 44);
     const largest = Math.max(...[...racks.values()].map((rack) => rack.length));
-    const room = step * 0.86;
-    let columns = 1, cell = room;
+    const space = step * 0.86;
+    let columns = 1, cell = space;
     if (lined) {
       columns = largest;
-      cell = Math.max(3, Math.min(16, room / columns - 2));
+      cell = Math.max(3, Math.min(16, space / columns - 2));
     } else if (!merged) {
       // Cells as square as the rack's strip allows, at most 130 pixels high.
       for (columns = 1; columns < largest; columns++) {
-        cell = room / columns - 1;
+        cell = space / columns - 1;
         if (Math.ceil(largest / columns) * (Math.min(cell, 12) + 1) <= 130) break;
       }
-      cell = Math.max(2, Math.min(12, room / columns - 1));
+      cell = Math.max(2, Math.min(12, space / columns - 1));
     }
     order.forEach((rack, place) => {
       const members = racks.get(rack);
@@ -126,7 +126,7 @@ function layoutOf(fabric, pairs, width) {
 }
 
 /** Draws the fabric into a container; returns what is needed to save it. */
-function drawFabric(container, packed, fabric, choice, told) {
+function drawFabric(container, packed, fabric, choice, announce) {
   const figures = packed.schemes[choice.scheme];
   const width = Math.max(280, container.clientWidth);
   const pairs = pairsOf(fabric, figures, choice.measure);
@@ -148,7 +148,7 @@ function drawFabric(container, packed, fabric, choice, told) {
     svg.append(svgElement("text", { x: 0, y: row.y - 12, fill: css("--quiet"), stroke: css("--ground"), "stroke-width": 3, "paint-order": "stroke" }, label));
   }
   container.replaceChildren(svg);
-  walkable(svg, fabric, figures, pairs, layout, choice, told);
+  walkable(svg, fabric, figures, pairs, layout, choice, announce);
   return { svg, most, ramp, left: pairs.length - layoutHidden(layout, pairs, fabric) - drawn };
 }
 
@@ -242,7 +242,7 @@ function sayNode(fabric, figures, node) {
 }
 
 /** Pointer and arrow keys choose a node; its links stand out. */
-function walkable(svg, fabric, figures, pairs, layout, choice, told) {
+function walkable(svg, fabric, figures, pairs, layout, choice, announce) {
   const layers = layout.rows.map((row) => [...layout.places.entries()]
     .filter(([node, at]) => fabric.tiers[node] === row.tier && (row.tier > 0 || at.merged === undefined))
     .sort((a, b) => a[1].y - b[1].y || a[1].x - b[1].x).map(([node]) => node)).filter((layer) => layer.length);
@@ -258,12 +258,12 @@ function walkable(svg, fabric, figures, pairs, layout, choice, told) {
     }
     if (node === null) {
       frame.setAttribute("visibility", "hidden");
-      told("");
+      announce("");
       return;
     }
     const at = layout.places.get(node);
     for (const [name, value] of Object.entries({ x: at.x - at.w / 2 - 2, y: at.y - 2, width: at.w + 4, height: at.h + 4, visibility: "visible" })) frame.setAttribute(name, value);
-    told(sayNode(fabric, figures, node));
+    announce(sayNode(fabric, figures, node));
   };
   svg.addEventListener("click", (event) => choose(event.target.dataset?.node === undefined ? null : Number(event.target.dataset.node)));
   svg.addEventListener("pointermove", (event) => {

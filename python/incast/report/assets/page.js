@@ -163,8 +163,8 @@ function seedSlowdown(charts) {
 
 /** The cycles of deadlocks on their fabric. The pictures are the page's own, not anybody's input. */
 function showCycles(container, cycles) {
-  for (const { title, told, svg } of cycles) {
-    const figure = make("figure", { class: "cycle" }, make("h3", {}, title), ...told.map((line) => make("p", { class: "about" }, line)));
+  for (const { title, lines, svg } of cycles) {
+    const figure = make("figure", { class: "cycle" }, make("h3", {}, title), ...lines.map((line) => make("p", { class: "about" }, line)));
     if (svg) {
       const box = make("div", { class: "scrolls", tabindex: "0", role: "region", "aria-label": `The cycle under ${title}` });
       box.innerHTML = svg;

@@ -17,10 +17,11 @@ import pyarrow.parquet
 import pytest
 
 import incast
-from conftest import Command, Compiled, write
+from conftest import Command, write
 from incast import application, memory
 from incast.memory import delays, summary, traffic
-from memory_programs import served
+from memory.compiling import Compiled
+from memory.running import served
 
 COLUMNS = "time_ns, process, thread, page, kind, achieved_ns, software_ns"
 Row = tuple[int, int, int | None, int, str, int | None, int | None]
@@ -43,11 +44,11 @@ ROWS: list[Row] = [
 LESS_WAITS_NS = [500, 1_000, 1_850, 1_850, 3_000, 3_100, 3_700, 4_000, 4_800, 5_990, 6_500, 6_501, 6_502, 6_503, 6_990]
 """When each row is if the time of a thread stands still as it waits: less what its fetches before took."""
 THREAD_OF = [None, 10, 10, 10, 11, 11, 10, 110, 11, 110, 12, 12, 12, 12, 110]
-"""Whose clock each row has: thread 10 of process 1 is 110, and nobody has fetched yet at the first."""
+"""Thread whose clock each row has: thread 10 of process 1 is 110; before the first row, no thread has fetched."""
 WAITED_NS = {10: 302, 11: 218, 110: 20, 12: 0}
-"""What each thread waited in all."""
+"""Total wait of each thread."""
 FETCHED = [0, 0, 1, 1, 0, 0, 2, 0, 1, 1, 0, 1, 2, 3, 1]
-"""Fetches of that thread before; of a page sent away, those before the fetch that it made room for."""
+"""Fetches of that thread before; of a page sent away, those before the fetch that evicted it."""
 
 
 def recording(
@@ -61,7 +62,7 @@ def recording(
     folder.mkdir()
     values = ", ".join(f"({', '.join('null' if each is None else repr(each) for each in row)})" for row in rows)
     duckdb.connect().query(f"from (values {values}) t ({COLUMNS})").write_parquet(str(folder / "trace.parquet"))
-    told = memory.Summary(
+    summary_ = memory.Summary(
         command=list(command),
         local="25 % of the footprint",
         policy="fifo",
@@ -87,7 +88,7 @@ def recording(
         awake=True,
         plain_s=plain_s,
     )
-    (folder / "summary.json").write_text(json.dumps(asdict(told)))
+    (folder / "summary.json").write_text(json.dumps(asdict(summary_)))
     return folder
 
 
@@ -147,7 +148,7 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_trace_may_be_larger_than_the_memory_that_it_is_given(
     long: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What does not fit goes to a file, and nothing else differs."""
+    """Data that exceed memory go to a file, and nothing else differs."""
     assert summary.MEMORY_LIMIT == "512MB"
     trace = long / "trace.parquet"
     made, figures = memory.write_traffic([long], tmp_path / "made"), summary.distributions(trace)
@@ -214,7 +215,7 @@ def test_each_row_is_a_flow_of_each_cpu_blade(by_hand: Path, tmp_path: Path, clo
 
 @pytest.mark.parametrize("fetch_ns", [0, 250])
 def test_on_its_own_clock_a_thread_computes_as_long_as_a_plain_run_takes(tmp_path: Path, fetch_ns: int) -> None:
-    """What remains when waits are taken away is scaled to what a plain run took; then each fetch takes what is said."""
+    """The time without waits is scaled to that of a plain run; then each fetch takes the given time."""
     folder = recording(tmp_path / "plain-memory", ROWS, 8e-6, plain_s=4e-6)
     made = memory.write_traffic([folder], tmp_path / "out", fetch=f"{fetch_ns}ns")
     assert made.clock == "own"
@@ -237,15 +238,15 @@ def test_a_recorded_program_makes_the_load_of_its_own_speed(
     done = command("memory", "record", "--plain", "--one-core", "-o", "walker", "--", *walker)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("4096 pages") == 1, "the plain run prints nothing"
-    told = memory.open_recording(tmp_path / "walker").summary
-    assert told.plain_s is not None
-    assert told.plain_s > 0.005, "the program sleeps for so long"
-    assert f"own time    {told.plain_s:.3f} s without the instrument; at this speed " in done.stderr
+    summary_ = memory.open_recording(tmp_path / "walker").summary
+    assert summary_.plain_s is not None
+    assert summary_.plain_s > 0.005, "the program sleeps for so long"
+    assert f"own time    {summary_.plain_s:.3f} s without the instrument; at this speed " in done.stderr
     own = memory.write_traffic([tmp_path / "walker"], tmp_path / "own")
     # All that it fetches is fetched while it runs.
     assert own.clock == "own"
-    assert own.seconds < told.plain_s
-    assert own.fetches_per_s > told.fetches / told.plain_s == told.own_fetches_per_s
+    assert own.seconds < summary_.plain_s
+    assert own.fetches_per_s > summary_.fetches / summary_.plain_s == summary_.own_fetches_per_s
     done = command("memory", "traffic", "walker", "-o", "out")
     assert f"offered load: {own.load:.3g} of the link of a CPU blade's host" in done.stdout
     assert ("queues and latencies grow until --duration" in done.stderr) == (own.load >= 1)
@@ -443,8 +444,8 @@ def say(text: str) -> Callable[[Path], object]:
 
 def change(**fields: Any) -> Callable[[Path], object]:
     def to(folder: Path) -> None:
-        told = json.loads((folder / "summary.json").read_text())
-        (folder / "summary.json").write_text(json.dumps(told | fields))
+        summary_ = json.loads((folder / "summary.json").read_text())
+        (folder / "summary.json").write_text(json.dumps(summary_ | fields))
 
     return to
 

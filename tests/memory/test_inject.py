@@ -1,4 +1,4 @@
-"""`incast memory inject`: fetches take as long as is asked for, and what a program loses is told."""
+"""`incast memory inject`: fetches take the requested time, and the slowdown is printed."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from statistics import median
 import pytest
 
 import incast
-from conftest import PATIENCE, Command, Compiled, Start, processor_s, wait_until, write
+from conftest import PATIENCE, Command, Start, processor_s, wait_until, write
 from incast import application, memory
 from incast.memory import cores, delays
 from incast.memory.injection import PLAIN, ZERO, Case, Injection, Timing
-from memory_programs import LISTS, record, rows, running_in, served
+from memory.compiling import Compiled
+from memory.running import LISTS, record, rows, running_in, served
 
 SIMULATED = """\
 [fabric.star]
@@ -291,13 +292,13 @@ def test_throughput_takes_the_place_of_run_time() -> None:
 
 @served
 def test_cases_take_turns() -> None:
-    told: list[tuple[int, int, str]] = []
+    calls: list[tuple[int, int, str]] = []
     found = memory.inject(
-        ["true"], [one("5us"), one("0"), one("9us")], repetitions=5, progress=lambda *each: told.append(each)
+        ["true"], [one("5us"), one("0"), one("9us")], repetitions=5, progress=lambda *each: calls.append(each)
     )
     names = ["without instrument", "no delay", "5us", "9us"]
     turns = [name for first in (0, 1, 2, 3, 0) for name in names[first:] + names[:first]]
-    assert told == [(number, 20, name) for number, name in enumerate(turns)]
+    assert calls == [(number, 20, name) for number, name in enumerate(turns)]
     assert [(timing.case.name, timing.repetition) for timing in found.timings] == [
         (name, repetition) for name in names for repetition in range(5)
     ]
@@ -447,8 +448,8 @@ def test_a_handler_that_stands_still_shows_in_the_longest_delays(command: Comman
     run = ("memory", "inject", "--latency", "10ms", "--repetitions", 1, "--no-plain", "--only", "walker")
     done = command(*run, "--", "bash", "-c", STALLS, compiled("walker"))
     assert done.returncode == 0, done.stderr
-    told = " ".join(done.stdout.partition("10ms: p50 10 ms asked")[2].split())
-    assert "% at p99" in told
+    shown = " ".join(done.stdout.partition("10ms: p50 10 ms asked")[2].split())
+    assert "% at p99" in shown
 
 
 def test_delays_are_held_against_those_drawn_at_each_quantile() -> None:

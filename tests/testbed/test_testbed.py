@@ -1,4 +1,4 @@
-"""What rules cost in a kernel: the rules' text, the statistics, and a short measurement where one is possible."""
+"""Cost of rules in a kernel: the rules' text, the statistics, and a short measurement where one is possible."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import PATIENCE, Command, Start, needs_networks, wait_until, write
+from conftest import PATIENCE, Command, Start, wait_until, write
 from incast import testbed
 from incast.cli import commands, ends
 from incast.errors import EnvironmentFailure, IncastError
@@ -19,6 +19,7 @@ from incast.testbed.namespaces import Refused, tool
 from incast.testbed.rules import HERE, as_chain, as_map
 from incast.testbed.testbed import Testbed
 from incast.testbed.trend import percentile
+from testbed.networks import needs_networks
 
 in_the_kernel = needs_networks()
 

@@ -90,8 +90,8 @@ def lines(rows: list[ApplicationSlowdown], asked: Asked) -> Iterator[str]:
     table += [_cells(row) for row in rows]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for cells in table:
-        told = zip(cells, widths, range(len(cells)), strict=True)
-        yield "  ".join(cell.rjust(width) if 2 <= at <= 5 else cell.ljust(width) for cell, width, at in told).rstrip()
+        padded = zip(cells, widths, range(len(cells)), strict=True)
+        yield "  ".join(cell.rjust(width) if 2 <= at <= 5 else cell.ljust(width) for cell, width, at in padded).rstrip()
     yield ""
     flows = ", ".join(dict.fromkeys(label for row in rows for label in row.labels))
     overhead = f" plus {time(asked.overhead_s * 1e12)} of software" if asked.overhead_s else ""
@@ -102,8 +102,8 @@ def lines(rows: list[ApplicationSlowdown], asked: Asked) -> Iterator[str]:
     )
     for kind in dict.fromkeys(row.evidence for row in rows):
         yield from wrapped(f"{kind}: {EVIDENCE[kind]}", 0)
-        told_of = {row.application: row.basis for row in rows if row.evidence == kind and row.basis}
-        for name, basis in told_of.items():
+        bases = {row.application: row.basis for row in rows if row.evidence == kind and row.basis}
+        for name, basis in bases.items():
             yield from wrapped(f"{name}: {basis}", 4)
     if asked.trace is None:
         yield ""

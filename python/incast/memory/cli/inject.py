@@ -20,8 +20,8 @@ from incast._whole import refuse_if_there, write_whole
 from incast.charts.look import time
 from incast.cli import codes
 from incast.cli.listing import wrapped
-from incast.cli.memory_options import Command, Flag, Local, OneCore, Only, Policy, Threshold, needed
 from incast.memory import amounts
+from incast.memory.cli.options import Command, Flag, Local, OneCore, Only, Policy, Threshold, needed
 from incast.memory.delays import parsed
 from incast.memory.injection import CHECKED, REPETITIONS, Injection, Row, Timing
 from incast.memory.injection import inject as injected
@@ -36,7 +36,7 @@ Examples:
 Each fetch from remote memory waits for a time drawn from --latency. The
 program also runs without delay, and without instrumentation.
 """
-TOLD = ("0.5", "0.99")
+PRINTED = ("0.5", "0.99")
 """Quantiles of delays that are printed."""
 SHARED = 0.1
 """Share of the cores used by other work above which a warning is printed (our choice)."""
@@ -175,8 +175,8 @@ def _lines(found: Injection) -> Iterator[str]:
     table = [head, *(_cells(row) for row in rows)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for cells in table:
-        told = zip(cells, widths, range(len(cells)), strict=True)
-        yield "  ".join(cell.ljust(width) if at == 0 else cell.rjust(width) for cell, width, at in told).rstrip()
+        columns = zip(cells, widths, range(len(cells)), strict=True)
+        yield "  ".join(cell.ljust(width) if at == 0 else cell.rjust(width) for cell, width, at in columns).rstrip()
     yield ""
     what = "throughput without delay / throughput with delay" if servers else "run time / run time without delay"
     yield from wrapped(
@@ -237,15 +237,15 @@ def _checked(rows: list[Row]) -> Iterator[str]:
             continue
         pairs = [
             f"p{100 * float(q):g} {time(row.asked_ns(q) * 1e3)} asked, {time(row.achieved_ns(q) * 1e3)} achieved"
-            for q in TOLD
+            for q in PRINTED
         ]
         yield f"{delays.name}: " + "; ".join(pairs)
         if off := row.off():
-            told = ", ".join(
+            errors = ", ".join(
                 f"{100 * share:+.1f} % " + ("in the mean" if name == "mean" else f"at p{100 * float(name):g}")
                 for name, share in off.items()
             )
-            yield from wrapped(f"warning: delays are off by {told}: are the machine's cores busy with other work?", 4)
+            yield from wrapped(f"warning: delays are off by {errors}: are the machine's cores busy with other work?", 4)
 
 
 def _csv(found: Injection) -> str:

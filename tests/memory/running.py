@@ -24,7 +24,7 @@ LISTS = "x = list(range(300_000)); sum(x)"
 
 @functools.cache
 def permitted() -> bool:
-    """Whether this machine and this user may serve page faults."""
+    """True if this user may serve page faults on this machine."""
     return memory.impossible() is None
 
 
@@ -63,7 +63,7 @@ def record(folder: Path, command: list[object], **instrument: Any) -> tuple[memo
 
 
 def rows(recording: memory.Recording, query: str) -> list[tuple[Any, ...]]:
-    """What a query says of a recording's trace, which it calls `trace`."""
+    """Rows of a query of a recording's trace, named `trace`."""
     with duckdb.connect() as connection:
         connection.execute(f"create view trace as from read_parquet('{recording.trace}')")
         return connection.execute(query).fetchall()

@@ -13,7 +13,7 @@ import pytest
 from conftest import PATIENCE
 from incast import memory
 from incast.memory.programs import PROGRAMS, Ready
-from memory_programs import record, running_in, served
+from memory.running import record, running_in, served
 
 SIZE = 0.02
 
@@ -85,9 +85,9 @@ def test_lines_are_sorted(tmp_path: Path) -> None:
 def test_a_server_is_asked_and_ended(tmp_path: Path) -> None:
     needs_memcached()
     command = ready("memcached", tmp_path)
-    told = printed(command, tmp_path)
-    throughput = re.search(command.throughput or "", told)
-    window = re.search("from ([0-9.]+) to ([0-9.]+)", told)
+    output = printed(command, tmp_path)
+    throughput = re.search(command.throughput or "", output)
+    window = re.search("from ([0-9.]+) to ([0-9.]+)", output)
     assert throughput
     assert window
     begin, end = map(float, window.groups())
@@ -100,12 +100,12 @@ def test_a_server_is_asked_and_ended(tmp_path: Path) -> None:
 def test_a_server_alone_is_served(tmp_path: Path) -> None:
     needs_memcached()
     command = ready("memcached", tmp_path)
-    found, told = record(tmp_path, list(command.command), only=list(command.only), one_core=True)
-    assert found.code == 0, told
+    found, output = record(tmp_path, list(command.command), only=list(command.only), one_core=True)
+    assert found.code == 0, output
     assert {process["name"] for process in found.summary.processes} == {"memcached"}
     assert found.summary.fetches > 1_000
     begin, end = (
-        float(each) - found.summary.start_ns / 1e9 for each in re.findall("from ([0-9.]+) to ([0-9.]+)", told)[0]
+        float(each) - found.summary.start_ns / 1e9 for each in re.findall("from ([0-9.]+) to ([0-9.]+)", output)[0]
     )
     assert 0 < begin < end < found.summary.seconds
     asked = memory.recorded_segments(found.path, (begin, end))

@@ -8,14 +8,14 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from incast.cli import codes
-from incast.cli.memory_inject import EXAMPLES as INJECT_EXAMPLES
-from incast.cli.memory_inject import inject
-from incast.cli.memory_options import Command, Flag, Local, OneCore, Only, Policy, Threshold, needed
-from incast.cli.memory_traffic import EXAMPLES as TRAFFIC_EXAMPLES
-from incast.cli.memory_traffic import traffic
 from incast.cli.phases import Phases
 from incast.memory import Instrument, amounts
 from incast.memory import record as recorded
+from incast.memory.cli.inject import EXAMPLES as INJECT_EXAMPLES
+from incast.memory.cli.inject import inject
+from incast.memory.cli.options import Command, Flag, Local, OneCore, Only, Policy, Threshold, needed
+from incast.memory.cli.traffic import EXAMPLES as TRAFFIC_EXAMPLES
+from incast.memory.cli.traffic import traffic
 
 RECORD_EXAMPLES = """
 Examples:

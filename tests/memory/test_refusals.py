@@ -1,4 +1,4 @@
-"""What `incast memory` cannot do is said before anything is run; what a machine cannot do, with what would help."""
+"""`incast memory` refuses bad input before it starts a program; if the machine lacks something, with a remedy."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from pathlib import Path
 import pytest
 
 import incast
-from conftest import PATIENCE, Command, Compiled, environment
+from conftest import PATIENCE, Command, environment
 from incast import memory
 from incast.memory import amounts, library, program
 from incast.memory.listener import Failure
-from incast.memory.permission import explained, told
-from memory_programs import permitted
+from incast.memory.permission import describe, explained
+from memory.compiling import Compiled
+from memory.running import permitted
 
 SWITCH = Path("/proc/sys/vm/unprivileged_userfaultfd")
 INTERPRETER = 3
@@ -29,7 +30,7 @@ INTERPRETER = 3
 
 
 def refused(command: Command, folder: Path, *arguments: object) -> str:
-    """What the command says that cannot be, before it does anything."""
+    """The message of a command that is refused before it does anything."""
     before = {path.name for path in folder.iterdir()}
     done = command("memory", "record", *arguments)
     assert done.returncode == 2, done.stderr
@@ -52,9 +53,9 @@ def executable(file: Path, content: bytes | bytearray) -> Path:
 def test_a_static_binary(command: Command, compiled: Compiled, tmp_path: Path) -> None:
     static = compiled("walker", "-static")
     assert subprocess.run([static, "1", "1"], capture_output=True, check=False).returncode == 0
-    told = refused(command, tmp_path, "--", static, 1, 1)
-    assert f"`{static}` cannot be instrumented: it is a static binary" in told
-    assert "allowed: programs linked dynamically to the GNU C library" in told
+    message = refused(command, tmp_path, "--", static, 1, 1)
+    assert f"`{static}` cannot be instrumented: it is a static binary" in message
+    assert "allowed: programs linked dynamically to the GNU C library" in message
     script = executable(tmp_path / "script", f"#!{static} 1\n".encode())
     assert f"`{script}` cannot be instrumented: it is a static binary ({static})" in refused(
         command, tmp_path, "--", script
@@ -95,10 +96,10 @@ def test_a_binary_of_musl(command: Command, tmp_path: Path, own_elf: bytearray) 
         if kind == INTERPRETER:
             own_elf[at : at + length] = b"/lib/ld-musl-x.so.1".ljust(length, b"\0")
     musl = executable(tmp_path / "musl", own_elf)
-    told = refused(command, tmp_path, "--", musl)
+    message = refused(command, tmp_path, "--", musl)
     assert (
         f"`{musl}` cannot be instrumented: its C library is musl\n = allowed: programs linked to the GNU C library"
-        in told
+        in message
     )
 
 
@@ -135,8 +136,8 @@ def test_scripts_that_it_cannot_be(command: Command, tmp_path: Path, content: by
 def test_a_program_that_is_not_there(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     executable(tmp_path / "sortabc", b"")
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    told = refused(command, tmp_path, "--", "sortabd")
-    assert "no program `sortabd`\n = allowed: a path, or a program on PATH\n = did you mean `sortabc`?" in told
+    message = refused(command, tmp_path, "--", "sortabd")
+    assert "no program `sortabd`\n = allowed: a path, or a program on PATH\n = did you mean `sortabc`?" in message
     assert "did you mean" not in refused(command, tmp_path, "--", "nothing-like-it-at-all")
     with pytest.raises(incast.ApplicationError, match=r"no program `\./gone`"):
         program.check(["./gone"])
@@ -232,11 +233,13 @@ def test_the_command_tells_what_is_wrong(
 
 def test_what_is_said_of_a_process_that_the_instrument_ended() -> None:
     ended = Failure("ended", 0, "the program has given memory back by a system call", 7, "sort")
-    assert told(ended) == "the instrument aborted `sort`: the program has given memory back by a system call"
+    assert describe(ended) == "the instrument aborted `sort`: the program has given memory back by a system call"
     panic = Failure("panic", 0, "pager.rs:5", 7, "sort")
-    assert told(panic).endswith("internal error of the instrument: pager.rs:5")
+    assert describe(panic).endswith("internal error of the instrument: pager.rs:5")
     not_begun = Failure("userfaultfd", errno.EPERM, "", 7, "sort")
-    assert told(not_begun).startswith("`sort` could not be served and was ended: this user may not serve page faults")
+    assert describe(not_begun).startswith(
+        "`sort` could not be served and was ended: this user may not serve page faults"
+    )
 
 
 # What the Python interface is given.
@@ -298,9 +301,9 @@ def test_what_python_is_given(
     ],
 )
 def test_why_a_program_was_not_started(what: str, number: int, says: str) -> None:
-    told = explained(Failure(what, number, "some reason"))
-    assert says in told
-    assert "the program was not started" in told.lower()
+    message = explained(Failure(what, number, "some reason"))
+    assert says in message
+    assert "the program was not started" in message.lower()
 
 
 AS_NOBODY = [
@@ -311,7 +314,7 @@ AS_NOBODY = [
 
 
 def can_be_nobody() -> bool:
-    """Whether there is such a user to be, and what it takes to be one."""
+    """True if the user exists and this process can become that user."""
     if os.getuid() != 0 or not SWITCH.is_file() or SWITCH.read_text().strip() != "0" or not shutil.which("setpriv"):
         return False
     return subprocess.run([*AS_NOBODY, sys.executable, "-c", ""], capture_output=True, check=False).returncode == 0
@@ -337,12 +340,12 @@ def test_a_user_who_may_not_serve_page_faults(run: tuple[str, ...]) -> None:
             )
             assert list((folder / "out").iterdir()) == [], "nothing was run, and nothing is left"
         assert done.returncode == 3, done.stderr
-        told = done.stderr
+        message = done.stderr
         assert done.stdout == ""
     else:
-        told = explained(Failure("userfaultfd", errno.EPERM, "Operation not permitted")) + "\n"
-    assert told == explained(Failure("userfaultfd", errno.EPERM, "")) + "\n"
-    assert told.startswith("error: this user may not serve page faults (userfaultfd): the program was not started\n")
+        message = explained(Failure("userfaultfd", errno.EPERM, "Operation not permitted")) + "\n"
+    assert message == explained(Failure("userfaultfd", errno.EPERM, "")) + "\n"
+    assert message.startswith("error: this user may not serve page faults (userfaultfd): the program was not started\n")
 
 
 def test_the_reason_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from conftest import PATIENCE, ROOT, Command, environment, needs_networks, write
+from conftest import PATIENCE, Command, environment, write
+from testbed.networks import needs_networks
 
 pytestmark = needs_networks()
 
@@ -72,9 +73,9 @@ def rules_of(exported: dict[str, Any], switch: str) -> dict[tuple[int, int, int]
 
 
 def through(rules: str, ports: int, code_points: list[int]) -> dict[str, Any]:
-    """What becomes of packets of these code points at a switch with these rules."""
+    """Egress of packets of these code points at a switch with these rules."""
     done = subprocess.run(
-        [sys.executable, ROOT / "tests" / "kernel_switch.py", str(os.getpid())],
+        [sys.executable, Path(__file__).with_name("kernel_switch.py"), str(os.getpid())],
         input=json.dumps({"rules": rules, "ports": ports, "code_points": code_points}),
         env=environment(),
         capture_output=True,

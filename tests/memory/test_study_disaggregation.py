@@ -11,7 +11,7 @@ import pytest
 import incast
 from conftest import ROOT
 from incast import memory
-from incast.analysis.kinds.memory import NEAR, TRIES, next_guess
+from incast.memory.analysis import NEAR, TRIES, next_guess
 from incast.memory.programs import PROGRAMS
 
 STUDY = ROOT / "python" / "incast" / "studies" / "disaggregation"
@@ -97,7 +97,7 @@ def test_real_programs(ran: incast.StudyResults) -> None:
 @pytest.mark.parametrize("compute_us", [0.1, 0.5, 1, 3, 10, 100])
 @pytest.mark.parametrize("alone_us", [1.96, 2.91, 6.0])
 def test_the_time_of_a_fetch_is_found(compute_us: float, alone_us: float) -> None:
-    """Of a network whose queues grow with the load of three programs, and without bound where it is overloaded."""
+    """For a network whose queues grow with the load of three programs, without bound if it is overloaded."""
     tried: list[tuple[float, float]] = []
     supposed = 2e-6
     for _ in range(TRIES):

@@ -1,4 +1,4 @@
-"""What applications lose: the models against arithmetic by hand, what may feed them, what the command says of them."""
+"""Application slowdown: models against arithmetic by hand, their input, and the output of the command."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ import incast
 from conftest import Command, write
 from incast import application, sweep
 from incast.application.calibration import EVIDENCE
+from incast.application.cli import rows as printed
 from incast.application.memory import is_memory
 from incast.application.table import COLUMNS
 from incast.charts.over import rows_of
 from incast.charts.source import Source
-from incast.cli import applications
 from incast.study import queries
 from incast.study.tables import EmptyTables
 
@@ -377,9 +377,10 @@ def test_closed_forms_need_no_numpy(pages: Path, tmp_path: Path, monkeypatch: py
     monkeypatch.setitem(sys.modules, "numpy", None)
     assert application.application_slowdown(pages) == expected
     trace = write(tmp_path, "thread,fetches,compute_s\n0,1,1\n", "faults.csv")
-    asked = applications.Asked(None, None, trace, 0.0, None, 1, 2)
-    with pytest.raises(incast.MissingLibraryError, match=r"^a replay needs numpy: pip install numpy$"):
-        applications.found(pages, asked)
+    asked = printed.Asked(None, None, trace, 0.0, None, 1, 2)
+    with pytest.raises(incast.MissingLibraryError) as raised:
+        printed.found(pages, asked)
+    assert str(raised.value) == "a replay (extra incast[application]) needs numpy: pip install numpy"
 
 
 # The command.

@@ -10,8 +10,8 @@ from cyclopts.validators import Number
 
 from incast._echo import shell
 from incast.cli import codes
-from incast.cli.memory_options import Flag
 from incast.cli.phases import Phases
+from incast.memory.cli.options import Flag
 from incast.memory.traffic import DURATION, NODES, SAMPLES, write_traffic
 
 FULL = 1.0

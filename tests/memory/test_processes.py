@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 
 import incast
-from conftest import PATIENCE, Command, Compiled, Start, environment, wait_until
+from conftest import PATIENCE, Command, Start, environment, wait_until
 from incast import memory
-from memory_programs import LISTS, record, running_in, served
+from memory.compiling import Compiled
+from memory.running import LISTS, record, running_in, served
 
 ONCE = """\
 rm -f stays*
@@ -135,11 +136,11 @@ def test_a_process_that_cannot_be_instrumented_is_told_and_the_rest_recorded(com
     assert done.returncode == 0, done.stderr
     assert done.stdout == "126\n"
     assert (tmp_path / "ran").exists()
-    told = memory.open_recording(tmp_path / "out").summary
-    assert told.fetches > 1000
-    assert len(told.failures) == 1
-    assert told.failures[0].startswith("`sleep` could not be served and was ended: no address space")
-    assert f"warning: {told.failures[0]}" in done.stderr
+    summary = memory.open_recording(tmp_path / "out").summary
+    assert summary.fetches > 1000
+    assert len(summary.failures) == 1
+    assert summary.failures[0].startswith("`sleep` could not be served and was ended: no address space")
+    assert f"warning: {summary.failures[0]}" in done.stderr
     assert "not started" not in done.stderr.partition("warning:")[2]
 
 
@@ -155,9 +156,9 @@ def test_a_measurement_of_which_a_part_did_not_run_is_none(command: Command) -> 
 def test_what_could_not_be_served_is_not_said_to_fit(compiled: Compiled, tmp_path: Path) -> None:
     """A static program that another one starts has no memory served: that is another thing than memory that fits."""
     found, _ = record(tmp_path, ["env", compiled("walker", "-static"), 4096, 2])
-    told = list(found.summary.lines())
-    assert any(line.startswith("note: no memory was served: ") for line in told)
-    assert not any("fit into" in line for line in told)
+    lines = list(found.summary.lines())
+    assert any(line.startswith("note: no memory was served: ") for line in lines)
+    assert not any("fit into" in line for line in lines)
 
 
 @served
@@ -213,9 +214,9 @@ def test_incast_may_open_more_files_than_the_program(tmp_path: Path) -> None:
         preexec_fn=limit,
     )
     assert (done.returncode, done.stdout) == (0, "40\n"), done.stderr
-    told = memory.open_recording(tmp_path / "out").summary
-    assert told.not_heard == 0
-    assert len(told.processes) > 40
+    summary = memory.open_recording(tmp_path / "out").summary
+    assert summary.not_heard == 0
+    assert len(summary.processes) > 40
 
 
 @served
@@ -225,8 +226,8 @@ def test_a_plain_run_that_ends_otherwise_is_not_used(tmp_path: Path) -> None:
     with (tmp_path / "printed").open("wb") as printed:
         found = memory.record(["sh", "-c", script], tmp_path / "out", asked, quiet=printed, plain=True)
     assert (found.code, found.summary.plain_codes, found.summary.plain_s) == (1, [0], None)
-    told = "exit code 0 without the instrument, but 1 with it"
-    assert any(told in line for line in found.summary.lines())
+    note = "exit code 0 without the instrument, but 1 with it"
+    assert any(note in line for line in found.summary.lines())
 
 
 @served

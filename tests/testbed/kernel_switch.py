@@ -21,7 +21,7 @@ HOPS = 64
 PATIENCE_S = 60
 """For how long a packet that has not come out is waited for."""
 PRIORITY = 100
-"""What the observer adds to a packet's priority to write it into the packet's hops left."""
+"""Number that the observer adds to a packet's priority, to write the sum as the packet's TTL."""
 OBSERVER = "\n".join(
     [
         "table inet observer {\n    chain see {\n        type filter hook postrouting priority 300;",

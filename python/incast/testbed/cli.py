@@ -13,6 +13,7 @@ from rich.status import Status
 
 from incast import _terminal, testbed
 from incast.cli import codes
+from incast.cli.command import command
 from incast.cli.live import clock
 from incast.testbed.cost import PINGS, ROUNDS, RULES, SECONDS, refused
 
@@ -83,7 +84,7 @@ class CostLive:
     def __init__(self, console: Console, *, quiet: bool = False) -> None:
         """Show on `console`, or not at all."""
         self._console, self._quiet = console, quiet
-        self._told = time.monotonic()
+        self._printed = time.monotonic()
         self._status: Status | None = None
         if console.is_terminal and not quiet:
             self._status = console.status("")
@@ -107,6 +108,9 @@ class CostLive:
         line = f"{progress.done / progress.all:.0%}, {progress.done} of {progress.all} measured{left}"
         if self._status:
             self._status.update(line)
-        elif not self._quiet and now - self._told >= EVERY_S:
-            self._told = now
+        elif not self._quiet and now - self._printed >= EVERY_S:
+            self._printed = now
             self._console.print(line, soft_wrap=True)
+
+
+app = command("cost", cost, EXAMPLES)

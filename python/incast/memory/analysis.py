@@ -24,7 +24,7 @@ SCALES: tuple[Scale, ...] = ("datacenter", "rack")
 REPLAYS = 5
 """How often the replay model draws latencies: with tens of thousands of fetches its mean is exact to a thousandth."""
 ALONE_S: dict[Scale, float] = {"datacenter": 2.91e-6, "rack": 1.96e-6}
-"""What a page takes alone in the study's network, with its acknowledgement."""
+"""Completion time of a lone page in the study's network, with its acknowledgement."""
 TRIES = 5
 """How often traffic is simulated at most, to find how long its fetches take."""
 NEAR = 0.1

@@ -16,14 +16,15 @@ import pyarrow.parquet
 import pytest
 
 import incast
-from conftest import PATIENCE, Command, Compiled, Start, environment, wait_until
+from conftest import PATIENCE, Command, Start, environment, wait_until
 from incast import memory
 from incast.memory.protocol import HEADER_BYTES, RECORD_BYTES, Policy, Word
 from incast.memory.ring import Ring
-from memory_programs import LISTS, record, rows, running_in, served
+from memory.compiling import Compiled
+from memory.running import LISTS, record, rows, running_in, served
 
 PAGES, ROUNDS = 2048, 2
-"""What the walker goes over: 8 MiB, twice."""
+"""Pages of the walker, 8 MiB, and its rounds."""
 LOCAL = {"25%": memory.Share(250_000), "5%": memory.Share(50_000)}
 
 
@@ -145,40 +146,44 @@ def test_the_trace_and_the_summary_agree(walker: list[object], tmp_path: Path) -
         "software_ns": b"ns",
     }
     assert all((field.metadata or {})[b"description"] for field in schema)
-    told = found.summary
-    assert told == memory.open_recording(found.path).summary
+    summary = found.summary
+    assert summary == memory.open_recording(found.path).summary
     assert dict(rows(found, "select kind, count(*) from trace group by kind")) == {
-        "read": told.fetches,
-        "write-back": told.write_backs,
+        "read": summary.fetches,
+        "write-back": summary.write_backs,
     }
-    (process,) = told.processes
-    assert (process["name"], process["fetches"], process["write_backs"]) == ("walker", told.fetches, told.write_backs)
-    assert (told.code, told.threads, told.policy, told.local) == (0, 1, "fifo", "25 % of the footprint")
-    assert told.footprint_bytes == process["peak_pages"] * 4096 == pytest.approx(PAGES * 4096, rel=0.01)
+    (process,) = summary.processes
+    assert (process["name"], process["fetches"], process["write_backs"]) == (
+        "walker",
+        summary.fetches,
+        summary.write_backs,
+    )
+    assert (summary.code, summary.threads, summary.policy, summary.local) == (0, 1, "fifo", "25 % of the footprint")
+    assert summary.footprint_bytes == process["peak_pages"] * 4096 == pytest.approx(PAGES * 4096, rel=0.01)
     # Of a page sent away nobody waits, and nothing is known but when and which.
     assert rows(found, "select distinct thread, write, asked_ns from trace where kind = 'write-back'") == [(None,) * 3]
     assert rows(found, "select distinct thread, process, write, asked_ns from trace where kind = 'read'") == [
         (process["pid"], 0, False, 0)
     ]
-    assert rows(found, "select min(time_ns) > 0, max(time_ns) / 1e9 < $1 from trace".replace("$1", str(told.seconds)))[
-        0
-    ] == (True, True)
+    assert rows(
+        found, "select min(time_ns) > 0, max(time_ns) / 1e9 < $1 from trace".replace("$1", str(summary.seconds))
+    )[0] == (True, True)
     gaps = rows(
         found,
         "select avg(gap) from (select time_ns - lag(time_ns) over (order by time_ns) as gap from trace "
         "where kind = 'read')",
     )
-    assert told.interarrival_us["mean"] == pytest.approx(gaps[0][0] / 1e3, rel=1e-9)
-    assert told.software_us == pytest.approx(
+    assert summary.interarrival_us["mean"] == pytest.approx(gaps[0][0] / 1e3, rel=1e-9)
+    assert summary.software_us == pytest.approx(
         rows(found, "select avg(software_ns) / 1e3 from trace where kind = 'read'")[0][0], rel=1e-9
     )
-    assert told.fetches_per_s == pytest.approx(told.fetches / told.seconds, rel=1e-12)
+    assert summary.fetches_per_s == pytest.approx(summary.fetches / summary.seconds, rel=1e-12)
     of_batches = rows(
         found,
         "select count(*) from (select time_ns - lag(time_ns) over (order by time_ns) as gap from trace "
         "where kind = 'read') where gap > 10_000",
     )
-    assert told.batches["mean"] == pytest.approx(told.fetches / (1 + of_batches[0][0]), rel=1e-9)
+    assert summary.batches["mean"] == pytest.approx(summary.fetches / (1 + of_batches[0][0]), rel=1e-9)
 
 
 @served
@@ -187,12 +192,12 @@ def test_the_trace_and_the_summary_agree(walker: list[object], tmp_path: Path) -
 def test_what_fits_is_not_fetched(
     walker: list[object], tmp_path: Path, policy: Policy, local: memory.Share | memory.Bytes
 ) -> None:
-    told = record(tmp_path, walker, local=local, policy=policy)[0].summary
-    assert (told.fetches, told.write_backs) == (0, 0)
-    assert any("note: no fetches" in line for line in told.lines())
-    assert told.footprint_bytes == PAGES * 4096
+    summary = record(tmp_path, walker, local=local, policy=policy)[0].summary
+    assert (summary.fetches, summary.write_backs) == (0, 0)
+    assert any("note: no fetches" in line for line in summary.lines())
+    assert summary.footprint_bytes == PAGES * 4096
     # lru takes the mapping of pages away to see whether they are used.
-    assert (told.processes[0]["mapped_again"] > 0) == (policy == "lru")
+    assert (summary.processes[0]["mapped_again"] > 0) == (policy == "lru")
 
 
 @served
@@ -201,10 +206,10 @@ def test_what_fits_is_not_fetched(
 def test_what_does_not_fit_is_fetched(
     walker: list[object], tmp_path: Path, policy: Policy, local: memory.Share | memory.Bytes
 ) -> None:
-    told = record(tmp_path, walker, local=local, policy=policy)[0].summary
-    assert told.fetches == pytest.approx(PAGES * ROUNDS, rel=0.01)
-    assert told.write_backs == pytest.approx(PAGES, rel=0.01), "written once, then only read"
-    assert told.processes[0]["unchanged"] == pytest.approx(told.fetches - PAGES / 4, rel=0.15)
+    summary = record(tmp_path, walker, local=local, policy=policy)[0].summary
+    assert summary.fetches == pytest.approx(PAGES * ROUNDS, rel=0.01)
+    assert summary.write_backs == pytest.approx(PAGES, rel=0.01), "written once, then only read"
+    assert summary.processes[0]["unchanged"] == pytest.approx(summary.fetches - PAGES / 4, rel=0.15)
 
 
 @served
@@ -419,7 +424,7 @@ with multiprocessing.get_context("fork").Pool(2) as pool:
 @served
 @pytest.mark.parametrize("policy", ["fifo", "lru"])
 def test_functions_around_a_fork_that_need_memory(compiled: Compiled, tmp_path: Path, policy: Policy) -> None:
-    """Of a library, which has them called before this one is there."""
+    """Functions of a library, which are called before ours is loaded."""
     library = compiled("atfork", "-DLIBRARY", "-shared", "-fPIC")
     program = ["timeout", "--signal=KILL", PATIENCE, compiled("atfork", str(library))]
     found, printed = record(tmp_path, program, policy=policy)
@@ -532,8 +537,8 @@ def test_signals_are_the_programs_to_answer(
 ) -> None:
     (tmp_path / "program.py").write_text(
         f"import signal, sys\n{LISTS}\n"
-        f"def told(*_): {answer}\n"
-        f"signal.signal({number}, {'told' if answer else 'signal.SIG_DFL'})\n"
+        f"def handle(*_): {answer}\n"
+        f"signal.signal({number}, {'handle' if answer else 'signal.SIG_DFL'})\n"
         "open('ready', 'w').close()\nwhile True: signal.pause()\n"
     )
     process = start("memory", "record", "-o", "out", "--", sys.executable, "program.py")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 
 import incast
 from conftest import write
-from incast import application
+from incast import _echo, application
 
 ALWAYS = application.Latencies([1e-6])
 """A network on which every fetch takes a microsecond."""
@@ -197,3 +198,17 @@ def test_files_that_are_no_trace(tmp_path: Path) -> None:
     for name in ("cut", "binary", "gone", "."):
         with pytest.raises(incast.ApplicationError):
             application.read_trace(tmp_path / name)
+
+
+def test_a_trace_is_a_regular_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(incast.ApplicationError, match="it is a named pipe"):
+        application.read_trace(tmp_path / "pipe")
+
+
+def test_an_error_in_a_trace_is_short(tmp_path: Path) -> None:
+    trace = write(tmp_path, f"thread,fetches,compute_us\n1,{'9' * 500_000}\x1b,2\n", "trace.csv")
+    with pytest.raises(incast.ApplicationError) as raised:
+        application.read_trace(trace)
+    assert len(str(raised.value)) < 1_000
+    assert not _echo.OF_A_LINE.search(str(raised.value))

@@ -9,8 +9,8 @@ from typing import Annotated, Literal, cast
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from incast.application.cli import rows
 from incast.application.latencies import PER_SECOND, Unit
-from incast.cli import applications
 from incast.cli.command import command
 from incast.errors import ApplicationError
 
@@ -64,7 +64,7 @@ def application(
     application
         Application of the calibration; repeatable. Default: all.
     trace
-        Trace of page faults (CSV or Parquet) to replay in place of a calibration. Needs the extra incast[numpy].
+        Trace of page faults (CSV or Parquet) to replay in place of a calibration. Needs the extra incast[application].
     overhead
         Software overhead of each access, such as 1.5us.
     scheme
@@ -80,12 +80,12 @@ def application(
 
     """
     if list_:
-        applications.show_calibrations(calibration, format)
+        rows.show_calibrations(calibration, format)
         return
     if folder is None:
         raise ApplicationError("missing results folder; example: incast application results/mine, or use --list")
-    asked = applications.Asked(calibration, application, trace, seconds(overhead), scheme, seed, repetitions)
-    applications.show(applications.found(folder, asked), asked, format)
+    asked = rows.Asked(calibration, application, trace, seconds(overhead), scheme, seed, repetitions)
+    rows.show(rows.found(folder, asked), asked, format)
 
 
 def seconds(text: str) -> float:

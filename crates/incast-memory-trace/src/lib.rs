@@ -1,5 +1,6 @@
-//! Converts remote-memory traces of `incast memory` to Parquet.
+//! Writes remote-memory traces of `incast memory` as Parquet.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -9,11 +10,10 @@ use arrow_array::types::Int32Type;
 use arrow_array::{
     ArrayRef, BooleanArray, DictionaryArray, Int32Array, Int64Array, RecordBatch, StringArray, UInt32Array,
 };
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
-
-use crate::results::{Column, Kind, TableSpec};
 
 /// Bytes of a record: time in 8, then 4 each for page, thread, kind (0 fetch to read, 1 fetch to write, 2 write-back), requested
 /// delay, achieved delay, instrument's own time.
@@ -21,41 +21,46 @@ const RECORD: usize = 32;
 /// A row group.
 const BATCH: usize = 1 << 20;
 
-/// Table of a remote-memory trace.
-pub const FETCHES: TableSpec = TableSpec {
-    name: "trace",
-    description: "Pages that a program fetched from remote memory or wrote back, in order of arrival for each process",
-    columns: &[
-        column("time_ns", Kind::I64, false, "ns", "time of the fault or write-back since the program's start"),
-        column("process", Kind::U32, false, "", "process, as numbered in summary.json"),
-        column("thread", Kind::U32, true, "", "waiting thread, by gettid; missing for a write-back"),
-        column("page", Kind::U32, false, "", "page number in the process's region"),
-        column("kind", Kind::Name, false, "", "read: page fetched; write-back: changed page written back"),
-        column("write", Kind::Flag, true, "", "true if the page was fetched for writing"),
-        column("asked_ns", Kind::U32, true, "ns", "requested delay"),
-        column("achieved_ns", Kind::U32, true, "ns", "achieved delay"),
-        column("software_ns", Kind::U32, true, "ns", "additional time of the instrument, from the fault on"),
-    ],
-};
+const DESCRIPTION: &str =
+    "Pages that a program fetched from remote memory or wrote back, in order of arrival for each process";
 
-const fn column(
-    name: &'static str,
-    kind: Kind,
-    nullable: bool,
-    unit: &'static str,
-    description: &'static str,
-) -> Column {
-    Column { name, kind, nullable, unit, description }
+/// Columns of a trace, with units and descriptions as metadata.
+pub fn schema() -> SchemaRef {
+    let name = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
+    let fields = vec![
+        field("time_ns", DataType::Int64, false, "ns", "time of the fault or write-back since the program's start"),
+        field("process", DataType::UInt32, false, "", "process, as numbered in summary.json"),
+        field("thread", DataType::UInt32, true, "", "waiting thread, by gettid; missing for a write-back"),
+        field("page", DataType::UInt32, false, "", "page number in the process's region"),
+        field("kind", name, false, "", "read: page fetched; write-back: changed page written back"),
+        field("write", DataType::Boolean, true, "", "true if the page was fetched for writing"),
+        field("asked_ns", DataType::UInt32, true, "ns", "requested delay"),
+        field("achieved_ns", DataType::UInt32, true, "ns", "achieved delay"),
+        field("software_ns", DataType::UInt32, true, "ns", "additional time of the instrument, from the fault on"),
+    ];
+    Arc::new(Schema::new_with_metadata(fields, described(DESCRIPTION)))
+}
+
+fn field(name: &str, kind: DataType, nullable: bool, unit: &str, description: &str) -> Field {
+    let mut metadata = described(description);
+    if !unit.is_empty() {
+        metadata.insert("unit".into(), unit.into());
+    }
+    Field::new(name, kind, nullable).with_metadata(metadata)
+}
+
+fn described(text: &str) -> HashMap<String, String> {
+    HashMap::from([("description".into(), text.into())])
 }
 
 /// Writes records of processes, one file each, as one trace; returns the number of rows. `start_ns` is the program's start on the
 /// records' clock.
-pub fn write_memory_trace(out: &Path, start_ns: u64, processes: &[(u32, PathBuf)]) -> io::Result<u64> {
+pub fn write(out: &Path, start_ns: u64, processes: &[(u32, PathBuf)]) -> io::Result<u64> {
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_max_row_group_row_count(Some(BATCH))
         .build();
-    let mut writer = ArrowWriter::try_new(File::create(out)?, FETCHES.schema(), Some(properties))?;
+    let mut writer = ArrowWriter::try_new(File::create(out)?, schema(), Some(properties))?;
     let mut rows = 0;
     for (process, file) in processes {
         let mut file = File::open(file)?;
@@ -77,7 +82,7 @@ pub fn write_memory_trace(out: &Path, start_ns: u64, processes: &[(u32, PathBuf)
     Ok(rows)
 }
 
-fn batch(process: u32, start_ns: u64, records: &[[u8; RECORD]]) -> Result<RecordBatch, arrow_schema::ArrowError> {
+fn batch(process: u32, start_ns: u64, records: &[[u8; RECORD]]) -> Result<RecordBatch, ArrowError> {
     let word = |record: &[u8; RECORD], at: usize| {
         u32::from_le_bytes([record[at], record[at + 1], record[at + 2], record[at + 3]])
     };
@@ -101,7 +106,7 @@ fn batch(process: u32, start_ns: u64, records: &[[u8; RECORD]]) -> Result<Record
         Arc::new(of_fetch(24)),
         Arc::new(of_fetch(28)),
     ];
-    RecordBatch::try_new(FETCHES.schema(), columns)
+    RecordBatch::try_new(schema(), columns)
 }
 
 #[cfg(test)]
@@ -122,10 +127,10 @@ mod tests {
         let fetch = record(1_500, [7, 42, 1, 3_000, 3_010, 900]);
         std::fs::write(&first, [fetch, record(1_600, [9, 0, 2, 0, 0, 0])].concat()).unwrap();
         std::fs::write(&second, record(1_400, [1, 43, 0, 0, 5, 800])).unwrap();
-        assert_eq!(write_memory_trace(&out, 1_000, &[(0, first), (3, second)]).unwrap(), 3);
+        assert_eq!(write(&out, 1_000, &[(0, first), (3, second)]).unwrap(), 3);
         let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(&out).unwrap()).unwrap().build().unwrap();
         let batches: Vec<RecordBatch> = reader.map(Result::unwrap).collect();
-        let rows = arrow_select::concat::concat_batches(&FETCHES.schema(), &batches).unwrap();
+        let rows = arrow_select::concat::concat_batches(&schema(), &batches).unwrap();
         let numbers = |name: &str| {
             let column = rows.column_by_name(name).unwrap().as_primitive::<UInt32Type>();
             column.iter().map(|value| value.map_or(-1, i64::from)).collect::<Vec<_>>()
@@ -149,6 +154,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (file, out) = (folder.path().join("0"), folder.path().join("t.parquet"));
         std::fs::write(&file, [0; RECORD + 5]).unwrap();
-        assert!(write_memory_trace(&out, 0, &[(0, file)]).is_err());
+        assert!(write(&out, 0, &[(0, file)]).is_err());
     }
 }
