@@ -15,8 +15,6 @@ REMAINING = {
     ("incast-sim", ""): "deadlock host measure network nodes outcome setup simulation stop switch tenant transport",
     # Failures, pauses and routes are resolved together.
     ("incast-sim", "network"): "fault pause resolve",
-    # The plan is made of hosts and wires, which read it.
-    ("incast-sim", "nodes"): "books host out plan wire",
     # Parameters of a switch contain those of its parts, which read them.
     ("incast-sim", "switch"): "isolation params plain plan tagging",
 }

@@ -1,7 +1,6 @@
 //! Actions on the whole network, between events of nodes.
 
 use super::Nodes;
-use super::switch::Switch;
 use crate::kernel::{Event, NONE, Target, periodic};
 use crate::network::{Limits, Network};
 use crate::stop::Halt;
@@ -118,7 +117,7 @@ impl Nodes {
 
     /// Returns true if a watchdog may yet release a queue.
     pub(super) fn may_be_released(&self) -> bool {
-        self.switches.iter().any(Switch::may_be_released)
+        self.switches.iter().any(|switch| switch.may_be_released())
     }
 
     /// Time of the next event of a node, in ps.

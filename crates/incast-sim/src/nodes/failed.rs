@@ -2,16 +2,16 @@
 
 use incast_model::fabric::NodeId;
 
-use super::faults::Failed;
 use super::out::Out;
 use super::plan::Plan;
-use super::switch::Switch;
+use super::port::Failed;
+use super::switch::{Hooks, Switch};
 use crate::balance::State;
 use crate::kernel::NONE;
 use crate::outcome::DropReason;
 use crate::switch::Storage;
 
-impl Switch {
+impl<G: Hooks> Switch<G> {
     pub(super) const fn balancer(&mut self) -> (NodeId, Option<&mut State>) {
         (NodeId(self.node), self.balancer.as_mut())
     }
@@ -31,7 +31,7 @@ impl Switch {
         for (prio, lane) in state.lanes.iter_mut().enumerate() {
             pausing |= u8::from(std::mem::take(&mut lane.ingress.paused)) << prio;
         }
-        self.guard_link_down(port);
+        G::link_down(self, port);
         Failed { free_at, paused, pausing }
     }
 

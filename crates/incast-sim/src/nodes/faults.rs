@@ -11,16 +11,6 @@ use crate::kernel::Kind;
 use crate::network::{FaultStep, Faults, Limits, Network};
 use crate::outcome::{DropReason, LinkChange};
 
-/// Former state of a port whose link has failed.
-#[derive(Debug)]
-pub(super) struct Failed {
-    /// End of the last transmission, in ps.
-    pub(super) free_at: u64,
-    /// Priorities paused by the far end, and priorities paused there.
-    pub(super) paused: u8,
-    pub(super) pausing: u8,
-}
-
 impl Nodes {
     /// Takes the steps of time 0, and schedules the next.
     pub(super) fn take_first_steps(&mut self, network: &mut Network, stall: u64) {

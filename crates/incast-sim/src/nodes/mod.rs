@@ -12,10 +12,12 @@ mod failed;
 mod faults;
 mod guards;
 mod host;
+mod local;
 mod out;
 mod own_buffer;
 mod packet;
 mod plan;
+mod pool;
 mod port;
 mod series;
 mod switch;
@@ -30,6 +32,7 @@ use crate::network::Network;
 use crate::outcome::Counts;
 use actions::Actions;
 use calendar::Calendar;
+use guards::Guards;
 use host::Host;
 use out::Out;
 use plan::{Layout, Plan, covers};
@@ -49,7 +52,7 @@ pub(crate) struct Nodes {
     layout: Layout,
     /// By node of the fabric.
     places: Vec<Place>,
-    switches: Vec<Switch>,
+    switches: Vec<Switch<Guards>>,
     hosts: Vec<Host>,
     out: Out,
     series: Series,

@@ -3,11 +3,11 @@
 use super::out::Out;
 use super::packet::Packet;
 use super::plan::Plan;
-use super::switch::Switch;
+use super::switch::{Hooks, Switch};
 use crate::outcome::DropReason;
 use crate::switch::{RANKED_QUEUE, Storage, rank};
 
-impl Switch {
+impl<G: Hooks> Switch<G> {
     /// Stores a packet in the buffer of a port, or drops packets that do not fit.
     #[inline(never)]
     pub(super) fn store(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, packet: &Packet) {

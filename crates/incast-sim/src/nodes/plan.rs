@@ -9,7 +9,14 @@ use crate::network::{Far, Network, WHOLE_PACKETS};
 use crate::setup::Carrier;
 use crate::switch::Storage;
 
+use super::local::gates_are_local;
 use super::packet::Packet;
+
+/// Low bits of a key: a link or port of a node. The time is above.
+pub(super) const LINK_BITS: u32 = 12;
+
+/// A link must fit into a key.
+const MAX_PORTS: usize = 1 << LINK_BITS;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PortPlan {
@@ -118,7 +125,7 @@ impl Layout {
                 list.push(number);
             }
         }
-        let local = !network.flows.gates.is_empty() && super::host::gates_are_local(&network.flows);
+        let local = !network.flows.gates.is_empty() && gates_are_local(&network.flows);
         let mut gates = vec![Vec::new(); if local { hosts } else { 0 }];
         for (number, gate) in (0u32..).zip(network.flows.gates.iter().filter(|_| local)) {
             if let Some(&flow) = gate.starts.first() {
@@ -265,7 +272,7 @@ pub(super) fn covers(network: &Network) -> bool {
         && network_parts
         && ports
         && hosts
-        && sizes.max().is_some_and(|most| most <= super::wire::MAX_PORTS)
+        && sizes.max().is_some_and(|most| most <= MAX_PORTS)
         && !measured.blocking
 }
 

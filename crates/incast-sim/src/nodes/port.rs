@@ -1,6 +1,6 @@
-use super::books;
 use super::packet::Slab;
 use super::plan::{Plan, PortPlan};
+use super::pool;
 use crate::network::{Network, Queue};
 use crate::switch::{EcnPort, Ingress};
 
@@ -38,6 +38,16 @@ pub(super) struct Port {
     pub(super) ecn: EcnPort,
     /// ECN marks by priority.
     pub(super) marks: [u64; 8],
+}
+
+/// Former state of a port whose link has failed.
+#[derive(Debug)]
+pub(super) struct Failed {
+    /// End of the last transmission, in ps.
+    pub(super) free_at: u64,
+    /// Priorities paused by the far end, and priorities paused there.
+    pub(super) paused: u8,
+    pub(super) pausing: u8,
 }
 
 /// Pauses of an egress queue, in ps.
@@ -81,7 +91,7 @@ impl Port {
         (state.waiting, state.paused) = (self.waiting, self.paused);
         for (prio, lane) in (0u8..).zip(&self.lanes) {
             let at = network.at(self.number, prio);
-            let packets = slab.list(lane.queue.head).map(|packet| books::packet(packet, number_of(packet.in_port)));
+            let packets = slab.list(lane.queue.head).map(|packet| pool::packet(packet, number_of(packet.in_port)));
             let (head, tail) = network.list_of(packets);
             network.queues[at] = Queue { head, tail, ..lane.queue };
             network.ingress[at] = lane.ingress;

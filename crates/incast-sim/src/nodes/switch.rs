@@ -5,14 +5,12 @@ use incast_model::fabric::{NodeId, PortId};
 use incast_model::rng::{Stream, unit};
 use incast_model::units::Time;
 
-use super::books;
-use super::guards::Guards;
 use super::out::{Dropped, Note, Noted, Out};
 use super::packet::{Carried, Packet, Slab, Stamp};
-use super::plan::{Plan, Route};
+use super::plan::{LINK_BITS, Plan, Route};
+use super::pool;
 use super::port::{Pauses, Port};
 use super::telemetry::Telemetry;
-use super::wire::LINK_BITS;
 use crate::balance::{State, backlog};
 use crate::congestion::IntRecord;
 use crate::kernel::{Event, Kind, NONE, Target, flag};
@@ -21,9 +19,34 @@ use crate::network::Network;
 use crate::outcome::DropReason;
 use crate::switch::{Buffer, RankedQueue, Rule, Served, Storage, Verdict};
 
+/// What a switch does with packets besides forwarding them. Implementations find their state in [`Switch::guards`].
+pub(super) trait Hooks: Sized {
+    fn new(plan: Plan<'_>, node: u32) -> Self;
+    /// If true, no other function is called.
+    fn is_empty(&self) -> bool;
+    /// If true, `queued`, `dequeued` and `eligible` are called.
+    fn watches_queues(&self) -> bool;
+    /// Priorities whose packets may be marked, as bits.
+    fn markable(&self) -> u8;
+    /// If true, packets get the priority of their new tag on the wire.
+    fn rewrites_on_the_wire(&self) -> bool;
+    /// Handles an arrived packet, in place of [`Switch`].
+    fn receive(switch: &mut Switch<Self>, plan: Plan<'_>, out: &mut Out, packet: &Packet);
+    /// A packet is in a queue, at a place of the slab.
+    fn queued(switch: &mut Switch<Self>, port: usize, place: u32);
+    /// A packet has left its queue, not yet the switch.
+    fn dequeued(switch: &mut Switch<Self>, port: usize, place: u32);
+    /// Priorities that may send at a port, of those not paused.
+    fn eligible(switch: &Switch<Self>, port: usize, eligible: u8) -> u8;
+    /// A PFC frame has arrived. True: it has no effect.
+    fn voids(switch: &mut Switch<Self>, port: usize, prio: u8, xoff: bool) -> bool;
+    /// The link of a port has failed.
+    fn link_down(switch: &mut Switch<Self>, port: usize);
+}
+
 /// Several fields are copies from [`crate::network::Config`].
 #[derive(Debug)]
-pub(super) struct Switch {
+pub(super) struct Switch<G> {
     pub(super) node: u32,
     pub(super) buffer: Buffer,
     rng: Stream,
@@ -48,7 +71,7 @@ pub(super) struct Switch {
     /// `None` with ECMP.
     pub(super) balancer: Option<State>,
     pub(super) lossless: u8,
-    pub(super) guards: Guards,
+    pub(super) guards: G,
     /// If true, packets pass guards; these change tags on the wire; these watch queues.
     guarded: bool,
     late_tags: bool,
@@ -68,15 +91,15 @@ pub(super) struct Switch {
     bin: u64,
 }
 
-impl Switch {
+impl<G: Hooks> Switch<G> {
     pub(super) fn new(plan: Plan<'_>, node: u32) -> Self {
         let network = plan.network;
         let numbers = || network.fabric.ports_of(NodeId(node));
         let owner = numbers().next().map_or(0, |port| network.ports[port.index()].owner) as usize;
         let (config, measured) = (&network.config, &network.recorder.params);
-        let guards = Guards::new(plan, node);
+        let guards = G::new(plan, node);
         let telemetry = Telemetry::new(network, numbers().len());
-        let late_tags = guards.tags.as_ref().is_some_and(|tags| tags.are_late());
+        let late_tags = guards.rewrites_on_the_wire();
         let stamps = telemetry.is_some() || late_tags;
         Self {
             node,
@@ -98,8 +121,8 @@ impl Switch {
             lossless: config.lossless,
             guarded: !guards.is_empty(),
             late_tags,
-            watches_queues: guards.isolation.is_some(),
-            markable: guards.isolation.as_ref().map_or(u8::MAX, |isolation| isolation.markable()),
+            watches_queues: guards.watches_queues(),
+            markable: guards.markable(),
             pauses: if guards.is_empty() { Vec::new() } else { vec![Default::default(); numbers().len()] },
             guards,
             mark_at_enqueue: config.mark_at_enqueue,
@@ -198,7 +221,7 @@ impl Switch {
             _ => out.counts.ack_hops += 1,
         }
         if !PLAIN && self.guarded {
-            return self.receive_guarded(plan, out, &packet);
+            return G::receive(self, plan, out, &packet);
         }
         let port = match plan.route(self.node, &packet) {
             Route::Port(port) => Some(port),
@@ -292,7 +315,7 @@ impl Switch {
         let (size, prio) = (u32::from(packet.size), packet.prio & 7);
         let place = self.slab.insert::<PLAIN>(packet, flags, &mut self.carried);
         if !PLAIN && self.watches_queues {
-            self.guard_queued(port, place);
+            G::queued(self, port, place);
         }
         let state = &mut self.ports[port];
         let queue = &mut state.lanes[usize::from(prio)].queue;
@@ -354,7 +377,7 @@ impl Switch {
         let state = &mut self.ports[port];
         let mut eligible = state.waiting & (!state.paused | 1);
         if !PLAIN && self.watches_queues {
-            eligible = self.guard_eligible(port, eligible);
+            eligible = G::eligible(self, port, eligible);
         }
         if eligible == 0 {
             return;
@@ -394,7 +417,7 @@ impl Switch {
         }
         self.note_length::<PLAIN>(port);
         if !PLAIN && self.watches_queues {
-            self.guard_dequeued(port, place);
+            G::dequeued(self, port, place);
         }
         packet
     }
@@ -445,6 +468,13 @@ impl Switch {
         let whole = PLAIN || state.plan.takes_whole(size);
         let seen = if whole { sent } else { plan.cut_through(state.number, packet, self.now, sent) };
         out.send::<PLAIN>((&state.plan, &mut state.woken), seen, packet, stamp, &mut self.carried);
+    }
+
+    /// Priority with the tag that the rules give a packet for a port.
+    pub(super) fn new_tag(&self, network: &Network, port: usize, packet: &Packet) -> u8 {
+        let Some(tagging) = &network.tagging else { return packet.prio };
+        let (input, output) = (self.ports[usize::from(packet.in_port)].number, self.ports[port].number);
+        tagging.rewritten(&network.fabric, packet.prio, input, output)
     }
 
     /// Telemetry of a packet that a port sends, and its priority at the far end if tags change on the wire.
@@ -498,7 +528,7 @@ impl Switch {
     fn receive_pfc<const PLAIN: bool>(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, frame: &Packet) {
         out.delivered[0] += u64::from(frame.size);
         out.live -= 1;
-        if !PLAIN && self.guarded && self.guard_frame(port, frame.in_prio, frame.flags & flag::XOFF != 0) {
+        if !PLAIN && self.guarded && G::voids(self, port, frame.in_prio, frame.flags & flag::XOFF != 0) {
             return;
         }
         let bit = 1 << frame.in_prio;
@@ -549,15 +579,10 @@ impl Switch {
         }
         for (port, queue) in self.ports.iter().zip(&self.ranked) {
             let packets = queue.packets().map(|place| self.slab.get(place));
-            network.export_ranked(port.number, packets.map(|packet| books::packet(packet, number_of(packet.in_port))));
+            network.export_ranked(port.number, packets.map(|packet| pool::packet(packet, number_of(packet.in_port))));
         }
         for (port, histogram) in self.ports.iter().zip(&self.histograms) {
             network.recorder.histograms[port.number as usize] = histogram.clone();
-        }
-        if let (Some(dog), Some(watchdog)) = (&self.guards.watchdog, &mut network.watchdog) {
-            for (local, port) in self.ports.iter().enumerate() {
-                watchdog.stormy[port.number as usize] = dog.stormy(local);
-            }
         }
         let owner = self.ports.first().map_or(0, |port| network.ports[port.number as usize].owner);
         network.switches[owner as usize].buffer = self.buffer.clone();

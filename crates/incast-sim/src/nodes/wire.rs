@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use incast_model::rng::{Stream, unit};
 
 use super::packet::{Carried, Packet, Stamp};
-use super::plan::PortPlan;
+use super::plan::{LINK_BITS, PortPlan};
 use crate::congestion::IntRecord;
 use crate::kernel::{Kind, Range};
 
@@ -214,12 +214,6 @@ impl Wire {
         (0..self.len).map(|ahead| &self.entries[self.place(ahead)]).map(|entry| (entry.time, &entry.packet))
     }
 }
-
-/// Low bits of a key: a link or port of a node. The time is above.
-pub(super) const LINK_BITS: u32 = 12;
-
-/// A link must fit into a key.
-pub(super) const MAX_PORTS: usize = 1 << LINK_BITS;
 
 #[cfg(test)]
 mod tests {

@@ -5,7 +5,7 @@ mod isolation;
 mod tags;
 mod watchdog;
 
-pub(super) use isolation::{HostIsolation, records_in_order};
+pub(super) use isolation::records_in_order;
 
 use isolation::Isolation;
 use tags::Tags;
@@ -14,7 +14,7 @@ use watchdog::Watchdog;
 use super::out::Out;
 use super::packet::Packet;
 use super::plan::{Plan, Route};
-use super::switch::Switch;
+use super::switch::{Hooks, Switch};
 use crate::kernel::Kind;
 use crate::outcome::DropReason;
 
@@ -24,11 +24,11 @@ pub(super) trait Guard: Sized {
     fn new(plan: Plan<'_>, node: u32) -> Option<Self>;
 
     /// A packet has arrived, and has no route yet.
-    fn arrived(_switch: &mut Switch, _out: &mut Out, _packet: &mut Packet) {}
+    fn arrived(_switch: &mut Switch<Guards>, _out: &mut Out, _packet: &mut Packet) {}
 
     /// A packet is to leave by a port, under a priority that can change here. `Some`: it is dropped.
     fn routed(
-        _switch: &mut Switch,
+        _switch: &mut Switch<Guards>,
         _plan: Plan<'_>,
         _out: &mut Out,
         _port: usize,
@@ -38,23 +38,23 @@ pub(super) trait Guard: Sized {
     }
 
     /// A packet is in a queue, at a place of the slab.
-    fn queued(_switch: &mut Switch, _port: usize, _place: u32) {}
+    fn queued(_switch: &mut Switch<Guards>, _port: usize, _place: u32) {}
 
     /// A packet has left its queue, not yet the switch.
-    fn dequeued(_switch: &mut Switch, _port: usize, _place: u32) {}
+    fn dequeued(_switch: &mut Switch<Guards>, _port: usize, _place: u32) {}
 
     /// Priorities that may send at a port, of those not paused.
-    fn eligible(_switch: &Switch, _port: usize, eligible: u8) -> u8 {
+    fn eligible(_switch: &Switch<Guards>, _port: usize, eligible: u8) -> u8 {
         eligible
     }
 
     /// A PFC frame has arrived. True: it has no effect.
-    fn voids(_switch: &mut Switch, _port: usize, _prio: u8, _xoff: bool) -> bool {
+    fn voids(_switch: &mut Switch<Guards>, _port: usize, _prio: u8, _xoff: bool) -> bool {
         false
     }
 
     /// The link of a port has failed.
-    fn link_down(_switch: &mut Switch, _port: usize) {}
+    fn link_down(_switch: &mut Switch<Guards>, _port: usize) {}
 }
 
 macro_rules! guards {
@@ -62,20 +62,71 @@ macro_rules! guards {
         /// Guards of the run.
         #[derive(Debug)]
         pub(super) struct Guards {
-            $(pub(super) $field: Option<Box<$guard>>,)+
+            $($field: Option<Box<$guard>>,)+
         }
 
-        impl Guards {
-            pub(super) fn new(plan: Plan<'_>, node: u32) -> Self {
+        impl Hooks for Guards {
+            fn new(plan: Plan<'_>, node: u32) -> Self {
                 Self { $($field: $guard::new(plan, node).map(Box::new),)+ }
             }
 
-            pub(super) const fn is_empty(&self) -> bool {
+            fn is_empty(&self) -> bool {
                 true $(&& self.$field.is_none())+
+            }
+
+            fn receive(switch: &mut Switch<Self>, plan: Plan<'_>, out: &mut Out, packet: &Packet) {
+                switch.receive_guarded(plan, out, packet);
+            }
+
+            #[inline(never)]
+            fn queued(switch: &mut Switch<Self>, port: usize, place: u32) {
+                $(if switch.guards.$field.is_some() {
+                    $guard::queued(switch, port, place);
+                })+
+            }
+
+            #[inline(never)]
+            fn dequeued(switch: &mut Switch<Self>, port: usize, place: u32) {
+                $(if switch.guards.$field.is_some() {
+                    $guard::dequeued(switch, port, place);
+                })+
+            }
+
+            #[inline(never)]
+            fn eligible(switch: &Switch<Self>, port: usize, mut eligible: u8) -> u8 {
+                $(if switch.guards.$field.is_some() {
+                    eligible = $guard::eligible(switch, port, eligible);
+                })+
+                eligible
+            }
+
+            fn voids(switch: &mut Switch<Self>, port: usize, prio: u8, xoff: bool) -> bool {
+                $(if switch.guards.$field.is_some() && $guard::voids(switch, port, prio, xoff) {
+                    return true;
+                })+
+                false
+            }
+
+            fn link_down(switch: &mut Switch<Self>, port: usize) {
+                $(if switch.guards.$field.is_some() {
+                    $guard::link_down(switch, port);
+                })+
+            }
+
+            fn watches_queues(&self) -> bool {
+                self.isolation.is_some()
+            }
+
+            fn markable(&self) -> u8 {
+                self.isolation.as_ref().map_or(u8::MAX, |isolation| isolation.markable())
+            }
+
+            fn rewrites_on_the_wire(&self) -> bool {
+                self.tags.as_ref().is_some_and(|tags| tags.are_late())
             }
         }
 
-        impl Switch {
+        impl Switch<Guards> {
             fn guard_arrival(&mut self, out: &mut Out, packet: &mut Packet) {
                 $(if self.guards.$field.is_some() {
                     $guard::arrived(self, out, packet);
@@ -90,41 +141,6 @@ macro_rules! guards {
                 })+
                 None
             }
-
-            #[inline(never)]
-            pub(super) fn guard_queued(&mut self, port: usize, place: u32) {
-                $(if self.guards.$field.is_some() {
-                    $guard::queued(self, port, place);
-                })+
-            }
-
-            #[inline(never)]
-            pub(super) fn guard_dequeued(&mut self, port: usize, place: u32) {
-                $(if self.guards.$field.is_some() {
-                    $guard::dequeued(self, port, place);
-                })+
-            }
-
-            #[inline(never)]
-            pub(super) fn guard_eligible(&self, port: usize, mut eligible: u8) -> u8 {
-                $(if self.guards.$field.is_some() {
-                    eligible = $guard::eligible(self, port, eligible);
-                })+
-                eligible
-            }
-
-            pub(super) fn guard_frame(&mut self, port: usize, prio: u8, xoff: bool) -> bool {
-                $(if self.guards.$field.is_some() && $guard::voids(self, port, prio, xoff) {
-                    return true;
-                })+
-                false
-            }
-
-            pub(super) fn guard_link_down(&mut self, port: usize) {
-                $(if self.guards.$field.is_some() {
-                    $guard::link_down(self, port);
-                })+
-            }
         }
     };
 }
@@ -135,7 +151,7 @@ guards! {
     watchdog: Watchdog,
 }
 
-impl Switch {
+impl Switch<Guards> {
     /// Takes an arrived packet through the guards, to the queues. Other switches do the same without guards, faster.
     #[inline(never)]
     pub(super) fn receive_guarded(&mut self, plan: Plan<'_>, out: &mut Out, packet: &Packet) {

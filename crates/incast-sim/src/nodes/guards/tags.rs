@@ -1,7 +1,6 @@
 //! Tagger: new priorities by tag, ingress port and egress port.
 
-use super::Guard;
-use crate::network::Network;
+use super::{Guard, Guards};
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
@@ -20,13 +19,13 @@ impl Guard for Tags {
     }
 
     /// Wrong variant: the sending switch has noted the tag of the wire.
-    fn arrived(switch: &mut Switch, out: &mut Out, packet: &mut Packet) {
+    fn arrived(switch: &mut Switch<Guards>, out: &mut Out, packet: &mut Packet) {
         let new = packet.in_prio;
         change_priority(switch, out, packet, new);
     }
 
     fn routed(
-        switch: &mut Switch,
+        switch: &mut Switch<Guards>,
         plan: Plan<'_>,
         out: &mut Out,
         port: usize,
@@ -46,16 +45,7 @@ impl Tags {
     }
 }
 
-impl Switch {
-    /// Priority with the tag that the rules give a packet for a port.
-    pub(in crate::nodes) fn new_tag(&self, network: &Network, port: usize, packet: &Packet) -> u8 {
-        let Some(tagging) = &network.tagging else { return packet.prio };
-        let (input, output) = (self.ports[usize::from(packet.in_port)].number, self.ports[port].number);
-        tagging.rewritten(&network.fabric, packet.prio, input, output)
-    }
-}
-
-fn change_priority(switch: &Switch, out: &mut Out, packet: &mut Packet, new: u8) {
+fn change_priority(switch: &Switch<Guards>, out: &mut Out, packet: &mut Packet, new: u8) {
     let (old, size) = (std::mem::replace(&mut packet.prio, new), i64::from(packet.size));
     if old != new {
         out.retagged[usize::from(old & 7)] -= size;

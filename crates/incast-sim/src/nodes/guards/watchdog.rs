@@ -3,7 +3,7 @@
 use incast_model::fabric::{NodeId, PortId};
 use incast_model::units::Time;
 
-use super::Guard;
+use super::{Guard, Guards};
 use crate::network::Network;
 use crate::nodes::Nodes;
 use crate::nodes::out::Out;
@@ -39,7 +39,7 @@ impl Guard for Watchdog {
     }
 
     fn routed(
-        switch: &mut Switch,
+        switch: &mut Switch<Guards>,
         _plan: Plan<'_>,
         _out: &mut Out,
         port: usize,
@@ -50,7 +50,7 @@ impl Guard for Watchdog {
         drops.then_some(DropReason::Watchdog)
     }
 
-    fn voids(switch: &mut Switch, port: usize, prio: u8, xoff: bool) -> bool {
+    fn voids(switch: &mut Switch<Guards>, port: usize, prio: u8, xoff: bool) -> bool {
         let now = switch.now();
         let storm = switch.guards.watchdog.as_mut().and_then(|dog| dog.storms[port][usize::from(prio)].as_mut());
         storm.is_some_and(|storm| {
@@ -59,7 +59,7 @@ impl Guard for Watchdog {
         })
     }
 
-    fn link_down(switch: &mut Switch, port: usize) {
+    fn link_down(switch: &mut Switch<Guards>, port: usize) {
         let now = switch.now();
         let Some(dog) = &mut switch.guards.watchdog else { return };
         for storm in dog.storms[port].iter_mut().flatten() {
@@ -74,7 +74,7 @@ impl Watchdog {
     }
 
     /// Priorities in a storm, as bits.
-    pub(in crate::nodes) fn stormy(&self, port: usize) -> u8 {
+    fn stormy(&self, port: usize) -> u8 {
         let bit = |(prio, storm): (usize, &Option<Stormy>)| u8::from(storm.is_some()) << prio;
         self.storms[port].iter().enumerate().map(bit).fold(0, |bits, bit| bits | bit)
     }
@@ -95,7 +95,7 @@ impl Nodes {
     }
 }
 
-impl Switch {
+impl Switch<Guards> {
     /// Ends storms, from queue `first` (eight per port) to the next queue that begins one.
     fn poll_queues(&mut self, network: &mut Network, first: usize) -> Option<usize> {
         let WatchdogParams { detection, restoration, .. } = self.guards.watchdog.as_ref()?.params;
@@ -148,6 +148,15 @@ impl Switch {
         let ended = self.guards.watchdog.as_mut().and_then(|dog| dog.storms[port][usize::from(prio)].take());
         if let (Some(storm), Some(watchdog)) = (ended, &mut network.watchdog) {
             watchdog.records[storm.record].end = Some(now);
+        }
+    }
+
+    /// Exports which queues are in a storm.
+    pub(in crate::nodes) fn export_storms(&self, network: &mut Network) {
+        if let (Some(dog), Some(watchdog)) = (&self.guards.watchdog, &mut network.watchdog) {
+            for (local, port) in self.ports.iter().enumerate() {
+                watchdog.stormy[port.number as usize] = dog.stormy(local);
+            }
         }
     }
 

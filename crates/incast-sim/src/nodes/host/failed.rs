@@ -6,10 +6,10 @@ use super::{Host, PRIORITIES};
 use crate::balance::State;
 use crate::kernel::{Kind, flag};
 use crate::network::Network;
-use crate::nodes::faults::Failed;
 use crate::nodes::out::{Dropped, Out};
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
+use crate::nodes::port::Failed;
 use crate::outcome::DropReason;
 
 /// Pauses that a port sends regardless of any buffer.

@@ -2,6 +2,7 @@
 
 mod failed;
 mod gates;
+mod isolation;
 mod nic;
 mod pair;
 mod queue;
@@ -14,7 +15,6 @@ use std::collections::BinaryHeap;
 use incast_model::fabric::{HostId, NodeId};
 use incast_model::units::Time;
 
-use super::guards::HostIsolation;
 use super::out::{Note, Noted, Out};
 use super::packet::{Carried, Packet, Slab};
 use super::plan::Plan;
@@ -24,7 +24,7 @@ use crate::host::{End, PacketParams, RdmaParams};
 use crate::kernel::{Event, Kind, NONE, Target, flag};
 use crate::network::Network;
 use gates::Gates;
-pub(super) use gates::are_local as gates_are_local;
+use isolation::HostIsolation;
 use nic::Nic;
 use pair::{Pair, Progress};
 use receiver::Receiver;

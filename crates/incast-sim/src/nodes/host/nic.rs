@@ -10,10 +10,10 @@ use crate::congestion::FlowContext;
 use crate::host::{RdmaParams, Turns};
 use crate::kernel::NONE;
 use crate::network::{Network, Queue, Sending};
-use crate::nodes::books;
 use crate::nodes::out::Out;
 use crate::nodes::packet::{Carried, Packet, Slab, Stamp};
 use crate::nodes::plan::{Plan, PortPlan};
+use crate::nodes::pool;
 use crate::switch::{RankedQueue, Rule, Served};
 
 /// Port of a host; fields as in [`crate::host::Nic`] and [`crate::network::Port`].
@@ -128,12 +128,12 @@ impl Nic {
         (state.waiting, state.paused) = (self.waiting, self.paused);
         for (prio, queue) in (0u8..).zip(&self.queues) {
             let packets = slab.list(queue.head);
-            let (head, tail) = network.list_of(packets.map(|packet| books::packet(packet, NONE)));
+            let (head, tail) = network.list_of(packets.map(|packet| pool::packet(packet, NONE)));
             let at = network.at(self.port, prio);
             network.queues[at] = Queue { head, tail, ..*queue };
         }
         if network.config.ranked {
-            let packets = self.ranked.packets().map(|place| books::packet(slab.get(place), NONE));
+            let packets = self.ranked.packets().map(|place| pool::packet(slab.get(place), NONE));
             network.export_ranked(self.port, packets);
         }
     }

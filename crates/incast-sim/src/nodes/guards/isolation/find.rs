@@ -3,6 +3,7 @@
 use incast_model::fabric::PortId;
 use incast_model::units::Time;
 
+use super::super::Guards;
 use super::is_data;
 use crate::kernel::{Event, Target};
 use crate::nodes::out::Out;
@@ -12,7 +13,7 @@ use crate::nodes::switch::Switch;
 use crate::outcome::{FoundIn, IsolatedBy};
 use crate::switch::FlowDetection;
 
-impl Switch {
+impl Switch<Guards> {
     /// Isolates the flow of an arriving packet, or the largest in its queue, if the queue is long.
     pub(super) fn find_congesting(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, packet: &Packet) {
         let (prio, flow) = (packet.prio, packet.flow);

@@ -2,13 +2,14 @@
 //! end of its link, and no further.
 
 use crate::kernel::{Kind, flag};
+use crate::nodes::guards::Guards;
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
 use crate::nodes::switch::Switch;
 use crate::outcome::IsolatedBy;
 
-impl Switch {
+impl Switch<Guards> {
     /// Asks the node that a packet comes from to isolate its flow too, if the isolated queue is long and the last message old.
     pub(super) fn tell_upstream(&mut self, plan: Plan<'_>, out: &mut Out, slot: u32, packet: &Packet) {
         let now = self.now();

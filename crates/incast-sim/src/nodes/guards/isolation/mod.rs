@@ -7,17 +7,15 @@
 //! released only when no packet is left.
 
 mod find;
-mod host;
 mod message;
 mod sweep;
 
 use incast_model::fabric::NodeId;
 use incast_model::rng::{Stream, unit};
 
-pub(in crate::nodes) use host::HostIsolation;
 pub(in crate::nodes) use sweep::records_in_order;
 
-use super::Guard;
+use super::{Guard, Guards};
 use crate::kernel::{Kind, NONE};
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
@@ -71,7 +69,7 @@ impl Guard for Isolation {
 
     /// Gives a packet the priority of isolated flows if its flow is isolated at the port; otherwise looks for flows to isolate.
     fn routed(
-        switch: &mut Switch,
+        switch: &mut Switch<Guards>,
         plan: Plan<'_>,
         out: &mut Out,
         port: usize,
@@ -103,18 +101,18 @@ impl Guard for Isolation {
         None
     }
 
-    fn queued(switch: &mut Switch, port: usize, place: u32) {
+    fn queued(switch: &mut Switch<Guards>, port: usize, place: u32) {
         let Some(isolation) = &switch.guards.isolation else { return };
         switch.slab.set_note(place, isolation.noted);
         switch.count(port, place, true);
     }
 
-    fn dequeued(switch: &mut Switch, port: usize, place: u32) {
+    fn dequeued(switch: &mut Switch<Guards>, port: usize, place: u32) {
         switch.count(port, place, false);
     }
 
     /// Removes the isolated queue if its first packet would overtake another of its flow.
-    fn eligible(switch: &Switch, port: usize, eligible: u8) -> u8 {
+    fn eligible(switch: &Switch<Guards>, port: usize, eligible: u8) -> u8 {
         let Some(isolation) = &switch.guards.isolation else { return eligible };
         let queue = isolation.params.queue;
         if eligible & 1 << queue == 0 || !isolation.table.is_unsettled(port as u32) {
@@ -148,7 +146,7 @@ impl Isolation {
     }
 }
 
-impl Switch {
+impl Switch<Guards> {
     /// State of the guard; only its hooks ask for it.
     fn isolation(&mut self) -> &mut Isolation {
         self.guards.isolation.as_mut().expect("the run isolates flows")

@@ -2,6 +2,7 @@
 
 use crate::network::Network;
 use crate::nodes::Nodes;
+use crate::nodes::guards::Guards;
 use crate::nodes::plan::Plan;
 use crate::nodes::switch::Switch;
 use crate::outcome::IsolationRecord;
@@ -40,7 +41,7 @@ impl Nodes {
     }
 }
 
-impl Switch {
+impl Switch<Guards> {
     fn isolated(&self) -> Vec<u32> {
         self.guards.isolation.as_ref().map_or_else(Vec::new, |isolation| isolation.table.slots())
     }

@@ -2,8 +2,8 @@
 
 use incast_model::fabric::PortId;
 
+use super::Host;
 use crate::kernel::{Event, Kind, NONE, Target, flag};
-use crate::nodes::host::Host;
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
@@ -85,7 +85,7 @@ impl Host {
         self.send_as_usual(plan, out, flow);
     }
 
-    pub(super) fn sweep_isolated(&mut self, plan: Plan<'_>, out: &mut Out, now: u64) {
+    pub(in crate::nodes) fn sweep_isolated(&mut self, plan: Plan<'_>, out: &mut Out, now: u64) {
         if !self.has_isolated() {
             return;
         }
@@ -98,7 +98,7 @@ impl Host {
         }
     }
 
-    pub(super) fn has_isolated(&self) -> bool {
+    pub(in crate::nodes) fn has_isolated(&self) -> bool {
         self.isolation.as_ref().is_some_and(|isolation| !isolation.table.is_empty())
     }
 
