@@ -5,6 +5,7 @@ use incast_model::fabric::NodeId;
 use super::out::Out;
 use super::plan::Plan;
 use super::port::Failed;
+use super::run::ANY;
 use super::switch::{Hooks, Switch};
 use crate::balance::State;
 use crate::kernel::NONE;
@@ -56,7 +57,7 @@ impl<G: Hooks> Switch<G> {
 
     /// Drops the first packet of a queue.
     pub(super) fn drop_first(&mut self, plan: Plan<'_>, out: &mut Out, (port, prio): (usize, u8), reason: DropReason) {
-        let packet = self.dequeue::<false>(port, prio);
+        let packet = self.dequeue::<ANY>(port, prio);
         self.drop_packet(plan, out, Some(port), &packet, reason);
         if prio == 0 || self.storage != Storage::Shared {
             return;
@@ -65,7 +66,7 @@ impl<G: Hooks> Switch<G> {
         let ingress = &mut self.ports[in_port].lanes[usize::from(in_prio)].ingress;
         self.buffer.release(ingress, packet.size.into());
         if self.buffer.wants_xon(ingress) {
-            self.send_pfc::<false>(plan, out, in_port, in_prio, false, port);
+            self.send_pfc::<ANY>(plan, out, in_port, in_prio, false, port);
         }
     }
 
@@ -85,7 +86,7 @@ impl<G: Hooks> Switch<G> {
         }
         // A switch above its own threshold sends XON later, once enough has left.
         if self.buffer.wants_xon(ingress) {
-            self.send_pfc::<false>(plan, out, port, prio, false, port);
+            self.send_pfc::<ANY>(plan, out, port, prio, false, port);
         }
     }
 
@@ -100,7 +101,7 @@ impl<G: Hooks> Switch<G> {
 
     fn pause_held(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, prio: u8) {
         if !self.ports[port].lanes[usize::from(prio)].ingress.paused && !self.ports[port].down {
-            self.send_pfc::<false>(plan, out, port, prio, true, port);
+            self.send_pfc::<ANY>(plan, out, port, prio, true, port);
         }
     }
 

@@ -5,6 +5,7 @@ use incast_model::units::Time;
 
 use super::out::Dropped;
 use super::plan::Plan;
+use super::run::ANY;
 use super::{Nodes, Place};
 use crate::balance::Balancer;
 use crate::kernel::Kind;
@@ -145,7 +146,7 @@ impl Nodes {
         let plan = Plan { layout: &self.layout, network };
         for &port in &ports {
             if let (Place::Host(place), local) = self.place_of(network, port) {
-                self.hosts[place as usize].kick::<false>(plan, &mut self.out, local);
+                self.hosts[place as usize].kick::<ANY>(plan, &mut self.out, local);
             }
         }
         for &port in &ports {

@@ -19,6 +19,7 @@ mod packet;
 mod plan;
 mod pool;
 mod port;
+mod run;
 mod series;
 mod switch;
 mod telemetry;
@@ -36,6 +37,7 @@ use guards::Guards;
 use host::Host;
 use out::Out;
 use plan::{Layout, Plan, covers};
+use run::{ANY, PLAIN, TELEMETRY};
 use series::Series;
 use switch::Switch;
 use wire::Wire;
@@ -118,12 +120,22 @@ impl Nodes {
     fn run_node(&mut self, network: &Network, node: u32, end: u64) -> u64 {
         let plan = Plan { layout: &self.layout, network };
         match self.places[node as usize] {
-            Place::Switch(place) if self.layout.plain => {
-                self.switches[place as usize].run::<true>(plan, &mut self.out, end)
+            Place::Switch(place) => {
+                let switch = &mut self.switches[place as usize];
+                match self.layout.run {
+                    PLAIN => switch.run::<PLAIN>(plan, &mut self.out, end),
+                    TELEMETRY => switch.run::<TELEMETRY>(plan, &mut self.out, end),
+                    _ => switch.run::<ANY>(plan, &mut self.out, end),
+                }
             }
-            Place::Switch(place) => self.switches[place as usize].run::<false>(plan, &mut self.out, end),
-            Place::Host(place) if self.layout.plain => self.hosts[place as usize].run::<true>(plan, &mut self.out, end),
-            Place::Host(place) => self.hosts[place as usize].run::<false>(plan, &mut self.out, end),
+            Place::Host(place) => {
+                let host = &mut self.hosts[place as usize];
+                match self.layout.run {
+                    PLAIN => host.run::<PLAIN>(plan, &mut self.out, end),
+                    TELEMETRY => host.run::<TELEMETRY>(plan, &mut self.out, end),
+                    _ => host.run::<ANY>(plan, &mut self.out, end),
+                }
+            }
         }
     }
 

@@ -6,6 +6,7 @@ use incast_model::units::Time;
 use super::calendar::Calendar;
 use super::packet::{Carried, Packet, Stamp};
 use super::plan::{Plan, PortPlan};
+use super::run::ANY;
 use super::wire::Wire;
 use crate::host::End;
 use crate::kernel::{Event, Kind, Target};
@@ -79,7 +80,7 @@ impl Out {
     /// Puts a packet on a wire. `seen`: time at which the last bit leaves, or the header if the far end cuts through. `woken`:
     /// time until which the node at the far end is known to be awake.
     #[inline(always)]
-    pub(super) fn send<const PLAIN: bool>(
+    pub(super) fn send<const RUN: u8>(
         &mut self,
         (plan, woken): (&PortPlan, &mut u64),
         seen: u64,
@@ -93,12 +94,12 @@ impl Out {
         }
         let line = plan.line as usize;
         self.arrivals[line] = self.arrivals[line].min(time);
-        self.wires[line].push::<PLAIN>(time, plan, packet, stamp, carried);
+        self.wires[line].push::<RUN>(time, plan, packet, stamp, carried);
     }
 
     /// Takes the packet that arrives at a node now, and counts the event.
     #[inline(always)]
-    pub(super) fn take<const PLAIN: bool>(
+    pub(super) fn take<const RUN: u8>(
         &mut self,
         plan: Plan<'_>,
         node: u32,
@@ -106,11 +107,11 @@ impl Out {
         now: u64,
         carried: &mut Carried,
     ) -> Packet {
-        if !PLAIN && self.watched {
+        if RUN == ANY && self.watched {
             self.watch(plan, (node, line), now);
         }
         let wire = &mut self.wires[line];
-        let packet = wire.pop::<PLAIN>(carried);
+        let packet = wire.pop::<RUN>(carried);
         self.arrivals[line] = wire.first();
         self.moved = self.moved.max(now);
         self.counts.events += 1;

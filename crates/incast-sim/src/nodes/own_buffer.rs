@@ -3,6 +3,7 @@
 use super::out::Out;
 use super::packet::Packet;
 use super::plan::Plan;
+use super::run::ANY;
 use super::switch::{Hooks, Switch};
 use crate::outcome::DropReason;
 use crate::switch::{RANKED_QUEUE, Storage, rank};
@@ -36,13 +37,13 @@ impl<G: Hooks> Switch<G> {
             _ => {
                 let queued = self.ports[port].lanes[usize::from(packet.prio & 7)].queue.bytes;
                 let mark = if self.mark_at_enqueue { self.mark(out, port, packet, queued) } else { 0 };
-                self.enqueue::<false>(port, packet, packet.flags | mark);
+                self.enqueue::<ANY>(port, packet, packet.flags | mark);
             }
         }
     }
 
     fn enqueue_ranked(&mut self, port: usize, packet: &Packet, flags: u8, rank: u64) {
-        let place = self.slab.insert::<false>(packet, flags, &mut self.carried);
+        let place = self.slab.insert::<ANY>(packet, flags, &mut self.carried);
         self.ranked[port].push(rank, packet.flow, place);
         let state = &mut self.ports[port];
         let queue = &mut state.lanes[usize::from(packet.prio & 7)].queue;
@@ -50,19 +51,19 @@ impl<G: Hooks> Switch<G> {
         queue.peak = queue.peak.max(queue.bytes);
         state.waiting |= 1 << RANKED_QUEUE;
         state.queued += u32::from(packet.size);
-        self.note_length::<false>(port);
+        self.note_length::<ANY>(port);
     }
 
     /// Removes a packet, already out of its queue.
     fn take_ranked(&mut self, port: usize, place: u32) -> Packet {
-        let (packet, _) = self.slab.remove::<false>(place, &mut self.carried);
+        let (packet, _) = self.slab.remove::<ANY>(place, &mut self.carried);
         let state = &mut self.ports[port];
         state.lanes[usize::from(packet.prio & 7)].queue.bytes -= u32::from(packet.size);
         state.queued -= u32::from(packet.size);
         if self.ranked[port].is_empty() {
             state.waiting &= !(1 << RANKED_QUEUE);
         }
-        self.note_length::<false>(port);
+        self.note_length::<ANY>(port);
         packet
     }
 

@@ -1,5 +1,6 @@
 //! Packets by value: a node copies what it forwards, so nodes share no packet.
 
+use super::run::{ANY, PLAIN};
 use crate::congestion::{IntRecord, MAX_INT_RECORDS};
 use crate::kernel::{Kind, NONE, Range};
 use crate::network::Forwarded;
@@ -120,7 +121,7 @@ impl Slab {
 
     /// Stores a packet, with other flags, as the end of a list. Returns its place.
     #[inline]
-    pub(super) fn insert<const PLAIN: bool>(&mut self, packet: &Packet, flags: u8, carried: &mut Carried) -> u32 {
+    pub(super) fn insert<const RUN: u8>(&mut self, packet: &Packet, flags: u8, carried: &mut Carried) -> u32 {
         let place = if self.free == NONE {
             self.slots.push(Slot { packet: *packet, next: NONE, note: NONE });
             self.records.resize(self.slots.len() * self.stride, IntRecord::default());
@@ -134,8 +135,8 @@ impl Slab {
             place
         };
         self.slots[place as usize].packet.flags = flags;
-        if !PLAIN && packet.records != 0 {
-            if packet.has_ranges() {
+        if RUN != PLAIN && packet.records != 0 {
+            if RUN == ANY && packet.has_ranges() {
                 self.insert_ranges(place, carried);
                 return place;
             }
@@ -157,13 +158,13 @@ impl Slab {
 
     /// Takes out a packet. Also returns the next place of its list.
     #[inline]
-    pub(super) fn remove<const PLAIN: bool>(&mut self, place: u32, carried: &mut Carried) -> (Packet, u32) {
+    pub(super) fn remove<const RUN: u8>(&mut self, place: u32, carried: &mut Carried) -> (Packet, u32) {
         let slot = &mut self.slots[place as usize];
         let (packet, next) = (slot.packet, slot.next);
         slot.next = self.free;
         self.free = place;
-        if !PLAIN && packet.records != 0 {
-            if packet.has_ranges() {
+        if RUN != PLAIN && packet.records != 0 {
+            if RUN == ANY && packet.has_ranges() {
                 carried.ranges = std::mem::take(&mut self.ranges[place as usize]);
                 return (packet, next);
             }
@@ -228,14 +229,14 @@ mod tests {
         let mut slab = Slab::new(2);
         let mut carried = Carried::default();
         carried.records[1] = IntRecord::new(9, 1, 2, 3);
-        let first = slab.insert::<false>(&Packet { seq: 1, records: 2, ..Packet::EMPTY }, 0, &mut carried);
-        let second = slab.insert::<false>(&Packet { seq: 2, ..Packet::EMPTY }, flag::CE, &mut carried);
+        let first = slab.insert::<ANY>(&Packet { seq: 1, records: 2, ..Packet::EMPTY }, 0, &mut carried);
+        let second = slab.insert::<ANY>(&Packet { seq: 2, ..Packet::EMPTY }, flag::CE, &mut carried);
         slab.link(first, second);
         assert_eq!(slab.list(first).map(|packet| packet.seq).collect::<Vec<_>>(), [1, 2]);
         let mut out = Carried::default();
-        let (packet, next) = slab.remove::<false>(first, &mut out);
+        let (packet, next) = slab.remove::<ANY>(first, &mut out);
         assert_eq!((packet.seq, next, out.records[1]), (1, second, carried.records[1]));
-        assert_eq!(slab.insert::<false>(&Packet::EMPTY, 0, &mut carried), first);
+        assert_eq!(slab.insert::<ANY>(&Packet::EMPTY, 0, &mut carried), first);
         assert_eq!(slab.list(second).map(|packet| packet.flags).collect::<Vec<_>>(), [flag::CE]);
     }
 
@@ -245,11 +246,11 @@ mod tests {
         let mut carried = Carried::default();
         let places = [vec![(1, 2)], vec![(3, 4), (5, 6)]].map(|ranges| {
             carried.ranges = ranges;
-            slab.insert::<false>(&Packet { kind: Kind::SegmentAck, records: 1, ..Packet::EMPTY }, 0, &mut carried)
+            slab.insert::<ANY>(&Packet { kind: Kind::SegmentAck, records: 1, ..Packet::EMPTY }, 0, &mut carried)
         });
         assert!(carried.ranges.is_empty());
         for (place, ranges) in places.into_iter().zip([&[(1, 2)][..], &[(3, 4), (5, 6)]]) {
-            slab.remove::<false>(place, &mut carried);
+            slab.remove::<ANY>(place, &mut carried);
             assert_eq!(carried.ranges, ranges);
         }
     }

@@ -5,12 +5,12 @@ use std::ops::Range;
 use incast_model::fabric::{NodeId, PortId};
 
 use crate::kernel::{Kind, NONE, flag};
-use crate::network::{Far, Network, WHOLE_PACKETS};
+use crate::network::{Far, Network};
 use crate::setup::Carrier;
-use crate::switch::Storage;
 
 use super::local::gates_are_local;
 use super::packet::Packet;
+use super::run::{self, ANY};
 
 /// Low bits of a key: a link or port of a node. The time is above.
 pub(super) const LINK_BITS: u32 = 12;
@@ -66,9 +66,8 @@ pub(super) struct Layout {
     pub(super) received: Vec<Vec<u32>>,
     /// By host: gates in front of flows that it sends; empty without gates, and if a gate waits for ends at several hosts.
     pub(super) gates: Vec<Vec<u32>>,
-    /// If true, packets meet nothing but routes, queues, the shared buffer, PFC and ECN on plain links: the code of nodes for
-    /// such runs has no trace of anything else.
-    pub(super) plain: bool,
+    /// Kind of run (`run.rs`).
+    pub(super) run: u8,
     /// If true, hosts depend on each other within a window: the order of their events matters.
     pub(super) one_by_one: bool,
     /// Shortest time from append to arrival on a wire, in ps.
@@ -139,7 +138,7 @@ impl Layout {
             gates,
             lookahead,
             window: lookahead.min(hold),
-            plain: is_plain(network),
+            run: run::kind_of(network),
             one_by_one: soonest < lookahead.min(hold) || !network.flows.rounds.is_empty(),
             ports,
             first_port: nodes.map(first).collect(),
@@ -152,26 +151,6 @@ impl Layout {
             records: if has_int { usize::from(packets.int_records) } else { usize::from(network.pint.is_some()) },
         }
     }
-}
-
-/// Returns true without guards, telemetry, failures, fingerprints, histograms, deficit round robin, cut-through, gaps, buffers per
-/// port, selective repeat, demotion by bytes sent, and transports other than RDMA.
-fn is_plain(network: &Network) -> bool {
-    let config = &network.config;
-    let guards = network.tagging.is_some() || network.isolation.is_some() || network.watchdog.is_some();
-    let measured = &network.recorder.params;
-    config.plain_wires
-        && config.storage == Storage::Shared
-        && !guards
-        && !config.telemetry
-        && network.faults.is_none()
-        && network.selective.is_none()
-        && config.demotion == u64::MAX
-        && !measured.fingerprint
-        && !measured.queue_histogram
-        && !network.scheduler.rule.is_drr()
-        && network.transports.endpoints.is_empty()
-        && network.ports.iter().all(|port| port.cut == WHOLE_PACKETS)
 }
 
 impl Layout {
@@ -224,8 +203,8 @@ impl Plan<'_> {
 
     /// Times at which the last bit of a packet has left, and the port is free.
     #[inline(always)]
-    pub(super) fn ends<const PLAIN: bool>(&self, port: u32, plan: &PortPlan, now: u64, size: u64) -> (u64, u64) {
-        if PLAIN || plan.ps_per_byte != 0 {
+    pub(super) fn ends<const RUN: u8>(&self, port: u32, plan: &PortPlan, now: u64, size: u64) -> (u64, u64) {
+        if RUN != ANY || plan.ps_per_byte != 0 {
             let sent = now + size * plan.ps_per_byte;
             return (sent, sent);
         }

@@ -10,6 +10,7 @@ use super::packet::{Carried, Packet, Slab, Stamp};
 use super::plan::{LINK_BITS, Plan, Route};
 use super::pool;
 use super::port::{Pauses, Port};
+use super::run::{ANY, PLAIN};
 use super::telemetry::Telemetry;
 use crate::balance::{State, backlog};
 use crate::congestion::IntRecord;
@@ -136,7 +137,7 @@ impl<G: Hooks> Switch<G> {
     }
 
     /// Handles all events before `end`. Returns the time of the next known event, in ps.
-    pub(super) fn run<const PLAIN: bool>(&mut self, plan: Plan<'_>, out: &mut Out, end: u64) -> u64 {
+    pub(super) fn run<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, end: u64) -> u64 {
         let lines = plan.layout.lines(self.node);
         let mut arrivals = std::mem::take(&mut self.arrivals);
         arrivals.clear();
@@ -151,12 +152,12 @@ impl<G: Hooks> Switch<G> {
         arrivals.sort_unstable();
         for key in &arrivals {
             let time = key >> LINK_BITS;
-            self.serve_until::<PLAIN>(plan, out, time + 1 - self.port_rank);
+            self.serve_until::<RUN>(plan, out, time + 1 - self.port_rank);
             self.now = time;
-            self.receive::<PLAIN>(plan, out, lines.start + (key & ((1 << LINK_BITS) - 1)) as usize);
+            self.receive::<RUN>(plan, out, lines.start + (key & ((1 << LINK_BITS) - 1)) as usize);
         }
         self.arrivals = arrivals;
-        self.serve_until::<PLAIN>(plan, out, end);
+        self.serve_until::<RUN>(plan, out, end);
         next.min(self.next_free())
     }
 
@@ -176,9 +177,9 @@ impl<G: Hooks> Switch<G> {
         match event.target() {
             Target::Arrival(wire) => {
                 self.now = event.time;
-                self.receive::<false>(plan, out, plan.layout.ports[wire as usize].line as usize);
+                self.receive::<ANY>(plan, out, plan.layout.ports[wire as usize].line as usize);
             }
-            _ => self.serve_next::<false>(plan, out),
+            _ => self.serve_next::<ANY>(plan, out),
         }
     }
 
@@ -191,36 +192,36 @@ impl<G: Hooks> Switch<G> {
     }
 
     #[inline(always)]
-    fn serve_until<const PLAIN: bool>(&mut self, plan: Plan<'_>, out: &mut Out, end: u64) {
+    fn serve_until<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, end: u64) {
         while self.next_free() < end {
-            self.serve_next::<PLAIN>(plan, out);
+            self.serve_next::<RUN>(plan, out);
         }
     }
 
     #[inline(never)]
-    fn serve_next<const PLAIN: bool>(&mut self, plan: Plan<'_>, out: &mut Out) {
+    fn serve_next<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out) {
         let Some(key) = self.free_at.pop() else { return };
         self.now = key >> LINK_BITS;
         let port = (key & ((1 << LINK_BITS) - 1)) as usize;
         out.count(self.node, self.now, || Target::Port(self.ports[port].number));
         self.ports[port].pending = false;
-        self.serve::<PLAIN>(plan, out, port);
+        self.serve::<RUN>(plan, out, port);
     }
 
     #[inline]
-    fn receive<const PLAIN: bool>(&mut self, plan: Plan<'_>, out: &mut Out, line: usize) {
+    fn receive<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, line: usize) {
         self.line = line;
-        let packet = out.take::<PLAIN>(plan, self.node, line, self.now, &mut self.carried);
+        let packet = out.take::<RUN>(plan, self.node, line, self.now, &mut self.carried);
         match packet.kind {
             Kind::Data | Kind::Segment => out.counts.data_hops += 1,
             Kind::Pfc => {
                 out.counts.pfc_hops += 1;
-                return self.receive_pfc::<PLAIN>(plan, out, packet.in_port.into(), &packet);
+                return self.receive_pfc::<RUN>(plan, out, packet.in_port.into(), &packet);
             }
             Kind::Lost => return out.live -= 1,
             _ => out.counts.ack_hops += 1,
         }
-        if !PLAIN && self.guarded {
+        if RUN == ANY && self.guarded {
             return G::receive(self, plan, out, &packet);
         }
         let port = match plan.route(self.node, &packet) {
@@ -233,7 +234,7 @@ impl<G: Hooks> Switch<G> {
             return self.drop_packet(plan, out, port, &packet, DropReason::Ttl);
         }
         let Some(port) = port else { return self.drop_packet(plan, out, None, &packet, DropReason::NoRoute) };
-        self.forward::<PLAIN>(plan, out, port, &packet);
+        self.forward::<RUN>(plan, out, port, &packet);
     }
 
     #[inline(never)]
@@ -248,7 +249,7 @@ impl<G: Hooks> Switch<G> {
     }
 
     #[inline(always)]
-    pub(super) fn forward<const PLAIN: bool>(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, packet: &Packet) {
+    pub(super) fn forward<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, packet: &Packet) {
         let (size, prio, in_port) = (u32::from(packet.size), packet.prio & 7, usize::from(packet.in_port));
         // A new tag has changed the priority with which it leaves, not the one with which it arrived.
         let in_prio = packet.in_prio & 7;
@@ -258,17 +259,17 @@ impl<G: Hooks> Switch<G> {
             && (prio == 0 || self.buffer.passes(&self.ports[in_port].lanes[usize::from(in_prio)].ingress, size))
             && egress.busy_until <= self.now
         {
-            self.transmit::<PLAIN>(plan, out, port, packet, packet.flags);
+            self.transmit::<RUN>(plan, out, port, packet, packet.flags);
             return;
         }
         let egress = &self.ports[port];
-        if !PLAIN && egress.down {
+        if RUN == ANY && egress.down {
             return self.drop_packet(plan, out, Some(port), packet, DropReason::LinkDown);
         }
         let queued = egress.lanes[usize::from(prio)].queue.bytes;
-        if !PLAIN && prio != 0 && self.storage != Storage::Shared {
+        if RUN == ANY && prio != 0 && self.storage != Storage::Shared {
             self.store(plan, out, port, packet);
-            return self.serve_or_wait::<PLAIN>(plan, out, port);
+            return self.serve_or_wait::<RUN>(plan, out, port);
         }
         let mut flags = packet.flags;
         if prio != 0 {
@@ -284,14 +285,14 @@ impl<G: Hooks> Switch<G> {
                 return self.drop_packet(plan, out, Some(port), packet, DropReason::Buffer);
             }
             if self.lossless & 1 << in_prio != 0 && self.buffer.wants_xoff(ingress) {
-                self.send_pfc::<PLAIN>(plan, out, in_port, in_prio, true, port);
+                self.send_pfc::<RUN>(plan, out, in_port, in_prio, true, port);
             }
             if self.mark_at_enqueue {
                 flags |= self.mark(out, port, packet, queued);
             }
         }
-        self.enqueue::<PLAIN>(port, packet, flags);
-        self.serve_or_wait::<PLAIN>(plan, out, port);
+        self.enqueue::<RUN>(port, packet, flags);
+        self.serve_or_wait::<RUN>(plan, out, port);
     }
 
     /// Mark of a packet in an egress queue of `queued` bytes, if it gets one.
@@ -311,10 +312,10 @@ impl<G: Hooks> Switch<G> {
     }
 
     #[inline]
-    pub(super) fn enqueue<const PLAIN: bool>(&mut self, port: usize, packet: &Packet, flags: u8) {
+    pub(super) fn enqueue<const RUN: u8>(&mut self, port: usize, packet: &Packet, flags: u8) {
         let (size, prio) = (u32::from(packet.size), packet.prio & 7);
-        let place = self.slab.insert::<PLAIN>(packet, flags, &mut self.carried);
-        if !PLAIN && self.watches_queues {
+        let place = self.slab.insert::<RUN>(packet, flags, &mut self.carried);
+        if RUN == ANY && self.watches_queues {
             G::queued(self, port, place);
         }
         let state = &mut self.ports[port];
@@ -329,12 +330,12 @@ impl<G: Hooks> Switch<G> {
             self.slab.link(tail, place);
         }
         state.queued += size;
-        self.note_length::<PLAIN>(port);
+        self.note_length::<RUN>(port);
     }
 
     #[inline]
-    pub(super) fn note_length<const PLAIN: bool>(&mut self, port: usize) {
-        if PLAIN {
+    pub(super) fn note_length<const RUN: u8>(&mut self, port: usize) {
+        if RUN != ANY {
             return;
         }
         if let Some(histogram) = self.histograms.get_mut(port) {
@@ -344,12 +345,12 @@ impl<G: Hooks> Switch<G> {
 
     /// Serves a port now, or when it becomes free.
     #[inline]
-    pub(super) fn serve_or_wait<const PLAIN: bool>(&mut self, plan: Plan<'_>, out: &mut Out, port: usize) {
+    pub(super) fn serve_or_wait<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, port: usize) {
         if self.ports[port].pending {
             return;
         }
         if self.ports[port].busy_until <= self.now {
-            self.serve::<PLAIN>(plan, out, port);
+            self.serve::<RUN>(plan, out, port);
         } else {
             self.serve_when_free(port);
         }
@@ -373,17 +374,17 @@ impl<G: Hooks> Switch<G> {
         self.free_at[place] = key;
     }
 
-    fn serve<const PLAIN: bool>(&mut self, plan: Plan<'_>, out: &mut Out, port: usize) {
+    fn serve<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, port: usize) {
         let state = &mut self.ports[port];
         let mut eligible = state.waiting & (!state.paused | 1);
-        if !PLAIN && self.watches_queues {
+        if RUN == ANY && self.watches_queues {
             eligible = G::eligible(self, port, eligible);
         }
         if eligible == 0 {
             return;
         }
         let state = &mut self.ports[port];
-        let prio = match self.deficits.get_mut(port).filter(|_| !PLAIN) {
+        let prio = match self.deficits.get_mut(port).filter(|_| RUN == ANY) {
             None => self.rule.choose_simply(eligible, &mut state.last_served) & 7,
             Some(deficits) => {
                 let mut served = Served { last: state.last_served, deficits: *deficits };
@@ -393,30 +394,30 @@ impl<G: Hooks> Switch<G> {
                 prio & 7
             }
         };
-        let packet = self.dequeue::<PLAIN>(port, prio);
-        let mark = if prio == 0 { 0 } else { self.depart::<PLAIN>(plan, out, port, &packet) };
-        self.transmit::<PLAIN>(plan, out, port, &packet, packet.flags | mark);
+        let packet = self.dequeue::<RUN>(port, prio);
+        let mark = if prio == 0 { 0 } else { self.depart::<RUN>(plan, out, port, &packet) };
+        self.transmit::<RUN>(plan, out, port, &packet, packet.flags | mark);
         self.serve_when_free(port);
     }
 
     /// Removes the first packet of a queue.
     #[inline(always)]
-    pub(super) fn dequeue<const PLAIN: bool>(&mut self, port: usize, prio: u8) -> Packet {
-        if !PLAIN && prio != 0 && !self.ranked.is_empty() {
+    pub(super) fn dequeue<const RUN: u8>(&mut self, port: usize, prio: u8) -> Packet {
+        if RUN == ANY && prio != 0 && !self.ranked.is_empty() {
             return self.dequeue_ranked(port);
         }
         let state = &mut self.ports[port];
         let queue = &mut state.lanes[usize::from(prio & 7)].queue;
         let place = queue.head;
-        let (packet, next) = self.slab.remove::<PLAIN>(place, &mut self.carried);
+        let (packet, next) = self.slab.remove::<RUN>(place, &mut self.carried);
         queue.head = next;
         queue.bytes -= u32::from(packet.size);
         state.queued -= u32::from(packet.size);
         if queue.head == NONE {
             state.waiting &= !(1 << prio);
         }
-        self.note_length::<PLAIN>(port);
-        if !PLAIN && self.watches_queues {
+        self.note_length::<RUN>(port);
+        if RUN == ANY && self.watches_queues {
             G::dequeued(self, port, place);
         }
         packet
@@ -424,9 +425,9 @@ impl<G: Hooks> Switch<G> {
 
     /// Frees the buffer of a packet that leaves its queue, and sends an XON if due. Returns the packet's mark.
     #[inline]
-    fn depart<const PLAIN: bool>(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, packet: &Packet) -> u8 {
+    fn depart<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, packet: &Packet) -> u8 {
         let left = self.ports[port].lanes[usize::from(packet.prio & 7)].queue.bytes;
-        if !PLAIN && self.storage != Storage::Shared {
+        if RUN == ANY && self.storage != Storage::Shared {
             return if self.mark_at_enqueue { 0 } else { self.mark(out, port, packet, left) };
         }
         let (in_port, in_prio) = (usize::from(packet.in_port), packet.in_prio & 7);
@@ -438,7 +439,7 @@ impl<G: Hooks> Switch<G> {
             // The packet leaves by its ingress port, which is about to send it and serves the XON afterwards.
             let busy = in_port == port;
             self.ports[port].pending |= busy;
-            self.send_pfc::<PLAIN>(plan, out, in_port, in_prio, false, port);
+            self.send_pfc::<RUN>(plan, out, in_port, in_prio, false, port);
             self.ports[port].pending &= !busy;
         }
         mark
@@ -446,7 +447,7 @@ impl<G: Hooks> Switch<G> {
 
     /// Sends a packet, with other flags, out of an idle port.
     #[inline(always)]
-    pub(super) fn transmit<const PLAIN: bool>(
+    pub(super) fn transmit<const RUN: u8>(
         &mut self,
         plan: Plan<'_>,
         out: &mut Out,
@@ -456,18 +457,18 @@ impl<G: Hooks> Switch<G> {
     ) {
         let size = u64::from(packet.size);
         let (record, in_prio) =
-            if !PLAIN && self.stamps { self.stamp::<PLAIN>(plan, port, packet) } else { (None, packet.prio) };
+            if RUN != PLAIN && self.stamps { self.stamp::<RUN>(plan, port, packet) } else { (None, packet.prio) };
         let stamp = Stamp { flags, in_prio, record };
         let state = &mut self.ports[port];
-        let (sent, free) = plan.ends::<PLAIN>(state.number, &state.plan, self.now, size);
+        let (sent, free) = plan.ends::<RUN>(state.number, &state.plan, self.now, size);
         let queue = &mut state.lanes[usize::from(packet.prio & 7)].queue;
         queue.tx_bytes += size;
         queue.tx_packets += 1;
         state.busy_until = free;
         state.tx_bytes += size;
-        let whole = PLAIN || state.plan.takes_whole(size);
+        let whole = RUN != ANY || state.plan.takes_whole(size);
         let seen = if whole { sent } else { plan.cut_through(state.number, packet, self.now, sent) };
-        out.send::<PLAIN>((&state.plan, &mut state.woken), seen, packet, stamp, &mut self.carried);
+        out.send::<RUN>((&state.plan, &mut state.woken), seen, packet, stamp, &mut self.carried);
     }
 
     /// Priority with the tag that the rules give a packet for a port.
@@ -479,12 +480,7 @@ impl<G: Hooks> Switch<G> {
 
     /// Telemetry of a packet that a port sends, and its priority at the far end if tags change on the wire.
     #[inline(always)]
-    fn stamp<const PLAIN: bool>(
-        &mut self,
-        plan: Plan<'_>,
-        port: usize,
-        packet: &Packet,
-    ) -> (Option<(IntRecord, u8)>, u8) {
+    fn stamp<const RUN: u8>(&mut self, plan: Plan<'_>, port: usize, packet: &Packet) -> (Option<(IntRecord, u8)>, u8) {
         let mut record = None;
         if let Some(telemetry) = &mut self.telemetry {
             let state = &self.ports[port];
@@ -495,7 +491,7 @@ impl<G: Hooks> Switch<G> {
 
     /// `culprit` is the egress port of the packet that caused the frame.
     #[cold]
-    pub(super) fn send_pfc<const PLAIN: bool>(
+    pub(super) fn send_pfc<const RUN: u8>(
         &mut self,
         plan: Plan<'_>,
         out: &mut Out,
@@ -520,15 +516,15 @@ impl<G: Hooks> Switch<G> {
             flags: if xoff { flag::XOFF } else { 0 },
             ..Packet::EMPTY
         };
-        self.enqueue::<PLAIN>(port, &frame, frame.flags);
-        self.serve_or_wait::<PLAIN>(plan, out, port);
+        self.enqueue::<RUN>(port, &frame, frame.flags);
+        self.serve_or_wait::<RUN>(plan, out, port);
     }
 
     #[cold]
-    fn receive_pfc<const PLAIN: bool>(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, frame: &Packet) {
+    fn receive_pfc<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, frame: &Packet) {
         out.delivered[0] += u64::from(frame.size);
         out.live -= 1;
-        if !PLAIN && self.guarded && G::voids(self, port, frame.in_prio, frame.flags & flag::XOFF != 0) {
+        if RUN == ANY && self.guarded && G::voids(self, port, frame.in_prio, frame.flags & flag::XOFF != 0) {
             return;
         }
         let bit = 1 << frame.in_prio;
@@ -549,7 +545,7 @@ impl<G: Hooks> Switch<G> {
             self.note_pause(port, frame.in_prio, false);
             out.notes.push(note(Note::Resume { at }));
         }
-        self.serve_or_wait::<PLAIN>(plan, out, port);
+        self.serve_or_wait::<RUN>(plan, out, port);
     }
 
     #[cold]

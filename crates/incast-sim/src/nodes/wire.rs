@@ -9,6 +9,7 @@ use incast_model::rng::{Stream, unit};
 
 use super::packet::{Carried, Packet, Stamp};
 use super::plan::{LINK_BITS, PortPlan};
+use super::run::{ANY, PLAIN};
 use crate::congestion::IntRecord;
 use crate::kernel::{Kind, Range};
 
@@ -70,7 +71,7 @@ impl Wire {
 
     /// Appends a packet that arrives at `time`, not before the one ahead of it, at the far end of `port`.
     #[inline(always)]
-    pub(super) fn push<const PLAIN: bool>(
+    pub(super) fn push<const RUN: u8>(
         &mut self,
         time: u64,
         port: &PortPlan,
@@ -91,15 +92,17 @@ impl Wire {
         if packet.kind != Kind::Pfc {
             entry.packet.in_prio = stamp.in_prio;
         }
-        if PLAIN {
+        if RUN == PLAIN {
             self.len += 1;
             return;
         }
-        if let Some(origin) = self.origins.get_mut(place) {
+        if RUN == ANY
+            && let Some(origin) = self.origins.get_mut(place)
+        {
             *origin = packet.in_port;
         }
         if packet.records != 0 {
-            if packet.has_ranges() {
+            if RUN == ANY && packet.has_ranges() {
                 self.ranges.push_back(std::mem::take(&mut carried.ranges));
             } else {
                 let count = usize::from(packet.records).min(self.stride);
@@ -149,15 +152,15 @@ impl Wire {
     }
 
     #[inline(always)]
-    pub(super) fn pop<const PLAIN: bool>(&mut self, carried: &mut Carried) -> Packet {
+    pub(super) fn pop<const RUN: u8>(&mut self, carried: &mut Carried) -> Packet {
         debug_assert!(self.len > 0);
         let place = self.place(0);
         self.len -= 1;
         // An empty ring begins again at its first place: a wire with few packets stays in the same cache lines.
         self.head = if self.len == 0 { 0 } else { self.head.wrapping_add(1) };
         let packet = self.entries[place].packet;
-        if !PLAIN && packet.records != 0 {
-            if packet.has_ranges() {
+        if RUN != PLAIN && packet.records != 0 {
+            if RUN == ANY && packet.has_ranges() {
                 carried.ranges = self.ranges.pop_front().expect("pushed with its packet");
             } else {
                 let count = usize::from(packet.records).min(self.stride);
@@ -229,12 +232,12 @@ mod tests {
         for round in 0..60 {
             for _ in 0..round {
                 let stamp = Stamp { flags: 0, in_prio: 0, record: Some((IntRecord::new(sent, 0, 0, 0), 1)) };
-                wire.push::<false>(sent, &PORT, &Packet { seq: sent, ..Packet::EMPTY }, stamp, &mut carried);
+                wire.push::<ANY>(sent, &PORT, &Packet { seq: sent, ..Packet::EMPTY }, stamp, &mut carried);
                 sent += 1;
             }
             for _ in 0..round / 2 {
                 assert_eq!(wire.first(), received);
-                let packet = wire.pop::<false>(&mut carried);
+                let packet = wire.pop::<ANY>(&mut carried);
                 assert_eq!((packet.seq, carried.records[0].ticks()), (received, received));
                 received += 1;
             }
@@ -252,18 +255,18 @@ mod tests {
         carried.records[..2].copy_from_slice(&old[..2]);
         let mut wire = Wire::new(2, false);
         let packet = Packet { prio: 3, records: 2, ..Packet::EMPTY };
-        wire.push::<false>(9, &PORT, &packet, Stamp { flags: 1, in_prio: 3, record: Some((old[2], 3)) }, &mut carried);
-        wire.push::<false>(
+        wire.push::<ANY>(9, &PORT, &packet, Stamp { flags: 1, in_prio: 3, record: Some((old[2], 3)) }, &mut carried);
+        wire.push::<ANY>(
             9,
             &PORT,
             &Packet { kind: Kind::Pfc, in_prio: 5, ..Packet::EMPTY },
             Stamp { flags: 0, in_prio: 0, record: None },
             &mut carried,
         );
-        let packet = wire.pop::<false>(&mut carried);
+        let packet = wire.pop::<ANY>(&mut carried);
         assert_eq!((packet.in_port, packet.in_prio, packet.hops, packet.flags, packet.records), (3, 3, 1, 1, 3));
         assert_eq!(carried.records[..2], [old[2], old[1]]);
-        assert_eq!(wire.pop::<false>(&mut carried).in_prio, 5);
+        assert_eq!(wire.pop::<ANY>(&mut carried).in_prio, 5);
         assert_eq!((wire.first(), wire.head), (u64::MAX, 0));
     }
 }

@@ -16,6 +16,7 @@ use super::packet::Packet;
 use super::plan::{Plan, Route};
 use super::switch::{Hooks, Switch};
 use crate::kernel::Kind;
+use crate::nodes::run::ANY;
 use crate::outcome::DropReason;
 
 /// Stages of the pipeline that concern a guard; it finds its state in the switch.
@@ -172,7 +173,7 @@ impl Switch<Guards> {
         let Some(port) = port else { return self.drop_packet(plan, out, None, &packet, DropReason::NoRoute) };
         match self.guard_route(plan, out, port, &mut packet) {
             Some(reason) => self.drop_packet(plan, out, Some(port), &packet, reason),
-            None => self.forward::<false>(plan, out, port, &packet),
+            None => self.forward::<ANY>(plan, out, port, &packet),
         }
     }
 }

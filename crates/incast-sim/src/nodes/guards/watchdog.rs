@@ -9,6 +9,7 @@ use crate::nodes::Nodes;
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
+use crate::nodes::run::ANY;
 use crate::nodes::switch::Switch;
 use crate::outcome::{DropReason, Storm};
 use crate::switch::{WatchdogAction, WatchdogParams};
@@ -140,7 +141,7 @@ impl Switch<Guards> {
                 self.drop_first(plan, out, (port, prio), DropReason::Watchdog);
             }
         }
-        self.serve_or_wait::<false>(plan, out, port);
+        self.serve_or_wait::<ANY>(plan, out, port);
     }
 
     fn end_storm(&mut self, network: &mut Network, port: usize, prio: u8) {

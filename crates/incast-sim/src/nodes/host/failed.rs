@@ -10,6 +10,7 @@ use crate::nodes::out::{Dropped, Out};
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
 use crate::nodes::port::Failed;
+use crate::nodes::run::ANY;
 use crate::outcome::DropReason;
 
 /// Pauses that a port sends regardless of any buffer.
@@ -48,7 +49,7 @@ impl Host {
     pub(in crate::nodes) fn empty(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) {
         while self.nics[nic].waiting != 0 {
             let prio = self.nics[nic].waiting.trailing_zeros() as u8;
-            let packet = self.dequeue::<false>(nic, prio);
+            let packet = self.dequeue::<ANY>(nic, prio);
             let (reason, egress) = (DropReason::LinkDown, Some(self.nics[nic].port));
             let dropped = Dropped { reason, ingress: None, egress, now: self.now, event: 0 };
             out.drop(plan.network, &packet, dropped);
@@ -117,8 +118,8 @@ impl Host {
         out.counts.pauses += u64::from(xoff);
         out.injected[0] += u64::from(frame.size);
         out.live += 1;
-        self.enqueue::<false>(nic, &frame);
-        self.kick::<false>(plan, out, nic);
+        self.enqueue::<ANY>(nic, &frame);
+        self.kick::<ANY>(plan, out, nic);
     }
 
     pub(in crate::nodes) fn export_holds(&self, network: &mut Network) {

@@ -23,6 +23,7 @@ use crate::host::selective::{Repeat, Rules};
 use crate::host::{End, PacketParams, RdmaParams};
 use crate::kernel::{Event, Kind, NONE, Target, flag};
 use crate::network::Network;
+use crate::nodes::run::ANY;
 use gates::Gates;
 use isolation::HostIsolation;
 use nic::Nic;
@@ -173,8 +174,8 @@ impl Host {
     }
 
     /// Handles all events before `end`. Returns the time of the next known event, in ps.
-    pub(super) fn run<const PLAIN: bool>(&mut self, plan: Plan<'_>, out: &mut Out, end: u64) -> u64 {
-        if !PLAIN && (self.transports.is_some() || self.port_rank != 0) {
+    pub(super) fn run<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, end: u64) -> u64 {
+        if RUN == ANY && (self.transports.is_some() || self.port_rank != 0) {
             return self.run_by_event(plan, out, end);
         }
         loop {
@@ -185,12 +186,12 @@ impl Host {
                     return arrival;
                 }
                 self.now = arrival;
-                self.receive::<PLAIN>(plan, out, nic);
+                self.receive::<RUN>(plan, out, nic);
             } else {
                 if own >= end {
                     return own;
                 }
-                self.own_event::<PLAIN>(plan, out, own);
+                self.own_event::<RUN>(plan, out, own);
             }
         }
     }
@@ -227,7 +228,7 @@ impl Host {
     }
 
     /// Handles the own event due at `time`: timers before starts, starts before ports.
-    fn own_event<const PLAIN: bool>(&mut self, plan: Plan<'_>, out: &mut Out, time: u64) {
+    fn own_event<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, time: u64) {
         self.now = time;
         let (start, own) = self.next_start(plan);
         if self.timer_time() == time {
@@ -237,22 +238,22 @@ impl Host {
             }
         } else if start == time {
             out.count(self.node, time, || Target::Start(self.flows[own as usize]));
-            self.begin::<PLAIN>(plan, out, own);
+            self.begin::<RUN>(plan, out, own);
         } else {
-            self.serve_due::<PLAIN>(plan, out);
+            self.serve_due::<RUN>(plan, out);
         }
     }
 
     /// Serves the port that is due now.
     #[inline(always)]
-    fn serve_due<const PLAIN: bool>(&mut self, plan: Plan<'_>, out: &mut Out) {
+    fn serve_due<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out) {
         let (_, nic) = self.next_due();
         out.count(self.node, self.now, || Target::Port(self.nics[nic].port));
         self.nics[nic].due = u64::MAX;
-        self.kick::<PLAIN>(plan, out, nic);
+        self.kick::<RUN>(plan, out, nic);
     }
 
-    fn begin<const PLAIN: bool>(&mut self, plan: Plan<'_>, out: &mut Out, own: u32) {
+    fn begin<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, own: u32) {
         out.moved = out.moved.max(self.now);
         match &mut self.gates {
             Some(gates) if gates.held[own as usize] => drop(gates.coming.pop()),
@@ -261,7 +262,7 @@ impl Host {
                 self.skip_held();
             }
         }
-        if PLAIN || self.is_rdma(own) {
+        if RUN != ANY || self.is_rdma(own) {
             self.start(plan, out, own);
         } else {
             self.start_transport(plan, out, own);
@@ -298,7 +299,7 @@ impl Host {
             Target::Arrival(_) => {
                 self.now = event.time;
                 let (_, nic) = self.next_arrival(out);
-                self.receive::<false>(plan, out, nic);
+                self.receive::<ANY>(plan, out, nic);
             }
             Target::Agenda(_) => {
                 self.now = event.time;
@@ -307,20 +308,20 @@ impl Host {
             }
             Target::Port(_) => {
                 self.now = event.time;
-                self.serve_due::<false>(plan, out);
+                self.serve_due::<ANY>(plan, out);
             }
-            _ => self.own_event::<false>(plan, out, event.time),
+            _ => self.own_event::<ANY>(plan, out, event.time),
         }
     }
 
-    fn receive<const PLAIN: bool>(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) {
-        let packet = out.take::<PLAIN>(plan, self.node, self.nics[nic].line, self.now, &mut self.carried);
+    fn receive<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) {
+        let packet = out.take::<RUN>(plan, self.node, self.nics[nic].line, self.now, &mut self.carried);
         out.delivered[usize::from(packet.prio & 7)] += u64::from(packet.size);
         out.live -= 1;
         match packet.kind {
             Kind::Data => {
                 out.counts.data_hops += 1;
-                self.receive_data::<PLAIN>(plan, out, nic, &packet);
+                self.receive_data::<RUN>(plan, out, nic, &packet);
             }
             Kind::Segment => {
                 out.counts.data_hops += 1;
@@ -328,14 +329,14 @@ impl Host {
             }
             Kind::Pfc => {
                 out.counts.pfc_hops += 1;
-                self.receive_pfc::<PLAIN>(plan, out, nic, &packet);
+                self.receive_pfc::<RUN>(plan, out, nic, &packet);
             }
             Kind::Lost => out.delivered[usize::from(packet.prio & 7)] -= u64::from(packet.size),
             kind => {
                 out.counts.ack_hops += 1;
                 match kind {
-                    Kind::Ack | Kind::Nack => self.receive_ack::<PLAIN>(plan, out, &packet),
-                    Kind::Cnp => self.receive_cnp::<PLAIN>(plan, out, &packet),
+                    Kind::Ack | Kind::Nack => self.receive_ack::<RUN>(plan, out, &packet),
+                    Kind::Cnp => self.receive_cnp::<RUN>(plan, out, &packet),
                     Kind::Isolation => self.receive_isolation(plan, out, nic, &packet),
                     _ => self.receive_transport(plan, out, nic, &packet),
                 }
@@ -344,7 +345,7 @@ impl Host {
     }
 
     #[cold]
-    fn receive_pfc<const PLAIN: bool>(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, frame: &Packet) {
+    fn receive_pfc<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, frame: &Packet) {
         let bit = 1 << frame.in_prio;
         let state = &mut self.nics[nic];
         let at = plan.network.at(state.port, frame.in_prio);
@@ -360,7 +361,7 @@ impl Host {
             state.paused &= !bit;
             out.notes.push(note(Note::Resume { at }));
         }
-        self.kick::<PLAIN>(plan, out, nic);
+        self.kick::<RUN>(plan, out, nic);
     }
 
     pub(super) fn export(&self, plan: &super::plan::Layout, network: &mut Network) {

@@ -14,6 +14,7 @@ use crate::nodes::out::Out;
 use crate::nodes::packet::{Carried, Packet, Slab, Stamp};
 use crate::nodes::plan::{Plan, PortPlan};
 use crate::nodes::pool;
+use crate::nodes::run::ANY;
 use crate::switch::{RankedQueue, Rule, Served};
 
 /// Port of a host; fields as in [`crate::host::Nic`] and [`crate::network::Port`].
@@ -96,7 +97,7 @@ impl Nic {
     }
 
     #[inline(always)]
-    pub(super) fn transmit<const PLAIN: bool>(
+    pub(super) fn transmit<const RUN: u8>(
         &mut self,
         plan: Plan<'_>,
         out: &mut Out,
@@ -105,21 +106,21 @@ impl Nic {
         carried: &mut Carried,
     ) {
         let size = u64::from(packet.size);
-        let (sent, free) = plan.ends::<PLAIN>(self.port, &self.plan, now, size);
+        let (sent, free) = plan.ends::<RUN>(self.port, &self.plan, now, size);
         let queue = &mut self.queues[usize::from(packet.prio & 7)];
         queue.tx_bytes += size;
         queue.tx_packets += 1;
         self.busy_until = free;
         self.tx_bytes += size;
         let stamp = Stamp { flags: packet.flags, in_prio: packet.prio, record: None };
-        let whole = PLAIN || self.plan.takes_whole(size);
+        let whole = RUN != ANY || self.plan.takes_whole(size);
         let seen = if whole { sent } else { plan.cut_through(self.port, packet, now, sent) };
         let seen = self
             .jitter
             .as_mut()
-            .filter(|_| !PLAIN)
+            .filter(|_| RUN == ANY)
             .map_or(seen, |jitter| jitter.delayed(seen + self.plan.delay) - self.plan.delay);
-        out.send::<PLAIN>((&self.plan, &mut self.woken), seen, packet, stamp, carried);
+        out.send::<RUN>((&self.plan, &mut self.woken), seen, packet, stamp, carried);
     }
 
     pub(super) fn export(&self, slab: &Slab, network: &mut Network) {
@@ -141,25 +142,25 @@ impl Nic {
 
 impl Host {
     #[inline]
-    pub(in crate::nodes) fn kick<const PLAIN: bool>(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) {
+    pub(in crate::nodes) fn kick<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) {
         let state = &mut self.nics[nic];
         if state.busy_until <= self.now {
-            self.serve::<PLAIN>(plan, out, nic);
+            self.serve::<RUN>(plan, out, nic);
         } else {
             state.due = state.due.min(state.busy_until);
         }
     }
 
-    fn serve<const PLAIN: bool>(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) {
+    fn serve<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) {
         let queued = self.nics[nic].eligible_control(&self.rdma);
-        if !PLAIN && self.mixed && self.is_turn_of_pairs(nic, queued) && self.send_of_pairs::<PLAIN>(plan, out, nic) {
+        if RUN == ANY && self.mixed && self.is_turn_of_pairs(nic, queued) && self.send_of_pairs::<RUN>(plan, out, nic) {
             // Served.
         } else if queued != 0 {
-            self.send_queued::<PLAIN>(plan, out, nic, queued);
-        } else if PLAIN || !self.send_pulled(plan, out, nic) {
-            self.send_of_pairs::<PLAIN>(plan, out, nic);
+            self.send_queued::<RUN>(plan, out, nic, queued);
+        } else if RUN != ANY || !self.send_pulled(plan, out, nic) {
+            self.send_of_pairs::<RUN>(plan, out, nic);
         }
-        let pulls = !PLAIN && self.may_pull(nic);
+        let pulls = RUN == ANY && self.may_pull(nic);
         let state = &mut self.nics[nic];
         let free = state.busy_until;
         if state.eligible_control(&self.rdma) != 0 || state.ready & !state.paused != 0 || pulls {
@@ -172,24 +173,24 @@ impl Host {
     }
 
     #[inline]
-    fn send_of_pairs<const PLAIN: bool>(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) -> bool {
+    fn send_of_pairs<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) -> bool {
         let Some(pair) = self.next_ready(nic) else { return false };
-        self.send_data::<PLAIN>(plan, out, pair);
+        self.send_data::<RUN>(plan, out, pair);
         self.place(pair);
         true
     }
 
-    fn send_queued<const PLAIN: bool>(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, eligible: u8) {
+    fn send_queued<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, eligible: u8) {
         let state = &mut self.nics[nic];
         let prio = state.rule.choose_control(eligible, state.last_control);
         state.last_control = prio;
-        let packet = self.dequeue::<PLAIN>(nic, prio);
-        if !PLAIN && self.transports.is_some() {
+        let packet = self.dequeue::<RUN>(nic, prio);
+        if RUN == ANY && self.transports.is_some() {
             let ranges = std::mem::take(&mut self.carried.ranges);
             self.left(plan, out, &packet);
             self.carried.ranges = ranges;
         }
-        self.nics[nic].transmit::<PLAIN>(plan, out, self.now, &packet, &mut self.carried);
+        self.nics[nic].transmit::<RUN>(plan, out, self.now, &packet, &mut self.carried);
     }
 
     fn is_turn_of_pairs(&mut self, nic: usize, queued: u8) -> bool {

@@ -16,6 +16,7 @@ use crate::network::Network;
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::{Plan, Route};
+use crate::nodes::run::ANY;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PairState {
@@ -140,7 +141,7 @@ impl Host {
         self.progress[own as usize].start = Some(Time(self.now));
         self.apply_control(place);
         self.place(place);
-        self.kick::<false>(plan, out, nic);
+        self.kick::<ANY>(plan, out, nic);
     }
 
     /// Index of the port that a flow leaves by; 0 without a route.
@@ -175,7 +176,7 @@ impl Host {
         ((bytes + self.packets.gap.0) * 8_000_000_000_000).div_ceil(rate)
     }
 
-    pub(super) fn send_data<const PLAIN: bool>(&mut self, plan: Plan<'_>, out: &mut Out, place: u32) {
+    pub(super) fn send_data<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, place: u32) {
         let rto = self.rto();
         let pair = &mut self.pairs[place as usize];
         let payload = self.packets.payload.0.min(pair.size - pair.next);
@@ -201,7 +202,7 @@ impl Host {
         pair.high = pair.high.max(pair.next);
         pair.last_size = size;
         let rate = pair.rate;
-        if let Some(rules) = self.rules.as_ref().filter(|_| !PLAIN) {
+        if let Some(rules) = self.rules.as_ref().filter(|_| RUN == ANY) {
             let (repeat, flight) = (&mut self.repeats[place as usize], pair.flight());
             (pair.next, pair.timeout) = repeat.sent(rules, self.now, flight, (seq, again));
         } else if pair.timeout == u64::MAX {
@@ -210,13 +211,13 @@ impl Host {
         out.injected[usize::from(packet.prio & 7)] += size;
         out.live += 1;
         let nic = &mut self.nics[usize::from(pair.nic)];
-        nic.transmit::<PLAIN>(plan, out, self.now, &packet, &mut self.carried);
+        nic.transmit::<RUN>(plan, out, self.now, &packet, &mut self.carried);
         let line = (rate == nic.rate).then_some(nic.busy_until);
         let next = line.unwrap_or_else(|| self.now + self.pacing_gap(size, rate));
         let pair = &mut self.pairs[place as usize];
         pair.next_avail = next;
         pair.cc.on_sent(size, Time(self.now));
-        if !PLAIN && pair.next >= self.demotion.0 {
+        if RUN == ANY && pair.next >= self.demotion.0 {
             self.demote(place);
         }
         self.apply_control(place);
@@ -227,7 +228,7 @@ impl Host {
         self.rdma.rto.map_or(u64::MAX, |rto| rto.0)
     }
 
-    pub(super) fn receive_ack<const PLAIN: bool>(&mut self, plan: Plan<'_>, out: &mut Out, packet: &Packet) {
+    pub(super) fn receive_ack<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, packet: &Packet) {
         let place = self.pair_of[packet.at_dst as usize];
         if place == NONE {
             return; // of a flow that has completed
@@ -250,7 +251,7 @@ impl Host {
         if pair.una >= pair.size {
             self.complete(plan, out, place);
         } else {
-            let next = if let Some(rules) = self.rules.as_ref().filter(|_| !PLAIN) {
+            let next = if let Some(rules) = self.rules.as_ref().filter(|_| RUN == ANY) {
                 let came = came(nack, packet.seq, packet.payload, self.packets.payload.0);
                 let (repeat, flight) = (&mut self.repeats[place as usize], pair.flight());
                 (pair.next, pair.timeout) = repeat.heard(rules, self.now, flight, (came, advanced, pair.timeout));
@@ -267,7 +268,7 @@ impl Host {
             self.react(plan, place, packet, next);
             self.place(place);
         }
-        self.kick::<PLAIN>(plan, out, nic);
+        self.kick::<RUN>(plan, out, nic);
     }
 
     fn react(&mut self, plan: Plan<'_>, place: u32, packet: &Packet, next: u64) {
@@ -288,7 +289,7 @@ impl Host {
         self.apply_control(place);
     }
 
-    pub(super) fn receive_cnp<const PLAIN: bool>(&mut self, plan: Plan<'_>, out: &mut Out, packet: &Packet) {
+    pub(super) fn receive_cnp<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, packet: &Packet) {
         let place = self.pair_of[packet.at_dst as usize];
         if place != NONE {
             self.progress[packet.at_dst as usize].marks += 1;
@@ -297,7 +298,7 @@ impl Host {
             let nic = usize::from(pair.nic);
             self.apply_control(place);
             self.place(place);
-            self.kick::<PLAIN>(plan, out, nic);
+            self.kick::<RUN>(plan, out, nic);
         }
     }
 
@@ -328,7 +329,7 @@ impl Host {
         let nic = usize::from(pair.nic);
         self.apply_control(place);
         self.place(place);
-        self.kick::<false>(plan, out, nic);
+        self.kick::<ANY>(plan, out, nic);
     }
 
     /// Makes a pair an elephant, unless its switch has isolated it.
@@ -367,7 +368,7 @@ impl Host {
         pair.prio = prio;
         let nic = usize::from(pair.nic);
         self.place(place);
-        self.kick::<false>(plan, out, nic);
+        self.kick::<ANY>(plan, out, nic);
     }
 
     #[inline]

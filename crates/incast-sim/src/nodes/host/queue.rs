@@ -3,6 +3,7 @@ use crate::kernel::{Kind, NONE};
 use crate::nodes::out::{Dropped, Out};
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
+use crate::nodes::run::ANY;
 use crate::outcome::DropReason;
 use crate::switch::{RANKED_QUEUE, Storage, rank};
 
@@ -22,22 +23,22 @@ impl Host {
                     self.carried.ranges = ranges;
                     self.overflow(plan, out, nic, &evicted);
                 }
-                self.enqueue::<false>(nic, packet);
+                self.enqueue::<ANY>(nic, packet);
             }
             Storage::Own(limit) if !fits(self, limit) => self.overflow(plan, out, nic, packet),
-            _ => self.enqueue::<false>(nic, packet),
+            _ => self.enqueue::<ANY>(nic, packet),
         }
     }
 
-    pub(super) fn enqueue<const PLAIN: bool>(&mut self, nic: usize, packet: &Packet) {
+    pub(super) fn enqueue<const RUN: u8>(&mut self, nic: usize, packet: &Packet) {
         let (prio, size) = (packet.prio & 7, u32::from(packet.size));
-        let place = self.slab.insert::<PLAIN>(packet, packet.flags, &mut self.carried);
+        let place = self.slab.insert::<RUN>(packet, packet.flags, &mut self.carried);
         let nic = &mut self.nics[nic];
         let queue = &mut nic.queues[usize::from(prio)];
         queue.bytes += size;
         queue.peak = queue.peak.max(queue.bytes);
         nic.queued += size;
-        if !PLAIN && self.ranks && prio != 0 {
+        if RUN == ANY && self.ranks && prio != 0 {
             let rank = rank(packet.kind, packet.flags, packet.stamp, packet.prio);
             nic.ranked.push(rank, packet.flow, place);
             nic.waiting |= 1 << RANKED_QUEUE;
@@ -53,14 +54,14 @@ impl Host {
     }
 
     #[inline(always)]
-    pub(super) fn dequeue<const PLAIN: bool>(&mut self, nic: usize, prio: u8) -> Packet {
-        if !PLAIN && self.ranks && prio != 0 {
+    pub(super) fn dequeue<const RUN: u8>(&mut self, nic: usize, prio: u8) -> Packet {
+        if RUN == ANY && self.ranks && prio != 0 {
             let place = self.nics[nic].ranked.pop().expect("a queue that waits has packets");
             return self.take_ranked(nic, place);
         }
         let nic = &mut self.nics[nic];
         let queue = &mut nic.queues[usize::from(prio & 7)];
-        let (packet, next) = self.slab.remove::<PLAIN>(queue.head, &mut self.carried);
+        let (packet, next) = self.slab.remove::<RUN>(queue.head, &mut self.carried);
         queue.head = next;
         queue.bytes -= u32::from(packet.size);
         if queue.head == NONE {
@@ -72,7 +73,7 @@ impl Host {
 
     /// Removes a packet, already out of its pFabric queue.
     fn take_ranked(&mut self, nic: usize, place: u32) -> Packet {
-        let (packet, _) = self.slab.remove::<false>(place, &mut self.carried);
+        let (packet, _) = self.slab.remove::<ANY>(place, &mut self.carried);
         let nic = &mut self.nics[nic];
         nic.queues[usize::from(packet.prio & 7)].bytes -= u32::from(packet.size);
         nic.queued -= u32::from(packet.size);

@@ -9,6 +9,7 @@ use crate::kernel::{Kind, flag};
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
+use crate::nodes::run::ANY;
 
 /// State of a flow at its receiver; fields as in [`crate::host::Receiver`].
 #[derive(Debug)]
@@ -55,22 +56,17 @@ impl Receiver {
 }
 
 impl Host {
-    pub(super) fn receive_data<const PLAIN: bool>(
-        &mut self,
-        plan: Plan<'_>,
-        out: &mut Out,
-        nic: usize,
-        packet: &Packet,
-    ) {
+    pub(super) fn receive_data<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, packet: &Packet) {
         if packet.flags & flag::CE != 0 && self.rdma.cnp == CnpMode::Packet {
-            self.notify::<PLAIN>(plan, out, nic, packet);
+            self.notify::<RUN>(plan, out, nic, packet);
         }
-        let answer = if !PLAIN && self.rules.is_some() { self.answer_selectively(packet) } else { self.answer(packet) };
+        let answer =
+            if RUN == ANY && self.rules.is_some() { self.answer_selectively(packet) } else { self.answer(packet) };
         if self.gates.is_some() && self.receivers[packet.at_dst as usize].delivered == Some(Time(self.now)) {
             self.pass_gates(plan, out, false, packet.at_dst);
         }
         if let Some((kind, seq)) = answer {
-            self.send_answer::<PLAIN>(plan, out, nic, packet, (kind, seq));
+            self.send_answer::<RUN>(plan, out, nic, packet, (kind, seq));
         }
     }
 
@@ -138,7 +134,7 @@ impl Host {
         Some((Kind::Ack, next))
     }
 
-    fn send_answer<const PLAIN: bool>(
+    fn send_answer<const RUN: u8>(
         &mut self,
         plan: Plan<'_>,
         out: &mut Out,
@@ -165,12 +161,12 @@ impl Host {
         };
         out.injected[usize::from(answer.prio & 7)] += size;
         out.live += 1;
-        self.enqueue::<PLAIN>(nic, &answer);
-        self.kick::<PLAIN>(plan, out, nic);
+        self.enqueue::<RUN>(nic, &answer);
+        self.kick::<RUN>(plan, out, nic);
     }
 
     /// Sends a CNP for a marked packet, at most one per flow and `cnp_interval`.
-    fn notify<const PLAIN: bool>(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, packet: &Packet) {
+    fn notify<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, packet: &Packet) {
         let receiver = &mut self.receivers[packet.at_dst as usize];
         if self.now < receiver.next_cnp {
             return;
@@ -190,7 +186,7 @@ impl Host {
         };
         out.injected[usize::from(notification.prio & 7)] += size;
         out.live += 1;
-        self.enqueue::<PLAIN>(nic, &notification);
-        self.kick::<PLAIN>(plan, out, nic);
+        self.enqueue::<RUN>(nic, &notification);
+        self.kick::<RUN>(plan, out, nic);
     }
 }

@@ -13,6 +13,7 @@ use crate::kernel::{Kind, Range, flag};
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
+use crate::nodes::run::ANY;
 use crate::transport::{Agenda, Endpoints, Incoming, Job, Outgoing, Path, Scope, Stack, Timers, To, TransportHost};
 
 #[derive(Debug)]
@@ -156,7 +157,7 @@ impl Host {
         let packet = work.packet_of(To::Receiver(own), packet);
         out.injected[usize::from(packet.prio & 7)] += u64::from(packet.size);
         out.live += 1;
-        self.nics[nic].transmit::<false>(plan, out, self.now, &packet, &mut self.carried);
+        self.nics[nic].transmit::<ANY>(plan, out, self.now, &packet, &mut self.carried);
         true
     }
 
@@ -398,9 +399,9 @@ impl TransportHost for Work<'_> {
                     self.out.live += 1;
                     self.host.carried.ranges = ranges;
                     self.host.store(self.plan, self.out, nic as usize, &packet);
-                    self.host.kick::<false>(self.plan, self.out, nic as usize);
+                    self.host.kick::<ANY>(self.plan, self.out, nic as usize);
                 }
-                Effect::Kick(nic) => self.host.kick::<false>(self.plan, self.out, nic as usize),
+                Effect::Kick(nic) => self.host.kick::<ANY>(self.plan, self.out, nic as usize),
             }
         }
         self.host.transports().outbox = outbox;

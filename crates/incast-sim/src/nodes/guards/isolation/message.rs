@@ -6,6 +6,7 @@ use crate::nodes::guards::Guards;
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
+use crate::nodes::run::ANY;
 use crate::nodes::switch::Switch;
 use crate::outcome::IsolatedBy;
 
@@ -42,8 +43,8 @@ impl Switch<Guards> {
         out.live += 1;
         let flags = if isolate { flag::XOFF } else { 0 };
         let message = Packet { kind: Kind::Isolation, flow, size: size as u16, flags, ..Packet::EMPTY };
-        self.enqueue::<false>(port, &message, flags);
-        self.serve_or_wait::<false>(plan, out, port);
+        self.enqueue::<ANY>(port, &message, flags);
+        self.serve_or_wait::<ANY>(plan, out, port);
     }
 
     /// Handles a message, for packets that leave by the port at which it arrives.

@@ -1,0 +1,36 @@
+//! Kinds of runs: the code of nodes exists once for each, by a constant of the compiler, so that a run without a feature has no
+//! trace of it.
+
+use crate::network::{Network, WHOLE_PACKETS};
+use crate::switch::Storage;
+
+/// Any run.
+pub(super) const ANY: u8 = 0;
+/// RDMA whose packets meet routes, queues, the shared buffer, PFC, ECN and telemetry on plain links.
+pub(super) const TELEMETRY: u8 = 1;
+/// Same without telemetry.
+pub(super) const PLAIN: u8 = 2;
+
+/// Kind of a run. [`ANY`] with guards, failures, fingerprints, histograms, deficit round robin, cut-through, gaps, buffers per port,
+/// selective repeat, demotion by bytes sent, or transports other than RDMA.
+pub(super) fn kind_of(network: &Network) -> u8 {
+    let config = &network.config;
+    let guards = network.tagging.is_some() || network.isolation.is_some() || network.watchdog.is_some();
+    let measured = &network.recorder.params;
+    let plain = config.plain_wires
+        && config.storage == Storage::Shared
+        && !guards
+        && network.faults.is_none()
+        && network.selective.is_none()
+        && config.demotion == u64::MAX
+        && !measured.fingerprint
+        && !measured.queue_histogram
+        && !network.scheduler.rule.is_drr()
+        && network.transports.endpoints.is_empty()
+        && network.ports.iter().all(|port| port.cut == WHOLE_PACKETS);
+    match (plain, config.telemetry) {
+        (false, _) => ANY,
+        (true, true) => TELEMETRY,
+        (true, false) => PLAIN,
+    }
+}
