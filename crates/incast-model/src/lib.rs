@@ -2,7 +2,9 @@
 
 pub mod caught;
 pub mod echo;
+pub mod entry;
 pub mod fabric;
+pub mod field;
 pub mod flow;
 pub mod gates;
 pub mod input;

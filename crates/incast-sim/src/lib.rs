@@ -68,4 +68,4 @@ pub mod transport;
 
 pub use outcome::Outcome;
 pub use setup::{Arithmetic, Carrier, ControlSetup, Params, Setup};
-pub use simulation::{Progress, SetupError, Simulation};
+pub use simulation::{Progress, Simulation};

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use incast_model::fabric::PortId;
+use incast_model::field::FieldError;
 use incast_model::units::Time;
 
 use crate::kernel::{Kind, NONE, Packet};
@@ -35,16 +36,6 @@ pub struct Progress {
     pub end: Option<Time>,
 }
 
-/// A setup that cannot be simulated.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{field}: {message}")]
-pub struct SetupError {
-    /// Parameter path, such as `switch.buffer`.
-    pub field: String,
-    /// Value, and allowed values.
-    pub message: String,
-}
-
 /// Network ready to run.
 #[derive(Debug)]
 pub struct Simulation {
@@ -58,7 +49,7 @@ const STALL: Time = Time::ms(20);
 
 impl Simulation {
     /// Builds the network and checks all limits.
-    pub fn new(setup: Setup) -> Result<Self, SetupError> {
+    pub fn new(setup: Setup) -> Result<Self, FieldError> {
         let params = &setup.params;
         let limits = Limits {
             horizon: params.horizon.map_or(u64::MAX, |time| time.0),

@@ -1,5 +1,8 @@
 //! Checks beyond types: ranges, orders of thresholds, valid priorities.
 
+use std::fmt::Display;
+
+use incast_model::field::FieldError;
 use incast_model::units::{Bytes, Rate, Time};
 use incast_sim::Arithmetic;
 use incast_sim::balance::Balance;
@@ -22,11 +25,9 @@ struct Section<'a> {
 }
 
 impl Section<'_> {
-    fn unless(&mut self, holds: bool, field: &str, value: impl ToString, allowed: &str) {
-        if !holds {
-            let message = format!("`{}` is out of range", value.to_string());
-            self.found.push(Diagnostic::new(format!("{}.{field}", self.path), message).allowed(allowed));
-        }
+    fn unless(&mut self, holds: bool, field: &str, value: impl Display, allowed: &str) {
+        self.found
+            .extend(FieldError::unless(holds, field, value, allowed).err().map(|bad| bad.within(self.path).into()));
     }
 
     fn priority(&mut self, field: &str, priority: u8) {
@@ -133,10 +134,7 @@ fn hypervisor(one: &Hypervisor, no_tenants: bool, path: &str) -> Vec<Diagnostic>
         let allowed = "[vms] and at least one [[tenant]]";
         Diagnostic::new(path, "there are no tenants").allowed(allowed)
     });
-    let bad = one.check().err().map(|bad| {
-        let at = format!("{path}.{}.{}", one.name(), bad.field);
-        Diagnostic::new(at, format!("`{}` is out of range", bad.value)).allowed(bad.allowed)
-    });
+    let bad = one.check().err().map(|bad| bad.within(format!("{path}.{}", one.name())).into());
     none.into_iter().chain(bad).collect()
 }
 
@@ -169,24 +167,22 @@ fn carrier(scheme: &Scheme, path: &str) -> Vec<Diagnostic> {
     found
 }
 
-fn transport(transport: &Transport, path: &str) -> Vec<Diagnostic> {
-    let Err(bad) = transport.check() else { return Vec::new() };
-    let path = format!("{path}.{}.{}", transport.name(), bad.field);
-    vec![Diagnostic::new(path, format!("`{}` is out of range", bad.value)).allowed(bad.allowed)]
+fn transport(transport: &Transport, path: &str) -> Option<Diagnostic> {
+    let bad = transport.check().err()?;
+    Some(bad.within(format!("{path}.{}", transport.name())).into())
 }
 
-fn control(control: &Control, path: &str) -> Vec<Diagnostic> {
-    let Err(bad) = control.check() else { return Vec::new() };
-    let path = format!("{path}.{}.{}", control.name(), bad.field);
-    vec![Diagnostic::new(path, format!("`{}` is out of range", bad.value)).allowed(bad.allowed)]
+fn control(control: &Control, path: &str) -> Option<Diagnostic> {
+    let bad = control.check().err()?;
+    Some(bad.within(format!("{path}.{}", control.name())).into())
 }
 
 /// Checks all but names, which are looked up later in the fabric.
 fn network(params: &NetworkParams, arithmetic: Arithmetic, path: &str) -> Vec<Diagnostic> {
     let mut found = Vec::new();
-    if let Err(bad) = params.load_balancing.check() {
-        let at = format!("{path}.load_balancing.{}.{}", params.load_balancing.name(), bad.field);
-        found.push(Diagnostic::new(at, format!("`{}` is out of range", bad.value)).allowed(bad.allowed));
+    let rule = &params.load_balancing;
+    if let Err(bad) = rule.check() {
+        found.push(bad.within(format!("{path}.load_balancing.{}", rule.name())).into());
     }
     if arithmetic == Arithmetic::Ns3 {
         let mut refuse = |holds: bool, field: &str, what: &str, allowed: &str| {

@@ -39,7 +39,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use given::{Given, value};
 pub use patch::Patch;
 pub use prepare::{Prepared, PreparedScheme};
-pub(crate) use prepare::{network_error, of_classes, setup_error};
+pub(crate) use prepare::{located, of_classes};
 pub use profiles::SCENARIO_PROFILES;
 pub use read::Loaded;
 pub use scheme::Scheme;

@@ -10,13 +10,14 @@ use incast_deadlock::rules::Rules;
 use incast_deadlock::tagging::{ClosScheme, Greedy, Injection, Order, Tagging};
 use incast_deadlock::verify::{Circularity, fit};
 use incast_model::fabric::Fabric;
+use incast_model::field::FieldError;
 use incast_model::flow::FlowSet;
 use incast_model::input;
 use incast_sim::Params;
 use incast_sim::switch::{TagMethod, TagRules, TaggedPaths, TaggingParams};
 
 use super::Scenario;
-use super::prepare::setup_error;
+use super::prepare::located;
 use crate::diagnostic::Diagnostics;
 
 /// Leaves a priority for each tag and one for lossy packets.
@@ -55,10 +56,7 @@ impl Scenario {
             Some(file) => from_file(wiring, &base.join(file)).map(|(rules, classes)| (rules, Some(classes))),
             None => from_paths(wiring, tagging, params).map(|rules| (rules, None)),
         };
-        let made = made.map_err(|(field, message)| {
-            setup_error(self, scheme, &incast_sim::SetupError { field: field.into(), message })
-        })?;
-        Ok(Some(made))
+        Ok(Some(made.map_err(|error| located(self, scheme, error))?))
     }
 }
 
@@ -70,14 +68,13 @@ pub(crate) fn table(fabric: &Fabric, rules: &Rules) -> TagRules {
     table
 }
 
-type Wrong = (&'static str, String);
-
 const FILE: &str = "switch.tagging.rules";
 
-fn from_file(wiring: &Wiring<'_>, file: &Path) -> Result<(Rules, u8), Wrong> {
+fn from_file(wiring: &Wiring<'_>, file: &Path) -> Result<(Rules, u8), FieldError> {
     let shown = file.display();
-    let wrong = |why: String| (FILE, format!("{shown}: {why}"));
-    let text = input::read_text(file, input::LARGE).map_err(|error| (FILE, format!("cannot read {shown}: {error}")))?;
+    let wrong = |why: String| FieldError::new(FILE, format!("{shown}: {why}"));
+    let text = input::read_text(file, input::LARGE)
+        .map_err(|error| FieldError::new(FILE, format!("cannot read {shown}: {error}")))?;
     let table = read_json(wiring, &text).map_err(|error| wrong(error.to_string()))?;
     let rules = table.expand(wiring);
     let rules = rules.map_err(|(node, _, _, exists)| wrong(format!("{}: {exists}", wiring.name(node))))?;
@@ -95,10 +92,10 @@ fn doubt(wiring: &Wiring<'_>, rules: &Rules, classes: u8, params: &Params, flows
 
 const PATHS: &str = "switch.tagging.paths";
 
-fn from_paths(wiring: &Wiring<'_>, tagging: &TaggingParams, params: &Params) -> Result<Rules, Wrong> {
+fn from_paths(wiring: &Wiring<'_>, tagging: &TaggingParams, params: &Params) -> Result<Rules, FieldError> {
     let TaggingParams { paths, bounces, method, .. } = *tagging;
     if bounces > MOST_BOUNCES {
-        return Err((
+        return Err(FieldError::new(
             "switch.tagging.bounces",
             format!("{bounces} is out of range; 0 to {MOST_BOUNCES}: each asks for a priority"),
         ));
@@ -115,7 +112,7 @@ fn from_paths(wiring: &Wiring<'_>, tagging: &TaggingParams, params: &Params) -> 
         }),
         TaggedPaths::Routes => {
             let found = params.network.routes(wiring.fabric(), params.seed);
-            routes = found.map_err(|bad| (PATHS, format!("{}: {}", bad.field, bad.message)))?;
+            routes = found.map_err(|bad| FieldError::new(PATHS, format!("{}: {}", bad.field, bad.sentence())))?;
             Elp::Routes(&routes)
         }
     };
@@ -123,18 +120,18 @@ fn from_paths(wiring: &Wiring<'_>, tagging: &TaggingParams, params: &Params) -> 
     let tagging = match (method.unwrap_or(usual), paths) {
         (TagMethod::Clos, TaggedPaths::UpDown) => Tagging::Clos(ClosScheme::new(bounces)),
         (TagMethod::Clos, _) => {
-            return Err(("switch.tagging.method", "clos is for up-down paths; greedy or per-hop".into()));
+            return Err(FieldError::new("switch.tagging.method", "clos is for up-down paths; greedy or per-hop"));
         }
         (TagMethod::Greedy, _) => Tagging::Greedy(Greedy { order: Order::Number, injection: Injection::Shared }),
         (TagMethod::PerHop, _) => Tagging::PerHop,
     };
-    let rules = tagging.rules(wiring, &elp).map_err(|error| (PATHS, error.to_string()))?.rules;
+    let rules = tagging.rules(wiring, &elp).map_err(|error| FieldError::new(PATHS, error.to_string()))?.rules;
     let available = params.switch.lossless.len() as u8;
     // Without PFC a later check reports another fault.
     if params.switch.paused_priorities() != 0
         && let Err(error) = fit(wiring, &rules, &elp, 1, available)
     {
-        return Err(("switch.lossless", error.to_string()));
+        return Err(FieldError::new("switch.lossless", error.to_string()));
     }
     Ok(rules)
 }

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use incast_model::fabric::{AdmissionMode, Fabric, Vms, VmsError};
-use incast_model::tenant::{Admission, Tenancy, TenantError, place};
+use incast_model::fabric::{AdmissionMode, Fabric, Vms};
+use incast_model::tenant::{Admission, Tenancy, place};
 
 use super::Scenario;
-use super::prepare::in_file;
+use super::prepare::entry_error;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::tree::path;
 
@@ -20,7 +20,7 @@ impl Scenario {
             let allowed = "a section [vms], such as [vms] with slots = 4";
             return Err(Diagnostic::new("tenant[0]", "there are no VMs for a tenant").allowed(allowed).into());
         };
-        let tenancy = place(&self.tenant, fabric, vms, base_dir, self.seed).map_err(tenant_error)?;
+        let tenancy = place(&self.tenant, fabric, vms, base_dir, self.seed).map_err(entry_error)?;
         if vms.admission == AdmissionMode::Enforce && tenancy.guarantees() {
             self.admit(fabric, vms, &tenancy)?;
         }
@@ -41,29 +41,6 @@ impl Scenario {
             let allowed = "smaller guarantees, fewer tenants, another placement, or vms.admission = \"report\"";
             Diagnostic::new(at, rejected.to_string()).allowed(allowed)
         })
-    }
-}
-
-pub(super) fn vms_error(error: VmsError) -> Diagnostic {
-    let message = error.to_string();
-    match error {
-        VmsError::Value { field, allowed, .. } => Diagnostic::new(format!("vms.{field}"), message).allowed(allowed),
-        _ => Diagnostic::new("vms", message),
-    }
-}
-
-fn tenant_error(error: TenantError) -> Diagnostic {
-    match error {
-        TenantError::Field { field, value, allowed, nearest } => {
-            Diagnostic { nearest, ..Diagnostic::new(field, format!("`{value}` is not possible here")).allowed(allowed) }
-        }
-        TenantError::File { file, line, column, value, allowed, nearest } => {
-            Diagnostic { nearest, ..in_file(&file, (line, column), &value).allowed(allowed) }
-        }
-        TenantError::Unreadable { field, file, why } => {
-            Diagnostic::new(field, format!("cannot read {}: {why}", file.display()))
-        }
-        other => Diagnostic::new("tenant", other.to_string()),
     }
 }
 

@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 use super::backlog::{Amounts, MessageSize};
 use super::collective::{Begin, send};
 use super::entry::{Collector, Entry, Pattern};
-use super::error::WorkloadError;
 use super::ranks::Ranks;
 use super::ring::one;
+use crate::entry::EntryError;
 use crate::fabric::HostId;
 use crate::units::{Bytes, Time};
 
@@ -36,7 +36,7 @@ pub struct AllToAll {
 }
 
 impl Pattern for AllToAll {
-    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
+    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), EntryError> {
         let ranks = Ranks::place(self.ranks.as_ref(), "ranks", 2, entry)?;
         if self.window == Some(0) {
             return Err(entry.refuse("window", 0, "at least 1"));
@@ -82,7 +82,7 @@ impl Pattern for AllToAll {
 }
 
 impl AllToAll {
-    fn backlogged(&self, ranks: &[HostId], entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
+    fn backlogged(&self, ranks: &[HostId], entry: &Entry<'_>, out: &mut Collector) -> Result<(), EntryError> {
         if self.window.is_some() || self.iterations > 1 {
             return Err(entry.refuse("size", self.size, "a size, with a window or several iterations"));
         }

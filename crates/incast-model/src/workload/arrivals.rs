@@ -2,8 +2,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::entry::{Collector, Entry};
-use super::error::WorkloadError;
 use super::law::{SizeLaw, lognormal};
+use crate::entry::EntryError;
 use crate::fabric::HostId;
 use crate::rng::{Stream, unit};
 use crate::units::Time;
@@ -109,7 +109,7 @@ pub(super) fn open_loop(
     mut arrivals: Arrivals,
     sizes: &SizeLaw,
     mut to: impl FnMut(&mut Stream) -> HostId,
-) -> Result<(), WorkloadError> {
+) -> Result<(), EntryError> {
     let mut rng = entry.stream("arrivals", src.0.into());
     while let Some(start) = arrivals.next(&mut rng) {
         let size = sizes.sample(unit(&mut rng));

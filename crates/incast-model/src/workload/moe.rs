@@ -3,9 +3,9 @@ use serde::{Deserialize, Serialize};
 
 use super::collective::{Collective, Message, Step, Waits, at_least_a_byte_each, split};
 use super::entry::{Collector, Entry, Pattern};
-use super::error::WorkloadError;
 use super::ranks::Ranks;
 use super::ring::one;
+use crate::entry::EntryError;
 use crate::rng::pick;
 use crate::units::{Bytes, Time};
 
@@ -51,7 +51,7 @@ pub enum Skew {
 }
 
 impl Pattern for MoeAllToAll {
-    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
+    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), EntryError> {
         let ranks = Ranks::place(self.ranks.as_ref(), "ranks", 2, entry)?;
         let n = ranks.len();
         at_least_a_byte_each(entry, self.size, n as u64)?;

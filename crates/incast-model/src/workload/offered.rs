@@ -4,10 +4,10 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::error::WorkloadError;
 use super::generate::{Run, WorkloadWarning, named, places};
 use super::offer::{Dial, Offer, Part, Parts};
 use super::spec::WorkloadSpec;
+use crate::entry::EntryError;
 use crate::fabric::{Fabric, HostId, NodeId, NodeKind, PortId};
 use crate::routing::Routes;
 use crate::tenant::Tenancy;
@@ -99,7 +99,7 @@ pub fn offered<'a>(
     base_dir: &Path,
     seed: u64,
     horizon: Option<Time>,
-) -> Result<Vec<OfferedLoad>, WorkloadError> {
+) -> Result<Vec<OfferedLoad>, EntryError> {
     let run = Run { base_dir, seed, horizon };
     let mut entries = Vec::new();
     for one in named(specs) {

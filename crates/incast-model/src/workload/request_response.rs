@@ -3,11 +3,11 @@ use serde::{Deserialize, Serialize};
 
 use super::collective::{Begin, send};
 use super::entry::{Collector, Entry, LABEL_RULE, Pattern};
-use super::error::WorkloadError;
 use super::law::{SizeLaw, lognormal};
 use super::ranks::Ranks;
 use super::ring::one;
 use super::sizes::SizeSpec;
+use crate::entry::EntryError;
 use crate::fabric::HostId;
 use crate::flow::Gate;
 use crate::rng::{Stream, pick, unit};
@@ -85,7 +85,7 @@ struct Loops<'a> {
 }
 
 impl Pattern for RequestResponse {
-    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
+    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), EntryError> {
         for (name, count) in [("requests", self.requests), ("outstanding", self.outstanding)] {
             if count == 0 {
                 return Err(entry.refuse(name, 0, "at least 1"));
@@ -121,18 +121,18 @@ impl Pattern for RequestResponse {
     }
 }
 
-fn labels(entry: &Entry<'_>, out: &mut Collector) -> Result<[u16; 2], WorkloadError> {
+fn labels(entry: &Entry<'_>, out: &mut Collector) -> Result<[u16; 2], EntryError> {
     let own = out.label_name(entry.label).to_owned();
     let mut label = |kind: &str| {
         let name = if entry.labelled { format!("{own}-{kind}") } else { kind.to_owned() };
         out.label(&name)
-            .ok_or_else(|| WorkloadError::field(&entry.path, name, format!("{LABEL_RULE}, at most 65536 of them")))
+            .ok_or_else(|| EntryError::field(&entry.path, name, format!("{LABEL_RULE}, at most 65536 of them")))
     };
     Ok([label("request")?, label("response")?])
 }
 
 impl Loops<'_> {
-    fn add(&self, client: HostId, own: u32, servers: &[HostId], out: &mut Collector) -> Result<(), WorkloadError> {
+    fn add(&self, client: HostId, own: u32, servers: &[HostId], out: &mut Collector) -> Result<(), EntryError> {
         let mut rng = self.entry.stream("loops", u64::from(client.0) << 32 | u64::from(own));
         let mut others: Vec<HostId> = servers.iter().copied().filter(|&server| server != client).collect();
         let mut answers = Vec::new();

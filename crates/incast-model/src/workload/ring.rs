@@ -3,8 +3,8 @@ use serde::{Deserialize, Serialize};
 
 use super::collective::{Collective, Message, Step, Waits, at_least_a_byte_each, parts};
 use super::entry::{Collector, Entry, Pattern};
-use super::error::WorkloadError;
 use super::ranks::Ranks;
+use crate::entry::EntryError;
 use crate::units::{Bytes, Time};
 
 /// Ring all-reduce in `2(n - 1)` steps: in each, every rank sends a segment, an n-th of the data, to the next rank,
@@ -52,7 +52,7 @@ pub(super) const fn one() -> u32 {
 }
 
 impl Pattern for RingAllReduce {
-    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
+    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), EntryError> {
         let ranks = Ranks::place(self.ranks.as_ref(), "ranks", 2, entry)?;
         let chunks = check_chunks(entry, self.chunks)?;
         let bytes = at_least_a_byte_each(entry, self.size, chunks * ranks.len() as u64)?;
@@ -81,7 +81,7 @@ impl RingAllReduce {
     }
 }
 
-pub(super) fn check_chunks(entry: &Entry<'_>, chunks: u32) -> Result<u64, WorkloadError> {
+pub(super) fn check_chunks(entry: &Entry<'_>, chunks: u32) -> Result<u64, EntryError> {
     if chunks == 0 { Err(entry.refuse("chunks", 0, "at least 1")) } else { Ok(chunks.into()) }
 }
 

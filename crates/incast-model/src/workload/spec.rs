@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 use super::all_to_all::AllToAll;
 use super::disaggregated::Disaggregated;
 use super::entry::Pattern;
-use super::error::WorkloadError;
 use super::htsim::Htsim;
 use super::incast::Incast;
 use super::list::ListedFlow;
@@ -17,6 +16,7 @@ use super::ring::RingAllReduce;
 use super::shuffle::Shuffle;
 use super::trace::Trace;
 use super::tree::TreeAllReduce;
+use crate::entry::EntryError;
 use crate::units::Time;
 
 /// Makes of the list of patterns [`WorkloadSpec`], the entry of a workload.
@@ -166,7 +166,7 @@ impl WorkloadSpec {
         self.patterns().into_iter().filter_map(|(name, pattern)| Some((name, pattern?)))
     }
 
-    pub(super) fn pattern(&self, path: &str) -> Result<(&'static str, &dyn Pattern), WorkloadError> {
+    pub(super) fn pattern(&self, path: &str) -> Result<(&'static str, &dyn Pattern), EntryError> {
         let given: Vec<_> = self.given().collect();
         if let [one] = given[..] {
             return Ok(one);
@@ -177,7 +177,7 @@ impl WorkloadSpec {
             _ => names(given.iter().map(|(name, _)| *name).collect(), " and "),
         };
         let all = names(self.patterns().iter().map(|(name, _)| *name).collect(), ", ");
-        Err(WorkloadError::field(path, found, format!("exactly one of {all}")))
+        Err(EntryError::field(path, found, format!("exactly one of {all}")))
     }
 }
 

@@ -3,9 +3,9 @@ use serde::{Deserialize, Serialize};
 
 use super::collective::{Collective, Message, Step, Waits, at_least_a_byte_each, parts};
 use super::entry::{Collector, Entry, Pattern};
-use super::error::WorkloadError;
 use super::ranks::Ranks;
 use super::ring::{check_chunks, one};
+use crate::entry::EntryError;
 use crate::units::{Bytes, Time};
 
 /// All-reduce over a tree, or by exchange with ever farther ranks (Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005).
@@ -49,7 +49,7 @@ pub enum TreeAlgorithm {
 }
 
 impl Pattern for TreeAllReduce {
-    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
+    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), EntryError> {
         let ranks = Ranks::place(self.ranks.as_ref(), "ranks", 2, entry)?;
         let chunks = check_chunks(entry, self.chunks)?;
         let n = ranks.len();

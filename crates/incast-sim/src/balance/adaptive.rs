@@ -3,12 +3,12 @@
 
 use std::ops::Range;
 
+use incast_model::field::FieldError;
 use incast_model::rng::Stream;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{BalanceParams, Balancer, Choice, Scale};
-use crate::congestion::BadParameter;
 use crate::kernel::NONE;
 
 /// Each packet to the shortest of a few queues.
@@ -43,8 +43,8 @@ impl BalanceParams for AdaptiveParams {
     const REORDERS: bool = true;
     type State = Adaptive;
 
-    fn check(&self) -> Result<(), BadParameter> {
-        BadParameter::unless(self.samples > 0, "samples", self.samples, "1 to 65535")
+    fn check(&self) -> Result<(), FieldError> {
+        FieldError::unless(self.samples > 0, "samples", self.samples, "1 to 65535")
     }
 
     fn start(&self, scale: &Scale) -> Adaptive {

@@ -3,13 +3,13 @@
 //! A packet that follows the last one of its flow within the gap takes the same port; a later one begins a new flowlet, with a
 //! random port. Flows with equal entries in the hash table count as one, as in the hardware.
 
+use incast_model::field::FieldError;
 use incast_model::rng::Stream;
 use incast_model::units::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{BalanceParams, Balancer, Choice, Scale};
-use crate::congestion::BadParameter;
 
 const MOST: u32 = 1 << 20;
 
@@ -45,9 +45,9 @@ impl BalanceParams for FlowletParams {
     const REORDERS: bool = false;
     type State = Flowlet;
 
-    fn check(&self) -> Result<(), BadParameter> {
-        BadParameter::unless(self.gap > Time::ZERO, "gap", self.gap, "more than 0s")?;
-        BadParameter::unless((1..=MOST).contains(&self.entries), "entries", self.entries, "1 to 1048576")
+    fn check(&self) -> Result<(), FieldError> {
+        FieldError::unless(self.gap > Time::ZERO, "gap", self.gap, "more than 0s")?;
+        FieldError::unless((1..=MOST).contains(&self.entries), "entries", self.entries, "1 to 1048576")
     }
 
     fn start(&self, scale: &Scale) -> Flowlet {

@@ -9,6 +9,7 @@ mod spray;
 use std::ops::Range;
 
 use incast_model::fabric::PortId;
+use incast_model::field::FieldError;
 use incast_model::rng::{Stream, stream};
 use incast_model::routing::{EcmpHash, EcmpKey};
 use rand::Rng;
@@ -18,8 +19,6 @@ use serde::{Deserialize, Serialize};
 pub use adaptive::AdaptiveParams;
 pub use flowlet::FlowletParams;
 pub use spray::{SprayOrder, SprayParams};
-
-use crate::congestion::BadParameter;
 
 /// Time in ps until a port of `rate` bit/s that is busy until `busy_until` has sent the `queued` bytes that it holds.
 pub(crate) fn backlog((now, busy_until): (u64, u64), queued: u32, rate: u64) -> u64 {
@@ -34,7 +33,7 @@ pub(crate) trait BalanceParams {
     type State: Balancer;
 
     /// First parameter out of range.
-    fn check(&self) -> Result<(), BadParameter>;
+    fn check(&self) -> Result<(), FieldError>;
     fn start(&self, scale: &Scale) -> Self::State;
 }
 
@@ -125,7 +124,7 @@ macro_rules! balancers {
                 match self { Self::Ecmp => false, $(Self::$variant(_) => $params::REORDERS),+ }
             }
             /// First parameter out of range.
-            pub fn check(&self) -> Result<(), BadParameter> {
+            pub fn check(&self) -> Result<(), FieldError> {
                 match self { Self::Ecmp => Ok(()), $(Self::$variant(params) => params.check()),+ }
             }
             /// JSON schema of a rule's parameters; `None` for unknown names and rules without parameters.

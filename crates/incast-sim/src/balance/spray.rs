@@ -3,12 +3,12 @@
 
 use std::ops::Range;
 
+use incast_model::field::FieldError;
 use incast_model::rng::{Stream, mix};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{BalanceParams, Balancer, Choice, Scale};
-use crate::congestion::BadParameter;
 
 /// Order of next hops under packet spraying.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -46,7 +46,7 @@ impl BalanceParams for SprayParams {
     const REORDERS: bool = true;
     type State = Spray;
 
-    fn check(&self) -> Result<(), BadParameter> {
+    fn check(&self) -> Result<(), FieldError> {
         Ok(())
     }
 

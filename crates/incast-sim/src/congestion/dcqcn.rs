@@ -1,11 +1,12 @@
 //! DCQCN: congestion control for RoCEv2 by ECN marks (Zhu et al., SIGCOMM 2015), as in the paper, and as in Mellanox NICs and
 //! the HPCC authors' ns-3.
 
+use incast_model::field::FieldError;
 use incast_model::units::{Bytes, Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, Input, WindowMode};
+use super::{Ack, ControlParams, Controller, FlowContext, Input, WindowMode};
 
 /// Reaction-point algorithm: the NIC vendor's, or the paper's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -105,16 +106,16 @@ impl ControlParams for DcqcnParams {
         }
     }
 
-    fn check(&self) -> Result<(), BadParameter> {
-        BadParameter::unless(self.g > 0.0 && self.g <= 1.0, "g", self.g, "above 0, at most 1")?;
-        BadParameter::unless(self.min_rate.0 > 0, "min_rate", self.min_rate, "above 0bps")?;
-        BadParameter::unless(self.byte_counter.0 > 0, "byte_counter", self.byte_counter, "above 0B")?;
+    fn check(&self) -> Result<(), FieldError> {
+        FieldError::unless(self.g > 0.0 && self.g <= 1.0, "g", self.g, "above 0, at most 1")?;
+        FieldError::unless(self.min_rate.0 > 0, "min_rate", self.min_rate, "above 0bps")?;
+        FieldError::unless(self.byte_counter.0 > 0, "byte_counter", self.byte_counter, "above 0B")?;
         for (field, value) in [
             ("alpha_interval", self.alpha_interval),
             ("decrease_interval", self.decrease_interval),
             ("increase_interval", self.increase_interval),
         ] {
-            BadParameter::unless(value > Time::ZERO, field, value, "above 0s")?;
+            FieldError::unless(value > Time::ZERO, field, value, "above 0s")?;
         }
         Ok(())
     }

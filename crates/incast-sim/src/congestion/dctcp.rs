@@ -1,11 +1,12 @@
 //! DCTCP on RDMA hosts as in the HPCC evaluation: a rate, at first the line rate, cut by the marked share of each round trip
 //! (Alizadeh et al., SIGCOMM 2010, section 3; authors' ns-3, `rdma-hw.cc`, HandleAckDctcp).
 
+use incast_model::field::FieldError;
 use incast_model::units::{Bytes, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, Input, WindowMode};
+use super::{Ack, ControlParams, Controller, FlowContext, Input, WindowMode};
 use crate::switch::EcnParams;
 
 /// Parameters of DCTCP. NS3 is the HPCC authors' simulator (`run.py` at commit 9f4be2a); rates are for 100 Gb/s. By
@@ -42,9 +43,9 @@ impl ControlParams for DctcpParams {
         (name == "ns3").then(Self::default)
     }
 
-    fn check(&self) -> Result<(), BadParameter> {
-        BadParameter::unless(self.g > 0.0 && self.g <= 1.0, "g", self.g, "above 0, at most 1")?;
-        BadParameter::unless(self.min_rate.0 > 0, "min_rate", self.min_rate, "above 0bps")
+    fn check(&self) -> Result<(), FieldError> {
+        FieldError::unless(self.g > 0.0 && self.g <= 1.0, "g", self.g, "above 0, at most 1")?;
+        FieldError::unless(self.min_rate.0 > 0, "min_rate", self.min_rate, "above 0bps")
     }
 
     fn start(&self, flow: &FlowContext) -> Dctcp {

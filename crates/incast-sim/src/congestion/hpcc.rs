@@ -2,13 +2,13 @@
 //!
 //! State is a rate (R = W/T), as in the authors' ns-3; the window follows the rate ([`WindowMode::Rate`]).
 
+use incast_model::field::FieldError;
 use incast_model::units::{Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Ack, BadParameter, ControlParams, Controller, FlowContext, Input, IntFormat, IntRecord, MAX_INT_RECORDS, Telemetry,
-    WindowMode,
+    Ack, ControlParams, Controller, FlowContext, Input, IntFormat, IntRecord, MAX_INT_RECORDS, Telemetry, WindowMode,
 };
 
 /// Parameters of HPCC. NS3 is the authors' simulator (`run.py`, `rdma-hw.cc` at commit 9f4be2a).
@@ -66,9 +66,9 @@ impl ControlParams for HpccParams {
         }
     }
 
-    fn check(&self) -> Result<(), BadParameter> {
-        BadParameter::unless(self.eta > 0.0 && self.eta <= 4.0, "eta", self.eta, "above 0, at most 4")?;
-        BadParameter::unless(self.min_rate.0 > 0, "min_rate", self.min_rate, "above 0bps")
+    fn check(&self) -> Result<(), FieldError> {
+        FieldError::unless(self.eta > 0.0 && self.eta <= 4.0, "eta", self.eta, "above 0, at most 4")?;
+        FieldError::unless(self.min_rate.0 > 0, "min_rate", self.min_rate, "above 0bps")
     }
 
     fn start(&self, flow: &FlowContext) -> Hpcc {

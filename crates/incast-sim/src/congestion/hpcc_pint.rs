@@ -3,13 +3,14 @@
 //!
 //! Switches filter their ports' utilisation ([`crate::switch`]); ACKs return the path's largest, as a power of a base.
 
+use incast_model::field::FieldError;
 use incast_model::rng::mix;
 use incast_model::units::Rate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::hpcc::next_rate;
-use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, Input, Telemetry, WindowMode};
+use super::{Ack, ControlParams, Controller, FlowContext, Input, Telemetry, WindowMode};
 
 /// Utilisations have units of 1/512, from 1/512 to 512 (NS3 `pint.cc`).
 pub(crate) const UNITS: f64 = 512.0;
@@ -60,14 +61,14 @@ impl ControlParams for HpccPintParams {
         }
     }
 
-    fn check(&self) -> Result<(), BadParameter> {
-        BadParameter::unless(self.eta > 0.0 && self.eta <= 4.0, "eta", self.eta, "above 0, at most 4")?;
-        BadParameter::unless(self.min_rate.0 > 0, "min_rate", self.min_rate, "above 0bps")?;
+    fn check(&self) -> Result<(), FieldError> {
+        FieldError::unless(self.eta > 0.0 && self.eta <= 4.0, "eta", self.eta, "above 0, at most 4")?;
+        FieldError::unless(self.min_rate.0 > 0, "min_rate", self.min_rate, "above 0bps")?;
         let base = self.log_base;
         // 16-bit header: base^(2^16) must reach 512^2.
-        BadParameter::unless((1.0002..=2.0).contains(&base), "log_base", base, "1.0002 to 2")?;
+        FieldError::unless((1.0002..=2.0).contains(&base), "log_base", base, "1.0002 to 2")?;
         let p = self.probability;
-        BadParameter::unless(p > 0.0 && p <= 1.0, "probability", p, "above 0, at most 1")
+        FieldError::unless(p > 0.0 && p <= 1.0, "probability", p, "above 0, at most 1")
     }
 
     fn start(&self, flow: &FlowContext) -> HpccPint {

@@ -3,11 +3,12 @@
 //! Hosts process packets in zero time: the paper's endpoint window would never bind. Losses appear as NACKs (the paper's fast
 //! recovery) and timeouts, because hosts go back N by default.
 
+use incast_model::field::FieldError;
 use incast_model::units::{Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, Input, Telemetry, WindowMode};
+use super::{Ack, ControlParams, Controller, FlowContext, Input, Telemetry, WindowMode};
 
 /// Parameters of Swift. Windows are in packets. HTSIM is Broadcom's csg-htsim (`swift.cpp` at commit 841d9e7), PRIOPLUS
 /// the ns-3 of PrioPlus (github.com/blueroaring/PrioPlus, `rocev2-swift.cc` at commit 0ef098f): the paper does not give
@@ -91,29 +92,24 @@ impl ControlParams for SwiftParams {
         }
     }
 
-    fn check(&self) -> Result<(), BadParameter> {
+    fn check(&self) -> Result<(), FieldError> {
         let positive =
-            |field, value: f64| BadParameter::unless(value > 0.0 && value <= 1e6, field, value, "above 0, at most 1e6");
+            |field, value: f64| FieldError::unless(value > 0.0 && value <= 1e6, field, value, "above 0, at most 1e6");
         let share =
-            |field, value: f64| BadParameter::unless(value > 0.0 && value < 1.0, field, value, "above 0, below 1");
-        BadParameter::unless(self.base_target > Time::ZERO, "base_target", self.base_target, "above 0s")?;
+            |field, value: f64| FieldError::unless(value > 0.0 && value < 1.0, field, value, "above 0, below 1");
+        FieldError::unless(self.base_target > Time::ZERO, "base_target", self.base_target, "above 0s")?;
         positive("fs_min_cwnd", self.fs_min_cwnd)?;
         positive("fs_max_cwnd", self.fs_max_cwnd)?;
-        BadParameter::unless(
-            self.fs_min_cwnd < self.fs_max_cwnd,
-            "fs_min_cwnd",
-            self.fs_min_cwnd,
-            "below fs_max_cwnd",
-        )?;
+        FieldError::unless(self.fs_min_cwnd < self.fs_max_cwnd, "fs_min_cwnd", self.fs_min_cwnd, "below fs_max_cwnd")?;
         positive("ai", self.ai)?;
-        BadParameter::unless(self.beta > 0.0 && self.beta <= 1.0, "beta", self.beta, "above 0, at most 1")?;
+        FieldError::unless(self.beta > 0.0 && self.beta <= 1.0, "beta", self.beta, "above 0, at most 1")?;
         share("max_mdf", self.max_mdf)?;
         let least = self.min_cwnd;
-        BadParameter::unless((0.001..=1.0).contains(&least), "min_cwnd", least, "0.001 to 1")?;
+        FieldError::unless((0.001..=1.0).contains(&least), "min_cwnd", least, "0.001 to 1")?;
         positive("max_cwnd", self.max_cwnd)?;
-        BadParameter::unless(self.max_cwnd >= 1.0, "max_cwnd", self.max_cwnd, "1 or more")?;
+        FieldError::unless(self.max_cwnd >= 1.0, "max_cwnd", self.max_cwnd, "1 or more")?;
         self.initial_cwnd.map_or(Ok(()), |first| positive("initial_cwnd", first))?;
-        BadParameter::unless(self.reset_after > 0, "reset_after", self.reset_after, "1 or more")
+        FieldError::unless(self.reset_after > 0, "reset_after", self.reset_after, "1 or more")
     }
 
     fn start(&self, flow: &FlowContext) -> Swift {

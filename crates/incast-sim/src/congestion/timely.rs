@@ -1,11 +1,12 @@
 //! TIMELY: congestion control by round-trip times and their gradient (Mittal et al., SIGCOMM 2015, section 4), as in the HPCC
 //! authors' ns-3.
 
+use incast_model::field::FieldError;
 use incast_model::units::{Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, Input, Telemetry, WindowMode};
+use super::{Ack, ControlParams, Controller, FlowContext, Input, Telemetry, WindowMode};
 
 /// Parameters of TIMELY. NS3 is the HPCC authors' simulator (`rdma-hw.cc`, `run.py` at commit 9f4be2a); rates are for
 /// 100 Gb/s.
@@ -68,12 +69,12 @@ impl ControlParams for TimelyParams {
         }
     }
 
-    fn check(&self) -> Result<(), BadParameter> {
-        BadParameter::unless(self.alpha > 0.0 && self.alpha <= 1.0, "alpha", self.alpha, "above 0, at most 1")?;
-        BadParameter::unless(self.beta > 0.0 && self.beta <= 1.0, "beta", self.beta, "above 0, at most 1")?;
-        BadParameter::unless(self.t_low < self.t_high, "t_low", self.t_low, "below t_high")?;
-        BadParameter::unless(self.min_rtt > Time::ZERO, "min_rtt", self.min_rtt, "above 0s")?;
-        BadParameter::unless(self.min_rate.0 > 0, "min_rate", self.min_rate, "above 0bps")
+    fn check(&self) -> Result<(), FieldError> {
+        FieldError::unless(self.alpha > 0.0 && self.alpha <= 1.0, "alpha", self.alpha, "above 0, at most 1")?;
+        FieldError::unless(self.beta > 0.0 && self.beta <= 1.0, "beta", self.beta, "above 0, at most 1")?;
+        FieldError::unless(self.t_low < self.t_high, "t_low", self.t_low, "below t_high")?;
+        FieldError::unless(self.min_rtt > Time::ZERO, "min_rtt", self.min_rtt, "above 0s")?;
+        FieldError::unless(self.min_rate.0 > 0, "min_rate", self.min_rate, "above 0bps")
     }
 
     fn start(&self, flow: &FlowContext) -> Timely {

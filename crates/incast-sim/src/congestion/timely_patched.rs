@@ -4,12 +4,13 @@
 //! reference: each round trip `rate = (1 - w) AI + rate (1 - w beta (rtt - ref) / ref)`; w rises from 0 to 1 with a gradient
 //! from -1/4 to 1/4. At the fixed point w is 1/2: N flows on a link C have C/N each and `rtt = ref (1 + N AI / (beta C))`.
 
+use incast_model::field::FieldError;
 use incast_model::units::{Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::timely::RttFilter;
-use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, Input, Telemetry, WindowMode};
+use super::{Ack, ControlParams, Controller, FlowContext, Input, Telemetry, WindowMode};
 
 /// Parameters of patched TIMELY; where the patch changes nothing they are those of `timely`, for 100 Gb/s.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -71,14 +72,14 @@ impl ControlParams for TimelyPatchedParams {
         }
     }
 
-    fn check(&self) -> Result<(), BadParameter> {
+    fn check(&self) -> Result<(), FieldError> {
         for (field, value) in [("alpha", self.alpha), ("beta", self.beta), ("beta_high", self.beta_high)] {
-            BadParameter::unless(value > 0.0 && value <= 1.0, field, value, "above 0, at most 1")?;
+            FieldError::unless(value > 0.0 && value <= 1.0, field, value, "above 0, at most 1")?;
         }
-        BadParameter::unless(self.t_low < self.t_high, "t_low", self.t_low, "below t_high")?;
-        BadParameter::unless(self.rtt_ref > Time::ZERO, "rtt_ref", self.rtt_ref, "above 0s")?;
-        BadParameter::unless(self.min_rtt > Time::ZERO, "min_rtt", self.min_rtt, "above 0s")?;
-        BadParameter::unless(self.min_rate.0 > 0, "min_rate", self.min_rate, "above 0bps")
+        FieldError::unless(self.t_low < self.t_high, "t_low", self.t_low, "below t_high")?;
+        FieldError::unless(self.rtt_ref > Time::ZERO, "rtt_ref", self.rtt_ref, "above 0s")?;
+        FieldError::unless(self.min_rtt > Time::ZERO, "min_rtt", self.min_rtt, "above 0s")?;
+        FieldError::unless(self.min_rate.0 > 0, "min_rate", self.min_rate, "above 0bps")
     }
 
     fn start(&self, flow: &FlowContext) -> TimelyPatched {

@@ -1,9 +1,10 @@
 //! No congestion control: line rate, limited only by PFC or a window.
 
+use incast_model::field::FieldError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, Input, WindowMode};
+use super::{Ack, ControlParams, Controller, FlowContext, Input, WindowMode};
 
 /// No parameters.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -24,7 +25,7 @@ impl ControlParams for UnlimitedParams {
     fn profile(name: &str) -> Option<Self> {
         (name == "default").then(Self::default)
     }
-    fn check(&self) -> Result<(), BadParameter> {
+    fn check(&self) -> Result<(), FieldError> {
         Ok(())
     }
     fn start(&self, flow: &FlowContext) -> Unlimited {

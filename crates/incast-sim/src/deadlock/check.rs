@@ -1,19 +1,19 @@
 //! Limits of Tagger and watchdogs.
 
+use incast_model::field::FieldError;
 use incast_model::flow::FlowSet;
 use incast_model::units::Time;
 
 use crate::setup::{Arithmetic, Params};
-use crate::simulation::SetupError;
 use crate::switch::TagRules;
 
-fn refuse(field: &str, message: impl Into<String>) -> Result<(), SetupError> {
-    Err(SetupError { field: field.into(), message: message.into() })
+fn refuse(field: &str, message: impl Into<String>) -> Result<(), FieldError> {
+    Err(FieldError::new(field, message))
 }
 
 impl Params {
     /// Checks tagging and watchdogs against `rules` and `flows`.
-    pub fn check_deadlock(&self, rules: Option<&TagRules>, flows: &FlowSet) -> Result<(), SetupError> {
+    pub fn check_deadlock(&self, rules: Option<&TagRules>, flows: &FlowSet) -> Result<(), FieldError> {
         if self.network.ttl == 0 {
             return refuse("network.ttl", "0 lets no packet through a switch; 1 to 255");
         }
@@ -21,7 +21,7 @@ impl Params {
         self.check_tagging(rules, flows)
     }
 
-    fn check_watchdog(&self) -> Result<(), SetupError> {
+    fn check_watchdog(&self) -> Result<(), FieldError> {
         let dog = &self.switch.watchdog;
         if !dog.enabled {
             return Ok(());
@@ -39,7 +39,7 @@ impl Params {
         }
     }
 
-    fn check_tagging(&self, rules: Option<&TagRules>, flows: &FlowSet) -> Result<(), SetupError> {
+    fn check_tagging(&self, rules: Option<&TagRules>, flows: &FlowSet) -> Result<(), FieldError> {
         let (tagging, lossless) = (&self.switch.tagging, &self.switch.lossless);
         if !tagging.enabled {
             return Ok(());

@@ -1,5 +1,6 @@
 //! Priorities of data at hosts: short flows (mice) before long ones (elephants).
 
+use incast_model::field::FieldError;
 use incast_model::flow::{Flow, FlowSet};
 use incast_model::rng::mix;
 use incast_model::units::Bytes;
@@ -9,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use crate::kernel::NONE;
 use crate::network::Network;
 use crate::setup::{Arithmetic, Params};
-use crate::simulation::SetupError;
 
 /// Priorities of short and long flows at hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -78,12 +78,12 @@ impl ClassParams {
 
 impl Params {
     /// Checks the parameters of classes.
-    pub fn check_classes(&self) -> Result<(), SetupError> {
+    pub fn check_classes(&self) -> Result<(), FieldError> {
         let classes = &self.host.classes;
         if classes.by == ClassBy::Given {
             return Ok(());
         }
-        let refuse = |field: &str, message: String| Err(SetupError { field: format!("host.classes.{field}"), message });
+        let refuse = |field: &str, message: String| Err(FieldError::new(format!("host.classes.{field}"), message));
         for (field, prio) in [("mice", classes.mice), ("elephants", classes.elephants)] {
             if !(1..8).contains(&prio) {
                 return refuse(

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use incast_model::fabric::{BaseRtts, Fabric, NodeId, NodeKind, PortId};
+use incast_model::field::FieldError;
 use incast_model::flow::FlowSet;
 use incast_model::gates::check_gates;
 use incast_model::rng;
@@ -10,7 +11,7 @@ use incast_model::tenant::Tenancy;
 use incast_model::units::{Bytes, Rate, Time};
 
 use super::jitter::Jitter;
-use super::resolve::{BadNetwork, Resolved};
+use super::resolve::Resolved;
 use super::{Config, ControlState, Far, Faults, Network, Port, Queue, Routing, WHOLE_PACKETS};
 use crate::balance::Balance;
 use crate::congestion::{Control, FlowContext, IntFormat, MAX_INT_RECORDS, Telemetry};
@@ -22,7 +23,6 @@ use crate::measure::{Blocking, Recorder};
 use crate::ns3::Draws;
 use crate::outcome::{Counts, FlowRecord, Ledger};
 use crate::setup::{Arithmetic, Carrier, Params, Setup};
-use crate::simulation::SetupError;
 use crate::switch::{
     Alpha, Buffer, BufferPlan, EcnPort, Forwarding, Ingress, Isolation, MarkAt, PfcMode, Pint, QueueParams,
     RankedQueue, Scheduler, Storage, Switch, Tagging, Watchdog, alpha, fixed_alpha, headroom, host_rate,
@@ -30,13 +30,13 @@ use crate::switch::{
 use crate::tenant::Hypervisors;
 use crate::transport::Transport;
 
-fn check(holds: bool, field: &str, message: impl FnOnce() -> String) -> Result<(), SetupError> {
-    if holds { Ok(()) } else { Err(SetupError { field: field.into(), message: message() }) }
+fn check(holds: bool, field: &str, message: impl FnOnce() -> String) -> Result<(), FieldError> {
+    if holds { Ok(()) } else { Err(FieldError::new(field, message())) }
 }
 
 impl Params {
     /// Checks the jitter, which delays whole packets and does not exist in `ns3` arithmetic.
-    pub fn check_host(&self) -> Result<(), SetupError> {
+    pub fn check_host(&self) -> Result<(), FieldError> {
         let jitter = self.host.jitter;
         if jitter == Time::ZERO {
             return Ok(());
@@ -52,7 +52,7 @@ impl Params {
 }
 
 impl Network {
-    pub(crate) fn new(setup: Setup) -> Result<Self, SetupError> {
+    pub(crate) fn new(setup: Setup) -> Result<Self, FieldError> {
         let Setup { fabric, mut flows, controls, transports, carriers, tenancy, tags, params } = setup;
         params.check_classes()?;
         if params.host.classes.by != ClassBy::Given {
@@ -170,7 +170,7 @@ impl Network {
         Ok(network)
     }
 
-    fn add_faults(&mut self, resolved: Resolved, params: &Params) -> Result<(), SetupError> {
+    fn add_faults(&mut self, resolved: Resolved, params: &Params) -> Result<(), FieldError> {
         let timed = resolved.fixed.iter().any(|one| one.from > Time::ZERO || one.until.is_some());
         if !resolved.outages.is_empty() || !resolved.holds.is_empty() || timed {
             let size = (self.fabric.links().len(), self.ports.len());
@@ -199,7 +199,7 @@ impl Network {
     }
 
     /// Divides each switch's buffer into headrooms, reserves and the shared pool.
-    fn add_buffers(&mut self, params: &Params) -> Result<(), SetupError> {
+    fn add_buffers(&mut self, params: &Params) -> Result<(), FieldError> {
         let fabric = self.fabric.clone();
         let (host_rate, largest) = (host_rate(&fabric), params.packets.largest(&self.carriers));
         for switch in 0..self.switches.len() {
@@ -292,7 +292,7 @@ impl Network {
     }
 
     /// Adds PINT to the switches if a control uses it. All PINT controls must have the same base.
-    fn add_pint(&mut self) -> Result<(), SetupError> {
+    fn add_pint(&mut self) -> Result<(), FieldError> {
         let mut bases = self.controls.iter().filter_map(|state| match &state.control {
             Control::HpccPint(params) => Some(params.log_base),
             _ => None,
@@ -390,25 +390,16 @@ fn check_transports(
     fabric: &Fabric,
     flows: &FlowSet,
     params: &Params,
-) -> Result<(), SetupError> {
+) -> Result<(), FieldError> {
     check(transports.is_empty() || params.arithmetic == Arithmetic::Exact, "transport", || {
         "ns3 arithmetic knows RDMA only".into()
     })?;
     check(transports.len() <= 255, "transport", || format!("{} kinds; at most 255 are possible", transports.len()))?;
     for transport in transports {
-        let field = |name: &str| format!("transport.{}.{name}", transport.name());
-        if let Err(bad) = transport.check() {
-            return Err(SetupError {
-                field: field(bad.field),
-                message: format!("{} is out of range; {}", bad.value, bad.allowed),
-            });
-        }
+        transport.check().map_err(|bad| bad.within(format!("transport.{}", transport.name())))?;
     }
-    Transport::check_together(transports, fabric, flows).map_err(|(index, bad)| {
-        let at = format!("transport.{}", transports[index].name());
-        let field = if bad.field.is_empty() { at } else { format!("{at}.{}", bad.field) };
-        BadNetwork { field, ..bad }.into()
-    })
+    Transport::check_together(transports, fabric, flows)
+        .map_err(|(index, bad)| bad.within(format!("transport.{}", transports[index].name())))
 }
 
 /// Allows hypervisors and flows without a size only with TCP and UDP, which send packets in any order and can stop.
@@ -418,7 +409,7 @@ fn check_hypervisor(
     flows: &FlowSet,
     tenancy: Option<&Tenancy>,
     params: &Params,
-) -> Result<(), SetupError> {
+) -> Result<(), FieldError> {
     let plain = |carrier: &Carrier| match carrier {
         Carrier::Rdma(_) => false,
         Carrier::Transport(index) => matches!(transports[*index], Transport::Tcp(_) | Transport::Udp(_)),
@@ -428,10 +419,7 @@ fn check_hypervisor(
     let Some(hypervisor) = &params.hypervisor else { return Ok(()) };
     check(tenancy.is_some(), "hypervisor", || "there are no tenants".into())?;
     check(carriers.iter().all(plain), "hypervisor", || "VMs behind a hypervisor speak TCP or UDP".into())?;
-    hypervisor.check().map_err(|bad| SetupError {
-        field: format!("hypervisor.{}.{}", hypervisor.name(), bad.field),
-        message: format!("{} is out of range; {}", bad.value, bad.allowed),
-    })
+    hypervisor.check().map_err(|bad| bad.within(format!("hypervisor.{}", hypervisor.name())))
 }
 
 fn longest_serialisation(fabric: &Fabric, params: &Params, needs_int: bool) -> Time {
@@ -442,7 +430,7 @@ fn longest_serialisation(fabric: &Fabric, params: &Params, needs_int: bool) -> T
     fabric.links().iter().map(|link| link.rate.time_for(size) + link.delay).max().unwrap_or_default()
 }
 
-fn rate_table(fabric: &Fabric) -> Result<Vec<u64>, SetupError> {
+fn rate_table(fabric: &Fabric) -> Result<Vec<u64>, FieldError> {
     let mut rates: Vec<u64> = fabric.links().iter().map(|link| link.rate.0).collect();
     rates.sort_unstable();
     rates.dedup();
@@ -462,7 +450,7 @@ fn slot_bits(fabric: &Fabric, params: &Params, longest: Time) -> u32 {
     wanted.max(needed)
 }
 
-fn check_recovery(params: &Params) -> Result<(), SetupError> {
+fn check_recovery(params: &Params) -> Result<(), FieldError> {
     let rdma = &params.rdma;
     if rdma.recovery == Recovery::GoBackN {
         return Ok(());
@@ -486,7 +474,7 @@ fn check_limits(
     flows: &incast_model::flow::FlowSet,
     params: &Params,
     needs_int: bool,
-) -> Result<(), SetupError> {
+) -> Result<(), FieldError> {
     if params.arithmetic == Arithmetic::Ns3 {
         let network = &params.network;
         check(network.load_balancing == Balance::Ecmp, "network.load_balancing", || {
@@ -536,7 +524,7 @@ fn check_limits(
     check(flows.flows.len() as u64 <= u64::from(MAX_ID), "workload", || {
         format!("{} flows; at most {MAX_ID} are possible", flows.flows.len())
     })?;
-    check_gates(flows).map_err(|error| SetupError { field: "workload".into(), message: error.to_string() })?;
+    check_gates(flows).map_err(|error| FieldError::new("workload", error.to_string()))?;
     let header = params.switch.cut_through_header.0;
     check((1..=4096).contains(&header), "switch.cut_through_header", || {
         format!("{header} B is out of range; 1B to 4096B are possible")

@@ -1,10 +1,10 @@
 //! Parameters of hypervisors, with their profiles.
 
+use incast_model::field::FieldError;
 use incast_model::units::{Bytes, Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::congestion::BadParameter;
 use crate::switch::{EcnParams, MarkAt};
 
 /// Rate limiter of a VM pair.
@@ -27,9 +27,9 @@ impl Default for ShaperParams {
 }
 
 impl ShaperParams {
-    fn check(&self) -> Result<(), BadParameter> {
-        BadParameter::unless(self.packets > 0, "shaper.packets", self.packets, "1 packet or more")?;
-        BadParameter::unless(self.delay > Time::ZERO, "shaper.delay", self.delay, "more than 0s")
+    fn check(&self) -> Result<(), FieldError> {
+        FieldError::unless(self.packets > 0, "shaper.packets", self.packets, "1 packet or more")?;
+        FieldError::unless(self.delay > Time::ZERO, "shaper.delay", self.delay, "more than 0s")
     }
 }
 
@@ -115,21 +115,21 @@ impl Default for RateParams {
 }
 
 impl RateParams {
-    fn check(&self) -> Result<(), BadParameter> {
+    fn check(&self) -> Result<(), FieldError> {
         let share = |value: f64| (0.0..=1.0).contains(&value);
         let positive = |value: f64| value.is_finite() && value > 0.0;
-        BadParameter::unless(self.period > Time::ZERO, "rate.period", self.period, "more than 0s")?;
-        BadParameter::unless(share(self.decrease), "rate.decrease", self.decrease, "0 to 1")?;
-        BadParameter::unless(share(self.recovery), "rate.recovery", self.recovery, "0 to 1")?;
-        BadParameter::unless(self.step > Rate::ZERO, "rate.step", self.step, "more than 0bps")?;
-        BadParameter::unless(positive(self.time_scale), "rate.time_scale", self.time_scale, "more than 0")?;
-        BadParameter::unless(positive(self.longest), "rate.longest", self.longest, "more than 0")?;
-        BadParameter::unless(share(self.forget), "rate.forget", self.forget, "0 to 1")?;
+        FieldError::unless(self.period > Time::ZERO, "rate.period", self.period, "more than 0s")?;
+        FieldError::unless(share(self.decrease), "rate.decrease", self.decrease, "0 to 1")?;
+        FieldError::unless(share(self.recovery), "rate.recovery", self.recovery, "0 to 1")?;
+        FieldError::unless(self.step > Rate::ZERO, "rate.step", self.step, "more than 0bps")?;
+        FieldError::unless(positive(self.time_scale), "rate.time_scale", self.time_scale, "more than 0")?;
+        FieldError::unless(positive(self.longest), "rate.longest", self.longest, "more than 0")?;
+        FieldError::unless(share(self.forget), "rate.forget", self.forget, "0 to 1")?;
         let above = self.hold_above.is_finite() && self.hold_above >= 0.0;
-        BadParameter::unless(above, "rate.hold_above", self.hold_above, "0 packets or more")?;
-        BadParameter::unless(share(self.caution), "rate.caution", self.caution, "0 to 1")?;
-        BadParameter::unless(share(self.min_growth), "rate.min_growth", self.min_growth, "0 to 1")?;
-        BadParameter::unless(self.reordering > 0, "rate.reordering", self.reordering, "1 packet or more")
+        FieldError::unless(above, "rate.hold_above", self.hold_above, "0 packets or more")?;
+        FieldError::unless(share(self.caution), "rate.caution", self.caution, "0 to 1")?;
+        FieldError::unless(share(self.min_growth), "rate.min_growth", self.min_growth, "0 to 1")?;
+        FieldError::unless(self.reordering > 0, "rate.reordering", self.reordering, "1 packet or more")
     }
 }
 
@@ -357,39 +357,39 @@ impl Hypervisor {
     }
 
     /// Returns the first parameter out of range.
-    pub fn check(&self) -> Result<(), BadParameter> {
+    pub fn check(&self) -> Result<(), FieldError> {
         self.shaper().check()?;
         if let Some(rate) = self.rate() {
             rate.check()?;
         }
-        let positive = |field, time: Time| BadParameter::unless(time > Time::ZERO, field, time, "more than 0s");
+        let positive = |field, time: Time| FieldError::unless(time > Time::ZERO, field, time, "more than 0s");
         match self {
             Self::ElasticSwitch(params) => {
                 positive("partition_period", params.partition_period)?;
                 positive("idle_timeout", params.idle_timeout)?;
                 let slack = params.slack.is_finite() && params.slack >= 0.0;
-                BadParameter::unless(slack, "slack", params.slack, "0 or more")?;
-                BadParameter::unless((0.0..=1.0).contains(&params.floor), "floor", params.floor, "0 to 1")?;
-                BadParameter::unless(params.weight_of > Rate::ZERO, "weight_of", params.weight_of, "more than 0bps")?;
+                FieldError::unless(slack, "slack", params.slack, "0 or more")?;
+                FieldError::unless((0.0..=1.0).contains(&params.floor), "floor", params.floor, "0 to 1")?;
+                FieldError::unless(params.weight_of > Rate::ZERO, "weight_of", params.weight_of, "more than 0bps")?;
                 let least = params.without_guarantee;
-                BadParameter::unless(least > Rate::ZERO, "without_guarantee", least, "more than 0bps")
+                FieldError::unless(least > Rate::ZERO, "without_guarantee", least, "more than 0bps")
             }
             Self::Reservation(_) => Ok(()),
             Self::Seawall(params) => {
                 positive("idle_timeout", params.idle_timeout)?;
                 let weight = params.weight.is_finite() && params.weight > 0.0;
-                BadParameter::unless(weight, "weight", params.weight, "more than 0")?;
-                BadParameter::unless(params.min_rate > Rate::ZERO, "min_rate", params.min_rate, "more than 0bps")
+                FieldError::unless(weight, "weight", params.weight, "more than 0")?;
+                FieldError::unless(params.min_rate > Rate::ZERO, "min_rate", params.min_rate, "more than 0bps")
             }
             Self::EdgeOnly(params) => {
                 positive("period", params.period)?;
                 positive("idle_timeout", params.idle_timeout)?;
                 let headroom = (0.0..1.0).contains(&params.headroom);
-                BadParameter::unless(headroom, "headroom", params.headroom, "0 or more, less than 1")?;
-                BadParameter::unless((0.0..=1.0).contains(&params.gain), "gain", params.gain, "0 to 1")?;
+                FieldError::unless(headroom, "headroom", params.headroom, "0 or more, less than 1")?;
+                FieldError::unless((0.0..=1.0).contains(&params.gain), "gain", params.gain, "0 to 1")?;
                 let least = params.without_guarantee;
-                BadParameter::unless(least > Rate::ZERO, "without_guarantee", least, "more than 0bps")?;
-                BadParameter::unless(params.feedback_every.0 > 0, "feedback_every", params.feedback_every, "1B or more")
+                FieldError::unless(least > Rate::ZERO, "without_guarantee", least, "more than 0bps")?;
+                FieldError::unless(params.feedback_every.0 > 0, "feedback_every", params.feedback_every, "1B or more")
             }
         }
     }

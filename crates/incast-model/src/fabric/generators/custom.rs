@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::check::{Check, MAX_NODES};
 use super::{GeneratorError, delay_1us, rate_100g};
 use crate::fabric::{Fabric, FabricBuilder, NodeId, tiers};
+use crate::field::FieldError;
 use crate::nearest::nearest;
 use crate::units::{Rate, Time};
 
@@ -60,11 +61,9 @@ impl CustomFabric {
         let mut ends = Vec::with_capacity(self.links.len());
         for (index, link) in self.links.iter().enumerate() {
             let find = |end: &str, name: &str| {
-                ids.get(name).copied().ok_or_else(|| GeneratorError::UnknownNode {
-                    generator: CHECK.0,
-                    field: format!("links[{index}].{end}"),
-                    name: name.into(),
-                    nearest: self.closest(&hosts, name),
+                ids.get(name).copied().ok_or_else(|| {
+                    let unknown = CHECK.fault(format!("links[{index}].{end}"), format!("there is no node `{name}`"));
+                    FieldError { nearest: self.closest(&hosts, name), ..unknown }
                 })
             };
             ends.push((find("a", &link.a)?, find("b", &link.b)?));
@@ -111,7 +110,8 @@ impl CustomFabric {
                 return Err(CHECK.error(field, "empty", "a name"));
             }
             if ids.insert(name.as_str(), NodeId(index as u32)).is_some() {
-                return Err(GeneratorError::DuplicateNode { generator: CHECK.0, field, name: name.clone() });
+                let message = format!("the name `{name}` is taken already; names of hosts and switches are unique");
+                return Err(CHECK.fault(field, message).into());
             }
         }
         Ok(ids)

@@ -18,11 +18,11 @@ use measured::Pairs;
 
 use super::arrivals::{Arrivals, Window};
 use super::entry::{Collector, Entry, Pattern};
-use super::error::WorkloadError;
 use super::hosts::HostSet;
 use super::law::SizeLaw;
 use super::offer::{Dial, Offer, Parts};
 use super::table_file;
+use crate::entry::EntryError;
 use crate::fabric::HostId;
 use crate::rng::{Stream, unit};
 use crate::units::{Bytes, Time};
@@ -167,8 +167,8 @@ impl Source<'_> {
         &self,
         window: Window,
         rng: &mut Stream,
-        mut push: impl FnMut(Time, u64) -> Result<(), WorkloadError>,
-    ) -> Result<(), WorkloadError> {
+        mut push: impl FnMut(Time, u64) -> Result<(), EntryError>,
+    ) -> Result<(), EntryError> {
         match self {
             Self::Synthetic { gap, mix, sizes } => {
                 let mut arrivals = Arrivals::new(window, *gap).with(mix.arrivals);
@@ -189,7 +189,7 @@ impl Source<'_> {
 }
 
 impl Pattern for Disaggregated {
-    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
+    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), EntryError> {
         let blades = self.blades(entry)?;
         let systems = self.systems(entry, &blades)?;
         let window = entry.window(self.duration)?;
@@ -217,7 +217,7 @@ impl Pattern for Disaggregated {
         Ok(())
     }
 
-    fn offer(&self, entry: &Entry<'_>) -> Result<Option<Offer>, WorkloadError> {
+    fn offer(&self, entry: &Entry<'_>) -> Result<Option<Offer>, EntryError> {
         let blades = self.blades(entry)?;
         let systems = self.systems(entry, &blades)?;
         let traffic = self.traffic(entry, &blades, slowest(entry, &systems))?;
@@ -239,19 +239,19 @@ fn slowest(entry: &Entry<'_>, systems: &[Vec<HostId>]) -> f64 {
     systems.iter().flatten().map(|&host| entry.capacity(host)).fold(f64::INFINITY, f64::min)
 }
 
-fn labels(entry: &Entry<'_>, out: &mut Collector) -> Result<[u16; 3], WorkloadError> {
+fn labels(entry: &Entry<'_>, out: &mut Collector) -> Result<[u16; 3], EntryError> {
     let own = out.label_name(entry.label).to_owned();
     let mut found = [0; 3];
     for (kind, label) in Kind::ALL.into_iter().zip(&mut found) {
         let name = if entry.labelled { format!("{own}-{}", kind.name()) } else { kind.name().to_owned() };
         let allowed = "one of at most 65536 labels";
-        *label = out.label(&name).ok_or_else(|| WorkloadError::field(entry.field("label"), name, allowed))?;
+        *label = out.label(&name).ok_or_else(|| EntryError::field(entry.field("label"), name, allowed))?;
     }
     Ok(found)
 }
 
 impl Disaggregated {
-    fn blades(&self, entry: &Entry<'_>) -> Result<Blades, WorkloadError> {
+    fn blades(&self, entry: &Entry<'_>) -> Result<Blades, EntryError> {
         let counts = [("cpus", self.cpus, 1), ("memories", self.memories, 1), ("disks", self.disks, 0)];
         for (name, count, least) in counts {
             if count < least || count > 64 {
@@ -268,7 +268,7 @@ impl Disaggregated {
     }
 
     /// Hosts of each system, in order of the blades.
-    fn systems(&self, entry: &Entry<'_>, blades: &Blades) -> Result<Vec<Vec<HostId>>, WorkloadError> {
+    fn systems(&self, entry: &Entry<'_>, blades: &Blades) -> Result<Vec<Vec<HostId>>, EntryError> {
         let (hosts, count) = (entry.hosts(self.hosts.as_ref())?, blades.count());
         let systems = match self.scale {
             BladeScale::Rack => in_racks(entry.members, &hosts, count),
@@ -289,7 +289,7 @@ impl Disaggregated {
     }
 
     /// Gaps and sizes for a slowest host of `rate` bit/s.
-    fn traffic(&self, entry: &Entry<'_>, blades: &Blades, rate: f64) -> Result<Traffic, WorkloadError> {
+    fn traffic(&self, entry: &Entry<'_>, blades: &Blades, rate: f64) -> Result<Traffic, EntryError> {
         let application = match (self.application, &self.trace) {
             (Some(application), None) => application,
             (None, Some(trace)) => {

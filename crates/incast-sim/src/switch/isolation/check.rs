@@ -1,20 +1,19 @@
 use incast_model::fabric::{Fabric, NodeId, NodeKind};
+use incast_model::field::FieldError;
 use incast_model::flow::FlowSet;
 use incast_model::units::{Bytes, Rate, Time};
 
 use super::{FlowDetection, IsolationParams, scaled};
 use crate::host::ClassBy;
 use crate::setup::{Arithmetic, Params};
-use crate::simulation::SetupError;
 use crate::switch::BufferPlan;
 
-fn refuse(field: &str, message: impl Into<String>) -> Result<(), SetupError> {
-    let field = if field.is_empty() { "switch.isolation".into() } else { format!("switch.isolation.{field}") };
-    Err(SetupError { field, message: message.into() })
+fn refuse(field: &str, message: impl Into<String>) -> Result<(), FieldError> {
+    Err(FieldError::new(field, message).within("switch.isolation"))
 }
 
 impl IsolationParams {
-    fn check_numbers(&self) -> Result<(), SetupError> {
+    fn check_numbers(&self) -> Result<(), FieldError> {
         if !(1..8).contains(&self.queue) {
             let message =
                 format!("{} is no priority that data can have; a port has 1 to 7 (0 carries PFC frames)", self.queue);
@@ -65,7 +64,7 @@ impl IsolationParams {
 
 impl Params {
     /// Checks congestion isolation of these flows, in packets of up to `largest` bytes.
-    pub fn check_isolation(&self, fabric: &Fabric, flows: &FlowSet, largest: u64) -> Result<(), SetupError> {
+    pub fn check_isolation(&self, fabric: &Fabric, flows: &FlowSet, largest: u64) -> Result<(), FieldError> {
         let isolation = &self.switch.isolation;
         if !isolation.enabled {
             return Ok(());
@@ -103,7 +102,7 @@ impl Params {
         self.check_message_threshold(fabric, largest)
     }
 
-    fn check_isolated_classes(&self) -> Result<(), SetupError> {
+    fn check_isolated_classes(&self) -> Result<(), FieldError> {
         let (classes, queue, lossless) = (&self.host.classes, self.switch.isolation.queue, &self.switch.lossless);
         if classes.by == ClassBy::Given {
             return Ok(());
@@ -118,13 +117,13 @@ impl Params {
             };
             let others: Vec<u8> = lossless.iter().copied().filter(|&one| one != queue).collect();
             let message = format!("{why}; one of switch.lossless without that queue, {others:?}");
-            return Err(SetupError { field: format!("host.classes.{name}"), message });
+            return Err(FieldError::new(format!("host.classes.{name}"), message));
         }
         Ok(())
     }
 
     /// Checks that messages come before pauses.
-    fn check_message_threshold(&self, fabric: &Fabric, largest: u64) -> Result<(), SetupError> {
+    fn check_message_threshold(&self, fabric: &Fabric, largest: u64) -> Result<(), FieldError> {
         let above = self.switch.isolation.message_above;
         for index in 0..fabric.nodes().len() as u32 {
             let node = NodeId(index);
@@ -149,7 +148,7 @@ impl Params {
     }
 
     /// Checks for features that exclude isolation.
-    fn check_isolation_company(&self) -> Result<(), SetupError> {
+    fn check_isolation_company(&self) -> Result<(), FieldError> {
         if self.switch.paused_priorities() == 0 {
             return refuse("enabled", "flows are isolated from each other's pauses, and there is no PFC here");
         }

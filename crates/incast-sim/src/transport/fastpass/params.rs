@@ -3,11 +3,11 @@
 //! YAPS: the simulator of pHost's authors (NetSys/simulator at commit 8e9cf04, `ext/fastpasshost.cpp`, `ext/fastpassflow.cpp`,
 //! `run/params.cpp`), with an arbiter that computes in no time.
 
+use incast_model::field::FieldError;
 use incast_model::units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::congestion::BadParameter;
 use crate::switch::{QueueParams, SchedulerParams, SwitchParams};
 use crate::transport::TransportParams;
 
@@ -128,18 +128,18 @@ impl TransportParams for FastpassParams {
         }
     }
 
-    fn check(&self) -> Result<(), BadParameter> {
+    fn check(&self) -> Result<(), FieldError> {
         let named = !self.arbiter.is_empty();
-        BadParameter::unless(named, "arbiter", "\"\"", "the name of the host that the arbiter runs on")?;
+        FieldError::unless(named, "arbiter", "\"\"", "the name of the host that the arbiter runs on")?;
         let slots = (1..=64).contains(&self.epoch_packets);
-        BadParameter::unless(slots, "epoch_packets", self.epoch_packets, "1 to 64 packets")?;
+        FieldError::unless(slots, "epoch_packets", self.epoch_packets, "1 to 64 packets")?;
         let slack = (0.0..=1000.0).contains(&self.epoch_slack);
-        BadParameter::unless(slack, "epoch_slack", self.epoch_slack, "0 to 1000 packet times")?;
-        BadParameter::unless(self.retry != Some(Time::ZERO), "retry", Time::ZERO, "more than 0s, or \"none\"")?;
-        BadParameter::unless(self.patience > 0, "patience", self.patience, "1 epoch or more")?;
+        FieldError::unless(slack, "epoch_slack", self.epoch_slack, "0 to 1000 packet times")?;
+        FieldError::unless(self.retry != Some(Time::ZERO), "retry", Time::ZERO, "more than 0s, or \"none\"")?;
+        FieldError::unless(self.patience > 0, "patience", self.patience, "1 epoch or more")?;
         let priority = (1..8).contains(&self.control_priority);
         let allowed = "1 to 7 (0 carries PFC frames)";
-        BadParameter::unless(priority, "control_priority", self.control_priority, allowed)
+        FieldError::unless(priority, "control_priority", self.control_priority, allowed)
     }
 
     fn priorities(&self) -> u8 {

@@ -8,6 +8,7 @@
 //! After YAPS (`ext/ideal.cpp`), which counts acknowledged packets, not sent ones, and has neither wait nor gap: buffers of
 //! receivers' ports stay full, and duplicates that it counts as new hide its losses.
 
+use incast_model::field::FieldError;
 use incast_model::units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,7 +16,6 @@ use serde::{Deserialize, Serialize};
 use super::slotted::acknowledge_each;
 use super::stack::{Incoming, Stack, To};
 use super::{ByFlow, Endpoint, Job, Reassembly, Scope, Slotted, TransportParams};
-use crate::congestion::BadParameter;
 use crate::kernel::{Kind, NONE};
 use crate::switch::{QueueParams, SchedulerParams, SwitchParams};
 
@@ -54,12 +54,12 @@ impl TransportParams for IdealParams {
         }
     }
 
-    fn check(&self) -> Result<(), BadParameter> {
-        BadParameter::unless(self.rto > Time::ZERO, "rto", self.rto, "more than 0s")?;
+    fn check(&self) -> Result<(), FieldError> {
+        FieldError::unless(self.rto > Time::ZERO, "rto", self.rto, "more than 0s")?;
         let priority = (1..8).contains(&self.control_priority);
         let allowed = "1 to 7 (0 carries PFC frames)";
-        BadParameter::unless(priority, "control_priority", self.control_priority, allowed)?;
-        BadParameter::unless((0.0..=1.0).contains(&self.slack), "slack", self.slack, "0 to 1")
+        FieldError::unless(priority, "control_priority", self.control_priority, allowed)?;
+        FieldError::unless((0.0..=1.0).contains(&self.slack), "slack", self.slack, "0 to 1")
     }
 
     fn priorities(&self) -> u8 {

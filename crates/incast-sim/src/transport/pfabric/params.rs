@@ -2,11 +2,11 @@
 //!
 //! YAPS: the simulator of pHost's authors (NetSys/simulator at commit 8e9cf04, `ext/pfabricflow.cpp`, `py/run_experiments.py`).
 
+use incast_model::field::FieldError;
 use incast_model::units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::congestion::BadParameter;
 use crate::switch::{QueueParams, SwitchParams};
 use crate::transport::TransportParams;
 
@@ -66,14 +66,14 @@ impl TransportParams for PfabricParams {
         }
     }
 
-    fn check(&self) -> Result<(), BadParameter> {
-        BadParameter::unless(self.init_cwnd > 0, "init_cwnd", self.init_cwnd, "1 packet or more")?;
+    fn check(&self) -> Result<(), FieldError> {
+        FieldError::unless(self.init_cwnd > 0, "init_cwnd", self.init_cwnd, "1 packet or more")?;
         let allowed = "no fewer packets than init_cwnd, or \"none\"";
         let most = self.max_cwnd.unwrap_or(u32::MAX);
-        BadParameter::unless(most >= self.init_cwnd, "max_cwnd", most, allowed)?;
-        BadParameter::unless(self.rto > Time::ZERO, "rto", self.rto, "more than 0s")?;
+        FieldError::unless(most >= self.init_cwnd, "max_cwnd", most, allowed)?;
+        FieldError::unless(self.rto > Time::ZERO, "rto", self.rto, "more than 0s")?;
         let after = self.probe_after.unwrap_or(1);
-        BadParameter::unless(after > 0, "probe_after", after, "1 timeout or more, or \"none\"")
+        FieldError::unless(after > 0, "probe_after", after, "1 timeout or more, or \"none\"")
     }
 
     fn timeout(&self) -> Option<(&'static str, Time)> {

@@ -4,11 +4,11 @@
 //! `ext/capabilityhost.cpp`, `py/run_experiments.py`; "capability" is its word for token). A packet time is that of a full
 //! packet at the host's link.
 
+use incast_model::field::FieldError;
 use incast_model::units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::congestion::BadParameter;
 use crate::switch::{QueueParams, SchedulerParams, SwitchParams};
 use crate::transport::TransportParams;
 
@@ -124,22 +124,22 @@ impl TransportParams for PhostParams {
         }
     }
 
-    fn check(&self) -> Result<(), BadParameter> {
+    fn check(&self) -> Result<(), FieldError> {
         let times = "more than 0 packet times, at most 1e6";
         for (field, value) in [
             ("token_life", self.token_life),
             ("reissue_after", self.reissue_after),
             ("downgrade_for", self.downgrade_for),
         ] {
-            BadParameter::unless(value > 0.0 && value <= 1e6, field, value, times)?;
+            FieldError::unless(value > 0.0 && value <= 1e6, field, value, times)?;
         }
-        BadParameter::unless(self.free_tokens <= 1 << 20, "free_tokens", self.free_tokens, "0 to 1048576")?;
-        BadParameter::unless(self.window > 0, "window", self.window, "1 token or more")?;
-        BadParameter::unless(self.retry > Time::ZERO, "retry", self.retry, "more than 0s")?;
+        FieldError::unless(self.free_tokens <= 1 << 20, "free_tokens", self.free_tokens, "0 to 1048576")?;
+        FieldError::unless(self.window > 0, "window", self.window, "1 token or more")?;
+        FieldError::unless(self.retry > Time::ZERO, "retry", self.retry, "more than 0s")?;
         let priorities = [("control_priority", Some(self.control_priority)), ("short_priority", self.short_priority)];
         priorities.into_iter().try_for_each(|(field, priority)| {
             let priority = priority.unwrap_or(1);
-            BadParameter::unless((1..8).contains(&priority), field, priority, "1 to 7 (0 carries PFC frames)")
+            FieldError::unless((1..8).contains(&priority), field, priority, "1 to 7 (0 carries PFC frames)")
         })
     }
 

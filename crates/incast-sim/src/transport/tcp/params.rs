@@ -2,12 +2,12 @@
 //!
 //! YAPS: the simulator of pHost's authors (NetSys/simulator at commit 8e9cf04, `coresim/flow.cpp`, `ext/tcpflow.cpp`).
 
+use incast_model::field::FieldError;
 use incast_model::units::{Bytes, Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::control::TcpControl;
-use crate::congestion::BadParameter;
 use crate::switch::{EcnParams, MarkAt, QueueParams, SwitchParams};
 use crate::transport::TransportParams;
 
@@ -140,29 +140,24 @@ impl TransportParams for TcpParams {
         }
     }
 
-    fn check(&self) -> Result<(), BadParameter> {
+    fn check(&self) -> Result<(), FieldError> {
         self.control.check()?;
-        BadParameter::unless(self.init_cwnd > 0, "init_cwnd", self.init_cwnd, "1 segment or more")?;
+        FieldError::unless(self.init_cwnd > 0, "init_cwnd", self.init_cwnd, "1 segment or more")?;
         let most = self.max_cwnd.unwrap_or(u32::MAX);
-        BadParameter::unless(
-            most >= self.init_cwnd,
-            "max_cwnd",
-            most,
-            "no fewer segments than init_cwnd, or \"none\"",
-        )?;
-        BadParameter::unless(self.abc_limit > 0, "abc_limit", self.abc_limit, "1 segment or more")?;
-        BadParameter::unless(self.rto != Some(Time::ZERO), "rto", Time::ZERO, "more than 0s, or \"none\"")?;
-        BadParameter::unless(self.rto_min > Time::ZERO, "rto_min", self.rto_min, "more than 0s")?;
+        FieldError::unless(most >= self.init_cwnd, "max_cwnd", most, "no fewer segments than init_cwnd, or \"none\"")?;
+        FieldError::unless(self.abc_limit > 0, "abc_limit", self.abc_limit, "1 segment or more")?;
+        FieldError::unless(self.rto != Some(Time::ZERO), "rto", Time::ZERO, "more than 0s, or \"none\"")?;
+        FieldError::unless(self.rto_min > Time::ZERO, "rto_min", self.rto_min, "more than 0s")?;
         let largest = self.rto_min.max(self.rto_init).max(self.rto.unwrap_or_default());
-        BadParameter::unless(self.rto_max >= largest, "rto_max", self.rto_max, "no less than the other timeouts")?;
-        BadParameter::unless(self.rto_init > Time::ZERO, "rto_init", self.rto_init, "more than 0s")?;
+        FieldError::unless(self.rto_max >= largest, "rto_max", self.rto_max, "no less than the other timeouts")?;
+        FieldError::unless(self.rto_init > Time::ZERO, "rto_init", self.rto_init, "more than 0s")?;
         let dupacks = self.dupacks.unwrap_or(1);
-        BadParameter::unless(dupacks > 0, "dupacks", dupacks, "1 or more, or \"none\"")?;
+        FieldError::unless(dupacks > 0, "dupacks", dupacks, "1 or more, or \"none\"")?;
         let blocks = self.sack_blocks.unwrap_or(1);
-        BadParameter::unless(blocks > 0, "sack_blocks", blocks, "1 or more, or \"none\" for all")?;
+        FieldError::unless(blocks > 0, "sack_blocks", blocks, "1 or more, or \"none\" for all")?;
         let delayed = self.delayed_ack != Some(Time::ZERO);
-        BadParameter::unless(delayed, "delayed_ack", Time::ZERO, "more than 0s, or \"none\"")?;
-        BadParameter::unless(self.ack_every > 0, "ack_every", self.ack_every, "1 segment or more")
+        FieldError::unless(delayed, "delayed_ack", Time::ZERO, "more than 0s, or \"none\"")?;
+        FieldError::unless(self.ack_every > 0, "ack_every", self.ack_every, "1 segment or more")
     }
 
     fn timeout(&self) -> Option<(&'static str, Time)> {

@@ -2,6 +2,7 @@
 //!
 //! A flow ends when its last packet has left the sender; its receiver counts the delivered bytes.
 
+use incast_model::field::FieldError;
 use incast_model::units::{Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use super::segments::{Packets, Segment};
 use super::stack::{Incoming, Stack, To};
 use super::{ByFlow, Endpoint, Job, Scope, TransportParams};
-use crate::congestion::BadParameter;
 use crate::switch::SwitchParams;
 
 /// Parameters of UDP.
@@ -29,9 +29,9 @@ impl TransportParams for UdpParams {
         (name == "line-rate").then(Self::default)
     }
 
-    fn check(&self) -> Result<(), BadParameter> {
+    fn check(&self) -> Result<(), FieldError> {
         let rate = self.rate.unwrap_or(Rate::gbps(1));
-        BadParameter::unless(rate > Rate::ZERO, "rate", rate, "more than 0bps")
+        FieldError::unless(rate > Rate::ZERO, "rate", rate, "more than 0bps")
     }
 
     fn switch(&self) -> SwitchParams {

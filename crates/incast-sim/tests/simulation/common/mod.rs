@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use incast_model::fabric::{Fabric, HostId, NodeId, PortId};
+use incast_model::field::FieldError;
 use incast_model::flow::{Flow, FlowSet, Gate};
 use incast_model::tenant::Tenancy;
 use incast_model::units::{Bytes, Time};
@@ -15,7 +16,7 @@ use incast_sim::congestion::{Control, WindowMode};
 use incast_sim::outcome::{Counts, Outcome, PortRecord};
 use incast_sim::switch::{EcnParams, TagRules};
 use incast_sim::transport::Transport;
-use incast_sim::{Carrier, ControlSetup, Params, Setup, SetupError, Simulation};
+use incast_sim::{Carrier, ControlSetup, Params, Setup, Simulation};
 use proptest::prelude::*;
 
 pub(crate) use drawn::drawn;
@@ -197,7 +198,7 @@ impl Bench {
         flows
     }
 
-    pub(crate) fn setup_error(&self) -> Option<SetupError> {
+    pub(crate) fn setup_error(&self) -> Option<FieldError> {
         Simulation::new(self.setup()).err()
     }
 

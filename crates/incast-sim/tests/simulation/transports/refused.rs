@@ -25,7 +25,7 @@ fn refused() {
          adds one to the fabric)"
     );
     let none = Transport::Phost(PhostParams { window: 0, ..PhostParams::default() });
-    assert_eq!(bench(none).refused(), "transport.phost.window: 0 is out of range; 1 token or more");
+    assert_eq!(bench(none).refused(), "transport.phost.window = 0: must be 1 token or more");
     let two = bench(named("phost", "yaps")).then_transport(named("phost", "paper")).flow(2, 3, 5000, Time::ZERO);
     assert_eq!(
         two.refused(),

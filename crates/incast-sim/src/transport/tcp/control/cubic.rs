@@ -1,11 +1,11 @@
 //! CUBIC's window (RFC 9438).
 
+use incast_model::field::FieldError;
 use incast_model::units::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Acked, Window, WindowParams};
-use crate::congestion::BadParameter;
 
 /// Parameters of CUBIC.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -29,10 +29,10 @@ impl Default for CubicParams {
 impl WindowParams for CubicParams {
     type State = Cubic;
 
-    fn check(&self) -> Result<(), BadParameter> {
-        BadParameter::unless(self.c > 0.0 && self.c <= 1e6, "control.cubic.c", self.c, "above 0, at most 1e6")?;
+    fn check(&self) -> Result<(), FieldError> {
+        FieldError::unless(self.c > 0.0 && self.c <= 1e6, "control.cubic.c", self.c, "above 0, at most 1e6")?;
         let shrinks = self.beta > 0.0 && self.beta < 1.0;
-        BadParameter::unless(shrinks, "control.cubic.beta", self.beta, "above 0, below 1")
+        FieldError::unless(shrinks, "control.cubic.beta", self.beta, "above 0, below 1")
     }
 
     fn start(&self) -> Cubic {

@@ -1,11 +1,11 @@
 //! DCTCP's window (RFC 8257; Alizadeh et al., "Data Center TCP", SIGCOMM 2010, section 3).
 
+use incast_model::field::FieldError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::reno::Reno;
 use super::{Acked, Window, WindowParams};
-use crate::congestion::BadParameter;
 
 /// Parameters of DCTCP's senders.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -26,10 +26,10 @@ impl Default for TcpDctcpParams {
 impl WindowParams for TcpDctcpParams {
     type State = Dctcp;
 
-    fn check(&self) -> Result<(), BadParameter> {
-        BadParameter::unless(self.g > 0.0 && self.g <= 1.0, "control.dctcp.g", self.g, "above 0, at most 1")?;
+    fn check(&self) -> Result<(), FieldError> {
+        FieldError::unless(self.g > 0.0 && self.g <= 1.0, "control.dctcp.g", self.g, "above 0, at most 1")?;
         let share = (0.0..=1.0).contains(&self.alpha);
-        BadParameter::unless(share, "control.dctcp.alpha", self.alpha, "0 to 1")
+        FieldError::unless(share, "control.dctcp.alpha", self.alpha, "0 to 1")
     }
 
     fn start(&self) -> Dctcp {

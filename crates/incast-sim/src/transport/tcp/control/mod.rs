@@ -8,6 +8,7 @@ mod dctcp;
 mod reno;
 mod slow_start;
 
+use incast_model::field::FieldError;
 use incast_model::units::Time;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
@@ -16,8 +17,6 @@ pub use cubic::CubicParams;
 pub use dctcp::TcpDctcpParams;
 pub use reno::RenoParams;
 pub use slow_start::SlowStartParams;
-
-use crate::congestion::BadParameter;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Acked {
@@ -53,7 +52,7 @@ pub(super) trait Window {
 
 pub(super) trait WindowParams: Default {
     type State: Window;
-    fn check(&self) -> Result<(), BadParameter>;
+    fn check(&self) -> Result<(), FieldError>;
     fn start(&self) -> Self::State;
 }
 
@@ -81,7 +80,7 @@ macro_rules! windows {
             pub fn parameters(name: &str) -> Option<Schema> {
                 match name { $($name => Some(schemars::schema_for!($params)),)+ _ => None }
             }
-            pub(super) fn check(&self) -> Result<(), BadParameter> {
+            pub(super) fn check(&self) -> Result<(), FieldError> {
                 match self { $(Self::$variant(params) => params.check()),+ }
             }
             pub(super) fn start(&self) -> State {

@@ -1,10 +1,10 @@
 //! Reno's window (RFC 5681, sections 3.1 and 3.2).
 
+use incast_model::field::FieldError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Acked, Window, WindowParams};
-use crate::congestion::BadParameter;
 
 /// Parameters of Reno: none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -14,7 +14,7 @@ pub struct RenoParams {}
 impl WindowParams for RenoParams {
     type State = Reno;
 
-    fn check(&self) -> Result<(), BadParameter> {
+    fn check(&self) -> Result<(), FieldError> {
         Ok(())
     }
 

@@ -1,11 +1,11 @@
 //! Window of YAPS's TCP: grows by a segment per acknowledgement at any size, and is one segment after a timeout
 //! (`coresim/flow.cpp`, `increase_cwnd`, at commit 8e9cf04). For comparison with that simulator.
 
+use incast_model::field::FieldError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Acked, Window, WindowParams};
-use crate::congestion::BadParameter;
 
 /// Parameters of slow start: none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -15,7 +15,7 @@ pub struct SlowStartParams {}
 impl WindowParams for SlowStartParams {
     type State = SlowStart;
 
-    fn check(&self) -> Result<(), BadParameter> {
+    fn check(&self) -> Result<(), FieldError> {
         Ok(())
     }
 
