@@ -69,6 +69,18 @@ impl FieldError {
     }
 }
 
+/// Appends a key to a path, quoted if not a bare word.
+pub fn join(path: &str, key: &str) -> String {
+    let bare =
+        !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || "_-+ ".contains(c)) && !key.starts_with(' ');
+    match (path.is_empty(), bare) {
+        (true, true) => key.to_owned(),
+        (true, false) => format!("{key:?}"),
+        (false, true) => format!("{path}.{key}"),
+        (false, false) => format!("{path}.{key:?}"),
+    }
+}
+
 impl Display for FieldError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.value, &self.allowed) {

@@ -12,6 +12,7 @@ pub mod maxmin;
 pub mod memory;
 pub mod nearest;
 pub mod ns3;
+pub mod range;
 pub mod renamed;
 pub mod rng;
 pub mod routing;

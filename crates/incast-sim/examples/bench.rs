@@ -270,7 +270,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         classes(&mut setup.params, solution);
     }
     let (flows, hosts) = (setup.flows.clone(), setup.fabric.hosts().len());
-    let simulation = Simulation::new(setup)?;
+    let simulation = Simulation::new(setup.checked()?)?;
     report(&name, &flows, hosts, simulation);
     Ok(())
 }

@@ -10,10 +10,10 @@ use crate::kernel::{Kind, NONE, Packet};
 use crate::network::{Limits, Network};
 use crate::nodes::Nodes;
 use crate::outcome::{Ledger, Outcome, PortRecord};
-use crate::setup::Setup;
 use crate::switch::{RankedQueue, Storage};
 use crate::tenant::HypervisorCounts;
 use crate::transport::Transport;
+use crate::valid::ValidSetup;
 
 /// Progress of a run, every few thousand events.
 #[derive(Debug, Clone, Copy, Default)]
@@ -48,8 +48,8 @@ pub struct Simulation {
 const STALL: Time = Time::ms(20);
 
 impl Simulation {
-    /// Builds the network and checks all limits.
-    pub fn new(setup: Setup) -> Result<Self, FieldError> {
+    /// Builds the network. Fails if a path exceeds a limit, such as the TTL.
+    pub fn new(setup: ValidSetup) -> Result<Self, FieldError> {
         let params = &setup.params;
         let limits = Limits {
             horizon: params.horizon.map_or(u64::MAX, |time| time.0),

@@ -12,7 +12,7 @@ use incast_model::caught::message;
 use incast_model::field::FieldError;
 use incast_model::memory::Memory;
 use incast_sim::outcome::Stop;
-use incast_sim::{Outcome, Progress, Setup, Simulation};
+use incast_sim::{Outcome, Progress, Simulation, ValidSetup};
 
 use super::error::ResultsError;
 use crate::memory::Demand;
@@ -64,7 +64,7 @@ pub struct SchemeRun {
 
 /// The simulator, or a stand-in in tests.
 pub(super) type Engine<'a> =
-    dyn Fn(Setup, &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Result<Outcome, FieldError> + Sync + 'a;
+    dyn Fn(ValidSetup, &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Result<Outcome, FieldError> + Sync + 'a;
 
 const TICK: Duration = Duration::from_millis(100);
 
@@ -81,7 +81,7 @@ pub fn simulate(
     demand
         .check(at_a_time(prepared, threads) as u64, Memory::available())
         .map_err(|found| ResultsError::Setup(found.into()))?;
-    let engine = |setup: Setup, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>| {
+    let engine = |setup: ValidSetup, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>| {
         Simulation::new(setup).map(|simulation| simulation.run(observe))
     };
     simulate_with(prepared, threads, progress, &engine)

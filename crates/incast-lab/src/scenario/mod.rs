@@ -24,6 +24,7 @@ mod tests;
 mod write;
 
 use incast_model::fabric::{FabricSpec, Service, Vms};
+use incast_model::range::{above, least};
 use incast_model::tenant::TenantSpec;
 use incast_model::units::Time;
 use incast_model::workload::WorkloadSpec;
@@ -111,9 +112,10 @@ pub struct SimulationParams {
     /// Arithmetic of time, and order of simultaneous events. Default exact (our choice).
     pub arithmetic: Arithmetic,
     /// Simulated time at which a run stops. Default none: when every flow is complete.
+    #[schemars(transform = above("0s"))]
     pub horizon: Option<Time>,
     /// Events after which a run stops. Default none.
-    #[schemars(range(max = 9_223_372_036_854_775_807_u64))]
+    #[schemars(range(max = 9_223_372_036_854_775_807_u64), transform = least(1))]
     pub max_events: Option<u64>,
 }
 

@@ -12,9 +12,9 @@ use incast_model::ns3::Ns3Error;
 use incast_model::tenant::Tenancy;
 use incast_model::workload::generate_with;
 use incast_sim::host::ClassBy;
-use incast_sim::switch::{BufferPlan, EcnParams, SwitchParams};
+use incast_sim::switch::{EcnParams, SwitchParams};
 use incast_sim::transport::Transport;
-use incast_sim::{Carrier, ControlSetup, Params, Setup};
+use incast_sim::{Carrier, ControlSetup, Params, Setup, ValidSetup};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -51,15 +51,14 @@ pub struct PreparedScheme {
     /// Name of the scheme.
     pub name: String,
     /// Input of the simulator.
-    pub setup: Setup,
+    pub setup: ValidSetup,
     /// Doubt about its tagging rules.
     pub(crate) doubt: Option<String>,
 }
 
 impl Scenario {
-    /// Builds the fabric, flows, and a setup per scheme. Relative files start at `base_dir`.
-    pub fn setups(&self, base_dir: &Path) -> Result<Prepared, Diagnostics> {
-        self.check()?;
+    /// Builds the fabric, flows, and a setup per scheme of a checked scenario. Relative files start at `base_dir`.
+    pub(super) fn setups(&self, base_dir: &Path) -> Result<Prepared, Diagnostics> {
         let fabric = Arc::new(self.build_fabric(base_dir)?);
         let tenancy = self.tenancy(&fabric, base_dir)?.map(Arc::new);
         let flows = Arc::new(self.flows(&fabric, tenancy.as_deref(), base_dir)?);
@@ -67,23 +66,11 @@ impl Scenario {
         for (name, scheme) in &self.scheme {
             let path = path::join("scheme", name);
             let Carried { controls, transports, carriers } = carried(scheme, &path, &flows)?;
-            Transport::check_together(&transports, &fabric, &flows)
-                .map_err(|(index, bad)| bad.within(transport_path(scheme, &transports[index], &path)))
-                .map_err(Diagnostic::from)?;
             let params = self.params(scheme, &path)?;
-            let refused = |error: FieldError| located(self, name, error);
-            params.check_host().and_then(|()| params.check_classes()).map_err(refused)?;
-            let flows = of_classes(&flows, &params);
-            params.network.check(&fabric, self.seed).and_then(|()| params.check_pauses()).map_err(refused)?;
-            let largest = params.packets.largest(&carriers);
-            for switch in fabric.switches() {
-                BufferPlan::new(&fabric, &params, largest, switch).map_err(refused)?;
-            }
             let (tags, doubt) = self.tag_rules(name, &fabric, (&params, &flows), base_dir)?.unzip();
-            params.check_deadlock(tags.as_deref(), &flows).map_err(refused)?;
-            params.check_isolation(&fabric, &flows, largest).and_then(|()| params.check_blocking()).map_err(refused)?;
-            let fabric = fabric.clone();
-            let setup = Setup { fabric, flows, controls, transports, carriers, tenancy: tenancy.clone(), tags, params };
+            let (fabric, flows, tenancy) = (fabric.clone(), flows.clone(), tenancy.clone());
+            let setup = Setup { fabric, flows, controls, transports, carriers, tenancy, tags, params };
+            let setup = setup.checked().map_err(|error| located(self, name, error))?;
             schemes.push(PreparedScheme { name: name.clone(), setup, doubt: doubt.flatten() });
         }
         Ok(Prepared {
@@ -223,6 +210,11 @@ pub(crate) fn located(scenario: &Scenario, scheme: &str, error: FieldError) -> D
 pub(super) fn where_set(scenario: &Scenario, name: &str, field: &str) -> String {
     let Some(scheme) = scenario.scheme.get(name) else { return field.to_owned() };
     let (section, rest) = field.split_once('.').unwrap_or((field, ""));
+    let of_name = |(_, one): &(&String, &Transport)| rest.split('.').next() == Some(one.name());
+    if let ("transport", Some((label, _))) = (section, scheme.transport_by_label.iter().rfind(of_name)) {
+        let at = path::join("scheme", name);
+        return format!("{}.{rest}", path::join(&path::join(&at, "transport_by_label"), label));
+    }
     let (own, common) = match section.split('[').next().unwrap_or(section) {
         "control" | "transport" | "window" | "hypervisor" => (1, 0),
         "network" => (steps(scheme.network.given(), rest), steps(&unusual(&scenario.network), rest)),
@@ -272,17 +264,6 @@ fn steps(table: &Map<String, Value>, path: &str) -> usize {
         (at, found) = (next, found + 1);
     }
     found
-}
-
-/// Path of a transport's table in its scheme.
-fn transport_path(scheme: &Scheme, transport: &Transport, path: &str) -> String {
-    let by_label = scheme.transport_by_label.iter().find(|(_, one)| *one == transport);
-    let at = match (&scheme.transport, by_label) {
-        (Some(own), _) if own == transport => path::join(path, "transport"),
-        (_, Some((label, _))) => path::join(&path::join(path, "transport_by_label"), label),
-        _ => path.to_owned(),
-    };
-    path::join(&at, transport.name())
 }
 
 fn fabric_error(error: GeneratorError) -> Diagnostic {

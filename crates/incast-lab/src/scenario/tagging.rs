@@ -17,11 +17,8 @@ use incast_sim::Params;
 use incast_sim::switch::{TagMethod, TagRules, TaggedPaths, TaggingParams};
 
 use super::Scenario;
-use super::prepare::located;
+use super::prepare::{located, of_classes};
 use crate::diagnostic::Diagnostics;
-
-/// Leaves a priority for each tag and one for lossy packets.
-const MOST_BOUNCES: u8 = 6;
 
 type Doubted = (Arc<TagRules>, Option<String>);
 
@@ -31,12 +28,12 @@ impl Scenario {
         &self,
         scheme: &str,
         fabric: &Fabric,
-        (params, flows): (&Params, &FlowSet),
+        (params, flows): (&Params, &Arc<FlowSet>),
         base: &Path,
     ) -> Result<Option<Doubted>, Diagnostics> {
         let wiring = Wiring::new(fabric);
         let Some((rules, classes)) = self.tagger(scheme, &wiring, params, base)? else { return Ok(None) };
-        let doubt = classes.and_then(|classes| doubt(&wiring, &rules, classes, params, flows));
+        let doubt = classes.and_then(|classes| doubt(&wiring, &rules, classes, params, &of_classes(flows, params)));
         Ok(Some((Arc::new(table(fabric, &rules)), doubt)))
     }
 
@@ -94,12 +91,6 @@ const PATHS: &str = "switch.tagging.paths";
 
 fn from_paths(wiring: &Wiring<'_>, tagging: &TaggingParams, params: &Params) -> Result<Rules, FieldError> {
     let TaggingParams { paths, bounces, method, .. } = *tagging;
-    if bounces > MOST_BOUNCES {
-        return Err(FieldError::new(
-            "switch.tagging.bounces",
-            format!("{bounces} is out of range; 0 to {MOST_BOUNCES}: each asks for a priority"),
-        ));
-    }
     let routes;
     let elp = match paths {
         TaggedPaths::UpDown => Elp::UpDown(UpDown { bounces }),
@@ -111,8 +102,7 @@ fn from_paths(wiring: &Wiring<'_>, tagging: &TaggingParams, params: &Params) -> 
             ..ShortestPaths::default()
         }),
         TaggedPaths::Routes => {
-            let found = params.network.routes(wiring.fabric(), params.seed);
-            routes = found.map_err(|bad| FieldError::new(PATHS, format!("{}: {}", bad.field, bad.sentence())))?;
+            routes = params.network.routes(wiring.fabric(), params.seed)?;
             Elp::Routes(&routes)
         }
     };
@@ -248,7 +238,7 @@ switch.tagging.enabled = true
         for (change, place, said) in [
             (("[3, 4]", "[3]"), "(switch.lossless)", "2 lossless priorities are needed, 1 are available"),
             (("[3, 4]", "[3]"), "(switch.lossless)", "packets reach tag 2 on h"),
-            ((on, "tagging = { enabled = true, bounces = 7 }"), "tagging.bounces)", "7 is out of range; 0 to 6"),
+            ((on, "tagging = { enabled = true, bounces = 7 }"), "tagging.bounces)", "`7` is out of range\n"),
             ((on, "tagging = { enabled = true, lossy_priority = 3 }"), "lossy_priority)", "3 is not possible; 1 to 7"),
             (
                 (on, "tagging = { enabled = true, method = \"clos\", paths = \"shortest\" }"),
@@ -256,7 +246,7 @@ switch.tagging.enabled = true
                 "clos is for up-down paths",
             ),
             ((on, "tagging = { enabled = true, rules = \"none.json\" }"), "tagging.rules)", "cannot read ./none.json"),
-            ((on, "watchdog = { enabled = true, poll = \"0s\" }"), "watchdog.poll)", "0s is out of range"),
+            ((on, "watchdog = { enabled = true, poll = \"0s\" }"), "watchdog.poll)", "`0ps` is out of range"),
             ((on, "tagging = { enabled = true, path = \"routes\" }"), "tagging.path)", "did you mean `paths`?"),
         ] {
             let found = refused(change);

@@ -206,10 +206,7 @@ transport = "tcp"
             with("[vms]\nslots = 4\n", ""),
             "s.toml:8:1: tenant[0]: there are no VMs for a tenant (allowed: a section [vms], such as [vms] with slots = 4)"
         );
-        assert_eq!(
-            with("slots = 4", "slots = 65"),
-            "s.toml:9:9: vms.slots: `65` is out of range (allowed: 1 to 64 VM slots of each server)"
-        );
+        assert_eq!(with("slots = 4", "slots = 65"), "s.toml:9:9: vms.slots: `65` is out of range (allowed: 1 to 64)");
         assert!(with("fill = 1.0", "count = 200").contains("s.toml:12:7: tenant[0].vms: `"));
         assert!(
             with("from = 2,", "from = 1,").starts_with("s.toml:12:16: tenant[0].vms.from: `1` is not possible here")

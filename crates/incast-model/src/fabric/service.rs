@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use super::{Fabric, FabricBuilder, HostId, NodeId, NodeKind};
 use crate::field::FieldError;
 use crate::nearest::nearest;
+use crate::range::{self, above, delay};
 use crate::units::{Rate, Time};
 
 /// Host added to the fabric for a service. Workload patterns leave it out; it is numbered after all other hosts.
@@ -16,9 +17,11 @@ pub struct Service {
     pub at: String,
     /// Rate of its link. Default: that of the first host on the switch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = above("0bps"))]
     pub rate: Option<Rate>,
     /// One-way propagation delay of its link, up to 1 s. Default: that of the first host on the switch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = delay())]
     pub delay: Option<Time>,
 }
 
@@ -62,6 +65,7 @@ impl Fabric {
     }
 
     fn plug(&self, service: &Service) -> Result<(NodeId, Rate, Time), FieldError> {
+        range::check(service)?;
         let name = &service.at;
         let switches = || self.switches().map(|switch| self.node(switch).name.as_str());
         let Some(at) = self.switches().find(|&switch| self.node(switch).name == *name) else {
@@ -73,8 +77,6 @@ impl Fabric {
         let missing = |field| FieldError::new(field, format!("no host is on {name}: `{field}` has no default there"));
         let rate = service.rate.or(usual.map(|port| self.rate(port))).ok_or_else(|| missing("rate"))?;
         let delay = service.delay.or(usual.map(|port| self.delay(port))).ok_or_else(|| missing("delay"))?;
-        FieldError::unless(rate > Rate::ZERO, "rate", rate, "more than 0bps")?;
-        FieldError::unless(delay <= Time::ms(1000), "delay", delay, "at most 1s")?;
         Ok((at, rate, delay))
     }
 

@@ -3,9 +3,9 @@ use std::collections::HashSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::generators::MAX_DELAY;
 use super::{Fabric, FabricBuilder, HostId, NodeId, NodeKind, PortId};
 use crate::field::FieldError;
+use crate::range::{self, above, delay, least};
 use crate::units::{Bytes, Rate, Time};
 
 /// Virtual machines on every host of the fabric, which becomes a server: a switch of the host's name with VMs below it.
@@ -16,21 +16,26 @@ use crate::units::{Bytes, Rate, Time};
 #[serde(deny_unknown_fields)]
 pub struct Vms {
     /// VM slots of each server, 1 to 64. Each is a host, with or without a tenant.
+    #[schemars(transform = least(1).most(64))]
     pub slots: u32,
     /// Rate of the virtual link between a VM and the switch in its server, more than 0. Default 10Gbps (our choice:
     /// more than the NICs of clouds with guarantees).
     #[serde(default = "rate_10g")]
+    #[schemars(transform = above("0bps"))]
     pub rate: Rate,
     /// One-way delay of that link, up to 1 s. Default 0ns (our choice).
     #[serde(default)]
+    #[schemars(transform = delay())]
     pub delay: Time,
     /// Queue of the server's switch for its NIC, at least 1 B; drops when full. Default 1.5MB (1000 packets of 1500 B,
     /// Linux's `txqueuelen`).
     #[serde(default = "thousand_packets")]
+    #[schemars(transform = least("1B"))]
     pub queue: Bytes,
     /// Share of every link's capacity kept free of guarantees, 0 or more and less than 1. Default 0.1 (ElasticSwitch,
     /// SIGCOMM 2013).
     #[serde(default = "tenth")]
+    #[schemars(transform = least(0).below(1))]
     pub headroom: f64,
     /// Handling of tenants with guarantees that some link cannot carry. Default enforce (our choice).
     #[serde(default)]
@@ -60,9 +65,6 @@ const fn tenth() -> f64 {
     0.1
 }
 
-/// More than clouds have cores for.
-const MAX_SLOTS: u32 = 64;
-
 /// As many as nodes of a fabric.
 const MAX_VMS: u64 = 1 << 20;
 
@@ -72,24 +74,13 @@ impl Vms {
         let (rate, delay, queue, headroom) = (rate_10g(), Time::ZERO, thousand_packets(), tenth());
         Self { slots, rate, delay, queue, headroom, admission: AdmissionMode::Enforce }
     }
-
-    /// Checks ranges.
-    pub fn check(&self) -> Result<(), FieldError> {
-        let slots = (1..=MAX_SLOTS).contains(&self.slots);
-        FieldError::unless(slots, "vms.slots", self.slots, "1 to 64 VM slots of each server")?;
-        FieldError::unless(self.rate > Rate::ZERO, "vms.rate", self.rate, "more than 0bps")?;
-        FieldError::unless(self.delay <= MAX_DELAY, "vms.delay", self.delay, "at most 1s")?;
-        FieldError::unless(self.queue > Bytes::ZERO, "vms.queue", self.queue, "at least 1B")?;
-        let share = self.headroom >= 0.0 && self.headroom < 1.0;
-        FieldError::unless(share, "vms.headroom", self.headroom, "a share of each link, 0 or more and less than 1")
-    }
 }
 
 impl Fabric {
     /// Returns the fabric with VMs on every host; call this before adding services. Hosts become switches of tier 1, other
     /// tiers rise by one. Ports of switches keep their order; a server's ports lead to its VMs first, then to its links.
     pub fn with_vms(&self, vms: &Vms) -> Result<Self, FieldError> {
-        vms.check()?;
+        range::check(vms).map_err(|error| error.within("vms"))?;
         self.check_servers()?;
         let count = self.hosts().len() as u64 * u64::from(vms.slots);
         if count > MAX_VMS {
@@ -227,11 +218,11 @@ mod tests {
     fn what_does_not_fit_is_refused() {
         let plain = LeafSpine::new(3, 2, 2).build().unwrap();
         let why = |vms: Vms| plain.with_vms(&vms).unwrap_err().to_string();
-        assert_eq!(why(Vms::new(0)), "vms.slots = 0: must be 1 to 64 VM slots of each server");
+        assert_eq!(why(Vms::new(0)), "vms.slots = 0: must be 1 to 64");
         assert!(why(Vms::new(65)).starts_with("vms.slots = 65: must be 1 to 64"));
         assert_eq!(why(Vms { rate: Rate::ZERO, ..Vms::new(1) }), "vms.rate = 0bps: must be more than 0bps");
         assert_eq!(why(Vms { delay: Time::ms(1001), ..Vms::new(1) }), "vms.delay = 1.001s: must be at most 1s");
-        assert_eq!(why(Vms { queue: Bytes::ZERO, ..Vms::new(1) }), "vms.queue = 0B: must be at least 1B");
+        assert_eq!(why(Vms { queue: Bytes::ZERO, ..Vms::new(1) }), "vms.queue = 0B: must be 1B or more");
         for headroom in [-0.1, 1.0, f64::NAN] {
             assert!(why(Vms { headroom, ..Vms::new(1) }).starts_with("vms.headroom"), "{headroom}");
         }

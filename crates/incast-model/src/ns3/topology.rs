@@ -6,12 +6,11 @@ use super::error::{Notice, Ns3Error, Severity};
 use super::quantity::{rate, time, write_rate, write_time};
 use super::tokens::{Tokens, read_text};
 use crate::fabric::{Fabric, FabricBuilder, Link, NodeId, NodeKind, tiers};
+use crate::range::MAX_DELAY;
 use crate::units::{Rate, Time};
 
 /// Addresses (11.x.y.1) have 16 bits for the node.
 const MAX_NODES: u32 = 1 << 16;
-
-const MAX_DELAY: Time = crate::fabric::generators::MAX_DELAY;
 
 /// Link of a topology file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,6 +5,7 @@ use super::entry::{Collector, Entry};
 use super::law::{SizeLaw, lognormal};
 use crate::entry::EntryError;
 use crate::fabric::HostId;
+use crate::range::above;
 use crate::rng::{Stream, unit};
 use crate::units::Time;
 
@@ -36,6 +37,7 @@ pub enum ArrivalLaw {
 pub struct LognormalArrivals {
     /// Standard deviation of the natural logarithm of a gap, more than 0 and at most 5; common are 1 and 2:
     /// coefficients of variation 1.3 and 7.3.
+    #[schemars(transform = above(0).most(5))]
     pub sigma: f64,
 }
 

@@ -3,13 +3,13 @@ use std::fmt;
 use std::path::Path;
 
 use super::entry::{Collector, Entry, LABEL_RULE, Pattern, UNASSIGNED, is_label};
-use super::list::check_priority;
 use super::members::Members;
 use super::spec::WorkloadSpec;
 use crate::entry::EntryError;
 use crate::fabric::Fabric;
 use crate::flow::FlowSet;
 use crate::memory::Memory;
+use crate::range;
 use crate::tenant::Tenancy;
 use crate::units::Time;
 
@@ -60,6 +60,7 @@ fn generate_within(
     let run = Run { base_dir, seed, horizon };
     for one in named(specs) {
         let one = one?;
+        range::check(one.spec).map_err(|error| error.within(&one.path))?;
         check_times(one.spec, horizon, &one.path)?;
         let field = |name: &str| format!("{}.{name}", one.path);
         if !is_label(one.label) {
@@ -68,7 +69,7 @@ fn generate_within(
         let too_many = || EntryError::field(field("label"), one.label, "one of at most 65536 labels");
         let label = out.label(one.label).ok_or_else(too_many)?;
         for (members, tenant) in places(one.spec, fabric, tenancy, &one.path)? {
-            let entry = Entry { memory: out.left(), ..one.entry(&run, members, tenant, label)? };
+            let entry = Entry { memory: out.left(), ..one.entry(&run, members, tenant, label) };
             out.begin(&entry);
             let before = out.counts();
             one.pattern.generate(&entry, &mut out).map_err(|error| error.within(tenant))?;
@@ -114,29 +115,22 @@ pub(super) fn named(specs: &[WorkloadSpec]) -> impl Iterator<Item = Result<Named
 }
 
 impl Named<'_> {
-    pub(super) fn entry<'a>(
-        &self,
-        run: &Run<'a>,
-        members: Members<'a>,
-        tenant: Option<&str>,
-        label: u16,
-    ) -> Result<Entry<'a>, EntryError> {
-        let field = |name: &str| format!("{}.{name}", self.path);
-        Ok(Entry {
-            path: field(self.name),
+    pub(super) fn entry<'a>(&self, run: &Run<'a>, members: Members<'a>, tenant: Option<&str>, label: u16) -> Entry<'a> {
+        Entry {
+            path: format!("{}.{}", self.path, self.name),
             members,
             base_dir: run.base_dir,
             horizon: run.horizon,
             start: self.spec.start,
             end: self.spec.end,
-            priority: check_priority(&field("priority"), self.spec.priority)?,
-            qps: check_qps(&field("qps"), self.spec.qps)?,
+            priority: self.spec.priority,
+            qps: self.spec.qps,
             label,
             labelled: self.spec.label.is_some(),
             seed: run.seed,
             stream: tenant.map_or_else(|| self.stream.clone(), |tenant| format!("{}/{tenant}", self.stream)),
             memory: Memory::UNLIMITED,
-        })
+        }
     }
 }
 
@@ -169,16 +163,6 @@ pub(super) fn places<'a>(
         return Err(EntryError::field(format!("{path}.tenant"), name, allowed).near(names()));
     }
     Ok(found)
-}
-
-/// As in NCCL.
-const MAX_QPS: u16 = 128;
-
-fn check_qps(field: &str, qps: u16) -> Result<u16, EntryError> {
-    if (1..=MAX_QPS).contains(&qps) {
-        return Ok(qps);
-    }
-    Err(EntryError::field(field, qps, format!("a number of queue pairs, 1 to {MAX_QPS}")))
 }
 
 const FIRST_PORT: u16 = 10_000;
@@ -436,8 +420,8 @@ mod tests {
         assert!(
             why(&|spec| spec.priority = 0).starts_with("workload[1].priority = 0: must be a traffic class, 1 to 7")
         );
-        assert_eq!(why(&|spec| spec.qps = 0), "workload[1].qps = 0: must be a number of queue pairs, 1 to 128");
-        assert_eq!(why(&|spec| spec.qps = 129), "workload[1].qps = 129: must be a number of queue pairs, 1 to 128");
+        assert_eq!(why(&|spec| spec.qps = 0), "workload[1].qps = 0: must be 1 to 128");
+        assert_eq!(why(&|spec| spec.qps = 129), "workload[1].qps = 129: must be 1 to 128");
         assert_eq!(
             why(&|spec| spec.start = Time::ms(5)),
             "workload[1].start = 5ms: must be before the end of the simulation at 5ms"

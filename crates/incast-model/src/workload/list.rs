@@ -7,6 +7,7 @@ use super::waits::{Named, Spot, gates};
 use crate::entry::EntryError;
 use crate::fabric::{HostId, NodeId, NodeKind};
 use crate::flow::Gate;
+use crate::range::priority;
 use crate::units::{Bytes, Time};
 
 /// Flows of a list, optionally with explicit paths and dependencies.
@@ -24,6 +25,7 @@ pub struct ListedFlow {
     pub start: Time,
     /// Traffic class, 1 to 7. Default: the entry's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = priority().named("a traffic class"))]
     pub priority: Option<u8>,
     /// Path of its packets: names of all nodes from sender to receiver; ACKs take the same path back. Default: routing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -116,7 +118,7 @@ impl ListedFlow {
             MessageSize::Backlogged => Amounts::backlogged(entry, &field("size"))?.flow(entry, src, dst, 0.0, start),
         };
         if let Some(priority) = self.priority {
-            flow.priority = check_priority(&field("priority"), priority)?;
+            flow.priority = priority;
         }
         if let Some(path) = &self.path {
             let nodes = self.nodes(path, &field("path"), entry)?;
@@ -163,13 +165,6 @@ pub(super) fn is_priority(priority: u8) -> bool {
 }
 
 pub(super) const PRIORITY_RULE: &str = "a traffic class, 1 to 7 (0 carries PFC frames)";
-
-pub(super) fn check_priority(field: &str, priority: u8) -> Result<u8, EntryError> {
-    if is_priority(priority) {
-        return Ok(priority);
-    }
-    Err(EntryError::field(field, priority, PRIORITY_RULE))
-}
 
 #[cfg(test)]
 mod tests {

@@ -106,7 +106,7 @@ pub fn offered<'a>(
         let one = one?;
         let mut found: Option<Carried> = None;
         for (members, tenant) in places(one.spec, fabric, tenancy, &one.path)? {
-            let entry = one.entry(&run, members, tenant, 0)?;
+            let entry = one.entry(&run, members, tenant, 0);
             let offer = one.pattern.offer(&entry).map_err(|error| error.within(tenant))?;
             let Some(Offer { window, dial, parts }) = offer else { continue };
             let carried = found.get_or_insert_with(|| Carried {

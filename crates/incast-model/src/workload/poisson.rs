@@ -4,7 +4,7 @@ use std::slice::Chunks;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::arrivals::{ArrivalLaw, Arrivals, LoadOf, LognormalArrivals, mean_gap, open_loop};
+use super::arrivals::{ArrivalLaw, Arrivals, LoadOf, mean_gap, open_loop};
 use super::entry::{Collector, Entry, Pattern};
 use super::hosts::HostSet;
 use super::locality::{Destinations, LoadAt, Locality};
@@ -71,7 +71,7 @@ impl Pattern for Poisson {
     fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), EntryError> {
         let load = entry.load(self.load)? / self.overhead(entry)?;
         let sizes = self.sizes.law(&entry.field("sizes"), entry.base_dir)?;
-        let arrivals = self.arrivals(entry)?;
+        let arrivals = self.arrivals;
         let window = entry.window(self.duration)?;
         let hosts = entry.pairs_of(self.hosts.as_ref())?;
         let regions = self.regions(entry, &hosts)?;
@@ -109,15 +109,6 @@ impl Pattern for Poisson {
 }
 
 impl Poisson {
-    fn arrivals(&self, entry: &Entry<'_>) -> Result<ArrivalLaw, EntryError> {
-        match self.arrivals {
-            ArrivalLaw::Lognormal(LognormalArrivals { sigma }) if !(sigma > 0.0 && sigma <= 5.0) => {
-                Err(entry.refuse("arrivals.lognormal.sigma", sigma, "more than 0 and at most 5"))
-            }
-            law => Ok(law),
-        }
-    }
-
     fn regions<'a>(&self, entry: &Entry<'_>, hosts: &'a [HostId]) -> Result<Chunks<'a, HostId>, EntryError> {
         let size = match self.region {
             None => hosts.len(),
@@ -287,7 +278,7 @@ mod tests {
         );
         assert_eq!(
             why(r#"{"load": 0.3, "sizes": 1, "duration": "1ms", "arrivals": {"lognormal": {"sigma": 0}}}"#),
-            "workload[0].poisson.arrivals.lognormal.sigma = 0: must be more than 0 and at most 5"
+            "workload[0].poisson.arrivals.lognormal.sigma = 0: must be above 0, at most 5"
         );
         assert_eq!(
             why(r#"{"load": 0.3, "sizes": 1}"#),

@@ -10,6 +10,7 @@ use super::sizes::SizeSpec;
 use crate::entry::EntryError;
 use crate::fabric::HostId;
 use crate::flow::Gate;
+use crate::range::least;
 use crate::rng::{Stream, pick, unit};
 use crate::units::Time;
 
@@ -27,9 +28,11 @@ pub struct RequestResponse {
     /// Size of each response, drawn if it is a distribution.
     pub response: SizeSpec,
     /// Requests of each loop of a client, one after the other, at least 1.
+    #[schemars(transform = least(1))]
     pub requests: u32,
     /// Loops of a client, at least 1: its outstanding requests. Default 1.
     #[serde(default = "one")]
+    #[schemars(transform = least(1))]
     pub outstanding: u32,
     /// Distinct servers of a request, 1 to the number of servers; all must answer before the next. Default 1.
     #[serde(default = "one")]
@@ -86,11 +89,6 @@ struct Loops<'a> {
 
 impl Pattern for RequestResponse {
     fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), EntryError> {
-        for (name, count) in [("requests", self.requests), ("outstanding", self.outstanding)] {
-            if count == 0 {
-                return Err(entry.refuse(name, 0, "at least 1"));
-            }
-        }
         let clients = Ranks::place(self.clients.as_ref(), "clients", 1, entry)?;
         let servers = Ranks::place(self.servers.as_ref(), "servers", 1, entry)?;
         let asks_itself = clients.iter().any(|client| servers.contains(client));
@@ -276,8 +274,8 @@ mod tests {
             let json = format!(r#"{{"request": 1, "response": 1, {rest}}}"#);
             refused(&star(8, Rate::gbps(100)), &pattern("request_response", &json))
         };
-        assert_eq!(why(r#""requests": 0"#), "workload[0].request_response.requests = 0: must be at least 1");
-        assert!(why(r#""requests": 1, "outstanding": 0"#).contains("outstanding = 0: must be at least 1"));
+        assert_eq!(why(r#""requests": 0"#), "workload[0].request_response.requests = 0: must be 1 or more");
+        assert!(why(r#""requests": 1, "outstanding": 0"#).contains("outstanding = 0: must be 1 or more"));
         assert_eq!(
             why(r#""requests": 1, "fan_out": 8"#),
             "workload[0].request_response.fan_out = 8: must be 1 to 7, the servers other than a client itself"

@@ -17,6 +17,7 @@ use super::shuffle::Shuffle;
 use super::trace::Trace;
 use super::tree::TreeAllReduce;
 use crate::entry::EntryError;
+use crate::range::{least, priority};
 use crate::units::Time;
 
 /// Makes of the list of patterns [`WorkloadSpec`], the entry of a workload.
@@ -46,11 +47,13 @@ macro_rules! patterns {
             /// Traffic class of its data packets, 1 to 7 (0 carries PFC frames). Default 3 (the HPCC evaluation's lossless
             /// class).
             #[serde(default = "default_priority")]
+            #[schemars(transform = priority().named("a traffic class"))]
             pub priority: u8,
             /// Queue pairs that each message is split over evenly, 1 to 128, each with its own source port, so ECMP spreads
             /// them; a message ends with the last. Default 1 (NCCL's `NCCL_IB_QPS_PER_CONNECTION`, with
             /// `NCCL_IB_SPLIT_DATA_ON_QPS`).
             #[serde(default = "one")]
+            #[schemars(transform = least(1).most(128))]
             pub qps: u16,
             $(
                 $(#[$doc])*

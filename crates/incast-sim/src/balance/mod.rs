@@ -9,7 +9,6 @@ mod spray;
 use std::ops::Range;
 
 use incast_model::fabric::PortId;
-use incast_model::field::FieldError;
 use incast_model::rng::{Stream, stream};
 use incast_model::routing::{EcmpHash, EcmpKey};
 use rand::Rng;
@@ -32,8 +31,6 @@ pub(crate) trait BalanceParams {
     /// State of a switch or host.
     type State: Balancer;
 
-    /// First parameter out of range.
-    fn check(&self) -> Result<(), FieldError>;
     fn start(&self, scale: &Scale) -> Self::State;
 }
 
@@ -122,10 +119,6 @@ macro_rules! balancers {
             /// If true, packets of a flow can be reordered even without losses and long queues.
             pub const fn reorders(&self) -> bool {
                 match self { Self::Ecmp => false, $(Self::$variant(_) => $params::REORDERS),+ }
-            }
-            /// First parameter out of range.
-            pub fn check(&self) -> Result<(), FieldError> {
-                match self { Self::Ecmp => Ok(()), $(Self::$variant(params) => params.check()),+ }
             }
             /// JSON schema of a rule's parameters; `None` for unknown names and rules without parameters.
             pub fn parameters(name: &str) -> Option<Schema> {

@@ -3,7 +3,6 @@
 
 use std::ops::Range;
 
-use incast_model::field::FieldError;
 use incast_model::rng::{Stream, mix};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -45,10 +44,6 @@ pub(crate) struct Spray {
 impl BalanceParams for SprayParams {
     const REORDERS: bool = true;
     type State = Spray;
-
-    fn check(&self) -> Result<(), FieldError> {
-        Ok(())
-    }
 
     fn start(&self, scale: &Scale) -> Spray {
         let (order, acks) = (self.order, self.acks);

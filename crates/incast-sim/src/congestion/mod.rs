@@ -219,8 +219,10 @@ pub trait ControlParams: Default + Clone + Serialize + DeserializeOwned + JsonSc
 
     /// Profile by name.
     fn profile(name: &str) -> Option<Self>;
-    /// First parameter out of range.
-    fn check(&self) -> Result<(), FieldError>;
+    /// First relation between parameters that does not hold; ranges are declared at the fields.
+    fn check(&self) -> Result<(), FieldError> {
+        Ok(())
+    }
     /// State of a new flow.
     fn start(&self, flow: &FlowContext) -> Self::State;
 }
@@ -303,7 +305,7 @@ macro_rules! controls {
             pub const fn ecn(&self) -> Option<EcnParams> {
                 match self { $(Self::$variant(_) => $params::ECN),+ }
             }
-            /// First parameter out of range.
+            /// First relation between parameters that does not hold.
             pub fn check(&self) -> Result<(), FieldError> {
                 match self { $(Self::$variant(params) => params.check()),+ }
             }

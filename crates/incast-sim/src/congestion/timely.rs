@@ -2,6 +2,7 @@
 //! authors' ns-3.
 
 use incast_model::field::FieldError;
+use incast_model::range::above;
 use incast_model::units::{Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,14 +15,17 @@ use super::{Ack, ControlParams, Controller, FlowContext, Input, Telemetry, Windo
 #[serde(deny_unknown_fields, default)]
 pub struct TimelyParams {
     /// Weight of the newest difference in the filtered gradient. Default 0.875 (Zhu et al., CoNEXT 2016; NS3).
+    #[schemars(transform = above(0).most(1))]
     pub alpha: f64,
     /// Multiplicative decrease factor. Default 0.8 (SIGCOMM 2015; NS3).
+    #[schemars(transform = above(0).most(1))]
     pub beta: f64,
     /// Round-trip time below which the rate rises, whatever the link rate. Default 50us (SIGCOMM 2015; NS3).
     pub t_low: Time,
     /// Round-trip time above which the rate falls. Default 500us (SIGCOMM 2015; NS3).
     pub t_high: Time,
     /// Round-trip time that normalises the gradient. Default 20us (SIGCOMM 2015; NS3).
+    #[schemars(transform = above("0s"))]
     pub min_rtt: Time,
     /// Additive increase. Default 100Mbps (NS3: 10·bandwidth/10; the paper: 10 Mb/s).
     pub ai: Rate,
@@ -30,6 +34,7 @@ pub struct TimelyParams {
     /// Increases in a row before `hai`. Default 5 (SIGCOMM 2015; NS3).
     pub hai_after: u32,
     /// Minimum rate. Default 1Gbps (NS3 `run.py`).
+    #[schemars(transform = above("0bps"))]
     pub min_rate: Rate,
 }
 
@@ -70,11 +75,7 @@ impl ControlParams for TimelyParams {
     }
 
     fn check(&self) -> Result<(), FieldError> {
-        FieldError::unless(self.alpha > 0.0 && self.alpha <= 1.0, "alpha", self.alpha, "above 0, at most 1")?;
-        FieldError::unless(self.beta > 0.0 && self.beta <= 1.0, "beta", self.beta, "above 0, at most 1")?;
-        FieldError::unless(self.t_low < self.t_high, "t_low", self.t_low, "below t_high")?;
-        FieldError::unless(self.min_rtt > Time::ZERO, "min_rtt", self.min_rtt, "above 0s")?;
-        FieldError::unless(self.min_rate.0 > 0, "min_rate", self.min_rate, "above 0bps")
+        FieldError::unless(self.t_low < self.t_high, "t_low", self.t_low, "below t_high")
     }
 
     fn start(&self, flow: &FlowContext) -> Timely {

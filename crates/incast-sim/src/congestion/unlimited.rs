@@ -1,6 +1,5 @@
 //! No congestion control: line rate, limited only by PFC or a window.
 
-use incast_model::field::FieldError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,9 +23,6 @@ impl ControlParams for UnlimitedParams {
 
     fn profile(name: &str) -> Option<Self> {
         (name == "default").then(Self::default)
-    }
-    fn check(&self) -> Result<(), FieldError> {
-        Ok(())
     }
     fn start(&self, flow: &FlowContext) -> Unlimited {
         Unlimited(flow.line.0)

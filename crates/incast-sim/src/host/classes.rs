@@ -2,6 +2,7 @@
 
 use incast_model::field::FieldError;
 use incast_model::flow::{Flow, FlowSet};
+use incast_model::range::priority;
 use incast_model::rng::mix;
 use incast_model::units::Bytes;
 use schemars::JsonSchema;
@@ -18,8 +19,10 @@ pub struct ClassParams {
     /// Rule that sets the priority of a flow in place of the workload. Default given (the HPCC evaluation).
     pub by: ClassBy,
     /// Priority of mice, 1 to 7. Default 4 (our choice: above data, 3).
+    #[schemars(transform = priority())]
     pub mice: u8,
     /// Priority of elephants, 1 to 7. Default 3 (data in the HPCC evaluation).
+    #[schemars(transform = priority())]
     pub elephants: u8,
     /// Largest size of a mouse. Default 100kB (our choice: 82 % of data-mining flows, as in the slides on congestion
     /// isolation).
@@ -84,14 +87,6 @@ impl Params {
             return Ok(());
         }
         let refuse = |field: &str, message: String| Err(FieldError::new(format!("host.classes.{field}"), message));
-        for (field, prio) in [("mice", classes.mice), ("elephants", classes.elephants)] {
-            if !(1..8).contains(&prio) {
-                return refuse(
-                    field,
-                    format!("{prio} is no priority that data can have; a port has 1 to 7 (0 carries PFC frames)"),
-                );
-            }
-        }
         if classes.mice == classes.elephants {
             let message =
                 format!("{} is also the priority of elephants; mice and elephants need two priorities", classes.mice);

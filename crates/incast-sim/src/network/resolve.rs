@@ -96,8 +96,6 @@ impl NetworkParams {
     }
 
     fn resolve_loops_too(&self, fabric: &Fabric, seed: u64) -> Result<Resolved, FieldError> {
-        let rule = &self.load_balancing;
-        rule.check().map_err(|bad| bad.within(format!("network.load_balancing.{}", rule.name())))?;
         self.check_reach(fabric)?;
         let mut resolved = Resolved::default();
         for (index, route) in self.route.iter().enumerate() {
@@ -356,9 +354,6 @@ fn outage(failure: &FailureParams, field: &str, links: Vec<LinkId>) -> Result<Ou
     if let Some(until) = failure.until {
         let allowed = format!("after `at`, {}", failure.at);
         FieldError::unless(until > failure.at, &format!("{field}.until"), until, &allowed)?;
-    }
-    if let Some(lost) = failure.silent {
-        FieldError::unless(lost > 0.0 && lost <= 1.0, &format!("{field}.silent"), lost, "above 0, at most 1")?;
     }
     Ok(Outage { links, at: failure.at, until: failure.until, silent: failure.silent })
 }

@@ -15,8 +15,10 @@ pub trait TransportParams: Default + Clone + Serialize + DeserializeOwned + Json
 
     /// Profile by name.
     fn profile(name: &str) -> Option<Self>;
-    /// Reports the first parameter out of range, if any.
-    fn check(&self) -> Result<(), FieldError>;
+    /// First relation between parameters that does not hold; ranges are declared at the fields.
+    fn check(&self) -> Result<(), FieldError> {
+        Ok(())
+    }
     /// Switches for the transport by default.
     fn switch(&self) -> SwitchParams;
     /// ECN marking for the transport by default; `None`: no marking.

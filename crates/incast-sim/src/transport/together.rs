@@ -6,18 +6,18 @@ use incast_model::nearest::nearest;
 use super::Transport;
 
 impl Transport {
-    /// Checks that transports can be in one run, on this fabric and with these flows. The error has the index of a wrong
-    /// transport.
-    pub fn check_together(transports: &[Self], fabric: &Fabric, flows: &FlowSet) -> Result<(), (usize, FieldError)> {
+    /// Checks that transports can be in one run, on this fabric and with these flows.
+    pub(crate) fn check_together(transports: &[Self], fabric: &Fabric, flows: &FlowSet) -> Result<(), FieldError> {
         for (index, transport) in transports.iter().enumerate() {
+            let named = |bad: FieldError| bad.within(format!("transport.{}", transport.name()));
             // These transports have one state for all flows of a host, or of the fabric.
             let shared = matches!(transport, Self::Phost(_) | Self::Fastpass(_) | Self::Ideal(_));
             let other = transports[..index].iter().any(|one| one.name() == transport.name() && one != transport);
             if shared && other {
                 let message = "flows of one run have it with different parameters; hosts have one set for all of them";
-                return Err((index, FieldError::new("", message)));
+                return Err(named(FieldError::new("", message)));
             }
-            transport.arbiter(fabric, flows).map_err(|bad| (index, bad))?;
+            transport.arbiter(fabric, flows).map_err(named)?;
         }
         Ok(())
     }

@@ -1,10 +1,12 @@
 use std::fmt::Display;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::GeneratorError;
-use super::folded::Links;
 use crate::field::FieldError;
 use crate::memory::{Memory, amount};
-use crate::units::{Rate, Time};
+use crate::range;
 
 /// More are a typing error (a million hosts need some hundred GB to simulate).
 pub(super) const MAX_NODES: u64 = 1 << 20;
@@ -14,9 +16,6 @@ pub(super) const MAX_LINKS: u64 = 1 << 23;
 /// Lower bounds for a node (with its name) and a link (with its two ports).
 const NODE_BYTES: u64 = 80;
 const LINK_BYTES: u64 = 60;
-
-/// In one second light travels around the Earth seven times.
-pub(crate) const MAX_DELAY: Time = Time::ms(1000);
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Check(pub(super) &'static str);
@@ -30,8 +29,8 @@ impl Check {
         FieldError::new(format!("{}.{field}", self.0), message)
     }
 
-    pub(super) fn at_least(self, field: &str, value: u32, least: u32) -> Result<(), GeneratorError> {
-        if value < least { Err(self.error(field, value, format!("{least} or more"))) } else { Ok(()) }
+    pub(super) fn ranges(self, spec: &(impl JsonSchema + Serialize)) -> Result<(), GeneratorError> {
+        Ok(range::check(spec).map_err(|error| error.within(self.0))?)
     }
 
     pub(super) fn within(self, field: &str, value: u32, least: u32, most: u32) -> Result<(), GeneratorError> {
@@ -40,20 +39,6 @@ impl Check {
         } else {
             Err(self.error(field, value, format!("{least} to {most}")))
         }
-    }
-
-    pub(super) fn rate(self, field: impl Display, value: Rate) -> Result<(), GeneratorError> {
-        if value == Rate::ZERO { Err(self.error(field, value, "more than 0bps, such as \"100Gbps\"")) } else { Ok(()) }
-    }
-
-    pub(super) fn delay(self, field: impl Display, value: Time) -> Result<(), GeneratorError> {
-        if value > MAX_DELAY { Err(self.error(field, value, format!("0ps to {MAX_DELAY}"))) } else { Ok(()) }
-    }
-
-    pub(super) fn links(self, rate: (&str, Rate), delay: (&str, Time)) -> Result<Links, GeneratorError> {
-        self.rate(rate.0, rate.1)?;
-        self.delay(delay.0, delay.1)?;
-        Ok(Links { rate: rate.1, delay: delay.1 })
     }
 
     pub(super) fn size(self, nodes: u64, links: u64) -> Result<(), GeneratorError> {
@@ -70,9 +55,4 @@ impl Check {
         }
         Ok(())
     }
-}
-
-/// Optional value or its default, with the name of the field that set it.
-pub(super) fn either<'a, T>(field: &'a str, value: Option<T>, default: (&'a str, T)) -> (&'a str, T) {
-    value.map_or(default, |value| (field, value))
 }

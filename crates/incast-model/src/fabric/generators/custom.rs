@@ -8,6 +8,7 @@ use super::{GeneratorError, delay_1us, rate_100g};
 use crate::fabric::{Fabric, FabricBuilder, NodeId, tiers};
 use crate::field::FieldError;
 use crate::nearest::nearest;
+use crate::range::{above, delay};
 use crate::units::{Rate, Time};
 
 /// Fabric written out link by link. Ports of a node are numbered in the order of its links.
@@ -43,9 +44,11 @@ pub struct CustomLink {
     pub b: String,
     /// Rate of each direction. Default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
+    #[schemars(transform = above("0bps"))]
     pub rate: Rate,
     /// One-way propagation delay, up to 1 s. Default 1us (our choice).
     #[serde(default = "delay_1us")]
+    #[schemars(transform = delay())]
     pub delay: Time,
 }
 
@@ -54,6 +57,7 @@ const CHECK: Check = Check("custom");
 impl CustomFabric {
     /// Builds the fabric; a switch's tier is its distance from the nearest host.
     pub fn build(&self) -> Result<Fabric, GeneratorError> {
+        CHECK.ranges(self)?;
         let hosts = self.host_names()?;
         let nodes = hosts.len() as u64 + self.switches.len() as u64;
         CHECK.size(nodes, self.links.len() as u64)?;
@@ -67,8 +71,6 @@ impl CustomFabric {
                 })
             };
             ends.push((find("a", &link.a)?, find("b", &link.b)?));
-            CHECK.rate(format!("links[{index}].rate"), link.rate)?;
-            CHECK.delay(format!("links[{index}].delay"), link.delay)?;
         }
         let is_host: Vec<bool> = (0..nodes).map(|node| node < hosts.len() as u64).collect();
         let tiers = tiers(&is_host, ends.iter().map(|&(a, b)| (a.index(), b.index())));

@@ -23,7 +23,6 @@ mod star;
 mod tests;
 
 pub use bcube::BCube;
-pub(crate) use check::MAX_DELAY;
 pub use clos::Clos;
 pub use custom::{CustomFabric, CustomLink, Hosts};
 pub use dragonfly::{Dragonfly, GlobalArrangement};

@@ -24,6 +24,7 @@ use super::offer::{Dial, Offer, Parts};
 use super::table_file;
 use crate::entry::EntryError;
 use crate::fabric::HostId;
+use crate::range::least;
 use crate::rng::{Stream, unit};
 use crate::units::{Bytes, Time};
 
@@ -69,18 +70,23 @@ pub struct Disaggregated {
     /// Units of its resource that a host stands for: draws per pair, 1 to 1000. Default 3 (OSDI 2016: a server becomes
     /// three blades of three units each).
     #[serde(default = "three")]
+    #[schemars(transform = least(1).most(1000))]
     pub samples: u32,
     /// CPU blades of a system, 1 to 64. Default 5 (OSDI 2016).
     #[serde(default = "five")]
+    #[schemars(transform = least(1).most(64))]
     pub cpus: u32,
     /// Memory blades of a system, 1 to 64. Default 5 (OSDI 2016).
     #[serde(default = "five")]
+    #[schemars(transform = least(1).most(64))]
     pub memories: u32,
     /// Disk blades of a system, 0 to 64. Default 3 (OSDI 2016).
     #[serde(default = "three")]
+    #[schemars(transform = least(0).most(64))]
     pub disks: u32,
     /// Page size, at least 1 B. Default 4096B (OSDI 2016).
     #[serde(default = "page")]
+    #[schemars(transform = least("1B"))]
     pub page: Bytes,
     /// Interval after the entry's start in which flows start. Default: until the entry's `end`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -190,7 +196,7 @@ impl Source<'_> {
 
 impl Pattern for Disaggregated {
     fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), EntryError> {
-        let blades = self.blades(entry)?;
+        let blades = self.blades();
         let systems = self.systems(entry, &blades)?;
         let window = entry.window(self.duration)?;
         let traffic = self.traffic(entry, &blades, slowest(entry, &systems))?;
@@ -218,7 +224,7 @@ impl Pattern for Disaggregated {
     }
 
     fn offer(&self, entry: &Entry<'_>) -> Result<Option<Offer>, EntryError> {
-        let blades = self.blades(entry)?;
+        let blades = self.blades();
         let systems = self.systems(entry, &blades)?;
         let traffic = self.traffic(entry, &blades, slowest(entry, &systems))?;
         let of_system = traffic.pairs(&blades).into_iter().map(|(src, dst, _, source)| {
@@ -251,20 +257,8 @@ fn labels(entry: &Entry<'_>, out: &mut Collector) -> Result<[u16; 3], EntryError
 }
 
 impl Disaggregated {
-    fn blades(&self, entry: &Entry<'_>) -> Result<Blades, EntryError> {
-        let counts = [("cpus", self.cpus, 1), ("memories", self.memories, 1), ("disks", self.disks, 0)];
-        for (name, count, least) in counts {
-            if count < least || count > 64 {
-                return Err(entry.refuse(name, count, format!("{least} to 64 blades")));
-            }
-        }
-        if !(1..=1000).contains(&self.samples) {
-            return Err(entry.refuse("samples", self.samples, "1 to 1000"));
-        }
-        if self.page.0 == 0 {
-            return Err(entry.refuse("page", self.page, "a size of at least 1B"));
-        }
-        Ok(Blades { cpu: self.cpus, memory: self.memories, disk: self.disks })
+    const fn blades(&self) -> Blades {
+        Blades { cpu: self.cpus, memory: self.memories, disk: self.disks }
     }
 
     /// Hosts of each system, in order of the blades.

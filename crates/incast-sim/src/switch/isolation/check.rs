@@ -1,7 +1,7 @@
 use incast_model::fabric::{Fabric, NodeId, NodeKind};
 use incast_model::field::FieldError;
 use incast_model::flow::FlowSet;
-use incast_model::units::{Bytes, Rate, Time};
+use incast_model::units::{Bytes, Rate};
 
 use super::{FlowDetection, IsolationParams, scaled};
 use crate::host::ClassBy;
@@ -14,20 +14,6 @@ fn refuse(field: &str, message: impl Into<String>) -> Result<(), FieldError> {
 
 impl IsolationParams {
     fn check_numbers(&self) -> Result<(), FieldError> {
-        if !(1..8).contains(&self.queue) {
-            let message =
-                format!("{} is no priority that data can have; a port has 1 to 7 (0 carries PFC frames)", self.queue);
-            return refuse("queue", message);
-        }
-        if self.table == Some(0) {
-            return refuse("table", "a table of 0 flows isolates none; at least 1, or absent for any number");
-        }
-        if !(1..=4096).contains(&self.message.0) {
-            return refuse("message", format!("{} is out of range; 1B to 4096B are possible", self.message));
-        }
-        if let Some((name, _)) = [("hold", self.hold), ("age", self.age)].iter().find(|(_, time)| *time == Time::ZERO) {
-            return refuse(name, "0s is out of range; it must be more");
-        }
         if self.age < self.message_every {
             let message = format!(
                 "must be at least message_every, {1}, got {0}: otherwise isolation ends before the next message",
@@ -36,18 +22,12 @@ impl IsolationParams {
             return refuse("age", message);
         }
         let lowest = match self.detection {
-            FlowDetection::Marks { kmin, kmax, pmax } => {
+            FlowDetection::Marks { kmin, kmax, .. } => {
                 if kmin > kmax {
                     let message = format!("kmin {kmin} is above kmax {kmax}; at most that");
                     return refuse("detection.marks.kmin", message);
                 }
-                if !(pmax > 0.0 && pmax <= 1.0) {
-                    return refuse("detection.marks.pmax", format!("{pmax} is out of range; above 0, at most 1"));
-                }
                 kmin
-            }
-            FlowDetection::Counters { flows: 0, .. } => {
-                return refuse("detection.counters.flows", "0 flows would never be isolated; at least 1");
             }
             FlowDetection::Counters { above, .. } => above,
         };

@@ -199,15 +199,19 @@ impl Bench {
     }
 
     pub(crate) fn setup_error(&self) -> Option<FieldError> {
-        Simulation::new(self.setup()).err()
+        self.setup().checked().and_then(Simulation::new).err()
     }
 
     pub(crate) fn run(&self) -> Outcome {
-        Simulation::new(self.setup()).expect("a setup that can be run").run(&mut |_| ControlFlow::Continue(()))
+        self.setup()
+            .checked()
+            .and_then(Simulation::new)
+            .expect("a setup that can be run")
+            .run(&mut |_| ControlFlow::Continue(()))
     }
 
     pub(crate) fn refused(&self) -> String {
-        Simulation::new(self.setup()).expect_err("a setup that cannot be run").to_string()
+        self.setup().checked().and_then(Simulation::new).expect_err("a setup that cannot be run").to_string()
     }
 
     fn setup(&self) -> Setup {

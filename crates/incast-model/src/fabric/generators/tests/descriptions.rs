@@ -17,13 +17,10 @@ fn wrong(json: &str) -> String {
 #[test]
 fn limits_are_explained() {
     assert_eq!(wrong(r#"{"star": {"hosts": 1}}"#), "star.hosts = 1: must be 2 or more");
-    assert_eq!(
-        wrong(r#"{"star": {"hosts": 2, "rate": "0Gbps"}}"#),
-        r#"star.rate = 0bps: must be more than 0bps, such as "100Gbps""#
-    );
+    assert_eq!(wrong(r#"{"star": {"hosts": 2, "rate": "0Gbps"}}"#), r#"star.rate = 0bps: must be more than 0bps"#);
     assert_eq!(wrong(r#"{"dumbbell": {"left": 0, "right": 1}}"#), "dumbbell.left = 0: must be 1 or more");
     assert_eq!(wrong(r#"{"fat_tree": {"k": 5}}"#), "fat_tree.k = 5: must be an even number from 2 to 128");
-    assert_eq!(wrong(r#"{"hpcc_fat_tree": {"delay": "2s"}}"#), "hpcc_fat_tree.delay = 2s: must be 0ps to 1s");
+    assert_eq!(wrong(r#"{"hpcc_fat_tree": {"delay": "2s"}}"#), "hpcc_fat_tree.delay = 2s: must be at most 1s");
     let huge = wrong(r#"{"leaf_spine": {"leaves": 2, "spines": 4294967295, "hosts_per_leaf": 4294967295}}"#);
     assert_eq!(
         huge,
@@ -58,13 +55,13 @@ fn limits_name_the_nearest_valid_values() {
         "another ratio: 64 ports cannot be split so between 100Gbps down and 100Gbps up, nor any other \
                 number up to 1024"
     ));
-    assert!(clos(r#""tiers": 2, "radix": 64, "leaf_oversubscription": -1"#).contains("a number more than 0"));
+    assert!(clos(r#""tiers": 2, "radix": 64, "leaf_oversubscription": -1"#).contains("must be more than 0"));
     assert_eq!(
         clos(r#""tiers": 2, "radix": 8, "core_rate": "1Tbps""#),
         "clos.core_rate = 1Tbps: must be omitted: two tiers have no cores"
     );
-    assert_eq!(clos(r#""tiers": 3, "radix": 8, "core_delay": "2s""#), "clos.core_delay = 2s: must be 0ps to 1s");
-    assert_eq!(clos(r#""tiers": 3, "radix": 8, "delay": "2s""#), "clos.delay = 2s: must be 0ps to 1s");
+    assert_eq!(clos(r#""tiers": 3, "radix": 8, "core_delay": "2s""#), "clos.core_delay = 2s: must be at most 1s");
+    assert_eq!(clos(r#""tiers": 3, "radix": 8, "delay": "2s""#), "clos.delay = 2s: must be at most 1s");
     assert!(
         clos(r#""tiers": 3, "radix": 1024"#).starts_with("clos: clos makes 26"),
         "{}",
@@ -86,7 +83,7 @@ fn limits_name_the_nearest_valid_values() {
     assert!(wrong(r#"{"bcube": {"n": 1024, "k": 8}}"#).starts_with("bcube: bcube makes 18446744073709551615 nodes"));
     assert_eq!(
         wrong(r#"{"bcube": {"n": 2, "k": 2, "internal_rate": "0bps"}}"#),
-        r#"bcube.internal_rate = 0bps: must be more than 0bps, such as "100Gbps""#
+        r#"bcube.internal_rate = 0bps: must be more than 0bps"#
     );
     assert_eq!(
         wrong(r#"{"dragonfly": {"p": 2, "a": 4, "h": 2, "groups": 10}}"#),
@@ -134,7 +131,7 @@ fn custom_fabrics_are_checked() {
     assert!(custom("2.5", "[]", "").contains("a number of hosts or a list of their names"));
     assert_eq!(
         custom("2", r#"["leaf"]"#, r#"{"a": "h0", "b": "leaf", "rate": "0bps"}"#),
-        r#"custom.links[0].rate = 0bps: must be more than 0bps, such as "100Gbps""#
+        r#"custom.links[0].rate = 0bps: must be more than 0bps"#
     );
 }
 

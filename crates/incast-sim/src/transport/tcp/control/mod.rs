@@ -8,7 +8,6 @@ mod dctcp;
 mod reno;
 mod slow_start;
 
-use incast_model::field::FieldError;
 use incast_model::units::Time;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
@@ -52,7 +51,6 @@ pub(super) trait Window {
 
 pub(super) trait WindowParams: Default {
     type State: Window;
-    fn check(&self) -> Result<(), FieldError>;
     fn start(&self) -> Self::State;
 }
 
@@ -79,9 +77,6 @@ macro_rules! windows {
             /// JSON schema of a control's parameters; `None` for an unknown name.
             pub fn parameters(name: &str) -> Option<Schema> {
                 match name { $($name => Some(schemars::schema_for!($params)),)+ _ => None }
-            }
-            pub(super) fn check(&self) -> Result<(), FieldError> {
-                match self { $(Self::$variant(params) => params.check()),+ }
             }
             pub(super) fn start(&self) -> State {
                 match self { $(Self::$variant(params) => State::$variant(params.start())),+ }

@@ -1,6 +1,5 @@
 //! Reno's window (RFC 5681, sections 3.1 and 3.2).
 
-use incast_model::field::FieldError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,10 +12,6 @@ pub struct RenoParams {}
 
 impl WindowParams for RenoParams {
     type State = Reno;
-
-    fn check(&self) -> Result<(), FieldError> {
-        Ok(())
-    }
 
     fn start(&self) -> Reno {
         Reno::default()

@@ -1,7 +1,6 @@
 //! Window of YAPS's TCP: grows by a segment per acknowledgement at any size, and is one segment after a timeout
 //! (`coresim/flow.cpp`, `increase_cwnd`, at commit 8e9cf04). For comparison with that simulator.
 
-use incast_model::field::FieldError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,10 +13,6 @@ pub struct SlowStartParams {}
 
 impl WindowParams for SlowStartParams {
     type State = SlowStart;
-
-    fn check(&self) -> Result<(), FieldError> {
-        Ok(())
-    }
 
     fn start(&self) -> SlowStart {
         SlowStart
