@@ -2,14 +2,12 @@
 
     make reference
 
-Names, kinds, defaults, sources and profiles come from the scenario's schema and the catalogue, both made from the Rust
-types. Ranges come from the doc comments, or from the checks, which refuse extreme values. A test checks that the pages
-are current.
+Names, kinds, ranges, defaults, sources and profiles come from the scenario's schema and the catalogue, both made from
+the Rust types. A test checks that the pages are current.
 """
 
 from __future__ import annotations
 
-import copy
 import json
 import re
 from collections.abc import Iterator
@@ -37,45 +35,28 @@ UNSOURCED = re.compile(r" ?\bDefault:? ([^().;]*(?:\.\d[^().;]*)?)(?:[.;]|$)")
 """The default in a description, with and without its source in brackets."""
 BRIEF = 7
 """Words of a default or a source that fit into a cell."""
-SAMPLES: Json = {"whole number": 2, "rate": "100Gbps", "time": "1us", "size": "1kB", "number": 0.5}
-"""A value of each kind, for what must be given."""
-EXTREMES: dict[str, list[Any]] = {
-    "whole number": [0, 255, 2**62],
-    "number": [-1.0, 0.0, 1e12],
-    "rate": ["0bps", "1000Tbps"],
-    "time": ["0ps", "100000s"],
-    "size": ["0B", "1000GB"],
-}
-"""Values of each kind that a check refuses if it refuses any."""
-BASE: Json = {
-    "fabric": {"star": {"hosts": 4}},
-    "workload": [{"list": [{"src": 0, "dst": 1, "size": "1kB"}]}],
-    "scheme": {"A": {"control": "hpcc"}},
-}
-OPTIONAL: Json = {"vms": {"slots": 2}, "tenant": [{"name": "x", "vms": 2}]}
-"""Sections of which something must be given where there are any."""
 
 
 def pages() -> dict[str, str]:
     """Every page by its name in the folder."""
-    with Program() as program:
-        book = Book(program.schema)
-        made = {
-            "README.md": index(),
-            "scenario.md": scenario(program, book),
-            "fabrics.md": fabrics(program, book),
-            "workloads.md": workloads(program, book),
-            "sizes.md": sizes(program),
-            "controls.md": controls(),
-            "transports.md": transports(program),
-            "hypervisors.md": hypervisors(program, book),
-            "results.md": results(program),
-            "sweeps.md": sweeps.page(),
-            "studies.md": studies.page(),
-        }
-        for kind, one in (("control", control), ("transport", transport)):
-            made |= {f"{kind}s/{entry['name']}.md": one(program, entry) for entry in program.catalogue[f"{kind}s"]}
-        return {name: NOTE + joined(lines) for name, lines in made.items()}
+    program = Program()
+    book = Book(program.schema)
+    made = {
+        "README.md": index(),
+        "scenario.md": scenario(program, book),
+        "fabrics.md": fabrics(program, book),
+        "workloads.md": workloads(program, book),
+        "sizes.md": sizes(program),
+        "controls.md": controls(),
+        "transports.md": transports(program),
+        "hypervisors.md": hypervisors(program, book),
+        "results.md": results(program),
+        "sweeps.md": sweeps.page(),
+        "studies.md": studies.page(),
+    }
+    for kind, one in (("control", control), ("transport", transport)):
+        made |= {f"{kind}s/{entry['name']}.md": one(entry) for entry in program.catalogue[f"{kind}s"]}
+    return {name: NOTE + joined(lines) for name, lines in made.items()}
 
 
 def joined(lines: Iterator[str]) -> str:
@@ -132,7 +113,7 @@ def scenario(program: Program, book: Book) -> Iterator[str]:
     links = {"fabric": "[table](fabrics.md)", "workload": "[tables](workloads.md)", "scheme": "[tables](#scheme)"}
     plain = [name for name in book.schema["properties"] if name not in sections]
     keys = [book.parameter(name, book.schema) for name in plain]
-    yield from table([{**one, "kind": links.get(one["name"], one["kind"])} for one in keys], {})
+    yield from table([{**one, "kind": links.get(one["name"], one["kind"])} for one in keys])
     for name in plain:
         if name not in links:
             yield from variants(book, name, book.schema["properties"][name])
@@ -147,7 +128,7 @@ def scenario(program: Program, book: Book) -> Iterator[str]:
             one = book.parameter(name, scheme)
             kind = links.get(name.removesuffix("_by_label"), "choice")
             rows.append({**one, "kind": f"{kind} by label" if name.endswith("_by_label") else kind})
-    yield from table(rows, {})
+    yield from table(rows)
     patches = ", ".join(f"`{name}`" for name in scheme["properties"] if name in sections)
     yield from [f"A scheme can override parameters of {patches}, such as `switch.buffer` in its table.", ""]
     yield from variants(book, "window", scheme["properties"]["window"])
@@ -156,11 +137,8 @@ def scenario(program: Program, book: Book) -> Iterator[str]:
         yield from [f"## {name}", "", words(section["description"]), ""]
         fields = book.properties(book.schema["properties"][name])
         parameters = [one for one in section["parameters"] if one["name"] != "profile"]
-        base = {**BASE, **OPTIONAL} if name in OPTIONAL else BASE
-        path = [name, 0] if isinstance(base.get(name), list) else [name]
-        allowed = probes(program, base, path, parameters)
         profiles = program.catalogue["packet_profiles"] if name == "packets" else []
-        yield from profiled(profiles, parameters, allowed) if profiles else table(parameters, allowed)
+        yield from profiled(profiles, parameters) if profiles else table(parameters)
         for parameter in parameters:
             yield from variants(book, parameter["name"], fields[parameter["name"]])
     yield from ["## profile", "", "A profile of a scenario sets parameters of several sections.", ""]
@@ -186,12 +164,9 @@ def fabrics(program: Program, book: Book) -> Iterator[str]:
         name = entry["name"]
         described = book.follow(choices[name])
         yield from [f"## {name}", "", words(described.get("description", entry["description"])), ""]
-        base = {**BASE, "fabric": {name: samples(entry["parameters"])}}
-        allowed = probes(program, base, ["fabric", name], entry["parameters"])
-        allowed |= {one["name"]: "" for one in entry["parameters"] if one["kind"] in ("rate", "time")}
         usual = [_usual(one) for one in entry["parameters"]]
         links = [one for one in usual if one["kind"] in ("rate", "time") and one["description"].startswith(OF_LINKS)]
-        yield from table([one for one in usual if one not in links], allowed)
+        yield from table([one for one in usual if one not in links])
         for kind, heading in (("rate", "Rates"), ("time", "Delays")):
             these = [_of_links(one) for one in links if one["kind"] == kind]
             yield from [f"{heading}: {', '.join(these)}.", ""] if these else []
@@ -211,8 +186,10 @@ def _of_links(parameter: Json) -> str:
 
 
 def _usual(parameter: Json) -> Json:
-    """A parameter without the default that the head of the page names, and without the range of delays."""
+    """A parameter without the default and the ranges that the head of the page names."""
     text = parameter["description"]
+    if parameter["kind"] in ("rate", "time"):
+        parameter = {**parameter, "range": None}
     usual = {"rate": ("100Gbps", " Default 100Gbps (our choice)."), "time": ("1us", " Default 1us (our choice).")}
     value, said = usual.get(parameter["kind"], (None, ""))
     if parameter["kind"] == "time":
@@ -229,22 +206,20 @@ def workloads(program: Program, book: Book) -> Iterator[str]:
     patterns = {pattern["name"]: pattern for pattern in program.catalogue["workloads"]}
     common = [book.parameter(name, entry) for name in entry["properties"] if name not in patterns]
     yield from ["Parameters of every entry:", ""]
-    yield from table(common, probes(program, BASE, ["workload", 0], common))
+    yield from table(common)
     shared = repeated([[_of_ranks(one) for one in pattern["parameters"]] for pattern in patterns.values()], 2)
-    yield from ["## Common parameters", "", "Parameters of several patterns:", "", *table(shared, {})]
+    yield from ["## Common parameters", "", "Parameters of several patterns:", "", *table(shared)]
     ranks = book.definition("Ranks")
     yield from ["## Ranks", "", words(ranks["description"]), ""]
-    yield from table([book.parameter(name, ranks) for name in ranks["properties"]], {})
+    yield from table([book.parameter(name, ranks) for name in ranks["properties"]])
     yield from variants(book, "order", ranks["properties"]["order"])
     for name, pattern in patterns.items():
         fields = book.follow(entry["properties"][name])
         about = fields.get("description", "")
         yield from [f"## {name}", "", words(about or pattern["description"]), ""]
         parameters = [_of_ranks(one) for one in pattern["parameters"]]
-        given = [samples(parameters)] if name == "list" else samples(parameters)
-        path = ["workload", 0, name, *([0] if name == "list" else [])]
         own = [one for one in parameters if one not in shared]
-        yield from table(own, probes(program, {**BASE, "workload": [{name: given}]}, path, own))
+        yield from table(own)
         also = ", ".join(f"`{one['name']}`" for one in parameters if one in shared)
         yield from [f"Also {also}: [common parameters](#common-parameters).", ""] if also else []
         for parameter in own:
@@ -333,9 +308,7 @@ def transports(program: Program) -> Iterator[str]:
     ]
     for entry in program.catalogue["tcp_controls"]:
         yield from [f"### {entry['name']}", "", sentence(entry["description"]), ""]
-        base = {**BASE, "scheme": {"A": {"transport": {"tcp": {"control": {entry["name"]: {}}}}}}}
-        path = ["scheme", "A", "transport", "tcp", "control", entry["name"]]
-        yield from table(entry["parameters"], probes(program, base, path, entry["parameters"]))
+        yield from table(entry["parameters"])
     yield "YAPS: [simulators](README.md#simulators)."
 
 
@@ -351,23 +324,15 @@ def hypervisors(program: Program, book: Book) -> Iterator[str]:
         "",
     ]
 
-    def based(name: str) -> Json:
-        return {**BASE, **OPTIONAL, "scheme": {"A": {"transport": "tcp", "hypervisor": {name: {}}}}}
-
     for entry in program.catalogue["hypervisors"]:
         name = entry["name"]
         yield from [f"## {name}", "", sentence(entry["description"]), ""]
-        path = ["scheme", "A", "hypervisor", name]
-        allowed = probes(program, based(name), path, entry["parameters"])
-        yield from table([_below(one) for one in entry["parameters"]], allowed, False)
+        yield from table([_below(one) for one in entry["parameters"]], False)
     for section, owner in (("rate", "RateParams"), ("shaper", "ShaperParams")):
         described = book.definition(owner)
         parameters = [book.parameter(name, described) for name in described["properties"]]
-        base = based("elasticswitch")
-        base["scheme"]["A"]["hypervisor"]["elasticswitch"][section] = {}
-        path = ["scheme", "A", "hypervisor", "elasticswitch", section]
         yield from [f"## {section}", "", words(described["description"]), ""]
-        yield from table(parameters, probes(program, base, path, parameters))
+        yield from table(parameters)
         for parameter in parameters:
             yield from variants(book, parameter["name"], described["properties"][parameter["name"]])
 
@@ -380,7 +345,7 @@ def _below(parameter: Json) -> Json:
     return {**parameter, "kind": f"[table](#{name})", "default": None}
 
 
-def transport(program: Program, entry: Json) -> Iterator[str]:
+def transport(entry: Json) -> Iterator[str]:
     """A transport other than RDMA."""
     name = entry["name"]
     yield from [f"# {name}", "", f"{sentence(entry['description'])} A [transport](../transports.md).", ""]
@@ -389,27 +354,22 @@ def transport(program: Program, entry: Json) -> Iterator[str]:
         yield from [f"Default switches: {switch}.", ""]
     if "marking" in entry:
         yield from [f"Default ECN marking: {entry['marking']}.", ""]
-    given = {"arbiter": "h3"} if any(one["name"] == "arbiter" for one in entry["parameters"]) else {}
-    base = {**BASE, "scheme": {"A": {"transport": {name: given}}}}
-    allowed = probes(program, base, ["scheme", "A", "transport", name], entry["parameters"])
-    yield from profiled(entry["profiles"], entry["parameters"], allowed)
+    yield from profiled(entry["profiles"], entry["parameters"])
 
 
-def control(program: Program, entry: Json) -> Iterator[str]:
+def control(entry: Json) -> Iterator[str]:
     """A congestion control."""
     name = entry["name"]
     yield from [f"# {name}", "", f"{sentence(entry['description'])} A [congestion control](../controls.md).", ""]
     marking = f" Default ECN marking: {entry['marking']}." if "marking" in entry else ""
     yield from [f"Default window: `{entry['window']}`.{marking}", ""]
-    base = {**BASE, "scheme": {"A": {"control": {name: {}}}}}
-    allowed = probes(program, base, ["scheme", "A", "control", name], entry["parameters"])
-    yield from profiled(entry["profiles"], entry["parameters"], allowed)
+    yield from profiled(entry["profiles"], entry["parameters"])
 
 
-def profiled(profiles: list[Json], parameters: list[Json], allowed: dict[str, str]) -> Iterator[str]:
+def profiled(profiles: list[Json], parameters: list[Json]) -> Iterator[str]:
     """Parameters with the values of the first profile, and what the other profiles change."""
     first = profiles[0]["values"]
-    yield from table([{**one, "default": first.get(one["name"], one["default"])} for one in parameters], allowed, False)
+    yield from table([{**one, "default": first.get(one["name"], one["default"])} for one in parameters], False)
     yield from ["Profiles (differences from the first):", ""] if len(profiles) > 1 else []
     for profile in profiles:
         values = {one["name"]: profile["values"].get(one["name"]) for one in parameters}
@@ -452,35 +412,38 @@ def meaning(column: Json) -> str:
     return f"{text}; can be missing" if column["nullable"] and "missing" not in text else text
 
 
-def table(parameters: list[Json], allowed: dict[str, str], listed: bool = True) -> Iterator[str]:
+def table(parameters: list[Json], listed: bool = True) -> Iterator[str]:
     """A table of parameters; choices are listed below it, or named in it."""
     if not parameters:
         return
     yield from ["| parameter | value | meaning |", "|---|---|---|"]
     for one in parameters:
         text, default = split(one)
-        said = allowed.get(one["name"], "")
-        takes = plain(one["kind"], listed) + (interval(said) if said and not RANGE.search(text) else "")
+        takes = plain(one["kind"], listed) + ("" if RANGE.search(text) else interval(one.get("range")))
         yield row(f"`{one['name']}`", f"{takes}; {default}" if default else takes, text)
     yield ""
 
 
-def interval(allowed: str) -> str:
-    """Allowed values, as an interval where possible."""
-    number = r"[\d.e]+\w*"
-    said, _, absent = allowed.partition(', or "none"')
-    found = re.fullmatch(rf"(?:above|more than) ({number})[^,]*, (at most|below) ({number})", said)
-    if found:
-        return f" in ({found[1]}, {found[3]}{']' if found[2] == 'at most' else ')'}"
-    found = re.fullmatch(rf"({number}) to ({number})", said)
-    if found:
-        return f" in [{found[1]}, {found[2]}]"
-    found = re.fullmatch(rf"(?:(above|more than|at most|at least) )?({number})( \w+)?( or more)?( or fewer)?", said)
-    if found and (found[1] or found[4] or found[5]):
-        sign = {"above": ">", "more than": ">", "at most": "≤"}.get(found[1] or "", "≤" if found[5] else "≥")
-        zero = re.fullmatch(r"0[A-Za-z]*", found[2])
-        return f" {sign} {'0' if zero else found[2]}" + (" or none" if absent or '"none"' in allowed else "")
-    return f", {allowed}"
+def interval(bounds: Json | None) -> str:
+    """A range as an interval."""
+    if not bounds:
+        return ""
+    low, high = (bounds.get(key, bounds.get(f"exclusive{key.title()}")) for key in ("minimum", "maximum"))
+    opened, closed = "exclusiveMinimum" in bounds, "exclusiveMaximum" in bounds
+    if low is not None and high is not None:
+        text = f" in {'(' if opened else '['}{bound(low)}, {bound(high)}{')' if closed else ']'}"
+    elif low is not None:
+        text = f" {'>' if opened else '≥'} {bound(low)}"
+    else:
+        text = f" {'<' if closed else '≤'} {bound(high)}"
+    return text + (" or none" if '"none"' in bounds["allowed"] else "")
+
+
+def bound(value: Any) -> str:
+    """A bound of a range; zero needs no unit."""
+    if isinstance(value, str):
+        return "0" if re.fullmatch(r"0[A-Za-z]+", value) else value
+    return f"{value:g}".replace("e+0", "e") if isinstance(value, float) else str(value)
 
 
 def split(parameter: Json) -> tuple[str, str]:
@@ -569,46 +532,6 @@ def code(value: Any) -> str:
     return f"`{text}`"
 
 
-def samples(parameters: list[Json]) -> Json:
-    """Values for the parameters that must be given; hosts of flows are different ones."""
-    values = {one["name"]: SAMPLES.get(one["kind"].split(" | ")[0]) for one in parameters if one["required"]}
-    values = {name: "1kB" if value is None else value for name, value in values.items()}
-    return {**values, "dst": 1, "src": 0} if "dst" in values else values
-
-
-def probes(program: Program, base: Json, path: list[Any], parameters: list[Json]) -> dict[str, str]:
-    """Allowed values of each parameter, from the checks' messages about extreme values."""
-    found = {}
-    for one in parameters:
-        said: list[str] = []
-        for value in EXTREMES.get(one["kind"].split(" | ")[0], []):
-            # A priority of 255 is none; a fabric of that many switches could well be built, and would be.
-            if value == 255 and path[0] == "fabric":
-                continue
-            for allowed in refused(program, base, path, one["name"], value):
-                if allowed not in said:
-                    said.append(allowed)
-        found[one["name"]] = "; ".join(said)
-    return found
-
-
-def refused(program: Program, base: Json, path: list[Any], name: str, value: Any) -> Iterator[str]:
-    """Allowed values that the checks name when they refuse a value."""
-    tree = copy.deepcopy(base)
-    here: Any = tree
-    for step in path:
-        here = here.setdefault(step, {}) if isinstance(here, dict) else here[step]
-    here[name] = value
-    for one in program.faults(tree):
-        allowed = one["allowed"] or ""
-        # What follows from the values that were tried says nothing in general.
-        general = not any(
-            said in allowed for said in ("this asks", "finds free", "of it headroom", "omitted", "entry's start at")
-        )
-        if one["field"].endswith(f".{name}") and allowed and general:
-            yield re.sub(r", (\d+ to \d+|[\d.]+[A-Za-z]+)$", "", re.sub(r"^1 to \d+, ", "1 to the number of ", allowed))
-
-
 def present(field: Json) -> list[Json]:
     """The forms of a field that stand for a value, not for its absence."""
     return [one for one in field.get("anyOf", []) if one.get("type") != "null" and one.get("enum") != ["none"]]
@@ -672,6 +595,7 @@ class Book:
             "required": name in table.get("required", []),
             "default": field.get("default"),
             "description": field.get("description", ""),
+            "range": field.get("x-range"),
         }
 
     def forms(self, field: Json, indent: str = "") -> Iterator[str]:

@@ -2352,11 +2352,11 @@ class TcpParams(Tree):
         handshake: If true, a handshake takes a round trip before the first data. Default true (RFC 9293, section
             3.5).
         init_cwnd: Initial window in segments. Default 10 (RFC 6928; Linux).
-        max_cwnd: Maximum segments in flight. Default none: no limit.
+        max_cwnd: Maximum segments in flight, at least `init_cwnd`. Default none: no limit.
         abc_limit: Maximum segments that an acknowledgement adds in slow start. Default 2 (RFC 3465).
         rto: Constant retransmission timeout; absent: from measured round trips (RFC 6298). Default none.
         rto_min: Minimum measured timeout. Default 200ms (Linux; RFC 6298: 1 s).
-        rto_max: Maximum timeout. Default 60s (RFC 6298).
+        rto_max: Maximum timeout, at least the others. Default 60s (RFC 6298).
         rto_init: Timeout before the first measurement, also of the handshake. Default 1s (RFC 6298).
         backoff: If true, timeouts in a row double. Default true (RFC 6298, section 5.5).
         dupacks: Duplicate acknowledgements (with SACK: segments beyond a gap) that signal a loss; absent: timeouts
@@ -2389,7 +2389,7 @@ class TcpParams(Tree):
     """Initial window in segments. Default 10 (RFC 6928; Linux)."""
 
     max_cwnd: int | None = None
-    """Maximum segments in flight. Default none: no limit."""
+    """Maximum segments in flight, at least `init_cwnd`. Default none: no limit."""
 
     abc_limit: int | None = None
     """Maximum segments that an acknowledgement adds in slow start. Default 2 (RFC 3465)."""
@@ -2401,7 +2401,7 @@ class TcpParams(Tree):
     """Minimum measured timeout. Default 200ms (Linux; RFC 6298: 1 s)."""
 
     rto_max: Time | None = None
-    """Maximum timeout. Default 60s (RFC 6298)."""
+    """Maximum timeout, at least the others. Default 60s (RFC 6298)."""
 
     rto_init: Time | None = None
     """Timeout before the first measurement, also of the handshake. Default 1s (RFC 6298)."""
@@ -2450,9 +2450,9 @@ class PfabricParams(Tree):
     Args:
         init_cwnd: Initial window in packets. Default 12 (SIGCOMM 2013, section 5: the bandwidth-delay product at 10
             Gb/s).
-        max_cwnd: Maximum packets in flight; absent: no limit. Default 24 (our choice: twice the bandwidth-delay
-            product, as a port holds; without a limit, as in SIGCOMM 2013, packets time out in the host's own
-            queue).
+        max_cwnd: Maximum packets in flight, at least `init_cwnd`; absent: no limit. Default 24 (our choice: twice
+            the bandwidth-delay product, as a port holds; without a limit, as in SIGCOMM 2013, packets time out in
+            the host's own queue).
         rto: Retransmission timeout, constant. Default 45us (SIGCOMM 2013, section 5: about three round trips).
         probe_after: Timeouts in a row before a flow sends probes, one per timeout until an answer; absent: no
             probes. Default 5 (SIGCOMM 2013, section 4.2).
@@ -2471,8 +2471,8 @@ class PfabricParams(Tree):
     """Initial window in packets. Default 12 (SIGCOMM 2013, section 5: the bandwidth-delay product at 10 Gb/s)."""
 
     max_cwnd: int | None = None
-    """Maximum packets in flight; absent: no limit. Default 24 (our choice: twice the bandwidth-delay product, as a
-    port holds; without a limit, as in SIGCOMM 2013, packets time out in the host's own queue).
+    """Maximum packets in flight, at least `init_cwnd`; absent: no limit. Default 24 (our choice: twice the bandwidth-
+    delay product, as a port holds; without a limit, as in SIGCOMM 2013, packets time out in the host's own queue).
     """
 
     rto: Time | None = None
@@ -4394,7 +4394,7 @@ class MeasureParams(Tree):
     Args:
         sample_every: Sampling period of the time series of queues and rates. Default none: no time series.
         sample_from: Start of sampling. Default 0ps (start of the run).
-        sample_until: End of sampling. Default none: end of the run.
+        sample_until: End of sampling, after `sample_from`. Default none: end of the run.
         queue_histogram: If true, records time-weighted queue-length histograms of every switch port. Default false
             (our choice).
         histogram_bin: Width of a histogram bin. Default 1kB (as the queue monitor of NS3).
@@ -4416,7 +4416,7 @@ class MeasureParams(Tree):
     """Start of sampling. Default 0ps (start of the run)."""
 
     sample_until: Time | None = None
-    """End of sampling. Default none: end of the run."""
+    """End of sampling, after `sample_from`. Default none: end of the run."""
 
     queue_histogram: bool | None = None
     """If true, records time-weighted queue-length histograms of every switch port. Default false (our choice)."""

@@ -2,6 +2,7 @@
 //! lists.
 
 use incast_model::fabric::GENERATORS;
+use incast_model::range;
 use incast_model::workload::{Described, DescribedKind, catalogue as workload_catalogue};
 use incast_sim::balance::Balance;
 use incast_sim::congestion::{Control, WindowMode};
@@ -69,6 +70,9 @@ pub struct Parameter {
     pub required: bool,
     /// Default; `null` for none.
     pub default: Value,
+    /// Range, with bounds as in a JSON schema, and in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub range: Option<Value>,
     /// Meaning, with unit, default and source.
     pub description: String,
     /// Parameters within a table or list of tables.
@@ -383,6 +387,7 @@ impl Book<'_> {
                 kind: self.kind(field),
                 required: required(name),
                 default: field.get("default").cloned().unwrap_or_default(),
+                range: field.get(range::KEYWORD).cloned(),
                 description: field["description"].as_str().unwrap_or_default().to_owned(),
                 parameters: self.parameters(&self.follow(field)),
             })

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use incast_model::echo::{self, Excerpt, visible, word};
+use incast_model::field::FieldError;
 use incast_model::nearest::hint;
 use incast_model::renamed::renamed;
 
@@ -139,6 +140,13 @@ impl Diagnostic {
             }
         }
         Warning(self)
+    }
+}
+
+impl From<FieldError> for Diagnostic {
+    fn from(error: FieldError) -> Self {
+        let message = error.sentence();
+        Self { message, path: error.field, place: None, allowed: error.allowed, nearest: error.nearest }
     }
 }
 

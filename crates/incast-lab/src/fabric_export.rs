@@ -110,8 +110,8 @@ mod tests {
         let large = export_fabric(&loaded("fabric.star.hosts = 70000"), FabricForm::Ns3, Path::new("t.txt"));
         let why = large.unwrap_err().to_string();
         assert!(why.contains("not as an ns-3 topology: 70001 nodes; allowed: at most 65536"), "{why}");
-        let wrong = export_fabric(&loaded("fabric.bcube = { n = 1, k = 2 }"), FabricForm::Dot, Path::new("f.dot"));
+        let wrong = export_fabric(&loaded("fabric.fat_tree = { k = 5 }"), FabricForm::Dot, Path::new("f.dot"));
         let why = wrong.unwrap_err().to_string();
-        assert!(why.contains("fabric.bcube.n") && why.contains("s.toml:1:"), "{why}");
+        assert!(why.contains("fabric.fat_tree.k") && why.contains("s.toml:1:"), "{why}");
     }
 }

@@ -454,7 +454,9 @@ control = "dcqcn"
     fn spread_starts_are_given_from_first_to_last() {
         let listed = "list = [{ src = 0, dst = 1, size = \"backlogged\" }, { src = 0, dst = 4, size = \"backlogged\", start = \"2us\" }]\n";
         let backlogged = format!("[[workload]]\nlabel = \"long\"\nstart = \"1us\"\nend = \"1ms\"\n{listed}");
-        let text = shown(&format!("{SMALL}{backlogged}")).to_string();
+        let tcp = "[scheme.TCP]\ntransport = \"tcp\"\n";
+        let (flows, _) = SMALL.split_once("[scheme").unwrap();
+        let text = shown(&format!("{flows}{backlogged}{tcp}")).to_string();
         assert!(text.contains("long: 2 flows, 0.000 MB, 2 backlogged, start from 1 us to 3 us\n"), "{text}");
         assert!(text.contains("burst: 3 flows, 0.003 MB, all start at 0 ps\n"), "{text}");
     }

@@ -2,7 +2,9 @@
 
 pub mod caught;
 pub mod echo;
+pub mod entry;
 pub mod fabric;
+pub mod field;
 pub mod flow;
 pub mod foreign;
 pub mod gates;
@@ -11,6 +13,7 @@ pub mod maxmin;
 pub mod memory;
 pub mod nearest;
 pub mod ns3;
+pub mod range;
 pub mod renamed;
 pub mod rng;
 pub mod routing;

@@ -270,7 +270,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         classes(&mut setup.params, solution);
     }
     let (flows, hosts) = (setup.flows.clone(), setup.fabric.hosts().len());
-    let simulation = Simulation::new(setup)?;
+    let simulation = Simulation::new(setup.checked()?)?;
     report(&name, &flows, hosts, simulation);
     Ok(())
 }
@@ -286,7 +286,7 @@ fn usual(name: &str, scale: f64) -> Result<Setup, Box<dyn Error>> {
     let mut fabric = fabric.build(Path::new("."))?;
     if matches!(transport, Some(Transport::Fastpass(_))) {
         let arbiter = Service { name: ARBITER.into(), at: "leaf0".into(), rate: None, delay: None };
-        fabric = fabric.with_services(&[arbiter]).map_err(|(_, error)| error)?;
+        fabric = fabric.with_services(&[arbiter])?;
     }
     let fabric: Arc<Fabric> = Arc::new(fabric);
     let flows = Arc::new(generate(&workload, &fabric, Path::new("."), 1, None)?);

@@ -50,6 +50,7 @@
 //! ```
 
 pub mod balance;
+mod check;
 pub mod congestion;
 mod deadlock;
 pub mod host;
@@ -66,7 +67,9 @@ mod stop;
 pub mod switch;
 pub mod tenant;
 pub mod transport;
+mod valid;
 
 pub use outcome::Outcome;
 pub use setup::{Arithmetic, Carrier, ControlSetup, Params, Setup};
-pub use simulation::{Progress, SetupError, Simulation};
+pub use simulation::{Progress, Simulation};
+pub use valid::ValidSetup;

@@ -1,5 +1,6 @@
 //! Parameters of ECN marking, which switches carry out and controls choose defaults of.
 
+use incast_model::range::{above, least};
 use incast_model::units::{Bytes, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,8 +30,10 @@ pub struct EcnParams {
     /// `run.py`).
     pub kmax: Bytes,
     /// Pmax: marking probability at Kmax, 0 to 1. Default 0.2 (NS3 `run.py`).
+    #[schemars(transform = least(0).most(1))]
     pub pmax: f64,
     /// Port rate of these thresholds, which scale with the rate. Default 100Gbps (the HPCC evaluation's hosts).
+    #[schemars(transform = above("0bps"))]
     pub per_rate: Rate,
     /// Exact thresholds for ports of given rates; they do not scale. Default none.
     pub by_rate: Vec<EcnThreshold>,
@@ -70,5 +73,6 @@ pub struct EcnThreshold {
     /// Queue length above which every packet is marked.
     pub kmax: Bytes,
     /// Marking probability at `kmax`, 0 to 1.
+    #[schemars(transform = least(0).most(1))]
     pub pmax: f64,
 }

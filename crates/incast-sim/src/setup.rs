@@ -30,7 +30,7 @@ pub enum Arithmetic {
 }
 
 /// Parameters independent of the fabric and the flows.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Params {
     /// Arithmetic.
     pub arithmetic: Arithmetic,

@@ -3,17 +3,18 @@
 use std::ops::ControlFlow;
 
 use incast_model::fabric::PortId;
+use incast_model::field::FieldError;
 use incast_model::units::Time;
 
 use crate::kernel::{Kind, NONE, Packet};
 use crate::network::{Limits, Network};
 use crate::nodes::Nodes;
 use crate::outcome::{Ledger, Outcome, PortRecord};
-use crate::setup::Setup;
 use crate::stop::Halt;
 use crate::switch::{RankedQueue, Storage};
 use crate::tenant::HypervisorCounts;
 use crate::transport::Transport;
+use crate::valid::ValidSetup;
 
 /// Progress of a run, every few thousand events.
 #[derive(Debug, Clone, Copy, Default)]
@@ -36,16 +37,6 @@ pub struct Progress {
     pub end: Option<Time>,
 }
 
-/// A setup that cannot be simulated.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{field}: {message}")]
-pub struct SetupError {
-    /// Parameter path, such as `switch.buffer`.
-    pub field: String,
-    /// Value, and allowed values.
-    pub message: String,
-}
-
 /// Network ready to run.
 #[derive(Debug)]
 pub struct Simulation {
@@ -58,8 +49,8 @@ pub struct Simulation {
 const STALL: Time = Time::ms(20);
 
 impl Simulation {
-    /// Builds the network and checks all limits.
-    pub fn new(setup: Setup) -> Result<Self, SetupError> {
+    /// Builds the network. Fails if a path exceeds a limit, such as the TTL.
+    pub fn new(setup: ValidSetup) -> Result<Self, FieldError> {
         let params = &setup.params;
         let limits = Limits {
             horizon: params.horizon.map_or(u64::MAX, |time| time.0),

@@ -9,6 +9,7 @@ use incast_deadlock::dependency::{
 use incast_deadlock::elp::{Elp, ShortestPaths};
 use incast_deadlock::{TurnSet, Wiring};
 use incast_model::fabric::LinkId;
+use incast_model::field::FieldError;
 use incast_model::flow::FlowSet;
 use incast_model::routing::{Paths as RoutePaths, Routes};
 use incast_model::units::Time;
@@ -19,7 +20,7 @@ use super::links::links;
 use super::traffic::{self, Paths, Tagged, Traffic};
 use super::{PathsOption, Ready, option};
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::scenario::{Loaded, network_error};
+use crate::scenario::{self, Loaded};
 
 /// Default number of drawn sets of links (our choice).
 const SAMPLES: u32 = 1000;
@@ -315,8 +316,8 @@ impl Search<'_> {
         circles.map(|()| packets)
     }
 
-    fn located(&self, scheme: &str, bad: incast_sim::network::BadNetwork) -> Diagnostics {
+    fn located(&self, scheme: &str, bad: FieldError) -> Diagnostics {
         let loaded = self.ready.loaded;
-        loaded.locate(network_error(loaded.scenario(), scheme, bad).into())
+        loaded.locate(scenario::located(loaded.scenario(), scheme, bad).into())
     }
 }

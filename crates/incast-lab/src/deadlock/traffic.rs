@@ -14,7 +14,7 @@ use incast_sim::switch::{QueueParams, SwitchParams};
 
 use super::Ready;
 use crate::diagnostic::Diagnostics;
-use crate::scenario::{Scheme, of_classes, setup_error, tagging};
+use crate::scenario::{Scheme, located, of_classes, tagging};
 use crate::tree::path;
 
 #[derive(Debug, PartialEq)]
@@ -70,7 +70,7 @@ fn of_scheme(
     let flows = of_classes(flows, &params);
     let rules = scenario.tagger(name, wiring, &params, ready.loaded.base_dir())?.map(|(rules, _)| rules);
     let table = rules.as_ref().map(|rules| tagging::table(&ready.fabric, rules));
-    params.check_deadlock(table.as_ref(), &flows).map_err(|error| setup_error(scenario, name, &error))?;
+    params.check_deadlock(table.as_ref(), &flows).map_err(|error| located(scenario, name, error))?;
     let paused = |priority: u8| params.switch.paused_priorities() >> priority & 1 != 0;
     let sent: BTreeSet<u8> = flows.flows.iter().map(|flow| flow.priority).collect();
     let held: BTreeSet<u8> = in_use(&sent, scheme, &params).into_iter().filter(|&priority| paused(priority)).collect();

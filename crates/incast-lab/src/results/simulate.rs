@@ -9,13 +9,14 @@ use std::time::{Duration, Instant};
 
 use cpu_time::ThreadTime;
 use incast_model::caught::message;
+use incast_model::field::FieldError;
 use incast_model::memory::Memory;
 use incast_sim::outcome::Stop;
-use incast_sim::{Outcome, Progress, Setup, SetupError, Simulation};
+use incast_sim::{Outcome, Progress, Simulation, ValidSetup};
 
 use super::error::ResultsError;
 use crate::memory::Demand;
-use crate::scenario::{Prepared, setup_error};
+use crate::scenario::{Prepared, located};
 
 /// Progress of one scheme.
 #[derive(Debug, Clone)]
@@ -63,7 +64,7 @@ pub struct SchemeRun {
 
 /// The simulator, or a stand-in in tests.
 pub(super) type Engine<'a> =
-    dyn Fn(Setup, &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Result<Outcome, SetupError> + Sync + 'a;
+    dyn Fn(ValidSetup, &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Result<Outcome, FieldError> + Sync + 'a;
 
 const TICK: Duration = Duration::from_millis(100);
 
@@ -80,7 +81,7 @@ pub fn simulate(
     demand
         .check(at_a_time(prepared, threads) as u64, Memory::available())
         .map_err(|found| ResultsError::Setup(found.into()))?;
-    let engine = |setup: Setup, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>| {
+    let engine = |setup: ValidSetup, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>| {
         Simulation::new(setup).map(|simulation| simulation.run(observe))
     };
     simulate_with(prepared, threads, progress, &engine)
@@ -176,7 +177,7 @@ impl Shared<'_> {
         let outcome = match ran {
             Ok(Ok(outcome)) => outcome,
             Ok(Err(error)) => {
-                return Err(ResultsError::Setup(setup_error(&self.prepared.scenario, &name, &error).into()));
+                return Err(ResultsError::Setup(located(&self.prepared.scenario, &name, error).into()));
             }
             Err(panic) => {
                 return Err(ResultsError::Panicked { scheme: name, why: message(&*panic) });

@@ -5,6 +5,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, UInt32Type};
 use arrow_array::{Array, RecordBatch};
 use incast_model::fabric::{LinkId, NodeId, PortId};
+use incast_model::field::FieldError;
 use incast_model::units::Time;
 use incast_sim::measure::{Fingerprint, QueueHistogram, QueueSample, RateSample};
 use incast_sim::outcome::{
@@ -12,7 +13,7 @@ use incast_sim::outcome::{
     PauseRecord, PortRecord, QueueRef, Stop, Storm, StuckQueue,
 };
 use incast_sim::tenant::HypervisorCounts;
-use incast_sim::{Outcome, Progress, Setup, SetupError};
+use incast_sim::{Outcome, Progress, ValidSetup};
 
 use super::manifest::Left;
 use super::simulate::Engine;
@@ -41,7 +42,7 @@ fn prepared() -> Prepared {
 }
 
 /// Measurements of a stand-in: flow k takes k + 2 times its ideal, the last one does not finish.
-fn outcome(setup: &Setup) -> Outcome {
+fn outcome(setup: &ValidSetup) -> Outcome {
     let n = setup.flows.flows.len();
     let flow = |(k, flow): (usize, &incast_model::flow::Flow)| FlowRecord {
         finish: (k + 1 < n).then(|| flow.start + Time::us(k as u64 + 2)),
@@ -129,7 +130,7 @@ fn outcome(setup: &Setup) -> Outcome {
     }
 }
 
-fn engine(setup: Setup, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Result<Outcome, SetupError> {
+fn engine(setup: ValidSetup, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Result<Outcome, FieldError> {
     let mut outcome = outcome(&setup);
     if observe(&Progress { events: 99, ..Progress::default() }).is_break() {
         outcome.stop = Stop::Interrupted { unfinished: 1 };
@@ -416,9 +417,7 @@ fn failures_leave_nothing() {
     assert!(error.to_string().contains("the simulator failed: index out of bounds"), "{error}");
 
     let refuse = |field: &'static str| {
-        move |_: Setup, _: &mut dyn FnMut(&Progress) -> ControlFlow<()>| {
-            Err(SetupError { field: field.into(), message: "too small".into() })
-        }
+        move |_: ValidSetup, _: &mut dyn FnMut(&Progress) -> ControlFlow<()>| Err(FieldError::new(field, "too small"))
     };
     let error = leaves_nothing(&mut go, &refuse("switch.buffer"));
     assert_eq!(error.to_string(), "error: switch.buffer: too small");
@@ -430,9 +429,8 @@ fn setup_errors_are_about_the_scheme_where_it_sets_the_parameter() {
     let mut prepared = prepared();
     prepared.schemes.remove(0);
     let folder = tempfile::tempdir().unwrap();
-    let refuse = |_: Setup, _: &mut dyn FnMut(&Progress) -> ControlFlow<()>| {
-        Err(SetupError { field: "ecn.kmin".into(), message: "no".into() })
-    };
+    let refuse =
+        |_: ValidSetup, _: &mut dyn FnMut(&Progress) -> ControlFlow<()>| Err(FieldError::new("ecn.kmin", "no"));
     let error = run_with(&prepared, &folder.path().join("run"), RunOptions::default(), &mut go, &refuse).unwrap_err();
     assert_eq!(error.to_string(), "error: scheme.DCQCN+w.ecn.kmin: no");
 }
@@ -578,9 +576,9 @@ fn bad_isolation_is_located() {
         )
     };
     for (given, path, said) in [
-        ("queue = 9", "switch.isolation.queue", "9 is no priority that data can have; a port has 1 to 7"),
+        ("queue = 9", "switch.isolation.queue", "`9` is out of range"),
         ("queue = 4", "switch.isolation.queue", "4 is a lossy priority"),
-        ("table = 0", "switch.isolation.table", "a table of 0 flows isolates none"),
+        ("table = 0", "switch.isolation.table", "`0` is out of range"),
         (
             "release_below = \"200kB\"",
             "switch.isolation.release_below",
@@ -593,7 +591,7 @@ fn bad_isolation_is_located() {
         ),
     ] {
         let loaded = Loaded::from_text("s.toml", &text(given), Path::new("."), &[]);
-        let error = loaded.unwrap().prepare().unwrap_err().to_string();
+        let error = loaded.and_then(|loaded| loaded.prepare()).unwrap_err().to_string();
         assert!(error.contains(path) && error.contains(said) && error.contains("s.toml:5"), "{error}");
     }
 }

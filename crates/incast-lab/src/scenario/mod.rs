@@ -26,6 +26,7 @@ mod tests;
 mod write;
 
 use incast_model::fabric::{FabricSpec, Service, Vms};
+use incast_model::range::{above, least};
 use incast_model::tenant::TenantSpec;
 use incast_model::units::Time;
 use incast_model::workload::WorkloadSpec;
@@ -42,7 +43,7 @@ pub(crate) use given::{Given, value};
 pub(crate) use idle::without_effect;
 pub use patch::Patch;
 pub use prepare::{Prepared, PreparedScheme};
-pub(crate) use prepare::{network_error, of_classes, setup_error};
+pub(crate) use prepare::{located, of_classes};
 pub use profiles::SCENARIO_PROFILES;
 pub use read::Loaded;
 pub use scheme::Scheme;
@@ -115,9 +116,10 @@ pub struct SimulationParams {
     /// Arithmetic of time, and order of simultaneous events. Default exact (our choice).
     pub arithmetic: Arithmetic,
     /// Simulated time at which a run stops. Default none: when every flow is complete.
+    #[schemars(transform = above("0s"))]
     pub horizon: Option<Time>,
     /// Events after which a run stops. Default none.
-    #[schemars(range(max = 9_223_372_036_854_775_807_u64))]
+    #[schemars(range(max = 9_223_372_036_854_775_807_u64), transform = least(1))]
     pub max_events: Option<u64>,
 }
 

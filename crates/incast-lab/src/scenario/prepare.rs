@@ -3,22 +3,22 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use incast_model::fabric::{Fabric, GeneratorError, ServiceError};
+use incast_model::entry::EntryError;
+use incast_model::fabric::{Fabric, GeneratorError};
+use incast_model::field::FieldError;
 use incast_model::flow::FlowSet;
 use incast_model::foreign::Ns3Error;
 use incast_model::input;
 use incast_model::tenant::Tenancy;
-use incast_model::workload::{WorkloadError, generate_with};
+use incast_model::workload::generate_with;
 use incast_sim::host::ClassBy;
-use incast_sim::network::BadNetwork;
-use incast_sim::switch::{BufferPlan, EcnParams, SwitchParams};
+use incast_sim::switch::{EcnParams, SwitchParams};
 use incast_sim::transport::Transport;
-use incast_sim::{Carrier, ControlSetup, Params, Setup, SetupError};
+use incast_sim::{Carrier, ControlSetup, Params, Setup, ValidSetup};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::given::value;
-use super::tenants::vms_error;
 use super::{Given, Scenario, Scheme};
 use crate::diagnostic::{Diagnostic, Diagnostics, Place};
 use crate::text_file;
@@ -52,15 +52,14 @@ pub struct PreparedScheme {
     /// Name of the scheme.
     pub name: String,
     /// Input of the simulator.
-    pub setup: Setup,
+    pub setup: ValidSetup,
     /// Doubt about its tagging rules.
     pub(crate) doubt: Option<String>,
 }
 
 impl Scenario {
-    /// Builds the fabric, flows, and a setup per scheme. Relative files start at `base_dir`.
-    pub fn setups(&self, base_dir: &Path) -> Result<Prepared, Diagnostics> {
-        self.check()?;
+    /// Builds the fabric, flows, and a setup per scheme of a checked scenario. Relative files start at `base_dir`.
+    pub(super) fn setups(&self, base_dir: &Path) -> Result<Prepared, Diagnostics> {
         let fabric = Arc::new(self.build_fabric(base_dir)?);
         let tenancy = self.tenancy(&fabric, base_dir)?.map(Arc::new);
         let flows = Arc::new(self.flows(&fabric, tenancy.as_deref(), base_dir)?);
@@ -68,23 +67,11 @@ impl Scenario {
         for (name, scheme) in &self.scheme {
             let path = path::join("scheme", name);
             let Carried { controls, transports, carriers } = carried(scheme, &path, &flows)?;
-            Transport::check_together(&transports, &fabric, &flows)
-                .map_err(|(index, bad)| transport_error(bad, scheme, &transports[index], &path))?;
             let params = self.params(scheme, &path)?;
-            let refused = |error: SetupError| setup_error(self, name, &error);
-            params.check_host().and_then(|()| params.check_classes()).map_err(refused)?;
-            let flows = of_classes(&flows, &params);
-            let network = params.network.check(&fabric, self.seed).and_then(|()| params.check_pauses());
-            network.map_err(|bad| network_error(self, name, bad))?;
-            let largest = params.packets.largest(&carriers);
-            for switch in fabric.switches() {
-                BufferPlan::new(&fabric, &params, largest, switch).map_err(refused)?;
-            }
             let (tags, doubt) = self.tag_rules(name, &fabric, (&params, &flows), base_dir)?.unzip();
-            params.check_deadlock(tags.as_deref(), &flows).map_err(refused)?;
-            params.check_isolation(&fabric, &flows, largest).and_then(|()| params.check_blocking()).map_err(refused)?;
-            let fabric = fabric.clone();
-            let setup = Setup { fabric, flows, controls, transports, carriers, tenancy: tenancy.clone(), tags, params };
+            let (fabric, flows, tenancy) = (fabric.clone(), flows.clone(), tenancy.clone());
+            let setup = Setup { fabric, flows, controls, transports, carriers, tenancy, tags, params };
+            let setup = setup.checked().map_err(|error| located(self, name, error))?;
             schemes.push(PreparedScheme { name: name.clone(), setup, doubt: doubt.flatten() });
         }
         Ok(Prepared {
@@ -103,16 +90,16 @@ impl Scenario {
     pub fn build_fabric(&self, base_dir: &Path) -> Result<Fabric, Diagnostics> {
         let fabric = self.fabric.build(base_dir).map_err(fabric_error)?;
         let fabric = match &self.vms {
-            Some(vms) => fabric.with_vms(vms).map_err(vms_error)?,
+            Some(vms) => fabric.with_vms(vms).map_err(Diagnostic::from)?,
             None => fabric,
         };
-        Ok(fabric.with_services(&self.service).map_err(service_error)?)
+        Ok(fabric.with_services(&self.service).map_err(Diagnostic::from)?)
     }
 
     /// Generates all flows of the workload.
     pub fn flows(&self, fabric: &Fabric, tenancy: Option<&Tenancy>, base_dir: &Path) -> Result<FlowSet, Diagnostics> {
         let flows = generate_with(&self.workload, fabric, tenancy, base_dir, self.seed, self.simulation.horizon)
-            .map_err(workload_error)?;
+            .map_err(entry_error)?;
         if flows.flows.is_empty() {
             let hint = "a longer duration or a higher load makes some";
             return Err(Diagnostic::new("workload", "the workload has no flow").allowed(hint).into());
@@ -214,8 +201,9 @@ fn carried(scheme: &Scheme, path: &str, flows: &FlowSet) -> Result<Carried, Diag
 }
 
 /// Maps a simulator error to the scenario field that caused it.
-pub(crate) fn setup_error(scenario: &Scenario, scheme: &str, error: &SetupError) -> Diagnostic {
-    Diagnostic::new(where_set(scenario, scheme, &error.field), error.message.clone())
+pub(crate) fn located(scenario: &Scenario, scheme: &str, error: FieldError) -> Diagnostic {
+    let field = where_set(scenario, scheme, &error.field);
+    FieldError { field, ..error }.into()
 }
 
 /// Path of the field that sets a scheme's parameter: the scheme's if it has more steps of the path than the common section, else
@@ -223,6 +211,11 @@ pub(crate) fn setup_error(scenario: &Scenario, scheme: &str, error: &SetupError)
 pub(super) fn where_set(scenario: &Scenario, name: &str, field: &str) -> String {
     let Some(scheme) = scenario.scheme.get(name) else { return field.to_owned() };
     let (section, rest) = field.split_once('.').unwrap_or((field, ""));
+    let of_name = |(_, one): &(&String, &Transport)| rest.split('.').next() == Some(one.name());
+    if let ("transport", Some((label, _))) = (section, scheme.transport_by_label.iter().rfind(of_name)) {
+        let at = path::join("scheme", name);
+        return format!("{}.{rest}", path::join(&path::join(&at, "transport_by_label"), label));
+    }
     let (own, common) = match section.split('[').next().unwrap_or(section) {
         "control" | "transport" | "window" | "hypervisor" => (1, 0),
         "network" => (steps(scheme.network.given(), rest), steps(&unusual(&scenario.network), rest)),
@@ -274,57 +267,9 @@ fn steps(table: &Map<String, Value>, path: &str) -> usize {
     found
 }
 
-/// Maps a transport's error to the scheme's field.
-fn transport_error(bad: BadNetwork, scheme: &Scheme, transport: &Transport, path: &str) -> Diagnostic {
-    let by_label = scheme.transport_by_label.iter().find(|(_, one)| *one == transport);
-    let at = match (&scheme.transport, by_label) {
-        (Some(own), _) if own == transport => path::join(path, "transport"),
-        (_, Some((label, _))) => path::join(&path::join(path, "transport_by_label"), label),
-        _ => path.to_owned(),
-    };
-    let at = path::join(&at, transport.name());
-    let at = if bad.field.is_empty() { at } else { path::join(&at, &bad.field) };
-    Diagnostic { allowed: bad.allowed, nearest: bad.nearest, ..Diagnostic::new(at, bad.message) }
-}
-
-/// Maps a network error to the scenario field that caused it.
-pub(crate) fn network_error(scenario: &Scenario, scheme: &str, bad: BadNetwork) -> Diagnostic {
-    let at = where_set(scenario, scheme, &bad.field);
-    Diagnostic { allowed: bad.allowed, nearest: bad.nearest, ..Diagnostic::new(at, bad.message) }
-}
-
-fn service_error((index, error): (usize, ServiceError)) -> Diagnostic {
-    let entry = path::index("service", index);
-    let at = |field: &str| path::join(&entry, field);
-    let message = error.to_string();
-    match error {
-        ServiceError::Taken { .. } => Diagnostic::new(at("name"), message),
-        ServiceError::NoSwitch { nearest, .. } => Diagnostic { nearest, ..Diagnostic::new(at("at"), message) },
-        ServiceError::NoDefault { field, .. } => Diagnostic::new(at(field), message),
-        ServiceError::Value { field, allowed, .. } => Diagnostic::new(at(field), message).allowed(allowed),
-        ServiceError::Fabric(_) => Diagnostic::new(entry, message),
-    }
-}
-
 fn fabric_error(error: GeneratorError) -> Diagnostic {
     match error {
-        GeneratorError::Value { generator, field, value, allowed } => {
-            Diagnostic::new(format!("fabric.{generator}.{field}"), format!("`{value}` is out of range"))
-                .allowed(allowed)
-        }
-        GeneratorError::TooLarge { generator, .. } | GeneratorError::Memory { generator, .. } => {
-            Diagnostic::new(format!("fabric.{generator}"), error.to_string())
-        }
-        GeneratorError::UnknownNode { generator, field, name, nearest } => {
-            let mut found =
-                Diagnostic::new(format!("fabric.{generator}.{field}"), format!("there is no node `{name}`"));
-            found.nearest = nearest;
-            found
-        }
-        GeneratorError::DuplicateNode { generator, field, name } => {
-            let message = format!("the name `{name}` is taken already; names of hosts and switches are unique");
-            Diagnostic::new(format!("fabric.{generator}.{field}"), message)
-        }
+        GeneratorError::Field(error) => error.within("fabric").into(),
         GeneratorError::Fabric(error) => Diagnostic::new("fabric", error.to_string()),
         GeneratorError::Ns3(error) => file_error("fabric.ns3.topology", &error),
         GeneratorError::Htsim(error) => file_error("fabric.htsim.topology", &error),
@@ -350,25 +295,14 @@ pub(crate) fn file_error(path: &str, error: &Ns3Error) -> Diagnostic {
     found
 }
 
-fn workload_error(error: WorkloadError) -> Diagnostic {
+/// Error of a `[[workload]]` or `[[tenant]]`.
+pub(super) fn entry_error(error: EntryError) -> Diagnostic {
     match error {
-        WorkloadError::Field { field, value, allowed, nearest } => {
-            let mut found = Diagnostic::new(field, format!("`{value}` is not possible here")).allowed(allowed);
-            found.nearest = nearest;
-            found
-        }
-        WorkloadError::File { file, line, column, value, allowed, nearest } => {
+        EntryError::Field(error) => error.into(),
+        EntryError::File { file, line, column, value, allowed, nearest } => {
             Diagnostic { nearest, ..text_file::in_file(&file, (line, column), &value).allowed(allowed) }
         }
-        WorkloadError::Row { field, place, value, allowed, nearest } => {
-            let mut found = Diagnostic::new(field, format!("`{value}` is not possible in {place}")).allowed(allowed);
-            found.nearest = nearest;
-            found
-        }
-        WorkloadError::Unreadable { field, file, why } => {
-            Diagnostic::new(field, format!("cannot read {}: {why}", file.display()))
-        }
-        WorkloadError::Ns3 { field, source } => file_error(&field, &source),
-        other => Diagnostic::new("workload", other.to_string()),
+        EntryError::Ns3 { field, source } => file_error(&field, &source),
+        other => Diagnostic::new("", other.to_string()),
     }
 }

@@ -10,17 +10,15 @@ use incast_deadlock::rules::Rules;
 use incast_deadlock::tagging::{ClosScheme, Greedy, Injection, Order, Tagging};
 use incast_deadlock::verify::{Circularity, fit};
 use incast_model::fabric::Fabric;
+use incast_model::field::FieldError;
 use incast_model::flow::FlowSet;
 use incast_model::input;
 use incast_sim::Params;
 use incast_sim::switch::{TagMethod, TagRules, TaggedPaths, TaggingParams};
 
 use super::Scenario;
-use super::prepare::setup_error;
+use super::prepare::{located, of_classes};
 use crate::diagnostic::Diagnostics;
-
-/// Leaves a priority for each tag and one for lossy packets.
-const MOST_BOUNCES: u8 = 6;
 
 type Doubted = (Arc<TagRules>, Option<String>);
 
@@ -30,12 +28,12 @@ impl Scenario {
         &self,
         scheme: &str,
         fabric: &Fabric,
-        (params, flows): (&Params, &FlowSet),
+        (params, flows): (&Params, &Arc<FlowSet>),
         base: &Path,
     ) -> Result<Option<Doubted>, Diagnostics> {
         let wiring = Wiring::new(fabric);
         let Some((rules, classes)) = self.tagger(scheme, &wiring, params, base)? else { return Ok(None) };
-        let doubt = classes.and_then(|classes| doubt(&wiring, &rules, classes, params, flows));
+        let doubt = classes.and_then(|classes| doubt(&wiring, &rules, classes, params, &of_classes(flows, params)));
         Ok(Some((Arc::new(table(fabric, &rules)), doubt)))
     }
 
@@ -55,10 +53,7 @@ impl Scenario {
             Some(file) => from_file(wiring, &base.join(file)).map(|(rules, classes)| (rules, Some(classes))),
             None => from_paths(wiring, tagging, params).map(|rules| (rules, None)),
         };
-        let made = made.map_err(|(field, message)| {
-            setup_error(self, scheme, &incast_sim::SetupError { field: field.into(), message })
-        })?;
-        Ok(Some(made))
+        Ok(Some(made.map_err(|error| located(self, scheme, error))?))
     }
 }
 
@@ -70,14 +65,13 @@ pub(crate) fn table(fabric: &Fabric, rules: &Rules) -> TagRules {
     table
 }
 
-type Wrong = (&'static str, String);
-
 const FILE: &str = "switch.tagging.rules";
 
-fn from_file(wiring: &Wiring<'_>, file: &Path) -> Result<(Rules, u8), Wrong> {
+fn from_file(wiring: &Wiring<'_>, file: &Path) -> Result<(Rules, u8), FieldError> {
     let shown = file.display();
-    let wrong = |why: String| (FILE, format!("{shown}: {why}"));
-    let text = input::read_text(file, input::LARGE).map_err(|error| (FILE, format!("cannot read {shown}: {error}")))?;
+    let wrong = |why: String| FieldError::new(FILE, format!("{shown}: {why}"));
+    let text = input::read_text(file, input::LARGE)
+        .map_err(|error| FieldError::new(FILE, format!("cannot read {shown}: {error}")))?;
     let table = read_json(wiring, &text).map_err(|error| wrong(error.to_string()))?;
     let rules = table.expand(wiring);
     let rules = rules.map_err(|(node, _, _, exists)| wrong(format!("{}: {exists}", wiring.name(node))))?;
@@ -95,14 +89,8 @@ fn doubt(wiring: &Wiring<'_>, rules: &Rules, classes: u8, params: &Params, flows
 
 const PATHS: &str = "switch.tagging.paths";
 
-fn from_paths(wiring: &Wiring<'_>, tagging: &TaggingParams, params: &Params) -> Result<Rules, Wrong> {
+fn from_paths(wiring: &Wiring<'_>, tagging: &TaggingParams, params: &Params) -> Result<Rules, FieldError> {
     let TaggingParams { paths, bounces, method, .. } = *tagging;
-    if bounces > MOST_BOUNCES {
-        return Err((
-            "switch.tagging.bounces",
-            format!("{bounces} is out of range; 0 to {MOST_BOUNCES}: each asks for a priority"),
-        ));
-    }
     let routes;
     let elp = match paths {
         TaggedPaths::UpDown => Elp::UpDown(UpDown { bounces }),
@@ -114,8 +102,7 @@ fn from_paths(wiring: &Wiring<'_>, tagging: &TaggingParams, params: &Params) -> 
             ..ShortestPaths::default()
         }),
         TaggedPaths::Routes => {
-            let found = params.network.routes(wiring.fabric(), params.seed);
-            routes = found.map_err(|bad| (PATHS, format!("{}: {}", bad.field, bad.message)))?;
+            routes = params.network.routes(wiring.fabric(), params.seed)?;
             Elp::Routes(&routes)
         }
     };
@@ -123,18 +110,18 @@ fn from_paths(wiring: &Wiring<'_>, tagging: &TaggingParams, params: &Params) -> 
     let tagging = match (method.unwrap_or(usual), paths) {
         (TagMethod::Clos, TaggedPaths::UpDown) => Tagging::Clos(ClosScheme::new(bounces)),
         (TagMethod::Clos, _) => {
-            return Err(("switch.tagging.method", "clos is for up-down paths; greedy or per-hop".into()));
+            return Err(FieldError::new("switch.tagging.method", "clos is for up-down paths; greedy or per-hop"));
         }
         (TagMethod::Greedy, _) => Tagging::Greedy(Greedy { order: Order::Number, injection: Injection::Shared }),
         (TagMethod::PerHop, _) => Tagging::PerHop,
     };
-    let rules = tagging.rules(wiring, &elp).map_err(|error| (PATHS, error.to_string()))?.rules;
+    let rules = tagging.rules(wiring, &elp).map_err(|error| FieldError::new(PATHS, error.to_string()))?.rules;
     let available = params.switch.lossless.len() as u8;
     // Without PFC a later check reports another fault.
     if params.switch.paused_priorities() != 0
         && let Err(error) = fit(wiring, &rules, &elp, 1, available)
     {
-        return Err(("switch.lossless", error.to_string()));
+        return Err(FieldError::new("switch.lossless", error.to_string()));
     }
     Ok(rules)
 }
@@ -251,7 +238,7 @@ switch.tagging.enabled = true
         for (change, place, said) in [
             (("[3, 4]", "[3]"), "(switch.lossless)", "2 lossless priorities are needed, 1 are available"),
             (("[3, 4]", "[3]"), "(switch.lossless)", "packets reach tag 2 on h"),
-            ((on, "tagging = { enabled = true, bounces = 7 }"), "tagging.bounces)", "7 is out of range; 0 to 6"),
+            ((on, "tagging = { enabled = true, bounces = 7 }"), "tagging.bounces)", "`7` is out of range\n"),
             ((on, "tagging = { enabled = true, lossy_priority = 3 }"), "lossy_priority)", "3 is not possible; 1 to 7"),
             (
                 (on, "tagging = { enabled = true, method = \"clos\", paths = \"shortest\" }"),
@@ -259,7 +246,7 @@ switch.tagging.enabled = true
                 "clos is for up-down paths",
             ),
             ((on, "tagging = { enabled = true, rules = \"none.json\" }"), "tagging.rules)", "cannot read ./none.json"),
-            ((on, "watchdog = { enabled = true, poll = \"0s\" }"), "watchdog.poll)", "0s is out of range"),
+            ((on, "watchdog = { enabled = true, poll = \"0s\" }"), "watchdog.poll)", "`0ps` is out of range"),
             ((on, "tagging = { enabled = true, path = \"routes\" }"), "tagging.path)", "did you mean `paths`?"),
         ] {
             let found = refused(change);

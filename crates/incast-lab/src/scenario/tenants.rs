@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use incast_model::fabric::{AdmissionMode, Fabric, Vms, VmsError};
-use incast_model::tenant::{Admission, Tenancy, TenantError, place};
+use incast_model::fabric::{AdmissionMode, Fabric, Vms};
+use incast_model::tenant::{Admission, Tenancy, place};
 
 use super::Scenario;
+use super::prepare::entry_error;
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::text_file;
 use crate::tree::path;
 
 impl Scenario {
@@ -20,7 +20,7 @@ impl Scenario {
             let allowed = "a section [vms], such as [vms] with slots = 4";
             return Err(Diagnostic::new("tenant[0]", "there are no VMs for a tenant").allowed(allowed).into());
         };
-        let tenancy = place(&self.tenant, fabric, vms, base_dir, self.seed).map_err(tenant_error)?;
+        let tenancy = place(&self.tenant, fabric, vms, base_dir, self.seed).map_err(entry_error)?;
         if vms.admission == AdmissionMode::Enforce && tenancy.guarantees() {
             self.admit(fabric, vms, &tenancy)?;
         }
@@ -41,29 +41,6 @@ impl Scenario {
             let allowed = "smaller guarantees, fewer tenants, another placement, or vms.admission = \"report\"";
             Diagnostic::new(at, rejected.to_string()).allowed(allowed)
         })
-    }
-}
-
-pub(super) fn vms_error(error: VmsError) -> Diagnostic {
-    let message = error.to_string();
-    match error {
-        VmsError::Value { field, allowed, .. } => Diagnostic::new(format!("vms.{field}"), message).allowed(allowed),
-        _ => Diagnostic::new("vms", message),
-    }
-}
-
-fn tenant_error(error: TenantError) -> Diagnostic {
-    match error {
-        TenantError::Field { field, value, allowed, nearest } => {
-            Diagnostic { nearest, ..Diagnostic::new(field, format!("`{value}` is not possible here")).allowed(allowed) }
-        }
-        TenantError::File { file, line, column, value, allowed, nearest } => {
-            Diagnostic { nearest, ..text_file::in_file(&file, (line, column), &value).allowed(allowed) }
-        }
-        TenantError::Unreadable { field, file, why } => {
-            Diagnostic::new(field, format!("cannot read {}: {why}", file.display()))
-        }
-        other => Diagnostic::new("tenant", other.to_string()),
     }
 }
 
@@ -229,10 +206,7 @@ transport = "tcp"
             with("[vms]\nslots = 4\n", ""),
             "s.toml:8:1: tenant[0]: there are no VMs for a tenant (allowed: a section [vms], such as [vms] with slots = 4)"
         );
-        assert_eq!(
-            with("slots = 4", "slots = 65"),
-            "s.toml:9:9: vms.slots: `65` is out of range (allowed: 1 to 64 VM slots of each server)"
-        );
+        assert_eq!(with("slots = 4", "slots = 65"), "s.toml:9:9: vms.slots: `65` is out of range (allowed: 1 to 64)");
         assert!(with("fill = 1.0", "count = 200").contains("s.toml:12:7: tenant[0].vms: `"));
         assert!(
             with("from = 2,", "from = 1,").starts_with("s.toml:12:16: tenant[0].vms.from: `1` is not possible here")

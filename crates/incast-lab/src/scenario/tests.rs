@@ -379,10 +379,7 @@ fn values_out_of_range_are_located() {
         ),
         (set("[packets]\ntimestamp = \"70kB\""), "packets.timestamp: `70kB` is out of range (allowed: at most 65535B)"),
         (set("[packets]\ndata_header = \"0B\""), "packets.data_header: `0B` is out of range (allowed: 1B to 4096B)"),
-        (
-            set("[switch]\nbuffer = \"3GiB\""),
-            "switch.buffer: `3GiB` is out of range (allowed: more than 0B, at most 2GiB)",
-        ),
+        (set("[switch]\nbuffer = \"3GiB\""), "switch.buffer: `3GiB` is out of range (allowed: above 0B, at most 2GiB)"),
         (
             set("[switch]\nlossy_alpha = 20.0"),
             "switch.lossy_alpha: `20` is out of range (allowed: above 0, at most 16)",
@@ -445,10 +442,10 @@ fn what_the_fabric_does_not_have_is_located() {
             list("{ src = 0, dst = 1, size = 1, start = \"2ms\" }") + "\n[simulation]\nhorizon = \"1ms\"\n",
             "workload[0].list[0].start: `2ms` is not possible here (allowed: before the end of the simulation at 1ms",
         ),
-        (with("label = \"burst\"", "priority = 8"), "workload[0].priority: `8` is not possible here"),
+        (with("label = \"burst\"", "priority = 8"), "workload[0].priority: `8` is out of range"),
         (
             with("label = \"burst\"", "priority = 0"),
-            "workload[0].priority: `0` is not possible here (allowed: a traffic class, 1 to 7 (0 carries PFC frames))",
+            "workload[0].priority: `0` is out of range (allowed: a traffic class, 1 to 7 (0 carries PFC frames))",
         ),
         (with("incast = ", "poisson = "), "workload[0].poisson"),
         (

@@ -2,22 +2,12 @@
 
 use std::fmt::Write;
 
+pub(crate) use incast_model::field::join;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Step {
     Key(String),
     Index(usize),
-}
-
-/// Appends a key, quoted if not a bare word.
-pub(crate) fn join(path: &str, key: &str) -> String {
-    let bare =
-        !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || "_-+ ".contains(c)) && !key.starts_with(' ');
-    match (path.is_empty(), bare) {
-        (true, true) => key.to_owned(),
-        (true, false) => format!("{key:?}"),
-        (false, true) => format!("{path}.{key}"),
-        (false, false) => format!("{path}.{key:?}"),
-    }
 }
 
 pub(crate) fn index(path: &str, index: usize) -> String {

@@ -29,7 +29,7 @@ fn run(mut setup: Setup) -> Outcome {
     setup.params.measure.fingerprint = true;
     // Cuts the run only: the flows exist already.
     setup.params.horizon = Some(setup.params.horizon.map_or(CUT, |horizon| horizon.min(CUT)));
-    Simulation::new(setup).expect("a valid setup").run(&mut |_| ControlFlow::Continue(()))
+    setup.checked().and_then(Simulation::new).expect("a valid setup").run(&mut |_| ControlFlow::Continue(()))
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn of_the_examples() {
             Loaded::from_path(&file, &[]).and_then(|loaded| loaded.prepare()).unwrap_or_else(|found| panic!("{found}"));
         let outcomes: Vec<Outcome> = thread::scope(|scope| {
             let running: Vec<_> =
-                prepared.schemes.iter().map(|scheme| scope.spawn(|| run(scheme.setup.clone()))).collect();
+                prepared.schemes.iter().map(|scheme| scope.spawn(|| run(Setup::clone(&scheme.setup)))).collect();
             running.into_iter().map(|thread| thread.join().expect("no panic")).collect()
         });
         let name = file.file_stem().expect("a name").to_string_lossy();

@@ -1,8 +1,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Fabric, FabricBuilder, FabricError, HostId, NodeId, NodeKind};
+use super::{Fabric, FabricBuilder, HostId, NodeId, NodeKind};
+use crate::field::FieldError;
 use crate::nearest::nearest;
+use crate::range::{self, above, delay};
 use crate::units::{Rate, Time};
 
 /// Host added to the fabric for a service. Workload patterns leave it out; it is numbered after all other hosts.
@@ -15,70 +17,35 @@ pub struct Service {
     pub at: String,
     /// Rate of its link. Default: that of the first host on the switch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = above("0bps"))]
     pub rate: Option<Rate>,
     /// One-way propagation delay of its link, up to 1 s. Default: that of the first host on the switch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = delay())]
     pub delay: Option<Time>,
 }
 
-/// Error of a service.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ServiceError {
-    /// Name of another node.
-    #[error("the name `{name}` is taken already; names of hosts and switches are unique")]
-    Taken {
-        /// Name.
-        name: String,
-    },
-    /// Unknown switch.
-    #[error("there is no switch `{name}`")]
-    NoSwitch {
-        /// Name.
-        name: String,
-        /// Similar name.
-        nearest: Option<String>,
-    },
-    /// Field without a default.
-    #[error("no host is on {at}: `{field}` has no default there")]
-    NoDefault {
-        /// Switch.
-        at: String,
-        /// Field to set.
-        field: &'static str,
-    },
-    /// Value out of range.
-    #[error("`{value}` is out of range")]
-    Value {
-        /// Field.
-        field: &'static str,
-        /// Value.
-        value: String,
-        /// Allowed values.
-        allowed: &'static str,
-    },
-    /// Invalid graph.
-    #[error(transparent)]
-    Fabric(#[from] FabricError),
-}
-
 impl Fabric {
-    /// Adds service hosts; errors carry the service's number.
-    pub fn with_services(&self, services: &[Service]) -> Result<Self, (usize, ServiceError)> {
+    /// Adds service hosts.
+    pub fn with_services(&self, services: &[Service]) -> Result<Self, FieldError> {
         if services.is_empty() {
             return Ok(self.clone());
         }
         let mut builder = self.to_builder();
+        let entry = |index: usize| format!("service[{index}]");
         for (index, service) in services.iter().enumerate() {
             let taken = self.nodes().iter().any(|node| node.name == service.name)
                 || services[..index].iter().any(|other| other.name == service.name);
             if taken {
-                return Err((index, ServiceError::Taken { name: service.name.clone() }));
+                let name = &service.name;
+                let message = format!("the name `{name}` is taken already; names of hosts and switches are unique");
+                return Err(FieldError::new("name", message).within(entry(index)));
             }
-            let (at, rate, delay) = self.plug(service).map_err(|error| (index, error))?;
+            let (at, rate, delay) = self.plug(service).map_err(|error| error.within(entry(index)))?;
             let host = builder.host(&service.name);
             builder.link(host, at, rate, delay);
         }
-        let fabric = builder.finish().map_err(|error| (services.len() - 1, error.into()))?;
+        let fabric = builder.finish().map_err(|error| FieldError::new(entry(services.len() - 1), error.to_string()))?;
         let fabric = fabric.serving(self.services() + services.len());
         Ok(fabric.serving_vms(self.servers().to_vec(), self.slots()).with_gpus(self.gpus(), self.inside().to_vec()))
     }
@@ -97,24 +64,19 @@ impl Fabric {
         builder
     }
 
-    fn plug(&self, service: &Service) -> Result<(NodeId, Rate, Time), ServiceError> {
+    fn plug(&self, service: &Service) -> Result<(NodeId, Rate, Time), FieldError> {
+        range::check(service)?;
+        let name = &service.at;
         let switches = || self.switches().map(|switch| self.node(switch).name.as_str());
-        let Some(at) = self.switches().find(|&switch| self.node(switch).name == service.at) else {
-            let nearest = nearest(&service.at, switches()).map(str::to_owned);
-            return Err(ServiceError::NoSwitch { name: service.at.clone(), nearest });
+        let Some(at) = self.switches().find(|&switch| self.node(switch).name == *name) else {
+            let nearest = nearest(name, switches()).map(str::to_owned);
+            return Err(FieldError { nearest, ..FieldError::new("at", format!("there is no switch `{name}`")) });
         };
         let mut ports = self.ports_of(at);
         let usual = ports.find(|&port| self.node(self.neighbour(port)).kind == NodeKind::Host);
-        let missing = |field| ServiceError::NoDefault { at: service.at.clone(), field };
-        let rate = service.rate.or(usual.map(|port| self.rate(port))).ok_or(missing("rate"))?;
-        let delay = service.delay.or(usual.map(|port| self.delay(port))).ok_or(missing("delay"))?;
-        let refuse = |field, value: String, allowed| Err(ServiceError::Value { field, value, allowed });
-        if rate == Rate::ZERO {
-            return refuse("rate", rate.to_string(), "more than 0bps");
-        }
-        if delay > Time::ms(1000) {
-            return refuse("delay", delay.to_string(), "at most 1s");
-        }
+        let missing = |field| FieldError::new(field, format!("no host is on {name}: `{field}` has no default there"));
+        let rate = service.rate.or(usual.map(|port| self.rate(port))).ok_or_else(|| missing("rate"))?;
+        let delay = service.delay.or(usual.map(|port| self.delay(port))).ok_or_else(|| missing("delay"))?;
         Ok((at, rate, delay))
     }
 
@@ -158,18 +120,22 @@ mod tests {
     #[test]
     fn services_that_do_not_fit_are_refused() {
         let plain = LeafSpine::new(3, 2, 4).build().unwrap();
-        let refused = |services: &[Service]| {
-            let (index, error) = plain.with_services(services).unwrap_err();
-            format!("{index}: {error}")
-        };
-        let unknown = plain.with_services(&[arbiter("leaf7")]).unwrap_err().1;
-        assert!(matches!(unknown, ServiceError::NoSwitch { nearest: Some(near), .. } if near.starts_with("leaf")));
-        assert_eq!(refused(&[arbiter("h0")]), "0: there is no switch `h0`");
-        assert!(refused(&[arbiter("leaf0"), arbiter("leaf1")]).starts_with("1: the name `arbiter` is taken"));
-        assert!(refused(&[Service { name: "h3".into(), ..arbiter("leaf0") }]).starts_with("0: the name `h3` is taken"));
-        assert_eq!(refused(&[arbiter("spine0")]), "0: no host is on spine0: `rate` has no default there");
-        assert_eq!(refused(&[Service { rate: Some(Rate::ZERO), ..arbiter("leaf0") }]), "0: `0bps` is out of range");
+        let refused = |services: &[Service]| plain.with_services(services).unwrap_err().to_string();
+        assert!(refused(&[arbiter("leaf7")]).contains("`leaf7`; did you mean `leaf"));
+        assert_eq!(refused(&[arbiter("h0")]), "service[0].at: there is no switch `h0`");
+        assert!(
+            refused(&[arbiter("leaf0"), arbiter("leaf1")]).starts_with("service[1].name: the name `arbiter` is taken")
+        );
+        assert!(
+            refused(&[Service { name: "h3".into(), ..arbiter("leaf0") }])
+                .starts_with("service[0].name: the name `h3` is taken")
+        );
+        assert_eq!(refused(&[arbiter("spine0")]), "service[0].rate: no host is on spine0: `rate` has no default there");
+        assert_eq!(
+            refused(&[Service { rate: Some(Rate::ZERO), ..arbiter("leaf0") }]),
+            "service[0].rate = 0bps: must be more than 0bps"
+        );
         let far = Service { delay: Some(Time::ms(1001)), ..arbiter("leaf0") };
-        assert_eq!(refused(&[far]), "0: `1.001s` is out of range");
+        assert_eq!(refused(&[far]), "service[0].delay = 1.001s: must be at most 1s");
     }
 }

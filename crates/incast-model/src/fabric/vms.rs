@@ -3,8 +3,9 @@ use std::collections::HashSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::generators::MAX_DELAY;
-use super::{Fabric, FabricBuilder, FabricError, HostId, NodeId, NodeKind, PortId};
+use super::{Fabric, FabricBuilder, HostId, NodeId, NodeKind, PortId};
+use crate::field::FieldError;
+use crate::range::{self, above, delay, least};
 use crate::units::{Bytes, Rate, Time};
 
 /// Virtual machines on every host of the fabric, which becomes a server: a switch of the host's name with VMs below it.
@@ -15,21 +16,26 @@ use crate::units::{Bytes, Rate, Time};
 #[serde(deny_unknown_fields)]
 pub struct Vms {
     /// VM slots of each server, 1 to 64. Each is a host, with or without a tenant.
+    #[schemars(transform = least(1).most(64))]
     pub slots: u32,
     /// Rate of the virtual link between a VM and the switch in its server, more than 0. Default 10Gbps (our choice:
     /// more than the NICs of clouds with guarantees).
     #[serde(default = "rate_10g")]
+    #[schemars(transform = above("0bps"))]
     pub rate: Rate,
     /// One-way delay of that link, up to 1 s. Default 0ns (our choice).
     #[serde(default)]
+    #[schemars(transform = delay())]
     pub delay: Time,
     /// Queue of the server's switch for its NIC, at least 1 B; drops when full. Default 1.5MB (1000 packets of 1500 B,
     /// Linux's `txqueuelen`).
     #[serde(default = "thousand_packets")]
+    #[schemars(transform = least("1B"))]
     pub queue: Bytes,
     /// Share of every link's capacity kept free of guarantees, 0 or more and less than 1. Default 0.1 (ElasticSwitch,
     /// SIGCOMM 2013).
     #[serde(default = "tenth")]
+    #[schemars(transform = least(0).below(1))]
     pub headroom: f64,
     /// Handling of tenants with guarantees that some link cannot carry. Default enforce (our choice).
     #[serde(default)]
@@ -59,49 +65,6 @@ const fn tenth() -> f64 {
     0.1
 }
 
-/// Error of VMs on a fabric.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum VmsError {
-    /// Value out of range.
-    #[error("`{value}` is out of range")]
-    Value {
-        /// Field.
-        field: &'static str,
-        /// Value.
-        value: String,
-        /// Allowed values.
-        allowed: String,
-    },
-    /// Name of another node.
-    #[error("the first VM slots would be named `{name}`, as another node is; names of hosts and switches are unique")]
-    Taken {
-        /// Name.
-        name: String,
-    },
-    /// GPUs joined by NVLink.
-    #[error(
-        "VMs are on hosts with one link, but NVLink gives GPUs a second one: set fabric.rail_optimized.nvlink = \"none\""
-    )]
-    Nvlink,
-    /// Host that would forward as a server.
-    #[error(
-        "{host} has links to {} and {}: as a server with VMs it is a switch, and would forward between the two; a server's links \
-         all lead to one switch", .ends[0], .ends[1]
-    )]
-    Forwards {
-        /// Host.
-        host: String,
-        /// Two neighbours.
-        ends: [String; 2],
-    },
-    /// Invalid graph.
-    #[error(transparent)]
-    Fabric(#[from] FabricError),
-}
-
-/// More than clouds have cores for.
-const MAX_SLOTS: u32 = 64;
-
 /// As many as nodes of a fabric.
 const MAX_VMS: u64 = 1 << 20;
 
@@ -111,40 +74,29 @@ impl Vms {
         let (rate, delay, queue, headroom) = (rate_10g(), Time::ZERO, thousand_packets(), tenth());
         Self { slots, rate, delay, queue, headroom, admission: AdmissionMode::Enforce }
     }
-
-    /// Checks ranges.
-    pub fn check(&self) -> Result<(), VmsError> {
-        let unless = |holds: bool, field, value: String, allowed: &str| match holds {
-            true => Ok(()),
-            false => Err(VmsError::Value { field, value, allowed: allowed.into() }),
-        };
-        let slots = (1..=MAX_SLOTS).contains(&self.slots);
-        unless(slots, "slots", self.slots.to_string(), "1 to 64 VM slots of each server")?;
-        unless(self.rate > Rate::ZERO, "rate", self.rate.to_string(), "more than 0bps")?;
-        unless(self.delay <= MAX_DELAY, "delay", self.delay.to_string(), "at most 1s")?;
-        unless(self.queue > Bytes::ZERO, "queue", self.queue.to_string(), "at least 1B")?;
-        let share = self.headroom >= 0.0 && self.headroom < 1.0;
-        unless(share, "headroom", self.headroom.to_string(), "a share of each link, 0 or more and less than 1")
-    }
 }
 
 impl Fabric {
     /// Returns the fabric with VMs on every host; call this before adding services. Hosts become switches of tier 1, other
     /// tiers rise by one. Ports of switches keep their order; a server's ports lead to its VMs first, then to its links.
-    pub fn with_vms(&self, vms: &Vms) -> Result<Self, VmsError> {
-        vms.check()?;
+    pub fn with_vms(&self, vms: &Vms) -> Result<Self, FieldError> {
+        range::check(vms).map_err(|error| error.within("vms"))?;
         self.check_servers()?;
         let count = self.hosts().len() as u64 * u64::from(vms.slots);
         if count > MAX_VMS {
             let allowed = format!("few enough for {MAX_VMS} VMs in all; this makes {count}");
-            return Err(VmsError::Value { field: "slots", value: vms.slots.to_string(), allowed });
+            return Err(FieldError::range("vms.slots", vms.slots, allowed));
         }
         let mut builder = FabricBuilder::new();
         let name = |host: NodeId, slot: u32| format!("{}.{slot}", self.node(host).name);
         let mut names: HashSet<String> = self.nodes().iter().map(|node| node.name.clone()).collect();
         for (host, slot) in self.hosts().iter().flat_map(|&host| (0..vms.slots).map(move |slot| (host, slot))) {
             if !names.insert(name(host, slot)) {
-                return Err(VmsError::Taken { name: name(host, slot) });
+                let message = format!(
+                    "the first VM slots would be named `{}`, as another node is; names of hosts and switches are unique",
+                    name(host, slot)
+                );
+                return Err(FieldError::new("vms", message));
             }
             builder.host(name(host, slot));
         }
@@ -159,19 +111,26 @@ impl Fabric {
             let [a, b] = [link.a, link.b].map(|port| new[self.port(port).node.index()]);
             builder.link(a, b, link.rate, link.delay);
         }
-        Ok(builder.finish()?.serving_vms(servers, vms.slots))
+        let fabric = builder.finish().map_err(|error| FieldError::new("vms", error.to_string()))?;
+        Ok(fabric.serving_vms(servers, vms.slots))
     }
 
-    fn check_servers(&self) -> Result<(), VmsError> {
+    fn check_servers(&self) -> Result<(), FieldError> {
         for &host in self.hosts() {
             let mut ends = self.ports_of(host).map(|port| self.neighbour(port));
             let first = ends.next();
             if let (Some(first), Some(other)) = (first, ends.find(|&end| Some(end) != first)) {
                 if self.has_nvlink() {
-                    return Err(VmsError::Nvlink);
+                    let message = "VMs are on hosts with one link, but NVLink gives GPUs a second one: set \
+                                   fabric.rail_optimized.nvlink = \"none\"";
+                    return Err(FieldError::new("vms", message));
                 }
-                let name = |node: NodeId| self.node(node).name.clone();
-                return Err(VmsError::Forwards { host: name(host), ends: [name(first), name(other)] });
+                let [host, first, other] = [host, first, other].map(|node| &self.node(node).name);
+                let message = format!(
+                    "{host} has links to {first} and {other}: as a server with VMs it is a switch, and would forward between the \
+                     two; a server's links all lead to one switch"
+                );
+                return Err(FieldError::new("vms", message));
             }
         }
         Ok(())
@@ -258,17 +217,14 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_refused() {
         let plain = LeafSpine::new(3, 2, 2).build().unwrap();
-        let why = |vms: Vms| match plain.with_vms(&vms).unwrap_err() {
-            VmsError::Value { field, value, allowed } => format!("{field} {value}: {allowed}"),
-            other => other.to_string(),
-        };
-        assert_eq!(why(Vms::new(0)), "slots 0: 1 to 64 VM slots of each server");
-        assert!(why(Vms::new(65)).starts_with("slots 65: 1 to 64"));
-        assert_eq!(why(Vms { rate: Rate::ZERO, ..Vms::new(1) }), "rate 0bps: more than 0bps");
-        assert_eq!(why(Vms { delay: Time::ms(1001), ..Vms::new(1) }), "delay 1.001s: at most 1s");
-        assert_eq!(why(Vms { queue: Bytes::ZERO, ..Vms::new(1) }), "queue 0B: at least 1B");
+        let why = |vms: Vms| plain.with_vms(&vms).unwrap_err().to_string();
+        assert_eq!(why(Vms::new(0)), "vms.slots = 0: must be 1 to 64");
+        assert!(why(Vms::new(65)).starts_with("vms.slots = 65: must be 1 to 64"));
+        assert_eq!(why(Vms { rate: Rate::ZERO, ..Vms::new(1) }), "vms.rate = 0bps: must be more than 0bps");
+        assert_eq!(why(Vms { delay: Time::ms(1001), ..Vms::new(1) }), "vms.delay = 1.001s: must be at most 1s");
+        assert_eq!(why(Vms { queue: Bytes::ZERO, ..Vms::new(1) }), "vms.queue = 0B: must be 1B or more");
         for headroom in [-0.1, 1.0, f64::NAN] {
-            assert!(why(Vms { headroom, ..Vms::new(1) }).starts_with("headroom"), "{headroom}");
+            assert!(why(Vms { headroom, ..Vms::new(1) }).starts_with("vms.headroom"), "{headroom}");
         }
         assert!(Dumbbell::new(2, 2).build().unwrap().with_vms(&Vms { headroom: 0.0, ..Vms::new(64) }).is_ok());
     }
@@ -283,13 +239,12 @@ mod tests {
             join(&mut builder, a, b);
         }
         let fabric = builder.clone().finish().unwrap();
-        assert_eq!(fabric.with_vms(&Vms::new(1)), Err(VmsError::Taken { name: "a.0".into() }));
+        let refused = |fabric: Fabric| fabric.with_vms(&Vms::new(1)).unwrap_err().to_string();
+        assert!(refused(fabric).starts_with("vms: the first VM slots would be named `a.0`, as another node is"));
         join(&mut builder, b, t);
-        let ends = ["s", "t"].map(String::from);
-        let refused = builder.finish().unwrap().with_vms(&Vms::new(1));
-        assert_eq!(refused, Err(VmsError::Forwards { host: "a.0".into(), ends }));
+        assert!(refused(builder.finish().unwrap()).starts_with("vms: a.0 has links to s and t: as a server with VMs"));
         let rails = RailOptimized::new(2, 2);
-        assert_eq!(rails.build().unwrap().with_vms(&Vms::new(1)), Err(VmsError::Nvlink));
+        assert!(refused(rails.build().unwrap()).contains("NVLink gives GPUs a second one"));
         assert!(RailOptimized { nvlink: None, ..rails }.build().unwrap().with_vms(&Vms::new(1)).is_ok());
     }
 }

@@ -1,5 +1,5 @@
-use super::TenantError;
 use super::spec::{Placement, TenantSpec, VmCount, VmRange};
+use crate::entry::EntryError;
 
 pub(super) struct Entry<'a> {
     pub(super) spec: &'a TenantSpec,
@@ -11,11 +11,11 @@ impl Entry<'_> {
         format!("{}.{name}", self.path)
     }
 
-    pub(super) fn refuse(&self, name: &str, value: impl std::fmt::Display, allowed: impl Into<String>) -> TenantError {
-        TenantError::field(self.field(name), value, allowed)
+    pub(super) fn refuse(&self, name: &str, value: impl std::fmt::Display, allowed: impl Into<String>) -> EntryError {
+        EntryError::field(self.field(name), value, allowed)
     }
 
-    pub(super) fn check(&self) -> Result<(), TenantError> {
+    pub(super) fn check(&self) -> Result<(), EntryError> {
         const LEAST: &str = "at least 2 VMs: one alone has no destination";
         let spec = self.spec;
         let plain = !spec.name.contains(|c: char| c.is_control() || c == ',' || c == '"');
@@ -46,7 +46,7 @@ impl Entry<'_> {
         self.check_placement()
     }
 
-    fn check_placement(&self) -> Result<(), TenantError> {
+    fn check_placement(&self) -> Result<(), EntryError> {
         let spec = self.spec;
         match &spec.placement {
             Placement::Unbalanced if spec.mappers.is_none() => {

@@ -6,7 +6,6 @@
 mod admission;
 mod cuts;
 mod entry;
-mod error;
 mod optimum;
 mod place;
 mod placement;
@@ -19,7 +18,6 @@ mod tests;
 
 pub use admission::{Admission, CutLoad, Rejected, Reserved};
 pub use cuts::NoTree;
-pub use error::TenantError;
 pub use optimum::{Optimum, Pair, optimum, static_split};
 pub use place::place;
 pub use spec::{Guarantee, Placement, TenantSpec, VmCount, VmRange};

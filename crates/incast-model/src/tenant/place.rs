@@ -4,7 +4,8 @@ use super::admission::room;
 use super::entry::Entry;
 use super::placement::{self, Residual, Table};
 use super::spec::{Placement, TenantSpec, VmCount, VmRange};
-use super::{Tenancy, Tenant, TenantError, Vm};
+use super::{Tenancy, Tenant, Vm};
+use crate::entry::EntryError;
 use crate::fabric::{Fabric, HostId, NodeId, Vms};
 use crate::rng::{Stream, pick, stream};
 use crate::units::Rate;
@@ -17,7 +18,7 @@ pub fn place(
     vms: &Vms,
     base_dir: &Path,
     seed: u64,
-) -> Result<Tenancy, TenantError> {
+) -> Result<Tenancy, EntryError> {
     let taken = vec![None; fabric.endpoints().len()];
     let mut placer = Placer { fabric, vms, base_dir, seed, taken, tenants: Vec::new(), residual: None };
     for (index, spec) in specs.iter().enumerate() {
@@ -59,13 +60,13 @@ impl Placer<'_> {
         self.fabric.nic_ports(server).map(|port| self.fabric.rate(port)).sum()
     }
 
-    fn check_guarantee(&self, entry: &Entry<'_>) -> Result<(), TenantError> {
+    fn check_guarantee(&self, entry: &Entry<'_>) -> Result<(), EntryError> {
         let fastest = self.fabric.servers().iter().map(|&server| self.nic(server)).max().unwrap_or_default();
         self.carries(entry, "the VM's virtual link", self.vms.rate)?;
         self.carries(entry, "the fastest NIC", fastest)
     }
 
-    fn carries(&self, entry: &Entry<'_>, what: &str, rate: Rate) -> Result<(), TenantError> {
+    fn carries(&self, entry: &Entry<'_>, what: &str, rate: Rate) -> Result<(), EntryError> {
         let (guarantee, room) = (entry.spec.guarantee, room(rate, self.vms.headroom));
         if guarantee.most() <= room {
             return Ok(());
@@ -74,7 +75,7 @@ impl Placer<'_> {
         Err(entry.refuse("guarantee", guarantee, allowed))
     }
 
-    fn add(&mut self, entry: &Entry<'_>) -> Result<(), TenantError> {
+    fn add(&mut self, entry: &Entry<'_>) -> Result<(), EntryError> {
         let (name, all) = (&entry.spec.name, self.taken.len());
         match (entry.spec.count, entry.spec.fill) {
             (None, None) => self.must(entry, name.clone(), all).map(|_| ()),
@@ -86,7 +87,7 @@ impl Placer<'_> {
     }
 
     /// Places tenants until their VMs fill a share of the free slots; if packed, until one does not fit.
-    fn fill(&mut self, entry: &Entry<'_>, fill: f64) -> Result<(), TenantError> {
+    fn fill(&mut self, entry: &Entry<'_>, fill: f64) -> Result<(), EntryError> {
         let (free, least) = (self.free().len(), entry.least());
         let mut left = (free as f64 * fill + 1e-9) as usize;
         if left < least {
@@ -109,7 +110,7 @@ impl Placer<'_> {
     }
 
     /// Places a tenant with at most `most` VMs, or fails; returns its number of VMs.
-    fn must(&mut self, entry: &Entry<'_>, name: String, most: usize) -> Result<usize, TenantError> {
+    fn must(&mut self, entry: &Entry<'_>, name: String, most: usize) -> Result<usize, EntryError> {
         let said = name.clone();
         match self.one(entry, name, most)? {
             Placed::There(vms) => Ok(vms),
@@ -124,7 +125,7 @@ impl Placer<'_> {
         }
     }
 
-    fn one(&mut self, entry: &Entry<'_>, name: String, most: usize) -> Result<Placed, TenantError> {
+    fn one(&mut self, entry: &Entry<'_>, name: String, most: usize) -> Result<Placed, EntryError> {
         if self.tenants.iter().any(|tenant| tenant.name == name) {
             return Err(entry.refuse("name", name, "a name of its own: another tenant has this one"));
         }
@@ -166,7 +167,7 @@ impl Placer<'_> {
         name: &str,
         free: Vec<HostId>,
         vms: usize,
-    ) -> Result<Option<Vec<HostId>>, TenantError> {
+    ) -> Result<Option<Vec<HostId>>, EntryError> {
         let who = |host: HostId| self.taken[host.index()].map(|tenant| self.tenants[tenant].name.clone());
         match &entry.spec.placement {
             Placement::Random => Ok(Some(placement::random(free, vms, &mut self.stream(name, "placement")))),
@@ -188,7 +189,7 @@ impl Placer<'_> {
         }
     }
 
-    fn packed(&mut self, entry: &Entry<'_>, vms: usize) -> Result<Option<Vec<HostId>>, TenantError> {
+    fn packed(&mut self, entry: &Entry<'_>, vms: usize) -> Result<Option<Vec<HostId>>, EntryError> {
         let residual = match self.residual.take() {
             Some(known) => known,
             None => Residual::new(self.fabric, self.vms.headroom, &self.tenants)

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::*;
+use crate::entry::EntryError;
 use crate::fabric::generators::LeafSpine;
 use crate::fabric::{Fabric, HostId, Vms};
 use crate::routing::{NextHopOrder, Routes};
@@ -19,7 +20,7 @@ pub(super) fn spec(json: &str) -> TenantSpec {
     serde_json::from_str(json).unwrap_or_else(|error| panic!("{error}: {json}"))
 }
 
-pub(super) fn placed(json: &[&str], seed: u64) -> Result<Tenancy, TenantError> {
+pub(super) fn placed(json: &[&str], seed: u64) -> Result<Tenancy, EntryError> {
     let specs: Vec<TenantSpec> = json.iter().map(|json| spec(json)).collect();
     place(&specs, &fabric(), &Vms::new(4), Path::new("."), seed)
 }

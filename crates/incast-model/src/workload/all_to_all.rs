@@ -4,10 +4,11 @@ use serde::{Deserialize, Serialize};
 use super::backlog::{Amounts, MessageSize};
 use super::collective::{Begin, send};
 use super::entry::{Collector, Entry, Pattern};
-use super::error::WorkloadError;
 use super::ranks::Ranks;
 use super::ring::one;
+use crate::entry::EntryError;
 use crate::fabric::HostId;
+use crate::range::least;
 use crate::units::{Bytes, Time};
 
 /// All-to-all: every rank sends `size` to every other, rank i to i + 1 first, then to i + 2, … (linear shift), so that
@@ -23,12 +24,14 @@ pub struct AllToAll {
     /// Messages of a rank in flight, at least 1; the next starts with the last ACK of one. Default: all at the same
     /// time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = least(1))]
     pub window: Option<u32>,
     /// Hosts of the ranks, at least 2. Default: all hosts, in order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranks: Option<Ranks>,
     /// Iterations, at least 1, one after the other: a rank starts the next when all its messages have ended. Default 1.
     #[serde(default = "one")]
+    #[schemars(transform = least(1))]
     pub iterations: u32,
     /// Computing time of a rank between iterations. Default 0.
     #[serde(default)]
@@ -36,14 +39,8 @@ pub struct AllToAll {
 }
 
 impl Pattern for AllToAll {
-    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
+    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), EntryError> {
         let ranks = Ranks::place(self.ranks.as_ref(), "ranks", 2, entry)?;
-        if self.window == Some(0) {
-            return Err(entry.refuse("window", 0, "at least 1"));
-        }
-        if self.iterations == 0 {
-            return Err(entry.refuse("iterations", 0, "at least 1"));
-        }
         let size = match self.size {
             MessageSize::Fixed(Bytes(0)) => return Err(entry.refuse("size", self.size, "a size of at least 1B")),
             MessageSize::Fixed(Bytes(size)) => size,
@@ -82,7 +79,7 @@ impl Pattern for AllToAll {
 }
 
 impl AllToAll {
-    fn backlogged(&self, ranks: &[HostId], entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
+    fn backlogged(&self, ranks: &[HostId], entry: &Entry<'_>, out: &mut Collector) -> Result<(), EntryError> {
         if self.window.is_some() || self.iterations > 1 {
             return Err(entry.refuse("size", self.size, "a size, with a window or several iterations"));
         }
@@ -153,7 +150,7 @@ mod tests {
     fn bad_fields_are_named() {
         let why = |json: &str| refused(&star(4, Rate::gbps(100)), &pattern("all_to_all", json));
         assert_eq!(why(r#"{"size": 0}"#), "workload[0].all_to_all.size = 0B: must be a size of at least 1B");
-        assert!(why(r#"{"size": 1, "window": 0}"#).ends_with("window = 0: must be at least 1"));
-        assert!(why(r#"{"size": 1, "iterations": 0}"#).ends_with("iterations = 0: must be at least 1"));
+        assert!(why(r#"{"size": 1, "window": 0}"#).ends_with("window = 0: must be 1 or more"));
+        assert!(why(r#"{"size": 1, "iterations": 0}"#).ends_with("iterations = 0: must be 1 or more"));
     }
 }

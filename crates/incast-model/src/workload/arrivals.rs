@@ -2,10 +2,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::entry::{Collector, Entry};
-use super::error::WorkloadError;
 use super::law::{SizeLaw, lognormal};
 use super::window::Window;
+use crate::entry::EntryError;
 use crate::fabric::HostId;
+use crate::range::above;
 use crate::rng::{Stream, unit};
 use crate::units::Time;
 
@@ -37,6 +38,7 @@ pub enum ArrivalLaw {
 pub struct LognormalArrivals {
     /// Standard deviation of the natural logarithm of a gap, more than 0 and at most 5; common are 1 and 2:
     /// coefficients of variation 1.3 and 7.3.
+    #[schemars(transform = above(0).most(5))]
     pub sigma: f64,
 }
 
@@ -96,7 +98,7 @@ pub(super) fn open_loop(
     mut arrivals: Arrivals,
     sizes: &SizeLaw,
     mut to: impl FnMut(&mut Stream) -> HostId,
-) -> Result<(), WorkloadError> {
+) -> Result<(), EntryError> {
     let mut rng = entry.stream("arrivals", src.0.into());
     while let Some(start) = arrivals.next(&mut rng) {
         let size = sizes.sample(unit(&mut rng));

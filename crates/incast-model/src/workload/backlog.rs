@@ -6,9 +6,9 @@ use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::entry::Entry;
-use super::error::WorkloadError;
 use super::law::SizeLaw;
 use super::sizes::{BACKLOGGED, SizeSpec};
+use crate::entry::EntryError;
 use crate::fabric::HostId;
 use crate::flow::Flow;
 use crate::units::{Bytes, Time};
@@ -89,15 +89,15 @@ pub(super) enum Amounts {
 }
 
 impl Amounts {
-    pub(super) fn new(entry: &Entry<'_>, field: &str, sizes: &SizeSpec) -> Result<Self, WorkloadError> {
+    pub(super) fn new(entry: &Entry<'_>, field: &str, sizes: &SizeSpec) -> Result<Self, EntryError> {
         match sizes {
             SizeSpec::Backlogged => Self::backlogged(entry, field),
             sizes => Ok(Self::Drawn(sizes.law(field, entry.base_dir)?)),
         }
     }
 
-    pub(super) fn backlogged(entry: &Entry<'_>, field: &str) -> Result<Self, WorkloadError> {
-        let refuse = |allowed: String| Err(WorkloadError::field(field, BACKLOGGED, allowed));
+    pub(super) fn backlogged(entry: &Entry<'_>, field: &str) -> Result<Self, EntryError> {
+        let refuse = |allowed: String| Err(EntryError::field(field, BACKLOGGED, allowed));
         let Some(until) = entry.end.into_iter().chain(entry.horizon).min() else {
             return refuse("a size, or an end of the entry (`end`) or the simulation (simulation.horizon)".into());
         };

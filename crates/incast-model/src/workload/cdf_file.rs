@@ -1,11 +1,11 @@
 use std::path::Path;
 
 use super::cdf::{Part, SizeCdf};
-use super::error::{Place, WorkloadError};
+use crate::entry::{EntryError, Place};
 
 /// Parses rows of `bytes percent`, separated by blanks or a comma; blank lines and lines that begin with `#` are skipped.
 /// `file` is for messages only.
-pub(super) fn parse(text: &str, file: &Path) -> Result<SizeCdf, WorkloadError> {
+pub(super) fn parse(text: &str, file: &Path) -> Result<SizeCdf, EntryError> {
     let mut points = Vec::new();
     let mut rows = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -16,11 +16,11 @@ pub(super) fn parse(text: &str, file: &Path) -> Result<SizeCdf, WorkloadError> {
         let place = |column| Place { file, line: index + 1, column };
         let (&(at_bytes, bytes), &(at_percent, percent)) = match cells.as_slice() {
             [bytes, percent] => (bytes, percent),
-            _ => return Err(WorkloadError::file(&place(1), line.trim(), "two numbers, `bytes percent`")),
+            _ => return Err(EntryError::file(&place(1), line.trim(), "two numbers, `bytes percent`")),
         };
         let number = |text: &str, column, what| match text.parse::<f64>() {
             Ok(value) if value.is_finite() => Ok(value),
-            _ => Err(WorkloadError::file(&place(column), text, what)),
+            _ => Err(EntryError::file(&place(column), text, what)),
         };
         points.push((
             number(bytes, at_bytes, "a size in bytes, without a unit")?,
@@ -30,14 +30,14 @@ pub(super) fn parse(text: &str, file: &Path) -> Result<SizeCdf, WorkloadError> {
     }
     SizeCdf::from_percent(&points).map_err(|error| {
         let Some(&(line, at_bytes, at_percent)) = rows.get(error.point) else {
-            return WorkloadError::file(&Place { file, line: 1, column: 1 }, "", "rows of `bytes percent`");
+            return EntryError::file(&Place { file, line: 1, column: 1 }, "", "rows of `bytes percent`");
         };
         let (bytes, percent) = points[error.point];
         let (column, value) = match error.part {
             Part::Bytes => (at_bytes, bytes),
             Part::Percent => (at_percent, percent),
         };
-        WorkloadError::file(&Place { file, line, column }, value, error.allowed)
+        EntryError::file(&Place { file, line, column }, value, error.allowed)
     })
 }
 

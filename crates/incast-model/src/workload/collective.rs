@@ -1,5 +1,5 @@
 use super::entry::{Collector, Entry};
-use super::error::WorkloadError;
+use crate::entry::EntryError;
 use crate::fabric::HostId;
 use crate::flow::Gate;
 use crate::units::{Bytes, Time};
@@ -48,10 +48,7 @@ impl Collective<'_> {
         entry: &Entry<'_>,
         out: &mut Collector,
         steps: impl Fn(u32) -> Vec<Vec<Step>>,
-    ) -> Result<(), WorkloadError> {
-        if self.iterations == 0 {
-            return Err(entry.refuse("iterations", 0, "at least 1"));
-        }
+    ) -> Result<(), EntryError> {
         let (messages, gates) = self.size;
         // Even one iteration may be too large to build its steps.
         let all = f64::from(self.iterations);
@@ -75,7 +72,7 @@ impl Collective<'_> {
         chunks: &[Vec<Step>],
         (before, round): (&[Vec<u32>], Option<u32>),
         ended: &mut [Vec<u32>],
-    ) -> Result<(), WorkloadError> {
+    ) -> Result<(), EntryError> {
         for steps in chunks {
             let mut waiting = before.to_vec();
             let mut begun = vec![false; self.ranks.len()];
@@ -129,7 +126,7 @@ pub(super) fn send(
     from: HostId,
     to: impl Iterator<Item = (HostId, u64)>,
     begin: &Begin<'_>,
-) -> Result<u32, WorkloadError> {
+) -> Result<u32, EntryError> {
     let &Begin { waits, delay, round } = begin;
     let start = if waits.is_empty() { Time(entry.start.0.saturating_add(delay.0)) } else { entry.start };
     let starts = to.map(|(to, bytes)| out.push(entry.flow(from, to, bytes, start))).collect::<Result<Vec<u32>, _>>()?;
@@ -161,7 +158,7 @@ pub(super) fn parts(total: u64, parts: u64) -> impl Iterator<Item = u64> + Clone
     (0..parts).map(move |part| total / parts + u64::from(part < total % parts))
 }
 
-pub(super) fn at_least_a_byte_each(entry: &Entry<'_>, size: Bytes, pieces: u64) -> Result<u64, WorkloadError> {
+pub(super) fn at_least_a_byte_each(entry: &Entry<'_>, size: Bytes, pieces: u64) -> Result<u64, EntryError> {
     if size.0 >= pieces {
         return Ok(size.0);
     }

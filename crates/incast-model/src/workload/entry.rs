@@ -2,12 +2,12 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::path::Path;
 
-use super::error::WorkloadError;
 use super::hosts::HostSet;
 use super::members::Members;
 use super::offer::Offer;
 use super::window::Window;
 use crate::echo::is_control;
+use crate::entry::EntryError;
 use crate::fabric::{HostId, NodeId};
 use crate::flow::{Flow, FlowSet, Gate};
 use crate::gates::never_start;
@@ -18,7 +18,7 @@ use crate::units::{Bytes, Time};
 /// Flow pattern. To add one: a file with its parameters and this trait, a field, its default and its name in `spec.rs`, and a
 /// line in `describe.rs`.
 pub(super) trait Pattern {
-    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError>;
+    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), EntryError>;
 
     /// Mean size of flows drawn for a load.
     fn mean_size(&self, _base_dir: &Path) -> Option<f64> {
@@ -26,7 +26,7 @@ pub(super) trait Pattern {
     }
 
     /// Expected traffic of a pattern with a rate or a load.
-    fn offer(&self, _entry: &Entry<'_>) -> Result<Option<Offer>, WorkloadError> {
+    fn offer(&self, _entry: &Entry<'_>) -> Result<Option<Offer>, EntryError> {
         Ok(None)
     }
 }
@@ -54,13 +54,8 @@ impl Entry<'_> {
         format!("{}.{name}", self.path)
     }
 
-    pub(super) fn refuse(
-        &self,
-        name: &str,
-        value: impl std::fmt::Display,
-        allowed: impl Into<String>,
-    ) -> WorkloadError {
-        WorkloadError::field(self.field(name), value, allowed)
+    pub(super) fn refuse(&self, name: &str, value: impl std::fmt::Display, allowed: impl Into<String>) -> EntryError {
+        EntryError::field(self.field(name), value, allowed)
     }
 
     pub(super) fn stream(&self, purpose: &str, actor: u64) -> Stream {
@@ -71,11 +66,11 @@ impl Entry<'_> {
         self.members.count()
     }
 
-    pub(super) fn hosts(&self, set: Option<&HostSet>) -> Result<Vec<HostId>, WorkloadError> {
+    pub(super) fn hosts(&self, set: Option<&HostSet>) -> Result<Vec<HostId>, EntryError> {
         self.members.select(set, &self.field("hosts"))
     }
 
-    pub(super) fn pairs_of(&self, set: Option<&HostSet>) -> Result<Vec<HostId>, WorkloadError> {
+    pub(super) fn pairs_of(&self, set: Option<&HostSet>) -> Result<Vec<HostId>, EntryError> {
         let hosts = self.hosts(set)?;
         if hosts.len() < 2 {
             return Err(self.refuse("hosts", format!("{} host(s)", hosts.len()), "at least 2 hosts"));
@@ -83,7 +78,7 @@ impl Entry<'_> {
         Ok(hosts)
     }
 
-    pub(super) fn host(&self, name: &str, host: u32) -> Result<HostId, WorkloadError> {
+    pub(super) fn host(&self, name: &str, host: u32) -> Result<HostId, EntryError> {
         if host < self.host_count() {
             return Ok(HostId(host));
         }
@@ -95,14 +90,14 @@ impl Entry<'_> {
         self.members.capacity(host)
     }
 
-    pub(super) fn load(&self, load: f64) -> Result<f64, WorkloadError> {
+    pub(super) fn load(&self, load: f64) -> Result<f64, EntryError> {
         if load.is_finite() && load > 0.0 {
             return Ok(load);
         }
         Err(self.refuse("load", load, "a fraction of the link rate, more than 0, such as 0.3"))
     }
 
-    pub(super) fn window(&self, duration: Option<Time>) -> Result<Window, WorkloadError> {
+    pub(super) fn window(&self, duration: Option<Time>) -> Result<Window, EntryError> {
         const ALLOWED: &str = "a time of more than 0, such as \"10ms\"";
         let end = match (duration, self.end) {
             (None, None) => return Err(self.refuse("duration", "(not set)", format!("{ALLOWED}, or the entry's end"))),
@@ -113,7 +108,7 @@ impl Entry<'_> {
         Ok(Window { start: self.start, end })
     }
 
-    pub(super) fn after(&self, name: &str, offset: Time) -> Result<Time, WorkloadError> {
+    pub(super) fn after(&self, name: &str, offset: Time) -> Result<Time, EntryError> {
         let sum = self.start.0.checked_add(offset.0).map(Time);
         sum.ok_or_else(|| self.refuse(name, offset, format!("at most {}", Time::MAX.saturating_sub(self.start))))
     }
@@ -125,7 +120,7 @@ impl Entry<'_> {
         value: impl std::fmt::Display,
         flows: f64,
         gates: f64,
-    ) -> Result<(), WorkloadError> {
+    ) -> Result<(), EntryError> {
         if flows > f64::from(MAX_FLOWS) {
             let allowed = format!("small enough for {MAX_FLOWS} flows; this asks for about {flows:.3e}");
             return Err(self.refuse(name, value, allowed));
@@ -213,18 +208,18 @@ impl Collector {
     }
 
     /// Adds a message; its number is valid in gates until [`Collector::finish`].
-    pub(super) fn push(&mut self, flow: Flow) -> Result<u32, WorkloadError> {
+    pub(super) fn push(&mut self, flow: Flow) -> Result<u32, EntryError> {
         let qps = self.qps.last().map_or(1, |last| last.1);
         let parts = parts(&flow, qps);
         self.flows += parts;
         self.bytes += parts * FLOW_BYTES;
         if self.flows > u64::from(MAX_FLOWS) {
             let allowed = format!("at most {MAX_FLOWS} flows in all entries");
-            return Err(WorkloadError::field(&self.path, "more flows", allowed));
+            return Err(EntryError::field(&self.path, "more flows", allowed));
         }
         if let Some(memory) = self.memory.filter(|memory| self.bytes > memory.bytes) {
             let allowed = too_many_flows(self.flows as f64, self.bytes as f64, memory);
-            return Err(WorkloadError::field(&self.path, "more flows", allowed));
+            return Err(EntryError::field(&self.path, "more flows", allowed));
         }
         self.set.flows.push(flow);
         Ok(self.set.flows.len() as u32 - 1)

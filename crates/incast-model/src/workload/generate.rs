@@ -3,13 +3,13 @@ use std::fmt;
 use std::path::Path;
 
 use super::entry::{Collector, Entry, LABEL_RULE, Pattern, UNASSIGNED, is_label};
-use super::error::WorkloadError;
-use super::list::check_priority;
 use super::members::Members;
 use super::spec::WorkloadSpec;
+use crate::entry::EntryError;
 use crate::fabric::Fabric;
 use crate::flow::FlowSet;
 use crate::memory::Memory;
+use crate::range;
 use crate::tenant::Tenancy;
 use crate::units::Time;
 
@@ -20,7 +20,7 @@ pub fn generate(
     base_dir: &Path,
     seed: u64,
     horizon: Option<Time>,
-) -> Result<FlowSet, WorkloadError> {
+) -> Result<FlowSet, EntryError> {
     generate_with(specs, fabric, None, base_dir, seed, horizon)
 }
 
@@ -44,7 +44,7 @@ pub fn generate_with(
     base_dir: &Path,
     seed: u64,
     horizon: Option<Time>,
-) -> Result<FlowSet, WorkloadError> {
+) -> Result<FlowSet, EntryError> {
     generate_within(specs, fabric, tenancy, base_dir, (seed, horizon), Memory::available())
 }
 
@@ -55,20 +55,21 @@ fn generate_within(
     base_dir: &Path,
     (seed, horizon): (u64, Option<Time>),
     memory: Memory,
-) -> Result<FlowSet, WorkloadError> {
+) -> Result<FlowSet, EntryError> {
     let mut out = Collector::within(memory);
     let run = Run { base_dir, seed, horizon };
     for one in named(specs) {
         let one = one?;
+        range::check(one.spec).map_err(|error| error.within(&one.path))?;
         check_times(one.spec, horizon, &one.path)?;
         let field = |name: &str| format!("{}.{name}", one.path);
         if !is_label(one.label) {
-            return Err(WorkloadError::field(field("label"), format!("\"{}\"", one.label), LABEL_RULE));
+            return Err(EntryError::field(field("label"), format!("\"{}\"", one.label), LABEL_RULE));
         }
-        let too_many = || WorkloadError::field(field("label"), one.label, "one of at most 65536 labels");
+        let too_many = || EntryError::field(field("label"), one.label, "one of at most 65536 labels");
         let label = out.label(one.label).ok_or_else(too_many)?;
         for (members, tenant) in places(one.spec, fabric, tenancy, &one.path)? {
-            let entry = Entry { memory: out.left(), ..one.entry(&run, members, tenant, label)? };
+            let entry = Entry { memory: out.left(), ..one.entry(&run, members, tenant, label) };
             out.begin(&entry);
             let before = out.counts();
             one.pattern.generate(&entry, &mut out).map_err(|error| error.within(tenant))?;
@@ -100,7 +101,7 @@ pub(super) struct Named<'a> {
     stream: String,
 }
 
-pub(super) fn named(specs: &[WorkloadSpec]) -> impl Iterator<Item = Result<Named<'_>, WorkloadError>> {
+pub(super) fn named(specs: &[WorkloadSpec]) -> impl Iterator<Item = Result<Named<'_>, EntryError>> {
     let mut same_label: HashMap<&str, u32> = HashMap::new();
     specs.iter().enumerate().map(move |(index, spec)| {
         let path = format!("workload[{index}]");
@@ -114,40 +115,33 @@ pub(super) fn named(specs: &[WorkloadSpec]) -> impl Iterator<Item = Result<Named
 }
 
 impl Named<'_> {
-    pub(super) fn entry<'a>(
-        &self,
-        run: &Run<'a>,
-        members: Members<'a>,
-        tenant: Option<&str>,
-        label: u16,
-    ) -> Result<Entry<'a>, WorkloadError> {
-        let field = |name: &str| format!("{}.{name}", self.path);
-        Ok(Entry {
-            path: field(self.name),
+    pub(super) fn entry<'a>(&self, run: &Run<'a>, members: Members<'a>, tenant: Option<&str>, label: u16) -> Entry<'a> {
+        Entry {
+            path: format!("{}.{}", self.path, self.name),
             members,
             base_dir: run.base_dir,
             horizon: run.horizon,
             start: self.spec.start,
             end: self.spec.end,
-            priority: check_priority(&field("priority"), self.spec.priority)?,
-            qps: check_qps(&field("qps"), self.spec.qps)?,
+            priority: self.spec.priority,
+            qps: self.spec.qps,
             label,
             labelled: self.spec.label.is_some(),
             seed: run.seed,
             stream: tenant.map_or_else(|| self.stream.clone(), |tenant| format!("{}/{tenant}", self.stream)),
             memory: Memory::UNLIMITED,
-        })
+        }
     }
 }
 
-fn check_times(spec: &WorkloadSpec, horizon: Option<Time>, path: &str) -> Result<(), WorkloadError> {
+fn check_times(spec: &WorkloadSpec, horizon: Option<Time>, path: &str) -> Result<(), EntryError> {
     let field = |name: &str| format!("{path}.{name}");
     if let Some(horizon) = horizon.filter(|&horizon| spec.start >= horizon) {
         let allowed = format!("before the end of the simulation at {horizon}");
-        return Err(WorkloadError::field(field("start"), spec.start, allowed));
+        return Err(EntryError::field(field("start"), spec.start, allowed));
     }
     match spec.end.filter(|&end| end <= spec.start) {
-        Some(end) => Err(WorkloadError::field(field("end"), end, format!("after the entry's start at {}", spec.start))),
+        Some(end) => Err(EntryError::field(field("end"), end, format!("after the entry's start at {}", spec.start))),
         None => Ok(()),
     }
 }
@@ -158,7 +152,7 @@ pub(super) fn places<'a>(
     fabric: &'a Fabric,
     tenancy: Option<&'a Tenancy>,
     path: &str,
-) -> Result<Vec<(Members<'a>, Option<&'a str>)>, WorkloadError> {
+) -> Result<Vec<(Members<'a>, Option<&'a str>)>, EntryError> {
     let Some(name) = &spec.tenant else { return Ok(vec![(Members::new(fabric, None), None)]) };
     let all = tenancy.map_or(&[][..], Tenancy::tenants);
     let of_name = all.iter().filter(|tenant| tenant.group == *name || tenant.name == *name);
@@ -166,19 +160,9 @@ pub(super) fn places<'a>(
     if found.is_empty() {
         let names = || all.iter().flat_map(|tenant| [tenant.group.as_str(), tenant.name.as_str()]);
         let allowed = if all.is_empty() { "omitted: there is no [[tenant]]" } else { "the name of a [[tenant]]" };
-        return Err(WorkloadError::field(format!("{path}.tenant"), name, allowed).near(names()));
+        return Err(EntryError::field(format!("{path}.tenant"), name, allowed).near(names()));
     }
     Ok(found)
-}
-
-/// As in NCCL.
-const MAX_QPS: u16 = 128;
-
-fn check_qps(field: &str, qps: u16) -> Result<u16, WorkloadError> {
-    if (1..=MAX_QPS).contains(&qps) {
-        return Ok(qps);
-    }
-    Err(WorkloadError::field(field, qps, format!("a number of queue pairs, 1 to {MAX_QPS}")))
 }
 
 const FIRST_PORT: u16 = 10_000;
@@ -436,8 +420,8 @@ mod tests {
         assert!(
             why(&|spec| spec.priority = 0).starts_with("workload[1].priority = 0: must be a traffic class, 1 to 7")
         );
-        assert_eq!(why(&|spec| spec.qps = 0), "workload[1].qps = 0: must be a number of queue pairs, 1 to 128");
-        assert_eq!(why(&|spec| spec.qps = 129), "workload[1].qps = 129: must be a number of queue pairs, 1 to 128");
+        assert_eq!(why(&|spec| spec.qps = 0), "workload[1].qps = 0: must be 1 to 128");
+        assert_eq!(why(&|spec| spec.qps = 129), "workload[1].qps = 129: must be 1 to 128");
         assert_eq!(
             why(&|spec| spec.start = Time::ms(5)),
             "workload[1].start = 5ms: must be before the end of the simulation at 5ms"

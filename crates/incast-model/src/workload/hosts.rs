@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::error::WorkloadError;
+use crate::entry::EntryError;
 use crate::fabric::HostId;
 
 /// Set of hosts, by number: `"0-15"`, `"0-15, 32-47, 60"`, or a list of such ranges and numbers.
@@ -29,10 +29,10 @@ pub struct HostSetError(String);
 
 impl HostSet {
     /// Hosts in order; `field` may name `count` hosts, which `all` describes.
-    pub(super) fn hosts(&self, field: &str, count: u32, all: &str) -> Result<Vec<HostId>, WorkloadError> {
+    pub(super) fn hosts(&self, field: &str, count: u32, all: &str) -> Result<Vec<HostId>, EntryError> {
         if let Some(range) = self.0.iter().find(|range| range.last >= count) {
             let allowed = format!("{all}, 0 to {}", count - 1);
-            return Err(WorkloadError::field(field, format!("\"{range}\""), allowed));
+            return Err(EntryError::field(field, format!("\"{range}\""), allowed));
         }
         let mut hosts: Vec<HostId> = self.0.iter().flat_map(|range| (range.first..=range.last).map(HostId)).collect();
         hosts.sort_unstable();

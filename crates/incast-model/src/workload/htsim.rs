@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::entry::{Collector, Entry, Pattern};
-use super::error::{Place, WorkloadError};
 use super::members::Members;
+use crate::entry::{EntryError, Place};
 use crate::fabric::HostId;
 use crate::flow::Gate;
 use crate::gates::cycle;
@@ -31,11 +31,11 @@ pub struct Htsim {
 }
 
 impl Pattern for Htsim {
-    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
+    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), EntryError> {
         let file = entry.base_dir.join(&self.file);
         match input::read_text(&file, input::LARGE) {
             Ok(text) => Matrix::parse(&text, &file, entry.members)?.add(entry, out),
-            Err(error) => Err(WorkloadError::Unreadable { field: entry.field("file"), file, why: error.to_string() }),
+            Err(error) => Err(EntryError::unreadable(entry.field("file"), &file, error)),
         }
     }
 }
@@ -47,11 +47,11 @@ struct Word<'a> {
 }
 
 impl<'a> Word<'a> {
-    fn refuse(&self, allowed: impl Into<String>) -> WorkloadError {
-        WorkloadError::file(&self.place, self.text, allowed)
+    fn refuse(&self, allowed: impl Into<String>) -> EntryError {
+        EntryError::file(&self.place, self.text, allowed)
     }
 
-    fn number<T: FromStr>(&self, allowed: &str) -> Result<T, WorkloadError> {
+    fn number<T: FromStr>(&self, allowed: &str) -> Result<T, EntryError> {
         self.text.parse().map_err(|_| self.refuse(allowed))
     }
 
@@ -94,7 +94,7 @@ const CONNECTION: [&str; 6] = ["id", "start", "size", "trigger", "send_done_trig
 const ID: &str = "a whole number, at least 1";
 
 impl<'a> Matrix<'a> {
-    fn parse(text: &'a str, file: &'a Path, members: Members<'_>) -> Result<Self, WorkloadError> {
+    fn parse(text: &'a str, file: &'a Path, members: Members<'_>) -> Result<Self, EntryError> {
         let hosts = members.count();
         let mut matrix = Self::default();
         let mut ids = BTreeMap::new();
@@ -131,12 +131,12 @@ impl<'a> Matrix<'a> {
         matrix.check_count("Triggers", matrix.triggers.len())?;
         matrix.check_count("Failures", 0)?;
         if matrix.connections.is_empty() {
-            return Err(WorkloadError::file(&Place { file, line: 1, column: 1 }, "", "connections `0->1 ...`"));
+            return Err(EntryError::file(&Place { file, line: 1, column: 1 }, "", "connections `0->1 ...`"));
         }
         Ok(matrix)
     }
 
-    fn check_count(&self, name: &'static str, found: usize) -> Result<(), WorkloadError> {
+    fn check_count(&self, name: &'static str, found: usize) -> Result<(), EntryError> {
         match self.header.get(name) {
             Some((count, word)) if *count != found => Err(word.refuse(format!("{found}, as many as there are lines"))),
             _ => Ok(()),
@@ -144,7 +144,7 @@ impl<'a> Matrix<'a> {
     }
 
     /// Parses `trigger id 1 oneshot` or `trigger id 2 barrier count 4`.
-    fn trigger(&mut self, words: &[Word<'a>]) -> Result<(), WorkloadError> {
+    fn trigger(&mut self, words: &[Word<'a>]) -> Result<(), EntryError> {
         let (mut id, mut count, mut kind) = (None, None, None);
         let mut at = 1;
         while let Some(word) = words.get(at) {
@@ -171,7 +171,7 @@ impl<'a> Matrix<'a> {
         Ok(())
     }
 
-    fn add(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
+    fn add(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), EntryError> {
         self.check_triggers()?;
         let gates = self.gates();
         if let Some(circle) = cycle(self.connections.len(), &gates) {
@@ -205,7 +205,7 @@ impl<'a> Matrix<'a> {
     }
 
     /// Checks that every trigger exists and is activated as often as it waits for.
-    fn check_triggers(&self) -> Result<(), WorkloadError> {
+    fn check_triggers(&self) -> Result<(), EntryError> {
         let mut activated: BTreeMap<u32, usize> = BTreeMap::new();
         for (trigger, word) in self.connections.iter().flat_map(|one| one.activates.iter().chain(&one.trigger)) {
             if !self.triggers.contains_key(trigger) {
@@ -226,11 +226,11 @@ impl<'a> Matrix<'a> {
     }
 }
 
-fn value<'w, 'a>(words: &'w [Word<'a>], at: usize) -> Result<&'w Word<'a>, WorkloadError> {
+fn value<'w, 'a>(words: &'w [Word<'a>], at: usize) -> Result<&'w Word<'a>, EntryError> {
     words.get(at + 1).ok_or_else(|| words[at].refuse("followed by a value"))
 }
 
-fn positive(word: &Word<'_>) -> Result<u32, WorkloadError> {
+fn positive(word: &Word<'_>) -> Result<u32, EntryError> {
     let number = word.number(ID)?;
     if number == 0 { Err(word.refuse(ID)) } else { Ok(number) }
 }
@@ -238,7 +238,7 @@ fn positive(word: &Word<'_>) -> Result<u32, WorkloadError> {
 fn connection<'a>(
     words: &[Word<'a>],
     members: Members<'_>,
-) -> Result<(Connection<'a>, Option<(u32, Word<'a>)>), WorkloadError> {
+) -> Result<(Connection<'a>, Option<(u32, Word<'a>)>), EntryError> {
     let first = words[0];
     let ends = first.text.split_once("->").and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
     let (src, dst): (u32, u32) = ends.ok_or_else(|| first.refuse("two host numbers, such as 0->1"))?;
@@ -276,7 +276,7 @@ fn connection<'a>(
     Ok((Connection { src, dst, size, start: start.unwrap_or_default(), trigger, activates }, id))
 }
 
-fn picoseconds(word: &Word<'_>) -> Result<Time, WorkloadError> {
+fn picoseconds(word: &Word<'_>) -> Result<Time, EntryError> {
     const ALLOWED: &str = "a time in picoseconds, 0 or more";
     if let Ok(whole) = word.text.parse() {
         return Ok(Time(whole));
@@ -293,7 +293,7 @@ mod tests {
     use crate::flow::FlowSet;
     use crate::units::Rate;
 
-    fn read(text: &str) -> Result<FlowSet, WorkloadError> {
+    fn read(text: &str) -> Result<FlowSet, EntryError> {
         let folder = folder();
         std::fs::write(folder.path().join("m.cm"), text).unwrap();
         generate_in(folder.path(), &star(16, Rate::gbps(100)), &pattern("htsim", r#"{"file": "m.cm"}"#), 1)

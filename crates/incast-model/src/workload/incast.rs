@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 use super::arrivals::{Arrivals, mean_gap};
 use super::backlog::Amounts;
 use super::entry::{Collector, Entry, Pattern};
-use super::error::WorkloadError;
 use super::hosts::HostSet;
 use super::offer::{Dial, Offer, Parts};
 use super::sizes::SizeSpec;
 use super::window::Window;
+use crate::entry::EntryError;
 use crate::fabric::HostId;
 use crate::rng::{pick, unit};
 use crate::units::Time;
@@ -48,7 +48,7 @@ pub struct Incast {
 }
 
 impl Pattern for Incast {
-    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
+    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), EntryError> {
         let amounts = self.amounts(entry)?;
         let hosts = entry.hosts(self.hosts.as_ref())?;
         let receiver = self.receiver.map(|host| entry.host("receiver", host)).transpose()?;
@@ -76,7 +76,7 @@ impl Pattern for Incast {
         self.load.and_then(|_| Some(self.size.law("size", base_dir).ok()?.mean()))
     }
 
-    fn offer(&self, entry: &Entry<'_>) -> Result<Option<Offer>, WorkloadError> {
+    fn offer(&self, entry: &Entry<'_>) -> Result<Option<Offer>, EntryError> {
         let hosts = entry.hosts(self.hosts.as_ref())?;
         let (total, dial) = match (self.load, self.every) {
             (Some(load), _) => {
@@ -101,7 +101,7 @@ impl Pattern for Incast {
 
 impl Incast {
     /// Sizes; repeated events need one.
-    fn amounts(&self, entry: &Entry<'_>) -> Result<Amounts, WorkloadError> {
+    fn amounts(&self, entry: &Entry<'_>) -> Result<Amounts, EntryError> {
         let field = entry.field("size");
         match (self.every, self.load) {
             (None, None) => Amounts::new(entry, &field, &self.size),
@@ -109,7 +109,7 @@ impl Incast {
         }
     }
 
-    fn check_fan_in(&self, entry: &Entry<'_>, hosts: &[HostId], receiver: Option<HostId>) -> Result<(), WorkloadError> {
+    fn check_fan_in(&self, entry: &Entry<'_>, hosts: &[HostId], receiver: Option<HostId>) -> Result<(), EntryError> {
         // A random receiver is one of the hosts; a fixed one need not be.
         let candidates = match receiver {
             Some(receiver) if !hosts.contains(&receiver) => hosts.len(),
@@ -123,7 +123,7 @@ impl Incast {
     }
 
     /// Times of events with flows of `mean` bytes.
-    fn times(&self, entry: &Entry<'_>, hosts: &[HostId], mean: f64) -> Result<Vec<Time>, WorkloadError> {
+    fn times(&self, entry: &Entry<'_>, hosts: &[HostId], mean: f64) -> Result<Vec<Time>, EntryError> {
         let fan_in = f64::from(self.fan_in);
         match (self.at, self.every, self.load) {
             (at, None, None) => match self.duration {
@@ -150,7 +150,7 @@ impl Incast {
             (at, every, load) => {
                 let given = [("at", at.is_some()), ("every", every.is_some()), ("load", load.is_some())];
                 let given: Vec<&str> = given.iter().filter(|(_, set)| *set).map(|(name, _)| *name).collect();
-                Err(WorkloadError::field(&entry.path, given.join(" and "), "at most one of at, every and load"))
+                Err(EntryError::field(&entry.path, given.join(" and "), "at most one of at, every and load"))
             }
         }
     }

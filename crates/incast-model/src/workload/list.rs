@@ -3,10 +3,11 @@ use serde::{Deserialize, Serialize};
 
 use super::backlog::{Amounts, MessageSize};
 use super::entry::{Collector, Entry, Pattern};
-use super::error::WorkloadError;
 use super::waits::{Named, Spot, gates};
+use crate::entry::EntryError;
 use crate::fabric::{HostId, NodeId, NodeKind};
 use crate::flow::Gate;
+use crate::range::priority;
 use crate::units::{Bytes, Time};
 
 /// Flows of a list, optionally with explicit paths and dependencies.
@@ -24,6 +25,7 @@ pub struct ListedFlow {
     pub start: Time,
     /// Traffic class, 1 to 7. Default: the entry's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = priority().named("a traffic class"))]
     pub priority: Option<u8>,
     /// Path of its packets: names of all nodes from sender to receiver; ACKs take the same path back. Default: routing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -42,9 +44,9 @@ pub struct ListedFlow {
 }
 
 impl Pattern for Vec<ListedFlow> {
-    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
+    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), EntryError> {
         if self.is_empty() {
-            return Err(WorkloadError::field(&entry.path, "[]", "at least one flow"));
+            return Err(EntryError::field(&entry.path, "[]", "at least one flow"));
         }
         let gates = waits(self, entry)?;
         let mut first = None;
@@ -59,11 +61,11 @@ impl Pattern for Vec<ListedFlow> {
 }
 
 /// Gates, over places in the list, of the flows that wait.
-fn waits(list: &[ListedFlow], entry: &Entry<'_>) -> Result<Vec<Gate>, WorkloadError> {
+fn waits(list: &[ListedFlow], entry: &Entry<'_>) -> Result<Vec<Gate>, EntryError> {
     let at = |index: usize, name: &str| format!("{}[{index}].{name}", entry.path);
     let lonely = list.iter().enumerate().filter(|(_, flow)| flow.after.is_empty());
     if let Some((index, delay)) = lonely.filter_map(|(index, flow)| Some((index, flow.delay?))).next() {
-        return Err(WorkloadError::field(at(index, "delay"), delay, "omitted: there is no after"));
+        return Err(EntryError::field(at(index, "delay"), delay, "omitted: there is no after"));
     }
     let named: Vec<Named<'_>> = list.iter().map(ListedFlow::named).collect();
     let gates = gates(&named, |index, spot, value, allowed| {
@@ -71,14 +73,14 @@ fn waits(list: &[ListedFlow], entry: &Entry<'_>) -> Result<Vec<Gate>, WorkloadEr
             Spot::Name => "name".to_owned(),
             Spot::After(nth) => format!("after[{nth}]"),
         };
-        WorkloadError::field(at(index, &field), value, allowed)
+        EntryError::field(at(index, &field), value, allowed)
     })?;
     for gate in &gates {
         let endless = |flow: &u32| list[*flow as usize].size == MessageSize::Backlogged;
         if let (Some(nth), Some(&waiting)) = (gate.waits_for.iter().position(endless), gate.starts.first()) {
             let field = at(waiting as usize, &format!("after[{nth}]"));
             let name = &list[waiting as usize].after[nth];
-            return Err(WorkloadError::field(field, name, "a flow with a size of its own: this one is backlogged"));
+            return Err(EntryError::field(field, name, "a flow with a size of its own: this one is backlogged"));
         }
     }
     Ok(gates)
@@ -93,30 +95,30 @@ impl ListedFlow {
         }
     }
 
-    fn add(&self, index: usize, entry: &Entry<'_>, out: &mut Collector) -> Result<u32, WorkloadError> {
+    fn add(&self, index: usize, entry: &Entry<'_>, out: &mut Collector) -> Result<u32, EntryError> {
         let field = |name: &str| format!("{}[{index}].{name}", entry.path);
         for (name, host) in [("src", self.src), ("dst", self.dst)] {
             if host >= entry.host_count() {
-                return Err(WorkloadError::field(field(name), host, entry.members.numbers()));
+                return Err(EntryError::field(field(name), host, entry.members.numbers()));
             }
         }
         if self.src == self.dst {
-            return Err(WorkloadError::field(field("dst"), self.dst, "another host than src"));
+            return Err(EntryError::field(field("dst"), self.dst, "another host than src"));
         }
         let start = entry.start.0.checked_add(self.start.0).map(Time);
         let horizon = entry.horizon.unwrap_or(Time::MAX);
         let Some(start) = start.filter(|&start| start < horizon) else {
             let allowed = format!("before the end of the simulation at {horizon}, counted from {}", entry.start);
-            return Err(WorkloadError::field(field("start"), self.start, allowed));
+            return Err(EntryError::field(field("start"), self.start, allowed));
         };
         let (src, dst) = (HostId(self.src), HostId(self.dst));
         let mut flow = match self.size {
-            MessageSize::Fixed(Bytes(0)) => return Err(WorkloadError::field(field("size"), self.size, "at least 1B")),
+            MessageSize::Fixed(Bytes(0)) => return Err(EntryError::field(field("size"), self.size, "at least 1B")),
             MessageSize::Fixed(size) => entry.flow(src, dst, size.0, start),
             MessageSize::Backlogged => Amounts::backlogged(entry, &field("size"))?.flow(entry, src, dst, 0.0, start),
         };
         if let Some(priority) = self.priority {
-            flow.priority = check_priority(&field("priority"), priority)?;
+            flow.priority = priority;
         }
         if let Some(path) = &self.path {
             let nodes = self.nodes(path, &field("path"), entry)?;
@@ -126,24 +128,24 @@ impl ListedFlow {
     }
 
     /// Nodes of an explicit path: known, joined by links, from `src` over switches to `dst`.
-    fn nodes(&self, path: &[String], field: &str, entry: &Entry<'_>) -> Result<Vec<NodeId>, WorkloadError> {
+    fn nodes(&self, path: &[String], field: &str, entry: &Entry<'_>) -> Result<Vec<NodeId>, EntryError> {
         let fabric = entry.members.fabric;
         let at = |hop: usize| format!("{field}[{hop}]");
         let names = || fabric.nodes().iter().map(|node| node.name.as_str());
         let mut nodes: Vec<NodeId> = Vec::with_capacity(path.len());
         for (hop, name) in path.iter().enumerate() {
             let Some(node) = names().position(|known| known == name).map(|index| NodeId(index as u32)) else {
-                return Err(WorkloadError::field(at(hop), name, "the name of a node of this fabric").near(names()));
+                return Err(EntryError::field(at(hop), name, "the name of a node of this fabric").near(names()));
             };
             if let Some(&before) = nodes.last()
                 && !fabric.ports_of(before).any(|port| fabric.neighbour(port) == node)
             {
                 let allowed = format!("a node with a link to {}", fabric.node(before).name);
-                return Err(WorkloadError::field(at(hop), name, allowed));
+                return Err(EntryError::field(at(hop), name, allowed));
             }
             let inner = hop > 0 && hop + 1 < path.len();
             if inner && fabric.node(node).kind == NodeKind::Host {
-                return Err(WorkloadError::field(at(hop), name, "a switch: hosts do not forward"));
+                return Err(EntryError::field(at(hop), name, "a switch: hosts do not forward"));
             }
             nodes.push(node);
         }
@@ -151,7 +153,7 @@ impl ListedFlow {
         if nodes.first() != Some(&ends[0]) || nodes.last() != Some(&ends[1]) {
             let [src, dst] = ends.map(|host| &fabric.node(host).name);
             let allowed = format!("all nodes from the sender, {src}, to the receiver, {dst}");
-            return Err(WorkloadError::field(field, path.join(" "), allowed));
+            return Err(EntryError::field(field, path.join(" "), allowed));
         }
         Ok(nodes)
     }
@@ -163,13 +165,6 @@ pub(super) fn is_priority(priority: u8) -> bool {
 }
 
 pub(super) const PRIORITY_RULE: &str = "a traffic class, 1 to 7 (0 carries PFC frames)";
-
-pub(super) fn check_priority(field: &str, priority: u8) -> Result<u8, WorkloadError> {
-    if is_priority(priority) {
-        return Ok(priority);
-    }
-    Err(WorkloadError::field(field, priority, PRIORITY_RULE))
-}
 
 #[cfg(test)]
 mod tests {

@@ -3,9 +3,9 @@ use std::ops::Range;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::error::WorkloadError;
 use super::members::Members;
 use super::offer::Parts;
+use crate::entry::EntryError;
 use crate::fabric::{Groups, HostId, tiers_with_uplinks};
 use crate::rng::{Stream, pick, unit};
 
@@ -63,7 +63,7 @@ impl<'a> Destinations<'a> {
         hosts: &'a [HostId],
         locality: Option<Locality>,
         field: &str,
-    ) -> Result<Self, WorkloadError> {
+    ) -> Result<Self, EntryError> {
         let classes = match locality {
             None => vec![(1.0, SELF, ALL)],
             Some(locality) => locality.classes(field)?,
@@ -88,19 +88,19 @@ impl<'a> Destinations<'a> {
         Ok(all)
     }
 
-    fn check(&self, field: &str) -> Result<(), WorkloadError> {
+    fn check(&self, field: &str) -> Result<(), EntryError> {
         for &(share, inner, outer) in self.classes.iter().filter(|class| class.0 > 0.0) {
             let alone = |&host: &usize| self.spans[host][inner].len() == self.spans[host][outer].len();
             let Some(host) = (0..self.hosts.len()).find(alone) else { continue };
             let name = self.members.name(self.hosts[host]);
             return Err(match outer {
-                RACK => WorkloadError::field(format!("{field}.rack"), share, format!("0: {name} is alone in its rack")),
-                POD => WorkloadError::field(
+                RACK => EntryError::field(format!("{field}.rack"), share, format!("0: {name} is alone in its rack")),
+                POD => EntryError::field(
                     format!("{field}.pod"),
                     share,
                     format!("0, or omitted: no other rack of the pod of {name} takes part"),
                 ),
-                _ => WorkloadError::field(
+                _ => EntryError::field(
                     field,
                     format!("{share} of the flows left"),
                     format!(
@@ -155,7 +155,7 @@ impl<'a> Destinations<'a> {
     }
 
     /// Converts a load on the links of `at` to a load on host links; `field` is the path of `load_at`.
-    pub(super) fn host_load(&self, load: f64, at: LoadAt, field: &str) -> Result<f64, WorkloadError> {
+    pub(super) fn host_load(&self, load: f64, at: LoadAt, field: &str) -> Result<f64, EntryError> {
         let above = tiers_with_uplinks(self.members.fabric);
         let (tier, name) = match at {
             LoadAt::Host => return Ok(load),
@@ -166,7 +166,7 @@ impl<'a> Destinations<'a> {
         if !above.contains(&tier) || (tier == 0 && at == LoadAt::Core) {
             let tiers: Vec<String> = above.iter().map(u8::to_string).collect();
             let allowed = format!("a tier of this fabric that links lead up from: {}", tiers.join(", "));
-            return Err(WorkloadError::field(field, name, allowed));
+            return Err(EntryError::field(field, name, allowed));
         }
         let groups = Groups::new(self.members.fabric, tier);
         let mates = self.mates();
@@ -183,7 +183,7 @@ impl<'a> Destinations<'a> {
         };
         let offered: f64 = (0..self.hosts.len()).map(crossing).sum();
         if offered <= 0.0 {
-            return Err(WorkloadError::field(field, name, "a tier that flows of this pattern cross; none does"));
+            return Err(EntryError::field(field, name, "a tier that flows of this pattern cross; none does"));
         }
         Ok(load * carried / offered)
     }
@@ -224,16 +224,16 @@ impl<'a> Destinations<'a> {
 }
 
 impl Locality {
-    fn classes(self, field: &str) -> Result<Vec<(f64, usize, usize)>, WorkloadError> {
+    fn classes(self, field: &str) -> Result<Vec<(f64, usize, usize)>, EntryError> {
         let pod = self.pod.unwrap_or(0.0);
         for (name, share) in [("rack", self.rack), ("pod", pod)] {
             if !(0.0..=1.0).contains(&share) {
-                return Err(WorkloadError::field(format!("{field}.{name}"), share, "a share, 0 to 1"));
+                return Err(EntryError::field(format!("{field}.{name}"), share, "a share, 0 to 1"));
             }
         }
         let rest = 1.0 - self.rack - pod;
         if rest < -1e-9 {
-            return Err(WorkloadError::field(field, format!("{} and {pod}", self.rack), "shares with a sum up to 1"));
+            return Err(EntryError::field(field, format!("{} and {pod}", self.rack), "shares with a sum up to 1"));
         }
         // Remainders from rounding are 0.
         let rest = if rest < 1e-9 { 0.0 } else { rest };

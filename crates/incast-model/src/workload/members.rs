@@ -1,5 +1,5 @@
-use super::error::WorkloadError;
 use super::hosts::HostSet;
+use crate::entry::EntryError;
 use crate::fabric::{Fabric, Groups, HostId, NodeId};
 use crate::tenant::Tenant;
 
@@ -54,7 +54,7 @@ impl<'a> Members<'a> {
         Groups::new(self.fabric, self.rack_tier())
     }
 
-    pub(super) fn select(self, set: Option<&HostSet>, field: &str) -> Result<Vec<HostId>, WorkloadError> {
+    pub(super) fn select(self, set: Option<&HostSet>, field: &str) -> Result<Vec<HostId>, EntryError> {
         let count = self.count();
         let all = match self.tenant {
             None => "hosts of this fabric".to_owned(),
@@ -84,12 +84,13 @@ mod tests {
 
     use super::super::generate::generate_with;
     use super::super::testing::pattern;
+    use crate::entry::EntryError;
     use crate::fabric::generators::LeafSpine;
     use crate::fabric::{Fabric, HostId, Vms};
     use crate::flow::FlowSet;
     use crate::tenant::{Tenancy, Tenant, Vm};
     use crate::units::Rate;
-    use crate::workload::{WorkloadError, WorkloadSpec};
+    use crate::workload::WorkloadSpec;
 
     fn fabric() -> Fabric {
         LeafSpine::new(2, 2, 2).build().unwrap().with_vms(&Vms::new(4)).unwrap()
@@ -101,7 +102,7 @@ mod tests {
         Tenant { name, group, vms: vms.collect(), send: Rate::ZERO, receive: Rate::ZERO }
     }
 
-    fn made(tenants: &[Tenant], entry: WorkloadSpec, of: &str) -> Result<FlowSet, WorkloadError> {
+    fn made(tenants: &[Tenant], entry: WorkloadSpec, of: &str) -> Result<FlowSet, EntryError> {
         let spec = WorkloadSpec { tenant: Some(of.into()), ..entry };
         generate_with(&[spec], &fabric(), Some(&Tenancy::new(tenants.to_vec())), Path::new("."), 1, None)
     }

@@ -3,9 +3,10 @@ use serde::{Deserialize, Serialize};
 
 use super::collective::{Collective, Message, Step, Waits, at_least_a_byte_each, split};
 use super::entry::{Collector, Entry, Pattern};
-use super::error::WorkloadError;
 use super::ranks::Ranks;
 use super::ring::one;
+use crate::entry::EntryError;
+use crate::range::least;
 use crate::rng::pick;
 use crate::units::{Bytes, Time};
 
@@ -20,6 +21,7 @@ pub struct MoeAllToAll {
     /// Tokens of one rank in one layer, with those for its own experts; at least 1 B per rank.
     pub size: Bytes,
     /// Number of layers, at least 1.
+    #[schemars(transform = least(1))]
     pub layers: u32,
     /// Popularity of the ranks. Default uniform.
     #[serde(default)]
@@ -35,6 +37,7 @@ pub struct MoeAllToAll {
     pub ranks: Option<Ranks>,
     /// Iterations over all layers, at least 1, one after the other. Default 1.
     #[serde(default = "one")]
+    #[schemars(transform = least(1))]
     pub iterations: u32,
 }
 
@@ -51,13 +54,10 @@ pub enum Skew {
 }
 
 impl Pattern for MoeAllToAll {
-    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
+    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), EntryError> {
         let ranks = Ranks::place(self.ranks.as_ref(), "ranks", 2, entry)?;
         let n = ranks.len();
         at_least_a_byte_each(entry, self.size, n as u64)?;
-        if self.layers == 0 {
-            return Err(entry.refuse("layers", 0, "at least 1"));
-        }
         if let Skew::Zipf(exponent) = self.skew
             && !(exponent > 0.0 && exponent <= 10.0)
         {
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn bad_fields_are_named() {
         let why = |json: &str| refused(&star(8, Rate::gbps(100)), &pattern("moe_all_to_all", json));
-        assert_eq!(why(r#"{"size": 8, "layers": 0}"#), "workload[0].moe_all_to_all.layers = 0: must be at least 1");
+        assert_eq!(why(r#"{"size": 8, "layers": 0}"#), "workload[0].moe_all_to_all.layers = 0: must be 1 or more");
         assert!(why(r#"{"size": 7, "layers": 1}"#).contains("size = 7B: must be at least 8B, a byte for each"));
         assert_eq!(
             why(r#"{"size": 8, "layers": 1, "skew": {"zipf": -1}}"#),

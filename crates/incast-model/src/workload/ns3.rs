@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::entry::{Collector, Entry, Pattern};
-use super::error::WorkloadError;
+use crate::entry::EntryError;
 use crate::ns3::{StartRounding, read_flows};
 
 /// Replays a flow file of the HPCC authors' ns-3.
@@ -24,11 +24,11 @@ pub struct Ns3 {
 }
 
 impl Pattern for Ns3 {
-    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
+    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), EntryError> {
         let file = entry.base_dir.join(&self.flows);
         let rounding = if self.ns3_starts { StartRounding::Ns3 } else { StartRounding::Exact };
         let set = read_flows(&file, entry.members.fabric, rounding)
-            .map_err(|source| WorkloadError::Ns3 { field: entry.field("flows"), source: Box::new(source) })?;
+            .map_err(|source| EntryError::Ns3 { field: entry.field("flows"), source: Box::new(source) })?;
         let hosts = entry.host_count();
         for read in set.flows {
             if let Some(host) = [read.src, read.dst].into_iter().find(|host| host.0 >= hosts) {

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::error::WorkloadError;
 use super::generate::{Run, WorkloadWarning, named, places};
 use super::offer::{Dial, Offer, Part, Parts};
 use super::spec::WorkloadSpec;
+use crate::entry::EntryError;
 use crate::fabric::{Fabric, HostId, NodeId, NodeKind, PortId};
 use crate::routing::Routes;
 use crate::tenant::Tenancy;
@@ -99,14 +99,14 @@ pub fn offered<'a>(
     base_dir: &Path,
     seed: u64,
     horizon: Option<Time>,
-) -> Result<Vec<OfferedLoad>, WorkloadError> {
+) -> Result<Vec<OfferedLoad>, EntryError> {
     let run = Run { base_dir, seed, horizon };
     let mut entries = Vec::new();
     for one in named(specs) {
         let one = one?;
         let mut found: Option<Carried> = None;
         for (members, tenant) in places(one.spec, fabric, tenancy, &one.path)? {
-            let entry = one.entry(&run, members, tenant, 0)?;
+            let entry = one.entry(&run, members, tenant, 0);
             let offer = one.pattern.offer(&entry).map_err(|error| error.within(tenant))?;
             let Some(Offer { window, dial, parts }) = offer else { continue };
             let carried = found.get_or_insert_with(|| Carried {

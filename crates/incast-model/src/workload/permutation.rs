@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use super::arrivals::{Arrivals, mean_gap, open_loop};
 use super::backlog::Amounts;
 use super::entry::{Collector, Entry, Pattern};
-use super::error::WorkloadError;
 use super::hosts::HostSet;
 use super::offer::{Dial, Offer, Parts};
 use super::sizes::SizeSpec;
+use crate::entry::EntryError;
 use crate::fabric::HostId;
 use crate::rng::{Stream, pick, unit};
 use crate::units::Time;
@@ -39,7 +39,7 @@ pub struct Permutation {
 }
 
 impl Pattern for Permutation {
-    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
+    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), EntryError> {
         let pairs = self.pairs(entry)?;
         let Some(load) = self.load else {
             if let Some(duration) = self.duration {
@@ -67,7 +67,7 @@ impl Pattern for Permutation {
         self.load.and_then(|_| Some(self.size.law("size", base_dir).ok()?.mean()))
     }
 
-    fn offer(&self, entry: &Entry<'_>) -> Result<Option<Offer>, WorkloadError> {
+    fn offer(&self, entry: &Entry<'_>) -> Result<Option<Offer>, EntryError> {
         let Some(load) = self.load else { return Ok(None) };
         let pairs = self.pairs(entry)?.into_iter().map(|(src, dst)| (src, dst, load * entry.capacity(src)));
         let parts = Parts::pairs(pairs);
@@ -76,7 +76,7 @@ impl Pattern for Permutation {
 }
 
 impl Permutation {
-    fn pairs(&self, entry: &Entry<'_>) -> Result<Vec<(HostId, HostId)>, WorkloadError> {
+    fn pairs(&self, entry: &Entry<'_>) -> Result<Vec<(HostId, HostId)>, EntryError> {
         let hosts = entry.pairs_of(self.hosts.as_ref())?;
         let n = hosts.len();
         let to = match self.stride.map(|stride| stride as usize % n) {

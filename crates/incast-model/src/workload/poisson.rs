@@ -4,13 +4,13 @@ use std::slice::Chunks;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::arrivals::{ArrivalLaw, Arrivals, LoadOf, LognormalArrivals, mean_gap, open_loop};
+use super::arrivals::{ArrivalLaw, Arrivals, LoadOf, mean_gap, open_loop};
 use super::entry::{Collector, Entry, Pattern};
-use super::error::WorkloadError;
 use super::hosts::HostSet;
 use super::locality::{Destinations, LoadAt, Locality};
 use super::offer::{Dial, Offer, Parts};
 use super::sizes::SizeSpec;
+use crate::entry::EntryError;
 use crate::fabric::HostId;
 use crate::units::Time;
 
@@ -68,10 +68,10 @@ fn is_poisson(law: &ArrivalLaw) -> bool {
 const OVERHEAD: f64 = 1.048;
 
 impl Pattern for Poisson {
-    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
+    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), EntryError> {
         let load = entry.load(self.load)? / self.overhead(entry)?;
         let sizes = self.sizes.law(&entry.field("sizes"), entry.base_dir)?;
-        let arrivals = self.arrivals(entry)?;
+        let arrivals = self.arrivals;
         let window = entry.window(self.duration)?;
         let hosts = entry.pairs_of(self.hosts.as_ref())?;
         let regions = self.regions(entry, &hosts)?;
@@ -95,7 +95,7 @@ impl Pattern for Poisson {
         Some(self.sizes.law("sizes", base_dir).ok()?.mean())
     }
 
-    fn offer(&self, entry: &Entry<'_>) -> Result<Option<Offer>, WorkloadError> {
+    fn offer(&self, entry: &Entry<'_>) -> Result<Option<Offer>, EntryError> {
         let hosts = entry.pairs_of(self.hosts.as_ref())?;
         let mut parts = Parts::default();
         for region in self.regions(entry, &hosts)? {
@@ -109,16 +109,7 @@ impl Pattern for Poisson {
 }
 
 impl Poisson {
-    fn arrivals(&self, entry: &Entry<'_>) -> Result<ArrivalLaw, WorkloadError> {
-        match self.arrivals {
-            ArrivalLaw::Lognormal(LognormalArrivals { sigma }) if !(sigma > 0.0 && sigma <= 5.0) => {
-                Err(entry.refuse("arrivals.lognormal.sigma", sigma, "more than 0 and at most 5"))
-            }
-            law => Ok(law),
-        }
-    }
-
-    fn regions<'a>(&self, entry: &Entry<'_>, hosts: &'a [HostId]) -> Result<Chunks<'a, HostId>, WorkloadError> {
+    fn regions<'a>(&self, entry: &Entry<'_>, hosts: &'a [HostId]) -> Result<Chunks<'a, HostId>, EntryError> {
         let size = match self.region {
             None => hosts.len(),
             Some(_) if self.load_at != LoadAt::Host => {
@@ -135,7 +126,7 @@ impl Poisson {
     }
 
     /// Divisor that converts a load to payload.
-    fn overhead(&self, entry: &Entry<'_>) -> Result<f64, WorkloadError> {
+    fn overhead(&self, entry: &Entry<'_>) -> Result<f64, EntryError> {
         match (self.load_of, self.overhead) {
             (LoadOf::Payload, None) => Ok(1.0),
             (LoadOf::Payload, Some(given)) => {
@@ -287,7 +278,7 @@ mod tests {
         );
         assert_eq!(
             why(r#"{"load": 0.3, "sizes": 1, "duration": "1ms", "arrivals": {"lognormal": {"sigma": 0}}}"#),
-            "workload[0].poisson.arrivals.lognormal.sigma = 0: must be more than 0 and at most 5"
+            "workload[0].poisson.arrivals.lognormal.sigma = 0: must be above 0, at most 5"
         );
         assert_eq!(
             why(r#"{"load": 0.3, "sizes": 1}"#),

@@ -2,8 +2,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::entry::Entry;
-use super::error::WorkloadError;
 use super::hosts::HostSet;
+use crate::entry::EntryError;
 use crate::fabric::HostId;
 use crate::rng::pick;
 
@@ -43,7 +43,7 @@ impl Ranks {
         name: &str,
         least: usize,
         entry: &Entry<'_>,
-    ) -> Result<Vec<HostId>, WorkloadError> {
+    ) -> Result<Vec<HostId>, EntryError> {
         let default = Self::default();
         let ranks = ranks.unwrap_or(&default);
         let placed = match &ranks.list {
@@ -56,7 +56,7 @@ impl Ranks {
         Ok(placed)
     }
 
-    fn chosen(&self, name: &str, entry: &Entry<'_>) -> Result<Vec<HostId>, WorkloadError> {
+    fn chosen(&self, name: &str, entry: &Entry<'_>) -> Result<Vec<HostId>, EntryError> {
         let mut hosts = entry.members.select(self.hosts.as_ref(), &entry.field(&format!("{name}.hosts")))?;
         let count = self.count.unwrap_or(hosts.len() as u32) as usize;
         if count == 0 || count > hosts.len() {
@@ -74,7 +74,7 @@ impl Ranks {
         Ok(hosts)
     }
 
-    fn listed(&self, list: &[u32], name: &str, entry: &Entry<'_>) -> Result<Vec<HostId>, WorkloadError> {
+    fn listed(&self, list: &[u32], name: &str, entry: &Entry<'_>) -> Result<Vec<HostId>, EntryError> {
         if self.count.is_some() || self.hosts.is_some() || self.order != RankOrder::Host {
             return Err(entry.refuse(name, "list and other fields", "either list, or count, hosts and order"));
         }

@@ -3,13 +3,14 @@ use serde::{Deserialize, Serialize};
 
 use super::collective::{Begin, send};
 use super::entry::{Collector, Entry, LABEL_RULE, Pattern};
-use super::error::WorkloadError;
 use super::law::{SizeLaw, lognormal};
 use super::ranks::Ranks;
 use super::ring::one;
 use super::sizes::SizeSpec;
+use crate::entry::EntryError;
 use crate::fabric::HostId;
 use crate::flow::Gate;
+use crate::range::least;
 use crate::rng::{Stream, pick, unit};
 use crate::units::Time;
 
@@ -27,9 +28,11 @@ pub struct RequestResponse {
     /// Size of each response, drawn if it is a distribution.
     pub response: SizeSpec,
     /// Requests of each loop of a client, one after the other, at least 1.
+    #[schemars(transform = least(1))]
     pub requests: u32,
     /// Loops of a client, at least 1: its outstanding requests. Default 1.
     #[serde(default = "one")]
+    #[schemars(transform = least(1))]
     pub outstanding: u32,
     /// Distinct servers of a request, 1 to the number of servers; all must answer before the next. Default 1.
     #[serde(default = "one")]
@@ -85,12 +88,7 @@ struct Loops<'a> {
 }
 
 impl Pattern for RequestResponse {
-    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
-        for (name, count) in [("requests", self.requests), ("outstanding", self.outstanding)] {
-            if count == 0 {
-                return Err(entry.refuse(name, 0, "at least 1"));
-            }
-        }
+    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), EntryError> {
         let clients = Ranks::place(self.clients.as_ref(), "clients", 1, entry)?;
         let servers = Ranks::place(self.servers.as_ref(), "servers", 1, entry)?;
         let asks_itself = clients.iter().any(|client| servers.contains(client));
@@ -121,18 +119,18 @@ impl Pattern for RequestResponse {
     }
 }
 
-fn labels(entry: &Entry<'_>, out: &mut Collector) -> Result<[u16; 2], WorkloadError> {
+fn labels(entry: &Entry<'_>, out: &mut Collector) -> Result<[u16; 2], EntryError> {
     let own = out.label_name(entry.label).to_owned();
     let mut label = |kind: &str| {
         let name = if entry.labelled { format!("{own}-{kind}") } else { kind.to_owned() };
         out.label(&name)
-            .ok_or_else(|| WorkloadError::field(&entry.path, name, format!("{LABEL_RULE}, at most 65536 of them")))
+            .ok_or_else(|| EntryError::field(&entry.path, name, format!("{LABEL_RULE}, at most 65536 of them")))
     };
     Ok([label("request")?, label("response")?])
 }
 
 impl Loops<'_> {
-    fn add(&self, client: HostId, own: u32, servers: &[HostId], out: &mut Collector) -> Result<(), WorkloadError> {
+    fn add(&self, client: HostId, own: u32, servers: &[HostId], out: &mut Collector) -> Result<(), EntryError> {
         let mut rng = self.entry.stream("loops", u64::from(client.0) << 32 | u64::from(own));
         let mut others: Vec<HostId> = servers.iter().copied().filter(|&server| server != client).collect();
         let mut answers = Vec::new();
@@ -276,8 +274,8 @@ mod tests {
             let json = format!(r#"{{"request": 1, "response": 1, {rest}}}"#);
             refused(&star(8, Rate::gbps(100)), &pattern("request_response", &json))
         };
-        assert_eq!(why(r#""requests": 0"#), "workload[0].request_response.requests = 0: must be at least 1");
-        assert!(why(r#""requests": 1, "outstanding": 0"#).contains("outstanding = 0: must be at least 1"));
+        assert_eq!(why(r#""requests": 0"#), "workload[0].request_response.requests = 0: must be 1 or more");
+        assert!(why(r#""requests": 1, "outstanding": 0"#).contains("outstanding = 0: must be 1 or more"));
         assert_eq!(
             why(r#""requests": 1, "fan_out": 8"#),
             "workload[0].request_response.fan_out = 8: must be 1 to 7, the servers other than a client itself"

@@ -3,8 +3,9 @@ use serde::{Deserialize, Serialize};
 
 use super::collective::{Collective, Message, Step, Waits, at_least_a_byte_each, parts};
 use super::entry::{Collector, Entry, Pattern};
-use super::error::WorkloadError;
 use super::ranks::Ranks;
+use crate::entry::EntryError;
+use crate::range::least;
 use crate::units::{Bytes, Time};
 
 /// Ring all-reduce in `2(n - 1)` steps: in each, every rank sends a segment, an n-th of the data, to the next rank,
@@ -22,12 +23,14 @@ pub struct RingAllReduce {
     pub part: RingPart,
     /// Chunks of each segment, at least 1, that circulate independently, as on NCCL's channels. Default 1.
     #[serde(default = "one")]
+    #[schemars(transform = least(1))]
     pub chunks: u32,
     /// Hosts of the ranks, at least 2. Default: all hosts, in order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranks: Option<Ranks>,
     /// Iterations, at least 1, one after the other: a rank starts the next when all its messages have ended. Default 1.
     #[serde(default = "one")]
+    #[schemars(transform = least(1))]
     pub iterations: u32,
     /// Computing time of a rank between iterations. Default 0.
     #[serde(default)]
@@ -52,9 +55,9 @@ pub(super) const fn one() -> u32 {
 }
 
 impl Pattern for RingAllReduce {
-    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
+    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), EntryError> {
         let ranks = Ranks::place(self.ranks.as_ref(), "ranks", 2, entry)?;
-        let chunks = check_chunks(entry, self.chunks)?;
+        let chunks = u64::from(self.chunks);
         let bytes = at_least_a_byte_each(entry, self.size, chunks * ranks.len() as u64)?;
         let waits = Waits { all: false, own: false };
         let halves = if self.part == RingPart::Both { 2.0 } else { 1.0 };
@@ -79,10 +82,6 @@ impl RingAllReduce {
         };
         halves.iter().flat_map(|&half| (0..n - 1).map(move |k| (half, k))).map(step).collect()
     }
-}
-
-pub(super) fn check_chunks(entry: &Entry<'_>, chunks: u32) -> Result<u64, WorkloadError> {
-    if chunks == 0 { Err(entry.refuse("chunks", 0, "at least 1")) } else { Ok(chunks.into()) }
 }
 
 #[cfg(test)]
@@ -176,11 +175,8 @@ mod tests {
             why(r#"{"size": "15B", "chunks": 2}"#),
             "workload[0].ring_all_reduce.size = 15B: must be at least 16B, a byte for each of its pieces"
         );
-        assert_eq!(
-            why(r#"{"size": "1MB", "chunks": 0}"#),
-            "workload[0].ring_all_reduce.chunks = 0: must be at least 1"
-        );
-        assert!(why(r#"{"size": "1MB", "iterations": 0}"#).ends_with("iterations = 0: must be at least 1"));
+        assert_eq!(why(r#"{"size": "1MB", "chunks": 0}"#), "workload[0].ring_all_reduce.chunks = 0: must be 1 or more");
+        assert!(why(r#"{"size": "1MB", "iterations": 0}"#).ends_with("iterations = 0: must be 1 or more"));
         assert!(why(r#"{"size": "1MB", "iterations": 4000000000}"#).contains("small enough for 4294967295 flows"));
     }
 }

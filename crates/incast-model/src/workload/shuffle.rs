@@ -3,9 +3,9 @@ use serde::{Deserialize, Serialize};
 
 use super::backlog::Amounts;
 use super::entry::{Collector, Entry, Pattern};
-use super::error::WorkloadError;
 use super::ranks::Ranks;
 use super::sizes::SizeSpec;
+use crate::entry::EntryError;
 use crate::rng::unit;
 
 /// Shuffle: every mapper sends one flow to every other reducer at the entry's start.
@@ -25,7 +25,7 @@ pub struct Shuffle {
 }
 
 impl Pattern for Shuffle {
-    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
+    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), EntryError> {
         let amounts = Amounts::new(entry, &entry.field("size"), &self.size)?;
         let place = |ranks: &Option<Ranks>, name: &str, mappers: bool| match (ranks, entry.members.mappers(mappers)) {
             (None, Some(own)) => Ok(own),

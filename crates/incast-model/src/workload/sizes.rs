@@ -10,9 +10,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::cdf::{Part, SizeCdf};
 use super::cdf_file;
-use super::error::WorkloadError;
 use super::law::SizeLaw;
 use super::tables::SizeTable;
+use crate::entry::EntryError;
 use crate::input;
 use crate::nearest::{hint, nearest};
 use crate::units::{Bytes, QuantityError};
@@ -106,13 +106,13 @@ pub struct SizeSpecError(String);
 
 impl SizeSpec {
     /// Distribution; `field` is the path of this field, relative files start at `base`.
-    pub(super) fn law(&self, field: &str, base: &Path) -> Result<SizeLaw, WorkloadError> {
+    pub(super) fn law(&self, field: &str, base: &Path) -> Result<SizeLaw, EntryError> {
         match self {
             Self::Table(table) => Ok(table.law()),
-            Self::Fixed(Bytes(0)) => Err(WorkloadError::field(field, Bytes(0), "a size of at least 1B")),
+            Self::Fixed(Bytes(0)) => Err(EntryError::field(field, Bytes(0), "a size of at least 1B")),
             Self::Fixed(size) => Ok(SizeCdf::fixed(size.0).into()),
             Self::Custom(custom) => custom.law(field, base),
-            Self::Backlogged => Err(WorkloadError::field(
+            Self::Backlogged => Err(EntryError::field(
                 field,
                 BACKLOGGED,
                 "a size or a distribution; only single flows of list, shuffle, incast, permutation and all_to_all can be \
@@ -123,9 +123,9 @@ impl SizeSpec {
 }
 
 impl CustomSizes {
-    fn law(&self, field: &str, base: &Path) -> Result<SizeLaw, WorkloadError> {
+    fn law(&self, field: &str, base: &Path) -> Result<SizeLaw, EntryError> {
         let refuse = |name: &str, value: &dyn fmt::Display, allowed: &str| {
-            WorkloadError::field(format!("{field}.{name}"), value, allowed)
+            EntryError::field(format!("{field}.{name}"), value, allowed)
         };
         let at_least_1 = |name: &str, size: Bytes| match size {
             Bytes(0) => Err(refuse(name, &size, "a size of at least 1B")),
@@ -170,25 +170,22 @@ impl CustomSizes {
     }
 }
 
-fn from_file(field: &str, file: &Path) -> Result<SizeCdf, WorkloadError> {
-    let text = input::read_text(file, input::DOCUMENT).map_err(|error| WorkloadError::Unreadable {
-        field: format!("{field}.file"),
-        file: file.into(),
-        why: error.to_string(),
-    })?;
+fn from_file(field: &str, file: &Path) -> Result<SizeCdf, EntryError> {
+    let text = input::read_text(file, input::DOCUMENT)
+        .map_err(|why| EntryError::unreadable(format!("{field}.file"), file, why))?;
     cdf_file::parse(&text, file)
 }
 
-fn from_points(field: &str, points: &[(Bytes, f64)]) -> Result<SizeCdf, WorkloadError> {
+fn from_points(field: &str, points: &[(Bytes, f64)]) -> Result<SizeCdf, EntryError> {
     let numbers: Vec<(f64, f64)> = points.iter().map(|&(bytes, percent)| (bytes.0 as f64, percent)).collect();
     SizeCdf::from_percent(&numbers).map_err(|error| match points.get(error.point) {
-        None => WorkloadError::field(format!("{field}.points"), "[]", "a list of [size, cumulative percent]"),
+        None => EntryError::field(format!("{field}.points"), "[]", "a list of [size, cumulative percent]"),
         Some((bytes, percent)) => {
             let (part, value) = match error.part {
                 Part::Bytes => (0, bytes.to_string()),
                 Part::Percent => (1, percent.to_string()),
             };
-            WorkloadError::field(format!("{field}.points[{}][{part}]", error.point), value, error.allowed)
+            EntryError::field(format!("{field}.points[{}][{part}]", error.point), value, error.allowed)
         }
     })
 }

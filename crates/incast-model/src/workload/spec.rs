@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 use super::all_to_all::AllToAll;
 use super::disaggregated::Disaggregated;
 use super::entry::Pattern;
-use super::error::WorkloadError;
 use super::htsim::Htsim;
 use super::incast::Incast;
 use super::list::ListedFlow;
@@ -17,6 +16,8 @@ use super::ring::RingAllReduce;
 use super::shuffle::Shuffle;
 use super::trace::Trace;
 use super::tree::TreeAllReduce;
+use crate::entry::EntryError;
+use crate::range::{least, priority};
 use crate::units::Time;
 
 /// Makes of the list of patterns [`WorkloadSpec`], the entry of a workload.
@@ -46,11 +47,13 @@ macro_rules! patterns {
             /// Traffic class of its data packets, 1 to 7 (0 carries PFC frames). Default 3 (the HPCC evaluation's lossless
             /// class).
             #[serde(default = "default_priority")]
+            #[schemars(transform = priority().named("a traffic class"))]
             pub priority: u8,
             /// Queue pairs that each message is split over evenly, 1 to 128, each with its own source port, so ECMP spreads
             /// them; a message ends with the last. Default 1 (NCCL's `NCCL_IB_QPS_PER_CONNECTION`, with
             /// `NCCL_IB_SPLIT_DATA_ON_QPS`).
             #[serde(default = "one")]
+            #[schemars(transform = least(1).most(128))]
             pub qps: u16,
             $(
                 $(#[$doc])*
@@ -166,7 +169,7 @@ impl WorkloadSpec {
         self.patterns().into_iter().filter_map(|(name, pattern)| Some((name, pattern?)))
     }
 
-    pub(super) fn pattern(&self, path: &str) -> Result<(&'static str, &dyn Pattern), WorkloadError> {
+    pub(super) fn pattern(&self, path: &str) -> Result<(&'static str, &dyn Pattern), EntryError> {
         let given: Vec<_> = self.given().collect();
         if let [one] = given[..] {
             return Ok(one);
@@ -177,7 +180,7 @@ impl WorkloadSpec {
             _ => names(given.iter().map(|(name, _)| *name).collect(), " and "),
         };
         let all = names(self.patterns().iter().map(|(name, _)| *name).collect(), ", ");
-        Err(WorkloadError::field(path, found, format!("exactly one of {all}")))
+        Err(EntryError::field(path, found, format!("exactly one of {all}")))
     }
 }
 

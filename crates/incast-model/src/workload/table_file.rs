@@ -5,8 +5,9 @@ use parquet::data_type::Decimal;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 
-use super::error::WorkloadError;
 use crate::caught::caught;
+use crate::entry::EntryError;
+use crate::field::FieldError;
 use crate::input::{self, Input, InputError};
 use crate::memory::{Memory, amount};
 
@@ -21,10 +22,10 @@ pub(super) struct Table {
     rows: bool,
 }
 
-pub(super) fn read(field: String, file: PathBuf) -> Result<Table, WorkloadError> {
+pub(super) fn read(field: String, file: PathBuf) -> Result<Table, EntryError> {
     match text(&file) {
         Ok((text, rows)) => Ok(Table { field, file, text, rows }),
-        Err(why) => Err(WorkloadError::Unreadable { field, file, why }),
+        Err(why) => Err(EntryError::unreadable(field, &file, why)),
     }
 }
 
@@ -44,12 +45,13 @@ fn text(file: &Path) -> Result<(String, bool), String> {
 
 impl Table {
     /// Converts an error's line in the text to a row of the file.
-    pub(super) fn located(&self, error: WorkloadError) -> WorkloadError {
+    pub(super) fn located(&self, error: EntryError) -> EntryError {
         match error {
-            WorkloadError::File { file, line, value, allowed, nearest, .. } if self.rows => {
+            EntryError::File { file, line, value, allowed, nearest, .. } if self.rows => {
                 let row = if line > 1 { format!("row {}", line - 1) } else { "the names of columns".to_owned() };
                 let place = format!("{row} of {}", file.display());
-                WorkloadError::Row { field: self.field.clone(), place, value, allowed, nearest }
+                let message = format!("`{value}` is not possible in {place}");
+                FieldError { nearest, ..FieldError::new(&self.field, message).allowed(allowed) }.into()
             }
             other => other,
         }

@@ -1,8 +1,8 @@
 use std::path::Path;
 
-use super::error::WorkloadError;
 use super::generate::generate;
 use super::spec::WorkloadSpec;
+use crate::entry::EntryError;
 use crate::fabric::{Fabric, FabricBuilder};
 use crate::flow::FlowSet;
 use crate::units::{Rate, Time};
@@ -25,7 +25,7 @@ pub(super) fn folder() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
 }
 
-pub(super) fn all(specs: &[WorkloadSpec], fabric: &Fabric, seed: u64) -> Result<FlowSet, WorkloadError> {
+pub(super) fn all(specs: &[WorkloadSpec], fabric: &Fabric, seed: u64) -> Result<FlowSet, EntryError> {
     generate(specs, fabric, Path::new("."), seed, None)
 }
 
@@ -34,7 +34,7 @@ pub(super) fn generate_in(
     fabric: &Fabric,
     spec: &WorkloadSpec,
     seed: u64,
-) -> Result<FlowSet, WorkloadError> {
+) -> Result<FlowSet, EntryError> {
     generate(std::slice::from_ref(spec), fabric, folder, seed, None)
 }
 

@@ -5,10 +5,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::entry::{Collector, Entry, LABEL_RULE, Pattern, UNASSIGNED, is_label};
-use super::error::{Place, WorkloadError};
 use super::list::{PRIORITY_RULE, is_priority};
 use super::table_file;
 use super::waits::{Named, Spot, gates};
+use crate::entry::{EntryError, Place};
 use crate::fabric::HostId;
 use crate::flow::{Flow, FlowSet};
 use crate::units::Time;
@@ -30,7 +30,7 @@ pub struct Trace {
 }
 
 impl Pattern for Trace {
-    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
+    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), EntryError> {
         let table = table_file::read(entry.field("file"), entry.base_dir.join(&self.file))?;
         parse(&table.text, &table.file, entry, out).map_err(|error| table.located(error))
     }
@@ -133,18 +133,18 @@ impl<'a> Row<'a> {
         Ok(())
     }
 
-    fn check(&self, file: &Path, entry: &Entry<'_>) -> Result<(), WorkloadError> {
+    fn check(&self, file: &Path, entry: &Entry<'_>) -> Result<(), EntryError> {
         let place = |column| Place { file, line: self.line, column };
         let flow = &self.flow;
         if flow.sport != UNASSIGNED && entry.qps > 1 {
             let allowed = "empty if messages are split over several queue pairs (qps)";
-            return Err(WorkloadError::file(&place(self.sport_at), flow.sport, allowed));
+            return Err(EntryError::file(&place(self.sport_at), flow.sport, allowed));
         }
         if flow.src == flow.dst {
-            return Err(WorkloadError::file(&place(self.dst_at), flow.dst.0, "another host than src"));
+            return Err(EntryError::file(&place(self.dst_at), flow.dst.0, "another host than src"));
         }
         match self.delay_at.filter(|_| self.named.after.is_empty()) {
-            Some(at) => Err(WorkloadError::file(&place(at), self.named.delay, "empty: there is no after")),
+            Some(at) => Err(EntryError::file(&place(at), self.named.delay, "empty: there is no after")),
             None => Ok(()),
         }
     }
@@ -157,7 +157,7 @@ fn add_gates(
     file: &Path,
     entry: &Entry<'_>,
     out: &mut Collector,
-) -> Result<(), WorkloadError> {
+) -> Result<(), EntryError> {
     let named: Vec<Named<'_>> = rows.iter().map(|row| row.named.clone()).collect();
     let gates = gates(&named, |index, spot, value, allowed| {
         let row = &rows[index];
@@ -169,13 +169,13 @@ fn add_gates(
                 row.after_at + row.after[..before].chars().count()
             }
         };
-        WorkloadError::file(&Place { file, line: row.line, column }, value, allowed)
+        EntryError::file(&Place { file, line: row.line, column }, value, allowed)
     })?;
     out.gates_from(first, gates, entry);
     Ok(())
 }
 
-fn parse(text: &str, file: &Path, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
+fn parse(text: &str, file: &Path, entry: &Entry<'_>, out: &mut Collector) -> Result<(), EntryError> {
     let mut lines = text.strip_prefix('\u{feff}').unwrap_or(text).lines().enumerate();
     let (_, header) = lines.next().unwrap_or_default();
     let columns = columns(header, file)?;
@@ -187,7 +187,7 @@ fn parse(text: &str, file: &Path, entry: &Entry<'_>, out: &mut Collector) -> Res
         let count = line.split(',').count();
         if count != columns.len() {
             let allowed = format!("{} cells, as in the header; there are {count}", columns.len());
-            return Err(WorkloadError::file(&place(1), line.trim(), allowed));
+            return Err(EntryError::file(&place(1), line.trim(), allowed));
         }
         let flow = entry.flow(HostId(0), HostId(0), 0, entry.start);
         let mut row = Row {
@@ -207,7 +207,7 @@ fn parse(text: &str, file: &Path, entry: &Entry<'_>, out: &mut Collector) -> Res
             let begin = column + cell.chars().take_while(|c| c.is_whitespace()).count();
             column += cell.chars().count() + 1;
             row.read(*kind, text, begin, entry, out)
-                .map_err(|allowed| WorkloadError::file(&place(begin), text, allowed))?;
+                .map_err(|allowed| EntryError::file(&place(begin), text, allowed))?;
         }
         row.check(file, entry)?;
         let number = out.push(row.flow.clone())?;
@@ -219,7 +219,7 @@ fn parse(text: &str, file: &Path, entry: &Entry<'_>, out: &mut Collector) -> Res
     add_gates(rows, first.unwrap_or_default(), file, entry, out)
 }
 
-fn columns(header: &str, file: &Path) -> Result<Vec<Column>, WorkloadError> {
+fn columns(header: &str, file: &Path) -> Result<Vec<Column>, EntryError> {
     let names = || COLUMNS.iter().map(|(name, _)| *name);
     let mut found: Vec<Column> = Vec::new();
     let mut column = 1;
@@ -229,10 +229,10 @@ fn columns(header: &str, file: &Path) -> Result<Vec<Column>, WorkloadError> {
         column += cell.chars().count() + 1;
         let Some((_, kind)) = COLUMNS.iter().find(|(known, _)| *known == name) else {
             let allowed = format!("a column of a trace ({})", names().collect::<Vec<_>>().join(", "));
-            return Err(WorkloadError::file(&place, name, allowed).near(names()));
+            return Err(EntryError::file(&place, name, allowed).near(names()));
         };
         if found.iter().any(|other| std::mem::discriminant(other) == std::mem::discriminant(kind)) {
-            return Err(WorkloadError::file(&place, name, "the only column of its kind"));
+            return Err(EntryError::file(&place, name, "the only column of its kind"));
         }
         found.push(*kind);
     }
@@ -246,7 +246,7 @@ fn columns(header: &str, file: &Path) -> Result<Vec<Column>, WorkloadError> {
         None => Ok(found),
         Some(name) => {
             let place = Place { file, line: 1, column: 1 };
-            Err(WorkloadError::file(&place, header.trim(), format!("a header with a column {name}")))
+            Err(EntryError::file(&place, header.trim(), format!("a header with a column {name}")))
         }
     }
 }
@@ -309,7 +309,7 @@ mod tests {
     use crate::flow::Gate;
     use crate::units::{Bytes, Rate};
 
-    fn read(text: &str) -> Result<FlowSet, WorkloadError> {
+    fn read(text: &str) -> Result<FlowSet, EntryError> {
         let folder = folder();
         fs::write(folder.path().join("t.csv"), text).unwrap();
         generate_in(folder.path(), &star(16, Rate::gbps(100)), &pattern("trace", r#"{"file": "t.csv"}"#), 1)

@@ -3,9 +3,10 @@ use serde::{Deserialize, Serialize};
 
 use super::collective::{Collective, Message, Step, Waits, at_least_a_byte_each, parts};
 use super::entry::{Collector, Entry, Pattern};
-use super::error::WorkloadError;
 use super::ranks::Ranks;
-use super::ring::{check_chunks, one};
+use super::ring::one;
+use crate::entry::EntryError;
+use crate::range::least;
 use crate::units::{Bytes, Time};
 
 /// All-reduce over a tree, or by exchange with ever farther ranks (Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005).
@@ -19,12 +20,14 @@ pub struct TreeAllReduce {
     pub algorithm: TreeAlgorithm,
     /// Chunks of the data, at least 1, reduced independently: the tiers of a tree work at the same time. Default 1.
     #[serde(default = "one")]
+    #[schemars(transform = least(1))]
     pub chunks: u32,
     /// Hosts of the ranks, at least 2; a power of two for the recursive algorithms. Default: all hosts, in order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranks: Option<Ranks>,
     /// Iterations, at least 1, one after the other: a rank starts the next when all its messages have ended. Default 1.
     #[serde(default = "one")]
+    #[schemars(transform = least(1))]
     pub iterations: u32,
     /// Computing time of a rank between iterations. Default 0.
     #[serde(default)]
@@ -49,9 +52,9 @@ pub enum TreeAlgorithm {
 }
 
 impl Pattern for TreeAllReduce {
-    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
+    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), EntryError> {
         let ranks = Ranks::place(self.ranks.as_ref(), "ranks", 2, entry)?;
-        let chunks = check_chunks(entry, self.chunks)?;
+        let chunks = u64::from(self.chunks);
         let n = ranks.len();
         let recursive = matches!(self.algorithm, TreeAlgorithm::RecursiveDoubling | TreeAlgorithm::HalvingDoubling);
         if recursive && !n.is_power_of_two() {

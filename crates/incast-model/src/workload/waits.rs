@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
-use super::error::WorkloadError;
 use crate::echo::word;
+use crate::entry::EntryError;
 use crate::flow::Gate;
 use crate::gates::{cycle, spelled};
 use crate::units::Time;
@@ -24,8 +24,8 @@ pub(super) enum Spot {
 /// value and the allowed ones.
 pub(super) fn gates(
     flows: &[Named<'_>],
-    refuse: impl Fn(usize, Spot, &str, String) -> WorkloadError,
-) -> Result<Vec<Gate>, WorkloadError> {
+    refuse: impl Fn(usize, Spot, &str, String) -> EntryError,
+) -> Result<Vec<Gate>, EntryError> {
     let mut places: BTreeMap<&str, u32> = BTreeMap::new();
     for (place, flow) in flows.iter().enumerate() {
         if let Some(name) = flow.name

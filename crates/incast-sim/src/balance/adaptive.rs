@@ -3,12 +3,12 @@
 
 use std::ops::Range;
 
+use incast_model::range::least;
 use incast_model::rng::Stream;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{BalanceParams, Balancer, Choice, Scale};
-use crate::congestion::BadParameter;
 use crate::kernel::NONE;
 
 /// Each packet to the shortest of a few queues.
@@ -17,6 +17,7 @@ use crate::kernel::NONE;
 pub struct AdaptiveParams {
     /// Ports sampled at random for each packet, 1 to 65535; all if as many as next hops. Default 2 (DRILL, SIGCOMM
     /// 2017, section 3: DRILL(2, 1)).
+    #[schemars(transform = least(1).most(65535))]
     pub samples: u16,
     /// If true, also considers the best port of the last packet to the same destination. Default true (DRILL).
     pub memory: bool,
@@ -42,10 +43,6 @@ pub(crate) struct Adaptive {
 impl BalanceParams for AdaptiveParams {
     const REORDERS: bool = true;
     type State = Adaptive;
-
-    fn check(&self) -> Result<(), BadParameter> {
-        BadParameter::unless(self.samples > 0, "samples", self.samples, "1 to 65535")
-    }
 
     fn start(&self, scale: &Scale) -> Adaptive {
         let best = vec![NONE; if self.memory { scale.groups.len() } else { 0 }];
@@ -96,6 +93,8 @@ impl Balancer for Adaptive {
 
 #[cfg(test)]
 mod tests {
+    use incast_model::range;
+
     use super::super::testing::{Leaf, chi_square};
     use super::*;
 
@@ -141,7 +140,7 @@ mod tests {
 
     #[test]
     fn parameters_are_checked() {
-        assert!(AdaptiveParams::default().check().is_ok());
-        assert_eq!(AdaptiveParams { samples: 0, ..Default::default() }.check().unwrap_err().field, "samples");
+        assert!(range::check(&AdaptiveParams::default()).is_ok());
+        assert_eq!(range::check(&AdaptiveParams { samples: 0, ..Default::default() }).unwrap_err().field, "samples");
     }
 }

@@ -3,15 +3,13 @@
 //! A packet that follows the last one of its flow within the gap takes the same port; a later one begins a new flowlet, with a
 //! random port. Flows with equal entries in the hash table count as one, as in the hardware.
 
+use incast_model::range::{above, least};
 use incast_model::rng::Stream;
 use incast_model::units::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{BalanceParams, Balancer, Choice, Scale};
-use crate::congestion::BadParameter;
-
-const MOST: u32 = 1 << 20;
 
 /// Flowlet switching.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -19,8 +17,10 @@ const MOST: u32 = 1 << 20;
 pub struct FlowletParams {
     /// Gap between packets that starts a new flowlet. Default 100us (ConWeave's ns-3 for 100 Gb/s, SIGCOMM 2023;
     /// LetFlow, NSDI 2017: 500 us at 10 Gb/s). Flows stay in order if it exceeds the difference of the paths.
+    #[schemars(transform = above("0s"))]
     pub gap: Time,
     /// Entries of each switch's flowlet table, 1 to 1048576. Default 65536 (our choice: collisions are rare).
+    #[schemars(transform = least(1).most(1 << 20))]
     pub entries: u32,
 }
 
@@ -44,11 +44,6 @@ pub(crate) struct Flowlet {
 impl BalanceParams for FlowletParams {
     const REORDERS: bool = false;
     type State = Flowlet;
-
-    fn check(&self) -> Result<(), BadParameter> {
-        BadParameter::unless(self.gap > Time::ZERO, "gap", self.gap, "more than 0s")?;
-        BadParameter::unless((1..=MOST).contains(&self.entries), "entries", self.entries, "1 to 1048576")
-    }
 
     fn start(&self, scale: &Scale) -> Flowlet {
         let entries = if scale.is_switch { self.entries as usize } else { 0 };
@@ -77,6 +72,8 @@ impl Balancer for Flowlet {
 
 #[cfg(test)]
 mod tests {
+    use incast_model::range;
+
     use super::super::testing::{Leaf, chi_square};
     use super::*;
 
@@ -129,8 +126,8 @@ mod tests {
 
     #[test]
     fn parameters_are_checked() {
-        assert!(FlowletParams::default().check().is_ok());
-        assert_eq!(FlowletParams { gap: Time::ZERO, ..Default::default() }.check().unwrap_err().field, "gap");
-        assert_eq!(FlowletParams { entries: 0, ..Default::default() }.check().unwrap_err().field, "entries");
+        assert!(range::check(&FlowletParams::default()).is_ok());
+        assert_eq!(range::check(&FlowletParams { gap: Time::ZERO, ..Default::default() }).unwrap_err().field, "gap");
+        assert_eq!(range::check(&FlowletParams { entries: 0, ..Default::default() }).unwrap_err().field, "entries");
     }
 }

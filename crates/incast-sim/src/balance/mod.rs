@@ -19,8 +19,6 @@ pub use adaptive::AdaptiveParams;
 pub use flowlet::FlowletParams;
 pub use spray::{SprayOrder, SprayParams};
 
-use crate::congestion::BadParameter;
-
 /// Time in ps until a port of `rate` bit/s that is busy until `busy_until` has sent the `queued` bytes that it holds.
 pub(crate) fn backlog((now, busy_until): (u64, u64), queued: u32, rate: u64) -> u64 {
     busy_until.saturating_sub(now).saturating_add(u64::from(queued) * 8_000_000_000_000 / rate)
@@ -33,8 +31,6 @@ pub(crate) trait BalanceParams {
     /// State of a switch or host.
     type State: Balancer;
 
-    /// First parameter out of range.
-    fn check(&self) -> Result<(), BadParameter>;
     fn start(&self, scale: &Scale) -> Self::State;
 }
 
@@ -123,10 +119,6 @@ macro_rules! balancers {
             /// If true, packets of a flow can be reordered even without losses and long queues.
             pub const fn reorders(&self) -> bool {
                 match self { Self::Ecmp => false, $(Self::$variant(_) => $params::REORDERS),+ }
-            }
-            /// First parameter out of range.
-            pub fn check(&self) -> Result<(), BadParameter> {
-                match self { Self::Ecmp => Ok(()), $(Self::$variant(params) => params.check()),+ }
             }
             /// JSON schema of a rule's parameters; `None` for unknown names and rules without parameters.
             pub fn parameters(name: &str) -> Option<Schema> {

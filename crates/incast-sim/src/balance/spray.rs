@@ -8,7 +8,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{BalanceParams, Balancer, Choice, Scale};
-use crate::congestion::BadParameter;
 
 /// Order of next hops under packet spraying.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -45,10 +44,6 @@ pub(crate) struct Spray {
 impl BalanceParams for SprayParams {
     const REORDERS: bool = true;
     type State = Spray;
-
-    fn check(&self) -> Result<(), BadParameter> {
-        Ok(())
-    }
 
     fn start(&self, scale: &Scale) -> Spray {
         let (order, acks) = (self.order, self.acks);

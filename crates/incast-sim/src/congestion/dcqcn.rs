@@ -1,11 +1,12 @@
 //! DCQCN: congestion control for RoCEv2 by ECN marks (Zhu et al., SIGCOMM 2015), as in the paper, and as in Mellanox NICs and
 //! the HPCC authors' ns-3.
 
+use incast_model::range::above;
 use incast_model::units::{Bytes, Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, Input, WindowMode};
+use super::{Ack, ControlParams, Controller, FlowContext, Input, WindowMode};
 
 /// Reaction-point algorithm: the NIC vendor's, or the paper's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -26,14 +27,19 @@ pub struct DcqcnParams {
     /// Reaction-point algorithm. Default vendor (the HPCC evaluation).
     pub variant: DcqcnVariant,
     /// Gain g of alpha's filter. Default 1/256 (SIGCOMM 2015, section 5; NS3).
+    #[schemars(transform = above(0).most(1))]
     pub g: f64,
     /// Period of alpha's filter. Default 1us (NS3 `ALPHA_RESUME_INTERVAL`).
+    #[schemars(transform = above("0s"))]
     pub alpha_interval: Time,
     /// Minimum time between cuts. Default 4us (NS3 `RATE_DECREASE_INTERVAL`; in the paper the CNP interval N).
+    #[schemars(transform = above("0s"))]
     pub decrease_interval: Time,
     /// Time between increases. Default 300us (NS3 `RP_TIMER`).
+    #[schemars(transform = above("0s"))]
     pub increase_interval: Time,
     /// Bytes between increases; `paper` variant only. Default 10MB (SIGCOMM 2015, section 5).
+    #[schemars(transform = above("0B"))]
     pub byte_counter: Bytes,
     /// Increases that only recover the target rate. Default 1 (NS3 `FAST_RECOVERY_TIMES`).
     pub fast_recovery: u32,
@@ -42,6 +48,7 @@ pub struct DcqcnParams {
     /// Hyper increase: later increases of the target. Default 200Mbps (NS3: 50·bandwidth/25; `paper`: our reading).
     pub hai: Rate,
     /// Minimum rate. Default 1Gbps (NS3 `run.py`; `paper`: our reading).
+    #[schemars(transform = above("0bps"))]
     pub min_rate: Rate,
     /// If true, every cut lowers the target, also a cut that follows another without an increase; `vendor` variant
     /// only. Default false (NS3 `CLAMP_TARGET_RATE`).
@@ -103,20 +110,6 @@ impl ControlParams for DcqcnParams {
             }),
             _ => None,
         }
-    }
-
-    fn check(&self) -> Result<(), BadParameter> {
-        BadParameter::unless(self.g > 0.0 && self.g <= 1.0, "g", self.g, "above 0, at most 1")?;
-        BadParameter::unless(self.min_rate.0 > 0, "min_rate", self.min_rate, "above 0bps")?;
-        BadParameter::unless(self.byte_counter.0 > 0, "byte_counter", self.byte_counter, "above 0B")?;
-        for (field, value) in [
-            ("alpha_interval", self.alpha_interval),
-            ("decrease_interval", self.decrease_interval),
-            ("increase_interval", self.increase_interval),
-        ] {
-            BadParameter::unless(value > Time::ZERO, field, value, "above 0s")?;
-        }
-        Ok(())
     }
 
     fn start(&self, flow: &FlowContext) -> Dcqcn {

@@ -1,11 +1,12 @@
 //! DCTCP on RDMA hosts as in the HPCC evaluation: a rate, at first the line rate, cut by the marked share of each round trip
 //! (Alizadeh et al., SIGCOMM 2010, section 3; authors' ns-3, `rdma-hw.cc`, HandleAckDctcp).
 
+use incast_model::range::above;
 use incast_model::units::{Bytes, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, Input, WindowMode};
+use super::{Ack, ControlParams, Controller, FlowContext, Input, WindowMode};
 use crate::marking::EcnParams;
 
 /// Parameters of DCTCP. NS3 is the HPCC authors' simulator (`run.py` at commit 9f4be2a); rates are for 100 Gb/s. By
@@ -15,10 +16,12 @@ use crate::marking::EcnParams;
 #[serde(deny_unknown_fields, default)]
 pub struct DctcpParams {
     /// Gain g of the filter of the marked share. Default 1/16 (SIGCOMM 2010, section 3.3; NS3).
+    #[schemars(transform = above(0).most(1))]
     pub g: f64,
     /// Additive increase per round trip. Default 615Mbps (NS3 `DCTCP_RATE_AI`: a packet of 1000 B per 13 us).
     pub ai: Rate,
     /// Minimum rate. Default 1Gbps (NS3 `run.py`).
+    #[schemars(transform = above("0bps"))]
     pub min_rate: Rate,
 }
 
@@ -40,11 +43,6 @@ impl ControlParams for DctcpParams {
 
     fn profile(name: &str) -> Option<Self> {
         (name == "ns3").then(Self::default)
-    }
-
-    fn check(&self) -> Result<(), BadParameter> {
-        BadParameter::unless(self.g > 0.0 && self.g <= 1.0, "g", self.g, "above 0, at most 1")?;
-        BadParameter::unless(self.min_rate.0 > 0, "min_rate", self.min_rate, "above 0bps")
     }
 
     fn start(&self, flow: &FlowContext) -> Dctcp {

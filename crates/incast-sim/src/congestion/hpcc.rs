@@ -2,13 +2,13 @@
 //!
 //! State is a rate (R = W/T), as in the authors' ns-3; the window follows the rate ([`WindowMode::Rate`]).
 
+use incast_model::range::above;
 use incast_model::units::{Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Ack, BadParameter, ControlParams, Controller, FlowContext, Input, IntFormat, IntRecord, MAX_INT_RECORDS, Telemetry,
-    WindowMode,
+    Ack, ControlParams, Controller, FlowContext, Input, IntFormat, IntRecord, MAX_INT_RECORDS, Telemetry, WindowMode,
 };
 
 /// Parameters of HPCC. NS3 is the authors' simulator (`run.py`, `rdma-hw.cc` at commit 9f4be2a).
@@ -16,12 +16,14 @@ use super::{
 #[serde(deny_unknown_fields, default)]
 pub struct HpccParams {
     /// Target utilisation. Default 0.95 (SIGCOMM 2019, section 5.1).
+    #[schemars(transform = above(0).most(4))]
     pub eta: f64,
     /// Additive steps before a forced multiplicative one. Default 0 (NS3 `MI_THRESH`; 5 in the paper's text).
     pub max_stage: u32,
     /// Additive increase, as a rate: W_AI / T. Default 50Mbps (NS3 README, `--hpai 50`: 80 B at T = 13 us).
     pub ai: Rate,
     /// Minimum rate. Default 1Gbps (NS3 `run.py`).
+    #[schemars(transform = above("0bps"))]
     pub min_rate: Rate,
     /// If true, reacts to every ACK, from the reference of the current round trip; otherwise once per round trip.
     /// Default true (NS3 `FAST_REACT` 1).
@@ -64,11 +66,6 @@ impl ControlParams for HpccParams {
             "paper" => Some(Self { max_stage: 5, ..Self::default() }),
             _ => None,
         }
-    }
-
-    fn check(&self) -> Result<(), BadParameter> {
-        BadParameter::unless(self.eta > 0.0 && self.eta <= 4.0, "eta", self.eta, "above 0, at most 4")?;
-        BadParameter::unless(self.min_rate.0 > 0, "min_rate", self.min_rate, "above 0bps")
     }
 
     fn start(&self, flow: &FlowContext) -> Hpcc {

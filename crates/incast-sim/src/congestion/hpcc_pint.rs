@@ -3,13 +3,14 @@
 //!
 //! Switches filter their ports' utilisation ([`crate::switch`]); ACKs return the path's largest, as a power of a base.
 
+use incast_model::range::{above, least};
 use incast_model::rng::mix;
 use incast_model::units::Rate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::hpcc::next_rate;
-use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, Input, Telemetry, WindowMode};
+use super::{Ack, ControlParams, Controller, FlowContext, Input, Telemetry, WindowMode};
 
 /// Utilisations have units of 1/512, from 1/512 to 512 (NS3 `pint.cc`).
 pub(crate) const UNITS: f64 = 512.0;
@@ -19,17 +20,21 @@ pub(crate) const UNITS: f64 = 512.0;
 #[serde(deny_unknown_fields, default)]
 pub struct HpccPintParams {
     /// Target utilisation. Default 0.95 (NS3 `U_TARGET`).
+    #[schemars(transform = above(0).most(4))]
     pub eta: f64,
     /// Additive steps before a forced multiplicative one. Default 0 (NS3 `MI_THRESH`).
     pub max_stage: u32,
     /// Additive increase, as a rate. Default 50Mbps (NS3 README, `--hpai 50`).
     pub ai: Rate,
     /// Minimum rate. Default 1Gbps (NS3 `run.py`).
+    #[schemars(transform = above("0bps"))]
     pub min_rate: Rate,
     /// Base of the logarithm that encodes utilisations, (1 + error)^2; equal for all controls of a run. Default 1.05
     /// (NS3 README: 8 bits).
+    #[schemars(transform = least(1.0002).most(2))]
     pub log_base: f64,
     /// Share of the ACKs that are used. Default 1 (NS3 `PINT_PROB`).
+    #[schemars(transform = above(0).most(1))]
     pub probability: f64,
 }
 
@@ -58,16 +63,6 @@ impl ControlParams for HpccPintParams {
             "key-results" => Some(Self { eta: 0.99, ..Self::default() }),
             _ => None,
         }
-    }
-
-    fn check(&self) -> Result<(), BadParameter> {
-        BadParameter::unless(self.eta > 0.0 && self.eta <= 4.0, "eta", self.eta, "above 0, at most 4")?;
-        BadParameter::unless(self.min_rate.0 > 0, "min_rate", self.min_rate, "above 0bps")?;
-        let base = self.log_base;
-        // 16-bit header: base^(2^16) must reach 512^2.
-        BadParameter::unless((1.0002..=2.0).contains(&base), "log_base", base, "1.0002 to 2")?;
-        let p = self.probability;
-        BadParameter::unless(p > 0.0 && p <= 1.0, "probability", p, "above 0, at most 1")
     }
 
     fn start(&self, flow: &FlowContext) -> HpccPint {

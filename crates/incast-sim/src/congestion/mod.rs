@@ -14,6 +14,7 @@ mod timely;
 mod timely_patched;
 mod unlimited;
 
+use incast_model::field::FieldError;
 use incast_model::units::{Rate, Time};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -194,24 +195,6 @@ pub trait Controller {
     }
 }
 
-/// A parameter out of range.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BadParameter {
-    /// Name.
-    pub field: &'static str,
-    /// Value.
-    pub value: String,
-    /// Allowed values.
-    pub allowed: &'static str,
-}
-
-impl BadParameter {
-    /// Returns `Err` unless `holds`.
-    pub fn unless(holds: bool, field: &'static str, value: impl ToString, allowed: &'static str) -> Result<(), Self> {
-        if holds { Ok(()) } else { Err(Self { field, value: value.to_string(), allowed }) }
-    }
-}
-
 /// Parameters of a control.
 pub trait ControlParams: Default + Clone + Serialize + DeserializeOwned + JsonSchema {
     /// Summary, one line.
@@ -236,8 +219,10 @@ pub trait ControlParams: Default + Clone + Serialize + DeserializeOwned + JsonSc
 
     /// Profile by name.
     fn profile(name: &str) -> Option<Self>;
-    /// First parameter out of range.
-    fn check(&self) -> Result<(), BadParameter>;
+    /// First relation between parameters that does not hold; ranges are declared at the fields.
+    fn check(&self) -> Result<(), FieldError> {
+        Ok(())
+    }
     /// State of a new flow.
     fn start(&self, flow: &FlowContext) -> Self::State;
 }
@@ -320,8 +305,8 @@ macro_rules! controls {
             pub const fn ecn(&self) -> Option<EcnParams> {
                 match self { $(Self::$variant(_) => $params::ECN),+ }
             }
-            /// First parameter out of range.
-            pub fn check(&self) -> Result<(), BadParameter> {
+            /// First relation between parameters that does not hold.
+            pub fn check(&self) -> Result<(), FieldError> {
                 match self { $(Self::$variant(params) => params.check()),+ }
             }
             /// State of a new flow.

@@ -3,11 +3,13 @@
 //! Hosts process packets in zero time: the paper's endpoint window would never bind. Losses appear as NACKs (the paper's fast
 //! recovery) and timeouts, because hosts go back N by default.
 
+use incast_model::field::FieldError;
+use incast_model::range::{above, least};
 use incast_model::units::{Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, Input, Telemetry, WindowMode};
+use super::{Ack, ControlParams, Controller, FlowContext, Input, Telemetry, WindowMode};
 
 /// Parameters of Swift. Windows are in packets. HTSIM is Broadcom's csg-htsim (`swift.cpp` at commit 841d9e7), PRIOPLUS
 /// the ns-3 of PrioPlus (github.com/blueroaring/PrioPlus, `rocev2-swift.cc` at commit 0ef098f): the paper does not give
@@ -16,6 +18,7 @@ use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, Input, Te
 #[serde(deny_unknown_fields, default)]
 pub struct SwiftParams {
     /// Target round-trip time of a large window, without links. Default 25us (PRIOPLUS).
+    #[schemars(transform = above("0s"))]
     pub base_target: Time,
     /// Addition to the target per link of the path. Default 2us (our choice: a link's round trip of 2·1 us; HTSIM means
     /// 1/6.55 of its base, but loses the length of its routes).
@@ -24,24 +27,33 @@ pub struct SwiftParams {
     /// (PRIOPLUS, after the paper's figure 5: 4 base targets; HTSIM: 5).
     pub fs_range: Time,
     /// Window in packets up to which all of `fs_range` is added. Default 0.1 (HTSIM, PRIOPLUS).
+    #[schemars(transform = above(0).most(1e6))]
     pub fs_min_cwnd: f64,
     /// Window in packets from which on nothing is added. Default 100 (HTSIM).
+    #[schemars(transform = above(0).most(1e6))]
     pub fs_max_cwnd: f64,
     /// Additive increase per round trip, in packets. Default 1 (HTSIM).
+    #[schemars(transform = above(0).most(1e6))]
     pub ai: f64,
     /// Cut of the window per relative excess over the target. Default 0.8 (HTSIM, PRIOPLUS).
+    #[schemars(transform = above(0).most(1))]
     pub beta: f64,
     /// Maximum cut of the window. Default 0.5 (HTSIM; PRIOPLUS: 0.4).
+    #[schemars(transform = above(0).below(1))]
     pub max_mdf: f64,
     /// Minimum window in packets; below 1, a packet is sent every 1/window round trips. Default 0.01 (our choice); 10
     /// bytes in HTSIM.
+    #[schemars(transform = least(0.001).most(1))]
     pub min_cwnd: f64,
     /// Maximum window in packets. Default 10000 (our choice: no limit).
+    #[schemars(transform = least(1).most(1e6))]
     pub max_cwnd: f64,
     /// First window in packets. Default none (our choice: the bandwidth-delay product, as other controls start at line
     /// rate).
+    #[schemars(transform = above(0).most(1e6))]
     pub initial_cwnd: Option<f64>,
     /// Timeouts in a row that reset the window to `min_cwnd`. Default 5 (HTSIM).
+    #[schemars(transform = least(1))]
     pub reset_after: u32,
 }
 
@@ -91,29 +103,8 @@ impl ControlParams for SwiftParams {
         }
     }
 
-    fn check(&self) -> Result<(), BadParameter> {
-        let positive =
-            |field, value: f64| BadParameter::unless(value > 0.0 && value <= 1e6, field, value, "above 0, at most 1e6");
-        let share =
-            |field, value: f64| BadParameter::unless(value > 0.0 && value < 1.0, field, value, "above 0, below 1");
-        BadParameter::unless(self.base_target > Time::ZERO, "base_target", self.base_target, "above 0s")?;
-        positive("fs_min_cwnd", self.fs_min_cwnd)?;
-        positive("fs_max_cwnd", self.fs_max_cwnd)?;
-        BadParameter::unless(
-            self.fs_min_cwnd < self.fs_max_cwnd,
-            "fs_min_cwnd",
-            self.fs_min_cwnd,
-            "below fs_max_cwnd",
-        )?;
-        positive("ai", self.ai)?;
-        BadParameter::unless(self.beta > 0.0 && self.beta <= 1.0, "beta", self.beta, "above 0, at most 1")?;
-        share("max_mdf", self.max_mdf)?;
-        let least = self.min_cwnd;
-        BadParameter::unless((0.001..=1.0).contains(&least), "min_cwnd", least, "0.001 to 1")?;
-        positive("max_cwnd", self.max_cwnd)?;
-        BadParameter::unless(self.max_cwnd >= 1.0, "max_cwnd", self.max_cwnd, "1 or more")?;
-        self.initial_cwnd.map_or(Ok(()), |first| positive("initial_cwnd", first))?;
-        BadParameter::unless(self.reset_after > 0, "reset_after", self.reset_after, "1 or more")
+    fn check(&self) -> Result<(), FieldError> {
+        FieldError::unless(self.fs_min_cwnd < self.fs_max_cwnd, "fs_min_cwnd", self.fs_min_cwnd, "below fs_max_cwnd")
     }
 
     fn start(&self, flow: &FlowContext) -> Swift {

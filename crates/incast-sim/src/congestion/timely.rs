@@ -1,11 +1,13 @@
 //! TIMELY: congestion control by round-trip times and their gradient (Mittal et al., SIGCOMM 2015, section 4), as in the HPCC
 //! authors' ns-3.
 
+use incast_model::field::FieldError;
+use incast_model::range::above;
 use incast_model::units::{Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, Input, Telemetry, WindowMode};
+use super::{Ack, ControlParams, Controller, FlowContext, Input, Telemetry, WindowMode};
 
 /// Parameters of TIMELY. NS3 is the HPCC authors' simulator (`rdma-hw.cc`, `run.py` at commit 9f4be2a); rates are for
 /// 100 Gb/s.
@@ -13,14 +15,17 @@ use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, Input, Te
 #[serde(deny_unknown_fields, default)]
 pub struct TimelyParams {
     /// Weight of the newest difference in the filtered gradient. Default 0.875 (Zhu et al., CoNEXT 2016; NS3).
+    #[schemars(transform = above(0).most(1))]
     pub alpha: f64,
     /// Multiplicative decrease factor. Default 0.8 (SIGCOMM 2015; NS3).
+    #[schemars(transform = above(0).most(1))]
     pub beta: f64,
     /// Round-trip time below which the rate rises, whatever the link rate. Default 50us (SIGCOMM 2015; NS3).
     pub t_low: Time,
     /// Round-trip time above which the rate falls. Default 500us (SIGCOMM 2015; NS3).
     pub t_high: Time,
     /// Round-trip time that normalises the gradient. Default 20us (SIGCOMM 2015; NS3).
+    #[schemars(transform = above("0s"))]
     pub min_rtt: Time,
     /// Additive increase. Default 100Mbps (NS3: 10·bandwidth/10; the paper: 10 Mb/s).
     pub ai: Rate,
@@ -29,6 +34,7 @@ pub struct TimelyParams {
     /// Increases in a row before `hai`. Default 5 (SIGCOMM 2015; NS3).
     pub hai_after: u32,
     /// Minimum rate. Default 1Gbps (NS3 `run.py`).
+    #[schemars(transform = above("0bps"))]
     pub min_rate: Rate,
 }
 
@@ -68,12 +74,8 @@ impl ControlParams for TimelyParams {
         }
     }
 
-    fn check(&self) -> Result<(), BadParameter> {
-        BadParameter::unless(self.alpha > 0.0 && self.alpha <= 1.0, "alpha", self.alpha, "above 0, at most 1")?;
-        BadParameter::unless(self.beta > 0.0 && self.beta <= 1.0, "beta", self.beta, "above 0, at most 1")?;
-        BadParameter::unless(self.t_low < self.t_high, "t_low", self.t_low, "below t_high")?;
-        BadParameter::unless(self.min_rtt > Time::ZERO, "min_rtt", self.min_rtt, "above 0s")?;
-        BadParameter::unless(self.min_rate.0 > 0, "min_rate", self.min_rate, "above 0bps")
+    fn check(&self) -> Result<(), FieldError> {
+        FieldError::unless(self.t_low < self.t_high, "t_low", self.t_low, "below t_high")
     }
 
     fn start(&self, flow: &FlowContext) -> Timely {

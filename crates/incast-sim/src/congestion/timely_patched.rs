@@ -4,34 +4,42 @@
 //! reference: each round trip `rate = (1 - w) AI + rate (1 - w beta (rtt - ref) / ref)`; w rises from 0 to 1 with a gradient
 //! from -1/4 to 1/4. At the fixed point w is 1/2: N flows on a link C have C/N each and `rtt = ref (1 + N AI / (beta C))`.
 
+use incast_model::field::FieldError;
+use incast_model::range::above;
 use incast_model::units::{Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::timely::RttFilter;
-use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, Input, Telemetry, WindowMode};
+use super::{Ack, ControlParams, Controller, FlowContext, Input, Telemetry, WindowMode};
 
 /// Parameters of patched TIMELY; where the patch changes nothing they are those of `timely`, for 100 Gb/s.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TimelyPatchedParams {
     /// Weight of the newest difference in the filtered gradient. Default 0.875 (CoNEXT 2016).
+    #[schemars(transform = above(0).most(1))]
     pub alpha: f64,
     /// Gain of the distance to the reference. Default 0.008 (CoNEXT 2016).
+    #[schemars(transform = above(0).most(1))]
     pub beta: f64,
     /// Multiplicative decrease factor above `t_high`. Default 0.8 (SIGCOMM 2015).
+    #[schemars(transform = above(0).most(1))]
     pub beta_high: f64,
     /// Round-trip time below which the rate rises. Default 50us (SIGCOMM 2015).
     pub t_low: Time,
     /// Round-trip time above which the rate falls as in TIMELY. Default 500us (SIGCOMM 2015).
     pub t_high: Time,
     /// Reference round-trip time. Default 50us (CoNEXT 2016: `t_low`).
+    #[schemars(transform = above("0s"))]
     pub rtt_ref: Time,
     /// Round-trip time that normalises the gradient. Default 20us (SIGCOMM 2015).
+    #[schemars(transform = above("0s"))]
     pub min_rtt: Time,
     /// Additive increase. Default 100Mbps (CoNEXT 2016: 10 Mb/s at 10 Gb/s, scaled for the same fixed points).
     pub ai: Rate,
     /// Minimum rate. Default 1Gbps (NS3 `run.py`, as for `timely`).
+    #[schemars(transform = above("0bps"))]
     pub min_rate: Rate,
 }
 
@@ -71,14 +79,8 @@ impl ControlParams for TimelyPatchedParams {
         }
     }
 
-    fn check(&self) -> Result<(), BadParameter> {
-        for (field, value) in [("alpha", self.alpha), ("beta", self.beta), ("beta_high", self.beta_high)] {
-            BadParameter::unless(value > 0.0 && value <= 1.0, field, value, "above 0, at most 1")?;
-        }
-        BadParameter::unless(self.t_low < self.t_high, "t_low", self.t_low, "below t_high")?;
-        BadParameter::unless(self.rtt_ref > Time::ZERO, "rtt_ref", self.rtt_ref, "above 0s")?;
-        BadParameter::unless(self.min_rtt > Time::ZERO, "min_rtt", self.min_rtt, "above 0s")?;
-        BadParameter::unless(self.min_rate.0 > 0, "min_rate", self.min_rate, "above 0bps")
+    fn check(&self) -> Result<(), FieldError> {
+        FieldError::unless(self.t_low < self.t_high, "t_low", self.t_low, "below t_high")
     }
 
     fn start(&self, flow: &FlowContext) -> TimelyPatched {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, Input, WindowMode};
+use super::{Ack, ControlParams, Controller, FlowContext, Input, WindowMode};
 
 /// No parameters.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -23,9 +23,6 @@ impl ControlParams for UnlimitedParams {
 
     fn profile(name: &str) -> Option<Self> {
         (name == "default").then(Self::default)
-    }
-    fn check(&self) -> Result<(), BadParameter> {
-        Ok(())
     }
     fn start(&self, flow: &FlowContext) -> Unlimited {
         Unlimited(flow.line.0)

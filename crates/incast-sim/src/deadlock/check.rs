@@ -1,27 +1,23 @@
 //! Limits of Tagger and watchdogs.
 
+use incast_model::field::FieldError;
 use incast_model::flow::FlowSet;
-use incast_model::units::Time;
 
 use crate::setup::{Arithmetic, Params};
-use crate::simulation::SetupError;
 use crate::switch::TagRules;
 
-fn refuse(field: &str, message: impl Into<String>) -> Result<(), SetupError> {
-    Err(SetupError { field: field.into(), message: message.into() })
+fn refuse(field: &str, message: impl Into<String>) -> Result<(), FieldError> {
+    Err(FieldError::new(field, message))
 }
 
 impl Params {
     /// Checks tagging and watchdogs against `rules` and `flows`.
-    pub fn check_deadlock(&self, rules: Option<&TagRules>, flows: &FlowSet) -> Result<(), SetupError> {
-        if self.network.ttl == 0 {
-            return refuse("network.ttl", "0 lets no packet through a switch; 1 to 255");
-        }
+    pub fn check_deadlock(&self, rules: Option<&TagRules>, flows: &FlowSet) -> Result<(), FieldError> {
         self.check_watchdog()?;
         self.check_tagging(rules, flows)
     }
 
-    fn check_watchdog(&self) -> Result<(), SetupError> {
+    fn check_watchdog(&self) -> Result<(), FieldError> {
         let dog = &self.switch.watchdog;
         if !dog.enabled {
             return Ok(());
@@ -32,14 +28,10 @@ impl Params {
         if self.arithmetic == Arithmetic::Ns3 {
             return refuse("switch.watchdog.enabled", "ns3 arithmetic knows no watchdog");
         }
-        let times = [("poll", dog.poll), ("detection", dog.detection), ("restoration", dog.restoration)];
-        match times.iter().find(|(_, time)| *time == Time::ZERO) {
-            Some((name, _)) => refuse(&format!("switch.watchdog.{name}"), "0s is out of range; it must be more"),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
-    fn check_tagging(&self, rules: Option<&TagRules>, flows: &FlowSet) -> Result<(), SetupError> {
+    fn check_tagging(&self, rules: Option<&TagRules>, flows: &FlowSet) -> Result<(), FieldError> {
         let (tagging, lossless) = (&self.switch.tagging, &self.switch.lossless);
         if !tagging.enabled {
             return Ok(());

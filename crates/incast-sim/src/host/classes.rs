@@ -1,6 +1,8 @@
 //! Priorities of data at hosts: short flows (mice) before long ones (elephants).
 
+use incast_model::field::FieldError;
 use incast_model::flow::{Flow, FlowSet};
+use incast_model::range::priority;
 use incast_model::rng::mix;
 use incast_model::units::Bytes;
 use schemars::JsonSchema;
@@ -9,7 +11,6 @@ use serde::{Deserialize, Serialize};
 use crate::kernel::NONE;
 use crate::network::Network;
 use crate::setup::{Arithmetic, Params};
-use crate::simulation::SetupError;
 
 /// Priorities of short and long flows at hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -18,8 +19,10 @@ pub struct ClassParams {
     /// Rule that sets the priority of a flow in place of the workload. Default given (the HPCC evaluation).
     pub by: ClassBy,
     /// Priority of mice, 1 to 7. Default 4 (our choice: above data, 3).
+    #[schemars(transform = priority())]
     pub mice: u8,
     /// Priority of elephants, 1 to 7. Default 3 (data in the HPCC evaluation).
+    #[schemars(transform = priority())]
     pub elephants: u8,
     /// Largest size of a mouse. Default 100kB (our choice: 82 % of data-mining flows, as in the slides on congestion
     /// isolation).
@@ -78,20 +81,12 @@ impl ClassParams {
 
 impl Params {
     /// Checks the parameters of classes.
-    pub fn check_classes(&self) -> Result<(), SetupError> {
+    pub fn check_classes(&self) -> Result<(), FieldError> {
         let classes = &self.host.classes;
         if classes.by == ClassBy::Given {
             return Ok(());
         }
-        let refuse = |field: &str, message: String| Err(SetupError { field: format!("host.classes.{field}"), message });
-        for (field, prio) in [("mice", classes.mice), ("elephants", classes.elephants)] {
-            if !(1..8).contains(&prio) {
-                return refuse(
-                    field,
-                    format!("{prio} is no priority that data can have; a port has 1 to 7 (0 carries PFC frames)"),
-                );
-            }
-        }
+        let refuse = |field: &str, message: String| Err(FieldError::new(format!("host.classes.{field}"), message));
         if classes.mice == classes.elephants {
             let message =
                 format!("{} is also the priority of elephants; mice and elephants need two priorities", classes.mice);

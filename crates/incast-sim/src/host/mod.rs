@@ -14,7 +14,6 @@ mod turns;
 pub use classes::{ClassBy, ClassParams};
 pub(crate) use gates::{End, Gates};
 pub(crate) use nic::Nic;
-pub(crate) use params::MAX_REORDER;
 pub use params::{CnpMode, HostParams, NicQueue, PacketParams, RdmaParams, Recovery};
 pub(crate) use receiver::Receiver;
 pub(crate) use selective::Selective;

@@ -3,13 +3,14 @@
 //! NS3 in the sources below is the HPCC authors' ns-3 (`rdma-hw.cc`, `qbb-header.cc`, `pause-header.cc` at commit
 //! 9f4be2a), YAPS the simulator of pHost's authors (NetSys/simulator at commit 8e9cf04).
 
+use incast_model::range::{above, least, most, priority};
 use incast_model::units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ClassParams;
 use crate::balance::Balance;
-use crate::congestion::Telemetry;
+use crate::congestion::{MAX_INT_RECORDS, Telemetry};
 use crate::kernel::flag;
 use crate::setup::Carrier;
 
@@ -18,36 +19,51 @@ use crate::setup::Carrier;
 #[serde(deny_unknown_fields, default)]
 pub struct PacketParams {
     /// Payload of a full data packet. Default 1000B (NS3 `PACKET_PAYLOAD_SIZE`).
+    #[schemars(transform = least("1B").most("65535B"))]
     pub payload: Bytes,
     /// Headers of a data packet without INT. Default 48B (NS3: Ethernet 14, IPv4 20, UDP 8, sequence and class 6).
+    #[schemars(transform = least("1B").most("4096B"))]
     pub data_header: Bytes,
     /// ACK or NACK without INT. Default 46B (NS3: Ethernet 14, IPv4 20, ports, flags, class and sequence 12).
+    #[schemars(transform = most("65535B"))]
     pub ack: Bytes,
     /// Size that ACKs are padded to. Default 60B (NS3).
+    #[schemars(transform = most("65535B"))]
     pub min_ack: Bytes,
     /// Congestion notification packet. Default 64B (our choice: the smallest Ethernet frame).
+    #[schemars(transform = least("1B").most("4096B"))]
     pub cnp: Bytes,
     /// PFC frame. Default 64B (IEEE 802.3 annex 31B; NS3: 43B).
+    #[schemars(transform = least("1B").most("4096B"))]
     pub pfc: Bytes,
     /// Time stamp of controls that measure round trips. Default 8B (NS3 `int-header.h`).
+    #[schemars(transform = most("65535B"))]
     pub timestamp: Bytes,
     /// PINT header. Default 2B (NS3 `int-header.h`: its 16-bit field, whatever the base).
+    #[schemars(transform = most("65535B"))]
     pub pint: Bytes,
     /// INT header without records. Default 2B (HPCC, SIGCOMM 2019, section 4).
+    #[schemars(transform = most("65535B"))]
     pub int_base: Bytes,
     /// INT record. Default 8B (HPCC, SIGCOMM 2019, section 4).
+    #[schemars(transform = most("65535B"))]
     pub int_record: Bytes,
     /// Records of every INT header, 0 to 8, whatever the path. Default 5 (NS3 `int-header.h`).
+    #[schemars(transform = least(0).most(MAX_INT_RECORDS))]
     pub int_records: u8,
     /// Payload of a full segment, for transports other than RDMA. Default 1460B (TCP on Ethernet; YAPS).
+    #[schemars(transform = least("1B").most("65535B"))]
     pub mss: Bytes,
     /// Headers of a segment. Default 40B (YAPS: IPv4 20, TCP 20).
+    #[schemars(transform = least("1B").most("4096B"))]
     pub segment_header: Bytes,
     /// Control packets of such transports: acknowledgements, handshakes, announcements, tokens, requests, schedules.
     /// Default 40B (YAPS).
+    #[schemars(transform = least("1B").most("4096B"))]
     pub control: Bytes,
     /// Preamble and gap between frames: occupies the port after a packet, is in no counter. Default 0B (NS3); Ethernet
     /// has 20 B.
+    #[schemars(transform = most("65535B"))]
     pub gap: Bytes,
 }
 
@@ -161,6 +177,7 @@ pub struct HostParams {
     /// Maximum random delay of packets that leave a host, or the server of a VM, at most 1 ms; uniform, in order.
     /// Default 0 (NS3, YAPS). It avoids the lock-out of flows by equal packets at drop-tail queues; a packet's time on
     /// the slowest link is enough (Floyd and Jacobson, CCR 1991).
+    #[schemars(transform = most("1ms"))]
     pub jitter: Time,
     /// Priorities of short and long flows. Default: the workload's (the HPCC evaluation).
     pub classes: ClassParams,
@@ -196,8 +213,10 @@ pub enum Recovery {
 pub struct RdmaParams {
     /// Packets per ACK; the last packet of a message always has one. Default 1 (NS3 `L2_ACK_INTERVAL`). Windows hold at
     /// least this many packets, as there is no ACK timer.
+    #[schemars(transform = least(1))]
     pub ack_every: u32,
     /// Priority of ACKs and NACKs, 1 to 7. Default none: that of the data (NS3).
+    #[schemars(transform = priority())]
     pub ack_priority: Option<u8>,
     /// If true, a paused host still sends ACKs of the paused priority, which can overflow headroom. Default false (NS3
     /// with a window; without one `ACK_HIGH_PRIO` is 1).
@@ -208,10 +227,12 @@ pub struct RdmaParams {
     pub nack_interval: Time,
     /// Timeout without an ACK, after which a sender goes back to the first unacknowledged byte; absent: never (NS3).
     /// Default 4ms (our choice: longer than a 32 MiB queue at 100 Gb/s; IRN's RTO_high: 320 us at 40 Gb/s).
+    #[schemars(transform = above("0s").or_none())]
     pub rto: Option<Time>,
     /// Timeout where no NACK may report a loss, with selective-repeat: few packets are in flight, or a later packet has
     /// arrived and no more than `reorder_window` others are in flight. At most `rto`, and off with it. Default 100us (IRN,
     /// SIGCOMM 2018, section 4.1: RTO_low; its use with a reordering window is our choice).
+    #[schemars(transform = above("0s"))]
     pub rto_low: Time,
     /// Packets in flight that are few for `rto_low`. Default 3 (IRN, section 4.1: N).
     pub rto_low_packets: u32,
@@ -223,17 +244,22 @@ pub struct RdmaParams {
     /// (spray, adaptive), the default is the packets of the fabric's largest bandwidth-delay product, less 2 (our choice,
     /// after RACK, RFC 8985: at most a round trip): packets of a flow may differ in delay by a base RTT, and a sender
     /// within `bdp_bound` can still send the packet that reports a loss.
+    #[schemars(transform = most(MAX_REORDER).or_none())]
     pub reorder_window: Option<u32>,
     /// Notification about ECN marks. Default echo (NS3).
     pub cnp: CnpMode,
     /// Minimum time between CNPs of one flow. Default 50us (DCQCN, SIGCOMM 2015, section 5).
+    #[schemars(transform = above("0s"))]
     pub cnp_interval: Time,
     /// Priority of CNPs, a lossy class of their own, 1 to 7. Default 7 (our choice).
+    #[schemars(transform = priority())]
     pub cnp_priority: u8,
     /// Base round-trip time that converts windows and rates. Default none: the fabric's largest, with propagation both
     /// ways and one payload per link one way (NS3 `GLOBAL_T` 1).
+    #[schemars(transform = above("0s").or_none())]
     pub base_rtt: Option<Time>,
     /// Window at line rate. Default none: the fabric's largest bandwidth-delay product (NS3 `GLOBAL_T` 1).
+    #[schemars(transform = above("0B").or_none())]
     pub window: Option<Bytes>,
 }
 
@@ -260,7 +286,7 @@ impl Default for RdmaParams {
 }
 
 /// Largest reordering window: receivers keep 65535 packets beyond the expected one.
-pub(crate) const MAX_REORDER: u32 = 32_767;
+const MAX_REORDER: u32 = 32_767;
 
 impl RdmaParams {
     /// Reordering window in packets, if the fabric's largest bandwidth-delay product is `bdp`.

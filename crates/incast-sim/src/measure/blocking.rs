@@ -9,12 +9,12 @@
 //! its root off the remaining path is a *victim*: only flows to other destinations block it.
 
 use incast_model::fabric::{Fabric, NodeKind, PortId};
+use incast_model::field::FieldError;
 use incast_model::units::Time;
 
 use crate::kernel::{Kind, NONE, Packet, flag};
 use crate::network::Network;
 use crate::setup::{Arithmetic, Params};
-use crate::simulation::SetupError;
 use crate::switch::QueueParams;
 
 /// Queueing delay of a flow's data.
@@ -88,8 +88,8 @@ impl Blocking {
 
 impl Params {
     /// Checks that the simulator knows packets' paths in advance.
-    pub fn check_blocking(&self) -> Result<(), SetupError> {
-        let refuse = |message: &str| Err(SetupError { field: "measure.blocking".into(), message: message.into() });
+    pub fn check_blocking(&self) -> Result<(), FieldError> {
+        let refuse = |message: &str| Err(FieldError::new("measure.blocking", message));
         if !self.measure.blocking {
             return Ok(());
         }

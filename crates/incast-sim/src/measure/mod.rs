@@ -6,6 +6,7 @@ mod histogram;
 mod recorder;
 
 use incast_model::fabric::PortId;
+use incast_model::range::above;
 use incast_model::units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,14 +23,16 @@ pub(crate) use recorder::Recorder;
 #[serde(deny_unknown_fields, default)]
 pub struct MeasureParams {
     /// Sampling period of the time series of queues and rates. Default none: no time series.
+    #[schemars(transform = above("0s").or_none())]
     pub sample_every: Option<Time>,
     /// Start of sampling. Default 0ps (start of the run).
     pub sample_from: Time,
-    /// End of sampling. Default none: end of the run.
+    /// End of sampling, after `sample_from`. Default none: end of the run.
     pub sample_until: Option<Time>,
     /// If true, records time-weighted queue-length histograms of every switch port. Default false (our choice).
     pub queue_histogram: bool,
     /// Width of a histogram bin. Default 1kB (as the queue monitor of NS3).
+    #[schemars(transform = above("0B"))]
     pub histogram_bin: Bytes,
     /// If true, records the intervals of pauses; counters are always kept. Default true (our choice).
     pub pauses: bool,

@@ -1,74 +1,41 @@
-//! Builds a [`Network`] from a [`Setup`] and checks every limit of the simulator.
-
-use std::sync::Arc;
+//! Builds a [`Network`] from a [`Setup`].
 
 use incast_model::fabric::{BaseRtts, Fabric, NodeId, NodeKind, PortId};
+use incast_model::field::FieldError;
 use incast_model::flow::FlowSet;
-use incast_model::gates::check_gates;
 use incast_model::rng;
 use incast_model::tenant::Tenancy;
 use incast_model::units::{Bytes, Rate, Time};
 
 use super::jitter::Jitter;
-use super::resolve::{BadNetwork, Resolved};
+use super::resolve::Resolved;
 use super::{Config, ControlState, Far, Faults, Network, Port, Queue, Routing, WHOLE_PACKETS};
-use crate::balance::Balance;
-use crate::congestion::{Control, FlowContext, IntFormat, MAX_INT_RECORDS, Telemetry};
+use crate::congestion::{Control, FlowContext, IntFormat, Telemetry};
 use crate::deadlock::Detector;
 use crate::host::Transports;
-use crate::host::{ClassBy, Gates, MAX_REORDER, Nic, NicQueue, Receiver, Recovery, Selective};
-use crate::kernel::{EventQueue, MAX_ID, NONE, Pool, flag};
+use crate::host::{Gates, Nic, NicQueue, Receiver, Recovery, Selective};
+use crate::kernel::{EventQueue, NONE, Pool, flag};
 use crate::measure::{Blocking, Recorder};
 use crate::ns3::Draws;
 use crate::outcome::{Counts, FlowRecord, Ledger};
 use crate::setup::{Arithmetic, Carrier, Params, Setup};
-use crate::simulation::SetupError;
 use crate::switch::{
-    Alpha, Buffer, BufferPlan, EcnPort, Forwarding, Ingress, Isolation, MarkAt, PfcMode, Pint, QueueParams,
-    RankedQueue, Scheduler, Storage, Switch, Tagging, Watchdog, alpha, fixed_alpha, headroom, host_rate,
+    Buffer, BufferPlan, EcnPort, Forwarding, Ingress, Isolation, MarkAt, Pint, QueueParams, RankedQueue, Scheduler,
+    Storage, Switch, Tagging, Watchdog, alpha, fixed_alpha, headroom, host_rate,
 };
 use crate::tenant::Hypervisors;
-use crate::transport::Transport;
+use crate::valid::ValidSetup;
 
-fn check(holds: bool, field: &str, message: impl FnOnce() -> String) -> Result<(), SetupError> {
-    if holds { Ok(()) } else { Err(SetupError { field: field.into(), message: message() }) }
-}
-
-impl Params {
-    /// Checks the jitter, which delays whole packets and does not exist in `ns3` arithmetic.
-    pub fn check_host(&self) -> Result<(), SetupError> {
-        let jitter = self.host.jitter;
-        if jitter == Time::ZERO {
-            return Ok(());
-        }
-        let whole = self.switch.forwarding == Forwarding::StoreAndForward;
-        check(whole, "host.jitter", || "jitter and cut-through do not go together".into())?;
-        let exact = self.arithmetic == Arithmetic::Exact;
-        check(exact, "host.jitter", || "jitter and the reference's arithmetic do not go together".into())?;
-        check(jitter <= Time::ms(1), "host.jitter", || {
-            format!("{jitter} is out of range; 0s to 1ms: it is the time of about a packet")
-        })
-    }
+fn check(holds: bool, field: &str, message: impl FnOnce() -> String) -> Result<(), FieldError> {
+    if holds { Ok(()) } else { Err(FieldError::new(field, message())) }
 }
 
 impl Network {
-    pub(crate) fn new(setup: Setup) -> Result<Self, SetupError> {
-        let Setup { fabric, mut flows, controls, transports, carriers, tenancy, tags, params } = setup;
-        params.check_classes()?;
-        if params.host.classes.by != ClassBy::Given {
-            params.host.classes.apply(Arc::make_mut(&mut flows));
-        }
+    pub(crate) fn new(setup: ValidSetup) -> Result<Self, FieldError> {
+        let Setup { fabric, flows, controls, transports, carriers, tenancy, tags, params } = setup.into_inner();
         let ns3 = params.arithmetic == Arithmetic::Ns3;
         let telemetry = controls.iter().any(|setup| setup.control.telemetry().is_written_by_switches());
         let needs_int = controls.iter().any(|setup| setup.control.telemetry() == Telemetry::Int);
-        check_limits(&fabric, &flows, &params, needs_int)?;
-        check_transports(&transports, &fabric, &flows, &params)?;
-        check_hypervisor(&transports, &carriers, &flows, tenancy.as_deref(), &params)?;
-        params.check_host()?;
-        params.check_pauses()?;
-        params.check_deadlock(tags.as_deref(), &flows)?;
-        params.check_isolation(&fabric, &flows, params.packets.largest(&carriers))?;
-        params.check_blocking()?;
         let ports = fabric.ports().len();
         let rates = rate_table(&fabric)?;
         let resolved = params.network.resolve(&fabric, params.seed)?;
@@ -171,7 +138,7 @@ impl Network {
         Ok(network)
     }
 
-    fn add_faults(&mut self, resolved: Resolved, params: &Params) -> Result<(), SetupError> {
+    fn add_faults(&mut self, resolved: Resolved, params: &Params) -> Result<(), FieldError> {
         let timed = resolved.fixed.iter().any(|one| one.from > Time::ZERO || one.until.is_some());
         if !resolved.outages.is_empty() || !resolved.holds.is_empty() || timed {
             let size = (self.fabric.links().len(), self.ports.len());
@@ -200,7 +167,7 @@ impl Network {
     }
 
     /// Divides each switch's buffer into headrooms, reserves and the shared pool.
-    fn add_buffers(&mut self, params: &Params) -> Result<(), SetupError> {
+    fn add_buffers(&mut self, params: &Params) -> Result<(), FieldError> {
         let fabric = self.fabric.clone();
         let (host_rate, largest) = (host_rate(&fabric), params.packets.largest(&self.carriers));
         for switch in 0..self.switches.len() {
@@ -293,7 +260,7 @@ impl Network {
     }
 
     /// Adds PINT to the switches if a control uses it. All PINT controls must have the same base.
-    fn add_pint(&mut self) -> Result<(), SetupError> {
+    fn add_pint(&mut self) -> Result<(), FieldError> {
         let mut bases = self.controls.iter().filter_map(|state| match &state.control {
             Control::HpccPint(params) => Some(params.log_base),
             _ => None,
@@ -386,55 +353,6 @@ fn mixed(carriers: &[Carrier], flows: &FlowSet) -> bool {
     rdma.any(|one| Some(one) != first)
 }
 
-fn check_transports(
-    transports: &[Transport],
-    fabric: &Fabric,
-    flows: &FlowSet,
-    params: &Params,
-) -> Result<(), SetupError> {
-    check(transports.is_empty() || params.arithmetic == Arithmetic::Exact, "transport", || {
-        "ns3 arithmetic knows RDMA only".into()
-    })?;
-    check(transports.len() <= 255, "transport", || format!("{} kinds; at most 255 are possible", transports.len()))?;
-    for transport in transports {
-        let field = |name: &str| format!("transport.{}.{name}", transport.name());
-        if let Err(bad) = transport.check() {
-            return Err(SetupError {
-                field: field(bad.field),
-                message: format!("{} is out of range; {}", bad.value, bad.allowed),
-            });
-        }
-    }
-    Transport::check_together(transports, fabric, flows).map_err(|(index, bad)| {
-        let at = format!("transport.{}", transports[index].name());
-        let field = if bad.field.is_empty() { at } else { format!("{at}.{}", bad.field) };
-        BadNetwork { field, ..bad }.into()
-    })
-}
-
-/// Allows hypervisors and flows without a size only with TCP and UDP, which send packets in any order and can stop.
-fn check_hypervisor(
-    transports: &[Transport],
-    carriers: &[Carrier],
-    flows: &FlowSet,
-    tenancy: Option<&Tenancy>,
-    params: &Params,
-) -> Result<(), SetupError> {
-    let plain = |carrier: &Carrier| match carrier {
-        Carrier::Rdma(_) => false,
-        Carrier::Transport(index) => matches!(transports[*index], Transport::Tcp(_) | Transport::Udp(_)),
-    };
-    let other = flows.flows.iter().find(|flow| flow.until.is_some() && !plain(&carriers[usize::from(flow.label)]));
-    check(other.is_none(), "workload", || "backlogged flows are TCP's or UDP's; others have a size".into())?;
-    let Some(hypervisor) = &params.hypervisor else { return Ok(()) };
-    check(tenancy.is_some(), "hypervisor", || "there are no tenants".into())?;
-    check(carriers.iter().all(plain), "hypervisor", || "VMs behind a hypervisor speak TCP or UDP".into())?;
-    hypervisor.check().map_err(|bad| SetupError {
-        field: format!("hypervisor.{}.{}", hypervisor.name(), bad.field),
-        message: format!("{} is out of range; {}", bad.value, bad.allowed),
-    })
-}
-
 fn longest_serialisation(fabric: &Fabric, params: &Params, needs_int: bool) -> Time {
     let packets = &params.packets;
     let telemetry = if needs_int { packets.telemetry_bytes(Telemetry::Int) } else { 0 };
@@ -443,7 +361,7 @@ fn longest_serialisation(fabric: &Fabric, params: &Params, needs_int: bool) -> T
     fabric.links().iter().map(|link| link.rate.time_for(size) + link.delay).max().unwrap_or_default()
 }
 
-fn rate_table(fabric: &Fabric) -> Result<Vec<u64>, SetupError> {
+fn rate_table(fabric: &Fabric) -> Result<Vec<u64>, FieldError> {
     let mut rates: Vec<u64> = fabric.links().iter().map(|link| link.rate.0).collect();
     rates.sort_unstable();
     rates.dedup();
@@ -461,131 +379,4 @@ fn slot_bits(fabric: &Fabric, params: &Params, longest: Time) -> u32 {
     let wanted = libm::log2(4.0 / packets_per_ps).round().clamp(8.0, 20.0) as u32;
     let needed = libm::log2(longest.0 as f64 * 1.5 / 8192.0).ceil().max(0.0) as u32;
     wanted.max(needed)
-}
-
-fn check_recovery(params: &Params) -> Result<(), SetupError> {
-    let rdma = &params.rdma;
-    if rdma.recovery == Recovery::GoBackN {
-        return Ok(());
-    }
-    check(params.arithmetic == Arithmetic::Exact, "rdma.recovery", || {
-        "selective-repeat is not possible in ns3 arithmetic: the HPCC authors' ns-3 has go-back-n only".into()
-    })?;
-    check(rdma.rto.is_none_or(|rto| rdma.rto_low <= rto), "rdma.rto_low", || {
-        let rto = rdma.rto.unwrap_or_default();
-        format!("{} is out of range; at most the timeout for more packets in flight, rdma.rto, {rto}", rdma.rto_low)
-    })?;
-    check(rdma.rto_low > Time::ZERO, "rdma.rto_low", || "0s would always be over; it must be more".into())?;
-    let window = rdma.reorder_window.unwrap_or(0);
-    check(window <= MAX_REORDER, "rdma.reorder_window", || {
-        format!("{window} packets is out of range; at most {MAX_REORDER}")
-    })
-}
-
-fn check_limits(
-    fabric: &Fabric,
-    flows: &incast_model::flow::FlowSet,
-    params: &Params,
-    needs_int: bool,
-) -> Result<(), SetupError> {
-    if params.arithmetic == Arithmetic::Ns3 {
-        let network = &params.network;
-        check(network.load_balancing == Balance::Ecmp, "network.load_balancing", || {
-            format!("ns3 arithmetic knows ecmp only, not {}", network.load_balancing.name())
-        })?;
-        check(network.failure.is_empty(), "network.failure", || "ns3 arithmetic knows no failures of links".into())?;
-        check(network.pause.is_empty(), "network.pause", || "ns3 arithmetic knows no pauses of that kind".into())?;
-        let timed = network.route.iter().any(|route| route.from > Time::ZERO || route.until.is_some());
-        check(!timed, "network.route", || "ns3 arithmetic knows no routes that change".into())?;
-        let forwarding = params.switch.forwarding;
-        check(forwarding == Forwarding::StoreAndForward, "switch.forwarding", || {
-            "ns3 arithmetic knows store-and-forward only".into()
-        })?;
-        check(params.switch.queues == QueueParams::Shared, "switch.queues", || {
-            "ns3 arithmetic knows buffers that ports share only".into()
-        })?;
-    }
-    let packets = &params.packets;
-    check(packets.payload.0 > 0, "packets.payload", || "must be at least 1B, got 0B".into())?;
-    let telemetry = [Telemetry::Timestamp, Telemetry::Pint, Telemetry::Int].map(|one| packets.telemetry_bytes(one));
-    let largest =
-        (packets.data_header.0 + packets.payload.0).max(packets.ack.0) + telemetry.into_iter().max().unwrap_or(0);
-    check(largest <= 65_535, "packets.payload", || {
-        format!("{} makes packets of {largest} B; at most 65535 B are possible", packets.payload)
-    })?;
-    check(packets.mss.0 > 0, "packets.mss", || "must be at least 1B, got 0B".into())?;
-    let segment = packets.mss.0 + packets.segment_header.0;
-    check(segment <= 65_535, "packets.mss", || {
-        format!("{} makes segments of {segment} B; at most 65535 B are possible", packets.mss)
-    })?;
-    for (field, size) in [
-        ("packets.data_header", packets.data_header),
-        ("packets.pfc", packets.pfc),
-        ("packets.cnp", packets.cnp),
-        ("packets.segment_header", packets.segment_header),
-        ("packets.control", packets.control),
-    ] {
-        check(size.0 <= 4096 && size.0 > 0, field, || format!("{size} is out of range; 1B to 4096B are possible"))?;
-    }
-    let records = usize::from(packets.int_records);
-    check(!needs_int || (1..=MAX_INT_RECORDS).contains(&records), "packets.int_records", || {
-        format!("{records} is out of range; 1 to {MAX_INT_RECORDS} are possible")
-    })?;
-    check(fabric.ports().len() as u64 <= u64::from(MAX_ID), "fabric", || {
-        format!("{} ports; at most {MAX_ID} are possible", fabric.ports().len())
-    })?;
-    check(flows.flows.len() as u64 <= u64::from(MAX_ID), "workload", || {
-        format!("{} flows; at most {MAX_ID} are possible", flows.flows.len())
-    })?;
-    check_gates(flows).map_err(|error| SetupError { field: "workload".into(), message: error.to_string() })?;
-    let header = params.switch.cut_through_header.0;
-    check((1..=4096).contains(&header), "switch.cut_through_header", || {
-        format!("{header} B is out of range; 1B to 4096B are possible")
-    })?;
-    if let Some(limit) = params.switch.queues.limit() {
-        check((1..=1 << 31).contains(&limit.0), "switch.queues", || {
-            format!("a limit of {limit} is out of range; 1B to 2 GiB are possible")
-        })?;
-    }
-    check(params.switch.buffer.0 <= 1 << 31, "switch.buffer", || {
-        format!("{} is out of range; at most 2 GiB are possible", params.switch.buffer)
-    })?;
-    let reserve = params.switch.reserve.0;
-    check(reserve <= 1 << 24, "switch.reserve", || {
-        format!("{reserve} B is out of range; at most 16 MiB are possible")
-    })?;
-    if let PfcMode::Dynamic { alpha: Alpha::Value(alpha) } = params.switch.pfc_mode {
-        check(alpha > 0.0 && alpha <= 16.0, "switch.pfc_mode.dynamic.alpha", || {
-            format!("{alpha} is out of range; above 0, at most 16")
-        })?;
-    }
-    let lossy = params.switch.lossy_alpha;
-    check(lossy > 0.0 && lossy <= 16.0, "switch.lossy_alpha", || {
-        format!("{lossy} is out of range; above 0, at most 16")
-    })?;
-    check(params.switch.lossless.iter().all(|prio| (1..8).contains(prio)), "switch.lossless", || {
-        "priorities are 1 to 7 (0 carries PFC frames)".into()
-    })?;
-    check(flows.flows.iter().all(|flow| (1..8).contains(&flow.priority)), "workload.priority", || {
-        "priorities are 1 to 7 (0 carries PFC frames)".into()
-    })?;
-    for (field, prio) in
-        [("rdma.ack_priority", params.rdma.ack_priority.unwrap_or(3)), ("rdma.cnp_priority", params.rdma.cnp_priority)]
-    {
-        check((1..8).contains(&prio), field, || format!("{prio} is out of range; 1 to 7 (0 carries PFC frames)"))?;
-    }
-    check(params.rdma.ack_every > 0, "rdma.ack_every", || "0 would never acknowledge; at least 1".into())?;
-    check_recovery(params)?;
-    if let crate::switch::SchedulerParams::Drr { quanta, strict } = &params.switch.scheduler {
-        check(strict.iter().all(|prio| (1..8).contains(prio)), "switch.scheduler.drr.strict", || {
-            format!("{strict:?} is not possible; priorities are 1 to 7 (0 goes before all others anyway)")
-        })?;
-        check(quanta[1..].iter().all(|&quantum| quantum > 0), "switch.scheduler.drr.quanta", || {
-            "a quantum of 0 never lets its queue send; at least 1 for priorities 1 to 7".into()
-        })?;
-    }
-    if let Some(every) = params.measure.sample_every {
-        check(every > Time::ZERO, "measure.sample_every", || "0s would sample for ever; it must be more".into())?;
-    }
-    check(params.measure.histogram_bin.0 > 0, "measure.histogram_bin", || "0B is no width; at least 1B".into())
 }

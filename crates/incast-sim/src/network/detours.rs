@@ -1,3 +1,4 @@
+use incast_model::field::FieldError;
 use incast_model::flow::Flow;
 use incast_model::routing::{Paths, Routes};
 use incast_model::units::Time;
@@ -6,12 +7,11 @@ use super::{Faults, Network};
 use crate::congestion::MAX_INT_RECORDS;
 use crate::kernel::flag;
 use crate::setup::Carrier;
-use crate::simulation::SetupError;
 
 impl Network {
     /// Rejects INT on paths that loop or have more switches than records, and flows that never have a path because links are
     /// down from the start. Flows with explicit paths stay on them.
-    pub(super) fn check_detours(&self, faults: &Faults, int_records: u8) -> Result<(), SetupError> {
+    pub(super) fn check_detours(&self, faults: &Faults, int_records: u8) -> Result<(), FieldError> {
         let routed = |(_, flow): &(usize, &Flow)| flow.path.is_none();
         let flows: Vec<(usize, &Flow)> = self.flows.flows.iter().enumerate().filter(routed).collect();
         let has_int = |flow: &Flow| match self.carriers[usize::from(flow.label)] {
@@ -60,34 +60,34 @@ impl Network {
         true
     }
 
-    fn never(&self, index: usize, flow: &Flow, paths: Paths) -> SetupError {
+    fn never(&self, index: usize, flow: &Flow, paths: Paths) -> FieldError {
         let [src, dst] = [flow.src, flow.dst].map(|host| &self.fabric.node(self.fabric.hosts()[host.index()]).name);
-        SetupError {
-            field: "network.failure".into(),
-            message: format!(
+        FieldError::new(
+            "network.failure",
+            format!(
                 "flow {index} never has a path from {src} to {dst} by {} routing: links that are down from the start separate them",
                 paths.name()
             ),
-        }
+        )
     }
 }
 
-fn circles(flow: usize, time: Time) -> SetupError {
-    SetupError {
-        field: "network.route".into(),
-        message: format!(
+fn circles(flow: usize, time: Time) -> FieldError {
+    FieldError::new(
+        "network.route",
+        format!(
             "from {time} on packets of flow {flow} loop, over more switches than INT records; use a control \
              without INT"
         ),
-    }
+    )
 }
 
-fn no_room(records: u8, switches: usize, flow: usize, time: Time) -> SetupError {
-    SetupError {
-        field: "packets.int_records".into(),
-        message: format!(
+fn no_room(records: u8, switches: usize, flow: usize, time: Time) -> FieldError {
+    FieldError::new(
+        "packets.int_records",
+        format!(
             "{records} records do not cover the {switches} switches on the path of flow {flow} round the failures from {time} \
              on; at least {switches} are needed (at most {MAX_INT_RECORDS} are possible)"
         ),
-    }
+    )
 }

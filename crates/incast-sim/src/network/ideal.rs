@@ -1,41 +1,41 @@
 //! Ideal completion times: each flow alone in the network.
 
 use incast_model::fabric::PortId;
+use incast_model::field::FieldError;
 use incast_model::units::Time;
 
 use super::{Network, WHOLE_PACKETS};
 use crate::kernel::flag;
 use crate::setup::{Carrier, Params};
-use crate::simulation::SetupError;
 
 impl Network {
     /// Computes path lengths and ideal times. Fails if a path has too many switches for the INT records or the TTL.
-    pub(super) fn find_ideals(&mut self, params: &Params) -> Result<(), SetupError> {
+    pub(super) fn find_ideals(&mut self, params: &Params) -> Result<(), FieldError> {
         for flow in 0..self.flows.flows.len() as u32 {
             let [out, back] = self.walk(flow);
             let spec = &self.flows.flows[flow as usize];
             let shape = self.shape(spec.label);
             let switches = out.len() - 1;
             if shape.flags & flag::INT != 0 && switches > usize::from(params.packets.int_records) {
-                return Err(SetupError {
-                    field: "packets.int_records".into(),
-                    message: format!(
+                return Err(FieldError::new(
+                    "packets.int_records",
+                    format!(
                         "{} records do not cover the {switches} switches on the path of flow {flow}; at least {switches} are \
                          needed (at most {} are possible)",
                         params.packets.int_records,
                         crate::congestion::MAX_INT_RECORDS
                     ),
-                });
+                ));
             }
             if switches >= usize::from(params.network.ttl) {
-                return Err(SetupError {
-                    field: "network.ttl".into(),
-                    message: format!(
+                return Err(FieldError::new(
+                    "network.ttl",
+                    format!(
                         "{} ends packets of flow {flow} before their destination, which is behind {switches} switches; more than \
                          {switches} are needed",
                         params.network.ttl
                     ),
-                });
+                ));
             }
             let size = spec.size.0;
             let exact = self.exact_ideal(&out, &back, size, &shape);

@@ -37,7 +37,6 @@ pub(crate) use fault::{Faults, Step as FaultStep};
 pub(crate) use jitter::Sending;
 pub use params::{FailureParams, NetworkParams, PauseParams, RandomLinks, RouteParams};
 pub(crate) use progress::{Limits, STRIDE};
-pub use resolve::BadNetwork;
 pub(crate) use routing::Routing;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! Parameters of routing, load balancing, link failures and PFC storms.
 
+use incast_model::range::{above, least};
 use incast_model::routing::{EcmpHash, NextHopOrder, Paths};
 use incast_model::units::Time;
 use schemars::JsonSchema;
@@ -23,6 +24,7 @@ pub struct NetworkParams {
     pub route: Vec<RouteParams>,
     /// Time to live: switches of a path, 1 to 255; the last one drops the packet. Default 64 (RFC 1700, as most systems
     /// send).
+    #[schemars(transform = least(1).most(255))]
     pub ttl: u8,
     /// Failing links and switches. Default none.
     pub failure: Vec<FailureParams>,
@@ -96,6 +98,7 @@ pub struct FailureParams {
     /// Gray failure: the link stays up, passes PFC frames, and loses this fraction of other packets each way, more than
     /// 0 and at most 1. Default: the link is down, and both ends know.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = above(0).most(1))]
     pub silent: Option<f64>,
 }
 

@@ -5,12 +5,13 @@
 use std::collections::BTreeSet;
 
 use incast_model::fabric::{Fabric, NodeKind, PortId};
+use incast_model::field::FieldError;
 use incast_model::units::Time;
 
 use super::Network;
 use super::fault::Step;
 use super::params::PauseParams;
-use super::resolve::{BadNetwork, bad, joining, neighbours, node, unless};
+use super::resolve::{joining, neighbours, node};
 use crate::setup::Params;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,46 +24,50 @@ pub(crate) struct Hold {
 
 impl Params {
     /// Checks that PFC storms use lossless priorities, and that there is PFC.
-    pub fn check_pauses(&self) -> Result<(), BadNetwork> {
+    pub fn check_pauses(&self) -> Result<(), FieldError> {
         let lossless = &self.switch.lossless;
         for (index, pause) in self.network.pause.iter().enumerate() {
             let field = format!("network.pause[{index}]");
             if self.switch.paused_priorities() == 0 {
-                let allowed =
-                    Some("none, or switches with PFC (switch.pfc, switch.lossless, queues that share a buffer)".into());
-                return Err(BadNetwork { allowed, ..bad(field, "there is no PFC: pauses have no effect") });
+                let allowed = "none, or switches with PFC (switch.pfc, switch.lossless, queues that share a buffer)";
+                return Err(FieldError::new(field, "there is no PFC: pauses have no effect").allowed(allowed));
             }
             let known: Vec<String> = lossless.iter().map(u8::to_string).collect();
             let allowed = format!("the priorities of switch.lossless: {}", known.join(", "));
             if !lossless.contains(&pause.priority) {
                 let message = format!("{} is no lossless priority", pause.priority);
-                return Err(BadNetwork { allowed: Some(allowed), ..bad(format!("{field}.priority"), message) });
+                return Err(FieldError::new(format!("{field}.priority"), message).allowed(allowed));
             }
         }
         Ok(())
     }
 }
 
-pub(super) fn resolve(pause: &PauseParams, field: &str, fabric: &Fabric) -> Result<Hold, BadNetwork> {
+pub(super) fn resolve(pause: &PauseParams, field: &str, fabric: &Fabric) -> Result<Hold, FieldError> {
     let at = node(fabric, &format!("{field}.at"), &pause.at)?;
     let field_peer = format!("{field}.peer");
-    let peers = || Some(format!("neighbours of {}: {}", pause.at, neighbours(fabric, at)));
+    let peers = || format!("neighbours of {}: {}", pause.at, neighbours(fabric, at));
     let ports: Vec<PortId> = match &pause.peer {
         Some(name) => {
             let ports = joining(fabric, at, node(fabric, &field_peer, name)?);
             if ports.is_empty() {
-                return Err(BadNetwork { allowed: peers(), ..bad(field_peer, format!("`{name}` is no neighbour")) });
+                return Err(FieldError::new(field_peer, format!("`{name}` is no neighbour")).allowed(peers()));
             }
             ports
         }
         None if fabric.node(at).kind == NodeKind::Switch => {
             let message = format!("{} is a switch: name the neighbour that it pauses", pause.at);
-            return Err(BadNetwork { allowed: peers(), ..bad(field_peer, message) });
+            return Err(FieldError::new(field_peer, message).allowed(peers()));
         }
         None => fabric.ports_of(at).collect(),
     };
     if let Some(until) = pause.until {
-        unless(until > pause.from, &format!("{field}.until"), until, &format!("after `from`, {}", pause.from))?;
+        FieldError::unless(
+            until > pause.from,
+            &format!("{field}.until"),
+            until,
+            &format!("after `from`, {}", pause.from),
+        )?;
     }
     Ok(Hold { ports, priority: pause.priority, from: pause.from, until: pause.until })
 }

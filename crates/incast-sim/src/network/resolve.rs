@@ -1,7 +1,8 @@
 //! Resolves names in given routes, failures and pauses, and reports errors in them.
 
 use incast_model::fabric::{Fabric, HostId, LinkId, NodeId, NodeKind, PortId};
-use incast_model::nearest::{hint, nearest};
+use incast_model::field::FieldError;
+use incast_model::nearest::nearest;
 use incast_model::rng::stream;
 use incast_model::routing::{FixedHops, Paths, Routes};
 use incast_model::units::Time;
@@ -10,31 +11,6 @@ use rand::Rng;
 use super::Faults;
 use super::params::{FailureParams, NetworkParams, RandomLinks, RouteParams};
 use super::pause::{self, Hold};
-use crate::simulation::SetupError;
-
-/// Value that does not fit the fabric.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BadNetwork {
-    /// Parameter, such as `network.failure[0].link`.
-    pub field: String,
-    /// Error in its value.
-    pub message: String,
-    /// Allowed values.
-    pub allowed: Option<String>,
-    /// Nearest valid name.
-    pub nearest: Option<String>,
-}
-
-impl From<BadNetwork> for SetupError {
-    fn from(bad: BadNetwork) -> Self {
-        let mut message = bad.message;
-        if let Some(allowed) = bad.allowed {
-            message += &format!(" (allowed: {allowed})");
-        }
-        message += &hint(&bad.nearest);
-        Self { field: bad.field, message }
-    }
-}
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Outage {
@@ -71,30 +47,21 @@ impl Resolved {
     }
 }
 
-pub(super) fn bad(field: impl Into<String>, message: impl Into<String>) -> BadNetwork {
-    BadNetwork { field: field.into(), message: message.into(), allowed: None, nearest: None }
-}
-
-pub(super) fn unless(holds: bool, field: &str, value: impl ToString, allowed: &str) -> Result<(), BadNetwork> {
-    let message = || format!("`{}` is out of range", value.to_string());
-    if holds { Ok(()) } else { Err(BadNetwork { allowed: Some(allowed.into()), ..bad(field, message()) }) }
-}
-
 impl NetworkParams {
     /// Checks all names and numbers against the fabric.
-    pub fn check(&self, fabric: &Fabric, seed: u64) -> Result<(), BadNetwork> {
+    pub fn check(&self, fabric: &Fabric, seed: u64) -> Result<(), FieldError> {
         self.resolve(fabric, seed).map(|_| ())
     }
 
     /// Routes at the start without failures: those of `routing`, except given ones.
-    pub fn routes(&self, fabric: &Fabric, seed: u64) -> Result<Routes, BadNetwork> {
+    pub fn routes(&self, fabric: &Fabric, seed: u64) -> Result<Routes, FieldError> {
         let resolved = self.resolve(fabric, seed)?;
         Ok(self.with_fixed(fabric, &resolved.fixed_at(Time::ZERO)))
     }
 
     /// Next hops given from the start. Unlike [`NetworkParams::routes`], this and [`NetworkParams::each_routes`] accept routes
     /// that loop, for the deadlock analysis to show.
-    pub fn given_hops(&self, fabric: &Fabric, seed: u64) -> Result<Vec<FixedHops>, BadNetwork> {
+    pub fn given_hops(&self, fabric: &Fabric, seed: u64) -> Result<Vec<FixedHops>, FieldError> {
         Ok(self.resolve_loops_too(fabric, seed)?.fixed_at(Time::ZERO))
     }
 
@@ -105,7 +72,7 @@ impl NetworkParams {
         fabric: &Fabric,
         seed: u64,
         each: &mut dyn FnMut(Time, Routes),
-    ) -> Result<(), BadNetwork> {
+    ) -> Result<(), FieldError> {
         let resolved = self.resolve_loops_too(fabric, seed)?;
         let given = resolved.fixed_at(Time::ZERO);
         let rule = (self.routing, self.next_hop_order);
@@ -122,17 +89,13 @@ impl NetworkParams {
         Routes::along(fabric, self.routing, self.next_hop_order, &|_| true, fixed)
     }
 
-    pub(crate) fn resolve(&self, fabric: &Fabric, seed: u64) -> Result<Resolved, BadNetwork> {
+    pub(crate) fn resolve(&self, fabric: &Fabric, seed: u64) -> Result<Resolved, FieldError> {
         let resolved = self.resolve_loops_too(fabric, seed)?;
         self.check_loops(fabric, &resolved.fixed_at(Time::ZERO))?;
         Ok(resolved)
     }
 
-    fn resolve_loops_too(&self, fabric: &Fabric, seed: u64) -> Result<Resolved, BadNetwork> {
-        if let Err(wrong) = self.load_balancing.check() {
-            let field = format!("network.load_balancing.{}.{}", self.load_balancing.name(), wrong.field);
-            unless(false, &field, wrong.value, wrong.allowed)?;
-        }
+    fn resolve_loops_too(&self, fabric: &Fabric, seed: u64) -> Result<Resolved, FieldError> {
         self.check_reach(fabric)?;
         let mut resolved = Resolved::default();
         for (index, route) in self.route.iter().enumerate() {
@@ -150,7 +113,7 @@ impl NetworkParams {
     }
 
     /// Checks that up-down paths lead from every host to every other; shortest paths always do.
-    fn check_reach(&self, fabric: &Fabric) -> Result<(), BadNetwork> {
+    fn check_reach(&self, fabric: &Fabric) -> Result<(), FieldError> {
         if self.routing == Paths::Shortest {
             return Ok(());
         }
@@ -163,12 +126,12 @@ impl NetworkParams {
             message +=
                 &format!("; no up-down path uses links between equal tiers, such as that of {} and {}", a.name, b.name);
         }
-        let allowed = Some("shortest, or a fabric in tiers with up-down paths to every host".into());
-        Err(BadNetwork { allowed, ..bad("network.routing", message) })
+        let allowed = "shortest, or a fabric in tiers with up-down paths to every host";
+        Err(FieldError::new("network.routing", message).allowed(allowed))
     }
 
     /// Checks that given routes at the start neither loop nor reach a dead end, whatever next hops are chosen.
-    fn check_loops(&self, fabric: &Fabric, fixed: &[FixedHops]) -> Result<(), BadNetwork> {
+    fn check_loops(&self, fabric: &Fabric, fixed: &[FixedHops]) -> Result<(), FieldError> {
         let routes = self.with_fixed(fabric, fixed);
         for one in fixed {
             if let Some(astray) = astray(fabric, &routes, one) {
@@ -180,19 +143,19 @@ impl NetworkParams {
                         format!("packets of {at} to {dst} can reach {}, which has no up-down path there", name(node))
                     }
                 };
-                let allowed = Some("routes that lead to their end, whatever next hops are chosen".into());
-                return Err(BadNetwork { allowed, ..bad("network.route", message) });
+                let allowed = "routes that lead to their end, whatever next hops are chosen";
+                return Err(FieldError::new("network.route", message).allowed(allowed));
             }
         }
         Ok(())
     }
 }
 
-pub(super) fn node(fabric: &Fabric, field: &str, name: &str) -> Result<NodeId, BadNetwork> {
+pub(super) fn node(fabric: &Fabric, field: &str, name: &str) -> Result<NodeId, FieldError> {
     let found = fabric.nodes().iter().position(|node| node.name == name);
-    found.map(|at| NodeId(at as u32)).ok_or_else(|| BadNetwork {
+    found.map(|at| NodeId(at as u32)).ok_or_else(|| FieldError {
         nearest: nearest(name, fabric.nodes().iter().map(|node| node.name.as_str())).map(str::to_owned),
-        ..bad(field, format!("there is no node `{name}`"))
+        ..FieldError::new(field, format!("there is no node `{name}`"))
     })
 }
 
@@ -210,7 +173,7 @@ pub(super) fn neighbours(fabric: &Fabric, of: NodeId) -> String {
     names.join(", ")
 }
 
-fn fixed_hops(route: &RouteParams, field: &str, fabric: &Fabric, fixed: &mut Vec<TimedHops>) -> Result<(), BadNetwork> {
+fn fixed_hops(route: &RouteParams, field: &str, fabric: &Fabric, fixed: &mut Vec<TimedHops>) -> Result<(), FieldError> {
     let at = node(fabric, &format!("{field}.at"), &route.at)?;
     let to = node(fabric, &format!("{field}.to"), &route.to)?;
     let hosts: Vec<HostId> = match fabric.host_of(to) {
@@ -219,13 +182,13 @@ fn fixed_hops(route: &RouteParams, field: &str, fabric: &Fabric, fixed: &mut Vec
     };
     let field_to = format!("{field}.to");
     if hosts.is_empty() {
-        return Err(bad(field_to, format!("no host is on {}", route.to)));
+        return Err(FieldError::new(field_to, format!("no host is on {}", route.to)));
     }
     if hosts.iter().any(|host| fabric.hosts()[host.index()] == at) {
-        return Err(bad(field_to, format!("{} is itself a host that this route leads to", route.at)));
+        return Err(FieldError::new(field_to, format!("{} is itself a host that this route leads to", route.at)));
     }
     if route.via.is_empty() {
-        return Err(bad(format!("{field}.via"), "a route goes by at least one neighbour"));
+        return Err(FieldError::new(format!("{field}.via"), "a route goes by at least one neighbour"));
     }
     let mut ports = Vec::new();
     for (index, name) in route.via.iter().enumerate() {
@@ -240,22 +203,22 @@ fn fixed_hops(route: &RouteParams, field: &str, fabric: &Fabric, fixed: &mut Vec
                 (_, false) => "is a host, which does not forward",
                 _ => "is named twice",
             };
-            let allowed = Some(format!("neighbours of {}: {}", route.at, neighbours(fabric, at)));
-            return Err(BadNetwork { allowed, ..bad(field, format!("`{name}` {why}")) });
+            let allowed = format!("neighbours of {}: {}", route.at, neighbours(fabric, at));
+            return Err(FieldError::new(field, format!("`{name}` {why}")).allowed(allowed));
         }
         ports.extend(joined);
     }
     ports.sort_unstable();
     let (from, until) = (route.from, route.until);
     if let Some(until) = until {
-        unless(until > from, &format!("{field}.until"), until, &format!("after `from`, {from}"))?;
+        FieldError::unless(until > from, &format!("{field}.until"), until, &format!("after `from`, {from}"))?;
     }
     for dst in hosts {
         let one = TimedHops { hops: FixedHops { node: at, dst, ports: ports.clone() }, from, until };
         let same = |other: &&TimedHops| (other.hops.node, other.hops.dst) == (at, dst) && overlap(other, &one);
         if fixed.iter().any(|other| same(&other)) {
             let name = &fabric.node(fabric.hosts()[dst.index()]).name;
-            return Err(bad(field_to, format!("{} has a route to {name} already at that time", route.at)));
+            return Err(FieldError::new(field_to, format!("{} has a route to {name} already at that time", route.at)));
         }
         fixed.push(one);
     }
@@ -315,9 +278,9 @@ fn failed_links(
     field: &str,
     fabric: &Fabric,
     draw: (u64, u64),
-) -> Result<Vec<LinkId>, BadNetwork> {
+) -> Result<Vec<LinkId>, FieldError> {
     if failure.parallel.is_some() && failure.link.is_none() {
-        return Err(bad(format!("{field}.parallel"), "only a `link` has parallel ones"));
+        return Err(FieldError::new(format!("{field}.parallel"), "only a `link` has parallel ones"));
     }
     match (&failure.link, &failure.switch, &failure.random) {
         (Some([a, b]), None, None) => {
@@ -325,14 +288,19 @@ fn failed_links(
             let ends = (node(fabric, &field, a)?, node(fabric, &field, b)?);
             let ports = joining(fabric, ends.0, ends.1);
             if ports.is_empty() {
-                let allowed = Some(format!("neighbours of {a}: {}", neighbours(fabric, ends.0)));
-                return Err(BadNetwork { allowed, ..bad(field, format!("no link joins {a} and {b}")) });
+                let allowed = format!("neighbours of {a}: {}", neighbours(fabric, ends.0));
+                return Err(FieldError::new(field, format!("no link joins {a} and {b}")).allowed(allowed));
             }
             let mut links: Vec<LinkId> = ports.iter().map(|&port| fabric.port(port).link).collect();
             links.sort_unstable();
             if let Some(parallel) = failure.parallel {
                 let allowed = format!("0 to {}: the links between {a} and {b}", links.len() - 1);
-                unless((parallel as usize) < links.len(), &field.replace(".link", ".parallel"), parallel, &allowed)?;
+                FieldError::unless(
+                    (parallel as usize) < links.len(),
+                    &field.replace(".link", ".parallel"),
+                    parallel,
+                    &allowed,
+                )?;
                 links = vec![links[parallel as usize]];
             }
             Ok(links)
@@ -341,15 +309,13 @@ fn failed_links(
             let field = format!("{field}.switch");
             let switch = node(fabric, &field, name)?;
             if fabric.node(switch).kind == NodeKind::Host {
-                return Err(bad(field, format!("`{name}` is a host, not a switch")));
+                return Err(FieldError::new(field, format!("`{name}` is a host, not a switch")));
             }
             Ok(fabric.ports_of(switch).map(|port| fabric.port(port).link).collect())
         }
         (None, None, Some(random)) => draw_links(random, &format!("{field}.random"), fabric, draw),
-        _ => Err(BadNetwork {
-            allowed: Some("exactly one of link, switch, random".into()),
-            ..bad(field, "a failure has exactly one of link, switch and random")
-        }),
+        _ => Err(FieldError::new(field, "a failure has exactly one of link, switch and random")
+            .allowed("exactly one of link, switch, random")),
     }
 }
 
@@ -358,7 +324,7 @@ fn draw_links(
     field: &str,
     fabric: &Fabric,
     (seed, index): (u64, u64),
-) -> Result<Vec<LinkId>, BadNetwork> {
+) -> Result<Vec<LinkId>, FieldError> {
     let tier = |port: PortId| fabric.node(fabric.port(port).node).tier;
     let mut links: Vec<LinkId> = (0..fabric.links().len() as u32)
         .map(LinkId)
@@ -373,7 +339,7 @@ fn draw_links(
     let count = random.links as usize;
     let of = if random.tiers.is_some() { "these tiers" } else { "switches" };
     let allowed = format!("1 to {}: the links between {of}", links.len());
-    unless((1..=links.len()).contains(&count), &format!("{field}.links"), count, &allowed)?;
+    FieldError::unless((1..=links.len()).contains(&count), &format!("{field}.links"), count, &allowed)?;
     let mut rng = stream(seed, "failure", index);
     for drawn in 0..count {
         let left = (links.len() - drawn) as u64;
@@ -384,13 +350,10 @@ fn draw_links(
     Ok(links)
 }
 
-fn outage(failure: &FailureParams, field: &str, links: Vec<LinkId>) -> Result<Outage, BadNetwork> {
+fn outage(failure: &FailureParams, field: &str, links: Vec<LinkId>) -> Result<Outage, FieldError> {
     if let Some(until) = failure.until {
         let allowed = format!("after `at`, {}", failure.at);
-        unless(until > failure.at, &format!("{field}.until"), until, &allowed)?;
-    }
-    if let Some(lost) = failure.silent {
-        unless(lost > 0.0 && lost <= 1.0, &format!("{field}.silent"), lost, "above 0, at most 1")?;
+        FieldError::unless(until > failure.at, &format!("{field}.until"), until, &allowed)?;
     }
     Ok(Outage { links, at: failure.at, until: failure.until, silent: failure.silent })
 }

@@ -3,13 +3,13 @@
 use std::ops::Range;
 
 use incast_model::fabric::{Fabric, HostId, NodeId, NodeKind, PortId};
+use incast_model::field::FieldError;
 use incast_model::flow::FlowSet;
 use incast_model::routing::{EcmpHash, EcmpKey, FlowKey, Routes};
 
 use super::Network;
 use crate::balance::{Balance, Balancer, Choice, Scale, State, backlog};
 use crate::kernel::{Kind, NONE, flag};
-use crate::simulation::SetupError;
 
 #[derive(Debug)]
 pub(crate) struct Routing {
@@ -32,7 +32,7 @@ impl Routing {
         routes: Routes,
         (hash, balance): (EcmpHash, &Balance),
         seed: u64,
-    ) -> Result<Self, SetupError> {
+    ) -> Result<Self, FieldError> {
         let node = |host: HostId| fabric.hosts()[host.index()].0;
         let keys = flows
             .flows
@@ -48,10 +48,10 @@ impl Routing {
             match (ports(&mut path.iter().copied()), ports(&mut path.iter().rev().copied())) {
                 (Some(out), Some(back)) => paths.push([out, back]),
                 _ => {
-                    return Err(SetupError {
-                        field: format!("paths[{index}]"),
-                        message: "consecutive nodes of an explicit path are not joined by a link".into(),
-                    });
+                    return Err(FieldError::new(
+                        format!("paths[{index}]"),
+                        "consecutive nodes of an explicit path are not joined by a link",
+                    ));
                 }
             }
         }

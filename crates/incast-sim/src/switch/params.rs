@@ -3,6 +3,7 @@
 //! NS3: the HPCC authors' ns-3 (`switch-mmu.cc`, `third.cc`, `run.py` at commit 9f4be2a). YAPS: the simulator of pHost's
 //! authors (NetSys/simulator at commit 8e9cf04).
 
+use incast_model::range::{above, least, most, priority};
 use incast_model::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,16 +18,20 @@ pub struct SwitchParams {
     pub forwarding: Forwarding,
     /// Bytes of a packet that a cut-through switch needs before it forwards, 1 B to 4096 B. Default 40B (YAPS: its IP
     /// and TCP headers).
+    #[schemars(transform = least("1B").most("4096B"))]
     pub cut_through_header: Bytes,
     /// Packet queues and drops. Default shared (NS3).
     pub queues: QueueParams,
     /// Packet buffer of a switch, shared by its ports, at most 2 GiB. Default 33554432B = 32 MiB (NS3 `run.py`:
     /// 16·bandwidth/50 MiB at 100 Gb/s).
+    #[schemars(transform = above("0B").most("2GiB"))]
     pub buffer: Bytes,
     /// Buffer guaranteed to each ingress port and priority. Default 4096B (NS3 `switch-mmu.cc`).
+    #[schemars(transform = most("16MiB"))]
     pub reserve: Bytes,
     /// Lossless priorities (PFC), 1 to 7; with tagging, in the order of tags. Default [3] (all data in the HPCC
     /// evaluation).
+    #[schemars(transform = priority())]
     pub lossless: Vec<u8>,
     /// If true, PFC pauses lossless priorities; otherwise they drop like any other. Default true (the HPCC evaluation).
     pub pfc: bool,
@@ -39,6 +44,7 @@ pub struct SwitchParams {
     pub headroom: Headroom,
     /// Maximum lossy egress queue as a multiple of the free buffer (Choudhury and Hahne, ToN 1998). Default 1 (our
     /// choice: half of the buffer for a single queue).
+    #[schemars(transform = above(0).most(16))]
     pub lossy_alpha: f64,
     /// Order in which queues of a port are served. Default round-robin (NS3 `broadcom-egress-queue.cc`).
     pub scheduler: SchedulerParams,
@@ -116,6 +122,7 @@ pub enum QueueParams {
     /// One buffer per egress port for all priorities; packets that do not fit are dropped. No PFC.
     DropTail {
         /// Buffer, without the packet being sent.
+        #[schemars(transform = above("0B").most("2GiB"))]
         limit: Bytes,
     },
     /// One buffer per egress port, by remaining flow size (pFabric, SIGCOMM 2013, section 4.1): drops from the flow
@@ -123,6 +130,7 @@ pub enum QueueParams {
     /// priority; packets without data go first. No PFC, no scheduler.
     Pfabric {
         /// Buffer, without the packet being sent.
+        #[schemars(transform = above("0B").most("2GiB"))]
         limit: Bytes,
     },
 }
@@ -149,6 +157,7 @@ pub enum PfcMode {
     /// Fixed number of bytes above the reserve.
     Static {
         /// Bytes at which XOFF is sent, less than the buffer.
+        #[schemars(transform = above("0B"))]
         xoff: Bytes,
     },
 }
@@ -193,6 +202,7 @@ pub enum SchedulerParams {
         quanta: [u32; 8],
         /// Priorities served before the rounds, highest first. Default none.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[schemars(transform = priority().note("0 goes before all others anyway"))]
         strict: Vec<u8>,
     },
 }

@@ -1,11 +1,11 @@
 //! Division of a switch's buffer into headrooms, reserves and a shared part.
 
 use incast_model::fabric::{Fabric, NodeId, PortId};
+use incast_model::field::FieldError;
 use incast_model::units::Rate;
 
 use super::params::{Alpha, Headroom, PfcMode, QueueParams};
 use crate::setup::Params;
-use crate::simulation::SetupError;
 
 /// Divided buffer of one switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct BufferPlan {
 impl BufferPlan {
     /// Plan of one switch, all 0 if ports have buffers of their own. Fails if nothing is left to share, or less than static
     /// thresholds promise. `largest` is [`PacketParams::largest`](crate::host::PacketParams::largest).
-    pub fn new(fabric: &Fabric, params: &Params, largest: u64, switch: NodeId) -> Result<Self, SetupError> {
+    pub fn new(fabric: &Fabric, params: &Params, largest: u64, switch: NodeId) -> Result<Self, FieldError> {
         if params.switch.queues != QueueParams::Shared {
             return Ok(Self { headroom: 0, reserved: 0, shared: 0 });
         }
@@ -33,7 +33,7 @@ impl BufferPlan {
         let headroom = fabric.ports_of(switch).map(of_port).fold(0, u64::saturating_add);
         let reserved = params.switch.reserve.0.saturating_mul(count);
         let set_aside = headroom.saturating_add(reserved);
-        let refuse = |field: &str, message| Err(SetupError { field: field.into(), message });
+        let refuse = |field: &str, message: String| Err(FieldError::new(field, message));
         let shared = match params.switch.buffer.0.checked_sub(set_aside) {
             Some(shared) if shared > 0 => shared,
             _ => {

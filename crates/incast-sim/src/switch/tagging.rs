@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use incast_model::fabric::{Fabric, PortId};
+use incast_model::range::{least, priority};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +21,7 @@ pub struct TaggingParams {
     /// Paths that stay lossless. Default up-down (Tagger, CoNEXT 2017, for folded Clos fabrics).
     pub paths: TaggedPaths,
     /// Bounces of up-down paths that stay lossless, 0 to 6. Default 1 (as in Tagger's testbed).
+    #[schemars(transform = least(0).most(6))]
     pub bounces: u8,
     /// Algorithm that assigns tags. Default: clos for up-down paths, else greedy.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -28,6 +30,7 @@ pub struct TaggingParams {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rules: Option<PathBuf>,
     /// Priority of packets that have become lossy, 1 to 7, not in `lossless`. Default 1 (our choice).
+    #[schemars(transform = priority())]
     pub lossy_priority: u8,
     /// Egress queue of a packet with a changed tag. Default new-tag (Tagger, CoNEXT 2017).
     pub queue_by: QueueBy,

@@ -2,6 +2,7 @@
 //! are those of SONiC's `pfcwd`.
 
 use incast_model::fabric::{NodeId, PortId};
+use incast_model::range::above;
 use incast_model::units::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,10 +19,13 @@ pub struct WatchdogParams {
     pub enabled: bool,
     /// Duration of an uninterrupted pause of a lossless queue that counts as a storm. Default 200ms (SONiC `pfcwd
     /// start_default`).
+    #[schemars(transform = above("0s"))]
     pub detection: Time,
     /// Time without a pause that ends a storm. Default 200ms (SONiC `pfcwd start_default`).
+    #[schemars(transform = above("0s"))]
     pub restoration: Time,
     /// Polling interval. Default 200ms (SONiC `pfcwd start_default`).
+    #[schemars(transform = above("0s"))]
     pub poll: Time,
     /// Action during a storm. Default drop (SONiC `pfcwd start_default`).
     pub action: WatchdogAction,

@@ -1,10 +1,10 @@
 //! Parameters of hypervisors, with their profiles.
 
+use incast_model::range::{above, least};
 use incast_model::units::{Bytes, Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::congestion::BadParameter;
 use crate::switch::{EcnParams, MarkAt};
 
 /// Rate limiter of a VM pair.
@@ -12,9 +12,11 @@ use crate::switch::{EcnParams, MarkAt};
 #[serde(deny_unknown_fields, default)]
 pub struct ShaperParams {
     /// Maximum queue in packets; drops when full. Default 1000 (Linux: `txqueuelen`).
+    #[schemars(transform = least(1))]
     pub packets: u32,
     /// Maximum queueing delay at the present limit, except for four packets. Default 200ms (our choice: 1000 packets at
     /// 1.5 Mb/s would take 8 s).
+    #[schemars(transform = above("0s"))]
     pub delay: Time,
     /// Bucket size, in time at the limit, at least two full packets. Default 1ms (our choice).
     pub burst: Time,
@@ -23,13 +25,6 @@ pub struct ShaperParams {
 impl Default for ShaperParams {
     fn default() -> Self {
         Self { packets: 1000, delay: Time::ms(200), burst: Time::ms(1) }
-    }
-}
-
-impl ShaperParams {
-    fn check(&self) -> Result<(), BadParameter> {
-        BadParameter::unless(self.packets > 0, "shaper.packets", self.packets, "1 packet or more")?;
-        BadParameter::unless(self.delay > Time::ZERO, "shaper.delay", self.delay, "more than 0s")
     }
 }
 
@@ -60,36 +55,47 @@ pub enum WeightMode {
 #[serde(deny_unknown_fields, default)]
 pub struct RateParams {
     /// Time between changes of the limits. Default 15ms (SIGCOMM 2013, section 7).
+    #[schemars(transform = above("0s"))]
     pub period: Time,
     /// Cut of the limit per congestion event, 0 to 1. Default 0.4 (SIGCOMM 2013, section 7: alpha).
+    #[schemars(transform = least(0).most(1))]
     pub decrease: f64,
     /// Speed of return to the limit before the congestion, 0 to 1. Default 0.75 (SIGCOMM 2013, section 7: delta).
+    #[schemars(transform = least(0).most(1))]
     pub recovery: f64,
     /// Minimum increase per period at weight 1. Default 500kbps (SIGCOMM 2013, section 7: A).
+    #[schemars(transform = above("0bps"))]
     pub step: Rate,
     /// Divisor of the time since the last congestion, in seconds. Default 1.5 (SIGCOMM 2013, section 7: TS).
+    #[schemars(transform = above(0))]
     pub time_scale: f64,
     /// Maximum of that time after scaling. Default 2 (our choice: otherwise pairs idle for 20 s grow by gigabits per
     /// period).
+    #[schemars(transform = above(0))]
     pub longest: f64,
     /// If true, a pair waits after losses before its limit grows, longer for small guarantees (Hold-Increase). Default
     /// true (SIGCOMM 2013, section 5).
     pub hold_increase: bool,
     /// Factor on remembered losses per period at weight 1; to the power of w at weight w. Default 0.75 (SIGCOMM 2013,
     /// section 7: gamma).
+    #[schemars(transform = least(0).most(1))]
     pub forget: f64,
     /// Remembered losses above which a pair waits. Default 1 (our choice).
+    #[schemars(transform = least(0))]
     pub hold_above: f64,
     /// If true, a limit grows more slowly the more it exceeds the guarantee (Rate-Caution). Default true (SIGCOMM 2013,
     /// section 5).
     pub rate_caution: bool,
     /// Slowdown of growth: factor 1 - `caution` at twice the guarantee. Default 0.5 (SIGCOMM 2013, section 7: C).
+    #[schemars(transform = least(0).most(1))]
     pub caution: f64,
     /// Minimum of that factor. Default 0.3 (SIGCOMM 2013, section 7: Cmin).
+    #[schemars(transform = least(0).most(1))]
     pub min_growth: f64,
     /// Congestion signal. Default losses (SIGCOMM 2013).
     pub detection: Detection,
     /// Packets after a gap before the missing ones count as lost. Default 3 (our choice).
+    #[schemars(transform = least(1))]
     pub reordering: u32,
 }
 
@@ -114,45 +120,32 @@ impl Default for RateParams {
     }
 }
 
-impl RateParams {
-    fn check(&self) -> Result<(), BadParameter> {
-        let share = |value: f64| (0.0..=1.0).contains(&value);
-        let positive = |value: f64| value.is_finite() && value > 0.0;
-        BadParameter::unless(self.period > Time::ZERO, "rate.period", self.period, "more than 0s")?;
-        BadParameter::unless(share(self.decrease), "rate.decrease", self.decrease, "0 to 1")?;
-        BadParameter::unless(share(self.recovery), "rate.recovery", self.recovery, "0 to 1")?;
-        BadParameter::unless(self.step > Rate::ZERO, "rate.step", self.step, "more than 0bps")?;
-        BadParameter::unless(positive(self.time_scale), "rate.time_scale", self.time_scale, "more than 0")?;
-        BadParameter::unless(positive(self.longest), "rate.longest", self.longest, "more than 0")?;
-        BadParameter::unless(share(self.forget), "rate.forget", self.forget, "0 to 1")?;
-        let above = self.hold_above.is_finite() && self.hold_above >= 0.0;
-        BadParameter::unless(above, "rate.hold_above", self.hold_above, "0 packets or more")?;
-        BadParameter::unless(share(self.caution), "rate.caution", self.caution, "0 to 1")?;
-        BadParameter::unless(share(self.min_growth), "rate.min_growth", self.min_growth, "0 to 1")?;
-        BadParameter::unless(self.reordering > 0, "rate.reordering", self.reordering, "1 packet or more")
-    }
-}
-
 /// ElasticSwitch (Popa et al., SIGCOMM 2013): divides guarantees of VMs among pairs, and spare capacity between pairs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ElasticSwitchParams {
     /// Time between divisions of a VM's guarantee among its pairs. Default 60ms (SIGCOMM 2013, section 7).
+    #[schemars(transform = above("0s"))]
     pub partition_period: Time,
     /// Delay before new pairs get their share. Default 1ms (our choice).
     pub new_pair_delay: Time,
     /// Extra demand of a pair without a backlog, as a share of its traffic. Default 0.1 (our choice).
+    #[schemars(transform = least(0))]
     pub slack: f64,
     /// Minimum of a pair as a share of an equal part, 0 to 1, so that it can show demand. Default 0.25 (our choice).
+    #[schemars(transform = least(0).most(1))]
     pub floor: f64,
     /// Time without a packet after which a pair loses its part of the guarantee. Default 1s (our choice).
+    #[schemars(transform = above("0s"))]
     pub idle_timeout: Time,
     /// Weight of a pair from its guarantee. Default proportional (our reading: with the inverse, as printed, small
     /// guarantees would be the most aggressive).
     pub weight: WeightMode,
     /// Guarantee with weight 1. Default 450Mbps (SIGCOMM 2013, section 7).
+    #[schemars(transform = above("0bps"))]
     pub weight_of: Rate,
     /// Guarantee assumed for a VM without one. Default 1Mbps (our choice).
+    #[schemars(transform = above("0bps"))]
     pub without_guarantee: Rate,
     /// Limits above the guarantees.
     pub rate: RateParams,
@@ -182,10 +175,13 @@ impl Default for ElasticSwitchParams {
 #[serde(deny_unknown_fields, default)]
 pub struct SeawallParams {
     /// Weight of every VM, divided equally among its destinations. Default 1 (NSDI 2011, section 3.2: equal weights).
+    #[schemars(transform = above(0))]
     pub weight: f64,
     /// Minimum limit. Default 1Mbps (our choice).
+    #[schemars(transform = above("0bps"))]
     pub min_rate: Rate,
     /// Time without a packet after which a pair loses its part of the weight. Default 1s (our choice).
+    #[schemars(transform = above("0s"))]
     pub idle_timeout: Time,
     /// Limits; ElasticSwitch's Hold-Increase and Rate-Caution are off by default.
     #[serde(default = "plain")]
@@ -216,17 +212,23 @@ impl Default for SeawallParams {
 #[serde(deny_unknown_fields, default)]
 pub struct EdgeOnlyParams {
     /// Minimum time between measurements of a VM's received rate. Default 200us (EyeQ, NSDI 2013).
+    #[schemars(transform = above("0s"))]
     pub period: Time,
     /// Unassigned share of a server's link, 0 or more and less than 1: otherwise its queue stays full, and idle VMs
     /// cannot show demand. Default 0.1 (our choice).
+    #[schemars(transform = least(0).below(1))]
     pub headroom: f64,
     /// Gain of the rate sent to senders, 0 to 1. Default 0.5 (EyeQ, NSDI 2013: alpha).
+    #[schemars(transform = least(0).most(1))]
     pub gain: f64,
     /// Guarantee assumed for a VM without one. Default 1Mbps (our choice).
+    #[schemars(transform = above("0bps"))]
     pub without_guarantee: Rate,
     /// Minimum received bytes per feedback message; sets the time between measurements. Default 10kB (our choice).
+    #[schemars(transform = least("1B"))]
     pub feedback_every: Bytes,
     /// Silence after which a VM or sender does not count. Default 10ms (our choice).
+    #[schemars(transform = above("0s"))]
     pub idle_timeout: Time,
     /// Rate limiters.
     pub shaper: ShaperParams,
@@ -353,44 +355,6 @@ impl Hypervisor {
             Self::ElasticSwitch(params) => Some(&params.rate),
             Self::Seawall(params) => Some(&params.rate),
             Self::Reservation(_) | Self::EdgeOnly(_) => None,
-        }
-    }
-
-    /// Returns the first parameter out of range.
-    pub fn check(&self) -> Result<(), BadParameter> {
-        self.shaper().check()?;
-        if let Some(rate) = self.rate() {
-            rate.check()?;
-        }
-        let positive = |field, time: Time| BadParameter::unless(time > Time::ZERO, field, time, "more than 0s");
-        match self {
-            Self::ElasticSwitch(params) => {
-                positive("partition_period", params.partition_period)?;
-                positive("idle_timeout", params.idle_timeout)?;
-                let slack = params.slack.is_finite() && params.slack >= 0.0;
-                BadParameter::unless(slack, "slack", params.slack, "0 or more")?;
-                BadParameter::unless((0.0..=1.0).contains(&params.floor), "floor", params.floor, "0 to 1")?;
-                BadParameter::unless(params.weight_of > Rate::ZERO, "weight_of", params.weight_of, "more than 0bps")?;
-                let least = params.without_guarantee;
-                BadParameter::unless(least > Rate::ZERO, "without_guarantee", least, "more than 0bps")
-            }
-            Self::Reservation(_) => Ok(()),
-            Self::Seawall(params) => {
-                positive("idle_timeout", params.idle_timeout)?;
-                let weight = params.weight.is_finite() && params.weight > 0.0;
-                BadParameter::unless(weight, "weight", params.weight, "more than 0")?;
-                BadParameter::unless(params.min_rate > Rate::ZERO, "min_rate", params.min_rate, "more than 0bps")
-            }
-            Self::EdgeOnly(params) => {
-                positive("period", params.period)?;
-                positive("idle_timeout", params.idle_timeout)?;
-                let headroom = (0.0..1.0).contains(&params.headroom);
-                BadParameter::unless(headroom, "headroom", params.headroom, "0 or more, less than 1")?;
-                BadParameter::unless((0.0..=1.0).contains(&params.gain), "gain", params.gain, "0 to 1")?;
-                let least = params.without_guarantee;
-                BadParameter::unless(least > Rate::ZERO, "without_guarantee", least, "more than 0bps")?;
-                BadParameter::unless(params.feedback_every.0 > 0, "feedback_every", params.feedback_every, "1B or more")
-            }
         }
     }
 }

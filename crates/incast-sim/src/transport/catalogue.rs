@@ -1,9 +1,9 @@
+use incast_model::field::FieldError;
 use incast_model::units::Time;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::congestion::BadParameter;
 use crate::switch::{EcnParams, SwitchParams};
 
 /// Parameters of a transport in a scenario.
@@ -15,8 +15,10 @@ pub trait TransportParams: Default + Clone + Serialize + DeserializeOwned + Json
 
     /// Profile by name.
     fn profile(name: &str) -> Option<Self>;
-    /// Reports the first parameter out of range, if any.
-    fn check(&self) -> Result<(), BadParameter>;
+    /// First relation between parameters that does not hold; ranges are declared at the fields.
+    fn check(&self) -> Result<(), FieldError> {
+        Ok(())
+    }
     /// Switches for the transport by default.
     fn switch(&self) -> SwitchParams;
     /// ECN marking for the transport by default; `None`: no marking.
@@ -88,7 +90,7 @@ macro_rules! transports {
                 match self { $(Self::$variant(_) => $name),+ }
             }
             /// See [`TransportParams::check`].
-            pub fn check(&self) -> Result<(), $crate::congestion::BadParameter> {
+            pub fn check(&self) -> Result<(), incast_model::field::FieldError> {
                 match self { $(Self::$variant(params) => params.check()),+ }
             }
             /// See [`TransportParams::switch`].

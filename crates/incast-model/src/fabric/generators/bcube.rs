@@ -1,9 +1,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::check::{Check, either};
+use super::check::Check;
 use super::{GeneratorError, delay_1us, rate_100g};
 use crate::fabric::{Fabric, FabricBuilder};
+use crate::range::{above, delay, least};
 use crate::units::{Rate, Time};
 
 /// BCube(n, k) (Guo et al., SIGCOMM 2009): n^(k+1) servers with k + 1 ports, and k + 1 levels of n^k switches with n
@@ -17,20 +18,26 @@ use crate::units::{Rate, Time};
 #[serde(deny_unknown_fields)]
 pub struct BCube {
     /// Ports of each switch, 2 to 1024.
+    #[schemars(transform = least(2).most(1024))]
     pub n: u32,
     /// Highest level, 0 (one switch) to 8; servers have k + 1 ports.
+    #[schemars(transform = least(0).most(8))]
     pub k: u32,
     /// Rate of each link between server and switch. Default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
+    #[schemars(transform = above("0bps"))]
     pub rate: Rate,
     /// One-way propagation delay of each link between server and switch, up to 1 s. Default 1us (our choice).
     #[serde(default = "delay_1us")]
+    #[schemars(transform = delay())]
     pub delay: Time,
     /// Rate between a host and its server's ports. Default: (k + 1) · `rate`, which a host can fill (our choice).
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = above("0bps"))]
     pub internal_rate: Option<Rate>,
     /// One-way delay between a host and its server's ports, up to 1 s. Default 100ns (our choice).
     #[serde(default = "internal_delay")]
+    #[schemars(transform = delay())]
     pub internal_delay: Time,
 }
 
@@ -47,19 +54,14 @@ impl BCube {
     /// Builds the fabric. A switch of level l has tier l + 2, so that each level is the bisection of the levels below.
     pub fn build(&self) -> Result<Fabric, GeneratorError> {
         let check = Check("bcube");
-        check.within("n", self.n, 2, 1024)?;
-        check.within("k", self.k, 0, 8)?;
+        check.ranges(self)?;
         let (n, levels) = (u64::from(self.n), u64::from(self.k) + 1);
         let per_level = n.saturating_pow(self.k);
         let servers = per_level.saturating_mul(n);
         let nodes = servers.saturating_mul(2).saturating_add(levels.saturating_mul(per_level));
         check.size(nodes, servers.saturating_mul(levels + 1))?;
-        check.rate("rate", self.rate)?;
-        check.delay("delay", self.delay)?;
         let sum = Rate(self.rate.0.saturating_mul(levels));
-        let (field, internal_rate) = either("internal_rate", self.internal_rate, ("rate", sum));
-        check.rate(field, internal_rate)?;
-        check.delay("internal_delay", self.internal_delay)?;
+        let internal_rate = self.internal_rate.unwrap_or(sum);
         let mut builder = FabricBuilder::new();
         let hosts: Vec<_> = (0..servers).map(|h| builder.host(format!("h{h}"))).collect();
         let own: Vec<_> = (0..servers).map(|h| builder.switch(format!("server{h}"), 1)).collect();

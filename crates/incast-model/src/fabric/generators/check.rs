@@ -1,6 +1,12 @@
+use std::fmt::Display;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::GeneratorError;
-use crate::memory::Memory;
-use crate::units::{Rate, Time};
+use crate::field::FieldError;
+use crate::memory::{Memory, amount};
+use crate::range;
 
 /// More are a typing error (a million hosts need some hundred GB to simulate).
 pub(super) const MAX_NODES: u64 = 1 << 20;
@@ -11,29 +17,20 @@ pub(super) const MAX_LINKS: u64 = 1 << 23;
 const NODE_BYTES: u64 = 80;
 const LINK_BYTES: u64 = 60;
 
-/// In one second light travels around the Earth seven times.
-pub(crate) const MAX_DELAY: Time = Time::ms(1000);
-
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Check(pub(super) &'static str);
 
 impl Check {
-    pub(super) fn error(
-        self,
-        field: impl Into<String>,
-        value: impl ToString,
-        allowed: impl Into<String>,
-    ) -> GeneratorError {
-        GeneratorError::Value {
-            generator: self.0,
-            field: field.into(),
-            value: value.to_string(),
-            allowed: allowed.into(),
-        }
+    pub(super) fn error(self, field: impl Display, value: impl Display, allowed: impl Into<String>) -> GeneratorError {
+        FieldError::range(format!("{}.{field}", self.0), value, allowed).into()
     }
 
-    pub(super) fn at_least(self, field: &str, value: u32, least: u32) -> Result<(), GeneratorError> {
-        if value < least { Err(self.error(field, value, format!("{least} or more"))) } else { Ok(()) }
+    pub(super) fn fault(self, field: impl Display, message: impl Into<String>) -> FieldError {
+        FieldError::new(format!("{}.{field}", self.0), message)
+    }
+
+    pub(super) fn ranges(self, spec: &(impl JsonSchema + Serialize)) -> Result<(), GeneratorError> {
+        Ok(range::check(spec).map_err(|error| error.within(self.0))?)
     }
 
     pub(super) fn within(self, field: &str, value: u32, least: u32, most: u32) -> Result<(), GeneratorError> {
@@ -44,27 +41,18 @@ impl Check {
         }
     }
 
-    pub(super) fn rate(self, field: impl Into<String>, value: Rate) -> Result<(), GeneratorError> {
-        if value == Rate::ZERO { Err(self.error(field, value, "more than 0bps, such as \"100Gbps\"")) } else { Ok(()) }
-    }
-
-    pub(super) fn delay(self, field: impl Into<String>, value: Time) -> Result<(), GeneratorError> {
-        if value > MAX_DELAY { Err(self.error(field, value, format!("0ps to {MAX_DELAY}"))) } else { Ok(()) }
-    }
-
     pub(super) fn size(self, nodes: u64, links: u64) -> Result<(), GeneratorError> {
+        let refuse = |why: String| {
+            let message = format!("{} makes {nodes} nodes and {links} links{why}", self.0);
+            Err(FieldError::new(self.0, message).into())
+        };
         if nodes > MAX_NODES || links > MAX_LINKS {
-            return Err(GeneratorError::TooLarge { generator: self.0, nodes, links });
+            return refuse(format!("; allowed: at most {MAX_NODES} nodes and {MAX_LINKS} links"));
         }
         let (bytes, memory) = (nodes * NODE_BYTES + links * LINK_BYTES, Memory::available());
         if bytes > memory.bytes {
-            return Err(GeneratorError::Memory { generator: self.0, nodes, links, bytes, memory });
+            return refuse(format!(", which take at least {}; {memory}", amount(bytes as f64)));
         }
         Ok(())
     }
-}
-
-/// Optional value or its default, with the name of the field that set it.
-pub(super) fn either<'a, T>(field: &'a str, value: Option<T>, default: (&'a str, T)) -> (&'a str, T) {
-    value.map_or(default, |value| (field, value))
 }

@@ -1,10 +1,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::check::{Check, either};
+use super::check::Check;
 use super::folded::{Folded, Links, TopOrder};
 use super::{GeneratorError, delay_1us, no_oversubscription, rate_100g};
 use crate::fabric::Fabric;
+use crate::range::{above, delay, least};
 use crate::units::{Rate, Time};
 
 /// Folded Clos network (Clos, 1953; Greenberg et al., VL2, SIGCOMM 2009) of switches with equally many ports. Switches
@@ -18,8 +19,10 @@ use crate::units::{Rate, Time};
 #[serde(deny_unknown_fields)]
 pub struct Clos {
     /// Tiers of switches: 2 or 3.
+    #[schemars(transform = least(2).most(3))]
     pub tiers: u32,
     /// Ports of each switch, 2 to 1024.
+    #[schemars(transform = least(2).most(MAX_RADIX))]
     pub radix: u32,
     /// Pods (three tiers) or leaves (two tiers), 1 to `radix`. Default: `radix`. With fewer, top switches have unused
     /// ports.
@@ -27,28 +30,36 @@ pub struct Clos {
     pub pods: Option<u32>,
     /// Rate of a leaf's host links over that of its uplinks, more than 0. Default 1 (our choice).
     #[serde(default = "no_oversubscription")]
+    #[schemars(transform = above(0))]
     pub leaf_oversubscription: f64,
     /// Rate of a spine's links to leaves over that of its links to cores, more than 0; three tiers only. Default 1 (our
     /// choice).
     #[serde(default = "no_oversubscription")]
+    #[schemars(transform = above(0))]
     pub spine_oversubscription: f64,
     /// Rate of the hosts' links. Default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
+    #[schemars(transform = above("0bps"))]
     pub host_rate: Rate,
     /// Rate of the links between leaves and spines. Default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
+    #[schemars(transform = above("0bps"))]
     pub fabric_rate: Rate,
     /// Rate of the links between spines and cores; three tiers only. Default: `fabric_rate`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = above("0bps"))]
     pub core_rate: Option<Rate>,
     /// One-way propagation delay of every link without its own, up to 1 s. Default 1us (our choice).
     #[serde(default = "delay_1us")]
+    #[schemars(transform = delay())]
     pub delay: Time,
     /// One-way propagation delay of the hosts' links, up to 1 s. Default: `delay`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = delay())]
     pub host_delay: Option<Time>,
     /// One-way propagation delay of the links between spines and cores, up to 1 s; three tiers only. Default: `delay`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = delay())]
     pub core_delay: Option<Time>,
 }
 
@@ -75,8 +86,7 @@ impl Clos {
 
     /// Builds the fabric.
     pub fn build(&self) -> Result<Fabric, GeneratorError> {
-        CHECK.within("tiers", self.tiers, 2, 3)?;
-        CHECK.within("radix", self.radix, 2, MAX_RADIX)?;
+        CHECK.ranges(self)?;
         let pods = self.pods.unwrap_or(self.radix);
         CHECK.within("pods", pods, 1, self.radix)?;
         let links = self.links()?;
@@ -112,21 +122,14 @@ impl Clos {
                 return unused("core_delay", delay.to_string());
             }
         }
-        let (fabric_rate, delay) = (("fabric_rate", self.fabric_rate), ("delay", self.delay));
         Ok([
-            CHECK.links(("host_rate", self.host_rate), either("host_delay", self.host_delay, delay))?,
-            CHECK.links(fabric_rate, delay)?,
-            CHECK.links(
-                either("core_rate", self.core_rate, fabric_rate),
-                either("core_delay", self.core_delay, delay),
-            )?,
+            Links { rate: self.host_rate, delay: self.host_delay.unwrap_or(self.delay) },
+            Links { rate: self.fabric_rate, delay: self.delay },
+            Links { rate: self.core_rate.unwrap_or(self.fabric_rate), delay: self.core_delay.unwrap_or(self.delay) },
         ])
     }
 
     fn split(&self, field: &str, ratio: f64, down: Rate, up: Rate) -> Result<Split, GeneratorError> {
-        if !(ratio.is_finite() && ratio > 0.0) {
-            return Err(CHECK.error(field, ratio, "a number more than 0, such as 3 for three to one"));
-        }
         if let Some(split) = Split::of(self.radix, ratio, down, up) {
             return Ok(split);
         }

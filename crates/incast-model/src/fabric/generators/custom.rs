@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use super::check::{Check, MAX_NODES};
 use super::{GeneratorError, delay_1us, rate_100g};
 use crate::fabric::{Fabric, FabricBuilder, NodeId, tiers};
+use crate::field::FieldError;
 use crate::nearest::nearest;
+use crate::range::{above, delay};
 use crate::units::{Rate, Time};
 
 /// Fabric written out link by link. Ports of a node are numbered in the order of its links.
@@ -42,9 +44,11 @@ pub struct CustomLink {
     pub b: String,
     /// Rate of each direction. Default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
+    #[schemars(transform = above("0bps"))]
     pub rate: Rate,
     /// One-way propagation delay, up to 1 s. Default 1us (our choice).
     #[serde(default = "delay_1us")]
+    #[schemars(transform = delay())]
     pub delay: Time,
 }
 
@@ -53,6 +57,7 @@ const CHECK: Check = Check("custom");
 impl CustomFabric {
     /// Builds the fabric; a switch's tier is its distance from the nearest host.
     pub fn build(&self) -> Result<Fabric, GeneratorError> {
+        CHECK.ranges(self)?;
         let hosts = self.host_names()?;
         let nodes = hosts.len() as u64 + self.switches.len() as u64;
         CHECK.size(nodes, self.links.len() as u64)?;
@@ -60,16 +65,12 @@ impl CustomFabric {
         let mut ends = Vec::with_capacity(self.links.len());
         for (index, link) in self.links.iter().enumerate() {
             let find = |end: &str, name: &str| {
-                ids.get(name).copied().ok_or_else(|| GeneratorError::UnknownNode {
-                    generator: CHECK.0,
-                    field: format!("links[{index}].{end}"),
-                    name: name.into(),
-                    nearest: self.closest(&hosts, name),
+                ids.get(name).copied().ok_or_else(|| {
+                    let unknown = CHECK.fault(format!("links[{index}].{end}"), format!("there is no node `{name}`"));
+                    FieldError { nearest: self.closest(&hosts, name), ..unknown }
                 })
             };
             ends.push((find("a", &link.a)?, find("b", &link.b)?));
-            CHECK.rate(format!("links[{index}].rate"), link.rate)?;
-            CHECK.delay(format!("links[{index}].delay"), link.delay)?;
         }
         let is_host: Vec<bool> = (0..nodes).map(|node| node < hosts.len() as u64).collect();
         let tiers = tiers(&is_host, ends.iter().map(|&(a, b)| (a.index(), b.index())));
@@ -111,7 +112,8 @@ impl CustomFabric {
                 return Err(CHECK.error(field, "empty", "a name"));
             }
             if ids.insert(name.as_str(), NodeId(index as u32)).is_some() {
-                return Err(GeneratorError::DuplicateNode { generator: CHECK.0, field, name: name.clone() });
+                let message = format!("the name `{name}` is taken already; names of hosts and switches are unique");
+                return Err(CHECK.fault(field, message).into());
             }
         }
         Ok(ids)

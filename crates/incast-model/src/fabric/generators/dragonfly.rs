@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use super::check::Check;
 use super::{GeneratorError, delay_1us, rate_100g};
 use crate::fabric::{Fabric, FabricBuilder};
+use crate::range::{above, delay, least};
 use crate::units::{Rate, Time};
 
 /// Dragonfly (Kim, Dally, Scott and Abts, ISCA 2008): groups of `a` routers, all joined to each other; each router has
@@ -19,10 +20,13 @@ use crate::units::{Rate, Time};
 #[serde(deny_unknown_fields)]
 pub struct Dragonfly {
     /// Hosts on each router, 1 to 1024.
+    #[schemars(transform = least(1).most(1024))]
     pub p: u32,
     /// Routers in each group, 1 to 1024.
+    #[schemars(transform = least(1).most(1024))]
     pub a: u32,
     /// Links to other groups on each router, 1 to 1024.
+    #[schemars(transform = least(1).most(1024))]
     pub h: u32,
     /// Number of groups, 2 to a·h + 1. Default: a·h + 1 (as in the paper).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -32,18 +36,23 @@ pub struct Dragonfly {
     pub arrangement: GlobalArrangement,
     /// Rate of the hosts' links. Default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
+    #[schemars(transform = above("0bps"))]
     pub host_rate: Rate,
     /// Rate of the links within a group. Default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
+    #[schemars(transform = above("0bps"))]
     pub local_rate: Rate,
     /// Rate of the links between groups. Default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
+    #[schemars(transform = above("0bps"))]
     pub global_rate: Rate,
     /// One-way propagation delay of the links of hosts and within a group, up to 1 s. Default 1us (our choice).
     #[serde(default = "delay_1us")]
+    #[schemars(transform = delay())]
     pub delay: Time,
     /// One-way propagation delay of the links between groups, up to 1 s. Default 1us (our choice).
     #[serde(default = "delay_1us")]
+    #[schemars(transform = delay())]
     pub global_delay: Time,
 }
 
@@ -80,19 +89,12 @@ impl Dragonfly {
     /// Builds the fabric.
     pub fn build(&self) -> Result<Fabric, GeneratorError> {
         let check = Check("dragonfly");
-        for (field, value) in [("p", self.p), ("a", self.a), ("h", self.h)] {
-            check.within(field, value, 1, 1024)?;
-        }
+        check.ranges(self)?;
         let most = self.a * self.h + 1;
         let groups = self.groups.unwrap_or(most);
         check.within("groups", groups, 2, most)?;
         let [p, a, h, g] = [self.p, self.a, self.h, groups].map(u64::from);
         check.size(g * a * (p + 1), g * (a * p + a * (a - 1) / 2 + a * h / 2))?;
-        check.rate("host_rate", self.host_rate)?;
-        check.rate("local_rate", self.local_rate)?;
-        check.rate("global_rate", self.global_rate)?;
-        check.delay("delay", self.delay)?;
-        check.delay("global_delay", self.global_delay)?;
         let mut builder = FabricBuilder::new();
         let hosts: Vec<_> = (0..g * a * p).map(|h| builder.host(format!("h{h}"))).collect();
         let names = (0..g).flat_map(|group| (0..a).map(move |router| format!("g{group}r{router}")));

@@ -1,10 +1,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::check::{Check, either};
-use super::folded::{Folded, TopOrder};
+use super::check::Check;
+use super::folded::{Folded, Links, TopOrder};
 use super::{GeneratorError, delay_1us, rate_100g};
 use crate::fabric::Fabric;
+use crate::range::{above, delay, least};
 use crate::units::{Rate, Time};
 
 /// k-ary fat tree (Al-Fares, Loukissas and Vahdat, SIGCOMM 2008): k pods of k/2 edge and k/2 aggregation switches,
@@ -19,24 +20,31 @@ pub struct FatTree {
     /// Hosts on each edge switch, 1 to 4096; more than k/2 oversubscribe the edge and add ports to it (as in htsim).
     /// Default: k/2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = least(1).most(4096))]
     pub hosts_per_edge: Option<u32>,
     /// Rate of the hosts' links. Default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
+    #[schemars(transform = above("0bps"))]
     pub host_rate: Rate,
     /// Rate of the links between switches; no oversubscription if equal to `host_rate`. Default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
+    #[schemars(transform = above("0bps"))]
     pub fabric_rate: Rate,
     /// Rate of the links between aggregation and core. Default: `fabric_rate`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = above("0bps"))]
     pub core_rate: Option<Rate>,
     /// One-way propagation delay of every link without its own, up to 1 s. Default 1us (our choice).
     #[serde(default = "delay_1us")]
+    #[schemars(transform = delay())]
     pub delay: Time,
     /// One-way propagation delay of the hosts' links, up to 1 s. Default: `delay`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = delay())]
     pub host_delay: Option<Time>,
     /// One-way propagation delay of the links between aggregation and core, up to 1 s. Default: `delay`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = delay())]
     pub core_delay: Option<Time>,
 }
 
@@ -58,13 +66,12 @@ impl FatTree {
     /// Builds the fabric.
     pub fn build(&self) -> Result<Fabric, GeneratorError> {
         let check = Check("fat_tree");
+        check.ranges(self)?;
         if !self.k.is_multiple_of(2) || !(2..=128).contains(&self.k) {
             return Err(check.error("k", self.k, "an even number from 2 to 128"));
         }
         let half = self.k / 2;
         let hosts_per_edge = self.hosts_per_edge.unwrap_or(half);
-        check.within("hosts_per_edge", hosts_per_edge, 1, 4096)?;
-        let (fabric_rate, delay) = (("fabric_rate", self.fabric_rate), ("delay", self.delay));
         Folded {
             names: ["edge", "agg", "core"],
             pods: self.k,
@@ -75,12 +82,12 @@ impl FatTree {
             order: TopOrder::Blocks,
             bundles: [1, 1],
             links: [
-                check.links(("host_rate", self.host_rate), either("host_delay", self.host_delay, delay))?,
-                check.links(fabric_rate, delay)?,
-                check.links(
-                    either("core_rate", self.core_rate, fabric_rate),
-                    either("core_delay", self.core_delay, delay),
-                )?,
+                Links { rate: self.host_rate, delay: self.host_delay.unwrap_or(self.delay) },
+                Links { rate: self.fabric_rate, delay: self.delay },
+                Links {
+                    rate: self.core_rate.unwrap_or(self.fabric_rate),
+                    delay: self.core_delay.unwrap_or(self.delay),
+                },
             ],
         }
         .build(check)

@@ -9,14 +9,6 @@ pub(super) struct Links {
     pub(super) delay: Time,
 }
 
-impl Check {
-    pub(super) fn links(self, rate: (&str, Rate), delay: (&str, Time)) -> Result<Links, GeneratorError> {
-        self.rate(rate.0, rate.1)?;
-        self.delay(delay.0, delay.1)?;
-        Ok(Links { rate: rate.1, delay: delay.1 })
-    }
-}
-
 /// Top switches of middle switch j of a pod, with n per middle switch and m middle switches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TopOrder {

@@ -5,6 +5,7 @@ use super::check::Check;
 use super::folded::{Folded, Links, TopOrder};
 use super::{GeneratorError, delay_1us, rate_100g, rate_400g};
 use crate::fabric::Fabric;
+use crate::range::{above, delay};
 use crate::units::{Rate, Time};
 
 const PODS: u32 = 5;
@@ -24,12 +25,15 @@ const UPLINKS: u32 = 4;
 pub struct HpccFatTree {
     /// Rate of the hosts' links. Default 100Gbps (SIGCOMM 2019, section 5.1).
     #[serde(default = "rate_100g")]
+    #[schemars(transform = above("0bps"))]
     pub host_rate: Rate,
     /// Rate of the links between switches. Default 400Gbps (SIGCOMM 2019, section 5.1).
     #[serde(default = "rate_400g")]
+    #[schemars(transform = above("0bps"))]
     pub fabric_rate: Rate,
     /// One-way propagation delay of every link, up to 1 s. Default 1us (SIGCOMM 2019, section 5.1).
     #[serde(default = "delay_1us")]
+    #[schemars(transform = delay())]
     pub delay: Time,
 }
 
@@ -43,9 +47,7 @@ impl HpccFatTree {
     /// Builds the fabric.
     pub fn build(&self) -> Result<Fabric, GeneratorError> {
         let check = Check("hpcc_fat_tree");
-        check.rate("host_rate", self.host_rate)?;
-        check.rate("fabric_rate", self.fabric_rate)?;
-        check.delay("delay", self.delay)?;
+        check.ranges(self)?;
         let [host, fabric] = [self.host_rate, self.fabric_rate].map(|rate| Links { rate, delay: self.delay });
         Folded {
             names: ["tor", "agg", "core"],

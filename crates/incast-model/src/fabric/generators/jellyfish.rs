@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::check::Check;
 use super::{GeneratorError, delay_1us, one_seed, rate_100g};
 use crate::fabric::{Fabric, FabricBuilder};
+use crate::range::{above, delay, least};
 use crate::rng::stream;
 use crate::units::{Rate, Time};
 
@@ -18,8 +19,10 @@ use crate::units::{Rate, Time};
 #[serde(deny_unknown_fields)]
 pub struct Jellyfish {
     /// Number of switches, 2 or more (the paper's N).
+    #[schemars(transform = least(2))]
     pub switches: u32,
     /// Ports of each switch, 2 to 1024 (the paper's k).
+    #[schemars(transform = least(2).most(1024))]
     pub ports: u32,
     /// Ports of each switch to other switches, 1 to `ports` − 1 and less than `switches` (the paper's r). Large graphs
     /// with one or two are disconnected.
@@ -32,12 +35,15 @@ pub struct Jellyfish {
     pub seed: u64,
     /// Rate of the hosts' links. Default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
+    #[schemars(transform = above("0bps"))]
     pub host_rate: Rate,
     /// Rate of the links between switches. Default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
+    #[schemars(transform = above("0bps"))]
     pub fabric_rate: Rate,
     /// One-way propagation delay of every link, up to 1 s. Default 1us (our choice).
     #[serde(default = "delay_1us")]
+    #[schemars(transform = delay())]
     pub delay: Time,
 }
 
@@ -62,8 +68,7 @@ impl Jellyfish {
     /// Builds the fabric.
     pub fn build(&self) -> Result<Fabric, GeneratorError> {
         let check = Check("jellyfish");
-        check.at_least("switches", self.switches, 2)?;
-        check.within("ports", self.ports, 2, 1024)?;
+        check.ranges(self)?;
         let most = (self.ports - 1).min(self.switches - 1);
         check.within("network_ports", self.network_ports, 1, most)?;
         let per_switch = self.hosts_per_switch.unwrap_or(self.ports - self.network_ports);
@@ -71,9 +76,6 @@ impl Jellyfish {
         let hosts = u64::from(self.switches) * u64::from(per_switch);
         let trunks = u64::from(self.switches) * u64::from(self.network_ports) / 2;
         check.size(hosts + u64::from(self.switches), hosts + trunks)?;
-        check.rate("host_rate", self.host_rate)?;
-        check.rate("fabric_rate", self.fabric_rate)?;
-        check.delay("delay", self.delay)?;
         let graph = (0..ATTEMPTS)
             .map(|attempt| {
                 Graph::random(self.switches, self.network_ports, &mut stream(self.seed, "jellyfish", attempt))

@@ -23,7 +23,6 @@ mod star;
 mod tests;
 
 pub use bcube::BCube;
-pub(crate) use check::MAX_DELAY;
 pub use clos::Clos;
 pub use custom::{CustomFabric, CustomLink, Hosts};
 pub use dragonfly::{Dragonfly, GlobalArrangement};
@@ -39,76 +38,16 @@ pub use spec::{FabricSpec, GENERATORS};
 pub use star::Star;
 
 use super::graph::FabricError;
+use crate::field::FieldError;
 use crate::foreign::Ns3Error;
-use crate::memory::{Memory, amount};
-use crate::nearest::hint;
 use crate::units::{Rate, Time};
 
 /// Error of a generator.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GeneratorError {
-    /// Value outside its limits.
-    #[error("{generator}.{field} is {value}; allowed: {allowed}")]
-    Value {
-        /// Name, as in [`GENERATORS`].
-        generator: &'static str,
-        /// Path within the generator, such as `links[3].a`.
-        field: String,
-        /// Invalid value.
-        value: String,
-        /// Allowed values.
-        allowed: String,
-    },
-    /// Fabric above the limits.
-    #[error(
-        "{generator} makes {nodes} nodes and {links} links; allowed: at most {} nodes and {} links",
-        check::MAX_NODES,
-        check::MAX_LINKS
-    )]
-    TooLarge {
-        /// Name, as in [`GENERATORS`].
-        generator: &'static str,
-        /// Hosts and switches.
-        nodes: u64,
-        /// Links.
-        links: u64,
-    },
-    /// Fabric above the available memory.
-    #[error("{generator} makes {nodes} nodes and {links} links, which take at least {}; {memory}", amount(*.bytes as f64))]
-    Memory {
-        /// Name, as in [`GENERATORS`].
-        generator: &'static str,
-        /// Hosts and switches.
-        nodes: u64,
-        /// Links.
-        links: u64,
-        /// Lower bound of the memory needed.
-        bytes: u64,
-        /// Available memory.
-        memory: Memory,
-    },
-    /// Link to an undeclared node.
-    #[error("{generator}.{field}: there is no node `{name}`{}", hint(.nearest))]
-    UnknownNode {
-        /// Name, as in [`GENERATORS`].
-        generator: &'static str,
-        /// Path of the field.
-        field: String,
-        /// Undeclared name.
-        name: String,
-        /// Closest declared name.
-        nearest: Option<String>,
-    },
-    /// Name used twice.
-    #[error("{generator}.{field}: the name `{name}` is taken already; names of hosts and switches are unique")]
-    DuplicateNode {
-        /// Name, as in [`GENERATORS`].
-        generator: &'static str,
-        /// Path of the field with the second use.
-        field: String,
-        /// Name used twice.
-        name: String,
-    },
+    /// Invalid field of a generator, such as `star.hosts`.
+    #[error(transparent)]
+    Field(#[from] FieldError),
     /// Invalid graph.
     #[error(transparent)]
     Fabric(#[from] FabricError),

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::check::Check;
 use super::{GeneratorError, delay_1us, one, rate_400g};
 use crate::fabric::{Fabric, FabricBuilder, NodeId};
+use crate::range::{above, delay, least};
 use crate::units::{Rate, Time};
 
 /// Servers of several GPUs with a NIC each: NIC i of every server of a pod is on rail switch i of that pod; every rail
@@ -22,9 +23,11 @@ use crate::units::{Rate, Time};
 #[serde(deny_unknown_fields)]
 pub struct RailOptimized {
     /// Number of servers, 1 or more.
+    #[schemars(transform = least(1))]
     pub servers: u32,
     /// GPUs and NICs of each server, 1 to 1024, at least 2 GPUs in all. Default 8 (DGX H100).
     #[serde(default = "eight")]
+    #[schemars(transform = least(1).most(1024))]
     pub gpus_per_server: u32,
     /// Servers in each pod, a divisor of `servers`. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -33,15 +36,19 @@ pub struct RailOptimized {
     pub spines: u32,
     /// Parallel links between each rail switch and each spine, 1 or more. Default 1 (our choice).
     #[serde(default = "one")]
+    #[schemars(transform = least(1))]
     pub uplinks_per_pair: u32,
     /// Rate of each NIC. Default 400Gbps (DGX H100).
     #[serde(default = "rate_400g")]
+    #[schemars(transform = above("0bps"))]
     pub nic_rate: Rate,
     /// Rate of each link between rail switch and spine. Default 400Gbps (our choice).
     #[serde(default = "rate_400g")]
+    #[schemars(transform = above("0bps"))]
     pub uplink_rate: Rate,
     /// One-way propagation delay of the links outside servers, up to 1 s. Default 1us (our choice).
     #[serde(default = "delay_1us")]
+    #[schemars(transform = delay())]
     pub delay: Time,
     /// NVLink switch of each server with several GPUs; `"none"`: traffic within a server uses the NICs. A workload's load
     /// counts NICs only. Default: a switch with the defaults of its table (DGX H100).
@@ -57,9 +64,11 @@ pub struct NvLink {
     /// Rate of each GPU to its NVLink switch, one way. Default 3600Gbps (fourth generation: half of the 900 GB/s of
     /// NVIDIA's H100 data sheet, which counts both ways).
     #[serde(default = "nvlink_rate")]
+    #[schemars(transform = above("0bps"))]
     pub rate: Rate,
     /// One-way delay between a GPU and its NVLink switch, up to 1 s. Default 250ns (our choice).
     #[serde(default = "nvlink_delay")]
+    #[schemars(transform = delay())]
     pub delay: Time,
     /// If true, GPUs forward between NVLink and their NIC, as a switch `gpu{i}` with the host on a link without delay
     /// at the rates of NIC and NVLink together (our choice). Default false. Equally long paths over NVLink and spines
@@ -181,9 +190,7 @@ impl RailOptimized {
     }
 
     fn check(&self) -> Result<u32, GeneratorError> {
-        CHECK.at_least("servers", self.servers, 1)?;
-        CHECK.within("gpus_per_server", self.gpus_per_server, 1, 1024)?;
-        CHECK.at_least("uplinks_per_pair", self.uplinks_per_pair, 1)?;
+        CHECK.ranges(self)?;
         let per_pod = self.servers_per_pod.unwrap_or(self.servers);
         if per_pod == 0 || !self.servers.is_multiple_of(per_pod) {
             return Err(CHECK.error("servers_per_pod", per_pod, format!("a divisor of {} servers", self.servers)));
@@ -200,13 +207,6 @@ impl RailOptimized {
         let own = if forward { 2 } else { 1 };
         let nodes = (hosts * own).saturating_add(rails + u64::from(self.servers) + u64::from(self.spines));
         CHECK.size(nodes, uplinks.saturating_add(hosts * (own + 1)))?;
-        CHECK.rate("nic_rate", self.nic_rate)?;
-        CHECK.rate("uplink_rate", self.uplink_rate)?;
-        CHECK.delay("delay", self.delay)?;
-        if let Some(nvlink) = &self.nvlink {
-            CHECK.rate("nvlink.rate", nvlink.rate)?;
-            CHECK.delay("nvlink.delay", nvlink.delay)?;
-        }
         Ok(pods)
     }
 }

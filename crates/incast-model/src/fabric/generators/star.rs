@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use super::check::Check;
 use super::{GeneratorError, delay_1us, rate_100g};
 use crate::fabric::{Fabric, FabricBuilder};
+use crate::range::{above, delay, least};
 use crate::units::{Rate, Time};
 
 /// Hosts around one switch `s0`: the smallest fabric with an incast. Hosts are `h0`, `h1`, ….
@@ -11,12 +12,15 @@ use crate::units::{Rate, Time};
 #[serde(deny_unknown_fields)]
 pub struct Star {
     /// Number of hosts, 2 or more.
+    #[schemars(transform = least(2))]
     pub hosts: u32,
     /// Rate of every link. Default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
+    #[schemars(transform = above("0bps"))]
     pub rate: Rate,
     /// One-way propagation delay of every link, up to 1 s. Default 1us (our choice).
     #[serde(default = "delay_1us")]
+    #[schemars(transform = delay())]
     pub delay: Time,
 }
 
@@ -29,10 +33,8 @@ impl Star {
     /// Builds the fabric.
     pub fn build(&self) -> Result<Fabric, GeneratorError> {
         let check = Check("star");
-        check.at_least("hosts", self.hosts, 2)?;
+        check.ranges(self)?;
         check.size(u64::from(self.hosts) + 1, u64::from(self.hosts))?;
-        check.rate("rate", self.rate)?;
-        check.delay("delay", self.delay)?;
         let mut builder = FabricBuilder::new();
         let hosts: Vec<_> = (0..self.hosts).map(|h| builder.host(format!("h{h}"))).collect();
         let switch = builder.switch("s0", 1);

@@ -1,9 +1,9 @@
 use std::path::Path;
 
 use super::listed::{RULE, in_order, slots};
+use crate::entry::EntryError;
 use crate::fabric::{Fabric, HostId};
 use crate::input;
-use crate::tenant::TenantError;
 
 const COLUMNS: [&str; 3] = ["tenant", "vm", "slot"];
 
@@ -23,12 +23,8 @@ struct Row {
 }
 
 impl Table {
-    pub(in crate::tenant) fn read(file: &Path, field: &str) -> Result<Self, TenantError> {
-        let text = input::read_text(file, input::DOCUMENT).map_err(|error| TenantError::Unreadable {
-            field: field.into(),
-            file: file.into(),
-            why: error.to_string(),
-        })?;
+    pub(in crate::tenant) fn read(file: &Path, field: &str) -> Result<Self, EntryError> {
+        let text = input::read_text(file, input::DOCUMENT).map_err(|why| EntryError::unreadable(field, file, why))?;
         let mut lines = (1..).zip(text.strip_prefix('\u{feff}').unwrap_or(&text).lines());
         let (_, header) = lines.next().unwrap_or((1, ""));
         let columns = columns(header, file)?;
@@ -45,11 +41,11 @@ impl Table {
         Ok(Self { rows })
     }
 
-    pub(in crate::tenant) fn count(&self, tenant: &str, file: &Path, field: &str) -> Result<usize, TenantError> {
+    pub(in crate::tenant) fn count(&self, tenant: &str, file: &Path, field: &str) -> Result<usize, EntryError> {
         match self.rows.iter().filter(|row| row.tenant == tenant).count() {
             0 => {
                 let allowed = format!("a file with rows of tenant {tenant}");
-                Err(TenantError::field(field, file.display(), allowed))
+                Err(EntryError::field(field, file.display(), allowed))
             }
             count => Ok(count),
         }
@@ -61,7 +57,7 @@ impl Table {
         fabric: &Fabric,
         file: &Path,
         taken: impl Fn(HostId) -> Option<String>,
-    ) -> Result<Vec<HostId>, TenantError> {
+    ) -> Result<Vec<HostId>, EntryError> {
         let rows: Vec<&Row> = self.rows.iter().filter(|row| row.tenant == tenant).collect();
         let (known, mut found) = (slots(fabric), vec![None; rows.len()]);
         for row in rows {
@@ -86,8 +82,8 @@ impl Table {
     }
 }
 
-fn refuse(file: &Path, (line, column): (usize, usize), value: &str, allowed: String) -> TenantError {
-    TenantError::File { file: file.into(), line, column, value: value.into(), allowed, nearest: None }
+fn refuse(file: &Path, (line, column): (usize, usize), value: &str, allowed: String) -> EntryError {
+    EntryError::File { file: file.into(), line, column, value: value.into(), allowed, nearest: None }
 }
 
 /// Cells of a line, each with its first column in characters, from 1.
@@ -101,7 +97,7 @@ fn cells(line: &str) -> Vec<(usize, &str)> {
     line.split(',').map(str::trim).zip(line.split(',').map(cell)).map(|(text, at)| (at, text)).collect()
 }
 
-fn columns(header: &str, file: &Path) -> Result<[usize; 3], TenantError> {
+fn columns(header: &str, file: &Path) -> Result<[usize; 3], EntryError> {
     let cells = cells(header);
     let rule = format!("a column of a placement, each once: {}", COLUMNS.join(", "));
     for (nth, (at, name)) in cells.iter().enumerate() {

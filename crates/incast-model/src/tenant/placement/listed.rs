@@ -1,17 +1,17 @@
 use std::collections::HashMap;
 
+use crate::entry::EntryError;
 use crate::fabric::{Fabric, HostId};
-use crate::tenant::TenantError;
 
 pub(in crate::tenant) fn listed(
     names: &[String],
     fabric: &Fabric,
     taken: impl Fn(HostId) -> Option<String>,
     field: &str,
-) -> Result<Vec<HostId>, TenantError> {
+) -> Result<Vec<HostId>, EntryError> {
     let (known, mut found) = (slots(fabric), Vec::with_capacity(names.len()));
     for (place, name) in names.iter().enumerate() {
-        let refuse = |allowed: &str| TenantError::field(format!("{field}[{place}]"), name, allowed);
+        let refuse = |allowed: &str| EntryError::field(format!("{field}[{place}]"), name, allowed);
         let host = *known.get(name.as_str()).ok_or_else(|| refuse(RULE).near(in_order(fabric)))?;
         if let Some(who) = taken(host) {
             return Err(refuse(&format!("a free slot: {who} uses it")));

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use super::applications::Kind;
 use super::blades::{Blade, Blades};
+use crate::entry::{EntryError, Place};
 use crate::rng::{Stream, unit};
-use crate::workload::error::{Place, WorkloadError};
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Pair {
@@ -87,7 +87,7 @@ struct Row {
 }
 
 /// Parses a trace; `page` is the size of flows with an address instead of a size.
-pub(super) fn parse(text: &str, file: &Path, blades: &Blades, page: u64) -> Result<Pairs, WorkloadError> {
+pub(super) fn parse(text: &str, file: &Path, blades: &Blades, page: u64) -> Result<Pairs, EntryError> {
     let mut lines = text.strip_prefix('\u{feff}').unwrap_or(text).lines().enumerate();
     let (_, header) = lines.next().unwrap_or_default();
     let columns = columns(header, file)?;
@@ -98,21 +98,21 @@ pub(super) fn parse(text: &str, file: &Path, blades: &Blades, page: u64) -> Resu
         let count = line.split(',').count();
         if count != columns.len() {
             let allowed = format!("{} cells, as in the header; there are {count}", columns.len());
-            return Err(WorkloadError::file(&place(1), line.trim(), allowed));
+            return Err(EntryError::file(&place(1), line.trim(), allowed));
         }
         let (mut row, mut column) = (Row::default(), 1);
         for (cell, kind) in line.split(',').zip(&columns) {
             let text = cell.trim();
             let at = column + cell.chars().take_while(|c| c.is_whitespace()).count();
             column += cell.chars().count() + 1;
-            row.read(*kind, text, blades, before).map_err(|allowed| WorkloadError::file(&place(at), text, allowed))?;
+            row.read(*kind, text, blades, before).map_err(|allowed| EntryError::file(&place(at), text, allowed))?;
         }
         before = row.time;
         let begin = *begin.get_or_insert(row.time);
         let (Some(src), Some(dst)) = (row.src, row.dst) else { continue };
         let kind = row.kind.or(blades.kind(src, dst)).ok_or_else(|| {
             let allowed = "two blades that exchange something: CPUs with each other, with memory or with disks";
-            WorkloadError::file(&place(1), line.trim(), allowed)
+            EntryError::file(&place(1), line.trim(), allowed)
         })?;
         let from = last.insert((src, dst, kind), row.time).unwrap_or(begin);
         let pair = pairs.entry((src, dst, kind)).or_default();
@@ -122,12 +122,12 @@ pub(super) fn parse(text: &str, file: &Path, blades: &Blades, page: u64) -> Resu
     pairs.values_mut().for_each(|pair| pair.gaps.sort_unstable());
     let top = Place { file, line: 1, column: 1 };
     if pairs.is_empty() {
-        return Err(WorkloadError::file(&top, header.trim(), "followed by flows"));
+        return Err(EntryError::file(&top, header.trim(), "followed by flows"));
     }
     match pairs.iter().find(|(_, pair)| pair.gaps.last() == Some(&0)) {
         Some(((src, dst, _), _)) => {
             let allowed = "a pair with flows at several times: gaps are drawn from those between them";
-            Err(WorkloadError::file(&top, format!("{src} to {dst}"), allowed))
+            Err(EntryError::file(&top, format!("{src} to {dst}"), allowed))
         }
         None => Ok(pairs),
     }
@@ -170,7 +170,7 @@ fn time(text: &str, factor: u64) -> Option<u64> {
     (ps >= 0.0 && ps < u64::MAX as f64).then_some(ps as u64)
 }
 
-fn columns(header: &str, file: &Path) -> Result<Vec<Column>, WorkloadError> {
+fn columns(header: &str, file: &Path) -> Result<Vec<Column>, EntryError> {
     let names = || COLUMNS.iter().map(|(name, _)| *name);
     let mut found: Vec<Column> = Vec::new();
     let same = |a: &Column, b: &Column| std::mem::discriminant(a) == std::mem::discriminant(b);
@@ -181,10 +181,10 @@ fn columns(header: &str, file: &Path) -> Result<Vec<Column>, WorkloadError> {
         column += cell.chars().count() + 1;
         let Some((_, kind)) = COLUMNS.iter().find(|(known, _)| *known == name) else {
             let allowed = format!("a column of such a trace ({})", names().collect::<Vec<_>>().join(", "));
-            return Err(WorkloadError::file(&place, name, allowed).near(names()));
+            return Err(EntryError::file(&place, name, allowed).near(names()));
         };
         if found.iter().any(|other| same(other, kind)) {
-            return Err(WorkloadError::file(&place, name, "the only column of its kind"));
+            return Err(EntryError::file(&place, name, "the only column of its kind"));
         }
         found.push(*kind);
     }
@@ -199,7 +199,7 @@ fn columns(header: &str, file: &Path) -> Result<Vec<Column>, WorkloadError> {
         None => Ok(found),
         Some((_, name)) => {
             let place = Place { file, line: 1, column: 1 };
-            Err(WorkloadError::file(&place, header.trim(), format!("a header with a column {name}")))
+            Err(EntryError::file(&place, header.trim(), format!("a header with a column {name}")))
         }
     }
 }

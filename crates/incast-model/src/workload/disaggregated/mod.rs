@@ -18,13 +18,14 @@ use measured::Pairs;
 
 use super::arrivals::Arrivals;
 use super::entry::{Collector, Entry, Pattern};
-use super::error::WorkloadError;
 use super::hosts::HostSet;
 use super::law::SizeLaw;
 use super::offer::{Dial, Offer, Parts};
 use super::table_file;
 use super::window::Window;
+use crate::entry::EntryError;
 use crate::fabric::HostId;
+use crate::range::least;
 use crate::rng::{Stream, unit};
 use crate::units::{Bytes, Time};
 
@@ -70,18 +71,23 @@ pub struct Disaggregated {
     /// Units of its resource that a host stands for: draws per pair, 1 to 1000. Default 3 (OSDI 2016: a server becomes
     /// three blades of three units each).
     #[serde(default = "three")]
+    #[schemars(transform = least(1).most(1000))]
     pub samples: u32,
     /// CPU blades of a system, 1 to 64. Default 5 (OSDI 2016).
     #[serde(default = "five")]
+    #[schemars(transform = least(1).most(64))]
     pub cpus: u32,
     /// Memory blades of a system, 1 to 64. Default 5 (OSDI 2016).
     #[serde(default = "five")]
+    #[schemars(transform = least(1).most(64))]
     pub memories: u32,
     /// Disk blades of a system, 0 to 64. Default 3 (OSDI 2016).
     #[serde(default = "three")]
+    #[schemars(transform = least(0).most(64))]
     pub disks: u32,
     /// Page size, at least 1 B. Default 4096B (OSDI 2016).
     #[serde(default = "page")]
+    #[schemars(transform = least("1B"))]
     pub page: Bytes,
     /// Interval after the entry's start in which flows start. Default: until the entry's `end`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -168,8 +174,8 @@ impl Source<'_> {
         &self,
         window: Window,
         rng: &mut Stream,
-        mut push: impl FnMut(Time, u64) -> Result<(), WorkloadError>,
-    ) -> Result<(), WorkloadError> {
+        mut push: impl FnMut(Time, u64) -> Result<(), EntryError>,
+    ) -> Result<(), EntryError> {
         match self {
             Self::Synthetic { gap, mix, sizes } => {
                 let mut arrivals = Arrivals::new(window, *gap).with(mix.arrivals);
@@ -190,8 +196,8 @@ impl Source<'_> {
 }
 
 impl Pattern for Disaggregated {
-    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
-        let blades = self.blades(entry)?;
+    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), EntryError> {
+        let blades = self.blades();
         let systems = self.systems(entry, &blades)?;
         let window = entry.window(self.duration)?;
         let traffic = self.traffic(entry, &blades, slowest(entry, &systems))?;
@@ -218,8 +224,8 @@ impl Pattern for Disaggregated {
         Ok(())
     }
 
-    fn offer(&self, entry: &Entry<'_>) -> Result<Option<Offer>, WorkloadError> {
-        let blades = self.blades(entry)?;
+    fn offer(&self, entry: &Entry<'_>) -> Result<Option<Offer>, EntryError> {
+        let blades = self.blades();
         let systems = self.systems(entry, &blades)?;
         let traffic = self.traffic(entry, &blades, slowest(entry, &systems))?;
         let of_system = traffic.pairs(&blades).into_iter().map(|(src, dst, _, source)| {
@@ -240,36 +246,24 @@ fn slowest(entry: &Entry<'_>, systems: &[Vec<HostId>]) -> f64 {
     systems.iter().flatten().map(|&host| entry.capacity(host)).fold(f64::INFINITY, f64::min)
 }
 
-fn labels(entry: &Entry<'_>, out: &mut Collector) -> Result<[u16; 3], WorkloadError> {
+fn labels(entry: &Entry<'_>, out: &mut Collector) -> Result<[u16; 3], EntryError> {
     let own = out.label_name(entry.label).to_owned();
     let mut found = [0; 3];
     for (kind, label) in Kind::ALL.into_iter().zip(&mut found) {
         let name = if entry.labelled { format!("{own}-{}", kind.name()) } else { kind.name().to_owned() };
         let allowed = "one of at most 65536 labels";
-        *label = out.label(&name).ok_or_else(|| WorkloadError::field(entry.field("label"), name, allowed))?;
+        *label = out.label(&name).ok_or_else(|| EntryError::field(entry.field("label"), name, allowed))?;
     }
     Ok(found)
 }
 
 impl Disaggregated {
-    fn blades(&self, entry: &Entry<'_>) -> Result<Blades, WorkloadError> {
-        let counts = [("cpus", self.cpus, 1), ("memories", self.memories, 1), ("disks", self.disks, 0)];
-        for (name, count, least) in counts {
-            if count < least || count > 64 {
-                return Err(entry.refuse(name, count, format!("{least} to 64 blades")));
-            }
-        }
-        if !(1..=1000).contains(&self.samples) {
-            return Err(entry.refuse("samples", self.samples, "1 to 1000"));
-        }
-        if self.page.0 == 0 {
-            return Err(entry.refuse("page", self.page, "a size of at least 1B"));
-        }
-        Ok(Blades { cpu: self.cpus, memory: self.memories, disk: self.disks })
+    const fn blades(&self) -> Blades {
+        Blades { cpu: self.cpus, memory: self.memories, disk: self.disks }
     }
 
     /// Hosts of each system, in order of the blades.
-    fn systems(&self, entry: &Entry<'_>, blades: &Blades) -> Result<Vec<Vec<HostId>>, WorkloadError> {
+    fn systems(&self, entry: &Entry<'_>, blades: &Blades) -> Result<Vec<Vec<HostId>>, EntryError> {
         let (hosts, count) = (entry.hosts(self.hosts.as_ref())?, blades.count());
         let systems = match self.scale {
             BladeScale::Rack => in_racks(entry.members, &hosts, count),
@@ -290,7 +284,7 @@ impl Disaggregated {
     }
 
     /// Gaps and sizes for a slowest host of `rate` bit/s.
-    fn traffic(&self, entry: &Entry<'_>, blades: &Blades, rate: f64) -> Result<Traffic, WorkloadError> {
+    fn traffic(&self, entry: &Entry<'_>, blades: &Blades, rate: f64) -> Result<Traffic, EntryError> {
         let application = match (self.application, &self.trace) {
             (Some(application), None) => application,
             (None, Some(trace)) => {

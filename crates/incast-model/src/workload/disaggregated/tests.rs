@@ -174,6 +174,6 @@ fn bad_fields_are_named() {
     );
     assert_eq!(
         why(r#"{"application": "herd", "cpus": 0, "duration": "1ms"}"#),
-        "workload[0].disaggregated.cpus = 0: must be 1 to 64 blades"
+        "workload[0].disaggregated.cpus = 0: must be 1 to 64"
     );
 }

@@ -78,7 +78,7 @@ impl Case {
             tags: None,
             params: self.params.clone(),
         };
-        Network::new(setup).expect("a network")
+        setup.checked().and_then(Network::new).expect("a network")
     }
 
     /// `fate` decides for every packet that leaves a host.

@@ -1,34 +1,19 @@
 use incast_model::fabric::{Fabric, NodeId, NodeKind};
+use incast_model::field::FieldError;
 use incast_model::flow::FlowSet;
-use incast_model::units::{Bytes, Rate, Time};
+use incast_model::units::{Bytes, Rate};
 
 use super::{FlowDetection, IsolationParams, scaled};
 use crate::host::ClassBy;
 use crate::setup::{Arithmetic, Params};
-use crate::simulation::SetupError;
 use crate::switch::BufferPlan;
 
-fn refuse(field: &str, message: impl Into<String>) -> Result<(), SetupError> {
-    let field = if field.is_empty() { "switch.isolation".into() } else { format!("switch.isolation.{field}") };
-    Err(SetupError { field, message: message.into() })
+fn refuse(field: &str, message: impl Into<String>) -> Result<(), FieldError> {
+    Err(FieldError::new(field, message).within("switch.isolation"))
 }
 
 impl IsolationParams {
-    fn check_numbers(&self) -> Result<(), SetupError> {
-        if !(1..8).contains(&self.queue) {
-            let message =
-                format!("{} is no priority that data can have; a port has 1 to 7 (0 carries PFC frames)", self.queue);
-            return refuse("queue", message);
-        }
-        if self.table == Some(0) {
-            return refuse("table", "a table of 0 flows isolates none; at least 1, or absent for any number");
-        }
-        if !(1..=4096).contains(&self.message.0) {
-            return refuse("message", format!("{} is out of range; 1B to 4096B are possible", self.message));
-        }
-        if let Some((name, _)) = [("hold", self.hold), ("age", self.age)].iter().find(|(_, time)| *time == Time::ZERO) {
-            return refuse(name, "0s is out of range; it must be more");
-        }
+    fn check_numbers(&self) -> Result<(), FieldError> {
         if self.age < self.message_every {
             let message = format!(
                 "must be at least message_every, {1}, got {0}: otherwise isolation ends before the next message",
@@ -37,18 +22,12 @@ impl IsolationParams {
             return refuse("age", message);
         }
         let lowest = match self.detection {
-            FlowDetection::Marks { kmin, kmax, pmax } => {
+            FlowDetection::Marks { kmin, kmax, .. } => {
                 if kmin > kmax {
                     let message = format!("kmin {kmin} is above kmax {kmax}; at most that");
                     return refuse("detection.marks.kmin", message);
                 }
-                if !(pmax > 0.0 && pmax <= 1.0) {
-                    return refuse("detection.marks.pmax", format!("{pmax} is out of range; above 0, at most 1"));
-                }
                 kmin
-            }
-            FlowDetection::Counters { flows: 0, .. } => {
-                return refuse("detection.counters.flows", "0 flows would never be isolated; at least 1");
             }
             FlowDetection::Counters { above, .. } => above,
         };
@@ -65,7 +44,7 @@ impl IsolationParams {
 
 impl Params {
     /// Checks congestion isolation of these flows, in packets of up to `largest` bytes.
-    pub fn check_isolation(&self, fabric: &Fabric, flows: &FlowSet, largest: u64) -> Result<(), SetupError> {
+    pub fn check_isolation(&self, fabric: &Fabric, flows: &FlowSet, largest: u64) -> Result<(), FieldError> {
         let isolation = &self.switch.isolation;
         if !isolation.enabled {
             return Ok(());
@@ -103,7 +82,7 @@ impl Params {
         self.check_message_threshold(fabric, largest)
     }
 
-    fn check_isolated_classes(&self) -> Result<(), SetupError> {
+    fn check_isolated_classes(&self) -> Result<(), FieldError> {
         let (classes, queue, lossless) = (&self.host.classes, self.switch.isolation.queue, &self.switch.lossless);
         if classes.by == ClassBy::Given {
             return Ok(());
@@ -118,13 +97,13 @@ impl Params {
             };
             let others: Vec<u8> = lossless.iter().copied().filter(|&one| one != queue).collect();
             let message = format!("{why}; one of switch.lossless without that queue, {others:?}");
-            return Err(SetupError { field: format!("host.classes.{name}"), message });
+            return Err(FieldError::new(format!("host.classes.{name}"), message));
         }
         Ok(())
     }
 
     /// Checks that messages come before pauses.
-    fn check_message_threshold(&self, fabric: &Fabric, largest: u64) -> Result<(), SetupError> {
+    fn check_message_threshold(&self, fabric: &Fabric, largest: u64) -> Result<(), FieldError> {
         let above = self.switch.isolation.message_above;
         for index in 0..fabric.nodes().len() as u32 {
             let node = NodeId(index);
@@ -149,7 +128,7 @@ impl Params {
     }
 
     /// Checks for features that exclude isolation.
-    fn check_isolation_company(&self) -> Result<(), SetupError> {
+    fn check_isolation_company(&self) -> Result<(), FieldError> {
         if self.switch.paused_priorities() == 0 {
             return refuse("enabled", "flows are isolated from each other's pauses, and there is no PFC here");
         }

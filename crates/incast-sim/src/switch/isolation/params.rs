@@ -1,6 +1,7 @@
 //! Parameters of congestion isolation. The standard's numbers are not public, those of the simulation presented to its group
 //! (K. Shen, IEEE 802.1 DCB, November 2017) are lost: hence "our choice" below.
 
+use incast_model::range::{above, least, priority};
 use incast_model::units::{Bytes, Time};
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
@@ -15,12 +16,14 @@ pub struct IsolationParams {
     pub enabled: bool,
     /// Priority of isolated flows, 1 to 7: a lossless one that no flow has. Their packets carry it on the wire, so PFC
     /// pauses them separately. Default 2 (our choice: below data, 3).
+    #[schemars(transform = priority())]
     pub queue: u8,
     /// Detection of congesting flows. Default marks (802.1Qcz: flows picked as ECN picks packets).
     pub detection: FlowDetection,
     /// Maximum flows isolated per egress port, at least 1; a further flow replaces the oldest without a packet there,
     /// if any. Default none: no limit (our choice).
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = least(1).or_none())]
     pub table: Option<u32>,
     /// Length of the port's isolated queue above which isolated packets trigger messages upstream; less than the PFC
     /// threshold. Default 10kB (our choice: 2·rate·2·delay at 100 Gb/s and 200 ns, after Pyrrha).
@@ -28,12 +31,15 @@ pub struct IsolationParams {
     /// Minimum time between messages about a flow over one link. Default 10us (our choice).
     pub message_every: Time,
     /// Wire bytes of a message, 1 B to 4096 B. Default 64B (our choice: the smallest Ethernet frame).
+    #[schemars(transform = least("1B").most("4096B"))]
     pub message: Bytes,
     /// Total length of the port's other lossless queues below which flows can be released. Default 20kB (our choice).
     pub release_below: Bytes,
     /// Time without a packet in the isolated queue before a flow is released. Default 50us (our choice).
+    #[schemars(transform = above("0s"))]
     pub hold: Time,
     /// Time since the last message before a flow isolated by a message is released. Default 200us (our choice).
+    #[schemars(transform = above("0s"))]
     pub age: Time,
     /// Reaction of hosts to messages. Default ignore (our choice: they obey PFC).
     pub hosts: IsolationAtHosts,
@@ -83,6 +89,7 @@ pub enum FlowDetection {
         kmax: Bytes,
         /// Probability at `kmax`, more than 0 and at most 1. Default 0.2 (our choice).
         #[serde(default = "marks::pmax")]
+        #[schemars(transform = above(0).most(1))]
         pmax: f64,
     },
     /// Counters: the flows with most bytes in the queue, while it exceeds a threshold.
@@ -92,6 +99,7 @@ pub enum FlowDetection {
         above: Bytes,
         /// Number of flows, at least 1. Default 4 (our choice).
         #[serde(default = "counters::flows")]
+        #[schemars(transform = least(1))]
         flows: u32,
     },
 }

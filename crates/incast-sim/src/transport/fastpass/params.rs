@@ -3,11 +3,12 @@
 //! YAPS: the simulator of pHost's authors (NetSys/simulator at commit 8e9cf04, `ext/fastpasshost.cpp`, `ext/fastpassflow.cpp`,
 //! `run/params.cpp`), with an arbiter that computes in no time.
 
+use incast_model::field::FieldError;
+use incast_model::range::{above, least, priority};
 use incast_model::units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::congestion::BadParameter;
 use crate::switch::{QueueParams, SchedulerParams, SwitchParams};
 use crate::transport::TransportParams;
 
@@ -53,16 +54,20 @@ pub struct FastpassParams {
     /// Host of the arbiter, by name, without other traffic; required. Default none (`service` can add one).
     pub arbiter: String,
     /// Packets of a host per epoch, 1 to 64. Default 8 (YAPS; the arbiter's public code: 16).
+    #[schemars(transform = least(1).most(64))]
     pub epoch_packets: u32,
     /// Length of an epoch beyond its packets, in packet times, 0 to 1000. Default 0.5 (YAPS).
+    #[schemars(transform = least(0).most(1000))]
     pub epoch_slack: f64,
     /// Start of slots. Default epoch (SIGCOMM 2014).
     pub align: FastpassAlign,
     /// Time after a request's last packet before a host asks again for unacknowledged ones; absent: an epoch (YAPS).
     /// Default none.
+    #[schemars(transform = above("0s").or_none())]
     pub retry: Option<Time>,
     /// Epochs without a slot before a host repeats its request, doubled each time. Default 4 (our choice; in YAPS a
     /// lost request or schedule is lost for ever).
+    #[schemars(transform = least(1))]
     pub patience: u32,
     /// Order of flows. Default srpt (YAPS).
     pub order: FastpassOrder,
@@ -76,6 +81,7 @@ pub struct FastpassParams {
     /// If true, the last packet of a flow has full size. Default false (our choice; YAPS pads).
     pub pad_last: bool,
     /// Priority of requests, schedules and acknowledgements, 1 to 7. Default 7 (YAPS: above data).
+    #[schemars(transform = priority())]
     pub control_priority: u8,
 }
 
@@ -128,18 +134,9 @@ impl TransportParams for FastpassParams {
         }
     }
 
-    fn check(&self) -> Result<(), BadParameter> {
+    fn check(&self) -> Result<(), FieldError> {
         let named = !self.arbiter.is_empty();
-        BadParameter::unless(named, "arbiter", "\"\"", "the name of the host that the arbiter runs on")?;
-        let slots = (1..=64).contains(&self.epoch_packets);
-        BadParameter::unless(slots, "epoch_packets", self.epoch_packets, "1 to 64 packets")?;
-        let slack = (0.0..=1000.0).contains(&self.epoch_slack);
-        BadParameter::unless(slack, "epoch_slack", self.epoch_slack, "0 to 1000 packet times")?;
-        BadParameter::unless(self.retry != Some(Time::ZERO), "retry", Time::ZERO, "more than 0s, or \"none\"")?;
-        BadParameter::unless(self.patience > 0, "patience", self.patience, "1 epoch or more")?;
-        let priority = (1..8).contains(&self.control_priority);
-        let allowed = "1 to 7 (0 carries PFC frames)";
-        BadParameter::unless(priority, "control_priority", self.control_priority, allowed)
+        FieldError::unless(named, "arbiter", "\"\"", "the name of the host that the arbiter runs on")
     }
 
     fn priorities(&self) -> u8 {

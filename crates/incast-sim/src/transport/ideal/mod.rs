@@ -8,6 +8,7 @@
 //! After YAPS (`ext/ideal.cpp`), which counts acknowledged packets, not sent ones, and has neither wait nor gap: buffers of
 //! receivers' ports stay full, and duplicates that it counts as new hide its losses.
 
+use incast_model::range::{above, least, priority};
 use incast_model::units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,7 +16,6 @@ use serde::{Deserialize, Serialize};
 use super::slotted::acknowledge_each;
 use super::stack::{Incoming, Stack, To};
 use super::{ByFlow, Endpoint, Job, Reassembly, Scope, Slotted, TransportParams};
-use crate::congestion::BadParameter;
 use crate::kernel::{Kind, NONE};
 use crate::switch::{QueueParams, SchedulerParams, SwitchParams};
 
@@ -25,11 +25,14 @@ use crate::switch::{QueueParams, SchedulerParams, SwitchParams};
 #[serde(deny_unknown_fields, default)]
 pub struct IdealParams {
     /// Time after a flow's last packet before unacknowledged packets are sent again. Default 45us (YAPS).
+    #[schemars(transform = above("0s"))]
     pub rto: Time,
     /// Priority of acknowledgements, 1 to 7. Default 7 (YAPS: above data).
+    #[schemars(transform = priority())]
     pub control_priority: u8,
     /// Gap between two packets of a host, as a share of a full packet's time, 0 to 1. Default 0.03125 (our choice: an
     /// acknowledgement takes 0.027; with 0, as in YAPS, data and acknowledgements overload a link).
+    #[schemars(transform = least(0).most(1))]
     pub slack: f64,
 }
 
@@ -52,14 +55,6 @@ impl TransportParams for IdealParams {
             "yaps" => Some(Self { slack: 0.0, ..Self::default() }),
             _ => None,
         }
-    }
-
-    fn check(&self) -> Result<(), BadParameter> {
-        BadParameter::unless(self.rto > Time::ZERO, "rto", self.rto, "more than 0s")?;
-        let priority = (1..8).contains(&self.control_priority);
-        let allowed = "1 to 7 (0 carries PFC frames)";
-        BadParameter::unless(priority, "control_priority", self.control_priority, allowed)?;
-        BadParameter::unless((0.0..=1.0).contains(&self.slack), "slack", self.slack, "0 to 1")
     }
 
     fn priorities(&self) -> u8 {

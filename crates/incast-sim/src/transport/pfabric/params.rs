@@ -2,11 +2,12 @@
 //!
 //! YAPS: the simulator of pHost's authors (NetSys/simulator at commit 8e9cf04, `ext/pfabricflow.cpp`, `py/run_experiments.py`).
 
+use incast_model::field::FieldError;
+use incast_model::range::{above, least};
 use incast_model::units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::congestion::BadParameter;
 use crate::switch::{QueueParams, SwitchParams};
 use crate::transport::TransportParams;
 
@@ -16,14 +17,18 @@ use crate::transport::TransportParams;
 #[serde(deny_unknown_fields, default)]
 pub struct PfabricParams {
     /// Initial window in packets. Default 12 (SIGCOMM 2013, section 5: the bandwidth-delay product at 10 Gb/s).
+    #[schemars(transform = least(1))]
     pub init_cwnd: u32,
-    /// Maximum packets in flight; absent: no limit. Default 24 (our choice: twice the bandwidth-delay product, as a
-    /// port holds; without a limit, as in SIGCOMM 2013, packets time out in the host's own queue).
+    /// Maximum packets in flight, at least `init_cwnd`; absent: no limit. Default 24 (our choice: twice the
+    /// bandwidth-delay product, as a port holds; without a limit, as in SIGCOMM 2013, packets time out in the host's own
+    /// queue).
     pub max_cwnd: Option<u32>,
     /// Retransmission timeout, constant. Default 45us (SIGCOMM 2013, section 5: about three round trips).
+    #[schemars(transform = above("0s"))]
     pub rto: Time,
     /// Timeouts in a row before a flow sends probes, one per timeout until an answer; absent: no probes. Default 5
     /// (SIGCOMM 2013, section 4.2).
+    #[schemars(transform = least(1).or_none())]
     pub probe_after: Option<u32>,
 }
 
@@ -66,14 +71,9 @@ impl TransportParams for PfabricParams {
         }
     }
 
-    fn check(&self) -> Result<(), BadParameter> {
-        BadParameter::unless(self.init_cwnd > 0, "init_cwnd", self.init_cwnd, "1 packet or more")?;
-        let allowed = "no fewer packets than init_cwnd, or \"none\"";
+    fn check(&self) -> Result<(), FieldError> {
         let most = self.max_cwnd.unwrap_or(u32::MAX);
-        BadParameter::unless(most >= self.init_cwnd, "max_cwnd", most, allowed)?;
-        BadParameter::unless(self.rto > Time::ZERO, "rto", self.rto, "more than 0s")?;
-        let after = self.probe_after.unwrap_or(1);
-        BadParameter::unless(after > 0, "probe_after", after, "1 timeout or more, or \"none\"")
+        FieldError::unless(most >= self.init_cwnd, "max_cwnd", most, "no fewer packets than init_cwnd, or \"none\"")
     }
 
     fn timeout(&self) -> Option<(&'static str, Time)> {

@@ -144,6 +144,7 @@ impl Sender {
 
 #[cfg(test)]
 mod tests {
+    use incast_model::range;
     use incast_model::units::Time;
 
     use super::*;
@@ -244,10 +245,14 @@ mod tests {
             PfabricParams { rto: Time::ZERO, ..PfabricParams::default() },
             PfabricParams { probe_after: Some(0), ..PfabricParams::default() },
         ] {
-            assert!(bad.check().is_err(), "{bad:?}");
+            assert!(range::check(&bad).and_then(|()| bad.check()).is_err(), "{bad:?}");
         }
         for (name, _) in PfabricParams::PROFILES {
-            assert_eq!(PfabricParams::profile(name).map(|profile| profile.check()), Some(Ok(())), "{name}");
+            assert_eq!(
+                PfabricParams::profile(name).map(|profile| range::check(&profile).and_then(|()| profile.check())),
+                Some(Ok(())),
+                "{name}"
+            );
         }
     }
 }

@@ -4,11 +4,11 @@
 //! `ext/capabilityhost.cpp`, `py/run_experiments.py`; "capability" is its word for token). A packet time is that of a full
 //! packet at the host's link.
 
+use incast_model::range::{above, least, priority};
 use incast_model::units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::congestion::BadParameter;
 use crate::switch::{QueueParams, SchedulerParams, SwitchParams};
 use crate::transport::TransportParams;
 
@@ -42,30 +42,38 @@ pub enum PhostHold {
 #[serde(deny_unknown_fields, default)]
 pub struct PhostParams {
     /// Free tokens: packets that a flow can send without tokens of the receiver. Default 8 (YAPS `capability_initial`).
+    #[schemars(transform = least(0).most(1 << 20))]
     pub free_tokens: u32,
     /// If true, flows of more packets have free tokens too. Default false (YAPS; CoNEXT 2015, section 3: all flows).
     pub free_tokens_long: bool,
     /// Lifetime of a token after its arrival, in packet times. Default 1.5 (YAPS `capability_timeout`).
+    #[schemars(transform = above(0).most(1e6))]
     pub token_life: f64,
     /// Time without the data of all tokens before a receiver issues new tokens for missing packets, in packet times.
     /// Default 9 (YAPS `capability_resend_timeout`).
+    #[schemars(transform = above(0).most(1e6))]
     pub reissue_after: f64,
     /// Tokens without data after which a receiver downgrades a source. Default 8 (YAPS `capability_window`).
+    #[schemars(transform = least(1))]
     pub window: u32,
     /// Time of a downgrade, in packet times; data that arrives meanwhile does not end it unless another token is due.
     /// Default 25 (YAPS `capability_window_timeout`).
+    #[schemars(transform = above(0).most(1e6))]
     pub downgrade_for: f64,
     /// Time without an answer before a source repeats its announcement, doubled each time. Default 9.5us (YAPS
     /// `retx_timeout`, which nothing reads there; its use is our choice).
+    #[schemars(transform = above("0s"))]
     pub retry: Time,
     /// Order of flows. Default srpt (YAPS).
     pub order: PhostOrder,
     /// Free tokens that delay a receiver's own tokens. Default all (our choice).
     pub hold: PhostHold,
     /// Priority of announcements, tokens and acknowledgements, 1 to 7. Default 7 (our choice: served first).
+    #[schemars(transform = priority())]
     pub control_priority: u8,
     /// Priority of the data of short flows, 1 to 7; absent: the flow's own. Default 6 (our choice: above long ones;
     /// CoNEXT 2015, section 3).
+    #[schemars(transform = priority())]
     pub short_priority: Option<u8>,
     /// Packets of the largest short flow. Default 8 (our choice: all sent with free tokens).
     pub short_packets: u32,
@@ -122,25 +130,6 @@ impl TransportParams for PhostParams {
             "paper" => Some(Self { free_tokens_long: true, ..Self::default() }),
             _ => None,
         }
-    }
-
-    fn check(&self) -> Result<(), BadParameter> {
-        let times = "more than 0 packet times, at most 1e6";
-        for (field, value) in [
-            ("token_life", self.token_life),
-            ("reissue_after", self.reissue_after),
-            ("downgrade_for", self.downgrade_for),
-        ] {
-            BadParameter::unless(value > 0.0 && value <= 1e6, field, value, times)?;
-        }
-        BadParameter::unless(self.free_tokens <= 1 << 20, "free_tokens", self.free_tokens, "0 to 1048576")?;
-        BadParameter::unless(self.window > 0, "window", self.window, "1 token or more")?;
-        BadParameter::unless(self.retry > Time::ZERO, "retry", self.retry, "more than 0s")?;
-        let priorities = [("control_priority", Some(self.control_priority)), ("short_priority", self.short_priority)];
-        priorities.into_iter().try_for_each(|(field, priority)| {
-            let priority = priority.unwrap_or(1);
-            BadParameter::unless((1..8).contains(&priority), field, priority, "1 to 7 (0 carries PFC frames)")
-        })
     }
 
     fn priorities(&self) -> u8 {

@@ -2,12 +2,13 @@
 //!
 //! YAPS: the simulator of pHost's authors (NetSys/simulator at commit 8e9cf04, `coresim/flow.cpp`, `ext/tcpflow.cpp`).
 
+use incast_model::field::FieldError;
+use incast_model::range::{above, least};
 use incast_model::units::{Bytes, Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::control::TcpControl;
-use crate::congestion::BadParameter;
 use crate::switch::{EcnParams, MarkAt, QueueParams, SwitchParams};
 use crate::transport::TransportParams;
 
@@ -21,32 +22,41 @@ pub struct TcpParams {
     /// If true, a handshake takes a round trip before the first data. Default true (RFC 9293, section 3.5).
     pub handshake: bool,
     /// Initial window in segments. Default 10 (RFC 6928; Linux).
+    #[schemars(transform = least(1))]
     pub init_cwnd: u32,
-    /// Maximum segments in flight. Default none: no limit.
+    /// Maximum segments in flight, at least `init_cwnd`. Default none: no limit.
     pub max_cwnd: Option<u32>,
     /// Maximum segments that an acknowledgement adds in slow start. Default 2 (RFC 3465).
+    #[schemars(transform = least(1))]
     pub abc_limit: u32,
     /// Constant retransmission timeout; absent: from measured round trips (RFC 6298). Default none.
+    #[schemars(transform = above("0s").or_none())]
     pub rto: Option<Time>,
     /// Minimum measured timeout. Default 200ms (Linux; RFC 6298: 1 s).
+    #[schemars(transform = above("0s"))]
     pub rto_min: Time,
-    /// Maximum timeout. Default 60s (RFC 6298).
+    /// Maximum timeout, at least the others. Default 60s (RFC 6298).
     pub rto_max: Time,
     /// Timeout before the first measurement, also of the handshake. Default 1s (RFC 6298).
+    #[schemars(transform = above("0s"))]
     pub rto_init: Time,
     /// If true, timeouts in a row double. Default true (RFC 6298, section 5.5).
     pub backoff: bool,
     /// Duplicate acknowledgements (with SACK: segments beyond a gap) that signal a loss; absent: timeouts only. Default
     /// 3 (RFC 5681; RFC 6675).
+    #[schemars(transform = least(1).or_none())]
     pub dupacks: Option<u32>,
     /// If true, selective acknowledgements (RFC 2018, RFC 6675). Default true (Linux).
     pub sack: bool,
     /// Maximum SACK blocks per acknowledgement; absent: all. Default 3 (RFC 2018, with time stamps).
+    #[schemars(transform = least(1).or_none())]
     pub sack_blocks: Option<u32>,
     /// Maximum delay of an acknowledgement while the receiver waits for a second segment; absent: none. Default 40ms
     /// (Linux).
+    #[schemars(transform = above("0s").or_none())]
     pub delayed_ack: Option<Time>,
     /// Segments after which a receiver acknowledges immediately. Default 2 (RFC 5681).
+    #[schemars(transform = least(1))]
     pub ack_every: u32,
     /// If true, a sender reduces its window on ECN marks (RFC 3168); DCTCP always does. Default false (Linux).
     pub ecn: bool,
@@ -140,29 +150,11 @@ impl TransportParams for TcpParams {
         }
     }
 
-    fn check(&self) -> Result<(), BadParameter> {
-        self.control.check()?;
-        BadParameter::unless(self.init_cwnd > 0, "init_cwnd", self.init_cwnd, "1 segment or more")?;
+    fn check(&self) -> Result<(), FieldError> {
         let most = self.max_cwnd.unwrap_or(u32::MAX);
-        BadParameter::unless(
-            most >= self.init_cwnd,
-            "max_cwnd",
-            most,
-            "no fewer segments than init_cwnd, or \"none\"",
-        )?;
-        BadParameter::unless(self.abc_limit > 0, "abc_limit", self.abc_limit, "1 segment or more")?;
-        BadParameter::unless(self.rto != Some(Time::ZERO), "rto", Time::ZERO, "more than 0s, or \"none\"")?;
-        BadParameter::unless(self.rto_min > Time::ZERO, "rto_min", self.rto_min, "more than 0s")?;
+        FieldError::unless(most >= self.init_cwnd, "max_cwnd", most, "no fewer segments than init_cwnd, or \"none\"")?;
         let largest = self.rto_min.max(self.rto_init).max(self.rto.unwrap_or_default());
-        BadParameter::unless(self.rto_max >= largest, "rto_max", self.rto_max, "no less than the other timeouts")?;
-        BadParameter::unless(self.rto_init > Time::ZERO, "rto_init", self.rto_init, "more than 0s")?;
-        let dupacks = self.dupacks.unwrap_or(1);
-        BadParameter::unless(dupacks > 0, "dupacks", dupacks, "1 or more, or \"none\"")?;
-        let blocks = self.sack_blocks.unwrap_or(1);
-        BadParameter::unless(blocks > 0, "sack_blocks", blocks, "1 or more, or \"none\" for all")?;
-        let delayed = self.delayed_ack != Some(Time::ZERO);
-        BadParameter::unless(delayed, "delayed_ack", Time::ZERO, "more than 0s, or \"none\"")?;
-        BadParameter::unless(self.ack_every > 0, "ack_every", self.ack_every, "1 segment or more")
+        FieldError::unless(self.rto_max >= largest, "rto_max", self.rto_max, "no less than the other timeouts")
     }
 
     fn timeout(&self) -> Option<(&'static str, Time)> {

@@ -1,3 +1,4 @@
+use incast_model::range;
 use incast_model::units::Time;
 
 use super::TcpParams;
@@ -197,10 +198,14 @@ fn parameters_have_bounds() {
         TcpParams { delayed_ack: Some(Time::ZERO), ..usual() },
         TcpParams { ack_every: 0, ..usual() },
     ] {
-        assert!(bad.check().is_err(), "{bad:?}");
+        assert!(range::check(&bad).and_then(|()| bad.check()).is_err(), "{bad:?}");
     }
     for (name, _) in TcpParams::PROFILES {
-        assert_eq!(TcpParams::profile(name).map(|profile| profile.check()), Some(Ok(())), "{name}");
+        assert_eq!(
+            TcpParams::profile(name).map(|profile| range::check(&profile).and_then(|()| profile.check())),
+            Some(Ok(())),
+            "{name}"
+        );
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! A flow ends when its last packet has left the sender; its receiver counts the delivered bytes.
 
+use incast_model::range::above;
 use incast_model::units::{Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use super::segments::{Packets, Segment};
 use super::stack::{Incoming, Stack, To};
 use super::{ByFlow, Endpoint, Job, Scope, TransportParams};
-use crate::congestion::BadParameter;
 use crate::switch::SwitchParams;
 
 /// Parameters of UDP.
@@ -18,6 +18,7 @@ use crate::switch::SwitchParams;
 pub struct UdpParams {
     /// Rate of a flow on the wire. Default none: that of the sender's link, for a VM of its server's link.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = above("0bps"))]
     pub rate: Option<Rate>,
 }
 
@@ -27,11 +28,6 @@ impl TransportParams for UdpParams {
 
     fn profile(name: &str) -> Option<Self> {
         (name == "line-rate").then(Self::default)
-    }
-
-    fn check(&self) -> Result<(), BadParameter> {
-        let rate = self.rate.unwrap_or(Rate::gbps(1));
-        BadParameter::unless(rate > Rate::ZERO, "rate", rate, "more than 0bps")
     }
 
     fn switch(&self) -> SwitchParams {

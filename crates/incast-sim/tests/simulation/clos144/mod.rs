@@ -104,7 +104,7 @@ pub(crate) fn run(gbps: u64, flows: FlowSet, transport: Transport, params: Param
         tags: None,
         params,
     };
-    let outcome = Simulation::new(setup).unwrap().run(&mut |_| ControlFlow::Continue(()));
+    let outcome = Simulation::new(setup.checked().unwrap()).unwrap().run(&mut |_| ControlFlow::Continue(()));
     assert_eq!(outcome.stop, Stop::Finished);
     assert_eq!(outcome.ledger.unbalanced().count(), 0);
     outcome

@@ -378,7 +378,7 @@ fn what_cannot_be_is_refused() {
     assert!(none.contains("without rules"), "{none}");
     let zero =
         bouncing().with(|params| (params.switch.watchdog.enabled, params.switch.watchdog.poll) = (true, Time::ZERO));
-    assert!(zero.refused().starts_with("switch.watchdog.poll: "), "{}", zero.refused());
+    assert!(zero.refused().starts_with("switch.watchdog.poll = "), "{}", zero.refused());
 }
 
 /// Packets with an egress port of their own are not stuck, however long they were paused.

@@ -288,13 +288,13 @@ fn n12_refused() {
         isolating(incast(), isolation).refused()
     };
     let cases: [(Change<'_>, &str); 13] = [
-        (&|one| one.queue = 0, "switch.isolation.queue: 0 is no priority"),
-        (&|one| one.queue = 8, "switch.isolation.queue: 8 is no priority"),
+        (&|one| one.queue = 0, "switch.isolation.queue = 0: must be a priority"),
+        (&|one| one.queue = 8, "switch.isolation.queue = 8: must be a priority"),
         (&|one| one.queue = 5, "5 is a lossy priority"),
         (&|one| one.queue = 3, "3 is the priority of flows"),
-        (&|one| one.table = Some(0), "switch.isolation.table: a table of 0 flows"),
-        (&|one| one.message = Bytes(0), "switch.isolation.message: 0B is out of range"),
-        (&|one| one.hold = Time::ZERO, "switch.isolation.hold: 0s is out of range"),
+        (&|one| one.table = Some(0), "switch.isolation.table = 0: must be"),
+        (&|one| one.message = Bytes(0), "switch.isolation.message = 0B: must be"),
+        (&|one| one.hold = Time::ZERO, "switch.isolation.hold = 0ps: must be"),
         (&|one| one.age = Time::us(9), "switch.isolation.age: must be at least message_every, 10us, got 9us"),
         (&|one| one.release_below = Bytes(21_000), "switch.isolation.release_below: must be at most 20kB"),
         (&|one| one.message_above = Bytes(90_000), "switch.isolation.message_above: 90kB at 100 Gb/s is not below"),
@@ -304,11 +304,11 @@ fn n12_refused() {
         ),
         (
             &|one| one.detection = FlowDetection::Marks { kmin: Bytes(8_000), kmax: Bytes(9_000), pmax: 1.1 },
-            "switch.isolation.detection.marks.pmax: 1.1 is out of range",
+            "switch.isolation.detection.marks.pmax = 1.1: must be",
         ),
         (
             &|one| one.detection = FlowDetection::Counters { above: Bytes(8_000), flows: 0 },
-            "switch.isolation.detection.counters.flows: 0 flows",
+            "switch.isolation.detection.counters.flows = 0: must be",
         ),
     ];
     for (set, expected) in cases {

@@ -67,5 +67,5 @@ pub(crate) fn drawn(control: &Control, seed: u64, set: impl FnOnce(&mut Params))
         flows,
         params,
     };
-    Simulation::new(setup).expect("a valid setup").run(&mut |_| ControlFlow::Continue(()))
+    setup.checked().and_then(Simulation::new).expect("a valid setup").run(&mut |_| ControlFlow::Continue(()))
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use incast_model::fabric::{Fabric, HostId, NodeId, PortId};
+use incast_model::field::FieldError;
 use incast_model::flow::{Flow, FlowSet, Gate};
 use incast_model::tenant::Tenancy;
 use incast_model::units::{Bytes, Time};
@@ -15,7 +16,7 @@ use incast_sim::congestion::{Control, WindowMode};
 use incast_sim::outcome::{Counts, FoundIn, IsolationRecord, Outcome, PortRecord};
 use incast_sim::switch::{EcnParams, TagRules};
 use incast_sim::transport::Transport;
-use incast_sim::{Carrier, ControlSetup, Params, Setup, SetupError, Simulation};
+use incast_sim::{Carrier, ControlSetup, Params, Setup, Simulation};
 use proptest::prelude::*;
 
 pub(crate) use drawn::drawn;
@@ -197,21 +198,25 @@ impl Bench {
         flows
     }
 
-    pub(crate) fn setup_error(&self) -> Option<SetupError> {
-        Simulation::new(self.setup()).err()
+    pub(crate) fn setup_error(&self) -> Option<FieldError> {
+        self.setup().checked().and_then(Simulation::new).err()
+    }
+
+    fn simulation(&self) -> Simulation {
+        self.setup().checked().and_then(Simulation::new).expect("a setup that can be run")
     }
 
     pub(crate) fn run(&self) -> Outcome {
-        Simulation::new(self.setup()).expect("a setup that can be run").run(&mut |_| ControlFlow::Continue(()))
+        self.simulation().run(&mut |_| ControlFlow::Continue(()))
     }
 
     /// With one queue of all events in place of windows over nodes.
     pub(crate) fn run_by_queue(&self) -> Outcome {
-        Simulation::new(self.setup()).expect("a setup that can be run").run_by_queue(&mut |_| ControlFlow::Continue(()))
+        self.simulation().run_by_queue(&mut |_| ControlFlow::Continue(()))
     }
 
     pub(crate) fn refused(&self) -> String {
-        Simulation::new(self.setup()).expect_err("a setup that cannot be run").to_string()
+        self.setup().checked().and_then(Simulation::new).expect_err("a setup that cannot be run").to_string()
     }
 
     fn setup(&self) -> Setup {

@@ -120,7 +120,8 @@ pub(crate) fn run_to_end(fabric: &Arc<Fabric>, flows: &[Flow], scheme: Scheme, m
         tags: None,
         params,
     };
-    let outcome = Simulation::new(setup).expect("a valid setup").run(&mut |_| ControlFlow::Continue(()));
+    let outcome =
+        setup.checked().and_then(Simulation::new).expect("a valid setup").run(&mut |_| ControlFlow::Continue(()));
     assert_eq!(outcome.ledger.unbalanced().count(), 0);
     outcome
 }

@@ -25,7 +25,7 @@ fn refused() {
          adds one to the fabric)"
     );
     let none = Transport::Phost(PhostParams { window: 0, ..PhostParams::default() });
-    assert_eq!(bench(none).refused(), "transport.phost.window: 0 is out of range; 1 token or more");
+    assert_eq!(bench(none).refused(), "transport.phost.window = 0: must be 1 or more");
     let two = bench(named("phost", "yaps")).then_transport(named("phost", "paper")).flow(2, 3, 5000, Time::ZERO);
     assert_eq!(
         two.refused(),
@@ -38,11 +38,11 @@ fn refused() {
         params.arithmetic = Arithmetic::Ns3;
         params.switch.forwarding = Forwarding::CutThrough;
     });
-    assert_eq!(cut.refused(), "switch.forwarding: ns3 arithmetic knows store-and-forward only");
+    assert_eq!(cut.refused(), "switch.forwarding = cut-through: must be store-and-forward, or exact arithmetic");
     let own = rdma().with(|params| params.switch.queues = QueueParams::DropTail { limit: Bytes(0) });
-    assert_eq!(own.refused(), "switch.queues: a limit of 0B is out of range; 1B to 2 GiB are possible");
+    assert_eq!(own.refused(), "switch.queues.drop-tail.limit = 0B: must be above 0B, at most 2GiB");
     let header = rdma().with(|params| params.switch.cut_through_header = Bytes(0));
-    assert_eq!(header.refused(), "switch.cut_through_header: 0 B is out of range; 1B to 4096B are possible");
+    assert_eq!(header.refused(), "switch.cut_through_header = 0B: must be 1B to 4096B");
     let mss = rdma().with(|params| params.packets.mss = Bytes(65_500));
     assert_eq!(mss.refused(), "packets.mss: 65.5kB makes segments of 65540 B; at most 65535 B are possible");
 }

@@ -2,10 +2,10 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::super::check::MAX_DELAY;
 use crate::fabric::{Fabric, FabricBuilder, Link, NodeId, NodeKind, tiers};
 use crate::foreign::quantity::{rate, time, write_rate, write_time};
 use crate::foreign::{Notice, Ns3Error, Severity, Token, Tokens, digits, read_text};
+use crate::range::MAX_DELAY;
 use crate::units::{Rate, Time};
 
 /// Addresses (11.x.y.1) have 16 bits for the node.

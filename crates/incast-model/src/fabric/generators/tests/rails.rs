@@ -117,7 +117,7 @@ fn nvlink_is_the_default_and_none_is_said() {
 fn rails_that_nothing_joins_are_refused() {
     let why = |spec: &RailOptimized| spec.build().unwrap_err().to_string();
     let mut spec = nics_only(4, 0);
-    let alone = "rail_optimized.spines is 0; allowed: 1 or more; 0 needs one pod of servers and nvlink.forward, which \
+    let alone = "rail_optimized.spines = 0: must be 1 or more; 0 needs one pod of servers and nvlink.forward, which \
         then joins the rails";
     assert_eq!(why(&spec), alone);
     spec.nvlink = Some(NvLink::default());
@@ -126,8 +126,8 @@ fn rails_that_nothing_joins_are_refused() {
     spec.servers_per_pod = Some(2);
     assert_eq!(why(&spec), alone);
     spec.servers_per_pod = Some(3);
-    assert_eq!(why(&spec), "rail_optimized.servers_per_pod is 3; allowed: a divisor of 4 servers");
+    assert_eq!(why(&spec), "rail_optimized.servers_per_pod = 3: must be a divisor of 4 servers");
     spec.nvlink = Some(NvLink { rate: Rate::ZERO, ..NvLink::default() });
     (spec.servers_per_pod, spec.spines) = (None, 1);
-    assert_eq!(why(&spec), "rail_optimized.nvlink.rate is 0bps; allowed: more than 0bps, such as \"100Gbps\"");
+    assert_eq!(why(&spec), "rail_optimized.nvlink.rate = 0bps: must be more than 0bps");
 }

@@ -1,19 +1,21 @@
 //! CUBIC's window (RFC 9438).
 
+use incast_model::range::above;
 use incast_model::units::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Acked, Window, WindowParams};
-use crate::congestion::BadParameter;
 
 /// Parameters of CUBIC.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CubicParams {
     /// Growth of the window, in segments per cubic second. Default 0.4 (RFC 9438, section 5).
+    #[schemars(transform = above(0).most(1e6))]
     pub c: f64,
     /// Factor on the window after a loss. Default 0.7 (RFC 9438, section 4.6).
+    #[schemars(transform = above(0).below(1))]
     pub beta: f64,
     /// If true, a flow that loses below its last peak aims lower, to leave capacity to others. Default true (RFC 9438,
     /// section 4.7).
@@ -28,12 +30,6 @@ impl Default for CubicParams {
 
 impl WindowParams for CubicParams {
     type State = Cubic;
-
-    fn check(&self) -> Result<(), BadParameter> {
-        BadParameter::unless(self.c > 0.0 && self.c <= 1e6, "control.cubic.c", self.c, "above 0, at most 1e6")?;
-        let shrinks = self.beta > 0.0 && self.beta < 1.0;
-        BadParameter::unless(shrinks, "control.cubic.beta", self.beta, "above 0, below 1")
-    }
 
     fn start(&self) -> Cubic {
         Cubic { params: self.clone(), epoch: None, peak: 0.0, k: 0.0, estimate: 0.0, fraction: 0.0 }

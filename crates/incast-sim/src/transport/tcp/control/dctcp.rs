@@ -1,19 +1,21 @@
 //! DCTCP's window (RFC 8257; Alizadeh et al., "Data Center TCP", SIGCOMM 2010, section 3).
 
+use incast_model::range::{above, least};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::reno::Reno;
 use super::{Acked, Window, WindowParams};
-use crate::congestion::BadParameter;
 
 /// Parameters of DCTCP's senders.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TcpDctcpParams {
     /// Gain g of the filter of the marked share. Default 1/16 (RFC 8257, section 4.2).
+    #[schemars(transform = above(0).most(1))]
     pub g: f64,
     /// Initial value of the filtered share. Default 1 (RFC 8257, section 3.3).
+    #[schemars(transform = least(0).most(1))]
     pub alpha: f64,
 }
 
@@ -25,12 +27,6 @@ impl Default for TcpDctcpParams {
 
 impl WindowParams for TcpDctcpParams {
     type State = Dctcp;
-
-    fn check(&self) -> Result<(), BadParameter> {
-        BadParameter::unless(self.g > 0.0 && self.g <= 1.0, "control.dctcp.g", self.g, "above 0, at most 1")?;
-        let share = (0.0..=1.0).contains(&self.alpha);
-        BadParameter::unless(share, "control.dctcp.alpha", self.alpha, "0 to 1")
-    }
 
     fn start(&self) -> Dctcp {
         Dctcp { g: self.g, alpha: self.alpha, acked: 0, marked: 0, window_end: 0, reno: Reno::default() }

@@ -17,8 +17,6 @@ pub use dctcp::TcpDctcpParams;
 pub use reno::RenoParams;
 pub use slow_start::SlowStartParams;
 
-use crate::congestion::BadParameter;
-
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Acked {
     pub(super) now: Time,
@@ -53,7 +51,6 @@ pub(super) trait Window {
 
 pub(super) trait WindowParams: Default {
     type State: Window;
-    fn check(&self) -> Result<(), BadParameter>;
     fn start(&self) -> Self::State;
 }
 
@@ -80,9 +77,6 @@ macro_rules! windows {
             /// JSON schema of a control's parameters; `None` for an unknown name.
             pub fn parameters(name: &str) -> Option<Schema> {
                 match name { $($name => Some(schemars::schema_for!($params)),)+ _ => None }
-            }
-            pub(super) fn check(&self) -> Result<(), BadParameter> {
-                match self { $(Self::$variant(params) => params.check()),+ }
             }
             pub(super) fn start(&self) -> State {
                 match self { $(Self::$variant(params) => State::$variant(params.start())),+ }

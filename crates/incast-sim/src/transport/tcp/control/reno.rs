@@ -4,7 +4,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Acked, Window, WindowParams};
-use crate::congestion::BadParameter;
 
 /// Parameters of Reno: none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -13,10 +12,6 @@ pub struct RenoParams {}
 
 impl WindowParams for RenoParams {
     type State = Reno;
-
-    fn check(&self) -> Result<(), BadParameter> {
-        Ok(())
-    }
 
     fn start(&self) -> Reno {
         Reno::default()

@@ -5,7 +5,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Acked, Window, WindowParams};
-use crate::congestion::BadParameter;
 
 /// Parameters of slow start: none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -14,10 +13,6 @@ pub struct SlowStartParams {}
 
 impl WindowParams for SlowStartParams {
     type State = SlowStart;
-
-    fn check(&self) -> Result<(), BadParameter> {
-        Ok(())
-    }
 
     fn start(&self) -> SlowStart {
         SlowStart

@@ -1,0 +1,115 @@
+//! Validation: the simulator takes a [`ValidSetup`] only.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use incast_model::field::FieldError;
+use incast_model::gates::check_gates;
+use incast_model::range;
+
+use crate::congestion::{MAX_INT_RECORDS, Telemetry};
+use crate::host::ClassBy;
+use crate::kernel::MAX_ID;
+use crate::setup::{Arithmetic, Carrier, Setup};
+use crate::switch::BufferPlan;
+use crate::transport::Transport;
+
+/// Setup that passed all checks, except those of the paths of flows, which the simulator finds.
+#[derive(Debug, Clone)]
+pub struct ValidSetup(Setup);
+
+impl Deref for ValidSetup {
+    type Target = Setup;
+    fn deref(&self) -> &Setup {
+        &self.0
+    }
+}
+
+impl ValidSetup {
+    pub(crate) fn into_inner(self) -> Setup {
+        self.0
+    }
+}
+
+fn unless(holds: bool, field: &str, message: impl FnOnce() -> String) -> Result<(), FieldError> {
+    if holds { Ok(()) } else { Err(FieldError::new(field, message())) }
+}
+
+impl Setup {
+    /// Checks everything, and gives flows the priorities of their classes.
+    pub fn checked(mut self) -> Result<ValidSetup, FieldError> {
+        range::check(&self.params)?;
+        self.params.faults().into_iter().next().map_or(Ok(()), Err)?;
+        self.params.check_classes()?;
+        if self.params.host.classes.by != ClassBy::Given {
+            self.params.host.classes.apply(Arc::make_mut(&mut self.flows));
+        }
+        self.check_limits()?;
+        self.check_transports()?;
+        self.check_hypervisor()?;
+        let Self { fabric, flows, params, tags, .. } = &self;
+        let largest = params.packets.largest(&self.carriers);
+        params.network.check(fabric, params.seed)?;
+        params.check_pauses()?;
+        for switch in fabric.switches() {
+            BufferPlan::new(fabric, params, largest, switch)?;
+        }
+        params.check_deadlock(tags.as_deref(), flows)?;
+        params.check_isolation(fabric, flows, largest)?;
+        params.check_blocking()?;
+        Ok(ValidSetup(self))
+    }
+
+    fn check_limits(&self) -> Result<(), FieldError> {
+        for setup in &self.controls {
+            range::check(&setup.control).map_err(|bad| bad.within("control"))?;
+            setup.control.check().map_err(|bad| bad.within(format!("control.{}", setup.control.name())))?;
+        }
+        let needs_int = self.controls.iter().any(|setup| setup.control.telemetry() == Telemetry::Int);
+        unless(!needs_int || self.params.packets.int_records > 0, "packets.int_records", || {
+            format!("0 is out of range; 1 to {MAX_INT_RECORDS} are possible")
+        })?;
+        let most = u64::from(MAX_ID);
+        let (ports, flows) = (self.fabric.ports().len(), &self.flows.flows);
+        unless(ports as u64 <= most, "fabric", || format!("{ports} ports; at most {most} are possible"))?;
+        unless(flows.len() as u64 <= most, "workload", || {
+            format!("{} flows; at most {most} are possible", flows.len())
+        })?;
+        check_gates(&self.flows).map_err(|error| FieldError::new("workload", error.to_string()))?;
+        unless(flows.iter().all(|flow| (1..8).contains(&flow.priority)), "workload.priority", || {
+            "priorities are 1 to 7 (0 carries PFC frames)".into()
+        })
+    }
+
+    fn check_transports(&self) -> Result<(), FieldError> {
+        let transports = &self.transports;
+        unless(transports.is_empty() || self.params.arithmetic == Arithmetic::Exact, "transport", || {
+            "ns3 arithmetic knows RDMA only".into()
+        })?;
+        unless(transports.len() <= 255, "transport", || {
+            format!("{} kinds; at most 255 are possible", transports.len())
+        })?;
+        for one in transports {
+            range::check(one).map_err(|bad| bad.within("transport"))?;
+            one.check().map_err(|bad| bad.within(format!("transport.{}", one.name())))?;
+        }
+        Transport::check_together(transports, &self.fabric, &self.flows)
+    }
+
+    /// Allows hypervisors and flows without a size only with TCP and UDP, which send packets in any order and can stop.
+    fn check_hypervisor(&self) -> Result<(), FieldError> {
+        let plain = |carrier: &Carrier| match carrier {
+            Carrier::Rdma(_) => false,
+            Carrier::Transport(index) => matches!(self.transports[*index], Transport::Tcp(_) | Transport::Udp(_)),
+        };
+        let mut backlogged = self.flows.flows.iter().filter(|flow| flow.until.is_some());
+        unless(backlogged.all(|flow| plain(&self.carriers[usize::from(flow.label)])), "workload", || {
+            "backlogged flows are TCP's or UDP's; others have a size".into()
+        })?;
+        if self.params.hypervisor.is_none() {
+            return Ok(());
+        }
+        unless(self.tenancy.is_some(), "hypervisor", || "there are no tenants".into())?;
+        unless(self.carriers.iter().all(plain), "hypervisor", || "VMs behind a hypervisor speak TCP or UDP".into())
+    }
+}
