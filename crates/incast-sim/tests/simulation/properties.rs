@@ -96,7 +96,7 @@ pub(crate) fn load_balancing() -> impl Strategy<Value = Balance> {
 }
 
 pub(crate) fn scenario() -> impl Strategy<Value = Scenario> {
-    let switch = (any::<bool>(), prop::option::of(2000u64..60_000), 5_000u64..300_000, 0u8..3, 500u64..100_000);
+    let switch = (any::<bool>(), prop::option::of(3072u64..60_000), 5_000u64..300_000, 0u8..3, 500u64..100_000);
     let host = (any::<bool>(), any::<bool>(), 1u32..9, 1u8..4, prop::option::of(3u8..7));
     let packet = (prop::sample::select(vec![256u64, 1000, 1000, 1000, 4096]), prop::sample::select(vec![0u64, 20]));
     // Without timeouts, nothing may be lost and no window may end before an ACK is due. ns-3 arithmetic has no timeouts; its
