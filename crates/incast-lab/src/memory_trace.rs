@@ -9,44 +9,18 @@ use arrow_array::types::Int32Type;
 use arrow_array::{
     ArrayRef, BooleanArray, DictionaryArray, Int32Array, Int64Array, RecordBatch, StringArray, UInt32Array,
 };
+use arrow_schema::ArrowError;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
-use crate::results::{Column, Kind, TableSpec};
+use crate::results::{Column, Kind, schema};
 
 /// Bytes of a record: time in 8, then 4 each for page, thread, kind (0 fetch to read, 1 fetch to write, 2 write-back), requested
 /// delay, achieved delay, instrument's own time.
 const RECORD: usize = 32;
 /// A row group.
 const BATCH: usize = 1 << 20;
-
-/// Table of a remote-memory trace.
-pub const FETCHES: TableSpec = TableSpec {
-    name: "trace",
-    description: "Pages that a program fetched from remote memory or wrote back, in order of arrival for each process",
-    columns: &[
-        column("time_ns", Kind::I64, false, "ns", "time of the fault or write-back since the program's start"),
-        column("process", Kind::U32, false, "", "process, as numbered in summary.json"),
-        column("thread", Kind::U32, true, "", "waiting thread, by gettid; missing for a write-back"),
-        column("page", Kind::U32, false, "", "page number in the process's region"),
-        column("kind", Kind::Name, false, "", "read: page fetched; write-back: changed page written back"),
-        column("write", Kind::Flag, true, "", "true if the page was fetched for writing"),
-        column("asked_ns", Kind::U32, true, "ns", "requested delay"),
-        column("achieved_ns", Kind::U32, true, "ns", "achieved delay"),
-        column("software_ns", Kind::U32, true, "ns", "additional time of the instrument, from the fault on"),
-    ],
-};
-
-const fn column(
-    name: &'static str,
-    kind: Kind,
-    nullable: bool,
-    unit: &'static str,
-    description: &'static str,
-) -> Column {
-    Column { name, kind, nullable, unit, description }
-}
 
 /// Writes records of processes, one file each, as one trace; returns the number of rows. `start_ns` is the program's start on the
 /// records' clock.
@@ -55,7 +29,8 @@ pub fn write_memory_trace(out: &Path, start_ns: u64, processes: &[(u32, PathBuf)
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_max_row_group_row_count(Some(BATCH))
         .build();
-    let mut writer = ArrowWriter::try_new(File::create(out)?, FETCHES.schema(), Some(properties))?;
+    let empty = batch(0, start_ns, &[]).map_err(io::Error::other)?;
+    let mut writer = ArrowWriter::try_new(File::create(out)?, empty.schema(), Some(properties))?;
     let mut rows = 0;
     for (process, file) in processes {
         let mut file = File::open(file)?;
@@ -77,7 +52,15 @@ pub fn write_memory_trace(out: &Path, start_ns: u64, processes: &[(u32, PathBuf)
     Ok(rows)
 }
 
-fn batch(process: u32, start_ns: u64, records: &[[u8; RECORD]]) -> Result<RecordBatch, arrow_schema::ArrowError> {
+fn batch(process: u32, start_ns: u64, records: &[[u8; RECORD]]) -> Result<RecordBatch, ArrowError> {
+    let (columns, arrays): (Vec<_>, Vec<_>) = columns(process, start_ns, records)?.into_iter().unzip();
+    let description =
+        "Pages that a program fetched from remote memory or wrote back, in order of arrival for each process";
+    RecordBatch::try_new(schema(description, &columns), arrays)
+}
+
+/// Columns of the trace with their values.
+fn columns(process: u32, start_ns: u64, records: &[[u8; RECORD]]) -> Result<[(Column, ArrayRef); 9], ArrowError> {
     let word = |record: &[u8; RECORD], at: usize| {
         u32::from_le_bytes([record[at], record[at + 1], record[at + 2], record[at + 3]])
     };
@@ -90,18 +73,50 @@ fn batch(process: u32, start_ns: u64, records: &[[u8; RECORD]]) -> Result<Record
     let kinds = Int32Array::from_iter_values(records.iter().map(|record| i32::from(!is_fetch(record))));
     let kinds = DictionaryArray::<Int32Type>::try_new(kinds, Arc::new(StringArray::from(vec!["read", "write-back"])))?;
     let writes = records.iter().map(|record| is_fetch(record).then(|| word(record, 16) == 1));
-    let columns: Vec<ArrayRef> = vec![
-        Arc::new(Int64Array::from_iter_values(times)),
-        Arc::new(UInt32Array::from_value(process, records.len())),
-        Arc::new(of_fetch(12)),
-        Arc::new(plain(8)),
-        Arc::new(kinds),
-        Arc::new(BooleanArray::from_iter(writes)),
-        Arc::new(of_fetch(20)),
-        Arc::new(of_fetch(24)),
-        Arc::new(of_fetch(28)),
-    ];
-    RecordBatch::try_new(FETCHES.schema(), columns)
+    let column = |name, kind, nullable, unit, description: &'static str, values: ArrayRef| {
+        (Column { name, kind, nullable, unit, description: description.into() }, values)
+    };
+    let number = |name, nullable, unit, description, values| {
+        column(name, Kind::U32, nullable, unit, description, Arc::new(values))
+    };
+    Ok([
+        column(
+            "time_ns",
+            Kind::I64,
+            false,
+            "ns",
+            "time of the fault or write-back since the program's start",
+            Arc::new(Int64Array::from_iter_values(times)),
+        ),
+        number(
+            "process",
+            false,
+            "",
+            "process, as numbered in summary.json",
+            UInt32Array::from_value(process, records.len()),
+        ),
+        number("thread", true, "", "waiting thread, by gettid; missing for a write-back", of_fetch(12)),
+        number("page", false, "", "page number in the process's region", plain(8)),
+        column(
+            "kind",
+            Kind::Name,
+            false,
+            "",
+            "read: page fetched; write-back: changed page written back",
+            Arc::new(kinds),
+        ),
+        column(
+            "write",
+            Kind::Flag,
+            true,
+            "",
+            "true if the page was fetched for writing",
+            Arc::new(BooleanArray::from_iter(writes)),
+        ),
+        number("asked_ns", true, "ns", "requested delay", of_fetch(20)),
+        number("achieved_ns", true, "ns", "achieved delay", of_fetch(24)),
+        number("software_ns", true, "ns", "additional time of the instrument, from the fault on", of_fetch(28)),
+    ])
 }
 
 #[cfg(test)]
@@ -125,7 +140,7 @@ mod tests {
         assert_eq!(write_memory_trace(&out, 1_000, &[(0, first), (3, second)]).unwrap(), 3);
         let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(&out).unwrap()).unwrap().build().unwrap();
         let batches: Vec<RecordBatch> = reader.map(Result::unwrap).collect();
-        let rows = arrow_select::concat::concat_batches(&FETCHES.schema(), &batches).unwrap();
+        let rows = arrow_select::concat::concat_batches(&batches[0].schema(), &batches).unwrap();
         let numbers = |name: &str| {
             let column = rows.column_by_name(name).unwrap().as_primitive::<UInt32Type>();
             column.iter().map(|value| value.map_or(-1, i64::from)).collect::<Vec<_>>()

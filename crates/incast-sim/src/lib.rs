@@ -49,6 +49,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[macro_use]
+mod declared;
+
 pub mod balance;
 pub mod congestion;
 mod deadlock;
