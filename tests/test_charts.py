@@ -246,9 +246,11 @@ def test_isolation_messages_are_counted_and_told(tmp_path: Path, capsys: pytest.
     summary.show(results)
     lines = [line for line in capsys.readouterr().out.splitlines() if "isolation messages" in line]
     to_hosts = counts["+isolation"]["isolation_messages_to_hosts"]
-    assert [line.strip() for line in lines] == [
-        f"{sent['+isolation']:,} isolation messages (CIP) sent, {to_hosts:,} of them to hosts"
-    ]
+    assert len(lines) == 1
+    assert (
+        f", {sent['+isolation']:,} isolation messages (CIP) sent, "
+        f"{to_hosts:,} isolation messages (CIP) received by hosts; " in lines[0]
+    )
 
 
 def test_without_samples_it_says_what_is_needed(results: Path) -> None:

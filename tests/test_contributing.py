@@ -1,4 +1,4 @@
-"""A newcomer who follows CONTRIBUTING.md to the letter adds a control, a transport, a traffic pattern and a fabric."""
+"""A newcomer follows CONTRIBUTING.md to the letter: adds a control, transport, pattern, fabric and result column."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow.parquet
 import pytest
 
 from conftest import ROOT
@@ -47,6 +48,12 @@ OF_FABRIC = {
     "crates/incast-model/src/fabric/generators/spec.rs",
     "docs/reference/fabrics.md",
 }
+OF_COLUMN = {
+    "crates/incast-lab/src/results/tables/ports.rs",
+    "crates/incast-sim/src/outcome.rs",
+    "crates/incast-sim/src/simulation.rs",
+    "docs/reference/results.md",
+}
 
 
 def target() -> Path:
@@ -65,7 +72,11 @@ def steps() -> Iterator[tuple[str, str, str]]:
 
 
 def insert(text: str, lines: str) -> str:
-    """`lines` at the head of what they belong to in `text`."""
+    """`lines` in place of their first one if `text` has it, else at the head of what they belong to in `text`."""
+    there = lines.splitlines(keepends=True)[0]
+    if f"\n{there}" in text:
+        assert text.count(f"\n{there}") == 1
+        return text.replace(f"\n{there}", f"\n{lines}")
     first = lines.lstrip().split(" ")[0]
     if first.startswith("/"):
         head = re.search(r"^(controls|transports|patterns|fabrics)! \{\n", text, re.MULTILINE)
@@ -152,7 +163,9 @@ def test_the_examples_are_as_written(checkout: Path) -> None:
     assert re.search(r"^\| `decrease` \| number in \(0, 1\); `0.5` ", page, re.MULTILINE)
     tables = (checkout / "crates/incast-sim/tests/simulation/snapshots/controls/aimd.txt").read_text(encoding="utf-8")
     assert re.search(r"^default, rate +16 to 1 ", tables, re.MULTILINE)
-    assert changed(checkout) == OF_CONTROL | OF_TRANSPORT | OF_PATTERN | OF_FABRIC
+    left = pyarrow.parquet.read_table(checkout / "results/left/ports.parquet")["left_bytes"]
+    assert max(left.to_pylist()) > 0
+    assert changed(checkout) == OF_CONTROL | OF_TRANSPORT | OF_PATTERN | OF_FABRIC | OF_COLUMN
 
 
 def test_the_files_are_those_listed() -> None:

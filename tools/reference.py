@@ -404,6 +404,20 @@ def results(program: Program) -> Iterator[str]:
         own = (column for column in entry["columns"] if column not in shared)
         yield from (f"- `{column['name']}`: {meaning(column)}" for column in own)
         yield ""
+    yield from ["## Counters", "", "`counts` of each scheme in `manifest.json`; also columns of a sweep's "
+                "[`runs`](sweeps.md#runs).", "", *map(counter, program.catalogue["counters"]), ""]  # fmt: skip
+    yield from ["`hypervisors`, with `hypervisor_` before the name in `runs`:", ""]
+    yield from [*map(counter, program.catalogue["hypervisor_counters"]), ""]
+    yield from ["## Stop reasons", "", "`stop.reason` of each scheme in `manifest.json`.", ""]
+    for one in program.catalogue["stops"]:
+        yield f"- `{one['name']}`: {one['description']}{'; the run fails' if one['failure'] else ''}"
+
+
+def counter(one: Json) -> str:
+    """A counter, with its unit and its consequence."""
+    unit = f", in {one['unit']}" if one["unit"] else ""
+    fails = "; above 0 the run fails" if one["notice"] == "failure" else ""
+    return f"- `{one['name']}`: {one['description']}{unit}{fails}"
 
 
 def meaning(column: Json) -> str:

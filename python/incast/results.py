@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
 
-from incast import _core
+from incast import _core, declared
 from incast._nearest import keywords
 from incast.integrity import reading
 from incast.table import Table
@@ -127,85 +127,14 @@ class Results:
 
         return tenants.sharing(self, skip=skip)
 
-    @property
-    def flows(self) -> Table:
-        """One row per scheme and flow."""
-        return self.table("flows")
+    def __getattr__(self, name: str) -> Table:
+        """A table by name."""
+        if name in declared.tables():
+            return self.table(name)
+        raise AttributeError(f"results have no attribute or table {name!r}", name=name, obj=self)
 
-    @property
-    def ports(self) -> Table:
-        """Counters of every port and priority."""
-        return self.table("ports")
-
-    @property
-    def pauses(self) -> Table:
-        """PFC pauses of queues."""
-        return self.table("pauses")
-
-    @property
-    def drops(self) -> Table:
-        """Dropped packets."""
-        return self.table("drops")
-
-    @property
-    def links(self) -> Table:
-        """Failures and repairs of links."""
-        return self.table("links")
-
-    @property
-    def messages(self) -> Table:
-        """Messages that are split over several queue pairs, one row per message and scheme (with `qps`)."""
-        return self.table("messages")
-
-    @property
-    def queues(self) -> Table:
-        """Samples of switch queues (with `measure.sample_every`)."""
-        return self.table("queues")
-
-    @property
-    def rates(self) -> Table:
-        """Samples of the sending rates of flows (with `measure.sample_every`)."""
-        return self.table("rates")
-
-    @property
-    def deadlocks(self) -> Table:
-        """Queues of each deadlock's cycle, in order."""
-        return self.table("deadlocks")
-
-    @property
-    def storms(self) -> Table:
-        """Intervals during which the PFC watchdog ignored pauses (with `switch.watchdog`)."""
-        return self.table("storms")
-
-    @property
-    def isolations(self) -> Table:
-        """Intervals during which flows were isolated at a port (with `switch.isolation`)."""
-        return self.table("isolations")
-
-    @property
-    def waits(self) -> Table:
-        """Blocking time of every flow by cause (with `measure.blocking`)."""
-        return self.table("waits")
-
-    @property
-    def histograms(self) -> Table:
-        """Time that switch ports spent at each range of queue lengths (with `measure.queue_histogram`)."""
-        return self.table("histograms")
-
-    @property
-    def vms(self) -> Table:
-        """VMs of tenants, one row per VM and scheme."""
-        return self.table("vms")
-
-    @property
-    def pairs(self) -> Table:
-        """Pairs of VMs, one row per pair and scheme."""
-        return self.table("pairs")
-
-    @property
-    def limits(self) -> Table:
-        """Samples of the rate limits of pairs of VMs (with `measure.sample_every`)."""
-        return self.table("limits")
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *declared.tables()]
 
 
 def open_results(path: str | PathLike[str]) -> Results:

@@ -13,7 +13,7 @@ use incast_sim::transport::{TcpControl, Transport};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::results::{Column, TABLES};
+use crate::results::{ResultsCatalogue, results_catalogue};
 use crate::scenario::{SCENARIO_PROFILES, Scenario, marking};
 
 /// Named items, with parameters.
@@ -41,8 +41,9 @@ pub struct Catalogue {
     pub packet_profiles: Vec<Profile>,
     /// Other sections of a scenario.
     pub sections: Vec<Entry>,
-    /// Tables of a results folder.
-    pub tables: Vec<TableEntry>,
+    /// Tables, counters and stops of results.
+    #[serde(flatten)]
+    pub results: ResultsCatalogue,
 }
 
 /// Named item with parameters.
@@ -157,30 +158,6 @@ pub struct Profile {
     pub values: Value,
 }
 
-/// Table of a results folder.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct TableEntry {
-    /// Name.
-    pub name: &'static str,
-    /// Meaning of a row.
-    pub description: &'static str,
-    /// Columns, in order.
-    pub columns: Vec<ColumnEntry>,
-}
-
-/// Column of a table.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ColumnEntry {
-    /// Name.
-    pub name: &'static str,
-    /// Unit; empty for names, numbers of things and ratios.
-    pub unit: &'static str,
-    /// If true, values may be missing.
-    pub nullable: bool,
-    /// Meaning.
-    pub description: &'static str,
-}
-
 /// Returns the catalogue.
 pub fn catalogue() -> Catalogue {
     let schema = Scenario::schema().to_value();
@@ -245,14 +222,7 @@ pub fn catalogue() -> Catalogue {
         sections: ["vms", "tenant", "network", "switch", "ecn", "packets", "host", "rdma", "measure", "simulation"]
             .map(|name| schema.section(name))
             .into(),
-        tables: TABLES
-            .iter()
-            .map(|table| TableEntry {
-                name: table.name,
-                description: table.description,
-                columns: table.columns.iter().map(column).collect(),
-            })
-            .collect(),
+        results: results_catalogue(),
     }
 }
 
@@ -278,11 +248,6 @@ fn sizes(described: &[Described]) -> Vec<SizeEntry> {
             }
         })
         .collect()
-}
-
-fn column(column: &Column) -> ColumnEntry {
-    let Column { name, unit, nullable, description, .. } = *column;
-    ColumnEntry { name, unit, nullable, description }
 }
 
 fn to_value(value: impl Serialize) -> Value {
@@ -465,7 +430,7 @@ mod tests {
         for parameter in all.load_balancers.iter().flat_map(|one| &one.parameters) {
             assert!(!parameter.description.is_empty() && !parameter.kind.is_empty(), "{}", parameter.name);
         }
-        assert!(all.tables.iter().all(|table| table.columns.len() > 5));
+        assert!(all.results.tables.iter().all(|table| table.columns.len() > 5));
         let websearch = all.sizes.iter().find(|one| one.name == "websearch").unwrap();
         assert_eq!((websearch.mean_bytes.round(), websearch.p90_bytes), (1_711_250.0, 5e6));
         let yaps = websearch.variants.iter().find(|variant| variant.0 == "websearch_yaps").unwrap();

@@ -323,6 +323,10 @@ pub(crate) fn catalogue() -> String {
     json(&incast_lab::catalogue())
 }
 
+pub(crate) fn results_catalogue() -> String {
+    json(&results::results_catalogue())
+}
+
 pub(crate) fn renamed(name: &str, names: &[String]) -> Option<String> {
     incast_lab::renamed(name, names.iter().map(String::as_str)).map(str::to_owned)
 }

@@ -36,6 +36,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(memory::memory_trace, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::schema, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::catalogue, module)?)?;
+    module.add_function(wrap_pyfunction!(results::results_catalogue, module)?)?;
+    module.add_function(wrap_pyfunction!(results::slowdown_columns, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::renamed, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::import_ns3, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::tagger_facts, module)?)?;

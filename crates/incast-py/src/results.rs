@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
+use incast_lab::results::SlowdownTable;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use crate::errors::detached;
+use crate::facade::Batches;
 use crate::table::Table;
 use crate::{facade, slowdown};
 
@@ -70,12 +72,27 @@ impl Folder {
     #[pyo3(signature = (options, groups = None))]
     fn slowdown(&self, py: Python<'_>, options: &str, groups: Option<Vec<(String, Vec<String>)>>) -> PyResult<Table> {
         let tables = detached(py, || self.0.slowdown(options, groups))?;
-        let batches = slowdown::batches(&tables).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
-        Ok(batches.into())
+        Ok(slowdown_batches(&tables)?.into())
     }
 
     /// The same for people, schemes side by side, a block for each label.
     fn slowdown_text(&self, py: Python<'_>, options: &str) -> PyResult<String> {
         detached(py, || self.0.slowdown_text(options))
     }
+}
+
+fn slowdown_batches(tables: &[(String, SlowdownTable)]) -> PyResult<Batches> {
+    slowdown::batches(tables).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+}
+
+/// Tables, counters and stops of results, as JSON text: a part of the catalogue that takes less time.
+#[pyfunction]
+pub(crate) fn results_catalogue() -> String {
+    facade::results_catalogue()
+}
+
+/// Columns of a table of slowdowns, as JSON text.
+#[pyfunction]
+pub(crate) fn slowdown_columns() -> PyResult<String> {
+    Ok(Table::from(slowdown_batches(&[])?).columns())
 }

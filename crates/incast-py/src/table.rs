@@ -105,7 +105,7 @@ impl Table {
     }
 
     /// The columns as JSON text: name, type, unit and description of each.
-    fn columns(&self) -> String {
+    pub(crate) fn columns(&self) -> String {
         let columns: Vec<Value> = (self.0.schema.fields().iter())
             .map(|field| {
                 json!({

@@ -49,6 +49,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[macro_use]
+mod declared;
+
 pub mod balance;
 mod check;
 pub mod congestion;

@@ -4,8 +4,9 @@ use incast_model::fabric::{LinkId, NodeId, PortId};
 use incast_model::units::Time;
 use serde::{Deserialize, Serialize};
 
+pub use crate::declared::{Counter, Notice};
 use crate::measure::{Fingerprint, QueueHistogram, QueueSample, RateSample, Waits};
-use crate::tenant::{HypervisorCounts, PairRecord, PairSample};
+use crate::tenant::{PairRecord, PairSample};
 
 /// Results of a run. Optional records are empty unless requested.
 #[derive(Debug, Clone)]
@@ -90,6 +91,51 @@ pub enum Stop {
     },
 }
 
+named! {
+    /// Kind of a stop.
+    pub enum StopReason {
+        Finished: "finished", "every flow completed";
+        Horizon: "horizon", "stopped at the horizon";
+        Budget: "budget", "stopped after simulation.max_events";
+        Deadlock: "deadlock", "deadlock";
+        Stalled: "stalled", "stalled: no packet can move";
+        Interrupted: "interrupted", "interrupted";
+    }
+}
+
+impl StopReason {
+    /// Returns true for a run that failed.
+    pub const fn is_failure(self) -> bool {
+        matches!(self, Self::Deadlock | Self::Stalled)
+    }
+}
+
+impl Stop {
+    /// Kind of the stop.
+    pub const fn reason(&self) -> StopReason {
+        match self {
+            Self::Finished => StopReason::Finished,
+            Self::Horizon { .. } => StopReason::Horizon,
+            Self::Budget { .. } => StopReason::Budget,
+            Self::Deadlock { .. } => StopReason::Deadlock,
+            Self::Stalled { .. } => StopReason::Stalled,
+            Self::Interrupted { .. } => StopReason::Interrupted,
+        }
+    }
+
+    /// Flows not completed.
+    pub const fn unfinished(&self) -> u32 {
+        match self {
+            Self::Finished => 0,
+            Self::Horizon { unfinished }
+            | Self::Budget { unfinished }
+            | Self::Deadlock { unfinished, .. }
+            | Self::Stalled { unfinished, .. }
+            | Self::Interrupted { unfinished } => *unfinished,
+        }
+    }
+}
+
 /// An egress queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct QueueRef {
@@ -99,51 +145,31 @@ pub struct QueueRef {
     pub priority: u8,
 }
 
-/// Counters of a run; hops count packets once per link crossed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counts {
-    /// Events handled.
-    pub events: u64,
-    /// Data packets.
-    pub data_hops: u64,
-    /// ACKs, NACKs, CNPs, congestion isolation messages.
-    pub ack_hops: u64,
-    /// PFC frames.
-    pub pfc_hops: u64,
-    /// ECN marks.
-    pub marks: u64,
-    /// Dropped packets.
-    pub drops: u64,
-    /// Lossless packets without buffer space: failures of the headroom.
-    pub lossless_drops: u64,
-    /// Losses by links that were down.
-    pub link_down_drops: u64,
-    /// Losses by gray failures.
-    pub silent_drops: u64,
-    /// Drops without a route to the destination.
-    pub no_route_drops: u64,
-    /// Drops by `network.ttl`.
-    pub ttl_drops: u64,
-    /// Drops by the PFC watchdog.
-    pub watchdog_drops: u64,
-    /// Lossless drops by the PFC watchdog, as configured: not in `lossless_drops`.
-    pub watchdog_lossless_drops: u64,
-    /// Wire bytes dropped by the PFC watchdog.
-    pub watchdog_bytes: u64,
-    /// Tags changed by Tagger's rules.
-    pub retagged: u64,
-    /// Tags changed to a lossy priority.
-    pub made_lossy: u64,
-    /// XOFF frames sent.
-    pub pauses: u64,
-    /// Congestion isolation messages sent.
-    pub isolation_messages: u64,
-    /// Congestion isolation messages received by hosts.
-    pub isolation_messages_to_hosts: u64,
-    /// Isolations refused by a full table.
-    pub isolations_refused: u64,
-    /// Maximum number of packets at one time; with windows, at the end of one.
-    pub peak_packets: u64,
+counters! {
+    /// Counters of a run.
+    pub struct Counts {
+        events: "", Quiet, "events handled";
+        data_hops: "", Quiet, "data packets, once per link crossed";
+        ack_hops: "", Quiet, "ACKs, NACKs, CNPs and congestion isolation messages, once per link crossed";
+        pfc_hops: "", Quiet, "PFC frames, once per link crossed";
+        marks: "", Quiet, "packets marked by ECN";
+        drops: "", Quiet, "packets dropped or lost";
+        lossless_drops: "", Failure, "lossless packets dropped: PFC headroom exceeded";
+        link_down_drops: "", Shown, "packets lost on links that were down";
+        silent_drops: "", Shown, "packets lost to gray failures";
+        no_route_drops: "", Shown, "packets dropped: no route to the destination";
+        ttl_drops: "", Shown, "packets dropped: TTL expired";
+        watchdog_drops: "", Shown, "packets dropped by the PFC watchdog";
+        watchdog_lossless_drops: "", Failure, "lossless packets dropped by the PFC watchdog (configured action: drop)";
+        watchdog_bytes: "B", Quiet, "wire bytes dropped by the PFC watchdog";
+        retagged: "", Quiet, "packets with a tag changed by Tagger's rules";
+        made_lossy: "", Quiet, "packets moved to a lossy priority by Tagger's rules";
+        pauses: "", Quiet, "XOFF frames sent";
+        isolation_messages: "", Shown, "isolation messages (CIP) sent";
+        isolation_messages_to_hosts: "", Shown, "isolation messages (CIP) received by hosts";
+        isolations_refused: "", Shown, "flows not isolated: table full";
+        peak_packets: "", Quiet, "packets at one time, at most; with windows, at the end of one";
+    }
 }
 
 impl Counts {
@@ -167,6 +193,16 @@ impl Counts {
     /// Packets of every kind.
     pub const fn packet_hops(&self) -> u64 {
         self.data_hops + self.ack_hops + self.pfc_hops
+    }
+}
+
+counters! {
+    /// Counters of hypervisors.
+    pub struct HypervisorCounts {
+        messages: "", Quiet, "messages between hypervisors";
+        message_bytes: "B", Quiet, "wire bytes of messages between hypervisors";
+        allocations: "", Quiet, "updates of rate limits of pairs; with `edge_only`, of VMs";
+        partitions: "", Quiet, "divisions of VMs' guarantees";
     }
 }
 
@@ -247,31 +283,13 @@ impl FlowRecord {
     }
 }
 
-/// Status of a flow at the stop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FlowStatus {
-    /// The last byte was acknowledged.
-    Completed,
-    /// Started, not completed.
-    Incomplete,
-    /// Not started.
-    NotStarted,
-    /// See [`FlowRecord::cancelled`].
-    Cancelled,
-}
-
-impl FlowStatus {
-    /// Every status.
-    pub const ALL: [Self; 4] = [Self::Completed, Self::Incomplete, Self::NotStarted, Self::Cancelled];
-
-    /// Name in results.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Completed => "completed",
-            Self::Incomplete => "incomplete",
-            Self::NotStarted => "not-started",
-            Self::Cancelled => "cancelled",
-        }
+named! {
+    /// Status of a flow at the stop.
+    pub enum FlowStatus {
+        Completed: "completed", "the last byte was acknowledged";
+        Incomplete: "incomplete", "started; the run stopped first";
+        NotStarted: "not-started", "the run stopped before its start";
+        Cancelled: "cancelled", "not started, as the `end` of its workload entry had passed";
     }
 }
 
@@ -288,7 +306,7 @@ impl Outcome {
 }
 
 /// Counters of an egress queue, and of the same port's ingress of the same priority.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PortRecord {
     /// Port.
     pub port: PortId,
@@ -420,79 +438,25 @@ pub struct FoundIn {
     pub root: Option<(PortId, bool)>,
 }
 
-/// Cause of an isolation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum IsolatedBy {
-    /// Picked by ECN's marking function.
-    Marks,
-    /// Among the flows with the most bytes in the queue.
-    Counters,
-    /// Message of the next switch.
-    Message,
-    /// Packets with the priority of isolated flows.
-    Class,
-}
-
-impl IsolatedBy {
-    /// All causes.
-    pub const ALL: [Self; 4] = [Self::Marks, Self::Counters, Self::Message, Self::Class];
-
-    /// Name in results.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Marks => "marks",
-            Self::Counters => "counters",
-            Self::Message => "message",
-            Self::Class => "class",
-        }
+named! {
+    /// Cause of an isolation.
+    pub enum IsolatedBy {
+        Marks: "marks", "picked at this port by ECN's marking function";
+        Counters: "counters", "among the flows with the most bytes in this port's queue";
+        Message: "message", "message from the next switch";
+        Class: "class", "arrived isolated";
     }
 }
 
-/// Cause of a packet drop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum DropReason {
-    /// No buffer space.
-    Buffer,
-    /// Link down: the packet was on it, or bound for it.
-    LinkDown,
-    /// Gray failure.
-    Silent,
-    /// No route to the destination.
-    NoRoute,
-    /// `network.ttl` exceeded.
-    Ttl,
-    /// PFC storm at the packet's queue, egress or ingress.
-    Watchdog,
-}
-
-impl DropReason {
-    /// All causes.
-    pub const ALL: [Self; 6] = [Self::Buffer, Self::LinkDown, Self::Silent, Self::NoRoute, Self::Ttl, Self::Watchdog];
-
-    /// Name in results.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Buffer => "buffer",
-            Self::LinkDown => "link-down",
-            Self::Silent => "silent",
-            Self::NoRoute => "no-route",
-            Self::Ttl => "ttl",
-            Self::Watchdog => "watchdog",
-        }
-    }
-
-    /// Description in results.
-    pub const fn meaning(self) -> &'static str {
-        match self {
-            Self::Buffer => "no buffer space",
-            Self::LinkDown => "link down",
-            Self::Silent => "gray failure",
-            Self::NoRoute => "no route to the destination",
-            Self::Ttl => "time to live exceeded",
-            Self::Watchdog => "PFC watchdog",
-        }
+named! {
+    /// Cause of a packet drop.
+    pub enum DropReason {
+        Buffer: "buffer", "no buffer space";
+        LinkDown: "link-down", "link down";
+        Silent: "silent", "gray failure";
+        NoRoute: "no-route", "no route to the destination";
+        Ttl: "ttl", "time to live exceeded";
+        Watchdog: "watchdog", "PFC watchdog";
     }
 }
 
@@ -519,38 +483,15 @@ pub struct DropRecord {
     pub lossless: bool,
 }
 
-/// Change of a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LinkChange {
-    /// Failure.
-    Down,
-    /// Repair.
-    Up,
-    /// Begin of silent losses, or a new fraction of them.
-    Silent,
-    /// End of silent losses.
-    Clean,
-    /// Routes avoid the link.
-    Withdrawn,
-    /// Routes use it again.
-    Restored,
-}
-
-impl LinkChange {
-    /// All changes.
-    pub const ALL: [Self; 6] = [Self::Down, Self::Up, Self::Silent, Self::Clean, Self::Withdrawn, Self::Restored];
-
-    /// Name in results.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Down => "down",
-            Self::Up => "up",
-            Self::Silent => "silent",
-            Self::Clean => "clean",
-            Self::Withdrawn => "withdrawn",
-            Self::Restored => "restored",
-        }
+named! {
+    /// Kind of a link's change.
+    pub enum LinkChange {
+        Down: "down", "failure";
+        Up: "up", "repair";
+        Silent: "silent", "gray failure";
+        Clean: "clean", "gray failure ended";
+        Withdrawn: "withdrawn", "routes avoid it";
+        Restored: "restored", "routes use it";
     }
 }
 

@@ -9,10 +9,9 @@ use incast_model::units::Time;
 use crate::kernel::{Kind, NONE, Packet};
 use crate::network::{Limits, Network};
 use crate::nodes::Nodes;
-use crate::outcome::{Ledger, Outcome, PortRecord};
+use crate::outcome::{HypervisorCounts, Ledger, Outcome, PortRecord};
 use crate::stop::Halt;
 use crate::switch::{RankedQueue, Storage};
-use crate::tenant::HypervisorCounts;
 use crate::transport::Transport;
 use crate::valid::ValidSetup;
 

@@ -4,50 +4,47 @@ from __future__ import annotations
 
 from typing import Any
 
+from incast import declared
 from incast.charts.chart import Chart, Field
 from incast.charts.source import Source
+from incast.declared import Counter
 from incast.results import ALL
 
-FROM_FLOWS = {
-    "flows": ("flows", None, "count(*)"),
-    "started flows": ("flows", None, "count(start_ps)"),
-    "completed flows": ("flows", None, "count(finish_ps)"),
-    "payload acknowledged": ("flows", "B", "sum(acked_bytes)"),
-    "data packets sent": ("flows", None, "sum(packets)"),
-    "data packets retransmitted": ("flows", None, "sum(retransmitted)"),
-    "NACKs received": ("flows", None, "sum(nacks)"),
-    "ECN echoes and CNPs received by hosts": ("flows", None, "sum(marks)"),
-    "retransmission timeouts": ("flows", None, "sum(timeouts)"),
-    "ECN marks at switches": ("ports", None, "sum(marks)"),
-    "packets dropped": ("ports", None, "sum(drops)"),
-    "packets lost on failed links": ("ports", None, "sum(lost)"),
-    "XOFF frames received": ("ports", None, "sum(xoff_received)"),
-    "time paused, all ports": ("ports", "ps", "sum(paused_ps)"),
-    "longest egress queue": ("ports", "B", "max(peak_queue_bytes)"),
-    "peak headroom used": ("ports", "B", "max(peak_headroom_bytes)"),
+FROM_TABLES = {
+    "flows": ("flows", "count(*)"),
+    "started flows": ("flows", "count(start_ps)"),
+    "completed flows": ("flows", "count(finish_ps)"),
+    "payload acknowledged": ("flows", "sum(acked_bytes)"),
+    "data packets sent": ("flows", "sum(packets)"),
+    "data packets retransmitted": ("flows", "sum(retransmitted)"),
+    "NACKs received": ("flows", "sum(nacks)"),
+    "ECN echoes and CNPs received by hosts": ("flows", "sum(marks)"),
+    "retransmission timeouts": ("flows", "sum(timeouts)"),
+    "ECN marks at switches": ("ports", "sum(marks)"),
+    "packets dropped": ("ports", "sum(drops)"),
+    "packets lost on failed links": ("ports", "sum(lost)"),
+    "XOFF frames received": ("ports", "sum(xoff_received)"),
+    "time paused, all ports": ("ports", "sum(paused_ps)"),
+    "longest egress queue": ("ports", "max(peak_queue_bytes)"),
+    "peak headroom used": ("ports", "max(peak_headroom_bytes)"),
 }
-"""Counters from tables: table, unit, aggregate."""
-
-FROM_COUNTS = {
-    "lossless packets dropped: PFC headroom exceeded": ("lossless_drops", None),
-    "packets dropped by the PFC watchdog": ("watchdog_drops", None),
-    "lossless packets dropped by the PFC watchdog": ("watchdog_lossless_drops", None),
-    "bytes dropped by the PFC watchdog": ("watchdog_bytes", "B"),
-}
-"""Counters of the manifest: name there, and unit."""
-
-OF_ISOLATION = {
-    "isolation messages (CIP) sent": ("isolation_messages", None),
-    "isolation messages (CIP) received by hosts": ("isolation_messages_to_hosts", None),
-    "flows not isolated: table full": ("isolations_refused", None),
-}
-"""The same, for schemes with congestion isolation."""
+"""Counters from tables: table and aggregate."""
 
 
-def _of_manifest(manifest: dict[str, Any], name: str) -> int | None:
-    """A count of a scheme; `None` in older results that lack it."""
-    value = manifest["counts"].get(name)
-    return None if value is None else int(value)
+def _unit(table: str, aggregate: str) -> str | None:
+    """The unit of a column's sum or maximum; a count has none."""
+    function, column = aggregate.rstrip(")").split("(")
+    return (declared.tables()[table].units[column] or None) if function != "count" else None
+
+
+def _of_manifests(source: Source) -> list[Counter]:
+    """Counters of failures, and those that some scheme has above 0."""
+    counts = [manifest["counts"] for manifest in source.manifests.values()]
+    return [
+        each
+        for each in declared.counters()
+        if each.notice == "failure" or (each.notice == "shown" and any(count.get(each.name) for count in counts))
+    ]
 
 
 def counters(source: Source) -> Chart:
@@ -55,17 +52,19 @@ def counters(source: Source) -> Chart:
     rows: list[tuple[Any, ...]] = []
     found: dict[tuple[str, str], Any] = {}
     for table in ("flows", "ports"):
-        mine = {name: formula for name, (where, _, formula) in FROM_FLOWS.items() if where == table}
-        columns = ", ".join(f"{formula}::bigint" for formula in mine.values())
+        mine = {name: aggregate for name, (where, aggregate) in FROM_TABLES.items() if where == table}
+        columns = ", ".join(f"{aggregate}::bigint" for aggregate in mine.values())
         for scheme, *values in source.rows(f"select scheme, {columns} from {table} group by scheme"):
             found.update({(scheme, name): value for name, value in zip(mine, values, strict=True)})
-    isolates = any("isolations" in each.tables for each in source.results)
     overall = {row["scheme"]: row for each in source.results for row in each.slowdown(bins=1, label=ALL).dicts()}
     for scheme, manifest in source.manifests.items():
         rows.append((scheme, "simulated time", "ps", int(manifest["end_ps"])))
-        rows += [(scheme, name, unit, found.get((scheme, name))) for name, (_, unit, _) in FROM_FLOWS.items()]
-        of_manifest = {**FROM_COUNTS, **(OF_ISOLATION if isolates else {})}
-        rows += [(scheme, name, unit, _of_manifest(manifest, key)) for name, (key, unit) in of_manifest.items()]
+        rows += [(scheme, name, _unit(*of), found.get((scheme, name))) for name, of in FROM_TABLES.items()]
+        # Earlier versions lacked some counters.
+        rows += [
+            (scheme, each.description, each.unit or None, manifest["counts"].get(each.name))
+            for each in _of_manifests(source)
+        ]
         for percentile in ("p50", "p95", "p99"):
             rows.append((scheme, f"slowdown of all flows, {percentile}", None, overall.get(scheme, {}).get(percentile)))
     return Chart(

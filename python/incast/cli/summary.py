@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from incast import declared
 from incast._echo import shell
 from incast.cli import codes
 from incast.cli.live import simulated
@@ -15,8 +16,6 @@ BINS = 10
 SLOWDOWN = (
     "slowdown = completion time / ideal completion time; rows hold about equally many flows, each size in one row"
 )
-BAD = ("deadlock", "stalled")
-"""Reasons to stop that are failures."""
 DEADLOCKS = 3
 """Deadlocks printed for each scheme."""
 
@@ -33,8 +32,9 @@ def show(results: Results) -> None:
     schemes = results.manifest["schemes"]
     width = max(map(len, schemes), default=0)
     for name, scheme in schemes.items():
-        codes.say(f"{name:<{width}}  {scheme['stop']['text']}{lost(scheme)}; {took(scheme)}")
-        for line in [*isolation(scheme), *deadlocks(scheme)]:
+        ended = ", ".join([scheme["stop"]["text"], *declared.above_0(scheme, "shown")])
+        codes.say(f"{name:<{width}}  {ended}; {took(scheme)}")
+        for line in deadlocks(scheme):
             codes.say(f"{'':<{width}}  {line}")
     prints = {name: scheme["fingerprint"] for name, scheme in schemes.items() if "fingerprint" in scheme}
     if prints:
@@ -47,45 +47,6 @@ def show(results: Results) -> None:
     literal, folder = json.dumps(str(flows), ensure_ascii=False), json.dumps(str(results.path), ensure_ascii=False)
     codes.say(f"  polars.read_parquet({literal})    pandas.read_parquet({literal})")
     codes.say(f"  incast.open({folder}).flows    incast results {shell(results.path)} --table flows")
-
-
-def lost(scheme: dict[str, Any]) -> str:
-    """Packets lost to link failures, loops and the PFC watchdog, if any."""
-    counts = scheme["counts"]
-    failures = sum(counts.get(f"{reason}_drops", 0) for reason in ("link_down", "silent", "no_route"))
-    costs = {
-        "lost to link failures": failures,
-        "dropped: TTL expired": counts.get("ttl_drops", 0),
-        "dropped by the PFC watchdog": counts.get("watchdog_drops", 0),
-    }
-    return "".join(f", {counted(packets, 'packet')} {how}" for how, packets in costs.items() if packets)
-
-
-def counted(count: int, noun: str) -> str:
-    """A count with its noun, in the plural if it is not 1."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
-def lossless_lost(scheme: dict[str, Any]) -> list[str]:
-    """Packets of lossless priorities dropped at switches, by cause: headroom exceeded, or the PFC watchdog."""
-    watchdog = scheme["counts"].get("watchdog_lossless_drops", 0)
-    lines = {
-        "dropped: PFC headroom exceeded": scheme["lossless_drops"],
-        "dropped by the PFC watchdog (configured action: drop)": watchdog,
-    }
-    return [f"{counted(packets, 'lossless packet')} {how}" for how, packets in lines.items() if packets]
-
-
-def isolation(scheme: dict[str, Any]) -> list[str]:
-    """The isolation messages of a scheme, and how often a table of isolated flows was full, if any."""
-    counts = scheme["counts"]
-    sent, to_hosts, refused = (
-        counts.get(name, 0) for name in ("isolation_messages", "isolation_messages_to_hosts", "isolations_refused")
-    )
-    if not sent and not refused:
-        return []
-    text = f"{counted(sent, 'isolation message')} (CIP) sent, {to_hosts:,} of them to hosts"
-    return [text + (f"; {counted(refused, 'flow')} not isolated: table full" if refused else "")]
 
 
 def deadlocks(scheme: dict[str, Any]) -> list[str]:
@@ -107,8 +68,7 @@ def judge(results: Results) -> int:
     found = []
     schemes = results.manifest["schemes"]
     for name, scheme in schemes.items():
-        if scheme["stop"]["reason"] in BAD:
-            found.append((name, scheme["stop"]["text"]))
-        found += ((name, f"{dropped} (see drops.parquet)") for dropped in lossless_lost(scheme))
+        dropped = (f"{each} (see drops.parquet)" for each in declared.above_0(scheme, "failure"))
+        found += [(name, why) for why in (*declared.bad_stop(scheme), *dropped)]
     codes.complain_grouped(found, schemes)
     return codes.ENDED_BADLY if found else codes.OK

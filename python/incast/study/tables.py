@@ -12,7 +12,8 @@ from incast.analysis.dataset import NAME as FIGURES
 from incast.results import ALL
 from incast.scenario import Scenario
 from incast.study.description import Value
-from incast.sweep.dataset import OF_RUNS, SQL_TYPES
+from incast.sweep import runs
+from incast.sweep.dataset import SQL_TYPES
 
 if TYPE_CHECKING:
     import duckdb
@@ -27,8 +28,6 @@ SMALLEST = {
     "measure": {"blocking": True},
 }
 """A scenario that runs in a few milliseconds: what tables and columns there are, its results say."""
-RUNS = {"run": "varchar", "scheme": "varchar", "state": "varchar", "error": "varchar", **OF_RUNS}
-"""The columns of a sweep's table of runs beside those that it varies."""
 
 
 def of_analysis(plan: AnalysisPlan) -> duckdb.DuckDBPyConnection:
@@ -54,9 +53,10 @@ class EmptyTables:
             connection.execute(f"create table {name} as select * from read_parquet(?) limit 0", [str(file)])
         connection.register("slowdowns", self._results.slowdown(label=ALL))
         connection.execute("create table slowdown as select * exclude (label) from slowdowns limit 0")
-        columns = ", ".join(f"{quoted(column)} {kind}" for column, kind in RUNS.items())
-        connection.execute(f"create table runs ({columns})")
-        extra = {quoted(name): SQL_TYPES[type(values[0])] for name, values in known.items() if name not in RUNS}
+        of_runs = runs.types({})
+        listed = ", ".join(f"{quoted(column)} {kind}" for column, kind in of_runs.items())
+        connection.execute(f"create table runs ({listed})")
+        extra = {quoted(name): SQL_TYPES[type(values[0])] for name, values in known.items() if name not in of_runs}
         for name in (*self._results.tables, "slowdown", "runs"):
             for column, kind in extra.items():
                 connection.execute(f"alter table {name} add column {column} {kind}")

@@ -6,13 +6,14 @@ import os
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from incast import _companions, _database, _input
+from incast import _companions, _database, _input, declared
 from incast._database import PARQUET_FILE, quoted
 from incast.errors import DamagedError, EnvironmentFailure, ResultsError
 from incast.integrity import check, damaged
 from incast.results import Results, open_results
+from incast.sweep import runs
 from incast.sweep.file import Value
 from incast.sweep.folder import INDEX, RUNS, read_index
 from incast.sweep.text import label, literal
@@ -23,42 +24,6 @@ if TYPE_CHECKING:
     import duckdb
 
 SLOWDOWN = "slowdown"
-TABLES = (
-    *("flows", "messages", "ports", "pauses", "deadlocks", "storms", "drops", "links", "queues", "rates", "histograms"),
-    SLOWDOWN,
-)
-"""Tables of every run; their last columns are the varied parameters."""
-OF_SOME = {
-    **dict.fromkeys(("vms", "pairs", "limits", "throughput"), "with tenants"),
-    "isolations": "with congestion isolation",
-    "waits": "with measure.blocking",
-}
-"""Tables of some runs, and their condition."""
-OF_RUNS = {
-    "wall_s": "double",
-    "cpu_s": "double",
-    "flows": "bigint",
-    "completed": "bigint",
-    "packet_hops": "bigint",
-    "end_ps": "bigint",
-    "stop": "varchar",
-    "lossless_drops": "bigint",
-    "watchdog_drops": "bigint",
-    "watchdog_lossless_drops": "bigint",
-    "watchdog_bytes": "bigint",
-    "deadlocks": "bigint",
-    "isolation_messages": "bigint",
-    "isolation_messages_to_hosts": "bigint",
-    "isolations_refused": "bigint",
-    "hypervisor_messages": "bigint",
-    "hypervisor_message_bytes": "bigint",
-    "hypervisor_events": "bigint",
-}
-"""Columns of `runs` from the manifest of a finished run, as DuckDB types."""
-HEAD = ("run", "scheme", "state", "error")
-"""Columns of `runs` for every run, in addition to the varied parameters."""
-BAD = ("deadlock", "stalled")
-"""Reasons to stop that are failures."""
 SQL_TYPES: dict[type, str] = {bool: "boolean", int: "bigint", float: "double", str: "varchar"}
 
 
@@ -144,14 +109,15 @@ class Sweep:
 
     def files(self, table: str) -> list[Path]:
         """The Parquet files of a table, one for each finished run."""
-        if table not in (*TABLES, *OF_SOME):
+        if table not in tables():
             raise _no_table(table)
-        having = self.done if table in TABLES else [run for run in self.done if table in self._manifest(run)["tables"]]
+        every = tables()[table] is None
+        having = self.done if every else [run for run in self.done if table in self._manifest(run)["tables"]]
         return [self.path / RUNS / run.key / f"{table}.parquet" for run in having]
 
     def table(self, name: str) -> duckdb.DuckDBPyRelation:
         """A table of all runs, as a DuckDB relation: `.pl()`, `.df()`, `.arrow()`, `.fetchall()`."""
-        if name not in (*TABLES, "runs") and not (name in OF_SOME and self.files(name)):
+        if name != "runs" and not self.files(name):
             raise _no_table(name)
         return self.connect().sql(f"from {name}")
 
@@ -171,13 +137,13 @@ class Sweep:
             raise ResultsError(f"{self.path}: this sweep has no finished runs")
         for run in self.done:
             self._manifest(run)
-        tables = {table: self.files(table) for table in (*TABLES, *OF_SOME)}
+        found = {table: self.files(table) for table in tables()}
         # No manifest has the size of this table.
-        for file in tables[SLOWDOWN]:
+        for file in found[SLOWDOWN]:
             _check(file)
-        connection = _database.connect(file for files in tables.values() for file in files)
-        for table, files in tables.items():
-            if not files and table in OF_SOME:
+        connection = _database.connect(file for files in found.values() for file in files)
+        for table, files in found.items():
+            if not files:
                 continue
             names = ", ".join(literal(str(file)) for file in files)
             try:
@@ -190,25 +156,16 @@ class Sweep:
 
     def cost(self) -> tuple[float, int]:
         """CPU time of all finished simulations, in seconds, and their packet-hops."""
-        rows = [self._row(run) for run in self.done]
-        cpu, hops = (len(self.columns) + 4 + list(OF_RUNS).index(name) for name in ("cpu_s", "packet_hops"))
-        return sum(row[cpu] for row in rows), sum(row[hops] for row in rows)
+        of_runs = [dict(zip(self._types, self._row(run), strict=True)) for run in self.done]
+        return sum(run["cpu_s"] for run in of_runs), sum(run["packet_hops"] for run in of_runs)
 
     def ended_badly(self) -> list[tuple[str, str]]:
         """Labels and reasons of finished runs that deadlocked, stalled or dropped lossless packets."""
         found = []
         for run in self.done:
-            manifest = self._manifest(run)
-            (scheme,) = manifest["schemes"].values()
-            if scheme["stop"]["reason"] in BAD:
-                found.append((run.label, scheme["stop"]["text"]))
-            watchdog = _of_watchdog(scheme)[1]
-            dropped = {": PFC headroom exceeded": scheme["lossless_drops"], " by the PFC watchdog": watchdog}
-            found += [
-                (run.label, f"{packets:,} lossless {'packet' if packets == 1 else 'packets'} dropped{by}")
-                for by, packets in dropped.items()
-                if packets
-            ]
+            scheme = self._scheme(run)
+            failures = (*declared.bad_stop(scheme), *declared.above_0(scheme, "failure"))
+            found += [(run.label, why) for why in failures]
         return found
 
     def warnings(self) -> dict[str, int]:
@@ -242,36 +199,38 @@ class Sweep:
             self._manifests[run.key] = manifest
         return self._manifests[run.key]
 
+    def _scheme(self, run: Run) -> dict[str, Any]:
+        """The manifest of a finished run's only scheme."""
+        (scheme,) = self._manifest(run)["schemes"].values()
+        return cast("dict[str, Any]", scheme)
+
+    @property
+    def _types(self) -> dict[str, str]:
+        """The types of the columns of `runs`."""
+        return runs.types({
+            name: SQL_TYPES[type(self.runs[0].columns[name])] if self.runs else "varchar" for name in self.columns
+        })  # fmt: skip
+
     def _add_runs(self, connection: duckdb.DuckDBPyConnection) -> None:
-        kinds = {name: SQL_TYPES[type(self.runs[0].columns[name])] if self.runs else "varchar" for name in self.columns}
-        columns = {"run": "varchar", **kinds, "scheme": "varchar", "state": "varchar", "error": "varchar", **OF_RUNS}
-        text = ", ".join(f"{quoted(name)} {kind}" for name, kind in columns.items())
+        text = ", ".join(f"{quoted(name)} {kind}" for name, kind in self._types.items())
         connection.execute(f"create table runs ({text})")
         rows = [self._row(run) for run in self.runs]
-        connection.executemany(f"insert into runs values ({', '.join('?' * len(columns))})", rows)
+        connection.executemany(f"insert into runs values ({', '.join('?' * len(self._types))})", rows)
 
     def _row(self, run: Run) -> list[Any]:
         head = [run.key, *(run.columns[name] for name in self.columns), run.scheme, run.state, run.error]
         if run.state != "done":
-            return [*head, *(None for _ in OF_RUNS)]
-        manifest = self._manifest(run)
-        (scheme,) = manifest["schemes"].values()
-        counts = scheme["counts"]
-        return [
-            *head,
-            manifest["wall_s"],
-            scheme["cpu_s"],
-            manifest["flows"],
-            scheme["completed"],
-            counts["data_hops"] + counts["ack_hops"] + counts["pfc_hops"],
-            scheme["end_ps"],
-            scheme["stop"]["reason"],
-            scheme["lossless_drops"],
-            *_of_watchdog(scheme),
-            len(scheme.get("deadlocks", ())),
-            *(counts[name] for name in ("isolation_messages", "isolation_messages_to_hosts", "isolations_refused")),
-            *_of_hypervisors(scheme.get("hypervisors") or {}),
-        ]
+            return [*head, *(None for _ in runs.columns())]
+        manifest, scheme = self._manifest(run), self._scheme(run)
+        return [*head, *(column.get(manifest, scheme) for column in runs.columns())]
+
+
+def tables() -> dict[str, str | None]:
+    """The tables of a sweep besides `runs`; their last columns are the varied parameters.
+
+    Each has the condition of the runs that have it, such as `with tenants`, or `None` if all have it.
+    """
+    return {name: table.condition for name, table in declared.tables().items()} | {SLOWDOWN: None}
 
 
 def open_sweep(path: str | PathLike[str]) -> Sweep:
@@ -314,25 +273,13 @@ def _summary(warning: dict[str, Any]) -> str:
     return f"{warning['field']}{line}: {warning['text']}"
 
 
-def _of_watchdog(scheme: dict[str, Any]) -> list[int | None]:
-    """Drops by the PFC watchdog: packets, lossless packets, bytes; `None` in older results."""
-    names = ("watchdog_drops", "watchdog_lossless_drops", "watchdog_bytes")
-    return [scheme["counts"].get(name) for name in names]
-
-
-def _of_hypervisors(counts: dict[str, int]) -> list[int | None]:
-    """Counts of hypervisors; `None` without them."""
-    if not counts:
-        return [None, None, None]
-    return [counts["messages"], counts["message_bytes"], counts["allocations"] + counts["partitions"]]
-
-
 def _no_table(name: str) -> ResultsError:
-    of_some = "; ".join(
-        f"{condition} {', '.join(table for table, one in OF_SOME.items() if one == condition)}"
-        for condition in dict.fromkeys(OF_SOME.values())
-    )
-    return ResultsError(f"a sweep has no table `{name}`, only {', '.join(TABLES)}, runs; {of_some}")
+    names: dict[str | None, list[str]] = {}
+    for table, condition in tables().items():
+        names.setdefault(condition, []).append(table)
+    always = ", ".join(names.pop(None))
+    of_some = "; ".join(f"{condition} {', '.join(some)}" for condition, some in names.items())
+    return ResultsError(f"a sweep has no table `{name}`, only {always}, runs; {of_some}")
 
 
 def _first_line(error: Exception) -> str:

@@ -11,7 +11,7 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-use super::columns::{TABLES, TableSpec};
+use super::tables::{TABLES, TableSpec};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 
 /// Value of a constant column.
@@ -64,7 +64,7 @@ impl Labels {
 
     /// Refuses names of existing columns.
     pub(super) fn check(&self) -> Result<(), Diagnostics> {
-        let taken = |name: &str| TABLES.iter().find(|table| table.columns.iter().any(|column| column.name == name));
+        let taken = |name: &str| TABLES.iter().find(|table| table.columns().iter().any(|column| column.name == name));
         let found = self.0.keys().filter_map(|name| {
             taken(name).map(|table| {
                 Diagnostic::new(

@@ -8,7 +8,7 @@ use std::time::Duration;
 use incast_model::fabric::Fabric;
 use incast_sim::Outcome;
 use incast_sim::measure::Fingerprint;
-use incast_sim::outcome::{CutOff, FlowStatus, Obstacle, QueueRef, Stop};
+use incast_sim::outcome::{CutOff, FlowStatus, Obstacle, QueueRef, Stop, StopReason};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -101,8 +101,7 @@ pub struct SchemeManifest {
     pub end_ps: u64,
     /// Flows completed.
     pub completed: u64,
-    /// Packets of lossless priorities without buffer space: above 0 the headroom failed. `counts` has the PFC watchdog's drops:
-    /// `watchdog_drops`, `watchdog_lossless_drops`, `watchdog_bytes`.
+    /// Packets of lossless priorities without buffer space: above 0 the headroom failed. `counts` has the PFC watchdog's drops.
     pub lossless_drops: u64,
     /// Work done, by kind (see the simulator's `Counts`).
     pub counts: Map<String, Value>,
@@ -144,7 +143,7 @@ impl From<Fingerprint> for FingerprintManifest {
 /// Reason of a stop, with flows and queues.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StopManifest {
-    /// `finished`, `horizon`, `budget`, `deadlock`, `stalled` or `interrupted`.
+    /// Name of a [`StopReason`].
     pub reason: String,
     /// Flows started and not completed, except backlogged ones at the horizon.
     pub unfinished: u32,
@@ -279,24 +278,17 @@ impl StopManifest {
     }
 
     pub(super) fn with(stop: &Stop, left: Left, fabric: &Fabric) -> Self {
-        let (reason, unfinished, why) = match stop {
-            Stop::Finished => ("finished", 0, "every flow completed".to_owned()),
-            Stop::Horizon { unfinished } => ("horizon", *unfinished, "stopped at the horizon".into()),
-            Stop::Budget { unfinished } => ("budget", *unfinished, "stopped after simulation.max_events".into()),
-            Stop::Interrupted { unfinished } => ("interrupted", *unfinished, "interrupted".into()),
-            Stop::Deadlock { unfinished, .. } => ("deadlock", *unfinished, "deadlock".into()),
-            Stop::Stalled { unfinished, .. } => ("stalled", *unfinished, "stalled: no packet can move".into()),
-        };
-        let backlogged = if matches!(stop, Stop::Horizon { .. }) { left.backlogged } else { 0 };
+        let reason = stop.reason();
+        let backlogged = if reason == StopReason::Horizon { left.backlogged } else { 0 };
         let mut found = Self {
-            reason: reason.into(),
-            unfinished: unfinished.saturating_sub(left.not_started + backlogged),
+            reason: reason.name().into(),
+            unfinished: stop.unfinished().saturating_sub(left.not_started + backlogged),
             not_started: left.not_started,
             cancelled: left.cancelled,
             cycle: Vec::new(),
             stalled: Vec::new(),
             cut_off: Vec::new(),
-            text: why,
+            text: reason.meaning().into(),
         };
         let mut first = String::new();
         match stop {
@@ -314,7 +306,7 @@ impl StopManifest {
         }
         let mut parts = Vec::new();
         let rest = left.not_started + backlogged;
-        if *stop != Stop::Finished && (found.unfinished > 0 || rest == 0) {
+        if reason != StopReason::Finished && (found.unfinished > 0 || rest == 0) {
             parts.push(flows(found.unfinished, "is incomplete", "are incomplete") + &first);
         }
         let others = [

@@ -1,5 +1,6 @@
 //! Results: a folder per run with scenario, manifest and Parquet tables; and evaluations.
 
+mod catalogue;
 mod columns;
 #[cfg(test)]
 mod damage_tests;
@@ -19,10 +20,8 @@ mod throughput;
 mod warnings;
 mod write;
 
-pub use columns::{
-    Column, DEADLOCKS, DROPS, FLOWS, HISTOGRAMS, ISOLATIONS, Kind, LIMITS, LINKS, MESSAGES, PAIRS, PAUSES, PORTS,
-    QUEUES, RATES, STORMS, TABLES, THROUGHPUT, TableSpec, VMS, WAITS,
-};
+pub use catalogue::{ResultsCatalogue, StopEntry, TableEntry, results_catalogue};
+pub use columns::{Column, Kind};
 pub use deadlocks::{DeadlockManifest, QueueManifest};
 pub use error::{Damage, ResultsError};
 pub use labels::{Label, Labels};
@@ -33,4 +32,5 @@ pub use manifest::{
 pub use read::{Results, TableReader, read_table};
 pub use simulate::{RunProgress, SchemeProgress, SchemeRun, SchemeState, simulate};
 pub use slowdown::{Finished, Ideal, SlowdownOptions, SlowdownRow, SlowdownTable, slowdown_bins, slowdown_text};
+pub use tables::{Condition, TABLES, TableSpec};
 pub use write::{RunOptions, RunReport, run, write};

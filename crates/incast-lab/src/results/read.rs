@@ -12,9 +12,9 @@ use incast_model::renamed::renamed;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::errors::ParquetError;
 
-use super::columns::{TABLES, TableSpec};
 use super::error::{Damage, ResultsError};
 use super::manifest::{FORMAT, Manifest, TableManifest, sha256_of_file};
+use super::tables::{TABLES, TableSpec};
 use crate::diagnostic::Diagnostics;
 use crate::scenario::Loaded;
 use crate::text_file;
@@ -189,7 +189,8 @@ fn spec(name: &str) -> Result<&'static TableSpec, ResultsError> {
 
 /// A column's outdated name, and its name now.
 fn older(spec: &TableSpec, found: &Schema) -> Option<(String, String)> {
-    let missing = || spec.columns.iter().map(|column| column.name).filter(|name| found.field_with_name(name).is_err());
+    let columns = spec.columns();
+    let missing = || columns.iter().map(|column| column.name).filter(|name| found.field_with_name(name).is_err());
     found.fields().iter().find_map(|field| Some((field.name().clone(), renamed(field.name(), missing())?.to_owned())))
 }
 

@@ -12,7 +12,6 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 use sha2::{Digest, Sha256};
 
-use super::columns::{TABLES, TableSpec};
 use super::error::ResultsError;
 use super::labels::Labels;
 use super::manifest::{Manifest, TableManifest, hex};
@@ -20,9 +19,9 @@ use super::manifest::{Manifest, TableManifest, hex};
 use super::simulate::Engine;
 use super::simulate::{RunProgress, SchemeRun, simulate};
 use super::staging::Staging;
-use super::tables::Records;
+use super::tables::{Records, TABLES, TableSpec};
 use super::throughput::{self, Row};
-use crate::scenario::{Prepared, PreparedScheme};
+use crate::scenario::Prepared;
 
 /// Options of [`run`].
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -101,7 +100,7 @@ fn finish(
     let mut manifest = Manifest { labels, ..Manifest::of(prepared, &runs, &scenario, wall) };
     staging.write("scenario.toml", scenario.as_bytes())?;
     let throughput = throughput_of(prepared, &runs);
-    for table in TABLES.iter().filter(|table| has(prepared, table)) {
+    for table in TABLES.iter().filter(|table| table.condition.holds(prepared)) {
         let fail = |why: String| ResultsError::write(&staging.shown(&table.file()), why);
         let written = write_table(&staging, table, prepared, &runs, &throughput, &manifest.labels).map_err(fail)?;
         manifest.tables.insert(table.name.into(), written);
@@ -111,15 +110,6 @@ fn finish(
     staging.write("manifest.json", (text + "\n").as_bytes())?;
     staging.commit()?;
     Ok(RunReport { manifest, runs })
-}
-
-fn has(prepared: &Prepared, table: &TableSpec) -> bool {
-    let isolates = |scheme: &PreparedScheme| scheme.setup.params.switch.isolation.enabled;
-    match table.name {
-        "isolations" => prepared.schemes.iter().any(isolates),
-        "waits" => prepared.scenario.measure.blocking,
-        _ => table.is_of_all() || prepared.tenancy.is_some(),
-    }
 }
 
 /// By scheme.
@@ -169,7 +159,7 @@ fn write_table(
             outcome: &run.outcome,
             throughput: &throughput[scheme],
         };
-        let batch = records.batch(table).and_then(|batch| labels.added(table, &batch));
+        let batch = table.batch(&records).and_then(|batch| labels.added(table, &batch));
         let batch = batch.map_err(|error| error.to_string())?;
         rows += batch.num_rows() as u64;
         writer.write(&batch).map_err(|error| reason(&error))?;

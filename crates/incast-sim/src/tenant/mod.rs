@@ -22,8 +22,8 @@ use incast_model::flow::FlowSet;
 use incast_model::rng;
 use incast_model::tenant::Tenancy;
 use incast_model::units::{Rate, Time};
-use serde::Serialize;
 
+use crate::outcome::HypervisorCounts;
 use allocate::Allocator;
 use gaps::Gaps;
 pub use params::{
@@ -43,19 +43,6 @@ pub(crate) struct Hypervisors {
     /// VMs by server.
     servers: HashMap<u32, Vec<u32>>,
     pub(crate) counts: HypervisorCounts,
-}
-
-/// Counters of hypervisors.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-pub struct HypervisorCounts {
-    /// Messages.
-    pub messages: u64,
-    /// Wire bytes of messages.
-    pub message_bytes: u64,
-    /// New limits; with `edge_only`, new rates of VMs.
-    pub allocations: u64,
-    /// Divisions of VMs' guarantees.
-    pub partitions: u64,
 }
 
 #[derive(Debug, Clone)]

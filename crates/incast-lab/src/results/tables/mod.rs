@@ -1,0 +1,204 @@
+//! Tables of a results folder. Each is declared once: its rows, and its columns with the accessors of their values.
+
+mod flows;
+mod losses;
+mod pfc;
+mod ports;
+mod shared;
+mod tenants;
+
+use std::borrow::Cow;
+use std::fmt::Debug;
+use std::ops::Deref;
+
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{ArrowError, SchemaRef};
+use incast_model::fabric::{Fabric, HostId, PortId};
+use incast_model::flow::FlowSet;
+use incast_model::tenant::Tenancy;
+use incast_model::units::Bytes;
+use incast_sim::Outcome;
+
+use super::columns::{Column, ColumnOf, schema};
+use super::throughput;
+use crate::scenario::{Prepared, PreparedScheme};
+
+/// All tables of a results folder, in order.
+pub static TABLES: [TableSpec; 17] = [
+    flows::FLOWS.spec(),
+    flows::MESSAGES.spec(),
+    ports::PORTS.spec(),
+    pfc::PAUSES.spec(),
+    pfc::DEADLOCKS.spec(),
+    pfc::STORMS.spec(),
+    pfc::ISOLATIONS.spec(),
+    flows::WAITS.spec(),
+    losses::DROPS.spec(),
+    losses::LINKS.spec(),
+    ports::QUEUES.spec(),
+    flows::RATES.spec(),
+    ports::HISTOGRAMS.spec(),
+    tenants::VMS.spec(),
+    tenants::PAIRS.spec(),
+    tenants::LIMITS.spec(),
+    tenants::THROUGHPUT.spec(),
+];
+
+/// Runs that have a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Condition {
+    /// All runs.
+    Always,
+    /// Runs with tenants.
+    Tenants,
+    /// Runs in which a scheme isolates flows.
+    Isolation,
+    /// Runs with `measure.blocking`.
+    Blocking,
+}
+
+impl Condition {
+    /// Condition in words, if there is one.
+    pub const fn text(self) -> Option<&'static str> {
+        match self {
+            Self::Always => None,
+            Self::Tenants => Some("with tenants"),
+            Self::Isolation => Some("with congestion isolation"),
+            Self::Blocking => Some("with measure.blocking"),
+        }
+    }
+
+    /// Returns true if the run has the table.
+    pub(super) fn holds(self, prepared: &Prepared) -> bool {
+        let isolates = |scheme: &PreparedScheme| scheme.setup.params.switch.isolation.enabled;
+        match self {
+            Self::Always => true,
+            Self::Tenants => prepared.tenancy.is_some(),
+            Self::Isolation => prepared.schemes.iter().any(isolates),
+            Self::Blocking => prepared.scenario.measure.blocking,
+        }
+    }
+}
+
+/// Table of a results folder, stored as `NAME.parquet`.
+#[derive(Debug, Clone, Copy)]
+pub struct TableSpec {
+    /// Name.
+    pub name: &'static str,
+    /// Meaning of a row.
+    pub description: &'static str,
+    /// Runs that have it.
+    pub condition: Condition,
+    columns: &'static dyn Columns,
+}
+
+impl TableSpec {
+    /// Returns the table of a name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        TABLES.iter().find(|table| table.name == name)
+    }
+
+    /// Columns, in order.
+    pub fn columns(&self) -> Vec<Column> {
+        self.columns.described()
+    }
+
+    /// Schema, with units and descriptions as metadata of fields.
+    pub fn schema(&self) -> SchemaRef {
+        schema(self.description, &self.columns())
+    }
+
+    /// Name of its file.
+    pub fn file(&self) -> String {
+        format!("{}.parquet", self.name)
+    }
+
+    /// Rows of a run.
+    pub(super) fn batch(&self, run: &Records<'_>) -> Result<RecordBatch, ArrowError> {
+        RecordBatch::try_new(self.schema(), self.columns.arrays(run)?)
+    }
+}
+
+/// Columns of a table with rows of any type.
+trait Columns: Debug + Sync {
+    fn described(&self) -> Vec<Column>;
+    fn arrays(&self, run: &Records<'_>) -> Result<Vec<ArrayRef>, ArrowError>;
+}
+
+/// Declaration of a table with rows of type `R`.
+#[derive(Debug)]
+struct Table<R: Clone + 'static> {
+    name: &'static str,
+    description: &'static str,
+    condition: Condition,
+    rows: for<'a> fn(&'a Records<'a>) -> Cow<'a, [R]>,
+    columns: &'static [ColumnOf<R>],
+}
+
+impl<R: Clone + Debug + Sync> Table<R> {
+    const fn spec(&'static self) -> TableSpec {
+        TableSpec { name: self.name, description: self.description, condition: self.condition, columns: self }
+    }
+}
+
+impl<R: Clone + Debug + Sync> Columns for Table<R> {
+    fn described(&self) -> Vec<Column> {
+        self.columns.iter().map(ColumnOf::described).collect()
+    }
+
+    fn arrays(&self, run: &Records<'_>) -> Result<Vec<ArrayRef>, ArrowError> {
+        let records = (self.rows)(run);
+        let rows = || (0u32..).zip(records.iter()).map(|(number, record)| Row { run, number, record });
+        self.columns.iter().map(|column| column.array(run, rows())).collect()
+    }
+}
+
+/// Results of a scheme's run.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Records<'a> {
+    pub(super) fabric: &'a Fabric,
+    pub(super) flows: &'a FlowSet,
+    pub(super) tenancy: Option<&'a Tenancy>,
+    /// Names of all schemes, so that batches of a table share a dictionary.
+    pub(super) schemes: &'a [String],
+    pub(super) scheme: usize,
+    pub(super) histogram_bin: Bytes,
+    pub(super) outcome: &'a Outcome,
+    pub(super) throughput: &'a [throughput::Row],
+}
+
+impl Records<'_> {
+    /// Index of a host's node.
+    fn node_of(&self, host: HostId) -> usize {
+        self.fabric.hosts()[host.index()].index()
+    }
+
+    /// Index of the node at the other end of a port's link.
+    fn peer_of(&self, port: PortId) -> usize {
+        self.fabric.neighbour(port).index()
+    }
+}
+
+/// Row of a table: a record, and its number in its run.
+#[derive(Debug)]
+pub(super) struct Row<'a, R> {
+    run: &'a Records<'a>,
+    number: u32,
+    record: &'a R,
+}
+
+impl<R> Clone for Row<'_, R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R> Copy for Row<'_, R> {}
+
+impl<R> Deref for Row<'_, R> {
+    type Target = R;
+
+    fn deref(&self) -> &R {
+        self.record
+    }
+}

@@ -1,0 +1,80 @@
+//! Declarations of counters, and of enums with names in results.
+
+use serde::Serialize;
+
+/// Use of a counter in reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Notice {
+    /// None: the counter is in the manifest and in sweeps only.
+    Quiet,
+    /// Summaries and pages show it if it is above 0.
+    Shown,
+    /// Pages show it; above 0 the run fails.
+    Failure,
+}
+
+/// Declaration of a counter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Counter {
+    /// Name.
+    pub name: &'static str,
+    /// Unit; empty for numbers of things.
+    pub unit: &'static str,
+    /// Use in reports.
+    pub notice: Notice,
+    /// Counted things, so that a number may precede it.
+    pub description: &'static str,
+}
+
+/// Declares a struct of counters, each as `field: unit, notice, description;`.
+macro_rules! counters {
+    ($(#[$meta:meta])* pub struct $name:ident {
+        $($field:ident: $unit:literal, $notice:ident, $description:literal;)+
+    }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+        pub struct $name {
+            $(#[doc = $description] pub $field: u64,)+
+        }
+
+        impl $name {
+            /// Declarations of the counters, in order.
+            pub const ALL: &[Counter] = &[$(Counter {
+                name: stringify!($field),
+                unit: $unit,
+                notice: Notice::$notice,
+                description: $description,
+            },)+];
+        }
+    };
+}
+
+/// Declares an enum with names in results, each value as `Variant: name, meaning;`.
+macro_rules! named {
+    ($(#[$meta:meta])* pub enum $enum:ident { $($variant:ident: $name:literal, $meaning:literal;)+ }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum $enum {
+            $(#[doc = $meaning] $variant,)+
+        }
+
+        impl $enum {
+            /// Values, in order.
+            pub const ALL: &[Self] = &[$(Self::$variant),+];
+
+            /// Names in results with meanings, in order of the values.
+            pub const NAMES: &[(&str, &str)] = &[$(($name, $meaning),)+];
+
+            /// Name in results.
+            pub const fn name(self) -> &'static str {
+                Self::NAMES[self as usize].0
+            }
+
+            /// Meaning.
+            pub const fn meaning(self) -> &'static str {
+                Self::NAMES[self as usize].1
+            }
+        }
+    };
+}

@@ -1,0 +1,95 @@
+"""Tables, columns, counters and reasons to stop, as the simulator declares them."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from incast import _core
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of results folders."""
+
+    name: str
+    """Its name."""
+    description: str
+    """Meaning of a row."""
+    condition: str | None
+    """Runs that have it, such as `with tenants`; `None` for all."""
+    units: dict[str, str]
+    """Units of its columns by name; empty for names and plain numbers."""
+
+
+@dataclass(frozen=True)
+class Counter:
+    """A counter of a scheme's run."""
+
+    name: str
+    """Its name in the manifest."""
+    unit: str
+    """Its unit; empty for numbers of things."""
+    notice: str
+    """`quiet`; `shown` in reports if it is above 0; `failure` if the run then fails."""
+    description: str
+    """Counted things."""
+
+    def text(self, count: int) -> str:
+        """A count with its description, in the singular for one thing."""
+        described = re.sub(r"\b(packet|message|flow)s\b", r"\1", self.description, count=1)
+        return f"{count:,} {described if count == 1 else self.description}"
+
+
+@cache
+def _read() -> dict[str, list[dict[str, Any]]]:
+    read: dict[str, list[dict[str, Any]]] = json.loads(_core.results_catalogue())
+    return read
+
+
+@cache
+def tables() -> dict[str, Table]:
+    """The tables of results folders by name, in order."""
+    return {
+        table["name"]: Table(
+            table["name"],
+            table["description"],
+            table["condition"],
+            {column["name"]: column["unit"] for column in table["columns"]},
+        )
+        for table in _read()["tables"]
+    }
+
+
+@cache
+def counters() -> tuple[Counter, ...]:
+    """The counters of a scheme's run: `counts` of its manifest."""
+    return tuple(Counter(**each) for each in _read()["counters"])
+
+
+@cache
+def hypervisor_counters() -> tuple[Counter, ...]:
+    """The counters of hypervisors: `hypervisors` of a scheme's manifest."""
+    return tuple(Counter(**each) for each in _read()["hypervisor_counters"])
+
+
+@cache
+def stops() -> dict[str, bool]:
+    """The reasons to stop, each with true for a failure."""
+    return {each["name"]: each["failure"] for each in _read()["stops"]}
+
+
+def bad_stop(scheme: dict[str, Any]) -> list[str]:
+    """The text of a scheme's stop if it is a failure, such as a deadlock."""
+    stop = scheme["stop"]
+    return [stop["text"]] if stops().get(stop["reason"]) else []
+
+
+def above_0(scheme: dict[str, Any], notice: str) -> list[str]:
+    """The counts of a scheme above 0 whose counters have a notice."""
+    # Earlier versions lacked some counters.
+    found = {each: scheme["counts"].get(each.name, 0) for each in counters() if each.notice == notice}
+    return [each.text(count) for each, count in found.items() if count]
