@@ -12,7 +12,10 @@ from rust_modules import components
 CRATES = sorted(path.name for path in (ROOT / "crates").iterdir())
 REMAINING = {
     # The nodes of the simulator still share one network and its parameters.
-    ("incast-sim", ""): "deadlock host measure network nodes outcome setup simulation stop switch tenant transport valid",
+    (
+        "incast-sim",
+        "",
+    ): "deadlock host measure network nodes outcome setup simulation stop switch tenant transport valid",
     # Failures, pauses and routes are resolved together.
     ("incast-sim", "network"): "fault pause resolve",
     # Parameters of a switch contain those of its parts, which read them.

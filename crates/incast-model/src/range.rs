@@ -1,8 +1,11 @@
 //! Ranges of parameters, declared at their fields: `#[schemars(transform = above(0).most(1))]`. The check, the JSON schema and the
 //! reference read them from the schema.
 
+use std::any::TypeId;
 use std::cmp::Ordering::{self, Equal, Greater, Less};
+use std::collections::BTreeMap;
 use std::fmt::{self, Display};
+use std::sync::{Mutex, PoisonError};
 
 use schemars::transform::Transform;
 use schemars::{JsonSchema, Schema};
@@ -144,16 +147,23 @@ const BOUNDS: [(&str, &[Ordering]); 4] = [
 ];
 
 /// All parameters out of range.
-pub fn faults<T: JsonSchema + Serialize>(params: &T) -> Vec<FieldError> {
-    let schema = schemars::schema_for!(T).to_value();
+pub fn faults<T: JsonSchema + Serialize + 'static>(params: &T) -> Vec<FieldError> {
+    let schema = schema_of::<T>();
     let value = serde_json::to_value(params).expect("parameters are plain values");
     let mut walk = Walk { definitions: &schema["$defs"], found: Vec::new() };
-    walk.visit(&schema, &value, "");
+    walk.visit(schema, &value, "");
     walk.found
 }
 
+/// Schema of a type, made once: that takes longer than a check.
+fn schema_of<T: JsonSchema + 'static>() -> &'static Value {
+    static SCHEMAS: Mutex<BTreeMap<TypeId, &'static Value>> = Mutex::new(BTreeMap::new());
+    let mut schemas = SCHEMAS.lock().unwrap_or_else(PoisonError::into_inner);
+    schemas.entry(TypeId::of::<T>()).or_insert_with(|| Box::leak(Box::new(schemars::schema_for!(T).to_value())))
+}
+
 /// First parameter out of range.
-pub fn check<T: JsonSchema + Serialize>(params: &T) -> Result<(), FieldError> {
+pub fn check<T: JsonSchema + Serialize + 'static>(params: &T) -> Result<(), FieldError> {
     faults(params).into_iter().next().map_or(Ok(()), Err)
 }
 

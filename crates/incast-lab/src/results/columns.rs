@@ -12,7 +12,7 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use incast_model::units::Time;
 use serde::Serialize;
 
-use super::tables::{Records, Row};
+use super::records::{Records, Row};
 
 /// Type of a column's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -10,6 +10,7 @@ mod labels;
 mod manifest;
 mod owner;
 mod read;
+mod records;
 mod simulate;
 mod slowdown;
 mod staging;

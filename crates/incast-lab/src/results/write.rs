@@ -15,11 +15,12 @@ use sha2::{Digest, Sha256};
 use super::error::ResultsError;
 use super::labels::Labels;
 use super::manifest::{Manifest, TableManifest, hex};
+use super::records::Records;
 #[cfg(test)]
 use super::simulate::Engine;
 use super::simulate::{RunProgress, SchemeRun, simulate};
 use super::staging::Staging;
-use super::tables::{Records, TABLES, TableSpec};
+use super::tables::{TABLES, TableSpec};
 use super::throughput::{self, Row};
 use crate::scenario::Prepared;
 

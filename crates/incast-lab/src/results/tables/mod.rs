@@ -9,18 +9,13 @@ mod tenants;
 
 use std::borrow::Cow;
 use std::fmt::Debug;
-use std::ops::Deref;
 
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, SchemaRef};
-use incast_model::fabric::{Fabric, HostId, PortId};
-use incast_model::flow::FlowSet;
-use incast_model::tenant::Tenancy;
-use incast_model::units::Bytes;
-use incast_sim::Outcome;
 
 use super::columns::{Column, ColumnOf, schema};
-use super::throughput;
+use super::records::Records;
+use super::records::Row;
 use crate::scenario::{Prepared, PreparedScheme};
 
 /// All tables of a results folder, in order.
@@ -150,55 +145,5 @@ impl<R: Clone + Debug + Sync> Columns for Table<R> {
         let records = (self.rows)(run);
         let rows = || (0u32..).zip(records.iter()).map(|(number, record)| Row { run, number, record });
         self.columns.iter().map(|column| column.array(run, rows())).collect()
-    }
-}
-
-/// Results of a scheme's run.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Records<'a> {
-    pub(super) fabric: &'a Fabric,
-    pub(super) flows: &'a FlowSet,
-    pub(super) tenancy: Option<&'a Tenancy>,
-    /// Names of all schemes, so that batches of a table share a dictionary.
-    pub(super) schemes: &'a [String],
-    pub(super) scheme: usize,
-    pub(super) histogram_bin: Bytes,
-    pub(super) outcome: &'a Outcome,
-    pub(super) throughput: &'a [throughput::Row],
-}
-
-impl Records<'_> {
-    /// Index of a host's node.
-    fn node_of(&self, host: HostId) -> usize {
-        self.fabric.hosts()[host.index()].index()
-    }
-
-    /// Index of the node at the other end of a port's link.
-    fn peer_of(&self, port: PortId) -> usize {
-        self.fabric.neighbour(port).index()
-    }
-}
-
-/// Row of a table: a record, and its number in its run.
-#[derive(Debug)]
-pub(super) struct Row<'a, R> {
-    run: &'a Records<'a>,
-    number: u32,
-    record: &'a R,
-}
-
-impl<R> Clone for Row<'_, R> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<R> Copy for Row<'_, R> {}
-
-impl<R> Deref for Row<'_, R> {
-    type Target = R;
-
-    fn deref(&self) -> &R {
-        self.record
     }
 }

@@ -29,7 +29,7 @@ impl Check {
         FieldError::new(format!("{}.{field}", self.0), message)
     }
 
-    pub(super) fn ranges(self, spec: &(impl JsonSchema + Serialize)) -> Result<(), GeneratorError> {
+    pub(super) fn ranges(self, spec: &(impl JsonSchema + Serialize + 'static)) -> Result<(), GeneratorError> {
         Ok(range::check(spec).map_err(|error| error.within(self.0))?)
     }
 
