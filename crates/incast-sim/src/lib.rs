@@ -1,6 +1,6 @@
 //! Event-driven, packet-level simulation of switches and of hosts with RDMA and other transports.
 //!
-//! [`Simulation::new`] takes a [`Setup`] (fabric, flows, parameters); [`Simulation::run`] returns an [`Outcome`].
+//! [`Setup::checked`] checks fabric, flows and parameters; [`Simulation::run`] returns an [`Outcome`].
 //!
 //! ```
 //! use std::ops::ControlFlow;
@@ -40,7 +40,7 @@
 //!     params: Params::default(),
 //! };
 //!
-//! let outcome = Simulation::new(setup)?.run(&mut |_| ControlFlow::Continue(()));
+//! let outcome = Simulation::new(setup.checked()?)?.run(&mut |_| ControlFlow::Continue(()));
 //! assert_eq!(outcome.stop, Stop::Finished);
 //! for flow in &outcome.flows {
 //!     let fct = flow.fct().expect("it finished");

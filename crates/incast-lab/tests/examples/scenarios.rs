@@ -59,14 +59,15 @@ fn runs_are_whole_and_the_same_every_time() {
 
 #[test]
 fn the_simulators_own_limits_are_located() {
-    let text = "[fabric.star]\nhosts = 4\n[[workload]]\nincast = { fan_in = 3, size = \"1kB\" }\n[scheme.A]\ncontrol = \"hpcc\"\n\
-                packets.payload = \"65500B\"\n";
+    // Only the simulator knows how many switches a path has.
+    let text = "[fabric.fat_tree]\nk = 4\n[[workload]]\nincast = { fan_in = 15, size = \"1kB\" }\n[scheme.A]\ncontrol = \"hpcc\"\n\
+                packets.int_records = 1\n";
     let loaded = Loaded::from_text("s.toml", text, Path::new("."), &[]).unwrap_or_else(|found| panic!("{found}"));
     let prepared = loaded.prepare().unwrap_or_else(|found| panic!("{found}"));
     match results::simulate(&prepared, None, &mut |_| ControlFlow::Continue(())) {
         Err(ResultsError::Setup(found)) => {
             let text = loaded.locate(found).to_string();
-            assert!(text.contains("--> s.toml:7:19 (scheme.A.packets.payload)"), "{text}");
+            assert!(text.contains("--> s.toml:7:23 (scheme.A.packets.int_records)"), "{text}");
         }
         other => panic!("{other:?}"),
     }
