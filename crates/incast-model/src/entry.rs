@@ -1,4 +1,4 @@
-//! Errors of an entry, `[[workload]]` or `[[tenant]]`, whose values may stand in a file.
+//! Errors of a `[[workload]]` or `[[tenant]]` entry, or of a file that it names.
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};

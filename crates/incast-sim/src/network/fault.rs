@@ -135,7 +135,7 @@ impl Faults {
         of_link.filter_map(|(outage, _)| outage.silent).fold(0.0, f64::max)
     }
 
-    /// Links whose loss changes as outages begin and end, and the fractions that they lose from then on.
+    /// Begins and ends silent outages. Returns each changed link with its new fraction of lost packets.
     pub(crate) fn changed_losses(&mut self, begins: &[usize], ends: &[usize]) -> Vec<(LinkId, f64)> {
         let silent = begins.iter().chain(ends).filter(|&&outage| self.outages[outage].silent.is_some());
         let mut links: Vec<LinkId> = silent.flat_map(|&outage| self.outages[outage].links.clone()).collect();

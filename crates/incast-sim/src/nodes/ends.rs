@@ -4,7 +4,7 @@ use super::Nodes;
 use crate::network::Network;
 
 impl Nodes {
-    /// Opens the gates whose ends have come, in a window: nothing behind them starts in it.
+    /// Opens gates within a window. Their flows start in a later one.
     pub(super) fn open_gates(&mut self, network: &mut Network) {
         for (node, start) in self.pass_ends(network) {
             self.out.calendar.wake(node, start);

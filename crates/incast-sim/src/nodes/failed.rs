@@ -105,7 +105,7 @@ impl<G: Hooks> Switch<G> {
         }
     }
 
-    /// Sets the time of an action, in ps, whose drops come before those of arrivals.
+    /// Begins an action at `now`, in ps. Its drops come before those of arrivals.
     pub(super) const fn begin_action(&mut self, now: u64) {
         self.now = now;
         self.line = NONE as usize;

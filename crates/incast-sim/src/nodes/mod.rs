@@ -37,7 +37,7 @@ use guards::Guards;
 use host::Host;
 use out::Out;
 use plan::{Layout, Plan, covers};
-use run::{ANY, PLAIN, TELEMETRY};
+use run::{ANY, PLAIN, TELEMETRY, kind_of};
 use series::Series;
 use switch::Switch;
 use wire::Wire;
@@ -69,7 +69,7 @@ impl Nodes {
         if !covers(network) {
             return None;
         }
-        let layout = Layout::new(network);
+        let mut layout = Layout::new(network);
         if layout.lookahead == 0 {
             return None;
         }
@@ -90,6 +90,7 @@ impl Nodes {
         for host in hosts.iter().filter(|host| host.has_starts()) {
             calendar.wake(host.node().0, 0);
         }
+        layout.run = kind_of(network, switches.iter().any(Switch::is_guarded));
         let wires: Vec<Wire> =
             layout.inward.iter().map(|_| Wire::new(layout.records, network.faults.is_some())).collect();
         let out = Out {

@@ -10,7 +10,7 @@ use crate::setup::Carrier;
 
 use super::local::gates_are_local;
 use super::packet::Packet;
-use super::run::{self, ANY};
+use super::run::ANY;
 
 /// Low bits of a key: a link or port of a node. The time is above.
 pub(super) const LINK_BITS: u32 = 12;
@@ -66,7 +66,7 @@ pub(super) struct Layout {
     pub(super) received: Vec<Vec<u32>>,
     /// By host: gates in front of flows that it sends; empty without gates, and if a gate waits for ends at several hosts.
     pub(super) gates: Vec<Vec<u32>>,
-    /// Kind of run (`run.rs`).
+    /// Kind of run (`run.rs`), known once the switches are.
     pub(super) run: u8,
     /// If true, hosts depend on each other within a window: the order of their events matters.
     pub(super) one_by_one: bool,
@@ -138,7 +138,7 @@ impl Layout {
             gates,
             lookahead,
             window: lookahead.min(hold),
-            run: run::kind_of(network),
+            run: ANY,
             one_by_one: soonest < lookahead.min(hold) || !network.flows.rounds.is_empty(),
             ports,
             first_port: nodes.map(first).collect(),

@@ -40,7 +40,7 @@ pub(super) struct Port {
     pub(super) marks: [u64; 8],
 }
 
-/// Former state of a port whose link has failed.
+/// State of a port before its link failed.
 #[derive(Debug)]
 pub(super) struct Failed {
     /// End of the last transmission, in ps.

@@ -11,15 +11,14 @@ pub(super) const TELEMETRY: u8 = 1;
 /// Same without telemetry.
 pub(super) const PLAIN: u8 = 2;
 
-/// Kind of a run. [`ANY`] with guards, failures, fingerprints, histograms, deficit round robin, cut-through, gaps, buffers per port,
+/// Kind of a run; `guarded`: with guards. [`ANY`] with failures, fingerprints, histograms, deficit round robin, cut-through, gaps, buffers per port,
 /// selective repeat, demotion by bytes sent, or transports other than RDMA.
-pub(super) fn kind_of(network: &Network) -> u8 {
+pub(super) fn kind_of(network: &Network, guarded: bool) -> u8 {
     let config = &network.config;
-    let guards = network.tagging.is_some() || network.isolation.is_some() || network.watchdog.is_some();
     let measured = &network.recorder.params;
-    let plain = config.plain_wires
+    let plain = !guarded
+        && config.plain_wires
         && config.storage == Storage::Shared
-        && !guards
         && network.faults.is_none()
         && network.selective.is_none()
         && config.demotion == u64::MAX

@@ -183,6 +183,11 @@ impl<G: Hooks> Switch<G> {
         }
     }
 
+    /// If true, the run has guards.
+    pub(super) const fn is_guarded(&self) -> bool {
+        self.guarded
+    }
+
     pub(super) const fn now(&self) -> u64 {
         self.now
     }
@@ -224,12 +229,7 @@ impl<G: Hooks> Switch<G> {
         if RUN == ANY && self.guarded {
             return G::receive(self, plan, out, &packet);
         }
-        let port = match plan.route(self.node, &packet) {
-            Route::Port(port) => Some(port),
-            Route::Several => self.balance(plan, &packet),
-            Route::None => None,
-        };
-        let port = port.map(|port| (port - plan.layout.first_port[self.node as usize]) as usize);
+        let port = self.egress(plan, &packet);
         if packet.hops >= self.ttl {
             return self.drop_packet(plan, out, port, &packet, DropReason::Ttl);
         }
@@ -237,8 +237,19 @@ impl<G: Hooks> Switch<G> {
         self.forward::<RUN>(plan, out, port, &packet);
     }
 
+    /// Port by which a packet leaves; `None` without a route.
+    #[inline(always)]
+    pub(super) fn egress(&mut self, plan: Plan<'_>, packet: &Packet) -> Option<usize> {
+        let port = match plan.route(self.node, packet) {
+            Route::Port(port) => port,
+            Route::Several => self.balance(plan, packet)?,
+            Route::None => return None,
+        };
+        Some((port - plan.layout.first_port[self.node as usize]) as usize)
+    }
+
     #[inline(never)]
-    pub(super) fn balance(&mut self, plan: Plan<'_>, packet: &Packet) -> Option<u32> {
+    fn balance(&mut self, plan: Plan<'_>, packet: &Packet) -> Option<u32> {
         let first = plan.layout.first_port[self.node as usize];
         let backlog = |port: PortId| {
             let port = &self.ports[(port.0 - first) as usize];

@@ -13,7 +13,7 @@ use watchdog::Watchdog;
 
 use super::out::Out;
 use super::packet::Packet;
-use super::plan::{Plan, Route};
+use super::plan::Plan;
 use super::switch::{Hooks, Switch};
 use crate::kernel::Kind;
 use crate::nodes::run::ANY;
@@ -21,8 +21,21 @@ use crate::outcome::DropReason;
 
 /// Stages of the pipeline that concern a guard; it finds its state in the switch.
 pub(super) trait Guard: Sized {
+    /// If true, `queued`, `dequeued` and `eligible` are called.
+    const WATCHES_QUEUES: bool = false;
+
     /// `None` if the run has no such guard.
     fn new(plan: Plan<'_>, node: u32) -> Option<Self>;
+
+    /// Priorities whose packets may be marked, as bits.
+    fn markable(&self) -> u8 {
+        u8::MAX
+    }
+
+    /// If true, packets get the priority of their new tag on the wire.
+    fn rewrites_on_the_wire(&self) -> bool {
+        false
+    }
 
     /// A packet has arrived, and has no route yet.
     fn arrived(_switch: &mut Switch<Guards>, _out: &mut Out, _packet: &mut Packet) {}
@@ -115,15 +128,15 @@ macro_rules! guards {
             }
 
             fn watches_queues(&self) -> bool {
-                self.isolation.is_some()
+                false $(|| self.$field.is_some() && $guard::WATCHES_QUEUES)+
             }
 
             fn markable(&self) -> u8 {
-                self.isolation.as_ref().map_or(u8::MAX, |isolation| isolation.markable())
+                u8::MAX $(& self.$field.as_ref().map_or(u8::MAX, |guard| guard.markable()))+
             }
 
             fn rewrites_on_the_wire(&self) -> bool {
-                self.tags.as_ref().is_some_and(|tags| tags.are_late())
+                false $(|| self.$field.as_ref().is_some_and(|guard| guard.rewrites_on_the_wire()))+
             }
         }
 
@@ -161,12 +174,7 @@ impl Switch<Guards> {
         }
         let mut packet = *packet;
         self.guard_arrival(out, &mut packet);
-        let port = match plan.route(self.node, &packet) {
-            Route::Port(port) => Some(port),
-            Route::Several => self.balance(plan, &packet),
-            Route::None => None,
-        };
-        let port = port.map(|port| (port - plan.layout.first_port[self.node as usize]) as usize);
+        let port = self.egress(plan, &packet);
         if packet.hops >= self.ttl {
             return self.drop_packet(plan, out, port, &packet, DropReason::Ttl);
         }

@@ -18,6 +18,10 @@ impl Guard for Tags {
         plan.network.tagging.as_ref().map(|tagging| Self { late: tagging.on_the_wire })
     }
 
+    fn rewrites_on_the_wire(&self) -> bool {
+        self.late
+    }
+
     /// Wrong variant: the sending switch has noted the tag of the wire.
     fn arrived(switch: &mut Switch<Guards>, out: &mut Out, packet: &mut Packet) {
         let new = packet.in_prio;
@@ -36,12 +40,6 @@ impl Guard for Tags {
             change_priority(switch, out, packet, new);
         }
         None
-    }
-}
-
-impl Tags {
-    pub(in crate::nodes) const fn are_late(&self) -> bool {
-        self.late
     }
 }
 

@@ -31,7 +31,7 @@ impl HostIsolation {
 }
 
 impl Host {
-    /// Handles a message, for data that leaves by the NIC at which it arrives.
+    /// Handles a message about data that leaves by its NIC.
     pub(in crate::nodes) fn receive_isolation(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, message: &Packet) {
         debug_assert_eq!(message.kind, Kind::Isolation);
         out.counts.isolation_messages_to_hosts += 1;

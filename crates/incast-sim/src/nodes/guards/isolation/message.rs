@@ -47,7 +47,7 @@ impl Switch<Guards> {
         self.serve_or_wait::<ANY>(plan, out, port);
     }
 
-    /// Handles a message, for packets that leave by the port at which it arrives.
+    /// Handles a message about packets that leave by its ingress port.
     pub(in crate::nodes) fn receive_isolation(&mut self, plan: Plan<'_>, out: &mut Out, message: &Packet) {
         out.delivered[0] += u64::from(message.size);
         out.live -= 1;

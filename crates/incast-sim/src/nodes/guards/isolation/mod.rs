@@ -31,7 +31,7 @@ pub(in crate::nodes) struct Isolation {
     params: IsolationParams,
     /// Lossless priorities from which flows are isolated, as bits.
     monitored: u8,
-    /// Least queue length at which a flow may be found, for all queues of a port together.
+    /// Total queue length of a port, in bytes, up to which no flow is found.
     calm: u32,
     /// By port.
     thresholds: Vec<Thresholds>,
@@ -50,6 +50,15 @@ const fn is_data(kind: Kind) -> bool {
 }
 
 impl Guard for Isolation {
+    const WATCHES_QUEUES: bool = true;
+
+    fn markable(&self) -> u8 {
+        match self.params.mark {
+            MarkedFlows::All => u8::MAX,
+            MarkedFlows::Isolated => 1 << self.params.queue,
+        }
+    }
+
     fn new(plan: Plan<'_>, node: u32) -> Option<Self> {
         let all = plan.network.isolation.as_ref()?;
         let ports = || plan.network.fabric.ports_of(NodeId(node));
@@ -127,14 +136,6 @@ impl Guard for Isolation {
 }
 
 impl Isolation {
-    /// Priorities whose packets may be marked, as bits.
-    pub(in crate::nodes) const fn markable(&self) -> u8 {
-        match self.params.mark {
-            MarkedFlows::All => u8::MAX,
-            MarkedFlows::Isolated => 1 << self.params.queue,
-        }
-    }
-
     /// Returns true if a packet that finds `queued` bytes starts isolation; with marks, at random between the thresholds.
     fn is_congested(&mut self, port: usize, queued: u32) -> bool {
         let Thresholds { from, always, .. } = self.thresholds[port];
