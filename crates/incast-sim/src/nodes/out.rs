@@ -6,8 +6,7 @@ use incast_model::units::Time;
 use super::calendar::Calendar;
 use super::packet::{Carried, Packet, Stamp};
 use super::plan::{Plan, PortPlan};
-use super::ns3::Ns3;
-use super::run::{NS3, is_bare};
+use super::run::ANY;
 use super::wire::Wire;
 use crate::host::End;
 use crate::kernel::{Event, Kind, Target};
@@ -75,8 +74,6 @@ pub(super) struct Out {
     pub(super) watched: bool,
     /// `None` if not measured.
     pub(super) prints: Option<Box<Prints>>,
-    /// `None` in exact arithmetic.
-    pub(super) ns3: Option<Box<Ns3>>,
 }
 
 impl Out {
@@ -92,12 +89,10 @@ impl Out {
         carried: &mut Carried,
     ) {
         let time = seen + plan.delay;
-        let line = plan.line as usize;
-        if RUN == NS3 {
-            self.ns3().send(line, time);
-        } else if time >= *woken {
+        if time >= *woken {
             *woken = self.calendar.wake(plan.peer, time);
         }
+        let line = plan.line as usize;
         self.arrivals[line] = self.arrivals[line].min(time);
         self.wires[line].push::<RUN>(time, plan, packet, stamp, carried);
     }
@@ -112,16 +107,12 @@ impl Out {
         now: u64,
         carried: &mut Carried,
     ) -> Packet {
-        if !is_bare(RUN) && self.watched {
+        if RUN == ANY && self.watched {
             self.watch(plan, (node, line), now);
         }
         let wire = &mut self.wires[line];
         let packet = wire.pop::<RUN>(carried);
-        let next = wire.first();
-        self.arrivals[line] = next;
-        if RUN == NS3 {
-            self.ns3().take(line, next);
-        }
+        self.arrivals[line] = wire.first();
         self.moved = self.moved.max(now);
         self.counts.events += 1;
         packet
