@@ -52,6 +52,8 @@ enum Place {
 #[derive(Debug)]
 pub(crate) struct Nodes {
     layout: Layout,
+    /// Kind of the run (`run.rs`).
+    run: u8,
     /// By node of the fabric.
     places: Vec<Place>,
     switches: Vec<Switch<Guards>>,
@@ -69,7 +71,7 @@ impl Nodes {
         if !covers(network) {
             return None;
         }
-        let mut layout = Layout::new(network);
+        let layout = Layout::new(network);
         if layout.lookahead == 0 {
             return None;
         }
@@ -90,7 +92,7 @@ impl Nodes {
         for host in hosts.iter().filter(|host| host.has_starts()) {
             calendar.wake(host.node().0, 0);
         }
-        layout.run = kind_of(network, switches.iter().any(Switch::is_guarded));
+        let run = kind_of(network, switches.iter().any(Switch::is_guarded));
         let wires: Vec<Wire> =
             layout.inward.iter().map(|_| Wire::new(layout.records, network.faults.is_some())).collect();
         let out = Out {
@@ -113,7 +115,7 @@ impl Nodes {
             prints: network.recorder.prints.clone(),
         };
         let series = Series::new(&network.recorder.params);
-        Some(Self { layout, places, switches, hosts, out, series, actions: Actions::new(network), completing: 0 })
+        Some(Self { layout, run, places, switches, hosts, out, series, actions: Actions::new(network), completing: 0 })
     }
 
     /// Lets a node handle all events before `end`. Returns the time of its next known event, in ps.
@@ -123,7 +125,7 @@ impl Nodes {
         match self.places[node as usize] {
             Place::Switch(place) => {
                 let switch = &mut self.switches[place as usize];
-                match self.layout.run {
+                match self.run {
                     PLAIN => switch.run::<PLAIN>(plan, &mut self.out, end),
                     TELEMETRY => switch.run::<TELEMETRY>(plan, &mut self.out, end),
                     _ => switch.run::<ANY>(plan, &mut self.out, end),
@@ -131,7 +133,7 @@ impl Nodes {
             }
             Place::Host(place) => {
                 let host = &mut self.hosts[place as usize];
-                match self.layout.run {
+                match self.run {
                     PLAIN => host.run::<PLAIN>(plan, &mut self.out, end),
                     TELEMETRY => host.run::<TELEMETRY>(plan, &mut self.out, end),
                     _ => host.run::<ANY>(plan, &mut self.out, end),

@@ -66,8 +66,6 @@ pub(super) struct Layout {
     pub(super) received: Vec<Vec<u32>>,
     /// By host: gates in front of flows that it sends; empty without gates, and if a gate waits for ends at several hosts.
     pub(super) gates: Vec<Vec<u32>>,
-    /// Kind of run (`run.rs`), known once the switches are.
-    pub(super) run: u8,
     /// If true, hosts depend on each other within a window: the order of their events matters.
     pub(super) one_by_one: bool,
     /// Shortest time from append to arrival on a wire, in ps.
@@ -138,7 +136,6 @@ impl Layout {
             gates,
             lookahead,
             window: lookahead.min(hold),
-            run: ANY,
             one_by_one: soonest < lookahead.min(hold) || !network.flows.rounds.is_empty(),
             ports,
             first_port: nodes.map(first).collect(),

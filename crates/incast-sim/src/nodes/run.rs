@@ -11,8 +11,8 @@ pub(super) const TELEMETRY: u8 = 1;
 /// Same without telemetry.
 pub(super) const PLAIN: u8 = 2;
 
-/// Kind of a run; `guarded`: with guards. [`ANY`] with failures, fingerprints, histograms, deficit round robin, cut-through, gaps, buffers per port,
-/// selective repeat, demotion by bytes sent, or transports other than RDMA.
+/// Kind of a run. [`ANY`] if switches have guards (`guarded`), and with failures, fingerprints, histograms, deficit round robin,
+/// cut-through, gaps, buffers per port, selective repeat, demotion by bytes sent, or transports other than RDMA.
 pub(super) fn kind_of(network: &Network, guarded: bool) -> u8 {
     let config = &network.config;
     let measured = &network.recorder.params;

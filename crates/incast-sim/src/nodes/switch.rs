@@ -27,7 +27,7 @@ pub(super) trait Hooks: Sized {
     fn is_empty(&self) -> bool;
     /// If true, `queued`, `dequeued` and `eligible` are called.
     fn watches_queues(&self) -> bool;
-    /// Priorities whose packets may be marked, as bits.
+    /// Bit mask of the priorities in which ECN marks packets.
     fn markable(&self) -> u8;
     /// If true, packets get the priority of their new tag on the wire.
     fn rewrites_on_the_wire(&self) -> bool;
@@ -77,7 +77,7 @@ pub(super) struct Switch<G> {
     guarded: bool,
     late_tags: bool,
     pub(super) watches_queues: bool,
-    /// Priorities whose packets may be marked, as bits.
+    /// As [`Hooks::markable`].
     markable: u8,
     /// By port and priority; empty without guards.
     pub(super) pauses: Vec<[Pauses; 8]>,
@@ -183,7 +183,7 @@ impl<G: Hooks> Switch<G> {
         }
     }
 
-    /// If true, the run has guards.
+    /// Returns true if packets pass guards.
     pub(super) const fn is_guarded(&self) -> bool {
         self.guarded
     }
@@ -237,7 +237,7 @@ impl<G: Hooks> Switch<G> {
         self.forward::<RUN>(plan, out, port, &packet);
     }
 
-    /// Port by which a packet leaves; `None` without a route.
+    /// Egress port of a packet; `None` without a route.
     #[inline(always)]
     pub(super) fn egress(&mut self, plan: Plan<'_>, packet: &Packet) -> Option<usize> {
         let port = match plan.route(self.node, packet) {

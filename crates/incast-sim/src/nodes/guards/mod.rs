@@ -27,7 +27,7 @@ pub(super) trait Guard: Sized {
     /// `None` if the run has no such guard.
     fn new(plan: Plan<'_>, node: u32) -> Option<Self>;
 
-    /// Priorities whose packets may be marked, as bits.
+    /// Bit mask of the priorities in which ECN marks packets.
     fn markable(&self) -> u8 {
         u8::MAX
     }

@@ -52,13 +52,6 @@ const fn is_data(kind: Kind) -> bool {
 impl Guard for Isolation {
     const WATCHES_QUEUES: bool = true;
 
-    fn markable(&self) -> u8 {
-        match self.params.mark {
-            MarkedFlows::All => u8::MAX,
-            MarkedFlows::Isolated => 1 << self.params.queue,
-        }
-    }
-
     fn new(plan: Plan<'_>, node: u32) -> Option<Self> {
         let all = plan.network.isolation.as_ref()?;
         let ports = || plan.network.fabric.ports_of(NodeId(node));
@@ -74,6 +67,13 @@ impl Guard for Isolation {
             draws: all.draws[owner as usize].clone(),
             noted: NONE,
         })
+    }
+
+    fn markable(&self) -> u8 {
+        match self.params.mark {
+            MarkedFlows::All => u8::MAX,
+            MarkedFlows::Isolated => 1 << self.params.queue,
+        }
     }
 
     /// Gives a packet the priority of isolated flows if its flow is isolated at the port; otherwise looks for flows to isolate.
