@@ -64,6 +64,7 @@ impl Network {
             rank: 0,
             next_rank: 0,
             events: EventQueue::new(slot_bits(&fabric, &params, longest)),
+            slot_bits: slot_bits(&fabric, &params, longest),
             pool: Pool::new(if needs_int { params.packets.int_records.into() } else { 0 }, !transports.is_empty()),
             ports: Vec::with_capacity(ports),
             end_rank: vec![0; if ns3 { ports } else { 0 }],

@@ -174,6 +174,8 @@ pub(crate) struct Network {
     /// Next rank to assign, in `ns3` arithmetic.
     next_rank: u64,
     pub(crate) events: EventQueue,
+    /// Width of the slots of `events`, as a power of two in ps.
+    pub(crate) slot_bits: u32,
     pub(crate) pool: Pool,
 
     pub(crate) ports: Vec<Port>,

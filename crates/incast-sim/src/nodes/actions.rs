@@ -122,6 +122,9 @@ impl Nodes {
 
     /// Time of the next event of a node, in ps.
     pub(super) fn next_event(&self, network: &Network) -> Option<u64> {
+        if self.out.ns3.is_some() {
+            return Some(network.now); // an event is at hand whenever actions are due
+        }
         let nodes = 0..self.places.len() as u32;
         nodes.filter_map(|node| self.next_of(network, node)).map(|event| event.time).min()
     }

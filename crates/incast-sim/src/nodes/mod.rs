@@ -13,6 +13,7 @@ mod faults;
 mod guards;
 mod host;
 mod local;
+mod ns3;
 mod out;
 mod own_buffer;
 mod packet;
@@ -35,6 +36,7 @@ use actions::Actions;
 use calendar::Calendar;
 use guards::Guards;
 use host::Host;
+use ns3::Ns3;
 use out::Out;
 use plan::{Layout, Plan, covers};
 use run::{ANY, PLAIN, TELEMETRY, kind_of};
@@ -72,7 +74,7 @@ impl Nodes {
             return None;
         }
         let layout = Layout::new(network);
-        if layout.lookahead == 0 {
+        if layout.lookahead == 0 && !network.config.ns3 {
             return None;
         }
         let plan = Plan { layout: &layout, network };
@@ -88,7 +90,7 @@ impl Nodes {
         for (place, host) in (0u32..).zip(&hosts) {
             places[host.node().index()] = Place::Host(place);
         }
-        let mut calendar = Calendar::new(places.len(), layout.window);
+        let mut calendar = Calendar::new(places.len(), layout.window.max(1));
         for host in hosts.iter().filter(|host| host.has_starts()) {
             calendar.wake(host.node().0, 0);
         }
@@ -113,6 +115,7 @@ impl Nodes {
             isolated: u64::MAX,
             watched: network.recorder.prints.is_some(),
             prints: network.recorder.prints.clone(),
+            ns3: Ns3::new(network, &layout),
         };
         let series = Series::new(&network.recorder.params);
         Some(Self { layout, run, places, switches, hosts, out, series, actions: Actions::new(network), completing: 0 })

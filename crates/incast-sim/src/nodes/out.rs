@@ -4,9 +4,10 @@ use incast_model::fabric::PortId;
 use incast_model::units::Time;
 
 use super::calendar::Calendar;
+use super::ns3::Ns3;
 use super::packet::{Carried, Packet, Stamp};
 use super::plan::{Plan, PortPlan};
-use super::run::ANY;
+use super::run::{NS3, is_bare};
 use super::wire::Wire;
 use crate::host::End;
 use crate::kernel::{Event, Kind, Target};
@@ -74,6 +75,8 @@ pub(super) struct Out {
     pub(super) watched: bool,
     /// `None` if not measured.
     pub(super) prints: Option<Box<Prints>>,
+    /// `None` in exact arithmetic.
+    pub(super) ns3: Option<Box<Ns3>>,
 }
 
 impl Out {
@@ -89,10 +92,12 @@ impl Out {
         carried: &mut Carried,
     ) {
         let time = seen + plan.delay;
-        if time >= *woken {
+        let line = plan.line as usize;
+        if RUN == NS3 {
+            self.ns3().send(line, time);
+        } else if time >= *woken {
             *woken = self.calendar.wake(plan.peer, time);
         }
-        let line = plan.line as usize;
         self.arrivals[line] = self.arrivals[line].min(time);
         self.wires[line].push::<RUN>(time, plan, packet, stamp, carried);
     }
@@ -107,12 +112,16 @@ impl Out {
         now: u64,
         carried: &mut Carried,
     ) -> Packet {
-        if RUN == ANY && self.watched {
+        if !is_bare(RUN) && self.watched {
             self.watch(plan, (node, line), now);
         }
         let wire = &mut self.wires[line];
         let packet = wire.pop::<RUN>(carried);
-        self.arrivals[line] = wire.first();
+        let next = wire.first();
+        self.arrivals[line] = next;
+        if RUN == NS3 {
+            self.ns3().take(line, next);
+        }
         self.moved = self.moved.max(now);
         self.counts.events += 1;
         packet

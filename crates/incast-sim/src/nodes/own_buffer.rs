@@ -28,7 +28,7 @@ impl<G: Hooks> Switch<G> {
                     self.drop_packet(plan, out, Some(port), &evicted, DropReason::Buffer);
                 }
                 let queued = self.ports[port].queued;
-                let mark = if self.mark_at_enqueue { self.mark(out, port, packet, queued) } else { 0 };
+                let mark = if self.mark_at_enqueue { self.mark::<ANY>(out, port, packet, queued) } else { 0 };
                 self.enqueue_ranked(port, packet, packet.flags | mark, rank);
             }
             Storage::Own(limit) if !fits(self, limit) => {
@@ -36,7 +36,7 @@ impl<G: Hooks> Switch<G> {
             }
             _ => {
                 let queued = self.ports[port].lanes[usize::from(packet.prio & 7)].queue.bytes;
-                let mark = if self.mark_at_enqueue { self.mark(out, port, packet, queued) } else { 0 };
+                let mark = if self.mark_at_enqueue { self.mark::<ANY>(out, port, packet, queued) } else { 0 };
                 self.enqueue::<ANY>(port, packet, packet.flags | mark);
             }
         }

@@ -10,7 +10,7 @@ use crate::setup::Carrier;
 
 use super::local::gates_are_local;
 use super::packet::Packet;
-use super::run::ANY;
+use super::run::{ANY, is_bare};
 
 /// Low bits of a key: a link or port of a node. The time is above.
 pub(super) const LINK_BITS: u32 = 12;
@@ -122,7 +122,7 @@ impl Layout {
                 list.push(number);
             }
         }
-        let local = !network.flows.gates.is_empty() && gates_are_local(&network.flows);
+        let local = !network.config.ns3 && !network.flows.gates.is_empty() && gates_are_local(&network.flows);
         let mut gates = vec![Vec::new(); if local { hosts } else { 0 }];
         for (number, gate) in (0u32..).zip(network.flows.gates.iter().filter(|_| local)) {
             if let Some(&flow) = gate.starts.first() {
@@ -201,7 +201,7 @@ impl Plan<'_> {
     /// Times at which the last bit of a packet has left, and the port is free.
     #[inline(always)]
     pub(super) fn ends<const RUN: u8>(&self, port: u32, plan: &PortPlan, now: u64, size: u64) -> (u64, u64) {
-        if RUN != ANY || plan.ps_per_byte != 0 {
+        if is_bare(RUN) || RUN == ANY && plan.ps_per_byte != 0 {
             let sent = now + size * plan.ps_per_byte;
             return (sent, sent);
         }
@@ -225,6 +225,10 @@ impl Plan<'_> {
         if waits { sent } else { begin + self.network.wire_time(port, one.cut.into()) }
     }
 
+    pub(super) fn node_of(&self, port: u32) -> u32 {
+        self.network.fabric.port(PortId(port)).node.0
+    }
+
     pub(super) fn control(&self, flow: u32) -> usize {
         match self.network.carriers[usize::from(self.network.flows.flows[flow as usize].label)] {
             Carrier::Rdma(control) => control,
@@ -233,18 +237,16 @@ impl Plan<'_> {
     }
 }
 
-/// Returns true if nodes simulate all of a run. They lack hypervisors, queueing
-/// delays of flows, `ns3` arithmetic, and transports that know the whole fabric.
+/// Returns true if nodes simulate all of a run. They lack hypervisors, queueing delays of flows, and transports
+/// that know the whole fabric.
 pub(super) fn covers(network: &Network) -> bool {
-    let config = &network.config;
     let measured = &network.recorder.params;
     let network_parts = network.hypervisors.is_none();
     let ports = network.ports.iter().all(|port| !port.at_server && port.far != Far::Lossy);
     let fabric = &network.fabric;
     let sizes = (0..fabric.nodes().len() as u32).map(NodeId).map(|node| fabric.ports_of(node).len());
     let hosts = fabric.hosts().iter().all(|&host| (1..256).contains(&fabric.ports_of(host).len()));
-    !config.ns3
-        && covers_transports(network)
+    covers_transports(network)
         && network_parts
         && ports
         && hosts

@@ -10,6 +10,13 @@ pub(super) const ANY: u8 = 0;
 pub(super) const TELEMETRY: u8 = 1;
 /// Same without telemetry.
 pub(super) const PLAIN: u8 = 2;
+/// `ns3` arithmetic, in the order of one queue of all events.
+pub(super) const NS3: u8 = 3;
+
+/// Returns true for kinds of runs in which nothing but the usual is measured or guarded.
+pub(super) const fn is_bare(run: u8) -> bool {
+    matches!(run, TELEMETRY | PLAIN)
+}
 
 /// Kind of a run. [`ANY`] if switches have guards (`guarded`), and with failures, fingerprints, histograms, deficit round robin,
 /// cut-through, gaps, buffers per port, selective repeat, demotion by bytes sent, or transports other than RDMA.
@@ -28,6 +35,7 @@ pub(super) fn kind_of(network: &Network, guarded: bool) -> u8 {
         && network.transports.endpoints.is_empty()
         && network.ports.iter().all(|port| port.cut == WHOLE_PACKETS);
     match (plain, config.telemetry) {
+        _ if config.ns3 => NS3,
         (false, _) => ANY,
         (true, true) => TELEMETRY,
         (true, false) => PLAIN,

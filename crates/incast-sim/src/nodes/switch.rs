@@ -10,7 +10,7 @@ use super::packet::{Carried, Packet, Slab, Stamp};
 use super::plan::{LINK_BITS, Plan, Route};
 use super::pool;
 use super::port::{Pauses, Port};
-use super::run::{ANY, PLAIN};
+use super::run::{ANY, NS3, PLAIN, is_bare};
 use super::telemetry::Telemetry;
 use crate::balance::{State, backlog};
 use crate::congestion::IntRecord;
@@ -32,7 +32,7 @@ pub(super) trait Hooks: Sized {
     /// If true, packets get the priority of their new tag on the wire.
     fn rewrites_on_the_wire(&self) -> bool;
     /// Handles an arrived packet, in place of [`Switch`].
-    fn receive(switch: &mut Switch<Self>, plan: Plan<'_>, out: &mut Out, packet: &Packet);
+    fn receive<const RUN: u8>(switch: &mut Switch<Self>, plan: Plan<'_>, out: &mut Out, packet: &Packet);
     /// A packet is in a queue, at a place of the slab.
     fn queued(switch: &mut Switch<Self>, port: usize, place: u32);
     /// A packet has left its queue, not yet the switch.
@@ -175,11 +175,29 @@ impl<G: Hooks> Switch<G> {
 
     pub(super) fn step(&mut self, plan: Plan<'_>, out: &mut Out, event: Event) {
         match event.target() {
-            Target::Arrival(wire) => {
-                self.now = event.time;
-                self.receive::<ANY>(plan, out, plan.layout.ports[wire as usize].line as usize);
-            }
+            Target::Arrival(wire) => self.arrival::<ANY>(plan, out, event.time, wire),
             _ => self.serve_next::<ANY>(plan, out),
+        }
+    }
+
+    #[inline(always)]
+    fn arrival<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, now: u64, wire: u32) {
+        self.now = now;
+        self.receive::<RUN>(plan, out, plan.layout.ports[wire as usize].line as usize);
+    }
+
+    /// Handles an event of `ns3` arithmetic.
+    pub(super) fn step_ns3(&mut self, plan: Plan<'_>, out: &mut Out, event: Event) {
+        match event.target() {
+            Target::Arrival(wire) => self.arrival::<NS3>(plan, out, event.time, wire),
+            Target::Port(number) => {
+                self.now = event.time;
+                out.count(self.node, event.time, || event.target());
+                let port = (number - plan.layout.first_port[self.node as usize]) as usize;
+                self.ports[port].pending = false;
+                self.serve::<NS3>(plan, out, port);
+            }
+            other => unreachable!("{other:?} is no event of a switch"),
         }
     }
 
@@ -226,8 +244,8 @@ impl<G: Hooks> Switch<G> {
             Kind::Lost => return out.live -= 1,
             _ => out.counts.ack_hops += 1,
         }
-        if RUN == ANY && self.guarded {
-            return G::receive(self, plan, out, &packet);
+        if !is_bare(RUN) && self.guarded {
+            return G::receive::<RUN>(self, plan, out, &packet);
         }
         let port = self.egress(plan, &packet);
         if packet.hops >= self.ttl {
@@ -268,7 +286,7 @@ impl<G: Hooks> Switch<G> {
         if egress.waiting == 0
             && egress.paused & 1 << prio == 0
             && (prio == 0 || self.buffer.passes(&self.ports[in_port].lanes[usize::from(in_prio)].ingress, size))
-            && egress.busy_until <= self.now
+            && self.is_idle::<RUN>(out, port)
         {
             self.transmit::<RUN>(plan, out, port, packet, packet.flags);
             return;
@@ -299,7 +317,7 @@ impl<G: Hooks> Switch<G> {
                 self.send_pfc::<RUN>(plan, out, in_port, in_prio, true, port);
             }
             if self.mark_at_enqueue {
-                flags |= self.mark(out, port, packet, queued);
+                flags |= self.mark::<RUN>(out, port, packet, queued);
             }
         }
         self.enqueue::<RUN>(port, packet, flags);
@@ -308,10 +326,11 @@ impl<G: Hooks> Switch<G> {
 
     /// Mark of a packet in an egress queue of `queued` bytes, if it gets one.
     #[inline]
-    pub(super) fn mark(&mut self, out: &mut Out, port: usize, packet: &Packet, queued: u32) -> u8 {
+    pub(super) fn mark<const RUN: u8>(&mut self, out: &mut Out, port: usize, packet: &Packet, queued: u32) -> u8 {
         let hit = match self.ports[port].ecn.verdict(queued) {
             Verdict::Never => return 0,
             Verdict::Always => true,
+            Verdict::WithProbability(p) if RUN == NS3 => out.ns3().draws.next() < p,
             Verdict::WithProbability(p) => unit(&mut self.rng) < p,
         };
         if !hit || self.markable & 1 << packet.prio == 0 || !packet.kind.understands_marks(packet.flags) {
@@ -346,7 +365,7 @@ impl<G: Hooks> Switch<G> {
 
     #[inline]
     pub(super) fn note_length<const RUN: u8>(&mut self, port: usize) {
-        if RUN != ANY {
+        if is_bare(RUN) {
             return;
         }
         if let Some(histogram) = self.histograms.get_mut(port) {
@@ -360,20 +379,34 @@ impl<G: Hooks> Switch<G> {
         if self.ports[port].pending {
             return;
         }
-        if self.ports[port].busy_until <= self.now {
+        if self.is_idle::<RUN>(out, port) {
             self.serve::<RUN>(plan, out, port);
         } else {
-            self.serve_when_free(port);
+            self.serve_when_free::<RUN>(out, port);
         }
     }
 
+    /// Returns true if a port is not transmitting. In `ns3` arithmetic, ranks decide whether a transmission that ends now has
+    /// ended.
+    #[inline(always)]
+    fn is_idle<const RUN: u8>(&self, out: &Out, port: usize) -> bool {
+        let state = &self.ports[port];
+        if RUN == NS3 {
+            return out.is_idle_in_ns3(state.number, state.busy_until, self.now);
+        }
+        state.busy_until <= self.now
+    }
+
     #[inline]
-    pub(super) fn serve_when_free(&mut self, port: usize) {
+    fn serve_when_free<const RUN: u8>(&mut self, out: &mut Out, port: usize) {
         let state = &mut self.ports[port];
         if state.waiting & (!state.paused | 1) == 0 {
             return;
         }
         state.pending = true;
+        if RUN == NS3 {
+            return out.ns3().serve_when_free(state.number, state.busy_until);
+        }
         let key = state.busy_until << LINK_BITS | port as u64;
         // Most transmissions end after all others under way: few entries move.
         let mut place = self.free_at.len();
@@ -395,7 +428,7 @@ impl<G: Hooks> Switch<G> {
             return;
         }
         let state = &mut self.ports[port];
-        let prio = match self.deficits.get_mut(port).filter(|_| RUN == ANY) {
+        let prio = match self.deficits.get_mut(port).filter(|_| !is_bare(RUN)) {
             None => self.rule.choose_simply(eligible, &mut state.last_served) & 7,
             Some(deficits) => {
                 let mut served = Served { last: state.last_served, deficits: *deficits };
@@ -408,7 +441,7 @@ impl<G: Hooks> Switch<G> {
         let packet = self.dequeue::<RUN>(port, prio);
         let mark = if prio == 0 { 0 } else { self.depart::<RUN>(plan, out, port, &packet) };
         self.transmit::<RUN>(plan, out, port, &packet, packet.flags | mark);
-        self.serve_when_free(port);
+        self.serve_when_free::<RUN>(out, port);
     }
 
     /// Removes the first packet of a queue.
@@ -439,13 +472,13 @@ impl<G: Hooks> Switch<G> {
     fn depart<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, packet: &Packet) -> u8 {
         let left = self.ports[port].lanes[usize::from(packet.prio & 7)].queue.bytes;
         if RUN == ANY && self.storage != Storage::Shared {
-            return if self.mark_at_enqueue { 0 } else { self.mark(out, port, packet, left) };
+            return if self.mark_at_enqueue { 0 } else { self.mark::<RUN>(out, port, packet, left) };
         }
         let (in_port, in_prio) = (usize::from(packet.in_port), packet.in_prio & 7);
         let ingress = &mut self.ports[in_port].lanes[usize::from(in_prio)].ingress;
         self.buffer.release(ingress, packet.size.into());
         let resume = self.buffer.wants_xon(ingress);
-        let mark = if self.mark_at_enqueue { 0 } else { self.mark(out, port, packet, left) };
+        let mark = if self.mark_at_enqueue { 0 } else { self.mark::<RUN>(out, port, packet, left) };
         if resume {
             // The packet leaves by its ingress port, which is about to send it and serves the XON afterwards.
             let busy = in_port == port;
@@ -468,7 +501,7 @@ impl<G: Hooks> Switch<G> {
     ) {
         let size = u64::from(packet.size);
         let (record, in_prio) =
-            if RUN != PLAIN && self.stamps { self.stamp::<RUN>(plan, port, packet) } else { (None, packet.prio) };
+            if RUN != PLAIN && self.stamps { self.stamp::<RUN>(plan, out, port, packet) } else { (None, packet.prio) };
         let stamp = Stamp { flags, in_prio, record };
         let state = &mut self.ports[port];
         let (sent, free) = plan.ends::<RUN>(state.number, &state.plan, self.now, size);
@@ -479,6 +512,9 @@ impl<G: Hooks> Switch<G> {
         state.tx_bytes += size;
         let whole = RUN != ANY || state.plan.takes_whole(size);
         let seen = if whole { sent } else { plan.cut_through(state.number, packet, self.now, sent) };
+        if RUN == NS3 {
+            out.ns3().transmit(state.number);
+        }
         out.send::<RUN>((&state.plan, &mut state.woken), seen, packet, stamp, &mut self.carried);
     }
 
@@ -491,11 +527,23 @@ impl<G: Hooks> Switch<G> {
 
     /// Telemetry of a packet that a port sends, and its priority at the far end if tags change on the wire.
     #[inline(always)]
-    fn stamp<const RUN: u8>(&mut self, plan: Plan<'_>, port: usize, packet: &Packet) -> (Option<(IntRecord, u8)>, u8) {
+    fn stamp<const RUN: u8>(
+        &mut self,
+        plan: Plan<'_>,
+        out: &mut Out,
+        port: usize,
+        packet: &Packet,
+    ) -> (Option<(IntRecord, u8)>, u8) {
         let mut record = None;
         if let Some(telemetry) = &mut self.telemetry {
+            if RUN == NS3 {
+                telemetry.exchange(&mut out.ns3().rand);
+            }
             let state = &self.ports[port];
             record = telemetry.record(port, state, packet, self.now, &self.carried, &mut self.rng);
+            if RUN == NS3 {
+                telemetry.exchange(&mut out.ns3().rand);
+            }
         }
         (record, if self.late_tags { self.new_tag(plan.network, port, packet) } else { packet.prio })
     }
@@ -518,6 +566,9 @@ impl<G: Hooks> Switch<G> {
         out.counts.pauses += u64::from(xoff);
         out.injected[0] += u64::from(self.pfc_size);
         out.live += 1;
+        if RUN == NS3 {
+            out.ns3().draws.skip();
+        }
         let frame = Packet {
             seq: u64::from(ingress.bytes + ingress.headroom),
             stamp: culprit,

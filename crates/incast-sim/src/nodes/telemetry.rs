@@ -8,6 +8,7 @@ use super::port::Port;
 use crate::congestion::{IntFormat, IntRecord, int_record};
 use crate::kernel::flag;
 use crate::network::Network;
+use crate::ns3::Rand;
 use crate::switch::Pint;
 
 #[derive(Debug)]
@@ -25,6 +26,13 @@ impl Telemetry {
             let pint = network.pint.as_ref().map(|pint| pint.of_ports(ports));
             Box::new(Self { format: network.config.int, pint, rates: network.rates.clone() })
         })
+    }
+
+    /// Exchanges PINT's random numbers with those of the run, which all switches share in `ns3` arithmetic.
+    pub(super) fn exchange(&mut self, rand: &mut Option<Rand>) {
+        if let Some(pint) = &mut self.pint {
+            std::mem::swap(&mut pint.reference, rand);
+        }
     }
 
     /// Record for a packet that a port sends, and the packet's number of records with it.

@@ -12,11 +12,17 @@ use crate::network::{Limits, Network, STRIDE};
 use crate::simulation::Progress;
 use crate::stop::Halt;
 
-struct Watch<'a> {
+pub(super) struct Watch<'a> {
     limits: Limits,
     observe: &'a mut dyn FnMut(&Progress) -> ControlFlow<()>,
     /// Events at the next call of the observer.
     next_call: u64,
+}
+
+impl<'a> Watch<'a> {
+    pub(super) const fn new(limits: Limits, observe: &'a mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Self {
+        Self { limits, observe, next_call: STRIDE }
+    }
 }
 
 /// Next events of nodes before a time, in global order.
@@ -66,7 +72,10 @@ impl Nodes {
         limits: Limits,
         observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
     ) -> Halt {
-        let mut watch = Watch { limits, observe, next_call: STRIDE };
+        if network.config.ns3 {
+            return self.run_ns3(network, limits, observe);
+        }
+        let mut watch = Watch::new(limits, observe);
         let mut awake = Vec::new();
         self.take_first_steps(network, limits.stall);
         self.wake_for_actions();
@@ -98,7 +107,7 @@ impl Nodes {
     }
 
     /// Ends a run in which no node has an event left.
-    fn run_dry(&self, network: &mut Network, horizon: u64) -> Halt {
+    pub(super) fn run_dry(&self, network: &mut Network, horizon: u64) -> Halt {
         let next = self.next_action().time;
         if next != u64::MAX && next > horizon {
             network.now = horizon;
@@ -122,7 +131,7 @@ impl Nodes {
     }
 
     /// Takes an action and the deadlock search before it; [`Halt::Horizon`] if it is due after the horizon.
-    fn act_in_time(&mut self, network: &mut Network, due: Due, limits: &Limits) -> Option<Halt> {
+    pub(super) fn act_in_time(&mut self, network: &mut Network, due: Due, limits: &Limits) -> Option<Halt> {
         if due.time > limits.horizon {
             network.now = limits.horizon;
             return Some(Halt::Horizon);
@@ -286,7 +295,7 @@ impl Nodes {
         !waits || network.deadlock().is_some()
     }
 
-    fn stops(&mut self, network: &mut Network, watch: &mut Watch<'_>, now: u64) -> Option<Halt> {
+    pub(super) fn stops(&mut self, network: &mut Network, watch: &mut Watch<'_>, now: u64) -> Option<Halt> {
         let events = self.out.counts.events;
         if events < watch.next_call.min(watch.limits.events) {
             return None;

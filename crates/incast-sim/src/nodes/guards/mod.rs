@@ -16,7 +16,6 @@ use super::packet::Packet;
 use super::plan::Plan;
 use super::switch::{Hooks, Switch};
 use crate::kernel::Kind;
-use crate::nodes::run::ANY;
 use crate::outcome::DropReason;
 
 /// Stages of the pipeline that concern a guard; it finds its state in the switch.
@@ -88,8 +87,8 @@ macro_rules! guards {
                 true $(&& self.$field.is_none())+
             }
 
-            fn receive(switch: &mut Switch<Self>, plan: Plan<'_>, out: &mut Out, packet: &Packet) {
-                switch.receive_guarded(plan, out, packet);
+            fn receive<const RUN: u8>(switch: &mut Switch<Self>, plan: Plan<'_>, out: &mut Out, packet: &Packet) {
+                switch.receive_guarded::<RUN>(plan, out, packet);
             }
 
             #[inline(never)]
@@ -168,7 +167,7 @@ guards! {
 impl Switch<Guards> {
     /// Takes an arrived packet through the guards, to the queues. Other switches do the same without guards, faster.
     #[inline(never)]
-    pub(super) fn receive_guarded(&mut self, plan: Plan<'_>, out: &mut Out, packet: &Packet) {
+    pub(super) fn receive_guarded<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, packet: &Packet) {
         if packet.kind == Kind::Isolation {
             return self.receive_isolation(plan, out, packet);
         }
@@ -181,7 +180,7 @@ impl Switch<Guards> {
         let Some(port) = port else { return self.drop_packet(plan, out, None, &packet, DropReason::NoRoute) };
         match self.guard_route(plan, out, port, &mut packet) {
             Some(reason) => self.drop_packet(plan, out, Some(port), &packet, reason),
-            None => self.forward::<ANY>(plan, out, port, &packet),
+            None => self.forward::<RUN>(plan, out, port, &packet),
         }
     }
 }

@@ -7,6 +7,7 @@ mod nic;
 mod pair;
 mod queue;
 mod receiver;
+mod reference;
 mod stack;
 
 use std::cmp::Reverse;
@@ -23,7 +24,7 @@ use crate::host::selective::{Repeat, Rules};
 use crate::host::{End, PacketParams, RdmaParams};
 use crate::kernel::{Event, Kind, NONE, Target, flag};
 use crate::network::Network;
-use crate::nodes::run::ANY;
+use crate::nodes::run::{ANY, NS3};
 use gates::Gates;
 use isolation::HostIsolation;
 use nic::Nic;
@@ -234,7 +235,7 @@ impl Host {
         if self.timer_time() == time {
             if let Some(Reverse((_, flow))) = self.timers.pop() {
                 out.count(self.node, time, || Target::Timer(self.flows[flow as usize]));
-                self.timer(plan, out, flow);
+                self.timer::<RUN>(plan, out, flow);
             }
         } else if start == time {
             out.count(self.node, time, || Target::Start(self.flows[own as usize]));
@@ -263,7 +264,7 @@ impl Host {
             }
         }
         if RUN != ANY || self.is_rdma(own) {
-            self.start(plan, out, own);
+            self.start::<RUN>(plan, out, own);
         } else {
             self.start_transport(plan, out, own);
         }
@@ -311,6 +312,24 @@ impl Host {
                 self.serve_due::<ANY>(plan, out);
             }
             _ => self.own_event::<ANY>(plan, out, event.time),
+        }
+    }
+
+    /// Handles an event of `ns3` arithmetic.
+    pub(super) fn step_ns3(&mut self, plan: Plan<'_>, out: &mut Out, event: Event) {
+        (self.now, self.event) = (event.time, event.target_code());
+        let nic_of = |port: u32| (port - plan.layout.first_port[self.node as usize]) as usize;
+        if let Target::Arrival(wire) = event.target() {
+            let nic = usize::from(plan.layout.ports[wire as usize].peer_port);
+            return self.receive::<NS3>(plan, out, nic);
+        }
+        out.count(self.node, event.time, || event.target());
+        match event.target() {
+            Target::Timer(flow) => self.timer::<NS3>(plan, out, plan.layout.at_src[flow as usize]),
+            Target::Start(flow) => self.begin::<NS3>(plan, out, plan.layout.at_src[flow as usize]),
+            Target::Wake(port) => self.wake_reference(plan, out, nic_of(port)),
+            Target::Port(port) => self.free_reference(plan, out, nic_of(port)),
+            other => unreachable!("{other:?} is no event of a host"),
         }
     }
 

@@ -5,6 +5,7 @@ use std::collections::BinaryHeap;
 
 use super::failed::Hold;
 use super::pair::PairState;
+use super::reference::ReferenceNic;
 use super::{Host, PRIORITIES};
 use crate::congestion::FlowContext;
 use crate::host::{RdmaParams, Turns};
@@ -14,7 +15,7 @@ use crate::nodes::out::Out;
 use crate::nodes::packet::{Carried, Packet, Slab, Stamp};
 use crate::nodes::plan::{Plan, PortPlan};
 use crate::nodes::pool;
-use crate::nodes::run::ANY;
+use crate::nodes::run::{ANY, NS3};
 use crate::switch::{RankedQueue, Rule, Served};
 
 /// Port of a host; fields as in [`crate::host::Nic`] and [`crate::network::Port`].
@@ -55,6 +56,8 @@ pub(super) struct Nic {
     paced: BinaryHeap<Reverse<(u64, u32, u32)>>,
     /// Time of the next service in ps; [`u64::MAX`]: none before something changes.
     pub(super) due: u64,
+    /// In place of turns and `due` in `ns3` arithmetic.
+    pub(super) reference: ReferenceNic,
 }
 
 impl Nic {
@@ -87,11 +90,12 @@ impl Nic {
             last_control: 0,
             paced: BinaryHeap::new(),
             due: u64::MAX,
+            reference: ReferenceNic::default(),
         }
     }
 
     #[inline]
-    const fn eligible_control(&self, rdma: &RdmaParams) -> u8 {
+    pub(super) const fn eligible_control(&self, rdma: &RdmaParams) -> u8 {
         let paused = if rdma.acks_ignore_pause { 0 } else { self.paused };
         self.waiting & (!paused | 1)
     }
@@ -120,6 +124,9 @@ impl Nic {
             .as_mut()
             .filter(|_| RUN == ANY)
             .map_or(seen, |jitter| jitter.delayed(seen + self.plan.delay) - self.plan.delay);
+        if RUN == NS3 {
+            out.ns3().transmit(self.port);
+        }
         out.send::<RUN>((&self.plan, &mut self.woken), seen, packet, stamp, carried);
     }
 
@@ -143,6 +150,9 @@ impl Nic {
 impl Host {
     #[inline]
     pub(in crate::nodes) fn kick<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) {
+        if RUN == NS3 {
+            return self.kick_reference(plan, out, nic);
+        }
         let state = &mut self.nics[nic];
         if state.busy_until <= self.now {
             self.serve::<RUN>(plan, out, nic);
@@ -180,7 +190,7 @@ impl Host {
         true
     }
 
-    fn send_queued<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, eligible: u8) {
+    pub(super) fn send_queued<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, eligible: u8) {
         let state = &mut self.nics[nic];
         let prio = state.rule.choose_control(eligible, state.last_control);
         state.last_control = prio;

@@ -16,7 +16,8 @@ use crate::network::Network;
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::{Plan, Route};
-use crate::nodes::run::ANY;
+use crate::nodes::run::{ANY, NS3};
+use crate::ns3;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PairState {
@@ -40,10 +41,10 @@ pub(super) struct Pair {
     pub(super) nic: u8,
     /// [`flag`] bits of its data packets.
     flags: u8,
-    moves_next_send: bool,
+    pub(super) moves_next_send: bool,
     mode: WindowMode,
-    size: u64,
-    next: u64,
+    pub(super) size: u64,
+    pub(super) next: u64,
     una: u64,
     high: u64,
     pub(super) next_avail: u64,
@@ -58,6 +59,7 @@ pub(super) struct Pair {
 }
 
 impl Pair {
+    /// In `ns3` arithmetic `next` can be behind `una`: the difference wraps and a window binds, as in ns-3.
     #[inline]
     pub(super) fn may_send(&self) -> bool {
         self.next < self.size && self.next.wrapping_sub(self.una) < self.window
@@ -90,7 +92,7 @@ pub(super) struct Progress {
 }
 
 impl Host {
-    pub(super) fn start(&mut self, plan: Plan<'_>, out: &mut Out, own: u32) {
+    pub(super) fn start<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, own: u32) {
         let network = plan.network;
         let flow = self.flows[own as usize];
         let spec = &network.flows.flows[flow as usize];
@@ -139,9 +141,13 @@ impl Host {
         }
         self.pair_of[own as usize] = place;
         self.progress[own as usize].start = Some(Time(self.now));
-        self.apply_control(place);
-        self.place(place);
-        self.kick::<ANY>(plan, out, nic);
+        self.apply_control::<RUN>(out, place);
+        if RUN == NS3 {
+            self.nics[nic].reference.add(own);
+        } else {
+            self.place(place);
+        }
+        self.kick::<RUN>(plan, out, nic);
     }
 
     /// Index of the port that a flow leaves by; 0 without a route.
@@ -172,7 +178,10 @@ impl Host {
 
     /// Time between the starts of two packets of `bytes` at `rate` (bit/s), in ps.
     #[inline]
-    fn pacing_gap(&self, bytes: u64, rate: u64) -> u64 {
+    fn pacing_gap<const RUN: u8>(&self, bytes: u64, rate: u64) -> u64 {
+        if RUN == NS3 {
+            return ns3::serialisation(bytes, rate);
+        }
         ((bytes + self.packets.gap.0) * 8_000_000_000_000).div_ceil(rate)
     }
 
@@ -213,14 +222,14 @@ impl Host {
         let nic = &mut self.nics[usize::from(pair.nic)];
         nic.transmit::<RUN>(plan, out, self.now, &packet, &mut self.carried);
         let line = (rate == nic.rate).then_some(nic.busy_until);
-        let next = line.unwrap_or_else(|| self.now + self.pacing_gap(size, rate));
+        let next = line.unwrap_or_else(|| self.now + self.pacing_gap::<RUN>(size, rate));
         let pair = &mut self.pairs[place as usize];
         pair.next_avail = next;
         pair.cc.on_sent(size, Time(self.now));
         if RUN == ANY && pair.next >= self.demotion.0 {
             self.demote(place);
         }
-        self.apply_control(place);
+        self.apply_control::<RUN>(out, place);
     }
 
     #[inline]
@@ -233,24 +242,38 @@ impl Host {
         if place == NONE {
             return; // of a flow that has completed
         }
+        if RUN == NS3
+            && let Some(rand) = &mut out.ns3().rand
+        {
+            rand.next(); // the reference draws whether to use the ACK, even if it always does
+        }
         let nack = packet.kind == Kind::Nack;
         let rto = self.rto();
         let pair = &mut self.pairs[place as usize];
         let progress = &mut self.progress[packet.at_dst as usize];
         progress.nacks += u32::from(nack);
         progress.marks += u64::from(packet.flags & flag::ECHO != 0);
+        let first = pair.una == 0;
         let advanced = packet.seq > pair.una;
         if advanced {
             out.acked += packet.seq - pair.una;
             progress.acked = packet.seq;
             pair.una = packet.seq;
-            pair.next = pair.next.max(pair.una);
+            if RUN != NS3 {
+                // ns-3 resends bytes that were acknowledged after it went back.
+                pair.next = pair.next.max(pair.una);
+            }
             pair.timeout = self.now.saturating_add(rto);
         }
         let nic = usize::from(pair.nic);
-        if pair.una >= pair.size {
-            self.complete(plan, out, place);
-        } else {
+        let done = pair.una >= pair.size;
+        if RUN == NS3 {
+            self.react_in_ns3(plan, out, place, packet, first);
+        }
+        if done {
+            self.complete::<RUN>(plan, out, place);
+        } else if RUN != NS3 {
+            let pair = &mut self.pairs[place as usize];
             let next = if let Some(rules) = self.rules.as_ref().filter(|_| RUN == ANY) {
                 let came = came(nack, packet.seq, packet.payload, self.packets.payload.0);
                 let (repeat, flight) = (&mut self.repeats[place as usize], pair.flight());
@@ -265,13 +288,30 @@ impl Host {
                 }
                 pair.next
             };
-            self.react(plan, place, packet, next);
+            self.react::<RUN>(plan, out, place, packet, next);
             self.place(place);
         }
         self.kick::<RUN>(plan, out, nic);
     }
 
-    fn react(&mut self, plan: Plan<'_>, place: u32, packet: &Packet, next: u64) {
+    /// Same as without `ns3` arithmetic, but the last ACK counts too, and can move the NIC's wake-up. The `first` ACK changes
+    /// no rate in ns-3, not even to the same one.
+    fn react_in_ns3(&mut self, plan: Plan<'_>, out: &mut Out, place: u32, packet: &Packet, first: bool) {
+        let pair = &mut self.pairs[place as usize];
+        if packet.kind == Kind::Nack && pair.una < pair.size {
+            pair.next = pair.una;
+        }
+        if pair.next == pair.una {
+            pair.timeout = u64::MAX;
+        }
+        let next = pair.next;
+        self.react::<NS3>(plan, out, place, packet, next);
+        if !first {
+            self.hasten_reference(out, place);
+        }
+    }
+
+    fn react<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, place: u32, packet: &Packet, next: u64) {
         let pair = &mut self.pairs[place as usize];
         let records = usize::from(packet.records).min(plan.layout.records);
         pair.cc.on_ack(&Ack {
@@ -286,7 +326,7 @@ impl Host {
             flow: &self.nics[usize::from(pair.nic)].context,
             rates: &plan.network.rates,
         });
-        self.apply_control(place);
+        self.apply_control::<RUN>(out, place);
     }
 
     pub(super) fn receive_cnp<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, packet: &Packet) {
@@ -296,13 +336,15 @@ impl Host {
             let pair = &mut self.pairs[place as usize];
             pair.cc.on_cnp(Time(self.now));
             let nic = usize::from(pair.nic);
-            self.apply_control(place);
-            self.place(place);
+            self.apply_control::<RUN>(out, place);
+            if RUN != NS3 {
+                self.place(place);
+            }
             self.kick::<RUN>(plan, out, nic);
         }
     }
 
-    pub(super) fn timer(&mut self, plan: Plan<'_>, out: &mut Out, own: u32) {
+    pub(super) fn timer<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, own: u32) {
         if !self.is_rdma(own) {
             return self.transport_timer(plan, out, own);
         }
@@ -327,9 +369,12 @@ impl Host {
             }
         }
         let nic = usize::from(pair.nic);
-        self.apply_control(place);
-        self.place(place);
-        self.kick::<ANY>(plan, out, nic);
+        self.apply_control::<RUN>(out, place);
+        // ns-3 does not look at its NIC when a control's timer changes a rate.
+        if RUN != NS3 {
+            self.place(place);
+            self.kick::<RUN>(plan, out, nic);
+        }
     }
 
     /// Makes a pair an elephant, unless its switch has isolated it.
@@ -372,7 +417,7 @@ impl Host {
     }
 
     #[inline]
-    fn apply_control(&mut self, place: u32) {
+    fn apply_control<const RUN: u8>(&mut self, out: &mut Out, place: u32) {
         let pair = &self.pairs[place as usize];
         let (rate, own_window, timer) = pair.cc.answers();
         if rate != pair.rate || own_window != pair.own_window {
@@ -383,7 +428,8 @@ impl Host {
                 WindowMode::Rate => (u128::from(context.bdp) * u128::from(rate) / u128::from(context.line.0)) as u64,
             };
             let shift = if pair.moves_next_send && rate != pair.rate && pair.last_size > 0 {
-                self.pacing_gap(pair.last_size, rate) as i64 - self.pacing_gap(pair.last_size, pair.rate) as i64
+                self.pacing_gap::<RUN>(pair.last_size, rate) as i64
+                    - self.pacing_gap::<RUN>(pair.last_size, pair.rate) as i64
             } else {
                 0
             };
@@ -401,12 +447,20 @@ impl Host {
         let wanted = timer.0.min(pair.timeout);
         if wanted < pair.timer {
             pair.timer = wanted;
-            self.timers.push(Reverse((wanted.max(self.now), pair.at_src)));
+            let time = wanted.max(self.now);
+            if RUN == NS3 {
+                out.ns3().set_timer(pair.flow, time);
+            } else {
+                self.timers.push(Reverse((time, pair.at_src)));
+            }
         }
     }
 
-    fn complete(&mut self, plan: Plan<'_>, out: &mut Out, place: u32) {
+    fn complete<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, place: u32) {
         let pair = &mut self.pairs[place as usize];
+        if RUN == NS3 {
+            out.ns3().completed = Some(pair.flow);
+        }
         pair.flow = NONE;
         let own = pair.at_src as usize;
         self.pair_of[own] = NONE;

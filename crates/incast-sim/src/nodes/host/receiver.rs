@@ -134,6 +134,13 @@ impl Host {
         Some((Kind::Ack, next))
     }
 
+    /// Makes a flow new to its receiver.
+    pub(in crate::nodes) fn forget_received(&mut self, own: u32) {
+        let receiver = &mut self.receivers[own as usize];
+        (receiver.expected, receiver.nacked, receiver.next_nack, receiver.next_cnp) = (0, 0, 0, 0);
+        receiver.unanswered = 0;
+    }
+
     fn send_answer<const RUN: u8>(
         &mut self,
         plan: Plan<'_>,

@@ -1,0 +1,148 @@
+//! NIC of the HPCC authors' ns-3, rule by rule (`qbb-net-device.cc`: GetNextQindex, DequeueAndTransmit, UpdateNextAvail): a
+//! list of queue pairs in order of creation, scanned from after the last index served, with its completed entries removed only
+//! by scans; a wake-up at the earliest next time of *all* queue pairs with unsent bytes, window-bound and paused ones included.
+
+use super::Host;
+use crate::kernel::NONE;
+use crate::nodes::out::Out;
+use crate::nodes::plan::Plan;
+use crate::nodes::run::NS3;
+
+#[derive(Debug, Default)]
+pub(super) struct ReferenceNic {
+    /// Own numbers of flows, in order of creation.
+    flows: Vec<u32>,
+    /// Index served last. Not adjusted when entries before it go.
+    last: usize,
+    /// Time in ps and rank of the pending wake-up.
+    wake: Option<(u64, u64)>,
+    /// If true, the port is served at the end of its transmission.
+    pending: bool,
+}
+
+impl ReferenceNic {
+    pub(super) fn add(&mut self, own: u32) {
+        self.flows.push(own);
+    }
+
+    /// Removes completed flows from `first` on; `pair_of` gives the pair of a flow.
+    fn remove_completed(&mut self, first: usize, pair_of: &[u32]) {
+        let mut position = 0;
+        self.flows.retain(|&own| {
+            position += 1;
+            position <= first || pair_of[own as usize] != NONE
+        });
+    }
+}
+
+impl Host {
+    fn reference(&mut self, nic: usize) -> &mut ReferenceNic {
+        &mut self.nics[nic].reference
+    }
+
+    /// TriggerTransmit: does nothing while the port is busy; the end of its transmission tries again.
+    pub(super) fn kick_reference(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) {
+        let state = &self.nics[nic];
+        if !state.reference.pending && out.is_idle_in_ns3(state.port, state.busy_until, self.now) {
+            self.serve_reference(plan, out, nic);
+        }
+    }
+
+    /// Handles the end of a transmission.
+    pub(super) fn free_reference(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) {
+        self.reference(nic).pending = false;
+        self.serve_reference(plan, out, nic);
+    }
+
+    /// Handles a wake-up; one that was moved does nothing.
+    pub(super) fn wake_reference(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) {
+        let wake = Some((self.now, out.ns3().rank));
+        if self.reference(nic).wake == wake {
+            self.reference(nic).wake = None;
+            self.kick_reference(plan, out, nic);
+        }
+    }
+
+    /// DequeueAndTransmit of an idle port.
+    fn serve_reference(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) {
+        let control = self.nics[nic].eligible_control(&self.rdma);
+        if control != 0 {
+            self.send_queued::<NS3>(plan, out, nic, control);
+        } else if let Some(pair) = self.next_in_reference(nic) {
+            self.send_data::<NS3>(plan, out, pair);
+        } else {
+            return self.sleep_reference(out, nic);
+        }
+        let state = &mut self.nics[nic];
+        state.reference.pending = true;
+        out.ns3().serve_when_free(state.port, state.busy_until);
+    }
+
+    /// GetNextQindex: next pair to serve. Removes the completed flows that it met, from the smallest index on.
+    fn next_in_reference(&mut self, nic: usize) -> Option<u32> {
+        let (paused, list) = (self.nics[nic].paused, &self.nics[nic].reference);
+        let count = list.flows.len();
+        let mut first_done = usize::MAX;
+        let mut found = None;
+        for step in 1..=count {
+            let index = (step + list.last) % count;
+            let place = self.pair_of[list.flows[index] as usize];
+            if place == NONE {
+                first_done = first_done.min(index);
+                continue;
+            }
+            let pair = &self.pairs[place as usize];
+            if paused & 1 << pair.prio == 0 && pair.may_send() && pair.next_avail <= self.now {
+                found = Some((index, place));
+                break;
+            }
+        }
+        let list = &mut self.nics[nic].reference;
+        if first_done != usize::MAX {
+            if let Some((index, _)) = &mut found
+                && *index > first_done
+            {
+                let done = |own: &&u32| self.pair_of[**own as usize] == NONE;
+                *index -= list.flows[first_done..*index].iter().filter(done).count();
+            }
+            list.remove_completed(first_done, &self.pair_of);
+        }
+        found.map(|(index, place)| {
+            list.last = index;
+            place
+        })
+    }
+
+    /// Wakes up at the earliest next time, unless a wake-up is pending or that time has passed.
+    fn sleep_reference(&mut self, out: &mut Out, nic: usize) {
+        let list = &self.nics[nic].reference;
+        let pairs = list.flows.iter().filter_map(|&own| self.pairs.get(self.pair_of[own as usize] as usize));
+        let earliest = pairs.filter(|pair| pair.next < pair.size).map(|pair| pair.next_avail).min();
+        if let Some(time) = earliest
+            && list.wake.is_none()
+            && time > self.now
+        {
+            self.wake_reference_at(out, nic, time);
+        }
+    }
+
+    fn wake_reference_at(&mut self, out: &mut Out, nic: usize, time: u64) {
+        let state = &mut self.nics[nic];
+        state.reference.wake = Some((time, out.ns3().wake(state.port, time)));
+    }
+
+    /// UpdateNextAvail, after an ACK of a control that moves its next transmission: a pending wake-up moves to an earlier next
+    /// time.
+    pub(super) fn hasten_reference(&mut self, out: &mut Out, place: u32) {
+        let pair = &self.pairs[place as usize];
+        if !pair.moves_next_send {
+            return;
+        }
+        let (nic, time) = (usize::from(pair.nic), pair.next_avail);
+        if let Some((pending, _)) = self.reference(nic).wake
+            && time < pending
+        {
+            self.wake_reference_at(out, nic, time.max(self.now));
+        }
+    }
+}
