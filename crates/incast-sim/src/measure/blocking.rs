@@ -5,8 +5,9 @@
 //!
 //! Each pause has a *root*, the congested egress port that caused it: the port with the largest part of the bytes that made the
 //! switch pause, or, if pauses made that port's queue long, the root of those pauses. Pauses made a queue long if the bytes that
-//! it could have sent while paused, since it was last empty, are at least half of its length. A packet blocked by a pause with
-//! its root off the remaining path is a *victim*: only flows to other destinations block it.
+//! it could have sent while paused, since it was last empty, are at least half of its length. The PFC frame carries the root, so
+//! that a node knows it from the arrival of the pause. A packet blocked by a pause with its root off the remaining path is a
+//! *victim*: only flows to other destinations block it.
 
 use incast_model::fabric::{Fabric, NodeKind, PortId};
 use incast_model::field::FieldError;
@@ -42,7 +43,7 @@ pub(crate) struct Blocking {
     places: Vec<(u32, u32)>,
     /// Bytes queued, by ingress port and priority, then egress port and priority.
     held: Vec<u32>,
-    /// By ingress queue ([`Network::at`]): root of its last pause; [`NONE`] if no bytes caused it.
+    /// By egress queue ([`Network::at`]): root of its last pause; [`NONE`] if no bytes caused it.
     roots: Vec<u32>,
     /// By egress queue: time paused since last empty, in ps, without an open pause.
     kept: Vec<u64>,
@@ -145,10 +146,12 @@ impl Network {
         }
     }
 
-    /// Records the root of a pause of the peer of `input`.
+    /// Root of a pause that `input` sends to its peer; [`NONE`] if no bytes cause it, or if roots are not measured.
     #[inline(never)]
-    pub(crate) fn note_root(&mut self, input: u32, prio: u8) {
-        let Some(blocking) = self.blocking.as_deref().filter(|_| !self.ports[input as usize].at_host) else { return };
+    pub(crate) fn root_to_send(&self, input: u32, prio: u8) -> u32 {
+        let Some(blocking) = self.blocking.as_deref().filter(|_| !self.ports[input as usize].at_host) else {
+            return NONE;
+        };
         let mut most = (0, NONE, 0);
         for output in self.fabric.ports_of(self.fabric.port(PortId(input)).node) {
             let counts = &blocking.held[blocking.place(input, prio, output.0)..][..8];
@@ -159,8 +162,11 @@ impl Network {
             }
         }
         let (_, output, largest) = most;
-        let root = if output == NONE { NONE } else { self.root_behind(output, largest) };
-        let at = self.at(input, prio);
+        if output == NONE { NONE } else { self.root_behind(output, largest) }
+    }
+
+    /// Notes the root of a pause that begins at an egress queue.
+    pub(crate) fn note_root(&mut self, at: usize, root: u32) {
         if let Some(blocking) = &mut self.blocking {
             blocking.roots[at] = root;
         }
@@ -185,8 +191,7 @@ impl Network {
 
     /// Root of the last pause of an egress queue; [`NONE`] if unknown.
     pub(crate) fn root_of_pause(&self, port: u32, prio: u8) -> u32 {
-        let beyond = self.at(self.ports[port as usize].peer, prio);
-        self.blocking.as_ref().map_or(NONE, |blocking| blocking.roots[beyond])
+        self.blocking.as_ref().map_or(NONE, |blocking| blocking.roots[self.at(port, prio)])
     }
 
     /// Adds a pause, which ends now, to the waits of the queue's packets.
