@@ -79,6 +79,7 @@ impl Simulation {
     #[doc(hidden)]
     pub fn run_by_queue(mut self, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Outcome {
         let halt = self.network.run(self.limits, observe);
+        self.network.close_waits();
         self.finish(halt, observe)
     }
 
@@ -87,7 +88,6 @@ impl Simulation {
         let stop = self.network.explain(halt);
         let _ = observe(&self.network.progress());
         let mut network = self.network;
-        network.close_waits();
         network.recorder.finish(Time(network.now));
         let ledger = network.close_ledger();
         let by_queue = network.isolation.take().map_or_else(Vec::new, |isolation| isolation.into_records());
@@ -109,7 +109,7 @@ impl Simulation {
             deadlocks: std::mem::take(&mut network.detector.records),
             storms: network.watchdog.take().map_or_else(Vec::new, |watchdog| watchdog.records),
             isolations,
-            waits: network.blocking.take().map_or_else(Vec::new, |blocking| blocking.into_waits()),
+            waits: std::mem::take(&mut network.recorder.waits),
             cut_off,
             queues: std::mem::take(&mut network.recorder.queues),
             rates: std::mem::take(&mut network.recorder.rates),

@@ -107,6 +107,7 @@ pub(crate) struct Packet {
     pub(crate) next: u32,
     pub(crate) flow: u32,
     pub(crate) src: u32,
+    /// PFC: root of the pause (`measure/blocking.rs`), if measured; [`NONE`] otherwise.
     pub(crate) dst: u32,
     /// Ingress port at the switch.
     pub(crate) in_port: u32,

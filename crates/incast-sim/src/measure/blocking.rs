@@ -1,55 +1,27 @@
-//! Queueing delay in switches and at hosts, and its part due to head-of-line blocking.
-//!
-//! A packet *waits* in an egress queue of a switch. It is *blocked* while the next node pauses the queue (PFC). A flow is
-//! blocked *at its host* while it has data that its window, rate and start allow, but its priority is paused.
-//!
-//! Each pause has a *root*, the congested egress port that caused it: the port with the largest part of the bytes that made the
-//! switch pause, or, if pauses made that port's queue long, the root of those pauses. Pauses made a queue long if the bytes that
-//! it could have sent while paused, since it was last empty, are at least half of its length. A packet blocked by a pause with
-//! its root off the remaining path is a *victim*: only flows to other destinations block it.
+//! Queueing delays of flows ([`super::waits`]) in runs with one queue of all events.
 
 use incast_model::fabric::{Fabric, NodeKind, PortId};
-use incast_model::field::FieldError;
 use incast_model::units::Time;
 
 use crate::kernel::{Kind, NONE, Packet, flag};
 use crate::network::Network;
-use crate::setup::{Arithmetic, Params};
-use crate::switch::QueueParams;
-
-/// Queueing delay of a flow's data.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Waits {
-    /// Time in egress queues of switches, summed over packets.
-    pub waited: Time,
-    /// Part of `waited` under a pause by the next node.
-    pub blocked: Time,
-    /// Part of `blocked` with the root off the packet's remaining path.
-    pub victim: Time,
-    /// Time at the host with the next packet held only by the pause of its priority. Time of the flow, not of packets.
-    pub host_blocked: Time,
-    /// Part of `host_blocked` with the root off the path.
-    pub host_victim: Time,
-}
 
 #[derive(Debug)]
 pub(crate) struct Blocking {
-    /// By flow.
-    waits: Vec<Waits>,
     /// By port: begin of its row in `held`.
     rows: Vec<usize>,
     /// By port: number at its node; ports of the node.
     places: Vec<(u32, u32)>,
     /// Bytes queued, by ingress port and priority, then egress port and priority.
     held: Vec<u32>,
-    /// By ingress queue ([`Network::at`]): root of its last pause; [`NONE`] if no bytes caused it.
+    /// By egress queue ([`Network::at`]): root of its last pause; [`NONE`] if no bytes caused it.
     roots: Vec<u32>,
     /// By egress queue: time paused since last empty, in ps, without an open pause.
     kept: Vec<u64>,
 }
 
 impl Blocking {
-    pub(crate) fn new(fabric: &Fabric, flows: usize) -> Self {
+    pub(crate) fn new(fabric: &Fabric) -> Self {
         let (mut rows, mut places, mut size) = (Vec::new(), Vec::new(), 0);
         for port in fabric.ports() {
             let count = fabric.ports_of(port.node).len() as u32;
@@ -57,18 +29,7 @@ impl Blocking {
             places.push((port.local, count));
             size += if fabric.node(port.node).kind == NodeKind::Switch { 64 * count as usize } else { 0 };
         }
-        Self {
-            waits: vec![Waits::default(); flows],
-            roots: vec![NONE; 8 * rows.len()],
-            kept: vec![0; 8 * rows.len()],
-            held: vec![0; size],
-            rows,
-            places,
-        }
-    }
-
-    pub(crate) fn into_waits(self) -> Vec<Waits> {
-        self.waits
+        Self { roots: vec![NONE; 8 * rows.len()], kept: vec![0; 8 * rows.len()], held: vec![0; size], rows, places }
     }
 
     /// Begin of an egress port's eight counts in `held`.
@@ -83,28 +44,6 @@ impl Blocking {
     fn held(&mut self, input: u32, prio: u8, (output, out_prio): (u32, u8)) -> &mut u32 {
         let place = self.place(input, prio, output) + usize::from(out_prio);
         &mut self.held[place]
-    }
-}
-
-impl Params {
-    /// Checks that the simulator knows packets' paths in advance.
-    pub fn check_blocking(&self) -> Result<(), FieldError> {
-        let refuse = |message: &str| Err(FieldError::new("measure.blocking", message));
-        if !self.measure.blocking {
-            return Ok(());
-        }
-        if self.arithmetic == Arithmetic::Ns3 {
-            return refuse("ns3 arithmetic does not note since when a queue pair may send; only in exact arithmetic");
-        }
-        if self.network.load_balancing != crate::balance::Balance::Ecmp {
-            return refuse(
-                "a packet's port at the next switch is known in advance with network.load_balancing ecmp only",
-            );
-        }
-        if self.switch.queues != QueueParams::Shared {
-            return refuse("only with switch.queues \"shared\": without PFC no queue is blocked");
-        }
-        Ok(())
     }
 }
 
@@ -141,14 +80,16 @@ impl Network {
             blocking.kept[at] = 0;
         }
         if is_data(packet) {
-            blocking.waits[packet.flow as usize].waited += Time(self.now - packet.next_arrive);
+            self.recorder.waits[packet.flow as usize].waited += Time(self.now - packet.next_arrive);
         }
     }
 
-    /// Records the root of a pause of the peer of `input`.
+    /// Root of a pause that `input` sends to its peer; [`NONE`] if no bytes cause it, or if roots are not measured.
     #[inline(never)]
-    pub(crate) fn note_root(&mut self, input: u32, prio: u8) {
-        let Some(blocking) = self.blocking.as_deref().filter(|_| !self.ports[input as usize].at_host) else { return };
+    pub(crate) fn root_to_send(&self, input: u32, prio: u8) -> u32 {
+        let Some(blocking) = self.blocking.as_deref().filter(|_| !self.ports[input as usize].at_host) else {
+            return NONE;
+        };
         let mut most = (0, NONE, 0);
         for output in self.fabric.ports_of(self.fabric.port(PortId(input)).node) {
             let counts = &blocking.held[blocking.place(input, prio, output.0)..][..8];
@@ -159,8 +100,11 @@ impl Network {
             }
         }
         let (_, output, largest) = most;
-        let root = if output == NONE { NONE } else { self.root_behind(output, largest) };
-        let at = self.at(input, prio);
+        if output == NONE { NONE } else { self.root_behind(output, largest) }
+    }
+
+    /// Notes the root of a pause that begins at an egress queue.
+    pub(crate) fn note_root(&mut self, at: usize, root: u32) {
         if let Some(blocking) = &mut self.blocking {
             blocking.roots[at] = root;
         }
@@ -185,8 +129,7 @@ impl Network {
 
     /// Root of the last pause of an egress queue; [`NONE`] if unknown.
     pub(crate) fn root_of_pause(&self, port: u32, prio: u8) -> u32 {
-        let beyond = self.at(self.ports[port as usize].peer, prio);
-        self.blocking.as_ref().map_or(NONE, |blocking| blocking.roots[beyond])
+        self.blocking.as_ref().map_or(NONE, |blocking| blocking.roots[self.at(port, prio)])
     }
 
     /// Adds a pause, which ends now, to the waits of the queue's packets.
@@ -207,9 +150,9 @@ impl Network {
             let packet = self.pool[id];
             if is_data(&packet) {
                 let blocked = Time(now - packet.next_arrive.max(since.0));
-                let victim = root != NONE && !self.goes_by(root, port, &packet);
-                let Some(blocking) = &mut self.blocking else { return };
-                let waits = &mut blocking.waits[packet.flow as usize];
+                let own = packet.kind == Kind::Segment && packet.flags & flag::PATH != 0 && packet.pint != 0;
+                let victim = root != NONE && !self.goes_by(root, port, packet.flow, own.then_some(packet.pint));
+                let waits = &mut self.recorder.waits[packet.flow as usize];
                 waits.blocked += blocked;
                 if victim {
                     waits.victim += blocked;
@@ -241,8 +184,7 @@ impl Network {
     fn note_held(&mut self, port: u32, flow: u32, from: Time, root: u32) {
         let victim = root != NONE && !self.flow_goes_by(root, port, flow);
         let held = Time(self.now).saturating_sub(from);
-        let Some(blocking) = &mut self.blocking else { return };
-        let waits = &mut blocking.waits[flow as usize];
+        let waits = &mut self.recorder.waits[flow as usize];
         waits.host_blocked += held;
         if victim {
             waits.host_victim += held;
@@ -277,39 +219,5 @@ impl Network {
                 }
             }
         }
-    }
-
-    /// Returns true if `root` is on the packet's path from `port` on.
-    fn goes_by(&self, root: u32, port: u32, packet: &Packet) -> bool {
-        let own_choice = if packet.kind == Kind::Segment { packet.pint } else { 0 };
-        if packet.flags & flag::PATH != 0 && own_choice != 0 {
-            return self
-                .is_ahead(root, port, packet.dst, |network, node| network.chosen_port(node, packet.dst, own_choice));
-        }
-        self.flow_goes_by(root, port, packet.flow)
-    }
-
-    /// Returns true if `root` is on the path of the flow's data from `port` on.
-    pub(crate) fn flow_goes_by(&self, root: u32, port: u32, flow: u32) -> bool {
-        let spec = &self.flows.flows[flow as usize];
-        match self.rest_of_path(flow, port) {
-            Some(rest) => rest.contains(&root),
-            None => self.is_ahead(root, port, spec.dst.0, |network, node| network.port_by_ecmp(node, spec.dst.0, flow)),
-        }
-    }
-
-    fn is_ahead(&self, root: u32, mut port: u32, dst: u32, next: impl Fn(&Self, u32) -> u32) -> bool {
-        let target = self.fabric.hosts()[dst as usize];
-        for _ in 0..=self.config.ttl {
-            if port == root || port == NONE {
-                break;
-            }
-            let node = self.fabric.neighbour(PortId(port));
-            if node == target {
-                return false;
-            }
-            port = next(self, node.0);
-        }
-        port == root
     }
 }

@@ -4,6 +4,7 @@ mod blocking;
 mod fingerprint;
 mod histogram;
 mod recorder;
+mod waits;
 
 use incast_model::fabric::PortId;
 use incast_model::range::above;
@@ -12,11 +13,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use blocking::Blocking;
-pub use blocking::Waits;
 pub use fingerprint::Fingerprint;
 pub(crate) use fingerprint::{OnWire, Prints};
 pub(crate) use histogram::LengthHistogram;
 pub(crate) use recorder::Recorder;
+pub use waits::Waits;
 
 /// Recorded data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

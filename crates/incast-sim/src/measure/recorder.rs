@@ -3,7 +3,7 @@
 use incast_model::fabric::PortId;
 use incast_model::units::Time;
 
-use super::{LengthHistogram, MeasureParams, Prints, QueueHistogram, QueueSample, RateSample};
+use super::{LengthHistogram, MeasureParams, Prints, QueueHistogram, QueueSample, RateSample, Waits};
 use crate::network::Network;
 use crate::outcome::{DropRecord, LinkRecord, PauseRecord};
 use crate::tenant::PairSample;
@@ -40,6 +40,8 @@ pub(crate) struct Recorder {
     pub(crate) queues: Vec<QueueSample>,
     pub(crate) rates: Vec<RateSample>,
     pub(crate) pairs: Vec<PairSample>,
+    /// By flow; empty if not measured.
+    pub(crate) waits: Vec<Waits>,
     /// `None` if not measured.
     pub(crate) prints: Option<Box<Prints>>,
     /// Sent bytes by port, at the last sample.
@@ -49,9 +51,10 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    pub(crate) fn new(params: MeasureParams, nodes: usize, ports: usize) -> Self {
+    pub(crate) fn new(params: MeasureParams, nodes: usize, ports: usize, flows: usize) -> Self {
         let prints = params.fingerprint.then(|| Box::new(Prints::new(nodes)));
         let sampled = if params.sample_every.is_some() { ports } else { 0 };
+        let waits = vec![Waits::default(); if params.blocking { flows } else { 0 }];
         let binned = if params.queue_histogram { ports } else { 0 };
         Self {
             params,
@@ -69,6 +72,7 @@ impl Recorder {
             queues: Vec::new(),
             rates: Vec::new(),
             pairs: Vec::new(),
+            waits,
             prints,
             sampled_tx: vec![0; sampled],
             histograms: vec![LengthHistogram::default(); binned],

@@ -9,6 +9,7 @@ use super::run::ANY;
 use super::switch::{Hooks, Switch};
 use crate::balance::State;
 use crate::kernel::NONE;
+use crate::network::Network;
 use crate::outcome::DropReason;
 use crate::switch::Storage;
 
@@ -18,14 +19,14 @@ impl<G: Hooks> Switch<G> {
     }
 
     /// Takes a port down. It is never idle, so it sends nothing.
-    pub(super) fn fail(&mut self, port: usize, now: u64) -> Failed {
+    pub(super) fn fail(&mut self, network: &Network, port: usize, now: u64) -> Failed {
         self.begin_action(now);
         let state = &mut self.ports[port];
         state.down = true;
         let free_at = std::mem::replace(&mut state.busy_until, u64::MAX);
         let paused = std::mem::take(&mut state.paused);
         for prio in (0..8).filter(|prio| paused & 1 << prio != 0) {
-            self.note_pause(port, prio, false);
+            self.end_pause(network, port, prio);
         }
         let state = &mut self.ports[port];
         let mut pausing = 0;
@@ -36,15 +37,21 @@ impl<G: Hooks> Switch<G> {
         Failed { free_at, paused, pausing }
     }
 
-    /// Notes for guards that a queue is paused (true) or not.
-    pub(super) fn note_pause(&mut self, port: usize, prio: u8, paused: bool) {
+    /// Notes for guards that a pause begins.
+    pub(super) fn begin_pause(&mut self, port: usize, prio: u8, root: u32) {
         let Some(pauses) = self.pauses.get_mut(port) else { return };
         let pauses = &mut pauses[usize::from(prio & 7)];
-        if paused {
-            pauses.since = Some(self.now);
-        } else {
-            (pauses.since, pauses.ended) = (None, Some(self.now));
+        (pauses.since, pauses.root) = (Some(self.now), (root != NONE).then_some(root));
+    }
+
+    /// Notes for guards that a pause ends.
+    pub(super) fn end_pause(&mut self, network: &Network, port: usize, prio: u8) {
+        if self.pauses.is_empty() {
+            return;
         }
+        G::resumed(self, network, port, prio);
+        let pauses = &mut self.pauses[port][usize::from(prio & 7)];
+        (pauses.since, pauses.ended) = (None, Some(self.now));
     }
 
     /// Drops all packets queued at a dead port.

@@ -116,8 +116,8 @@ impl Nodes {
             self.out.drop(network, &packet, Dropped { reason, ingress, egress: Some(port), now, event: 0 });
         }
         let failed = match place {
-            Place::Switch(place) => self.switches[place as usize].fail(local, now),
-            Place::Host(place) => self.hosts[place as usize].fail(local, now),
+            Place::Switch(place) => self.switches[place as usize].fail(network, local, now),
+            Place::Host(place) => self.hosts[place as usize].fail(network, local, now),
         };
         self.record(network);
         faults.free_at[port as usize] = failed.free_at;

@@ -5,6 +5,7 @@
 //! [`crate::network`], which simulates the runs that [`plan::covers`] excludes.
 
 mod actions;
+mod blocking;
 mod books;
 mod calendar;
 mod ends;

@@ -16,6 +16,7 @@ pub(super) struct Packet {
     pub(super) stamp: u64,
     /// [`NONE`] for PFC frames.
     pub(super) flow: u32,
+    /// PFC: root of the pause (`measure.blocking`); [`NONE`] if unknown.
     pub(super) dst: u32,
     /// Number of the flow at the destination host.
     pub(super) at_dst: u32,
@@ -210,11 +211,15 @@ impl Slab {
         self.slots[place as usize].next = next;
     }
 
-    pub(super) fn list(&self, mut place: u32) -> impl Iterator<Item = &Packet> {
+    pub(super) fn list(&self, place: u32) -> impl Iterator<Item = &Packet> {
+        self.places(place).map(|place| self.get(place))
+    }
+
+    /// Places of a list, from its first.
+    pub(super) fn places(&self, mut place: u32) -> impl Iterator<Item = u32> {
         std::iter::from_fn(move || {
-            let slot = self.slots.get(place as usize)?;
-            place = slot.next;
-            Some(&slot.packet)
+            let next = self.slots.get(place as usize)?.next;
+            Some(std::mem::replace(&mut place, next))
         })
     }
 }

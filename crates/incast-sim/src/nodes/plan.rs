@@ -237,10 +237,8 @@ impl Plan<'_> {
     }
 }
 
-/// Returns true if nodes simulate all of a run. They lack hypervisors, queueing delays of flows, and transports
-/// that know the whole fabric.
+/// Returns true if nodes simulate all of a run. They lack hypervisors, and transports that know the whole fabric.
 pub(super) fn covers(network: &Network) -> bool {
-    let measured = &network.recorder.params;
     let network_parts = network.hypervisors.is_none();
     let ports = network.ports.iter().all(|port| !port.at_server && port.far != Far::Lossy);
     let fabric = &network.fabric;
@@ -251,7 +249,6 @@ pub(super) fn covers(network: &Network) -> bool {
         && ports
         && hosts
         && sizes.max().is_some_and(|most| most <= MAX_PORTS)
-        && !measured.blocking
 }
 
 /// Same for transports: none knows the whole fabric, no packet has both a path of its own and its flow's, unacknowledged bytes

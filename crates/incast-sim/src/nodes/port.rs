@@ -50,13 +50,15 @@ pub(super) struct Failed {
     pub(super) pausing: u8,
 }
 
-/// Pauses of an egress queue, in ps.
+/// Pauses of an egress queue; times in ps.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Pauses {
     /// Begin of the one in force.
     pub(super) since: Option<u64>,
     /// End of the last one.
     pub(super) ended: Option<u64>,
+    /// Congested port that caused the last one, if known (`measure.blocking`).
+    pub(super) root: Option<u32>,
 }
 
 impl Port {

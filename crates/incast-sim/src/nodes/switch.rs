@@ -43,6 +43,10 @@ pub(super) trait Hooks: Sized {
     fn voids(switch: &mut Switch<Self>, port: usize, prio: u8, xoff: bool) -> bool;
     /// The link of a port has failed.
     fn link_down(switch: &mut Switch<Self>, port: usize);
+    /// A pause of a queue ends, and is still noted.
+    fn resumed(switch: &mut Switch<Self>, network: &Network, port: usize, prio: u8);
+    /// Congested port that causes a pause of the peer of a port, if known.
+    fn root(switch: &Switch<Self>, network: &Network, port: usize, prio: u8) -> Option<u32>;
 }
 
 /// Several fields are copies from [`crate::network::Config`].
@@ -560,6 +564,8 @@ impl<G: Hooks> Switch<G> {
         culprit: usize,
     ) {
         let culprit = u64::from(self.ports[culprit].number);
+        let measures = RUN == ANY && self.guarded && xoff;
+        let root = if measures { G::root(self, plan.network, port, prio) } else { None };
         let ingress = &mut self.ports[port].lanes[usize::from(prio)].ingress;
         ingress.paused = xoff;
         ingress.xoffs += u32::from(xoff);
@@ -572,6 +578,7 @@ impl<G: Hooks> Switch<G> {
         let frame = Packet {
             seq: u64::from(ingress.bytes + ingress.headroom),
             stamp: culprit,
+            dst: root.unwrap_or(NONE),
             size: self.pfc_size,
             kind: Kind::Pfc,
             in_prio: prio,
@@ -597,14 +604,14 @@ impl<G: Hooks> Switch<G> {
         if frame.flags & flag::XOFF != 0 {
             if state.paused & bit == 0 {
                 state.paused |= bit;
-                self.note_pause(port, frame.in_prio, true);
+                self.begin_pause(port, frame.in_prio, frame.dst);
                 out.notes.push(note(Note::Pause { at, bytes: frame.seq, culprit: frame.stamp as u32 }));
             }
             return;
         }
         if state.paused & bit != 0 {
             state.paused &= !bit;
-            self.note_pause(port, frame.in_prio, false);
+            self.end_pause(plan.network, port, frame.in_prio);
             out.notes.push(note(Note::Resume { at }));
         }
         self.serve_or_wait::<RUN>(plan, out, port);

@@ -103,6 +103,7 @@ impl Nodes {
             self.wake_for_actions();
         };
         self.export(network);
+        self.close_waits(network);
         halt
     }
 

@@ -2,15 +2,13 @@
 
 use incast_model::units::Time;
 
-use crate::kernel::{Kind, Packet, flag};
+use crate::kernel::{Kind, NONE, Packet, flag};
 use crate::network::Network;
 
 impl Network {
     /// Sends a frame to the peer of `port`; `culprit`: egress port of the packet that caused it, or `port` if none did.
     pub(crate) fn send_pfc(&mut self, port: u32, prio: u8, xoff: bool, culprit: u32) {
-        if xoff {
-            self.note_root(port, prio);
-        }
+        let root = if xoff { self.root_to_send(port, prio) } else { NONE };
         let at = self.at(port, prio);
         let ingress = &mut self.ingress[at];
         ingress.paused = xoff;
@@ -26,6 +24,7 @@ impl Network {
             kind: Kind::Pfc,
             seq: u64::from(held),
             stamp: u64::from(culprit),
+            dst: root,
             size: size as u16,
             in_prio: prio,
             flags: if xoff { flag::XOFF } else { 0 },
@@ -50,6 +49,7 @@ impl Network {
             if state.paused & bit == 0 {
                 state.paused |= bit;
                 let at = self.at(port, frame.in_prio);
+                self.note_root(at, frame.dst);
                 self.recorder.pause(at, Time(self.now), frame.seq, frame.stamp as u32);
             }
             return;

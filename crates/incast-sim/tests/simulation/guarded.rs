@@ -1,7 +1,9 @@
-//! Windows over nodes against one queue of all events, with failing links, new routes, PFC storms and guards of switches.
+//! Windows over nodes against one queue of all events, with failing links, new routes, PFC storms, guards of switches and queueing
+//! delays.
 
 use incast_model::fabric::Fabric;
 use incast_model::units::{Bytes, Time};
+use incast_sim::host::{ClassBy, ClassParams};
 use incast_sim::network::{FailureParams, NetworkParams, PauseParams};
 use incast_sim::switch::{
     FlowDetection, IsolationAtHosts, IsolationParams, MarkedFlows, WatchdogAction, WatchdogParams,
@@ -17,12 +19,13 @@ type Failure = (usize, u64, u64, u8);
 /// Host, or port of a switch; begin and duration in ns.
 type Storm = (usize, u64, u64);
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct Trouble {
     failures: Vec<Failure>,
     storms: Vec<Storm>,
     /// In ns.
     reroute_after: Option<u64>,
+    /// In ns; 0: none.
     horizon: u64,
 }
 
@@ -107,9 +110,20 @@ fn troubled(scenario: &Scenario, trouble: &Trouble) -> Bench {
     let network = trouble.network(&bench.fabric(), scenario.lossless);
     bench.with(|params| {
         params.network = network;
-        params.horizon = Some(Time::ns(trouble.horizon));
+        params.horizon = (trouble.horizon > 0).then(|| Time::ns(trouble.horizon));
         params.measure.deadlock_every = Time::us(7);
         params.packets.int_records = 8;
+    })
+}
+
+fn guarded(scenario: &Scenario, trouble: &Trouble, watchdog: WatchdogParams, isolation: IsolationParams) -> Bench {
+    troubled(scenario, trouble).with(|params| {
+        params.switch.watchdog = WatchdogParams { enabled: watchdog.enabled && scenario.lossless, ..watchdog };
+        if isolation.enabled && scenario.lossless {
+            params.switch.isolation = isolation;
+            params.switch.lossless = vec![2, 3, 4, 5];
+            params.switch.buffer = Bytes(2 * params.switch.buffer.0);
+        }
     })
 }
 
@@ -125,15 +139,29 @@ proptest! {
         balance in load_balancing(),
         cut in 0u64..400,
     ) {
-        let bench = troubled(&scenario, &trouble).with(|params| {
+        let bench = guarded(&scenario, &trouble, watchdog, isolation).with(|params| {
             params.network.load_balancing = balance;
-            params.switch.watchdog = WatchdogParams { enabled: watchdog.enabled && scenario.lossless, ..watchdog };
-            if isolation.enabled && scenario.lossless {
-                params.switch.isolation = isolation;
-                params.switch.lossless = vec![2, 3, 4, 5];
-                params.switch.buffer = Bytes(2 * params.switch.buffer.0);
-            }
             params.measure.sample_every = (every > 1000).then(|| Time::ns(every));
+        });
+        prop_assume!(bench.setup_error().is_none());
+        same_by_queue(bench, cut)?;
+    }
+
+    #[test]
+    fn windows_give_the_same_queueing_delays(
+        scenario in scenario().prop_map(Scenario::for_windows),
+        trouble in prop::option::of(trouble()),
+        (watchdog, isolation) in (watchdog(), isolation()),
+        demotion in prop::option::of(1u64..50_000),
+        cut in 0u64..400,
+    ) {
+        let trouble = trouble.unwrap_or_default();
+        let bench = guarded(&scenario, &trouble, watchdog, isolation).with(|params| {
+            params.measure.blocking = true;
+            if let Some(threshold) = demotion {
+                params.host.classes =
+                    ClassParams { by: ClassBy::Sent, mice: 4, elephants: 3, threshold: Bytes(threshold) };
+            }
         });
         prop_assume!(bench.setup_error().is_none());
         same_by_queue(bench, cut)?;

@@ -1,12 +1,14 @@
-//! Guards of a switch: Tagger's tags, congestion isolation, the PFC watchdog. Each has a file here and a line in `guards!`; the
-//! pipeline calls them at the stages of [`Guard`], in the order of the list.
+//! Guards of a switch: Tagger's tags, congestion isolation, the PFC watchdog, queueing delays of flows. Each has a file here and a
+//! line in `guards!`; the pipeline calls them at the stages of [`Guard`], in the order of the list.
 
+mod blocking;
 mod isolation;
 mod tags;
 mod watchdog;
 
 pub(super) use isolation::records_in_order;
 
+use blocking::Blocking;
 use isolation::Isolation;
 use tags::Tags;
 use watchdog::Watchdog;
@@ -16,6 +18,7 @@ use super::packet::Packet;
 use super::plan::Plan;
 use super::switch::{Hooks, Switch};
 use crate::kernel::Kind;
+use crate::network::Network;
 use crate::outcome::DropReason;
 
 /// Stages of the pipeline that concern a guard; it finds its state in the switch.
@@ -68,6 +71,14 @@ pub(super) trait Guard: Sized {
 
     /// The link of a port has failed.
     fn link_down(_switch: &mut Switch<Guards>, _port: usize) {}
+
+    /// A pause of a queue ends, and is still noted.
+    fn resumed(_switch: &mut Switch<Guards>, _network: &Network, _port: usize, _prio: u8) {}
+
+    /// Congested port that causes a pause of the peer of a port, if known.
+    fn root(_switch: &Switch<Guards>, _network: &Network, _port: usize, _prio: u8) -> Option<u32> {
+        None
+    }
 }
 
 macro_rules! guards {
@@ -126,6 +137,21 @@ macro_rules! guards {
                 })+
             }
 
+            fn resumed(switch: &mut Switch<Self>, network: &Network, port: usize, prio: u8) {
+                $(if switch.guards.$field.is_some() {
+                    $guard::resumed(switch, network, port, prio);
+                })+
+            }
+
+            fn root(switch: &Switch<Self>, network: &Network, port: usize, prio: u8) -> Option<u32> {
+                $(if switch.guards.$field.is_some()
+                    && let Some(root) = $guard::root(switch, network, port, prio)
+                {
+                    return Some(root);
+                })+
+                None
+            }
+
             fn watches_queues(&self) -> bool {
                 false $(|| self.$field.is_some() && $guard::WATCHES_QUEUES)+
             }
@@ -162,6 +188,7 @@ guards! {
     tags: Tags,
     isolation: Isolation,
     watchdog: Watchdog,
+    blocking: Blocking,
 }
 
 impl Switch<Guards> {

@@ -124,7 +124,7 @@ impl Switch<Guards> {
         let number = self.ports[port].number;
         let (at, now) = (network.at(number, prio), network.now);
         network.recorder.resume(at, Time(now));
-        self.note_pause(port, prio, false);
+        self.end_pause(network, port, prio);
         self.ports[port].paused &= !(1 << prio);
         let Some(records) = network.watchdog.as_mut().map(|watchdog| &mut watchdog.records) else { return };
         let storm = Stormy { quiet_since: now, announced: true, record: records.len() };

@@ -4,7 +4,7 @@ use incast_model::fabric::NodeId;
 
 use super::{Host, PRIORITIES};
 use crate::balance::State;
-use crate::kernel::{Kind, flag};
+use crate::kernel::{Kind, NONE, flag};
 use crate::network::Network;
 use crate::nodes::out::{Dropped, Out};
 use crate::nodes::packet::Packet;
@@ -27,12 +27,16 @@ impl Host {
     }
 
     /// Takes a port down. It is never idle, so it sends nothing.
-    pub(in crate::nodes) fn fail(&mut self, nic: usize, now: u64) -> Failed {
+    pub(in crate::nodes) fn fail(&mut self, network: &Network, nic: usize, now: u64) -> Failed {
         self.begin_action(now);
         let state = &mut self.nics[nic];
         let free_at = std::mem::replace(&mut state.busy_until, u64::MAX);
         state.down = true;
         let paused = std::mem::take(&mut state.paused);
+        for prio in (1..8).filter(|prio| paused & 1 << prio != 0) {
+            self.end_pause(network, nic, prio);
+        }
+        let state = &mut self.nics[nic];
         let mut pausing = 0;
         for (prio, hold) in state.holds.iter_mut().enumerate() {
             pausing |= u8::from(std::mem::take(&mut hold.paused)) << prio;
@@ -109,6 +113,7 @@ impl Host {
         hold.xoffs += u32::from(xoff);
         let frame = Packet {
             stamp: state.port.into(),
+            dst: NONE,
             size: self.packets.pfc.0 as u16,
             kind: Kind::Pfc,
             in_prio: prio,

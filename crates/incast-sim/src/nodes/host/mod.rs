@@ -1,5 +1,6 @@
 //! Hosts: NICs (one per port), queue pairs of the flows sent, and state of the flows received.
 
+mod blocking;
 mod failed;
 mod gates;
 mod isolation;
@@ -25,6 +26,7 @@ use crate::host::{End, PacketParams, RdmaParams};
 use crate::kernel::{Event, Kind, NONE, Target, flag};
 use crate::network::Network;
 use crate::nodes::run::{ANY, NS3};
+use blocking::HostBlocking;
 use gates::Gates;
 use isolation::HostIsolation;
 use nic::Nic;
@@ -71,6 +73,8 @@ pub(super) struct Host {
     transports: Option<Box<Transports>>,
     /// `None` if the run isolates no flows.
     pub(super) isolation: Option<Box<HostIsolation>>,
+    /// `None` if queueing delays are not measured.
+    blocking: Option<Box<HostBlocking>>,
     ranks: bool,
     port_rank: u64,
     mixed: bool,
@@ -109,6 +113,7 @@ impl Host {
             timers: BinaryHeap::new(),
             transports: Transports::new(plan, id.0, network.fabric.ports_of(node).len()),
             isolation: HostIsolation::new(plan, network.fabric.ports_of(node).len()),
+            blocking: HostBlocking::new(network, network.fabric.ports_of(node).len()),
             ranks: network.config.ranked,
             port_rank: network.config.port_rank,
             mixed: network.config.mixed,
@@ -368,16 +373,19 @@ impl Host {
         let bit = 1 << frame.in_prio;
         let state = &mut self.nics[nic];
         let at = plan.network.at(state.port, frame.in_prio);
-        let note = |note| Noted { time: Time(self.now), event: 0, note };
+        let time = Time(self.now);
+        let note = |note| Noted { time, event: 0, note };
         if frame.flags & flag::XOFF != 0 {
             if state.paused & bit == 0 {
                 state.paused |= bit;
+                self.begin_pause(nic, frame);
                 out.notes.push(note(Note::Pause { at, bytes: frame.seq, culprit: frame.stamp as u32 }));
             }
             return;
         }
         if state.paused & bit != 0 {
             state.paused &= !bit;
+            self.end_pause(plan.network, nic, frame.in_prio);
             out.notes.push(note(Note::Resume { at }));
         }
         self.kick::<RUN>(plan, out, nic);

@@ -47,13 +47,13 @@ pub(super) struct Nic {
     /// pFabric queue, in place of all these but priority 0.
     pub(super) ranked: RankedQueue,
     rule: Rule,
-    turns: [Turns; PRIORITIES],
+    pub(super) turns: [Turns; PRIORITIES],
     ready: u8,
     /// Turns of data, and priority of the last control packet.
     served: Served,
     last_control: u8,
     /// Time, flow, place. Outdated entries are skipped.
-    paced: BinaryHeap<Reverse<(u64, u32, u32)>>,
+    pub(super) paced: BinaryHeap<Reverse<(u64, u32, u32)>>,
     /// Time of the next service in ps; [`u64::MAX`]: none before something changes.
     pub(super) due: u64,
     /// In place of turns and `due` in `ns3` arithmetic.
@@ -281,11 +281,12 @@ impl Host {
         Some(place)
     }
 
-    pub(super) fn take_from_turns(&mut self, place: u32) {
-        let pair = &mut self.pairs[place as usize];
-        if pair.state != PairState::Ready {
+    pub(super) fn take_from_turns(&mut self, network: &Network, place: u32) {
+        if self.pairs[place as usize].state != PairState::Ready {
             return;
         }
+        self.end_pair_wait(network, place);
+        let pair = &mut self.pairs[place as usize];
         pair.state = PairState::Idle;
         let (prio, flow) = (usize::from(pair.prio & 7), pair.flow);
         let nic = &mut self.nics[usize::from(pair.nic)];
@@ -328,6 +329,7 @@ impl Host {
             return;
         }
         pair.state = PairState::Ready;
+        pair.placed_at = time.max(self.now);
         nic.turns[prio].push(flow, place);
         nic.ready |= 1 << prio;
     }

@@ -48,6 +48,7 @@ pub(super) struct Pair {
     una: u64,
     high: u64,
     pub(super) next_avail: u64,
+    /// Ready or paced: time from which it may send, as known then.
     pub(super) placed_at: u64,
     last_size: u64,
     rate: u64,
@@ -408,7 +409,7 @@ impl Host {
         if place == NONE || self.pairs[place as usize].prio == prio {
             return;
         }
-        self.take_from_turns(place);
+        self.take_from_turns(plan.network, place);
         let pair = &mut self.pairs[place as usize];
         pair.prio = prio;
         let nic = usize::from(pair.nic);
@@ -457,6 +458,9 @@ impl Host {
     }
 
     fn complete<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, place: u32) {
+        if self.pairs[place as usize].state == PairState::Ready {
+            self.end_pair_wait(plan.network, place);
+        }
         let pair = &mut self.pairs[place as usize];
         if RUN == NS3 {
             out.ns3().completed = Some(pair.flow);

@@ -33,6 +33,11 @@ impl Host {
     pub(super) fn enqueue<const RUN: u8>(&mut self, nic: usize, packet: &Packet) {
         let (prio, size) = (packet.prio & 7, u32::from(packet.size));
         let place = self.slab.insert::<RUN>(packet, packet.flags, &mut self.carried);
+        if RUN == ANY
+            && let Some(blocking) = &mut self.blocking
+        {
+            blocking.queued(place, self.now);
+        }
         let nic = &mut self.nics[nic];
         let queue = &mut nic.queues[usize::from(prio)];
         queue.bytes += size;

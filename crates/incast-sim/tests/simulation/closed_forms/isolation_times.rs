@@ -9,7 +9,7 @@ use incast_sim::outcome::{IsolatedBy, IsolationRecord};
 use incast_sim::switch::{FlowDetection, IsolationAtHosts, IsolationParams, PfcMode, SchedulerParams};
 use proptest::prelude::*;
 
-use crate::common::{Bench, Cable, check, digest, exact, fct, leaf_spine, port, star, two_switches};
+use crate::common::{Bench, Cable, check, digest, exact, fct, leaf_spine, port, same_by_queue, star, two_switches};
 
 /// A full packet at 100 Gb/s and a link, in ps.
 const DATA: u64 = 1048 * 80;
@@ -250,7 +250,8 @@ proptest! {
             prop_assert!(waits.victim <= waits.blocked && waits.blocked <= waits.waited);
             prop_assert!(waits.host_victim <= waits.host_blocked);
         }
-        let unmeasured = bench.with(|params| params.measure.blocking = false).run();
+        let unmeasured = bench.clone().with(|params| params.measure.blocking = false).run();
         prop_assert_eq!(digest(&outcome), digest(&unmeasured));
+        same_by_queue(bench, 150)?;
     }
 }

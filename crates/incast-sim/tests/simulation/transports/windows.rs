@@ -4,7 +4,7 @@
 use incast_model::units::{Bytes, Time};
 use incast_sim::balance::{Balance, SprayOrder, SprayParams};
 use incast_sim::host::NicQueue;
-use incast_sim::switch::{EcnParams, Forwarding, MarkAt, QueueParams, SchedulerParams, SwitchParams};
+use incast_sim::switch::{EcnParams, Forwarding, MarkAt, PfcMode, QueueParams, SchedulerParams, SwitchParams};
 use proptest::prelude::*;
 
 use super::{named, racks};
@@ -143,6 +143,17 @@ proptest! {
     #[test]
     fn windows_give_the_same_run_with_transports(case in case(), cut in 0u64..400) {
         let bench = case.chained(case.bench());
+        same_by_queue(bench, cut)?;
+    }
+
+    #[test]
+    fn windows_give_the_same_queueing_delays_with_transports(case in case(), xoff in 3072u64..40_000, cut in 0u64..400) {
+        let case = Case { queues: QueueParams::Shared, spray: None, ..case };
+        let bench = case.chained(case.bench()).with(|params| {
+            params.switch.lossless = vec![2, 3];
+            params.switch.pfc_mode = PfcMode::Static { xoff: Bytes(xoff) };
+            params.measure.blocking = true;
+        });
         same_by_queue(bench, cut)?;
     }
 }

@@ -6,6 +6,7 @@ use incast_model::units::Time;
 use super::super::Guards;
 use super::is_data;
 use crate::kernel::{Event, Target};
+use crate::network::Network;
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
@@ -59,7 +60,7 @@ impl Switch<Guards> {
             return None;
         }
         let now = self.now();
-        let found = found.map(|prio| self.find_in(port, prio, flow));
+        let found = found.map(|prio| self.find_in(plan.network, port, prio, flow));
         let number = PortId(self.ports[port].number);
         let wire = plan.layout.inward[self.line];
         let order = Event::new(now, 0, Target::Arrival(wire)).target_code();
@@ -70,15 +71,14 @@ impl Switch<Guards> {
         Some(slot)
     }
 
-    /// State of the queue in which a flow is found, and time since it was last paused: shows wrong picks. Nothing in a run
-    /// reads it.
-    fn find_in(&self, port: usize, prio: u8, flow: u32) -> FoundIn {
+    /// State of the queue in which a flow is found, and of the pause behind it: shows wrong picks. Nothing in a run reads it.
+    fn find_in(&self, network: &Network, port: usize, prio: u8, flow: u32) -> FoundIn {
         let queue = &self.ports[port].lanes[usize::from(prio & 7)].queue;
         let data = || self.slab.list(queue.head).filter(|packet| is_data(packet.kind));
         let mut flows: Vec<u32> = data().map(|packet| packet.flow).collect();
         flows.sort_unstable();
         flows.dedup();
-        let pauses = self.pauses[port][usize::from(prio & 7)];
+        let (pauses, number) = (self.pauses[port][usize::from(prio & 7)], self.ports[port].number);
         FoundIn {
             flow_bytes: data().filter(|packet| packet.flow == flow).map(|packet| u64::from(packet.size)).sum(),
             queue_bytes: queue.bytes.into(),
@@ -87,7 +87,7 @@ impl Switch<Guards> {
                 Some(_) => Some(Time::ZERO),
                 None => pauses.ended.map(|ended| Time(self.now() - ended)),
             },
-            root: None,
+            root: pauses.root.map(|root| (PortId(root), network.flow_goes_by(root, number, flow))),
         }
     }
 

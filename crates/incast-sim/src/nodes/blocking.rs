@@ -1,0 +1,59 @@
+//! Queueing delays of flows (`measure.blocking`): sums of a node, and their end with the run. Guards measure at switches,
+//! [`super::host`] at hosts.
+
+use super::Nodes;
+use super::packet::Packet;
+use crate::kernel::{Kind, flag};
+use crate::measure::Waits;
+use crate::network::Network;
+use crate::switch::isolation::Map;
+
+/// Queueing delays at one node by flow.
+#[derive(Debug, Default)]
+pub(super) struct Delays(Map<u32, Waits>);
+
+impl Delays {
+    pub(super) fn of(&mut self, flow: u32) -> &mut Waits {
+        self.0.entry(flow).or_default()
+    }
+
+    /// Adds them to those of other nodes.
+    pub(super) fn add_to(&self, all: &mut [Waits]) {
+        for (&flow, &waits) in &self.0 {
+            all[flow as usize] += waits;
+        }
+    }
+}
+
+impl Packet {
+    /// Returns true for data of flows: the only packets measured.
+    pub(super) const fn is_measured(&self) -> bool {
+        matches!(self.kind, Kind::Data | Kind::Segment) && self.prio != 0
+    }
+}
+
+impl Network {
+    /// Returns true if `root` is on the packet's path from `port` on.
+    pub(super) fn packet_goes_by(&self, root: u32, port: u32, packet: &Packet) -> bool {
+        let given = self.flows.flows[packet.flow as usize].path.is_some();
+        let own = (packet.flags & flag::PATH != 0 && !given).then_some(packet.stamp as u16);
+        self.goes_by(root, port, packet.flow, own)
+    }
+}
+
+impl Nodes {
+    /// Adds the waits and pauses that are open at the end of the run, and sums up the delays of all nodes.
+    pub(super) fn close_waits(&mut self, network: &mut Network) {
+        if !network.recorder.params.blocking {
+            return;
+        }
+        let mut all = std::mem::take(&mut network.recorder.waits);
+        for switch in &mut self.switches {
+            switch.close_waits(network, &mut all);
+        }
+        for host in &mut self.hosts {
+            host.close_waits(network, &mut all);
+        }
+        network.recorder.waits = all;
+    }
+}

@@ -1,0 +1,150 @@
+//! Queueing delays of flows in a switch, and roots of the pauses that it sends: definitions in `measure/waits.rs`.
+
+use incast_model::fabric::NodeId;
+use incast_model::units::Time;
+
+use super::{Guard, Guards};
+use crate::measure::Waits;
+use crate::network::Network;
+use crate::nodes::blocking::Delays;
+use crate::nodes::packet::Packet;
+use crate::nodes::plan::Plan;
+use crate::nodes::switch::Switch;
+
+/// State of one switch; ports are its own, from 0.
+#[derive(Debug)]
+pub(in crate::nodes) struct Blocking {
+    delays: Delays,
+    /// By place of the slab: time at which its packet was queued, in ps.
+    since: Vec<u64>,
+    ports: usize,
+    /// Bytes queued, by ingress port and priority, then egress port and priority.
+    held: Vec<u32>,
+    /// By port and priority: time paused since the queue was last empty, in ps, without an open pause.
+    kept: Vec<[u64; 8]>,
+}
+
+impl Guard for Blocking {
+    const WATCHES_QUEUES: bool = true;
+
+    fn new(plan: Plan<'_>, node: u32) -> Option<Self> {
+        let network = plan.network;
+        let ports = network.fabric.ports_of(NodeId(node)).len();
+        network.recorder.params.blocking.then(|| Self {
+            delays: Delays::default(),
+            since: Vec::new(),
+            ports,
+            held: vec![0; 64 * ports * ports],
+            kept: vec![[0; 8]; ports],
+        })
+    }
+
+    fn queued(switch: &mut Switch<Guards>, port: usize, place: u32) {
+        let (now, packet) = (switch.now(), switch.slab.get(place));
+        let Some(blocking) = switch.guards.blocking.as_mut().filter(|_| packet.prio != 0) else { return };
+        let place = place as usize;
+        if blocking.since.len() <= place {
+            blocking.since.resize(place + 1, 0);
+        }
+        blocking.since[place] = now;
+        *blocking.held(port, packet) += u32::from(packet.size);
+    }
+
+    fn dequeued(switch: &mut Switch<Guards>, port: usize, place: u32) {
+        let (now, packet) = (switch.now(), switch.slab.get(place));
+        let Some(blocking) = switch.guards.blocking.as_mut().filter(|_| packet.prio != 0) else { return };
+        let prio = usize::from(packet.prio & 7);
+        *blocking.held(port, packet) -= u32::from(packet.size);
+        if switch.ports[port].lanes[prio].queue.bytes == 0 {
+            blocking.kept[port][prio] = 0;
+        }
+        blocking.end_wait(now, place, packet);
+    }
+
+    /// Adds the pause to the waits of the queue's packets.
+    fn resumed(switch: &mut Switch<Guards>, network: &Network, port: usize, prio: u8) {
+        let (now, prio, number) = (switch.now(), usize::from(prio & 7), switch.ports[port].number);
+        let (pauses, queue) = (switch.pauses[port][prio], switch.ports[port].lanes[prio].queue);
+        let (Some(since), Some(blocking)) = (pauses.since, switch.guards.blocking.as_mut()) else { return };
+        if queue.bytes > 0 {
+            blocking.kept[port][prio] += now - since;
+        }
+        for place in switch.slab.places(queue.head) {
+            let packet = switch.slab.get(place);
+            if packet.is_measured() {
+                let blocked = Time(now - since.max(blocking.since[place as usize]));
+                let waits = blocking.delays.of(packet.flow);
+                waits.blocked += blocked;
+                if pauses.root.is_some_and(|root| !network.packet_goes_by(root, number, packet)) {
+                    waits.victim += blocked;
+                }
+            }
+        }
+    }
+
+    /// Port with the largest part of the bytes that cause the pause, or the root behind it.
+    fn root(switch: &Switch<Guards>, network: &Network, input: usize, prio: u8) -> Option<u32> {
+        let blocking = switch.guards.blocking.as_ref()?;
+        let mut most = (0, None);
+        for output in 0..blocking.ports {
+            let counts = &blocking.held[blocking.place(input, prio, output)..][..8];
+            let bytes: u32 = counts.iter().sum();
+            if bytes > most.0 {
+                let largest = (1..8).max_by_key(|&prio| counts[prio]).unwrap_or(usize::from(prio));
+                most = (bytes, Some((output, largest)));
+            }
+        }
+        most.1.map(|(output, largest)| switch.root_behind(network, output, largest))
+    }
+}
+
+impl Blocking {
+    /// Begin of an egress port's eight counts in `held`.
+    fn place(&self, input: usize, prio: u8, output: usize) -> usize {
+        8 * ((8 * input + usize::from(prio & 7)) * self.ports + output)
+    }
+
+    /// Bytes from a packet's ingress queue in its egress queue.
+    fn held(&mut self, port: usize, packet: &Packet) -> &mut u32 {
+        let place = self.place(packet.in_port.into(), packet.in_prio, port);
+        &mut self.held[place + usize::from(packet.prio & 7)]
+    }
+
+    fn end_wait(&mut self, now: u64, place: u32, packet: &Packet) {
+        if packet.is_measured() {
+            self.delays.of(packet.flow).waited += Time(now - self.since[place as usize]);
+        }
+    }
+}
+
+impl Switch<Guards> {
+    /// Port that made an egress queue long.
+    fn root_behind(&self, network: &Network, port: usize, prio: usize) -> u32 {
+        let (state, pauses) = (&self.ports[port], self.pauses[port][prio]);
+        let open = pauses.since.map_or(0, |since| self.now() - since);
+        let kept = open + self.guards.blocking.as_ref().map_or(0, |blocking| blocking.kept[port][prio]);
+        let bytes = u128::from(kept) * u128::from(network.rates[usize::from(state.rate)]) / 8_000_000_000_000;
+        if bytes == 0 || 2 * bytes < u128::from(state.lanes[prio].queue.bytes) {
+            return state.number;
+        }
+        pauses.root.unwrap_or(state.number)
+    }
+
+    /// Adds open pauses and waits at the end of the run, and all delays to `all`.
+    pub(in crate::nodes) fn close_waits(&mut self, network: &Network, all: &mut [Waits]) {
+        self.begin_action(network.now);
+        for port in 0..self.ports.len() {
+            for prio in 1..8 {
+                Blocking::resumed(self, network, port, prio);
+                let head = self.ports[port].lanes[usize::from(prio)].queue.head;
+                let Some(blocking) = &mut self.guards.blocking else { return };
+                for place in self.slab.places(head) {
+                    blocking.end_wait(network.now, place, self.slab.get(place));
+                }
+            }
+        }
+        if let Some(blocking) = &self.guards.blocking {
+            blocking.delays.add_to(all);
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Time of flows under a pause at their host: definitions in `measure/waits.rs`.
+
+use std::cmp::Reverse;
+
+use incast_model::units::Time;
+
+use super::pair::PairState;
+use super::{Host, PRIORITIES};
+use crate::kernel::NONE;
+use crate::measure::Waits;
+use crate::network::Network;
+use crate::nodes::blocking::Delays;
+use crate::nodes::packet::Packet;
+
+#[derive(Debug, Clone, Copy)]
+struct Pause {
+    /// In ps.
+    since: u64,
+    root: Option<u32>,
+}
+
+/// State of one host; ports are its NICs, from 0.
+#[derive(Debug)]
+pub(super) struct HostBlocking {
+    delays: Delays,
+    /// By place of the slab: time at which its packet was queued, in ps.
+    since: Vec<u64>,
+    /// By NIC and priority: the pause in force.
+    pauses: Vec<[Option<Pause>; PRIORITIES]>,
+}
+
+impl HostBlocking {
+    /// `None` if queueing delays are not measured.
+    pub(super) fn new(network: &Network, nics: usize) -> Option<Box<Self>> {
+        network.recorder.params.blocking.then(|| {
+            let pauses = vec![[None; PRIORITIES]; nics];
+            Box::new(Self { delays: Delays::default(), since: Vec::new(), pauses })
+        })
+    }
+
+    /// Notes that the packet at a place of the slab is queued now.
+    pub(super) fn queued(&mut self, place: u32, now: u64) {
+        let place = place as usize;
+        if self.since.len() <= place {
+            self.since.resize(place + 1, 0);
+        }
+        self.since[place] = now;
+    }
+}
+
+impl Host {
+    pub(super) fn begin_pause(&mut self, nic: usize, frame: &Packet) {
+        if let Some(blocking) = &mut self.blocking {
+            let root = (frame.dst != NONE).then_some(frame.dst);
+            blocking.pauses[nic][usize::from(frame.in_prio & 7)] = Some(Pause { since: self.now, root });
+        }
+    }
+
+    /// Adds a pause, which ends now, to the flows that only the pause held.
+    pub(super) fn end_pause(&mut self, network: &Network, nic: usize, prio: u8) {
+        let Some(blocking) = &mut self.blocking else { return };
+        let Some(pause) = blocking.pauses[nic][usize::from(prio & 7)].take() else { return };
+        let held = self.held_pairs(nic, prio).into_iter().chain(self.held_in_queue(nic, prio));
+        for (flow, from) in held.collect::<Vec<_>>() {
+            self.note_held(network, nic, pause, flow, from);
+        }
+    }
+
+    /// Adds the wait of a ready queue pair before it changes its priority or ends.
+    pub(super) fn end_pair_wait(&mut self, network: &Network, place: u32) {
+        let Some(blocking) = &self.blocking else { return };
+        let pair = &self.pairs[place as usize];
+        let (nic, flow, from) = (usize::from(pair.nic), pair.flow, pair.placed_at);
+        if let Some(pause) = blocking.pauses[nic][usize::from(pair.prio & 7)].filter(|_| from <= self.now) {
+            self.note_held(network, nic, pause, flow, from);
+        }
+    }
+
+    /// Adds the part of a pause from `from` until now, in ps.
+    fn note_held(&mut self, network: &Network, nic: usize, pause: Pause, flow: u32, from: u64) {
+        let port = self.nics[nic].port;
+        let victim = pause.root.is_some_and(|root| !network.flow_goes_by(root, port, flow));
+        let held = Time(self.now.saturating_sub(from.max(pause.since)));
+        let Some(blocking) = &mut self.blocking else { return };
+        let waits = blocking.delays.of(flow);
+        waits.host_blocked += held;
+        if victim {
+            waits.host_victim += held;
+        }
+    }
+
+    /// Flows of queue pairs that only a pause keeps from sending, and since when.
+    fn held_pairs(&self, nic: usize, prio: u8) -> Vec<(u32, u64)> {
+        let state = &self.nics[nic];
+        let ready = state.turns[usize::from(prio & 7)].iter().filter(|&(flow, place)| {
+            let pair = &self.pairs[place as usize];
+            pair.flow == flow && pair.state == PairState::Ready
+        });
+        // Due, but nothing has happened at the port since.
+        let due = state.paced.iter().filter_map(|&Reverse((time, flow, place))| {
+            let pair = &self.pairs[place as usize];
+            let is_paced = pair.flow == flow && pair.state == PairState::Paced && pair.placed_at == time;
+            (is_paced && time <= self.now && pair.prio == prio).then_some((flow, place))
+        });
+        let pairs = ready.chain(due).map(|(flow, place)| (flow, &self.pairs[place as usize]));
+        let held = pairs.filter(|(_, pair)| pair.may_send() && pair.next_avail <= self.now);
+        let mut held: Vec<(u32, u64)> = held.map(|(flow, pair)| (flow, pair.placed_at)).collect();
+        // The heap can have an entry twice.
+        held.sort_unstable();
+        held.dedup();
+        held
+    }
+
+    /// Flows of other transports with packets in a queue, and since when.
+    fn held_in_queue(&self, nic: usize, prio: u8) -> Vec<(u32, u64)> {
+        let mut held: Vec<(u32, u64)> = Vec::new();
+        let Some(blocking) = &self.blocking else { return held };
+        for place in self.slab.places(self.nics[nic].queues[usize::from(prio & 7)].head) {
+            let packet = self.slab.get(place);
+            if packet.is_measured() && held.iter().all(|(flow, _)| *flow != packet.flow) {
+                held.push((packet.flow, blocking.since[place as usize]));
+            }
+        }
+        held
+    }
+
+    /// Adds open pauses at the end of the run, and all delays to `all`.
+    pub(in crate::nodes) fn close_waits(&mut self, network: &Network, all: &mut [Waits]) {
+        self.begin_action(network.now);
+        for nic in 0..self.nics.len() {
+            (1..8).for_each(|prio| self.end_pause(network, nic, prio));
+        }
+        if let Some(blocking) = &self.blocking {
+            blocking.delays.add_to(all);
+        }
+    }
+}
