@@ -217,11 +217,13 @@ impl Plan<'_> {
     /// `begin`, its last one at `sent`.
     ///
     /// A cut-through switch waits for the header, and for the rest if the packet leaves by a faster link, which would run out
-    /// of bits. PFC frames end at the far end, which must read them.
+    /// of bits. PFC frames and isolation messages end at the far end, which must read
+    /// them.
     #[inline(never)]
     pub(super) fn cut_through(&self, port: u32, packet: &Packet, begin: u64, sent: u64) -> u64 {
         let one = &self.layout.ports[port as usize];
-        let waits = packet.kind == Kind::Pfc || one.speeds_up && self.network.speeds_up(port, packet.into());
+        let ends = matches!(packet.kind, Kind::Pfc | Kind::Isolation);
+        let waits = ends || one.speeds_up && self.network.speeds_up(port, packet.into());
         if waits { sent } else { begin + self.network.wire_time(port, one.cut.into()) }
     }
 
@@ -239,7 +241,7 @@ pub(super) fn covers(network: &Network) -> bool {
     let config = &network.config;
     let measured = &network.recorder.params;
     let network_parts = network.hypervisors.is_none();
-    let ports = network.ports.iter().all(|port| !port.at_server && port.far != Far::Lossy);
+    let ports = network.ports.iter().all(|port| port.far != Far::Lossy);
     let fabric = &network.fabric;
     let sizes = (0..fabric.nodes().len() as u32).map(NodeId).map(|node| fabric.ports_of(node).len());
     let hosts = fabric.hosts().iter().all(|&host| (1..256).contains(&fabric.ports_of(host).len()));

@@ -12,7 +12,7 @@ pub(super) const TELEMETRY: u8 = 1;
 pub(super) const PLAIN: u8 = 2;
 
 /// Kind of a run. [`ANY`] if switches have guards (`guarded`), and with failures, fingerprints, histograms, deficit round robin,
-/// cut-through, gaps, buffers per port, selective repeat, demotion by bytes sent, or transports other than RDMA.
+/// cut-through, gaps, buffers per port, servers of VMs, selective repeat, demotion by bytes sent, or transports other than RDMA.
 pub(super) fn kind_of(network: &Network, guarded: bool) -> u8 {
     let config = &network.config;
     let measured = &network.recorder.params;
@@ -26,7 +26,7 @@ pub(super) fn kind_of(network: &Network, guarded: bool) -> u8 {
         && !measured.queue_histogram
         && !network.scheduler.rule.is_drr()
         && network.transports.endpoints.is_empty()
-        && network.ports.iter().all(|port| port.cut == WHOLE_PACKETS);
+        && network.ports.iter().all(|port| port.cut == WHOLE_PACKETS && !port.at_server);
     match (plain, config.telemetry) {
         (false, _) => ANY,
         (true, true) => TELEMETRY,

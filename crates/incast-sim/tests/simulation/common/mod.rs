@@ -265,6 +265,8 @@ pub(crate) fn same_by_queue(bench: Bench, cut: u64) -> Result<(), TestCaseError>
 /// As [`digest`], with the first difference alone in the message.
 fn same(outcome: &Outcome, other: &Outcome) -> Result<(), TestCaseError> {
     prop_assert_eq!((&outcome.stop, outcome.end), (&other.stop, other.end));
+    prop_assert_eq!((&outcome.pairs, outcome.hypervisors), (&other.pairs, other.hypervisors));
+    prop_assert_eq!(&outcome.pair_samples, &other.pair_samples);
     let of = |outcome: &Outcome| digest(outcome).split("}, ").map(str::to_owned).collect::<Vec<_>>();
     let (ours, theirs) = (of(outcome), of(other));
     if let Some((ours, theirs)) = ours.iter().zip(&theirs).find(|(ours, theirs)| ours != theirs) {
