@@ -2,6 +2,7 @@
 
 mod failed;
 mod gates;
+mod hypervisor;
 mod isolation;
 mod nic;
 mod pair;
@@ -25,6 +26,7 @@ use crate::kernel::{Event, Kind, NONE, Target, flag};
 use crate::network::Network;
 use crate::nodes::run::ANY;
 use gates::Gates;
+use hypervisor::HostHypervisor;
 use isolation::HostIsolation;
 use nic::Nic;
 use pair::{Pair, Progress};
@@ -68,6 +70,8 @@ pub(super) struct Host {
     timers: BinaryHeap<Reverse<(u64, u32)>>,
     /// `None` in runs with RDMA alone.
     transports: Option<Box<Transports>>,
+    /// `None` if the run has no hypervisors.
+    hypervisor: Option<Box<HostHypervisor>>,
     /// `None` if the run isolates no flows.
     pub(super) isolation: Option<Box<HostIsolation>>,
     ranks: bool,
@@ -107,6 +111,7 @@ impl Host {
             receivers: received.iter().map(|&flow| Receiver::new(plan, flow)).collect(),
             timers: BinaryHeap::new(),
             transports: Transports::new(plan, id.0, network.fabric.ports_of(node).len()),
+            hypervisor: HostHypervisor::new(plan, id.0),
             isolation: HostIsolation::new(plan, network.fabric.ports_of(node).len()),
             ranks: network.config.ranked,
             port_rank: network.config.port_rank,
