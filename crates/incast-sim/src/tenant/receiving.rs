@@ -102,3 +102,31 @@ impl Receiving {
         Want { demand: if self.limited { f64::INFINITY } else { self.demand }, offer: self.offer }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tenant::{Detection, Hypervisor, RateParams, SeawallParams};
+
+    fn rules(detection: Detection) -> Rules {
+        let rate = RateParams { detection, reordering: 1, ..RateParams::default() };
+        Rules { params: Hypervisor::Seawall(SeawallParams { rate, ..SeawallParams::default() }), packet: 1250 }
+    }
+
+    #[test]
+    fn losses_are_reported_once() {
+        let (rules, mut half) = (rules(Detection::Losses), Receiving::default());
+        for number in [0, 1, 3] {
+            assert_eq!(half.hear(&rules, (5, 1000), number, flag::CE), flag::CE, "marks are for others");
+        }
+        assert_eq!((half.report(), half.report()), (Some([1, 3000]), None));
+        assert!(half.stays_active(7, 3) && !half.stays_active(8, 3));
+    }
+
+    #[test]
+    fn marks_are_taken_off_and_reported() {
+        let (rules, mut half) = (rules(Detection::Ecn), Receiving::default());
+        assert_eq!(half.hear(&rules, (0, 1000), 0, flag::CE | flag::ECHO), flag::ECHO);
+        assert_eq!((half.report(), half.marked, half.lost()), (Some([1, 1000]), 1, 0));
+    }
+}

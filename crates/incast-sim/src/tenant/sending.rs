@@ -235,3 +235,53 @@ impl Sending {
         self.demand == f64::INFINITY
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tenant::{ReservationParams, ShaperParams};
+
+    const US: u64 = 1_000_000;
+
+    /// A limit of 1 Gb/s with a bucket of two packets of 1250 B, and a queue of two.
+    fn limited(params: Hypervisor) -> (Rules, Sending) {
+        let rules = Rules { params, packet: 1250 };
+        let mut half = Sending::default();
+        half.hear_rate(&rules, 0, 1e9);
+        (rules, half)
+    }
+
+    fn short() -> ShaperParams {
+        ShaperParams { packets: 2, burst: incast_model::units::Time::ZERO, ..ShaperParams::default() }
+    }
+
+    #[test]
+    fn packets_beyond_the_bucket_wait_and_those_beyond_the_queue_are_refused() {
+        let (rules, mut half) = limited(Hypervisor::Reservation(ReservationParams { shaper: short() }));
+        let numbers: Vec<u32> = (0..2).map(|_| half.depart(0, 1250)).collect();
+        assert_eq!((numbers, half.passes(0, 1250)), (vec![0, 1], false));
+        assert_eq!([1250; 3].map(|bytes| half.queue(&rules, bytes)), [true, true, false]);
+        assert_eq!((half.refused, half.has_space(&rules)), (1, false));
+        assert_eq!((half.next_release(0, 1250), half.next_release(0, 1250)), (Some(10 * US), None), "one task");
+        half.begin_release(10 * US);
+        assert!(half.release(10 * US, 1250) && half.has_space(&rules));
+        assert_eq!(half.depart(10 * US, 1250), 2);
+        assert!(!half.release(10 * US, 1250));
+        assert_eq!((half.next_release(10 * US, 1250), half.sent), (Some(20 * US), 3750));
+        assert!(half.stays_active(u64::MAX, 1), "a packet waits");
+    }
+
+    #[test]
+    fn a_guarantee_is_the_smaller_of_both_shares() {
+        let (rules, mut half) = limited(Hypervisor::ElasticSwitch(ElasticSwitchParams::default()));
+        half.wake(&rules, 0, 4e8);
+        assert_eq!((half.guarantee, half.shaper.rate()), (4e8, Some(400_000_000)));
+        let waits = half.take_share(&rules, 0, Share { share: 6e8, offer: 7e8 }, 3e8);
+        assert_eq!((half.guarantee, waits), (3e8, true), "an equal part until the receiver answers");
+        half.hear_share(&rules, 0, 5e8, 2e8);
+        assert_eq!((half.guarantee, half.shaper.rate()), (2e8, Some(200_000_000)), "the first limit was a guess");
+        half.hear_share(&rules, 0, 5e8, 1e8);
+        assert_eq!((half.guarantee, half.shaper.rate()), (1e8, Some(200_000_000)), "later ones are raised only");
+        assert_eq!(half.want(), Want { demand: f64::INFINITY, offer: 5e8 });
+    }
+}

@@ -145,3 +145,37 @@ fn until_next(params: &EdgeOnlyParams, senders: usize, may: f64) -> u64 {
     let bits = (8 * params.feedback_every.0 * senders as u64) as f64;
     params.period.0.max((bits / may * 1e12) as u64)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tenant::ElasticSwitchParams;
+
+    const MS: u64 = 1_000_000_000;
+
+    #[test]
+    fn timers_start_with_the_first_pair_in_the_phase_of_the_vm() {
+        let rules = Rules { params: Hypervisor::ElasticSwitch(ElasticSwitchParams::default()), packet: 1250 };
+        let mut vm = Vm::new((0, 0), 0, [1e8; 2], 1e9, 0.5);
+        let soon = (11 * MS, Job::DivideSoon(7));
+        let jobs = vm.wake(&rules, 7, 10 * MS);
+        assert_eq!(jobs, [soon, (30 * MS, Job::Divide(7)), (22 * MS + MS / 2, Job::Allocate(7))]);
+        assert!(vm.wake(&rules, 7, 10 * MS).is_empty(), "one division for all new pairs");
+        vm.soon = false;
+        assert_eq!(vm.wake(&rules, 7, 10 * MS), [soon]);
+        assert_eq!(vm.next_strike(30 * MS, 60 * MS), 90 * MS);
+        assert_eq!(vm.end_period(70 * MS), (10 * MS, 0.06));
+    }
+
+    #[test]
+    fn a_receiver_adapts_the_rate_of_its_senders_to_its_share() {
+        let params = EdgeOnlyParams { headroom: 0.0, gain: 0.5, ..EdgeOnlyParams::default() };
+        let mut vm = Vm::new((0, 0), 0, [1e8; 2], 1e9, 0.0);
+        // Half of the link in a millisecond, of which three quarters came.
+        vm.metered = 46_875;
+        assert_eq!(vm.adapt(&params, MS, 2e8, 1), (625e6, MS + 200_000_000));
+        vm.metered = 125_000;
+        assert_eq!(vm.adapt(&params, 2 * MS, 2e8, 10).0, 312.5e6);
+        assert_eq!(vm.reported_rate, 312.5e6);
+    }
+}
