@@ -38,6 +38,7 @@ impl Nodes {
 
     pub(super) fn export(&mut self, network: &mut Network) {
         self.record(network);
+        self.export_hypervisors(network);
         network.pool = Pool::new(0, false);
         for switch in &self.switches {
             switch.export(network);

@@ -113,6 +113,7 @@ impl Nodes {
             acked: 0,
             moved: 0,
             ends: Vec::new(),
+            heard: vec![0; if layout.neighbours { hosts.len() } else { 0 }],
             isolated: u64::MAX,
             watched: network.recorder.prints.is_some(),
             prints: network.recorder.prints.clone(),

@@ -69,6 +69,8 @@ pub(super) struct Out {
     pub(super) moved: u64,
     /// Ends of flows that gates across hosts wait for, with their times in ps.
     pub(super) ends: Vec<(u64, u32, End)>,
+    /// By VM: last packet received, in ps. Hypervisors read it of VMs on their server, in global order; empty if they do not.
+    pub(super) heard: Vec<u64>,
     /// First isolation since the last sweep was scheduled, in ps; [`u64::MAX`]: none.
     pub(super) isolated: u64,
     /// If true, arrivals are printed, or a link may lose packets silently.

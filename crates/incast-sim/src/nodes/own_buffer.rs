@@ -1,4 +1,4 @@
-//! Switch ports with their own buffers: drop-tail, or in pFabric's order.
+//! Switch ports with their own buffers, as in servers of VMs: drop-tail, or in pFabric's order.
 
 use super::out::Out;
 use super::packet::Packet;
@@ -37,7 +37,11 @@ impl<G: Hooks> Switch<G> {
             _ => {
                 let queued = self.ports[port].lanes[usize::from(packet.prio & 7)].queue.bytes;
                 let mark = if self.mark_at_enqueue { self.mark::<ANY>(out, port, packet, queued) } else { 0 };
-                self.enqueue::<ANY>(port, packet, packet.flags | mark);
+                if self.ranked.is_empty() {
+                    return self.enqueue::<ANY>(port, packet, packet.flags | mark);
+                }
+                let rank = rank(packet.kind, packet.flags, packet.stamp, packet.prio);
+                self.enqueue_ranked(port, packet, packet.flags | mark, rank);
             }
         }
     }

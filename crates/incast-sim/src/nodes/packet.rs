@@ -18,7 +18,7 @@ pub(super) struct Packet {
     pub(super) flow: u32,
     /// PFC: root of the pause (`measure.blocking`); [`NONE`] if unknown.
     pub(super) dst: u32,
-    /// Number of the flow at the destination host.
+    /// Number of the flow at the destination host. Between hypervisors: number of the packet in its pair.
     pub(super) at_dst: u32,
     /// Ingress port at this node, from 0.
     pub(super) in_port: u16,

@@ -68,6 +68,8 @@ pub(super) struct Layout {
     pub(super) gates: Vec<Vec<u32>>,
     /// If true, hosts depend on each other within a window: the order of their events matters.
     pub(super) one_by_one: bool,
+    /// If true, hypervisors see which VMs on their server receive.
+    pub(super) neighbours: bool,
     /// Shortest time from append to arrival on a wire, in ps.
     pub(super) lookahead: u64,
     /// Length of a window in ps: a sweep of isolation tables comes in a later one than the isolation that causes it.
@@ -132,11 +134,13 @@ impl Layout {
         let lookahead = (0..).zip(&ports).map(seen).min().unwrap_or(1);
         let soonest = network.flows.gates.iter().map(|gate| gate.delay.0).min().filter(|_| !local).unwrap_or(u64::MAX);
         let hold = network.isolation.as_ref().map_or(u64::MAX, |isolation| isolation.params.hold.0.max(1));
+        let neighbours = network.hypervisors.as_ref().is_some_and(|all| all.rules.params.sees_neighbours());
         Self {
             gates,
             lookahead,
             window: lookahead.min(hold),
-            one_by_one: soonest < lookahead.min(hold) || !network.flows.rounds.is_empty(),
+            one_by_one: soonest < lookahead.min(hold) || !network.flows.rounds.is_empty() || neighbours,
+            neighbours,
             ports,
             first_port: nodes.map(first).collect(),
             inward,
@@ -217,11 +221,13 @@ impl Plan<'_> {
     /// `begin`, its last one at `sent`.
     ///
     /// A cut-through switch waits for the header, and for the rest if the packet leaves by a faster link, which would run out
-    /// of bits. PFC frames end at the far end, which must read them.
+    /// of bits. PFC frames and isolation messages end at the far end, which must read
+    /// them.
     #[inline(never)]
     pub(super) fn cut_through(&self, port: u32, packet: &Packet, begin: u64, sent: u64) -> u64 {
         let one = &self.layout.ports[port as usize];
-        let waits = packet.kind == Kind::Pfc || one.speeds_up && self.network.speeds_up(port, packet.into());
+        let ends = matches!(packet.kind, Kind::Pfc | Kind::Isolation);
+        let waits = ends || one.speeds_up && self.network.speeds_up(port, packet.into());
         if waits { sent } else { begin + self.network.wire_time(port, one.cut.into()) }
     }
 
@@ -237,18 +243,13 @@ impl Plan<'_> {
     }
 }
 
-/// Returns true if nodes simulate all of a run. They lack hypervisors, and transports that know the whole fabric.
+/// Returns true if nodes simulate all of a run. They lack transports that know the whole fabric.
 pub(super) fn covers(network: &Network) -> bool {
-    let network_parts = network.hypervisors.is_none();
-    let ports = network.ports.iter().all(|port| !port.at_server && port.far != Far::Lossy);
+    let ports = network.ports.iter().all(|port| port.far != Far::Lossy);
     let fabric = &network.fabric;
     let sizes = (0..fabric.nodes().len() as u32).map(NodeId).map(|node| fabric.ports_of(node).len());
     let hosts = fabric.hosts().iter().all(|&host| (1..256).contains(&fabric.ports_of(host).len()));
-    covers_transports(network)
-        && network_parts
-        && ports
-        && hosts
-        && sizes.max().is_some_and(|most| most <= MAX_PORTS)
+    covers_transports(network) && ports && hosts && sizes.max().is_some_and(|most| most <= MAX_PORTS)
 }
 
 /// Same for transports: none knows the whole fabric, no packet has both a path of its own and its flow's, unacknowledged bytes

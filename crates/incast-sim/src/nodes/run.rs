@@ -19,7 +19,7 @@ pub(super) const fn is_bare(run: u8) -> bool {
 }
 
 /// Kind of a run. [`ANY`] if switches have guards (`guarded`), and with failures, fingerprints, histograms, deficit round robin,
-/// cut-through, gaps, buffers per port, selective repeat, demotion by bytes sent, or transports other than RDMA.
+/// cut-through, gaps, buffers per port, servers of VMs, selective repeat, demotion by bytes sent, or transports other than RDMA.
 pub(super) fn kind_of(network: &Network, guarded: bool) -> u8 {
     let config = &network.config;
     let measured = &network.recorder.params;
@@ -33,7 +33,7 @@ pub(super) fn kind_of(network: &Network, guarded: bool) -> u8 {
         && !measured.queue_histogram
         && !network.scheduler.rule.is_drr()
         && network.transports.endpoints.is_empty()
-        && network.ports.iter().all(|port| port.cut == WHOLE_PACKETS);
+        && network.ports.iter().all(|port| port.cut == WHOLE_PACKETS && !port.at_server);
     match (plain, config.telemetry) {
         _ if config.ns3 => NS3,
         (false, _) => ANY,

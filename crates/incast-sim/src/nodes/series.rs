@@ -43,6 +43,8 @@ impl Nodes {
         let mut active: Vec<RateSample> = self.hosts.iter().flat_map(|host| host.samples(time)).collect();
         active.sort_by_key(|sample| sample.flow);
         network.recorder.rates.extend(active);
+        self.export_hypervisors(network);
+        network.sample_pairs();
         self.series.advance();
     }
 }

@@ -16,7 +16,7 @@ use crate::balance::{State, backlog};
 use crate::congestion::IntRecord;
 use crate::kernel::{Event, Kind, NONE, Target, flag};
 use crate::measure::LengthHistogram;
-use crate::network::Network;
+use crate::network::{Network, Sending};
 use crate::outcome::DropReason;
 use crate::switch::{Buffer, RankedQueue, Rule, Served, Storage, Verdict};
 
@@ -91,6 +91,8 @@ pub(super) struct Switch<G> {
     /// If true, packets are stamped when they leave.
     stamps: bool,
     pfc_size: u16,
+    /// By port: random extra times of a server of VMs for each packet; empty without jitter.
+    jitters: Vec<Option<Sending>>,
     /// By port (empty if not measured), and width of bins in bytes.
     histograms: Vec<LengthHistogram>,
     bin: u64,
@@ -104,6 +106,8 @@ impl<G: Hooks> Switch<G> {
         let (config, measured) = (&network.config, &network.recorder.params);
         let guards = G::new(plan, node);
         let telemetry = Telemetry::new(network, numbers().len());
+        let serves_vms = numbers().any(|port| network.ports[port.index()].at_server);
+        let jitter = network.jitter.as_ref().filter(|_| serves_vms);
         let late_tags = guards.rewrites_on_the_wire();
         let stamps = telemetry.is_some() || late_tags;
         Self {
@@ -118,7 +122,7 @@ impl<G: Hooks> Switch<G> {
             now: 0,
             line: 0,
             rule: network.scheduler.rule,
-            storage: config.storage,
+            storage: if serves_vms { Storage::Own(config.server_queue) } else { config.storage },
             ranked: if config.ranked { vec![RankedQueue::default(); numbers().len()] } else { Vec::new() },
             port_rank: config.port_rank,
             deficits: if network.scheduler.rule.is_drr() { vec![[0; 8]; numbers().len()] } else { Vec::new() },
@@ -135,6 +139,7 @@ impl<G: Hooks> Switch<G> {
             telemetry,
             stamps,
             pfc_size: config.packets.pfc.0 as u16,
+            jitters: jitter.map_or_else(Vec::new, |jitter| numbers().map(|port| jitter.of_port(port.0)).collect()),
             histograms: if measured.queue_histogram { vec![Default::default(); numbers().len()] } else { Vec::new() },
             bin: measured.histogram_bin.0,
         }
@@ -519,6 +524,10 @@ impl<G: Hooks> Switch<G> {
         if RUN == NS3 {
             out.ns3().transmit(state.number);
         }
+        let seen = match self.jitters.get_mut(port).filter(|_| RUN == ANY) {
+            Some(Some(jitter)) => jitter.delayed(seen + state.plan.delay) - state.plan.delay,
+            _ => seen,
+        };
         out.send::<RUN>((&state.plan, &mut state.woken), seen, packet, stamp, &mut self.carried);
     }
 

@@ -15,7 +15,7 @@ pub(super) struct Seen {
 
 /// Bounds and weight.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Title {
+pub(crate) struct Title {
     /// Minimum limit in bit/s.
     pub(super) guarantee: f64,
     /// Weight above the guarantee.

@@ -11,9 +11,12 @@ mod gaps;
 mod pairs;
 mod params;
 mod partition;
+mod receiving;
 mod reserved;
+mod sending;
 mod shaper;
 mod traffic;
+mod vm;
 
 use std::collections::HashMap;
 
@@ -24,42 +27,43 @@ use incast_model::tenant::Tenancy;
 use incast_model::units::{Rate, Time};
 
 use crate::outcome::HypervisorCounts;
-use allocate::Allocator;
-use gaps::Gaps;
+use pairs::Pair;
 pub use params::{
     Detection, EdgeOnlyParams, ElasticSwitchParams, Hypervisor, HypervisorInfo, RateParams, ReservationParams,
     SeawallParams, ShaperParams, WeightMode,
 };
-use shaper::Shaper;
+pub(crate) use partition::{Share, partition};
+pub(crate) use receiving::Receiving;
+pub(crate) use sending::Sending;
+pub(crate) use vm::Vm;
 
 #[derive(Debug)]
 pub(crate) struct Hypervisors {
-    params: Hypervisor,
+    pub(crate) rules: Rules,
     /// Pairs of a flow's data and answers.
     pairs_of: Vec<[u32; 2]>,
-    pairs: Vec<Pair>,
+    pub(crate) pairs: Vec<Pair>,
     /// By host.
-    vms: Vec<Vm>,
+    pub(crate) vms: Vec<Vm>,
+    /// By host: last packet received, in ps.
+    heard: Vec<u64>,
     /// VMs by server.
     servers: HashMap<u32, Vec<u32>>,
     pub(crate) counts: HypervisorCounts,
 }
 
-#[derive(Debug, Clone)]
-struct Pair {
-    /// Hosts.
-    src: u32,
-    dst: u32,
-    /// A flow between the two, for messages.
-    flow: u32,
-    /// If false, the pair carries only answers.
-    carries_data: bool,
-    shaper: Shaper,
-    /// Flows of uncontrolled senders, waiting for space at the limiter.
-    asleep: Vec<u32>,
-    send: Sending,
-    receive: Receiving,
-    count: PairCount,
+/// What all hypervisors of a run have in common.
+#[derive(Debug)]
+pub(crate) struct Rules {
+    pub(crate) params: Hypervisor,
+    /// Bytes of a full packet with the gap behind it.
+    packet: u64,
+}
+
+impl Rules {
+    pub(crate) fn uses_marks(&self) -> bool {
+        self.params.rate().is_some_and(|rate| rate.detection == Detection::Ecn)
+    }
 }
 
 /// Counters of a pair.
@@ -77,89 +81,6 @@ pub struct PairCount {
     pub refused: u64,
 }
 
-/// A pair's state at the sender.
-#[derive(Debug, Clone)]
-struct Sending {
-    active: bool,
-    /// Begin of activity, in ps.
-    since: u64,
-    /// Last packet, in ps.
-    last: u64,
-    /// Next sequence number.
-    next: u32,
-    /// Traffic since the last full division.
-    divided: Window,
-    /// Traffic in the period of rate allocation.
-    period: Window,
-    /// Demand at the last full division, in bit/s.
-    demand: f64,
-    /// Share of the sender's hose, in bit/s; infinite while unknown.
-    mine: f64,
-    /// Share of the receiver's hose, in bit/s; infinite while unknown.
-    theirs: f64,
-    /// Receiver's offer in bit/s; infinite while unknown.
-    offer: f64,
-    /// In bit/s.
-    guarantee: f64,
-    allocator: Allocator,
-    /// Lost and marked packets that the receiver reported.
-    reports: u64,
-    /// Part of `reports` that rate allocation has used.
-    handled: u64,
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-struct Window {
-    bytes: u64,
-    waited: bool,
-}
-
-/// A pair's state at the receiver.
-#[derive(Debug, Clone)]
-struct Receiving {
-    active: bool,
-    since: u64,
-    last: u64,
-    gaps: Gaps,
-    /// Bytes since the last division.
-    bytes: u64,
-    demand: f64,
-    /// If true, packets wait at the sender's limiter.
-    limited: bool,
-    /// Sender's offer in bit/s; infinite while unknown.
-    offer: f64,
-    /// Congestion reported to the sender.
-    reports: u64,
-}
-
-#[derive(Debug, Clone)]
-struct Vm {
-    port: u32,
-    nic: u32,
-    /// Hoses in bit/s.
-    send: f64,
-    receive: f64,
-    /// Server link in bit/s.
-    line: f64,
-    server: u32,
-    /// Active pairs.
-    sends: Vec<u32>,
-    receives: Vec<u32>,
-    /// Phase of the periods, in [0, 1): hypervisors are not synchronised.
-    phase: f64,
-    /// If true, the timers run.
-    awake: bool,
-    /// Last full division, or measurement with `edge_only`.
-    divided_at: u64,
-    /// If true, a division for new pairs is scheduled.
-    soon: bool,
-    /// With `edge_only`: rate for senders, in bit/s.
-    reported_rate: f64,
-    /// Bytes received in the period.
-    metered: u64,
-    last_heard: u64,
-}
-
 impl Hypervisors {
     pub(crate) fn new(
         params: &Hypervisor,
@@ -174,46 +95,49 @@ impl Hypervisors {
             .zip(fabric.hosts())
             .map(|(host, &node)| {
                 let port = fabric.ports_of(node).next().expect("hosts are plugged in");
-                let (server, line) = (fabric.neighbour(port), line(fabric, port));
                 let (send, receive) = tenancy.hose(HostId(host));
                 let least = params.without_guarantee().0 as f64;
                 let hose = |rate: Rate| if rate == Rate::ZERO { least } else { rate.0 as f64 };
-                Vm {
-                    port: port.0,
-                    nic: nic_of(port.0),
-                    send: hose(send),
-                    receive: hose(receive),
-                    line: line as f64,
-                    server: server.0,
-                    sends: Vec::new(),
-                    receives: Vec::new(),
-                    phase: rng::unit(&mut rng::stream(seed, "hypervisor/phase", host.into())),
-                    awake: false,
-                    divided_at: 0,
-                    soon: false,
-                    reported_rate: f64::INFINITY,
-                    metered: 0,
-                    last_heard: 0,
-                }
+                let phase = rng::unit(&mut rng::stream(seed, "hypervisor/phase", host.into()));
+                let (place, server) = ((port.0, nic_of(port.0)), fabric.neighbour(port).0);
+                Vm::new(place, server, [hose(send), hose(receive)], line(fabric, port) as f64, phase)
             })
             .collect();
-        let (pairs, pairs_of) = pairs::of(flows);
+        let (pairs, pairs_of) = pairs::of(flows, vms.len());
         let mut servers: HashMap<u32, Vec<u32>> = HashMap::new();
         for (host, vm) in (0u32..).zip(&vms) {
             servers.entry(vm.server).or_default().push(host);
         }
-        let mut all =
-            Self { params: params.clone(), pairs_of, pairs, vms, servers, counts: HypervisorCounts::default() };
-        all.reserve(packet);
+        let rules = Rules { params: params.clone(), packet };
+        let (heard, counts) = (vec![0; vms.len()], HypervisorCounts::default());
+        let mut all = Self { rules, pairs_of, pairs, vms, heard, servers, counts };
+        all.reserve();
         all
     }
 
     pub(crate) fn records(&self) -> Vec<PairRecord> {
-        self.pairs.iter().map(|pair| PairRecord { src: pair.src, dst: pair.dst, count: pair.count }).collect()
+        self.pairs.iter().map(|pair| PairRecord { src: pair.src, dst: pair.dst, count: pair.count() }).collect()
     }
 
-    pub(crate) fn uses_marks(&self) -> bool {
-        self.params.rate().is_some_and(|rate| rate.detection == Detection::Ecn)
+    /// Pair of a flow's data (true) or answers.
+    pub(crate) fn pair_of(&self, flow: u32, forward: bool) -> u32 {
+        self.pairs_of[flow as usize][usize::from(!forward)]
+    }
+
+    /// Pair of a message to host `dst`.
+    pub(crate) fn pair_of_message(&self, flow: u32, forward: bool, dst: u32) -> u32 {
+        let both = self.pairs_of[flow as usize];
+        let first = &self.pairs[both[0] as usize];
+        both[usize::from(dst != if forward { first.dst } else { first.src })]
+    }
+
+    /// Sum of the hoses, in bit/s, of the VMs at a server that received recently; `heard`: last packet by VM, in ps.
+    pub(crate) fn recent_hoses(&self, server: u32, params: &EdgeOnlyParams, heard: &[u64], now: u64) -> f64 {
+        let is_recent = |&&host: &&u32| {
+            let last = heard[host as usize];
+            last > 0 && now - last < params.idle_timeout.0
+        };
+        self.servers[&server].iter().filter(is_recent).map(|&host| self.vms[host as usize].receive).sum()
     }
 }
 

@@ -1,21 +1,67 @@
-//! Pairs of VMs.
+//! Pairs of VMs, each with a half at its sender's hypervisor and a half at its receiver's.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use incast_model::flow::FlowSet;
 
-use super::{Allocator, Gaps, Pair, PairCount, Receiving, Sending, Shaper, Window};
+use super::{PairCount, Receiving, Sending};
+
+#[derive(Debug, Clone)]
+pub(crate) struct Pair {
+    /// Hosts.
+    pub(crate) src: u32,
+    pub(crate) dst: u32,
+    /// Numbers of the pair among those that its source sends, and among those that its destination receives.
+    pub(crate) at_src: u32,
+    pub(crate) at_dst: u32,
+    /// A flow between the two, for messages.
+    pub(crate) flow: u32,
+    /// If false, the pair carries only answers.
+    pub(crate) carries_data: bool,
+    /// Packets at the limiter.
+    pub(super) queue: VecDeque<u32>,
+    pub(crate) send: Sending,
+    pub(crate) receive: Receiving,
+}
+
+impl Pair {
+    pub(super) fn count(&self) -> PairCount {
+        let (send, receive) = (&self.send, &self.receive);
+        PairCount {
+            sent: send.sent,
+            received: receive.received,
+            lost: receive.lost(),
+            marked: receive.marked,
+            refused: send.refused,
+        }
+    }
+}
 
 /// Pairs in order of first flows; by flow, the pairs of data and of answers.
-pub(super) fn of(flows: &FlowSet) -> (Vec<Pair>, Vec<[u32; 2]>) {
+pub(super) fn of(flows: &FlowSet, hosts: usize) -> (Vec<Pair>, Vec<[u32; 2]>) {
     let mut pairs: Vec<Pair> = Vec::new();
     let mut known: HashMap<(u32, u32), u32> = HashMap::new();
+    let (mut sends, mut receives) = (vec![0; hosts], vec![0; hosts]);
+    let next = |numbers: &mut Vec<u32>, host: u32| {
+        numbers[host as usize] += 1;
+        numbers[host as usize] - 1
+    };
     let mut of_flows = Vec::with_capacity(flows.flows.len());
     for (flow, spec) in (0u32..).zip(&flows.flows) {
         let ends = [(spec.src.0, spec.dst.0), (spec.dst.0, spec.src.0)];
         let found = ends.map(|(src, dst)| {
             *known.entry((src, dst)).or_insert_with(|| {
-                pairs.push(Pair::new(src, dst, flow));
+                pairs.push(Pair {
+                    src,
+                    dst,
+                    at_src: next(&mut sends, src),
+                    at_dst: next(&mut receives, dst),
+                    flow,
+                    carries_data: false,
+                    queue: VecDeque::new(),
+                    send: Sending::default(),
+                    receive: Receiving::default(),
+                });
                 pairs.len() as u32 - 1
             })
         });
@@ -23,45 +69,4 @@ pub(super) fn of(flows: &FlowSet) -> (Vec<Pair>, Vec<[u32; 2]>) {
         of_flows.push(found);
     }
     (pairs, of_flows)
-}
-
-impl Pair {
-    fn new(src: u32, dst: u32, flow: u32) -> Self {
-        Self {
-            src,
-            dst,
-            flow,
-            carries_data: false,
-            shaper: Shaper::default(),
-            asleep: Vec::new(),
-            send: Sending {
-                active: false,
-                since: 0,
-                last: 0,
-                next: 0,
-                divided: Window::default(),
-                period: Window::default(),
-                demand: f64::INFINITY,
-                mine: f64::INFINITY,
-                theirs: f64::INFINITY,
-                offer: f64::INFINITY,
-                guarantee: 0.0,
-                allocator: Allocator::new(0.0, 0),
-                reports: 0,
-                handled: 0,
-            },
-            receive: Receiving {
-                active: false,
-                since: 0,
-                last: 0,
-                gaps: Gaps::default(),
-                bytes: 0,
-                demand: f64::INFINITY,
-                limited: false,
-                offer: f64::INFINITY,
-                reports: 0,
-            },
-            count: PairCount::default(),
-        }
-    }
 }

@@ -7,24 +7,24 @@
 
 /// Bounds of a pair at one end.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Want {
+pub(crate) struct Want {
     /// In bit/s; infinite if packets wait for the limiter.
-    pub(super) demand: f64,
+    pub(crate) demand: f64,
     /// Other end's offer in bit/s; infinite before its first message.
-    pub(super) offer: f64,
+    pub(crate) offer: f64,
 }
 
 /// Result for a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(super) struct Share {
+pub(crate) struct Share {
     /// In bit/s.
-    pub(super) share: f64,
+    pub(crate) share: f64,
     /// Share without a bound from the other end, in bit/s.
-    pub(super) offer: f64,
+    pub(crate) offer: f64,
 }
 
 /// Divides a hose. A demand counts at least `floor` of an equal part, so that a waking pair can show demand.
-pub(super) fn partition(hose: f64, floor: f64, wants: &[Want]) -> Vec<Share> {
+pub(crate) fn partition(hose: f64, floor: f64, wants: &[Want]) -> Vec<Share> {
     let least = floor * hose / wants.len() as f64;
     let caps: Vec<f64> = wants.iter().map(|want| want.demand.max(least).min(want.offer)).collect();
     let mut sorted = caps.clone();

@@ -6,8 +6,8 @@ use super::{Hypervisor, Hypervisors};
 
 impl Hypervisors {
     /// Sets the limits of pairs with data; answers are not limited.
-    pub(super) fn reserve(&mut self, packet: u64) {
-        if !matches!(self.params, Hypervisor::Reservation(_)) {
+    pub(super) fn reserve(&mut self) {
+        if !matches!(self.rules.params, Hypervisor::Reservation(_)) {
             return;
         }
         // Two hoses per VM, to send and to receive; unlimited without a guarantee.
@@ -21,11 +21,8 @@ impl Hypervisors {
             .map(|pair| Demand::greedy([2 * pair.src as usize, 2 * pair.dst as usize + 1]))
             .collect();
         for (number, rate) in reserved.into_iter().zip(max_min(&hoses, &demands)) {
-            let line = self.vms[self.pairs[number as usize].src as usize].line;
-            let one = &mut self.pairs[number as usize].send;
-            one.guarantee = rate.min(line);
-            one.allocator.limit = rate.min(line);
-            self.set_limit(number, 0, packet);
+            let pair = &mut self.pairs[number as usize];
+            pair.send.reserve(&self.rules, self.vms[pair.src as usize].at_most(rate));
         }
     }
 }

@@ -2,21 +2,16 @@
 //!
 //! State is the time when the bucket would be full: exact, without work between packets.
 
-use crate::kernel::NONE;
-
 /// Time in ps for `bytes` at `rate` bit/s, rounded up.
 pub(super) fn time_for(bytes: u64, rate: u64) -> u64 {
     (u128::from(bytes) * 8_000_000_000_000).div_ceil(u128::from(rate)) as u64
 }
 
-/// Limiter; its queue is a list in the packet pool.
+/// Limiter; its queue is kept elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Shaper {
-    /// First and last waiting packet.
-    pub(super) head: u32,
-    pub(super) tail: u32,
+pub(crate) struct Shaper {
     /// Waiting packets.
-    pub(super) packets: u32,
+    pub(crate) packets: u32,
     /// Wire bytes of waiting packets, with gaps.
     pub(super) bytes: u64,
     /// In bit/s; `None` without a limit.
@@ -31,12 +26,12 @@ pub(super) struct Shaper {
 
 impl Default for Shaper {
     fn default() -> Self {
-        Self { head: NONE, tail: NONE, packets: 0, bytes: 0, rate: None, depth: 0, full_at: 0, due: u64::MAX }
+        Self { packets: 0, bytes: 0, rate: None, depth: 0, full_at: 0, due: u64::MAX }
     }
 }
 
 impl Shaper {
-    pub(super) const fn rate(&self) -> Option<u64> {
+    pub(crate) const fn rate(&self) -> Option<u64> {
         self.rate
     }
 

@@ -20,7 +20,7 @@ type Failure = (usize, u64, u64, u8);
 type Storm = (usize, u64, u64);
 
 #[derive(Debug, Clone, Default)]
-struct Trouble {
+pub(crate) struct Trouble {
     failures: Vec<Failure>,
     storms: Vec<Storm>,
     /// In ns.
@@ -29,7 +29,7 @@ struct Trouble {
     horizon: u64,
 }
 
-fn trouble() -> impl Strategy<Value = Trouble> {
+pub(crate) fn trouble() -> impl Strategy<Value = Trouble> {
     let failures = prop::collection::vec((0usize..16, 0u64..60_000, 0u64..60_000, 0u8..4), 0..4);
     let storms = prop::collection::vec((0usize..12, 0u64..60_000, 0u64..60_000), 0..3);
     (failures, storms, prop::option::of(0u64..20_000), 20_000u64..2_000_000)
@@ -37,7 +37,7 @@ fn trouble() -> impl Strategy<Value = Trouble> {
 }
 
 impl Trouble {
-    fn network(&self, fabric: &Fabric, paused: bool) -> NetworkParams {
+    pub(crate) fn network(&self, fabric: &Fabric, paused: bool) -> NetworkParams {
         let name = |node: incast_model::fabric::NodeId| fabric.node(node).name.clone();
         let end = |begin: u64, duration: u64| (duration > 0).then(|| Time::ns(begin + duration));
         let failure = |&(link, at, duration, share): &Failure| {

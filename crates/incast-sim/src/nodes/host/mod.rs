@@ -3,6 +3,7 @@
 mod blocking;
 mod failed;
 mod gates;
+mod hypervisor;
 mod isolation;
 mod nic;
 mod pair;
@@ -28,6 +29,7 @@ use crate::network::Network;
 use crate::nodes::run::{ANY, NS3};
 use blocking::HostBlocking;
 use gates::Gates;
+use hypervisor::HostHypervisor;
 use isolation::HostIsolation;
 use nic::Nic;
 use pair::{Pair, Progress};
@@ -71,6 +73,8 @@ pub(super) struct Host {
     timers: BinaryHeap<Reverse<(u64, u32)>>,
     /// `None` in runs with RDMA alone.
     transports: Option<Box<Transports>>,
+    /// `None` if the run has no hypervisors.
+    hypervisor: Option<Box<HostHypervisor>>,
     /// `None` if the run isolates no flows.
     pub(super) isolation: Option<Box<HostIsolation>>,
     /// `None` if queueing delays are not measured.
@@ -112,6 +116,7 @@ impl Host {
             receivers: received.iter().map(|&flow| Receiver::new(plan, flow)).collect(),
             timers: BinaryHeap::new(),
             transports: Transports::new(plan, id.0, network.fabric.ports_of(node).len()),
+            hypervisor: HostHypervisor::new(plan, id.0),
             isolation: HostIsolation::new(plan, network.fabric.ports_of(node).len()),
             blocking: HostBlocking::new(network, network.fabric.ports_of(node).len()),
             ranks: network.config.ranked,

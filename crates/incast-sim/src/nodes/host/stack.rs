@@ -92,8 +92,17 @@ impl Host {
     #[inline(never)]
     pub(super) fn receive_transport(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, packet: &Packet) {
         let ranges = if packet.records == 0 { Vec::new() } else { std::mem::take(&mut self.carried.ranges) };
+        let mut work = Work { host: self, plan, out };
+        let counted;
+        let packet = if work.host.hypervisor.is_some() {
+            let Some(passed) = work.pass_hypervisor(packet) else { return };
+            counted = passed;
+            &counted
+        } else {
+            packet
+        };
         let given = plan.network.flows.flows[packet.flow as usize].path.is_some();
-        Work { host: self, plan, out }.give_endpoint(&Incoming {
+        work.give_endpoint(&Incoming {
             kind: packet.kind,
             flow: packet.flow,
             own: packet.at_dst,
@@ -126,7 +135,10 @@ impl Host {
             return;
         }
         while let Some(job) = self.transports().agendas[nic as usize].pop(now) {
-            Work { host: self, plan, out }.do_endpoint_job(nic, job);
+            let mut work = Work { host: self, plan, out };
+            if !work.do_endpoint_job(nic, job) {
+                work.do_hypervisor_job(job);
+            }
         }
         if let Some(time) = self.transports().agendas[nic as usize].next() {
             self.transports().due.push(Reverse((time, nic)));
@@ -170,7 +182,8 @@ impl Host {
         let until = flow.until;
         let wires = self.nics.iter().map(|nic| &out.wires[nic.line]);
         let arriving = wires.flat_map(|wire| wire.packets().take_while(|(time, _)| *time < end));
-        let own_acks = arriving.filter(|(_, packet)| packet.kind == Kind::SegmentAck && packet.at_dst == own);
+        let number = self.flows[own as usize];
+        let own_acks = arriving.filter(|(_, packet)| packet.kind == Kind::SegmentAck && packet.flow == number);
         let acks: Vec<u64> = own_acks.map(|(_, packet)| packet.seq).collect();
         until.is_some_and(|until| until.0 < end) || transports.endpoints.may_end(own, end, &acks)
     }
@@ -223,6 +236,14 @@ impl Work<'_> {
             flags: packet.flags | if given { flag::PATH } else { 0 },
             ..Packet::EMPTY
         }
+    }
+
+    /// Queues a packet at a port, past any hypervisor.
+    pub(super) fn send_out(&mut self, nic: usize, packet: &Packet, ranges: Vec<Range>) {
+        self.out.injected[usize::from(packet.prio & 7)] += u64::from(packet.size);
+        self.host.carried.ranges = ranges;
+        self.host.store(self.plan, self.out, nic, packet);
+        self.host.kick::<ANY>(self.plan, self.out, nic);
     }
 
     fn of(&self) -> &Transports {
@@ -301,11 +322,13 @@ impl Stack for Work<'_> {
         self.host.transports().outbox.push(Effect::Kick(nic));
     }
 
-    fn may_send(&mut self, _own: u32) -> bool {
-        true
+    fn may_send(&mut self, own: u32) -> bool {
+        self.has_space_or_sleeps(own)
     }
 
-    fn count_refused(&mut self, _own: u32, _packets: u64) {}
+    fn count_refused(&mut self, own: u32, packets: u64) {
+        self.count_unmade(own, packets);
+    }
 
     fn timer(&self, own: u32) -> u64 {
         self.of().timers.deadline(own)
@@ -395,11 +418,12 @@ impl TransportHost for Work<'_> {
         for effect in outbox.drain(..) {
             match effect {
                 Effect::Send(nic, packet, ranges) => {
-                    self.out.injected[usize::from(packet.prio & 7)] += u64::from(packet.size);
                     self.out.live += 1;
-                    self.host.carried.ranges = ranges;
-                    self.host.store(self.plan, self.out, nic as usize, &packet);
-                    self.host.kick::<ANY>(self.plan, self.out, nic as usize);
+                    if self.host.hypervisor.is_some() {
+                        self.pass_limiter(packet, ranges);
+                    } else {
+                        self.send_out(nic as usize, &packet, ranges);
+                    }
                 }
                 Effect::Kick(nic) => self.host.kick::<ANY>(self.plan, self.out, nic as usize),
             }

@@ -47,7 +47,7 @@ impl Network {
         self.kick(port);
     }
 
-    /// Handles a message received at `port`, for packets that leave there. Its bytes are in the ledger.
+    /// Handles a message received at `port`, for packets that leave there. Its bytes are in the ledger. A server of VMs ignores it.
     #[inline(never)]
     pub(crate) fn receive_isolation(&mut self, port: u32, id: u32) {
         let (flow, isolate) = (self.pool[id].flow, self.pool[id].flags & flag::XOFF != 0);
@@ -56,7 +56,7 @@ impl Network {
         self.counts.isolation_messages_to_hosts += u64::from(at_host);
         let now = self.now;
         let Some(isolation) = &mut self.isolation else { return };
-        if at_host && isolation.params.hosts == IsolationAtHosts::Ignore {
+        if at_host && isolation.params.hosts == IsolationAtHosts::Ignore || self.ports[port as usize].at_server {
             return;
         }
         let queue = isolation.params.queue;

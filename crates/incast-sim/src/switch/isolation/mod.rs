@@ -271,6 +271,9 @@ impl Network {
     /// Counts a packet that has entered (true) or is leaving a switch queue.
     #[inline]
     pub(crate) fn count_isolated(&mut self, port: u32, id: u32, came: bool) {
+        if self.ports[port as usize].at_server {
+            return;
+        }
         let packet = &self.pool[id];
         let (flow, prio, size) = (packet.flow, packet.prio, u32::from(packet.size));
         let (kind, note, at, now) = (packet.kind, packet.next_rank, self.at(port, prio), self.now);

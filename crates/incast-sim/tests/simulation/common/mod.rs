@@ -267,6 +267,8 @@ fn same(outcome: &Outcome, other: &Outcome) -> Result<(), TestCaseError> {
     prop_assert_eq!((&outcome.stop, outcome.end), (&other.stop, other.end));
     prop_assert_eq!(&outcome.waits, &other.waits);
     prop_assert_eq!(&outcome.isolations, &other.isolations);
+    prop_assert_eq!((&outcome.pairs, outcome.hypervisors), (&other.pairs, other.hypervisors));
+    prop_assert_eq!(&outcome.pair_samples, &other.pair_samples);
     let of = |outcome: &Outcome| digest(outcome).split("}, ").map(str::to_owned).collect::<Vec<_>>();
     let (ours, theirs) = (of(outcome), of(other));
     if let Some((ours, theirs)) = ours.iter().zip(&theirs).find(|(ours, theirs)| ours != theirs) {

@@ -3,3 +3,4 @@
 mod many;
 mod small;
 mod streams;
+mod windows;

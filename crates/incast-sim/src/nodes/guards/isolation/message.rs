@@ -47,10 +47,13 @@ impl Switch<Guards> {
         self.serve_or_wait::<ANY>(plan, out, port);
     }
 
-    /// Handles a message about packets that leave by its ingress port.
+    /// Handles a message about packets that leave by its ingress port. A server of VMs ignores it.
     pub(in crate::nodes) fn receive_isolation(&mut self, plan: Plan<'_>, out: &mut Out, message: &Packet) {
         out.delivered[0] += u64::from(message.size);
         out.live -= 1;
+        if self.isolation().serves_vms {
+            return;
+        }
         let (port, flow, now) = (usize::from(message.in_port), message.flow, self.now());
         let known = self.isolation().table.find(port as u32, flow);
         if message.flags & flag::XOFF == 0 {

@@ -29,6 +29,8 @@ use crate::switch::{FlowDetection, IsolationParams, MarkedFlows};
 #[derive(Debug)]
 pub(in crate::nodes) struct Isolation {
     params: IsolationParams,
+    /// If true, the switch is that of a server of VMs, which isolates nothing.
+    serves_vms: bool,
     /// Lossless priorities from which flows are isolated, as bits.
     monitored: u8,
     /// Total queue length of a port, in bytes, up to which no flow is found.
@@ -57,8 +59,10 @@ impl Guard for Isolation {
         let ports = || plan.network.fabric.ports_of(NodeId(node));
         let count = ports().len();
         let owner = ports().next().map_or(0, |port| plan.network.ports[port.index()].owner);
+        let serves_vms = ports().any(|port| plan.network.ports[port.index()].at_server);
         Some(Self {
             params: all.params,
+            serves_vms,
             monitored: all.monitored,
             calm: all.calm,
             thresholds: ports().map(|port| all.thresholds[port.index()]).collect(),
@@ -85,7 +89,7 @@ impl Guard for Isolation {
         packet: &mut Packet,
     ) -> Option<DropReason> {
         let queued = switch.ports[port].queued;
-        let isolation = switch.guards.isolation.as_mut()?;
+        let isolation = switch.guards.isolation.as_mut().filter(|isolation| !isolation.serves_vms)?;
         isolation.noted = NONE;
         let queue = isolation.params.queue;
         let isolated = packet.prio == queue;
@@ -177,7 +181,7 @@ impl Switch<Guards> {
         let now = self.now();
         let (&Packet { kind, flow, prio, size, .. }, note) = (self.slab.get(place), self.slab.note(place));
         let isolation = self.isolation();
-        if !is_data(kind) {
+        if !is_data(kind) || isolation.serves_vms {
             return;
         }
         let slot = isolation.table.noted(port as u32, flow, note.into());

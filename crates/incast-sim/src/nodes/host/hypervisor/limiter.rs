@@ -1,0 +1,109 @@
+//! Packets in a hypervisor: the limiter at the sender, the counters at the receiver.
+
+use super::Work;
+use crate::kernel::{Range, flag};
+use crate::nodes::packet::Packet;
+use crate::transport::{Job, Stack, TransportHost};
+
+impl Work<'_> {
+    /// Sends, queues or drops a packet of the VM.
+    pub(in crate::nodes::host) fn pass_limiter(&mut self, packet: Packet, ranges: Vec<Range>) {
+        let (pair, bytes) = (self.pair_of(&packet), self.weight_of(&packet));
+        let (rules, now) = (self.rules(), self.host.now);
+        self.wake_sender(pair);
+        let one = self.outward(pair);
+        one.half.last = now;
+        if one.half.passes(now, bytes) {
+            return self.let_go(pair, packet, ranges);
+        }
+        if !one.half.queue(rules, bytes) {
+            self.host.left(self.plan, self.out, &packet);
+            self.out.live -= 1;
+            return;
+        }
+        one.queue.push_back((packet, ranges));
+        self.plan_release(pair);
+    }
+
+    pub(super) fn plan_release(&mut self, pair: u32) {
+        let now = self.host.now;
+        let Some(packet) = self.outward(pair).queue.front().map(|(packet, _)| *packet) else { return };
+        let bytes = self.weight_of(&packet);
+        if let Some(time) = self.outward(pair).half.next_release(now, bytes) {
+            self.plan(0, time, Job::Release(pair));
+        }
+    }
+
+    pub(super) fn release_pair(&mut self, pair: u32) {
+        let now = self.host.now;
+        self.outward(pair).half.begin_release(now);
+        while let Some((packet, _)) = self.outward(pair).queue.front() {
+            let bytes = u64::from(packet.size) + self.host.packets.gap.0;
+            let one = self.outward(pair);
+            if !one.half.release(now, bytes) {
+                break;
+            }
+            if let Some((packet, ranges)) = one.queue.pop_front() {
+                self.let_go(pair, packet, ranges);
+            }
+        }
+        self.plan_release(pair);
+        self.wake_sources(pair);
+    }
+
+    fn let_go(&mut self, pair: u32, packet: Packet, ranges: Vec<Range>) {
+        let (now, bytes) = (self.host.now, self.weight_of(&packet));
+        let marks = if self.rules().uses_marks() { flag::NOT_ECT } else { 0 };
+        let number = self.outward(pair).half.depart(now, bytes);
+        self.send_out(0, &Packet { at_dst: number, flags: packet.flags & !marks, ..packet }, ranges);
+    }
+
+    /// Resumes flows that wait for space in the limiter's queue.
+    fn wake_sources(&mut self, pair: u32) {
+        let rules = self.rules();
+        let half = &mut self.outward(pair).half;
+        if half.asleep.is_empty() || !half.has_space(rules) {
+            return;
+        }
+        for own in std::mem::take(&mut half.asleep) {
+            self.resume_endpoint(own);
+        }
+    }
+
+    /// Returns true if the limiter has space for an uncontrolled flow; otherwise notes the flow, which is resumed later.
+    pub(in crate::nodes::host) fn has_space_or_sleeps(&mut self, own: u32) -> bool {
+        if self.host.hypervisor.is_none() {
+            return true;
+        }
+        let (pair, rules) = (self.all().pair_of(self.flow_of(own), true), self.rules());
+        let half = &mut self.outward(pair).half;
+        let fits = half.has_space(rules);
+        if !fits {
+            half.asleep.push(own);
+        }
+        fits
+    }
+
+    /// Counts packets of a flow refused before their creation.
+    pub(in crate::nodes::host) fn count_unmade(&mut self, own: u32, packets: u64) {
+        if self.host.hypervisor.is_some() {
+            let (pair, now) = (self.all().pair_of(self.flow_of(own), true), self.host.now);
+            let half = &mut self.outward(pair).half;
+            half.refused += packets;
+            // The flow had data to send all the time.
+            half.last = now;
+        }
+    }
+
+    /// Counts a packet that arrived. Returns it without its mark, with the flow's own number.
+    pub(super) fn count_arrival(&mut self, packet: &Packet) -> Packet {
+        let (pair, bytes) = (self.pair_of(packet), self.weight_of(packet));
+        let (rules, now) = (self.rules(), self.host.now);
+        self.wake_receiver(pair);
+        let flags = self.inward(pair).half.hear(rules, (now, bytes), packet.at_dst, packet.flags);
+        self.meter(bytes);
+        let layout = self.plan.layout;
+        let numbers = if packet.kind.is_forward() { &layout.at_dst } else { &layout.at_src };
+        Packet { at_dst: numbers[packet.flow as usize], flags, ..*packet }
+    }
+}

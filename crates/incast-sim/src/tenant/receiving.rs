@@ -1,0 +1,132 @@
+//! Receiving half of a pair: counters of what arrives, and its share of the receiver's hose.
+
+use super::gaps::Gaps;
+use super::partition::Want;
+use super::{ElasticSwitchParams, Rules};
+use crate::kernel::flag;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Receiving {
+    pub(crate) active: bool,
+    since: u64,
+    last: u64,
+    gaps: Gaps,
+    /// Bytes since the last division.
+    bytes: u64,
+    demand: f64,
+    /// If true, packets wait at the sender's limiter.
+    limited: bool,
+    /// Sender's offer in bit/s; infinite while unknown.
+    offer: f64,
+    /// Congestion reported to the sender.
+    reports: u64,
+    /// Wire bytes received.
+    pub(crate) received: u64,
+    /// Marked packets received.
+    pub(crate) marked: u64,
+}
+
+impl Default for Receiving {
+    fn default() -> Self {
+        Self {
+            active: false,
+            since: 0,
+            last: 0,
+            gaps: Gaps::default(),
+            bytes: 0,
+            demand: f64::INFINITY,
+            limited: false,
+            offer: f64::INFINITY,
+            reports: 0,
+            received: 0,
+            marked: 0,
+        }
+    }
+}
+
+impl Receiving {
+    /// Lost packets.
+    pub(crate) const fn lost(&self) -> u64 {
+        self.gaps.lost
+    }
+
+    /// Begins activity.
+    pub(crate) const fn wake(&mut self, now: u64) {
+        (self.active, self.since, self.last) = (true, now, now);
+        (self.bytes, self.limited) = (0, false);
+        (self.demand, self.offer) = (f64::INFINITY, f64::INFINITY);
+    }
+
+    /// Ends activity if there was no packet for a while. Returns true if the pair is active.
+    pub(crate) const fn stays_active(&mut self, now: u64, patience: u64) -> bool {
+        self.active = now - self.last < patience;
+        self.active
+    }
+
+    /// Counts a packet by its sequence number. Returns its flags, without the mark.
+    pub(crate) fn hear(&mut self, rules: &Rules, (now, bytes): (u64, u64), number: u32, flags: u8) -> u8 {
+        self.last = now;
+        self.bytes += bytes;
+        self.gaps.hear(number, rules.params.rate().map_or(1, |rate| rate.reordering));
+        self.received += bytes;
+        if !rules.uses_marks() || flags & flag::CE == 0 {
+            return flags;
+        }
+        self.marked += 1;
+        flags & !flag::CE
+    }
+
+    /// Takes the sender's offer in bit/s; `limited`: packets wait there.
+    pub(crate) const fn hear_offer(&mut self, offer: f64, limited: bool) {
+        (self.offer, self.limited) = (offer, limited);
+    }
+
+    /// New report for the sender: lost and marked packets, and wire bytes received.
+    pub(crate) const fn report(&mut self) -> Option<[u64; 2]> {
+        let congested = self.lost() + self.marked;
+        if congested <= self.reports {
+            return None;
+        }
+        self.reports = congested;
+        Some([congested, self.received])
+    }
+
+    /// Measures traffic in a period of `seconds` that began at `since`, in ps.
+    pub(crate) fn measure(&mut self, params: &ElasticSwitchParams, since: u64, seconds: f64) {
+        let bytes = std::mem::take(&mut self.bytes);
+        let unknown = self.since > since || seconds <= 0.0;
+        self.demand = if unknown { f64::INFINITY } else { bytes as f64 * 8.0 / seconds * (1.0 + params.slack) };
+    }
+
+    pub(crate) const fn want(&self) -> Want {
+        Want { demand: if self.limited { f64::INFINITY } else { self.demand }, offer: self.offer }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tenant::{Detection, Hypervisor, RateParams, SeawallParams};
+
+    fn rules(detection: Detection) -> Rules {
+        let rate = RateParams { detection, reordering: 1, ..RateParams::default() };
+        Rules { params: Hypervisor::Seawall(SeawallParams { rate, ..SeawallParams::default() }), packet: 1250 }
+    }
+
+    #[test]
+    fn losses_are_reported_once() {
+        let (rules, mut half) = (rules(Detection::Losses), Receiving::default());
+        for number in [0, 1, 3] {
+            assert_eq!(half.hear(&rules, (5, 1000), number, flag::CE), flag::CE, "marks are for others");
+        }
+        assert_eq!((half.report(), half.report()), (Some([1, 3000]), None));
+        assert!(half.stays_active(7, 3) && !half.stays_active(8, 3));
+    }
+
+    #[test]
+    fn marks_are_taken_off_and_reported() {
+        let (rules, mut half) = (rules(Detection::Ecn), Receiving::default());
+        assert_eq!(half.hear(&rules, (0, 1000), 0, flag::CE | flag::ECHO), flag::ECHO);
+        assert_eq!((half.report(), half.marked, half.lost()), (Some([1, 1000]), 1, 0));
+    }
+}
