@@ -380,8 +380,8 @@ impl Stack for Work<'_> {
         receiver.arrived_bytes
     }
 
-    fn sampled_arrivals(&self, _own: u32) -> Option<u64> {
-        None
+    fn samples(&self) -> bool {
+        self.plan.network.recorder.params.sample_every.is_some()
     }
 }
 
