@@ -121,7 +121,8 @@ impl Network {
                     break; // the whole gate was here before
                 }
                 self.flows_due -= 1;
-                self.bytes -= flows.flows[flow as usize].size.0;
+                let spec = &flows.flows[flow as usize];
+                self.bytes -= if spec.until.is_none() { spec.size.0 } else { 0 };
                 next.extend(self.gates.waiting.of(flow));
             }
         }

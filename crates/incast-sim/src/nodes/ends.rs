@@ -14,7 +14,10 @@ impl Nodes {
     /// Reports the ends so far to the gates. Returns the nodes with flows that start then, and these times in ps.
     pub(super) fn pass_ends(&mut self, network: &mut Network) -> Vec<(u32, u64)> {
         let mut woken = Vec::new();
-        for (now, flow, end) in std::mem::take(&mut self.out.ends) {
+        let mut ends = std::mem::take(&mut self.out.ends);
+        // The last end opens a gate.
+        ends.sort_by_key(|&(now, ..)| now);
+        for (now, flow, end) in ends {
             for (started, time) in network.count_down(flow, end, now) {
                 let host = &mut self.hosts[network.flows.flows[started as usize].src.index()];
                 host.open(self.layout.at_src[started as usize], time);

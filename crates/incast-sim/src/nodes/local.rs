@@ -3,14 +3,14 @@
 use incast_model::flow::FlowSet;
 
 /// Returns true if, for every gate, one host sends all flows behind it and sees all ends that it waits for. False with rounds,
-/// which other hosts can cancel.
+/// which other hosts can cancel. Only the sender sees the end of a flow without a size.
 pub(super) fn gates_are_local(flows: &FlowSet) -> bool {
     flows.gates.iter().all(|gate| {
         let mut hosts = gate.starts.iter().map(|&flow| flows.flows[flow as usize].src);
         let host = hosts.next();
         let sees = |flow: u32| {
             let flow = &flows.flows[flow as usize];
-            Some(flow.src) == host || Some(flow.dst) == host
+            Some(flow.src) == host || Some(flow.dst) == host && flow.until.is_none()
         };
         gate.round.is_none() && hosts.all(|other| Some(other) == host) && gate.waits_for.iter().all(|&flow| sees(flow))
     })
@@ -58,6 +58,9 @@ mod tests {
         assert!(gates_are_local(&flows(&pairs, &[(&[0, 1], &[2]), (&[1], &[3])])));
         assert!(!gates_are_local(&flows(&pairs, &[(&[0], &[3])])), "host 2 does not see flow 0");
         assert!(!gates_are_local(&flows(&pairs, &[(&[1], &[2, 3])])), "flows of two hosts");
+        let mut backlogged = flows(&pairs, &[(&[0], &[1, 2])]);
+        backlogged.flows[0].until = Some(Time::us(1));
+        assert!(!gates_are_local(&backlogged), "host 1 does not see when flow 0 ends");
         let mut round = flows(&pairs, &[(&[0], &[1])]);
         round.gates[0].round = Some(0);
         assert!(!gates_are_local(&round), "a round can be cancelled by other hosts");

@@ -3,6 +3,8 @@
 use incast_model::units::Time;
 
 use super::Nodes;
+use super::host::{Host, arrived_bytes};
+use super::plan::Plan;
 use crate::measure::{MeasureParams, RateSample};
 use crate::network::Network;
 
@@ -41,10 +43,26 @@ impl Nodes {
         network.sample_queues();
         let time = Time(network.now);
         let mut active: Vec<RateSample> = self.hosts.iter().flat_map(|host| host.samples(time)).collect();
+        if network.transports.endpoints.leaves_unacknowledged() {
+            self.sample_unacknowledged(network, &mut active);
+        }
         active.sort_by_key(|sample| sample.flow);
         network.recorder.rates.extend(active);
         self.export_hypervisors(network);
         network.sample_pairs();
         self.series.advance();
+    }
+
+    /// Adds the bytes that receivers have counted, and flows with idle senders and data on the way.
+    fn sample_unacknowledged(&mut self, network: &Network, active: &mut Vec<RateSample>) {
+        let plan = Plan { layout: &self.layout, network };
+        for sample in active.iter_mut() {
+            sample.acked += arrived_bytes(&self.hosts, plan, sample.flow);
+        }
+        let time = Time(network.now);
+        for place in 0..self.hosts.len() {
+            let late = Host::late(&mut self.hosts, place, plan, network.now).into_iter();
+            active.extend(late.map(|(flow, acked)| RateSample { time, flow, rate: 0, window: u64::MAX, acked }));
+        }
     }
 }

@@ -120,8 +120,8 @@ pub(crate) trait Stack {
     fn is_delivered(&self, own: u32) -> bool;
     /// Counts arrived bytes that are never acknowledged; returns their total.
     fn count_arrived(&mut self, own: u32, bytes: u64) -> u64;
-    /// Arrived bytes of a flow without acknowledgements, if the run records samples.
-    fn sampled_arrivals(&self, own: u32) -> Option<u64>;
+    /// True if the run records samples.
+    fn samples(&self) -> bool;
 
     fn packets_sent(&self, own: u32) -> Packets {
         Packets { size: self.sent(own).size.0, mss: self.sizes().mss.0 }

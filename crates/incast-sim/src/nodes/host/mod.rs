@@ -35,6 +35,7 @@ use nic::Nic;
 use pair::{Pair, Progress};
 use receiver::Receiver;
 use stack::Transports;
+pub(super) use stack::arrived_bytes;
 
 const PRIORITIES: usize = 8;
 
@@ -159,6 +160,14 @@ impl Host {
             }
             let earliest = |own: u32| plan.network.flows.flows[self.flows[own as usize] as usize].start.0;
             if sent { gates.acked(flow, self.now, earliest) } else { gates.delivered(flow, self.now, earliest) }
+        }
+    }
+
+    /// Reports to gates that all bytes of a flow without a size have arrived, as its sender knows.
+    #[cold]
+    fn pass_delivered(&self, plan: Plan<'_>, out: &mut Out, own: u32) {
+        if self.gates.is_some() && plan.layout.gates.is_empty() {
+            out.ends.push((self.now, self.flows[own as usize], End::Delivered));
         }
     }
 

@@ -176,21 +176,31 @@ impl Host {
     pub(super) fn transport_completes_before(&self, plan: Plan<'_>, out: &Out, own: u32, end: u64) -> bool {
         let Some(transports) = &self.transports else { return false };
         let flow = &plan.network.flows.flows[self.flows[own as usize] as usize];
+        let stops = flow.until.is_some_and(|until| until.0 < end);
         if self.progress[own as usize].start.is_none() {
-            return flow.start.0 < end && transports.endpoints.may_end_at_start(own);
+            return flow.start.0 < end && (stops || transports.endpoints.may_end_at_start(own));
         }
-        let until = flow.until;
         let wires = self.nics.iter().map(|nic| &out.wires[nic.line]);
         let arriving = wires.flat_map(|wire| wire.packets().take_while(|(time, _)| *time < end));
         let number = self.flows[own as usize];
         let own_acks = arriving.filter(|(_, packet)| packet.kind == Kind::SegmentAck && packet.flow == number);
         let acks: Vec<u64> = own_acks.map(|(_, packet)| packet.seq).collect();
-        until.is_some_and(|until| until.0 < end) || transports.endpoints.may_end(own, end, &acks)
+        stops || transports.endpoints.may_end(own, end, &acks)
     }
 
     /// Flows under way, and windows in bytes.
     pub(super) fn transport_flows(&self) -> impl Iterator<Item = (u32, u64)> {
         self.transports.iter().flat_map(|transports| transports.endpoints.flows())
+    }
+
+    /// Flows of a host that have ended at their sender but may have packets in flight, with their bytes arrived.
+    pub(in crate::nodes) fn late(hosts: &mut [Self], place: usize, plan: Plan<'_>, now: u64) -> Vec<(u32, u64)> {
+        let Some(mut transports) = hosts[place].transports.take() else { return Vec::new() };
+        let bytes = |own: u32| arrived_bytes(hosts, plan, hosts[place].flows[own as usize]);
+        let late = transports.endpoints.late(now, &bytes);
+        let late = late.into_iter().map(|own| (hosts[place].flows[own as usize], bytes(own))).collect();
+        hosts[place].transports = Some(transports);
+        late
     }
 
     pub(super) fn transport_nic(&self, own: u32) -> usize {
@@ -201,6 +211,12 @@ impl Host {
     pub(super) fn transport_rate(&self, own: u32) -> u64 {
         self.nics[self.transport_nic(own)].rate
     }
+}
+
+/// Bytes of a flow without acknowledgements that its receiver has counted.
+pub(in crate::nodes) fn arrived_bytes(hosts: &[Host], plan: Plan<'_>, flow: u32) -> u64 {
+    let dst = plan.network.flows.flows[flow as usize].dst;
+    hosts[dst.index()].receivers[plan.layout.at_dst[flow as usize] as usize].arrived_bytes
 }
 
 impl Work<'_> {
@@ -378,6 +394,9 @@ impl Stack for Work<'_> {
     fn deliver_sent(&mut self, own: u32) {
         let progress = &mut self.host.progress[own as usize];
         progress.delivered = progress.delivered.or(Some(Time(self.host.now)));
+        if self.sent(own).until.is_some() {
+            self.host.pass_delivered(self.plan, self.out, own);
+        }
     }
 
     fn count_discarded(&mut self, own: u32) {
@@ -403,8 +422,8 @@ impl Stack for Work<'_> {
         receiver.arrived_bytes
     }
 
-    fn sampled_arrivals(&self, _own: u32) -> Option<u64> {
-        None
+    fn samples(&self) -> bool {
+        self.plan.network.recorder.params.sample_every.is_some()
     }
 }
 

@@ -60,8 +60,8 @@ pub(crate) struct Udp {
 #[derive(Debug, Clone, Copy)]
 struct Late {
     own: u32,
-    /// Bytes arrived by the last sample, and the time of their last change, in ps.
-    arrived: u64,
+    /// Bytes arrived by the last sample (`None` before the first one), and the time of their last change, in ps.
+    arrived: Option<u64>,
     changed: u64,
 }
 
@@ -103,8 +103,8 @@ impl Endpoint for Udp {
     fn stop(&mut self, stack: &mut impl Stack, own: u32) {
         if self.sources.get(own).is_some() {
             self.sources.remove(own);
-            if let Some(arrived) = stack.sampled_arrivals(own) {
-                self.late.push(Late { own, arrived, changed: stack.now() });
+            if stack.samples() {
+                self.late.push(Late { own, arrived: None, changed: stack.now() });
             }
             stack.end(own);
         }
@@ -139,7 +139,7 @@ impl Endpoint for Udp {
 
     fn late(&mut self, now: u64, arrived: &dyn Fn(u32) -> u64) -> Vec<u32> {
         self.late.retain_mut(|one| {
-            let arrived = arrived(one.own);
+            let arrived = Some(arrived(one.own));
             if std::mem::replace(&mut one.arrived, arrived) != arrived {
                 one.changed = now;
             }

@@ -2,6 +2,7 @@
 //! with YAPS.
 
 mod fastpass;
+mod gated;
 mod idle;
 mod losses;
 mod mixed;

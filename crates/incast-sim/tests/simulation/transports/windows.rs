@@ -115,7 +115,7 @@ impl Case {
             if let Some(acks) = self.spray {
                 params.network.load_balancing = Balance::Spray(SprayParams { order: SprayOrder::RoundRobin, acks });
             }
-            if self.every > 500 && name != "udp" {
+            if self.every > 500 {
                 params.measure.sample_every = Some(Time::ns(self.every));
                 params.measure.queue_histogram = self.every.is_multiple_of(2);
             }
