@@ -171,11 +171,11 @@ mod tests {
     fn a_receiver_adapts_the_rate_of_its_senders_to_its_share() {
         let params = EdgeOnlyParams { headroom: 0.0, gain: 0.5, ..EdgeOnlyParams::default() };
         let mut vm = Vm::new((0, 0), 0, [1e8; 2], 1e9, 0.0);
-        // Half of the link in a millisecond, of which three quarters came.
+        // Of a share of 500 Mb/s, 375 came: 500 (1 + 0.5 * 125 / 500). Then 1000: 562.5 (1 - 0.5 * 500 / 500).
         vm.metered = 46_875;
-        assert_eq!(vm.adapt(&params, MS, 2e8, 1), (625e6, MS + 200_000_000));
+        assert_eq!(vm.adapt(&params, MS, 2e8, 1), (562.5e6, MS + 200_000_000));
         vm.metered = 125_000;
-        assert_eq!(vm.adapt(&params, 2 * MS, 2e8, 10).0, 312.5e6);
-        assert_eq!(vm.reported_rate, 312.5e6);
+        assert_eq!(vm.adapt(&params, 2 * MS, 2e8, 10).0, 281.25e6);
+        assert_eq!(vm.reported_rate, 281.25e6);
     }
 }
