@@ -8,7 +8,7 @@ use incast_model::units::Time;
 
 use crate::kernel::{Kind, NONE, Packet};
 use crate::network::{Limits, Network};
-use crate::nodes::Nodes;
+use crate::nodes::{MAX_TIME, Nodes};
 use crate::outcome::{HypervisorCounts, Ledger, Outcome, PortRecord};
 use crate::stop::Halt;
 use crate::switch::{RankedQueue, Storage};
@@ -52,7 +52,7 @@ impl Simulation {
     pub fn new(setup: ValidSetup) -> Result<Self, FieldError> {
         let params = &setup.params;
         let limits = Limits {
-            horizon: params.horizon.map_or(u64::MAX, |time| time.0),
+            horizon: params.horizon.unwrap_or(MAX_TIME).0,
             events: params.max_events.unwrap_or(u64::MAX),
             stall: setup
                 .transports
@@ -66,13 +66,8 @@ impl Simulation {
 
     /// Runs to the end, or until `observe` breaks.
     pub fn run(mut self, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Outcome {
-        match Nodes::new(&self.network) {
-            Some(mut nodes) => {
-                let halt = nodes.run(&mut self.network, self.limits, observe);
-                self.finish(halt, observe)
-            }
-            None => self.run_by_queue(observe),
-        }
+        let halt = Nodes::new(&self.network).run(&mut self.network, self.limits, observe);
+        self.finish(halt, observe)
     }
 
     /// Same with one queue of all events in place of windows over nodes: for tests that compare the two.

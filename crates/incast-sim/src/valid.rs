@@ -3,13 +3,16 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
+use incast_model::fabric::{NodeId, NodeKind};
 use incast_model::field::FieldError;
 use incast_model::gates::check_gates;
 use incast_model::range;
+use incast_model::units::Time;
 
 use crate::congestion::{MAX_INT_RECORDS, Telemetry};
 use crate::host::ClassBy;
 use crate::kernel::MAX_ID;
+use crate::nodes::{MAX_NICS, MAX_PORTS, MAX_TIME};
 use crate::setup::{Arithmetic, Carrier, Setup};
 use crate::switch::BufferPlan;
 use crate::transport::Transport;
@@ -75,9 +78,34 @@ impl Setup {
         unless(flows.len() as u64 <= most, "workload", || {
             format!("{} flows; at most {most} are possible", flows.len())
         })?;
+        self.check_nodes()?;
         check_gates(&self.flows).map_err(|error| FieldError::new("workload", error.to_string()))?;
         unless(flows.iter().all(|flow| (1..8).contains(&flow.priority)), "workload.priority", || {
             "priorities are 1 to 7 (0 carries PFC frames)".into()
+        })
+    }
+
+    /// Checks what nodes and their clock can hold.
+    fn check_nodes(&self) -> Result<(), FieldError> {
+        let (fabric, packets) = (&self.fabric, &self.params.packets);
+        for (number, node) in (0u32..).zip(fabric.nodes()) {
+            let ports = fabric.ports_of(NodeId(number)).len();
+            let (kind, most) = match node.kind {
+                NodeKind::Switch => ("switch", MAX_PORTS),
+                NodeKind::Host => ("host", MAX_NICS),
+            };
+            unless(ports <= most, "fabric", || {
+                format!("{kind} `{}` has {ports} ports; at most {most} are possible", node.name)
+            })?;
+        }
+        let timed = packets.ack.0.max(packets.min_ack.0) > 0;
+        unless(timed || fabric.links().iter().all(|link| link.delay > Time::ZERO), "packets.ack", || {
+            "ACKs of 0 B over links without delay arrive when they are sent; at least 1 B or a link.delay is needed"
+                .into()
+        })?;
+        let horizon = self.params.horizon.unwrap_or_default();
+        unless(horizon <= MAX_TIME, "simulation.horizon", || {
+            format!("{horizon} is out of range; at most {MAX_TIME} is possible")
         })
     }
 

@@ -8,7 +8,9 @@ use super::PacketParams;
 use super::gates::End;
 use crate::kernel::{Event, Kind, Packet, Range, Target, flag};
 use crate::network::Network;
-use crate::transport::{Agenda, Endpoints, Incoming, Job, Outgoing, Path, Stack, Timers, To, Transport, TransportHost};
+use crate::transport::{
+    Agenda, Endpoints, Incoming, Job, Matching, Outgoing, Path, Stack, Timers, To, Transport, TransportHost,
+};
 
 #[derive(Debug, Default)]
 pub(crate) struct Transports {
@@ -19,6 +21,7 @@ pub(crate) struct Transports {
     timers: Timers,
     /// By NIC.
     agendas: Vec<Agenda>,
+    matching: Matching,
     /// Applied once a handler is done.
     outbox: Vec<Effect>,
     /// Ranges of the current packet.
@@ -232,13 +235,21 @@ impl Stack for Network {
         self.time_to_last_link(own)
     }
 
-    fn hosts(&self) -> usize {
-        self.fabric.hosts().len()
-    }
-
     fn host_of(&self, nic: u32) -> u32 {
         let node = self.fabric.port(PortId(self.nics[nic as usize].port)).node;
         self.fabric.host_of(node).expect("NICs belong to hosts").0
+    }
+
+    fn port(&self, nic: u32) -> u32 {
+        self.nics[nic as usize].port
+    }
+
+    fn matching(&mut self) -> &mut Matching {
+        &mut self.transports.matching
+    }
+
+    fn give_turn(&mut self, flow: u32, time: u64) {
+        self.plan(self.transports.nics[flow as usize], time, Job::Turn);
     }
 
     fn send(&mut self, to: To, packet: Outgoing, ranges: impl IntoIterator<Item = Range>) {

@@ -90,6 +90,8 @@ pub(crate) mod flag {
     pub(crate) const CWR: u8 = 2;
     /// Not ECN-capable.
     pub(crate) const NOT_ECT: u8 = 32;
+    /// Of segments: [`Packet::stamp`](super::Packet::stamp) is the number of the packet's own path.
+    pub(crate) const OWN_PATH: u8 = 64;
 }
 
 #[derive(Debug, Clone, Copy)]

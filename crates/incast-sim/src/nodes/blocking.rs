@@ -3,7 +3,7 @@
 
 use super::Nodes;
 use super::packet::Packet;
-use crate::kernel::{Kind, flag};
+use crate::kernel::Kind;
 use crate::measure::Waits;
 use crate::network::Network;
 use crate::switch::isolation::Map;
@@ -35,9 +35,7 @@ impl Packet {
 impl Network {
     /// Returns true if `root` is on the packet's path from `port` on.
     pub(super) fn packet_goes_by(&self, root: u32, port: u32, packet: &Packet) -> bool {
-        let given = self.flows.flows[packet.flow as usize].path.is_some();
-        let own = (packet.flags & flag::PATH != 0 && !given).then_some(packet.stamp as u16);
-        self.goes_by(root, port, packet.flow, own)
+        self.goes_by(root, port, packet.flow, packet.own_path())
     }
 }
 

@@ -26,4 +26,15 @@ impl Nodes {
         }
         woken
     }
+
+    /// Gives hosts the turns that the ideal scheduler found at others. Returns the nodes, and the times in ps.
+    pub(super) fn give_turns(&mut self, network: &Network) -> Vec<(u32, u64)> {
+        let mut woken = Vec::new();
+        for (flow, time) in self.out.turns.drain(..) {
+            let host = &mut self.hosts[network.flows.flows[flow as usize].src.index()];
+            host.take_turn(self.layout.at_src[flow as usize], time);
+            woken.push((host.node().0, time));
+        }
+        woken
+    }
 }

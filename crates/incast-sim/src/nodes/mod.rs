@@ -2,7 +2,7 @@
 //!
 //! Within one lookahead a node handles its events in order of time, class and number, and writes packets onto its wires. Other
 //! nodes read the wires only in later windows, so the order of nodes within a window does not matter. Results equal those of
-//! [`crate::network`], which simulates the runs that [`plan::covers`] excludes.
+//! the queue of all events in [`crate::network`].
 
 mod actions;
 mod blocking;
@@ -39,7 +39,8 @@ use guards::Guards;
 use host::Host;
 use ns3::Ns3;
 use out::Out;
-use plan::{Layout, Plan, covers};
+use plan::{Layout, Plan};
+pub(crate) use plan::{MAX_NICS, MAX_PORTS, MAX_TIME};
 use run::{ANY, PLAIN, TELEMETRY, kind_of};
 use series::Series;
 use switch::Switch;
@@ -69,15 +70,8 @@ pub(crate) struct Nodes {
 }
 
 impl Nodes {
-    /// `None` if nodes do not simulate all of the network.
-    pub(crate) fn new(network: &Network) -> Option<Self> {
-        if !covers(network) {
-            return None;
-        }
+    pub(crate) fn new(network: &Network) -> Self {
         let layout = Layout::new(network);
-        if layout.lookahead == 0 && !network.config.ns3 {
-            return None;
-        }
         let plan = Plan { layout: &layout, network };
         let fabric = &network.fabric;
         let (mut places, mut switches) = (vec![Place::Switch(0); fabric.nodes().len()], Vec::new());
@@ -117,10 +111,12 @@ impl Nodes {
             isolated: u64::MAX,
             watched: network.recorder.prints.is_some(),
             prints: network.recorder.prints.clone(),
+            matching: network.transports.endpoints.is_ideal().then(Box::default),
+            turns: Vec::new(),
             ns3: Ns3::new(network, &layout),
         };
         let series = Series::new(&network.recorder.params);
-        Some(Self { layout, run, places, switches, hosts, out, series, actions: Actions::new(network), completing: 0 })
+        Self { layout, run, places, switches, hosts, out, series, actions: Actions::new(network), completing: 0 }
     }
 
     /// Lets a node handle all events before `end`. Returns the time of its next known event, in ps.

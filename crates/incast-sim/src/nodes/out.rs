@@ -14,6 +14,7 @@ use crate::kernel::{Event, Kind, Target};
 use crate::measure::{OnWire, Prints};
 use crate::network::Network;
 use crate::outcome::{Counts, DropReason, DropRecord};
+use crate::transport::Matching;
 
 /// Record of an event; moves into the run's records in order between windows.
 #[derive(Debug, Clone, Copy)]
@@ -77,6 +78,10 @@ pub(super) struct Out {
     pub(super) watched: bool,
     /// `None` if not measured.
     pub(super) prints: Option<Box<Prints>>,
+    /// `None` without the ideal scheduler.
+    pub(super) matching: Option<Box<Matching>>,
+    /// Turns of flows at other hosts, and their times in ps.
+    pub(super) turns: Vec<(u32, u64)>,
     /// `None` in exact arithmetic.
     pub(super) ns3: Option<Box<Ns3>>,
 }

@@ -2,7 +2,7 @@
 
 use super::run::{ANY, PLAIN};
 use crate::congestion::{IntRecord, MAX_INT_RECORDS};
-use crate::kernel::{Kind, NONE, Range};
+use crate::kernel::{Kind, NONE, Range, flag};
 use crate::network::Forwarded;
 
 /// Some packets have more: [`Carried`].
@@ -64,6 +64,12 @@ impl Packet {
     #[inline]
     pub(super) const fn has_ranges(&self) -> bool {
         matches!(self.kind, Kind::SegmentAck | Kind::Schedule)
+    }
+
+    /// Number of the path that the packet's transport chose, not its flow.
+    pub(super) const fn own_path(&self) -> Option<u16> {
+        let has = matches!(self.kind, Kind::Segment) && self.flags & flag::OWN_PATH != 0;
+        if has { Some(self.stamp as u16) } else { None }
     }
 }
 

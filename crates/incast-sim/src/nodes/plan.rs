@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 use incast_model::fabric::{NodeId, PortId};
+use incast_model::units::Time;
 
 use crate::kernel::{Kind, NONE, flag};
-use crate::network::{Far, Network};
+use crate::network::Network;
 use crate::setup::Carrier;
 
 use super::local::gates_are_local;
@@ -15,8 +16,16 @@ use super::run::{ANY, is_bare};
 /// Low bits of a key: a link or port of a node. The time is above.
 pub(super) const LINK_BITS: u32 = 12;
 
-/// A link must fit into a key.
-const MAX_PORTS: usize = 1 << LINK_BITS;
+/// Ports of a switch: a link must fit into a key.
+pub(crate) const MAX_PORTS: usize = 1 << LINK_BITS;
+
+/// Ports of a host.
+pub(crate) const MAX_NICS: usize = 255;
+
+/// Latest end of a run.
+pub(crate) const MAX_TIME: Time = Time::ms(4_000_000);
+
+const _: () = assert!(MAX_TIME.0 + MAX_TIME.0 / 10 < 1 << (u64::BITS - LINK_BITS), "times with links fit into keys");
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PortPlan {
@@ -70,9 +79,8 @@ pub(super) struct Layout {
     pub(super) one_by_one: bool,
     /// If true, hypervisors see which VMs on their server receive.
     pub(super) neighbours: bool,
-    /// Shortest time from append to arrival on a wire, in ps.
-    pub(super) lookahead: u64,
-    /// Length of a window in ps: a sweep of isolation tables comes in a later one than the isolation that causes it.
+    /// Length of a window in ps: at most the shortest time from append to arrival on a wire. A sweep of isolation tables comes
+    /// in a later one than the isolation that causes it.
     pub(super) window: u64,
     /// Space for INT records in a packet: 1 for PINT alone, 0 without either.
     pub(super) records: usize,
@@ -134,12 +142,12 @@ impl Layout {
         let lookahead = (0..).zip(&ports).map(seen).min().unwrap_or(1);
         let soonest = network.flows.gates.iter().map(|gate| gate.delay.0).min().filter(|_| !local).unwrap_or(u64::MAX);
         let hold = network.isolation.as_ref().map_or(u64::MAX, |isolation| isolation.params.hold.0.max(1));
+        let ideal = network.transports.endpoints.is_ideal();
         let neighbours = network.hypervisors.as_ref().is_some_and(|all| all.rules.params.sees_neighbours());
         Self {
             gates,
-            lookahead,
             window: lookahead.min(hold),
-            one_by_one: soonest < lookahead.min(hold) || !network.flows.rounds.is_empty() || neighbours,
+            one_by_one: soonest < lookahead.min(hold) || !network.flows.rounds.is_empty() || neighbours || ideal,
             neighbours,
             ports,
             first_port: nodes.map(first).collect(),
@@ -193,10 +201,10 @@ impl Plan<'_> {
     /// Next hop on an explicit path: the flow's, or the packet's own.
     #[inline(never)]
     fn given(&self, node: u32, packet: &Packet, back: bool) -> Route {
-        if self.network.flows.flows[packet.flow as usize].path.is_some() {
+        let Some(number) = packet.own_path() else {
             return Route::Port(self.network.path_port(packet.flow, back, usize::from(packet.hops)));
-        }
-        match self.network.chosen_port(node, packet.dst, packet.stamp as u16) {
+        };
+        match self.network.chosen_port(node, packet.dst, number) {
             NONE => Route::None,
             port => Route::Port(port),
         }
@@ -241,21 +249,4 @@ impl Plan<'_> {
             Carrier::Transport(_) => unreachable!("only RDMA's flows are simulated here"),
         }
     }
-}
-
-/// Returns true if nodes simulate all of a run. They lack transports that know the whole fabric.
-pub(super) fn covers(network: &Network) -> bool {
-    let ports = network.ports.iter().all(|port| port.far != Far::Lossy);
-    let fabric = &network.fabric;
-    let sizes = (0..fabric.nodes().len() as u32).map(NodeId).map(|node| fabric.ports_of(node).len());
-    let hosts = fabric.hosts().iter().all(|&host| (1..256).contains(&fabric.ports_of(host).len()));
-    covers_transports(network) && ports && hosts && sizes.max().is_some_and(|most| most <= MAX_PORTS)
-}
-
-/// Same for transports: none knows the whole fabric, and no packet has both a path of its own and its flow's.
-fn covers_transports(network: &Network) -> bool {
-    let endpoints = &network.transports.endpoints;
-    let flows = &network.flows;
-    let paths = !endpoints.is_arbitrated() || flows.flows.iter().all(|flow| flow.path.is_none());
-    !endpoints.is_global() && paths
 }

@@ -247,7 +247,9 @@ impl Nodes {
             network.now = time;
             self.step_node(network, node, event);
             self.out.counts.peak_packets = self.out.counts.peak_packets.max(self.out.live);
-            for (other, start) in self.pass_ends(network) {
+            let mut woken = self.pass_ends(network);
+            woken.extend(self.give_turns(network));
+            for (other, start) in woken {
                 if start >= end {
                     self.out.calendar.wake(other, start);
                 } else if other != node {

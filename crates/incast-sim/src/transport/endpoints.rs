@@ -80,7 +80,8 @@ impl Endpoints {
         self.slots.is_empty()
     }
 
-    pub(crate) const fn is_global(&self) -> bool {
+    /// True if some flows are the ideal scheduler's.
+    pub(crate) const fn is_ideal(&self) -> bool {
         self.ideal.is_some()
     }
 
@@ -92,10 +93,6 @@ impl Endpoints {
     /// True if a flow that the host sends may end as soon as it starts.
     pub(crate) fn may_end_at_start(&self, own: u32) -> bool {
         !self.slots[usize::from(self.sent[own as usize])].acknowledges
-    }
-
-    pub(crate) const fn is_arbitrated(&self) -> bool {
-        self.arbitrated.is_some()
     }
 
     /// Sets the arbiter's host, if any, and the time of a full packet there in ps; `here`: NIC and fabric, at that host.

@@ -31,6 +31,7 @@ pub(crate) use agenda::{Agenda, Job};
 pub use catalogue::{TransportInfo, TransportParams};
 pub use fastpass::{FastpassAlign, FastpassOrder, FastpassParams, FastpassPaths};
 pub use ideal::IdealParams;
+pub(crate) use ideal::Matching;
 pub use pfabric::PfabricParams;
 pub use phost::{PhostHold, PhostOrder, PhostParams};
 pub(crate) use ranges::Ranges;

@@ -51,10 +51,6 @@ impl Slotted {
         self.acked.first_missing(0) == self.packets.size
     }
 
-    pub(super) const fn due(&self) -> u64 {
-        self.due
-    }
-
     /// Bytes acknowledged without a gap.
     pub(super) fn acked(&self) -> u64 {
         self.acked.first_missing(0)

@@ -4,8 +4,8 @@
 
 use incast_model::flow::Flow;
 
-use super::Job;
 use super::segments::{Packets, Segment};
+use super::{Job, Matching};
 use crate::host::PacketParams;
 use crate::kernel::{Kind, Range, flag};
 
@@ -86,8 +86,9 @@ pub(crate) trait Stack {
     fn line(&self, nic: u32) -> u64;
     /// Time from a full packet's start until its possible start on the last link of its path, in ps.
     fn time_to_last_link(&self, own: u32) -> u64;
-    fn hosts(&self) -> usize;
     fn host_of(&self, nic: u32) -> u32;
+    /// Number of a NIC's port in the fabric.
+    fn port(&self, nic: u32) -> u32;
 
     /// Sends a packet after the handler.
     fn send(&mut self, to: To, packet: Outgoing, ranges: impl IntoIterator<Item = Range>);
@@ -103,6 +104,10 @@ pub(crate) trait Stack {
     /// Sets a flow's timer; [`u64::MAX`] stops it.
     fn set_timer(&mut self, own: u32, deadline: u64);
     fn plan(&mut self, nic: u32, time: u64, job: Job);
+    /// State that the ideal scheduler's hosts share.
+    fn matching(&mut self) -> &mut Matching;
+    /// Plans [`Job::Turn`] at the host that sends a flow, by its number in the run.
+    fn give_turn(&mut self, flow: u32, time: u64);
 
     fn count_packet(&mut self, own: u32, again: bool);
     fn count_mark(&mut self, own: u32);

@@ -14,7 +14,9 @@ use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
 use crate::nodes::run::ANY;
-use crate::transport::{Agenda, Endpoints, Incoming, Job, Outgoing, Path, Scope, Stack, Timers, To, TransportHost};
+use crate::transport::{
+    Agenda, Endpoints, Incoming, Job, Matching, Outgoing, Path, Scope, Stack, Timers, To, TransportHost,
+};
 
 #[derive(Debug)]
 pub(super) struct Transports {
@@ -55,6 +57,12 @@ impl Transports {
             transports.endpoints.place_arbiter(arbiter, packet, here);
         }
         Some(Box::new(transports))
+    }
+
+    fn plan(&mut self, nic: u32, time: u64, job: Job) {
+        if self.agendas[nic as usize].plan(time, job) {
+            self.due.push(Reverse((time, nic)));
+        }
     }
 
     /// Time in ps, and NIC.
@@ -101,7 +109,6 @@ impl Host {
         } else {
             packet
         };
-        let given = plan.network.flows.flows[packet.flow as usize].path.is_some();
         work.give_endpoint(&Incoming {
             kind: packet.kind,
             flow: packet.flow,
@@ -112,7 +119,7 @@ impl Host {
             payload: packet.payload.into(),
             prio: packet.prio,
             flags: packet.flags,
-            own_path: packet.flags & flag::PATH != 0 && !given,
+            own_path: packet.own_path().is_some(),
             ranges: &ranges,
         });
     }
@@ -143,6 +150,13 @@ impl Host {
         if let Some(time) = self.transports().agendas[nic as usize].next() {
             self.transports().due.push(Reverse((time, nic)));
         }
+    }
+
+    /// Plans a turn of the ideal scheduler, given by another host.
+    pub(in crate::nodes) fn take_turn(&mut self, own: u32, time: u64) {
+        let transports = self.transports();
+        let nic = transports.nics[own as usize].into();
+        transports.plan(nic, time, Job::Turn);
     }
 
     /// Reports that a packet of this host has left its queue or was dropped there.
@@ -234,10 +248,10 @@ impl Work<'_> {
             }
             To::Host(host, flow, _) => (flow, host, 0),
         };
-        let (given, stamp) = match packet.path {
-            Path::OfFlow => (flows[flow as usize].path.is_some(), packet.stamp),
-            Path::Any => (false, packet.stamp),
-            Path::Number(number) => (true, number.into()),
+        let (path, stamp) = match packet.path {
+            Path::OfFlow if flows[flow as usize].path.is_some() => (flag::PATH, packet.stamp),
+            Path::OfFlow | Path::Any => (0, packet.stamp),
+            Path::Number(number) => (flag::PATH | flag::OWN_PATH, number.into()),
         };
         Packet {
             seq: packet.seq,
@@ -249,7 +263,7 @@ impl Work<'_> {
             payload: packet.payload,
             kind: packet.kind,
             prio: packet.prio,
-            flags: packet.flags | if given { flag::PATH } else { 0 },
+            flags: packet.flags | path,
             ..Packet::EMPTY
         }
     }
@@ -316,12 +330,24 @@ impl Stack for Work<'_> {
         self.plan.network.time_to_last_link(self.flow_of(own))
     }
 
-    fn hosts(&self) -> usize {
-        self.plan.network.fabric.hosts().len()
-    }
-
     fn host_of(&self, _nic: u32) -> u32 {
         self.host.id.0
+    }
+
+    fn port(&self, nic: u32) -> u32 {
+        self.host.nics[nic as usize].port
+    }
+
+    fn matching(&mut self) -> &mut Matching {
+        self.out.matching.as_mut().expect("the run has the ideal scheduler")
+    }
+
+    fn give_turn(&mut self, flow: u32, time: u64) {
+        if self.flow(flow).src == self.host.id {
+            self.plan(self.nic_of(self.number_of(flow)), time, Job::Turn);
+        } else {
+            self.out.turns.push((flow, time));
+        }
     }
 
     fn send(&mut self, to: To, packet: Outgoing, ranges: impl IntoIterator<Item = Range>) {
@@ -358,10 +384,7 @@ impl Stack for Work<'_> {
     }
 
     fn plan(&mut self, nic: u32, time: u64, job: Job) {
-        let transports = self.host.transports();
-        if transports.agendas[nic as usize].plan(time, job) {
-            transports.due.push(Reverse((time, nic)));
-        }
+        self.host.transports().plan(nic, time, job);
     }
 
     fn count_packet(&mut self, own: u32, again: bool) {

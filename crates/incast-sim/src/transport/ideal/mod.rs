@@ -8,15 +8,19 @@
 //! After YAPS (`ext/ideal.cpp`), which counts acknowledged packets, not sent ones, and has neither wait nor gap: buffers of
 //! receivers' ports stay full, and duplicates that it counts as new hide its losses.
 
+mod matching;
+
 use incast_model::range::{above, least, priority};
 use incast_model::units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use matching::Matching;
+
 use super::slotted::acknowledge_each;
 use super::stack::{Incoming, Stack, To};
 use super::{ByFlow, Endpoint, Job, Reassembly, Scope, Slotted, TransportParams};
-use crate::kernel::{Kind, NONE};
+use crate::kernel::Kind;
 use crate::switch::{QueueParams, SchedulerParams, SwitchParams};
 
 /// Parameters of the ideal scheduler; the same for all its flows. By default every port has a buffer of 36864 B with
@@ -78,22 +82,13 @@ impl TransportParams for IdealParams {
     }
 }
 
-/// State for the whole fabric.
+/// State of the flows of a host; what hosts share is a [`Matching`].
 #[derive(Debug)]
 pub(crate) struct Ideal {
     params: IdealParams,
     senders: ByFlow<Slotted>,
     /// By flow received.
     receivers: Vec<Reassembly>,
-    waiting: Vec<u32>,
-    /// By host: flow that it sends, or [`NONE`].
-    turn_of: Vec<u32>,
-    /// By NIC: earliest time of its next packet, in ps.
-    free_at: Vec<u64>,
-    /// By host: time at which the link to it is free of all packets sent to it, in ps.
-    taken_until: Vec<u64>,
-    /// By flow: time from its sender's port to the last link, in ps.
-    away: Vec<u64>,
 }
 
 impl Endpoint for Ideal {
@@ -104,22 +99,18 @@ impl Endpoint for Ideal {
             params: params.clone(),
             senders: ByFlow::new(scope.sent),
             receivers: vec![Reassembly::default(); scope.received],
-            waiting: Vec::new(),
-            turn_of: Vec::new(),
-            free_at: vec![0; scope.nics],
-            taken_until: Vec::new(),
-            away: vec![0; scope.sent],
         }
     }
 
     fn start(&mut self, stack: &mut impl Stack, own: u32) {
         let mut sender = Slotted::new(stack.packets_sent(own));
-        sender.ask();
-        self.taken_until.resize(stack.hosts(), 0);
-        self.away[own as usize] = stack.time_to_last_link(own);
+        let packets = sender.ask();
         self.senders.insert(own, sender);
-        self.waiting.push(own);
-        self.match_hosts(stack);
+        let (hosts, port) = ((stack.sent(own).src.0, stack.sent(own).dst.0), stack.port(stack.nic_of(own)));
+        let (flow, away) = (stack.flow_of(own), stack.time_to_last_link(own));
+        stack.matching().start(flow, hosts, port, away);
+        stack.matching().wait(flow, packets);
+        choose(stack);
     }
 
     fn receive(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
@@ -132,31 +123,28 @@ impl Endpoint for Ideal {
     /// Schedules packets that are unacknowledged long after the last one was sent.
     fn timer(&mut self, stack: &mut impl Stack, own: u32) {
         let Some(sender) = self.senders.get_mut(own) else { return };
-        sender.ask();
-        self.waiting.push(own);
+        let flow = stack.flow_of(own);
+        stack.matching().wait(flow, sender.ask());
         stack.count_timeout(own);
-        self.match_hosts(stack);
+        choose(stack);
     }
 
     fn task(&mut self, stack: &mut impl Stack, nic: u32, _job: Job) {
         let now = stack.now();
         let full = stack.busy_time(nic, stack.full_size());
         let packet_time = full + (full as f64 * self.params.slack) as u64;
-        let own = self.turn_of[stack.host_of(nic) as usize];
-        if own == NONE || self.next_time(stack, own, nic) > now {
-            return;
-        }
-        let dst = stack.sent(own).dst.index();
-        self.free_at[nic as usize] = now + packet_time;
-        self.taken_until[dst] = now + self.away[own as usize] + packet_time;
+        let host = stack.host_of(nic);
+        let Some(flow) = stack.matching().turn(host, now) else { return };
+        let own = stack.number_of(flow);
+        stack.matching().send(flow, now, packet_time);
         let sender = self.senders.get_mut(own).expect("flows that send are under way");
         let (segment, last) = sender.use_slot();
         let packet = stack.segment(own, segment);
         stack.send(To::Receiver(own), packet, []);
         if last {
-            self.waiting.retain(|&waiting| waiting != own);
+            stack.matching().leave(flow);
             stack.set_timer(own, now + self.params.rto.0);
-            self.match_hosts(stack);
+            choose(stack);
         }
         stack.plan(nic, now + packet_time, Job::Turn);
     }
@@ -171,38 +159,6 @@ impl Endpoint for Ideal {
 }
 
 impl Ideal {
-    /// Chooses the flow that each host sends.
-    fn match_hosts(&mut self, stack: &mut impl Stack) {
-        let hosts = stack.hosts();
-        let senders = &self.senders;
-        self.waiting.sort_by_key(|&own| (senders.get(own).map_or(0, Slotted::due), own));
-        let before = std::mem::replace(&mut self.turn_of, vec![NONE; hosts]);
-        let mut receives = vec![false; hosts];
-        let mut turns = Vec::new();
-        for &own in &self.waiting {
-            let flow = stack.sent(own);
-            let (src, dst) = (flow.src.index(), flow.dst.index());
-            if self.turn_of[src] == NONE && !receives[dst] {
-                (self.turn_of[src], receives[dst]) = (own, true);
-                // A flow that continues has its next packet planned: no other host has sent to its receiver.
-                if before.get(src) != Some(&own) {
-                    turns.push(own);
-                }
-            }
-        }
-        for own in turns {
-            let nic = stack.nic_of(own);
-            let time = self.next_time(stack, own, nic).max(stack.now());
-            stack.plan(nic, time, Job::Turn);
-        }
-    }
-
-    /// Earliest time at which the flow's host has sent its last packet and the next one finds the last link free.
-    fn next_time(&self, stack: &impl Stack, own: u32, nic: u32) -> u64 {
-        let dst = stack.sent(own).dst.index();
-        self.free_at[nic as usize].max(self.taken_until[dst].saturating_sub(self.away[own as usize]))
-    }
-
     fn receive_ack(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
         let own = packet.own;
         let Some(sender) = self.senders.get_mut(own) else { return };
@@ -211,11 +167,18 @@ impl Ideal {
         }
         // The flow's last packets may be in flight a second time, or about to be.
         self.senders.remove(own);
-        let waits = self.waiting.contains(&own);
-        self.waiting.retain(|&waiting| waiting != own);
+        let waited = stack.matching().leave(packet.flow);
         stack.finish(own);
-        if waits {
-            self.match_hosts(stack);
+        if waited {
+            choose(stack);
         }
+    }
+}
+
+/// Chooses the flow that each host sends.
+fn choose(stack: &mut impl Stack) {
+    let now = stack.now();
+    for (flow, time) in stack.matching().choose(now) {
+        stack.give_turn(flow, time);
     }
 }

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use super::{named, racks};
 use crate::common::{Bench, digest, same_by_queue};
 
-const TRANSPORTS: [(&str, &str); 12] = [
+const TRANSPORTS: [(&str, &str); 14] = [
     ("tcp", "datacenter"),
     ("tcp", "newreno"),
     ("tcp", "dctcp"),
@@ -22,6 +22,8 @@ const TRANSPORTS: [(&str, &str); 12] = [
     ("fastpass", "optimistic"),
     ("fastpass", "limited"),
     ("fastpass", "yaps"),
+    ("ideal", "paced"),
+    ("ideal", "yaps"),
     ("udp", "line-rate"),
 ];
 
@@ -40,6 +42,8 @@ struct Case {
     rdma: usize,
     /// Every so many flows one waits for the one before it, if that ends at its sender; 0 for none.
     chain: usize,
+    /// Every so many flows one has a path of its own; 0 for none.
+    pinned: usize,
     /// Time between samples in ns; 0 for none.
     every: u64,
     seed: u64,
@@ -57,7 +61,7 @@ fn case() -> impl Strategy<Value = Case> {
     let nic = prop::sample::select(vec![NicQueue::Port, NicQueue::Unlimited]);
     let switch = (queues, forwarding, 0u8..3, nic, prop::option::of(any::<bool>()), any::<bool>(), 500u64..50_000);
     let flow = (0u32..8, 1u32..8, 1u64..150_000, 0u64..40_000);
-    let more = (prop::collection::vec(flow, 1..30), 0usize..4, 0usize..4, 0u64..5000, any::<u64>());
+    let more = (prop::collection::vec(flow, 1..30), 0usize..4, 0usize..4, 0usize..4, 0u64..5000, any::<u64>());
     (prop::sample::select(TRANSPORTS.to_vec()), switch, more).prop_map(|(transport, switch, more)| Case {
         transport,
         queues: switch.0,
@@ -70,8 +74,9 @@ fn case() -> impl Strategy<Value = Case> {
         flows: more.0,
         rdma: more.1,
         chain: more.2,
-        every: more.3,
-        seed: more.4,
+        pinned: more.3,
+        every: more.4,
+        seed: more.5,
     })
 }
 
@@ -83,11 +88,10 @@ impl Case {
     fn bench(&self) -> Bench {
         let (name, profile) = self.transport;
         let mut bench = Bench::new(racks(2)).control("dcqcn", "paper");
-        let ends = |&(src, hop, size, start): &(u32, u32, u64, u64)| (src, (src + hop) % 8, size, Time::ns(start));
         let of_rdma = (0..).zip(&self.flows).filter(|(index, _)| self.is_rdma(*index));
-        bench = bench.flows(of_rdma.map(|(_, flow)| ends(flow))).then_transport(named(name, profile));
+        bench = of_rdma.fold(bench, |bench, flow| self.add(bench, flow)).then_transport(named(name, profile));
         let others = (0..).zip(&self.flows).filter(|(index, _)| !self.is_rdma(*index));
-        bench = bench.flows(others.map(|(_, flow)| ends(flow)));
+        bench = others.fold(bench, |bench, flow| self.add(bench, flow));
         bench.with(|params| {
             params.seed = self.seed;
             params.max_events = Some(5_000_000);
@@ -120,6 +124,16 @@ impl Case {
                 params.measure.queue_histogram = self.every.is_multiple_of(2);
             }
         })
+    }
+
+    fn add(&self, bench: Bench, (index, &(src, hop, size, start)): (usize, &(u32, u32, u64, u64))) -> Bench {
+        let dst = (src + hop) % 8;
+        let bench = bench.flow(src, dst, size, Time::ns(start));
+        if self.pinned == 0 || !index.is_multiple_of(self.pinned) {
+            return bench;
+        }
+        let [from, to] = [src, dst].map(|host| ["leaf0", "leaf1"][host as usize / 4]);
+        if from == to { bench.via(&[from]) } else { bench.via(&[from, ["spine0", "spine1"][index % 2], to]) }
     }
 
     /// With flows that wait for the one added before them, at the same sender.

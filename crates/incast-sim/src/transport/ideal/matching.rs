@@ -1,0 +1,145 @@
+//! Matching of senders and receivers: the one state that all hosts of a run share.
+
+use crate::kernel::NONE;
+
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    /// Hosts.
+    src: u32,
+    dst: u32,
+    /// Port of the sender.
+    port: u32,
+    /// Time from there to the last link, in ps.
+    away: u64,
+    /// Packets to send.
+    due: u64,
+}
+
+const UNKNOWN: Entry = Entry { src: NONE, dst: NONE, port: NONE, away: 0, due: 0 };
+
+/// Flows have their numbers in the run; times are in ps.
+#[derive(Debug, Default)]
+pub(crate) struct Matching {
+    /// By flow, up to the last that has started.
+    flows: Vec<Entry>,
+    waiting: Vec<u32>,
+    /// By host: flow that it sends, or [`NONE`].
+    turn_of: Vec<u32>,
+    /// By port: earliest time of its next packet.
+    free_at: Vec<u64>,
+    /// By host: time at which the link to it is free of all packets sent to it.
+    taken_until: Vec<u64>,
+}
+
+/// Grows a table so that it has `index`.
+fn slot<T: Clone>(table: &mut Vec<T>, index: u32, empty: T) -> &mut T {
+    let index = index as usize;
+    if table.len() <= index {
+        table.resize(index + 1, empty);
+    }
+    &mut table[index]
+}
+
+impl Matching {
+    /// Adds a flow, from and to hosts, which leaves by a port and needs `away` to the last link.
+    pub(super) fn start(&mut self, flow: u32, (src, dst): (u32, u32), port: u32, away: u64) {
+        *slot(&mut self.flows, flow, UNKNOWN) = Entry { src, dst, port, away, due: 0 };
+        slot(&mut self.free_at, port, 0);
+        slot(&mut self.taken_until, src.max(dst), 0);
+        slot(&mut self.turn_of, src.max(dst), NONE);
+    }
+
+    /// Lets a flow wait for turns to send `packets`.
+    pub(super) fn wait(&mut self, flow: u32, packets: u64) {
+        self.flows[flow as usize].due = packets;
+        self.waiting.push(flow);
+    }
+
+    /// Takes a flow off those that wait; false if it did not wait.
+    pub(super) fn leave(&mut self, flow: u32) -> bool {
+        let place = self.waiting.iter().position(|&waiting| waiting == flow);
+        place.map(|place| self.waiting.remove(place)).is_some()
+    }
+
+    /// Flow that a host may send now.
+    pub(super) fn turn(&self, host: u32, now: u64) -> Option<u32> {
+        let flow = self.turn_of.get(host as usize).copied().filter(|&flow| flow != NONE)?;
+        (self.next_time(flow) <= now).then_some(flow)
+    }
+
+    /// Sends a packet of a flow; `time`: of the packet and the gap after it.
+    pub(super) fn send(&mut self, flow: u32, now: u64, time: u64) {
+        let entry = &mut self.flows[flow as usize];
+        entry.due = entry.due.saturating_sub(1);
+        self.free_at[entry.port as usize] = now + time;
+        self.taken_until[entry.dst as usize] = now + entry.away + time;
+    }
+
+    /// Chooses the flow that each host sends: fewest packets first. Returns flows whose turn begins, and these times.
+    pub(super) fn choose(&mut self, now: u64) -> Vec<(u32, u64)> {
+        let Self { flows, waiting, .. } = self;
+        waiting.sort_by_key(|&flow| (flows[flow as usize].due, flow));
+        let hosts = self.turn_of.len();
+        let before = std::mem::replace(&mut self.turn_of, vec![NONE; hosts]);
+        let mut receives = vec![false; hosts];
+        let mut turns = Vec::new();
+        for &flow in &self.waiting {
+            let Entry { src, dst, .. } = self.flows[flow as usize];
+            let (src, dst) = (src as usize, dst as usize);
+            if self.turn_of[src] == NONE && !receives[dst] {
+                (self.turn_of[src], receives[dst]) = (flow, true);
+                // A flow that continues has its next packet planned: no other host has sent to its receiver.
+                if before[src] != flow {
+                    turns.push((flow, self.next_time(flow).max(now)));
+                }
+            }
+        }
+        turns
+    }
+
+    /// Earliest time at which the flow's port has sent its last packet and the next one finds the last link free.
+    fn next_time(&self, flow: u32) -> u64 {
+        let Entry { dst, port, away, .. } = self.flows[flow as usize];
+        self.free_at[port as usize].max(self.taken_until[dst as usize].saturating_sub(away))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Flows 0 to 2 of hosts 0, 1 and 0 to host 2, 2 and 1.
+    fn matching() -> Matching {
+        let mut matching = Matching::default();
+        for (flow, hosts) in [(0, 2), (1, 2), (0, 1)].into_iter().enumerate() {
+            matching.start(flow as u32, hosts, hosts.0, 100);
+        }
+        matching
+    }
+
+    #[test]
+    fn fewest_packets_go_first_one_flow_per_host_and_direction() {
+        let mut matching = matching();
+        [(0, 3), (1, 2), (2, 4)].into_iter().for_each(|(flow, packets)| matching.wait(flow, packets));
+        assert_eq!(matching.choose(5), [(1, 5), (2, 5)], "flow 0 waits for its receiver");
+        assert_eq!([0, 1, 2].map(|host| matching.turn(host, 5)), [Some(2), Some(1), None]);
+        assert!(matching.choose(6).is_empty(), "both go on");
+        assert!(matching.leave(1) && !matching.leave(1));
+        assert_eq!(matching.choose(7), [(0, 7)]);
+        assert_eq!(matching.turn(0, 7), Some(0));
+    }
+
+    #[test]
+    fn a_turn_begins_when_the_last_link_is_free() {
+        let mut matching = matching();
+        matching.wait(1, 1);
+        assert_eq!(matching.choose(0), [(1, 0)]);
+        matching.send(1, 0, 40);
+        assert_eq!(matching.turn(1, 39), None, "the packet and its gap");
+        assert!(matching.leave(1));
+        matching.start(0, (0, 2), 0, 30);
+        matching.wait(0, 1);
+        assert_eq!(matching.choose(10), [(0, 110)], "nearer by 70, after a packet that has passed at 140");
+        assert_eq!((matching.turn(0, 109), matching.turn(0, 110)), (None, Some(0)));
+    }
+}
