@@ -7,7 +7,6 @@ use incast_model::fabric::{NodeId, NodeKind};
 use incast_model::field::FieldError;
 use incast_model::gates::check_gates;
 use incast_model::range;
-use incast_model::units::Time;
 
 use crate::congestion::{MAX_INT_RECORDS, Telemetry};
 use crate::host::ClassBy;
@@ -87,9 +86,8 @@ impl Setup {
 
     /// Checks what nodes and their clock can hold.
     fn check_nodes(&self) -> Result<(), FieldError> {
-        let (fabric, packets) = (&self.fabric, &self.params.packets);
-        for (number, node) in (0u32..).zip(fabric.nodes()) {
-            let ports = fabric.ports_of(NodeId(number)).len();
+        for (number, node) in (0u32..).zip(self.fabric.nodes()) {
+            let ports = self.fabric.ports_of(NodeId(number)).len();
             let (kind, most) = match node.kind {
                 NodeKind::Switch => ("switch", MAX_PORTS),
                 NodeKind::Host => ("host", MAX_NICS),
@@ -98,11 +96,6 @@ impl Setup {
                 format!("{kind} `{}` has {ports} ports; at most {most} are possible", node.name)
             })?;
         }
-        let timed = packets.ack.0.max(packets.min_ack.0) > 0;
-        unless(timed || fabric.links().iter().all(|link| link.delay > Time::ZERO), "packets.ack", || {
-            "ACKs of 0 B over links without delay arrive when they are sent; at least 1 B or a link.delay is needed"
-                .into()
-        })?;
         let horizon = self.params.horizon.unwrap_or_default();
         unless(horizon <= MAX_TIME, "simulation.horizon", || {
             format!("{horizon} is out of range; at most {MAX_TIME} is possible")
