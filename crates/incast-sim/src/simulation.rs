@@ -70,11 +70,10 @@ impl Simulation {
         self.finish(halt, observe)
     }
 
-    /// Same with one queue of all events in place of windows over nodes: for tests that compare the two.
+    /// Same with the events of all nodes in their global order, by the code for all features: for tests that compare the two.
     #[doc(hidden)]
-    pub fn run_by_queue(mut self, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Outcome {
-        let halt = self.network.run(self.limits, observe);
-        self.network.close_waits();
+    pub fn run_event_by_event(mut self, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Outcome {
+        let halt = Nodes::new(&self.network).one_by_one().run(&mut self.network, self.limits, observe);
         self.finish(halt, observe)
     }
 

@@ -8,8 +8,6 @@ use incast_model::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::kernel::NONE;
-use crate::network::Network;
 use crate::setup::{Arithmetic, Params};
 
 /// Priorities of short and long flows at hosts.
@@ -96,38 +94,5 @@ impl Params {
             return refuse("by", "ns3 arithmetic knows no flows that change their priority".into());
         }
         Ok(())
-    }
-}
-
-impl Network {
-    /// Makes a queue pair an elephant, unless its switch has isolated it.
-    #[cold]
-    pub(crate) fn demote(&mut self, sender: u32) {
-        let isolated = self.isolation.as_ref().is_some_and(|one| one.queue() == self.senders[sender as usize].prio);
-        if !isolated {
-            self.senders[sender as usize].prio = self.config.elephants;
-        }
-    }
-
-    /// Returns data of an RDMA flow to the priority of its class.
-    pub(crate) fn send_as_usual(&mut self, flow: u32) {
-        let sender = self.sender_of[flow as usize];
-        if sender != NONE {
-            let demoted = self.senders[sender as usize].high >= self.config.demotion;
-            let usual = self.flows.flows[flow as usize].priority;
-            self.send_under(flow, if demoted { self.config.elephants } else { usual });
-        }
-    }
-
-    /// Sends data of an RDMA flow under another priority from now on.
-    pub(crate) fn send_under(&mut self, flow: u32, prio: u8) {
-        let sender = self.sender_of[flow as usize];
-        if sender == NONE || self.senders[sender as usize].prio == prio {
-            return;
-        }
-        self.take_from_turns(sender);
-        self.senders[sender as usize].prio = prio;
-        self.place(sender);
-        self.kick_nic(self.senders[sender as usize].port);
     }
 }

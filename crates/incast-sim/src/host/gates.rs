@@ -27,8 +27,6 @@ pub(crate) struct Gates {
     held: Vec<bool>,
     /// By round: true if it has begun; `None` until that is decided.
     begun: Vec<Option<bool>>,
-    /// Starts yet to come behind open gates.
-    pub(crate) coming: u32,
 }
 
 impl Gates {
@@ -50,7 +48,6 @@ impl Gates {
             starter: set.gates.iter().map(|gate| starter(&gate.starts)).collect(),
             held,
             begun: vec![None; set.rounds.len()],
-            coming: 0,
         }
     }
 
@@ -69,17 +66,6 @@ impl Gates {
 }
 
 impl Network {
-    /// Reports an end to the gates that wait for it.
-    #[inline]
-    pub(crate) fn pass_gates(&mut self, flow: u32, end: End) {
-        if !self.gates.waiting.is_empty() {
-            for (flow, time) in self.count_down(flow, end, self.now) {
-                self.gates.coming += 1;
-                self.schedule_start_of(flow, time);
-            }
-        }
-    }
-
     /// Reports an end at `now` to the gates that wait for it. Returns the flows behind gates that open, with their starts; both
     /// times are in ps.
     pub(crate) fn count_down(&mut self, flow: u32, end: End, now: u64) -> Vec<(u32, u64)> {

@@ -95,11 +95,6 @@ impl Event {
         }
     }
 
-    #[inline]
-    pub(crate) const fn is_periodic(self) -> bool {
-        self.key as u32 >> ID_BITS & 7 == 7
-    }
-
     /// Class and number.
     pub(crate) const fn target_code(self) -> u32 {
         self.key as u32 & ((1 << TARGET_BITS) - 1)

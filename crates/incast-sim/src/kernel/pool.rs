@@ -79,9 +79,6 @@ pub(crate) mod flag {
     pub(crate) const PATH: u8 = 16;
     pub(crate) const STAMP: u8 = 32;
     pub(crate) const PINT: u8 = 64;
-    /// Cut-through: waited for the last bit, because the first ones did not suffice.
-    pub(crate) const WHOLE: u8 = 128;
-
     // For segments and their answers only: in PFC frames and RDMA packets these bits have other meanings.
 
     /// [`Packet::stamp`](super::Packet::stamp) is a pFabric rank.
@@ -209,57 +206,6 @@ impl Pool {
             self.ranges.push(Vec::new());
         }
         self.packets.len() as u32 - 1
-    }
-
-    #[inline]
-    pub(crate) fn release(&mut self, id: u32) {
-        self.packets[id as usize].next = self.free;
-        self.free = id;
-    }
-
-    /// Appends an INT record; beyond `stride`, overwrites from the first, as ns-3 does.
-    #[inline]
-    pub(crate) fn push_record(&mut self, id: u32, record: IntRecord) {
-        let packet = &mut self.packets[id as usize];
-        let slot = usize::from(packet.records) % self.stride;
-        packet.records += 1;
-        self.records[id as usize * self.stride + slot] = record;
-    }
-
-    /// INT records in order of the path.
-    #[inline]
-    pub(crate) fn records(&self, id: u32) -> &[IntRecord] {
-        let count = usize::from(self.packets[id as usize].records);
-        let first = id as usize * self.stride;
-        &self.records[first..first + count.min(self.stride)]
-    }
-}
-
-impl Pool {
-    /// Sets the SACK blocks of a packet without INT.
-    pub(crate) fn set_ranges(&mut self, id: u32, ranges: impl IntoIterator<Item = Range>) {
-        let of_packet = &mut self.ranges[id as usize];
-        of_packet.clear();
-        of_packet.extend(ranges);
-        if !of_packet.is_empty() {
-            self.packets[id as usize].records = 1;
-        }
-    }
-
-    pub(crate) fn set_ticket(&mut self, id: u32, number: u32) {
-        let most = self.packets.len();
-        if self.tickets.len() < most {
-            self.tickets.resize(most, 0);
-        }
-        self.tickets[id as usize] = number;
-    }
-
-    pub(crate) fn ticket(&self, id: u32) -> u32 {
-        self.tickets[id as usize]
-    }
-
-    pub(crate) fn ranges(&self, id: u32) -> &[Range] {
-        if self.packets[id as usize].records == 0 { &[] } else { &self.ranges[id as usize] }
     }
 }
 

@@ -86,26 +86,6 @@ impl EventQueue {
         self.current.pop()
     }
 
-    /// Events of the present slot, latest first.
-    #[inline]
-    pub(crate) fn current(&self) -> &[Event] {
-        &self.current
-    }
-
-    /// Returns true if every pending event matches `kind`.
-    pub(crate) fn all(&self, kind: impl Fn(Event) -> bool) -> bool {
-        let near = self.heads.iter().filter(|&&head| head != NONE);
-        let of_slot = |&head: &u32| {
-            let mut id = head;
-            while id != NONE && kind(self.nodes[id as usize].event) {
-                id = self.nodes[id as usize].next;
-            }
-            id == NONE
-        };
-        let far = self.far.iter().map(|Reverse(event)| event);
-        self.current.iter().chain(far).all(|event| kind(*event)) && near.into_iter().all(of_slot)
-    }
-
     /// Moves to the next slot with events; false if there is none.
     pub(crate) fn advance(&mut self) -> bool {
         let near = self.next_slot();

@@ -1,6 +1,5 @@
 //! Optional records, without effect on a run.
 
-mod blocking;
 mod fingerprint;
 mod histogram;
 mod recorder;
@@ -12,7 +11,6 @@ use incast_model::units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use blocking::Blocking;
 pub use fingerprint::Fingerprint;
 pub(crate) use fingerprint::{OnWire, Prints};
 pub(crate) use histogram::LengthHistogram;

@@ -79,10 +79,6 @@ impl Recorder {
         }
     }
 
-    pub(crate) fn mark(&mut self, at: usize) {
-        self.marks[at] += 1;
-    }
-
     /// `by_link`: the link of this egress was down; otherwise dropped on arrival.
     pub(crate) fn drop_packet(&mut self, at: usize, by_link: bool, record: DropRecord) {
         let counter = if by_link { &mut self.lost_at } else { &mut self.drops_at };
@@ -100,12 +96,6 @@ impl Recorder {
     /// Begin of a pause; `None` if not paused.
     pub(crate) fn paused_since(&self, at: usize) -> Option<Time> {
         self.open[at].since
-    }
-
-    /// Time since the last pause; 0 if paused, `None` if never paused.
-    pub(crate) fn pause_ago(&self, at: usize, now: Time) -> Option<Time> {
-        let Open { since, ended, .. } = self.open[at];
-        since.map_or_else(|| ended.map(|ended| now - ended), |_| Some(Time::ZERO))
     }
 
     pub(crate) fn resume(&mut self, at: usize, now: Time) {
@@ -151,54 +141,6 @@ impl Recorder {
 }
 
 impl Network {
-    #[inline(never)]
-    pub(crate) fn note_queued(&mut self, port: u32, id: u32) {
-        self.note_queue(port);
-        if self.isolation.is_some() && !self.ports[port as usize].at_host {
-            self.count_isolated(port, id, true);
-        }
-        self.begin_wait(port, id);
-    }
-
-    #[inline(never)]
-    pub(crate) fn note_unqueued(&mut self, port: u32, id: u32) {
-        self.note_queue(port);
-        if !self.ports[port as usize].at_host {
-            if self.isolation.is_some() {
-                self.count_isolated(port, id, false);
-            }
-            self.end_wait(port, id);
-        }
-    }
-
-    #[inline]
-    pub(crate) fn note_queue(&mut self, port: u32) {
-        if let Some(histogram) = self.recorder.histograms.get_mut(port as usize) {
-            histogram.note(self.now, self.ports[port as usize].queued, self.recorder.params.histogram_bin.0);
-        }
-    }
-
-    /// Records a row of every time series.
-    pub(crate) fn sample(&mut self) {
-        let time = Time(self.now);
-        self.sample_queues();
-        let pairs = self.senders.iter().filter(|qp| qp.is_live());
-        let pairs = pairs.map(|qp| RateSample { time, flow: qp.flow, rate: qp.rate, window: qp.window, acked: qp.una });
-        // Other transports do not pace: packets leave at link speed.
-        let others = self.transports.endpoints.flows().map(|(flow, window)| {
-            let port = &self.ports[self.source_port(flow) as usize];
-            let acked = self.flow_records[flow as usize].acked;
-            RateSample { time, flow, rate: self.rates[usize::from(port.rate)], window, acked }
-        });
-        let mut active: Vec<RateSample> = pairs.chain(others).collect();
-        // Flows with idle senders and data on the way.
-        let arrived = |flow: u32| self.flow_records[flow as usize].acked;
-        let late = self.transports.endpoints.late(self.now, &arrived).into_iter();
-        active.extend(late.map(|flow| RateSample { time, flow, rate: 0, window: u64::MAX, acked: arrived(flow) }));
-        active.sort_by_key(|sample| sample.flow);
-        self.recorder.rates.extend(active);
-    }
-
     pub(crate) fn sample_queues(&mut self) {
         let time = Time(self.now);
         for (index, port) in self.ports.iter().enumerate().filter(|(_, port)| !port.at_host) {

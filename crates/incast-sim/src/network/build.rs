@@ -45,6 +45,7 @@ impl Network {
         let routing = Routing::new(&fabric, &flows, routes, choice, params.seed)?;
         let longest = longest_serialisation(&fabric, &params, needs_int);
         let config = config(&params, ns3, &fabric, mixed(&carriers, &flows), telemetry);
+        let (base_rtt, bdp) = BaseRtts::new(&fabric, params.packets.payload).max();
         let mut network = Self {
             controls: controls
                 .into_iter()
@@ -61,17 +62,13 @@ impl Network {
                 })
                 .collect(),
             now: 0,
-            rank: 0,
-            next_rank: 0,
-            events: EventQueue::new(slot_bits(&fabric, &params, longest)),
             slot_bits: slot_bits(&fabric, &params, longest),
             pool: Pool::new(if needs_int { params.packets.int_records.into() } else { 0 }, !transports.is_empty()),
             ports: Vec::with_capacity(ports),
-            end_rank: vec![0; if ns3 { ports } else { 0 }],
             queues: vec![Queue::EMPTY; 8 * ports],
             ranked: Vec::new(),
             ingress: vec![Ingress::default(); 8 * ports],
-            switches: Vec::new(),
+            buffers: vec![None; fabric.nodes().len()],
             tagging: tags
                 .filter(|_| params.switch.tagging.enabled)
                 .map(|rules| Box::new(Tagging::new(rules, &params.switch))),
@@ -79,10 +76,9 @@ impl Network {
             isolations: Vec::new(),
             watchdog: params.switch.watchdog.enabled.then(|| Box::new(Watchdog::new(params.switch.watchdog, ports))),
             detector: Detector::new(params.measure.deadlock_every),
-            scheduler: Scheduler::new(&params.switch.scheduler, is_ranked(&params), ports),
+            rule: Rule::new(&params.switch.scheduler, is_ranked(&params)),
             ecn: fabric.ports().iter().map(|port| EcnPort::new(&params.ecn, fabric.link(port.link).rate)).collect(),
             pint: None,
-            draws: ns3.then(|| Box::new(Draws::new(fabric.nodes().len() as u64))),
             routing,
             jitter: Jitter::new(params.host.jitter.0, ports, params.seed, |port| {
                 let (from, to) = (fabric.ports()[port].node, fabric.neighbour(PortId(port as u32)));
@@ -92,15 +88,8 @@ impl Network {
                 fabric.node(from).kind == NodeKind::Host || server(from) && to_switch
             }),
             faults: None,
-            nics: Vec::new(),
-            contexts: Vec::new(),
-            senders: Vec::new(),
-            free_senders: Vec::new(),
-            sender_of: vec![NONE; flows.flows.len()],
-            receivers: vec![Receiver::default(); flows.flows.len()],
-            next_flow: 0,
-            selective: (params.rdma.recovery == Recovery::SelectiveRepeat)
-                .then(|| Box::new(Selective::new(flows.flows.len(), &config))),
+            base_rtt: params.rdma.base_rtt.unwrap_or(base_rtt),
+            bdp: params.rdma.window.unwrap_or(bdp).0.min(config.in_flight),
             config,
             transports: Transports::default(),
             hypervisors: None,
@@ -118,18 +107,15 @@ impl Network {
             counts: Counts::default(),
             ledger: Ledger::default(),
             flow_records: vec![FlowRecord::default(); flows.flows.len()],
-            blocking: params.measure.blocking.then(|| Box::new(Blocking::new(&fabric))),
             recorder: Recorder::new(params.measure.clone(), fabric.nodes().len(), ports, flows.flows.len()),
             rates,
             carriers,
             flows,
             fabric,
         };
-        network.add_nodes(&params);
         network.add_ports(&params);
         network.config.plain_wires = network.has_plain_wires();
         network.add_buffers(&params)?;
-        network.add_contexts(&params);
         network.add_isolation(&params);
         network.add_pint()?;
         network.add_transports(transports);
@@ -152,27 +138,12 @@ impl Network {
         Ok(())
     }
 
-    fn add_nodes(&mut self, params: &Params) {
-        let fabric = self.fabric.clone();
-        for (index, node) in fabric.nodes().iter().enumerate() {
-            let id = NodeId(index as u32);
-            match node.kind {
-                NodeKind::Host => self.nics.extend(fabric.ports_of(id).map(|port| Nic::new(port.0))),
-                NodeKind::Switch => self.switches.push(Switch {
-                    node: id.0,
-                    buffer: Buffer::default(),
-                    rng: rng::stream(params.seed, "ecn", id.0.into()),
-                }),
-            }
-        }
-    }
-
     /// Divides each switch's buffer into headrooms, reserves and the shared pool.
     fn add_buffers(&mut self, params: &Params) -> Result<(), FieldError> {
         let fabric = self.fabric.clone();
         let (host_rate, largest) = (host_rate(&fabric), params.packets.largest(&self.carriers));
-        for switch in 0..self.switches.len() {
-            let id = NodeId(self.switches[switch].node);
+        let nodes = (0u32..).map(NodeId).zip(fabric.nodes());
+        for (id, _) in nodes.filter(|(_, node)| node.kind == NodeKind::Switch) {
             for port in fabric.ports_of(id) {
                 let each = headroom(&fabric, params, largest, port);
                 let alpha = fixed_alpha(alpha(params, fabric.rate(port), host_rate));
@@ -183,10 +154,10 @@ impl Network {
                 }
             }
             let plan = BufferPlan::new(&fabric, params, largest, id)?;
-            self.switches[switch].buffer = match self.config.storage {
+            self.buffers[id.index()] = Some(match self.config.storage {
                 Storage::Shared => Buffer::new(plan.shared as i64, &params.switch),
                 Storage::Own(_) | Storage::Ranked(_) => Buffer::unused(),
-            };
+            });
         }
         if self.config.ranked {
             self.ranked = vec![RankedQueue::default(); self.ports.len()];
@@ -196,9 +167,8 @@ impl Network {
 
     fn add_hypervisors(&mut self, tenancy: Option<&Tenancy>, params: &Params) {
         let (Some(hypervisor), Some(tenancy)) = (&params.hypervisor, tenancy) else { return };
-        let owner = |port: u32| self.ports[port as usize].owner;
         let packet = self.full_packet();
-        let all = Hypervisors::new(hypervisor, tenancy, &self.fabric, &self.flows, &owner, packet, params.seed);
+        let all = Hypervisors::new(hypervisor, tenancy, &self.fabric, &self.flows, packet, params.seed);
         self.hypervisors = Some(Box::new(all));
     }
 
@@ -210,7 +180,7 @@ impl Network {
     fn add_isolation(&mut self, params: &Params) {
         if params.switch.isolation.enabled {
             let rates: Vec<u64> = self.ports.iter().map(|port| self.rates[usize::from(port.rate)]).collect();
-            let isolation = Isolation::new(&params.switch, &rates, self.switches.len(), params.seed);
+            let isolation = Isolation::new(&params.switch, &rates, &self.fabric, params.seed);
             self.isolation = Some(Box::new(isolation));
         }
     }
@@ -221,16 +191,7 @@ impl Network {
             Forwarding::CutThrough | Forwarding::CutThroughUnderrun => params.switch.cut_through_header.0 as u16,
         };
         let fabric = self.fabric.clone();
-        let mut owner = vec![0u32; fabric.nodes().len()];
-        for (index, switch) in self.switches.iter().enumerate() {
-            owner[switch.node as usize] = index as u32;
-        }
-        let nic_of: std::collections::HashMap<u32, u32> =
-            self.nics.iter().enumerate().map(|(index, nic)| (nic.port, index as u32)).collect();
         let is_host = |port: PortId| fabric.node(fabric.port(port).node).kind == NodeKind::Host;
-        let owner_of = |port: PortId| {
-            if is_host(port) { nic_of[&port.0] } else { owner[fabric.port(port).node.index()] }
-        };
         for (index, port) in fabric.ports().iter().enumerate() {
             let id = PortId(index as u32);
             let rate = fabric.rate(id);
@@ -243,8 +204,6 @@ impl Network {
                 queued: 0,
                 ps_per_byte: rate.ps_per_byte().and_then(|ps| u32::try_from(ps).ok()).unwrap_or(0),
                 peer: port.peer.0,
-                owner: owner_of(id),
-                peer_owner: owner_of(port.peer),
                 waiting: 0,
                 paused: 0,
                 last_served: 0,
@@ -270,30 +229,30 @@ impl Network {
         check(bases.all(|other| other == base), "control.hpcc_pint.log_base", || {
             "controls of one run have different bases; switches write in one".into()
         })?;
-        let (rtt, tick) = (self.contexts[0].rtt_ticks, if self.config.ns3 { 1000 } else { 1 });
+        let (rtt, tick) = (self.rtt_ticks(), if self.config.ns3 { 1000 } else { 1 });
         self.pint = Some(Box::new(Pint::new(self.ports.len(), base, rtt, tick, self.config.ns3)));
         Ok(())
     }
 
-    fn add_contexts(&mut self, params: &Params) {
-        let (base_rtt, bdp) = BaseRtts::new(&self.fabric, params.packets.payload).max();
-        let base_rtt = params.rdma.base_rtt.unwrap_or(base_rtt);
-        let tick = if self.config.ns3 { 1e-9 } else { 1e-12 };
-        for nic in &self.nics {
-            let ack = params.packets.ack.0.max(params.packets.min_ack.0);
-            let ack_age = self.wire_time(nic.port, ack) + self.ports[nic.port as usize].delay;
-            let context = FlowContext {
-                line: Rate(self.rates[usize::from(self.ports[nic.port as usize].rate)]),
-                base_rtt,
-                bdp: params.rdma.window.unwrap_or(bdp).0.min(self.config.in_flight),
-                mtu: params.packets.payload.0,
-                tick,
-                rtt_ticks: if self.config.ns3 { base_rtt.0 / 1000 } else { base_rtt.0 },
-                int: self.config.int,
-                ack_age: if self.config.ns3 { Time(ack_age) } else { Time::ZERO },
-            };
-            self.contexts.push(context);
+    /// Facts for the controls of flows that leave by a host's port.
+    pub(crate) fn context(&self, port: u32) -> FlowContext {
+        let packets = &self.config.packets;
+        let state = &self.ports[port as usize];
+        let ack_age = self.wire_time(port, packets.ack.0.max(packets.min_ack.0)) + state.delay;
+        FlowContext {
+            line: Rate(self.rates[usize::from(state.rate)]),
+            base_rtt: self.base_rtt,
+            bdp: self.bdp,
+            mtu: packets.payload.0,
+            tick: if self.config.ns3 { 1e-9 } else { 1e-12 },
+            rtt_ticks: self.rtt_ticks(),
+            int: self.config.int,
+            ack_age: if self.config.ns3 { Time(ack_age) } else { Time::ZERO },
         }
+    }
+
+    const fn rtt_ticks(&self) -> u64 {
+        if self.config.ns3 { self.base_rtt.0 / 1000 } else { self.base_rtt.0 }
     }
 }
 
@@ -305,6 +264,7 @@ fn config(params: &Params, ns3: bool, fabric: &Fabric, mixed: bool, telemetry: b
     let bdp = if selective { BaseRtts::new(fabric, payload).max().1 } else { Bytes::ZERO };
     Config {
         ns3,
+        seed: params.seed,
         packets: params.packets,
         rdma: params.rdma.clone(),
         lossless: params.switch.paused_priorities(),
@@ -318,7 +278,6 @@ fn config(params: &Params, ns3: bool, fabric: &Fabric, mixed: bool, telemetry: b
         ranked: is_ranked(params),
         port_rank: is_ranked(params).into(),
         ttl: params.network.ttl,
-        guarded_from: guarded_from(params),
         notes_queues: params.measure.queue_histogram
             || params.measure.blocking
             || params.switch.isolation.counts_flows(),
@@ -335,13 +294,9 @@ fn config(params: &Params, ns3: bool, fabric: &Fabric, mixed: bool, telemetry: b
         },
         rto: params.rdma.rto.map_or(u64::MAX, |rto| rto.0),
         in_flight: if selective && params.rdma.bdp_bound { bdp.0 } else { u64::MAX },
+        selective,
         reorder_window: params.rdma.reorder_packets(&params.network.load_balancing, bdp, payload).into(),
     }
-}
-
-fn guarded_from(params: &Params) -> [u8; 8] {
-    let closely = params.switch.looked_at_closely();
-    std::array::from_fn(|prio| if closely & 1 << prio != 0 { 0 } else { params.network.ttl })
 }
 
 const fn is_ranked(params: &Params) -> bool {

@@ -6,7 +6,7 @@
 use incast_model::fabric::PortId;
 
 use super::Network;
-use crate::kernel::{Event, Kind, Packet, Target, flag};
+use crate::kernel::{Packet, flag};
 
 /// [`super::Port::cut`] if the far end needs whole packets.
 pub(crate) const WHOLE_PACKETS: u16 = u16::MAX;
@@ -31,30 +31,6 @@ impl From<&Packet> for Forwarded {
 }
 
 impl Network {
-    /// Returns true if a switch must wait for the rest of the first packet on the wire out of `port`; the packet then arrives
-    /// once more.
-    #[inline(never)]
-    pub(super) fn awaits_rest(&mut self, port: u32, id: u32) -> bool {
-        let (state, packet) = (&self.ports[port as usize], &self.pool[id]);
-        if packet.flags & flag::WHOLE != 0 {
-            self.pool[id].flags &= !flag::WHOLE;
-            return false;
-        }
-        let (cut, size) = (u64::from(state.cut), u64::from(packet.size));
-        let waits = || match packet.kind {
-            Kind::Lost => false,
-            Kind::Pfc | Kind::Isolation => true,
-            _ => !self.config.underrun && self.speeds_up(port, Forwarded::from(packet)),
-        };
-        if size <= cut || !waits() {
-            return false;
-        }
-        self.pool[id].flags |= flag::WHOLE;
-        let rest = self.wire_time(port, size) - self.wire_time(port, cut);
-        self.events.push(Event::new(self.now + rest, 0, Target::Arrival(port)));
-        true
-    }
-
     /// Returns true if a packet leaves the switch at the far end of `port` by a faster link than that of `port`; the first of
     /// several next hops counts.
     pub(crate) fn speeds_up(&self, port: u32, packet: Forwarded) -> bool {

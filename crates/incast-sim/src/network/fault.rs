@@ -6,15 +6,14 @@
 //!
 //! All faults are known when a run begins: a list of steps, one event at a time.
 
-use incast_model::fabric::{Fabric, LinkId, NodeId, NodeKind, PortId};
-use incast_model::rng::{Stream, stream, unit};
+use incast_model::fabric::{Fabric, LinkId, NodeKind, PortId};
+use incast_model::rng::{Stream, stream};
 use incast_model::routing::{FixedHops, NextHopOrder, Paths, Routes};
 use incast_model::units::Time;
 
 use super::{Far, Network, pause};
-use crate::kernel::{Event, Kind, NONE, Target};
 use crate::network::resolve::{Outage, Resolved, TimedHops};
-use crate::outcome::{DropReason, DropRecord, LinkChange, LinkRecord};
+use crate::outcome::{LinkChange, LinkRecord};
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Step {
@@ -234,53 +233,6 @@ fn steps(resolved: &Resolved, after: Option<Time>, links: usize) -> Vec<(u64, St
 }
 
 impl Network {
-    /// Takes the steps of time 0 and schedules the next.
-    pub(crate) fn schedule_faults(&mut self, stall: u64) {
-        let Some(faults) = &self.faults else { return };
-        let at_once = faults.steps.iter().take_while(|(time, _)| *time == 0).count();
-        (0..at_once).for_each(|_| self.take_step());
-        self.schedule_step(stall);
-    }
-
-    /// Schedules the next step; after the last one, a periodic check that flows can still finish.
-    fn schedule_step(&mut self, stall: u64) {
-        let Some(faults) = &self.faults else { return };
-        let time = faults.steps.get(faults.next).map_or(self.now.saturating_add(stall), |(time, _)| *time);
-        self.events.push(Event::new(time, 0, Target::Fault(faults.next as u32)));
-    }
-
-    /// Takes the next step. Returns true if none is left, to check for progress.
-    #[inline(never)]
-    pub(crate) fn fault(&mut self, stall: u64) -> bool {
-        let look = !self.faults.as_ref().is_some_and(|faults| faults.pending());
-        if !look {
-            self.take_step();
-        }
-        self.schedule_step(stall);
-        look
-    }
-
-    fn take_step(&mut self) {
-        let Some(mut faults) = self.faults.take() else { return };
-        match faults.take_step() {
-            Step::Change { begins, ends } => {
-                let [down, up] = faults.change(&begins, &ends);
-                self.fail(&mut faults, &down);
-                self.repair(&faults, &up);
-                self.set_losses(&mut faults, &begins, &ends);
-            }
-            Step::Learn(links) => {
-                self.learn(&mut faults, &links);
-                self.routing.reroute(faults.routes(&self.fabric, Time(self.now)));
-            }
-            Step::Given => self.routing.reroute(faults.routes(&self.fabric, Time(self.now))),
-            Step::Hold(changed) => {
-                changed.into_iter().for_each(|(port, priority, holds)| self.hold(port.0, priority, holds))
-            }
-        }
-        self.faults = Some(faults);
-    }
-
     /// Lets routing learn of links that are down (true) or up.
     pub(crate) fn learn(&mut self, faults: &mut Faults, links: &[(LinkId, bool)]) {
         for &(link, down) in links {
@@ -303,155 +255,11 @@ impl Network {
         links.iter().flat_map(ends).collect()
     }
 
-    fn fail(&mut self, faults: &mut Faults, links: &[LinkId]) {
-        links.iter().for_each(|&link| self.note_link(link, LinkChange::Down));
-        let ports = self.ends(links);
-        for &port in &ports {
-            faults.free_at[port as usize] = self.ports[port as usize].busy_until;
-            self.cut(port);
-        }
-        // Now that no dead port is asked to send, drop the packets queued there.
-        for port in ports {
-            while self.ports[port as usize].waiting != 0 {
-                let prio = self.ports[port as usize].waiting.trailing_zeros() as u8;
-                let id = self.dequeue(port, prio);
-                self.lose(port, id);
-                if prio != 0 && !self.ports[port as usize].at_host {
-                    self.leave_buffer(port, id);
-                }
-                self.pool.release(id);
-            }
-        }
-    }
-
-    /// Takes down one end of a link: packets on its wire are lost, pauses end in both directions. The port is never idle, so it
-    /// sends nothing.
-    fn cut(&mut self, port: u32) {
-        let state = &mut self.ports[port as usize];
-        state.down = true;
-        state.busy_until = u64::MAX;
-        let (mut id, paused) = (state.flight_head, std::mem::take(&mut state.paused));
-        while id != NONE {
-            if self.pool[id].kind != Kind::Lost {
-                self.lose(port, id);
-                self.pool[id].kind = Kind::Lost;
-            }
-            id = self.pool[id].next;
-        }
-        if let Some(watchdog) = &mut self.watchdog {
-            watchdog.link_down(port, self.now);
-        }
-        for prio in 0..8 {
-            let at = self.at(port, prio);
-            if paused & 1 << prio != 0 {
-                self.end_pause(port, prio);
-                self.recorder.resume(at, Time(self.now));
-            }
-            if std::mem::take(&mut self.ingress[at].paused) {
-                self.recorder.unresumed[at] += 1;
-            }
-        }
-    }
-
-    /// Brings links up. A port is free when it would have been, so packets stay in order on a wire that has lost some.
-    fn repair(&mut self, faults: &Faults, links: &[LinkId]) {
-        links.iter().for_each(|&link| self.note_link(link, LinkChange::Up));
-        let ports = self.ends(links);
-        for &port in &ports {
-            let state = &mut self.ports[port as usize];
-            state.down = false;
-            state.busy_until = faults.free_at[port as usize];
-        }
-        for &port in &ports {
-            if self.ports[port as usize].at_host {
-                self.kick_nic(port);
-            }
-        }
-        ports.into_iter().for_each(|port| self.pause_anew(port));
-    }
-
-    fn set_losses(&mut self, faults: &mut Faults, begins: &[usize], ends: &[usize]) {
-        for (link, lost) in faults.changed_losses(begins, ends) {
-            self.note_link(link, if lost > 0.0 { LinkChange::Silent } else { LinkChange::Clean });
-            for port in self.ends(&[link]) {
-                self.ports[port as usize].far = if lost > 0.0 { Far::Lossy } else { self.far(port) };
-            }
-        }
-    }
-
     pub(crate) fn far(&self, port: u32) -> Far {
         match self.fabric.node(self.fabric.neighbour(PortId(port))).kind {
             NodeKind::Host => Far::Host,
             NodeKind::Switch => Far::Switch,
         }
-    }
-
-    /// Takes a packet other than a PFC frame across a link with silent losses; `None` if it is lost.
-    #[cold]
-    pub(super) fn cross_lossy(&mut self, port: u32, id: u32) -> Option<Far> {
-        let faults = self.faults.as_mut().expect("only failures make links lossy");
-        let lost = faults.lost[self.fabric.port(PortId(port)).link.index()];
-        if lost < 1.0 && unit(&mut faults.streams[port as usize]) >= lost {
-            return Some(self.far(port));
-        }
-        let peer = self.ports[port as usize].peer;
-        self.count_drop(id, DropReason::Silent, self.fabric.port(PortId(peer)).node, Some(peer), None);
-        self.pool.release(id);
-        None
-    }
-
-    /// Counts a packet lost because the link of its egress `port` is down.
-    pub(crate) fn lose(&mut self, port: u32, id: u32) {
-        let own = matches!(self.pool[id].kind, Kind::Pfc | Kind::Isolation) || self.ports[port as usize].at_host;
-        let ingress = if own { None } else { Some(self.pool[id].in_port) };
-        self.count_drop(id, DropReason::LinkDown, self.fabric.port(PortId(port)).node, ingress, Some(port));
-    }
-
-    /// Counts a drop. The packet stays in the pool.
-    pub(crate) fn count_drop(
-        &mut self,
-        id: u32,
-        reason: DropReason,
-        node: NodeId,
-        ingress: Option<u32>,
-        egress: Option<u32>,
-    ) {
-        let packet = &self.pool[id];
-        let (prio, size) = (packet.prio, packet.size);
-        let lossless = self.config.lossless & 1 << prio != 0;
-        let record = DropRecord {
-            time: Time(self.now),
-            node,
-            reason,
-            ingress: ingress.map(PortId),
-            egress: egress.map(PortId),
-            priority: prio,
-            flow: if matches!(packet.kind, Kind::Pfc | Kind::Isolation) { None } else { Some(packet.flow) },
-            bytes: u32::from(size),
-            lossless,
-        };
-        self.counts.count_drop(&record);
-        self.ledger.dropped[usize::from(prio)] += u64::from(size);
-        // Counted at the port of the dead link, or else at the ingress port.
-        let (at, by_link) = match (reason, ingress, egress) {
-            (DropReason::LinkDown, _, Some(port)) => (self.at(port, prio), true),
-            (_, Some(port), _) => (self.at(port, prio), false),
-            // At the host that sent it.
-            (_, None, Some(port)) => (self.at(port, prio), false),
-            _ => unreachable!("a packet is dropped at a port"),
-        };
-        self.recorder.drop_packet(at, by_link, record);
-    }
-
-    /// Returns true if every flow under way is cut off for good. Called periodically after the last change; first checks that
-    /// nothing was acknowledged since the last call.
-    pub(crate) fn is_given_up(&mut self) -> bool {
-        let acked = self.bytes_acked;
-        let Some(faults) = &mut self.faults else { return false };
-        if faults.has_progressed(acked) || self.starts_to_come() {
-            return false;
-        }
-        self.all_cut_off()
     }
 
     /// Returns true if every flow under way is cut off.

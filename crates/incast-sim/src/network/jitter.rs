@@ -46,11 +46,3 @@ impl Jitter {
         (most > 0).then(|| Box::new(Self { ports }))
     }
 }
-
-impl Network {
-    #[inline]
-    pub(super) fn jittered(&mut self, port: u32, arrive: u64) -> u64 {
-        let Some(jitter) = &mut self.jitter else { return arrive };
-        jitter.ports[port as usize].as_mut().map_or(arrive, |sending| sending.delayed(arrive))
-    }
-}

@@ -44,8 +44,6 @@ pub(crate) use routing::Routing;
 pub(crate) enum Far {
     Switch,
     Host,
-    /// Host or switch behind a link that loses packets silently.
-    Lossy,
 }
 
 /// Egress side of a port: what a departing packet touches, in one cache line. Times are in ps.
@@ -107,6 +105,7 @@ impl Queue {
 #[derive(Debug, Clone)]
 pub(crate) struct Config {
     pub(crate) ns3: bool,
+    pub(crate) seed: u64,
     pub(crate) packets: PacketParams,
     pub(crate) rdma: RdmaParams,
     /// Priorities under PFC, one bit each.
@@ -123,9 +122,6 @@ pub(crate) struct Config {
     pub(crate) port_rank: u64,
     /// Switches that a packet may reach; the last one drops it.
     pub(crate) ttl: u8,
-    /// By priority: hop count from which packets take the slow path (0 if tagging, the watchdog or isolation needs every
-    /// packet; otherwise the TTL).
-    pub(crate) guarded_from: [u8; 8],
     /// If true, all ports are `noted`, for histograms, queueing delays or bytes per flow.
     pub(crate) notes_queues: bool,
     /// Bytes after which a flow becomes an elephant; [`u64::MAX`]: never.
@@ -145,6 +141,8 @@ pub(crate) struct Config {
     pub(crate) rto: u64,
     /// Most bytes of a flow in flight, whatever its control; [`u64::MAX`]: no bound.
     pub(crate) in_flight: u64,
+    /// If true, losses are repaired by selective repeat.
+    pub(crate) selective: bool,
     /// Packets that may overtake a packet before selective repeat counts it as lost.
     pub(crate) reorder_window: u64,
 }
@@ -169,18 +167,11 @@ pub(crate) struct Network {
 
     /// Simulated time in ps.
     pub(crate) now: u64,
-    /// Rank of the current event.
-    pub(crate) rank: u64,
-    /// Next rank to assign, in `ns3` arithmetic.
-    next_rank: u64,
-    pub(crate) events: EventQueue,
-    /// Width of the slots of `events`, as a power of two in ps.
+    /// Width of the slots of the event wheel, as a power of two in ps.
     pub(crate) slot_bits: u32,
     pub(crate) pool: Pool,
 
     pub(crate) ports: Vec<Port>,
-    /// By port: rank of the end of its transmission; empty in exact arithmetic.
-    end_rank: Vec<u64>,
     /// By priority, then port.
     pub(crate) queues: Vec<Queue>,
     /// By port; empty without pFabric queues.
@@ -189,8 +180,9 @@ pub(crate) struct Network {
     pub(crate) ingress: Vec<Ingress>,
     /// Distinct port rates, in bit/s.
     pub(crate) rates: Vec<u64>,
-    pub(crate) switches: Vec<Switch>,
-    pub(crate) scheduler: Scheduler,
+    /// By node: buffer of an empty switch.
+    pub(crate) buffers: Vec<Option<Buffer>>,
+    pub(crate) rule: Rule,
     pub(crate) tagging: Option<Box<Tagging>>,
     pub(crate) isolation: Option<Box<Isolation>>,
     /// By windows over nodes.
@@ -199,26 +191,15 @@ pub(crate) struct Network {
     pub(crate) detector: Detector,
     pub(crate) ecn: Vec<EcnPort>,
     pub(crate) pint: Option<Box<Pint>>,
-    /// One sequence for the whole run; `ns3` arithmetic only.
-    pub(crate) draws: Option<Box<Draws>>,
     pub(crate) routing: Routing,
     pub(crate) jitter: Option<Box<jitter::Jitter>>,
     pub(crate) faults: Option<Box<Faults>>,
 
-    pub(crate) nics: Vec<Nic>,
-    /// By NIC.
-    pub(crate) contexts: Vec<FlowContext>,
-    pub(crate) senders: Vec<SendQp>,
-    pub(crate) free_senders: Vec<u32>,
-    /// By flow: its sender; [`crate::kernel::NONE`] before the start and after the end.
-    pub(crate) sender_of: Vec<u32>,
-    /// By flow.
-    pub(crate) receivers: Vec<Receiver>,
-    pub(crate) selective: Option<Box<Selective>>,
+    /// Longest base RTT, and bytes in flight that fill it.
+    pub(crate) base_rtt: Time,
+    pub(crate) bdp: u64,
     pub(crate) transports: Transports,
     pub(crate) hypervisors: Option<Box<Hypervisors>>,
-    /// Next flow to start that is not behind a gate.
-    pub(crate) next_flow: usize,
     pub(crate) gates: Gates,
     pub(crate) flows_done: usize,
     /// Flows to be done at the end: all but those cancelled.
@@ -233,7 +214,6 @@ pub(crate) struct Network {
     pub(crate) ledger: Ledger,
     pub(crate) flow_records: Vec<FlowRecord>,
     pub(crate) recorder: Recorder,
-    pub(crate) blocking: Option<Box<Blocking>>,
 }
 
 impl Network {
@@ -241,32 +221,5 @@ impl Network {
     #[inline]
     pub(crate) fn at(&self, port: u32, prio: u8) -> usize {
         usize::from(prio) * self.ports.len() + port as usize
-    }
-
-    /// Rank of a new event: 0 in exact arithmetic, the order of scheduling in `ns3` arithmetic.
-    #[inline]
-    pub(crate) fn take_rank(&mut self) -> u64 {
-        if self.config.ns3 {
-            self.next_rank += 1;
-            self.next_rank
-        } else {
-            0
-        }
-    }
-
-    /// Rank of the end of a transmission. pFabric queues choose after all arrivals of an instant, as in YAPS: the most urgent
-    /// packet need not arrive first.
-    #[inline]
-    pub(crate) fn end_rank(&self, port: u32) -> u64 {
-        if self.config.ns3 { self.end_rank[port as usize] } else { self.config.port_rank }
-    }
-
-    /// Returns true if a port is not transmitting. A transmission that ends now has ended in exact arithmetic; `ns3` arithmetic
-    /// compares ranks.
-    #[inline]
-    pub(crate) fn idle(&self, port: u32) -> bool {
-        let busy_until = self.ports[port as usize].busy_until;
-        busy_until < self.now
-            || (busy_until == self.now && (!self.config.ns3 || self.rank >= self.end_rank[port as usize]))
     }
 }

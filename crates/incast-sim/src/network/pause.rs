@@ -94,38 +94,6 @@ pub(super) fn steps(holds: &[Hold]) -> Vec<(u64, Step)> {
 }
 
 impl Network {
-    pub(super) fn hold(&mut self, port: u32, priority: u8, holds: bool) {
-        let at = self.at(port, priority);
-        self.ingress[at].held = holds;
-        if holds {
-            self.pause_held(port, priority);
-            return;
-        }
-        let state = &self.ports[port as usize];
-        // A switch above its own threshold sends XON later, once enough has left.
-        let ingress = &self.ingress[at];
-        let resumes =
-            if state.at_host { ingress.paused } else { self.switches[state.owner as usize].buffer.wants_xon(ingress) };
-        if resumes {
-            self.send_pfc(port, priority, false, port);
-        }
-    }
-
-    /// Sends the pauses of held priorities again, after the link of a port has come up.
-    pub(super) fn pause_anew(&mut self, port: u32) {
-        for priority in 1..8 {
-            if self.ingress[self.at(port, priority)].held {
-                self.pause_held(port, priority);
-            }
-        }
-    }
-
-    fn pause_held(&mut self, port: u32, priority: u8) {
-        if !self.ingress[self.at(port, priority)].paused && !self.ports[port as usize].down {
-            self.send_pfc(port, priority, true, port);
-        }
-    }
-
     /// Returns true if packets of a priority cannot leave by a port because its far end holds the priority. A watchdog makes
     /// this false, unless it drops the packets.
     pub(super) fn is_held(&self, port: u32, priority: u8) -> bool {

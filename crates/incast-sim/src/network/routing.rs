@@ -8,8 +8,8 @@ use incast_model::flow::FlowSet;
 use incast_model::routing::{EcmpHash, EcmpKey, FlowKey, Routes};
 
 use super::Network;
-use crate::balance::{Balance, Balancer, Choice, Scale, State, backlog};
-use crate::kernel::{Kind, NONE, flag};
+use crate::balance::{Balance, Balancer, Choice, Scale, State};
+use crate::kernel::NONE;
 
 #[derive(Debug)]
 pub(crate) struct Routing {
@@ -144,65 +144,6 @@ fn egress_ports(fabric: &Fabric, nodes: &mut dyn Iterator<Item = NodeId>) -> Opt
 }
 
 impl Network {
-    /// [`NONE`] without a route.
-    #[inline(always)]
-    pub(crate) fn route(&mut self, node: u32, id: u32) -> u32 {
-        let packet = &self.pool[id];
-        let back = !packet.kind.is_forward();
-        if packet.flags & flag::PATH != 0 {
-            return self.given_port(node, id);
-        }
-        let (flow, dst) = (packet.flow, packet.dst);
-        self.next_port(node, dst, flow, back)
-    }
-
-    /// [`NONE`] without a route.
-    #[inline(always)]
-    fn next_port(&mut self, node: u32, dst: u32, flow: u32, back: bool) -> u32 {
-        match self.routing.hops(node, dst) {
-            [only] => only.0,
-            [] => NONE,
-            hops if self.routing.is_ecmp() => self.routing.ecmp(hops, node, flow, back).0,
-            _ => self.balance(node, dst, flow, back),
-        }
-    }
-
-    #[inline(never)]
-    fn balance(&mut self, node: u32, dst: u32, flow: u32, back: bool) -> u32 {
-        let mut balancers = std::mem::take(&mut self.routing.balancers);
-        let backlog = |port: PortId| {
-            let port = &self.ports[port.index()];
-            backlog((self.now, port.busy_until), port.queued, self.rates[usize::from(port.rate)])
-        };
-        let balancer = &mut balancers[node as usize];
-        let port = self.routing.balance(balancer, (self.now, node, dst, flow, back), &backlog);
-        self.routing.balancers = balancers;
-        port.0
-    }
-
-    /// Port by which a flow's data leaves its sender; without a route the first port.
-    #[inline(never)]
-    pub(crate) fn first_port(&mut self, flow: u32) -> u32 {
-        let spec = &self.flows.flows[flow as usize];
-        if spec.path.is_some() {
-            return self.path_port(flow, false, 0);
-        }
-        let (node, dst) = (self.fabric.hosts()[spec.src.index()], spec.dst.0);
-        match self.next_port(node.0, dst, flow, false) {
-            NONE => self.fabric.ports_of(node).next().expect("hosts are plugged in").0,
-            port => port,
-        }
-    }
-
-    /// Egress port on a given path: the flow's, or at each choice the next hop with the packet's own number.
-    pub(super) fn given_port(&self, node: u32, id: u32) -> u32 {
-        let packet = &self.pool[id];
-        if packet.pint == 0 || packet.kind != Kind::Segment {
-            return self.path_port(packet.flow, !packet.kind.is_forward(), usize::from(packet.hops));
-        }
-        self.chosen_port(node, packet.dst, packet.pint)
-    }
-
     /// Egress port towards host `dst` of a packet with its own path number, from 1; [`NONE`] without a route.
     pub(crate) fn chosen_port(&self, node: u32, dst: u32, number: u16) -> u32 {
         match self.routing.hops(node, dst) {

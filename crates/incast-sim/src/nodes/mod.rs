@@ -119,6 +119,12 @@ impl Nodes {
         Self { layout, run, places, switches, hosts, out, series, actions: Actions::new(network), completing: 0 }
     }
 
+    /// Makes nodes handle all events in global order.
+    pub(crate) fn one_by_one(mut self) -> Self {
+        self.layout.one_by_one = true;
+        self
+    }
+
     /// Lets a node handle all events before `end`. Returns the time of its next known event, in ps.
     #[inline]
     fn run_node(&mut self, network: &Network, node: u32, end: u64) -> u64 {

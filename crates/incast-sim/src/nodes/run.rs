@@ -27,11 +27,11 @@ pub(super) fn kind_of(network: &Network, guarded: bool) -> u8 {
         && config.plain_wires
         && config.storage == Storage::Shared
         && network.faults.is_none()
-        && network.selective.is_none()
+        && !network.config.selective
         && config.demotion == u64::MAX
         && !measured.fingerprint
         && !measured.queue_histogram
-        && !network.scheduler.rule.is_drr()
+        && !network.rule.is_drr()
         && network.transports.endpoints.is_empty()
         && network.ports.iter().all(|port| port.cut == WHOLE_PACKETS && !port.at_server);
     match (plain, config.telemetry) {

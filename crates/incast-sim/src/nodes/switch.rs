@@ -2,7 +2,7 @@
 //! port. Departure: queue, accounting, ECN, resume check, INT, wire.
 
 use incast_model::fabric::{NodeId, PortId};
-use incast_model::rng::{Stream, unit};
+use incast_model::rng::{self, Stream, unit};
 use incast_model::units::Time;
 
 use super::out::{Dropped, Note, Noted, Out};
@@ -102,7 +102,6 @@ impl<G: Hooks> Switch<G> {
     pub(super) fn new(plan: Plan<'_>, node: u32) -> Self {
         let network = plan.network;
         let numbers = || network.fabric.ports_of(NodeId(node));
-        let owner = numbers().next().map_or(0, |port| network.ports[port.index()].owner) as usize;
         let (config, measured) = (&network.config, &network.recorder.params);
         let guards = G::new(plan, node);
         let telemetry = Telemetry::new(network, numbers().len());
@@ -112,8 +111,8 @@ impl<G: Hooks> Switch<G> {
         let stamps = telemetry.is_some() || late_tags;
         Self {
             node,
-            buffer: network.switches[owner].buffer.clone(),
-            rng: network.switches[owner].rng.clone(),
+            buffer: network.buffers[node as usize].clone().expect("the node is a switch"),
+            rng: rng::stream(config.seed, "ecn", node.into()),
             ports: numbers().map(|port| Port::new(plan, port.0)).collect(),
             slab: Slab::new(plan.layout.records),
             free_at: Vec::new(),
@@ -121,11 +120,11 @@ impl<G: Hooks> Switch<G> {
             carried: Carried::default(),
             now: 0,
             line: 0,
-            rule: network.scheduler.rule,
+            rule: network.rule,
             storage: if serves_vms { Storage::Own(config.server_queue) } else { config.storage },
             ranked: if config.ranked { vec![RankedQueue::default(); numbers().len()] } else { Vec::new() },
             port_rank: config.port_rank,
-            deficits: if network.scheduler.rule.is_drr() { vec![[0; 8]; numbers().len()] } else { Vec::new() },
+            deficits: if network.rule.is_drr() { vec![[0; 8]; numbers().len()] } else { Vec::new() },
             balancer: network.routing.balancers.get(node as usize).cloned(),
             lossless: config.lossless,
             guarded: !guards.is_empty(),

@@ -1,11 +1,8 @@
 //! ECN marking by the instantaneous length of an egress queue (RED without averaging; DCQCN, SIGCOMM 2015, section 3.1).
 
-use incast_model::rng::unit;
 use incast_model::units::Rate;
 
-use crate::kernel::flag;
 use crate::marking::EcnParams;
-use crate::network::Network;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct EcnPort {
@@ -56,39 +53,6 @@ pub(crate) enum Verdict {
     Never,
     Always,
     WithProbability(f64),
-}
-
-impl Network {
-    #[inline]
-    pub(crate) fn mark(&mut self, port: u32, id: u32, queued: u32) {
-        let hit = match self.ecn[port as usize].verdict(queued) {
-            Verdict::Never => return,
-            Verdict::Always => true,
-            Verdict::WithProbability(p) => self.draw(port) < p,
-        };
-        if hit {
-            self.set_mark(port, id);
-        }
-    }
-
-    #[inline(never)]
-    fn set_mark(&mut self, port: u32, id: u32) {
-        let packet = &mut self.pool[id];
-        let spared = self.isolation.as_ref().is_some_and(|isolation| isolation.marks_only_others(packet.prio));
-        if !spared && packet.kind.understands_marks(packet.flags) {
-            packet.flags |= flag::CE;
-            self.counts.marks += 1;
-            let at = self.at(port, self.pool[id].prio);
-            self.recorder.mark(at);
-        }
-    }
-
-    fn draw(&mut self, port: u32) -> f64 {
-        match &mut self.draws {
-            Some(draws) => draws.next(),
-            None => unit(&mut self.switches[self.ports[port as usize].owner as usize].rng),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -79,15 +79,6 @@ impl Default for SwitchParams {
 }
 
 impl SwitchParams {
-    /// Priorities, as bits, with packets that take the switch's slow path.
-    pub(crate) fn looked_at_closely(&self) -> u8 {
-        if self.tagging.enabled || self.watchdog.enabled {
-            return u8::MAX;
-        }
-        // Isolation messages have priority 0.
-        if self.isolation.enabled { self.paused_priorities() | 1 << self.isolation.queue | 1 } else { 0 }
-    }
-
     /// Priorities that PFC pauses, as bits; none without PFC or without a shared buffer.
     pub fn paused_priorities(&self) -> u8 {
         if self.pfc && self.queues == QueueParams::Shared {

@@ -5,8 +5,6 @@ use std::sync::Arc;
 
 use incast_model::rng::{Stream, unit};
 
-use crate::kernel::flag;
-use crate::network::Network;
 use crate::ns3::{Approximate, Rand};
 
 /// Units of HPCC-PINT senders: 1/512.
@@ -125,20 +123,6 @@ impl Pint {
 
     fn power(&self, exponent: f64) -> f64 {
         self.powers.get(exponent as usize).copied().unwrap_or_else(|| libm::pow(self.base, exponent))
-    }
-}
-
-impl Network {
-    pub(crate) fn stamp_pint(&mut self, port: u32, id: u32) {
-        let Some(pint) = &mut self.pint else { return };
-        let state = &self.ports[port as usize];
-        let packet = &mut self.pool[id];
-        let carried = (packet.flags & flag::PINT != 0).then_some(packet.pint);
-        let load = (self.now, state.queued, self.rates[usize::from(state.rate)]);
-        let rng = &mut self.switches[state.owner as usize].rng;
-        if let Some(power) = pint.pass(port as usize, load, packet.size, carried, rng) {
-            packet.pint = power;
-        }
     }
 }
 

@@ -1,7 +1,6 @@
 //! Choice of a port's next queue. All schedulers serve priority 0 (PFC frames, CNPs) first, and no pause stops it.
 
 use super::params::SchedulerParams;
-use crate::network::Network;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rule {
@@ -23,22 +22,8 @@ pub(crate) struct Served {
     pub(crate) deficits: [u32; 8],
 }
 
-/// Deficits by port; none without deficit round robin.
-#[derive(Debug)]
-pub(crate) struct Scheduler {
-    pub(crate) rule: Rule,
-    deficits: Vec<[u32; 8]>,
-}
-
-impl Scheduler {
-    pub(crate) fn new(params: &SchedulerParams, ranked: bool, ports: usize) -> Self {
-        let rule = Rule::new(params, ranked);
-        Self { rule, deficits: if rule.is_drr() { vec![[0; 8]; ports] } else { Vec::new() } }
-    }
-}
-
 impl Rule {
-    fn new(params: &SchedulerParams, ranked: bool) -> Self {
+    pub(crate) fn new(params: &SchedulerParams, ranked: bool) -> Self {
         match params {
             _ if ranked => Self::Ranked,
             SchedulerParams::RoundRobin => Self::RoundRobin,
@@ -136,33 +121,6 @@ fn highest(mask: u8) -> u8 {
 fn after(mask: u8, last: u8) -> u8 {
     let above = mask & 0xfe_u8.checked_shl(u32::from(last)).unwrap_or(0);
     (if above != 0 { above } else { mask }).trailing_zeros() as u8
-}
-
-impl Network {
-    /// Next priority in `eligible`, not empty: a switch port's queue, or a host's ring of queue pairs.
-    #[inline]
-    pub(crate) fn choose(&mut self, port: u32, eligible: u8) -> u8 {
-        let state = &mut self.ports[port as usize];
-        if !self.scheduler.rule.is_drr() {
-            return self.scheduler.rule.choose_simply(eligible, &mut state.last_served);
-        }
-        let waiting = if state.at_host { self.nics[state.owner as usize].ready } else { state.waiting };
-        let deficits = self.scheduler.deficits[port as usize];
-        let mut served = Served { last: state.last_served, deficits };
-        let prio = self.scheduler.rule.choose_drr(eligible, waiting, &mut served, |prio| self.first_size(port, prio));
-        self.ports[port as usize].last_served = served.last;
-        self.scheduler.deficits[port as usize] = served.deficits;
-        prio
-    }
-
-    #[inline(always)]
-    fn first_size(&self, port: u32, prio: u8) -> u32 {
-        if self.ports[port as usize].at_host {
-            self.ready_size(port, prio) as u32
-        } else {
-            u32::from(self.pool[self.queues[self.at(port, prio)].head].size)
-        }
-    }
 }
 
 #[cfg(test)]

@@ -184,26 +184,6 @@ impl Tagging {
 }
 
 impl Network {
-    #[inline(never)]
-    pub(crate) fn retag(&mut self, input: u32, output: u32, id: u32) {
-        let Some(tagging) = self.tagging.as_ref().filter(|tagging| !tagging.on_the_wire) else { return };
-        let old = self.pool[id].prio;
-        let new = tagging.rewritten(&self.fabric, old, input, output);
-        self.change_priority(id, new);
-    }
-
-    /// Wrong variant: rewrites a tag at `input`, as the previous switch should have.
-    #[inline(never)]
-    pub(crate) fn retag_late(&mut self, input: u32, id: u32) {
-        let Some(tagging) = self.tagging.as_ref().filter(|tagging| tagging.on_the_wire) else { return };
-        let packet = &self.pool[id];
-        if packet.hops > 1 {
-            let output = self.ports[input as usize].peer;
-            let new = tagging.rewritten(&self.fabric, packet.prio, packet.in_port, output);
-            self.change_priority(id, new);
-        }
-    }
-
     pub(crate) fn tags_on_the_wire(&self) -> bool {
         self.tagging.as_ref().is_some_and(|tagging| tagging.on_the_wire)
     }
@@ -211,16 +191,5 @@ impl Network {
     pub(crate) fn priority_beyond(&self, priority: u8, input: u32, output: u32) -> u8 {
         let tagging = self.tagging.as_ref();
         tagging.map_or(priority, |tagging| tagging.rewritten(&self.fabric, priority, input, output))
-    }
-
-    fn change_priority(&mut self, id: u32, new: u8) {
-        let packet = &mut self.pool[id];
-        let (old, size) = (std::mem::replace(&mut packet.prio, new), i64::from(packet.size));
-        if old != new {
-            self.ledger.retagged[usize::from(old)] -= size;
-            self.ledger.retagged[usize::from(new)] += size;
-            self.counts.retagged += 1;
-            self.counts.made_lossy += u64::from(self.config.lossless & 1 << new == 0);
-        }
     }
 }

@@ -5,7 +5,6 @@
 //! packets on the same network.
 
 mod allocate;
-mod edge;
 mod elastic;
 mod gaps;
 mod pairs;
@@ -45,8 +44,6 @@ pub(crate) struct Hypervisors {
     pub(crate) pairs: Vec<Pair>,
     /// By host.
     pub(crate) vms: Vec<Vm>,
-    /// By host: last packet received, in ps.
-    heard: Vec<u64>,
     /// VMs by server.
     servers: HashMap<u32, Vec<u32>>,
     pub(crate) counts: HypervisorCounts,
@@ -87,7 +84,6 @@ impl Hypervisors {
         tenancy: &Tenancy,
         fabric: &Fabric,
         flows: &FlowSet,
-        nic_of: &dyn Fn(u32) -> u32,
         packet: u64,
         seed: u64,
     ) -> Self {
@@ -99,8 +95,8 @@ impl Hypervisors {
                 let least = params.without_guarantee().0 as f64;
                 let hose = |rate: Rate| if rate == Rate::ZERO { least } else { rate.0 as f64 };
                 let phase = rng::unit(&mut rng::stream(seed, "hypervisor/phase", host.into()));
-                let (place, server) = ((port.0, nic_of(port.0)), fabric.neighbour(port).0);
-                Vm::new(place, server, [hose(send), hose(receive)], line(fabric, port) as f64, phase)
+                let server = fabric.neighbour(port).0;
+                Vm::new(server, [hose(send), hose(receive)], line(fabric, port) as f64, phase)
             })
             .collect();
         let (pairs, pairs_of) = pairs::of(flows, vms.len());
@@ -109,8 +105,8 @@ impl Hypervisors {
             servers.entry(vm.server).or_default().push(host);
         }
         let rules = Rules { params: params.clone(), packet };
-        let (heard, counts) = (vec![0; vms.len()], HypervisorCounts::default());
-        let mut all = Self { rules, pairs_of, pairs, vms, heard, servers, counts };
+        let counts = HypervisorCounts::default();
+        let mut all = Self { rules, pairs_of, pairs, vms, servers, counts };
         all.reserve();
         all
     }

@@ -1,6 +1,6 @@
 //! Pairs of VMs, each with a half at its sender's hypervisor and a half at its receiver's.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 
 use incast_model::flow::FlowSet;
 
@@ -18,8 +18,6 @@ pub(crate) struct Pair {
     pub(crate) flow: u32,
     /// If false, the pair carries only answers.
     pub(crate) carries_data: bool,
-    /// Packets at the limiter.
-    pub(super) queue: VecDeque<u32>,
     pub(crate) send: Sending,
     pub(crate) receive: Receiving,
 }
@@ -58,7 +56,6 @@ pub(super) fn of(flows: &FlowSet, hosts: usize) -> (Vec<Pair>, Vec<[u32; 2]>) {
                     at_dst: next(&mut receives, dst),
                     flow,
                     carries_data: false,
-                    queue: VecDeque::new(),
                     send: Sending::default(),
                     receive: Receiving::default(),
                 });

@@ -9,8 +9,6 @@ const LEAST: f64 = 1e-3;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Vm {
-    pub(super) port: u32,
-    pub(super) nic: u32,
     /// Hoses in bit/s.
     pub(crate) send: f64,
     pub(crate) receive: f64,
@@ -36,10 +34,8 @@ pub(crate) struct Vm {
 
 impl Vm {
     /// `hoses` and `line` in bit/s.
-    pub(super) const fn new((port, nic): (u32, u32), server: u32, hoses: [f64; 2], line: f64, phase: f64) -> Self {
+    pub(super) const fn new(server: u32, hoses: [f64; 2], line: f64, phase: f64) -> Self {
         Self {
-            port,
-            nic,
             send: hoses[0],
             receive: hoses[1],
             line,
@@ -156,7 +152,7 @@ mod tests {
     #[test]
     fn timers_start_with_the_first_pair_in_the_phase_of_the_vm() {
         let rules = Rules { params: Hypervisor::ElasticSwitch(ElasticSwitchParams::default()), packet: 1250 };
-        let mut vm = Vm::new((0, 0), 0, [1e8; 2], 1e9, 0.5);
+        let mut vm = Vm::new(0, [1e8; 2], 1e9, 0.5);
         let soon = (11 * MS, Job::DivideSoon(7));
         let jobs = vm.wake(&rules, 7, 10 * MS);
         assert_eq!(jobs, [soon, (30 * MS, Job::Divide(7)), (22 * MS + MS / 2, Job::Allocate(7))]);
@@ -170,7 +166,7 @@ mod tests {
     #[test]
     fn a_receiver_adapts_the_rate_of_its_senders_to_its_share() {
         let params = EdgeOnlyParams { headroom: 0.0, gain: 0.5, ..EdgeOnlyParams::default() };
-        let mut vm = Vm::new((0, 0), 0, [1e8; 2], 1e9, 0.0);
+        let mut vm = Vm::new(0, [1e8; 2], 1e9, 0.0);
         // Of a share of 500 Mb/s, 375 came: 500 (1 + 0.5 * 125 / 500). Then 1000: 562.5 (1 - 0.5 * 500 / 500).
         vm.metered = 46_875;
         assert_eq!(vm.adapt(&params, MS, 2e8, 1), (562.5e6, MS + 200_000_000));

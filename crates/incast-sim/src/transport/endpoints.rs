@@ -33,17 +33,16 @@ pub(crate) struct Endpoints {
 }
 
 impl Endpoints {
-    /// Endpoints of all hosts of a network as one: flows have their numbers in the run.
-    pub(crate) fn new(transports: Vec<Transport>, carriers: &[Carrier], set: &FlowSet, nics: usize) -> Self {
+    /// Choice of endpoints for all flows of a run, without their state.
+    pub(crate) fn new(transports: Vec<Transport>, carriers: &[Carrier], set: &FlowSet) -> Self {
         // Equal transports are one, as some have one state for all flows of a host.
         let first = |index: usize| transports.iter().position(|one| *one == transports[index]).unwrap_or(index);
         let endpoint = |flow: &Flow| match carriers[usize::from(flow.label)] {
             Carrier::Rdma(_) => RDMA,
             Carrier::Transport(index) => first(index) as u8,
         };
-        let flows: Vec<u8> = set.flows.iter().map(endpoint).collect();
-        let scope = Scope { sent: flows.len(), received: flows.len(), nics };
-        Self::of(transports, scope, flows.clone(), flows)
+        let flows = set.flows.iter().map(endpoint).collect();
+        Self::of(transports, Scope { sent: 0, received: 0, nics: 0 }, flows, Vec::new())
     }
 
     /// Endpoints of a host with these flows, from those of all hosts; `None` in a run of RDMA alone.

@@ -10,7 +10,7 @@ use incast_sim::switch::{
 };
 use proptest::prelude::*;
 
-use crate::common::{Bench, same_by_queue};
+use crate::common::{Bench, same_event_by_event};
 use crate::properties::{Scenario, load_balancing, scenario};
 
 /// Link, begin and duration in ns (0: for ever), and fraction of packets lost silently (0: the link is down).
@@ -144,7 +144,7 @@ proptest! {
             params.measure.sample_every = (every > 1000).then(|| Time::ns(every));
         });
         prop_assume!(bench.setup_error().is_none());
-        same_by_queue(bench, cut)?;
+        same_event_by_event(bench, cut)?;
     }
 
     #[test]
@@ -164,6 +164,6 @@ proptest! {
             }
         });
         prop_assume!(bench.setup_error().is_none());
-        same_by_queue(bench, cut)?;
+        same_event_by_event(bench, cut)?;
     }
 }

@@ -13,7 +13,7 @@ use incast_sim::outcome::{Outcome, Stop};
 use incast_sim::switch::{Alpha, Headroom, MarkAt, PfcMode, SchedulerParams};
 use proptest::prelude::*;
 
-use crate::common::{Bench, digest, same_by_queue};
+use crate::common::{Bench, digest, same_event_by_event};
 
 #[derive(Debug, Clone)]
 struct Shape {
@@ -324,7 +324,7 @@ proptest! {
                 prop_assert_eq!(outcome.flows[then].cancelled, start.is_none());
             }
         }
-        same_by_queue(bench, 150)?;
+        same_event_by_event(bench, 150)?;
     }
 
     #[test]
@@ -347,7 +347,7 @@ proptest! {
                 params.measure.sample_until = (until > 200).then(|| Time::us(until));
             });
         }
-        same_by_queue(bench, cut)?;
+        same_event_by_event(bench, cut)?;
     }
 
     /// Neither recording nor a horizon changes a run.
@@ -430,8 +430,8 @@ fn windows_give_the_same_run_with_gates() {
         }
         let outcome = bench.run();
         assert_eq!(outcome.stop, Stop::Finished);
-        let by_queue = bench.run_by_queue();
-        assert_eq!(digest(&outcome), digest(&by_queue), "{delay} ns, {own}");
+        let one_by_one = bench.run_event_by_event();
+        assert_eq!(digest(&outcome), digest(&one_by_one), "{delay} ns, {own}");
     }
 }
 
@@ -446,7 +446,7 @@ fn windows_give_the_same_run_when_many_packets_are_resent() {
     let bench = bench.flows((1..7).map(|src| (src, 0, 2_000_000, Time::ZERO)));
     let outcome = bench.run();
     assert!(outcome.counts.drops > 10_000, "{:?}", outcome.counts);
-    let by_queue = bench.run_by_queue();
-    assert_eq!(digest(&outcome), digest(&by_queue));
-    assert!(outcome.counts.events < 2 * by_queue.counts.events);
+    let one_by_one = bench.run_event_by_event();
+    assert_eq!(digest(&outcome), digest(&one_by_one));
+    assert!(outcome.counts.events < 2 * one_by_one.counts.events);
 }

@@ -10,8 +10,7 @@ mod tests;
 
 use bitmap::Bitmap;
 
-use crate::kernel::{Kind, Packet};
-use crate::network::{Config, Network};
+use crate::network::Config;
 
 /// Packets beyond the expected one that a receiver keeps: as many as the 16 bits of a NACK can report.
 const REACH: u64 = u16::MAX as u64;
@@ -198,92 +197,5 @@ impl Arrived {
             self.0 = None;
         }
         Taken::Expected { next, filled: end > number + 1 }
-    }
-}
-
-#[derive(Debug)]
-pub(crate) struct Selective {
-    rules: Rules,
-    /// By sender.
-    senders: Vec<Repeat>,
-    /// By flow, at its receiver.
-    arrived: Vec<Arrived>,
-}
-
-impl Selective {
-    pub(crate) fn new(flows: usize, config: &Config) -> Self {
-        let arrived = std::iter::repeat_with(Arrived::default).take(flows).collect();
-        Self { rules: Rules::new(config), senders: Vec::new(), arrived }
-    }
-
-    pub(crate) fn begin(&mut self, sender: u32) {
-        let sender = sender as usize;
-        if sender >= self.senders.len() {
-            self.senders.resize_with(sender + 1, Repeat::default);
-        }
-        self.senders[sender] = Repeat::default();
-    }
-}
-
-impl Network {
-    pub(crate) fn sent_selectively(&mut self, sender: u32, seq: u64, again: bool) {
-        let Some(selective) = &mut self.selective else { return };
-        let (repeat, qp) = (&mut selective.senders[sender as usize], &mut self.senders[sender as usize]);
-        let flight = Flight { una: qp.una, high: qp.high };
-        (qp.next, qp.timeout) = repeat.sent(&selective.rules, self.now, flight, (seq, again));
-    }
-
-    /// Returns the first byte never sent.
-    pub(crate) fn heard_selectively(&mut self, sender: u32, id: u32, advanced: bool) -> u64 {
-        let (packet, qp) = (&self.pool[id], &mut self.senders[sender as usize]);
-        let Some(selective) = &mut self.selective else { return qp.high };
-        let (repeat, rules) = (&mut selective.senders[sender as usize], &selective.rules);
-        let came = came(packet.kind == Kind::Nack, packet.seq, packet.payload, rules.payload);
-        let flight = Flight { una: qp.una, high: qp.high };
-        (qp.next, qp.timeout) = repeat.heard(rules, self.now, flight, (came, advanced, qp.timeout));
-        qp.high
-    }
-
-    pub(crate) fn recover_selectively(&mut self, sender: u32) {
-        let Some(selective) = &mut self.selective else { return };
-        let qp = &self.senders[sender as usize];
-        selective.senders[sender as usize].recover(&selective.rules, Flight { una: qp.una, high: qp.high });
-    }
-
-    /// Kind, and next byte expected.
-    pub(crate) fn answer_selectively(&mut self, id: u32) -> Option<(Kind, u64)> {
-        let Packet { flow, seq, .. } = self.pool[id];
-        let (rdma, payload) = (&self.config.rdma, self.config.packets.payload.0);
-        let size = self.flows.flows[flow as usize].size.0;
-        let receiver = &mut self.receivers[flow as usize];
-        let arrived = &mut self.selective.as_mut()?.arrived[flow as usize];
-        let record = &mut self.flow_records[flow as usize];
-        let (next, filled) = match arrived.take(seq, receiver.expected, (payload, size)) {
-            Taken::Duplicate => {
-                // The ACK may have been lost, so it is repeated.
-                record.discarded += 1;
-                return rdma.rto.map(|_| (Kind::Ack, receiver.expected));
-            }
-            Taken::TooFar => {
-                record.discarded += 1;
-                return None;
-            }
-            Taken::Beyond { again } => {
-                // A packet that arrives again is reported again: the NACK may have been lost.
-                record.discarded += u32::from(again);
-                return Some((Kind::Nack, receiver.expected));
-            }
-            Taken::Expected { next, filled } => (next, filled),
-        };
-        receiver.expected = next;
-        receiver.unanswered += 1;
-        if receiver.unanswered < rdma.ack_every && !filled && next != size {
-            return None;
-        }
-        receiver.unanswered = 0;
-        if next == size {
-            self.deliver(flow);
-        }
-        Some((Kind::Ack, next))
     }
 }

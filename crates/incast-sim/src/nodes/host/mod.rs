@@ -102,7 +102,7 @@ impl Host {
             balancer: network.routing.balancers.get(node.index()).cloned(),
             packets: network.config.packets,
             rdma: network.config.rdma.clone(),
-            rules: network.selective.is_some().then(|| Rules::new(&network.config)),
+            rules: network.config.selective.then(|| Rules::new(&network.config)),
             demotion: (network.config.demotion, network.config.elephants),
             in_flight: network.config.in_flight,
             slab: Slab::new(plan.layout.records),
@@ -414,7 +414,7 @@ impl Host {
         }
         for (own, nic) in self.nics_of_flows() {
             let flow = self.flows[own as usize];
-            network.transports.nics[flow as usize] = network.ports[self.nics[nic].port as usize].owner;
+            network.transports.ports[flow as usize] = self.nics[nic].port;
         }
     }
 

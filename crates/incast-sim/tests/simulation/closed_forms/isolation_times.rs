@@ -9,7 +9,9 @@ use incast_sim::outcome::{IsolatedBy, IsolationRecord};
 use incast_sim::switch::{FlowDetection, IsolationAtHosts, IsolationParams, PfcMode, SchedulerParams};
 use proptest::prelude::*;
 
-use crate::common::{Bench, Cable, check, digest, exact, fct, leaf_spine, port, same_by_queue, star, two_switches};
+use crate::common::{
+    Bench, Cable, check, digest, exact, fct, leaf_spine, port, same_event_by_event, star, two_switches,
+};
 
 /// A full packet at 100 Gb/s and a link, in ps.
 const DATA: u64 = 1048 * 80;
@@ -252,6 +254,6 @@ proptest! {
         }
         let unmeasured = bench.clone().with(|params| params.measure.blocking = false).run();
         prop_assert_eq!(digest(&outcome), digest(&unmeasured));
-        same_by_queue(bench, 150)?;
+        same_event_by_event(bench, 150)?;
     }
 }

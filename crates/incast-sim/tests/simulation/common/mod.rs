@@ -211,8 +211,8 @@ impl Bench {
     }
 
     /// With one queue of all events in place of windows over nodes.
-    pub(crate) fn run_by_queue(&self) -> Outcome {
-        self.simulation().run_by_queue(&mut |_| ControlFlow::Continue(()))
+    pub(crate) fn run_event_by_event(&self) -> Outcome {
+        self.simulation().run_event_by_event(&mut |_| ControlFlow::Continue(()))
     }
 
     pub(crate) fn refused(&self) -> String {
@@ -250,16 +250,16 @@ pub(crate) fn fct(outcome: &Outcome, flow: usize) -> Time {
 }
 
 /// Windows over nodes give what one queue of all events gives: to the end, and to a horizon at `cut` of 300 parts of it.
-pub(crate) fn same_by_queue(bench: Bench, cut: u64) -> Result<(), TestCaseError> {
+pub(crate) fn same_event_by_event(bench: Bench, cut: u64) -> Result<(), TestCaseError> {
     let bench = bench.with(|params| params.measure.fingerprint = true);
-    let (outcome, other) = (bench.run(), bench.run_by_queue());
+    let (outcome, other) = (bench.run(), bench.run_event_by_event());
     same(&outcome, &other)?;
     prop_assert_eq!(&outcome.deadlocks, &other.deadlocks);
     prop_assert_eq!(&outcome.queues, &other.queues);
     prop_assert_eq!(&outcome.rates, &other.rates);
     prop_assert_eq!(&outcome.histograms, &other.histograms);
     let early = bench.with(|params| params.horizon = Some(Time(outcome.end.0 * cut / 300)));
-    same(&early.run(), &early.run_by_queue())
+    same(&early.run(), &early.run_event_by_event())
 }
 
 /// As [`digest`], with the first difference alone in the message.

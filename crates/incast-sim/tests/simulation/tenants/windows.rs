@@ -14,7 +14,7 @@ use incast_sim::transport::{Transport, UdpParams};
 use proptest::prelude::*;
 
 use super::many::tenant;
-use crate::common::{Bench, same_by_queue};
+use crate::common::{Bench, same_event_by_event};
 use crate::guarded::{Trouble, trouble};
 
 /// Source, destination, size, start in ns; `Some`: a flow without a size that ends as long after its start, in ns.
@@ -255,6 +255,6 @@ proptest! {
     fn windows_give_the_same_run_with_vms(case in case(), cut in 0u64..400) {
         let bench = case.bench();
         prop_assume!(bench.setup_error().is_none());
-        same_by_queue(bench, cut)?;
+        same_event_by_event(bench, cut)?;
     }
 }

@@ -4,7 +4,7 @@ use incast_model::units::Time;
 use proptest::prelude::*;
 
 use super::{named, racks};
-use crate::common::{Bench, same_by_queue};
+use crate::common::{Bench, same_event_by_event};
 
 /// Source, distance to the destination, size, and start or duration in ns.
 type Drawn = (u32, u32, u64, u64);
@@ -108,6 +108,6 @@ proptest! {
 
     #[test]
     fn windows_give_the_same_run_with_dependencies(case in case(), cut in 0u64..400) {
-        same_by_queue(case.gated(), cut)?;
+        same_event_by_event(case.gated(), cut)?;
     }
 }

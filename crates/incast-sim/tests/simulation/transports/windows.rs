@@ -8,7 +8,7 @@ use incast_sim::switch::{EcnParams, Forwarding, MarkAt, PfcMode, QueueParams, Sc
 use proptest::prelude::*;
 
 use super::{named, racks};
-use crate::common::{Bench, digest, same_by_queue};
+use crate::common::{Bench, digest, same_event_by_event};
 
 const TRANSPORTS: [(&str, &str); 14] = [
     ("tcp", "datacenter"),
@@ -157,7 +157,7 @@ proptest! {
     #[test]
     fn windows_give_the_same_run_with_transports(case in case(), cut in 0u64..400) {
         let bench = case.chained(case.bench());
-        same_by_queue(bench, cut)?;
+        same_event_by_event(bench, cut)?;
     }
 
     #[test]
@@ -168,7 +168,7 @@ proptest! {
             params.switch.pfc_mode = PfcMode::Static { xoff: Bytes(xoff) };
             params.measure.blocking = true;
         });
-        same_by_queue(bench, cut)?;
+        same_event_by_event(bench, cut)?;
     }
 }
 
@@ -178,5 +178,5 @@ fn a_flow_may_end_as_it_starts() {
     let bench = Bench::new(racks(2)).transport(named("udp", "line-rate")).flow(0, 1, 1, Time::ns(1));
     let outcome = bench.run();
     assert_eq!(outcome.end, Time::ns(1));
-    assert_eq!(digest(&outcome), digest(&bench.run_by_queue()));
+    assert_eq!(digest(&outcome), digest(&bench.run_event_by_event()));
 }

@@ -58,7 +58,6 @@ impl Guard for Isolation {
         let all = plan.network.isolation.as_ref()?;
         let ports = || plan.network.fabric.ports_of(NodeId(node));
         let count = ports().len();
-        let owner = ports().next().map_or(0, |port| plan.network.ports[port.index()].owner);
         let serves_vms = ports().any(|port| plan.network.ports[port.index()].at_server);
         Some(Self {
             params: all.params,
@@ -68,7 +67,7 @@ impl Guard for Isolation {
             thresholds: ports().map(|port| all.thresholds[port.index()]).collect(),
             table: Table::new(count),
             counters: vec![Map::default(); if all.params.counts_flows() { 8 * count } else { 0 }],
-            draws: all.draws[owner as usize].clone(),
+            draws: all.draws[node as usize].clone(),
             noted: NONE,
         })
     }
