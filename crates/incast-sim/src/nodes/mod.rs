@@ -7,6 +7,7 @@
 mod actions;
 mod blocking;
 mod books;
+mod by_rank;
 mod calendar;
 mod ends;
 mod failed;

@@ -87,6 +87,12 @@ pub(super) struct Out {
 }
 
 impl Out {
+    /// Panics in exact arithmetic.
+    #[inline]
+    pub(super) fn ns3(&mut self) -> &mut Ns3 {
+        self.ns3.as_mut().expect("the run is in ns3 arithmetic")
+    }
+
     /// Puts a packet on a wire. `seen`: time at which the last bit leaves, or the header if the far end cuts through. `woken`:
     /// time until which the node at the far end is known to be awake.
     #[inline(always)]

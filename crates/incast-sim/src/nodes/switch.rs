@@ -397,10 +397,10 @@ impl<G: Hooks> Switch<G> {
     /// Returns true if a port is not transmitting. In `ns3` arithmetic, ranks decide whether a transmission that ends now has
     /// ended.
     #[inline(always)]
-    fn is_idle<const RUN: u8>(&self, out: &Out, port: usize) -> bool {
+    fn is_idle<const RUN: u8>(&self, out: &mut Out, port: usize) -> bool {
         let state = &self.ports[port];
         if RUN == NS3 {
-            return out.is_idle_in_ns3(state.number, state.busy_until, self.now);
+            return out.ns3().is_idle(state.number, state.busy_until, self.now);
         }
         state.busy_until <= self.now
     }

@@ -43,7 +43,7 @@ impl Host {
     /// TriggerTransmit: does nothing while the port is busy; the end of its transmission tries again.
     pub(super) fn kick_reference(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) {
         let state = &self.nics[nic];
-        if !state.reference.pending && out.is_idle_in_ns3(state.port, state.busy_until, self.now) {
+        if !state.reference.pending && out.ns3().is_idle(state.port, state.busy_until, self.now) {
             self.serve_reference(plan, out, nic);
         }
     }

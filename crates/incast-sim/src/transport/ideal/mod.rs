@@ -8,14 +8,10 @@
 //! After YAPS (`ext/ideal.cpp`), which counts acknowledged packets, not sent ones, and has neither wait nor gap: buffers of
 //! receivers' ports stay full, and duplicates that it counts as new hide its losses.
 
-mod matching;
-
 use incast_model::range::{above, least, priority};
 use incast_model::units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-pub(crate) use matching::Matching;
 
 use super::slotted::acknowledge_each;
 use super::stack::{Incoming, Stack, To};
