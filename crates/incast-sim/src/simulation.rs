@@ -84,8 +84,6 @@ impl Simulation {
         let mut network = self.network;
         network.recorder.finish(Time(network.now));
         let ledger = network.close_ledger();
-        let by_queue = network.isolation.take().map_or_else(Vec::new, |isolation| isolation.into_records());
-        let isolations = if by_queue.is_empty() { std::mem::take(&mut network.isolations) } else { by_queue };
         debug_assert!(network.buffers_balance(), "buffer held for packets that are not queued");
         let cut_off = network.cut_off();
         network.counts.peak_packets = network.counts.peak_packets.max(network.pool.peak());
@@ -102,7 +100,7 @@ impl Simulation {
             links: std::mem::take(&mut network.recorder.links),
             deadlocks: std::mem::take(&mut network.detector.records),
             storms: network.watchdog.take().map_or_else(Vec::new, |watchdog| watchdog.records),
-            isolations,
+            isolations: std::mem::take(&mut network.isolations),
             waits: std::mem::take(&mut network.recorder.waits),
             cut_off,
             queues: std::mem::take(&mut network.recorder.queues),

@@ -159,8 +159,8 @@ impl Network {
             // not a cycle.
             return false;
         }
-        let switch = self.ports[self.ports[candidate.queue.port.index()].peer as usize].owner;
-        let buffer = &self.switches[switch as usize].buffer;
+        let switch = self.fabric.neighbour(candidate.queue.port);
+        let buffer = self.buffers[switch.index()].as_ref().expect("a switch has a buffer");
         let used = stuck.iter().map(|(&at, &bytes)| buffer.left_of(&self.ingress[at], bytes).1).sum();
         buffer.resumes_with(ingress, own, used)
     }

@@ -3,7 +3,6 @@
 use incast_model::fabric::{BaseRtts, Fabric, NodeId, NodeKind, PortId};
 use incast_model::field::FieldError;
 use incast_model::flow::FlowSet;
-use incast_model::rng;
 use incast_model::tenant::Tenancy;
 use incast_model::units::{Bytes, Rate, Time};
 
@@ -12,16 +11,14 @@ use super::resolve::Resolved;
 use super::{Config, ControlState, Far, Faults, Network, Port, Queue, Routing, WHOLE_PACKETS};
 use crate::congestion::{Control, FlowContext, IntFormat, Telemetry};
 use crate::deadlock::Detector;
-use crate::host::Transports;
-use crate::host::{Gates, Nic, NicQueue, Receiver, Recovery, Selective};
-use crate::kernel::{EventQueue, NONE, Pool, flag};
-use crate::measure::{Blocking, Recorder};
-use crate::ns3::Draws;
+use crate::host::{Gates, NicQueue, Recovery, Transports};
+use crate::kernel::{NONE, Pool, flag};
+use crate::measure::Recorder;
 use crate::outcome::{Counts, FlowRecord, Ledger};
 use crate::setup::{Arithmetic, Carrier, Params, Setup};
 use crate::switch::{
-    Buffer, BufferPlan, EcnPort, Forwarding, Ingress, Isolation, MarkAt, Pint, QueueParams, RankedQueue, Scheduler,
-    Storage, Switch, Tagging, Watchdog, alpha, fixed_alpha, headroom, host_rate,
+    Buffer, BufferPlan, EcnPort, Forwarding, Ingress, Isolation, MarkAt, Pint, QueueParams, RankedQueue, Rule, Storage,
+    Tagging, Watchdog, alpha, fixed_alpha, headroom, host_rate,
 };
 use crate::tenant::Hypervisors;
 use crate::valid::ValidSetup;

@@ -271,6 +271,8 @@ impl Network {
 
 #[cfg(test)]
 mod tests {
+    use incast_model::fabric::NodeId;
+
     use super::*;
 
     fn outage(links: &[u32], at: u64, until: Option<u64>) -> Outage {

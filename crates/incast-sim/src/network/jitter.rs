@@ -7,8 +7,6 @@
 
 use incast_model::rng::{self, Stream};
 
-use super::Network;
-
 #[derive(Debug)]
 pub(crate) struct Jitter {
     /// By port; `None` if neither a host nor a server sends by it.

@@ -21,15 +21,14 @@ use incast_model::fabric::Fabric;
 use incast_model::flow::FlowSet;
 use incast_model::units::Time;
 
-use crate::congestion::{Control, FlowContext, WindowMode};
+use crate::congestion::{Control, WindowMode};
 use crate::deadlock::Detector;
-use crate::host::{Gates, Nic, PacketParams, RdmaParams, Receiver, Selective, SendQp, Transports};
-use crate::kernel::{EventQueue, NONE, Pool};
-use crate::measure::{Blocking, Recorder};
-use crate::ns3::Draws;
+use crate::host::{Gates, PacketParams, RdmaParams, Transports};
+use crate::kernel::{NONE, Pool};
+use crate::measure::Recorder;
 use crate::outcome::{Counts, FlowRecord, IsolationRecord, Ledger};
 use crate::setup::Carrier;
-use crate::switch::{EcnPort, Ingress, Isolation, Pint, RankedQueue, Scheduler, Storage, Switch, Tagging, Watchdog};
+use crate::switch::{Buffer, EcnPort, Ingress, Isolation, Pint, RankedQueue, Rule, Storage, Tagging, Watchdog};
 use crate::tenant::Hypervisors;
 
 pub(crate) use cut_through::{Forwarded, WHOLE_PACKETS};
@@ -63,9 +62,6 @@ pub(crate) struct Port {
     /// Serialisation time of a byte; 0 if not an integer.
     pub(crate) ps_per_byte: u32,
     pub(crate) peer: u32,
-    /// Index of the switch or NIC.
-    pub(crate) owner: u32,
-    pub(crate) peer_owner: u32,
     /// Priorities with queued packets, one bit each.
     pub(crate) waiting: u8,
     /// Priorities paused by the far end.
@@ -185,7 +181,6 @@ pub(crate) struct Network {
     pub(crate) rule: Rule,
     pub(crate) tagging: Option<Box<Tagging>>,
     pub(crate) isolation: Option<Box<Isolation>>,
-    /// By windows over nodes.
     pub(crate) isolations: Vec<IsolationRecord>,
     pub(crate) watchdog: Option<Box<Watchdog>>,
     pub(crate) detector: Detector,

@@ -84,7 +84,7 @@ impl Nodes {
 
     /// Takes the next action, after the nodes have handled all earlier events. `Some` if the run ends instead, or with it.
     pub(super) fn act(&mut self, network: &mut Network, due: Due, limits: &Limits) -> Option<Halt> {
-        let over = due.action != Action::Step && network.faults.is_none() && self.next_event(network).is_none();
+        let over = due.action != Action::Step && network.faults.is_none() && self.next_time(network).is_none();
         if over && !self.may_be_released() {
             network.now = self.last();
             return Some(Halt::Idle); // actions alone would go on for ever
@@ -121,12 +121,17 @@ impl Nodes {
     }
 
     /// Time of the next event of a node, in ps.
-    pub(super) fn next_event(&self, network: &Network) -> Option<u64> {
+    pub(super) fn next_time(&self, network: &Network) -> Option<u64> {
         if self.out.ns3.is_some() {
             return Some(network.now); // an event is at hand whenever actions are due
         }
+        self.next_event(network).map(|(event, _)| event.time)
+    }
+
+    /// Next event of all nodes, and its node.
+    pub(super) fn next_event(&self, network: &Network) -> Option<(Event, u32)> {
         let nodes = 0..self.places.len() as u32;
-        nodes.filter_map(|node| self.next_of(network, node)).map(|event| event.time).min()
+        nodes.filter_map(|node| self.next_of(network, node).map(|event| (event, node))).min()
     }
 
     /// Time of the last event or action, in ps.

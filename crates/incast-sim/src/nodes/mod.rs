@@ -1,8 +1,7 @@
-//! Second design of the kernel (docs/design/kernel.md): nodes own their state, and windows replace the queue of all events.
+//! Nodes own their state and run in windows (docs/design/kernel.md).
 //!
 //! Within one lookahead a node handles its events in order of time, class and number, and writes packets onto its wires. Other
-//! nodes read the wires only in later windows, so the order of nodes within a window does not matter. Results equal those of
-//! the queue of all events in [`crate::network`].
+//! nodes read the wires only in later windows, so the order of nodes within a window does not matter.
 
 mod actions;
 mod blocking;

@@ -657,7 +657,6 @@ impl<G: Hooks> Switch<G> {
         for (port, histogram) in self.ports.iter().zip(&self.histograms) {
             network.recorder.histograms[port.number as usize] = histogram.clone();
         }
-        let owner = self.ports.first().map_or(0, |port| network.ports[port.number as usize].owner);
-        network.switches[owner as usize].buffer = self.buffer.clone();
+        network.buffers[self.node as usize] = Some(self.buffer.clone());
     }
 }

@@ -182,7 +182,7 @@ impl Nodes {
             self.open_gates(network);
             if look <= due.time {
                 // A search comes before an event.
-                let next = self.next_event(network).unwrap_or(u64::MAX).min(due.time);
+                let next = self.next_time(network).unwrap_or(u64::MAX).min(due.time);
                 if next == u64::MAX {
                     break;
                 }
@@ -285,7 +285,7 @@ impl Nodes {
         }
     }
 
-    /// As [`Network::run`] decides it.
+    /// Returns true if nothing can move any more, or only queues that wait for each other.
     pub(super) fn is_stuck(&mut self, network: &mut Network) -> bool {
         if network.faults.as_ref().is_some_and(|faults| faults.pending()) || self.may_be_released() {
             return false;

@@ -200,6 +200,17 @@ impl Wire {
         (packet.kind, packet.records) = (Kind::Lost, 0);
     }
 
+    /// Swaps what the first two packets carry, if there are two.
+    #[cfg(test)]
+    pub(super) fn swap_front(&mut self) {
+        if self.len > 1 {
+            let (first, second) = (self.place(0), self.place(1));
+            let (one, other) = (self.entries[first].packet, self.entries[second].packet);
+            self.entries[first].packet = Packet { seq: other.seq, stamp: other.stamp, ..one };
+            self.entries[second].packet = Packet { seq: one.seq, stamp: one.stamp, ..other };
+        }
+    }
+
     /// Sets the fraction of packets lost silently; `draws` begins their draws.
     pub(super) fn set_loss(&mut self, share: f64, draws: impl FnOnce() -> Stream) {
         self.loss.get_or_insert_with(|| Box::new(Loss { share, draws: draws() })).share = share;

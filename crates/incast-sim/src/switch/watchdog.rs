@@ -6,8 +6,6 @@ use incast_model::units::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::kernel::NONE;
-use crate::network::Network;
 use crate::outcome::Storm;
 
 /// PFC watchdog of switches, which polls every queue.
@@ -58,11 +56,7 @@ pub(crate) struct Watchdog {
 
 impl Watchdog {
     pub(crate) fn new(params: WatchdogParams, ports: usize) -> Self {
-        Self {
-            params,
-            stormy: vec![0; ports],
-            records: Vec::new(),
-        }
+        Self { params, stormy: vec![0; ports], records: Vec::new() }
     }
 
     #[inline]

@@ -1,4 +1,4 @@
-//! Windows over nodes against one queue of all events, with failing links, new routes, PFC storms, guards of switches and queueing
+//! Windows over nodes against all events in their global order, with failing links, new routes, PFC storms, guards and queueing
 //! delays.
 
 use incast_model::fabric::Fabric;

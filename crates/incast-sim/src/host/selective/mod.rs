@@ -5,8 +5,6 @@
 //! has overtaken. A recovery ends when everything sent before it is acknowledged.
 
 mod bitmap;
-#[cfg(test)]
-mod tests;
 
 use bitmap::Bitmap;
 

@@ -10,6 +10,8 @@ mod pair;
 mod queue;
 mod receiver;
 mod reference;
+#[cfg(test)]
+mod selective_tests;
 mod stack;
 
 use std::cmp::Reverse;

@@ -45,8 +45,8 @@ pub(super) struct Pair {
     mode: WindowMode,
     pub(super) size: u64,
     pub(super) next: u64,
-    una: u64,
-    high: u64,
+    pub(super) una: u64,
+    pub(super) high: u64,
     pub(super) next_avail: u64,
     /// Ready or paced: time from which it may send, as known then.
     pub(super) placed_at: u64,

@@ -11,15 +11,14 @@ mod message;
 mod params;
 mod table;
 
-use incast_model::rng::{self, Stream};
+use incast_model::fabric::{Fabric, Node, NodeKind};
+use incast_model::rng::{self, Stream, unit};
 use incast_model::units::{Bytes, Rate};
 
 pub use params::{FlowDetection, IsolationAtHosts, IsolationParams, MarkedFlows};
 pub(crate) use table::{Map, Table};
 
 use super::SwitchParams;
-use crate::network::Network;
-use crate::outcome::IsolationRecord;
 
 /// In bytes.
 #[derive(Debug, Clone, Copy)]
@@ -50,26 +49,41 @@ fn scaled(threshold: Bytes, rate: u64) -> u32 {
     scaled.min(u128::from(u32::MAX)) as u32
 }
 
-impl Isolation {
-    pub(crate) fn new(switch: &SwitchParams, rates: &[u64], fabric: &Fabric, seed: u64) -> Self {
-        let params = switch.isolation;
+impl Thresholds {
+    fn new(params: &IsolationParams, rate: u64) -> Self {
         let (from, always) = match params.detection {
             FlowDetection::Marks { kmin, kmax, .. } => (kmin, kmax),
             FlowDetection::Counters { above, .. } => (above, above),
         };
-        let of_port = |&rate: &u64| Thresholds {
+        Self {
             from: scaled(from, rate),
             always: scaled(always, rate),
             message: scaled(params.message_above, rate),
             release: scaled(params.release_below, rate),
-        };
+        }
+    }
+
+    /// Returns true if a packet that finds `queued` bytes starts isolation; with marks, at random between the thresholds.
+    pub(crate) fn pick(&self, detection: FlowDetection, queued: u32, draws: &mut Stream) -> bool {
+        let Self { from, always, .. } = *self;
+        if queued <= from {
+            return false;
+        }
+        let FlowDetection::Marks { pmax, .. } = detection else { return true };
+        queued > always || unit(draws) < pmax * f64::from(queued - from) / f64::from(always - from)
+    }
+}
+
+impl Isolation {
+    pub(crate) fn new(switch: &SwitchParams, rates: &[u64], fabric: &Fabric, seed: u64) -> Self {
+        let params = switch.isolation;
         let mut switches = 0..;
         let mut draws_of = |node: &Node| {
             let number = if node.kind == NodeKind::Switch { switches.next() } else { None };
             rng::stream(seed, "isolation", number.unwrap_or(0))
         };
         let draws = fabric.nodes().iter().map(&mut draws_of).collect();
-        let thresholds: Vec<Thresholds> = rates.iter().map(of_port).collect();
+        let thresholds: Vec<Thresholds> = rates.iter().map(|&rate| Thresholds::new(&params, rate)).collect();
         Self {
             params,
             monitored: switch.paused_priorities() & !(1 << params.queue),
@@ -89,15 +103,13 @@ mod tests {
     fn marks_pick_by_a_ramp() {
         let (kmin, kmax, pmax) = (Bytes(100_000), Bytes(400_000), 0.2);
         let detection = FlowDetection::Marks { kmin, kmax, pmax };
-        let switch = SwitchParams {
-            isolation: IsolationParams { enabled: true, detection, ..IsolationParams::default() },
-            ..SwitchParams::default()
-        };
+        let params = IsolationParams { detection, ..IsolationParams::default() };
+        let mut stream = rng::stream(7, "isolation", 0);
         let draws = 200_000;
         for (rate, times) in [(100, 1), (400, 4)] {
-            let mut isolation = Isolation::new(&switch, &[Rate::gbps(rate).0], 1, 7);
+            let thresholds = Thresholds::new(&params, Rate::gbps(rate).0);
             let mut share = |queued: u32| {
-                let picked = (0..draws).filter(|_| isolation.is_congested(0, 0, queued * times)).count();
+                let picked = (0..draws).filter(|_| thresholds.pick(detection, queued * times, &mut stream)).count();
                 picked as f64 / f64::from(draws)
             };
             assert_eq!([0, 50_000, 100_000].map(&mut share), [0.0; 3]);

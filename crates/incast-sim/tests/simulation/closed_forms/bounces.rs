@@ -183,7 +183,7 @@ fn t4_tags_keep_bounces_going() {
     assert!(outcome.counts.retagged > 0);
 }
 
-/// Windows over nodes rewrite tags as one queue of all events does; with little buffer, where lossy packets are dropped too, and
+/// Windows over nodes rewrite tags as in the global order of all events; with little buffer, where lossy packets are dropped too, and
 /// in the wrong variant.
 #[test]
 fn windows_give_the_same_run_with_tags() {

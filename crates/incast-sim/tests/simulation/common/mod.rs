@@ -210,7 +210,7 @@ impl Bench {
         self.simulation().run(&mut |_| ControlFlow::Continue(()))
     }
 
-    /// With one queue of all events in place of windows over nodes.
+    /// All events in their global order, in place of windows over nodes.
     pub(crate) fn run_event_by_event(&self) -> Outcome {
         self.simulation().run_event_by_event(&mut |_| ControlFlow::Continue(()))
     }
@@ -249,7 +249,7 @@ pub(crate) fn fct(outcome: &Outcome, flow: usize) -> Time {
     outcome.flows[flow].fct().expect("a completed flow")
 }
 
-/// Windows over nodes give what one queue of all events gives: to the end, and to a horizon at `cut` of 300 parts of it.
+/// Windows over nodes give what the global order of all events gives: to the end, and to a horizon at `cut` of 300 parts of it.
 pub(crate) fn same_event_by_event(bench: Bench, cut: u64) -> Result<(), TestCaseError> {
     let bench = bench.with(|params| params.measure.fingerprint = true);
     let (outcome, other) = (bench.run(), bench.run_event_by_event());

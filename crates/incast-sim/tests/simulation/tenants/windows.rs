@@ -1,4 +1,4 @@
-//! Windows over nodes against one queue of all events: VMs on servers, with hypervisors of every kind or none.
+//! Windows over nodes against all events in their global order: VMs on servers, with hypervisors of every kind or none.
 
 use incast_model::fabric::generators::LeafSpine;
 use incast_model::fabric::{Fabric, Vms};

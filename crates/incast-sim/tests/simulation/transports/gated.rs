@@ -1,4 +1,4 @@
-//! Windows over nodes against one queue of all events: flows that wait for others at any host, with and without a size.
+//! Windows over nodes against all events in their global order: flows that wait for others at any host, with and without a size.
 
 use incast_model::units::Time;
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! Windows over nodes against one queue of all events: random flows of every transport, alone
+//! Windows over nodes against all events in their global order: random flows of every transport, alone
 //! and beside RDMA.
 
 use incast_model::units::{Bytes, Time};

@@ -11,7 +11,7 @@ mod message;
 mod sweep;
 
 use incast_model::fabric::NodeId;
-use incast_model::rng::{Stream, unit};
+use incast_model::rng::Stream;
 
 pub(in crate::nodes) use sweep::records_in_order;
 
@@ -23,7 +23,7 @@ use crate::nodes::plan::Plan;
 use crate::nodes::switch::Switch;
 use crate::outcome::{DropReason, IsolatedBy};
 use crate::switch::isolation::{Map, Table, Thresholds};
-use crate::switch::{FlowDetection, IsolationParams, MarkedFlows};
+use crate::switch::{IsolationParams, MarkedFlows};
 
 /// State of one switch; ports are its own, from 0.
 #[derive(Debug)]
@@ -139,14 +139,8 @@ impl Guard for Isolation {
 }
 
 impl Isolation {
-    /// Returns true if a packet that finds `queued` bytes starts isolation; with marks, at random between the thresholds.
     fn is_congested(&mut self, port: usize, queued: u32) -> bool {
-        let Thresholds { from, always, .. } = self.thresholds[port];
-        if queued <= from {
-            return false;
-        }
-        let FlowDetection::Marks { pmax, .. } = self.params.detection else { return true };
-        queued > always || unit(&mut self.draws) < pmax * f64::from(queued - from) / f64::from(always - from)
+        self.thresholds[port].pick(self.params.detection, queued, &mut self.draws)
     }
 }
 

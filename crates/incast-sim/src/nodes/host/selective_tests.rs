@@ -1,4 +1,4 @@
-//! Retransmissions after each loss, and the end of the flow to the picosecond.
+//! Selective repeat: retransmissions after each loss, and the end of the flow to the picosecond.
 
 use std::sync::Arc;
 
@@ -12,8 +12,10 @@ use proptest::prelude::*;
 use crate::balance::{Balance, SprayParams};
 use crate::congestion::{Control, WindowMode};
 use crate::host::{RdmaParams, Recovery};
-use crate::kernel::{Event, Kind, NONE, Packet, Target};
+use crate::kernel::{Kind, Target};
 use crate::network::Network;
+use crate::nodes::packet::Packet;
+use crate::nodes::{Nodes, Place};
 use crate::outcome::FlowRecord;
 use crate::setup::{ControlSetup, Params, Setup};
 
@@ -84,42 +86,25 @@ impl Case {
     /// `fate` decides for every packet that leaves a host.
     fn run(&self, mut fate: impl FnMut(&Packet) -> Fate) -> Ran {
         let mut network = self.network();
+        let mut nodes = Nodes::new(&network);
         let (mut lost, mut in_flight) = (0, 0);
-        network.schedule_start();
-        loop {
-            let Some(event) = network.events.pop_current() else {
-                if network.events.advance() { continue } else { break }
-            };
-            network.now = event.time;
-            match event.target() {
-                Target::Arrival(port) if network.ports[port as usize].at_host => {
-                    let id = network.ports[port as usize].flight_head;
-                    match fate(&network.pool[id]) {
-                        Fate::Goes => {}
-                        Fate::Overtaken => overtake(&mut network, id),
-                        Fate::Lost => {
-                            lost += u64::from(network.pool[id].kind == Kind::Data);
-                            lose(&mut network, port, id);
-                            continue;
-                        }
+        while let Some((event, node)) = nodes.next_event(&network) {
+            if let (Target::Arrival(port), Place::Switch(_)) = (event.target(), nodes.places[node as usize]) {
+                let wire = &mut nodes.out.wires[nodes.layout.ports[port as usize].line as usize];
+                match fate(wire.front()) {
+                    Fate::Goes => {}
+                    Fate::Overtaken => wire.swap_front(),
+                    Fate::Lost => {
+                        lost += u64::from(wire.front().kind == Kind::Data);
+                        wire.lose_front();
                     }
-                    network.arrival(port);
-                }
-                Target::Arrival(port) => network.arrival(port),
-                Target::Port(port) if network.ports[port as usize].at_host => network.nic_due(port),
-                Target::Port(port) => {
-                    network.ports[port as usize].pending = false;
-                    network.serve(port);
-                }
-                Target::Timer(flow) => network.flow_timer(flow),
-                Target::Start(flow) => network.start_flow(flow),
-                Target::Wake(_) | Target::Agenda(_) | Target::Periodic(_) | Target::Fault(_) => {
-                    unreachable!("nobody asked for it")
                 }
             }
-            let flying = |qp: &crate::host::SendQp| if qp.is_live() { qp.high - qp.una } else { 0 };
-            in_flight = network.senders.iter().map(flying).max().unwrap_or(0).max(in_flight);
+            nodes.step_node(&network, node, event);
+            let flying = nodes.hosts[0].pairs.iter().map(|pair| pair.high - pair.una);
+            in_flight = flying.max().unwrap_or(0).max(in_flight);
         }
+        nodes.export(&mut network);
         let record = network.flow_records[0];
         let count = self.size.div_ceil(self.params.packets.payload.0);
         assert_eq!(record.packets, count + record.retransmitted, "new packets are sent once");
@@ -127,24 +112,6 @@ impl Case {
         assert_eq!(record.acked, self.size);
         assert!(record.delivered.is_some() && record.delivered < record.finish);
         Ran { record, lost, in_flight }
-    }
-}
-
-fn lose(network: &mut Network, port: u32, id: u32) {
-    let Packet { next, next_arrive, next_rank, .. } = network.pool[id];
-    network.ports[port as usize].flight_head = next;
-    if next != NONE {
-        network.events.push(Event::new(next_arrive, next_rank, Target::Arrival(port)));
-    }
-    network.pool.release(id);
-}
-
-fn overtake(network: &mut Network, id: u32) {
-    let behind = network.pool[id].next;
-    if behind != NONE {
-        let (a, b) = (network.pool[id], network.pool[behind]);
-        (network.pool[id].seq, network.pool[behind].seq) = (b.seq, a.seq);
-        (network.pool[id].stamp, network.pool[behind].stamp) = (b.stamp, a.stamp);
     }
 }
 
