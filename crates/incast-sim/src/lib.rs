@@ -64,15 +64,17 @@ pub mod network;
 mod nodes;
 mod ns3;
 pub mod outcome;
+mod progress;
 pub mod setup;
 pub mod simulation;
-mod stop;
+
 pub mod switch;
 pub mod tenant;
 pub mod transport;
 mod valid;
 
 pub use outcome::Outcome;
+pub use progress::Progress;
 pub use setup::{Arithmetic, Carrier, ControlSetup, Params, Setup};
-pub use simulation::{Progress, Simulation};
+pub use simulation::Simulation;
 pub use valid::ValidSetup;

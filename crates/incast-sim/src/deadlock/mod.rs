@@ -5,4 +5,34 @@ mod detector;
 mod graph;
 mod stuck;
 
+use incast_model::fabric::{Fabric, NodeId};
+use incast_model::units::Time;
+
+use crate::outcome::QueueRef;
+use crate::switch::{Buffer, Ingress};
+
 pub(crate) use detector::Detector;
+pub(crate) use stuck::deadlock;
+
+/// Egress queue that the far end pauses: at a switch with packets to send, or at a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Paused {
+    pub(crate) queue: QueueRef,
+    pub(crate) at_host: bool,
+}
+
+/// State of a run that a search reads. A queue is an egress queue of a switch, a counter an ingress counter of one.
+pub(crate) trait Snapshot {
+    fn fabric(&self) -> &Fabric;
+    /// Queues that a switch pauses, without an XON on the way, in order.
+    fn paused(&self) -> Vec<Paused>;
+    /// Begin of the pause in force.
+    fn paused_since(&self, queue: QueueRef) -> Option<Time>;
+    /// Bytes in a queue, by packet, with the counter of each.
+    fn packets(&self, queue: QueueRef) -> Vec<(QueueRef, u32)>;
+    fn bytes(&self, queue: QueueRef) -> u64;
+    /// Returns true if packets of the priority are on the wire of the port.
+    fn is_in_flight(&self, queue: QueueRef) -> bool;
+    fn ingress(&self, counter: QueueRef) -> &Ingress;
+    fn buffer(&self, switch: NodeId) -> &Buffer;
+}

@@ -10,8 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 use incast_model::fabric::{NodeId, PortId};
 
 use super::graph::WaitGraph;
-use crate::kernel::NONE;
-use crate::network::{Far, Network};
+use super::{Paused, Snapshot};
 use crate::outcome::QueueRef;
 
 #[derive(Debug, Default)]
@@ -24,165 +23,132 @@ pub(super) struct Stuck {
 
 struct Candidate {
     queue: QueueRef,
-    /// Counter that keeps it paused ([`Network::at`]).
-    ingress: usize,
-    /// Packets for that counter are on the wire: one may leave immediately and cause an XON.
-    in_flight: bool,
     at_host: bool,
+    /// Counter that keeps it paused.
+    counter: QueueRef,
     stuck: bool,
 }
 
-/// Bytes of an ingress counter in a candidate queue.
+/// Bytes of a counter in a candidate queue.
 struct Held {
-    ingress: usize,
+    counter: QueueRef,
     /// Index of the candidate.
     queue: usize,
     bytes: u32,
 }
 
-impl Network {
-    /// Returns true if queues could be stuck, by pauses alone: a cycle needs two.
-    pub(super) fn could_be_stuck(&self) -> bool {
-        self.candidates().iter().filter(|one| !one.at_host).count() >= 2
-    }
+/// Cycle of queues that wait for each other for ever.
+pub(crate) fn deadlock(run: &impl Snapshot) -> Option<Vec<QueueRef>> {
+    let stuck = stuck(run)?;
+    let cycle = stuck.graph.cycles().into_iter().next()?;
+    Some(cycle.into_iter().map(|place| stuck.graph.queues[place]).collect())
+}
 
-    /// Paused queues in front of a node with a paused queue.
-    fn candidates(&self) -> Vec<Candidate> {
-        let mut candidates = self.paused_queues();
-        self.leave_out_hopeful(&mut candidates);
-        candidates
-    }
+/// Returns true if queues could be stuck, by pauses alone: a cycle needs two.
+pub(super) fn could_be_stuck(run: &impl Snapshot) -> bool {
+    candidates(run).iter().filter(|one| !one.at_host).count() >= 2
+}
 
-    /// Queues stuck for ever.
-    pub(super) fn stuck(&self) -> Option<Stuck> {
-        let mut candidates = self.candidates();
-        if candidates.iter().filter(|one| !one.at_host).count() < 2 {
-            return None;
-        }
-        let mut held: BTreeMap<NodeId, Vec<Held>> = BTreeMap::new();
-        for (number, candidate) in candidates.iter().enumerate().filter(|(_, one)| !one.at_host) {
-            let node = self.fabric.port(candidate.queue.port).node;
-            held.entry(node).or_default().extend(self.held_in(number, candidate.queue));
-        }
-        while self.free_one(&mut candidates, &held) {}
-        self.report(&candidates, &held)
+/// Queues stuck for ever.
+pub(super) fn stuck(run: &impl Snapshot) -> Option<Stuck> {
+    let mut candidates = candidates(run);
+    if candidates.iter().filter(|one| !one.at_host).count() < 2 {
+        return None;
     }
+    let mut held: BTreeMap<NodeId, Vec<Held>> = BTreeMap::new();
+    for (number, candidate) in candidates.iter().enumerate().filter(|(_, one)| !one.at_host) {
+        let node = run.fabric().port(candidate.queue.port).node;
+        held.entry(node).or_default().extend(held_in(run, number, candidate.queue));
+    }
+    while free_one(run, &mut candidates, &held) {}
+    report(run, &candidates, &held)
+}
 
-    /// Paused queues with packets to send, without an XON on the way.
-    fn paused_queues(&self) -> Vec<Candidate> {
-        let mut found = Vec::new();
-        for (port, state) in (0u32..).zip(&self.ports) {
-            let paused = state.paused & self.config.lossless;
-            if paused == 0 || state.down || self.far(port) != Far::Switch {
-                continue;
-            }
-            for priority in (1..8u8).filter(|prio| paused & 1 << prio != 0) {
-                let ingress = self.at(state.peer, priority);
-                if self.ingress[ingress].paused && (state.at_host || state.waiting & 1 << priority != 0) {
-                    found.push(Candidate {
-                        queue: QueueRef { port: PortId(port), priority },
-                        ingress,
-                        in_flight: self.in_flight(port, priority),
-                        at_host: state.at_host,
-                        stuck: true,
-                    });
-                }
-            }
-        }
-        found
-    }
+/// Paused queues in front of a node with a paused queue.
+fn candidates(run: &impl Snapshot) -> Vec<Candidate> {
+    let candidate = |Paused { queue, at_host }| {
+        let counter = QueueRef { port: run.fabric().port(queue.port).peer, priority: queue.priority };
+        Candidate { queue, at_host, counter, stuck: true }
+    };
+    let mut candidates = run.paused().into_iter().map(candidate).collect();
+    leave_out_hopeful(run, &mut candidates);
+    candidates
+}
 
-    fn in_flight(&self, port: u32, priority: u8) -> bool {
-        let mut id = self.ports[port as usize].flight_head;
-        while id != NONE {
-            let packet = &self.pool[id];
-            if packet.prio == priority {
-                return true;
-            }
-            id = packet.next;
+/// Removes queues in front of a switch without paused queues: cheap, and nearly always removes all.
+fn leave_out_hopeful(run: &impl Snapshot, candidates: &mut Vec<Candidate>) {
+    loop {
+        let mut waiting: HashMap<NodeId, u32> = HashMap::new();
+        for one in candidates.iter().filter(|one| !one.at_host) {
+            *waiting.entry(run.fabric().port(one.queue.port).node).or_default() += 1;
         }
-        false
+        let before = candidates.len();
+        candidates.retain(|one| waiting.contains_key(&run.fabric().neighbour(one.queue.port)));
+        if candidates.len() == before {
+            return;
+        }
     }
+}
 
-    /// Removes queues in front of a switch without paused queues: cheap, and nearly always removes all.
-    fn leave_out_hopeful(&self, candidates: &mut Vec<Candidate>) {
-        loop {
-            let mut waiting: HashMap<NodeId, u32> = HashMap::new();
-            for one in candidates.iter().filter(|one| !one.at_host) {
-                *waiting.entry(self.fabric.port(one.queue.port).node).or_default() += 1;
-            }
-            let before = candidates.len();
-            candidates.retain(|one| waiting.contains_key(&self.fabric.neighbour(one.queue.port)));
-            if candidates.len() == before {
-                return;
-            }
-        }
+/// Bytes in a queue, by counter.
+fn held_in(run: &impl Snapshot, number: usize, queue: QueueRef) -> Vec<Held> {
+    let mut bytes: BTreeMap<QueueRef, u32> = BTreeMap::new();
+    for (counter, size) in run.packets(queue) {
+        *bytes.entry(counter).or_default() += size;
     }
+    bytes.into_iter().map(|(counter, bytes)| Held { counter, queue: number, bytes }).collect()
+}
 
-    /// Bytes in a queue, by ingress counter.
-    fn held_in(&self, number: usize, queue: QueueRef) -> Vec<Held> {
-        let mut bytes: BTreeMap<usize, u32> = BTreeMap::new();
-        let mut id = self.queues[self.at(queue.port.0, queue.priority)].head;
-        while id != NONE {
-            let packet = &self.pool[id];
-            *bytes.entry(self.at(packet.in_port, packet.in_prio)).or_default() += u32::from(packet.size);
-            id = packet.next;
+/// Removes queues that could resume if all packets but the stuck ones moved; false if none.
+fn free_one(run: &impl Snapshot, candidates: &mut [Candidate], held: &BTreeMap<NodeId, Vec<Held>>) -> bool {
+    let mut stuck_bytes: BTreeMap<NodeId, HashMap<QueueRef, u32>> = BTreeMap::new();
+    for (node, all) in held {
+        let of_node = stuck_bytes.entry(*node).or_default();
+        for one in all.iter().filter(|one| candidates[one.queue].stuck) {
+            *of_node.entry(one.counter).or_default() += one.bytes;
         }
-        bytes.into_iter().map(|(ingress, bytes)| Held { ingress, queue: number, bytes }).collect()
     }
+    let mut freed = false;
+    for one in candidates.iter_mut().filter(|one| one.stuck) {
+        let node = run.fabric().neighbour(one.queue.port);
+        let of_node = stuck_bytes.get(&node);
+        one.stuck = of_node.is_some_and(|stuck| !could_resume(run, one, stuck));
+        freed |= !one.stuck;
+    }
+    freed
+}
 
-    /// Removes queues that could resume if all packets but the stuck ones moved; false if none.
-    fn free_one(&self, candidates: &mut [Candidate], held: &BTreeMap<NodeId, Vec<Held>>) -> bool {
-        let mut stuck_bytes: BTreeMap<NodeId, HashMap<usize, u32>> = BTreeMap::new();
-        for (node, all) in held {
-            let of_node = stuck_bytes.entry(*node).or_default();
-            for one in all.iter().filter(|one| candidates[one.queue].stuck) {
-                *of_node.entry(one.ingress).or_default() += one.bytes;
-            }
-        }
-        let mut freed = false;
-        for one in candidates.iter_mut().filter(|one| one.stuck) {
-            let node = self.fabric.neighbour(one.queue.port);
-            let of_node = stuck_bytes.get(&node);
-            one.stuck = of_node.is_some_and(|stuck| !self.could_resume(one, stuck));
-            freed |= !one.stuck;
-        }
-        freed
+/// Returns true if an XON could follow with only the stuck bytes left at the switch.
+fn could_resume(run: &impl Snapshot, candidate: &Candidate, stuck: &HashMap<QueueRef, u32>) -> bool {
+    let Some(&own) = stuck.get(&candidate.counter) else { return true };
+    let ingress = run.ingress(candidate.counter);
+    if own == ingress.bytes + ingress.headroom && !ingress.held && !run.is_in_flight(candidate.queue) {
+        // An XON follows a packet of the counter (none will leave, none is to come), or the end of a hold. A hold without end
+        // is a storm, not a cycle.
+        return false;
     }
+    let buffer = run.buffer(run.fabric().neighbour(candidate.queue.port));
+    let used = stuck.iter().map(|(&counter, &bytes)| buffer.left_of(run.ingress(counter), bytes).1).sum();
+    buffer.resumes_with(ingress, own, used)
+}
 
-    /// Returns true if an XON could follow with only the stuck bytes left at the switch.
-    fn could_resume(&self, candidate: &Candidate, stuck: &HashMap<usize, u32>) -> bool {
-        let Some(&own) = stuck.get(&candidate.ingress) else { return true };
-        let ingress = &self.ingress[candidate.ingress];
-        if own == ingress.bytes + ingress.headroom && !candidate.in_flight && !ingress.held {
-            // An XON follows a packet of the counter (none will leave), or the end of a hold. A hold without end is a storm,
-            // not a cycle.
-            return false;
-        }
-        let switch = self.fabric.neighbour(candidate.queue.port);
-        let buffer = self.buffers[switch.index()].as_ref().expect("a switch has a buffer");
-        let used = stuck.iter().map(|(&at, &bytes)| buffer.left_of(&self.ingress[at], bytes).1).sum();
-        buffer.resumes_with(ingress, own, used)
+fn report(run: &impl Snapshot, candidates: &[Candidate], held: &BTreeMap<NodeId, Vec<Held>>) -> Option<Stuck> {
+    let numbers: Vec<usize> =
+        (0..candidates.len()).filter(|&one| candidates[one].stuck && !candidates[one].at_host).collect();
+    if numbers.is_empty() {
+        return None;
     }
-
-    fn report(&self, candidates: &[Candidate], held: &BTreeMap<NodeId, Vec<Held>>) -> Option<Stuck> {
-        let numbers: Vec<usize> =
-            (0..candidates.len()).filter(|&one| candidates[one].stuck && !candidates[one].at_host).collect();
-        if numbers.is_empty() {
-            return None;
-        }
-        let place: HashMap<usize, usize> = numbers.iter().enumerate().map(|(place, &number)| (number, place)).collect();
-        let waits_for = |number: usize| {
-            let node = self.fabric.neighbour(candidates[number].queue.port);
-            let there = held.get(&node).into_iter().flatten();
-            let own = there.filter(|one| one.ingress == candidates[number].ingress);
-            own.filter_map(|one| place.get(&one.queue).copied()).collect()
-        };
-        let hosts = candidates.iter().filter(|one| one.stuck && one.at_host).map(|one| one.queue.port).collect();
-        let graph = WaitGraph {
-            queues: numbers.iter().map(|&number| candidates[number].queue).collect(),
-            waits_for: numbers.iter().map(|&number| waits_for(number)).collect(),
-        };
-        Some(Stuck { graph, hosts })
-    }
+    let place: HashMap<usize, usize> = numbers.iter().enumerate().map(|(place, &number)| (number, place)).collect();
+    let waits_for = |number: usize| {
+        let node = run.fabric().neighbour(candidates[number].queue.port);
+        let there = held.get(&node).into_iter().flatten();
+        let own = there.filter(|one| one.counter == candidates[number].counter);
+        own.filter_map(|one| place.get(&one.queue).copied()).collect()
+    };
+    let hosts = candidates.iter().filter(|one| one.stuck && one.at_host).map(|one| one.queue.port).collect();
+    let graph = WaitGraph {
+        queues: numbers.iter().map(|&number| candidates[number].queue).collect(),
+        waits_for: numbers.iter().map(|&number| waits_for(number)).collect(),
+    };
+    Some(Stuck { graph, hosts })
 }

@@ -1,9 +1,9 @@
-//! The event kernel: order and queue of events, pool of packets. Independent of networks' behaviour.
+//! The event kernel: order and queue of events, kinds of packets. Independent of networks' behaviour.
 
 mod event;
-mod pool;
+mod kind;
 mod wheel;
 
 pub(crate) use event::{Event, MAX_ID, Target, periodic, rank};
-pub(crate) use pool::{Kind, NONE, Packet, Pool, Range, flag};
+pub(crate) use kind::{Kind, NONE, Range, flag};
 pub(crate) use wheel::EventQueue;

@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::Event;
-use super::pool::NONE;
+use super::kind::NONE;
 
 const SLOTS: usize = 1 << 13;
 

@@ -5,7 +5,7 @@
 
 use incast_model::rng::mix;
 
-use crate::kernel::{Event, Kind, Packet, flag};
+use crate::kernel::{Event, Kind, flag};
 
 /// Digests of a run. Equal runs have equal digests on every machine and in every build; different runs have equal ones with a
 /// probability of 2^-64.
@@ -30,13 +30,6 @@ pub(crate) struct OnWire {
     /// Paused priority of a PFC frame.
     pub(crate) in_prio: u8,
     pub(crate) flags: u8,
-}
-
-impl From<&Packet> for OnWire {
-    fn from(packet: &Packet) -> Self {
-        let &Packet { kind, flow, seq, size, prio, in_prio, flags, .. } = packet;
-        Self { kind, flow, seq, size, prio, in_prio, flags }
-    }
 }
 
 /// Collects the fingerprint of a run.
@@ -91,9 +84,9 @@ mod tests {
         prints.digest().trajectory
     }
 
-    fn of_packets(packets: &[(u64, u32, Packet)]) -> u64 {
+    fn of_packets(packets: &[(u64, u32, OnWire)]) -> u64 {
         let mut prints = Prints::new(0);
-        packets.iter().for_each(|(time, port, packet)| prints.arrival(*time, *port, packet.into()));
+        packets.iter().for_each(|(time, port, packet)| prints.arrival(*time, *port, *packet));
         prints.digest().traffic
     }
 
@@ -122,16 +115,16 @@ mod tests {
 
     #[test]
     fn traffic_differs_by_what_is_on_the_wire() {
-        let packet = Packet { flow: 7, seq: 1000, size: 1048, prio: 3, ..Packet::EMPTY };
+        let packet = OnWire { kind: Kind::Data, flow: 7, seq: 1000, size: 1048, prio: 3, in_prio: 0, flags: 0 };
         let base = of_packets(&[(5, 1, packet), (6, 2, packet)]);
         assert_eq!(of_packets(&[(6, 2, packet), (5, 1, packet)]), base, "in any order");
         let changed = [
-            Packet { flow: 8, ..packet },
-            Packet { seq: 2000, ..packet },
-            Packet { size: 1000, ..packet },
-            Packet { prio: 4, ..packet },
-            Packet { kind: Kind::Ack, ..packet },
-            Packet { flags: flag::CE, ..packet },
+            OnWire { flow: 8, ..packet },
+            OnWire { seq: 2000, ..packet },
+            OnWire { size: 1000, ..packet },
+            OnWire { prio: 4, ..packet },
+            OnWire { kind: Kind::Ack, ..packet },
+            OnWire { flags: flag::CE, ..packet },
         ];
         for other in changed {
             assert_ne!(of_packets(&[(5, 1, packet), (6, 2, other)]), base);
@@ -139,10 +132,9 @@ mod tests {
         assert_ne!(of_packets(&[(5, 1, packet), (7, 2, packet)]), base);
         assert_ne!(of_packets(&[(5, 1, packet), (6, 3, packet)]), base);
         assert_ne!(of_packets(&[(5, 1, packet)]), base);
-        // Fields that are not on the wire.
-        let inside = Packet { next: 9, in_port: 4, hops: 2, in_prio: 1, ..packet };
-        assert_eq!(of_packets(&[(5, 1, inside), (6, 2, packet)]), base);
-        let pause = |flags, in_prio| Packet { kind: Kind::Pfc, flags, in_prio, ..Packet::EMPTY };
+        let ingress = OnWire { in_prio: 1, ..packet };
+        assert_eq!(of_packets(&[(5, 1, ingress), (6, 2, packet)]), base, "in PFC frames alone it is on the wire");
+        let pause = |flags, in_prio| OnWire { kind: Kind::Pfc, flags, in_prio, ..packet };
         let of_pause = |flags, in_prio| of_packets(&[(5, 1, pause(flags, in_prio))]);
         assert_ne!(of_pause(flag::XOFF, 3), of_pause(0, 3));
         assert_ne!(of_pause(flag::XOFF, 3), of_pause(flag::XOFF, 4));

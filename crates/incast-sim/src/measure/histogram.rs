@@ -21,7 +21,7 @@ impl LengthHistogram {
         (self.since, self.length) = (now, length);
     }
 
-    pub(super) fn into_bins(self) -> Vec<u64> {
+    pub(crate) fn into_bins(self) -> Vec<u64> {
         self.time_in_bin
     }
 }

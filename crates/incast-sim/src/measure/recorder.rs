@@ -1,11 +1,10 @@
 //! Collects records; nothing in a run reads them.
 
-use incast_model::fabric::PortId;
+use incast_model::fabric::{LinkId, PortId};
 use incast_model::units::Time;
 
-use super::{LengthHistogram, MeasureParams, Prints, QueueHistogram, QueueSample, RateSample, Waits};
-use crate::network::Network;
-use crate::outcome::{DropRecord, LinkRecord, PauseRecord};
+use super::{MeasureParams, QueueSample, RateSample};
+use crate::outcome::{DropRecord, LinkChange, LinkRecord, PauseRecord};
 use crate::tenant::PairSample;
 
 /// Last pause of a queue.
@@ -19,12 +18,11 @@ struct Open {
     culprit: u32,
 }
 
-/// Records; queues are indexed by [`Network::at`].
+/// Records; queues are indexed by priority, then port.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     pub(crate) params: MeasureParams,
     ports: usize,
-    pub(crate) marks: Vec<u64>,
     /// Drops on arrival, by ingress.
     pub(crate) drops_at: Vec<u64>,
     /// Losses by a link that was down, by egress.
@@ -40,26 +38,16 @@ pub(crate) struct Recorder {
     pub(crate) queues: Vec<QueueSample>,
     pub(crate) rates: Vec<RateSample>,
     pub(crate) pairs: Vec<PairSample>,
-    /// By flow; empty if not measured.
-    pub(crate) waits: Vec<Waits>,
-    /// `None` if not measured.
-    pub(crate) prints: Option<Box<Prints>>,
     /// Sent bytes by port, at the last sample.
     sampled_tx: Vec<u64>,
-    /// By port; may be empty.
-    pub(crate) histograms: Vec<LengthHistogram>,
 }
 
 impl Recorder {
-    pub(crate) fn new(params: MeasureParams, nodes: usize, ports: usize, flows: usize) -> Self {
-        let prints = params.fingerprint.then(|| Box::new(Prints::new(nodes)));
+    pub(crate) fn new(params: MeasureParams, ports: usize) -> Self {
         let sampled = if params.sample_every.is_some() { ports } else { 0 };
-        let waits = vec![Waits::default(); if params.blocking { flows } else { 0 }];
-        let binned = if params.queue_histogram { ports } else { 0 };
         Self {
             params,
             ports,
-            marks: vec![0; 8 * ports],
             drops_at: vec![0; 8 * ports],
             lost_at: vec![0; 8 * ports],
             unresumed: vec![0; 8 * ports],
@@ -72,10 +60,7 @@ impl Recorder {
             queues: Vec::new(),
             rates: Vec::new(),
             pairs: Vec::new(),
-            waits,
-            prints,
             sampled_tx: vec![0; sampled],
-            histograms: vec![LengthHistogram::default(); binned],
         }
     }
 
@@ -126,30 +111,19 @@ impl Recorder {
             self.close(at, now, None);
         }
         self.pauses.sort_by_key(|pause| (pause.start, pause.port, pause.priority));
-        let bin = self.params.histogram_bin.0;
-        self.histograms.iter_mut().for_each(|histogram| histogram.note(now.0, 0, bin));
     }
 
-    pub(crate) fn take_histograms(&mut self, at_host: impl Fn(usize) -> bool) -> Vec<QueueHistogram> {
-        std::mem::take(&mut self.histograms)
-            .into_iter()
-            .enumerate()
-            .filter(|(port, _)| !at_host(*port))
-            .map(|(port, one)| QueueHistogram { port: PortId(port as u32), time_in_bin: one.into_bins() })
-            .collect()
+    /// Notes a change of a link at `now`.
+    pub(crate) fn link(&mut self, now: Time, link: LinkId, change: LinkChange) {
+        self.links.push(LinkRecord { time: now, link, change });
     }
-}
 
-impl Network {
-    pub(crate) fn sample_queues(&mut self) {
-        let time = Time(self.now);
-        for (index, port) in self.ports.iter().enumerate().filter(|(_, port)| !port.at_host) {
-            let sent = port.tx_bytes - self.recorder.sampled_tx[index];
-            if port.queued > 0 || sent > 0 {
-                self.recorder.sampled_tx[index] = port.tx_bytes;
-                let bytes = u64::from(port.queued);
-                self.recorder.queues.push(QueueSample { time, port: PortId(index as u32), bytes, tx_bytes: sent });
-            }
+    /// Samples a switch port that has `queued` bytes and has sent `tx_bytes` in all.
+    pub(crate) fn sample_queue(&mut self, time: Time, port: u32, queued: u32, tx_bytes: u64) {
+        let before = std::mem::replace(&mut self.sampled_tx[port as usize], tx_bytes);
+        if queued > 0 || tx_bytes > before {
+            let (port, bytes, tx_bytes) = (PortId(port), u64::from(queued), tx_bytes - before);
+            self.queues.push(QueueSample { time, port, bytes, tx_bytes });
         }
     }
 }

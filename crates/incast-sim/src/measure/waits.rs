@@ -11,12 +11,9 @@
 
 use std::ops::AddAssign;
 
-use incast_model::fabric::PortId;
 use incast_model::field::FieldError;
 use incast_model::units::Time;
 
-use crate::kernel::NONE;
-use crate::network::Network;
 use crate::setup::{Arithmetic, Params};
 use crate::switch::QueueParams;
 
@@ -64,39 +61,5 @@ impl Params {
             return refuse("only with switch.queues \"shared\": without PFC no queue is blocked");
         }
         Ok(())
-    }
-}
-
-impl Network {
-    /// Returns true if `root` is on the path from `port` on of a packet with its own path number, or of the flow's data.
-    pub(crate) fn goes_by(&self, root: u32, port: u32, flow: u32, own_path: Option<u16>) -> bool {
-        let Some(number) = own_path else { return self.flow_goes_by(root, port, flow) };
-        let dst = self.flows.flows[flow as usize].dst.0;
-        self.is_ahead(root, port, dst, |node| self.chosen_port(node, dst, number))
-    }
-
-    /// Returns true if `root` is on the path of the flow's data from `port` on.
-    pub(crate) fn flow_goes_by(&self, root: u32, port: u32, flow: u32) -> bool {
-        let dst = self.flows.flows[flow as usize].dst.0;
-        match self.rest_of_path(flow, port) {
-            Some(rest) => rest.contains(&root),
-            None => self.is_ahead(root, port, dst, |node| self.port_by_ecmp(node, dst, flow)),
-        }
-    }
-
-    /// `next`: egress port at a node.
-    fn is_ahead(&self, root: u32, mut port: u32, dst: u32, next: impl Fn(u32) -> u32) -> bool {
-        let target = self.fabric.hosts()[dst as usize];
-        for _ in 0..=self.config.ttl {
-            if port == root || port == NONE {
-                break;
-            }
-            let node = self.fabric.neighbour(PortId(port));
-            if node == target {
-                return false;
-            }
-            port = next(node.0);
-        }
-        port == root
     }
 }

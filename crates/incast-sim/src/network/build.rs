@@ -8,17 +8,16 @@ use incast_model::units::{Bytes, Rate, Time};
 
 use super::jitter::Jitter;
 use super::resolve::Resolved;
-use super::{Config, ControlState, Far, Faults, Network, Port, Queue, Routing, WHOLE_PACKETS};
+use super::transports::Transports;
+use super::{Config, ControlState, Faults, Network, Port, Routing, WHOLE_PACKETS};
 use crate::congestion::{Control, FlowContext, IntFormat, Telemetry};
-use crate::deadlock::Detector;
-use crate::host::{Gates, NicQueue, Recovery, Transports};
-use crate::kernel::{NONE, Pool, flag};
-use crate::measure::Recorder;
-use crate::outcome::{Counts, FlowRecord, Ledger};
+use crate::host::{Gates, NicQueue, Recovery};
+use crate::kernel::flag;
+use crate::outcome::FlowRecord;
 use crate::setup::{Arithmetic, Carrier, Params, Setup};
 use crate::switch::{
-    Buffer, BufferPlan, EcnPort, Forwarding, Ingress, Isolation, MarkAt, Pint, QueueParams, RankedQueue, Rule, Storage,
-    Tagging, Watchdog, alpha, fixed_alpha, headroom, host_rate,
+    Buffer, BufferPlan, EcnPort, Forwarding, Ingress, Isolation, MarkAt, Pint, QueueParams, Rule, Storage, Tagging,
+    alpha, fixed_alpha, headroom, host_rate,
 };
 use crate::tenant::Hypervisors;
 use crate::valid::ValidSetup;
@@ -58,21 +57,15 @@ impl Network {
                     control: setup.control,
                 })
                 .collect(),
-            now: 0,
             slot_bits: slot_bits(&fabric, &params, longest),
-            pool: Pool::new(if needs_int { params.packets.int_records.into() } else { 0 }, !transports.is_empty()),
             ports: Vec::with_capacity(ports),
-            queues: vec![Queue::EMPTY; 8 * ports],
-            ranked: Vec::new(),
             ingress: vec![Ingress::default(); 8 * ports],
             buffers: vec![None; fabric.nodes().len()],
             tagging: tags
                 .filter(|_| params.switch.tagging.enabled)
                 .map(|rules| Box::new(Tagging::new(rules, &params.switch))),
             isolation: None,
-            isolations: Vec::new(),
-            watchdog: params.switch.watchdog.enabled.then(|| Box::new(Watchdog::new(params.switch.watchdog, ports))),
-            detector: Detector::new(params.measure.deadlock_every),
+            watchdog: Some(params.switch.watchdog).filter(|watchdog| watchdog.enabled),
             rule: Rule::new(&params.switch.scheduler, is_ranked(&params)),
             ecn: fabric.ports().iter().map(|port| EcnPort::new(&params.ecn, fabric.link(port.link).rate)).collect(),
             pint: None,
@@ -91,20 +84,14 @@ impl Network {
             transports: Transports::default(),
             hypervisors: None,
             gates: Gates::new(&flows),
-            flows_done: 0,
-            flows_due: flows.flows.len(),
-            bytes_acked: 0,
-            bytes: flows.bytes().0,
             end: flows
                 .flows
                 .iter()
                 .filter_map(|flow| flow.until)
                 .max()
                 .map(|end| end.min(params.horizon.unwrap_or(end))),
-            counts: Counts::default(),
-            ledger: Ledger::default(),
-            flow_records: vec![FlowRecord::default(); flows.flows.len()],
-            recorder: Recorder::new(params.measure.clone(), fabric.nodes().len(), ports, flows.flows.len()),
+            records: vec![FlowRecord::default(); flows.flows.len()],
+            measure: params.measure.clone(),
             rates,
             carriers,
             flows,
@@ -156,15 +143,12 @@ impl Network {
                 Storage::Own(_) | Storage::Ranked(_) => Buffer::unused(),
             });
         }
-        if self.config.ranked {
-            self.ranked = vec![RankedQueue::default(); self.ports.len()];
-        }
         Ok(())
     }
 
     fn add_hypervisors(&mut self, tenancy: Option<&Tenancy>, params: &Params) {
         let (Some(hypervisor), Some(tenancy)) = (&params.hypervisor, tenancy) else { return };
-        let packet = self.full_packet();
+        let packet = self.config.packets.mss.0 + self.config.packets.segment_header.0 + self.config.packets.gap.0;
         let all = Hypervisors::new(hypervisor, tenancy, &self.fabric, &self.flows, packet, params.seed);
         self.hypervisors = Some(Box::new(all));
     }
@@ -193,24 +177,12 @@ impl Network {
             let id = PortId(index as u32);
             let rate = fabric.rate(id);
             self.ports.push(Port {
-                busy_until: 0,
                 delay: fabric.delay(id).0,
-                tx_bytes: 0,
-                flight_head: NONE,
-                flight_tail: NONE,
-                queued: 0,
                 ps_per_byte: rate.ps_per_byte().and_then(|ps| u32::try_from(ps).ok()).unwrap_or(0),
                 peer: port.peer.0,
-                waiting: 0,
-                paused: 0,
-                last_served: 0,
                 rate: self.rates.iter().position(|&known| known == rate.0).expect("the table has every rate") as u8,
                 at_host: is_host(id),
-                far: if is_host(port.peer) { Far::Host } else { Far::Switch },
-                pending: false,
-                down: false,
                 at_server: fabric.servers().contains(&port.node),
-                noted: self.config.notes_queues,
                 cut: if is_host(port.peer) { WHOLE_PACKETS } else { cut },
             });
         }
@@ -275,9 +247,6 @@ fn config(params: &Params, ns3: bool, fabric: &Fabric, mixed: bool, telemetry: b
         ranked: is_ranked(params),
         port_rank: is_ranked(params).into(),
         ttl: params.network.ttl,
-        notes_queues: params.measure.queue_histogram
-            || params.measure.blocking
-            || params.switch.isolation.counts_flows(),
         demotion: params.host.classes.demotion(),
         elephants: params.host.classes.elephants,
         underrun: params.switch.forwarding == Forwarding::CutThroughUnderrun,

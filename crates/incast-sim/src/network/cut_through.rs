@@ -6,7 +6,7 @@
 use incast_model::fabric::PortId;
 
 use super::Network;
-use crate::kernel::{Packet, flag};
+use crate::kernel::flag;
 
 /// [`super::Port::cut`] if the far end needs whole packets.
 pub(crate) const WHOLE_PACKETS: u16 = u16::MAX;
@@ -21,13 +21,6 @@ pub(crate) struct Forwarded {
     pub(crate) flags: u8,
     /// Switches that have forwarded the packet.
     pub(crate) hops: u8,
-}
-
-impl From<&Packet> for Forwarded {
-    fn from(packet: &Packet) -> Self {
-        let (flow, dst, back) = (packet.flow, packet.dst, !packet.kind.is_forward());
-        Self { flow, dst, back, flags: packet.flags, hops: packet.hops }
-    }
 }
 
 impl Network {

@@ -6,14 +6,14 @@
 //!
 //! All faults are known when a run begins: a list of steps, one event at a time.
 
-use incast_model::fabric::{Fabric, LinkId, NodeKind, PortId};
+use incast_model::fabric::{Fabric, LinkId, PortId};
 use incast_model::rng::{Stream, stream};
 use incast_model::routing::{FixedHops, NextHopOrder, Paths, Routes};
 use incast_model::units::Time;
 
-use super::{Far, Network, pause};
+use super::pause;
 use crate::network::resolve::{Outage, Resolved, TimedHops};
-use crate::outcome::{LinkChange, LinkRecord};
+use crate::outcome::LinkChange;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Step {
@@ -27,7 +27,7 @@ pub(crate) enum Step {
     Hold(Vec<(PortId, u8, bool)>),
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Faults {
     outages: Vec<Outage>,
     /// By outage: true while in force.
@@ -92,6 +92,11 @@ impl Faults {
     pub(crate) fn take_step(&mut self) -> Step {
         self.next += 1;
         self.steps[self.next - 1].1.clone()
+    }
+
+    /// Lets routing learn that links are down (true) or up.
+    pub(crate) fn learn(&mut self, links: &[(LinkId, bool)]) {
+        links.iter().for_each(|&(link, down)| self.known[link.index()] = down);
     }
 
     /// Number of steps taken.
@@ -230,43 +235,6 @@ fn steps(resolved: &Resolved, after: Option<Time>, links: usize) -> Vec<(u64, St
     found.extend(pause::steps(holds));
     found.sort_by_key(|(time, step)| (*time, !matches!(step, Step::Change { .. })));
     found
-}
-
-impl Network {
-    /// Lets routing learn of links that are down (true) or up.
-    pub(crate) fn learn(&mut self, faults: &mut Faults, links: &[(LinkId, bool)]) {
-        for &(link, down) in links {
-            faults.known[link.index()] = down;
-            self.note_link(link, if down { LinkChange::Withdrawn } else { LinkChange::Restored });
-        }
-    }
-
-    pub(crate) fn steps_taken(&self) -> u32 {
-        self.faults.as_ref().map_or(0, |faults| faults.taken())
-    }
-
-    pub(crate) fn note_link(&mut self, link: LinkId, change: LinkChange) {
-        self.recorder.links.push(LinkRecord { time: Time(self.now), link, change });
-    }
-
-    /// Ports at both ends of links.
-    pub(crate) fn ends(&self, links: &[LinkId]) -> Vec<u32> {
-        let ends = |link: &LinkId| [self.fabric.link(*link).a.0, self.fabric.link(*link).b.0];
-        links.iter().flat_map(ends).collect()
-    }
-
-    pub(crate) fn far(&self, port: u32) -> Far {
-        match self.fabric.node(self.fabric.neighbour(PortId(port))).kind {
-            NodeKind::Host => Far::Host,
-            NodeKind::Switch => Far::Switch,
-        }
-    }
-
-    /// Returns true if every flow under way is cut off.
-    pub(crate) fn all_cut_off(&self) -> bool {
-        let mut live = (0..self.flows.flows.len() as u32).filter(|&flow| self.is_under_way(flow));
-        live.all(|flow| self.obstacle(flow).is_some())
-    }
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ impl Network {
             let exact = self.exact_ideal(&out, &back, size, &shape);
             // YAPS, the reference of the other transports, uses the exact time.
             let reference = if self.transports.endpoints.is_rdma(flow) { self.hpcc_ideal(&out, size) } else { exact };
-            let record = &mut self.flow_records[flow as usize];
+            let record = &mut self.records[flow as usize];
             record.hops = out.len().min(255) as u8;
             (record.ideal_hpcc, record.ideal_exact) = (reference, exact);
         }

@@ -1,6 +1,6 @@
-//! Tables are per kind of object instead of per node, for the cache. A handler touches only the node of its event and the
-//! packets that reach it. Nodes learn of each other only through packets over links, so threads could split the tables by node.
+//! What a run knows before it begins: fabric, routes, flows, parameters, empty state of ports.
 
+mod ahead;
 mod build;
 mod cut_through;
 mod detours;
@@ -10,92 +10,47 @@ mod jitter;
 mod link;
 mod params;
 mod pause;
-mod progress;
 mod reach;
 mod resolve;
 mod routing;
+mod transports;
 
 use std::sync::Arc;
 
-use incast_model::fabric::Fabric;
+use incast_model::fabric::{Fabric, LinkId};
 use incast_model::flow::FlowSet;
 use incast_model::units::Time;
 
 use crate::congestion::{Control, WindowMode};
-use crate::deadlock::Detector;
-use crate::host::{Gates, PacketParams, RdmaParams, Transports};
-use crate::kernel::{NONE, Pool};
-use crate::measure::Recorder;
-use crate::outcome::{Counts, FlowRecord, IsolationRecord, Ledger};
+use crate::host::{Gates, PacketParams, RdmaParams};
+use crate::measure::MeasureParams;
+use crate::outcome::FlowRecord;
 use crate::setup::Carrier;
-use crate::switch::{Buffer, EcnPort, Ingress, Isolation, Pint, RankedQueue, Rule, Storage, Tagging, Watchdog};
+use crate::switch::{Buffer, EcnPort, Ingress, Isolation, Pint, Rule, Storage, Tagging, WatchdogParams};
 use crate::tenant::Hypervisors;
 
 pub(crate) use cut_through::{Forwarded, WHOLE_PACKETS};
 pub(crate) use fault::{Faults, Step as FaultStep};
 pub(crate) use jitter::Sending;
 pub use params::{FailureParams, NetworkParams, PauseParams, RandomLinks, RouteParams};
-pub(crate) use progress::{Limits, STRIDE};
+pub(crate) use reach::Reach;
 pub(crate) use routing::Routing;
+use transports::Transports;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum Far {
-    Switch,
-    Host,
-}
-
-/// Egress side of a port: what a departing packet touches, in one cache line. Times are in ps.
+/// Port, and the link behind it. Times are in ps.
 #[derive(Debug, Clone, Copy)]
-#[repr(C, align(64))]
 pub(crate) struct Port {
-    /// End of the current transmission and the gap after it.
-    pub(crate) busy_until: u64,
     pub(crate) delay: u64,
-    /// Wire bytes sent, as INT reports them.
-    pub(crate) tx_bytes: u64,
-    /// Packets on the wire, in order of arrival.
-    pub(crate) flight_head: u32,
-    pub(crate) flight_tail: u32,
-    /// Bytes queued in all priorities.
-    pub(crate) queued: u32,
     /// Serialisation time of a byte; 0 if not an integer.
     pub(crate) ps_per_byte: u32,
     pub(crate) peer: u32,
-    /// Priorities with queued packets, one bit each.
-    pub(crate) waiting: u8,
-    /// Priorities paused by the far end.
-    pub(crate) paused: u8,
-    pub(crate) last_served: u8,
     /// Index in the run's table of rates.
     pub(crate) rate: u8,
     pub(crate) at_host: bool,
-    pub(crate) far: Far,
-    /// If true, a [`crate::kernel::Target::Port`] event is pending; NICs keep the time of theirs.
-    pub(crate) pending: bool,
-    pub(crate) down: bool,
     /// If true, the port belongs to the switch in a server of VMs.
     pub(crate) at_server: bool,
-    /// If true, queues record arrivals and departures: at every port, or because flows are isolated here.
-    pub(crate) noted: bool,
     /// Bytes of a packet that the far end waits for ([`WHOLE_PACKETS`]: all).
     pub(crate) cut: u16,
-}
-
-const _: () = assert!(size_of::<Port>() == 64);
-
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Queue {
-    pub(crate) head: u32,
-    pub(crate) tail: u32,
-    pub(crate) bytes: u32,
-    pub(crate) peak: u32,
-    pub(crate) tx_bytes: u64,
-    pub(crate) tx_packets: u64,
-}
-
-impl Queue {
-    pub(crate) const EMPTY: Self = Self { head: NONE, tail: NONE, bytes: 0, peak: 0, tx_bytes: 0, tx_packets: 0 };
 }
 
 #[derive(Debug, Clone)]
@@ -118,8 +73,6 @@ pub(crate) struct Config {
     pub(crate) port_rank: u64,
     /// Switches that a packet may reach; the last one drops it.
     pub(crate) ttl: u8,
-    /// If true, all ports are `noted`, for histograms, queueing delays or bytes per flow.
-    pub(crate) notes_queues: bool,
     /// Bytes after which a flow becomes an elephant; [`u64::MAX`]: never.
     pub(crate) demotion: u64,
     pub(crate) elephants: u8,
@@ -152,27 +105,21 @@ pub(crate) struct ControlState {
     pub(crate) moves_next_send: bool,
 }
 
+/// Everything that a run knows before it begins; nodes read it, and only new routes change it, between windows.
 #[derive(Debug)]
 pub(crate) struct Network {
     pub(crate) fabric: Arc<Fabric>,
     pub(crate) flows: Arc<FlowSet>,
     pub(crate) config: Config,
+    pub(crate) measure: MeasureParams,
     pub(crate) controls: Vec<ControlState>,
     /// By label: RDMA control or transport of its flows.
     pub(crate) carriers: Vec<Carrier>,
-
-    /// Simulated time in ps.
-    pub(crate) now: u64,
     /// Width of the slots of the event wheel, as a power of two in ps.
     pub(crate) slot_bits: u32,
-    pub(crate) pool: Pool,
 
     pub(crate) ports: Vec<Port>,
-    /// By priority, then port.
-    pub(crate) queues: Vec<Queue>,
-    /// By port; empty without pFabric queues.
-    pub(crate) ranked: Vec<RankedQueue>,
-    /// By priority, then port.
+    /// By priority, then port: empty ingress queues.
     pub(crate) ingress: Vec<Ingress>,
     /// Distinct port rates, in bit/s.
     pub(crate) rates: Vec<u64>,
@@ -181,13 +128,12 @@ pub(crate) struct Network {
     pub(crate) rule: Rule,
     pub(crate) tagging: Option<Box<Tagging>>,
     pub(crate) isolation: Option<Box<Isolation>>,
-    pub(crate) isolations: Vec<IsolationRecord>,
-    pub(crate) watchdog: Option<Box<Watchdog>>,
-    pub(crate) detector: Detector,
+    pub(crate) watchdog: Option<WatchdogParams>,
     pub(crate) ecn: Vec<EcnPort>,
     pub(crate) pint: Option<Box<Pint>>,
     pub(crate) routing: Routing,
     pub(crate) jitter: Option<Box<jitter::Jitter>>,
+    /// Before the first step; `None` without failures and storms.
     pub(crate) faults: Option<Box<Faults>>,
 
     /// Longest base RTT, and bytes in flight that fill it.
@@ -196,25 +142,22 @@ pub(crate) struct Network {
     pub(crate) transports: Transports,
     pub(crate) hypervisors: Option<Box<Hypervisors>>,
     pub(crate) gates: Gates,
-    pub(crate) flows_done: usize,
-    /// Flows to be done at the end: all but those cancelled.
-    pub(crate) flows_due: usize,
-    pub(crate) bytes_acked: u64,
-    /// Payload of the flows due, in bytes.
-    pub(crate) bytes: u64,
     /// Latest end of flows without a size, at most the horizon.
     pub(crate) end: Option<Time>,
-
-    pub(crate) counts: Counts,
-    pub(crate) ledger: Ledger,
-    pub(crate) flow_records: Vec<FlowRecord>,
-    pub(crate) recorder: Recorder,
+    /// By flow: its path and ideal times, and nothing that happens.
+    pub(crate) records: Vec<FlowRecord>,
 }
 
 impl Network {
-    /// Index into `queues` and `ingress`.
+    /// Index of a priority of a port in tables by priority, then port.
     #[inline]
     pub(crate) fn at(&self, port: u32, prio: u8) -> usize {
         usize::from(prio) * self.ports.len() + port as usize
+    }
+
+    /// Ports at both ends of links.
+    pub(crate) fn ends(&self, links: &[LinkId]) -> Vec<u32> {
+        let ends = |link: &LinkId| [self.fabric.link(*link).a.0, self.fabric.link(*link).b.0];
+        links.iter().flat_map(ends).collect()
     }
 }

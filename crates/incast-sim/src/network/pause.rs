@@ -8,7 +8,6 @@ use incast_model::fabric::{Fabric, NodeKind, PortId};
 use incast_model::field::FieldError;
 use incast_model::units::Time;
 
-use super::Network;
 use super::fault::Step;
 use super::params::PauseParams;
 use super::resolve::{joining, neighbours, node};
@@ -91,22 +90,6 @@ pub(super) fn steps(holds: &[Hold]) -> Vec<(u64, Step)> {
         was = is;
     }
     found
-}
-
-impl Network {
-    /// Returns true if packets of a priority cannot leave by a port because its far end holds the priority. A watchdog makes
-    /// this false, unless it drops the packets.
-    pub(super) fn is_held(&self, port: u32, priority: u8) -> bool {
-        let state = &self.ports[port as usize];
-        // With tags on the wire, packets queue under other priorities than those followed here.
-        if !self.ingress[self.at(state.peer, priority)].held || self.tags_on_the_wire() {
-            return false;
-        }
-        match &self.watchdog {
-            Some(watchdog) if !state.at_host => watchdog.drops(port, priority),
-            _ => state.paused & 1 << priority != 0,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use super::Nodes;
 use crate::kernel::{Event, NONE, Target, periodic};
-use crate::network::{Limits, Network};
-use crate::stop::Halt;
+use crate::network::Network;
+use crate::progress::{Halt, Limits};
 
 /// In order at one time: steps before all events of that time, the others after them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,7 +58,7 @@ pub(super) struct Actions {
 
 impl Actions {
     pub(super) fn new(network: &Network) -> Self {
-        let poll = network.watchdog.as_ref().map_or(u64::MAX, |watchdog| watchdog.params.poll.0);
+        let poll = network.watchdog.as_ref().map_or(u64::MAX, |watchdog| watchdog.poll.0);
         Self { step: u64::MAX, poll, sweep: u64::MAX, last: 0 }
     }
 
@@ -83,33 +83,33 @@ impl Nodes {
     }
 
     /// Takes the next action, after the nodes have handled all earlier events. `Some` if the run ends instead, or with it.
-    pub(super) fn act(&mut self, network: &mut Network, due: Due, limits: &Limits) -> Option<Halt> {
-        let over = due.action != Action::Step && network.faults.is_none() && self.next_time(network).is_none();
+    pub(super) fn act(&mut self, due: Due, limits: &Limits) -> Option<Halt> {
+        let over = due.action != Action::Step && self.books.faults.is_none() && self.next_time().is_none();
         if over && !self.may_be_released() {
-            network.now = self.last();
+            self.books.now = self.last();
             return Some(Halt::Idle); // actions alone would go on for ever
         }
-        self.record(network);
-        network.now = due.time;
+        self.record();
+        self.books.now = due.time;
         self.actions.last = due.time;
         self.out.counts.events += 1;
         if let Some(prints) = self.out.prints.as_mut().filter(|_| due.action != Action::Sample) {
-            prints.event(NONE, Event::new(due.time, 0, due.action.target(network.steps_taken())));
+            prints.event(NONE, Event::new(due.time, 0, due.action.target(self.books.steps_taken())));
         }
         match due.action {
-            Action::Step => self.step(network, limits).then_some(Halt::Idle),
+            Action::Step => self.step(limits).then_some(Halt::Idle),
             Action::Poll => {
-                self.poll_watchdogs(network);
-                self.record(network);
-                self.actions.poll = due.time.saturating_add(network.watchdog.as_ref()?.params.poll.0);
+                self.poll_watchdogs();
+                self.record();
+                self.actions.poll = due.time.saturating_add(self.network.watchdog?.poll.0);
                 None
             }
             Action::Sweep => {
-                self.sweep_isolated(network);
+                self.sweep_isolated();
                 None
             }
             Action::Sample => {
-                self.sample(network);
+                self.sample();
                 None
             }
         }
@@ -121,17 +121,17 @@ impl Nodes {
     }
 
     /// Time of the next event of a node, in ps.
-    pub(super) fn next_time(&self, network: &Network) -> Option<u64> {
+    pub(super) fn next_time(&self) -> Option<u64> {
         if self.out.ns3.is_some() {
-            return Some(network.now); // an event is at hand whenever actions are due
+            return Some(self.books.now); // an event is at hand whenever actions are due
         }
-        self.next_event(network).map(|(event, _)| event.time)
+        self.next_event().map(|(event, _)| event.time)
     }
 
     /// Next event of all nodes, and its node.
-    pub(super) fn next_event(&self, network: &Network) -> Option<(Event, u32)> {
+    pub(super) fn next_event(&self) -> Option<(Event, u32)> {
         let nodes = 0..self.places.len() as u32;
-        nodes.filter_map(|node| self.next_of(network, node).map(|event| (event, node))).min()
+        nodes.filter_map(|node| self.next_of(node).map(|event| (event, node))).min()
     }
 
     /// Time of the last event or action, in ps.

@@ -1,7 +1,6 @@
 //! Queueing delays of flows (`measure.blocking`): sums of a node, and their end with the run. Guards measure at switches,
 //! [`super::host`] at hosts.
 
-use super::Nodes;
 use super::packet::Packet;
 use crate::kernel::Kind;
 use crate::measure::Waits;
@@ -36,22 +35,5 @@ impl Network {
     /// Returns true if `root` is on the packet's path from `port` on.
     pub(super) fn packet_goes_by(&self, root: u32, port: u32, packet: &Packet) -> bool {
         self.goes_by(root, port, packet.flow, packet.own_path())
-    }
-}
-
-impl Nodes {
-    /// Adds the waits and pauses that are open at the end of the run, and sums up the delays of all nodes.
-    pub(super) fn close_waits(&mut self, network: &mut Network) {
-        if !network.recorder.params.blocking {
-            return;
-        }
-        let mut all = std::mem::take(&mut network.recorder.waits);
-        for switch in &mut self.switches {
-            switch.close_waits(network, &mut all);
-        }
-        for host in &mut self.hosts {
-            host.close_waits(network, &mut all);
-        }
-        network.recorder.waits = all;
     }
 }

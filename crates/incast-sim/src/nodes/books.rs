@@ -1,17 +1,53 @@
-//! Writes the state of nodes back into the network, for the deadlock search and the end of the run.
+//! Books of a run: its records, and the state of what concerns the whole network. Nodes write notes; between windows these move
+//! into the books.
 
-use super::guards::records_in_order;
+use incast_model::units::Time;
+
+use super::Nodes;
 use super::out::{Note, Noted};
-use super::{Nodes, pool};
-use crate::kernel::{self, NONE, Pool};
-use crate::network::Network;
-use crate::outcome::DropReason;
+use crate::deadlock::Detector;
+use crate::host::Countdown;
+use crate::measure::Recorder;
+use crate::network::{Faults, Network};
+use crate::outcome::{DropReason, Storm};
+use crate::progress::Progress;
+
+#[derive(Debug)]
+pub(super) struct Books {
+    /// Simulated time in ps.
+    pub(super) now: u64,
+    pub(super) recorder: Recorder,
+    pub(super) detector: Detector,
+    /// `None` without failures and storms.
+    pub(super) faults: Option<Box<Faults>>,
+    pub(super) storms: Vec<Storm>,
+    pub(super) gates: Countdown,
+}
+
+impl Books {
+    pub(super) fn new(network: &Network) -> Self {
+        Self {
+            now: 0,
+            recorder: Recorder::new(network.measure.clone(), network.ports.len()),
+            detector: Detector::new(network.measure.deadlock_every),
+            faults: network.faults.clone(),
+            storms: Vec::new(),
+            gates: Countdown::new(&network.flows),
+        }
+    }
+
+    /// Number of steps of failures taken.
+    pub(super) fn steps_taken(&self) -> u32 {
+        self.faults.as_ref().map_or(0, |faults| faults.taken())
+    }
+}
 
 impl Nodes {
-    pub(super) fn record(&mut self, network: &mut Network) {
+    /// Moves notes into the records, in order of time and number of their events.
+    pub(super) fn record(&mut self) {
         self.out.notes.sort_by_key(|noted| (noted.time, noted.event));
+        let recorder = &mut self.books.recorder;
         for Noted { time, note, .. } in self.out.notes.drain(..) {
-            let recorder = &mut network.recorder;
             match note {
                 Note::Pause { at, bytes, culprit } => recorder.pause(at, time, bytes, culprit),
                 Note::Resume { at } => recorder.resume(at, time),
@@ -20,52 +56,16 @@ impl Nodes {
         }
     }
 
-    /// Exports which priorities are paused, have packets, or pause the peer.
-    pub(super) fn export_pauses(&self, network: &mut Network) {
-        for port in self.switches.iter().flat_map(|switch| &switch.ports) {
-            let state = &mut network.ports[port.number as usize];
-            (state.waiting, state.paused, state.flight_head) = (port.waiting, port.paused, NONE);
-            for prio in 1..8u8 {
-                let at = network.at(port.number, prio);
-                network.ingress[at].paused = port.lanes[usize::from(prio)].ingress.paused;
-            }
+    pub(super) fn progress(&self) -> Progress {
+        Progress {
+            now: Time(self.books.now),
+            events: self.out.counts.events,
+            packet_hops: self.out.counts.packet_hops(),
+            flows_done: self.out.done as u64,
+            flows: self.books.gates.flows as u64,
+            bytes_acked: self.out.acked,
+            bytes: self.books.gates.bytes,
+            end: self.network.end,
         }
-        for (port, paused) in self.hosts.iter().flat_map(|host| host.pauses()) {
-            let state = &mut network.ports[port as usize];
-            (state.paused, state.flight_head) = (paused, NONE);
-        }
-    }
-
-    pub(super) fn export(&mut self, network: &mut Network) {
-        self.record(network);
-        self.export_hypervisors(network);
-        network.pool = Pool::new(0, false);
-        for switch in &self.switches {
-            switch.export(network);
-            switch.export_storms(network);
-        }
-        for host in &self.hosts {
-            host.export_pairs(network);
-        }
-        for host in &self.hosts {
-            host.export(&self.layout, network);
-            host.export_holds(network);
-        }
-        for (port, plan) in (0usize..).zip(&self.layout.ports) {
-            let wire = &self.out.wires[plan.line as usize];
-            let (head, tail) = network.list_of(
-                wire.packets().map(|(_, one)| kernel::Packet { hops: one.hops - 1, ..pool::packet(one, NONE) }),
-            );
-            (network.ports[port].flight_head, network.ports[port].flight_tail) = (head, tail);
-        }
-        let tables = self.switches.iter().filter_map(|switch| switch.isolation_table());
-        network.isolations =
-            records_in_order(tables.chain(self.hosts.iter().filter_map(|host| host.isolation_table())));
-        let (out, ledger) = (&self.out, &mut network.ledger);
-        (ledger.injected, ledger.delivered, ledger.dropped) = (out.injected, out.delivered, out.dropped);
-        ledger.retagged = out.retagged;
-        network.counts = out.counts;
-        network.recorder.prints.clone_from(&out.prints);
-        (network.flows_done, network.bytes_acked) = (out.done, out.acked);
     }
 }

@@ -1,25 +1,24 @@
 //! Gates that wait for the ends of flows at several hosts.
 
 use super::Nodes;
-use crate::network::Network;
 
 impl Nodes {
     /// Opens gates within a window. Their flows start in a later one.
-    pub(super) fn open_gates(&mut self, network: &mut Network) {
-        for (node, start) in self.pass_ends(network) {
+    pub(super) fn open_gates(&mut self) {
+        for (node, start) in self.pass_ends() {
             self.out.calendar.wake(node, start);
         }
     }
 
     /// Reports the ends so far to the gates. Returns the nodes with flows that start then, and these times in ps.
-    pub(super) fn pass_ends(&mut self, network: &mut Network) -> Vec<(u32, u64)> {
+    pub(super) fn pass_ends(&mut self) -> Vec<(u32, u64)> {
         let mut woken = Vec::new();
         let mut ends = std::mem::take(&mut self.out.ends);
         // The last end opens a gate.
         ends.sort_by_key(|&(now, ..)| now);
         for (now, flow, end) in ends {
-            for (started, time) in network.count_down(flow, end, now) {
-                let host = &mut self.hosts[network.flows.flows[started as usize].src.index()];
+            for (started, time) in self.books.gates.report(&self.network.gates, &self.network.flows, (flow, end, now)) {
+                let host = &mut self.hosts[self.network.flows.flows[started as usize].src.index()];
                 host.open(self.layout.at_src[started as usize], time);
                 woken.push((host.node().0, time));
             }
@@ -28,10 +27,10 @@ impl Nodes {
     }
 
     /// Gives hosts the turns that the ideal scheduler found at others. Returns the nodes, and the times in ps.
-    pub(super) fn give_turns(&mut self, network: &Network) -> Vec<(u32, u64)> {
+    pub(super) fn give_turns(&mut self) -> Vec<(u32, u64)> {
         let mut woken = Vec::new();
         for (flow, time) in self.out.turns.drain(..) {
-            let host = &mut self.hosts[network.flows.flows[flow as usize].src.index()];
+            let host = &mut self.hosts[self.network.flows.flows[flow as usize].src.index()];
             host.take_turn(self.layout.at_src[flow as usize], time);
             woken.push((host.node().0, time));
         }

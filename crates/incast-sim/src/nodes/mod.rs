@@ -8,6 +8,7 @@ mod blocking;
 mod books;
 mod by_rank;
 mod calendar;
+mod contents;
 mod ends;
 mod failed;
 mod faults;
@@ -16,15 +17,16 @@ mod host;
 mod local;
 mod ns3;
 mod out;
+mod outcome;
 mod own_buffer;
 mod packet;
 mod plan;
-mod pool;
 mod port;
 mod run;
 mod series;
 mod switch;
 mod telemetry;
+mod view;
 mod windows;
 mod wire;
 
@@ -32,19 +34,16 @@ use incast_model::fabric::{HostId, NodeId, NodeKind};
 
 use crate::kernel::Event;
 use crate::network::Network;
-use crate::outcome::Counts;
 use actions::Actions;
-use calendar::Calendar;
+use books::Books;
 use guards::Guards;
 use host::Host;
-use ns3::Ns3;
 use out::Out;
 use plan::{Layout, Plan};
 pub(crate) use plan::{MAX_NICS, MAX_PORTS, MAX_TIME};
 use run::{ANY, PLAIN, TELEMETRY, kind_of};
 use series::Series;
 use switch::Switch;
-use wire::Wire;
 
 /// Index of a node among its kind.
 #[derive(Debug, Clone, Copy)]
@@ -55,6 +54,8 @@ enum Place {
 
 #[derive(Debug)]
 pub(crate) struct Nodes {
+    /// Read by all nodes; written, between windows, by new routes alone.
+    network: Network,
     layout: Layout,
     /// Kind of the run (`run.rs`).
     run: u8,
@@ -63,6 +64,7 @@ pub(crate) struct Nodes {
     switches: Vec<Switch<Guards>>,
     hosts: Vec<Host>,
     out: Out,
+    books: Books,
     series: Series,
     actions: Actions,
     /// First flow not known to complete in this window or before.
@@ -70,9 +72,9 @@ pub(crate) struct Nodes {
 }
 
 impl Nodes {
-    pub(crate) fn new(network: &Network) -> Self {
-        let layout = Layout::new(network);
-        let plan = Plan { layout: &layout, network };
+    pub(crate) fn new(network: Network) -> Self {
+        let layout = Layout::new(&network);
+        let plan = Plan { layout: &layout, network: &network };
         let fabric = &network.fabric;
         let (mut places, mut switches) = (vec![Place::Switch(0); fabric.nodes().len()], Vec::new());
         for (node, kind) in (0u32..).zip(fabric.nodes().iter().map(|node| node.kind)) {
@@ -85,38 +87,23 @@ impl Nodes {
         for (place, host) in (0u32..).zip(&hosts) {
             places[host.node().index()] = Place::Host(place);
         }
-        let mut calendar = Calendar::new(places.len(), layout.window.max(1));
+        let mut out = Out::new(plan);
         for host in hosts.iter().filter(|host| host.has_starts()) {
-            calendar.wake(host.node().0, 0);
+            out.calendar.wake(host.node().0, 0);
         }
-        let run = kind_of(network, switches.iter().any(Switch::is_guarded));
-        let wires: Vec<Wire> =
-            layout.inward.iter().map(|_| Wire::new(layout.records, network.faults.is_some())).collect();
-        let out = Out {
-            arrivals: vec![u64::MAX; wires.len()],
-            wires,
-            calendar,
-            notes: Vec::new(),
-            counts: Counts::default(),
-            injected: [0; 8],
-            delivered: [0; 8],
-            dropped: [0; 8],
-            retagged: [0; 8],
-            done: 0,
-            live: 0,
-            acked: 0,
-            moved: 0,
-            ends: Vec::new(),
-            heard: vec![0; if layout.neighbours { hosts.len() } else { 0 }],
-            isolated: u64::MAX,
-            watched: network.recorder.prints.is_some(),
-            prints: network.recorder.prints.clone(),
-            matching: network.transports.endpoints.is_ideal().then(Box::default),
-            turns: Vec::new(),
-            ns3: Ns3::new(network, &layout),
-        };
-        let series = Series::new(&network.recorder.params);
-        Self { layout, run, places, switches, hosts, out, series, actions: Actions::new(network), completing: 0 }
+        Self {
+            run: kind_of(&network, switches.iter().any(Switch::is_guarded)),
+            series: Series::new(&network.measure),
+            actions: Actions::new(&network),
+            books: Books::new(&network),
+            completing: 0,
+            network,
+            layout,
+            places,
+            switches,
+            hosts,
+            out,
+        }
     }
 
     /// Makes nodes handle all events in global order.
@@ -127,8 +114,8 @@ impl Nodes {
 
     /// Lets a node handle all events before `end`. Returns the time of its next known event, in ps.
     #[inline]
-    fn run_node(&mut self, network: &Network, node: u32, end: u64) -> u64 {
-        let plan = Plan { layout: &self.layout, network };
+    fn run_node(&mut self, node: u32, end: u64) -> u64 {
+        let plan = Plan { layout: &self.layout, network: &self.network };
         match self.places[node as usize] {
             Place::Switch(place) => {
                 let switch = &mut self.switches[place as usize];
@@ -149,16 +136,16 @@ impl Nodes {
         }
     }
 
-    fn next_of(&self, network: &Network, node: u32) -> Option<Event> {
-        let plan = Plan { layout: &self.layout, network };
+    fn next_of(&self, node: u32) -> Option<Event> {
+        let plan = Plan { layout: &self.layout, network: &self.network };
         match self.places[node as usize] {
             Place::Switch(place) => self.switches[place as usize].next(plan, &self.out),
             Place::Host(place) => self.hosts[place as usize].next(plan, &self.out),
         }
     }
 
-    fn step_node(&mut self, network: &Network, node: u32, event: Event) {
-        let plan = Plan { layout: &self.layout, network };
+    fn step_node(&mut self, node: u32, event: Event) {
+        let plan = Plan { layout: &self.layout, network: &self.network };
         match self.places[node as usize] {
             Place::Switch(place) => self.switches[place as usize].step(plan, &mut self.out, event),
             Place::Host(place) => self.hosts[place as usize].step(plan, &mut self.out, event),

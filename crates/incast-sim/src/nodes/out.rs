@@ -87,6 +87,35 @@ pub(super) struct Out {
 }
 
 impl Out {
+    pub(super) fn new(plan: Plan<'_>) -> Self {
+        let Plan { layout, network } = plan;
+        let wires = layout.inward.iter().map(|_| Wire::new(layout.records, network.faults.is_some())).collect();
+        let nodes = network.fabric.nodes().len();
+        Self {
+            wires,
+            arrivals: vec![u64::MAX; layout.inward.len()],
+            calendar: Calendar::new(nodes, layout.window.max(1)),
+            notes: Vec::new(),
+            counts: Counts::default(),
+            injected: [0; 8],
+            delivered: [0; 8],
+            dropped: [0; 8],
+            retagged: [0; 8],
+            done: 0,
+            live: 0,
+            acked: 0,
+            moved: 0,
+            ends: Vec::new(),
+            heard: vec![0; if layout.neighbours { network.fabric.hosts().len() } else { 0 }],
+            isolated: u64::MAX,
+            watched: network.measure.fingerprint,
+            prints: network.measure.fingerprint.then(|| Box::new(Prints::new(nodes))),
+            matching: network.transports.endpoints.is_ideal().then(Box::default),
+            turns: Vec::new(),
+            ns3: Ns3::new(network, layout),
+        }
+    }
+
     /// Panics in exact arithmetic.
     #[inline]
     pub(super) fn ns3(&mut self) -> &mut Ns3 {

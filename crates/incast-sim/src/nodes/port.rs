@@ -1,8 +1,21 @@
-use super::packet::Slab;
 use super::plan::{Plan, PortPlan};
-use super::pool;
-use crate::network::{Network, Queue};
+use crate::kernel::NONE;
 use crate::switch::{EcnPort, Ingress};
+
+/// List of packets in a slab, with counters. Sizes are in bytes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Queue {
+    pub(super) head: u32,
+    pub(super) tail: u32,
+    pub(super) bytes: u32,
+    pub(super) peak: u32,
+    pub(super) tx_bytes: u64,
+    pub(super) tx_packets: u64,
+}
+
+impl Queue {
+    pub(super) const EMPTY: Self = Self { head: NONE, tail: NONE, bytes: 0, peak: 0, tx_bytes: 0, tx_packets: 0 };
+}
 
 /// State of a priority: one cache line.
 #[derive(Debug, Clone, Copy)]
@@ -14,21 +27,26 @@ pub(super) struct Lane {
 
 const _: () = assert!(size_of::<Lane>() == 64);
 
-/// Port with its queues; fields as in [`crate::network::Port`]. The first cache line has what every packet needs.
+/// Port with its queues. The first cache line has what every packet needs.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct Port {
+    /// End of the current transmission and the gap after it, in ps.
     pub(super) busy_until: u64,
+    /// Wire bytes sent, as INT reports them.
     pub(super) tx_bytes: u64,
     pub(super) plan: PortPlan,
     /// Time until which the node at the far end is known to be awake, in ps.
     pub(super) woken: u64,
     /// Number in the fabric.
     pub(super) number: u32,
+    /// Bytes queued in all priorities.
     pub(super) queued: u32,
+    /// Priorities with queued packets, one bit each, and priorities paused by the far end.
     pub(super) waiting: u8,
     pub(super) paused: u8,
     pub(super) last_served: u8,
+    /// Index in the run's table of rates.
     pub(super) rate: u8,
     /// If true, the port is served when it becomes free.
     pub(super) pending: bool,
@@ -86,18 +104,13 @@ impl Port {
         }
     }
 
-    /// `number_of` maps a port of the switch to its number in the fabric.
-    pub(super) fn export(&self, slab: &Slab, network: &mut Network, number_of: impl Fn(u16) -> u32) {
-        let state = &mut network.ports[self.number as usize];
-        (state.busy_until, state.tx_bytes, state.queued) = (self.busy_until, self.tx_bytes, self.queued);
-        (state.waiting, state.paused) = (self.waiting, self.paused);
-        for (prio, lane) in (0u8..).zip(&self.lanes) {
-            let at = network.at(self.number, prio);
-            let packets = slab.list(lane.queue.head).map(|packet| pool::packet(packet, number_of(packet.in_port)));
-            let (head, tail) = network.list_of(packets);
-            network.queues[at] = Queue { head, tail, ..lane.queue };
-            network.ingress[at] = lane.ingress;
-            network.recorder.marks[at] = self.marks[usize::from(prio)];
-        }
+    /// Counter of what came by the port under a priority.
+    pub(super) const fn ingress(&self, priority: u8) -> &Ingress {
+        &self.lanes[priority as usize].ingress
+    }
+
+    /// Queue and counter of a priority, and its ECN marks.
+    pub(super) const fn lane_and_marks(&self, priority: u8) -> (Lane, u64) {
+        (self.lanes[priority as usize], self.marks[priority as usize])
     }
 }

@@ -22,7 +22,7 @@ pub(super) const fn is_bare(run: u8) -> bool {
 /// cut-through, gaps, buffers per port, servers of VMs, selective repeat, demotion by bytes sent, or transports other than RDMA.
 pub(super) fn kind_of(network: &Network, guarded: bool) -> u8 {
     let config = &network.config;
-    let measured = &network.recorder.params;
+    let measured = &network.measure;
     let plain = !guarded
         && config.plain_wires
         && config.storage == Storage::Shared

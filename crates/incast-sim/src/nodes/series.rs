@@ -6,7 +6,6 @@ use super::Nodes;
 use super::host::{Host, arrived_bytes};
 use super::plan::Plan;
 use crate::measure::{MeasureParams, RateSample};
-use crate::network::Network;
 
 #[derive(Debug)]
 pub(super) struct Series {
@@ -35,33 +34,30 @@ impl Series {
 
 impl Nodes {
     /// Takes the due sample, after all nodes have handled everything before it.
-    pub(super) fn sample(&mut self, network: &mut Network) {
+    pub(super) fn sample(&mut self) {
+        let time = Time(self.books.now);
         for port in self.switches.iter().flat_map(|switch| &switch.ports) {
-            let state = &mut network.ports[port.number as usize];
-            (state.queued, state.tx_bytes) = (port.queued, port.tx_bytes);
+            self.books.recorder.sample_queue(time, port.number, port.queued, port.tx_bytes);
         }
-        network.sample_queues();
-        let time = Time(network.now);
         let mut active: Vec<RateSample> = self.hosts.iter().flat_map(|host| host.samples(time)).collect();
-        if network.transports.endpoints.leaves_unacknowledged() {
-            self.sample_unacknowledged(network, &mut active);
+        if self.network.transports.endpoints.leaves_unacknowledged() {
+            self.sample_unacknowledged(&mut active);
         }
         active.sort_by_key(|sample| sample.flow);
-        network.recorder.rates.extend(active);
-        self.export_hypervisors(network);
-        network.sample_pairs();
+        self.books.recorder.rates.extend(active);
+        self.sample_pairs(time);
         self.series.advance();
     }
 
     /// Adds the bytes that receivers have counted, and flows with idle senders and data on the way.
-    fn sample_unacknowledged(&mut self, network: &Network, active: &mut Vec<RateSample>) {
-        let plan = Plan { layout: &self.layout, network };
+    fn sample_unacknowledged(&mut self, active: &mut Vec<RateSample>) {
+        let plan = Plan { layout: &self.layout, network: &self.network };
         for sample in active.iter_mut() {
             sample.acked += arrived_bytes(&self.hosts, plan, sample.flow);
         }
-        let time = Time(network.now);
+        let time = Time(self.books.now);
         for place in 0..self.hosts.len() {
-            let late = Host::late(&mut self.hosts, place, plan, network.now).into_iter();
+            let late = Host::late(&mut self.hosts, place, plan, self.books.now).into_iter();
             active.extend(late.map(|(flow, acked)| RateSample { time, flow, rate: 0, window: u64::MAX, acked }));
         }
     }

@@ -8,7 +8,6 @@ use incast_model::units::Time;
 use super::out::{Dropped, Note, Noted, Out};
 use super::packet::{Carried, Packet, Slab, Stamp};
 use super::plan::{LINK_BITS, Plan, Route};
-use super::pool;
 use super::port::{Pauses, Port};
 use super::run::{ANY, NS3, PLAIN, is_bare};
 use super::telemetry::Telemetry;
@@ -94,7 +93,7 @@ pub(super) struct Switch<G> {
     /// By port: random extra times of a server of VMs for each packet; empty without jitter.
     jitters: Vec<Option<Sending>>,
     /// By port (empty if not measured), and width of bins in bytes.
-    histograms: Vec<LengthHistogram>,
+    pub(super) histograms: Vec<LengthHistogram>,
     bin: u64,
 }
 
@@ -102,7 +101,7 @@ impl<G: Hooks> Switch<G> {
     pub(super) fn new(plan: Plan<'_>, node: u32) -> Self {
         let network = plan.network;
         let numbers = || network.fabric.ports_of(NodeId(node));
-        let (config, measured) = (&network.config, &network.recorder.params);
+        let (config, measured) = (&network.config, &network.measure);
         let guards = G::new(plan, node);
         let telemetry = Telemetry::new(network, numbers().len());
         let serves_vms = numbers().any(|port| network.ports[port.index()].at_server);
@@ -643,20 +642,5 @@ impl<G: Hooks> Switch<G> {
         let ingress = ingress.filter(|_| !own || egress.is_none());
         out.drop(plan.network, packet, Dropped { reason, ingress, egress, now: self.now, event });
         out.live -= 1;
-    }
-
-    pub(super) fn export(&self, network: &mut Network) {
-        let number_of = |port: u16| self.ports.get(usize::from(port)).map_or(NONE, |port| port.number);
-        for port in &self.ports {
-            port.export(&self.slab, network, number_of);
-        }
-        for (port, queue) in self.ports.iter().zip(&self.ranked) {
-            let packets = queue.packets().map(|place| self.slab.get(place));
-            network.export_ranked(port.number, packets.map(|packet| pool::packet(packet, number_of(packet.in_port))));
-        }
-        for (port, histogram) in self.ports.iter().zip(&self.histograms) {
-            network.recorder.histograms[port.number as usize] = histogram.clone();
-        }
-        network.buffers[self.node as usize] = Some(self.buffer.clone());
     }
 }

@@ -7,10 +7,13 @@ use std::ops::ControlFlow;
 use super::Nodes;
 use super::actions::Due;
 use super::plan::Plan;
+use crate::deadlock::deadlock;
 use crate::kernel::{Event, Target};
-use crate::network::{Limits, Network, STRIDE};
-use crate::simulation::Progress;
-use crate::stop::Halt;
+use crate::outcome::Outcome;
+use crate::progress::{Halt, Limits, Progress};
+
+/// Events between two checks of the budget and the observer.
+pub(super) const STRIDE: u64 = 1 << 15;
 
 pub(super) struct Watch<'a> {
     limits: Limits,
@@ -65,94 +68,93 @@ impl Queue {
 }
 
 impl Nodes {
-    /// Writes all state into the network at the end.
-    pub(crate) fn run(
-        &mut self,
-        network: &mut Network,
-        limits: Limits,
-        observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
-    ) -> Halt {
-        if network.config.ns3 {
-            return self.run_ns3(network, limits, observe);
-        }
+    /// Runs to the end, or until `observe` breaks.
+    pub(crate) fn run(mut self, limits: Limits, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Outcome {
+        let halt = match self.network.config.ns3 {
+            true => self.run_by_rank(limits, observe),
+            false => self.run_in_windows(limits, observe),
+        };
+        let _ = observe(&self.progress());
+        self.record();
+        self.outcome(halt)
+    }
+
+    fn run_in_windows(&mut self, limits: Limits, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Halt {
         let mut watch = Watch::new(limits, observe);
         let mut awake = Vec::new();
-        self.take_first_steps(network, limits.stall);
+        self.take_first_steps(limits.stall);
         self.wake_for_actions();
-        let halt = loop {
-            if self.out.done == network.flows_due {
-                break Halt::Finished;
+        loop {
+            if self.out.done == self.books.gates.flows {
+                return Halt::Finished;
             }
             let Some((begin, end)) = self.out.calendar.advance(&mut awake) else {
-                break self.run_dry(network, limits.horizon);
+                return self.run_dry(limits.horizon);
             };
-            if let Some(halt) = self.act_before(network, begin, &limits) {
-                break halt;
+            if let Some(halt) = self.act_before(begin, &limits) {
+                return halt;
             }
             let still = end.saturating_sub(self.out.moved) > limits.stall;
-            let halt = if self.layout.one_by_one || still || end > limits.horizon || self.may_end(network, end) {
-                self.event_by_event(network, &limits, &mut awake, end)
+            let halt = if self.layout.one_by_one || still || end > limits.horizon || self.may_end(end) {
+                self.event_by_event(&limits, &mut awake, end)
             } else {
-                self.window(network, &limits, &mut awake, (begin, end))
+                self.window(&limits, &mut awake, (begin, end))
             };
             self.out.counts.peak_packets = self.out.counts.peak_packets.max(self.out.live);
-            if let Some(halt) = halt.or_else(|| self.stops(network, &mut watch, end)) {
-                break halt;
+            if let Some(halt) = halt.or_else(|| self.stops(&mut watch, end)) {
+                return halt;
             }
-            self.sweep_later(network);
+            self.sweep_later();
             self.wake_for_actions();
-        };
-        self.export(network);
-        self.close_waits(network);
-        halt
+        }
     }
 
     /// Ends a run in which no node has an event left.
-    pub(super) fn run_dry(&self, network: &mut Network, horizon: u64) -> Halt {
+    pub(super) fn run_dry(&mut self, horizon: u64) -> Halt {
         let next = self.next_action().time;
         if next != u64::MAX && next > horizon {
-            network.now = horizon;
+            self.books.now = horizon;
             return Halt::Horizon;
         }
-        network.now = self.last();
+        self.books.now = self.last();
         Halt::Idle
     }
 
     /// Takes the actions due before the window that begins at `begin`.
-    fn act_before(&mut self, network: &mut Network, begin: u64, limits: &Limits) -> Option<Halt> {
+    fn act_before(&mut self, begin: u64, limits: &Limits) -> Option<Halt> {
         loop {
             let due = self.next_action();
             if due.time >= begin {
                 return None;
             }
-            if let Some(halt) = self.act_in_time(network, due, limits) {
+            if let Some(halt) = self.act_in_time(due, limits) {
                 return Some(halt);
             }
         }
     }
 
     /// Takes an action and the deadlock search before it; [`Halt::Horizon`] if it is due after the horizon.
-    pub(super) fn act_in_time(&mut self, network: &mut Network, due: Due, limits: &Limits) -> Option<Halt> {
+    pub(super) fn act_in_time(&mut self, due: Due, limits: &Limits) -> Option<Halt> {
         if due.time > limits.horizon {
-            network.now = limits.horizon;
+            self.books.now = limits.horizon;
             return Some(Halt::Horizon);
         }
-        if due.time >= network.detector.next {
-            self.look_for_deadlocks(network, due.time);
+        if due.time >= self.books.detector.next {
+            self.look_for_deadlocks(due.time);
         }
-        self.act(network, due, limits)
+        self.act(due, limits)
     }
 
     /// Returns true if all flows may complete before `end`.
     ///
     /// A flow completes when the ACK of its last byte arrives; that ACK is on the wire when the window begins. A flow that
     /// passes here completes in this window: each flow is checked until then, and never again.
-    fn may_end(&mut self, network: &Network, end: u64) -> bool {
-        let flows = &network.flows.flows;
+    fn may_end(&mut self, end: u64) -> bool {
+        let flows = &self.network.flows.flows;
         while let Some(flow) = flows.get(self.completing) {
             let own = self.layout.at_src[self.completing];
-            let plan = Plan { layout: &self.layout, network };
-            let cancelled = network.flow_records[self.completing].cancelled;
+            let plan = Plan { layout: &self.layout, network: &self.network };
+            let cancelled = self.books.gates.is_cancelled(self.completing);
             if !cancelled && !self.hosts[flow.src.index()].completes_before(plan, &self.out, own, end) {
                 return false;
             }
@@ -163,33 +165,27 @@ impl Nodes {
 
     /// Lets every node handle all events before `end`, in any order. Actions and deadlock searches cut the window; at the same
     /// time, the search comes first.
-    fn window(
-        &mut self,
-        network: &mut Network,
-        limits: &Limits,
-        awake: &mut Vec<u32>,
-        (begin, end): (u64, u64),
-    ) -> Option<Halt> {
+    fn window(&mut self, limits: &Limits, awake: &mut Vec<u32>, (begin, end): (u64, u64)) -> Option<Halt> {
         loop {
-            let (look, due) = (network.detector.next, self.next_action());
+            let (look, due) = (self.books.detector.next, self.next_action());
             if look.min(due.time) >= end {
                 break;
             }
             let cut = if look <= due.time { look.max(begin) } else { due.cut() };
             for &node in &*awake {
-                self.run_node(network, node, cut);
+                self.run_node(node, cut);
             }
-            self.open_gates(network);
+            self.open_gates();
             if look <= due.time {
                 // A search comes before an event.
-                let next = self.next_time(network).unwrap_or(u64::MAX).min(due.time);
+                let next = self.next_time().unwrap_or(u64::MAX).min(due.time);
                 if next == u64::MAX {
                     break;
                 }
-                self.look_for_deadlocks(network, next);
+                self.look_for_deadlocks(next);
                 continue;
             }
-            let halt = self.act(network, due, limits);
+            let halt = self.act(due, limits);
             if halt.is_some() {
                 return halt;
             }
@@ -198,13 +194,13 @@ impl Nodes {
             }
         }
         for &node in &*awake {
-            let next = self.run_node(network, node, end);
+            let next = self.run_node(node, end);
             if next != u64::MAX {
                 self.out.calendar.wake(node, next);
             }
         }
-        self.open_gates(network);
-        self.record(network);
+        self.open_gates();
+        self.record();
         None
     }
 
@@ -214,102 +210,88 @@ impl Nodes {
 
     /// Handles the events before `end` in global order; `Some` if the run ends there. No packet sent here arrives before `end`,
     /// so the events of a node depend only on its own.
-    fn event_by_event(
-        &mut self,
-        network: &mut Network,
-        limits: &Limits,
-        awake: &mut Vec<u32>,
-        end: u64,
-    ) -> Option<Halt> {
+    fn event_by_event(&mut self, limits: &Limits, awake: &mut Vec<u32>, end: u64) -> Option<Halt> {
         let mut queue = Queue::new(self.places.len(), end);
-        awake.iter().for_each(|&node| queue.push(self.next_of(network, node), node));
+        awake.iter().for_each(|&node| queue.push(self.next_of(node), node));
         loop {
             let due = self.next_action();
             if due.time < end && due.cut() <= queue.first() {
-                if let Some(halt) = self.act_in_time(network, due, limits) {
+                if let Some(halt) = self.act_in_time(due, limits) {
                     return Some(halt);
                 }
                 if due.action.changes_nodes() {
                     *awake = self.all();
-                    awake.iter().for_each(|&node| queue.push(self.next_of(network, node), node));
+                    awake.iter().for_each(|&node| queue.push(self.next_of(node), node));
                 }
                 continue;
             }
             let Some((event, node)) = queue.pop() else { break };
             let time = event.time;
             if time > limits.horizon {
-                network.now = limits.horizon;
+                self.books.now = limits.horizon;
                 return Some(Halt::Horizon);
             }
-            if time >= network.detector.next {
-                self.look_for_deadlocks(network, time);
+            if time >= self.books.detector.next {
+                self.look_for_deadlocks(time);
             }
-            network.now = time;
-            self.step_node(network, node, event);
+            self.books.now = time;
+            self.step_node(node, event);
             self.out.counts.peak_packets = self.out.counts.peak_packets.max(self.out.live);
-            let mut woken = self.pass_ends(network);
-            woken.extend(self.give_turns(network));
+            let mut woken = self.pass_ends();
+            woken.extend(self.give_turns());
             for (other, start) in woken {
                 if start >= end {
                     self.out.calendar.wake(other, start);
                 } else if other != node {
-                    queue.push(self.next_of(network, other), other);
+                    queue.push(self.next_of(other), other);
                     awake.push(other);
                 }
             }
-            if self.out.done == network.flows_due {
+            if self.out.done == self.books.gates.flows {
                 return Some(Halt::Finished);
             }
-            queue.push(self.next_of(network, node), node);
+            queue.push(self.next_of(node), node);
             let still = matches!(event.target(), Target::Timer(_)) && time - self.out.moved > limits.stall;
-            if still && self.is_stuck(network) {
+            if still && self.is_stuck() {
                 return Some(Halt::Idle);
             }
         }
         for &node in &*awake {
-            if let Some(next) = self.next_of(network, node) {
+            if let Some(next) = self.next_of(node) {
                 self.out.calendar.wake(node, next.time);
             }
         }
-        self.record(network);
+        self.record();
         None
     }
 
-    pub(super) fn look_for_deadlocks(&mut self, network: &mut Network, until: u64) {
-        self.export_pauses(network);
-        if network.needs_look() {
-            self.export(network);
-            network.look_for_deadlocks(until);
-        } else {
-            network.pass_look(until);
-        }
+    pub(super) fn look_for_deadlocks(&mut self, until: u64) {
+        self.record();
+        let mut detector = std::mem::take(&mut self.books.detector);
+        detector.check(self, until);
+        self.books.detector = detector;
     }
 
     /// Returns true if nothing can move any more, or only queues that wait for each other.
-    pub(super) fn is_stuck(&mut self, network: &mut Network) -> bool {
-        if network.faults.as_ref().is_some_and(|faults| faults.pending()) || self.may_be_released() {
+    pub(super) fn is_stuck(&mut self) -> bool {
+        if self.books.faults.as_ref().is_some_and(|faults| faults.pending()) || self.may_be_released() {
             return false;
         }
         let on_a_wire = self.out.arrivals.iter().any(|&first| first != u64::MAX);
         let waits = on_a_wire || self.hosts.iter().any(|host| host.is_paced() || host.has_starts());
-        if waits {
-            self.export(network);
-        }
-        !waits || network.deadlock().is_some()
+        !waits || deadlock(self).is_some()
     }
 
-    pub(super) fn stops(&mut self, network: &mut Network, watch: &mut Watch<'_>, now: u64) -> Option<Halt> {
+    pub(super) fn stops(&mut self, watch: &mut Watch<'_>, now: u64) -> Option<Halt> {
         let events = self.out.counts.events;
         if events < watch.next_call.min(watch.limits.events) {
             return None;
         }
-        network.now = now;
+        self.books.now = now;
         if events >= watch.limits.events {
             return Some(Halt::Budget);
         }
         watch.next_call = events + STRIDE;
-        network.counts = self.out.counts;
-        (network.flows_done, network.bytes_acked) = (self.out.done, self.out.acked);
-        (watch.observe)(&network.progress()).is_break().then_some(Halt::Interrupted)
+        (watch.observe)(&self.progress()).is_break().then_some(Halt::Interrupted)
     }
 }

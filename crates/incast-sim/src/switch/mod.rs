@@ -28,7 +28,6 @@ pub(crate) use ranked::{RANKED_QUEUE, RankedQueue, rank};
 pub(crate) use scheduler::{Rule, Served};
 pub(crate) use tagging::Tagging;
 pub use tagging::{QueueBy, TagMethod, TagRules, TaggedPaths, TaggingParams};
-pub(crate) use watchdog::Watchdog;
 pub use watchdog::{WatchdogAction, WatchdogParams};
 
 pub use crate::marking::{EcnParams, EcnThreshold, MarkAt};

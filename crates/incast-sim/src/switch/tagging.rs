@@ -10,7 +10,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::params::SwitchParams;
-use crate::network::Network;
 
 /// Tags of Tagger: the first priority of `lossless` carries tag 1, and so on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -180,16 +179,5 @@ impl Tagging {
                 self.priorities[usize::from(new.unwrap_or(0))]
             }
         }
-    }
-}
-
-impl Network {
-    pub(crate) fn tags_on_the_wire(&self) -> bool {
-        self.tagging.as_ref().is_some_and(|tagging| tagging.on_the_wire)
-    }
-
-    pub(crate) fn priority_beyond(&self, priority: u8, input: u32, output: u32) -> u8 {
-        let tagging = self.tagging.as_ref();
-        tagging.map_or(priority, |tagging| tagging.rewritten(&self.fabric, priority, input, output))
     }
 }

@@ -6,8 +6,6 @@ use incast_model::units::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::outcome::Storm;
-
 /// PFC watchdog of switches, which polls every queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -44,23 +42,4 @@ pub enum WatchdogAction {
     Drop,
     /// Ignores the pauses and sends, with or without buffer space at the next switch.
     Forward,
-}
-
-#[derive(Debug)]
-pub(crate) struct Watchdog {
-    pub(crate) params: WatchdogParams,
-    /// By port, as bits.
-    pub(crate) stormy: Vec<u8>,
-    pub(crate) records: Vec<Storm>,
-}
-
-impl Watchdog {
-    pub(crate) fn new(params: WatchdogParams, ports: usize) -> Self {
-        Self { params, stormy: vec![0; ports], records: Vec::new() }
-    }
-
-    #[inline]
-    pub(crate) fn drops(&self, port: u32, prio: u8) -> bool {
-        self.params.action == WatchdogAction::Drop && self.stormy[port as usize] & 1 << prio != 0
-    }
 }

@@ -1,11 +1,10 @@
 //! Hypervisors between VMs and the network. A VM is a host of the fabric; a *pair* is all traffic from one VM to another.
 //!
-//! A limiter at the sender ([`shaper`]) delays packets; the receiver counts them ([`gaps`]). Limits come from [`elastic`]
-//! (ElasticSwitch and Seawall) or [`edge`], or are fixed ([`reserved`]). A pair's hypervisors exchange messages, which are
+//! A limiter at the sender ([`shaper`]) delays packets; the receiver counts them ([`gaps`]). Limits come from ElasticSwitch or
+//! Seawall ([`allocate`], [`partition`]), from the receivers alone, or are fixed ([`reserved`]). A pair's hypervisors exchange messages, which are
 //! packets on the same network.
 
 mod allocate;
-mod elastic;
 mod gaps;
 mod pairs;
 mod params;
@@ -14,7 +13,6 @@ mod receiving;
 mod reserved;
 mod sending;
 mod shaper;
-mod traffic;
 mod vm;
 
 use std::collections::HashMap;
@@ -25,8 +23,7 @@ use incast_model::rng;
 use incast_model::tenant::Tenancy;
 use incast_model::units::{Rate, Time};
 
-use crate::outcome::HypervisorCounts;
-use pairs::Pair;
+pub(crate) use pairs::Pair;
 pub use params::{
     Detection, EdgeOnlyParams, ElasticSwitchParams, Hypervisor, HypervisorInfo, RateParams, ReservationParams,
     SeawallParams, ShaperParams, WeightMode,
@@ -46,7 +43,6 @@ pub(crate) struct Hypervisors {
     pub(crate) vms: Vec<Vm>,
     /// VMs by server.
     servers: HashMap<u32, Vec<u32>>,
-    pub(crate) counts: HypervisorCounts,
 }
 
 /// What all hypervisors of a run have in common.
@@ -78,6 +74,18 @@ pub struct PairCount {
     pub refused: u64,
 }
 
+impl PairCount {
+    pub(crate) const fn new(send: &Sending, receive: &Receiving) -> Self {
+        Self {
+            sent: send.sent,
+            received: receive.received,
+            lost: receive.lost(),
+            marked: receive.marked,
+            refused: send.refused,
+        }
+    }
+}
+
 impl Hypervisors {
     pub(crate) fn new(
         params: &Hypervisor,
@@ -105,14 +113,9 @@ impl Hypervisors {
             servers.entry(vm.server).or_default().push(host);
         }
         let rules = Rules { params: params.clone(), packet };
-        let counts = HypervisorCounts::default();
-        let mut all = Self { rules, pairs_of, pairs, vms, servers, counts };
+        let mut all = Self { rules, pairs_of, pairs, vms, servers };
         all.reserve();
         all
-    }
-
-    pub(crate) fn records(&self) -> Vec<PairRecord> {
-        self.pairs.iter().map(|pair| PairRecord { src: pair.src, dst: pair.dst, count: pair.count() }).collect()
     }
 
     /// Pair of a flow's data (true) or answers.
@@ -145,6 +148,20 @@ pub(crate) fn line(fabric: &Fabric, port: PortId) -> u64 {
     }
     let up = fabric.ports_of(server).filter(|&up| fabric.node(fabric.neighbour(up)).kind == NodeKind::Switch);
     own.min(up.map(|up| fabric.rate(up).0).sum())
+}
+
+impl PairSample {
+    pub(crate) const fn new(time: Time, pair: u32, send: &Sending, receive: &Receiving) -> Self {
+        Self {
+            time,
+            pair,
+            guarantee: send.guarantee as u64,
+            limit: send.shaper.rate(),
+            sent: send.sent,
+            received: receive.received,
+            waiting: send.shaper.packets,
+        }
+    }
 }
 
 /// Counters of a pair of VMs.

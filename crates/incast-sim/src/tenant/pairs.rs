@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use incast_model::flow::FlowSet;
 
-use super::{PairCount, Receiving, Sending};
+use super::{Receiving, Sending};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Pair {
@@ -20,19 +20,6 @@ pub(crate) struct Pair {
     pub(crate) carries_data: bool,
     pub(crate) send: Sending,
     pub(crate) receive: Receiving,
-}
-
-impl Pair {
-    pub(super) fn count(&self) -> PairCount {
-        let (send, receive) = (&self.send, &self.receive);
-        PairCount {
-            sent: send.sent,
-            received: receive.received,
-            lost: receive.lost(),
-            marked: receive.marked,
-            refused: send.refused,
-        }
-    }
 }
 
 /// Pairs in order of first flows; by flow, the pairs of data and of answers.

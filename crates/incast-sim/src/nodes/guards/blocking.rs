@@ -30,7 +30,7 @@ impl Guard for Blocking {
     fn new(plan: Plan<'_>, node: u32) -> Option<Self> {
         let network = plan.network;
         let ports = network.fabric.ports_of(NodeId(node)).len();
-        network.recorder.params.blocking.then(|| Self {
+        network.measure.blocking.then(|| Self {
             delays: Delays::default(),
             since: Vec::new(),
             ports,
@@ -131,15 +131,15 @@ impl Switch<Guards> {
     }
 
     /// Adds open pauses and waits at the end of the run, and all delays to `all`.
-    pub(in crate::nodes) fn close_waits(&mut self, network: &Network, all: &mut [Waits]) {
-        self.begin_action(network.now);
+    pub(in crate::nodes) fn close_waits(&mut self, network: &Network, now: u64, all: &mut [Waits]) {
+        self.begin_action(now);
         for port in 0..self.ports.len() {
             for prio in 1..8 {
                 Blocking::resumed(self, network, port, prio);
                 let head = self.ports[port].lanes[usize::from(prio)].queue.head;
                 let Some(blocking) = &mut self.guards.blocking else { return };
                 for place in self.slab.places(head) {
-                    blocking.end_wait(network.now, place, self.slab.get(place));
+                    blocking.end_wait(now, place, self.slab.get(place));
                 }
             }
         }

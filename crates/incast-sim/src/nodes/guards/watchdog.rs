@@ -6,6 +6,7 @@ use incast_model::units::Time;
 use super::{Guard, Guards};
 use crate::network::Network;
 use crate::nodes::Nodes;
+use crate::nodes::books::Books;
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
@@ -35,7 +36,7 @@ pub(in crate::nodes) struct Watchdog {
 impl Guard for Watchdog {
     fn new(plan: Plan<'_>, node: u32) -> Option<Self> {
         let ports = plan.network.fabric.ports_of(NodeId(node)).len();
-        let params = plan.network.watchdog.as_ref()?.params;
+        let params = plan.network.watchdog?;
         Some(Self { params, storms: vec![[None; 8]; ports] })
     }
 
@@ -73,22 +74,16 @@ impl Watchdog {
     fn drops(&self, port: usize, prio: u8) -> bool {
         self.params.action == WatchdogAction::Drop && self.storms[port][usize::from(prio & 7)].is_some()
     }
-
-    /// Priorities in a storm, as bits.
-    fn stormy(&self, port: usize) -> u8 {
-        let bit = |(prio, storm): (usize, &Option<Stormy>)| u8::from(storm.is_some()) << prio;
-        self.storms[port].iter().enumerate().map(bit).fold(0, |bits, bit| bits | bit)
-    }
 }
 
 impl Nodes {
     /// Begins and ends storms at all switches.
-    pub(in crate::nodes) fn poll_watchdogs(&mut self, network: &mut Network) {
+    pub(in crate::nodes) fn poll_watchdogs(&mut self) {
         for switch in &mut self.switches {
-            switch.begin_action(network.now);
+            switch.begin_action(self.books.now);
             let mut next = 0;
-            while let Some(begun) = switch.poll_queues(network, next) {
-                let plan = Plan { layout: &self.layout, network };
+            while let Some(begun) = switch.poll_queues(&self.network, &mut self.books, next) {
+                let plan = Plan { layout: &self.layout, network: &self.network };
                 switch.release_queue(plan, &mut self.out, begun / 8, (begun % 8) as u8);
                 next = begun + 1;
             }
@@ -98,9 +93,9 @@ impl Nodes {
 
 impl Switch<Guards> {
     /// Ends storms, from queue `first` (eight per port) to the next queue that begins one.
-    fn poll_queues(&mut self, network: &mut Network, first: usize) -> Option<usize> {
+    fn poll_queues(&mut self, network: &Network, books: &mut Books, first: usize) -> Option<usize> {
         let WatchdogParams { detection, restoration, .. } = self.guards.watchdog.as_ref()?.params;
-        let now = network.now;
+        let now = books.now;
         for queue in first..8 * self.ports.len() {
             let (port, prio) = (queue / 8, (queue % 8) as u8);
             let Some(dog) = self.guards.watchdog.as_ref().filter(|_| self.lossless & 1 << prio & !1 != 0) else {
@@ -108,11 +103,11 @@ impl Switch<Guards> {
             };
             match (dog.storms[port][usize::from(prio)], self.pauses[port][usize::from(prio)].since) {
                 (None, Some(since)) if now - since >= detection.0 => {
-                    self.begin_storm(network, port, prio);
+                    self.begin_storm(network, books, port, prio);
                     return Some(queue);
                 }
                 (Some(storm), _) if !storm.announced && now - storm.quiet_since >= restoration.0 => {
-                    self.end_storm(network, port, prio);
+                    self.end_storm(books, port, prio);
                 }
                 _ => {}
             }
@@ -120,15 +115,14 @@ impl Switch<Guards> {
         None
     }
 
-    fn begin_storm(&mut self, network: &mut Network, port: usize, prio: u8) {
+    fn begin_storm(&mut self, network: &Network, books: &mut Books, port: usize, prio: u8) {
         let number = self.ports[port].number;
-        let (at, now) = (network.at(number, prio), network.now);
-        network.recorder.resume(at, Time(now));
+        let (at, now) = (network.at(number, prio), books.now);
+        books.recorder.resume(at, Time(now));
         self.end_pause(network, port, prio);
         self.ports[port].paused &= !(1 << prio);
-        let Some(records) = network.watchdog.as_mut().map(|watchdog| &mut watchdog.records) else { return };
-        let storm = Stormy { quiet_since: now, announced: true, record: records.len() };
-        records.push(Storm { port: PortId(number), priority: prio, begin: Time(now), end: None });
+        let storm = Stormy { quiet_since: now, announced: true, record: books.storms.len() };
+        books.storms.push(Storm { port: PortId(number), priority: prio, begin: Time(now), end: None });
         if let Some(dog) = &mut self.guards.watchdog {
             dog.storms[port][usize::from(prio)] = Some(storm);
         }
@@ -144,20 +138,18 @@ impl Switch<Guards> {
         self.serve_or_wait::<ANY>(plan, out, port);
     }
 
-    fn end_storm(&mut self, network: &mut Network, port: usize, prio: u8) {
-        let now = Time(network.now);
+    fn end_storm(&mut self, books: &mut Books, port: usize, prio: u8) {
         let ended = self.guards.watchdog.as_mut().and_then(|dog| dog.storms[port][usize::from(prio)].take());
-        if let (Some(storm), Some(watchdog)) = (ended, &mut network.watchdog) {
-            watchdog.records[storm.record].end = Some(now);
+        if let Some(storm) = ended {
+            books.storms[storm.record].end = Some(Time(books.now));
         }
     }
 
-    /// Exports which queues are in a storm.
-    pub(in crate::nodes) fn export_storms(&self, network: &mut Network) {
-        if let (Some(dog), Some(watchdog)) = (&self.guards.watchdog, &mut network.watchdog) {
-            for (local, port) in self.ports.iter().enumerate() {
-                watchdog.stormy[port.number as usize] = dog.stormy(local);
-            }
+    /// Returns true if packets of a queue do not leave while the far end pauses it: a watchdog may let them.
+    pub(in crate::nodes) fn keeps(&self, port: usize, prio: u8) -> bool {
+        match &self.guards.watchdog {
+            Some(dog) => dog.drops(port, prio),
+            None => self.ports[port].paused & 1 << prio != 0,
         }
     }
 

@@ -32,7 +32,7 @@ pub(super) struct HostBlocking {
 impl HostBlocking {
     /// `None` if queueing delays are not measured.
     pub(super) fn new(network: &Network, nics: usize) -> Option<Box<Self>> {
-        network.recorder.params.blocking.then(|| {
+        network.measure.blocking.then(|| {
             let pauses = vec![[None; PRIORITIES]; nics];
             Box::new(Self { delays: Delays::default(), since: Vec::new(), pauses })
         })
@@ -125,8 +125,8 @@ impl Host {
     }
 
     /// Adds open pauses at the end of the run, and all delays to `all`.
-    pub(in crate::nodes) fn close_waits(&mut self, network: &Network, all: &mut [Waits]) {
-        self.begin_action(network.now);
+    pub(in crate::nodes) fn close_waits(&mut self, network: &Network, now: u64, all: &mut [Waits]) {
+        self.begin_action(now);
         for nic in 0..self.nics.len() {
             (1..8).for_each(|prio| self.end_pause(network, nic, prio));
         }

@@ -17,8 +17,8 @@ use crate::outcome::DropReason;
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Hold {
     held: bool,
-    paused: bool,
-    xoffs: u32,
+    pub(super) paused: bool,
+    pub(super) xoffs: u32,
 }
 
 impl Host {
@@ -127,13 +127,8 @@ impl Host {
         self.kick::<ANY>(plan, out, nic);
     }
 
-    pub(in crate::nodes) fn export_holds(&self, network: &mut Network) {
-        for nic in &self.nics {
-            for (prio, hold) in (0u8..).zip(&nic.holds) {
-                let at = network.at(nic.port, prio);
-                let ingress = &mut network.ingress[at];
-                (ingress.held, ingress.paused, ingress.xoffs) = (hold.held, hold.paused, hold.xoffs);
-            }
-        }
+    /// Returns true if a port holds a priority of the far end in a PFC storm.
+    pub(in crate::nodes) fn holds(&self, nic: usize, prio: u8) -> bool {
+        self.nics[nic].holds.get(usize::from(prio)).is_some_and(|hold| hold.held)
     }
 }

@@ -9,6 +9,7 @@ mod nic;
 mod pair;
 mod queue;
 mod receiver;
+mod records;
 mod reference;
 #[cfg(test)]
 mod selective_tests;
@@ -27,7 +28,6 @@ use crate::balance::State;
 use crate::host::selective::{Repeat, Rules};
 use crate::host::{End, PacketParams, RdmaParams};
 use crate::kernel::{Event, Kind, NONE, Target, flag};
-use crate::network::Network;
 use crate::nodes::run::{ANY, NS3};
 use blocking::HostBlocking;
 use gates::Gates;
@@ -405,24 +405,6 @@ impl Host {
             out.notes.push(note(Note::Resume { at }));
         }
         self.kick::<RUN>(plan, out, nic);
-    }
-
-    pub(super) fn export(&self, plan: &super::plan::Layout, network: &mut Network) {
-        self.nics.iter().for_each(|nic| nic.export(&self.slab, network));
-        for (receiver, &flow) in self.receivers.iter().zip(&plan.received[self.id.index()]) {
-            let record = &mut network.flow_records[flow as usize];
-            (record.delivered, record.discarded) = (receiver.delivered.or(record.delivered), receiver.discarded);
-            record.acked += receiver.arrived_bytes;
-        }
-        for (own, nic) in self.nics_of_flows() {
-            let flow = self.flows[own as usize];
-            network.transports.ports[flow as usize] = self.nics[nic].port;
-        }
-    }
-
-    /// Ports with their paused priorities.
-    pub(super) fn pauses(&self) -> impl Iterator<Item = (u32, u8)> {
-        self.nics.iter().map(|nic| (nic.port, nic.paused))
     }
 
     /// Number of a NIC's port in the fabric, and of the wire that ends there.

@@ -10,11 +10,11 @@ use super::{Host, PRIORITIES};
 use crate::congestion::FlowContext;
 use crate::host::{RdmaParams, Turns};
 use crate::kernel::NONE;
-use crate::network::{Network, Queue, Sending};
+use crate::network::{Network, Sending};
 use crate::nodes::out::Out;
-use crate::nodes::packet::{Carried, Packet, Slab, Stamp};
+use crate::nodes::packet::{Carried, Packet, Stamp};
 use crate::nodes::plan::{Plan, PortPlan};
-use crate::nodes::pool;
+use crate::nodes::port::Queue;
 use crate::nodes::run::{ANY, NS3};
 use crate::switch::{RankedQueue, Rule, Served};
 
@@ -128,22 +128,6 @@ impl Nic {
             out.ns3().transmit(self.port);
         }
         out.send::<RUN>((&self.plan, &mut self.woken), seen, packet, stamp, carried);
-    }
-
-    pub(super) fn export(&self, slab: &Slab, network: &mut Network) {
-        let state = &mut network.ports[self.port as usize];
-        (state.busy_until, state.tx_bytes, state.queued) = (self.busy_until, self.tx_bytes, self.queued);
-        (state.waiting, state.paused) = (self.waiting, self.paused);
-        for (prio, queue) in (0u8..).zip(&self.queues) {
-            let packets = slab.list(queue.head);
-            let (head, tail) = network.list_of(packets.map(|packet| pool::packet(packet, NONE)));
-            let at = network.at(self.port, prio);
-            network.queues[at] = Queue { head, tail, ..*queue };
-        }
-        if network.config.ranked {
-            let packets = self.ranked.packets().map(|place| pool::packet(slab.get(place), NONE));
-            network.export_ranked(self.port, packets);
-        }
     }
 }
 

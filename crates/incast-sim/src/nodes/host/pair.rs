@@ -12,7 +12,6 @@ use crate::host::PacketParams;
 use crate::host::selective::{Flight, Repeat, came};
 use crate::kernel::{Kind, NONE, flag};
 use crate::measure::RateSample;
-use crate::network::Network;
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::{Plan, Route};
@@ -88,7 +87,7 @@ pub(super) struct Progress {
     pub(super) packets: u64,
     pub(super) retransmitted: u64,
     pub(super) marks: u64,
-    nacks: u32,
+    pub(super) nacks: u32,
     pub(super) timeouts: u32,
 }
 
@@ -100,7 +99,7 @@ impl Host {
         let control = &network.controls[plan.control(flow)];
         let nic = self.first_nic(plan, flow);
         let mut cc = control.control.start(&self.nics[nic].context);
-        cc.on_path(network.flow_records[flow as usize].hops);
+        cc.on_path(network.records[flow as usize].hops);
         let pair = Pair {
             flow,
             at_src: own,
@@ -474,24 +473,6 @@ impl Host {
         self.progress[own].finish = Some(Time(self.now));
         out.done += 1;
         self.pass_gates(plan, out, true, own as u32);
-    }
-
-    /// NICs of flows under way, by own number.
-    pub(super) fn nics_of_flows(&self) -> impl Iterator<Item = (u32, usize)> {
-        let live = self.pairs.iter().filter(|pair| pair.flow != NONE);
-        let pairs = live.map(|pair| (pair.at_src, usize::from(pair.nic)));
-        let begun = (0u32..).zip(&self.progress).filter(|(own, one)| one.start.is_some() && !self.is_rdma(*own));
-        pairs.chain(begun.map(|(own, _)| (own, self.transport_nic(own))))
-    }
-
-    pub(in crate::nodes) fn export_pairs(&self, network: &mut Network) {
-        for (progress, &flow) in self.progress.iter().zip(&self.flows) {
-            let record = &mut network.flow_records[flow as usize];
-            (record.start, record.finish, record.acked) = (progress.start, progress.finish, progress.acked);
-            record.delivered = progress.delivered;
-            (record.packets, record.retransmitted) = (progress.packets, progress.retransmitted);
-            (record.marks, record.nacks, record.timeouts) = (progress.marks, progress.nacks, progress.timeouts);
-        }
     }
 
     /// Returns true if own flow number `own` has completed, or an ACK of its last byte arrives before `end`.

@@ -17,6 +17,7 @@ use crate::network::Network;
 use crate::nodes::packet::Packet;
 use crate::nodes::{Nodes, Place};
 use crate::outcome::FlowRecord;
+use crate::progress::Halt;
 use crate::setup::{ControlSetup, Params, Setup};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,10 +86,9 @@ impl Case {
 
     /// `fate` decides for every packet that leaves a host.
     fn run(&self, mut fate: impl FnMut(&Packet) -> Fate) -> Ran {
-        let mut network = self.network();
-        let mut nodes = Nodes::new(&network);
+        let mut nodes = Nodes::new(self.network());
         let (mut lost, mut in_flight) = (0, 0);
-        while let Some((event, node)) = nodes.next_event(&network) {
+        while let Some((event, node)) = nodes.next_event() {
             if let (Target::Arrival(port), Place::Switch(_)) = (event.target(), nodes.places[node as usize]) {
                 let wire = &mut nodes.out.wires[nodes.layout.ports[port as usize].line as usize];
                 match fate(wire.front()) {
@@ -100,12 +100,11 @@ impl Case {
                     }
                 }
             }
-            nodes.step_node(&network, node, event);
+            nodes.step_node(node, event);
             let flying = nodes.hosts[0].pairs.iter().map(|pair| pair.high - pair.una);
             in_flight = flying.max().unwrap_or(0).max(in_flight);
         }
-        nodes.export(&mut network);
-        let record = network.flow_records[0];
+        let record = nodes.outcome(Halt::Finished).flows[0];
         let count = self.size.div_ceil(self.params.packets.payload.0);
         assert_eq!(record.packets, count + record.retransmitted, "new packets are sent once");
         assert_eq!(record.packets, count + u64::from(record.discarded) + lost, "every packet is kept once");

@@ -446,7 +446,7 @@ impl Stack for Work<'_> {
     }
 
     fn samples(&self) -> bool {
-        self.plan.network.recorder.params.sample_every.is_some()
+        self.plan.network.measure.sample_every.is_some()
     }
 }
 

@@ -1,6 +1,5 @@
 //! Sweeps of all tables: flows that send nothing would stay in them.
 
-use crate::network::Network;
 use crate::nodes::Nodes;
 use crate::nodes::guards::Guards;
 use crate::nodes::plan::Plan;
@@ -10,20 +9,20 @@ use crate::switch::isolation::Table;
 
 impl Nodes {
     /// Schedules the sweep that follows the first isolation, between windows.
-    pub(in crate::nodes) fn sweep_later(&mut self, network: &Network) {
+    pub(in crate::nodes) fn sweep_later(&mut self) {
         let first = std::mem::replace(&mut self.out.isolated, u64::MAX);
         if let Some(isolation) =
-            network.isolation.as_ref().filter(|_| self.actions.sweep == u64::MAX && first != u64::MAX)
+            self.network.isolation.as_ref().filter(|_| self.actions.sweep == u64::MAX && first != u64::MAX)
         {
             self.actions.sweep = first.saturating_add(isolation.params.hold.0.max(1));
         }
     }
 
     /// Releases flows.
-    pub(in crate::nodes) fn sweep_isolated(&mut self, network: &Network) {
-        let plan = Plan { layout: &self.layout, network };
+    pub(in crate::nodes) fn sweep_isolated(&mut self) {
+        let plan = Plan { layout: &self.layout, network: &self.network };
         for switch in &mut self.switches {
-            switch.begin_action(network.now);
+            switch.begin_action(self.books.now);
             for slot in switch.isolated() {
                 if switch.may_let_go(slot) {
                     switch.end_isolation(plan, &mut self.out, slot);
@@ -31,13 +30,13 @@ impl Nodes {
             }
         }
         for host in &mut self.hosts {
-            host.sweep_isolated(plan, &mut self.out, network.now);
+            host.sweep_isolated(plan, &mut self.out, self.books.now);
         }
         self.actions.sweep = u64::MAX;
         let any = self.switches.iter().any(|switch| !switch.isolated().is_empty())
             || self.hosts.iter().any(|host| host.has_isolated());
-        self.out.isolated = if any { network.now } else { u64::MAX };
-        self.sweep_later(network);
+        self.out.isolated = if any { self.books.now } else { u64::MAX };
+        self.sweep_later();
     }
 }
 

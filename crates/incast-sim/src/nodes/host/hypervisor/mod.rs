@@ -6,15 +6,15 @@ mod periods;
 
 use std::collections::VecDeque;
 
-use super::Host;
+use incast_model::units::Time;
+
 use super::stack::Work;
 use crate::kernel::{Kind, Range, flag};
-use crate::network::Network;
 use crate::nodes::Nodes;
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
 use crate::outcome::HypervisorCounts;
-use crate::tenant::{Hypervisors, Receiving, Rules, Sending, Vm};
+use crate::tenant::{Hypervisors, Pair, PairCount, PairRecord, PairSample, Receiving, Rules, Sending, Vm};
 use crate::transport::Job;
 
 #[derive(Debug)]
@@ -28,8 +28,6 @@ pub(super) struct HostHypervisor {
 
 #[derive(Debug)]
 struct Outward {
-    /// Number of the pair in the run.
-    pair: u32,
     half: Sending,
     /// Packets at the limiter.
     queue: VecDeque<(Packet, Vec<Range>)>,
@@ -37,7 +35,6 @@ struct Outward {
 
 #[derive(Debug)]
 struct Inward {
-    pair: u32,
     half: Receiving,
 }
 
@@ -45,41 +42,52 @@ impl HostHypervisor {
     /// `None` if the run has no hypervisors.
     pub(super) fn new(plan: Plan<'_>, host: u32) -> Option<Box<Self>> {
         let all = plan.network.hypervisors.as_ref()?;
-        let pairs = || (0u32..).zip(&all.pairs);
-        let sends = pairs().filter(|(_, one)| one.src == host);
-        let receives = pairs().filter(|(_, one)| one.dst == host);
+        let sends = all.pairs.iter().filter(|one| one.src == host);
+        let receives = all.pairs.iter().filter(|one| one.dst == host);
         Some(Box::new(Self {
             vm: all.vms[host as usize].clone(),
-            sends: sends.map(|(pair, one)| Outward { pair, half: one.send.clone(), queue: VecDeque::new() }).collect(),
-            receives: receives.map(|(pair, one)| Inward { pair, half: one.receive.clone() }).collect(),
+            sends: sends.map(|one| Outward { half: one.send.clone(), queue: VecDeque::new() }).collect(),
+            receives: receives.map(|one| Inward { half: one.receive.clone() }).collect(),
             counts: HypervisorCounts::default(),
         }))
     }
 }
 
-impl Host {
-    fn export_hypervisor(&self, all: &mut Hypervisors) {
-        let Some(own) = &self.hypervisor else { return };
-        for one in &own.sends {
-            all.pairs[one.pair as usize].send.clone_from(&one.half);
-        }
-        for one in &own.receives {
-            all.pairs[one.pair as usize].receive.clone_from(&one.half);
-        }
-        all.counts.messages += own.counts.messages;
-        all.counts.message_bytes += own.counts.message_bytes;
-        all.counts.allocations += own.counts.allocations;
-        all.counts.partitions += own.counts.partitions;
-    }
-}
-
 impl Nodes {
-    /// Exports both halves of all pairs of VMs, and the counters of hypervisors.
-    pub(in crate::nodes) fn export_hypervisors(&self, network: &mut Network) {
-        if let Some(all) = &mut network.hypervisors {
-            all.counts = HypervisorCounts::default();
-            self.hosts.iter().for_each(|host| host.export_hypervisor(all));
+    /// Both halves of each pair of VMs, in order.
+    fn pairs(&self) -> impl Iterator<Item = (&Pair, &Sending, &Receiving)> {
+        let pairs = self.network.hypervisors.iter().flat_map(|all| &all.pairs);
+        let own = |host: u32| self.hosts[host as usize].hypervisor.as_ref().expect("each VM has a hypervisor");
+        pairs.map(move |pair| {
+            let (send, receive) =
+                (&own(pair.src).sends[pair.at_src as usize], &own(pair.dst).receives[pair.at_dst as usize]);
+            (pair, &send.half, &receive.half)
+        })
+    }
+
+    /// Samples all active pairs.
+    pub(in crate::nodes) fn sample_pairs(&mut self, time: Time) {
+        let numbered = (0u32..).zip(self.pairs()).filter(|(_, (_, send, _))| send.active);
+        let samples: Vec<PairSample> =
+            numbered.map(|(number, (_, send, receive))| PairSample::new(time, number, send, receive)).collect();
+        self.books.recorder.pairs.extend(samples);
+    }
+
+    /// Counters of all pairs, and those of all hypervisors together.
+    pub(in crate::nodes) fn pair_records(&self) -> (Vec<PairRecord>, HypervisorCounts) {
+        let record = |(pair, send, receive): (&Pair, &Sending, &Receiving)| PairRecord {
+            src: pair.src,
+            dst: pair.dst,
+            count: PairCount::new(send, receive),
+        };
+        let mut counts = HypervisorCounts::default();
+        for own in self.hosts.iter().filter_map(|host| host.hypervisor.as_ref()) {
+            counts.messages += own.counts.messages;
+            counts.message_bytes += own.counts.message_bytes;
+            counts.allocations += own.counts.allocations;
+            counts.partitions += own.counts.partitions;
         }
+        (self.pairs().map(record).collect(), counts)
     }
 }
 

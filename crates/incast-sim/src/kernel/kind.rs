@@ -1,0 +1,85 @@
+//! Kinds of packets, and their flags.
+
+/// Byte range without its end.
+pub(crate) type Range = (u64, u64);
+
+/// End of a list.
+pub(crate) const NONE: u32 = u32::MAX;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    Data,
+    Ack,
+    Nack,
+    Cnp,
+    /// Data of a transport other than RDMA.
+    Segment,
+    SegmentAck,
+    /// TCP: connection request.
+    Syn,
+    SynAck,
+    Probe,
+    /// pHost: request to send.
+    Rts,
+    /// pHost: permission to send a packet.
+    Token,
+    /// Fastpass: request to the arbiter.
+    Request,
+    /// Fastpass: timeslots.
+    Schedule,
+    /// PFC frame: `in_prio` is the class; with [`flag::XOFF`] pause, otherwise resume.
+    Pfc,
+    /// Packet on the wire of a link that failed: never arrives.
+    Lost,
+    /// Hypervisors: offer of a pair's sender.
+    Offer,
+    /// Hypervisors: offer and share of a pair's receiver.
+    Share,
+    /// Hypervisors: lost and marked packets.
+    Feedback,
+    /// Hypervisors: a receiver's rate.
+    Rate,
+    /// Congestion isolation: with [`flag::XOFF`] isolates a flow, otherwise releases it.
+    Isolation,
+}
+
+impl Kind {
+    /// Returns true in the direction of the flow's data.
+    #[inline]
+    pub(crate) const fn is_forward(self) -> bool {
+        matches!(self, Self::Data | Self::Segment | Self::Syn | Self::Probe | Self::Rts | Self::Request | Self::Offer)
+    }
+
+    /// Returns true if the sender of a packet with these flags reacts to marks. RDMA's packets use the bit of
+    /// [`flag::NOT_ECT`] for something else.
+    #[inline]
+    pub(crate) const fn understands_marks(self, flags: u8) -> bool {
+        matches!(self, Self::Data | Self::Ack | Self::Nack | Self::Cnp) || flags & flag::NOT_ECT == 0
+    }
+}
+
+/// Bits of a packet's flags.
+pub(crate) mod flag {
+    /// Congestion experienced.
+    pub(crate) const CE: u8 = 1;
+    /// Answers a marked packet.
+    pub(crate) const ECHO: u8 = 2;
+    /// Pause; otherwise resume.
+    pub(crate) const XOFF: u8 = 4;
+    pub(crate) const INT: u8 = 8;
+    /// Follows an explicit path.
+    pub(crate) const PATH: u8 = 16;
+    pub(crate) const STAMP: u8 = 32;
+    pub(crate) const PINT: u8 = 64;
+    // For segments and their answers only: in PFC frames and RDMA packets these bits have other meanings.
+
+    /// The stamp is a pFabric rank.
+    pub(crate) const RANKED: u8 = 4;
+    /// The sender reduced its window.
+    pub(crate) const CWR: u8 = 2;
+    /// Not ECN-capable.
+    pub(crate) const NOT_ECT: u8 = 32;
+    /// Of segments: the stamp is the number of the packet's own path.
+    pub(crate) const OWN_PATH: u8 = 64;
+}

@@ -1,0 +1,36 @@
+//! What a switch holds.
+
+use super::packet::Packet;
+use super::switch::{Hooks, Switch};
+use crate::switch::Storage;
+
+impl<G: Hooks> Switch<G> {
+    /// Packets queued at the switch.
+    pub(super) fn packets(&self) -> impl Iterator<Item = &Packet> {
+        let lanes = self.ports.iter().flat_map(|port| &port.lanes);
+        let lists = lanes.flat_map(|lane| self.slab.list(lane.queue.head));
+        let ranked = self.ranked.iter().flat_map(|queue| queue.packets());
+        lists.chain(ranked.map(|place| self.slab.get(place)))
+    }
+
+    /// Ingress port and priority, and bytes, of each packet in a queue.
+    pub(super) fn held_in(&self, port: usize, priority: u8) -> impl Iterator<Item = (usize, u8, u32)> {
+        let packets = self.slab.list(self.ports[port].lanes[usize::from(priority)].queue.head);
+        packets.map(|packet| (packet.in_port.into(), packet.in_prio, packet.size.into()))
+    }
+
+    /// Returns true if the counters of a shared buffer have exactly the bytes of the packets queued here.
+    pub(super) fn balances(&self) -> bool {
+        if self.storage != Storage::Shared {
+            return true;
+        }
+        let mut held = vec![[0u64; 8]; self.ports.len()];
+        let queues = (0..self.ports.len()).flat_map(|port| (1..8).map(move |priority| (port, priority)));
+        for (port, priority, bytes) in queues.flat_map(|(port, priority)| self.held_in(port, priority)) {
+            held[port][usize::from(priority & 7)] += u64::from(bytes);
+        }
+        let counted =
+            self.ports.iter().map(|port| port.lanes.map(|lane| u64::from(lane.ingress.bytes + lane.ingress.headroom)));
+        counted.eq(held)
+    }
+}

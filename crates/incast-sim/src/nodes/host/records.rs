@@ -1,0 +1,68 @@
+//! What a host has at the end of a run, and what searches over the network read of it.
+
+use super::Host;
+use crate::kernel::NONE;
+use crate::nodes::packet::Packet;
+use crate::nodes::port::Lane;
+use crate::outcome::FlowRecord;
+use crate::switch::Ingress;
+
+impl Host {
+    /// Writes what the host knows of the flows that it sends.
+    pub(in crate::nodes) fn record_sent(&self, records: &mut [FlowRecord]) {
+        for (progress, &flow) in self.progress.iter().zip(&self.flows) {
+            let record = &mut records[flow as usize];
+            (record.start, record.finish, record.acked) = (progress.start, progress.finish, progress.acked);
+            record.delivered = progress.delivered;
+            (record.packets, record.retransmitted) = (progress.packets, progress.retransmitted);
+            (record.marks, record.nacks, record.timeouts) = (progress.marks, progress.nacks, progress.timeouts);
+        }
+    }
+
+    /// Adds what the host knows of the flows that it receives, to what their senders know.
+    pub(in crate::nodes) fn record_received(&self, flows: &[u32], records: &mut [FlowRecord]) {
+        for (receiver, &flow) in self.receivers.iter().zip(flows) {
+            let record = &mut records[flow as usize];
+            (record.delivered, record.discarded) = (receiver.delivered.or(record.delivered), receiver.discarded);
+            record.acked += receiver.arrived_bytes;
+        }
+    }
+
+    /// Flows under way that the host sends, and the ports by which they leave.
+    pub(in crate::nodes) fn under_way(&self) -> impl Iterator<Item = (u32, u32)> {
+        let progress = (0u32..).zip(&self.progress);
+        let under_way = progress.filter(|(_, one)| one.start.is_some() && one.finish.is_none());
+        under_way.map(|(own, _)| (self.flows[own as usize], self.nics[self.nic_of(own)].port))
+    }
+
+    fn nic_of(&self, own: u32) -> usize {
+        match self.pair_of[own as usize] {
+            NONE => self.transport_nic(own),
+            place => self.pairs[place as usize].nic.into(),
+        }
+    }
+
+    /// Ports with their paused priorities, without those whose link is down.
+    pub(in crate::nodes) fn pauses(&self) -> impl Iterator<Item = (u32, u8)> {
+        self.nics.iter().filter(|nic| !nic.down).map(|nic| (nic.port, nic.paused))
+    }
+
+    pub(in crate::nodes) fn is_paused(&self, nic: usize, priority: u8) -> bool {
+        self.nics[nic].paused & 1 << priority != 0
+    }
+
+    /// Queue of a priority at a port, and pauses that the port sent.
+    pub(in crate::nodes) fn lane(&self, nic: usize, priority: u8) -> Lane {
+        let (nic, priority) = (&self.nics[nic], usize::from(priority));
+        let hold = nic.holds.get(priority).copied().unwrap_or_default();
+        let ingress = Ingress { paused: hold.paused, xoffs: hold.xoffs, ..Ingress::default() };
+        Lane { queue: nic.queues[priority], ingress }
+    }
+
+    /// Packets queued at the ports.
+    pub(in crate::nodes) fn packets(&self) -> impl Iterator<Item = &Packet> {
+        let lists = self.nics.iter().flat_map(|nic| &nic.queues).flat_map(|queue| self.slab.list(queue.head));
+        let ranked = self.nics.iter().flat_map(|nic| nic.ranked.packets());
+        lists.chain(ranked.map(|place| self.slab.get(place)))
+    }
+}

@@ -1,0 +1,179 @@
+//! End of a run: records of all nodes.
+
+use incast_model::fabric::PortId;
+use incast_model::units::Time;
+
+use super::guards::records_in_order;
+use super::packet::Packet;
+use super::port::Lane;
+use super::{Nodes, Place};
+use crate::deadlock::deadlock;
+use crate::kernel::Kind;
+use crate::measure::{QueueHistogram, Waits};
+use crate::outcome::{FlowRecord, IsolationRecord, Ledger, Outcome, PortRecord, Stop};
+use crate::progress::Halt;
+
+/// Most unfinished flows in a list.
+const NAMED: usize = 100;
+
+impl Nodes {
+    pub(super) fn outcome(mut self, halt: Halt) -> Outcome {
+        let now = Time(self.books.now);
+        let mut detector = std::mem::take(&mut self.books.detector);
+        detector.look(&self, now);
+        debug_assert!(
+            self.switches.iter().all(|switch| switch.balances()),
+            "a counter has other bytes than its packets"
+        );
+        let flows = self.flow_records();
+        let waits = self.close_waits();
+        self.books.recorder.finish(now);
+        let (pairs, hypervisors) = self.pair_records();
+        let (stop, cut_off, ports) = (self.explain(halt, &flows), self.cut_off(), self.port_records());
+        let (ledger, isolations) = (self.close_ledger(), self.isolation_records());
+        let (recorder, mut counts) = (self.books.recorder, self.out.counts);
+        counts.peak_packets = counts.peak_packets.max(self.out.live);
+        let bin = self.network.measure.histogram_bin.0;
+        let histograms = self.switches.into_iter().flat_map(|switch| {
+            let ports = switch.ports.into_iter().map(|port| PortId(port.number));
+            ports.zip(switch.histograms).map(|(port, mut histogram)| {
+                histogram.note(now.0, 0, bin);
+                QueueHistogram { port, time_in_bin: histogram.into_bins() }
+            })
+        });
+        let mut histograms: Vec<QueueHistogram> = histograms.collect();
+        histograms.sort_by_key(|histogram| histogram.port);
+        Outcome {
+            stop,
+            end: now,
+            counts,
+            ledger,
+            flows,
+            ports,
+            pauses: recorder.pauses,
+            drops: recorder.drops,
+            links: recorder.links,
+            deadlocks: detector.records,
+            storms: self.books.storms,
+            isolations,
+            waits,
+            cut_off,
+            queues: recorder.queues,
+            rates: recorder.rates,
+            pairs,
+            pair_samples: recorder.pairs,
+            hypervisors,
+            histograms,
+            fingerprint: self.out.prints.map(|prints| prints.digest()),
+        }
+    }
+
+    fn explain(&self, halt: Halt, flows: &[FlowRecord]) -> Stop {
+        let unfinished = (self.books.gates.flows - self.out.done) as u32;
+        match halt {
+            Halt::Finished => Stop::Finished,
+            Halt::Budget => Stop::Budget { unfinished },
+            Halt::Interrupted => Stop::Interrupted { unfinished },
+            Halt::Horizon | Halt::Idle => match deadlock(self) {
+                Some(cycle) => Stop::Deadlock { cycle, unfinished },
+                None if halt == Halt::Horizon => Stop::Horizon { unfinished },
+                None => Stop::Stalled { flows: unfinished_flows(flows), unfinished },
+            },
+        }
+    }
+
+    fn flow_records(&self) -> Vec<FlowRecord> {
+        let mut records = self.network.records.clone();
+        for (flow, record) in records.iter_mut().enumerate() {
+            record.cancelled = self.books.gates.is_cancelled(flow);
+        }
+        self.hosts.iter().for_each(|host| host.record_sent(&mut records));
+        for (host, received) in self.hosts.iter().zip(&self.layout.received) {
+            host.record_received(received, &mut records);
+        }
+        records
+    }
+
+    /// Queueing delays, with the waits and pauses that are open at the end of the run; empty if not measured.
+    fn close_waits(&mut self) -> Vec<Waits> {
+        if !self.network.measure.blocking {
+            return Vec::new();
+        }
+        let mut all = vec![Waits::default(); self.network.flows.flows.len()];
+        for switch in &mut self.switches {
+            switch.close_waits(&self.network, self.books.now, &mut all);
+        }
+        for host in &mut self.hosts {
+            host.close_waits(&self.network, self.books.now, &mut all);
+        }
+        all
+    }
+
+    fn isolation_records(&self) -> Vec<IsolationRecord> {
+        let switches = self.switches.iter().filter_map(|switch| switch.isolation_table());
+        records_in_order(switches.chain(self.hosts.iter().filter_map(|host| host.isolation_table())))
+    }
+
+    /// Bytes by fate, with packets in queues and on wires.
+    fn close_ledger(&self) -> Ledger {
+        let out = &self.out;
+        let mut ledger = Ledger {
+            injected: out.injected,
+            delivered: out.delivered,
+            dropped: out.dropped,
+            retagged: out.retagged,
+            ..Ledger::default()
+        };
+        let on_wires = out.wires.iter().flat_map(|wire| wire.packets()).map(|(_, packet)| packet);
+        let queued = self.switches.iter().flat_map(|switch| switch.packets());
+        let at_hosts = self.hosts.iter().flat_map(|host| host.packets());
+        for Packet { prio, size, .. } in
+            on_wires.filter(|packet| packet.kind != Kind::Lost).chain(queued).chain(at_hosts)
+        {
+            ledger.in_flight[usize::from(*prio)] += u64::from(*size);
+        }
+        ledger
+    }
+
+    /// Ports and priorities with traffic, drops or pauses.
+    fn port_records(&self) -> Vec<PortRecord> {
+        let ports = 0..self.network.ports.len() as u32;
+        let all = ports.flat_map(|port| (0..8).map(move |priority| self.port_record(port, priority)));
+        all.filter(|record| {
+            let lost = record.drops + record.lost;
+            record.tx_packets > 0 || lost > 0 || record.xoff_sent > 0 || record.xoff_received > 0
+        })
+        .collect()
+    }
+
+    fn port_record(&self, port: u32, priority: u8) -> PortRecord {
+        let (Lane { queue, ingress }, marks) = match self.place_of(port) {
+            (Place::Switch(place), local) => self.switches[place as usize].ports[local].lane_and_marks(priority),
+            (Place::Host(place), local) => (self.hosts[place as usize].lane(local, priority), 0),
+        };
+        let (at, recorder) = (self.network.at(port, priority), &self.books.recorder);
+        PortRecord {
+            port: PortId(port),
+            priority,
+            tx_bytes: queue.tx_bytes,
+            tx_packets: queue.tx_packets,
+            marks,
+            drops: recorder.drops_at[at],
+            lost: recorder.lost_at[at],
+            peak_queue: queue.peak.into(),
+            peak_ingress: ingress.peak.into(),
+            peak_headroom: ingress.peak_headroom.into(),
+            xoff_sent: ingress.xoffs.into(),
+            xon_sent: (ingress.xoffs - u32::from(ingress.paused) - recorder.unresumed[at]).into(),
+            xoff_received: recorder.xoffs_received[at],
+            paused: recorder.paused[at],
+        }
+    }
+}
+
+/// Unfinished flows that have started: others wait and are not the cause.
+fn unfinished_flows(flows: &[FlowRecord]) -> Vec<u32> {
+    let unfinished = |record: &FlowRecord| record.start.is_some() && record.finish.is_none();
+    let numbered = (0u32..).zip(flows);
+    numbered.filter(|(_, record)| unfinished(record)).map(|(flow, _)| flow).take(NAMED).collect()
+}

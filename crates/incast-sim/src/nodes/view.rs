@@ -1,0 +1,128 @@
+//! What searches over the whole network read of its nodes, between windows.
+
+use incast_model::fabric::{Fabric, NodeId, NodeKind, PortId};
+use incast_model::units::Time;
+
+use super::{Nodes, Place};
+use crate::deadlock::{Paused, Snapshot};
+use crate::network::Reach;
+use crate::outcome::{CutOff, QueueRef};
+use crate::switch::{Buffer, Ingress};
+
+/// Most flows that cannot finish in a list.
+const NAMED: usize = 100;
+
+impl Nodes {
+    /// Place of a port's node, and the port's number there.
+    pub(super) fn place_of(&self, port: u32) -> (Place, usize) {
+        let port = self.network.fabric.port(PortId(port));
+        (self.places[port.node.index()], port.local as usize)
+    }
+
+    /// Returns true if the far end of a port is a switch that pauses a priority.
+    fn is_paused_by_switch(&self, port: PortId, priority: u8) -> bool {
+        match self.place_of(self.network.fabric.port(port).peer.0) {
+            (Place::Switch(place), local) => self.switches[place as usize].ports[local].ingress(priority).paused,
+            (Place::Host(_), _) => false,
+        }
+    }
+
+    /// Returns true if packets of a priority cannot leave by a port because its far end holds the priority in a PFC storm. A
+    /// watchdog makes this false, unless it drops the packets.
+    fn is_held(&self, port: u32, priority: u8) -> bool {
+        let held = match self.place_of(self.network.ports[port as usize].peer) {
+            (Place::Switch(place), local) => self.switches[place as usize].ports[local].ingress(priority).held,
+            (Place::Host(place), local) => self.hosts[place as usize].holds(local, priority),
+        };
+        // With tags on the wire, packets queue under other priorities than those followed here.
+        if !held || self.network.tags_on_the_wire() {
+            return false;
+        }
+        match self.place_of(port) {
+            (Place::Switch(place), local) => self.switches[place as usize].keeps(local, priority),
+            (Place::Host(place), local) => self.hosts[place as usize].is_paused(local, priority),
+        }
+    }
+
+    /// Obstacles of flows under way, in order of flows; `None` for those that can finish.
+    fn obstacles(&self) -> Vec<Option<CutOff>> {
+        let Some(faults) = &self.books.faults else { return Vec::new() };
+        let is_held = |port, priority| self.is_held(port, priority);
+        let reach = Reach { network: &self.network, faults, is_held: &is_held };
+        let mut flows: Vec<(u32, u32)> = self.hosts.iter().flat_map(|host| host.under_way()).collect();
+        flows.sort_unstable();
+        flows.into_iter().map(|(flow, port)| reach.obstacle(flow, port)).collect()
+    }
+
+    /// Flows under way that failures or storms keep from their end.
+    pub(super) fn cut_off(&self) -> Vec<CutOff> {
+        self.obstacles().into_iter().flatten().take(NAMED).collect()
+    }
+
+    /// Returns true if no flow under way can finish.
+    pub(super) fn all_cut_off(&self) -> bool {
+        self.obstacles().iter().all(Option::is_some)
+    }
+}
+
+impl Snapshot for Nodes {
+    fn fabric(&self) -> &Fabric {
+        &self.network.fabric
+    }
+
+    fn paused(&self) -> Vec<Paused> {
+        let lossless = self.network.config.lossless;
+        let of_switches = self.switches.iter().flat_map(|switch| &switch.ports);
+        let of_switches = of_switches.filter(|port| port.paused != 0 && !port.down);
+        let of_switches = of_switches.map(|port| (port.number, port.paused & port.waiting, false));
+        let of_hosts = self.hosts.iter().flat_map(|host| host.pauses()).map(|(port, paused)| (port, paused, true));
+        let mut found = Vec::new();
+        for (port, paused, at_host) in of_switches.chain(of_hosts).filter(|(_, paused, _)| paused & lossless != 0) {
+            for priority in (1..8u8).filter(|prio| paused & lossless & 1 << prio != 0) {
+                if self.is_paused_by_switch(PortId(port), priority) {
+                    found.push(Paused { queue: QueueRef { port: PortId(port), priority }, at_host });
+                }
+            }
+        }
+        found.sort_unstable();
+        found
+    }
+
+    fn paused_since(&self, queue: QueueRef) -> Option<Time> {
+        self.books.recorder.paused_since(self.network.at(queue.port.0, queue.priority))
+    }
+
+    fn packets(&self, queue: QueueRef) -> Vec<(QueueRef, u32)> {
+        let (Place::Switch(place), local) = self.place_of(queue.port.0) else { return Vec::new() };
+        let switch = &self.switches[place as usize];
+        let counter = |(port, priority, size): (usize, u8, u32)| {
+            (QueueRef { port: PortId(switch.ports[port].number), priority }, size)
+        };
+        switch.held_in(local, queue.priority).map(counter).collect()
+    }
+
+    fn bytes(&self, queue: QueueRef) -> u64 {
+        let (Place::Switch(place), local) = self.place_of(queue.port.0) else { return 0 };
+        self.switches[place as usize].ports[local].lanes[usize::from(queue.priority)].queue.bytes.into()
+    }
+
+    fn is_in_flight(&self, queue: QueueRef) -> bool {
+        let line = self.layout.ports[queue.port.index()].line as usize;
+        self.out.wires[line].packets().any(|(_, packet)| packet.prio == queue.priority)
+    }
+
+    fn ingress(&self, counter: QueueRef) -> &Ingress {
+        match self.place_of(counter.port.0) {
+            (Place::Switch(place), local) => self.switches[place as usize].ports[local].ingress(counter.priority),
+            (Place::Host(_), _) => unreachable!("hosts have no counters"),
+        }
+    }
+
+    fn buffer(&self, switch: NodeId) -> &Buffer {
+        debug_assert!(self.network.fabric.node(switch).kind == NodeKind::Switch);
+        match self.places[switch.index()] {
+            Place::Switch(place) => &self.switches[place as usize].buffer,
+            Place::Host(_) => unreachable!("only switches have a buffer"),
+        }
+    }
+}
