@@ -6,9 +6,10 @@ use incast_model::fabric::{BaseRtts, Fabric, NodeId};
 use incast_model::flow::Flow;
 use incast_model::units::{Bytes, Rate, Time};
 use incast_model::workload::{OfferedLoad, overload, warnings as workload_warnings};
+use incast_sim::BufferPlan;
 use incast_sim::congestion::{Control, Input, Telemetry};
 use incast_sim::host::Recovery;
-use incast_sim::switch::{BufferPlan, EcnParams, FlowDetection, MarkedFlows, PfcMode, QueueParams};
+use incast_sim::switch::{EcnParams, FlowDetection, MarkedFlows, PfcMode, QueueParams};
 use incast_sim::transport::Transport;
 use incast_sim::{Carrier, Setup};
 

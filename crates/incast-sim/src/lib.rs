@@ -64,17 +64,19 @@ pub mod network;
 mod nodes;
 mod ns3;
 pub mod outcome;
+mod plan;
 mod progress;
 pub mod setup;
 pub mod simulation;
-
 pub mod switch;
 pub mod tenant;
 pub mod transport;
 mod valid;
 
+pub use host::Carrier;
 pub use outcome::Outcome;
+pub use plan::BufferPlan;
 pub use progress::Progress;
-pub use setup::{Arithmetic, Carrier, ControlSetup, Params, Setup};
+pub use setup::{Arithmetic, ControlSetup, Params, Setup};
 pub use simulation::Simulation;
 pub use valid::ValidSetup;

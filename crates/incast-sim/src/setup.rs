@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::congestion::{Control, WindowMode};
-use crate::host::{HostParams, PacketParams, RdmaParams};
+use crate::host::{Carrier, HostParams, PacketParams, RdmaParams};
 use crate::measure::MeasureParams;
 use crate::network::NetworkParams;
 use crate::switch::{EcnParams, SwitchParams, TagRules};
@@ -67,15 +67,6 @@ pub struct ControlSetup {
     pub control: Control,
     /// Limit of bytes in flight.
     pub window: WindowMode,
-}
-
-/// Transport of a group of flows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Carrier {
-    /// RDMA; an index into [`Setup::controls`].
-    Rdma(usize),
-    /// Other; an index into [`Setup::transports`].
-    Transport(usize),
 }
 
 /// Inputs of a simulation.

@@ -5,9 +5,9 @@ use std::ops::ControlFlow;
 use incast_model::field::FieldError;
 use incast_model::units::Time;
 
-use crate::network::Network;
 use crate::nodes::{MAX_TIME, Nodes};
 use crate::outcome::Outcome;
+use crate::plan::Network;
 use crate::progress::{Limits, Progress};
 use crate::transport::Transport;
 use crate::valid::ValidSetup;
@@ -37,7 +37,7 @@ impl Simulation {
                 .fold(STALL.max(params.rdma.rto.unwrap_or_default() * 4), Time::max)
                 .0,
         };
-        Ok(Self { network: Network::new(setup)?, limits })
+        Ok(Self { network: Network::new(setup.into_inner())?, limits })
     }
 
     /// Runs to the end, or until `observe` breaks.

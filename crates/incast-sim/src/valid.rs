@@ -9,11 +9,12 @@ use incast_model::gates::check_gates;
 use incast_model::range;
 
 use crate::congestion::{MAX_INT_RECORDS, Telemetry};
+use crate::host::Carrier;
 use crate::host::ClassBy;
 use crate::kernel::MAX_ID;
 use crate::nodes::{MAX_NICS, MAX_PORTS, MAX_TIME};
-use crate::setup::{Arithmetic, Carrier, Setup};
-use crate::switch::BufferPlan;
+use crate::plan::BufferPlan;
+use crate::setup::{Arithmetic, Setup};
 use crate::transport::Transport;
 
 /// Setup that passed all checks, except those of the paths of flows, which the simulator finds.

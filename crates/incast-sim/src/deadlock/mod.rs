@@ -1,6 +1,5 @@
 //! PFC deadlocks, detected without effect on a run.
 
-mod check;
 mod detector;
 mod graph;
 mod stuck;

@@ -1,14 +1,11 @@
 //! Priorities of data at hosts: short flows (mice) before long ones (elephants).
 
-use incast_model::field::FieldError;
 use incast_model::flow::{Flow, FlowSet};
 use incast_model::range::priority;
 use incast_model::rng::mix;
 use incast_model::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use crate::setup::{Arithmetic, Params};
 
 /// Priorities of short and long flows at hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -74,25 +71,5 @@ impl ClassParams {
             ClassBy::Sent => self.threshold.0,
             _ => u64::MAX,
         }
-    }
-}
-
-impl Params {
-    /// Checks the parameters of classes.
-    pub fn check_classes(&self) -> Result<(), FieldError> {
-        let classes = &self.host.classes;
-        if classes.by == ClassBy::Given {
-            return Ok(());
-        }
-        let refuse = |field: &str, message: String| Err(FieldError::new(format!("host.classes.{field}"), message));
-        if classes.mice == classes.elephants {
-            let message =
-                format!("{} is also the priority of elephants; mice and elephants need two priorities", classes.mice);
-            return refuse("mice", message);
-        }
-        if classes.by == ClassBy::Sent && self.arithmetic == Arithmetic::Ns3 {
-            return refuse("by", "ns3 arithmetic knows no flows that change their priority".into());
-        }
-        Ok(())
     }
 }

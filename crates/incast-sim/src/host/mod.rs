@@ -1,11 +1,13 @@
 //! Hosts: ports, and RDMA with queue pairs, pacing, windows, acknowledgements and loss recovery.
 
+mod carrier;
 mod classes;
 mod gates;
 mod params;
 pub(crate) mod selective;
 mod turns;
 
+pub use carrier::Carrier;
 pub use classes::{ClassBy, ClassParams};
 pub(crate) use gates::{Countdown, End, Gates};
 pub use params::{CnpMode, HostParams, NicQueue, PacketParams, RdmaParams, Recovery};

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use super::ClassParams;
 use crate::balance::Balance;
 use crate::congestion::{MAX_INT_RECORDS, Telemetry};
+use crate::host::Carrier;
 use crate::kernel::flag;
-use crate::setup::Carrier;
 
 /// Sizes on the wire. Defaults are those of the HPCC evaluation; profile `rocev2` has those of a real RoCEv2 wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -2,7 +2,6 @@
 
 mod fingerprint;
 mod histogram;
-mod recorder;
 mod waits;
 
 use incast_model::fabric::PortId;
@@ -14,7 +13,6 @@ use serde::{Deserialize, Serialize};
 pub use fingerprint::Fingerprint;
 pub(crate) use fingerprint::{OnWire, Prints};
 pub(crate) use histogram::LengthHistogram;
-pub(crate) use recorder::Recorder;
 pub use waits::Waits;
 
 /// Recorded data.

@@ -11,11 +11,7 @@
 
 use std::ops::AddAssign;
 
-use incast_model::field::FieldError;
 use incast_model::units::Time;
-
-use crate::setup::{Arithmetic, Params};
-use crate::switch::QueueParams;
 
 /// Queueing delay of a flow's data.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -39,27 +35,5 @@ impl AddAssign for Waits {
         self.victim += other.victim;
         self.host_blocked += other.host_blocked;
         self.host_victim += other.host_victim;
-    }
-}
-
-impl Params {
-    /// Checks that the simulator knows packets' paths in advance.
-    pub fn check_blocking(&self) -> Result<(), FieldError> {
-        let refuse = |message: &str| Err(FieldError::new("measure.blocking", message));
-        if !self.measure.blocking {
-            return Ok(());
-        }
-        if self.arithmetic == Arithmetic::Ns3 {
-            return refuse("ns3 arithmetic does not note since when a queue pair may send; only in exact arithmetic");
-        }
-        if self.network.load_balancing != crate::balance::Balance::Ecmp {
-            return refuse(
-                "a packet's port at the next switch is known in advance with network.load_balancing ecmp only",
-            );
-        }
-        if self.switch.queues != QueueParams::Shared {
-            return refuse("only with switch.queues \"shared\": without PFC no queue is blocked");
-        }
-        Ok(())
     }
 }

@@ -6,26 +6,14 @@
 //!
 //! All faults are known when a run begins: a list of steps, one event at a time.
 
-use incast_model::fabric::{Fabric, LinkId, PortId};
+use incast_model::fabric::{Fabric, LinkId};
 use incast_model::rng::{Stream, stream};
 use incast_model::routing::{FixedHops, NextHopOrder, Paths, Routes};
 use incast_model::units::Time;
 
+use super::changes::{Outage, Resolved, Step, TimedHops};
 use super::pause;
-use crate::network::resolve::{Outage, Resolved, TimedHops};
 use crate::outcome::LinkChange;
-
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Step {
-    /// Outages begin and end.
-    Change { begins: Vec<usize>, ends: Vec<usize> },
-    /// Routing learns of links that are down (true) or up.
-    Learn(Vec<(LinkId, bool)>),
-    /// Given routes change.
-    Given,
-    /// Ports start (true) or stop holding priorities.
-    Hold(Vec<(PortId, u8, bool)>),
-}
 
 #[derive(Debug, Clone)]
 pub(crate) struct Faults {
@@ -33,7 +21,7 @@ pub(crate) struct Faults {
     /// By outage: true while in force.
     active: Vec<bool>,
     /// In order of time.
-    pub(super) steps: Vec<(u64, Step)>,
+    pub(crate) steps: Vec<(u64, Step)>,
     next: usize,
     /// By link: outages that keep it down.
     down: Vec<u32>,
@@ -46,14 +34,14 @@ pub(crate) struct Faults {
     /// By port; empty without silent failures.
     streams: Vec<Stream>,
     fixed: Vec<TimedHops>,
-    pub(super) rule: (Paths, NextHopOrder),
+    pub(crate) rule: (Paths, NextHopOrder),
     /// Payload acknowledged at the last check for progress.
     acked_before: u64,
 }
 
 impl Faults {
     /// Routing learns `after` each change, or never.
-    pub(super) fn new(
+    pub(crate) fn new(
         resolved: Resolved,
         after: Option<Time>,
         rule: (Paths, NextHopOrder),
@@ -156,7 +144,7 @@ impl Faults {
     }
 
     /// Failure that blocks a link entirely.
-    pub(super) fn blocks(&self, link: LinkId) -> Option<LinkChange> {
+    pub(crate) fn blocks(&self, link: LinkId) -> Option<LinkChange> {
         if self.down[link.index()] > 0 {
             Some(LinkChange::Down)
         } else {
@@ -178,12 +166,12 @@ impl Faults {
     }
 
     /// Returns true if routing knows of failures from the start.
-    pub(super) fn starts_rerouted(&self) -> bool {
+    pub(crate) fn starts_rerouted(&self) -> bool {
         self.steps.iter().any(|(time, step)| *time == 0 && matches!(step, Step::Learn(_)))
     }
 
     /// Routes of every routing state, with its start.
-    pub(super) fn states<'a>(&'a self, fabric: &'a Fabric) -> impl Iterator<Item = (Time, Routes)> + 'a {
+    pub(crate) fn states<'a>(&'a self, fabric: &'a Fabric) -> impl Iterator<Item = (Time, Routes)> + 'a {
         let mut known = vec![false; self.down.len()];
         let learns = self.steps.iter().filter_map(|(time, step)| match step {
             Step::Learn(links) => Some((*time, links.as_slice())),
@@ -239,7 +227,7 @@ fn steps(resolved: &Resolved, after: Option<Time>, links: usize) -> Vec<(u64, St
 
 #[cfg(test)]
 mod tests {
-    use incast_model::fabric::NodeId;
+    use incast_model::fabric::{NodeId, PortId};
 
     use super::*;
 

@@ -8,39 +8,9 @@ use incast_model::fabric::{Fabric, NodeKind, PortId};
 use incast_model::field::FieldError;
 use incast_model::units::Time;
 
-use super::fault::Step;
+use super::changes::{Hold, Step};
 use super::params::PauseParams;
-use super::resolve::{joining, neighbours, node};
-use crate::setup::Params;
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Hold {
-    pub(crate) ports: Vec<PortId>,
-    pub(crate) priority: u8,
-    pub(crate) from: Time,
-    pub(crate) until: Option<Time>,
-}
-
-impl Params {
-    /// Checks that PFC storms use lossless priorities, and that there is PFC.
-    pub fn check_pauses(&self) -> Result<(), FieldError> {
-        let lossless = &self.switch.lossless;
-        for (index, pause) in self.network.pause.iter().enumerate() {
-            let field = format!("network.pause[{index}]");
-            if self.switch.paused_priorities() == 0 {
-                let allowed = "none, or switches with PFC (switch.pfc, switch.lossless, queues that share a buffer)";
-                return Err(FieldError::new(field, "there is no PFC: pauses have no effect").allowed(allowed));
-            }
-            let known: Vec<String> = lossless.iter().map(u8::to_string).collect();
-            let allowed = format!("the priorities of switch.lossless: {}", known.join(", "));
-            if !lossless.contains(&pause.priority) {
-                let message = format!("{} is no lossless priority", pause.priority);
-                return Err(FieldError::new(format!("{field}.priority"), message).allowed(allowed));
-            }
-        }
-        Ok(())
-    }
-}
+use super::places::{joining, neighbours, node};
 
 pub(super) fn resolve(pause: &PauseParams, field: &str, fabric: &Fabric) -> Result<Hold, FieldError> {
     let at = node(fabric, &format!("{field}.at"), &pause.at)?;

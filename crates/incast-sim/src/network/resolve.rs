@@ -2,50 +2,16 @@
 
 use incast_model::fabric::{Fabric, HostId, LinkId, NodeId, NodeKind, PortId};
 use incast_model::field::FieldError;
-use incast_model::nearest::nearest;
 use incast_model::rng::stream;
 use incast_model::routing::{FixedHops, Paths, Routes};
 use incast_model::units::Time;
 use rand::Rng;
 
-use super::Faults;
+use super::changes::{Outage, Resolved, TimedHops};
+use super::fault::Faults;
 use super::params::{FailureParams, NetworkParams, RandomLinks, RouteParams};
-use super::pause::{self, Hold};
-
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Outage {
-    pub(crate) links: Vec<LinkId>,
-    pub(crate) at: Time,
-    pub(crate) until: Option<Time>,
-    /// Fraction lost by a link that seems up.
-    pub(crate) silent: Option<f64>,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct TimedHops {
-    pub(crate) hops: FixedHops,
-    pub(crate) from: Time,
-    pub(crate) until: Option<Time>,
-}
-
-impl TimedHops {
-    pub(crate) fn holds_at(&self, time: Time) -> bool {
-        self.from <= time && self.until.is_none_or(|until| until > time)
-    }
-}
-
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Resolved {
-    pub(crate) fixed: Vec<TimedHops>,
-    pub(crate) outages: Vec<Outage>,
-    pub(crate) holds: Vec<Hold>,
-}
-
-impl Resolved {
-    pub(crate) fn fixed_at(&self, time: Time) -> Vec<FixedHops> {
-        self.fixed.iter().filter(|one| one.holds_at(time)).map(|one| one.hops.clone()).collect()
-    }
-}
+use super::pause;
+use super::places::{joining, neighbours, node};
 
 impl NetworkParams {
     /// Checks all names and numbers against the fabric.
@@ -85,7 +51,7 @@ impl NetworkParams {
         Ok(())
     }
 
-    pub(super) fn with_fixed(&self, fabric: &Fabric, fixed: &[FixedHops]) -> Routes {
+    pub(crate) fn with_fixed(&self, fabric: &Fabric, fixed: &[FixedHops]) -> Routes {
         Routes::along(fabric, self.routing, self.next_hop_order, &|_| true, fixed)
     }
 
@@ -149,28 +115,6 @@ impl NetworkParams {
         }
         Ok(())
     }
-}
-
-pub(super) fn node(fabric: &Fabric, field: &str, name: &str) -> Result<NodeId, FieldError> {
-    let found = fabric.nodes().iter().position(|node| node.name == name);
-    found.map(|at| NodeId(at as u32)).ok_or_else(|| FieldError {
-        nearest: nearest(name, fabric.nodes().iter().map(|node| node.name.as_str())).map(str::to_owned),
-        ..FieldError::new(field, format!("there is no node `{name}`"))
-    })
-}
-
-pub(super) fn joining(fabric: &Fabric, a: NodeId, b: NodeId) -> Vec<PortId> {
-    fabric.ports_of(a).filter(|&port| fabric.neighbour(port) == b).collect()
-}
-
-pub(super) fn neighbours(fabric: &Fabric, of: NodeId) -> String {
-    let mut names: Vec<&str> = Vec::new();
-    for name in fabric.ports_of(of).map(|port| &*fabric.node(fabric.neighbour(port)).name) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names.join(", ")
 }
 
 fn fixed_hops(route: &RouteParams, field: &str, fabric: &Fabric, fixed: &mut Vec<TimedHops>) -> Result<(), FieldError> {

@@ -2,7 +2,7 @@
 
 use super::Nodes;
 use crate::kernel::{Event, NONE, Target, periodic};
-use crate::network::Network;
+use crate::plan::Network;
 use crate::progress::{Halt, Limits};
 
 /// In order at one time: steps before all events of that time, the others after them.

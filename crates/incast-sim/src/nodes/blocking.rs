@@ -1,11 +1,11 @@
 //! Queueing delays of flows (`measure.blocking`): sums of a node, and their end with the run. Guards measure at switches,
 //! [`super::host`] at hosts.
 
+use super::map::Map;
 use super::packet::Packet;
 use crate::kernel::Kind;
 use crate::measure::Waits;
-use crate::network::Network;
-use crate::switch::isolation::Map;
+use crate::plan::Network;
 
 /// Queueing delays at one node by flow.
 #[derive(Debug, Default)]

@@ -5,11 +5,12 @@ use incast_model::units::Time;
 
 use super::Nodes;
 use super::out::{Note, Noted};
+use super::recorder::Recorder;
 use crate::deadlock::Detector;
 use crate::host::Countdown;
-use crate::measure::Recorder;
-use crate::network::{Faults, Network};
+use crate::network::Faults;
 use crate::outcome::{DropReason, Storm};
+use crate::plan::Network;
 use crate::progress::Progress;
 
 #[derive(Debug)]

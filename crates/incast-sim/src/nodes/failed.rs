@@ -9,8 +9,8 @@ use super::run::ANY;
 use super::switch::{Hooks, Switch};
 use crate::balance::State;
 use crate::kernel::NONE;
-use crate::network::Network;
 use crate::outcome::DropReason;
+use crate::plan::Network;
 use crate::switch::Storage;
 
 impl<G: Hooks> Switch<G> {

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 
 use super::plan::Layout;
 use crate::kernel::{Event, EventQueue, Target, rank};
-use crate::network::Network;
 use crate::ns3::{Draws, Rand};
+use crate::plan::Network;
 
 #[derive(Debug)]
 pub(super) struct Ns3 {

@@ -12,8 +12,8 @@ use super::wire::Wire;
 use crate::host::End;
 use crate::kernel::{Event, Kind, Target};
 use crate::measure::{OnWire, Prints};
-use crate::network::Network;
 use crate::outcome::{Counts, DropReason, DropRecord};
+use crate::plan::Network;
 use crate::transport::Matching;
 
 /// Record of an event; moves into the run's records in order between windows.

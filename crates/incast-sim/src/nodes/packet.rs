@@ -3,7 +3,7 @@
 use super::run::{ANY, PLAIN};
 use crate::congestion::{IntRecord, MAX_INT_RECORDS};
 use crate::kernel::{Kind, NONE, Range, flag};
-use crate::network::Forwarded;
+use crate::plan::Forwarded;
 
 /// Some packets have more: [`Carried`].
 #[derive(Debug, Clone, Copy)]

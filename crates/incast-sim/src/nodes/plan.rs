@@ -5,9 +5,9 @@ use std::ops::Range;
 use incast_model::fabric::{NodeId, PortId};
 use incast_model::units::Time;
 
+use crate::host::Carrier;
 use crate::kernel::{Kind, NONE, flag};
-use crate::network::Network;
-use crate::setup::Carrier;
+use crate::plan::Network;
 
 use super::local::gates_are_local;
 use super::packet::Packet;
@@ -36,7 +36,7 @@ pub(super) struct PortPlan {
     /// Node at the far end, and its port, from 0.
     pub(super) peer: u32,
     pub(super) peer_port: u16,
-    /// As [`crate::network::Port::cut`].
+    /// As [`crate::plan::Port::cut`].
     pub(super) cut: u16,
     /// If true, a packet may leave the far end by a faster link.
     pub(super) speeds_up: bool,

@@ -1,7 +1,7 @@
 //! Kinds of runs: the code of nodes exists once for each, by a constant of the compiler, so that a run without a feature has no
 //! trace of it.
 
-use crate::network::{Network, WHOLE_PACKETS};
+use crate::plan::{Network, WHOLE_PACKETS};
 use crate::switch::Storage;
 
 /// Any run.

@@ -15,8 +15,8 @@ use crate::balance::{State, backlog};
 use crate::congestion::IntRecord;
 use crate::kernel::{Event, Kind, NONE, Target, flag};
 use crate::measure::LengthHistogram;
-use crate::network::{Network, Sending};
 use crate::outcome::DropReason;
+use crate::plan::{Network, Sending};
 use crate::switch::{Buffer, RankedQueue, Rule, Served, Storage, Verdict};
 
 /// What a switch does with packets besides forwarding them. Implementations find their state in [`Switch::guards`].
@@ -48,7 +48,7 @@ pub(super) trait Hooks: Sized {
     fn root(switch: &Switch<Self>, network: &Network, port: usize, prio: u8) -> Option<u32>;
 }
 
-/// Several fields are copies from [`crate::network::Config`].
+/// Several fields are copies from [`crate::plan::Config`].
 #[derive(Debug)]
 pub(super) struct Switch<G> {
     pub(super) node: u32,

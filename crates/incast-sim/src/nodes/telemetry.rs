@@ -7,8 +7,8 @@ use super::packet::{Carried, Packet};
 use super::port::Port;
 use crate::congestion::{IntFormat, IntRecord, int_record};
 use crate::kernel::flag;
-use crate::network::Network;
 use crate::ns3::Rand;
+use crate::plan::Network;
 use crate::switch::Pint;
 
 #[derive(Debug)]

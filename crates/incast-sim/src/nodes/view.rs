@@ -5,8 +5,8 @@ use incast_model::units::Time;
 
 use super::{Nodes, Place};
 use crate::deadlock::{Paused, Snapshot};
-use crate::network::Reach;
 use crate::outcome::{CutOff, QueueRef};
+use crate::plan::Reach;
 use crate::switch::{Buffer, Ingress};
 
 /// Most flows that cannot finish in a list.

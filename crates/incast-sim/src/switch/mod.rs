@@ -1,6 +1,5 @@
-//! Output-queued switch, a pipeline of small stages: admission ([`buffer`], or [`port_buffer`]), PFC ([`pfc`]), queueing,
-//! scheduling ([`scheduler`]), ECN marking ([`ecn`]), INT. Against deadlocks: [`tagging`], [`watchdog`]; against waiting behind
-//! congested flows: [`isolation`].
+//! Parts of an output-queued switch: admission to the shared buffer, or to port buffers, ECN marking, scheduling, PINT, Tagger's
+//! rules, with their parameters. `nodes/switch.rs` is the pipeline.
 
 mod buffer;
 mod ecn;
@@ -8,7 +7,6 @@ pub(crate) mod isolation;
 mod params;
 mod pint;
 mod plain;
-mod plan;
 mod port_buffer;
 mod ranked;
 mod scheduler;
@@ -19,10 +17,9 @@ pub(crate) use buffer::{Buffer, Ingress, fixed_alpha};
 pub(crate) use ecn::{EcnPort, Verdict};
 pub(crate) use isolation::Isolation;
 pub use isolation::{FlowDetection, IsolationAtHosts, IsolationParams, MarkedFlows};
-pub use params::{Alpha, Forwarding, Headroom, PfcMode, QueueParams, SchedulerParams, SwitchParams};
+pub use params::{Forwarding, PfcMode, QueueParams, SchedulerParams, SwitchParams};
 pub(crate) use pint::Pint;
-pub use plan::BufferPlan;
-pub(crate) use plan::{alpha, headroom, host_rate};
+pub use plain::{Alpha, Headroom};
 pub(crate) use port_buffer::Storage;
 pub(crate) use ranked::{RANKED_QUEUE, RankedQueue, rank};
 pub(crate) use scheduler::{Rule, Served};

@@ -8,6 +8,8 @@ use incast_model::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::plain::{Alpha, Headroom};
+
 use super::{IsolationParams, TaggingParams, WatchdogParams};
 
 /// Forwarding, buffer, PFC and scheduling of every switch.
@@ -151,31 +153,6 @@ pub enum PfcMode {
         #[schemars(transform = above("0B"))]
         xoff: Bytes,
     },
-}
-
-/// Share of the free buffer for one ingress queue.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[schemars(transform = super::plain::or_number)]
-pub enum Alpha {
-    /// 1/8 for a port of the hosts' rate, doubled per doubling of the rate, at most 1 (NS3 `third.cc`: shift 3, one
-    /// less per doubling).
-    ByRate,
-    /// Equal for every port.
-    Value(f64),
-}
-
-/// Buffer per ingress port and lossless priority for packets after XOFF.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[schemars(transform = super::plain::or_size)]
-pub enum Headroom {
-    /// 2·rate·delay + 2 full packets + the triggering packet + one pause frame: no lossless drop.
-    Computed,
-    /// 3·rate·delay only (NS3 `third.cc`); too small below about 0.4 us at 100 Gb/s.
-    ThreeDelays,
-    /// Given size.
-    Bytes(Bytes),
 }
 
 /// Order in which the eight queues of a port are served. Priority 0 carries PFC frames and CNPs, is always served first

@@ -1,12 +1,36 @@
-//! Deserialization of a name, a plain value, or a table with one value.
+//! Parameters that are a name, a plain value, or a table with one value.
 
 use std::fmt;
 
 use incast_model::units::Bytes;
-use schemars::{Schema, json_schema};
+use schemars::{JsonSchema, Schema, json_schema};
+use serde::Serialize;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
-use super::{Alpha, Headroom};
+/// Share of the free buffer for one ingress queue.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(transform = or_number)]
+pub enum Alpha {
+    /// 1/8 for a port of the hosts' rate, doubled per doubling of the rate, at most 1 (NS3 `third.cc`: shift 3, one
+    /// less per doubling).
+    ByRate,
+    /// Equal for every port.
+    Value(f64),
+}
+
+/// Buffer per ingress port and lossless priority for packets after XOFF.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(transform = or_size)]
+pub enum Headroom {
+    /// 2·rate·delay + 2 full packets + the triggering packet + one pause frame: no lossless drop.
+    Computed,
+    /// 3·rate·delay only (NS3 `third.cc`); too small below about 0.4 us at 100 Gb/s.
+    ThreeDelays,
+    /// Given size.
+    Bytes(Bytes),
+}
 
 const ALPHAS: &str = "`by-rate`, `a number such as 0.125`, `{ value = 0.125 }`";
 const HEADROOMS: &str = "`computed`, `three-delays`, `a size such as \"40kB\"`, `{ bytes = \"40kB\" }`";

@@ -9,8 +9,6 @@ use incast_model::range::{least, priority};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::params::SwitchParams;
-
 /// Tags of Tagger: the first priority of `lossless` carries tag 1, and so on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -154,15 +152,15 @@ pub(crate) struct Tagging {
 }
 
 impl Tagging {
-    /// Maps tags to the lossless priorities of `switch`, in order; they must suffice.
-    pub(crate) fn new(rules: Arc<TagRules>, switch: &SwitchParams) -> Self {
+    /// Maps tags to the lossless priorities, in order; they must suffice.
+    pub(crate) fn new(rules: Arc<TagRules>, params: &TaggingParams, lossless: &[u8]) -> Self {
         let mut tagging = Self {
             tags: [0; 8],
-            priorities: [switch.tagging.lossy_priority; 8],
-            on_the_wire: switch.tagging.queue_by == QueueBy::ArrivingTag,
+            priorities: [params.lossy_priority; 8],
+            on_the_wire: params.queue_by == QueueBy::ArrivingTag,
             rules,
         };
-        for (tag, &priority) in (1..=tagging.rules.tags).zip(&switch.lossless) {
+        for (tag, &priority) in (1..=tagging.rules.tags).zip(lossless) {
             tagging.tags[usize::from(priority)] = tag;
             tagging.priorities[usize::from(tag)] = priority;
         }

@@ -5,7 +5,7 @@ use incast_model::units::{Bytes, Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::switch::{EcnParams, MarkAt};
+use crate::marking::{EcnParams, MarkAt};
 
 /// Rate limiter of a VM pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

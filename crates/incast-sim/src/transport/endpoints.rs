@@ -4,8 +4,8 @@ use incast_model::fabric::Fabric;
 use incast_model::flow::{Flow, FlowSet};
 
 use super::{AnyEndpoint, Incoming, Job, Outgoing, Scope, Stack, Transport};
+use crate::host::Carrier;
 use crate::kernel::Kind;
-use crate::setup::Carrier;
 
 /// Index of no endpoint: RDMA has queue pairs.
 const RDMA: u8 = u8::MAX;

@@ -8,7 +8,7 @@ mod bitmap;
 
 use bitmap::Bitmap;
 
-use crate::network::Config;
+use crate::host::{PacketParams, RdmaParams};
 
 /// Packets beyond the expected one that a receiver keeps: as many as the 16 bits of a NACK can report.
 const REACH: u64 = u16::MAX as u64;
@@ -26,13 +26,13 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    pub(crate) fn new(config: &Config) -> Self {
+    pub(crate) fn new(packets: &PacketParams, rdma: &RdmaParams, reorder_window: u64) -> Self {
         Self {
-            payload: config.packets.payload.0,
-            rto: config.rto,
-            rto_low: config.rdma.rto_low.0,
-            rto_low_packets: config.rdma.rto_low_packets.into(),
-            reorder_window: config.reorder_window,
+            payload: packets.payload.0,
+            rto: rdma.rto.map_or(u64::MAX, |rto| rto.0),
+            rto_low: rdma.rto_low.0,
+            rto_low_packets: rdma.rto_low_packets.into(),
+            reorder_window,
         }
     }
 

@@ -5,11 +5,11 @@ use incast_model::units::Time;
 
 use super::{Guard, Guards};
 use crate::measure::Waits;
-use crate::network::Network;
 use crate::nodes::blocking::Delays;
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
 use crate::nodes::switch::Switch;
+use crate::plan::Network;
 
 /// State of one switch; ports are its own, from 0.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ mod isolation;
 mod tags;
 mod watchdog;
 
-pub(super) use isolation::records_in_order;
+pub(super) use isolation::{Table, records_in_order};
 
 use blocking::Blocking;
 use isolation::Isolation;
@@ -18,8 +18,8 @@ use super::packet::Packet;
 use super::plan::Plan;
 use super::switch::{Hooks, Switch};
 use crate::kernel::Kind;
-use crate::network::Network;
 use crate::outcome::DropReason;
+use crate::plan::Network;
 
 /// Stages of the pipeline that concern a guard; it finds its state in the switch.
 pub(super) trait Guard: Sized {

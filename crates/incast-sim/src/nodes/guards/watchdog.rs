@@ -4,7 +4,6 @@ use incast_model::fabric::{NodeId, PortId};
 use incast_model::units::Time;
 
 use super::{Guard, Guards};
-use crate::network::Network;
 use crate::nodes::Nodes;
 use crate::nodes::books::Books;
 use crate::nodes::out::Out;
@@ -13,6 +12,7 @@ use crate::nodes::plan::Plan;
 use crate::nodes::run::ANY;
 use crate::nodes::switch::Switch;
 use crate::outcome::{DropReason, Storm};
+use crate::plan::Network;
 use crate::switch::{WatchdogAction, WatchdogParams};
 
 /// Queue in a storm.

@@ -8,9 +8,9 @@ use super::pair::PairState;
 use super::{Host, PRIORITIES};
 use crate::kernel::NONE;
 use crate::measure::Waits;
-use crate::network::Network;
 use crate::nodes::blocking::Delays;
 use crate::nodes::packet::Packet;
+use crate::plan::Network;
 
 #[derive(Debug, Clone, Copy)]
 struct Pause {

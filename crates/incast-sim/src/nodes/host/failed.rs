@@ -5,13 +5,13 @@ use incast_model::fabric::NodeId;
 use super::{Host, PRIORITIES};
 use crate::balance::State;
 use crate::kernel::{Kind, NONE, flag};
-use crate::network::Network;
 use crate::nodes::out::{Dropped, Out};
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
 use crate::nodes::port::Failed;
 use crate::nodes::run::ANY;
 use crate::outcome::DropReason;
+use crate::plan::Network;
 
 /// Pauses that a port sends regardless of any buffer.
 #[derive(Debug, Clone, Copy, Default)]

@@ -4,11 +4,11 @@ use incast_model::fabric::PortId;
 
 use super::Host;
 use crate::kernel::{Event, Kind, NONE, Target, flag};
+use crate::nodes::guards::Table;
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
 use crate::outcome::IsolatedBy;
-use crate::switch::isolation::Table;
 use crate::switch::{IsolationAtHosts, IsolationParams};
 
 /// State of one host; ports are its NICs, from 0.

@@ -41,7 +41,7 @@ pub(super) use stack::arrived_bytes;
 
 const PRIORITIES: usize = 8;
 
-/// Several fields are copies from [`crate::network::Config`].
+/// Several fields are copies from [`crate::plan::Config`].
 #[derive(Debug)]
 pub(super) struct Host {
     node: u32,
@@ -104,7 +104,10 @@ impl Host {
             balancer: network.routing.balancers.get(node.index()).cloned(),
             packets: network.config.packets,
             rdma: network.config.rdma.clone(),
-            rules: network.config.selective.then(|| Rules::new(&network.config)),
+            rules: network
+                .config
+                .selective
+                .then(|| Rules::new(&network.config.packets, &network.config.rdma, network.config.reorder_window)),
             demotion: (network.config.demotion, network.config.elephants),
             in_flight: network.config.in_flight,
             slab: Slab::new(plan.layout.records),

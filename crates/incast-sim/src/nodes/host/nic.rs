@@ -10,15 +10,15 @@ use super::{Host, PRIORITIES};
 use crate::congestion::FlowContext;
 use crate::host::{RdmaParams, Turns};
 use crate::kernel::NONE;
-use crate::network::{Network, Sending};
 use crate::nodes::out::Out;
 use crate::nodes::packet::{Carried, Packet, Stamp};
 use crate::nodes::plan::{Plan, PortPlan};
 use crate::nodes::port::Queue;
 use crate::nodes::run::{ANY, NS3};
+use crate::plan::{Network, Sending};
 use crate::switch::{RankedQueue, Rule, Served};
 
-/// Port of a host; fields as in [`crate::host::Nic`] and [`crate::network::Port`].
+/// Port of a host; fields as in [`crate::host::Nic`] and [`crate::plan::Port`].
 #[derive(Debug)]
 pub(super) struct Nic {
     /// Number of the port in the fabric, and number and place of the wire that ends there.

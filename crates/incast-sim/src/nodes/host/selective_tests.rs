@@ -13,10 +13,10 @@ use crate::balance::{Balance, SprayParams};
 use crate::congestion::{Control, WindowMode};
 use crate::host::{RdmaParams, Recovery};
 use crate::kernel::{Kind, Target};
-use crate::network::Network;
 use crate::nodes::packet::Packet;
 use crate::nodes::{Nodes, Place};
 use crate::outcome::FlowRecord;
+use crate::plan::Network;
 use crate::progress::Halt;
 use crate::setup::{ControlSetup, Params, Setup};
 
@@ -81,7 +81,7 @@ impl Case {
             tags: None,
             params: self.params.clone(),
         };
-        setup.checked().and_then(Network::new).expect("a network")
+        setup.checked().and_then(|setup| Network::new(setup.into_inner())).expect("a network")
     }
 
     /// `fate` decides for every packet that leaves a host.

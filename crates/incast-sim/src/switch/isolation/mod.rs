@@ -1,24 +1,12 @@
-//! Congestion isolation in the switch (IEEE 802.1Qcz): flows that congest an egress port leave it by a queue of their own, so
-//! that others do not wait behind them, here or, through PFC, upstream.
-//!
-//! Isolation is per flow and egress port. Packets take the priority of isolated flows and keep it on the wire: the next switch
-//! counts them under that priority, pauses it alone, and isolates them as well. Messages ([`message`]) ask upstream switches to
-//! isolate. Order is kept: isolated packets wait until earlier ones of their flow have left the other queues
-//! ([`Network::in_order`]), and a flow is released only when no packet is left.
+//! Parameters and thresholds of congestion isolation (IEEE 802.1Qcz); `nodes/guards/isolation` is the rest.
 
-mod check;
-mod message;
 mod params;
-mod table;
 
 use incast_model::fabric::{Fabric, Node, NodeKind};
 use incast_model::rng::{self, Stream, unit};
 use incast_model::units::{Bytes, Rate};
 
 pub use params::{FlowDetection, IsolationAtHosts, IsolationParams, MarkedFlows};
-pub(crate) use table::{Map, Table};
-
-use super::SwitchParams;
 
 /// In bytes.
 #[derive(Debug, Clone, Copy)]
@@ -44,7 +32,7 @@ pub(crate) struct Isolation {
     pub(crate) draws: Vec<Stream>,
 }
 
-fn scaled(threshold: Bytes, rate: u64) -> u32 {
+pub(crate) fn scaled(threshold: Bytes, rate: u64) -> u32 {
     let scaled = u128::from(threshold.0) * u128::from(rate) / u128::from(Rate::gbps(100).0);
     scaled.min(u128::from(u32::MAX)) as u32
 }
@@ -75,8 +63,8 @@ impl Thresholds {
 }
 
 impl Isolation {
-    pub(crate) fn new(switch: &SwitchParams, rates: &[u64], fabric: &Fabric, seed: u64) -> Self {
-        let params = switch.isolation;
+    /// `paused`: priorities under PFC, one bit each. `rates`: of ports, in bit/s.
+    pub(crate) fn new(params: IsolationParams, paused: u8, rates: &[u64], fabric: &Fabric, seed: u64) -> Self {
         let mut switches = 0..;
         let mut draws_of = |node: &Node| {
             let number = if node.kind == NodeKind::Switch { switches.next() } else { None };
@@ -86,7 +74,7 @@ impl Isolation {
         let thresholds: Vec<Thresholds> = rates.iter().map(|&rate| Thresholds::new(&params, rate)).collect();
         Self {
             params,
-            monitored: switch.paused_priorities() & !(1 << params.queue),
+            monitored: paused & !(1 << params.queue),
             calm: thresholds.iter().map(|port| port.from).min().unwrap_or(0),
             thresholds,
             draws,

@@ -6,12 +6,12 @@ use incast_model::units::Time;
 use super::super::Guards;
 use super::is_data;
 use crate::kernel::{Event, Target};
-use crate::network::Network;
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
 use crate::nodes::switch::Switch;
 use crate::outcome::{FoundIn, IsolatedBy};
+use crate::plan::Network;
 use crate::switch::FlowDetection;
 
 impl Switch<Guards> {

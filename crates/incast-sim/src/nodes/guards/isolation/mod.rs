@@ -9,20 +9,23 @@
 mod find;
 mod message;
 mod sweep;
+mod table;
 
 use incast_model::fabric::NodeId;
 use incast_model::rng::Stream;
 
 pub(in crate::nodes) use sweep::records_in_order;
+pub(in crate::nodes) use table::Table;
 
 use super::{Guard, Guards};
 use crate::kernel::{Kind, NONE};
+use crate::nodes::map::Map;
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
 use crate::nodes::switch::Switch;
 use crate::outcome::{DropReason, IsolatedBy};
-use crate::switch::isolation::{Map, Table, Thresholds};
+use crate::switch::isolation::Thresholds;
 use crate::switch::{IsolationParams, MarkedFlows};
 
 /// State of one switch; ports are its own, from 0.

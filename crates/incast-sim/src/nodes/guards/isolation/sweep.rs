@@ -1,11 +1,11 @@
 //! Sweeps of all tables: flows that send nothing would stay in them.
 
+use super::Table;
 use crate::nodes::Nodes;
 use crate::nodes::guards::Guards;
 use crate::nodes::plan::Plan;
 use crate::nodes::switch::Switch;
 use crate::outcome::IsolationRecord;
-use crate::switch::isolation::Table;
 
 impl Nodes {
     /// Schedules the sweep that follows the first isolation, between windows.

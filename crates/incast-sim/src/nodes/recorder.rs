@@ -3,7 +3,7 @@
 use incast_model::fabric::{LinkId, PortId};
 use incast_model::units::Time;
 
-use super::{MeasureParams, QueueSample, RateSample};
+use crate::measure::{MeasureParams, QueueSample, RateSample};
 use crate::outcome::{DropRecord, LinkChange, LinkRecord, PauseRecord};
 use crate::tenant::PairSample;
 

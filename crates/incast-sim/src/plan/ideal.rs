@@ -5,8 +5,9 @@ use incast_model::field::FieldError;
 use incast_model::units::Time;
 
 use super::{Network, WHOLE_PACKETS};
+use crate::host::Carrier;
 use crate::kernel::flag;
-use crate::setup::{Carrier, Params};
+use crate::setup::Params;
 
 impl Network {
     /// Computes path lengths and ideal times. Fails if a path has too many switches for the INT records or the TTL.

@@ -3,10 +3,11 @@ use incast_model::flow::Flow;
 use incast_model::routing::{Paths, Routes};
 use incast_model::units::Time;
 
-use super::{Faults, Network};
+use super::Network;
 use crate::congestion::MAX_INT_RECORDS;
+use crate::host::Carrier;
 use crate::kernel::flag;
-use crate::setup::Carrier;
+use crate::network::Faults;
 
 impl Network {
     /// Rejects INT on paths that loop or have more switches than records, and flows that never have a path because links are

@@ -3,10 +3,11 @@ use incast_model::field::FieldError;
 use incast_model::flow::FlowSet;
 use incast_model::units::{Bytes, Rate};
 
-use super::{FlowDetection, IsolationParams, scaled};
 use crate::host::ClassBy;
+use crate::plan::BufferPlan;
 use crate::setup::{Arithmetic, Params};
-use crate::switch::BufferPlan;
+use crate::switch::isolation::scaled;
+use crate::switch::{FlowDetection, IsolationParams};
 
 fn refuse(field: &str, message: impl Into<String>) -> Result<(), FieldError> {
     Err(FieldError::new(field, message).within("switch.isolation"))

@@ -6,29 +6,29 @@ use incast_model::flow::FlowSet;
 use incast_model::tenant::Tenancy;
 use incast_model::units::{Bytes, Rate, Time};
 
+use super::buffer::{BufferPlan, alpha, headroom, host_rate};
 use super::jitter::Jitter;
-use super::resolve::Resolved;
 use super::transports::Transports;
-use super::{Config, ControlState, Faults, Network, Port, Routing, WHOLE_PACKETS};
+use super::{Config, ControlState, Network, Port, Routing, WHOLE_PACKETS};
 use crate::congestion::{Control, FlowContext, IntFormat, Telemetry};
+use crate::host::Carrier;
 use crate::host::{Gates, NicQueue, Recovery};
 use crate::kernel::flag;
+use crate::network::{Faults, Resolved};
 use crate::outcome::FlowRecord;
-use crate::setup::{Arithmetic, Carrier, Params, Setup};
+use crate::setup::{Arithmetic, Params, Setup};
 use crate::switch::{
-    Buffer, BufferPlan, EcnPort, Forwarding, Ingress, Isolation, MarkAt, Pint, QueueParams, Rule, Storage, Tagging,
-    alpha, fixed_alpha, headroom, host_rate,
+    Buffer, EcnPort, Forwarding, Ingress, Isolation, MarkAt, Pint, QueueParams, Rule, Storage, Tagging, fixed_alpha,
 };
 use crate::tenant::Hypervisors;
-use crate::valid::ValidSetup;
 
 fn check(holds: bool, field: &str, message: impl FnOnce() -> String) -> Result<(), FieldError> {
     if holds { Ok(()) } else { Err(FieldError::new(field, message())) }
 }
 
 impl Network {
-    pub(crate) fn new(setup: ValidSetup) -> Result<Self, FieldError> {
-        let Setup { fabric, flows, controls, transports, carriers, tenancy, tags, params } = setup.into_inner();
+    pub(crate) fn new(setup: Setup) -> Result<Self, FieldError> {
+        let Setup { fabric, flows, controls, transports, carriers, tenancy, tags, params } = setup;
         let ns3 = params.arithmetic == Arithmetic::Ns3;
         let telemetry = controls.iter().any(|setup| setup.control.telemetry().is_written_by_switches());
         let needs_int = controls.iter().any(|setup| setup.control.telemetry() == Telemetry::Int);
@@ -63,7 +63,7 @@ impl Network {
             buffers: vec![None; fabric.nodes().len()],
             tagging: tags
                 .filter(|_| params.switch.tagging.enabled)
-                .map(|rules| Box::new(Tagging::new(rules, &params.switch))),
+                .map(|rules| Box::new(Tagging::new(rules, &params.switch.tagging, &params.switch.lossless))),
             isolation: None,
             watchdog: Some(params.switch.watchdog).filter(|watchdog| watchdog.enabled),
             rule: Rule::new(&params.switch.scheduler, is_ranked(&params)),
@@ -161,7 +161,13 @@ impl Network {
     fn add_isolation(&mut self, params: &Params) {
         if params.switch.isolation.enabled {
             let rates: Vec<u64> = self.ports.iter().map(|port| self.rates[usize::from(port.rate)]).collect();
-            let isolation = Isolation::new(&params.switch, &rates, &self.fabric, params.seed);
+            let isolation = Isolation::new(
+                params.switch.isolation,
+                params.switch.paused_priorities(),
+                &rates,
+                &self.fabric,
+                params.seed,
+            );
             self.isolation = Some(Box::new(isolation));
         }
     }
@@ -258,7 +264,6 @@ fn config(params: &Params, ns3: bool, fabric: &Fabric, mixed: bool, telemetry: b
         } else {
             IntFormat::Exact
         },
-        rto: params.rdma.rto.map_or(u64::MAX, |rto| rto.0),
         in_flight: if selective && params.rdma.bdp_bound { bdp.0 } else { u64::MAX },
         selective,
         reorder_window: params.rdma.reorder_packets(&params.network.load_balancing, bdp, payload).into(),

@@ -1,5 +1,11 @@
 //! Relations between parameters. Ranges of single ones are in their schemas ([`incast_model::range`]).
 
+mod blocking;
+mod classes;
+mod deadlock;
+mod isolation;
+mod pauses;
+
 use incast_model::field::FieldError;
 use incast_model::units::{Bytes, Time};
 

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use incast_model::fabric::{HostId, NodeId, PortId};
 
-use super::{Faults, Network};
+use super::Network;
+use crate::network::Faults;
 use crate::outcome::{CutOff, LinkChange, Obstacle, QueueRef};
 
 /// Port and priority.

@@ -1,10 +1,8 @@
-use std::collections::HashMap;
-
-use foldhash::fast::FixedState;
 use incast_model::fabric::PortId;
 use incast_model::units::Time;
 
 use crate::kernel::NONE;
+use crate::nodes::map::Map;
 use crate::outcome::{FoundIn, IsolatedBy, IsolationRecord};
 
 #[derive(Debug, Clone)]
@@ -24,9 +22,6 @@ pub(crate) struct Entry {
     pub(crate) notified: Vec<(u32, u64)>,
     record: u32,
 }
-
-/// Map with a hash cheap enough for a lookup per packet; its order must not matter.
-pub(crate) type Map<K, V> = HashMap<K, V, FixedState>;
 
 #[derive(Debug)]
 pub(crate) struct Table {

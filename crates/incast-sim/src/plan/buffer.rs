@@ -4,8 +4,8 @@ use incast_model::fabric::{Fabric, NodeId, PortId};
 use incast_model::field::FieldError;
 use incast_model::units::Rate;
 
-use super::params::{Alpha, Headroom, PfcMode, QueueParams};
 use crate::setup::Params;
+use crate::switch::{Alpha, Headroom, PfcMode, QueueParams};
 
 /// Divided buffer of one switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
