@@ -3,6 +3,28 @@
 
 const SLOTS: u64 = 256;
 
+/// Windows for which switches keep lists of arrivals: as many as a power of two.
+pub(super) const INBOXES: usize = 8;
+
+const SLOT_BITS: u32 = INBOXES.trailing_zeros();
+
+/// End, in ps, and number modulo [`INBOXES`] of the window in which the last packet of a port arrives.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Woken(u64);
+
+impl Woken {
+    /// Time before which a packet arrives in the same window.
+    #[inline]
+    pub(super) const fn until(self) -> u64 {
+        self.0 >> SLOT_BITS
+    }
+
+    #[inline]
+    pub(super) const fn slot(self) -> usize {
+        self.0 as usize & (INBOXES - 1)
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Calendar {
     /// Length of a window in ps.
@@ -25,13 +47,32 @@ impl Calendar {
         Self { lookahead, slot: 0, end: 0, words, bits: vec![0; words * slots], any: vec![false; slots] }
     }
 
-    /// Wakes a node at a time. Returns the end of that window: work before it needs no further call.
-    pub(super) fn wake(&mut self, node: u32, time: u64) -> u64 {
-        let ahead = ((time - self.end) / self.lookahead).min(SLOTS - 1);
+    /// Wakes a node at a time.
+    pub(super) fn wake(&mut self, node: u32, time: u64) {
+        self.set(node, ((time - self.end) / self.lookahead).min(SLOTS - 1));
+    }
+
+    #[inline]
+    fn set(&mut self, node: u32, ahead: u64) {
         let slot = ((self.slot + ahead) % SLOTS) as usize;
         self.any[slot] = true;
         self.bits[slot * self.words + node as usize / 64] |= 1 << (node % 64);
-        self.end + (ahead + 1) * self.lookahead
+    }
+
+    /// Wakes a node for a packet that arrives at `time`, in the last window with a list at the latest.
+    #[inline(never)]
+    pub(super) fn wake_for_packet(&mut self, node: u32, time: u64) -> Woken {
+        let ahead = (time - self.end) / self.lookahead;
+        let last = INBOXES as u64 - 1;
+        self.set(node, ahead.min(last));
+        let until = if ahead > last { 0 } else { self.end + (ahead + 1) * self.lookahead };
+        Woken(until << SLOT_BITS | (self.slot + ahead.min(last)) % INBOXES as u64)
+    }
+
+    /// Number modulo [`INBOXES`] of the current window.
+    #[inline]
+    pub(super) const fn current(&self) -> usize {
+        self.slot.wrapping_sub(1) as usize & (INBOXES - 1)
     }
 
     /// Begins the next window with work and lists its nodes in order. Returns its begin and end, or `None` if no work is left.

@@ -3,10 +3,10 @@
 use incast_model::fabric::PortId;
 use incast_model::units::Time;
 
-use super::calendar::Calendar;
+use super::calendar::{Calendar, INBOXES, Woken};
 use super::ns3::Ns3;
 use super::packet::{Carried, Packet, Stamp};
-use super::plan::{Plan, PortPlan};
+use super::plan::{LINK_BITS, Plan, PortPlan};
 use super::run::{NS3, is_bare};
 use super::wire::Wire;
 use crate::host::End;
@@ -52,6 +52,9 @@ pub(super) struct Out {
     pub(super) wires: Vec<Wire>,
     /// By wire: arrival of its first packet, in ps; [`u64::MAX`]: none.
     pub(super) arrivals: Vec<u64>,
+    /// By node, [`INBOXES`] each: arrivals at a switch in a window, time and wire (its place among those that end there) in one
+    /// number, in any order.
+    pub(super) inboxes: Vec<Vec<u64>>,
     pub(super) calendar: Calendar,
     pub(super) notes: Vec<Noted>,
     pub(super) counts: Counts,
@@ -94,6 +97,7 @@ impl Out {
         Self {
             wires,
             arrivals: vec![u64::MAX; layout.inward.len()],
+            inboxes: vec![Vec::new(); INBOXES * nodes],
             calendar: Calendar::new(nodes, layout.window.max(1)),
             notes: Vec::new(),
             counts: Counts::default(),
@@ -122,12 +126,11 @@ impl Out {
         self.ns3.as_mut().expect("the run is in ns3 arithmetic")
     }
 
-    /// Puts a packet on a wire. `seen`: time at which the last bit leaves, or the header if the far end cuts through. `woken`:
-    /// time until which the node at the far end is known to be awake.
+    /// Puts a packet on a wire. `seen`: time at which the last bit leaves, or the header if the far end cuts through.
     #[inline(always)]
     pub(super) fn send<const RUN: u8>(
         &mut self,
-        (plan, woken): (&PortPlan, &mut u64),
+        (plan, woken): (&PortPlan, &mut Woken),
         seen: u64,
         packet: &Packet,
         stamp: Stamp,
@@ -137,11 +140,28 @@ impl Out {
         let line = plan.line as usize;
         if RUN == NS3 {
             self.ns3().send(line, time);
-        } else if time >= *woken {
-            *woken = self.calendar.wake(plan.peer, time);
+        } else {
+            if time >= woken.until() {
+                *woken = self.calendar.wake_for_packet(plan.peer, time);
+            }
+            if plan.to_switch {
+                let inbox = &mut self.inboxes[plan.peer as usize * INBOXES + woken.slot()];
+                inbox.push(time << LINK_BITS | u64::from(plan.place));
+            }
         }
         self.arrivals[line] = self.arrivals[line].min(time);
         self.wires[line].push::<RUN>(time, plan, packet, stamp, carried);
+    }
+
+    /// Moves the arrivals of the current window to those known before.
+    #[inline]
+    pub(super) fn take_inbox(&mut self, node: u32, arrivals: &mut Vec<u64>) {
+        let inbox = &mut self.inboxes[node as usize * INBOXES + self.calendar.current()];
+        if arrivals.is_empty() {
+            std::mem::swap(inbox, arrivals);
+        } else {
+            arrivals.append(inbox);
+        }
     }
 
     /// Takes the packet that arrives at a node now, and counts the event.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use incast_model::fabric::{NodeId, PortId};
+use incast_model::fabric::{NodeId, NodeKind, PortId};
 use incast_model::units::Time;
 
 use crate::host::Carrier;
@@ -40,14 +40,27 @@ pub(super) struct PortPlan {
     pub(super) cut: u16,
     /// If true, a packet may leave the far end by a faster link.
     pub(super) speeds_up: bool,
-    /// Index of its wire in [`Layout::inward`].
+    pub(super) to_switch: bool,
+    /// Index of its wire in [`Layout::inward`], and among the wires that end at the same node.
     pub(super) line: u32,
+    pub(super) place: u16,
 }
+
+const _: () = assert!(size_of::<PortPlan>() == 32);
 
 impl PortPlan {
     #[cfg(test)]
-    pub(super) const NONE: Self =
-        Self { delay: 0, ps_per_byte: 0, peer: 0, peer_port: 0, cut: 0, speeds_up: false, line: 0 };
+    pub(super) const NONE: Self = Self {
+        delay: 0,
+        ps_per_byte: 0,
+        peer: 0,
+        peer_port: 0,
+        cut: 0,
+        speeds_up: false,
+        to_switch: false,
+        line: 0,
+        place: 0,
+    };
 
     /// Returns true if the far end waits for all `size` bytes of a packet in any case.
     #[inline]
@@ -103,7 +116,8 @@ impl Layout {
                 let gapless = network.config.packets.gap.0 == 0;
                 let ps_per_byte = if gapless { state.ps_per_byte.into() } else { 0 };
                 let (delay, cut) = (state.delay, state.cut);
-                PortPlan { delay, ps_per_byte, peer, peer_port, cut, speeds_up, line: 0 }
+                let to_switch = fabric.node(peer_node).kind == NodeKind::Switch;
+                PortPlan { delay, ps_per_byte, peer, peer_port, cut, speeds_up, to_switch, line: 0, place: 0 }
             })
             .collect();
         let (mut inward, mut first_inward) = (Vec::new(), vec![0]);
@@ -114,7 +128,8 @@ impl Layout {
             first_inward.push(inward.len() as u32);
         }
         for (line, &port) in (0u32..).zip(&inward) {
-            ports[port as usize].line = line;
+            let plan = &mut ports[port as usize];
+            (plan.line, plan.place) = (line, (line - first_inward[plan.peer as usize]) as u16);
         }
         let packets = &network.config.packets;
         let ack = packets.ack.0.max(packets.min_ack.0);

@@ -1,3 +1,4 @@
+use super::calendar::Woken;
 use super::plan::{Plan, PortPlan};
 use crate::kernel::NONE;
 use crate::switch::{EcnPort, Ingress};
@@ -36,8 +37,7 @@ pub(super) struct Port {
     /// Wire bytes sent, as INT reports them.
     pub(super) tx_bytes: u64,
     pub(super) plan: PortPlan,
-    /// Time until which the node at the far end is known to be awake, in ps.
-    pub(super) woken: u64,
+    pub(super) woken: Woken,
     /// Number in the fabric.
     pub(super) number: u32,
     /// Bytes queued in all priorities.
@@ -86,7 +86,7 @@ impl Port {
             busy_until: 0,
             tx_bytes: 0,
             plan: plan.layout.ports[at],
-            woken: 0,
+            woken: Woken::default(),
             number,
             queued: 0,
             waiting: 0,

@@ -58,7 +58,7 @@ pub(super) struct Switch<G> {
     pub(super) slab: Slab,
     /// Ports that become free: time and port in one number, the soonest last.
     free_at: Vec<u64>,
-    /// Arrivals of the current window: time and wire (its place among those that end here) in one number.
+    /// Arrivals known and not handled yet, as in [`Out::inboxes`].
     arrivals: Vec<u64>,
     pub(super) carried: Carried,
     /// Time of the current event, in ps.
@@ -145,27 +145,32 @@ impl<G: Hooks> Switch<G> {
 
     /// Handles all events before `end`. Returns the time of the next known event, in ps.
     pub(super) fn run<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, end: u64) -> u64 {
-        let lines = plan.layout.lines(self.node);
+        let first = plan.layout.lines(self.node).start;
         let mut arrivals = std::mem::take(&mut self.arrivals);
-        arrivals.clear();
-        let mut next = u64::MAX;
-        for ((place, &first), wire) in (0u64..).zip(&out.arrivals[lines.clone()]).zip(&out.wires[lines.clone()]) {
-            if first >= end {
-                next = next.min(first);
-            } else {
-                next = next.min(wire.times_before(end, place, &mut arrivals));
-            }
-        }
+        out.take_inbox(self.node, &mut arrivals);
         arrivals.sort_unstable();
+        let mut handled = 0;
         for key in &arrivals {
             let time = key >> LINK_BITS;
+            if time >= end {
+                break;
+            }
+            handled += 1;
             self.serve_until::<RUN>(plan, out, time + 1 - self.port_rank);
             self.now = time;
-            self.receive::<RUN>(plan, out, lines.start + (key & ((1 << LINK_BITS) - 1)) as usize);
+            self.receive::<RUN>(plan, out, first + (key & ((1 << LINK_BITS) - 1)) as usize);
         }
-        self.arrivals = arrivals;
         self.serve_until::<RUN>(plan, out, end);
+        arrivals.drain(..handled);
+        let next = arrivals.first().map_or(u64::MAX, |key| key >> LINK_BITS);
+        self.arrivals = arrivals;
         next.min(self.next_free())
+    }
+
+    /// Forgets the arrivals before `end`, which came event by event.
+    pub(super) fn pass(&mut self, out: &mut Out, end: u64) {
+        out.take_inbox(self.node, &mut self.arrivals);
+        self.arrivals.retain(|key| key >> LINK_BITS >= end);
     }
 
     pub(super) fn next(&self, plan: Plan<'_>, out: &Out) -> Option<Event> {

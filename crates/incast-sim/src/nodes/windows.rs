@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
 
-use super::Nodes;
 use super::actions::Due;
 use super::plan::Plan;
+use super::{Nodes, Place};
 use crate::deadlock::deadlock;
 use crate::kernel::{Event, Target};
 use crate::outcome::Outcome;
@@ -257,6 +257,9 @@ impl Nodes {
             }
         }
         for &node in &*awake {
+            if let Place::Switch(place) = self.places[node as usize] {
+                self.switches[place as usize].pass(&mut self.out, end);
+            }
             if let Some(next) = self.next_of(node) {
                 self.out.calendar.wake(node, next.time);
             }

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use incast_model::rng::{Stream, unit};
 
 use super::packet::{Carried, Packet, Stamp};
-use super::plan::{LINK_BITS, PortPlan};
+use super::plan::PortPlan;
 use super::run::{ANY, PLAIN};
 use crate::congestion::IntRecord;
 use crate::kernel::{Kind, Range};
@@ -139,18 +139,6 @@ impl Wire {
         if self.len == 0 { u64::MAX } else { self.entries[self.place(0)].time }
     }
 
-    /// Appends the arrival times before `end` to `keys`, with `link` in their low bits. Returns the next arrival time.
-    #[inline]
-    pub(super) fn times_before(&self, end: u64, link: u64, keys: &mut Vec<u64>) -> u64 {
-        for (time, _) in self.packets() {
-            if time >= end {
-                return time;
-            }
-            keys.push(time << LINK_BITS | link);
-        }
-        u64::MAX
-    }
-
     #[inline(always)]
     pub(super) fn pop<const RUN: u8>(&mut self, carried: &mut Carried) -> Packet {
         debug_assert!(self.len > 0);
@@ -253,9 +241,6 @@ mod tests {
                 received += 1;
             }
         }
-        let mut keys = Vec::new();
-        assert_eq!(wire.times_before(received + 3, 5, &mut keys), received + 3);
-        assert_eq!(keys, [0, 1, 2].map(|ahead| (received + ahead) << LINK_BITS | 5));
         assert!(wire.packets().map(|(time, packet)| (time, packet.seq)).eq((received..sent).map(|seq| (seq, seq))));
     }
 

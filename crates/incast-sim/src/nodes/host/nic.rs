@@ -10,6 +10,7 @@ use super::{Host, PRIORITIES};
 use crate::congestion::FlowContext;
 use crate::host::{RdmaParams, Turns};
 use crate::kernel::NONE;
+use crate::nodes::calendar::Woken;
 use crate::nodes::out::Out;
 use crate::nodes::packet::{Carried, Packet, Stamp};
 use crate::nodes::plan::{Plan, PortPlan};
@@ -28,8 +29,7 @@ pub(super) struct Nic {
     plan: PortPlan,
     /// Random extra times of the host for each packet, in runs with jitter.
     jitter: Option<Box<Sending>>,
-    /// Time until which the node at the far end is known to be awake, in ps.
-    woken: u64,
+    woken: Woken,
     /// In bit/s.
     pub(super) rate: u64,
     pub(super) context: FlowContext,
@@ -70,7 +70,7 @@ impl Nic {
             line: plan.layout.ports[state.peer as usize].line as usize,
             plan: plan.layout.ports[port as usize],
             jitter: network.jitter.as_ref().and_then(|jitter| jitter.of_port(port)).map(Box::new),
-            woken: 0,
+            woken: Woken::default(),
             rate: network.rates[usize::from(state.rate)],
             context: network.context(port),
             busy_until: 0,
