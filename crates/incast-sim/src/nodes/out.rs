@@ -50,8 +50,6 @@ pub(super) struct Dropped {
 pub(super) struct Out {
     /// In the order of [`Layout::inward`](super::plan::Layout::inward).
     pub(super) wires: Vec<Wire>,
-    /// By wire: arrival of its first packet, in ps; [`u64::MAX`]: none.
-    pub(super) arrivals: Vec<u64>,
     /// By node, [`INBOXES`] each: arrivals at a switch in a window, time and wire (its place among those that end there) in one
     /// number, in any order.
     pub(super) inboxes: Vec<Vec<u64>>,
@@ -96,7 +94,6 @@ impl Out {
         let nodes = network.fabric.nodes().len();
         Self {
             wires,
-            arrivals: vec![u64::MAX; layout.inward.len()],
             inboxes: vec![Vec::new(); INBOXES * nodes],
             calendar: Calendar::new(nodes, layout.window.max(1)),
             notes: Vec::new(),
@@ -149,7 +146,6 @@ impl Out {
                 inbox.push(time << LINK_BITS | u64::from(plan.place));
             }
         }
-        self.arrivals[line] = self.arrivals[line].min(time);
         self.wires[line].push::<RUN>(time, plan, packet, stamp, carried);
     }
 
@@ -179,9 +175,8 @@ impl Out {
         }
         let wire = &mut self.wires[line];
         let packet = wire.pop::<RUN>(carried);
-        let next = wire.first();
-        self.arrivals[line] = next;
         if RUN == NS3 {
+            let next = wire.first();
             self.ns3().take(line, next);
         }
         self.moved = self.moved.max(now);

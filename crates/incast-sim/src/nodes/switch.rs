@@ -181,7 +181,7 @@ impl<G: Hooks> Switch<G> {
         let arrivals = plan
             .layout
             .lines(self.node)
-            .map(|line| Event::new(out.arrivals[line], 0, Target::Arrival(plan.layout.inward[line])));
+            .map(|line| Event::new(out.wires[line].first(), 0, Target::Arrival(plan.layout.inward[line])));
         free.into_iter().chain(arrivals.filter(|event| event.time != u64::MAX)).min()
     }
 

@@ -280,7 +280,7 @@ impl Nodes {
         if self.books.faults.as_ref().is_some_and(|faults| faults.pending()) || self.may_be_released() {
             return false;
         }
-        let on_a_wire = self.out.arrivals.iter().any(|&first| first != u64::MAX);
+        let on_a_wire = self.out.wires.iter().any(|wire| wire.first() != u64::MAX);
         let waits = on_a_wire || self.hosts.iter().any(|host| host.is_paced() || host.has_starts());
         !waits || deadlock(self).is_some()
     }

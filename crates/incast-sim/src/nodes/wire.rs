@@ -20,10 +20,17 @@ struct Entry {
     packet: Packet,
 }
 
+/// The first cache line has what every packet needs.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(super) struct Wire {
     /// As many as a power of two; none before the first packet.
     entries: Vec<Entry>,
+    /// Place of the first packet, before the modulus.
+    head: usize,
+    len: usize,
+    /// Arrival of the first packet, in ps; [`u64::MAX`]: none.
+    next: u64,
     /// By place, `stride` each.
     records: Vec<IntRecord>,
     stride: usize,
@@ -34,9 +41,6 @@ pub(super) struct Wire {
     fails: bool,
     /// Silent losses, if there were any so far.
     loss: Option<Box<Loss>>,
-    /// Place of the first packet, before the modulus.
-    head: usize,
-    len: usize,
 }
 
 /// Fraction of packets that a link loses silently.
@@ -53,14 +57,15 @@ impl Wire {
     pub(super) const fn new(stride: usize, fails: bool) -> Self {
         Self {
             entries: Vec::new(),
+            head: 0,
+            len: 0,
+            next: u64::MAX,
             records: Vec::new(),
             stride,
             ranges: VecDeque::new(),
             origins: Vec::new(),
             fails,
             loss: None,
-            head: 0,
-            len: 0,
         }
     }
 
@@ -82,6 +87,7 @@ impl Wire {
         if self.len == self.entries.len() {
             self.grow();
         }
+        self.next = self.next.min(time);
         let place = self.place(self.len);
         let entry = &mut self.entries[place];
         entry.time = time;
@@ -135,8 +141,8 @@ impl Wire {
 
     /// [`u64::MAX`] if there is no packet.
     #[inline]
-    pub(super) fn first(&self) -> u64 {
-        if self.len == 0 { u64::MAX } else { self.entries[self.place(0)].time }
+    pub(super) const fn first(&self) -> u64 {
+        self.next
     }
 
     #[inline(always)]
@@ -146,6 +152,7 @@ impl Wire {
         self.len -= 1;
         // An empty ring begins again at its first place: a wire with few packets stays in the same cache lines.
         self.head = if self.len == 0 { 0 } else { self.head.wrapping_add(1) };
+        self.next = if self.len == 0 { u64::MAX } else { self.entries[self.place(0)].time };
         let packet = self.entries[place].packet;
         if RUN != PLAIN && packet.records != 0 {
             if RUN == ANY && packet.has_ranges() {

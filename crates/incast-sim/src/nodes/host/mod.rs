@@ -184,7 +184,7 @@ impl Host {
     #[inline(always)]
     fn next_arrival(&self, out: &Out) -> (u64, usize) {
         match &self.nics[..] {
-            [only] => (out.arrivals[only.line], 0),
+            [only] => (out.wires[only.line].first(), 0),
             nics => first_arrival(nics, out),
         }
     }
@@ -426,7 +426,7 @@ impl Host {
 
 #[inline(never)]
 fn first_arrival(nics: &[Nic], out: &Out) -> (u64, usize) {
-    let key = |(number, nic): (usize, &Nic)| (out.arrivals[nic.line], nic.wire, number);
+    let key = |(number, nic): (usize, &Nic)| (out.wires[nic.line].first(), nic.wire, number);
     nics.iter().enumerate().map(key).min().map_or((u64::MAX, 0), |(time, _, number)| (time, number))
 }
 
