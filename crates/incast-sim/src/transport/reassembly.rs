@@ -6,7 +6,7 @@ use crate::kernel::Range;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Reassembly {
     next: u64,
-    /// Bytes that have arrived beyond a gap.
+    /// Bytes beyond the first gap.
     beyond: Ranges,
 }
 
@@ -30,7 +30,7 @@ impl Reassembly {
         new
     }
 
-    /// First missing byte: the cumulative acknowledgement.
+    /// First missing byte: the cumulative ACK.
     pub(crate) const fn next(&self) -> u64 {
         self.next
     }

@@ -1,7 +1,8 @@
 //! pFabric (Alizadeh et al., "pFabric: Minimal Near-Optimal Datacenter Transport", SIGCOMM 2013).
 //!
-//! Packets carry the bytes left of their flow; queues keep the most urgent packets (see
-//! [`QueueParams::Pfabric`](crate::switch::QueueParams)). Hosts send a window immediately and detect losses by a short fixed
+//! Packets carry the bytes left of their flow; queues keep the most urgent ones (see
+//! [`QueueParams::Pfabric`](crate::switch::QueueParams)). Hosts send a window immediately and detect losses by a short
+//! fixed
 //! timeout alone. Every segment is acknowledged, with all byte ranges beyond the first gap.
 
 mod params;
@@ -18,7 +19,6 @@ use crate::kernel::{Kind, flag};
 pub(crate) struct Pfabric {
     params: PfabricParams,
     senders: ByFlow<Sender>,
-    /// By flow received.
     receivers: Vec<Reassembly>,
 }
 

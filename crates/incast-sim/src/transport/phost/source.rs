@@ -1,4 +1,4 @@
-//! Source of pHost (CoNEXT 2015, section 3; YAPS, `ext/capabilityflow.cpp`): flows with tokens, and choice of the next.
+//! Source of pHost (CoNEXT 2015, section 3; YAPS, `ext/capabilityflow.cpp`).
 
 use std::collections::VecDeque;
 
@@ -23,9 +23,8 @@ pub(super) struct Source {
     pub(super) left: u64,
     /// Bytes sent at least once.
     sent: Ranges,
-    /// Repeated announcements since the last token.
     pub(super) tries: u32,
-    /// Position among the flows of its host, while it has tokens.
+    /// Position in its host's queue, while it has tokens.
     place: Option<Place>,
 }
 
@@ -34,7 +33,7 @@ impl Source {
         Self { packets, tokens: VecDeque::new(), left: packets.count(), sent: Ranges::default(), tries: 0, place: None }
     }
 
-    /// True if every packet has been sent: only the receiver knows which are missing.
+    /// True if every packet was sent: then only the receiver knows which are missing.
     pub(super) fn has_sent_all(&self) -> bool {
         self.sent.first_missing(0) == self.packets.size
     }
@@ -43,7 +42,7 @@ impl Source {
         self.tokens.push_back(token);
     }
 
-    /// Takes the valid token that expires first.
+    /// Uses the valid token that expires first.
     fn use_token(&mut self, now: u64) -> Option<Token> {
         self.tokens.retain(|token| token.expiry > now);
         let first = (0..self.tokens.len()).min_by_key(|&at| self.tokens[at].expiry)?;

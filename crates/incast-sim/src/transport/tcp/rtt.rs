@@ -7,10 +7,10 @@ use super::TcpParams;
 /// Times in ps.
 #[derive(Debug, Clone)]
 pub(super) struct Rtt {
-    /// Smoothed; `None` before the first measurement.
+    /// `None` before the first measurement.
     smoothed: Option<u64>,
     variation: u64,
-    /// Timeouts since the last acknowledgement of new bytes.
+    /// Timeouts since new bytes were acknowledged.
     doublings: u32,
     fixed: Option<u64>,
     first: u64,
@@ -33,7 +33,7 @@ impl Rtt {
         }
     }
 
-    /// Adds a measurement (section 2; the clock's granularity is a picosecond).
+    /// Adds a measurement (section 2; the clock's granularity is 1 ps).
     pub(super) fn measure(&mut self, rtt: u64) {
         match self.smoothed {
             None => (self.smoothed, self.variation) = (Some(rtt), rtt / 2),

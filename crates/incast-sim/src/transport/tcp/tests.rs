@@ -33,7 +33,7 @@ fn sent(sender: &mut Sender) -> Vec<u64> {
     numbers
 }
 
-/// Acknowledges all before segment `next`, and segments beyond it; returns the segments sent then.
+/// Acknowledges all before segment `next` and segments `beyond`; returns the segments then sent.
 fn ack_with(sender: &mut Sender, next: u64, beyond: &[(u64, u64)], marked: bool) -> Vec<u64> {
     let beyond: Vec<Range> = beyond.iter().map(|(start, end)| (start * MSS, end * MSS)).collect();
     let now = Time::us(100);
@@ -55,7 +55,7 @@ fn slow_start_doubles_and_congestion_avoidance_adds_one() {
         in_flight = in_flight.iter().flat_map(|segment| ack(&mut flow, segment + 1)).collect();
     }
     assert_eq!(rounds, [1, 2, 4, 8, 16]);
-    // After a timeout slow start ends at half of the flight, and each round adds a segment.
+    // After a timeout slow start ends at half of the flight; then each round adds a segment.
     flow.on_timeout();
     let mut in_flight = sent(&mut flow);
     let mut rounds = Vec::new();
@@ -124,7 +124,6 @@ fn a_timeout_goes_back_and_skips_what_has_come() {
     assert_eq!(ack(&mut flow, 1), [1, 4]);
     assert_eq!(flow.timeout(), timeout, "something new was heard");
     assert_eq!(ack(&mut flow, 4), [5, 6, 7]);
-    // Duplicates of segments sent twice show no loss.
     (0..5).for_each(|_| drop(ack(&mut flow, 4)));
     assert_eq!(flow.phase, Phase::Loss);
     ack(&mut flow, 12);
@@ -221,7 +220,7 @@ fn the_first_segment_waits_until_its_latest_copy_has_left() {
     // Segment 0 is acknowledged; 4 and 5 go out. The first is now 1, which has left.
     assert_eq!(ack(&mut flow, 1), [4, 5]);
     assert!(!flow.first_waits());
-    // After a timeout segment 1 is given to the queue again, behind 2, 3, 4 and 5.
+    // After a timeout segment 1 is queued again, behind 2, 3, 4 and 5.
     flow.on_timeout();
     assert_eq!(sent(&mut flow), [1]);
     for _ in 0..5 {

@@ -53,20 +53,21 @@ struct Source {
 pub(crate) struct Udp {
     params: UdpParams,
     sources: ByFlow<Source>,
-    /// Flows that have sent all packets, some of which may be in flight.
+    /// Flows that sent all packets, some perhaps in flight.
     late: Vec<Late>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Late {
     own: u32,
-    /// Bytes arrived by the last sample (`None` before the first one), and the time of their last change, in ps.
+    /// Bytes arrived by the last sample (`None` before the first), and the time of their last change, in ps.
     arrived: Option<u64>,
     changed: u64,
 }
 
-/// Time without arrivals after which a flow is no longer sampled, in ps (our choice: five times as long as a limiter holds
-/// packets by default).
+/// In ps; without arrivals for so long a flow is no longer sampled (our choice: five times as long as limiters hold
+/// packets by
+/// default).
 const QUIET: u64 = 1_000_000_000_000;
 
 impl Endpoint for Udp {
