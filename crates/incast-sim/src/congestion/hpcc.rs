@@ -1,4 +1,4 @@
-//! HPCC: High Precision Congestion Control (Li et al., SIGCOMM 2019, section 3 and algorithm 1).
+//! HPCC (Li et al., SIGCOMM 2019, section 3 and algorithm 1).
 //!
 //! State is a rate (R = W/T), as in the authors' ns-3; the window follows the rate ([`WindowMode::Rate`]).
 
@@ -83,18 +83,17 @@ impl ControlParams for HpccParams {
     }
 }
 
-/// State of one flow.
 #[derive(Debug, Clone)]
 pub struct Hpcc {
     params: HpccParams,
     line: u64,
     rate: u64,
-    /// The paper's Wc as a rate; one update per round trip.
+    /// The paper's Wc as a rate; updated once per round trip.
     reference: u64,
     /// The paper's U: filtered utilisation of the most loaded hop.
     utilisation: f64,
     stage: u32,
-    /// The next update of `reference` is due when this byte is acknowledged.
+    /// `reference` is updated when this byte is acknowledged.
     last_update: u64,
     records: usize,
     last: [IntRecord; MAX_INT_RECORDS],
@@ -112,7 +111,6 @@ impl Controller for Hpcc {
         if ack.int.len() == self.records {
             self.react(ack, new_round);
         } else {
-            // New path: no records to compare.
             self.remember(ack.int);
         }
         if new_round {
@@ -139,7 +137,7 @@ impl Hpcc {
         }
     }
 
-    /// MeasureInflight of algorithm 1, in ns-3's order of operations for bit-identical doubles. Returns false if every hop is
+    /// MeasureInflight of algorithm 1, in ns-3's order of operations for bit-identical doubles. False if all hops are
     /// skipped.
     fn measure(&mut self, ack: &Ack<'_>, skip_empty: bool) -> bool {
         let flow = ack.flow;
@@ -183,8 +181,9 @@ impl Hpcc {
     }
 }
 
-/// ComputeWind of algorithm 1 (SIGCOMM 2019) on rates in bit/s: next rate and stage from the round trip's first ones. `ratio`:
-/// utilisation over its target. After `max_stage` additive increases the rate follows `ratio` upwards too.
+/// ComputeWind of algorithm 1 (SIGCOMM 2019): next rate in bit/s, and stage. `ratio`: utilisation over its target.
+/// After
+/// `max_stage` additive increases the rate follows `ratio` upwards too.
 pub(super) fn next_rate((reference, stage): (u64, u32), ratio: f64, ai: Rate, max_stage: u32) -> (u64, u32) {
     if ratio >= 1.0 || stage >= max_stage {
         ((reference as f64 / ratio) as u64 + ai.0, 0)
@@ -193,7 +192,6 @@ pub(super) fn next_rate((reference, stage): (u64, u32), ratio: f64, ai: Rate, ma
     }
 }
 
-/// Difference of a hop's records.
 struct Hop {
     ticks: u64,
     bytes: u64,

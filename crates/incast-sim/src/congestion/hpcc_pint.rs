@@ -1,5 +1,4 @@
-//! HPCC over PINT: one or two bytes of telemetry instead of INT records (Ben Basat et al., SIGCOMM 2020; HPCC authors' ns-3,
-//! `rdma-hw.cc`, HandleAckHpPint).
+//! HPCC over PINT (Ben Basat et al., SIGCOMM 2020; HPCC authors' ns-3, `rdma-hw.cc`, HandleAckHpPint).
 //!
 //! Switches filter their ports' utilisation ([`crate::switch`]); ACKs return the path's largest, as a power of a base.
 
@@ -12,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::hpcc::next_rate;
 use super::{Ack, ControlParams, Controller, FlowContext, Input, Telemetry, WindowMode};
 
-/// Utilisations have units of 1/512, from 1/512 to 512 (NS3 `pint.cc`).
+/// Units of utilisation are 1/512, from 1/512 to 512 (NS3 `pint.cc`).
 pub(crate) const UNITS: f64 = 512.0;
 
 /// Parameters of HPCC-PINT. NS3 is the HPCC authors' simulator (`run.py`, `pint.cc` at commit 9f4be2a).
@@ -77,7 +76,6 @@ impl ControlParams for HpccPintParams {
     }
 }
 
-/// State of one flow.
 #[derive(Debug, Clone)]
 pub struct HpccPint {
     params: HpccPintParams,

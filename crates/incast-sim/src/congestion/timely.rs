@@ -1,5 +1,4 @@
-//! TIMELY: congestion control by round-trip times and their gradient (Mittal et al., SIGCOMM 2015, section 4), as in the HPCC
-//! authors' ns-3.
+//! TIMELY (Mittal et al., SIGCOMM 2015, section 4), as in the HPCC authors' ns-3.
 
 use incast_model::field::FieldError;
 use incast_model::range::above;
@@ -106,7 +105,8 @@ impl RttFilter {
         (time.0 / self.tick) as f64
     }
 
-    /// RTT in ticks and filtered difference over `min_rtt`, if an ACK begins a round trip after the first. `alpha`: weight of
+    /// RTT in ticks and filtered difference over `min_rtt`, if an ACK begins a round trip after the first. `alpha`:
+    /// weight of
     /// the newest difference.
     pub(super) fn sample(&mut self, ack: &Ack<'_>, alpha: f64, min_rtt: Time) -> Option<(f64, f64)> {
         if ack.seq <= self.last_update {
@@ -125,7 +125,6 @@ impl RttFilter {
     }
 }
 
-/// State of one flow.
 #[derive(Debug, Clone)]
 pub struct Timely {
     params: TimelyParams,

@@ -1,5 +1,4 @@
-//! Periodic checks for deadlocks. The event loop runs a due check before the next event; a check is no event, so it does not
-//! change a run.
+//! Periodic checks for deadlocks. A check runs between events and is none itself, so it does not change a run.
 
 use incast_model::units::Time;
 
@@ -11,7 +10,6 @@ use crate::outcome::{DeadlockRecord, QueueRef, StuckQueue};
 pub(crate) struct Detector {
     /// In ps; [`u64::MAX`]: only at the end.
     every: u64,
-    /// Time of the next check.
     pub(crate) next: u64,
     /// Records found by the last check.
     open: Vec<usize>,
@@ -36,7 +34,6 @@ impl Detector {
             .map_or(u64::MAX, |next| if next <= until { next.saturating_add(self.every) } else { next });
     }
 
-    /// Looks for deadlocks at the time `seen`.
     pub(crate) fn look(&mut self, run: &impl Snapshot, seen: Time) {
         let stuck = stuck(run).unwrap_or_default();
         let open = std::mem::take(&mut self.open);
@@ -76,7 +73,6 @@ impl Detector {
     }
 }
 
-/// Record of a new deadlock.
 fn new_deadlock(run: &impl Snapshot, queues: impl Iterator<Item = QueueRef>, seen: Time) -> DeadlockRecord {
     let cycle: Vec<StuckQueue> = queues
         .map(|queue| StuckQueue { queue, since: run.paused_since(queue).unwrap_or(seen), bytes: run.bytes(queue) })

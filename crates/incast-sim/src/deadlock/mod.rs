@@ -20,7 +20,7 @@ pub(crate) struct Paused {
     pub(crate) at_host: bool,
 }
 
-/// State of a run that a search reads. A queue is an egress queue of a switch, a counter an ingress counter of one.
+/// State of a run that a search reads. Queues are egress queues of switches, counters their ingress counters.
 pub(crate) trait Snapshot {
     fn fabric(&self) -> &Fabric;
     /// Queues that a switch pauses, without an XON on the way, in order.
@@ -30,7 +30,7 @@ pub(crate) trait Snapshot {
     /// Bytes in a queue, by packet, with the counter of each.
     fn packets(&self, queue: QueueRef) -> Vec<(QueueRef, u32)>;
     fn bytes(&self, queue: QueueRef) -> u64;
-    /// Returns true if packets of the priority are on the wire of the port.
+    /// True if packets of the priority are on the port's wire.
     fn is_in_flight(&self, queue: QueueRef) -> bool;
     fn ingress(&self, counter: QueueRef) -> &Ingress;
     fn buffer(&self, switch: NodeId) -> &Buffer;

@@ -1,9 +1,12 @@
 //! Paused queues that never send again.
 //!
-//! Egress queue v = (A→B, q) is paused by B's ingress counter of A's link and priority q, and waits for B's queues with the
-//! counted packets. Suppose that all packets of B outside stuck queues leave B and its shared buffer. If B still sends no XON,
-//! v is stuck as long as those queues are. The greatest set of such queues is stuck for ever (after the wait-for graph of Hu et
-//! al., HotNets 2016): none can move first. Only a watchdog or a link failure ends it.
+//! Egress queue v = (A→B, q) is paused by B's ingress counter of A's link and priority q, and waits for B's queues with
+//! the
+//! counted packets. If B would send no XON even after all its packets outside stuck queues had left, v is stuck as long
+//! as
+//! those queues are. The greatest set of such queues is stuck for ever (after the wait-for graph of Hu et al., HotNets
+//! 2016):
+//! none can move first. Only a watchdog or a link failure ends it.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,7 +18,6 @@ use crate::outcome::QueueRef;
 
 #[derive(Debug, Default)]
 pub(super) struct Stuck {
-    /// Egress queues of switches.
     pub(super) graph: WaitGraph,
     /// Host ports paused by these queues.
     pub(super) hosts: Vec<PortId>,
@@ -24,7 +26,7 @@ pub(super) struct Stuck {
 struct Candidate {
     queue: QueueRef,
     at_host: bool,
-    /// Counter that keeps it paused.
+    /// Counter that keeps the queue paused.
     counter: QueueRef,
     stuck: bool,
 }
@@ -32,7 +34,6 @@ struct Candidate {
 /// Bytes of a counter in a candidate queue.
 struct Held {
     counter: QueueRef,
-    /// Index of the candidate.
     queue: usize,
     bytes: u32,
 }
@@ -44,12 +45,11 @@ pub(crate) fn deadlock(run: &impl Snapshot) -> Option<Vec<QueueRef>> {
     Some(cycle.into_iter().map(|place| stuck.graph.queues[place]).collect())
 }
 
-/// Returns true if queues could be stuck, by pauses alone: a cycle needs two.
+/// Judged by pauses alone: a cycle needs two.
 pub(super) fn could_be_stuck(run: &impl Snapshot) -> bool {
     candidates(run).iter().filter(|one| !one.at_host).count() >= 2
 }
 
-/// Queues stuck for ever.
 pub(super) fn stuck(run: &impl Snapshot) -> Option<Stuck> {
     let mut candidates = candidates(run);
     if candidates.iter().filter(|one| !one.at_host).count() < 2 {
@@ -90,7 +90,6 @@ fn leave_out_hopeful(run: &impl Snapshot, candidates: &mut Vec<Candidate>) {
     }
 }
 
-/// Bytes in a queue, by counter.
 fn held_in(run: &impl Snapshot, number: usize, queue: QueueRef) -> Vec<Held> {
     let mut bytes: BTreeMap<QueueRef, u32> = BTreeMap::new();
     for (counter, size) in run.packets(queue) {
@@ -99,7 +98,7 @@ fn held_in(run: &impl Snapshot, number: usize, queue: QueueRef) -> Vec<Held> {
     bytes.into_iter().map(|(counter, bytes)| Held { counter, queue: number, bytes }).collect()
 }
 
-/// Removes queues that could resume if all packets but the stuck ones moved; false if none.
+/// Removes queues that could resume if all packets but the stuck ones moved; returns false if there is none.
 fn free_one(run: &impl Snapshot, candidates: &mut [Candidate], held: &BTreeMap<NodeId, Vec<Held>>) -> bool {
     let mut stuck_bytes: BTreeMap<NodeId, HashMap<QueueRef, u32>> = BTreeMap::new();
     for (node, all) in held {
@@ -118,12 +117,13 @@ fn free_one(run: &impl Snapshot, candidates: &mut [Candidate], held: &BTreeMap<N
     freed
 }
 
-/// Returns true if an XON could follow with only the stuck bytes left at the switch.
+/// True if an XON could follow with only the stuck bytes left at the switch.
 fn could_resume(run: &impl Snapshot, candidate: &Candidate, stuck: &HashMap<QueueRef, u32>) -> bool {
     let Some(&own) = stuck.get(&candidate.counter) else { return true };
     let ingress = run.ingress(candidate.counter);
     if own == ingress.bytes + ingress.headroom && !ingress.held && !run.is_in_flight(candidate.queue) {
-        // An XON follows a packet of the counter (none will leave, none is to come), or the end of a hold. A hold without end
+        // An XON follows a packet of the counter (none will leave, none is to come), or the end of a hold. A hold
+        // without end
         // is a storm, not a cycle.
         return false;
     }

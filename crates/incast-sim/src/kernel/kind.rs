@@ -3,7 +3,6 @@
 /// Byte range without its end.
 pub(crate) type Range = (u64, u64);
 
-/// End of a list.
 pub(crate) const NONE: u32 = u32::MAX;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,27 +44,26 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Returns true in the direction of the flow's data.
+    /// True in the direction of the flow's data.
     #[inline]
     pub(crate) const fn is_forward(self) -> bool {
         matches!(self, Self::Data | Self::Segment | Self::Syn | Self::Probe | Self::Rts | Self::Request | Self::Offer)
     }
 
-    /// Returns true if the sender of a packet with these flags reacts to marks. RDMA's packets use the bit of
-    /// [`flag::NOT_ECT`] for something else.
+    /// True if the sender of a packet with these flags reacts to marks. In RDMA packets the bit of [`flag::NOT_ECT`]
+    /// means
+    /// something else.
     #[inline]
     pub(crate) const fn understands_marks(self, flags: u8) -> bool {
         matches!(self, Self::Data | Self::Ack | Self::Nack | Self::Cnp) || flags & flag::NOT_ECT == 0
     }
 }
 
-/// Bits of a packet's flags.
 pub(crate) mod flag {
     /// Congestion experienced.
     pub(crate) const CE: u8 = 1;
     /// Answers a marked packet.
     pub(crate) const ECHO: u8 = 2;
-    /// Pause; otherwise resume.
     pub(crate) const XOFF: u8 = 4;
     pub(crate) const INT: u8 = 8;
     /// Follows an explicit path.

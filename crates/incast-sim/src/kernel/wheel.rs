@@ -1,6 +1,7 @@
 //! Event queue: a wheel of short slots for the near future, a heap for the rest.
 //!
-//! Most events lie one serialisation and one propagation ahead, so nearly every push is a store into a slot's list. Slots are
+//! Most events lie one serialisation and one propagation ahead, so nearly every push is a store into a slot's list.
+//! Slots are
 //! sorted when time reaches them.
 
 use std::cmp::Reverse;
@@ -17,7 +18,6 @@ struct Node {
     next: u32,
 }
 
-/// Pending events.
 #[derive(Debug)]
 pub(crate) struct EventQueue {
     /// Slot width is 2^shift picoseconds.
@@ -32,12 +32,10 @@ pub(crate) struct EventQueue {
     occupied: Vec<u64>,
     nodes: Vec<Node>,
     free: u32,
-    /// Events beyond the wheel.
     far: BinaryHeap<Reverse<Event>>,
 }
 
 impl EventQueue {
-    /// Creates a queue with slots of 2^`shift` ps.
     pub(crate) fn new(shift: u32) -> Self {
         Self {
             shift,
@@ -80,13 +78,12 @@ impl EventQueue {
         id
     }
 
-    /// Next event of the present slot.
     #[inline]
     pub(crate) fn pop_current(&mut self) -> Option<Event> {
         self.current.pop()
     }
 
-    /// Moves to the next slot with events; false if there is none.
+    /// Returns false if no slot has events.
     pub(crate) fn advance(&mut self) -> bool {
         let near = self.next_slot();
         let far = self.far.peek().map(|Reverse(event)| event.time >> self.shift);
@@ -124,7 +121,6 @@ impl EventQueue {
         }
     }
 
-    /// Next slot with events.
     #[inline]
     fn next_slot(&self) -> Option<u64> {
         let start = (self.cursor + 1) as usize % SLOTS;

@@ -1,25 +1,27 @@
 //! Fingerprints: two numbers that show whether two runs were equal.
 //!
-//! After OMNeT++'s fingerprint tests: one covers all events, the other only packets on wires. They distinguish a change inside
-//! a node, invisible to others, from a change of results.
+//! After OMNeT++'s fingerprint tests. They distinguish a change inside a node, invisible to others, from a change of
+//! results.
 
 use incast_model::rng::mix;
 
 use crate::kernel::{Event, Kind, flag};
 
-/// Digests of a run. Equal runs have equal digests on every machine and in every build; different runs have equal ones with a
-/// probability of 2^-64.
+/// Digests of a run, equal for equal runs on every machine and in every build; equal for different runs with a
+/// probability of
+/// 2^-64.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Fingerprint {
-    /// Time and target of every event, in order at each node; nodes in any order. Without samples, so that measurements have
+    /// Time and target of every event, in order at each node; nodes in any order. Excludes samples, so that
+    /// measurements have
     /// no effect.
     pub trajectory: u64,
-    /// Every packet that reached the end of a link: time, link, contents (flow, kind, sequence number, bytes, priority, ECN,
+    /// Every packet that reached the end of a link: time, link, contents (flow, kind, sequence number, bytes, priority,
+    /// ECN,
     /// pause or resume). In any order, so that events of one instant may change places or run on several threads.
     pub traffic: u64,
 }
 
-/// Contents of a packet on a wire.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OnWire {
     pub(crate) kind: Kind,
@@ -27,15 +29,13 @@ pub(crate) struct OnWire {
     pub(crate) seq: u64,
     pub(crate) size: u16,
     pub(crate) prio: u8,
-    /// Paused priority of a PFC frame.
     pub(crate) in_prio: u8,
     pub(crate) flags: u8,
 }
 
-/// Collects the fingerprint of a run.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Prints {
-    /// By node; the last is that of events of the whole network.
+    /// By node; the last is for events of the whole network.
     trajectories: Vec<u64>,
     traffic: u64,
 }

@@ -1,4 +1,5 @@
-//! PINT's arithmetic in ns-3: products in the log domain with 16 significant bits (`switch-node.cc`, log2apprx), rounded at
+//! PINT's arithmetic in ns-3: products in the log domain with 16 significant bits (`switch-node.cc`, log2apprx),
+//! rounded at
 //! random by C's `rand()`, which is never seeded.
 
 /// glibc's `rand()` with its default seed 1: an additive feedback generator (`random_r.c`, TYPE_3).
@@ -26,7 +27,7 @@ impl Default for Rand {
 }
 
 impl Rand {
-    /// Next number, 31 bits.
+    /// 31 bits.
     pub(crate) fn next(&mut self) -> u32 {
         let value = self.state[(self.at + 28) % 31].wrapping_add(self.state[self.at]);
         self.state[self.at] = value;
@@ -35,7 +36,7 @@ impl Rand {
     }
 }
 
-/// Fraction bits of logarithms.
+/// Unit of logarithms: 15 fraction bits.
 const ONE: f64 = 32_768.0;
 /// Significant bits of arguments.
 const BITS: u32 = 16;

@@ -1,7 +1,9 @@
-//! Rate Allocation: a pair's limit between its guarantee and the network's capacity (ElasticSwitch, SIGCOMM 2013, section 5).
+//! Rate Allocation: a pair's limit between its guarantee and the network's capacity (ElasticSwitch, SIGCOMM 2013,
+//! section 5).
 //!
-//! The paper gives the constants of Seawall's law, not the law. Ours has its shape: after congestion towards the old limit,
-//! first fast, then slowly; beyond it, first slowly, then fast.
+//! The paper gives the constants of Seawall's law, not the law. Ours has its shape: below the limit at the last
+//! congestion,
+//! first fast, then slow growth; beyond it, first slow, then fast.
 
 use super::params::RateParams;
 
@@ -9,22 +11,20 @@ use super::params::RateParams;
 pub(super) struct Seen {
     /// Packets lost or marked.
     pub(super) congested: u64,
-    /// Limit used: packets waited, or four fifths were used.
+    /// Packets waited, or four fifths of the limit were used.
     pub(super) limited: bool,
 }
 
-/// Bounds and weight.
+/// Bounds in bit/s, and weight.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Title {
-    /// Minimum limit in bit/s.
     pub(super) guarantee: f64,
-    /// Weight above the guarantee.
+    /// Above the guarantee.
     pub(super) weight: f64,
-    /// Maximum limit in bit/s.
     pub(super) line: f64,
 }
 
-/// Limit in bit/s, with its history.
+/// In bit/s.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Allocator {
     pub(super) limit: f64,
@@ -32,7 +32,7 @@ pub(super) struct Allocator {
     goal: f64,
     /// Losses, decaying.
     history: f64,
-    /// Last congestion, in ps.
+    /// In ps.
     congested_at: u64,
 }
 
@@ -56,7 +56,6 @@ impl Allocator {
         }
     }
 
-    /// Increase per period.
     fn growth(&self, params: &RateParams, title: &Title, now: u64) -> f64 {
         let step = title.weight * params.step.0 as f64;
         let scaled = (now - self.congested_at) as f64 * 1e-12 / params.time_scale;

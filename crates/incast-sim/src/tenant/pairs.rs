@@ -8,13 +8,12 @@ use super::{Receiving, Sending};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Pair {
-    /// Hosts.
     pub(crate) src: u32,
     pub(crate) dst: u32,
-    /// Numbers of the pair among those that its source sends, and among those that its destination receives.
+    /// The pair's number among those that its source sends, and among those that its destination receives.
     pub(crate) at_src: u32,
     pub(crate) at_dst: u32,
-    /// A flow between the two, for messages.
+    /// Any flow between the two, for messages.
     pub(crate) flow: u32,
     /// If false, the pair carries only answers.
     pub(crate) carries_data: bool,

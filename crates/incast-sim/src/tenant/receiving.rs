@@ -1,4 +1,4 @@
-//! Receiving half of a pair: counters of what arrives, and its share of the receiver's hose.
+//! Receiving half of a pair: counters, and its share of the receiver's hose. Rates are in bit/s.
 
 use super::gaps::Gaps;
 use super::partition::Want;
@@ -16,13 +16,10 @@ pub(crate) struct Receiving {
     demand: f64,
     /// If true, packets wait at the sender's limiter.
     limited: bool,
-    /// Sender's offer in bit/s; infinite while unknown.
+    /// Infinite while unknown.
     offer: f64,
-    /// Congestion reported to the sender.
     reports: u64,
-    /// Wire bytes received.
     pub(crate) received: u64,
-    /// Marked packets received.
     pub(crate) marked: u64,
 }
 
@@ -45,19 +42,17 @@ impl Default for Receiving {
 }
 
 impl Receiving {
-    /// Lost packets.
     pub(crate) const fn lost(&self) -> u64 {
         self.gaps.lost
     }
 
-    /// Begins activity.
     pub(crate) const fn wake(&mut self, now: u64) {
         (self.active, self.since, self.last) = (true, now, now);
         (self.bytes, self.limited) = (0, false);
         (self.demand, self.offer) = (f64::INFINITY, f64::INFINITY);
     }
 
-    /// Ends activity if there was no packet for a while. Returns true if the pair is active.
+    /// Returns false, and ends activity, if no packet came for `patience`.
     pub(crate) const fn stays_active(&mut self, now: u64, patience: u64) -> bool {
         self.active = now - self.last < patience;
         self.active
@@ -76,12 +71,12 @@ impl Receiving {
         flags & !flag::CE
     }
 
-    /// Takes the sender's offer in bit/s; `limited`: packets wait there.
+    /// `limited`: packets wait at the sender.
     pub(crate) const fn hear_offer(&mut self, offer: f64, limited: bool) {
         (self.offer, self.limited) = (offer, limited);
     }
 
-    /// New report for the sender: lost and marked packets, and wire bytes received.
+    /// Lost and marked packets, and wire bytes received.
     pub(crate) const fn report(&mut self) -> Option<[u64; 2]> {
         let congested = self.lost() + self.marked;
         if congested <= self.reports {

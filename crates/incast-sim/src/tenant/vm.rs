@@ -1,4 +1,4 @@
-//! VM at its hypervisor: hoses, active pairs, and timers.
+//! VM at its hypervisor: hoses, active pairs, and timers. Rates are in bit/s.
 
 use super::allocate::Title;
 use super::{EdgeOnlyParams, Hypervisor, Rules, WeightMode};
@@ -9,31 +9,25 @@ const LEAST: f64 = 1e-3;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Vm {
-    /// Hoses in bit/s.
     pub(crate) send: f64,
     pub(crate) receive: f64,
-    /// Server link in bit/s.
     line: f64,
     pub(crate) server: u32,
-    /// Active pairs.
     pub(crate) sends: Vec<u32>,
     pub(crate) receives: Vec<u32>,
     /// Phase of the periods, in [0, 1): hypervisors are not synchronised.
     phase: f64,
-    /// If true, the timers run.
     pub(crate) awake: bool,
     /// Last full division, or measurement with `edge_only`.
     divided_at: u64,
     /// If true, a division for new pairs is scheduled.
     pub(crate) soon: bool,
-    /// With `edge_only`: rate for senders, in bit/s.
+    /// With `edge_only`: rate for senders.
     pub(crate) reported_rate: f64,
-    /// Bytes received in the period.
     pub(crate) metered: u64,
 }
 
 impl Vm {
-    /// `hoses` and `line` in bit/s.
     pub(super) const fn new(server: u32, hoses: [f64; 2], line: f64, phase: f64) -> Self {
         Self {
             send: hoses[0],
@@ -51,12 +45,12 @@ impl Vm {
         }
     }
 
-    /// Rate up to which a pair may send, in bit/s.
     pub(super) const fn at_most(&self, rate: f64) -> f64 {
         rate.min(self.line)
     }
 
-    /// Starts the timers for a new pair; ElasticSwitch divides its guarantee soon. Returns new tasks with their times, in ps.
+    /// Starts the timers for a new pair; ElasticSwitch divides its guarantee soon. Returns new tasks with their times,
+    /// in ps.
     pub(crate) fn wake(&mut self, rules: &Rules, host: u32, now: u64) -> Vec<(u64, Job)> {
         let starts = !std::mem::replace(&mut self.awake, true);
         if starts {
@@ -91,7 +85,7 @@ impl Vm {
         past * period + offset
     }
 
-    /// Bounds of the limit of a pair with this guarantee, in bit/s.
+    /// Bounds of a pair's limit.
     pub(crate) fn title(&self, params: &Hypervisor, guarantee: f64) -> Title {
         match params {
             Hypervisor::ElasticSwitch(params) => {
@@ -119,12 +113,12 @@ impl Vm {
         (since, (now - since) as f64 * 1e-12)
     }
 
-    /// Share of the server's link, in bit/s; `all`: sum of the hoses of its VMs that received recently.
+    /// `all`: sum of the hoses of the server's VMs that received recently.
     fn may_receive(&self, params: &EdgeOnlyParams, all: f64) -> f64 {
         (1.0 - params.headroom) * self.line * self.receive / all.max(self.receive)
     }
 
-    /// Adapts the rate of `senders`, in bit/s. Returns it with the time of the next measurement, in ps.
+    /// Adapts the rate of `senders`. Returns it with the time of the next measurement, in ps.
     pub(crate) fn adapt(&mut self, params: &EdgeOnlyParams, now: u64, all: f64, senders: usize) -> (f64, u64) {
         let may = self.may_receive(params, all);
         let (_, seconds) = self.end_period(now);
@@ -135,7 +129,8 @@ impl Vm {
     }
 }
 
-/// Time to the next measurement in ps: at least a period, and at least `feedback_every` received bytes per message. A rate that
+/// Time to the next measurement in ps: at least a period, and at least `feedback_every` received bytes per message. A
+/// rate that
 /// changed before all senders received it would oscillate.
 fn until_next(params: &EdgeOnlyParams, senders: usize, may: f64) -> u64 {
     let bits = (8 * params.feedback_every.0 * senders as u64) as f64;

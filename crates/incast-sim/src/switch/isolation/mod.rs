@@ -1,4 +1,4 @@
-//! Parameters and thresholds of congestion isolation (IEEE 802.1Qcz); `nodes/guards/isolation` is the rest.
+//! Parameters and thresholds of congestion isolation (IEEE 802.1Qcz); the rest is in `nodes/guards/isolation`.
 
 mod params;
 
@@ -11,9 +11,9 @@ pub use params::{FlowDetection, IsolationAtHosts, IsolationParams, MarkedFlows};
 /// In bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Thresholds {
-    /// Queue length up to which no flow is found.
+    /// No flow is isolated up to this queue length.
     pub(crate) from: u32,
-    /// Queue length above which a flow is always found.
+    /// Packets above this queue length always isolate their flow.
     pub(crate) always: u32,
     pub(crate) message: u32,
     pub(crate) release: u32,
@@ -26,7 +26,6 @@ pub(crate) struct Isolation {
     pub(crate) monitored: u8,
     /// Least `from`, for all queues of a port together.
     pub(crate) calm: u32,
-    /// By port.
     pub(crate) thresholds: Vec<Thresholds>,
     /// By node; hosts have that of the first switch.
     pub(crate) draws: Vec<Stream>,
@@ -51,7 +50,8 @@ impl Thresholds {
         }
     }
 
-    /// Returns true if a packet that finds `queued` bytes starts isolation; with marks, at random between the thresholds.
+    /// Returns true if a packet that finds `queued` bytes starts isolation; with marks, at random between the
+    /// thresholds.
     pub(crate) fn pick(&self, detection: FlowDetection, queued: u32, draws: &mut Stream) -> bool {
         let Self { from, always, .. } = *self;
         if queued <= from {
