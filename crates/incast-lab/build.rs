@@ -1,4 +1,4 @@
-//! Names the build by a digest of library versions and all sources that outcomes depend on. Builds with equal names have
+//! Names the build by a digest of library versions and all sources that outcomes depend on: builds of equal name have
 //! interchangeable results.
 
 use std::path::{Path, PathBuf};

@@ -4,7 +4,6 @@ use incast_model::ns3::{CcMode, Ns3Config};
 use incast_model::units::{Rate, Time};
 use toml::Value;
 
-/// Scheme in the scenario's terms.
 pub(crate) struct ImportedControl {
     pub(crate) scheme: &'static str,
     pub(crate) control: &'static str,

@@ -19,8 +19,7 @@ use crate::warning::{Warning, joined};
 mod increases;
 
 impl Prepared {
-    /// Warnings to check before trusting results: about workload, schemes, and parameters without effect. Equal warnings of
-    /// schemes are one.
+    /// Warnings to check before trusting results. Equal warnings of schemes are one.
     pub fn warnings(&self) -> &[Warning] {
         // Few rules need routes, which take long on large fabrics.
         let routes = LazyCell::new(|| self.routes());
@@ -199,8 +198,8 @@ fn target_below_base(setup: &Setup, fabric: &Fabric, links: impl Fn(&Flow) -> u6
     (target <= base).then_some((target, base))
 }
 
-/// Switch with a port where Kmin exceeds the XOFF threshold of a single ingress queue that fills it, and both thresholds; `None`
-/// if no paused flow reacts to marks.
+/// Switch with a port where Kmin exceeds the XOFF threshold of a single ingress queue that fills it, and both
+/// thresholds; `None` if no paused flow reacts to marks.
 fn ecn_above_pfc(fabric: &Fabric, setup: &Setup) -> Option<(NodeId, u64, u64)> {
     let params = &setup.params;
     let paused = params.switch.paused_priorities();
@@ -218,8 +217,8 @@ fn ecn_above_pfc(fabric: &Fabric, setup: &Setup) -> Option<(NodeId, u64, u64)> {
     })
 }
 
-/// Switch with a port that resumes only when its queue is empty, as the offset exceeds its largest dynamic XOFF threshold; and
-/// that threshold. Reading the scenario checks static thresholds.
+/// Switch with a port that resumes only when its queue is empty, as the offset exceeds its largest dynamic XOFF
+/// threshold; and that threshold. Reading the scenario checks static thresholds.
 fn never_resumes_early(fabric: &Fabric, setup: &Setup) -> Option<(NodeId, u64)> {
     let params = &setup.params;
     if params.switch.paused_priorities() == 0 || !matches!(params.switch.pfc_mode, PfcMode::Dynamic { .. }) {
@@ -233,8 +232,8 @@ fn never_resumes_early(fabric: &Fabric, setup: &Setup) -> Option<(NodeId, u64)> 
     })
 }
 
-/// Reason why marking only isolated flows marks the same packets as marking all: ECN is off, or every port isolates all flows of
-/// a queue before it reaches Kmin.
+/// Reason why marking only isolated flows marks the same packets as marking all: ECN is off, or every port isolates all
+/// flows of a queue before it reaches Kmin.
 fn spares_nobody(fabric: &Fabric, setup: &Setup) -> Option<String> {
     let (isolation, ecn) = (&setup.params.switch.isolation, &setup.params.ecn);
     if !isolation.enabled || isolation.mark != MarkedFlows::Isolated {

@@ -253,12 +253,10 @@ pub struct FlowRecord {
     /// ACKs with an ECN echo, or CNPs received.
     pub marks: u64,
     /// Ideal FCT of the HPCC authors' ns-3 (`third.cc`): the pair's base RTT (payload serialised once per hop) plus
-    /// payload and
-    /// basic headers at the slowest link.
+    /// payload and basic headers at the slowest link.
     pub ideal_hpcc: Time,
     /// Exact ideal FCT: alone on its path, in its real packets back to back at line rate, until the ACK of the last
-    /// byte. No
-    /// run is faster.
+    /// byte. No run is faster.
     pub ideal_exact: Time,
     /// Links on the path.
     pub hops: u8,
@@ -353,8 +351,7 @@ pub struct PauseRecord {
     /// Cause of the pause: the peer's ingress bytes of this port and priority at the XOFF.
     pub ingress_bytes: u64,
     /// Egress port, at the peer, of the packet that crossed the XOFF threshold; for `network.pause`, the peer's port
-    /// that sent
-    /// the XOFF.
+    /// that sent the XOFF.
     pub culprit_port: PortId,
 }
 
@@ -436,8 +433,7 @@ pub struct FoundIn {
     /// Time since the queue's last pause; 0 if paused, `None` if never paused.
     pub pause_ago: Option<Time>,
     /// Root of that pause ([`crate::measure::Waits`]), and true if it is on the flow's path; `None` if not measured, or
-    /// for
-    /// `network.pause`.
+    /// for `network.pause`.
     pub root: Option<(PortId, bool)>,
 }
 

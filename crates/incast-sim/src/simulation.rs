@@ -20,8 +20,7 @@ pub struct Simulation {
 }
 
 /// Without arrivals and flow starts for this simulated time a run may be stuck; raised to four RDMA retransmission
-/// timeouts and
-/// to [`Transport::patience`], for paced flows, and packets on slow or long wires.
+/// timeouts and to [`Transport::patience`]. Paced flows, and packets on slow or long wires, are not stuck.
 const STALL: Time = Time::ms(20);
 
 impl Simulation {

@@ -10,7 +10,6 @@ use incast_sim::Outcome;
 
 use super::throughput;
 
-/// Results of a scheme's run.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Records<'a> {
     pub(super) fabric: &'a Fabric,
@@ -36,7 +35,7 @@ impl Records<'_> {
     }
 }
 
-/// Row of a table: a record, and its number in its run.
+/// A record, and its number in its run.
 #[derive(Debug)]
 pub(super) struct Row<'a, R> {
     pub(super) run: &'a Records<'a>,

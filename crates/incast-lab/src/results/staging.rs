@@ -18,7 +18,6 @@ pub(super) struct Staging {
     overwrite: bool,
     token: String,
     partial: PathBuf,
-    /// Locked while this process writes.
     lock: Option<File>,
     parents: Parents,
     committed: bool,
@@ -64,7 +63,7 @@ fn refuse(target: &Path, overwrite: bool) -> Result<(), ResultsError> {
 }
 
 impl Staging {
-    /// Begins a folder at `target`; if `overwrite`, [`Staging::commit`] replaces results there.
+    /// If `overwrite`, [`Staging::commit`] replaces results at `target`.
     pub(super) fn begin(target: &Path, overwrite: bool) -> Result<Self, ResultsError> {
         Self::begin_as(&Owner::this(), target, overwrite)
     }
@@ -181,8 +180,8 @@ fn sync(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
-/// Removes leftovers of dead runs next to `target`, and restores results they had set aside. Returns true if another run is
-/// writing `target`.
+/// Removes leftovers of dead runs next to `target`, and restores results they had set aside. Returns true if another
+/// run is writing `target`.
 fn clean(target: &Path, this: &Owner) -> bool {
     let parent = match target.parent() {
         Some(parent) if parent != Path::new("") => parent,
@@ -298,7 +297,7 @@ mod tests {
         assert_eq!(listing(&target), ["manifest.json"]);
     }
 
-    /// Makes a leftover folder; `locks` adds an unheld lock file.
+    /// `locks` adds an unheld lock file.
     fn leave(target: &Path, purpose: &str, owner: &Owner, locks: bool) -> String {
         let folder = sibling(target, purpose, &owner.token());
         fs::create_dir(&folder).unwrap();

@@ -19,7 +19,6 @@ pub(super) struct Row {
     pub(super) to: u64,
     pub(super) src: HostId,
     pub(super) dst: HostId,
-    /// Flows in progress.
     pub(super) flows: u32,
     /// Payload acknowledged; `wire` adds headers and gaps.
     pub(super) payload: u64,
@@ -117,8 +116,8 @@ fn samples(outcome: &incast_sim::Outcome, cuts: &[u64]) -> HashMap<u32, Vec<(usi
     samples
 }
 
-/// Payload of a flow acknowledged at each cut: the latest sample; the total at the last cut, and after the flow's end once no
-/// sample follows (an ended flow is sampled only while packets are in flight).
+/// Payload of a flow acknowledged at each cut: the latest sample; the total at the last cut, and after the flow's end
+/// once no sample follows (an ended flow is sampled only while packets are in flight).
 fn acked(record: &FlowRecord, sampled: Option<&Vec<(usize, u64)>>, cuts: &[u64]) -> Vec<u64> {
     let mut at = vec![0; cuts.len()];
     let mut known = sampled.map_or(&[][..], Vec::as_slice).iter().peekable();
@@ -172,7 +171,7 @@ impl Kind {
 }
 
 impl Offered {
-    /// Adds a flow with payload acknowledged before and after the interval; `goes_on` if it has data to send.
+    /// `[before, after]`: payload acknowledged; `goes_on`: the flow has data to send.
     fn add(&mut self, flow: &Flow, kind: &Kind, [before, after]: [u64; 2], span: u64, goes_on: bool) {
         let sent = after.saturating_sub(before);
         let left = match flow.until {

@@ -58,8 +58,8 @@ impl Scenario {
         Diagnostics::check(found)
     }
 
-    /// Relations between parameters of a scheme that do not hold, each where the scheme or the scenario sets it; only patches that
-    /// cannot be read if parameters are out of range.
+    /// Violated relations between a scheme's parameters, each where the scheme or the scenario sets it; only unreadable
+    /// patches if parameters are out of range.
     fn relations(&self, scheme: &Scheme, name: &str, path: &str, in_range: bool) -> Vec<Diagnostic> {
         let params = match self.params(scheme, path) {
             Err(error) => return vec![error],
@@ -90,7 +90,7 @@ impl Scenario {
     }
 }
 
-/// Requires either an RDMA control or another transport, of a scheme and every label.
+/// A scheme and every label need either an RDMA control or another transport.
 fn carrier(scheme: &Scheme, path: &str) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let one = "either `control`, for RDMA, or `transport`";

@@ -13,7 +13,6 @@ pub(crate) struct Given {
 }
 
 impl Given {
-    /// Value as written, before profiles and defaults.
     pub(crate) fn written(&self, keys: &[&str]) -> Option<&Value> {
         let (first, rest) = keys.split_first()?;
         rest.iter().try_fold(self.root.get(*first)?, |value, key| value.get(key))

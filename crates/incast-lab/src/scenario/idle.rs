@@ -24,8 +24,8 @@ struct Idle {
     reason: &'static str,
 }
 
-/// Warns about each parameter that was written, changes a value, and has no effect; neighbours with the same reason share a
-/// warning.
+/// Warns about each parameter that was written, changes a value, and has no effect; neighbours with the same reason
+/// share a warning.
 pub(crate) fn without_effect(prepared: &Prepared) -> Vec<Warning> {
     let given = &prepared.given;
     let found = Search::new(given, prepared).run();

@@ -10,7 +10,7 @@ use crate::text_file;
 use crate::tree::path::{self, Step};
 use crate::tree::{Layout, Tree};
 
-/// A scenario with the places of its values, for later errors.
+/// Scenario with the places of its values, for later errors.
 #[derive(Debug, Clone)]
 pub struct Loaded {
     scenario: Scenario,
@@ -26,8 +26,8 @@ impl Loaded {
         Self::from_tree(tree, base_dir, sets)
     }
 
-    /// Reads a file for its fabric: if both workload and schemes are missing, one flow of the default priority and one default
-    /// scheme stand in.
+    /// Reads a file for its fabric: if both workload and schemes are missing, one flow of the default priority and one
+    /// default scheme stand in.
     pub fn fabric_from_path(file: &Path, sets: &[String]) -> Result<Self, Diagnostics> {
         let (mut tree, base_dir) = read(file)?;
         let fabric_only = ["workload", "scheme"].iter().all(|section| !tree.root.contains_key(*section));
@@ -43,7 +43,7 @@ impl Loaded {
         self.fabric_only
     }
 
-    /// Reads a text. Messages call it `name`; relative files start at `base_dir`.
+    /// Messages call the text `name`; relative files start at `base_dir`.
     pub fn from_text(name: &str, text: &str, base_dir: &Path, sets: &[String]) -> Result<Self, Diagnostics> {
         Self::from_tree(Tree::of_toml(name, text)?, base_dir, sets)
     }

@@ -120,7 +120,7 @@ impl Scheme {
         }
     }
 
-    /// Default switch parameters of its transport.
+    /// Its transport's default.
     pub(crate) fn wanted_switch(&self) -> SwitchParams {
         match (&self.control, &self.transport) {
             (None, Some(transport)) => transport.switch(),
@@ -129,7 +129,6 @@ impl Scheme {
     }
 }
 
-/// ECN settings, with switches' labels.
 pub(crate) fn marking(ecn: &EcnParams) -> String {
     let EcnParams { kmin, kmax, pmax, per_rate, .. } = ecn;
     let marks = match (ecn.enabled, kmin == kmax) {

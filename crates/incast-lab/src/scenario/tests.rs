@@ -207,7 +207,6 @@ fn controls_bring_their_marking() {
     let prepared = Loaded::from_value(value, Path::new("."), &[]).unwrap().prepare().unwrap();
     let marks: Vec<Bytes> = prepared.schemes.iter().map(|scheme| scheme.setup.params.ecn.kmax).collect();
     assert_eq!(marks, [Bytes(1_600_000), Bytes(1_600_000), Bytes(300_000)]);
-    // A fault of every scheme is reported once.
     let pmax = format!("{SMALL}{dctcp}[ecn]\npmax = 2\n");
     assert_eq!(refused(&pmax), "s.toml:16:8: ecn.pmax: `2` is out of range (allowed: 0 to 1)");
     let name = format!("{SMALL}{dctcp}[ecn]\nkmen = \"1kB\"\n");

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{Scenario, Scheme};
 
 impl Scenario {
-    /// TOML text with all defaults; reading it gives an equal scenario.
+    /// Reading the text, with all defaults, gives an equal scenario.
     pub fn to_toml(&self) -> String {
         // Serialising plain data into memory cannot fail.
         let mut value = serde_json::to_value(self).unwrap_or_default();
@@ -45,7 +45,6 @@ impl Scenario {
     }
 }
 
-/// Writes an absent value as "none".
 fn toml_value(value: Value) -> toml::Value {
     match value {
         Value::Null => toml::Value::String("none".into()),

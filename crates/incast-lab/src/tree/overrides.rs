@@ -7,7 +7,7 @@ use super::{Site, Source, Tree};
 use crate::diagnostic::{Diagnostic, Place};
 
 impl Tree {
-    /// Applies an override; makes missing tables, but no list entries.
+    /// Makes missing tables, but no list entries.
     pub(crate) fn set(&mut self, text: &str) -> Result<(), Diagnostic> {
         let fail = |message: String, range: std::ops::Range<usize>| {
             let mut diagnostic = Diagnostic::new("", message);

@@ -1,6 +1,5 @@
 //! DRILL(d, m) (Ghorbani, Yang, Godfrey, Ganjali and Firoozshahian, "DRILL: Micro Load Balancing for Low-latency Data
-//! Center
-//! Networks", SIGCOMM 2017): the shortest of a few local queues, packet by packet.
+//! Center Networks", SIGCOMM 2017): the shortest of a few local queues, packet by packet.
 
 use std::ops::Range;
 

@@ -1,8 +1,7 @@
 //! Flowlet switching with random choices: LetFlow (Vanini, Pan, Alizadeh, Taheri and Edsall, "Let It Flow", NSDI 2017).
 //!
 //! A packet within the gap after the last one of its flow takes the same port; a later one begins a flowlet, with a
-//! random
-//! port. Flows with equal hash table entries count as one, as in the hardware.
+//! random port. Flows with equal hash table entries count as one, as in the hardware.
 
 use incast_model::range::{above, least};
 use incast_model::rng::Stream;

@@ -105,8 +105,7 @@ fn switch(params: &SwitchParams, arithmetic: Arithmetic) -> Found {
 }
 
 /// An offset above the threshold gives a negative resume length: no resume before the queue is empty. Reports the
-/// parameter
-/// that is not the default.
+/// parameter that is not the default.
 fn resume_below(found: &mut Found, offset: Bytes, xoff: Bytes) {
     if offset == SwitchParams::default().resume_offset {
         let allowed = format!("at least switch.resume_offset, {offset}");

@@ -182,8 +182,7 @@ impl Hpcc {
 }
 
 /// ComputeWind of algorithm 1 (SIGCOMM 2019): next rate in bit/s, and stage. `ratio`: utilisation over its target.
-/// After
-/// `max_stage` additive increases the rate follows `ratio` upwards too.
+/// After `max_stage` additive increases the rate follows `ratio` upwards too.
 pub(super) fn next_rate((reference, stage): (u64, u32), ratio: f64, ai: Rate, max_stage: u32) -> (u64, u32) {
     if ratio >= 1.0 || stage >= max_stage {
         ((reference as f64 / ratio) as u64 + ai.0, 0)

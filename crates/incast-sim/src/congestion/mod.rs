@@ -47,6 +47,7 @@ pub struct IntRecord {
 }
 
 impl IntRecord {
+    /// Record; `rate` is an index into the run's rates.
     pub const fn new(ticks: u64, rate: u8, tx: u32, queue: u32) -> Self {
         Self { stamp: (ticks & (u64::MAX >> 8)) | (rate as u64) << 56, tx, queue }
     }
@@ -201,8 +202,7 @@ pub trait ControlParams: Default + Clone + Serialize + DeserializeOwned + JsonSc
     /// Telemetry.
     const TELEMETRY: Telemetry = Telemetry::None;
     /// If true, a new rate also moves the transmission already scheduled (HPCC); if false, it holds from the next
-    /// packet on
-    /// (DCQCN).
+    /// packet on (DCQCN).
     const MOVES_NEXT_SEND: bool = false;
     /// Ignored inputs: `incast show` reports parameters without effect.
     const IGNORES: &'static [Input] = &[];

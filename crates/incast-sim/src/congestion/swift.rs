@@ -1,8 +1,7 @@
 //! Swift: a window that holds the fabric's delay at a target (Kumar et al., SIGCOMM 2020, section 3).
 //!
 //! Hosts process packets in zero time, so the paper's endpoint window would never bind. Losses appear as NACKs (the
-//! paper's
-//! fast recovery) and timeouts, because hosts go back N by default.
+//! paper's fast recovery) and timeouts, because hosts go back N by default.
 
 use incast_model::field::FieldError;
 use incast_model::range::{above, least};

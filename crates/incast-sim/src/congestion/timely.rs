@@ -106,8 +106,7 @@ impl RttFilter {
     }
 
     /// RTT in ticks and filtered difference over `min_rtt`, if an ACK begins a round trip after the first. `alpha`:
-    /// weight of
-    /// the newest difference.
+    /// weight of the newest difference.
     pub(super) fn sample(&mut self, ack: &Ack<'_>, alpha: f64, min_rtt: Time) -> Option<(f64, f64)> {
         if ack.seq <= self.last_update {
             return None;

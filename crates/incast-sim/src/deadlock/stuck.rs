@@ -1,12 +1,9 @@
 //! Paused queues that never send again.
 //!
 //! Egress queue v = (A→B, q) is paused by B's ingress counter of A's link and priority q, and waits for B's queues with
-//! the
-//! counted packets. If B would send no XON even after all its packets outside stuck queues had left, v is stuck as long
-//! as
-//! those queues are. The greatest set of such queues is stuck for ever (after the wait-for graph of Hu et al., HotNets
-//! 2016):
-//! none can move first. Only a watchdog or a link failure ends it.
+//! the counted packets. If B would send no XON even after all its packets outside stuck queues had left, v is stuck as
+//! long as those queues are. The greatest set of such queues is stuck for ever (after the wait-for graph of Hu et al.,
+//! HotNets 2016): none can move first. Only a watchdog or a link failure ends it.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -123,8 +120,7 @@ fn could_resume(run: &impl Snapshot, candidate: &Candidate, stuck: &HashMap<Queu
     let ingress = run.ingress(candidate.counter);
     if own == ingress.bytes + ingress.headroom && !ingress.held && !run.is_in_flight(candidate.queue) {
         // An XON follows a packet of the counter (none will leave, none is to come), or the end of a hold. A hold
-        // without end
-        // is a storm, not a cycle.
+        // without end is a storm, not a cycle.
         return false;
     }
     let buffer = run.buffer(run.fabric().neighbour(candidate.queue.port));

@@ -1,8 +1,7 @@
 //! Parameters of packets and of the RDMA host.
 //!
 //! NS3: the HPCC authors' ns-3 (`rdma-hw.cc`, `qbb-header.cc`, `pause-header.cc` at commit 9f4be2a). YAPS: the
-//! simulator of
-//! pHost's authors (NetSys/simulator at commit 8e9cf04).
+//! simulator of pHost's authors (NetSys/simulator at commit 8e9cf04).
 
 use incast_model::range::{above, least, most, priority};
 use incast_model::units::{Bytes, Time};
@@ -293,8 +292,7 @@ impl RdmaParams {
     /// Reordering window in packets, if the fabric's largest bandwidth-delay product is `bdp`.
     ///
     /// Equal-cost paths differ in delay by queues alone, which spraying fills alike: far less than a base RTT. Buffers
-    /// and pauses
-    /// would allow milliseconds, in which a lost packet would go unnoticed.
+    /// and pauses would allow milliseconds, in which a lost packet would go unnoticed.
     pub fn reorder_packets(&self, balance: &Balance, bdp: Bytes, payload: Bytes) -> u32 {
         match self.reorder_window {
             Some(packets) => packets,

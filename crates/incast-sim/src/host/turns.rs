@@ -4,8 +4,7 @@ use std::collections::BinaryHeap;
 /// Ready queue pairs, served round after round in order of their flows.
 ///
 /// A paced flow that is due when its turn comes keeps the turn. At the end of a queue it would lose a round each time,
-/// and so
-/// its round-robin share.
+/// and so its round-robin share.
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
     /// Flows and senders.

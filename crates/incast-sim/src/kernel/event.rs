@@ -1,14 +1,11 @@
 //! The total order of events.
 //!
 //! Events run by time, then *rank*, then *target*: a class and a stable number. A target has at most one live event, so
-//! no two
-//! live events are equal and the order of scheduling has no effect. (A rescheduled target's old event stays queued,
-//! without
-//! effect.)
+//! no two live events are equal and the order of scheduling has no effect. (A rescheduled target's old event stays
+//! queued, without effect.)
 //!
 //! In exact arithmetic every rank is 0, and any partition of the fabric gives the same order. In `ns3` arithmetic the
-//! rank is
-//! the order of scheduling, as in that simulator; see [`rank`].
+//! rank is the order of scheduling, as in that simulator; see [`rank`].
 
 /// Purpose of an event. Variants are in the order of classes within one picosecond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -51,8 +51,7 @@ impl Kind {
     }
 
     /// True if the sender of a packet with these flags reacts to marks. In RDMA packets the bit of [`flag::NOT_ECT`]
-    /// means
-    /// something else.
+    /// means something else.
     #[inline]
     pub(crate) const fn understands_marks(self, flags: u8) -> bool {
         matches!(self, Self::Data | Self::Ack | Self::Nack | Self::Cnp) || flags & flag::NOT_ECT == 0

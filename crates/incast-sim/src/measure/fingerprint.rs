@@ -8,17 +8,14 @@ use incast_model::rng::mix;
 use crate::kernel::{Event, Kind, flag};
 
 /// Digests of a run, equal for equal runs on every machine and in every build; equal for different runs with a
-/// probability of
-/// 2^-64.
+/// probability of 2^-64.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Fingerprint {
     /// Time and target of every event, in order at each node; nodes in any order. Excludes samples, so that
-    /// measurements have
-    /// no effect.
+    /// measurements have no effect.
     pub trajectory: u64,
     /// Every packet that reached the end of a link: time, link, contents (flow, kind, sequence number, bytes, priority,
-    /// ECN,
-    /// pause or resume). In any order, so that events of one instant may change places or run on several threads.
+    /// ECN, pause or resume). In any order, so that events of one instant may change places or run on several threads.
     pub traffic: u64,
 }
 

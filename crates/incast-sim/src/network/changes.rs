@@ -49,6 +49,7 @@ pub(crate) struct Hold {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Step {
+    /// Outages begin and end.
     Change { begins: Vec<usize>, ends: Vec<usize> },
     /// Routing learns of links that are down (true) or up.
     Learn(Vec<(LinkId, bool)>),

@@ -26,15 +26,13 @@ impl NetworkParams {
     }
 
     /// Next hops given from the start. Unlike [`NetworkParams::routes`], this and [`NetworkParams::each_routes`] accept
-    /// loops, for
-    /// the deadlock analysis to show.
+    /// loops, for the deadlock analysis to show.
     pub fn given_hops(&self, fabric: &Fabric, seed: u64) -> Result<Vec<FixedHops>, FieldError> {
         Ok(self.resolve_loops_too(fabric, seed)?.fixed_at(Time::ZERO))
     }
 
     /// Calls `each` with the routes and start of every routing state in order: the start, each change of given routes,
-    /// and each
-    /// time at which routing learns of failures and repairs. Routing knows links that are down from the start.
+    /// and each time at which routing learns of failures and repairs. Routing knows links that are down from the start.
     pub fn each_routes(
         &self,
         fabric: &Fabric,

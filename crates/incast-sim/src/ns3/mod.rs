@@ -1,6 +1,5 @@
 //! Quirks of the HPCC authors' simulator in `ns3` arithmetic. Its other rules are parameters (`profile = "ns3"`), the
-//! order of
-//! scheduling ([`crate::kernel`]), and the NIC (`nodes/host/reference.rs`).
+//! order of scheduling ([`crate::kernel`]), and the NIC (`nodes/host/reference.rs`).
 
 mod pint;
 mod random;

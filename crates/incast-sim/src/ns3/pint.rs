@@ -1,6 +1,5 @@
 //! PINT's arithmetic in ns-3: products in the log domain with 16 significant bits (`switch-node.cc`, log2apprx),
-//! rounded at
-//! random by C's `rand()`, which is never seeded.
+//! rounded at random by C's `rand()`, which is never seeded.
 
 /// glibc's `rand()` with its default seed 1: an additive feedback generator (`random_r.c`, TYPE_3).
 #[derive(Debug, Clone)]

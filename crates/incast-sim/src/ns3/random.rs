@@ -1,8 +1,8 @@
 //! Random numbers of ECN marks in ns-3.
 //!
 //! Each draw is the first value of its own MRG32k3a stream (`switch-mmu.cc`, ShouldSendCN): draw n is the generator
-//! advanced by
-//! n·2^127 + 2^76 steps (L'Ecuyer, Simard, Chen, Kelton, Operations Research 50(6), 2002: streams and substreams).
+//! advanced by n·2^127 + 2^76 steps (L'Ecuyer, Simard, Chen, Kelton, Operations Research 50(6), 2002: streams and
+//! substreams).
 
 const M1: u64 = 4_294_967_087;
 const M2: u64 = 4_294_944_443;

@@ -1,8 +1,7 @@
 //! Memory management unit: shared buffer, reserves, headroom, XOFF and XON.
 //!
 //! A packet counts at its ingress port and priority: first in the reserve, then in the shared buffer up to the
-//! threshold, then
-//! in the headroom (HPCC authors' ns-3, `switch-mmu.cc` at commit 9f4be2a).
+//! threshold, then in the headroom (HPCC authors' ns-3, `switch-mmu.cc` at commit 9f4be2a).
 
 use super::params::{PfcMode, SwitchParams};
 

@@ -1,6 +1,5 @@
 //! PINT at the switch: writes filtered port utilisation into packets, as a power of a base (Ben Basat et al., SIGCOMM
-//! 2020;
-//! HPCC authors' ns-3, `switch-node.cc` and `pint.cc`).
+//! 2020; HPCC authors' ns-3, `switch-node.cc` and `pint.cc`).
 
 use std::sync::Arc;
 
@@ -53,8 +52,7 @@ impl Pint {
     }
 
     /// Records a departing packet; `now` in ps, `queued` bytes behind it, `rate` in bit/s. Returns the power that it
-    /// carries on,
-    /// if any.
+    /// carries on, if any.
     pub(crate) fn pass(
         &mut self,
         port: usize,
@@ -148,8 +146,7 @@ mod tests {
     }
 
     /// A power is one of the two neighbours of x, with mean x and standard deviation `sqrt((x - low) (high - x))`:
-    /// relative to x
-    /// at most `(b - 1) / (2 sqrt b)`.
+    /// relative to x at most `(b - 1) / (2 sqrt b)`.
     #[test]
     fn encoding_errs_as_little_as_two_neighbours_allow() {
         const DRAWS: u32 = 4000;

@@ -12,8 +12,7 @@ struct Entry {
 }
 
 /// Packets in order of arrival (pFabric, SIGCOMM 2013, section 4.1). Linear search: a queue holds a few dozen, adjacent
-/// in
-/// memory.
+/// in memory.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RankedQueue(Vec<Entry>);
 
@@ -23,8 +22,7 @@ impl RankedQueue {
     }
 
     /// Takes the first packet of the flow with the lowest rank (the first such): a flow stays in order, and its early
-    /// packets
-    /// with a higher rank do not starve.
+    /// packets with a higher rank do not starve.
     pub(crate) fn pop(&mut self) -> Option<u32> {
         let best = self.0.iter().min_by_key(|entry| entry.rank)?.flow;
         let first = self.0.iter().position(|entry| entry.flow == best)?;

@@ -54,8 +54,7 @@ impl Rule {
     /// `eligible` is not empty; `waiting` includes paused priorities; `first`: wire bytes of a priority's next packet.
     ///
     /// A queue earns its quantum when its turn comes and keeps the turn while its first packet is within its deficit.
-    /// An
-    /// emptied queue loses its deficit; a paused one keeps it and earns nothing (our choice).
+    /// An emptied queue loses its deficit; a paused one keeps it and earns nothing (our choice).
     #[inline(never)]
     pub(crate) fn choose_drr(&self, eligible: u8, waiting: u8, served: &mut Served, first: impl Fn(u8) -> u32) -> u8 {
         let Self::Drr { quanta, strict } = self else { unreachable!("called under DRR only") };

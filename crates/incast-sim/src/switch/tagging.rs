@@ -1,6 +1,5 @@
 //! Tagger in the switch (Hu et al., CoNEXT 2017): rules rewrite a packet's tag by (tag, ingress port, egress port).
-//! Each
-//! lossless tag is a PFC priority; packets without a rule become and stay lossy.
+//! Each lossless tag is a PFC priority; packets without a rule become and stay lossy.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,6 +1,5 @@
 //! PFC watchdog: releases a queue paused for too long, at the price of lost packets. States and times are those of
-//! SONiC's
-//! `pfcwd`.
+//! SONiC's `pfcwd`.
 
 use incast_model::range::above;
 use incast_model::units::Time;

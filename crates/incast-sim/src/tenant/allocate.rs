@@ -2,8 +2,7 @@
 //! section 5).
 //!
 //! The paper gives the constants of Seawall's law, not the law. Ours has its shape: below the limit at the last
-//! congestion,
-//! first fast, then slow growth; beyond it, first slow, then fast.
+//! congestion, first fast, then slow growth; beyond it, first slow, then fast.
 
 use super::params::RateParams;
 

@@ -1,10 +1,9 @@
 //! Guarantee Partitioning: divides a VM's hose into guarantees of its pairs (ElasticSwitch, SIGCOMM 2013, section 4.1).
 //!
 //! Each end of a pair divides its hose max-min among its active pairs; the guarantee is the smaller share. The paper's
-//! rule for
-//! messages is not available. Ours: each end sends its *offer*, the share without a bound from the other end, and takes
-//! the
-//! other's offer as a bound (Charny's advertised rates). The ends converge to max-min shares in any order of messages.
+//! rule for messages is not available. Ours: each end sends its *offer*, the share without a bound from the other end,
+//! and takes the other's offer as a bound (Charny's advertised rates). The ends converge to max-min shares in any order
+//! of messages.
 
 /// Bounds of a pair at one end, in bit/s.
 #[derive(Debug, Clone, Copy, PartialEq)]

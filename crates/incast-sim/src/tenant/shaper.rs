@@ -33,8 +33,7 @@ impl Shaper {
     }
 
     /// Sets the limit and a bucket of `burst` bytes. Tokens (within the new bucket) and debts persist: otherwise each
-    /// new limit
-    /// would cause a burst or pause.
+    /// new limit would cause a burst or pause.
     pub(super) fn set(&mut self, now: u64, rate: Option<u64>, burst: u64) {
         let depth = rate.map_or(0, |rate| time_for(burst, rate));
         self.full_at = match (self.rate, rate) {

@@ -54,8 +54,7 @@ pub(crate) trait Endpoint {
     }
 
     /// True if a flow may end before `end`, in ps; `acks`: sequence numbers of [`SegmentAck`](crate::kernel::Kind)
-    /// packets
-    /// that reach its sender before.
+    /// packets that reach its sender before.
     fn may_end(&self, own: u32, end: u64, acks: &[u64]) -> bool;
 
     /// Flows under way in any order, with windows in bytes ([`u64::MAX`]: none).

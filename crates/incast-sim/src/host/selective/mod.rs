@@ -1,10 +1,8 @@
 //! Selective repeat as in IRN (Mittal et al., "Revisiting Network Support for RDMA", SIGCOMM 2018, section 3.1).
 //!
 //! The receiver keeps out-of-order packets and answers each with a NACK: the byte it expects, and the packet that came
-//! instead.
-//! The sender resends only lost packets: in *recovery*, the first unacknowledged one, and every other that an arrived
-//! packet
-//! has overtaken. A recovery ends when everything sent before it is acknowledged.
+//! instead. The sender resends only lost packets: in *recovery*, the first unacknowledged one, and every other that an
+//! arrived packet has overtaken. A recovery ends when everything sent before it is acknowledged.
 
 mod bitmap;
 
@@ -38,8 +36,7 @@ impl Rules {
     }
 
     /// The short timeout applies if no NACK may report a loss: few packets are in flight, or there is a gap and no more
-    /// are in
-    /// flight than may overtake.
+    /// are in flight than may overtake.
     fn timeout(&self, in_flight: u64, gap: bool) -> u64 {
         let silent = self.rto_low_packets + if gap { self.reorder_window } else { 0 };
         let few = in_flight <= silent * self.payload;
@@ -62,8 +59,7 @@ pub(crate) struct Repeat {
     /// Missing packets before this one are lost.
     lost_before: u64,
     /// Packets before this one were resent since the last timeout, or need not be. (It outlives a recovery, so that the
-    /// next one
-    /// does not send packets a third time.)
+    /// next one does not send packets a third time.)
     cursor: u64,
     /// One past the newest packet that a NACK reported.
     reported: u64,
@@ -101,8 +97,7 @@ impl Repeat {
     }
 
     /// Handles an ACK or, if packet `came`, a NACK; `advanced`: the first unacknowledged byte has moved. Returns the
-    /// next byte to
-    /// send, and the new expiry of the `timeout` in ps.
+    /// next byte to send, and the new expiry of the `timeout` in ps.
     pub(crate) fn heard(
         &mut self,
         rules: &Rules,
@@ -139,10 +134,8 @@ impl Repeat {
     }
 
     /// Handles the timeout: all in flight that has not arrived is lost. (In IRN's paper only the first packet is, so
-    /// that a lost
-    /// tail takes a timeout per packet.) With a reordering window, packets sent after the last that arrived may only be
-    /// late: if
-    /// there is a gap, those in it are lost.
+    /// that a lost tail takes a timeout per packet.) With a reordering window, packets sent after the last that arrived
+    /// may only be late: if there is a gap, those in it are lost.
     pub(crate) fn recover(&mut self, rules: &Rules, flight: Flight) {
         let gap = rules.reorder_window > 0 && self.has_gap(flight.una / rules.payload);
         let all = flight.high.div_ceil(rules.payload);
@@ -159,6 +152,7 @@ pub(crate) const fn came(nack: bool, seq: u64, ahead: u16, payload: u64) -> Opti
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Taken {
+    /// Arrived before.
     Duplicate,
     /// Too far beyond the expected packet to be kept.
     TooFar,

@@ -1,6 +1,5 @@
 //! Parameters of congestion isolation. The standard's numbers are not public, and those simulated for its group (K.
-//! Shen,
-//! IEEE 802.1 DCB, November 2017) are lost: hence "our choice" below.
+//! Shen, IEEE 802.1 DCB, November 2017) are lost: hence "our choice" below.
 
 use incast_model::range::{above, least, priority};
 use incast_model::units::{Bytes, Time};

@@ -1,6 +1,5 @@
 //! Arbiter: assigns packets to the slots of an epoch, at most one per slot for each source and each destination
-//! (SIGCOMM
-//! 2014, section 3; YAPS, `ext/fastpasshost.cpp`).
+//! (SIGCOMM 2014, section 3; YAPS, `ext/fastpasshost.cpp`).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -51,8 +50,7 @@ impl Arbiter {
     }
 
     /// Sets the number of packets that a flow has to place; 0: none. `reminds`: epoch in which the flow asks again for
-    /// lack of
-    /// slots; those of the last two epochs may be on their way.
+    /// lack of slots; those of the last two epochs may be on their way.
     pub(super) fn request(&mut self, flow: u32, (src, dst): (u32, u32), mut left: u64, reminds: Option<u64>) {
         self.requests += 1;
         if let Some(&known) = self.demands.get(&flow) {

@@ -2,8 +2,7 @@
 //! bipartite multigraph with racks on both sides.
 //!
 //! A spine has n colours if its links are n times as fast as hosts' links. A rack's packets in a slot bound the number
-//! of
-//! colours needed (König, 1916).
+//! of colours needed (König, 1916).
 
 use incast_model::fabric::{Fabric, NodeId, NodeKind};
 
@@ -88,8 +87,7 @@ impl Ways {
     }
 
     /// Adds a packet to the slot; returns its number among those that need a path, or `None` within a rack. Fails if a
-    /// rack has
-    /// no free path.
+    /// rack has no free path.
     pub(super) fn add(&mut self, src: u32, dst: u32) -> Result<Option<usize>, ()> {
         let racks = [self.rack[src as usize], self.rack[dst as usize]];
         if racks[0] == racks[1] {
@@ -109,8 +107,7 @@ impl Ways {
     }
 
     /// Swaps colours `from` and `to` along the alternating path from a destination with `to` free, which frees `from`.
-    /// (The path
-    /// never reaches the source with `from` free: it enters sources by edges of that colour.)
+    /// (The path never reaches the source with `from` free: it enters sources by edges of that colour.)
     fn flip(&mut self, rack: u32, from: u32, to: u32) {
         let (mut side, mut rack, mut colour) = (1, rack, from);
         let mut path = Vec::new();

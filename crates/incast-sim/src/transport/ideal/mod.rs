@@ -1,10 +1,8 @@
 //! Ideal scheduler, which knows every flow immediately at no cost: the standard of comparison.
 //!
 //! When a flow starts or has sent all packets, senders and receivers are matched, flows with fewest packets first. Only
-//! data
-//! and acknowledgements cross the fabric. A host that takes over a receiver from a farther host waits until its packets
-//! do not
-//! meet those in flight. Gaps between packets let acknowledgements pass and queues drain.
+//! data and acknowledgements cross the fabric. A host that takes over a receiver from a farther host waits until its
+//! packets do not meet those in flight. Gaps between packets let acknowledgements pass and queues drain.
 //!
 //! After YAPS (`ext/ideal.cpp`), which counts acknowledged instead of sent packets and has neither wait nor gap: there,
 //! buffers at receivers' ports stay full, and duplicates counted as new hide the losses.

@@ -2,8 +2,7 @@
 //!
 //! Packets carry the bytes left of their flow; queues keep the most urgent ones (see
 //! [`QueueParams::Pfabric`](crate::switch::QueueParams)). Hosts send a window immediately and detect losses by a short
-//! fixed
-//! timeout alone. Every segment is acknowledged, with all byte ranges beyond the first gap.
+//! fixed timeout alone. Every segment is acknowledged, with all byte ranges beyond the first gap.
 
 mod params;
 mod sender;

@@ -95,8 +95,7 @@ impl Sender {
     }
 
     /// Records arrival of all bytes before `next` and of those in `beyond`. Returns true if the flow may go on: bytes
-    /// beyond the
-    /// gap alone suffice only in the answer to a probe.
+    /// beyond the gap alone suffice only in the answer to a probe.
     pub(super) fn on_ack(&mut self, next: u64, beyond: &[Range]) -> bool {
         for &(start, end) in beyond {
             self.sacked.insert(start.max(self.una), end);

@@ -2,8 +2,8 @@
 //! 2015).
 //!
 //! A source announces a flow. A receiver issues at most one token per packet time, for one packet to be sent soon.
-//! Short flows
-//! begin with free tokens. An idle port sends for one of its flows with tokens. One acknowledgement ends a flow.
+//! Short flows begin with free tokens. An idle port sends for one of its flows with tokens. One acknowledgement ends a
+//! flow.
 
 mod order;
 mod params;

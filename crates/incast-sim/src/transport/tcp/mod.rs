@@ -61,8 +61,7 @@ impl Endpoint for Tcp {
     }
 
     /// Handles a timeout. A segment still in the host's queue is not sent again (Linux: `skb_still_in_host_queue`):
-    /// copies would
-    /// fill the queue ever faster.
+    /// copies would fill the queue ever faster.
     fn timer(&mut self, stack: &mut impl Stack, own: u32) {
         let Some(sender) = self.senders.get_mut(own) else { return };
         if sender.first_waits() {

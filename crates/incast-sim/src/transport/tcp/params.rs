@@ -107,8 +107,7 @@ impl TcpParams {
     }
 
     /// If true, a mark is echoed until the sender reports a reduced window (RFC 3168, section 6.1.3); if false, for its
-    /// own
-    /// segment alone (RFC 8257).
+    /// own segment alone (RFC 8257).
     pub(super) const fn ecn_echo_is_latched(&self) -> bool {
         !matches!(self.control, TcpControl::Dctcp(_))
     }

@@ -1,6 +1,5 @@
 //! Sender of a TCP flow: segments, losses, acknowledgements (RFC 5681; NewReno of RFC 6582; with selective
-//! acknowledgements
-//! RFC 6675).
+//! acknowledgements RFC 6675).
 
 use incast_model::units::Time;
 
@@ -122,10 +121,8 @@ impl Sender {
     }
 
     /// True if the first unacknowledged segment, which the timer is for, is still in the host's queue. If it was not
-    /// resent, all
-    /// segments first sent since are behind it. (Segments resent since count as before it: a timeout too soon is better
-    /// than
-    /// none.)
+    /// resent, all segments first sent since are behind it. (Segments resent since count as before it: a timeout too
+    /// soon is better than none.)
     pub(super) fn first_waits(&self) -> bool {
         let since = (self.next - self.una).div_ceil(self.packets.mss).max(1);
         let number = if self.first_again > 0 { self.first_again } else { (self.given + 1).saturating_sub(since) };

@@ -66,8 +66,7 @@ struct Late {
 }
 
 /// In ps; without arrivals for so long a flow is no longer sampled (our choice: five times as long as limiters hold
-/// packets by
-/// default).
+/// packets by default).
 const QUIET: u64 = 1_000_000_000_000;
 
 impl Endpoint for Udp {
