@@ -319,7 +319,6 @@ impl Book<'_> {
         {
             return self.follow(one);
         }
-        // The parameters of a list are those of one item.
         match schema.get("items") {
             Some(items) => self.follow(items),
             None => schema.clone(),

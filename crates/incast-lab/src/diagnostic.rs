@@ -103,7 +103,7 @@ impl Diagnostic {
         line
     }
 
-    /// `heading`: `error` or `warning`. Escapes and shortens names and values: nothing of others' files reaches a
+    /// `heading`: `error` or `warning`. Names and values are escaped and shortened: nothing of others' files reaches a
     /// terminal raw.
     fn write(&self, heading: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (message, path) = (echo::message(&self.message), word(&self.path));

@@ -89,7 +89,7 @@ fn read_all(files: &[PathBuf]) -> Result<Vec<Ns3Config>, Diagnostics> {
 const USUAL_SCHEMES: &str =
     "[scheme.HPCC]\ncontrol = \"hpcc\"\n\n[scheme.\"DCQCN+w\"]\ncontrol = \"dcqcn\"\nwindow = \"rate\"\n";
 
-/// Adds settings that cannot be reproduced to `found`; returns ignorable ones.
+/// Errors go to `found`; ignorable settings are returned.
 fn check(config: &Ns3Config, fabric: &Fabric, found: &mut Vec<Diagnostic>) -> Vec<Notice> {
     let (errors, notices): (Vec<Notice>, Vec<Notice>) =
         config.not_honoured().into_iter().partition(|notice| notice.severity == Severity::Error);
@@ -169,7 +169,7 @@ fn window(config: &Ns3Config) -> &'static str {
     }
 }
 
-/// Named after the control, or if names collide, folder, file or number.
+/// Control, or if names collide, folder, file or number.
 fn scheme_names(configs: &[Ns3Config]) -> Vec<String> {
     let by_control = configs.iter().map(|config| ns3_control::control(config, window(config)).scheme.to_owned());
     let by_folder = configs.iter().map(|config| name_of(Path::new(&config.file).parent().and_then(Path::file_name)));
@@ -313,7 +313,6 @@ mod tests {
         assert_eq!((ecn.by_rate[1].kmin, ecn.by_rate[1].pmax), (Bytes(1_600_000), 0.2));
         assert_eq!(scheme.window(), Some(WindowMode::Rate));
         let Some(Control::Dcqcn(dcqcn)) = &scheme.control else { panic!() };
-        // Left out: ns-3's default, not incast's.
         assert_eq!((dcqcn.fast_recovery, dcqcn.decrease_interval), (5, Time::us(4)));
         assert_eq!((dcqcn.alpha_interval, dcqcn.ai, dcqcn.min_rate), (Time::us(1), Rate::mbps(20), Rate::gbps(1)));
         let prepared = loaded.prepare().unwrap();

@@ -304,7 +304,7 @@ impl Outcome {
     }
 }
 
-/// Counters of an egress queue and of the same port's ingress of the same priority.
+/// Counters of an egress queue and of the same port's ingress, of one priority.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PortRecord {
     /// Port.

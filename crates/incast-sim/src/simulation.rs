@@ -45,8 +45,7 @@ impl Simulation {
         Nodes::new(self.network).run(self.limits, observe)
     }
 
-    /// Same with the events of all nodes in their global order, by the code for all features: for tests that compare
-    /// the two.
+    /// Same with the events of all nodes in their global order, for tests that compare the two.
     #[doc(hidden)]
     pub fn run_event_by_event(self, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Outcome {
         Nodes::new(self.network).one_by_one().run(self.limits, observe)

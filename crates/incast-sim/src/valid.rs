@@ -1,4 +1,4 @@
-//! Validation: the simulator takes a [`ValidSetup`] only.
+//! Validation of setups.
 
 use std::ops::Deref;
 use std::sync::Arc;

@@ -255,7 +255,6 @@ fn failures_of_the_scenario_count() {
     let found = |reroute: &str| checked(&of(&format!("{ONE_FLOW}[network]\n{failed}\n{reroute}")));
     let text = found("").to_string();
     assert!(text.starts_with("priority 3: "), "{text}");
-    // Routes that never change do not bounce.
     assert!(found("reroute_after = \"none\"\n").deadlock_free);
     let turns = |found: &Checked| match &found.graphs[0].found {
         Found::Whole(report) => report.dependencies,

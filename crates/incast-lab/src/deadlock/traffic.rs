@@ -1,4 +1,4 @@
-//! A scheme's traffic, for deadlocks: paused priorities, routes and paths, rules that change priorities.
+//! A scheme's traffic, for deadlocks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::tree::path;
 #[derive(Debug, PartialEq)]
 pub(super) struct Traffic {
     pub(super) network: NetworkParams,
-    /// Priorities of flows that PFC never pauses.
+    /// PFC never pauses these flows.
     pub(super) lossy: Vec<u8>,
     /// Reason if PFC pauses no priority.
     pub(super) without_pfc: Option<&'static str>,

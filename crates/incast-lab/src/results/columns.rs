@@ -1,4 +1,4 @@
-//! Columns of the result tables: name, unit, meaning, and the accessor of their values.
+//! Columns of the result tables.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -79,7 +79,7 @@ pub(crate) fn schema(description: &str, columns: &[Column]) -> SchemaRef {
 /// Names and meanings of an enum's values, in order.
 pub(super) type Names = &'static [(&'static str, &'static str)];
 
-/// Accessor of a column's values; it determines the column's type.
+/// Accessor of a column's values; determines the column's type.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Get<R> {
     U8(fn(Row<'_, R>) -> u8),
@@ -160,7 +160,7 @@ pub(super) const fn name<R>(
     ColumnOf { name, unit: "", description, get: Get::Name(names, index) }
 }
 
-/// Name of an enum's value; the description lists all meanings.
+/// Describes all values.
 pub(super) const fn one_of<R>(name: &'static str, names: Names, index: fn(Row<'_, R>) -> usize) -> ColumnOf<R> {
     ColumnOf { name, unit: "", description: "", get: Get::OneOf(names, index) }
 }

@@ -20,7 +20,6 @@ pub(super) const LOCK: &str = ".lock";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Owner {
-    /// Digest of the host name.
     pub(super) host: u32,
     /// Digest of the boot ID, shared by a machine's containers; 0 if unknown (not Linux).
     pub(super) boot: u32,
@@ -95,7 +94,6 @@ pub(super) enum Fate {
     Alive,
     /// Ended without removing its folder. Dropping this releases the folder's lock, if any.
     Dead(Option<File>),
-    /// This process cannot find out.
     Unknown,
 }
 

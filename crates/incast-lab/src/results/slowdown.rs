@@ -161,7 +161,7 @@ impl Finished {
     }
 }
 
-/// Values of a name column as indices into `names`, which grows as needed.
+/// Indices into `names`, which grows as needed.
 fn numbers(batch: &RecordBatch, column: &str, names: &mut Vec<String>) -> Option<Vec<usize>> {
     let column = batch.column_by_name(column)?.as_any_dictionary_opt()?;
     let values = column.values().as_string_opt::<i32>()?;
@@ -182,10 +182,10 @@ fn numbers(batch: &RecordBatch, column: &str, names: &mut Vec<String>) -> Option
 
 /// Tabulates slowdowns: flows sorted by size, cut into bins of nearly equal count, percentiles of each bin.
 ///
-/// Bins never split a size. A boundary between equal counts within flows of one size moves to the nearer end of that
-/// size (the lower if equally near); boundaries that meet become one. Bins are cut from all started flows of a scheme,
-/// so that schemes have the same bins even if some flows did not complete. A bin has the number of the equal-count bin
-/// that begins nearest, so that numbers are comparable between runs of a workload.
+/// Bins never split a size. A boundary within flows of one size moves to the nearer end of that size (the lower if
+/// equally near); boundaries that meet become one. Bins are cut from all started flows of a scheme, so that schemes
+/// have the same bins even if some flows did not complete. A bin has the number of the equal-count bin that begins
+/// nearest, so that numbers are comparable between runs of a workload.
 pub fn slowdown_bins(flows: &Finished, options: &SlowdownOptions) -> SlowdownTable {
     let mut table = SlowdownTable {
         options: options.clone(),
@@ -322,7 +322,7 @@ impl SlowdownTable {
     }
 }
 
-/// Most blocks of labels in a text.
+/// In a text.
 const LABELS: usize = 4;
 
 /// Formats slowdowns in a block per label: flows by size, then the total. Beyond four labels, the smallest share a
@@ -397,7 +397,7 @@ mod tests {
         assert_eq!(slowdown_text(&one, &options), slowdown_bins(&one, &options).to_string());
     }
 
-    /// Bins of flows (size, number), as `number: largest size`.
+    /// Flows as (size, number); bins as `number: largest size`.
     fn bins(sizes: &[(u64, usize)], count: usize) -> Vec<String> {
         let sizes: Vec<u64> = sizes.iter().flat_map(|&(size, flows)| std::iter::repeat_n(size, flows)).collect();
         bins_of(&sizes, count).into_iter().map(|(bin, largest)| format!("{bin}: {largest}")).collect()

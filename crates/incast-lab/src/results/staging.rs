@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::error::ResultsError;
 use super::owner::{Fate, LOCK, Owner, claim};
 
-/// Attempts to lock a new folder before another process removes it as a leftover.
+/// To lock a new folder before another process removes it as a leftover.
 const ATTEMPTS: usize = 16;
 
 /// Unfinished results folder; removed if dropped before [`Staging::commit`].
@@ -23,7 +23,7 @@ pub(super) struct Staging {
     committed: bool,
 }
 
-/// Parent folders made for a results folder, innermost first; removed on drop.
+/// Made for a results folder, innermost first; removed on drop.
 #[derive(Debug, Default)]
 struct Parents(Vec<PathBuf>);
 
@@ -180,8 +180,8 @@ fn sync(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
-/// Removes leftovers of dead runs next to `target`, and restores results they had set aside. Returns true if another
-/// run is writing `target`.
+/// Removes leftovers of dead runs next to `target`, and restores results they had set aside. True if another run is
+/// writing `target`.
 fn clean(target: &Path, this: &Owner) -> bool {
     let parent = match target.parent() {
         Some(parent) if parent != Path::new("") => parent,
@@ -320,7 +320,7 @@ mod tests {
         for (owner, locks, goes) in [
             (Owner { process: dead, ..this }, true, true),
             (Owner { process: dead, ..this }, false, true),
-            // A number that another process has by now.
+            // Another process has this number by now.
             (this, true, true),
             (this, false, false),
             // Process 1 of a killed container; then without locks.

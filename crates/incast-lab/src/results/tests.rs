@@ -233,7 +233,7 @@ fn values_are_the_records() {
     assert_eq!(i64s(&histograms, "time_ps")[..2], [Some(5), Some(6)]);
 }
 
-/// Two messages over two queue pairs each: the second waits for the first; the horizon comes before the third starts.
+/// The second message waits for the first; the horizon comes before the third starts.
 #[test]
 fn messages_and_gates_are_in_the_tables() {
     let text = r#"

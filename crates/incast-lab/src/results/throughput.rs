@@ -37,7 +37,7 @@ struct Offered {
     demand: f64,
 }
 
-/// Rows of one scheme, by interval, then by the pair's first flow.
+/// By interval, then by the pair's first flow.
 pub(super) fn rows(prepared: &Prepared, scheme: usize, routes: &Routes, outcome: &incast_sim::Outcome) -> Vec<Row> {
     let Some(tenancy) = prepared.tenancy.as_deref() else { return Vec::new() };
     let setup = &prepared.schemes[scheme].setup;
@@ -283,7 +283,6 @@ hypervisor = "reservation"
         for (from, to) in [(0, 20), (20, 40), (40, 60), (60, 80), (80, 90)] {
             assert!(intervals.contains(&(from * ms, to * ms)), "{intervals:?}");
         }
-        // The short flow sends for 4 ms, within one interval.
         let short: Vec<&Row> = rows.iter().filter(|row| row.src == HostId(1)).collect();
         assert_eq!(short.len(), 1);
         assert_eq!((short[0].from, short[0].flows), (40 * ms, 1));

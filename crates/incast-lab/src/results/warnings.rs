@@ -1,4 +1,4 @@
-//! Warnings of a run: those of its scenario, and those that only the run shows.
+//! Warnings of a run.
 
 use incast_model::fabric::BaseRtts;
 use incast_sim::Outcome;
@@ -16,7 +16,7 @@ type Rule = fn(&PreparedScheme, &Outcome) -> Option<Warning>;
 /// To add a rule, write a function in this file and name it here.
 const RULES: &[Rule] = &[resent_without_loss];
 
-/// The scenario's warnings first; equal warnings of several schemes are one.
+/// The scenario's first; equal warnings of several schemes are one.
 pub(super) fn of_run(prepared: &Prepared, runs: &[SchemeRun]) -> Vec<Warning> {
     by_rules(RULES, prepared, runs)
 }
@@ -31,11 +31,10 @@ fn by_rules(rules: &[Rule], prepared: &Prepared, runs: &[SchemeRun]) -> Vec<Warn
     prepared.warnings().iter().cloned().chain(shown).collect()
 }
 
-/// pHost's receivers ask again for packets that are merely late: up to 1 % of the packets is normal (our choice).
+/// pHost's receivers ask again for late packets: up to 1 % of the packets is normal (our choice).
 const PHOST_NORMAL: u64 = 100;
 
-/// Packets retransmitted though none was lost: reordering or delay taken for loss costs bandwidth, and the results show
-/// recovery rather than the network.
+/// Reordering or delay taken for loss costs bandwidth, and the results show recovery rather than the network.
 fn resent_without_loss(scheme: &PreparedScheme, outcome: &Outcome) -> Option<Warning> {
     let sum = |of: fn(&FlowRecord) -> u64| outcome.flows.iter().map(of).sum::<u64>();
     let (resent, timeouts) = (sum(|flow| flow.retransmitted), sum(|flow| flow.timeouts.into()));
@@ -115,7 +114,7 @@ control = "dcqcn"
         assert_eq!(found.summary(2), "network.load_balancing (s.toml:7): 2 packets were sent (all 2 schemes)");
     }
 
-    /// Packets of a flow overtake each other on two spines; none is lost.
+    /// Two spines reorder packets of a flow; none is lost.
     #[test]
     fn packets_resent_without_a_loss_are_reported() {
         let found = |more: &str| {

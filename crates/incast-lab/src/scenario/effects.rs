@@ -180,7 +180,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Verdict on a parameter by its name in [`RULES`].
+    /// `name` as in [`RULES`].
     pub(super) fn verdict(&self, name: &str) -> Verdict {
         let group = name.rsplit_once('.').map(|(group, _)| format!("{group}.*")).unwrap_or_default();
         RULES.iter().filter(|(rule, _)| *rule == name || *rule == group).try_for_each(|(_, when)| match when {
@@ -395,7 +395,7 @@ impl<'a> Facts<'a> {
         unless(self.params().ecn.enabled, "ecn.enabled is false")
     }
 
-    /// Verdict for parameters of controls that read marks.
+    /// For parameters of controls that read marks.
     fn marked(&self) -> Verdict {
         self.switches()?;
         unless(self.params().ecn.enabled, "ecn.enabled is false: there is no mark to react to")
@@ -504,7 +504,7 @@ impl<'a> Facts<'a> {
         unless(!other, otherwise)
     }
 
-    /// Random are flows, paths, marks, clocks, host jitter and failures.
+    /// Depends on random flows, paths, marks, clocks, host jitter or failures.
     fn random(&self) -> Verdict {
         let written_out = |entry: &incast_model::workload::WorkloadSpec| {
             entry.list.is_some() || entry.trace.is_some() || entry.ns3.is_some()

@@ -1,4 +1,4 @@
-//! Builds the simulator's input from a scenario: fabric, flows, one setup per scheme.
+//! Builds the simulator's input from a scenario.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -274,7 +274,7 @@ fn fabric_error(error: GeneratorError) -> Diagnostic {
     }
 }
 
-/// Locates an error in a file that a scenario names; the message names the parameter.
+/// The message names the parameter.
 pub(crate) fn file_error(path: &str, error: &Ns3Error) -> Diagnostic {
     let (file, line, value) = match error {
         Ns3Error::Value { file, line, value, .. } | Ns3Error::Trailing { file, line, value, .. } => {

@@ -32,7 +32,7 @@ fn scenario_profile(name: &str) -> Option<Value> {
     })
 }
 
-/// Resolves every shorthand: profiles, controls given by name, "none".
+/// Resolves profiles, controls given by name, and "none".
 pub(super) fn resolve(root: &mut Map<String, Value>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     balance_shorthand(root.get_mut("network"));

@@ -78,8 +78,7 @@ fn from_file(wiring: &Wiring<'_>, file: &Path) -> Result<(Rules, u8), FieldError
     Ok((rules, table.classes()))
 }
 
-/// Warns if a file's rules allow a deadlock of packets with its own and the flows' tags. Not an error: wrong rules can
-/// be studied.
+/// Warns of a deadlock among packets with the file's and the flows' tags. Not an error: wrong rules can be studied.
 fn doubt(wiring: &Wiring<'_>, rules: &Rules, classes: u8, params: &Params, flows: &FlowSet) -> Option<String> {
     let tag = |priority: u8| params.switch.lossless.iter().position(|&one| one == priority).map_or(0, |at| at + 1);
     let sent = flows.flows.iter().map(|flow| tag(flow.priority)).max().unwrap_or(0);

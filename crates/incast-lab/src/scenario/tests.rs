@@ -40,7 +40,7 @@ fn with(from: &str, to: &str) -> String {
     SMALL.replacen(from, to, 1)
 }
 
-/// Summary of the only diagnostic from reading or preparing.
+/// Summary of the only diagnostic.
 fn refused(text: &str) -> String {
     let found = match load(text) {
         Ok(loaded) => loaded.prepare().expect_err("accepted"),
@@ -627,7 +627,7 @@ silent = 0.5
     assert_eq!(a.setup.params.network, read.network);
     assert_eq!(b.setup.params.network.load_balancing.name(), "adaptive");
     assert_eq!(b.setup.params.network.failure, read.network.failure);
-    // Absent: routes never follow. And ECMP has no parameters.
+    // Routes never follow; ECMP has no parameters.
     let never = scenario(&two_tiers("[network]\nreroute_after = \"none\"\nload_balancing = \"ecmp\"\n"));
     assert_eq!((never.network.reroute_after, scenario(&never.to_toml()).network), (None, never.network.clone()));
     assert_eq!(scenario(&two_tiers("")).network.reroute_after, Some(Time::ms(10)));

@@ -128,7 +128,7 @@ const SINGLE_KEY: &str = "expected map with a single key";
 
 const ONE_ALLOWED: &str = " are given where one is allowed";
 
-/// Several alternatives at `at`: one may be misspelt.
+/// One of several alternatives may be misspelt.
 fn several<'a, T: DeserializeOwned>(
     value: &Value,
     path: &str,

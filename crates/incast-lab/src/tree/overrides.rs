@@ -43,7 +43,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Value after `=`: TOML if valid, else text; with places of inner values.
+    /// TOML if valid, else text; with places of inner values.
     fn value_of(&self, text: &str, from: usize, path: &str) -> (Value, Vec<(String, Site)>) {
         // As one TOML line `x=value`, padded so that places in it are places in `text`.
         let line = format!("{:>from$}{}", "x=", &text[from..]);

@@ -35,7 +35,7 @@ impl Default for FlowletParams {
 pub(crate) struct Flowlet {
     gap: u64,
     stream: Stream,
-    /// Arrival of the last packet, in ps.
+    /// In ps.
     last: Vec<u64>,
     /// Its egress port plus one; 0 for none yet.
     port: Vec<u32>,

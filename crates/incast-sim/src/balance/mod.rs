@@ -1,6 +1,6 @@
 //! Load balancing: choice among equal next hops.
 //!
-//! Rules other than ECMP have a file each and a line in `balancers!`; they run only with several next hops.
+//! Rules other than ECMP have a file and a line in `balancers!` each; they run only with several next hops.
 
 mod adaptive;
 mod flowlet;
@@ -55,7 +55,6 @@ pub(crate) struct Choice<'a> {
     pub(crate) data: bool,
     /// At least two.
     pub(crate) hops: &'a [PortId],
-    /// Index among the node's groups.
     pub(crate) group: usize,
     pub(crate) hash: EcmpHash,
     pub(crate) key: EcmpKey,
@@ -84,7 +83,7 @@ pub(crate) trait Balancer {
     fn is_ecmp(&self, _data: bool) -> bool {
         false
     }
-    /// New routes: new groups, with other next hops.
+    /// New groups of next hops.
     fn rerouted(&mut self, _groups: Range<usize>) {}
 }
 

@@ -40,8 +40,7 @@ impl Found {
 }
 
 impl Params {
-    /// Violated relations between parameters that are each in range; those that need fabric or flows are
-    /// [`Setup::checked`]'s.
+    /// Violated relations between parameters in range; those that need fabric or flows are [`Setup::checked`]'s.
     pub fn faults(&self) -> Vec<FieldError> {
         let mut found = Found::default();
         if self.arithmetic == Arithmetic::Ns3 {
@@ -104,8 +103,8 @@ fn switch(params: &SwitchParams, arithmetic: Arithmetic) -> Found {
     found
 }
 
-/// An offset above the threshold gives a negative resume length: no resume before the queue is empty. Reports the
-/// parameter that is not the default.
+/// An offset above the threshold means: no resume before the queue is empty. Reports the parameter that is not the
+/// default.
 fn resume_below(found: &mut Found, offset: Bytes, xoff: Bytes) {
     if offset == SwitchParams::default().resume_offset {
         let allowed = format!("at least switch.resume_offset, {offset}");

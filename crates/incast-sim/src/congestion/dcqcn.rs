@@ -139,12 +139,12 @@ pub struct Dcqcn {
     rate: u64,
     target: u64,
     alpha: f64,
-    /// A mark arrived since alpha's last move.
+    /// Since alpha's last move.
     marked_for_alpha: bool,
     /// [`Time::MAX`] before the first mark. Moves are applied when alpha is used.
     next_alpha: Time,
     next_increase: Time,
-    /// Pending cut; [`Time::MAX`] without a mark since the last one.
+    /// [`Time::MAX`] without a mark since the last cut.
     next_cut: Time,
     /// Vendor: a point of the grid of cuts. Paper: earliest next cut.
     cut_grid: Time,
@@ -210,7 +210,7 @@ impl Dcqcn {
         self.rate = (cut as u64).max(self.params.min_rate.0);
     }
 
-    /// Applies alpha's moves before `now`; with `inclusive`, also at `now`.
+    /// `inclusive`: also moves at `now`.
     fn advance_alpha(&mut self, now: Time, inclusive: bool) {
         while self.next_alpha < now || (inclusive && self.next_alpha == now) {
             self.alpha *= 1.0 - self.params.g;
@@ -390,7 +390,7 @@ mod tests {
         let mut cc = start(DcqcnParams::profile("paper").unwrap(), Time::ZERO);
         cc.on_cnp(Time::us(10));
         assert_eq!((cc.rate, cc.target), (50_000_000_000, 100_000_000_000));
-        cc.on_cnp(Time::us(30)); // within the CNP interval
+        cc.on_cnp(Time::us(30));
         assert_eq!(cc.rate, 50_000_000_000);
         for (us, rate) in [(65, 75_000_000_000), (120, 87_500_000_000), (175, 93_750_000_000u64)] {
             assert_eq!(cc.next_timer(), Time::us(us));
@@ -408,7 +408,7 @@ mod tests {
     fn byte_counter_counts_in_the_paper_variant() {
         let mut cc =
             start(DcqcnParams { byte_counter: Bytes(3000), ..DcqcnParams::profile("paper").unwrap() }, Time::ZERO);
-        cc.on_sent(1048, Time::us(1)); // before the first CNP
+        cc.on_sent(1048, Time::us(1));
         cc.on_cnp(Time::us(2));
         for _ in 0..3 {
             cc.on_sent(1048, Time::us(3));

@@ -70,7 +70,7 @@ pub struct Dctcp {
     marked: u64,
     /// Packets expected in the round trip.
     batch: u64,
-    /// The round trip ends when more than this byte is acknowledged.
+    /// A round trip ends when more than this byte is acknowledged.
     last_update: u64,
     /// Rate fixed after a cut until more than this byte is acknowledged.
     reduced_until: Option<u64>,

@@ -96,7 +96,7 @@ pub struct FlowContext {
     pub rtt_ticks: u64,
     /// See [`IntFormat`].
     pub int: IntFormat,
-    /// Time of ACKs from the last switch, which orders events of one nanosecond in `ns3` arithmetic; otherwise zero.
+    /// In `ns3` arithmetic, time of ACKs from the last switch, which orders events of one nanosecond; otherwise zero.
     pub ack_age: Time,
 }
 
@@ -105,7 +105,7 @@ pub struct FlowContext {
 pub enum Telemetry {
     /// At most an ECN bit.
     None,
-    /// Time of sending. (All packets have it; this variant adds the header's bytes.)
+    /// Time of sending, which all packets have; this variant adds the header's bytes.
     Timestamp,
     /// A record per switch.
     Int,
@@ -177,7 +177,7 @@ pub trait Controller {
     fn on_timer(&mut self, _now: Time) {}
     /// Handles a retransmission timeout: the sender goes back to the first unacknowledged byte.
     fn on_timeout(&mut self, _now: Time) {}
-    /// Sets the number of links on the path, before the first packet.
+    /// Sets the number of links, before the first packet.
     fn on_path(&mut self, _links: u8) {}
     /// Counts `bytes` (with headers) sent.
     fn on_sent(&mut self, _bytes: u64, _now: Time) {}
@@ -201,12 +201,11 @@ pub trait ControlParams: Default + Clone + Serialize + DeserializeOwned + JsonSc
     const PROFILES: &'static [(&'static str, &'static str)];
     /// Telemetry.
     const TELEMETRY: Telemetry = Telemetry::None;
-    /// If true, a new rate also moves the transmission already scheduled (HPCC); if false, it holds from the next
-    /// packet on (DCQCN).
+    /// If true, a new rate also moves the transmission already scheduled (HPCC); if false, only later ones (DCQCN).
     const MOVES_NEXT_SEND: bool = false;
     /// Ignored inputs: `incast show` reports parameters without effect.
     const IGNORES: &'static [Input] = &[];
-    /// Rate increases, given for NICs of 100 Gb/s; `incast show` scales them to other NICs.
+    /// Rate increases for NICs of 100 Gb/s, which `incast show` scales to other NICs.
     const INCREASES: &'static [&'static str] = &[];
     /// Default window.
     const WINDOW: WindowMode;
@@ -287,7 +286,7 @@ macro_rules! controls {
             pub fn ignores(&self, input: Input) -> bool {
                 match self { $(Self::$variant(_) => $params::IGNORES.contains(&input)),+ }
             }
-            /// If true, a new rate also moves the transmission already scheduled.
+            /// See [`ControlParams::MOVES_NEXT_SEND`].
             pub const fn moves_next_send(&self) -> bool {
                 match self { $(Self::$variant(_) => $params::MOVES_NEXT_SEND),+ }
             }
@@ -320,7 +319,6 @@ macro_rules! controls {
         }
 
         impl State {
-            /// Rate, window and next timer.
             #[inline]
             pub(crate) fn answers(&self) -> (u64, u64, Time) {
                 match self { $(Self::$variant(state) => (state.rate(), state.window(), state.next_timer())),+ }

@@ -135,7 +135,7 @@ impl ControlParams for SwiftParams {
 #[derive(Debug, Clone)]
 pub struct Swift {
     params: SwiftParams,
-    /// Target for a large window, in ps.
+    /// For a large window, in ps.
     fixed_target: u64,
     /// Flow scaling: alpha/sqrt(cwnd) - offset, in ps.
     alpha: f64,
@@ -144,7 +144,7 @@ pub struct Swift {
     line: Rate,
     /// Wire bytes of the last packet sent, for pacing.
     packet: u64,
-    /// Congestion window in packets.
+    /// In packets.
     cwnd: f64,
     /// In bytes: whole packets, at least one.
     window: u64,
@@ -154,7 +154,7 @@ pub struct Swift {
     rtt: u64,
     una: u64,
     last_decrease: Option<Time>,
-    /// Timeouts since the last ACK.
+    /// Since the last ACK.
     timeouts: u32,
 }
 
@@ -258,7 +258,7 @@ mod tests {
         cc
     }
 
-    /// ACKs one more packet at `now` us, with an RTT of `rtt` us.
+    /// ACKs one more packet; `now` and `rtt` in us.
     fn hear(cc: &mut Swift, now: u64, rtt: u64, nack: bool) -> f64 {
         let (flow, seq) = (flow(), cc.una + 1000);
         cc.on_ack(&Ack { now: Time::us(now), rtt: Time::us(rtt), nack, ..ack(&flow, seq, seq + 1000) });

@@ -178,7 +178,7 @@ mod tests {
     use super::*;
     use crate::congestion::testing::{ack, flow};
 
-    /// Rates in Gb/s after one sample per round trip.
+    /// In Gb/s, after one sample per round trip.
     fn rates(cc: &mut Timely, rtts_us: &[u64]) -> Vec<f64> {
         let flow = flow();
         let sample = |(round, us): (usize, &u64)| {

@@ -1,4 +1,4 @@
-//! Periodic checks for deadlocks. A check runs between events and is none itself, so it does not change a run.
+//! Periodic checks for deadlocks, which are no events, so that they do not change a run.
 
 use incast_model::units::Time;
 
@@ -23,7 +23,7 @@ impl Detector {
         Self { every, next: every, open: Vec::new(), records: Vec::new() }
     }
 
-    /// Runs the check due at `next`, if it could find something; nothing happened between it and `until`.
+    /// Expects that nothing happened between `next` and `until`.
     #[cold]
     pub(crate) fn check(&mut self, run: &impl Snapshot, until: u64) {
         if !self.open.is_empty() || could_be_stuck(run) {
@@ -61,7 +61,7 @@ impl Detector {
         self.open = still;
     }
 
-    /// Updates deadlocks' maximum extent; all stuck queues count for each.
+    /// All stuck queues count for each deadlock.
     fn grow(&mut self, run: &impl Snapshot, numbers: &[usize], stuck: &Stuck) {
         let held: u64 = stuck.graph.queues.iter().map(|queue| run.bytes(*queue)).sum();
         for &number in numbers {

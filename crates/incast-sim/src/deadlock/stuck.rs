@@ -16,7 +16,6 @@ use crate::outcome::QueueRef;
 #[derive(Debug, Default)]
 pub(super) struct Stuck {
     pub(super) graph: WaitGraph,
-    /// Host ports paused by these queues.
     pub(super) hosts: Vec<PortId>,
 }
 
@@ -35,7 +34,6 @@ struct Held {
     bytes: u32,
 }
 
-/// Cycle of queues that wait for each other for ever.
 pub(crate) fn deadlock(run: &impl Snapshot) -> Option<Vec<QueueRef>> {
     let stuck = stuck(run)?;
     let cycle = stuck.graph.cycles().into_iter().next()?;
@@ -61,7 +59,7 @@ pub(super) fn stuck(run: &impl Snapshot) -> Option<Stuck> {
     report(run, &candidates, &held)
 }
 
-/// Paused queues in front of a node with a paused queue.
+/// In front of a node with a paused queue.
 fn candidates(run: &impl Snapshot) -> Vec<Candidate> {
     let candidate = |Paused { queue, at_host }| {
         let counter = QueueRef { port: run.fabric().port(queue.port).peer, priority: queue.priority };
@@ -72,7 +70,7 @@ fn candidates(run: &impl Snapshot) -> Vec<Candidate> {
     candidates
 }
 
-/// Removes queues in front of a switch without paused queues: cheap, and nearly always removes all.
+/// In front of a switch without paused queues: cheap, and nearly always removes all.
 fn leave_out_hopeful(run: &impl Snapshot, candidates: &mut Vec<Candidate>) {
     loop {
         let mut waiting: HashMap<NodeId, u32> = HashMap::new();
@@ -95,7 +93,7 @@ fn held_in(run: &impl Snapshot, number: usize, queue: QueueRef) -> Vec<Held> {
     bytes.into_iter().map(|(counter, bytes)| Held { counter, queue: number, bytes }).collect()
 }
 
-/// Removes queues that could resume if all packets but the stuck ones moved; returns false if there is none.
+/// Removes queues that could resume if all packets but the stuck ones moved; false if there is none.
 fn free_one(run: &impl Snapshot, candidates: &mut [Candidate], held: &BTreeMap<NodeId, Vec<Held>>) -> bool {
     let mut stuck_bytes: BTreeMap<NodeId, HashMap<QueueRef, u32>> = BTreeMap::new();
     for (node, all) in held {

@@ -142,7 +142,7 @@ impl PacketParams {
         }
     }
 
-    /// Same for a packet by its [`flag`] bits.
+    /// Same by [`flag`] bits.
     #[inline]
     pub(crate) const fn telemetry(&self, flags: u8) -> u64 {
         if flags & flag::INT != 0 {

@@ -47,7 +47,6 @@ impl Turns {
         self.from = flow + 1;
     }
 
-    /// Flows and senders, in any order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.round.iter().chain(&self.next).map(|Reverse(one)| *one)
     }

@@ -1,16 +1,15 @@
-//! The total order of events.
+//! The total order of events: time, then *rank*, then *target* (a class and a stable number).
 //!
-//! Events run by time, then *rank*, then *target*: a class and a stable number. A target has at most one live event, so
-//! no two live events are equal and the order of scheduling has no effect. (A rescheduled target's old event stays
-//! queued, without effect.)
+//! A target has at most one live event, so no two live events are equal and the order of scheduling has no effect. (A
+//! rescheduled target's old event stays queued, without effect.)
 //!
 //! In exact arithmetic every rank is 0, and any partition of the fabric gives the same order. In `ns3` arithmetic the
 //! rank is the order of scheduling, as in that simulator; see [`rank`].
 
-/// Purpose of an event. Variants are in the order of classes within one picosecond.
+/// Variants are in the order of classes within one picosecond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Target {
-    /// Number of the step at which links or routes change; exact arithmetic only.
+    /// Number of the step; exact arithmetic only.
     Fault(u32),
     /// By flow.
     Timer(u32),
@@ -20,9 +19,9 @@ pub(crate) enum Target {
     Port(u32),
     /// Wake-up of a paced NIC's port; `ns3` arithmetic only.
     Wake(u32),
-    /// First packet on the wire of a sending port reaches the far end.
+    /// First packet on the wire of a sending port arrives.
     Arrival(u32),
-    /// Due task in a host's timer queue, by NIC; after all arrivals.
+    /// Task in a host's timer queue, by NIC; after all arrivals.
     Agenda(u32),
     /// See [`periodic`].
     Periodic(u32),
@@ -90,12 +89,11 @@ impl Event {
         }
     }
 
-    /// Class and number.
     pub(crate) const fn target_code(self) -> u32 {
         self.key as u32 & ((1 << TARGET_BITS) - 1)
     }
 
-    /// Time and key: compares in the order of events.
+    /// Compares in the order of events.
     #[inline]
     pub(crate) const fn order(self) -> u128 {
         (self.time as u128) << 64 | self.key as u128

@@ -1,5 +1,3 @@
-//! Kinds of packets, and their flags.
-
 /// Byte range without its end.
 pub(crate) type Range = (u64, u64);
 
@@ -23,11 +21,9 @@ pub(crate) enum Kind {
     Rts,
     /// pHost: permission to send a packet.
     Token,
-    /// Fastpass: request to the arbiter.
     Request,
-    /// Fastpass: timeslots.
     Schedule,
-    /// PFC frame: `in_prio` is the class; with [`flag::XOFF`] pause, otherwise resume.
+    /// PFC frame for class `in_prio`: pause with [`flag::XOFF`], otherwise resume.
     Pfc,
     /// Packet on the wire of a link that failed: never arrives.
     Lost,
@@ -50,8 +46,8 @@ impl Kind {
         matches!(self, Self::Data | Self::Segment | Self::Syn | Self::Probe | Self::Rts | Self::Request | Self::Offer)
     }
 
-    /// True if the sender of a packet with these flags reacts to marks. In RDMA packets the bit of [`flag::NOT_ECT`]
-    /// means something else.
+    /// True if the sender of these packets reacts to marks. In RDMA packets the bit of [`flag::NOT_ECT`] means
+    /// something else.
     #[inline]
     pub(crate) const fn understands_marks(self, flags: u8) -> bool {
         matches!(self, Self::Data | Self::Ack | Self::Nack | Self::Cnp) || flags & flag::NOT_ECT == 0
@@ -77,6 +73,6 @@ pub(crate) mod flag {
     pub(crate) const CWR: u8 = 2;
     /// Not ECN-capable.
     pub(crate) const NOT_ECT: u8 = 32;
-    /// Of segments: the stamp is the number of the packet's own path.
+    /// The stamp of a segment is the number of the packet's own path.
     pub(crate) const OWN_PATH: u8 = 64;
 }

@@ -23,11 +23,11 @@ pub(crate) struct EventQueue {
     shift: u32,
     /// Slot number (time >> shift) of `current`.
     cursor: u64,
-    /// Events of the present slot, and events pushed since for it or earlier slots; latest first.
+    /// Events of the present and earlier slots; latest first.
     current: Vec<Event>,
     /// First node of a slot's list, by slot number modulo [`SLOTS`].
     heads: Vec<u32>,
-    /// Bits of slots with events.
+    /// As bits: slots with events.
     occupied: Vec<u64>,
     nodes: Vec<Node>,
     free: u32,
@@ -82,7 +82,7 @@ impl EventQueue {
         self.current.pop()
     }
 
-    /// Returns false if no slot has events.
+    /// False if no slot has events.
     pub(crate) fn advance(&mut self) -> bool {
         let near = self.next_slot();
         let far = self.far.peek().map(|Reverse(event)| event.time >> self.shift);

@@ -1,14 +1,12 @@
-//! Fingerprints: two numbers that show whether two runs were equal.
-//!
-//! After OMNeT++'s fingerprint tests. They distinguish a change inside a node, invisible to others, from a change of
-//! results.
+//! Fingerprints, after OMNeT++'s: two numbers that show whether two runs were equal, and distinguish a change inside a
+//! node, invisible to others, from a change of results.
 
 use incast_model::rng::mix;
 
 use crate::kernel::{Event, Kind, flag};
 
-/// Digests of a run, equal for equal runs on every machine and in every build; equal for different runs with a
-/// probability of 2^-64.
+/// Digests of a run. Equal runs have equal ones on every machine and in every build; different runs, with a probability
+/// of 2^-64.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Fingerprint {
     /// Time and target of every event, in order at each node; nodes in any order. Excludes samples, so that
@@ -42,14 +40,14 @@ impl Prints {
         Self { trajectories: vec![0; nodes + 1], traffic: 0 }
     }
 
-    /// Adds an event of a node; [`NONE`]: of the whole network.
+    /// Node [`NONE`]: the whole network.
     pub(crate) fn event(&mut self, node: u32, event: Event) {
         let last = self.trajectories.len() - 1;
         let trajectory = &mut self.trajectories[last.min(node as usize)];
         *trajectory = mix(mix(*trajectory ^ event.time) ^ u64::from(event.target_code()));
     }
 
-    /// Adds the arrival of a packet sent by `port`.
+    /// Packet sent by `port`.
     pub(crate) fn arrival(&mut self, time: u64, port: u32, packet: OnWire) {
         let (prio, seq) = match packet.kind {
             Kind::Pfc => (packet.in_prio, 0), // no sequence number
@@ -97,7 +95,6 @@ mod tests {
         for other in [&[b, a][..], &[a], &[a, b, b], &[a, later], &[a, elsewhere], &[]] {
             assert_ne!(of_events(other), base);
         }
-        // Nodes differ; their order does not matter.
         let of_nodes = |events: &[(u32, Event)]| {
             let mut prints = Prints::new(2);
             events.iter().for_each(|&(node, event)| prints.event(node, event));

@@ -6,7 +6,6 @@ pub(crate) struct LengthHistogram {
     time_in_bin: Vec<u64>,
     /// Last change, in ps.
     since: u64,
-    /// In bytes.
     length: u32,
 }
 

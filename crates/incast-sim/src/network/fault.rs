@@ -18,16 +18,16 @@ use crate::outcome::LinkChange;
 #[derive(Debug, Clone)]
 pub(crate) struct Faults {
     outages: Vec<Outage>,
-    /// By outage: true while in force.
+    /// By outage: in force.
     active: Vec<bool>,
     /// Sorted by time.
     pub(crate) steps: Vec<(u64, Step)>,
     next: usize,
-    /// By link: number of outages that keep it down.
+    /// By link: number of outages.
     down: Vec<u32>,
-    /// By link: fraction of packets lost silently.
+    /// By link: fraction lost silently.
     lost: Vec<f64>,
-    /// By link: true if routing knows that it is down.
+    /// By link: routing knows that it is down.
     known: Vec<bool>,
     /// By port with a dead link: actual or prevented end of its last transmission, in ps.
     pub(crate) free_at: Vec<u64>,
@@ -35,7 +35,7 @@ pub(crate) struct Faults {
     streams: Vec<Stream>,
     fixed: Vec<TimedHops>,
     pub(crate) rule: (Paths, NextHopOrder),
-    /// Payload acknowledged at the last check for progress.
+    /// In bytes, at the last check for progress.
     acked_before: u64,
 }
 
@@ -114,14 +114,14 @@ impl Faults {
         [changed(true), changed(false)]
     }
 
-    /// Largest fraction that silent failures in force take from a link.
+    /// Largest fraction that silent failures in force take.
     fn loss(&self, link: LinkId) -> f64 {
         let in_force = self.outages.iter().zip(&self.active).filter(|(_, active)| **active);
         let of_link = in_force.filter(|(outage, _)| outage.links.contains(&link));
         of_link.filter_map(|(outage, _)| outage.silent).fold(0.0, f64::max)
     }
 
-    /// Returns each changed link with its new fraction of lost packets.
+    /// Changed links with their new fractions of lost packets.
     pub(crate) fn changed_losses(&mut self, begins: &[usize], ends: &[usize]) -> Vec<(LinkId, f64)> {
         let silent = begins.iter().chain(ends).filter(|&&outage| self.outages[outage].silent.is_some());
         let mut links: Vec<LinkId> = silent.flat_map(|&outage| self.outages[outage].links.clone()).collect();

@@ -1,4 +1,4 @@
-//! Resolves names in given routes, failures and pauses, and reports errors in them.
+//! Resolves and checks names in given routes, failures and pauses.
 
 use incast_model::fabric::{Fabric, HostId, LinkId, NodeId, NodeKind, PortId};
 use incast_model::field::FieldError;
@@ -31,8 +31,8 @@ impl NetworkParams {
         Ok(self.resolve_loops_too(fabric, seed)?.fixed_at(Time::ZERO))
     }
 
-    /// Calls `each` with the routes and start of every routing state in order: the start, each change of given routes,
-    /// and each time at which routing learns of failures and repairs. Routing knows links that are down from the start.
+    /// Calls `each` with the routes and start of every routing state in order. Routing knows links that are down from
+    /// the start.
     pub fn each_routes(
         &self,
         fabric: &Fabric,
@@ -179,7 +179,7 @@ enum Astray {
     DeadEnd(NodeId),
 }
 
-/// Finds a loop or dead end on the paths that begin with a given route.
+/// On the paths that begin with a given route.
 fn astray(fabric: &Fabric, routes: &Routes, from: &FixedHops) -> Option<Astray> {
     #[derive(Clone, Copy, PartialEq)]
     enum Mark {

@@ -67,7 +67,7 @@ impl Approximate<'_> {
         (libm::log2(x as f64) * ONE).trunc()
     }
 
-    /// Utilisation after `gap` ns, with `queued` bytes left and `last_size` bytes sent before.
+    /// `gap` in ns; `queued` bytes left and `last_size` bytes sent before.
     pub(crate) fn utilisation(&mut self, old: f64, gap: u64, queued: u32, last_size: u32) -> f64 {
         let [giga, rate, rtt] = [1e9, self.bytes_per_s, self.rtt as f64].map(|x| libm::log2(x) * ONE);
         let raise = |log: f64| libm::pow(2.0, log / ONE);

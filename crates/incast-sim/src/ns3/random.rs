@@ -50,7 +50,7 @@ pub(crate) struct Draws {
 }
 
 impl Draws {
-    /// Of a node's streams, 6 belong to the IP stack, 2 to the error models.
+    /// Streams per node: 6 belong to the IP stack, 2 to the error models.
     pub(crate) fn new(nodes: u64) -> Self {
         let (jump_x, jump_y) = (square(A1, 127, M1), square(A2, 127, M2));
         let start = |a, jump, m| advance(jump, 6 * nodes + 2, apply(&square(a, 76, m), [1; 3], m), m);
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn first_draws_of_known_runs() {
-        // First values in the authors' simulator with 4, 10, 18 and 144 nodes.
+        // Authors' simulator with 4, 10, 18 and 144 nodes.
         for (nodes, value) in
             [(4, 0.698_337_424_372_8), (10, 0.912_957_794_241_4), (18, 0.208_339_315_684_2), (144, 0.503_653_342_546_8)]
         {

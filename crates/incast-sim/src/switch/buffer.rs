@@ -28,7 +28,7 @@ pub(crate) struct Ingress {
     /// In reserve and shared buffer.
     pub(crate) bytes: u32,
     pub(crate) headroom: u32,
-    /// Largest `bytes + headroom`.
+    /// Maximum of `bytes + headroom`.
     pub(crate) peak: u32,
     pub(crate) peak_headroom: u32,
     pub(crate) headroom_limit: u32,
@@ -85,7 +85,7 @@ impl Buffer {
         ingress.bytes + len <= self.reserve && !ingress.paused && self.used < self.shared
     }
 
-    /// Returns false if `len` bytes do not fit.
+    /// False if `len` bytes do not fit.
     #[inline]
     pub(crate) fn admit_lossless(&mut self, ingress: &mut Ingress, len: u32) -> bool {
         let stored = ingress.bytes + len;
@@ -116,7 +116,7 @@ impl Buffer {
         u64::from(queued) + u64::from(len) <= limit
     }
 
-    /// Returns false if the egress queue, with `queued` bytes, is at its limit.
+    /// False if the egress queue, with `queued` bytes, is at its limit.
     #[inline]
     pub(crate) fn admit_lossy(&mut self, ingress: &mut Ingress, len: u32, queued: u32) -> bool {
         if !self.has_lossy_room(len, queued) {

@@ -26,7 +26,7 @@ pub(crate) struct Pint {
     powers: Arc<[f64]>,
     /// Base RTT in ticks: the filter's time constant.
     rtt: u64,
-    /// Ticks per second.
+    /// Per second.
     ticks: f64,
     tick: u64,
     /// Present in `ns3` arithmetic.
@@ -51,8 +51,8 @@ impl Pint {
         Self { ports: vec![PintPort::default(); ports], ..self.clone() }
     }
 
-    /// Records a departing packet; `now` in ps, `queued` bytes behind it, `rate` in bit/s. Returns the power that it
-    /// carries on, if any.
+    /// `now` in ps, `queued` bytes behind the packet, `rate` in bit/s. Returns the power that the packet carries on, if
+    /// any.
     pub(crate) fn pass(
         &mut self,
         port: usize,

@@ -11,8 +11,8 @@ struct Entry {
     id: u32,
 }
 
-/// Packets in order of arrival (pFabric, SIGCOMM 2013, section 4.1). Linear search: a queue holds a few dozen, adjacent
-/// in memory.
+/// In order of arrival (pFabric, SIGCOMM 2013, section 4.1). Linear search: a queue holds a few dozen, adjacent in
+/// memory.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RankedQueue(Vec<Entry>);
 
@@ -21,8 +21,8 @@ impl RankedQueue {
         self.0.push(Entry { rank, flow, id });
     }
 
-    /// Takes the first packet of the flow with the lowest rank (the first such): a flow stays in order, and its early
-    /// packets with a higher rank do not starve.
+    /// Takes the first packet of the flow with the lowest rank: a flow stays in order, and its early packets with a
+    /// higher rank do not starve.
     pub(crate) fn pop(&mut self) -> Option<u32> {
         let best = self.0.iter().min_by_key(|entry| entry.rank)?.flow;
         let first = self.0.iter().position(|entry| entry.flow == best)?;

@@ -98,7 +98,7 @@ impl Rule {
         turn
     }
 
-    /// Priority of a host's control packets, which all schedulers serve before data.
+    /// All schedulers serve a host's control packets before data.
     pub(crate) fn choose_control(&self, eligible: u8, last: u8) -> u8 {
         match self {
             _ if eligible & 1 != 0 => 0,

@@ -90,7 +90,7 @@ pub enum QueueBy {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TagRules {
     tags: u8,
-    /// By node: start of its table, and number of ports.
+    /// Start of a node's table, and number of its ports.
     tables: Vec<(usize, u32)>,
     /// By switch, tag, ingress port and egress port; 0 for lossy.
     new_tags: Vec<u8>,

@@ -8,7 +8,7 @@ use super::params::RateParams;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Seen {
-    /// Packets lost or marked.
+    /// Lost or marked packets.
     pub(super) congested: u64,
     /// Packets waited, or four fifths of the limit were used.
     pub(super) limited: bool,
@@ -27,7 +27,7 @@ pub(crate) struct Title {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Allocator {
     pub(super) limit: f64,
-    /// Limit at the last congestion.
+    /// At the last congestion.
     goal: f64,
     /// Losses, decaying.
     history: f64,
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(pair.limit, 450.0 * MBPS);
     }
 
-    /// Periods until a pair grows again after three losses.
+    /// Until a pair grows again after three losses.
     fn held(guarantee: f64) -> u32 {
         let params = RateParams::default();
         let mut pair = Allocator::new(600.0 * MBPS, 0);

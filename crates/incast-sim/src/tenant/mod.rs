@@ -3,7 +3,7 @@
 //!
 //! A limiter at the sender ([`shaper`]) delays packets; the receiver counts them ([`gaps`]). Limits come from
 //! ElasticSwitch or Seawall ([`allocate`], [`partition`]), from the receivers alone, or are fixed ([`reserved`]).
-//! Hypervisors exchange messages as packets on the same network.
+//! Messages are packets on the same network.
 
 mod allocate;
 mod gaps;

@@ -10,7 +10,7 @@
 pub(crate) struct Want {
     /// Infinite if packets wait for the limiter.
     pub(crate) demand: f64,
-    /// The other end's offer; infinite before its first message.
+    /// The other end's; infinite before its first message.
     pub(crate) offer: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Receiving half of a pair: counters, and its share of the receiver's hose. Rates are in bit/s.
+//! Receiving half of a pair. Rates are in bit/s.
 
 use super::gaps::Gaps;
 use super::partition::Want;
@@ -11,7 +11,7 @@ pub(crate) struct Receiving {
     since: u64,
     last: u64,
     gaps: Gaps,
-    /// Bytes since the last division.
+    /// Since the last division.
     bytes: u64,
     demand: f64,
     /// If true, packets wait at the sender's limiter.
@@ -52,13 +52,13 @@ impl Receiving {
         (self.demand, self.offer) = (f64::INFINITY, f64::INFINITY);
     }
 
-    /// Returns false, and ends activity, if no packet came for `patience`.
+    /// False, and ends activity, if no packet came for `patience`.
     pub(crate) const fn stays_active(&mut self, now: u64, patience: u64) -> bool {
         self.active = now - self.last < patience;
         self.active
     }
 
-    /// Counts a packet by its sequence number. Returns its flags, without the mark.
+    /// Returns the flags without the mark.
     pub(crate) fn hear(&mut self, rules: &Rules, (now, bytes): (u64, u64), number: u32, flags: u8) -> u8 {
         self.last = now;
         self.bytes += bytes;
@@ -71,7 +71,6 @@ impl Receiving {
         flags & !flag::CE
     }
 
-    /// `limited`: packets wait at the sender.
     pub(crate) const fn hear_offer(&mut self, offer: f64, limited: bool) {
         (self.offer, self.limited) = (offer, limited);
     }
@@ -86,7 +85,7 @@ impl Receiving {
         Some([congested, self.received])
     }
 
-    /// Measures traffic in a period of `seconds` that began at `since`, in ps.
+    /// The period of `seconds` began at `since`, in ps.
     pub(crate) fn measure(&mut self, params: &ElasticSwitchParams, since: u64, seconds: f64) {
         let bytes = std::mem::take(&mut self.bytes);
         let unknown = self.since > since || seconds <= 0.0;

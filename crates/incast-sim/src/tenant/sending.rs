@@ -1,11 +1,11 @@
-//! Sending half of a pair: its limiter, guarantee and limit. Rates are in bit/s, times in ps.
+//! Sending half of a pair: limiter, guarantee and limit. Rates are in bit/s, times in ps.
 
 use super::allocate::{Allocator, Seen, Title};
 use super::partition::{Share, Want};
 use super::shaper::{Shaper, time_for};
 use super::{ElasticSwitchParams, Hypervisor, Rules};
 
-/// Packets that may always wait, for however long (our choice).
+/// Packets that may wait for however long (our choice).
 const ALWAYS: u32 = 4;
 
 /// A pair that uses this share of its limit counts as limited (our choice).
@@ -14,15 +14,12 @@ const BOUND_FROM: f64 = 0.8;
 #[derive(Debug, Clone)]
 pub(crate) struct Sending {
     pub(crate) active: bool,
-    /// Begin of activity.
     since: u64,
-    /// Last packet.
     pub(crate) last: u64,
     next: u32,
-    /// Traffic since the last full division.
+    /// Since the last full division.
     divided: Window,
     period: Window,
-    /// At the last full division.
     demand: f64,
     /// Share of the sender's hose; infinite while unknown.
     mine: f64,
@@ -37,7 +34,7 @@ pub(crate) struct Sending {
     pub(crate) asleep: Vec<u32>,
     /// Lost and marked packets that the receiver reported.
     reports: u64,
-    /// `reports` that rate allocation has used.
+    /// Part of `reports` that rate allocation has used.
     handled: u64,
     pub(crate) sent: u64,
     pub(crate) refused: u64,
@@ -85,7 +82,7 @@ impl Sending {
         self.shaper.packets == 0 && self.shaper.goes_at(bytes) <= now
     }
 
-    /// Returns false if the limiter refuses the packet.
+    /// False if the limiter refuses the packet.
     pub(crate) fn queue(&mut self, rules: &Rules, bytes: u64) -> bool {
         (self.divided.waited, self.period.waited) = (true, true);
         let fits = self.has_space(rules);
@@ -98,7 +95,7 @@ impl Sending {
         fits
     }
 
-    /// Time of the next release, if that needs a new task. `bytes`: size of the first packet that waits.
+    /// If it needs a new task; `bytes`: size of the first packet that waits.
     pub(crate) fn next_release(&mut self, now: u64, bytes: u64) -> Option<u64> {
         let time = self.shaper.goes_at(bytes).max(now);
         (time < self.shaper.due).then(|| {
@@ -113,7 +110,7 @@ impl Sending {
         }
     }
 
-    /// Returns true if the first packet may leave the queue.
+    /// True if the first packet may leave the queue.
     pub(crate) fn release(&mut self, now: u64, bytes: u64) -> bool {
         let goes = self.shaper.goes_at(bytes) <= now;
         if goes {
@@ -123,7 +120,7 @@ impl Sending {
         goes
     }
 
-    /// Counts a packet past the limiter. Returns its sequence number.
+    /// Returns the packet's sequence number.
     pub(crate) fn depart(&mut self, now: u64, bytes: u64) -> u32 {
         self.shaper.take(now, bytes);
         self.divided.bytes += bytes;
@@ -155,7 +152,7 @@ impl Sending {
         self.set_limit(rules, now);
     }
 
-    /// Returns false, and ends activity, if no packet came for `patience`.
+    /// False, and ends activity, if no packet came for `patience`.
     pub(crate) const fn stays_active(&mut self, now: u64, patience: u64) -> bool {
         self.active = self.shaper.packets > 0 || now - self.last < patience;
         self.active
@@ -200,7 +197,7 @@ impl Sending {
         self.set_limit(rules, now);
     }
 
-    /// Measures demand in a period of `seconds` that began at `since`.
+    /// The period of `seconds` began at `since`.
     pub(crate) fn measure(&mut self, params: &ElasticSwitchParams, since: u64, seconds: f64) {
         let window = std::mem::take(&mut self.divided);
         let unknown = window.waited || self.since > since || seconds <= 0.0;
@@ -211,7 +208,7 @@ impl Sending {
         Want { demand: self.demand, offer: self.offer }
     }
 
-    /// Takes a share of the sender's hose; `equal`: equal part of it. Returns true if packets wait.
+    /// `equal`: equal part of the sender's hose. Returns true if packets wait.
     pub(crate) fn take_share(&mut self, rules: &Rules, now: u64, share: Share, equal: f64) -> bool {
         self.mine = share.share;
         // Before the receiver's first message: at most an equal part.

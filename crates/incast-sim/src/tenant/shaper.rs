@@ -48,7 +48,7 @@ impl Shaper {
         (self.rate, self.depth) = (rate, depth);
     }
 
-    /// Earliest departure. A bucket smaller than the packet must be full.
+    /// A bucket smaller than the packet must be full.
     pub(super) fn goes_at(&self, bytes: u64) -> u64 {
         let Some(rate) = self.rate else { return 0 };
         let cost = time_for(bytes, rate);
@@ -69,7 +69,7 @@ mod tests {
     const MBPS: u64 = 1_000_000;
     const US: u64 = 1_000_000;
 
-    /// Departures in us of packets of 1250 B queued at 0; 10 us each at 1 Gb/s.
+    /// In us, of packets of 1250 B queued at 0; 10 us each at 1 Gb/s.
     fn sent(shaper: &mut Shaper, count: usize) -> Vec<u64> {
         let mut now = 0;
         (0..count)

@@ -1,4 +1,4 @@
-//! VM at its hypervisor: hoses, active pairs, and timers. Rates are in bit/s.
+//! VM at its hypervisor. Rates are in bit/s.
 
 use super::allocate::Title;
 use super::{EdgeOnlyParams, Hypervisor, Rules, WeightMode};
@@ -49,8 +49,7 @@ impl Vm {
         rate.min(self.line)
     }
 
-    /// Starts the timers for a new pair; ElasticSwitch divides its guarantee soon. Returns new tasks with their times,
-    /// in ps.
+    /// Starts the timers for a new pair; ElasticSwitch divides its guarantee soon. Returns new tasks with times in ps.
     pub(crate) fn wake(&mut self, rules: &Rules, host: u32, now: u64) -> Vec<(u64, Job)> {
         let starts = !std::mem::replace(&mut self.awake, true);
         if starts {
@@ -78,14 +77,13 @@ impl Vm {
         jobs
     }
 
-    /// Next end of a period, in the host's phase.
+    /// In the host's phase.
     pub(crate) fn next_strike(&self, now: u64, period: u64) -> u64 {
         let offset = (period as f64 * self.phase) as u64;
         let past = (now + period - offset) / period;
         past * period + offset
     }
 
-    /// Bounds of a pair's limit.
     pub(crate) fn title(&self, params: &Hypervisor, guarantee: f64) -> Title {
         match params {
             Hypervisor::ElasticSwitch(params) => {
@@ -107,7 +105,7 @@ impl Vm {
         }
     }
 
-    /// Ends a period of guarantee partitioning. Returns its begin in ps, and its length in s.
+    /// Ends a period of guarantee partitioning. Returns its begin in ps and length in s.
     pub(crate) const fn end_period(&mut self, now: u64) -> (u64, f64) {
         let since = std::mem::replace(&mut self.divided_at, now);
         (since, (now - since) as f64 * 1e-12)
@@ -118,7 +116,7 @@ impl Vm {
         (1.0 - params.headroom) * self.line * self.receive / all.max(self.receive)
     }
 
-    /// Adapts the rate of `senders`. Returns it with the time of the next measurement, in ps.
+    /// Returns the new rate, and the time of the next measurement in ps.
     pub(crate) fn adapt(&mut self, params: &EdgeOnlyParams, now: u64, all: f64, senders: usize) -> (f64, u64) {
         let may = self.may_receive(params, all);
         let (_, seconds) = self.end_period(now);

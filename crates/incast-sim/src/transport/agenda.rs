@@ -1,33 +1,29 @@
-//! Timer queue of a host for tasks other than the timers of sent flows.
+//! Timer queue of a host for all tasks but timers of sent flows.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Task of a host. Tasks are never removed early: the executor checks that they still apply.
+/// Tasks are never removed early: the executor checks that they still apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Job {
-    /// TCP: delayed acknowledgement of a received flow.
     DelayedAck(u32),
-    /// pHost: token from the host as a receiver.
     Token,
-    /// Fastpass: slot of a flow, with its packet's path.
     Slot(u32, u16),
     Epoch,
-    /// Fastpass: end of the arbiter's computation.
     Computed,
-    /// Ideal scheduler: the host may send a packet.
+    /// Ideal scheduler: the host may send.
     Turn,
     Burst(u32),
     Stop(u32),
-    /// Hypervisors: a pair's limiter releases a packet.
+    /// Limiter of a pair releases a packet.
     Release(u32),
-    /// Hypervisors: end of a VM's limit period.
+    /// End of a VM's limit period.
     Allocate(u32),
-    /// Hypervisors: end of a VM's guarantee period.
+    /// End of a VM's guarantee period.
     Divide(u32),
-    /// Hypervisors: new pairs of a VM.
+    /// New pairs of a VM.
     DivideSoon(u32),
-    /// Hypervisors: measurement of received traffic.
+    /// Measurement of received traffic.
     Meter(u32),
 }
 
@@ -69,7 +65,7 @@ impl Agenda {
         due.then(|| self.jobs.pop()).flatten().map(|Reverse((_, job))| job)
     }
 
-    /// Time of the next event needed once all due tasks are done.
+    /// Next event needed once all due tasks are done.
     pub(crate) fn next(&mut self) -> Option<u64> {
         self.due = u64::MAX;
         let time = self.jobs.peek().map(|Reverse((time, _))| *time)?;

@@ -25,7 +25,7 @@ pub trait TransportParams: Default + Clone + Serialize + DeserializeOwned + Json
     fn ecn(&self) -> Option<EcnParams> {
         None
     }
-    /// Priorities of its control packets, as bits.
+    /// Priorities of control packets, as bits.
     fn priorities(&self) -> u8 {
         0
     }

@@ -29,38 +29,37 @@ pub(crate) trait Endpoint {
 
     fn receive(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>);
 
-    /// Handles an expired timer, which is stopped.
+    /// The expired timer has stopped.
     fn timer(&mut self, _stack: &mut impl Stack, _own: u32) {}
 
     fn task(&mut self, _stack: &mut impl Stack, _nic: u32, _job: Job) {}
 
-    /// Handles a data packet or handshake that left its host's queue or was dropped there.
+    /// A data packet or handshake left its host's queue or was dropped there.
     fn left_host(&mut self, _stack: &mut impl Stack, _own: u32) {}
 
     /// Ends new data of a flow without a size.
     fn stop(&mut self, _stack: &mut impl Stack, _own: u32) {}
 
-    /// Resumes a flow that the host held back ([`Stack::may_send`]).
+    /// See [`Stack::may_send`].
     fn resume(&mut self, _stack: &mut impl Stack, _own: u32) {}
 
-    /// Makes the next data packet for an idle NIC; `paused`: priorities that may not be sent, as bits.
+    /// `paused`: priorities that may not be sent, as bits.
     fn pull(&mut self, _stack: &mut impl Stack, _nic: u32, _paused: u8) -> Option<(u32, Outgoing)> {
         None
     }
 
-    /// True if [`Self::pull`] may have a packet for this NIC.
     fn may_pull(&self, _nic: u32) -> bool {
         false
     }
 
-    /// True if a flow may end before `end`, in ps; `acks`: sequence numbers of [`SegmentAck`](crate::kernel::Kind)
-    /// packets that reach its sender before.
+    /// `end` in ps; `acks`: sequence numbers of [`SegmentAck`](crate::kernel::Kind) packets that reach its sender
+    /// before.
     fn may_end(&self, own: u32, end: u64, acks: &[u64]) -> bool;
 
-    /// Flows under way in any order, with windows in bytes ([`u64::MAX`]: none).
+    /// With windows in bytes ([`u64::MAX`]: none), in any order.
     fn flows(&self) -> impl Iterator<Item = (u32, u64)>;
 
-    /// Flows that ended at their sender but may have packets in flight; `arrived` returns a flow's arrived bytes.
+    /// Flows that ended at their sender but may have packets in flight.
     fn late(&mut self, _now: u64, _arrived: &dyn Fn(u32) -> u64) -> Vec<u32> {
         Vec::new()
     }

@@ -10,7 +10,6 @@ use crate::kernel::Kind;
 /// Stands for RDMA, which has queue pairs instead of an endpoint.
 const RDMA: u8 = u8::MAX;
 
-/// Endpoint, absent while it works on its host.
 #[derive(Debug)]
 struct Slot {
     endpoint: Option<Box<AnyEndpoint>>,
@@ -33,7 +32,7 @@ pub(crate) struct Endpoints {
 }
 
 impl Endpoints {
-    /// Endpoints of all flows of a run, without state.
+    /// Stateless endpoints of all flows.
     pub(crate) fn new(transports: Vec<Transport>, carriers: &[Carrier], set: &FlowSet) -> Self {
         // Equal transports share an endpoint: some have one state for all flows of a host.
         let first = |index: usize| transports.iter().position(|one| *one == transports[index]).unwrap_or(index);
@@ -45,7 +44,6 @@ impl Endpoints {
         Self::of(transports, Scope { sent: 0, received: 0, nics: 0 }, flows, Vec::new())
     }
 
-    /// Endpoints of a host; `None` in a run of RDMA alone.
     pub(crate) fn of_host(&self, scope: Scope, sent: &[u32], received: &[u32]) -> Option<Self> {
         let endpoints = |flows: &[u32]| flows.iter().map(|&flow| self.sent[flow as usize]).collect();
         let some = !self.slots.is_empty();
@@ -87,12 +85,11 @@ impl Endpoints {
         self.slots.iter().any(|slot| !slot.acknowledges)
     }
 
-    /// True if a sent flow may end as soon as it starts.
     pub(crate) fn may_end_at_start(&self, own: u32) -> bool {
         !self.slots[usize::from(self.sent[own as usize])].acknowledges
     }
 
-    /// Sets the arbiter's host, and the time of a full packet there in ps; `here`: NIC and fabric, at that host.
+    /// `packet`: time of a full packet at the arbiter's host in ps; `here`: NIC and fabric, at that host.
     pub(crate) fn place_arbiter(&mut self, host: u32, packet: u64, here: Option<(u32, &Fabric)>) {
         let slot = self.arbitrated.and_then(|index| self.slots[usize::from(index)].endpoint.as_deref_mut());
         if let Some(AnyEndpoint::Fastpass(fastpass)) = slot {
@@ -138,7 +135,7 @@ impl Endpoints {
         }
     }
 
-    /// Endpoint that planned a task; `None` for tasks of hypervisors.
+    /// `None` for tasks of hypervisors.
     fn of_job(&self, job: Job) -> Option<u8> {
         match job {
             Job::DelayedAck(own) => Some(self.received[own as usize]),

@@ -1,4 +1,4 @@
-//! Matching of senders and receivers: the one state that all hosts of a run share.
+//! Matching of senders and receivers, shared by all hosts of a run.
 
 use crate::kernel::NONE;
 
@@ -22,9 +22,9 @@ pub(crate) struct Matching {
     waiting: Vec<u32>,
     /// By host; [`NONE`] if it sends no flow.
     turn_of: Vec<u32>,
-    /// By port: earliest time of its next packet.
+    /// By port.
     free_at: Vec<u64>,
-    /// By host: time at which the link to it is free of all packets sent to it.
+    /// By host: the last packet sent to it has left its link then.
     taken_until: Vec<u64>,
 }
 
@@ -37,7 +37,7 @@ fn slot<T: Clone>(table: &mut Vec<T>, index: u32, empty: T) -> &mut T {
 }
 
 impl Matching {
-    /// `away`: time from the port to the last link, in ps.
+    /// `away`: see [`Entry`].
     pub(super) fn start(&mut self, flow: u32, (src, dst): (u32, u32), port: u32, away: u64) {
         *slot(&mut self.flows, flow, UNKNOWN) = Entry { src, dst, port, away, due: 0 };
         slot(&mut self.free_at, port, 0);
@@ -45,13 +45,12 @@ impl Matching {
         slot(&mut self.turn_of, src.max(dst), NONE);
     }
 
-    /// Queues a flow to send `packets`.
     pub(super) fn wait(&mut self, flow: u32, packets: u64) {
         self.flows[flow as usize].due = packets;
         self.waiting.push(flow);
     }
 
-    /// Returns false if the flow did not wait.
+    /// False if the flow did not wait.
     pub(super) fn leave(&mut self, flow: u32) -> bool {
         let place = self.waiting.iter().position(|&waiting| waiting == flow);
         place.map(|place| self.waiting.remove(place)).is_some()
@@ -62,7 +61,7 @@ impl Matching {
         (self.next_time(flow) <= now).then_some(flow)
     }
 
-    /// Sends a packet of a flow; `time`: of the packet and the gap after it.
+    /// `time`: of the packet and the gap after it.
     pub(super) fn send(&mut self, flow: u32, now: u64, time: u64) {
         let entry = &mut self.flows[flow as usize];
         entry.due = entry.due.saturating_sub(1);
@@ -83,7 +82,7 @@ impl Matching {
             let (src, dst) = (src as usize, dst as usize);
             if self.turn_of[src] == NONE && !receives[dst] {
                 (self.turn_of[src], receives[dst]) = (flow, true);
-                // A flow that continues already has its next packet planned.
+                // Its next packet is planned already.
                 if before[src] != flow {
                     turns.push((flow, self.next_time(flow).max(now)));
                 }

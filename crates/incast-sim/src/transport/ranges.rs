@@ -1,4 +1,4 @@
-//! Sets of bytes: received beyond the first gap, or selectively acknowledged.
+//! Sets of received or acknowledged bytes.
 
 use crate::kernel::Range;
 

@@ -1,4 +1,4 @@
-//! Reassembly of a stream of segments at its receiver.
+//! Reassembly of segments at a receiver.
 
 use super::ranges::Ranges;
 use crate::kernel::Range;

@@ -1,7 +1,6 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Segment {
     pub(crate) seq: u64,
-    /// Payload in bytes.
     pub(crate) len: u64,
     /// If true, some bytes were sent before.
     pub(crate) again: bool,

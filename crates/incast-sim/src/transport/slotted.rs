@@ -12,7 +12,6 @@ pub(super) struct Slotted {
     cursor: u64,
     /// Requested packets without a slot.
     due: u64,
-    /// Requests in a row without a slot.
     pub(super) tries: u32,
 }
 
@@ -33,7 +32,7 @@ impl Slotted {
         self.due
     }
 
-    /// Returns the next unacknowledged packet, cyclically, and true if all requested slots are used.
+    /// Next unacknowledged packet, cyclically, and true if all requested slots are used.
     pub(super) fn use_slot(&mut self) -> (Segment, bool) {
         let ahead = self.acked.first_missing(self.cursor);
         let seq = if ahead < self.packets.size { ahead } else { self.acked.first_missing(0) };
@@ -45,7 +44,7 @@ impl Slotted {
         (Segment { seq, len, again }, self.due == 0)
     }
 
-    /// Returns true if all packets are acknowledged.
+    /// True if all packets are acknowledged.
     pub(super) fn on_ack(&mut self, seq: u64) -> bool {
         self.acked.insert(seq, seq + self.packets.len(seq));
         self.acked.first_missing(0) == self.packets.size

@@ -10,9 +10,7 @@ use crate::kernel::{Kind, Range, flag};
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Incoming<'a> {
     pub(crate) kind: Kind,
-    /// Number of its flow in the run.
     pub(crate) flow: u32,
-    /// Number of its flow at this host.
     pub(crate) own: u32,
     pub(crate) nic: u32,
     pub(crate) seq: u64,
@@ -50,63 +48,57 @@ pub(crate) struct Outgoing {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum To {
-    /// Receiver of a sent flow.
     Receiver(u32),
-    /// Sender of a received flow, by this NIC.
     Sender(u32, u32),
-    /// Host, by this NIC, about a flow by its number in the run.
+    /// Host, by this NIC, about a flow (number in the run).
     Host(u32, u32, u32),
 }
 
-/// Host as seen by its transports. `own`: the host's number of a flow that it sends or receives. Times are in ps.
+/// Host as seen by its transports. `flow`: number in the run; `own`: the host's number of a flow that it sends or
+/// receives. Times are in ps.
 pub(crate) trait Stack {
     fn now(&self) -> u64;
     fn sizes(&self) -> &PacketParams;
     fn sent(&self, own: u32) -> &Flow;
     fn received(&self, own: u32) -> &Flow;
-    /// Flow by its number in the run.
     fn flow(&self, flow: u32) -> &Flow;
-    /// Own number of a flow that this host sends.
     fn number_of(&self, flow: u32) -> u32;
-    /// Number in the run of a flow that this host sends.
     fn flow_of(&self, own: u32) -> u32;
     fn nic_of(&self, own: u32) -> u32;
 
-    /// Time of `bytes` on a NIC's wire.
     fn wire_time(&self, nic: u32, bytes: u64) -> u64;
     /// Wire time with the gap behind a packet.
     fn busy_time(&self, nic: u32, bytes: u64) -> u64;
-    /// Rate of a NIC's link in bit/s; for a VM, of its server's link.
+    /// In bit/s; for a VM, of its server's link.
     fn line(&self, nic: u32) -> u64;
     /// Time from a full packet's start to its earliest start on the last link of its path.
     fn time_to_last_link(&self, own: u32) -> u64;
     fn host_of(&self, nic: u32) -> u32;
-    /// Port of a NIC in the fabric.
     fn port(&self, nic: u32) -> u32;
 
-    /// Sends a packet after the handler.
+    /// Sends after the handler.
     fn send(&mut self, to: To, packet: Outgoing, ranges: impl IntoIterator<Item = Range>);
     /// Lets a NIC send after the handler.
     fn kick(&mut self, nic: u32);
-    /// Returns true if a flow without congestion control may send; if not, the host resumes it later.
+    /// If false, the host resumes the flow later.
     fn may_send(&mut self, own: u32) -> bool;
     /// Counts packets that a held-back flow gave up.
     fn count_refused(&mut self, own: u32, packets: u64);
 
-    /// Expiry of a flow's timer; [`u64::MAX`] for never.
+    /// [`u64::MAX`] for never.
     fn timer(&self, own: u32) -> u64;
-    /// Sets a flow's timer; [`u64::MAX`] stops it.
+    /// [`u64::MAX`] stops it.
     fn set_timer(&mut self, own: u32, deadline: u64);
     fn plan(&mut self, nic: u32, time: u64, job: Job);
     /// State that all hosts of the ideal scheduler share.
     fn matching(&mut self) -> &mut Matching;
-    /// Plans [`Job::Turn`] at the sender of a flow, by its number in the run.
+    /// Plans [`Job::Turn`] at the flow's sender.
     fn give_turn(&mut self, flow: u32, time: u64);
 
     fn count_packet(&mut self, own: u32, again: bool);
     fn count_mark(&mut self, own: u32);
     fn count_timeout(&mut self, own: u32);
-    /// Records the total of bytes of a sent flow known to have arrived.
+    /// Records the total of bytes known to have arrived.
     fn acknowledge(&mut self, own: u32, bytes: u64);
     fn end(&mut self, own: u32);
     /// Records full delivery at the sender, for flows without a size.
@@ -153,7 +145,7 @@ pub(crate) trait Stack {
         Outgoing { kind, seq: 0, stamp: 0, payload: 0, size, prio, flags: flag::NOT_ECT, path: Path::OfFlow }
     }
 
-    /// Makes the answer to a packet, with its time stamp, and a mark if `echo`.
+    /// Answer to a packet, with its time stamp, and a mark if `echo`.
     fn answer(&self, packet: &Incoming<'_>, kind: Kind, seq: u64, prio: u8, echo: bool) -> Outgoing {
         let mut answer = Outgoing { seq, stamp: packet.stamp, ..self.control(kind, prio) };
         // A packet's own path does not apply to its answer.

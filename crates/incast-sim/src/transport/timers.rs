@@ -17,7 +17,7 @@ impl Timers {
         self.deadline[flow as usize]
     }
 
-    /// [`u64::MAX`] stops the timer. Returns true if it needs an event then.
+    /// [`u64::MAX`] stops the timer. True if it needs an event then.
     #[inline]
     pub(crate) fn set(&mut self, flow: u32, deadline: u64) -> bool {
         self.deadline[flow as usize] = deadline;
@@ -28,7 +28,7 @@ impl Timers {
         sooner
     }
 
-    /// Returns true if the timer expires, which stops it. The error is the time of another event for a moved timer.
+    /// True if the timer expires, which stops it. The error is the time of another event for a moved timer.
     pub(crate) fn expires(&mut self, flow: u32, now: u64) -> Result<bool, u64> {
         if self.pending[flow as usize] != now {
             return Ok(false);

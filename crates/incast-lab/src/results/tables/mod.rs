@@ -1,4 +1,4 @@
-//! Tables of a results folder, each declared once: its rows, and its columns with accessors.
+//! Tables of a results folder, each declared once.
 
 mod flows;
 mod losses;

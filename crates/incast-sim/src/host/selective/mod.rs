@@ -44,7 +44,7 @@ impl Rules {
     }
 }
 
-/// First byte not acknowledged, and first byte never sent.
+/// First unacknowledged byte, and first byte never sent.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Flight {
     pub(crate) una: u64,
@@ -54,7 +54,7 @@ pub(crate) struct Flight {
 /// Packets are numbered from 0.
 #[derive(Debug, Default)]
 pub(crate) struct Repeat {
-    /// Arrived packets, from the first unacknowledged on.
+    /// From the first unacknowledged on.
     come: Bitmap,
     /// Missing packets before this one are lost.
     lost_before: u64,
@@ -82,7 +82,7 @@ impl Repeat {
         self.reported > una
     }
 
-    /// Records a sent packet at byte `seq`. Returns the next byte to send, and the expiry of the timeout in ps.
+    /// Records a packet at byte `seq`. Returns the next byte to send, and the expiry of the timeout in ps.
     pub(crate) fn sent(&mut self, rules: &Rules, now: u64, flight: Flight, (seq, again): (u64, bool)) -> (u64, u64) {
         let (payload, una) = (rules.payload, flight.una / rules.payload);
         if again {

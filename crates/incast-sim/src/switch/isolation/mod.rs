@@ -24,7 +24,7 @@ pub(crate) struct Isolation {
     pub(crate) params: IsolationParams,
     /// Lossless priorities from which flows are isolated, as bits.
     pub(crate) monitored: u8,
-    /// Least `from`, for all queues of a port together.
+    /// Least `from` of all ports' queues together.
     pub(crate) calm: u32,
     pub(crate) thresholds: Vec<Thresholds>,
     /// By node; hosts have that of the first switch.
@@ -50,8 +50,7 @@ impl Thresholds {
         }
     }
 
-    /// Returns true if a packet that finds `queued` bytes starts isolation; with marks, at random between the
-    /// thresholds.
+    /// `queued`: bytes that the packet finds. With marks, random between the thresholds.
     pub(crate) fn pick(&self, detection: FlowDetection, queued: u32, draws: &mut Stream) -> bool {
         let Self { from, always, .. } = *self;
         if queued <= from {
@@ -63,7 +62,7 @@ impl Thresholds {
 }
 
 impl Isolation {
-    /// `paused`: priorities under PFC, one bit each. `rates`: of ports, in bit/s.
+    /// `paused`: priorities under PFC, as bits; `rates`: of ports, in bit/s.
     pub(crate) fn new(params: IsolationParams, paused: u8, rates: &[u64], fabric: &Fabric, seed: u64) -> Self {
         let mut switches = 0..;
         let mut draws_of = |node: &Node| {
@@ -86,7 +85,7 @@ impl Isolation {
 mod tests {
     use super::*;
 
-    /// None up to kmin, all above kmax, linear between, within four standard deviations.
+    /// Within four standard deviations.
     #[test]
     fn marks_pick_by_a_ramp() {
         let (kmin, kmax, pmax) = (Bytes(100_000), Bytes(400_000), 0.2);

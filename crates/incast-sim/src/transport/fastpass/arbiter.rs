@@ -1,5 +1,5 @@
-//! Arbiter: assigns packets to the slots of an epoch, at most one per slot for each source and each destination
-//! (SIGCOMM 2014, section 3; YAPS, `ext/fastpasshost.cpp`).
+//! Arbiter: assigns at most one packet per slot to each source and each destination (SIGCOMM 2014, section 3; YAPS,
+//! `ext/fastpasshost.cpp`).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -28,7 +28,6 @@ pub(super) struct Arbiter {
     asked: u64,
     slots: u64,
     pub(super) requests: u64,
-    /// Paths, if the arbiter allocates them.
     pub(super) ways: Option<Ways>,
     used_src: Vec<bool>,
     used_dst: Vec<bool>,
@@ -79,7 +78,7 @@ impl Arbiter {
         self.waiting.is_empty()
     }
 
-    /// Fills an epoch's slots, each with a greedy maximal matching; `now`: current epoch.
+    /// Each slot gets a greedy maximal matching.
     pub(super) fn fill(&mut self, slots: u32, now: u64) -> Schedules {
         self.requests = 0;
         let mut schedules = Schedules::new();
@@ -146,7 +145,6 @@ mod tests {
         arbiter.request(2, (3, 2), 4, None);
         arbiter.request(3, (3, 1), 9, None);
         let schedules = arbiter.fill(4, 0);
-        // Flow 1 goes first, with flow 3, the only one that fits; then flows 2 and 0.
         assert_eq!(schedules[&0], [(0, 1), (1, 1), (2, 0), (3, 0)]);
         assert_eq!(schedules[&3], [(0, 3), (1, 3), (2, 2), (3, 2)]);
         arbiter.request(0, (0, 1), 0, None);

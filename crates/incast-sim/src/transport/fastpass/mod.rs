@@ -35,7 +35,7 @@ pub(crate) struct Fastpass {
 struct Central {
     nic: u32,
     arbiter: Arbiter,
-    /// True if an epoch is in the timer queue.
+    /// If true, an epoch is in the timer queue.
     awake: bool,
     /// Unfinished schedules in order, with the time when each is computed.
     computed: VecDeque<Schedule>,
@@ -44,10 +44,8 @@ struct Central {
 
 #[derive(Debug)]
 struct Schedule {
-    /// In ps.
     begin: u64,
     host: u32,
-    /// Slots and flows; the high half of a flow is its packet's path.
     slots: Vec<(u64, u64)>,
 }
 
@@ -117,7 +115,7 @@ impl Endpoint for Fastpass {
 }
 
 impl Fastpass {
-    /// `packet`: time of a full packet at the arbiter's host in ps; `here`: NIC and fabric, at that host.
+    /// See `Endpoints::place_arbiter`.
     pub(crate) fn place(&mut self, host: u32, packet: u64, here: Option<(u32, &Fabric)>) {
         let packets = f64::from(self.params.epoch_packets) + self.params.epoch_slack;
         self.epoch = (packet as f64 * packets).round() as u64;
@@ -131,7 +129,7 @@ impl Fastpass {
         });
     }
 
-    /// Requests slots for all unacknowledged packets, with a timer to repeat the request.
+    /// Sets a timer to repeat the request.
     fn ask(&mut self, stack: &mut impl Stack, own: u32) {
         let Some(sender) = self.senders.get_mut(own) else { return };
         let (left, reminds) = (sender.ask(), sender.tries > 0);
@@ -163,7 +161,6 @@ impl Fastpass {
         }
     }
 
-    /// Begins an epoch: the arbiter fills the next one.
     fn fill_epoch(&mut self, stack: &mut impl Stack) {
         let Some(central) = &mut self.central else { return };
         let (params, now, nic) = (&self.params, stack.now(), central.nic);

@@ -16,7 +16,6 @@ pub(super) struct Ways {
     ways: u32,
     /// By side (source or destination), rack and colour: the edge, or [`FREE`].
     used: [Vec<u32>; 2],
-    /// By edge: racks and colour.
     edges: Vec<([u32; 2], u32)>,
 }
 
@@ -81,13 +80,12 @@ impl Ways {
         (rack * self.colours() + colour) as usize
     }
 
-    /// Unused colour of a rack, on one side.
     fn free(&self, side: usize, rack: u32) -> Option<u32> {
         (0..self.colours()).find(|&colour| self.used[side][self.at(rack, colour)] == FREE)
     }
 
-    /// Adds a packet to the slot; returns its number among those that need a path, or `None` within a rack. Fails if a
-    /// rack has no free path.
+    /// Returns the packet's number among those that need a path, or `None` within a rack. Fails if a rack has no free
+    /// path.
     pub(super) fn add(&mut self, src: u32, dst: u32) -> Result<Option<usize>, ()> {
         let racks = [self.rack[src as usize], self.rack[dst as usize]];
         if racks[0] == racks[1] {

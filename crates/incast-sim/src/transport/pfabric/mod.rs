@@ -80,7 +80,6 @@ impl Pfabric {
         }
     }
 
-    /// Answers data or a probe with the byte ranges received.
     fn receive_segment(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
         let own = packet.own;
         let receiver = &mut self.receivers[own as usize];

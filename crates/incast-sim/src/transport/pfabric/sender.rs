@@ -21,12 +21,12 @@ pub(super) struct Sender {
     next: u64,
     /// First byte never sent.
     high: u64,
-    /// Bytes known to have arrived beyond `una`.
+    /// Arrived beyond `una`.
     sacked: Ranges,
-    /// Window in packets.
+    /// In packets.
     cwnd: u32,
     ssthresh: u32,
-    /// Acknowledgements since the window grew, after slow start.
+    /// Since the window grew, after slow start.
     heard: u32,
     timeouts: u32,
 }
@@ -78,7 +78,7 @@ impl Sender {
         self.timeouts >= self.probe_after
     }
 
-    /// Next full segment that fits into the window; counts as sent.
+    /// Counts as sent.
     pub(super) fn next_segment(&mut self) -> Option<Segment> {
         let end = self.una + u64::from(self.cwnd) * self.packets.mss + self.sacked.bytes();
         while !self.probes() && self.next < self.packets.size && self.next + self.packets.mss <= end {
@@ -94,8 +94,8 @@ impl Sender {
         None
     }
 
-    /// Records arrival of all bytes before `next` and of those in `beyond`. Returns true if the flow may go on: bytes
-    /// beyond the gap alone suffice only in the answer to a probe.
+    /// All bytes before `next` and those in `beyond` have arrived. Returns true if the flow may go on: bytes beyond the
+    /// gap alone suffice only in the answer to a probe.
     pub(super) fn on_ack(&mut self, next: u64, beyond: &[Range]) -> bool {
         for &(start, end) in beyond {
             self.sacked.insert(start.max(self.una), end);
@@ -189,7 +189,6 @@ mod tests {
         sent(&mut flow);
         assert!(!flow.on_ack(0, &[(MSS, 2 * MSS), (3 * MSS, 4 * MSS)]));
         assert!(!flow.on_timeout());
-        // A window of one packet, and space for the two that have arrived.
         let again: Vec<_> = std::iter::from_fn(|| flow.next_segment()).map(|one| (one.seq / MSS, one.again)).collect();
         assert_eq!(again, [(0, true), (2, true)]);
         assert!(flow.on_ack(2 * MSS, &[(3 * MSS, 4 * MSS)]));

@@ -97,7 +97,6 @@ impl Endpoint for Phost {
         }
     }
 
-    /// Takes the packet of the first flow with a valid token.
     fn pull(&mut self, stack: &mut impl Stack, nic: u32, paused: u8) -> Option<(u32, Outgoing)> {
         let holders = &mut self.holders[nic as usize];
         loop {

@@ -43,7 +43,7 @@ impl Queue {
         new
     }
 
-    /// Index of a flow; most often it is the first in service.
+    /// Most often the first in service.
     fn find(&self, place: Place) -> Option<usize> {
         if self.flows.last() == Some(&place) {
             return Some(self.flows.len() - 1);

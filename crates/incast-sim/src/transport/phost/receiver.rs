@@ -5,7 +5,6 @@ use super::params::{PhostHold, PhostOrder, PhostParams};
 use crate::transport::segments::Packets;
 use crate::transport::{ByFlow, Ranges};
 
-/// Times of a receiver, in ps.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Times {
     pub(super) packet: u64,
@@ -19,7 +18,7 @@ pub(super) struct Inbound {
     label: u16,
     came: Ranges,
     missing: u64,
-    /// Tokens issued, free ones included.
+    /// Free tokens included.
     issued: u64,
     /// Tokens to issue before the wait for their data.
     goal: u64,
@@ -58,7 +57,7 @@ impl Default for Pacer {
 }
 
 impl Inbound {
-    /// Records a packet sent by token `number`; returns true if it is new.
+    /// `number`: the token's. Returns true if the packet is new.
     pub(super) fn take(&mut self, seq: u64, len: u64, number: u64) -> bool {
         self.answered = self.answered.max(number + 1);
         let new = self.came.insert(seq, seq + len) > 0;
@@ -214,7 +213,7 @@ mod tests {
             self.pacer.announce(&mut self.flows, (flow, label), packets(count), now, (&self.params, &TIMES))
         }
 
-        /// Tokens as time, flow and packet.
+        /// Time, flow and packet of tokens.
         fn run(&mut self, end: u64) -> Vec<(u64, u32, u64)> {
             let mut granted = Vec::new();
             while self.pacer.due < end {
@@ -240,7 +239,6 @@ mod tests {
         assert_eq!(host.announce(0, 20, 5), Some(5));
         let granted = host.run(300);
         assert_eq!(granted[..3], [(5, 0, 0), (15, 0, 1), (25, 0, 2)]);
-        // The eighth goes at 75; then the source is passed over for 250.
         assert_eq!(granted[7..], [(75, 0, 7)]);
         host.take(0, 0, 0);
         host.take(0, 1, 1);

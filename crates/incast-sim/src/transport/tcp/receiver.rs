@@ -89,7 +89,7 @@ impl Receiver {
         self.waiting == 1
     }
 
-    /// At most `most` SACK blocks, latest growth first.
+    /// Latest growth first.
     pub(super) fn blocks(&self, most: Option<u32>) -> impl Iterator<Item = Range> + '_ {
         let all = self.stream.beyond();
         let most = most.map_or(usize::MAX, |most| most as usize);
@@ -120,7 +120,7 @@ mod tests {
         Incoming { kind: Kind::Segment, flow, own, nic, seq, stamp, payload: 1000, prio, flags, own_path, ranges: &[] }
     }
 
-    /// Answers to segments: next byte in thousands, and echo; `None` if delayed.
+    /// Next byte in thousands, and echo; `None` if delayed.
     fn answers(params: &TcpParams, segments: &[(u64, u8)]) -> Vec<Option<(u64, bool)>> {
         let mut receiver = Receiver::default();
         let mut said = Vec::new();

@@ -1,5 +1,4 @@
-//! Sender of a TCP flow: segments, losses, acknowledgements (RFC 5681; NewReno of RFC 6582; with selective
-//! acknowledgements RFC 6675).
+//! Sender of a TCP flow (RFC 5681; NewReno of RFC 6582; with selective acknowledgements RFC 6675).
 
 use incast_model::units::Time;
 
@@ -24,9 +23,9 @@ pub(super) enum Phase {
 pub(super) struct Heard<'a> {
     pub(super) now: Time,
     pub(super) next: u64,
-    /// Known byte ranges beyond `next`.
+    /// Some byte ranges beyond `next`.
     pub(super) beyond: &'a [Range],
-    /// Time since the answered segment was sent, in ps.
+    /// In ps, of the answered segment.
     pub(super) rtt: u64,
     pub(super) marked: bool,
 }
@@ -51,9 +50,9 @@ pub(super) struct Sender {
     /// Recovery, or the phase after a timeout, ends once all bytes before this one are acknowledged.
     recover: u64,
     duplicates: u32,
-    /// Bytes known to have arrived beyond `una`.
+    /// Arrived beyond `una`.
     sacked: Ranges,
-    /// Lost bytes not yet resent in this recovery.
+    /// Not yet resent in this recovery.
     lost: Ranges,
     /// Missing bytes before this one are lost.
     judged: u64,
@@ -108,7 +107,7 @@ impl Sender {
         self.packets.size = self.high;
     }
 
-    /// Counts a packet put into the host's queue; `None`: a handshake packet.
+    /// `None`: a handshake packet.
     pub(super) fn give(&mut self, segment: Option<Segment>) {
         self.given += 1;
         if segment.is_some_and(|segment| segment.again && segment.seq == self.una) {
@@ -151,7 +150,7 @@ impl Sender {
         self.next - self.una - come - self.lost.bytes()
     }
 
-    /// Next segment that may be sent; counts as sent.
+    /// Counts as sent.
     pub(super) fn next_segment(&mut self) -> Option<Segment> {
         if self.phase == Phase::Handshake {
             return None;
@@ -254,7 +253,7 @@ impl Sender {
         self.cwnd = self.cwnd.min(self.most);
     }
 
-    /// Cuts the window, once per window of data.
+    /// Once per window of data.
     fn react_to_marks(&mut self, acked: &Acked) {
         if self.una <= self.reduced_until {
             return;
@@ -314,7 +313,7 @@ impl Sender {
         self.cwnd = self.cwnd.min(self.most);
     }
 
-    /// Takes the first unacknowledged segment as lost, to be resent immediately.
+    /// To be resent immediately.
     fn lose_first(&mut self) {
         let end = self.una + self.packets.len(self.una);
         self.lost.insert(self.una, end);

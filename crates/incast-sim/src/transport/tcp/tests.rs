@@ -83,7 +83,6 @@ fn three_duplicates_bring_a_fast_retransmit_and_each_more_a_new_segment() {
 fn newreno_goes_from_hole_to_hole() {
     let mut flow = sender(100, newreno());
     sent(&mut flow);
-    // Segments 0, 3 and 7 are lost.
     (0..2).for_each(|_| drop(ack(&mut flow, 0)));
     assert_eq!(ack(&mut flow, 0)[0], 0);
     assert_eq!(ack(&mut flow, 3)[0], 3, "a partial acknowledgement");
@@ -97,7 +96,6 @@ fn newreno_goes_from_hole_to_hole() {
 fn with_sack_all_holes_are_filled_within_the_window() {
     let mut flow = sender(100, with_sack());
     sent(&mut flow);
-    // Segments 0, 3 and 4 are lost.
     assert_eq!(ack_with(&mut flow, 0, &[(1, 2)], false), [10], "what has come is no longer in flight");
     assert_eq!(ack_with(&mut flow, 0, &[(1, 3)], false), [11]);
     // Three segments beyond the first hole: it is lost. The window is six, eight are in flight: only the first goes.
@@ -213,7 +211,6 @@ fn the_first_segment_waits_until_its_latest_copy_has_left() {
     let mut flow = sender(100, TcpParams { init_cwnd: 4, ..newreno() });
     sent(&mut flow);
     assert!(flow.first_waits());
-    // Segment 0 has left; the three behind it have not.
     flow.leave();
     assert!(!flow.first_waits());
     flow.leave();

@@ -43,9 +43,9 @@ impl TransportParams for UdpParams {
 struct Source {
     packets: Packets,
     next: u64,
-    /// Time between two full packets, in ps.
+    /// In ps, between two full packets.
     gap: u64,
-    /// Time of the next packet, in ps.
+    /// In ps.
     due: u64,
 }
 

@@ -86,8 +86,7 @@ impl Window for Cubic {
         let grown = if self.at(seconds(since)) < self.estimate {
             self.estimate.max(cwnd)
         } else {
-            // Approaches the window of one round trip later, by at most half a window per round trip (sections 4.4,
-            // 4.5).
+            // Approaches the window one round trip later, by at most half a window per round trip (sections 4.4, 4.5).
             let target = self.at(seconds(since + acked.srtt)).clamp(cwnd, 1.5 * cwnd);
             cwnd + (target - cwnd) * segments / cwnd
         };
@@ -115,7 +114,7 @@ mod tests {
     use super::super::testing::segment_of;
     use super::*;
 
-    /// Windows in segments, per round trip, after a loss at `peak` segments.
+    /// Per round trip, after a loss at `peak` segments.
     fn grow(cubic: &mut Cubic, peak: u64, rtt: Time, rounds: u64) -> Vec<f64> {
         let mut cwnd = cubic.after_loss(peak * 1460, peak * 1460, 1460);
         let mut windows = vec![cwnd as f64 / 1460.0];

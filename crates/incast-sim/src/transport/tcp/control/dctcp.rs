@@ -36,7 +36,6 @@ impl WindowParams for TcpDctcpParams {
 #[derive(Debug, Clone)]
 pub(crate) struct Dctcp {
     g: f64,
-    /// Filtered share of marked bytes.
     alpha: f64,
     /// In this window of data.
     acked: u64,

@@ -21,12 +21,10 @@ pub(super) struct Acked {
     pub(super) now: Time,
     pub(super) bytes: u64,
     pub(super) una: u64,
-    /// First byte never sent.
     pub(super) high: u64,
     pub(super) marked: bool,
-    /// Window before it, in bytes.
+    /// Before the acknowledgement, in bytes.
     pub(super) cwnd: u64,
-    /// Payload of a full segment, in bytes.
     pub(super) mss: u64,
     /// [`Time::ZERO`] before the first measurement.
     pub(super) srtt: Time,
@@ -40,7 +38,7 @@ pub(super) trait Window {
     fn after_marks(&mut self, cwnd: u64, flight: u64, mss: u64) -> u64 {
         self.after_loss(cwnd, flight, mss)
     }
-    /// Observes every acknowledgement of new bytes, before other methods.
+    /// Called for every acknowledgement of new bytes, before other methods.
     fn observe(&mut self, _acked: &Acked) {}
     fn on_timeout(&mut self) {}
 }
