@@ -53,7 +53,6 @@ fn of_scenario(prepared: &Prepared, links: impl Fn(&Flow) -> u64, offered: &[Off
     found
 }
 
-/// `links`: number of links on a flow's path.
 fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: impl Fn(&Flow) -> u64) -> Vec<Warning> {
     let (fabric, setup, params) = (&*prepared.fabric, &scheme.setup, &scheme.setup.params);
     let mut found = Vec::new();

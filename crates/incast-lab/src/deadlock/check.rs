@@ -284,7 +284,7 @@ impl Search<'_> {
         })
     }
 
-    /// Parts only if they add turns.
+    /// Turns of the routes at all times; parts only if they add turns.
     fn routed(&self, scheme: &str, network: &NetworkParams) -> Result<Packets<'static>, Diagnostics> {
         let (wiring, scenario) = (self.wiring, self.ready.loaded.scenario());
         let changes = !network.route.is_empty() || network.failure.iter().any(|failure| failure.silent.is_none());

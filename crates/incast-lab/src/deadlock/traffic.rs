@@ -20,7 +20,7 @@ use crate::tree::path;
 #[derive(Debug, PartialEq)]
 pub(super) struct Traffic {
     pub(super) network: NetworkParams,
-    /// PFC never pauses these flows.
+    /// Priorities of flows that PFC never pauses.
     pub(super) lossy: Vec<u8>,
     /// Reason if PFC pauses no priority.
     pub(super) without_pfc: Option<&'static str>,

@@ -52,7 +52,6 @@ impl Owner {
         }
     }
 
-    /// Unique suffix of a folder's name.
     pub(super) fn token(&self) -> String {
         let random = RandomState::new().hash_one(self.process) as u32;
         format!("{:08x}{:08x}-{}-{}-{random:08x}", self.host, self.boot, self.namespace, self.process)

@@ -29,7 +29,6 @@ impl Records<'_> {
         self.fabric.hosts()[host.index()].index()
     }
 
-    /// Index of the node at the other end of the link.
     pub(super) fn peer_of(&self, port: PortId) -> usize {
         self.fabric.neighbour(port).index()
     }

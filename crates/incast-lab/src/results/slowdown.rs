@@ -223,7 +223,7 @@ pub fn slowdown_bins(flows: &Finished, options: &SlowdownOptions) -> SlowdownTab
     table
 }
 
-/// Number and largest size of at most `count` bins; see [`slowdown_bins`].
+/// See [`slowdown_bins`].
 fn bins_of(sizes: &[u64], count: usize) -> Vec<(usize, u64)> {
     let all = sizes.len();
     let nearest = |at: usize| {

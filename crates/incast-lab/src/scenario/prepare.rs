@@ -51,7 +51,6 @@ pub struct PreparedScheme {
     pub name: String,
     /// Input of the simulator.
     pub setup: ValidSetup,
-    /// Doubt about its tagging rules.
     pub(crate) doubt: Option<String>,
 }
 
@@ -126,13 +125,13 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// A scheme's own, else the scenario's, its transport's, or defaults.
+    /// A scheme's own, the scenario's, its transport's, or the default.
     pub(crate) fn switch(&self, scheme: &Scheme, path: &str) -> Result<SwitchParams, Diagnostic> {
         let wanted = scheme.wanted_switch();
         scheme.switch.over(&self.switch.over(&wanted, "switch")?, &path::join(path, "switch"))
     }
 
-    /// A scheme's own, else the scenario's, its control's or transport's, or defaults.
+    /// A scheme's own, the scenario's, its control's or transport's, or the default.
     pub(crate) fn ecn(&self, scheme: &Scheme, path: &str) -> Result<EcnParams, Diagnostic> {
         let wanted = scheme.wanted_ecn().unwrap_or_default();
         scheme.ecn.over(&self.ecn.over(&wanted, "ecn")?, &path::join(path, "ecn"))

@@ -40,7 +40,6 @@ fn with(from: &str, to: &str) -> String {
     SMALL.replacen(from, to, 1)
 }
 
-/// Summary of the only diagnostic.
 fn refused(text: &str) -> String {
     let found = match load(text) {
         Ok(loaded) => loaded.prepare().expect_err("accepted"),

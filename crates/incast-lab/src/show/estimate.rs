@@ -28,7 +28,6 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// `links`: number of links on a flow's path.
     pub(super) fn new(prepared: &Prepared, routes: &Routes, links: impl Fn(&Flow) -> u64, rate: f64) -> Self {
         let (mut packets, mut hops) = (0u64, 0u64);
         let (payload, ack_every) = (prepared.scenario.packets.payload.0, u64::from(prepared.scenario.rdma.ack_every));

@@ -151,7 +151,6 @@ fn several<'a, T: DeserializeOwned>(
     Diagnostic::new(last, format!("{list}{ONE_ALLOWED}"))
 }
 
-/// Rewrites a typed reader's error, and adds the nearest name.
 fn explain(path: String, message: &str) -> Diagnostic {
     let quoted = |text: &str| text.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
     if let Some((what, expected)) = message.split_once(", expected ")

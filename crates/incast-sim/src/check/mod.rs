@@ -40,7 +40,8 @@ impl Found {
 }
 
 impl Params {
-    /// Violated relations between parameters in range; those that need fabric or flows are [`Setup::checked`]'s.
+    /// Violated relations between parameters in range; those that need fabric or flows are for
+    /// [`Setup::checked`](crate::Setup::checked).
     pub fn faults(&self) -> Vec<FieldError> {
         let mut found = Found::default();
         if self.arithmetic == Arithmetic::Ns3 {

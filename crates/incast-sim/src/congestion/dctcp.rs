@@ -68,7 +68,6 @@ pub struct Dctcp {
     mtu: u64,
     alpha: f64,
     marked: u64,
-    /// Packets expected in the round trip.
     batch: u64,
     /// A round trip ends when more than this byte is acknowledged.
     last_update: u64,

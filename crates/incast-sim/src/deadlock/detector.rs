@@ -11,7 +11,7 @@ pub(crate) struct Detector {
     /// In ps; [`u64::MAX`]: only at the end.
     every: u64,
     pub(crate) next: u64,
-    /// Records found by the last check.
+    /// Found by the last check.
     open: Vec<usize>,
     pub(crate) records: Vec<DeadlockRecord>,
 }
@@ -23,7 +23,7 @@ impl Detector {
         Self { every, next: every, open: Vec::new(), records: Vec::new() }
     }
 
-    /// Expects that nothing happened between `next` and `until`.
+    /// Nothing may have happened between `next` and `until`.
     #[cold]
     pub(crate) fn check(&mut self, run: &impl Snapshot, until: u64) {
         if !self.open.is_empty() || could_be_stuck(run) {

@@ -22,12 +22,10 @@ pub(super) struct Stuck {
 struct Candidate {
     queue: QueueRef,
     at_host: bool,
-    /// Counter that keeps the queue paused.
     counter: QueueRef,
     stuck: bool,
 }
 
-/// Bytes of a counter in a candidate queue.
 struct Held {
     counter: QueueRef,
     queue: usize,
@@ -59,7 +57,7 @@ pub(super) fn stuck(run: &impl Snapshot) -> Option<Stuck> {
     report(run, &candidates, &held)
 }
 
-/// In front of a node with a paused queue.
+/// Paused queues in front of a node with a paused queue.
 fn candidates(run: &impl Snapshot) -> Vec<Candidate> {
     let candidate = |Paused { queue, at_host }| {
         let counter = QueueRef { port: run.fabric().port(queue.port).peer, priority: queue.priority };
@@ -70,7 +68,7 @@ fn candidates(run: &impl Snapshot) -> Vec<Candidate> {
     candidates
 }
 
-/// In front of a switch without paused queues: cheap, and nearly always removes all.
+/// Removes queues in front of a switch without paused queues: cheap, and nearly always removes all.
 fn leave_out_hopeful(run: &impl Snapshot, candidates: &mut Vec<Candidate>) {
     loop {
         let mut waiting: HashMap<NodeId, u32> = HashMap::new();
@@ -93,7 +91,7 @@ fn held_in(run: &impl Snapshot, number: usize, queue: QueueRef) -> Vec<Held> {
     bytes.into_iter().map(|(counter, bytes)| Held { counter, queue: number, bytes }).collect()
 }
 
-/// Removes queues that could resume if all packets but the stuck ones moved; false if there is none.
+/// False if there is none to remove.
 fn free_one(run: &impl Snapshot, candidates: &mut [Candidate], held: &BTreeMap<NodeId, Vec<Held>>) -> bool {
     let mut stuck_bytes: BTreeMap<NodeId, HashMap<QueueRef, u32>> = BTreeMap::new();
     for (node, all) in held {

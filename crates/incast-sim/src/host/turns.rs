@@ -36,7 +36,6 @@ impl Turns {
         self.next.retain(|Reverse((one, _))| *one != flow);
     }
 
-    /// Serves the sender just taken out.
     #[inline]
     pub(crate) fn served(&mut self, flow: u32) {
         if flow < self.from {

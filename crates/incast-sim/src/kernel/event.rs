@@ -15,7 +15,6 @@ pub(crate) enum Target {
     Timer(u32),
     /// By flow.
     Start(u32),
-    /// Egress port that may transmit.
     Port(u32),
     /// Wake-up of a paced NIC's port; `ns3` arithmetic only.
     Wake(u32),

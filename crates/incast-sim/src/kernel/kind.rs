@@ -19,7 +19,6 @@ pub(crate) enum Kind {
     Probe,
     /// pHost: request to send.
     Rts,
-    /// pHost: permission to send a packet.
     Token,
     Request,
     Schedule,

@@ -106,7 +106,6 @@ impl EventQueue {
         true
     }
 
-    /// Moves a slot's events to `current`.
     #[inline]
     fn unload(&mut self, index: usize) {
         let mut id = std::mem::replace(&mut self.heads[index], NONE);

@@ -5,8 +5,8 @@ use incast_model::rng::mix;
 
 use crate::kernel::{Event, Kind, flag};
 
-/// Digests of a run. Equal runs have equal ones on every machine and in every build; different runs, with a probability
-/// of 2^-64.
+/// Digests of a run. Equal runs have equal digests on every machine and in every build; different runs do with a
+/// probability of 2^-64.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Fingerprint {
     /// Time and target of every event, in order at each node; nodes in any order. Excludes samples, so that
@@ -40,7 +40,7 @@ impl Prints {
         Self { trajectories: vec![0; nodes + 1], traffic: 0 }
     }
 
-    /// Node [`NONE`]: the whole network.
+    /// `NONE` as node: the whole network.
     pub(crate) fn event(&mut self, node: u32, event: Event) {
         let last = self.trajectories.len() - 1;
         let trajectory = &mut self.trajectories[last.min(node as usize)];

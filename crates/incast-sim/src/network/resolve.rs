@@ -179,7 +179,7 @@ enum Astray {
     DeadEnd(NodeId),
 }
 
-/// On the paths that begin with a given route.
+/// Finds a loop or dead end on the paths that begin with a given route.
 fn astray(fabric: &Fabric, routes: &Routes, from: &FixedHops) -> Option<Astray> {
     #[derive(Clone, Copy, PartialEq)]
     enum Mark {

@@ -17,7 +17,6 @@ pub(crate) struct Sending {
     since: u64,
     pub(crate) last: u64,
     next: u32,
-    /// Since the last full division.
     divided: Window,
     period: Window,
     demand: f64,
@@ -95,7 +94,7 @@ impl Sending {
         fits
     }
 
-    /// If it needs a new task; `bytes`: size of the first packet that waits.
+    /// Time of the next release, if that needs a new task. `bytes`: size of the first packet that waits.
     pub(crate) fn next_release(&mut self, now: u64, bytes: u64) -> Option<u64> {
         let time = self.shaper.goes_at(bytes).max(now);
         (time < self.shaper.due).then(|| {
@@ -120,7 +119,6 @@ impl Sending {
         goes
     }
 
-    /// Returns the packet's sequence number.
     pub(crate) fn depart(&mut self, now: u64, bytes: u64) -> u32 {
         self.shaper.take(now, bytes);
         self.divided.bytes += bytes;

@@ -20,7 +20,6 @@ pub(crate) struct Vm {
     pub(crate) awake: bool,
     /// Last full division, or measurement with `edge_only`.
     divided_at: u64,
-    /// If true, a division for new pairs is scheduled.
     pub(crate) soon: bool,
     /// With `edge_only`: rate for senders.
     pub(crate) reported_rate: f64,

@@ -41,7 +41,7 @@ impl Default for Agenda {
 }
 
 impl Agenda {
-    /// Returns true if the task needs an event at `time`.
+    /// True if the task needs an event.
     pub(crate) fn plan(&mut self, time: u64, job: Job) -> bool {
         self.jobs.push(Reverse((time, job)));
         self.wakes(time)

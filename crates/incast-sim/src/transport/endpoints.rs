@@ -72,7 +72,7 @@ impl Endpoints {
         }
     }
 
-    /// True in runs of RDMA alone.
+    /// In runs of RDMA alone.
     pub(crate) const fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
@@ -182,7 +182,6 @@ pub(crate) trait TransportHost: Stack + Sized {
         self.flush();
     }
 
-    /// Returns false if the task has no endpoint.
     fn do_endpoint_job(&mut self, nic: u32, job: Job) -> bool {
         let Some(index) = self.endpoints().of_job(job) else { return false };
         self.with(index, |endpoint, host| match job {

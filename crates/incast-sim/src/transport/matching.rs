@@ -50,7 +50,6 @@ impl Matching {
         self.waiting.push(flow);
     }
 
-    /// False if the flow did not wait.
     pub(super) fn leave(&mut self, flow: u32) -> bool {
         let place = self.waiting.iter().position(|&waiting| waiting == flow);
         place.map(|place| self.waiting.remove(place)).is_some()

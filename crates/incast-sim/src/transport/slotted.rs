@@ -26,7 +26,6 @@ impl Slotted {
         self.packets.count() - acked
     }
 
-    /// Requests slots for all unacknowledged packets.
     pub(super) fn ask(&mut self) -> u64 {
         self.due = self.missing();
         self.due
@@ -44,7 +43,6 @@ impl Slotted {
         (Segment { seq, len, again }, self.due == 0)
     }
 
-    /// True if all packets are acknowledged.
     pub(super) fn on_ack(&mut self, seq: u64) -> bool {
         self.acked.insert(seq, seq + self.packets.len(seq));
         self.acked.first_missing(0) == self.packets.size

@@ -101,15 +101,15 @@ pub(crate) trait Stack {
     /// Records the total of bytes known to have arrived.
     fn acknowledge(&mut self, own: u32, bytes: u64);
     fn end(&mut self, own: u32);
-    /// Records full delivery at the sender, for flows without a size.
+    /// Full delivery at the sender, for flows without a size.
     fn deliver_sent(&mut self, own: u32);
 
-    /// Counts a received data packet without new bytes.
+    /// Data without new bytes.
     fn count_discarded(&mut self, own: u32);
-    /// Records full delivery at the receiver.
+    /// Full delivery at the receiver.
     fn deliver(&mut self, own: u32);
     fn is_delivered(&self, own: u32) -> bool;
-    /// Counts arrived bytes that are never acknowledged; returns their total.
+    /// Bytes that are never acknowledged; returns their total.
     fn count_arrived(&mut self, own: u32, bytes: u64) -> u64;
     fn samples(&self) -> bool;
 
@@ -125,7 +125,7 @@ pub(crate) trait Stack {
         self.sizes().mss.0 + self.sizes().segment_header.0
     }
 
-    /// Makes a data packet, counted as sent.
+    /// Counts as sent.
     fn segment(&mut self, own: u32, segment: Segment) -> Outgoing {
         self.count_packet(own, segment.again);
         Outgoing {

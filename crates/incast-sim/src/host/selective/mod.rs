@@ -162,7 +162,6 @@ pub(crate) enum Taken {
     Expected { next: u64, filled: bool },
 }
 
-/// Packets beyond the expected one.
 #[derive(Debug, Default)]
 pub(crate) struct Arrived(Option<Box<Bitmap>>);
 

@@ -140,7 +140,6 @@ impl Default for FlowDetection {
     }
 }
 
-/// Adds the bare names to the schema.
 fn or_by_name(schema: &mut Schema) {
     if let Some(choices) = schema.get_mut("oneOf").and_then(|choices| choices.as_array_mut()) {
         let description = "with all defaults";

@@ -35,7 +35,6 @@ pub(crate) struct Fastpass {
 struct Central {
     nic: u32,
     arbiter: Arbiter,
-    /// If true, an epoch is in the timer queue.
     awake: bool,
     /// Unfinished schedules in order, with the time when each is computed.
     computed: VecDeque<Schedule>,

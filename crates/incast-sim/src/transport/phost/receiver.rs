@@ -42,7 +42,7 @@ pub(super) struct Grant {
 #[derive(Debug)]
 pub(super) struct Pacer {
     queue: Queue,
-    /// Time of the next search for a flow; [`u64::MAX`] for never.
+    /// Next search for a flow; [`u64::MAX`] for never.
     pub(super) due: u64,
     /// If true, a new flow starts a search.
     waits: bool,

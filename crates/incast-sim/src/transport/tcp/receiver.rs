@@ -33,7 +33,7 @@ pub(super) struct Receiver {
     /// Unacknowledged segments, and the sending time of the first.
     waiting: u32,
     stamp: u64,
-    /// Time of the delayed acknowledgement, in ps.
+    /// In ps.
     pub(super) due: u64,
     pub(super) nic: u32,
     /// If true, the last segment was marked (DCTCP), or marks have to be echoed (others).

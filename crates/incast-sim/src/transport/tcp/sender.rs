@@ -132,7 +132,7 @@ impl Sender {
         self.una == self.packets.size
     }
 
-    /// Bytes known to have arrived, including those beyond gaps.
+    /// Also beyond gaps.
     pub(super) fn come(&self) -> u64 {
         self.una + self.sacked.bytes()
     }
@@ -187,7 +187,7 @@ impl Sender {
         self.phase = Phase::Open;
     }
 
-    /// Returns true if the timer restarts.
+    /// True if the timer restarts.
     pub(super) fn on_ack(&mut self, heard: &Heard<'_>) -> bool {
         for &(start, end) in heard.beyond {
             self.sacked.insert(start.max(self.una), end);

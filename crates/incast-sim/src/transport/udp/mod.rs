@@ -110,7 +110,7 @@ impl Endpoint for Udp {
         }
     }
 
-    /// Counts the packets of the held-back time as refused; they are not sent later.
+    /// The packets of the held-back time are refused: they are not sent later.
     fn resume(&mut self, stack: &mut impl Stack, own: u32) {
         let Some(source) = self.sources.get_mut(own) else { return };
         let packets = source.packets;

@@ -20,7 +20,7 @@ impl WindowParams for RenoParams {
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Reno {
-    /// Since the window last grew.
+    /// Bytes acknowledged since the window last grew.
     acked: u64,
 }
 
