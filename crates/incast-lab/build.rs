@@ -1,5 +1,4 @@
-//! Names the build by a digest of library versions and all sources that outcomes depend on. Builds with equal names have
-//! interchangeable results.
+//! Names the build by a digest of library versions and all sources that outcomes depend on.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};

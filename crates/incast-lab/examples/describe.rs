@@ -1,4 +1,4 @@
-//! Prints input for `make schema` and `make reference`: JSON schema of scenario files and catalogue, as one line of JSON.
+//! Prints input for `make schema` and `make reference`: schema of scenario files and catalogue, as a line of JSON.
 
 use incast_lab::{Scenario, catalogue};
 use serde_json::json;

@@ -1,5 +1,5 @@
-//! Everything that a scenario can name, for `incast list` and the reference pages, from the scenario's schema and the simulator's
-//! lists.
+//! Everything that a scenario can name, from its schema and the simulator's lists, for `incast list` and the reference
+//! pages.
 
 use incast_model::fabric::GENERATORS;
 use incast_model::range;
@@ -319,7 +319,6 @@ impl Book<'_> {
         {
             return self.follow(one);
         }
-        // The parameters of a list are those of one item.
         match schema.get("items") {
             Some(items) => self.follow(items),
             None => schema.clone(),
@@ -359,7 +358,6 @@ impl Book<'_> {
             .collect()
     }
 
-    /// Kind of value, in a few words.
     fn kind(&self, field: &Value) -> String {
         if let Some(name) = field["$ref"].as_str().and_then(|path| path.strip_prefix("#/$defs/")) {
             return match name {
@@ -394,7 +392,6 @@ impl Book<'_> {
                 Some(items) => format!("list of {}", self.kind(items)),
                 None => "list".to_owned(),
             },
-            // A variant with parameters.
             "object" => match field["properties"].as_object().filter(|all| all.len() == 1) {
                 Some(one) => one.keys().next().map(|name| format!("{{ {name} = … }}")).unwrap_or_default(),
                 None => "table".to_owned(),

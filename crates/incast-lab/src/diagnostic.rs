@@ -1,4 +1,4 @@
-//! Errors of a scenario in compiler style: place, value, allowed values, nearest name.
+//! Errors of a scenario in compiler style.
 
 use std::fmt;
 
@@ -45,7 +45,7 @@ fn floor_boundary(text: &str, at: usize) -> usize {
     (0..=at).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 
-/// An error in a scenario, or a doubt (as a warning).
+/// Error in a scenario, or a warning.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Diagnostic {
     /// Fault, with the bad value.
@@ -103,8 +103,8 @@ impl Diagnostic {
         line
     }
 
-    /// Writes under a heading, `error` or `warning`. Names and values come from others' files: escaped and shortened, nothing
-    /// reaches a terminal raw.
+    /// `heading`: `error` or `warning`. Names and values are escaped and shortened: nothing of others' files reaches a
+    /// terminal raw.
     fn write(&self, heading: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (message, path) = (echo::message(&self.message), word(&self.path));
         match (&self.place, path.is_empty()) {
@@ -156,7 +156,7 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// All errors found in a scenario; never empty.
+/// Errors found in a scenario; never empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostics(Vec<Diagnostic>);
 
@@ -171,7 +171,7 @@ impl Diagnostics {
         self.0.iter()
     }
 
-    /// Changes each diagnostic, for example to add places.
+    /// Changes each diagnostic.
     #[must_use]
     pub fn map(self, f: impl FnMut(Diagnostic) -> Diagnostic) -> Self {
         Self(self.0.into_iter().map(f).collect())

@@ -28,7 +28,7 @@ impl Document {
         &self.0.root
     }
 
-    /// Adds the place of a value to a diagnostic, or of a name if the message begins with `unknown`.
+    /// Adds the place of a value, or of a name if the message begins with `unknown`.
     pub fn locate(&self, diagnostic: Diagnostic) -> Diagnostic {
         self.0.locate(diagnostic)
     }

@@ -33,13 +33,13 @@ pub struct FabricExport {
 }
 
 impl FabricExport {
-    /// Writes the file; replaces an existing one only if `overwrite`.
+    /// Replaces an existing file only if `overwrite`.
     pub fn write(&self, overwrite: bool) -> io::Result<()> {
         text_file::write(&self.file, &self.text, overwrite)
     }
 }
 
-/// Exports a scenario's fabric; `out` is the file to write.
+/// Exports a scenario's fabric to be written to `out`.
 pub fn export_fabric(loaded: &Loaded, form: FabricForm, out: &Path) -> Result<FabricExport, Diagnostics> {
     let fabric = loaded.scenario().build_fabric(loaded.base_dir()).map_err(|found| loaded.locate(found))?;
     let (text, notices) = match form {
@@ -49,8 +49,8 @@ pub fn export_fabric(loaded: &Loaded, form: FabricForm, out: &Path) -> Result<Fa
     Ok(FabricExport { file: out.to_owned(), text, notices })
 }
 
-/// Nodes and links of a scenario's fabric, for drawings: `{"nodes": [[name, tier, is host], …], "links": [[node, port, node,
-/// port], …]}`, nodes by index in `nodes`, ports numbered within their node.
+/// Nodes and links, for drawings: `{"nodes": [[name, tier, is host], …], "links": [[node, port, node, port], …]}`,
+/// nodes by index in `nodes`, ports numbered within their node.
 pub fn fabric_json(loaded: &Loaded) -> Result<Value, Diagnostics> {
     let fabric = loaded.scenario().build_fabric(loaded.base_dir()).map_err(|found| loaded.locate(found))?;
     let node = |node: &Node| json!([node.name, node.tier, node.kind == NodeKind::Host]);

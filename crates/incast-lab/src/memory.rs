@@ -1,5 +1,5 @@
-//! Memory of a run, as far as known before it: flows, next hops and ports, without packets in flight, samples, and transports'
-//! state of lost packets.
+//! Memory of a run, as far as known before it: without packets in flight, samples, and transports' state of lost
+//! packets.
 
 use std::mem::size_of;
 
@@ -13,14 +13,14 @@ use crate::scenario::Prepared;
 /// Bytes of a flow in a simulation and the written tables, without its record. Measured: 170 with RDMA, 210 with TCP.
 const FLOW_STATE: u64 = 170;
 
-/// Bytes of a port in a simulation: queues of eight priorities, counters. Measured.
+/// Bytes of a port in a simulation, measured.
 const PORT_STATE: u64 = 1_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Demand {
-    /// Flows and dependencies shared by all schemes.
+    /// By all schemes.
     shared: u64,
-    /// Records of flows, kept until all schemes are done.
+    /// Kept until all schemes are done.
     records: u64,
     flows: u64,
     fabric: u64,

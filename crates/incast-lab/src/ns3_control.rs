@@ -4,14 +4,13 @@ use incast_model::ns3::{CcMode, Ns3Config};
 use incast_model::units::{Rate, Time};
 use toml::Value;
 
-/// Scheme in the scenario's terms.
 pub(crate) struct ImportedControl {
     pub(crate) scheme: &'static str,
     pub(crate) control: &'static str,
     pub(crate) parameters: Vec<(&'static str, Value)>,
 }
 
-/// Keys that this control needs, without a sensible default in ns-3; true if set.
+/// Keys without a sensible default in ns-3; true if set.
 pub(crate) fn needed(config: &Ns3Config) -> Vec<(&'static str, bool)> {
     let ai = ("RATE_AI", config.rate_ai.is_some());
     let hai = ("RATE_HAI", config.rate_hai.is_some());

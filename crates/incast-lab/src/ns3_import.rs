@@ -1,7 +1,6 @@
-//! Scenarios from files of the HPCC authors' ns-3: topology, flows, configuration.
+//! Scenarios from topology, flows and configuration of the HPCC authors' ns-3.
 //!
-//! The scenario names the topology and flow files, and has the configuration as parameters. Missing keys have that simulator's
-//! defaults (`third.cc`, commit 9f4be2a), not incast's.
+//! Missing keys have that simulator's defaults (`third.cc`, commit 9f4be2a), not incast's.
 
 use std::collections::BTreeSet;
 use std::fmt::{Display, Write as _};
@@ -18,7 +17,7 @@ use crate::ns3_control::{self, ImportedControl};
 use crate::scenario::Loaded;
 use crate::text_file;
 
-/// A scenario made from ns-3 files.
+/// Scenario made from ns-3 files.
 #[derive(Debug, Clone)]
 pub struct Ns3Import {
     /// Scenario file to write, from which relative files start.
@@ -30,16 +29,16 @@ pub struct Ns3Import {
 }
 
 impl Ns3Import {
-    /// Writes the file; replaces an existing one only if `overwrite`.
+    /// Replaces an existing file only if `overwrite`.
     pub fn write(&self, overwrite: bool) -> io::Result<()> {
         text_file::write(&self.file, &self.text, overwrite)
     }
 }
 
-/// Makes a scenario that repeats a run of the HPCC authors' ns-3. `out` is the scenario file to write.
+/// Makes a scenario that repeats a run of the HPCC authors' ns-3, to be written to `out`.
 ///
-/// Each configuration becomes a scheme; common settings go to the scenario's own sections. Without a configuration, schemes are
-/// HPCC, and DCQCN with a window, with that simulator's usual parameters (`run.py`).
+/// Each configuration becomes a scheme; common settings go to the scenario's own sections. Without a configuration,
+/// schemes are HPCC, and DCQCN with a window, with that simulator's usual parameters (`run.py`).
 pub fn import_ns3(topology: &Path, flows: &Path, configs: &[PathBuf], out: &Path) -> Result<Ns3Import, Diagnostics> {
     let folder = match out.parent() {
         Some(parent) if parent != Path::new("") => parent,
@@ -90,7 +89,7 @@ fn read_all(files: &[PathBuf]) -> Result<Vec<Ns3Config>, Diagnostics> {
 const USUAL_SCHEMES: &str =
     "[scheme.HPCC]\ncontrol = \"hpcc\"\n\n[scheme.\"DCQCN+w\"]\ncontrol = \"dcqcn\"\nwindow = \"rate\"\n";
 
-/// Adds settings that cannot be reproduced to `found`; returns ignorable ones.
+/// Errors go to `found`; ignorable settings are returned.
 fn check(config: &Ns3Config, fabric: &Fabric, found: &mut Vec<Diagnostic>) -> Vec<Notice> {
     let (errors, notices): (Vec<Notice>, Vec<Notice>) =
         config.not_honoured().into_iter().partition(|notice| notice.severity == Severity::Error);
@@ -139,7 +138,6 @@ fn host_rate(fabric: &Fabric) -> Rate {
 
 type Section = (&'static str, Vec<(&'static str, String)>);
 
-/// Missing keys have ns-3's defaults.
 fn write_configs(text: &mut String, configs: &[Ns3Config], fabric: &Fabric) {
     let names = scheme_names(configs);
     let sections: Vec<Vec<Section>> = configs.iter().map(|config| sections(config, fabric)).collect();
@@ -171,7 +169,7 @@ fn window(config: &Ns3Config) -> &'static str {
     }
 }
 
-/// Names after the control, or if names collide, folder, file or number.
+/// Control, or if names collide, folder, file or number.
 fn scheme_names(configs: &[Ns3Config]) -> Vec<String> {
     let by_control = configs.iter().map(|config| ns3_control::control(config, window(config)).scheme.to_owned());
     let by_folder = configs.iter().map(|config| name_of(Path::new(&config.file).parent().and_then(Path::file_name)));
@@ -247,7 +245,7 @@ fn buffer(size: Bytes) -> String {
     if size.0.is_multiple_of(1 << 20) { format!("\"{}MiB\"", size.0 >> 20) } else { text_of(size) }
 }
 
-/// Path of `file` from `folder`; absolute without a common root.
+/// Absolute without a common root.
 fn relative(folder: &Path, file: &Path) -> String {
     let real =
         |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned());
@@ -315,7 +313,6 @@ mod tests {
         assert_eq!((ecn.by_rate[1].kmin, ecn.by_rate[1].pmax), (Bytes(1_600_000), 0.2));
         assert_eq!(scheme.window(), Some(WindowMode::Rate));
         let Some(Control::Dcqcn(dcqcn)) = &scheme.control else { panic!() };
-        // Left out: ns-3's default, not incast's.
         assert_eq!((dcqcn.fast_recovery, dcqcn.decrease_interval), (5, Time::us(4)));
         assert_eq!((dcqcn.alpha_interval, dcqcn.ai, dcqcn.min_rate), (Time::us(1), Rate::mbps(20), Rate::gbps(1)));
         let prepared = loaded.prepare().unwrap();

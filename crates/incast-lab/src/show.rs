@@ -265,7 +265,6 @@ fn rate(fabric: &Fabric, port: PortId) -> f64 {
 }
 
 impl fmt::Display for Show {
-    /// Omits the scenario's text.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fabric = &self.fabric;
         let switches = counted(fabric.switches() as u64, "switch", "switches");

@@ -19,7 +19,7 @@ pub(crate) fn read(file: &Path) -> Result<String, Diagnostic> {
     })
 }
 
-/// Error about a value in a file; line and column start at 1.
+/// Line and column start at 1.
 pub(crate) fn in_file(file: &Path, (line, column): (usize, usize), value: &str) -> Diagnostic {
     let text = input::read_text(file, input::LARGE).unwrap_or_default();
     let text = text.lines().nth(line.saturating_sub(1)).unwrap_or_default().to_owned();

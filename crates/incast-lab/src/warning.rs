@@ -37,7 +37,6 @@ impl Warning {
 }
 
 impl fmt::Display for Warning {
-    /// One line, without schemes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.line {
             Some(line) => write!(f, "{} ({line}): {}", self.field, self.text),
@@ -46,7 +45,7 @@ impl fmt::Display for Warning {
     }
 }
 
-/// Merges equal warnings of schemes, each given with its scheme.
+/// Merges equal warnings of schemes.
 pub(crate) fn joined<'a>(of_schemes: impl IntoIterator<Item = (&'a str, Warning)>) -> Vec<Warning> {
     let mut found: Vec<Warning> = Vec::new();
     for (scheme, warning) in of_schemes {

@@ -19,8 +19,7 @@ use crate::warning::{Warning, joined};
 mod increases;
 
 impl Prepared {
-    /// Warnings to check before trusting results: about workload, schemes, and parameters without effect. Equal warnings of
-    /// schemes are one.
+    /// Warnings to check before trusting results. Equal warnings of schemes are one.
     pub fn warnings(&self) -> &[Warning] {
         // Few rules need routes, which take long on large fabrics.
         let routes = LazyCell::new(|| self.routes());
@@ -28,7 +27,7 @@ impl Prepared {
         self.warnings_with(links, || self.loads(|| &*routes))
     }
 
-    /// [`Self::warnings`], given the links on a flow's path and the expected load of links.
+    /// [`Self::warnings`]; `links` counts the links on a flow's path.
     pub(crate) fn warnings_with(
         &self,
         links: impl Fn(&Flow) -> u64,
@@ -54,7 +53,6 @@ fn of_scenario(prepared: &Prepared, links: impl Fn(&Flow) -> u64, offered: &[Off
     found
 }
 
-/// `links` counts the links on a flow's path.
 fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: impl Fn(&Flow) -> u64) -> Vec<Warning> {
     let (fabric, setup, params) = (&*prepared.fabric, &scheme.setup, &scheme.setup.params);
     let mut found = Vec::new();
@@ -199,8 +197,8 @@ fn target_below_base(setup: &Setup, fabric: &Fabric, links: impl Fn(&Flow) -> u6
     (target <= base).then_some((target, base))
 }
 
-/// Switch with a port where Kmin exceeds the XOFF threshold of a single ingress queue that fills it, and both thresholds; `None`
-/// if no paused flow reacts to marks.
+/// Switch with a port where Kmin exceeds the XOFF threshold of a single ingress queue that fills it, and both
+/// thresholds; `None` if no paused flow reacts to marks.
 fn ecn_above_pfc(fabric: &Fabric, setup: &Setup) -> Option<(NodeId, u64, u64)> {
     let params = &setup.params;
     let paused = params.switch.paused_priorities();
@@ -218,8 +216,8 @@ fn ecn_above_pfc(fabric: &Fabric, setup: &Setup) -> Option<(NodeId, u64, u64)> {
     })
 }
 
-/// Switch with a port that resumes only when its queue is empty, as the offset exceeds its largest dynamic XOFF threshold; and
-/// that threshold. Reading the scenario checks static thresholds.
+/// Switch with a port that resumes only when its queue is empty, as the offset exceeds its largest dynamic XOFF
+/// threshold; and that threshold. Static thresholds were checked before.
 fn never_resumes_early(fabric: &Fabric, setup: &Setup) -> Option<(NodeId, u64)> {
     let params = &setup.params;
     if params.switch.paused_priorities() == 0 || !matches!(params.switch.pfc_mode, PfcMode::Dynamic { .. }) {
@@ -233,8 +231,7 @@ fn never_resumes_early(fabric: &Fabric, setup: &Setup) -> Option<(NodeId, u64)> 
     })
 }
 
-/// Reason why marking only isolated flows marks the same packets as marking all: ECN is off, or every port isolates all flows of
-/// a queue before it reaches Kmin.
+/// Reason why marking only isolated flows marks the same packets as marking all.
 fn spares_nobody(fabric: &Fabric, setup: &Setup) -> Option<String> {
     let (isolation, ecn) = (&setup.params.switch.isolation, &setup.params.ecn);
     if !isolation.enabled || isolation.mark != MarkedFlows::Isolated {
@@ -274,7 +271,7 @@ fn kmin(ecn: &EcnParams, rate: Rate) -> u64 {
     }
 }
 
-/// Transports' timeouts no longer than a full segment's round trip on the longest path: parameter, timeout, round trip.
+/// Timeouts no longer than a full segment's round trip on the longest path: parameter, timeout, round trip.
 fn timeouts(setup: &Setup, fabric: &Fabric) -> Vec<(String, Time, Time)> {
     let packets = &setup.params.packets;
     let longest = BaseRtts::new(fabric, Bytes(packets.mss.0 + packets.segment_header.0)).max().0;

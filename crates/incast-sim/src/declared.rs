@@ -63,7 +63,7 @@ macro_rules! named {
             /// Values, in order.
             pub const ALL: &[Self] = &[$(Self::$variant),+];
 
-            /// Names in results with meanings, in order of the values.
+            /// Names in results, with meanings.
             pub const NAMES: &[(&str, &str)] = &[$(($name, $meaning),)+];
 
             /// Name in results.

@@ -1,4 +1,4 @@
-//! Parameters of ECN marking, which switches carry out and controls choose defaults of.
+//! Parameters of ECN marking.
 
 use incast_model::range::{above, least};
 use incast_model::units::{Bytes, Rate};
@@ -48,7 +48,7 @@ impl Default for EcnParams {
 }
 
 impl EcnParams {
-    /// Step at ports of 100 Gb/s: marks every packet above the threshold, none up to it (DCTCP, SIGCOMM 2010, section 3.1).
+    /// Step at ports of 100 Gb/s: marks every packet above the threshold (DCTCP, SIGCOMM 2010, section 3.1).
     pub const fn step(threshold: Bytes) -> Self {
         Self {
             enabled: true,

@@ -72,12 +72,12 @@ pub enum Stop {
     },
     /// Paused queues wait for each other in a cycle, for ever.
     Deadlock {
-        /// Queues, each waiting for the next, the last for the first.
+        /// Each queue waits for the next, the last for the first.
         cycle: Vec<QueueRef>,
         /// Flows not completed.
         unfinished: u32,
     },
-    /// Without a deadlock, no event is left or nothing moved for the stall time.
+    /// No deadlock, but no event is left or nothing moved for the stall time.
     Stalled {
         /// First unfinished flows that have started (at most 100); others wait for them.
         flows: Vec<u32>,
@@ -104,7 +104,7 @@ named! {
 }
 
 impl StopReason {
-    /// Returns true for a run that failed.
+    /// True if the run failed.
     pub const fn is_failure(self) -> bool {
         matches!(self, Self::Deadlock | Self::Stalled)
     }
@@ -173,7 +173,6 @@ counters! {
 }
 
 impl Counts {
-    /// Adds a drop.
     pub(crate) fn count_drop(&mut self, record: &DropRecord) {
         self.drops += 1;
         match record.reason {
@@ -253,15 +252,15 @@ pub struct FlowRecord {
     pub timeouts: u32,
     /// ACKs with an ECN echo, or CNPs received.
     pub marks: u64,
-    /// Ideal FCT of the HPCC authors' ns-3 (`third.cc`): the pair's base RTT (payload serialised once per hop) plus payload and
-    /// basic headers at the slowest link.
+    /// Ideal FCT of the HPCC authors' ns-3 (`third.cc`): the pair's base RTT (payload serialised once per hop) plus
+    /// payload and basic headers at the slowest link.
     pub ideal_hpcc: Time,
-    /// Exact ideal FCT: alone on its path, in its real packets back to back at line rate, until the ACK of the last byte. No
-    /// run is faster.
+    /// Exact ideal FCT: alone on its path, in its real packets back to back at line rate, until the ACK of the last
+    /// byte. No run is faster.
     pub ideal_exact: Time,
     /// Links on the path.
     pub hops: u8,
-    /// If true, the flow was not to start: its round, or one that it waits for, was over
+    /// If true, the flow was not to start, as its round, or one that it waits for, was over
     /// ([`incast_model::flow::FlowSet::rounds`]).
     pub cancelled: bool,
 }
@@ -305,7 +304,7 @@ impl Outcome {
     }
 }
 
-/// Counters of an egress queue, and of the same port's ingress of the same priority.
+/// Counters of an egress queue and of the same port's ingress, of one priority.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PortRecord {
     /// Port.
@@ -349,17 +348,17 @@ pub struct PauseRecord {
     pub start: Time,
     /// Time at which the XON frame took effect; `None` if the run ended first.
     pub end: Option<Time>,
-    /// The pause's cause: the peer's ingress bytes of this port and priority at the XOFF.
+    /// Cause of the pause: the peer's ingress bytes of this port and priority at the XOFF.
     pub ingress_bytes: u64,
-    /// Egress port, at the peer, of the packet that crossed the XOFF threshold; for `network.pause`, the peer's port that sent
-    /// the XOFF.
+    /// Egress port, at the peer, of the packet that crossed the XOFF threshold; for `network.pause`, the peer's port
+    /// that sent the XOFF.
     pub culprit_port: PortId,
 }
 
-/// PFC deadlock: switches' egress queues that wait for each other for ever, unless a watchdog or a link failure frees them.
+/// PFC deadlock: egress queues of switches wait for each other until a watchdog or a link failure frees them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeadlockRecord {
-    /// A shortest cycle, each queue waiting for the next, the last for the first.
+    /// A shortest cycle; each queue waits for the next, the last for the first.
     pub cycle: Vec<StuckQueue>,
     /// Begin: pause of the cycle's last queue.
     pub closed: Time,
@@ -367,7 +366,7 @@ pub struct DeadlockRecord {
     pub seen: Time,
     /// Time of the first check that no longer found it; `None` if it lasted to the stop.
     pub ended: Option<Time>,
-    /// Maximum number of stuck switch queues: in a cycle or waiting for one, of all deadlocks at a time.
+    /// Maximum of stuck switch queues, in a cycle or waiting for one, of all deadlocks at a time.
     pub stuck_queues: u32,
     /// Maximum bytes in stuck queues.
     pub stuck_bytes: u64,
@@ -386,7 +385,7 @@ pub struct StuckQueue {
     pub bytes: u64,
 }
 
-/// PFC storm: the watchdog ignores a queue's pauses.
+/// PFC storm, during which the watchdog ignores a queue's pauses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Storm {
     /// Port.
@@ -418,7 +417,7 @@ pub struct IsolationRecord {
     pub bytes: u64,
     /// Messages sent about the flow.
     pub messages: u32,
-    /// Congested queue of the flow; `None` if not found at this port.
+    /// Congested queue of the flow; `None` if found elsewhere.
     pub found: Option<FoundIn>,
 }
 
@@ -433,8 +432,8 @@ pub struct FoundIn {
     pub queue_flows: u32,
     /// Time since the queue's last pause; 0 if paused, `None` if never paused.
     pub pause_ago: Option<Time>,
-    /// Root of that pause ([`crate::measure::Waits`]), and true if it is on the flow's path; `None` if not measured, or for
-    /// `network.pause`.
+    /// Root of that pause ([`crate::measure::Waits`]), and true if it is on the flow's path; `None` if not measured, or
+    /// for `network.pause`.
     pub root: Option<(PortId, bool)>,
 }
 

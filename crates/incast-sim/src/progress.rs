@@ -25,14 +25,13 @@ pub struct Progress {
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// Simulated time in ps.
+    /// In ps.
     pub(crate) horizon: u64,
     pub(crate) events: u64,
-    /// Simulated time in ps without an arrival or a start, after which a run may count as stuck.
+    /// Time in ps without an arrival or a start, after which a run may count as stuck.
     pub(crate) stall: u64,
 }
 
-/// End of the event loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Halt {
     Finished,

@@ -1,4 +1,4 @@
-//! Validation: the simulator takes a [`ValidSetup`] only.
+//! Validation of setups.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::plan::BufferPlan;
 use crate::setup::{Arithmetic, Setup};
 use crate::transport::Transport;
 
-/// Setup that passed all checks, except those of the paths of flows, which the simulator finds.
+/// Setup that passed all checks, except of flows' paths, which the simulator finds.
 #[derive(Debug, Clone)]
 pub struct ValidSetup(Setup);
 
@@ -85,7 +85,7 @@ impl Setup {
         })
     }
 
-    /// Checks what nodes and their clock can hold.
+    /// Limits of nodes and their clock.
     fn check_nodes(&self) -> Result<(), FieldError> {
         for (number, node) in (0u32..).zip(self.fabric.nodes()) {
             let ports = self.fabric.ports_of(NodeId(number)).len();
@@ -118,7 +118,7 @@ impl Setup {
         Transport::check_together(transports, &self.fabric, &self.flows)
     }
 
-    /// Allows hypervisors and flows without a size only with TCP and UDP, which send packets in any order and can stop.
+    /// Hypervisors and flows without a size need TCP or UDP, which send packets in any order and can stop.
     fn check_hypervisor(&self) -> Result<(), FieldError> {
         let plain = |carrier: &Carrier| match carrier {
             Carrier::Rdma(_) => false,

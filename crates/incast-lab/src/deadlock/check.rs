@@ -22,7 +22,7 @@ use super::{PathsOption, Ready, option};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::scenario::{self, Loaded};
 
-/// Default number of drawn sets of links (our choice).
+/// Drawn sets of failed links (our choice).
 const SAMPLES: u32 = 1000;
 
 /// Options of [`check`].
@@ -103,7 +103,7 @@ pub struct Lossy {
 }
 
 impl CheckedGraph {
-    /// Returns true if no deadlock is possible.
+    /// True if no deadlock is possible.
     pub const fn deadlock_free(&self) -> bool {
         match &self.found {
             Found::Whole(report) => report.components.is_empty(),
@@ -145,7 +145,7 @@ pub fn check(loaded: &Loaded, options: &CheckOptions, base: &Path) -> Result<Che
 }
 
 impl CheckOptions {
-    /// Sets of links that fail while routes hold. With other paths, links that are down are no failure: no routes could react.
+    /// Failed links while routes hold. With other paths, links that are down are no failure: no routes could react.
     fn failed(&self, down: &[LinkId]) -> Result<Option<Failures>, Diagnostics> {
         let of_routes = self.paths == PathsOption::Routes;
         let routes_only = |what: &str| option("paths", format!("{what} the scenario's routes: omit --paths"));

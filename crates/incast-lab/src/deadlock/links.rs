@@ -22,7 +22,7 @@ pub(super) fn links(fabric: &Fabric, names: &[String]) -> Result<Vec<LinkId>, Di
 
 type End = (NodeId, Option<usize>);
 
-/// Link `A-B`, or `A:2-B` with a port; without ports the first of parallel links.
+/// `A-B`, or `A:2-B` with a port; without ports the first of parallel links.
 fn link(fabric: &Fabric, name: &str) -> Result<LinkId, Diagnostics> {
     let wrong = |what: String| Diagnostic::new("--fail", format!("`{name}`: {what}"));
     // Names may contain dashes.

@@ -40,7 +40,7 @@ pub enum PathsOption {
 }
 
 impl PathsOption {
-    /// Paths on a fabric. Relative file names start at `base`.
+    /// Relative file names start at `base`.
     pub(super) fn elp<'r>(
         &self,
         wiring: &Wiring<'_>,

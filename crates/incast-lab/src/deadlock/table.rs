@@ -16,7 +16,7 @@ pub struct TableFacts {
     pub conventions: Vec<&'static str>,
 }
 
-/// Returns the published rows and the conventions.
+/// Published rows and conventions.
 pub fn table_facts() -> TableFacts {
     TableFacts { published: PUBLISHED.to_vec(), conventions: CONVENTIONS.iter().map(|one| one.name).collect() }
 }

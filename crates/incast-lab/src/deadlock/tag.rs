@@ -99,7 +99,7 @@ pub struct Counted {
     pub most: usize,
 }
 
-/// A file of exported rules.
+/// Exported rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleFile {
     /// Name within the export folder.
@@ -108,7 +108,7 @@ pub struct RuleFile {
     pub text: String,
 }
 
-/// Chooses tags, makes rules, verifies and exports them. Relative file names start at `base`.
+/// Chooses tags; makes, verifies and exports rules. Relative file names start at `base`.
 pub fn tag(loaded: &Loaded, options: &TagOptions, base: &Path) -> Result<(TagShow, Vec<RuleFile>), Diagnostics> {
     let ready = Ready::new(loaded)?;
     let wiring = Wiring::new(&ready.fabric);
@@ -192,7 +192,6 @@ fn port_names(text: &str) -> Result<PortNames, Diagnostics> {
     }
 }
 
-/// Option that caused an export error.
 const fn meant(error: &ExportError) -> &'static str {
     match error {
         ExportError::CodePoint { .. } | ExportError::TooFewCodePoints { .. } => "dscp",

@@ -4,7 +4,7 @@ use incast_deadlock::rules::Compression;
 
 use super::*;
 
-/// Testbed of Tagger's evaluation: 16 servers, two pods of two ToR and two leaf switches, two spines.
+/// Tagger's evaluation: 16 servers, two pods of two ToR and two leaf switches, two spines.
 const CLOS: &str = r#"
 [fabric.custom]
 hosts = 16
@@ -57,7 +57,6 @@ fn a_clos_without_failures_has_no_cycle() {
     assert!(found(r#"{"failures": 1, "detours": 1}"#).unwrap().deadlock_free, "one detour");
 }
 
-/// Converged shortest paths may bounce and close cycles; up-down paths never do.
 #[test]
 fn up_down_routes_close_no_cycle_whatever_fails() {
     let text = format!("{CLOS}[network]\nrouting = \"up-down\"\n");
@@ -256,7 +255,6 @@ fn failures_of_the_scenario_count() {
     let found = |reroute: &str| checked(&of(&format!("{ONE_FLOW}[network]\n{failed}\n{reroute}")));
     let text = found("").to_string();
     assert!(text.starts_with("priority 3: "), "{text}");
-    // Routes that never change do not bounce.
     assert!(found("reroute_after = \"none\"\n").deadlock_free);
     let turns = |found: &Checked| match &found.graphs[0].found {
         Found::Whole(report) => report.dependencies,

@@ -46,7 +46,7 @@ impl fmt::Display for Checked {
 }
 
 impl Checked {
-    /// Names of the schemes; none if all are meant.
+    /// Names of schemes; none if all are meant.
     fn of(&self, schemes: &[String]) -> Vec<String> {
         if schemes.len() == self.schemes { Vec::new() } else { vec![listed(schemes)] }
     }
@@ -67,7 +67,6 @@ fn named(priorities: &[u8]) -> String {
     format!("{} {}", if all.len() == 1 { "priority" } else { "priorities" }, listed(&all))
 }
 
-/// `A`, `A and B` or `A, B and C`.
 fn listed(names: &[String]) -> String {
     match names {
         [] => String::new(),

@@ -1,4 +1,4 @@
-//! A scheme's traffic, for deadlocks: paused priorities, their routes and paths, and rules that change priorities.
+//! A scheme's traffic, for deadlocks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub(super) struct Traffic {
     pub(super) without_pfc: Option<&'static str>,
     /// Paused priorities without tags, by equal explicit paths.
     pub(super) held: Vec<(Vec<u8>, Paths)>,
-    /// Priorities that stand for tags, which rules change.
+    /// Priorities that stand for tags.
     pub(super) tagged: Option<Tagged>,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Tagged {
 /// Explicit paths (number, true if backwards), each with the first flow on it.
 pub(super) type Paths = BTreeMap<(u32, bool), usize>;
 
-/// Traffic of all schemes; equal traffic once, with its schemes' names.
+/// Traffic of all schemes; equal traffic once.
 pub(super) fn of_schemes(
     ready: &Ready<'_>,
     wiring: &Wiring<'_>,
@@ -102,7 +102,8 @@ fn of_scheme(
     })
 }
 
-/// Priorities that leave hosts: flows', ACKs', CNPs', and all lossless ones if a transport may choose priorities itself.
+/// Priorities that leave hosts: flows', ACKs', CNPs', and all lossless ones if a transport may choose priorities
+/// itself.
 fn in_use(sent: &BTreeSet<u8>, scheme: &Scheme, params: &Params) -> BTreeSet<u8> {
     let mut used = sent.clone();
     used.extend(params.rdma.ack_priority);
@@ -113,7 +114,7 @@ fn in_use(sent: &BTreeSet<u8>, scheme: &Scheme, params: &Params) -> BTreeSet<u8>
     used
 }
 
-/// Explicit paths of packets with these priorities; ACKs and CNPs take the data's path backwards.
+/// ACKs and CNPs take the data's path backwards.
 fn paths_of(flows: &FlowSet, params: &Params, priorities: &[u8]) -> Paths {
     let mut paths = Paths::new();
     for (index, flow) in flows.flows.iter().enumerate() {
@@ -153,7 +154,7 @@ pub(super) fn path_set(wiring: &Wiring<'_>, flows: &FlowSet, paths: &Paths) -> P
     set
 }
 
-/// Egress ports along a path; of parallel links the first, as in the simulator.
+/// Egress ports along a path; the first of parallel links, as in the simulator.
 fn ports_by(fabric: &Fabric, nodes: &[NodeId]) -> Vec<PortId> {
     let port = |pair: &[NodeId]| fabric.ports_of(pair[0]).find(|&port| fabric.neighbour(port) == pair[1]);
     nodes.windows(2).filter_map(port).collect()

@@ -66,13 +66,13 @@ pub struct VerifiedFile {
 }
 
 impl Verified {
-    /// Returns true if no deadlock is possible and expected paths stay lossless.
+    /// True if no deadlock is possible and expected paths stay lossless.
     pub fn holds(&self) -> bool {
         self.deadlock_free && self.lossy.unwrap_or(0) == 0
     }
 }
 
-/// Verifies files of rules. Relative file names start at `base`.
+/// Relative file names start at `base`.
 pub fn verify(loaded: &Loaded, options: &VerifyOptions, base: &Path) -> Result<Verified, Diagnostics> {
     if options.files.is_empty() {
         return Err(Diagnostic::new("", "no file of rules; at least one is needed").into());

@@ -1,4 +1,4 @@
-//! Columns of the result tables: name, unit, meaning, and the accessor of their values.
+//! Columns of the result tables.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -63,7 +63,7 @@ pub struct Column {
     pub description: Cow<'static, str>,
 }
 
-/// Schema of columns, with units and descriptions as metadata.
+/// Has units and descriptions as metadata.
 pub(crate) fn schema(description: &str, columns: &[Column]) -> SchemaRef {
     let fields = columns.iter().map(|column| {
         let mut metadata = HashMap::from([("description".to_owned(), column.description.to_string())]);
@@ -79,7 +79,7 @@ pub(crate) fn schema(description: &str, columns: &[Column]) -> SchemaRef {
 /// Names and meanings of an enum's values, in order.
 pub(super) type Names = &'static [(&'static str, &'static str)];
 
-/// Accessor of a column's values; it determines the column's type.
+/// Accessor of a column's values; determines the column's type.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Get<R> {
     U8(fn(Row<'_, R>) -> u8),
@@ -99,7 +99,6 @@ pub(super) enum Get<R> {
     OneOf(Names, fn(Row<'_, R>) -> usize),
 }
 
-/// Column of a table with rows of type `R`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ColumnOf<R> {
     name: &'static str,
@@ -152,7 +151,6 @@ constructors! {
     maybe_flag: MaybeFlag(Option<bool>), "";
 }
 
-/// Name from a list of the run.
 pub(super) const fn name<R>(
     name: &'static str,
     description: &'static str,
@@ -162,7 +160,7 @@ pub(super) const fn name<R>(
     ColumnOf { name, unit: "", description, get: Get::Name(names, index) }
 }
 
-/// Name of an enum's value, described by the meanings of all values.
+/// Describes all values.
 pub(super) const fn one_of<R>(name: &'static str, names: Names, index: fn(Row<'_, R>) -> usize) -> ColumnOf<R> {
     ColumnOf { name, unit: "", description: "", get: Get::OneOf(names, index) }
 }
@@ -188,7 +186,6 @@ impl<R> ColumnOf<R> {
         Column { name: self.name, kind, nullable, unit: self.unit, description }
     }
 
-    /// Values of the rows.
     pub(super) fn array<'a>(
         &self,
         run: &'a Records<'a>,
@@ -230,7 +227,7 @@ fn dictionary<'a>(
     Ok(Arc::new(DictionaryArray::try_new(keys, Arc::new(StringArray::from_iter_values(names)))?))
 }
 
-/// Names with meanings: `name (meaning), …`.
+/// `name (meaning), …`.
 fn listed(names: Names) -> String {
     let one = |(name, meaning): &(&str, &str)| format!("{name} ({meaning})");
     names.iter().map(one).collect::<Vec<_>>().join(", ")

@@ -4,7 +4,6 @@ use super::manifest::sha256;
 use super::tests::written;
 use super::*;
 
-/// Results with the files that [`written`] makes.
 struct Folder {
     _temporary: tempfile::TempDir,
     run: PathBuf,

@@ -77,7 +77,7 @@ pub enum ResultsError {
         /// Closest name.
         nearest: Option<String>,
     },
-    /// A column has the name of an earlier version.
+    /// A column has its name of an earlier version.
     #[error("{}: its column `{old}` is now `{new}`: an earlier version of incast wrote it; run the scenario again", .file.display())]
     Older {
         /// Table's file.
@@ -119,8 +119,8 @@ impl ResultsError {
         Self::Damaged(vec![Damage { file: file.to_owned(), why: why.into() }])
     }
 
-    /// Exit status: 2 for a wrong request (a scenario that cannot be simulated, a folder that exists or has no valid results), 3
-    /// for unwritable files, 130 for an interruption, 70 for a fault in incast.
+    /// Exit status: 2 for a wrong request (a scenario that cannot be simulated, a folder that exists or has no valid
+    /// results), 3 for unwritable files, 130 for an interruption, 70 for a fault in incast.
     pub const fn exit_code(&self) -> u8 {
         match self {
             Self::Setup(_)

@@ -1,8 +1,8 @@
 //! Process that writes an unfinished folder: its name, and a lock that ends with it.
 //!
-//! A process ID means nothing in another container or machine, so the lock decides where it works. It is the kernel's (`flock`):
-//! other containers of a machine see it, and a killed process loses it. Some file systems have no locks, and some shared ones
-//! keep locks to one machine, so the name also has machine, PID namespace and process.
+//! The lock is the kernel's (`flock`): other containers of a machine see it, and a killed process loses it. Some file
+//! systems have no locks, and some shared ones keep locks to one machine, so the name also has machine, PID namespace
+//! and process.
 
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
@@ -16,12 +16,10 @@ use sha2::{Digest, Sha256};
 
 use super::manifest::host_name;
 
-/// File in an unfinished folder, locked by the owner.
 pub(super) const LOCK: &str = ".lock";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Owner {
-    /// Digest of the host name.
     pub(super) host: u32,
     /// Digest of the boot ID, shared by a machine's containers; 0 if unknown (not Linux).
     pub(super) boot: u32,
@@ -54,13 +52,12 @@ impl Owner {
         }
     }
 
-    /// Unique suffix of a folder's name.
     pub(super) fn token(&self) -> String {
         let random = RandomState::new().hash_one(self.process) as u32;
         format!("{:08x}{:08x}-{}-{}-{random:08x}", self.host, self.boot, self.namespace, self.process)
     }
 
-    /// Owner in a folder's name; `None` if not from [`Owner::token`].
+    /// `None` if not from [`Owner::token`].
     pub(super) fn of_token(token: &str) -> Option<Self> {
         let parts: Vec<&str> = token.split('-').collect();
         let [machine, namespace, process, _] = parts[..] else { return None };
@@ -73,7 +70,6 @@ impl Owner {
         })
     }
 
-    /// Finds out if the owner of `folder` lives.
     pub(super) fn fate(&self, folder: &Path, this: &Self) -> Fate {
         match lock(&folder.join(LOCK)) {
             Lock::Held => Fate::Alive,
@@ -97,7 +93,6 @@ pub(super) enum Fate {
     Alive,
     /// Ended without removing its folder. Dropping this releases the folder's lock, if any.
     Dead(Option<File>),
-    /// This process cannot find out.
     Unknown,
 }
 

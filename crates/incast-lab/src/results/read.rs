@@ -27,7 +27,7 @@ pub struct Results {
 }
 
 impl Results {
-    /// Opens a folder and checks the size of every table; [`Results::verify`] compares contents.
+    /// Checks only the sizes of tables; [`Results::verify`] compares contents.
     pub fn open(folder: &Path) -> Result<Self, ResultsError> {
         let results = Self::open_unchecked(folder)?;
         let damage: Vec<Damage> =
@@ -187,7 +187,6 @@ fn spec(name: &str) -> Result<&'static TableSpec, ResultsError> {
     })
 }
 
-/// A column's outdated name, and its name now.
 fn older(spec: &TableSpec, found: &Schema) -> Option<(String, String)> {
     let columns = spec.columns();
     let missing = || columns.iter().map(|column| column.name).filter(|name| found.field_with_name(name).is_err());

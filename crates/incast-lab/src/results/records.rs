@@ -10,7 +10,6 @@ use incast_sim::Outcome;
 
 use super::throughput;
 
-/// Results of a scheme's run.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Records<'a> {
     pub(super) fabric: &'a Fabric,
@@ -25,18 +24,17 @@ pub(super) struct Records<'a> {
 }
 
 impl Records<'_> {
-    /// Index of a host's node.
+    /// Index of a node.
     pub(super) fn node_of(&self, host: HostId) -> usize {
         self.fabric.hosts()[host.index()].index()
     }
 
-    /// Index of the node at the other end of a port's link.
     pub(super) fn peer_of(&self, port: PortId) -> usize {
         self.fabric.neighbour(port).index()
     }
 }
 
-/// Row of a table: a record, and its number in its run.
+/// Record, and its number in its run.
 #[derive(Debug)]
 pub(super) struct Row<'a, R> {
     pub(super) run: &'a Records<'a>,

@@ -62,7 +62,6 @@ pub struct SchemeRun {
     pub cpu: Duration,
 }
 
-/// The simulator, or a stand-in in tests.
 pub(super) type Engine<'a> =
     dyn Fn(ValidSetup, &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Result<Outcome, FieldError> + Sync + 'a;
 
@@ -70,8 +69,8 @@ const TICK: Duration = Duration::from_millis(100);
 
 /// Simulates every scheme, at most `threads` at a time (`None`: one per core).
 ///
-/// Calls `progress` on the caller's thread; its break stops all simulations with [`ResultsError::Interrupted`]. Refuses a run
-/// that exceeds the available memory.
+/// Calls `progress` on the caller's thread; its break ends all with [`ResultsError::Interrupted`]. Refuses a run that
+/// exceeds the available memory.
 pub fn simulate(
     prepared: &Prepared,
     threads: Option<usize>,

@@ -161,7 +161,7 @@ impl Finished {
     }
 }
 
-/// Values of a name column as indices into `names`, which grows as needed.
+/// Indices into `names`, which grows as needed.
 fn numbers(batch: &RecordBatch, column: &str, names: &mut Vec<String>) -> Option<Vec<usize>> {
     let column = batch.column_by_name(column)?.as_any_dictionary_opt()?;
     let values = column.values().as_string_opt::<i32>()?;
@@ -182,10 +182,10 @@ fn numbers(batch: &RecordBatch, column: &str, names: &mut Vec<String>) -> Option
 
 /// Tabulates slowdowns: flows sorted by size, cut into bins of nearly equal count, percentiles of each bin.
 ///
-/// Bins never split a size. A boundary between equal counts within flows of one size moves to the nearer end of that size (the
-/// lower if equally near); boundaries that meet become one. Bins are cut from all started flows of a scheme, so that schemes have
-/// the same bins even if some flows did not complete. A bin has the number of the equal-count bin that begins nearest, so that
-/// numbers are comparable between runs of a workload.
+/// Bins never split a size. A boundary within flows of one size moves to the nearer end of that size (the lower if
+/// equally near); boundaries that meet become one. Bins are cut from all started flows of a scheme, so that schemes
+/// have the same bins even if some flows did not complete. A bin has the number of the equal-count bin that begins
+/// nearest, so that numbers are comparable between runs of a workload.
 pub fn slowdown_bins(flows: &Finished, options: &SlowdownOptions) -> SlowdownTable {
     let mut table = SlowdownTable {
         options: options.clone(),
@@ -223,7 +223,7 @@ pub fn slowdown_bins(flows: &Finished, options: &SlowdownOptions) -> SlowdownTab
     table
 }
 
-/// Number and largest size of at most `count` bins; see [`slowdown_bins`].
+/// See [`slowdown_bins`].
 fn bins_of(sizes: &[u64], count: usize) -> Vec<(usize, u64)> {
     let all = sizes.len();
     let nearest = |at: usize| {
@@ -322,10 +322,10 @@ impl SlowdownTable {
     }
 }
 
-/// Most blocks of labels in a text; of more labels, the smallest share the last.
+/// In a text.
 const LABELS: usize = 4;
 
-/// Formats slowdowns in a block per label: flows by size, then the total. If there are more than four labels, small ones share a
+/// Formats slowdowns in a block per label: flows by size, then the total. Beyond four labels, the smallest share a
 /// block.
 pub fn slowdown_text(flows: &Finished, options: &SlowdownOptions) -> String {
     let all = slowdown_bins(flows, options);
@@ -342,7 +342,6 @@ pub fn slowdown_text(flows: &Finished, options: &SlowdownOptions) -> String {
         blocks.push((format!("{} other labels", others.len()), others));
     }
     let mut text = String::new();
-    // Writing to a String cannot fail.
     let _ = all.write_head(&mut text);
     for (name, labels) in &blocks {
         let labels = labels.iter().map(|&label| label.to_owned()).collect();
@@ -357,13 +356,13 @@ pub fn slowdown_text(flows: &Finished, options: &SlowdownOptions) -> String {
     text
 }
 
-/// Slowdown in at most five characters, up to 99999.
+/// At most five characters, up to 99999.
 fn figure(slowdown: f64) -> String {
     let decimals = if slowdown < 99.995 { 2 } else { usize::from(slowdown < 999.95) };
     format!("{slowdown:.decimals$}")
 }
 
-/// Size in at most three digits, rounded up.
+/// At most three digits, rounded up.
 fn short(bytes: u64) -> String {
     let mut unit = 1;
     while bytes / unit >= 1000 {
@@ -376,7 +375,7 @@ fn short(bytes: u64) -> String {
 mod tests {
     use super::*;
 
-    /// Flows of labels, each with its number of flows, of sizes from 1 kB up.
+    /// Labels with numbers of flows, of sizes from 1 kB up.
     fn flows(labels: &[(&str, usize)]) -> Finished {
         let rows = labels.iter().enumerate().flat_map(|(label, &(_, count))| {
             (0..2)
@@ -398,7 +397,7 @@ mod tests {
         assert_eq!(slowdown_text(&one, &options), slowdown_bins(&one, &options).to_string());
     }
 
-    /// Bins of flows (size, number), as `number: largest size`.
+    /// Flows as (size, number); bins as `number: largest size`.
     fn bins(sizes: &[(u64, usize)], count: usize) -> Vec<String> {
         let sizes: Vec<u64> = sizes.iter().flat_map(|&(size, flows)| std::iter::repeat_n(size, flows)).collect();
         bins_of(&sizes, count).into_iter().map(|(bin, largest)| format!("{bin}: {largest}")).collect()
@@ -409,7 +408,6 @@ mod tests {
         assert_eq!(bins(&[(7, 100)], 20), ["0: 7"]);
         assert_eq!(bins(&[(7, 1)], 20), ["0: 7"]);
         assert_eq!(bins(&[], 20), [""; 0]);
-        // Different sizes: equal counts.
         let different: Vec<(u64, usize)> = (1..=10).map(|size| (size, 1)).collect();
         assert_eq!(bins(&different, 5), ["0: 2", "1: 4", "2: 6", "3: 8", "4: 10"]);
         assert_eq!(bins(&different[..3], 5), ["0: 1", "2: 2", "3: 3"]);

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::error::ResultsError;
 use super::owner::{Fate, LOCK, Owner, claim};
 
-/// Attempts to lock a new folder before another process removes it as a leftover.
+/// To lock a new folder before another process removes it as a leftover.
 const ATTEMPTS: usize = 16;
 
 /// Unfinished results folder; removed if dropped before [`Staging::commit`].
@@ -18,13 +18,12 @@ pub(super) struct Staging {
     overwrite: bool,
     token: String,
     partial: PathBuf,
-    /// Locked while this process writes.
     lock: Option<File>,
     parents: Parents,
     committed: bool,
 }
 
-/// Parent folders made for a results folder, innermost first; removed on drop.
+/// Made for a results folder, innermost first; removed on drop.
 #[derive(Debug, Default)]
 struct Parents(Vec<PathBuf>);
 
@@ -64,7 +63,7 @@ fn refuse(target: &Path, overwrite: bool) -> Result<(), ResultsError> {
 }
 
 impl Staging {
-    /// Begins a folder at `target`; if `overwrite`, [`Staging::commit`] replaces results there.
+    /// If `overwrite`, [`Staging::commit`] replaces results at `target`.
     pub(super) fn begin(target: &Path, overwrite: bool) -> Result<Self, ResultsError> {
         Self::begin_as(&Owner::this(), target, overwrite)
     }
@@ -181,7 +180,7 @@ fn sync(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
-/// Removes leftovers of dead runs next to `target`, and restores results they had set aside. Returns true if another run is
+/// Removes leftovers of dead runs next to `target`, and restores results they had set aside. True if another run is
 /// writing `target`.
 fn clean(target: &Path, this: &Owner) -> bool {
     let parent = match target.parent() {
@@ -298,7 +297,7 @@ mod tests {
         assert_eq!(listing(&target), ["manifest.json"]);
     }
 
-    /// Makes a leftover folder; `locks` adds an unheld lock file.
+    /// `locks` adds an unheld lock file.
     fn leave(target: &Path, purpose: &str, owner: &Owner, locks: bool) -> String {
         let folder = sibling(target, purpose, &owner.token());
         fs::create_dir(&folder).unwrap();
@@ -321,7 +320,7 @@ mod tests {
         for (owner, locks, goes) in [
             (Owner { process: dead, ..this }, true, true),
             (Owner { process: dead, ..this }, false, true),
-            // A number that another process has by now.
+            // Another process has this number by now.
             (this, true, true),
             (this, false, false),
             // Process 1 of a killed container; then without locks.

@@ -40,7 +40,7 @@ fn prepared() -> Prepared {
     Loaded::from_text("s.toml", SCENARIO, Path::new("."), &[]).unwrap().prepare().unwrap()
 }
 
-/// Measurements of a stand-in: flow k takes k + 2 times its ideal, the last one does not finish.
+/// Flow k takes k + 2 times its ideal; the last one does not finish.
 fn outcome(setup: &ValidSetup) -> Outcome {
     let n = setup.flows.flows.len();
     let flow = |(k, flow): (usize, &incast_model::flow::Flow)| FlowRecord {
@@ -233,7 +233,7 @@ fn values_are_the_records() {
     assert_eq!(i64s(&histograms, "time_ps")[..2], [Some(5), Some(6)]);
 }
 
-/// Two messages over two queue pairs each: the second waits for the first; the horizon comes before the third starts.
+/// The second message waits for the first; the horizon comes before the third starts.
 #[test]
 fn messages_and_gates_are_in_the_tables() {
     let text = r#"
@@ -284,7 +284,7 @@ horizon = "1ms"
     assert_eq!(i64s(&messages, "fct_ps"), [fct(0..2), fct(2..4), None]);
 }
 
-/// A loop with its third request after the end: tables have its flows, but none counts as unfinished.
+/// A loop with its third request after the end.
 #[test]
 fn cancelled_flows_are_in_the_results() {
     let text = r#"
@@ -509,7 +509,6 @@ fn labels_are_columns_of_every_table() {
     assert!(error.to_string().contains("`port` cannot be added as a column: table ports has it"), "{error}");
 }
 
-/// Only runs with isolation and blocking have the two tables.
 #[test]
 fn isolations_and_waits_are_in_the_tables() {
     let text = r#"

@@ -19,7 +19,6 @@ pub(super) struct Row {
     pub(super) to: u64,
     pub(super) src: HostId,
     pub(super) dst: HostId,
-    /// Flows in progress.
     pub(super) flows: u32,
     /// Payload acknowledged; `wire` adds headers and gaps.
     pub(super) payload: u64,
@@ -38,7 +37,7 @@ struct Offered {
     demand: f64,
 }
 
-/// Rows of one scheme, by interval, then by the pair's first flow.
+/// By interval, then by the pair's first flow.
 pub(super) fn rows(prepared: &Prepared, scheme: usize, routes: &Routes, outcome: &incast_sim::Outcome) -> Vec<Row> {
     let Some(tenancy) = prepared.tenancy.as_deref() else { return Vec::new() };
     let setup = &prepared.schemes[scheme].setup;
@@ -117,8 +116,8 @@ fn samples(outcome: &incast_sim::Outcome, cuts: &[u64]) -> HashMap<u32, Vec<(usi
     samples
 }
 
-/// Payload of a flow acknowledged at each cut: the latest sample; the total at the last cut, and after the flow's end once no
-/// sample follows (an ended flow is sampled only while packets are in flight).
+/// Payload of a flow acknowledged at each cut: the latest sample; the total at the last cut, and after the flow's end
+/// once no sample follows (an ended flow is sampled only while packets are in flight).
 fn acked(record: &FlowRecord, sampled: Option<&Vec<(usize, u64)>>, cuts: &[u64]) -> Vec<u64> {
     let mut at = vec![0; cuts.len()];
     let mut known = sampled.map_or(&[][..], Vec::as_slice).iter().peekable();
@@ -172,7 +171,7 @@ impl Kind {
 }
 
 impl Offered {
-    /// Adds a flow with payload acknowledged before and after the interval; `goes_on` if it has data to send.
+    /// `[before, after]`: payload acknowledged; `goes_on`: the flow has data to send.
     fn add(&mut self, flow: &Flow, kind: &Kind, [before, after]: [u64; 2], span: u64, goes_on: bool) {
         let sent = after.saturating_sub(before);
         let left = match flow.until {
@@ -284,7 +283,6 @@ hypervisor = "reservation"
         for (from, to) in [(0, 20), (20, 40), (40, 60), (60, 80), (80, 90)] {
             assert!(intervals.contains(&(from * ms, to * ms)), "{intervals:?}");
         }
-        // The short flow sends for 4 ms, within one interval.
         let short: Vec<&Row> = rows.iter().filter(|row| row.src == HostId(1)).collect();
         assert_eq!(short.len(), 1);
         assert_eq!((short[0].from, short[0].flows), (40 * ms, 1));

@@ -1,4 +1,4 @@
-//! Warnings of a run: those of its scenario, and those that only the run shows.
+//! Warnings of a run.
 
 use incast_model::fabric::BaseRtts;
 use incast_sim::Outcome;
@@ -10,13 +10,13 @@ use super::simulate::SchemeRun;
 use crate::scenario::{Prepared, PreparedScheme};
 use crate::warning::{Warning, joined};
 
-/// Rule for a warning that only the run of a scheme shows.
+/// Rule for a warning that only a scheme's run shows.
 type Rule = fn(&PreparedScheme, &Outcome) -> Option<Warning>;
 
-/// All rules. To add one, write a function in this file and name it here.
+/// To add a rule, write a function in this file and name it here.
 const RULES: &[Rule] = &[resent_without_loss];
 
-/// Warnings of a run, those of the scenario first; equal warnings of several schemes are one.
+/// The scenario's first; equal warnings of several schemes are one.
 pub(super) fn of_run(prepared: &Prepared, runs: &[SchemeRun]) -> Vec<Warning> {
     by_rules(RULES, prepared, runs)
 }
@@ -31,11 +31,10 @@ fn by_rules(rules: &[Rule], prepared: &Prepared, runs: &[SchemeRun]) -> Vec<Warn
     prepared.warnings().iter().cloned().chain(shown).collect()
 }
 
-/// pHost's receivers ask again for packets that are merely late: up to 1 % of the packets is normal (our choice).
+/// pHost's receivers ask again for late packets: up to 1 % of the packets is normal (our choice).
 const PHOST_NORMAL: u64 = 100;
 
-/// Packets that were retransmitted though none was lost: reordering or delay taken for loss costs bandwidth, and the results show
-/// recovery rather than the network.
+/// Reordering or delay taken for loss costs bandwidth, and the results show recovery rather than the network.
 fn resent_without_loss(scheme: &PreparedScheme, outcome: &Outcome) -> Option<Warning> {
     let sum = |of: fn(&FlowRecord) -> u64| outcome.flows.iter().map(of).sum::<u64>();
     let (resent, timeouts) = (sum(|flow| flow.retransmitted), sum(|flow| flow.timeouts.into()));
@@ -61,7 +60,7 @@ fn resent_without_loss(scheme: &PreparedScheme, outcome: &Outcome) -> Option<War
             (None, Recovery::SelectiveRepeat) => "rdma.rto_low",
             (None, Recovery::GoBackN) => "rdma.rto",
         };
-        // pHost gives a new token for a packet that is late, without a timeout at the sender.
+        // pHost gives a new token for a late packet, without a timeout at the sender.
         let counted = if timeouts > 0 { format!(" ({timeouts} timeouts)") } else { String::new() };
         (field, format!("packets or acknowledgements were delayed longer than hosts wait{counted}"))
     };
@@ -115,7 +114,7 @@ control = "dcqcn"
         assert_eq!(found.summary(2), "network.load_balancing (s.toml:7): 2 packets were sent (all 2 schemes)");
     }
 
-    /// Two senders share a receiver's link over two spines, so packets of a flow overtake each other, and none is lost.
+    /// Two spines reorder packets of a flow; none is lost.
     #[test]
     fn packets_resent_without_a_loss_are_reported() {
         let found = |more: &str| {
@@ -137,7 +136,6 @@ control = "dcqcn"
         assert!(text.contains(" packets were retransmissions, but none was lost: packets were overtaken"), "{text}");
         assert!(text.contains("the reordering window, 0 packets ("), "{text}");
     }
-    /// One retransmission is enough, but pHost's receivers ask again for late packets as a rule.
     #[test]
     fn one_resent_packet_is_reported_unless_the_transport_asks_again() {
         let resent = |scheme: &str, count: u64| {

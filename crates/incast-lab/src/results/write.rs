@@ -49,8 +49,7 @@ const ROW_GROUP: usize = 1 << 20;
 
 /// Simulates every scheme and writes one results folder, whole or not at all.
 ///
-/// Checks the target and makes its hidden stand-in first. Calls `progress` about ten times a second; if it breaks, nothing is
-/// written.
+/// Checks the target first. Calls `progress` about ten times a second; if it breaks, nothing is written.
 pub fn run(
     prepared: &Prepared,
     out: &Path,
@@ -113,7 +112,6 @@ fn finish(
     Ok(RunReport { manifest, runs })
 }
 
-/// By scheme.
 fn throughput_of(prepared: &Prepared, runs: &[SchemeRun]) -> Vec<Vec<Row>> {
     if prepared.tenancy.is_none() {
         return vec![Vec::new(); runs.len()];
@@ -122,7 +120,6 @@ fn throughput_of(prepared: &Prepared, runs: &[SchemeRun]) -> Vec<Vec<Row>> {
     (runs.iter().enumerate()).map(|(scheme, run)| throughput::rows(prepared, scheme, &routes, &run.outcome)).collect()
 }
 
-/// The operating system's, if any.
 fn reason(error: &parquet::errors::ParquetError) -> String {
     match std::error::Error::source(error) {
         Some(source) => source.to_string(),

@@ -12,7 +12,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::tree::path;
 
 impl Scenario {
-    /// Checks everything that does not need the fabric: every range, then relations between parameters.
+    /// Checks every range, then relations between parameters that need no fabric.
     pub fn check(&self) -> Result<(), Diagnostics> {
         let mut found: Vec<Diagnostic> = range::faults(self).into_iter().map(Diagnostic::from).collect();
         let in_range = found.is_empty();
@@ -58,8 +58,8 @@ impl Scenario {
         Diagnostics::check(found)
     }
 
-    /// Relations between parameters of a scheme that do not hold, each where the scheme or the scenario sets it; only patches that
-    /// cannot be read if parameters are out of range.
+    /// Violated relations, each where the scheme or the scenario sets the parameter; only unreadable patches if
+    /// parameters are out of range.
     fn relations(&self, scheme: &Scheme, name: &str, path: &str, in_range: bool) -> Vec<Diagnostic> {
         let params = match self.params(scheme, path) {
             Err(error) => return vec![error],
@@ -90,7 +90,7 @@ impl Scenario {
     }
 }
 
-/// Requires either an RDMA control or another transport, of a scheme and every label.
+/// A scheme and every label need an RDMA control or another transport.
 fn carrier(scheme: &Scheme, path: &str) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let one = "either `control`, for RDMA, or `transport`";

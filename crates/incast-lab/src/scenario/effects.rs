@@ -1,7 +1,6 @@
 //! Rules for warning about parameters without effect.
 //!
-//! [`RULES`] has a row for every parameter of the scenario's sections. Tests compare the rows with the schema, so a new parameter
-//! needs one, and run a scenario for each condition.
+//! Tests compare [`RULES`] with the schema, so every parameter needs a row, and run a scenario for each condition.
 
 use std::cell::OnceCell;
 
@@ -29,7 +28,8 @@ pub(super) enum When {
 
 use When::{Always, If};
 
-/// Every parameter of the sections, and others that can be without effect. `control.NAME.*` stands for all of a control.
+/// Every parameter of the sections, and others that can be without effect. `control.NAME.*` stands for all of a
+/// control.
 pub(super) const RULES: &[(&str, When)] = &[
     ("seed", If(|facts| facts.random())),
     ("workload.priority", If(|facts| facts.own_priority())),
@@ -147,13 +147,10 @@ pub(super) struct Facts<'a> {
     has_flows: Vec<bool>,
     /// If true, a flow has the scheme's own window.
     own_window: bool,
-    /// Control with the parameter.
+    /// Control with the parameter; likewise below.
     pub(super) control: Option<&'a Control>,
-    /// Transport with the parameter.
     pub(super) transport: Option<&'a Transport>,
-    /// Workload entry with the parameter.
     pub(super) entry: Option<usize>,
-    /// `[[tenant]]` with the parameter.
     pub(super) tenant: Option<usize>,
     several_paths: OnceCell<bool>,
 }
@@ -183,7 +180,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Verdict on a parameter by its name in [`RULES`].
+    /// `name` as in [`RULES`].
     pub(super) fn verdict(&self, name: &str) -> Verdict {
         let group = name.rsplit_once('.').map(|(group, _)| format!("{group}.*")).unwrap_or_default();
         RULES.iter().filter(|(rule, _)| *rule == name || *rule == group).try_for_each(|(_, when)| match when {
@@ -398,7 +395,7 @@ impl<'a> Facts<'a> {
         unless(self.params().ecn.enabled, "ecn.enabled is false")
     }
 
-    /// Verdict for parameters of controls that read marks.
+    /// For parameters of controls that read marks.
     fn marked(&self) -> Verdict {
         self.switches()?;
         unless(self.params().ecn.enabled, "ecn.enabled is false: there is no mark to react to")
@@ -507,7 +504,7 @@ impl<'a> Facts<'a> {
         unless(!other, otherwise)
     }
 
-    /// Fails if nothing is random: flows, paths, marks, clocks, host jitter, failures.
+    /// Depends on random flows, paths, marks, clocks, host jitter or failures.
     fn random(&self) -> Verdict {
         let written_out = |entry: &incast_model::workload::WorkloadSpec| {
             entry.list.is_some() || entry.trace.is_some() || entry.ns3.is_some()

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::tree::Tree;
 
-/// Parameters as written, before profiles and defaults.
+/// Before profiles and defaults.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Given {
     pub(super) root: Map<String, Value>,
@@ -13,13 +13,12 @@ pub(crate) struct Given {
 }
 
 impl Given {
-    /// Value as written, before profiles and defaults.
     pub(crate) fn written(&self, keys: &[&str]) -> Option<&Value> {
         let (first, rest) = keys.split_first()?;
         rest.iter().try_fold(self.root.get(*first)?, |value, key| value.get(key))
     }
 
-    /// Place of a parameter: `mine.toml:7`.
+    /// For example `mine.toml:7`.
     pub(crate) fn place(&self, path: &str) -> Option<String> {
         self.tree.place_of(path).map(|place| match place.file.as_str() {
             "--set" => place.file,

@@ -502,7 +502,7 @@ const CASES: &[Case] = &[
     ),
 ];
 
-/// Warnings about parameters without effect, as `path: reason`.
+/// `path: reason`.
 fn said(parts: &[&str]) -> Vec<String> {
     let mut text = parts.concat();
     if !text.contains("[fabric.") {

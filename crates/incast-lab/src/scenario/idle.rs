@@ -24,7 +24,7 @@ struct Idle {
     reason: &'static str,
 }
 
-/// Warns about each parameter that was written, changes a value, and has no effect; neighbours with the same reason share a
+/// Warns about each written parameter that changes a value and has no effect; neighbours with the same reason share a
 /// warning.
 pub(crate) fn without_effect(prepared: &Prepared) -> Vec<Warning> {
     let given = &prepared.given;
@@ -92,7 +92,7 @@ impl<'a> Search<'a> {
         self.found
     }
 
-    /// True if writing a parameter changes its value under any scheme.
+    /// True if writing the parameter changes its value under any scheme.
     fn differs(&self, section: &str, name: &str, default: &Value) -> bool {
         // The default depends on the scheme's control or transport.
         let scenario = &self.prepared.scenario;
@@ -109,7 +109,6 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Notes a parameter that has no effect under any scheme it concerns.
     fn of_all(&mut self, table: &str, name: &str, rule: &str, concerns: impl Fn(usize) -> bool) {
         let mut verdicts = (0..self.schemes.len()).filter(|&index| concerns(index)).map(|index| {
             let verdict: Verdict = self.schemes[index].verdict(rule);

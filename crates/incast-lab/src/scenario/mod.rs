@@ -1,4 +1,4 @@
-//! The scenario: fabric, workload and schemes, with every parameter of a run.
+//! The scenario, with every parameter of a run.
 //!
 //! Its types are the only list of parameters: readers, JSON schema, catalogue and reference pages come from them.
 

@@ -11,8 +11,8 @@ use serde_json::{Map, Value};
 use crate::diagnostic::Diagnostic;
 use crate::tree;
 
-/// Parameters that patches merge key by key. (Other tables, such as `pfc_mode`, are one choice of several, which patches
-/// replace.)
+/// Parameters that patches merge key by key. (They replace other tables, such as `pfc_mode`, which are one choice of
+/// several.)
 const TABLES: &[&str] = &["tagging", "watchdog", "isolation", "classes"];
 
 /// Some parameters of a `T` by name, which override those of a whole `T`.
@@ -51,7 +51,7 @@ impl<T> Patch<T> {
 }
 
 impl<T: Serialize + DeserializeOwned + Clone> Patch<T> {
-    /// Every parameter, as in `params`.
+    /// All parameters, as in `params`.
     pub fn whole(params: &T) -> Self {
         match serde_json::to_value(params) {
             Ok(Value::Object(given)) => Self { given, of: PhantomData },

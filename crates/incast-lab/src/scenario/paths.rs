@@ -14,7 +14,6 @@ impl Prepared {
         Routes::along(&self.fabric, network.routing, network.next_hop_order, &|_| true, &[])
     }
 
-    /// Number of links on a flow's path.
     pub(crate) fn links(&self, routes: &Routes, flow: &Flow) -> u64 {
         if let Some(path) = flow.path {
             return self.flows.paths[path as usize].len() as u64 - 1;
@@ -30,7 +29,7 @@ impl Prepared {
             - 1
     }
 
-    /// Expected load of links; calls `routes` only for entries with a rate or a load.
+    /// Calls `routes` only for entries with a rate or a load.
     pub(crate) fn loads<'a>(&self, routes: impl Fn() -> &'a Routes) -> Vec<OfferedLoad> {
         let scenario = &self.scenario;
         let (fabric, tenancy) = (&*self.fabric, self.tenancy.as_deref());

@@ -29,7 +29,7 @@ fn said(lines: &str) -> String {
     loaded.and_then(|loaded| loaded.prepare().map(drop)).expect_err("something wrong").to_string()
 }
 
-/// Checks an error's path and line, and that it appears once for all schemes.
+/// The error appears once for all schemes.
 fn shown_at(lines: &str, path: &str, wrong: &str) {
     let found = said(lines);
     assert!(found.contains(&format!(" ({path})\n")), "{found}");
@@ -100,7 +100,6 @@ fn names_stand_for_tables() {
     assert!(found.contains("`drr` needs `quanta`: { drr = { quanta = ... } }"), "{found}");
 }
 
-/// A table that schemes extend has an effect.
 #[test]
 fn tables_that_schemes_add_to_have_effect() {
     let warnings = |schemes: &str| {

@@ -1,4 +1,4 @@
-//! Builds the simulator's input from a scenario: fabric, flows, one setup per scheme.
+//! Builds the simulator's input from a scenario.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -25,7 +25,7 @@ use crate::text_file;
 use crate::tree::path;
 use crate::warning::Warning;
 
-/// A scenario ready to run.
+/// Scenario ready to run.
 #[derive(Debug, Clone)]
 pub struct Prepared {
     /// Scenario with all defaults.
@@ -40,9 +40,7 @@ pub struct Prepared {
     pub flows: Arc<FlowSet>,
     /// Simulations of the schemes, in the scenario's order.
     pub schemes: Vec<PreparedScheme>,
-    /// Parameters that the scenario's text sets.
     pub(crate) given: Given,
-    /// Warnings, computed on first use.
     pub(crate) found: OnceLock<Vec<Warning>>,
 }
 
@@ -53,12 +51,11 @@ pub struct PreparedScheme {
     pub name: String,
     /// Input of the simulator.
     pub setup: ValidSetup,
-    /// Doubt about its tagging rules.
     pub(crate) doubt: Option<String>,
 }
 
 impl Scenario {
-    /// Builds the fabric, flows, and a setup per scheme of a checked scenario. Relative files start at `base_dir`.
+    /// Expects a checked scenario. Relative files start at `base_dir`.
     pub(super) fn setups(&self, base_dir: &Path) -> Result<Prepared, Diagnostics> {
         let fabric = Arc::new(self.build_fabric(base_dir)?);
         let tenancy = self.tenancy(&fabric, base_dir)?.map(Arc::new);
@@ -107,7 +104,7 @@ impl Scenario {
         Ok(flows)
     }
 
-    /// Parameters of a scheme; `path` is the scheme's, for errors.
+    /// `path` is the scheme's, for errors.
     pub(crate) fn params(&self, scheme: &Scheme, path: &str) -> Result<Params, Diagnostic> {
         Ok(Params {
             arithmetic: self.simulation.arithmetic,
@@ -128,13 +125,13 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// Switch parameters: a scheme's own, else the scenario's, its transport's, or defaults.
+    /// A scheme's own, the scenario's, its transport's, or the default.
     pub(crate) fn switch(&self, scheme: &Scheme, path: &str) -> Result<SwitchParams, Diagnostic> {
         let wanted = scheme.wanted_switch();
         scheme.switch.over(&self.switch.over(&wanted, "switch")?, &path::join(path, "switch"))
     }
 
-    /// ECN marking: a scheme's own, else the scenario's, its control's or transport's, or defaults.
+    /// A scheme's own, the scenario's, its control's or transport's, or the default.
     pub(crate) fn ecn(&self, scheme: &Scheme, path: &str) -> Result<EcnParams, Diagnostic> {
         let wanted = scheme.wanted_ecn().unwrap_or_default();
         scheme.ecn.over(&self.ecn.over(&wanted, "ecn")?, &path::join(path, "ecn"))
@@ -206,8 +203,8 @@ pub(crate) fn located(scenario: &Scenario, scheme: &str, error: FieldError) -> D
     FieldError { field, ..error }.into()
 }
 
-/// Path of the field that sets a scheme's parameter: the scheme's if it has more steps of the path than the common section, else
-/// the common one's.
+/// Path of the field that sets a scheme's parameter: the scheme's if it has more steps of the path than the common
+/// section, else the common one's.
 pub(super) fn where_set(scenario: &Scenario, name: &str, field: &str) -> String {
     let Some(scheme) = scenario.scheme.get(name) else { return field.to_owned() };
     let (section, rest) = field.split_once('.').unwrap_or((field, ""));
@@ -276,7 +273,7 @@ fn fabric_error(error: GeneratorError) -> Diagnostic {
     }
 }
 
-/// Locates an error in a file that a scenario names; the message names the parameter.
+/// The message names the parameter.
 pub(crate) fn file_error(path: &str, error: &Ns3Error) -> Diagnostic {
     let (file, line, value) = match error {
         Ns3Error::Value { file, line, value, .. } | Ns3Error::Trailing { file, line, value, .. } => {
@@ -295,7 +292,6 @@ pub(crate) fn file_error(path: &str, error: &Ns3Error) -> Diagnostic {
     found
 }
 
-/// Error of a `[[workload]]` or `[[tenant]]`.
 pub(super) fn entry_error(error: EntryError) -> Diagnostic {
     match error {
         EntryError::Field(error) => error.into(),

@@ -32,7 +32,7 @@ fn scenario_profile(name: &str) -> Option<Value> {
     })
 }
 
-/// Resolves every shorthand: profiles, controls given by name, "none".
+/// Resolves profiles, controls given by name, and "none".
 pub(super) fn resolve(root: &mut Map<String, Value>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     balance_shorthand(root.get_mut("network"));
@@ -120,7 +120,6 @@ impl Kind {
         }
     }
 
-    /// Profile values in a table named after the control or transport.
     fn values(self, name: &str, profile: &str) -> Option<Value> {
         match self {
             Self::Control => Control::named(name, profile).and_then(|one| serde_json::to_value(one).ok()),
@@ -231,7 +230,7 @@ fn fill_sections(root: &mut Map<String, Value>, sections: &Map<String, Value>) {
     }
 }
 
-/// Default of flow files: start as in ns-3.
+/// Flow files start as in ns-3 by default.
 fn ns3_starts(root: &mut Map<String, Value>) {
     for entry in root.get_mut("workload").and_then(Value::as_array_mut).into_iter().flatten() {
         if let Some(Value::Object(ns3)) = entry.get_mut("ns3") {

@@ -10,7 +10,7 @@ use crate::text_file;
 use crate::tree::path::{self, Step};
 use crate::tree::{Layout, Tree};
 
-/// A scenario with the places of its values, for later errors.
+/// Scenario with the places of its values, for later errors.
 #[derive(Debug, Clone)]
 pub struct Loaded {
     scenario: Scenario,
@@ -26,7 +26,7 @@ impl Loaded {
         Self::from_tree(tree, base_dir, sets)
     }
 
-    /// Reads a file for its fabric: if both workload and schemes are missing, one flow of the default priority and one default
+    /// Reads a file for its fabric: without both workload and schemes, one flow of the default priority and one default
     /// scheme stand in.
     pub fn fabric_from_path(file: &Path, sets: &[String]) -> Result<Self, Diagnostics> {
         let (mut tree, base_dir) = read(file)?;
@@ -38,12 +38,12 @@ impl Loaded {
         Ok(Self { fabric_only, ..Self::from_tree(tree, base_dir, sets)? })
     }
 
-    /// Returns true if the file has neither workload nor schemes.
+    /// True if the file has neither workload nor schemes.
     pub const fn is_fabric_only(&self) -> bool {
         self.fabric_only
     }
 
-    /// Reads a text. Messages call it `name`; relative files start at `base_dir`.
+    /// Messages call the text `name`; relative files start at `base_dir`.
     pub fn from_text(name: &str, text: &str, base_dir: &Path, sets: &[String]) -> Result<Self, Diagnostics> {
         Self::from_tree(Tree::of_toml(name, text)?, base_dir, sets)
     }
@@ -95,7 +95,7 @@ impl Loaded {
     }
 }
 
-/// For an override with an unknown first name, suggests the scenario's paths of the same ending.
+/// For an unknown first name, suggests the scenario's paths of the same ending.
 fn with_whole_path(mut diagnostic: Diagnostic, written: Tree, base_dir: &Path, sets: &[String]) -> Diagnostic {
     let unknown = diagnostic.message.strip_prefix("unknown field `").and_then(|rest| rest.split('`').next());
     let text = diagnostic.place.as_ref().filter(|place| place.file == "--set").map(|place| place.text.clone());
@@ -139,7 +139,7 @@ fn ending(value: &Value, at: &mut Vec<Step>, steps: &[Step], found: &mut Vec<Str
     }
 }
 
-/// Values of a file, and folder of its relative file names.
+/// Values, and folder of relative file names.
 fn read(file: &Path) -> Result<(Tree, &Path), Diagnostics> {
     let text = text_file::read(file)?;
     let base_dir = match file.parent() {

@@ -1,5 +1,4 @@
-//! Types of the schema need unique names: definitions of catalogues and scenario are merged by name, and one of two would
-//! describe the other's fields.
+//! Types of the schema need unique names: catalogues' and scenario's definitions are merged by name.
 
 use std::collections::BTreeMap;
 

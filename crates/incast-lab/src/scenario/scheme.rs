@@ -105,7 +105,7 @@ impl Scheme {
         control.or(self.transport.as_ref().map(Transport::name)).unwrap_or("nothing")
     }
 
-    /// Default ECN parameters of its hypervisor, control or transport; `None`: the general ones.
+    /// From its hypervisor, control or transport; `None`: the general default.
     pub(crate) fn wanted_ecn(&self) -> Option<EcnParams> {
         if let Some(wanted) = self.hypervisor.as_ref().and_then(Hypervisor::ecn) {
             return Some(wanted);
@@ -120,7 +120,7 @@ impl Scheme {
         }
     }
 
-    /// Default switch parameters of its transport.
+    /// From its transport.
     pub(crate) fn wanted_switch(&self) -> SwitchParams {
         match (&self.control, &self.transport) {
             (None, Some(transport)) => transport.switch(),
@@ -129,7 +129,6 @@ impl Scheme {
     }
 }
 
-/// ECN settings, with switches' labels.
 pub(crate) fn marking(ecn: &EcnParams) -> String {
     let EcnParams { kmin, kmax, pmax, per_rate, .. } = ecn;
     let marks = match (ecn.enabled, kmin == kmax) {

@@ -23,7 +23,7 @@ use crate::diagnostic::Diagnostics;
 type Doubted = (Arc<TagRules>, Option<String>);
 
 impl Scenario {
-    /// Rules of a scheme, and a doubt about them; `None` without tagging.
+    /// Rules and a doubt about them; `None` without tagging.
     pub(super) fn tag_rules(
         &self,
         scheme: &str,
@@ -37,7 +37,7 @@ impl Scenario {
         Ok(Some((Arc::new(table(fabric, &rules)), doubt)))
     }
 
-    /// Rules of a scheme, and a file's number of traffic classes; `None` without tagging.
+    /// Rules, and a file's number of traffic classes; `None` without tagging.
     pub(crate) fn tagger(
         &self,
         scheme: &str,
@@ -78,8 +78,7 @@ fn from_file(wiring: &Wiring<'_>, file: &Path) -> Result<(Rules, u8), FieldError
     Ok((rules, table.classes()))
 }
 
-/// Warns if a file's rules allow a deadlock of packets with its own and the flows' tags. Not an error: wrong rules can be
-/// studied.
+/// Warns of a deadlock among packets with the file's and the flows' tags. Not an error: wrong rules can be studied.
 fn doubt(wiring: &Wiring<'_>, rules: &Rules, classes: u8, params: &Params, flows: &FlowSet) -> Option<String> {
     let tag = |priority: u8| params.switch.lossless.iter().position(|&one| one == priority).map_or(0, |at| at + 1);
     let sent = flows.flows.iter().map(|flow| tag(flow.priority)).max().unwrap_or(0);
@@ -190,7 +189,7 @@ switch.tagging.enabled = true
         };
         let new =
             |tag, via: &str, from: &str, to: &str| rules.new_tag(&prepared.fabric, tag, port(via, from), port(via, to));
-        // Up, across and down keeps the tag; down and up again is a bounce, of which the second is too many.
+        // Up, across and down keeps the tag; down and up again is a bounce, and the second bounce is too many.
         assert_eq!((new(1, "leaf0", "h0", "spine0"), new(1, "spine0", "leaf0", "leaf1")), (Some(1), Some(1)));
         assert_eq!((new(1, "leaf1", "spine0", "spine1"), new(2, "leaf1", "spine0", "spine1")), (Some(2), None));
         let said = summary(&tagger.params, tagger.tags.as_deref()).unwrap();
@@ -226,7 +225,6 @@ switch.tagging.enabled = true
         );
         let cycle = warning.split(said).nth(1).unwrap();
         assert!(cycle.contains("leaf") && cycle.contains(" → spine"), "{cycle}");
-        // Another fabric's switch.
         std::fs::write(folder.path().join("rules.json"), files[0].text.replace("spine1", "spine9")).unwrap();
         let found = prepared(&by_file, folder.path()).unwrap_err().to_string();
         assert!(found.contains("spine9") && found.contains("scheme.tagger.switch.tagging.rules"), "{found}");

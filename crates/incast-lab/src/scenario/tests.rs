@@ -40,7 +40,6 @@ fn with(from: &str, to: &str) -> String {
     SMALL.replacen(from, to, 1)
 }
 
-/// Summary of the only diagnostic from reading or preparing.
 fn refused(text: &str) -> String {
     let found = match load(text) {
         Ok(loaded) => loaded.prepare().expect_err("accepted"),
@@ -207,7 +206,6 @@ fn controls_bring_their_marking() {
     let prepared = Loaded::from_value(value, Path::new("."), &[]).unwrap().prepare().unwrap();
     let marks: Vec<Bytes> = prepared.schemes.iter().map(|scheme| scheme.setup.params.ecn.kmax).collect();
     assert_eq!(marks, [Bytes(1_600_000), Bytes(1_600_000), Bytes(300_000)]);
-    // A fault of every scheme is reported once.
     let pmax = format!("{SMALL}{dctcp}[ecn]\npmax = 2\n");
     assert_eq!(refused(&pmax), "s.toml:16:8: ecn.pmax: `2` is out of range (allowed: 0 to 1)");
     let name = format!("{SMALL}{dctcp}[ecn]\nkmen = \"1kB\"\n");
@@ -628,7 +626,7 @@ silent = 0.5
     assert_eq!(a.setup.params.network, read.network);
     assert_eq!(b.setup.params.network.load_balancing.name(), "adaptive");
     assert_eq!(b.setup.params.network.failure, read.network.failure);
-    // Absent: routes never follow. And ECMP has no parameters.
+    // Routes never follow; ECMP has no parameters.
     let never = scenario(&two_tiers("[network]\nreroute_after = \"none\"\nload_balancing = \"ecmp\"\n"));
     assert_eq!((never.network.reroute_after, scenario(&never.to_toml()).network), (None, never.network.clone()));
     assert_eq!(scenario(&two_tiers("")).network.reroute_after, Some(Time::ms(10)));

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{Scenario, Scheme};
 
 impl Scenario {
-    /// TOML text with all defaults; reading it gives an equal scenario.
+    /// TOML text with all defaults; reads back as an equal scenario.
     pub fn to_toml(&self) -> String {
         // Serialising plain data into memory cannot fail.
         let mut value = serde_json::to_value(self).unwrap_or_default();
@@ -22,7 +22,7 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// Defaults that depend on a scheme's control or transport: window, switches and ECN.
+    /// Window, switches and ECN, as they depend on a scheme's control or transport.
     fn fill(&self, scheme: &Scheme, written: &mut Map<String, Value>) {
         if !written.contains_key("window")
             && let Some(window) = scheme.window()
@@ -45,7 +45,6 @@ impl Scenario {
     }
 }
 
-/// Writes an absent value as "none".
 fn toml_value(value: Value) -> toml::Value {
     match value {
         Value::Null => toml::Value::String("none".into()),

@@ -28,7 +28,6 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// `links` returns the number of links on a flow's path.
     pub(super) fn new(prepared: &Prepared, routes: &Routes, links: impl Fn(&Flow) -> u64, rate: f64) -> Self {
         let (mut packets, mut hops) = (0u64, 0u64);
         let (payload, ack_every) = (prepared.scenario.packets.payload.0, u64::from(prepared.scenario.rdma.ack_every));
@@ -52,7 +51,7 @@ impl Estimate {
     }
 }
 
-/// Bytes sent by each flow: its size, or if backlogged, its share of the links among all backlogged flows.
+/// Size, or if backlogged, a share of the links among all backlogged flows.
 fn payloads(prepared: &Prepared, routes: &Routes) -> Vec<u64> {
     let flows = &prepared.flows.flows;
     let backlogged: Vec<usize> = (0..flows.len()).filter(|&at| flows[at].until.is_some()).collect();

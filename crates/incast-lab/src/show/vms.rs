@@ -71,7 +71,7 @@ pub struct CutShow {
     pub room: Rate,
 }
 
-/// Cuts shown.
+/// Most cuts shown.
 const CUTS: usize = 3;
 
 impl VmsShow {

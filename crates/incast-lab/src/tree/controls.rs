@@ -17,7 +17,7 @@ pub(crate) enum Layout {
 }
 
 impl Tree {
-    /// Finds names and values with control characters. File names may have any.
+    /// File names may have any.
     pub(crate) fn control_characters(&self, layout: Layout) -> Vec<Diagnostic> {
         let mut found = Vec::new();
         self.in_table(&self.root, "", layout, &mut found);

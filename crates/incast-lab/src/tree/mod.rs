@@ -1,7 +1,7 @@
-//! A scenario as a tree of plain values with places.
+//! A scenario as a tree of plain values with places, by which errors are located.
 //!
-//! TOML text, command-line overrides and Python dictionaries become such a tree; profiles fill it in; then it is read into types.
-//! Errors find their places by path.
+//! TOML text, command-line overrides and Python dictionaries become such a tree; profiles fill it in; then it is read
+//! into types.
 
 mod controls;
 mod overrides;
@@ -95,7 +95,7 @@ impl Tree {
     }
 }
 
-/// Reads the value at `path` into a type; errors have the full path.
+/// Errors have the full path.
 pub(crate) fn typed<T: DeserializeOwned>(value: &Value, path: &str) -> Result<T, Diagnostic> {
     serde_path_to_error::deserialize(strict::Strict(value)).map_err(|error| {
         let (mut at, mut pointer) = (path.to_owned(), String::new());
@@ -124,13 +124,11 @@ pub(crate) fn typed<T: DeserializeOwned>(value: &Value, path: &str) -> Result<T,
     })
 }
 
-/// Serde's message for a table that needs exactly one key.
 const SINGLE_KEY: &str = "expected map with a single key";
 
-/// End of a message about several alternatives.
 const ONE_ALLOWED: &str = " are given where one is allowed";
 
-/// Several alternatives at `at`: one may be misspelt.
+/// One of several alternatives may be misspelt.
 fn several<'a, T: DeserializeOwned>(
     value: &Value,
     path: &str,
@@ -153,7 +151,6 @@ fn several<'a, T: DeserializeOwned>(
     Diagnostic::new(last, format!("{list}{ONE_ALLOWED}"))
 }
 
-/// Rewrites a typed reader's error, and adds the nearest name.
 fn explain(path: String, message: &str) -> Diagnostic {
     let quoted = |text: &str| text.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
     if let Some((what, expected)) = message.split_once(", expected ")
@@ -183,7 +180,6 @@ fn explain(path: String, message: &str) -> Diagnostic {
     Diagnostic::new(path, message)
 }
 
-/// Kind of value, in users' words.
 fn plain_value(found: &str) -> &str {
     match found {
         "map" => "a table",
@@ -196,7 +192,6 @@ fn plain_value(found: &str) -> &str {
     }
 }
 
-/// Kind expected, in users' words.
 fn plain_kind(expected: &str) -> &str {
     match expected {
         "a string" => "text",
@@ -218,7 +213,7 @@ pub(crate) fn fill(table: &mut Map<String, Value>, defaults: &Map<String, Value>
     }
 }
 
-/// Overrides keys of `table`; for keys in `tables`, overrides inner keys if both values are tables.
+/// For keys in `tables`, overrides inner keys if both values are tables.
 pub(crate) fn overlaid(table: &Map<String, Value>, over: &Map<String, Value>, tables: &[&str]) -> Map<String, Value> {
     let mut merged = table.clone();
     for (key, value) in over {

@@ -7,7 +7,7 @@ use super::{Site, Source, Tree};
 use crate::diagnostic::{Diagnostic, Place};
 
 impl Tree {
-    /// Applies an override; makes missing tables, but no list entries.
+    /// Makes missing tables, but no list entries.
     pub(crate) fn set(&mut self, text: &str) -> Result<(), Diagnostic> {
         let fail = |message: String, range: std::ops::Range<usize>| {
             let mut diagnostic = Diagnostic::new("", message);
@@ -43,7 +43,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Value after `=`: TOML if valid, else text; with places of inner values.
+    /// TOML if valid, else text; with places of inner values.
     fn value_of(&self, text: &str, from: usize, path: &str) -> (Value, Vec<(String, Site)>) {
         // As one TOML line `x=value`, padded so that places in it are places in `text`.
         let line = format!("{:>from$}{}", "x=", &text[from..]);

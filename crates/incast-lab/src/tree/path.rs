@@ -59,7 +59,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Step>, String> {
     Ok(steps)
 }
 
-/// Parses a key after its opening quote; returns the rest too.
+/// Returns a key after its opening quote, and the rest.
 fn quoted(text: &str) -> Result<(String, &str), String> {
     let mut key = String::new();
     let mut chars = text.char_indices();

@@ -1,6 +1,6 @@
-//! Strict reading of values into types: tables must be written as tables (derived readers also take a list of fields, so that
-//! `clients = [2]` meant two clients instead of host 2), and lists of fixed length must have it (they ignore excess items). A
-//! variant may be written as its name if its parameters all have defaults.
+//! Strict reading of values into types: tables must be written as tables (derived readers also take a list of fields,
+//! so that `clients = [2]` meant two clients instead of host 2), and lists of fixed length must have it (derived
+//! readers ignore excess items). A variant may be written as its name if its parameters all have defaults.
 
 use serde::de::value::{MapAccessDeserializer, MapDeserializer, SeqDeserializer};
 use serde::de::{

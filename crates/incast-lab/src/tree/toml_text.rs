@@ -15,7 +15,7 @@ impl Tree {
         Ok(tree)
     }
 
-    /// Reads a text under `path`, and keeps places of its values.
+    /// Keeps places of values, under `path`.
     pub(super) fn read_source(&mut self, name: &str, text: &str, path: &str) -> Result<Map<String, Value>, Diagnostic> {
         let table = DeTable::parse(text).map_err(|error| {
             let range = error.span().unwrap_or(text.len()..text.len());

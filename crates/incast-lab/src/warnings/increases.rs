@@ -8,8 +8,8 @@ use serde_json::Value;
 use crate::scenario::{Prepared, PreparedScheme, value};
 use crate::tree::path;
 
-/// Default increases of a scheme's controls, if NICs are at least twice as fast as the defaults suit: path of the control, and
-/// message with values in proportion.
+/// Default increases of a scheme's controls, if NICs are at least twice as fast as the defaults suit: path of the
+/// control, and message with values in proportion.
 pub(super) fn unscaled(prepared: &Prepared, scheme: &PreparedScheme) -> Vec<(String, String)> {
     // A scenario's `profile` reproduces another simulator, with its defaults.
     let repeats = prepared.given.written(&["profile"]).is_some();
@@ -39,7 +39,7 @@ fn slowest_nic(prepared: &Prepared, scheme: &PreparedScheme, control: &Control) 
     nics.map(|port| prepared.fabric.rate(port)).min()
 }
 
-/// Increases that equal the default profile and are not `written`, with values scaled to the NIC rate.
+/// Increases that equal the default profile and are not `written`, scaled to the NIC rate.
 fn message(control: &Control, written: Option<&Value>, nic: Rate) -> Option<String> {
     let meant = Control::INCREASES_FOR;
     if nic.0 < 2 * meant.0 || written.is_some_and(|written| written.get("profile").is_some()) {

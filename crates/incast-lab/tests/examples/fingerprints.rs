@@ -1,8 +1,7 @@
-//! Fingerprints of every example scenario under each scheme, for the first 2 ms: changed behaviour changes a row; the table is
-//! the same on every machine.
+//! Fingerprints of every example scenario under each scheme, for the first 2 ms, the same on every machine.
 //!
-//! To accept a new table, run with `INSTA_UPDATE=always` and commit it. The first number changes with any event, the second only
-//! if a packet on some wire does (`incast_sim::measure::Fingerprint`).
+//! To accept a new table, run with `INSTA_UPDATE=always` and commit it. The first number changes with any event, the
+//! second only if a packet on some wire does (`incast_sim::measure::Fingerprint`).
 
 use std::fmt::Write;
 use std::ops::ControlFlow;

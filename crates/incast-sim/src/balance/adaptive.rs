@@ -1,5 +1,5 @@
-//! DRILL(d, m) (Ghorbani, Yang, Godfrey, Ganjali and Firoozshahian, "DRILL: Micro Load Balancing for Low-latency Data Center
-//! Networks", SIGCOMM 2017): the shortest of a few local queues, packet by packet.
+//! DRILL(d, m) (Ghorbani, Yang, Godfrey, Ganjali and Firoozshahian, "DRILL: Micro Load Balancing for Low-latency Data
+//! Center Networks", SIGCOMM 2017): the shortest of a few local queues, packet by packet.
 
 use std::ops::Range;
 
@@ -32,7 +32,7 @@ impl Default for AdaptiveParams {
     }
 }
 
-/// State of a node: random stream, best port by group of next hops.
+/// Random stream, and best port by group of next hops.
 #[derive(Debug, Clone)]
 pub(crate) struct Adaptive {
     params: AdaptiveParams,

@@ -1,7 +1,7 @@
 //! Flowlet switching with random choices: LetFlow (Vanini, Pan, Alizadeh, Taheri and Edsall, "Let It Flow", NSDI 2017).
 //!
-//! A packet that follows the last one of its flow within the gap takes the same port; a later one begins a new flowlet, with a
-//! random port. Flows with equal entries in the hash table count as one, as in the hardware.
+//! A packet within the gap after the last one of its flow takes the same port; a later one begins a flowlet, with a
+//! random port. Flows with equal hash table entries count as one, as in the hardware.
 
 use incast_model::range::{above, least};
 use incast_model::rng::Stream;
@@ -30,12 +30,12 @@ impl Default for FlowletParams {
     }
 }
 
-/// Table of a switch; empty for a host, where every flow is a new flowlet.
+/// Empty for a host, where every flow is a new flowlet.
 #[derive(Debug, Clone)]
 pub(crate) struct Flowlet {
     gap: u64,
     stream: Stream,
-    /// Arrival of the last packet, in ps.
+    /// In ps.
     last: Vec<u64>,
     /// Its egress port plus one; 0 for none yet.
     port: Vec<u32>,
@@ -59,7 +59,7 @@ impl Balancer for Flowlet {
         }
         let at = choice.flow_hash() as usize % self.last.len();
         let before = std::mem::replace(&mut self.last[at], choice.now);
-        // A port that is not a next hop (rerouted, or of another destination) also begins a new flowlet.
+        // A port that is not a next hop (rerouted, or of another destination) also begins a flowlet.
         let kept = choice.hops.iter().position(|hop| hop.0 + 1 == self.port[at]);
         let hop = match kept {
             Some(hop) if choice.now - before <= self.gap => hop,

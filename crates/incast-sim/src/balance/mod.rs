@@ -1,6 +1,6 @@
 //! Load balancing: choice among equal next hops.
 //!
-//! ECMP is the default. Other rules have a file each and a line in `balancers!`; they run only with several next hops.
+//! Rules other than ECMP have a file and a line in `balancers!` each; they run only with several next hops.
 
 mod adaptive;
 mod flowlet;
@@ -19,16 +19,14 @@ pub use adaptive::AdaptiveParams;
 pub use flowlet::FlowletParams;
 pub use spray::{SprayOrder, SprayParams};
 
-/// Time in ps until a port of `rate` bit/s that is busy until `busy_until` has sent the `queued` bytes that it holds.
+/// Time in ps until a port of `rate` bit/s, busy until `busy_until`, has sent `queued` bytes.
 pub(crate) fn backlog((now, busy_until): (u64, u64), queued: u32, rate: u64) -> u64 {
     busy_until.saturating_sub(now).saturating_add(u64::from(queued) * 8_000_000_000_000 / rate)
 }
 
-/// Parameters of a rule.
 pub(crate) trait BalanceParams {
     /// If true, packets of a flow can be reordered even without losses and long queues.
     const REORDERS: bool;
-    /// State of a switch or host.
     type State: Balancer;
 
     fn start(&self, scale: &Scale) -> Self::State;
@@ -38,7 +36,6 @@ pub(crate) trait BalanceParams {
 pub(crate) struct Scale {
     pub(crate) node: u32,
     pub(crate) is_switch: bool,
-    /// Numbers of the node's groups of next hops.
     pub(crate) groups: Range<usize>,
     pub(crate) seed: u64,
 }
@@ -49,16 +46,15 @@ impl Scale {
     }
 }
 
-/// A packet with several next hops. A flow's choice of a host port counts as data.
+/// Packet with several next hops. A flow's choice of a host port counts as data.
 #[derive(Clone, Copy)]
 pub(crate) struct Choice<'a> {
     /// In ps.
     pub(crate) now: u64,
-    /// Data; otherwise ACK, NACK or CNP.
+    /// If false: ACK, NACK or CNP.
     pub(crate) data: bool,
     /// At least two.
     pub(crate) hops: &'a [PortId],
-    /// Index among the node's groups.
     pub(crate) group: usize,
     pub(crate) hash: EcmpHash,
     pub(crate) key: EcmpKey,
@@ -76,20 +72,18 @@ impl Choice<'_> {
         self.flow_hash() as usize % self.hops.len()
     }
 
-    /// Uniform choice.
     fn random(&self, rng: &mut Stream) -> usize {
         (((rng.next_u64() >> 32) * self.hops.len() as u64) >> 32) as usize
     }
 }
 
 pub(crate) trait Balancer {
-    /// Index of a next hop.
     fn choose(&mut self, choice: &Choice<'_>) -> usize;
     /// If true, data (or ACKs, NACKs and CNPs) use ECMP.
     fn is_ecmp(&self, _data: bool) -> bool {
         false
     }
-    /// Handles new routes: new groups, with other next hops.
+    /// New groups of next hops.
     fn rerouted(&mut self, _groups: Range<usize>) {}
 }
 
@@ -120,7 +114,7 @@ macro_rules! balancers {
             pub const fn reorders(&self) -> bool {
                 match self { Self::Ecmp => false, $(Self::$variant(_) => $params::REORDERS),+ }
             }
-            /// JSON schema of a rule's parameters; `None` for unknown names and rules without parameters.
+            /// Schema of a rule's parameters; `None` for unknown names and rules without parameters.
             pub fn parameters(name: &str) -> Option<Schema> {
                 match name { $($name => Some(schemars::schema_for!($params)),)+ _ => None }
             }
@@ -151,7 +145,6 @@ macro_rules! balancers {
             }
         }
 
-        /// State of a rule, dispatched statically.
         #[derive(Debug, Clone)]
         pub(crate) enum State {
             Ecmp,
@@ -203,7 +196,6 @@ pub(crate) mod testing {
             Scale { node: 2, is_switch: true, groups: 0..12, seed }
         }
 
-        /// Choice for data of this source port.
         pub(crate) fn choose(&self, state: &mut impl Balancer, now: u64, sport: u16) -> usize {
             self.ask(state, now, sport, true)
         }
@@ -230,7 +222,7 @@ pub(crate) mod testing {
         }
     }
 
-    /// Chi-square of draws. Even draws stay below the 99.9 % quantile: about n + 3.1 * sqrt(2 n) for n degrees of freedom.
+    /// Even draws stay below the 99.9 % quantile: about n + 3.1 * sqrt(2 n) for n degrees of freedom.
     pub(crate) fn chi_square(counts: &[u64]) -> f64 {
         let expected = counts.iter().sum::<u64>() as f64 / counts.len() as f64;
         counts.iter().map(|&count| (count as f64 - expected) * (count as f64 - expected) / expected).sum()

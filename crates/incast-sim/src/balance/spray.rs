@@ -31,7 +31,7 @@ pub struct SprayParams {
     pub acks: bool,
 }
 
-/// State of a node: random stream, or last next hop by group.
+/// Random stream, or last next hop by group.
 #[derive(Debug, Clone)]
 pub(crate) struct Spray {
     order: SprayOrder,

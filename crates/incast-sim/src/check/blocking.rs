@@ -7,7 +7,7 @@ use crate::setup::{Arithmetic, Params};
 use crate::switch::QueueParams;
 
 impl Params {
-    /// Checks that the simulator knows packets' paths in advance.
+    /// Checks that packets' paths are known in advance.
     pub fn check_blocking(&self) -> Result<(), FieldError> {
         let refuse = |message: &str| Err(FieldError::new("measure.blocking", message));
         if !self.measure.blocking {

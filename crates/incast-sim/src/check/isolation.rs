@@ -103,7 +103,7 @@ impl Params {
         Ok(())
     }
 
-    /// Checks that messages come before pauses.
+    /// Messages must come before pauses.
     fn check_message_threshold(&self, fabric: &Fabric, largest: u64) -> Result<(), FieldError> {
         let above = self.switch.isolation.message_above;
         for index in 0..fabric.nodes().len() as u32 {
@@ -128,7 +128,6 @@ impl Params {
         Ok(())
     }
 
-    /// Checks for features that exclude isolation.
     fn check_isolation_company(&self) -> Result<(), FieldError> {
         if self.switch.paused_priorities() == 0 {
             return refuse("enabled", "flows are isolated from each other's pauses, and there is no PFC here");

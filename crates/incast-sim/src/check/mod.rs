@@ -32,7 +32,6 @@ impl Found {
         self.0.extend(found.0.into_iter().map(|error| error.within(section)));
     }
 
-    /// Each element once.
     fn once(&mut self, field: &str, list: &[u8]) {
         for (index, one) in list.iter().enumerate() {
             self.unless(!list[..index].contains(one), &format!("{field}[{index}]"), one, "each priority once");
@@ -41,8 +40,8 @@ impl Found {
 }
 
 impl Params {
-    /// Faults in relations between parameters, if every one is in its range; those that need fabric or flows
-    /// are [`Setup::checked`]'s.
+    /// Violated relations between parameters in range; those that need fabric or flows are for
+    /// [`Setup::checked`](crate::Setup::checked).
     pub fn faults(&self) -> Vec<FieldError> {
         let mut found = Found::default();
         if self.arithmetic == Arithmetic::Ns3 {
@@ -105,8 +104,8 @@ fn switch(params: &SwitchParams, arithmetic: Arithmetic) -> Found {
     found
 }
 
-/// An offset above the threshold gives a negative resume length: no resume before the queue is empty. Reports the parameter that
-/// is not the default, as the user wrote it.
+/// An offset above the threshold means: no resume before the queue is empty. Reports the parameter that is not the
+/// default.
 fn resume_below(found: &mut Found, offset: Bytes, xoff: Bytes) {
     if offset == SwitchParams::default().resume_offset {
         let allowed = format!("at least switch.resume_offset, {offset}");

@@ -1,4 +1,4 @@
-//! Priorities of PFC storms.
+//! PFC storms.
 
 use incast_model::field::FieldError;
 

@@ -1,5 +1,4 @@
-//! DCQCN: congestion control for RoCEv2 by ECN marks (Zhu et al., SIGCOMM 2015), as in the paper, and as in Mellanox NICs and
-//! the HPCC authors' ns-3.
+//! DCQCN (Zhu et al., SIGCOMM 2015), as in the paper, in Mellanox NICs and in the HPCC authors' ns-3.
 
 use incast_model::range::above;
 use incast_model::units::{Bytes, Rate, Time};
@@ -132,7 +131,7 @@ impl ControlParams for DcqcnParams {
     }
 }
 
-/// State of one flow. Rates are integers, cut and halved as in the authors' ns-3.
+/// Rates are integers, cut and halved as in the authors' ns-3.
 #[derive(Debug, Clone)]
 pub struct Dcqcn {
     params: DcqcnParams,
@@ -140,12 +139,12 @@ pub struct Dcqcn {
     rate: u64,
     target: u64,
     alpha: f64,
-    /// A mark arrived since alpha's last move.
+    /// Since alpha's last move.
     marked_for_alpha: bool,
-    /// Alpha's next move; [`Time::MAX`] before the first mark. Moves are applied when alpha is used.
+    /// [`Time::MAX`] before the first mark. Moves are applied when alpha is used.
     next_alpha: Time,
     next_increase: Time,
-    /// Pending cut; [`Time::MAX`] without a mark since the last one.
+    /// [`Time::MAX`] without a mark since the last cut.
     next_cut: Time,
     /// Vendor: a point of the grid of cuts. Paper: earliest next cut.
     cut_grid: Time,
@@ -211,7 +210,7 @@ impl Dcqcn {
         self.rate = (cut as u64).max(self.params.min_rate.0);
     }
 
-    /// Applies alpha's moves before `now`, and with `inclusive` at `now`.
+    /// `inclusive`: also moves at `now`.
     fn advance_alpha(&mut self, now: Time, inclusive: bool) {
         while self.next_alpha < now || (inclusive && self.next_alpha == now) {
             self.alpha *= 1.0 - self.params.g;
@@ -268,7 +267,7 @@ impl Dcqcn {
 
     fn paper_cnp(&mut self, now: Time) {
         if self.cut_grid != Time::MAX && now < self.cut_grid {
-            return; // the notification point sends one CNP per interval
+            return; // return; // one CNP per interval
         }
         self.advance_alpha(now, true);
         self.target = self.rate;
@@ -280,7 +279,7 @@ impl Dcqcn {
         self.next_increase = now + self.params.increase_interval;
     }
 
-    /// Fast recovery, then additive, then hyper increase (SIGCOMM 2015, section 3.2 after QCN).
+    /// Fast recovery, then additive, then hyper increase (SIGCOMM 2015, section 3.2, after QCN).
     fn paper_increase(&mut self) {
         let f = self.params.fast_recovery;
         let step = if self.timer_steps.max(self.byte_steps) < f {
@@ -312,7 +311,7 @@ mod tests {
         })
     }
 
-    /// Runs timers and marks (in ns); returns us and Gb/s after each timer.
+    /// `marks` in ns. Returns us and Gb/s after each timer.
     fn trace(mut cc: Dcqcn, marks: &[u64], until: Time) -> Vec<(f64, f64)> {
         let mut marks = marks.iter().map(|&ns| Time::ns(ns)).peekable();
         let mut out = Vec::new();
@@ -391,7 +390,7 @@ mod tests {
         let mut cc = start(DcqcnParams::profile("paper").unwrap(), Time::ZERO);
         cc.on_cnp(Time::us(10));
         assert_eq!((cc.rate, cc.target), (50_000_000_000, 100_000_000_000));
-        cc.on_cnp(Time::us(30)); // within the CNP interval
+        cc.on_cnp(Time::us(30));
         assert_eq!(cc.rate, 50_000_000_000);
         for (us, rate) in [(65, 75_000_000_000), (120, 87_500_000_000), (175, 93_750_000_000u64)] {
             assert_eq!(cc.next_timer(), Time::us(us));
@@ -409,7 +408,7 @@ mod tests {
     fn byte_counter_counts_in_the_paper_variant() {
         let mut cc =
             start(DcqcnParams { byte_counter: Bytes(3000), ..DcqcnParams::profile("paper").unwrap() }, Time::ZERO);
-        cc.on_sent(1048, Time::us(1)); // before the first CNP
+        cc.on_sent(1048, Time::us(1));
         cc.on_cnp(Time::us(2));
         for _ in 0..3 {
             cc.on_sent(1048, Time::us(3));

@@ -1,5 +1,5 @@
-//! DCTCP on RDMA hosts as in the HPCC evaluation: a rate, at first the line rate, cut by the marked share of each round trip
-//! (Alizadeh et al., SIGCOMM 2010, section 3; authors' ns-3, `rdma-hw.cc`, HandleAckDctcp).
+//! DCTCP on RDMA hosts as in the HPCC evaluation: a rate, cut by the marked share of each round trip (Alizadeh et al.,
+//! SIGCOMM 2010, section 3; authors' ns-3, `rdma-hw.cc`, HandleAckDctcp).
 
 use incast_model::range::above;
 use incast_model::units::{Bytes, Rate};
@@ -60,22 +60,18 @@ impl ControlParams for DctcpParams {
     }
 }
 
-/// State of one flow.
 #[derive(Debug, Clone)]
 pub struct Dctcp {
     params: DctcpParams,
     line: u64,
     rate: u64,
     mtu: u64,
-    /// Filtered marked share.
     alpha: f64,
-    /// Marked packets of the round trip.
     marked: u64,
-    /// Packets expected in the round trip.
     batch: u64,
-    /// The round trip ends when more than this byte is acknowledged.
+    /// A round trip ends when more than this byte is acknowledged.
     last_update: u64,
-    /// No cut or increase after a cut until more than this byte is acknowledged.
+    /// Rate fixed after a cut until more than this byte is acknowledged.
     reduced_until: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! HPCC: High Precision Congestion Control (Li et al., SIGCOMM 2019, section 3 and algorithm 1).
+//! HPCC (Li et al., SIGCOMM 2019, section 3 and algorithm 1).
 //!
 //! State is a rate (R = W/T), as in the authors' ns-3; the window follows the rate ([`WindowMode::Rate`]).
 
@@ -83,18 +83,17 @@ impl ControlParams for HpccParams {
     }
 }
 
-/// State of one flow.
 #[derive(Debug, Clone)]
 pub struct Hpcc {
     params: HpccParams,
     line: u64,
     rate: u64,
-    /// The paper's Wc as a rate; one update per round trip.
+    /// The paper's Wc as a rate.
     reference: u64,
-    /// The paper's U: filtered utilisation of the most loaded hop.
+    /// The paper's U.
     utilisation: f64,
     stage: u32,
-    /// The next update of `reference` is due when this byte is acknowledged.
+    /// `reference` is updated when this byte is acknowledged.
     last_update: u64,
     records: usize,
     last: [IntRecord; MAX_INT_RECORDS],
@@ -112,7 +111,6 @@ impl Controller for Hpcc {
         if ack.int.len() == self.records {
             self.react(ack, new_round);
         } else {
-            // New path: no records to compare.
             self.remember(ack.int);
         }
         if new_round {
@@ -139,7 +137,7 @@ impl Hpcc {
         }
     }
 
-    /// MeasureInflight of algorithm 1, in ns-3's order of operations for bit-identical doubles. Returns false if every hop is
+    /// MeasureInflight of algorithm 1, in ns-3's order of operations for bit-identical doubles. False if all hops are
     /// skipped.
     fn measure(&mut self, ack: &Ack<'_>, skip_empty: bool) -> bool {
         let flow = ack.flow;
@@ -183,8 +181,8 @@ impl Hpcc {
     }
 }
 
-/// ComputeWind of algorithm 1 (SIGCOMM 2019) on rates in bit/s: next rate and stage from the round trip's first ones. `ratio`:
-/// utilisation over its target. After `max_stage` additive increases the rate follows `ratio` upwards too.
+/// ComputeWind of algorithm 1 (SIGCOMM 2019). `ratio`: utilisation over its target. After `max_stage` additive
+/// increases the rate (in bit/s) follows `ratio` upwards too.
 pub(super) fn next_rate((reference, stage): (u64, u32), ratio: f64, ai: Rate, max_stage: u32) -> (u64, u32) {
     if ratio >= 1.0 || stage >= max_stage {
         ((reference as f64 / ratio) as u64 + ai.0, 0)
@@ -193,7 +191,6 @@ pub(super) fn next_rate((reference, stage): (u64, u32), ratio: f64, ai: Rate, ma
     }
 }
 
-/// Difference of a hop's records.
 struct Hop {
     ticks: u64,
     bytes: u64,
@@ -266,8 +263,8 @@ mod tests {
     type Seen = (u64, u64, u64, u32, u32);
     type After = (f64, f64, f64);
 
-    /// (ACK, next byte, stamp in ns, bytes sent, queue), then (U, rate, reference), by hand from the equations: T = 12.24 us,
-    /// eta 0.95, AI 50 Mb/s, line rate 100 Gb/s.
+    /// (ACK, next byte, stamp in ns, bytes sent, queue), then (U, rate, reference), by hand: T = 12.24 us, eta 0.95, AI
+    /// 50 Mb/s, line rate 100 Gb/s.
     const BY_HAND: [(Seen, After); 9] = [
         ((1000, 154_000, 1000, 0, 0), (1.0, 100.0, 100.0)),
         ((2000, 155_000, 1087, 1090, 1090), (1.000016, 95.048448, 100.0)),
@@ -308,7 +305,7 @@ mod tests {
 
     #[test]
     fn agrees_bit_by_bit_with_the_authors_simulator() {
-        // First ACKs of one 1 MB flow through one switch (authors' ns-3, T = 4160 ns, W = 52000 B, INT_MULTI 4).
+        // Authors' ns-3: first ACKs of one 1 MB flow through one switch, T = 4160 ns, W = 52000 B, INT_MULTI 4.
         let flow = context(52_000, 4160, 1e-9, IntFormat::Quantised { multi: 4 });
         let mut hpcc = HpccParams::default().start(&flow);
         for (seq, stamp, code, rate) in [

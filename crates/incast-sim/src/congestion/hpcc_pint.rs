@@ -1,5 +1,4 @@
-//! HPCC over PINT: one or two bytes of telemetry instead of INT records (Ben Basat et al., SIGCOMM 2020; HPCC authors' ns-3,
-//! `rdma-hw.cc`, HandleAckHpPint).
+//! HPCC over PINT (Ben Basat et al., SIGCOMM 2020; HPCC authors' ns-3, `rdma-hw.cc`, HandleAckHpPint).
 //!
 //! Switches filter their ports' utilisation ([`crate::switch`]); ACKs return the path's largest, as a power of a base.
 
@@ -12,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::hpcc::next_rate;
 use super::{Ack, ControlParams, Controller, FlowContext, Input, Telemetry, WindowMode};
 
-/// Utilisations have units of 1/512, from 1/512 to 512 (NS3 `pint.cc`).
+/// Units of utilisation: 1/512, from 1/512 to 512 (NS3 `pint.cc`).
 pub(crate) const UNITS: f64 = 512.0;
 
 /// Parameters of HPCC-PINT. NS3 is the HPCC authors' simulator (`run.py`, `pint.cc` at commit 9f4be2a).
@@ -77,13 +76,12 @@ impl ControlParams for HpccPintParams {
     }
 }
 
-/// State of one flow.
 #[derive(Debug, Clone)]
 pub struct HpccPint {
     params: HpccPintParams,
     line: u64,
     rate: u64,
-    /// Rate at the start of the round trip.
+    /// At the start of the round trip.
     reference: u64,
     stage: u32,
     last_update: u64,
@@ -116,7 +114,7 @@ impl Controller for HpccPint {
 }
 
 impl HpccPint {
-    /// Returns true if the ACK is used, by a hash, as switches choose packets for a query.
+    /// Chooses ACKs by a hash, as switches choose packets for a query.
     fn uses(&self, seq: u64) -> bool {
         (mix(seq) >> 11) as f64 / (1u64 << 53) as f64 <= self.params.probability
     }

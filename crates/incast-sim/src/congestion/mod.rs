@@ -1,7 +1,6 @@
-//! Congestion controls: pure state machines, one file each.
+//! Congestion controls: pure state machines without packets, queues or clocks.
 //!
-//! A control receives ACKs ([`Ack`]), CNPs, its timer and bytes sent, and returns rate, window and next timer; it has no access
-//! to packets, queues and clocks. To add one: a file (parameters, state, tests), and a line in `controls!`.
+//! To add one: a file (parameters, state, tests), and a line in `controls!`.
 
 mod dcqcn;
 mod dctcp;
@@ -36,7 +35,7 @@ use crate::marking::EcnParams;
 /// Maximum INT records per packet.
 pub const MAX_INT_RECORDS: usize = 8;
 
-/// INT record: state of a port when a packet departs.
+/// State of a port when a packet departs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct IntRecord {
     /// Departure in ticks ([`FlowContext::tick`]) in the low 56 bits, index of the port's rate in the high 8.
@@ -52,7 +51,6 @@ impl IntRecord {
     pub const fn new(ticks: u64, rate: u8, tx: u32, queue: u32) -> Self {
         Self { stamp: (ticks & (u64::MAX >> 8)) | (rate as u64) << 56, tx, queue }
     }
-    /// Record of PINT's power alone.
     pub(crate) const fn of_pint(power: u16) -> Self {
         Self { stamp: 0, tx: 0, queue: power as u32 }
     }
@@ -96,9 +94,9 @@ pub struct FlowContext {
     pub tick: f64,
     /// `base_rtt` in ticks.
     pub rtt_ticks: u64,
-    /// Encoding of INT records.
+    /// See [`IntFormat`].
     pub int: IntFormat,
-    /// In `ns3` arithmetic, an ACK's time from the last switch, which orders events of one nanosecond; otherwise zero.
+    /// In `ns3` arithmetic, time of ACKs from the last switch, which orders events of one nanosecond; otherwise zero.
     pub ack_age: Time,
 }
 
@@ -107,7 +105,7 @@ pub struct FlowContext {
 pub enum Telemetry {
     /// At most an ECN bit.
     None,
-    /// Time of sending. (All packets have it; this variant adds the header's bytes.)
+    /// Time of sending, which all packets have; this variant adds the header's bytes.
     Timestamp,
     /// A record per switch.
     Int,
@@ -132,7 +130,7 @@ pub enum Input {
     Bdp,
 }
 
-/// An ACK or NACK, after the sender's counters were updated.
+/// ACK or NACK, after the sender's counters were updated.
 #[derive(Debug, Clone, Copy)]
 pub struct Ack<'a> {
     /// Arrival.
@@ -141,9 +139,9 @@ pub struct Ack<'a> {
     pub seq: u64,
     /// Next byte that the sender will send.
     pub next: u64,
-    /// If true, answers a packet with an ECN mark.
+    /// True if the answered packet had an ECN mark.
     pub marked: bool,
-    /// If true, a NACK.
+    /// True for a NACK.
     pub nack: bool,
     /// Time since the answered packet began to be sent.
     pub rtt: Time,
@@ -177,11 +175,11 @@ pub trait Controller {
     fn on_cnp(&mut self, _now: Time) {}
     /// Handles the timer set by [`Controller::next_timer`].
     fn on_timer(&mut self, _now: Time) {}
-    /// Handles a retransmission timeout: the sender goes back to the first byte not acknowledged.
+    /// Handles a retransmission timeout: the sender goes back to the first unacknowledged byte.
     fn on_timeout(&mut self, _now: Time) {}
-    /// Sets the path's number of links, once, before the first packet.
+    /// Sets the number of links, before the first packet.
     fn on_path(&mut self, _links: u8) {}
-    /// Counts `bytes` (with headers) sent to the wire.
+    /// Counts `bytes` (with headers) sent.
     fn on_sent(&mut self, _bytes: u64, _now: Time) {}
     /// Rate in bit/s.
     fn rate(&self) -> u64;
@@ -197,18 +195,17 @@ pub trait Controller {
 
 /// Parameters of a control.
 pub trait ControlParams: Default + Clone + Serialize + DeserializeOwned + JsonSchema {
-    /// Summary, one line.
+    /// One line for `incast list`.
     const SUMMARY: &'static str;
     /// Named parameter sets, the default first.
     const PROFILES: &'static [(&'static str, &'static str)];
     /// Telemetry.
     const TELEMETRY: Telemetry = Telemetry::None;
-    /// If true, a new rate also moves the transmission already scheduled (HPCC); otherwise it holds from the next packet on
-    /// (DCQCN).
+    /// If true, a new rate also moves the transmission already scheduled (HPCC); if false, only later ones (DCQCN).
     const MOVES_NEXT_SEND: bool = false;
     /// Ignored inputs: `incast show` reports parameters without effect.
     const IGNORES: &'static [Input] = &[];
-    /// Rate increases for NICs of 100 Gb/s; `incast show` scales them to other NICs.
+    /// Rate increases for NICs of 100 Gb/s, which `incast show` scales to other NICs.
     const INCREASES: &'static [&'static str] = &[];
     /// Default window.
     const WINDOW: WindowMode;
@@ -219,7 +216,7 @@ pub trait ControlParams: Default + Clone + Serialize + DeserializeOwned + JsonSc
 
     /// Profile by name.
     fn profile(name: &str) -> Option<Self>;
-    /// First relation between parameters that does not hold; ranges are declared at the fields.
+    /// Reports the first violated relation between parameters; fields declare their ranges.
     fn check(&self) -> Result<(), FieldError> {
         Ok(())
     }
@@ -289,7 +286,7 @@ macro_rules! controls {
             pub fn ignores(&self, input: Input) -> bool {
                 match self { $(Self::$variant(_) => $params::IGNORES.contains(&input)),+ }
             }
-            /// If true, a new rate also moves the transmission already scheduled.
+            /// See [`ControlParams::MOVES_NEXT_SEND`].
             pub const fn moves_next_send(&self) -> bool {
                 match self { $(Self::$variant(_) => $params::MOVES_NEXT_SEND),+ }
             }
@@ -305,7 +302,7 @@ macro_rules! controls {
             pub const fn ecn(&self) -> Option<EcnParams> {
                 match self { $(Self::$variant(_) => $params::ECN),+ }
             }
-            /// First relation between parameters that does not hold.
+            /// See [`ControlParams::check`].
             pub fn check(&self) -> Result<(), FieldError> {
                 match self { $(Self::$variant(params) => params.check()),+ }
             }
@@ -322,7 +319,6 @@ macro_rules! controls {
         }
 
         impl State {
-            /// Rate, window and next timer, by one dispatch.
             #[inline]
             pub(crate) fn answers(&self) -> (u64, u64, Time) {
                 match self { $(Self::$variant(state) => (state.rate(), state.window(), state.next_timer())),+ }

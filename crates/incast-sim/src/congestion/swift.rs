@@ -1,7 +1,7 @@
-//! Swift: a window that holds the delay of the fabric at a target (Kumar et al., SIGCOMM 2020, section 3).
+//! Swift: a window that holds the fabric's delay at a target (Kumar et al., SIGCOMM 2020, section 3).
 //!
-//! Hosts process packets in zero time: the paper's endpoint window would never bind. Losses appear as NACKs (the paper's fast
-//! recovery) and timeouts, because hosts go back N by default.
+//! Hosts process packets in zero time, so the paper's endpoint window would never bind. Losses appear as NACKs (the
+//! paper's fast recovery) and timeouts, because hosts go back N by default.
 
 use incast_model::field::FieldError;
 use incast_model::range::{above, least};
@@ -132,20 +132,19 @@ impl ControlParams for SwiftParams {
     }
 }
 
-/// State of one flow.
 #[derive(Debug, Clone)]
 pub struct Swift {
     params: SwiftParams,
-    /// Target for a large window, in ps.
+    /// For a large window, in ps.
     fixed_target: u64,
     /// Flow scaling: alpha/sqrt(cwnd) - offset, in ps.
     alpha: f64,
     offset: f64,
     mtu: u64,
     line: Rate,
-    /// Wire bytes of the last packet sent, to be paced.
+    /// Wire bytes of the last packet sent, for pacing.
     packet: u64,
-    /// Congestion window in packets.
+    /// In packets.
     cwnd: f64,
     /// In bytes: whole packets, at least one.
     window: u64,
@@ -153,10 +152,9 @@ pub struct Swift {
     rate: u64,
     /// Smoothed, in ps; 0 before the first sample.
     rtt: u64,
-    /// Bytes acknowledged.
     una: u64,
     last_decrease: Option<Time>,
-    /// Timeouts since the last ACK.
+    /// Since the last ACK.
     timeouts: u32,
 }
 
@@ -208,7 +206,7 @@ impl Controller for Swift {
 }
 
 impl Swift {
-    /// At most one decrease per round trip.
+    /// At most once per round trip.
     fn may_decrease(&self, now: Time) -> bool {
         self.last_decrease.is_none_or(|last| (now - last).0 >= self.rtt)
     }
@@ -218,12 +216,11 @@ impl Swift {
         self.rtt = if self.rtt == 0 { rtt } else { self.rtt - self.rtt / 8 + rtt / 8 };
     }
 
-    /// Most delays are below the fixed part of the target: no square root.
+    /// Avoids the square root: most delays are below the fixed part of the target.
     fn below_target(&self, delay: u64) -> bool {
         delay < self.fixed_target || (delay as f64) < self.target()
     }
 
-    /// In ps.
     fn target(&self) -> f64 {
         let scaled = self.alpha / self.cwnd.sqrt() - self.offset;
         self.fixed_target as f64 + scaled.clamp(0.0, self.params.fs_range.0 as f64)
@@ -234,7 +231,6 @@ impl Swift {
         self.last_decrease = Some(now);
     }
 
-    /// Sets window and rate from the congestion window.
     fn take_over(&mut self) {
         self.cwnd = self.cwnd.clamp(self.params.min_cwnd, self.params.max_cwnd);
         if self.cwnd >= 1.0 {
@@ -262,7 +258,7 @@ mod tests {
         cc
     }
 
-    /// The ACK of one more packet at `now` us, with an RTT of `rtt` us.
+    /// ACKs one more packet; `now` and `rtt` in us.
     fn hear(cc: &mut Swift, now: u64, rtt: u64, nack: bool) -> f64 {
         let (flow, seq) = (flow(), cc.una + 1000);
         cc.on_ack(&Ack { now: Time::us(now), rtt: Time::us(rtt), nack, ..ack(&flow, seq, seq + 1000) });

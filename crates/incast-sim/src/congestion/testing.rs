@@ -1,10 +1,10 @@
-//! A flow (100 Gb/s, 12 us) and ACKs for unit tests of controls.
+//! Flow and ACKs for unit tests of controls.
 
 use incast_model::units::{Rate, Time};
 
 use super::{Ack, FlowContext, IntFormat};
 
-/// Exact arithmetic, packets of 1000 B, a window of 150 packets.
+/// 100 Gb/s, 12 us, exact arithmetic, packets of 1000 B, a window of 150 packets.
 pub(crate) fn flow() -> FlowContext {
     FlowContext {
         line: Rate::gbps(100),
@@ -18,7 +18,7 @@ pub(crate) fn flow() -> FlowContext {
     }
 }
 
-/// ACK of the bytes before `seq`; unmarked, without telemetry, at time 0.
+/// Unmarked, without telemetry, at time 0.
 pub(crate) fn ack(flow: &FlowContext, seq: u64, next: u64) -> Ack<'_> {
     let (now, rtt) = (Time::ZERO, Time::ZERO);
     Ack { now, seq, next, marked: false, nack: false, rtt, int: &[], pint: 0, flow, rates: &[] }

@@ -1,5 +1,4 @@
-//! TIMELY: congestion control by round-trip times and their gradient (Mittal et al., SIGCOMM 2015, section 4), as in the HPCC
-//! authors' ns-3.
+//! TIMELY (Mittal et al., SIGCOMM 2015, section 4), as in the HPCC authors' ns-3.
 
 use incast_model::field::FieldError;
 use incast_model::range::above;
@@ -106,8 +105,8 @@ impl RttFilter {
         (time.0 / self.tick) as f64
     }
 
-    /// RTT in ticks and filtered difference over `min_rtt`, if an ACK begins a round trip after the first. `alpha`: weight of
-    /// the newest difference.
+    /// RTT in ticks and filtered difference over `min_rtt`, if an ACK begins a round trip after the first. `alpha`:
+    /// weight of the newest difference.
     pub(super) fn sample(&mut self, ack: &Ack<'_>, alpha: f64, min_rtt: Time) -> Option<(f64, f64)> {
         if ack.seq <= self.last_update {
             return None;
@@ -125,7 +124,6 @@ impl RttFilter {
     }
 }
 
-/// State of one flow.
 #[derive(Debug, Clone)]
 pub struct Timely {
     params: TimelyParams,
@@ -180,7 +178,7 @@ mod tests {
     use super::*;
     use crate::congestion::testing::{ack, flow};
 
-    /// Rates in Gb/s after one sample per round trip.
+    /// In Gb/s, after one sample per round trip.
     fn rates(cc: &mut Timely, rtts_us: &[u64]) -> Vec<f64> {
         let flow = flow();
         let sample = |(round, us): (usize, &u64)| {

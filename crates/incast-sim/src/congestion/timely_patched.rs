@@ -1,8 +1,9 @@
 //! Patched TIMELY: TIMELY with one fixed point, at which flows share equally (Zhu et al., CoNEXT 2016).
 //!
-//! Between its thresholds TIMELY uses only the gradient, which can be 0 at any rates. The patch adds the RTT's distance to a
-//! reference: each round trip `rate = (1 - w) AI + rate (1 - w beta (rtt - ref) / ref)`; w rises from 0 to 1 with a gradient
-//! from -1/4 to 1/4. At the fixed point w is 1/2: N flows on a link C have C/N each and `rtt = ref (1 + N AI / (beta C))`.
+//! Between its thresholds TIMELY uses only the gradient, which can be 0 at any rates. The patch adds the RTT's distance
+//! to a reference: each round trip `rate = (1 - w) AI + rate (1 - w beta (rtt - ref) / ref)`; w rises from 0 to 1 with
+//! a gradient from -1/4 to 1/4. At the fixed point w is 1/2: N flows on a link C have C/N each and `rtt = ref (1 + N AI
+//! / (beta C))`.
 
 use incast_model::field::FieldError;
 use incast_model::range::above;
@@ -88,7 +89,6 @@ impl ControlParams for TimelyPatchedParams {
     }
 }
 
-/// State of one flow.
 #[derive(Debug, Clone)]
 pub struct TimelyPatched {
     params: TimelyPatchedParams,
@@ -111,7 +111,7 @@ impl Controller for TimelyPatched {
 }
 
 impl TimelyPatched {
-    /// Next rate in bit/s; `rtt` in ticks.
+    /// In bit/s; `rtt` in ticks.
     fn next_rate(&self, rtt: f64, gradient: f64) -> f64 {
         let p = &self.params;
         let (rate, ai) = (self.rate as f64, p.ai.0 as f64);
@@ -127,7 +127,7 @@ impl TimelyPatched {
     }
 }
 
-/// w: weight of the distance against the additive increase.
+/// Weight of the distance against the additive increase.
 fn weight(gradient: f64) -> f64 {
     (2.0 * gradient + 0.5).clamp(0.0, 1.0)
 }
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
     use crate::congestion::testing::{ack, flow};
 
-    /// Rates in Gb/s after one sample in us per round trip.
+    /// In Gb/s, after one sample in us per round trip.
     fn rates(cc: &mut TimelyPatched, rtts: &[u64]) -> Vec<f64> {
         let flow = flow();
         let sample = |(round, us): (usize, &u64)| {
@@ -152,8 +152,8 @@ mod tests {
     fn follows_the_equations() {
         let mut cc = TimelyPatchedParams::default().start(&flow());
         cc.rate = 40_000_000_000;
-        // By hand. Gradients: -, 0.4375 (+10 us), 0.492 (+10), 0.061 (+0), -0.430 (-10), -0.054 (+0), then above t_high: 1 -
-        // 0.8 (1 - 500/1000), and below t_low.
+        // By hand. Gradients: -, 0.4375 (+10 us), 0.492 (+10), 0.061 (+0), -0.430 (-10), -0.054 (+0), then above
+        // t_high: 1 - 0.8 (1 - 500/1000), and below t_low.
         let got = rates(&mut cc, &[40, 50, 60, 60, 50, 50, 1000, 40]);
         let second = 40.0 + 0.0; // weight 1 at the reference: no change
         let third = second * (1.0 - 0.008 * 0.2); // weight 1, 20 % above

@@ -10,7 +10,7 @@ use super::{Ack, ControlParams, Controller, FlowContext, Input, WindowMode};
 #[serde(deny_unknown_fields)]
 pub struct UnlimitedParams {}
 
-/// Line rate.
+/// Line rate in bit/s.
 #[derive(Debug, Clone)]
 pub struct Unlimited(u64);
 

@@ -1,5 +1,4 @@
-//! Periodic checks for deadlocks. The event loop runs a due check before the next event; a check is no event, so it does not
-//! change a run.
+//! Periodic checks for deadlocks, which are no events, so that they do not change a run.
 
 use incast_model::units::Time;
 
@@ -11,9 +10,8 @@ use crate::outcome::{DeadlockRecord, QueueRef, StuckQueue};
 pub(crate) struct Detector {
     /// In ps; [`u64::MAX`]: only at the end.
     every: u64,
-    /// Time of the next check.
     pub(crate) next: u64,
-    /// Records found by the last check.
+    /// Found by the last check.
     open: Vec<usize>,
     pub(crate) records: Vec<DeadlockRecord>,
 }
@@ -25,7 +23,7 @@ impl Detector {
         Self { every, next: every, open: Vec::new(), records: Vec::new() }
     }
 
-    /// Runs the check due at `next`, if it could find something; nothing happened between it and `until`.
+    /// Nothing may have happened between `next` and `until`.
     #[cold]
     pub(crate) fn check(&mut self, run: &impl Snapshot, until: u64) {
         if !self.open.is_empty() || could_be_stuck(run) {
@@ -36,7 +34,6 @@ impl Detector {
             .map_or(u64::MAX, |next| if next <= until { next.saturating_add(self.every) } else { next });
     }
 
-    /// Looks for deadlocks at the time `seen`.
     pub(crate) fn look(&mut self, run: &impl Snapshot, seen: Time) {
         let stuck = stuck(run).unwrap_or_default();
         let open = std::mem::take(&mut self.open);
@@ -64,7 +61,7 @@ impl Detector {
         self.open = still;
     }
 
-    /// Updates deadlocks' maximum extent; all stuck queues count for each.
+    /// All stuck queues count for each deadlock.
     fn grow(&mut self, run: &impl Snapshot, numbers: &[usize], stuck: &Stuck) {
         let held: u64 = stuck.graph.queues.iter().map(|queue| run.bytes(*queue)).sum();
         for &number in numbers {
@@ -76,7 +73,6 @@ impl Detector {
     }
 }
 
-/// Record of a new deadlock.
 fn new_deadlock(run: &impl Snapshot, queues: impl Iterator<Item = QueueRef>, seen: Time) -> DeadlockRecord {
     let cycle: Vec<StuckQueue> = queues
         .map(|queue| StuckQueue { queue, since: run.paused_since(queue).unwrap_or(seen), bytes: run.bytes(queue) })

@@ -33,7 +33,6 @@ impl WaitGraph {
         cycles
     }
 
-    /// Shortest cycle through a queue, from it on.
     fn shortest_cycle(&self, start: usize) -> Option<Vec<usize>> {
         let mut from = vec![usize::MAX; self.queues.len()];
         let mut ahead = VecDeque::from([start]);
@@ -57,7 +56,7 @@ impl WaitGraph {
     }
 }
 
-/// Places one or more steps ahead; includes `start` only on a cycle.
+/// Places reachable in one or more steps; `start` itself only if on a cycle.
 fn reached(steps: &[Vec<usize>], start: usize) -> Vec<bool> {
     let mut seen = vec![false; steps.len()];
     let mut ahead = vec![start];

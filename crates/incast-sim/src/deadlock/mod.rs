@@ -20,17 +20,16 @@ pub(crate) struct Paused {
     pub(crate) at_host: bool,
 }
 
-/// State of a run that a search reads. A queue is an egress queue of a switch, a counter an ingress counter of one.
+/// State of a run. Queues are egress queues of switches, counters their ingress counters.
 pub(crate) trait Snapshot {
     fn fabric(&self) -> &Fabric;
-    /// Queues that a switch pauses, without an XON on the way, in order.
+    /// In order, without those with an XON on the way.
     fn paused(&self) -> Vec<Paused>;
-    /// Begin of the pause in force.
     fn paused_since(&self, queue: QueueRef) -> Option<Time>;
-    /// Bytes in a queue, by packet, with the counter of each.
+    /// Bytes and counter of each packet.
     fn packets(&self, queue: QueueRef) -> Vec<(QueueRef, u32)>;
     fn bytes(&self, queue: QueueRef) -> u64;
-    /// Returns true if packets of the priority are on the wire of the port.
+    /// True if packets of the priority are on the port's wire.
     fn is_in_flight(&self, queue: QueueRef) -> bool;
     fn ingress(&self, counter: QueueRef) -> &Ingress;
     fn buffer(&self, switch: NodeId) -> &Buffer;

@@ -47,7 +47,7 @@ pub enum ClassBy {
 }
 
 impl ClassParams {
-    /// Gives flows the priorities with which their classes begin.
+    /// Sets the first priorities of flows by their classes.
     pub fn apply(&self, flows: &mut FlowSet) {
         if self.by == ClassBy::Given {
             return;

@@ -4,7 +4,7 @@ use incast_model::flow::{FlowSet, Gate};
 use incast_model::gates::Waiting;
 use incast_model::units::Time;
 
-/// End of a flow, as one of its hosts sees it.
+/// Event that ends a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     /// Last byte at the receiver.
@@ -13,24 +13,19 @@ pub(crate) enum End {
     Acked,
 }
 
-/// Gates of a run; empty without gates.
 #[derive(Debug, Default)]
 pub(crate) struct Gates {
     waiting: Waiting,
-    /// By gate: sender of all its flows; `None` if there are several.
+    /// Sender of all flows of the gate; `None` if there are several.
     starter: Vec<Option<u32>>,
-    /// By flow: true if it is behind a gate.
     held: Vec<bool>,
 }
 
-/// State of gates that wait for ends at several hosts.
 #[derive(Debug)]
 pub(crate) struct Countdown {
-    /// By gate: flows that have not ended.
     left: Vec<u32>,
-    /// By round: true if it has begun; `None` until that is decided.
+    /// By round: `None` until decided.
     begun: Vec<Option<bool>>,
-    /// By flow: true if it does not start.
     cancelled: Vec<bool>,
     /// Flows, and their payload in bytes, without cancelled ones.
     pub(crate) flows: usize,
@@ -38,7 +33,7 @@ pub(crate) struct Countdown {
 }
 
 impl Gates {
-    /// Expects checked gates.
+    /// Gates must have been checked.
     pub(crate) fn new(set: &FlowSet) -> Self {
         if set.gates.is_empty() {
             return Self::default();
@@ -78,8 +73,7 @@ impl Countdown {
         self.cancelled.get(flow) == Some(&true)
     }
 
-    /// Reports an end at `now` to the gates that wait for it. Returns the flows behind gates that open, with their starts; both
-    /// times are in ps.
+    /// Reports the end of a flow at `now`. Returns flows behind gates that open, with their starts, in ps.
     pub(crate) fn report(
         &mut self,
         gates: &Gates,
@@ -89,7 +83,8 @@ impl Countdown {
         let mut starts = Vec::new();
         let sender = set.flows[flow as usize].src.0;
         for &gate in gates.waiting.of(flow) {
-            // If the flow's sender sends everything behind the gate, the gate waits for the ACK, else for the last byte.
+            // If the flow's sender sends everything behind the gate, the gate waits for the ACK, else for the last
+            // byte.
             let wanted = if gates.starter[gate as usize] == Some(sender) { End::Acked } else { End::Delivered };
             if end == wanted {
                 let left = &mut self.left[gate as usize];
@@ -111,7 +106,7 @@ impl Countdown {
         starts.extend(spec.starts.iter().map(|&flow| (flow, open.max(set.flows[flow as usize].start.0))));
     }
 
-    /// Returns true if a gate with nothing left to wait for opens, at `open`. The first gate of a round decides for all.
+    /// Returns true if a gate opens, at `open`. The first gate of a round decides for all.
     fn begins(&mut self, gate: &Gate, rounds: &[Time], open: u64) -> bool {
         gate.round.is_none_or(|round| {
             let round = round as usize;
@@ -119,14 +114,14 @@ impl Countdown {
         })
     }
 
-    /// Cancels a gate: nothing behind it starts, nor behind gates that wait for its flows.
+    /// Cancels everything behind a gate, and gates that wait for its flows.
     #[cold]
     fn call_off(&mut self, gates: &Gates, set: &FlowSet, gate: u32) {
         let mut next = vec![gate];
         while let Some(gate) = next.pop() {
             for &flow in &set.gates[gate as usize].starts {
                 if std::mem::replace(&mut self.cancelled[flow as usize], true) {
-                    break; // the whole gate was here before
+                    break; // break; // the whole gate is cancelled already
                 }
                 self.flows -= 1;
                 let spec = &set.flows[flow as usize];

@@ -1,4 +1,4 @@
-//! Hosts: ports, and RDMA with queue pairs, pacing, windows, acknowledgements and loss recovery.
+//! Parameters and parts of hosts with RDMA.
 
 mod carrier;
 mod classes;

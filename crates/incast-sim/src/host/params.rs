@@ -1,7 +1,7 @@
 //! Parameters of packets and of the RDMA host.
 //!
-//! NS3 in the sources below is the HPCC authors' ns-3 (`rdma-hw.cc`, `qbb-header.cc`, `pause-header.cc` at commit
-//! 9f4be2a), YAPS the simulator of pHost's authors (NetSys/simulator at commit 8e9cf04).
+//! NS3: the HPCC authors' ns-3 (`rdma-hw.cc`, `qbb-header.cc`, `pause-header.cc` at commit 9f4be2a). YAPS: the
+//! simulator of pHost's authors (NetSys/simulator at commit 8e9cf04).
 
 use incast_model::range::{above, least, most, priority};
 use incast_model::units::{Bytes, Time};
@@ -117,7 +117,7 @@ impl PacketParams {
         }
     }
 
-    /// Wire bytes of the largest data packet that `carriers` send, with space for INT in RDMA packets.
+    /// Wire bytes of the largest data packet of `carriers`, with space for INT in RDMA packets.
     pub fn largest(&self, carriers: &[Carrier]) -> u64 {
         let size = |carrier: &Carrier| match carrier {
             Carrier::Rdma(_) => self.data_header.0 + self.payload.0 + self.telemetry_bytes(Telemetry::Int),
@@ -142,7 +142,7 @@ impl PacketParams {
         }
     }
 
-    /// Same for a packet by its [`flag`] bits.
+    /// Same by [`flag`] bits.
     #[inline]
     pub(crate) const fn telemetry(&self, flags: u8) -> u64 {
         if flags & flag::INT != 0 {
@@ -285,14 +285,14 @@ impl Default for RdmaParams {
     }
 }
 
-/// Largest reordering window: receivers keep 65535 packets beyond the expected one.
+/// Receivers keep 65535 packets beyond the expected one.
 const MAX_REORDER: u32 = 32_767;
 
 impl RdmaParams {
     /// Reordering window in packets, if the fabric's largest bandwidth-delay product is `bdp`.
     ///
-    /// Equal-cost paths have the same propagation and serialisation, so delays differ by queues alone, which spraying fills
-    /// alike: far less than a base RTT. Buffers and pauses would allow milliseconds, in which a lost packet would go unnoticed.
+    /// Equal-cost paths differ in delay by queues alone, which spraying fills alike: far less than a base RTT. Buffers
+    /// and pauses would allow milliseconds, in which a lost packet would go unnoticed.
     pub fn reorder_packets(&self, balance: &Balance, bdp: Bytes, payload: Bytes) -> u32 {
         match self.reorder_window {
             Some(packets) => packets,

@@ -3,11 +3,11 @@ use std::collections::BinaryHeap;
 
 /// Ready queue pairs, served round after round in order of their flows.
 ///
-/// A turn belongs to a flow, not to the moment in which it became ready: a paced flow keeps its turn if it is due when the turn
-/// comes. At the end of a queue it would lose a round each time, and so its round-robin share.
+/// A paced flow that is due when its turn comes keeps the turn. At the end of a queue it would lose a round each time,
+/// and so its round-robin share.
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
-    /// Flows and senders of this round, and of the next.
+    /// Flows and senders.
     round: BinaryHeap<Reverse<(u32, u32)>>,
     next: BinaryHeap<Reverse<(u32, u32)>>,
     /// First flow that can still be served in this round.
@@ -36,18 +36,16 @@ impl Turns {
         self.next.retain(|Reverse((one, _))| *one != flow);
     }
 
-    /// Serves the sender just taken out: turns go on after its flow.
     #[inline]
     pub(crate) fn served(&mut self, flow: u32) {
         if flow < self.from {
-            // It was the first of the next round, which begins with it.
+            // The sender was the first of the next round.
             debug_assert!(self.round.is_empty());
             std::mem::swap(&mut self.round, &mut self.next);
         }
         self.from = flow + 1;
     }
 
-    /// Flow and sender of all, in no order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.round.iter().chain(&self.next).map(|Reverse(one)| *one)
     }

@@ -1,49 +1,42 @@
-//! The total order of events.
+//! The total order of events: time, then *rank*, then *target* (a class and a stable number).
 //!
-//! Events run by time, then *rank*, then *target*: a class and a stable number. A target has at most one live event, so no two
-//! live events are equal and the order of scheduling has no effect. (A rescheduled target's old event stays queued, without
-//! effect.)
+//! A target has at most one live event, so no two live events are equal and the order of scheduling has no effect. (A
+//! rescheduled target's old event stays queued, without effect.)
 //!
-//! In exact arithmetic every rank is 0. Classes within one picosecond: links and routes, timers, flow starts, ports, arrivals,
-//! timer queues of hosts (after all arrivals), periodic events. Any partition of the fabric gives the same order. In `ns3`
-//! arithmetic the rank is the order of scheduling, as in that simulator; see [`rank`].
+//! In exact arithmetic every rank is 0, and any partition of the fabric gives the same order. In `ns3` arithmetic the
+//! rank is the order of scheduling, as in that simulator; see [`rank`].
 
-/// Purpose of an event; the discriminant is its class.
+/// Variants are in the order of classes within one picosecond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Target {
-    /// Links fail or recover, or routes change (number of the step; exact arithmetic only).
+    /// Number of the step; exact arithmetic only.
     Fault(u32),
-    /// Timer (number of the flow).
+    /// By flow.
     Timer(u32),
-    /// Flow start (number of the flow).
+    /// By flow.
     Start(u32),
-    /// An egress port may transmit (number of the port).
     Port(u32),
-    /// Wake-up of a paced NIC, separate from its port's event (number of the port; `ns3` arithmetic only).
+    /// Wake-up of a paced NIC's port; `ns3` arithmetic only.
     Wake(u32),
-    /// First packet on a wire reaches the far end (number of the sending port).
+    /// First packet on the wire of a sending port arrives.
     Arrival(u32),
-    /// A task in a host's timer queue is due (number of the NIC).
+    /// Task in a host's timer queue, by NIC; after all arrivals.
     Agenda(u32),
-    /// Periodic event ([`periodic`]).
+    /// See [`periodic`].
     Periodic(u32),
 }
 
 const ID_BITS: u32 = 25;
 const TARGET_BITS: u32 = ID_BITS + 3;
 
-/// Maximum number in a target.
 pub(crate) const MAX_ID: u32 = (1 << ID_BITS) - 1;
 
-/// Numbers of periodic events.
 pub(crate) mod periodic {
     pub(crate) const SAMPLE: u32 = 0;
     pub(crate) const WATCHDOG: u32 = 1;
-    /// Sweeps of isolation tables.
     pub(crate) const ISOLATION: u32 = 2;
 }
 
-/// Ranks of `ns3` arithmetic.
 pub(crate) mod rank {
     /// Timers of congestion controls: scheduled long before the nanosecond's other events.
     pub(crate) const FIRST: u64 = 0;
@@ -95,12 +88,11 @@ impl Event {
         }
     }
 
-    /// Class and number.
     pub(crate) const fn target_code(self) -> u32 {
         self.key as u32 & ((1 << TARGET_BITS) - 1)
     }
 
-    /// Time and key: compares in the order of events.
+    /// Compares in the order of events.
     #[inline]
     pub(crate) const fn order(self) -> u128 {
         (self.time as u128) << 64 | self.key as u128

@@ -1,9 +1,6 @@
-//! Kinds of packets, and their flags.
-
 /// Byte range without its end.
 pub(crate) type Range = (u64, u64);
 
-/// End of a list.
 pub(crate) const NONE: u32 = u32::MAX;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,13 +19,10 @@ pub(crate) enum Kind {
     Probe,
     /// pHost: request to send.
     Rts,
-    /// pHost: permission to send a packet.
     Token,
-    /// Fastpass: request to the arbiter.
     Request,
-    /// Fastpass: timeslots.
     Schedule,
-    /// PFC frame: `in_prio` is the class; with [`flag::XOFF`] pause, otherwise resume.
+    /// PFC frame for class `in_prio`: pause with [`flag::XOFF`], otherwise resume.
     Pfc,
     /// Packet on the wire of a link that failed: never arrives.
     Lost,
@@ -45,27 +39,25 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Returns true in the direction of the flow's data.
+    /// True in the direction of the flow's data.
     #[inline]
     pub(crate) const fn is_forward(self) -> bool {
         matches!(self, Self::Data | Self::Segment | Self::Syn | Self::Probe | Self::Rts | Self::Request | Self::Offer)
     }
 
-    /// Returns true if the sender of a packet with these flags reacts to marks. RDMA's packets use the bit of
-    /// [`flag::NOT_ECT`] for something else.
+    /// True if the sender of these packets reacts to marks. In RDMA packets the bit of [`flag::NOT_ECT`] means
+    /// something else.
     #[inline]
     pub(crate) const fn understands_marks(self, flags: u8) -> bool {
         matches!(self, Self::Data | Self::Ack | Self::Nack | Self::Cnp) || flags & flag::NOT_ECT == 0
     }
 }
 
-/// Bits of a packet's flags.
 pub(crate) mod flag {
     /// Congestion experienced.
     pub(crate) const CE: u8 = 1;
     /// Answers a marked packet.
     pub(crate) const ECHO: u8 = 2;
-    /// Pause; otherwise resume.
     pub(crate) const XOFF: u8 = 4;
     pub(crate) const INT: u8 = 8;
     /// Follows an explicit path.
@@ -80,6 +72,6 @@ pub(crate) mod flag {
     pub(crate) const CWR: u8 = 2;
     /// Not ECN-capable.
     pub(crate) const NOT_ECT: u8 = 32;
-    /// Of segments: the stamp is the number of the packet's own path.
+    /// The stamp of a segment is the number of the packet's own path.
     pub(crate) const OWN_PATH: u8 = 64;
 }

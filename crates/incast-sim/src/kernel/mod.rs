@@ -1,4 +1,4 @@
-//! The event kernel: order and queue of events, kinds of packets. Independent of networks' behaviour.
+//! Events and their order, event queue, kinds of packets.
 
 mod event;
 mod kind;

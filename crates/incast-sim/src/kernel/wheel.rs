@@ -1,7 +1,7 @@
 //! Event queue: a wheel of short slots for the near future, a heap for the rest.
 //!
-//! Most events lie one serialisation and one propagation ahead, so nearly every push is a store into a slot's list. Slots are
-//! sorted when time reaches them.
+//! Most events lie one serialisation and one propagation ahead, so nearly every push is a store into a slot's list.
+//! Slots are sorted when time reaches them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,27 +17,24 @@ struct Node {
     next: u32,
 }
 
-/// Pending events.
 #[derive(Debug)]
 pub(crate) struct EventQueue {
     /// Slot width is 2^shift picoseconds.
     shift: u32,
     /// Slot number (time >> shift) of `current`.
     cursor: u64,
-    /// Events of the present slot, and events pushed since for it or earlier slots; latest first.
+    /// Events of the present and earlier slots; latest first.
     current: Vec<Event>,
     /// First node of a slot's list, by slot number modulo [`SLOTS`].
     heads: Vec<u32>,
-    /// Bits of slots with events.
+    /// As bits: slots with events.
     occupied: Vec<u64>,
     nodes: Vec<Node>,
     free: u32,
-    /// Events beyond the wheel.
     far: BinaryHeap<Reverse<Event>>,
 }
 
 impl EventQueue {
-    /// Creates a queue with slots of 2^`shift` ps.
     pub(crate) fn new(shift: u32) -> Self {
         Self {
             shift,
@@ -80,13 +77,12 @@ impl EventQueue {
         id
     }
 
-    /// Next event of the present slot.
     #[inline]
     pub(crate) fn pop_current(&mut self) -> Option<Event> {
         self.current.pop()
     }
 
-    /// Moves to the next slot with events; false if there is none.
+    /// False if no slot has events.
     pub(crate) fn advance(&mut self) -> bool {
         let near = self.next_slot();
         let far = self.far.peek().map(|Reverse(event)| event.time >> self.shift);
@@ -110,7 +106,6 @@ impl EventQueue {
         true
     }
 
-    /// Moves a slot's events to `current`.
     #[inline]
     fn unload(&mut self, index: usize) {
         let mut id = std::mem::replace(&mut self.heads[index], NONE);
@@ -124,7 +119,6 @@ impl EventQueue {
         }
     }
 
-    /// Next slot with events.
     #[inline]
     fn next_slot(&self) -> Option<u64> {
         let start = (self.cursor + 1) as usize % SLOTS;

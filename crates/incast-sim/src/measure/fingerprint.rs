@@ -1,25 +1,22 @@
-//! Fingerprints: two numbers that show whether two runs were equal.
-//!
-//! After OMNeT++'s fingerprint tests: one covers all events, the other only packets on wires. They distinguish a change inside
-//! a node, invisible to others, from a change of results.
+//! Fingerprints, after OMNeT++'s: two numbers that show whether two runs were equal, and distinguish a change inside a
+//! node, invisible to others, from a change of results.
 
 use incast_model::rng::mix;
 
 use crate::kernel::{Event, Kind, flag};
 
-/// Digests of a run. Equal runs have equal digests on every machine and in every build; different runs have equal ones with a
+/// Digests of a run. Equal runs have equal digests on every machine and in every build; different runs do with a
 /// probability of 2^-64.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Fingerprint {
-    /// Time and target of every event, in order at each node; nodes in any order. Without samples, so that measurements have
-    /// no effect.
+    /// Time and target of every event, in order at each node; nodes in any order. Excludes samples, so that
+    /// measurements have no effect.
     pub trajectory: u64,
-    /// Every packet that reached the end of a link: time, link, contents (flow, kind, sequence number, bytes, priority, ECN,
-    /// pause or resume). In any order, so that events of one instant may change places or run on several threads.
+    /// Every packet that reached the end of a link: time, link, contents (flow, kind, sequence number, bytes, priority,
+    /// ECN, pause or resume). In any order, so that events of one instant may change places or run on several threads.
     pub traffic: u64,
 }
 
-/// Contents of a packet on a wire.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OnWire {
     pub(crate) kind: Kind,
@@ -27,15 +24,13 @@ pub(crate) struct OnWire {
     pub(crate) seq: u64,
     pub(crate) size: u16,
     pub(crate) prio: u8,
-    /// Paused priority of a PFC frame.
     pub(crate) in_prio: u8,
     pub(crate) flags: u8,
 }
 
-/// Collects the fingerprint of a run.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Prints {
-    /// By node; the last is that of events of the whole network.
+    /// By node; the last is for events of the whole network.
     trajectories: Vec<u64>,
     traffic: u64,
 }
@@ -45,14 +40,14 @@ impl Prints {
         Self { trajectories: vec![0; nodes + 1], traffic: 0 }
     }
 
-    /// Adds an event of a node; [`NONE`]: of the whole network.
+    /// `NONE` as node: the whole network.
     pub(crate) fn event(&mut self, node: u32, event: Event) {
         let last = self.trajectories.len() - 1;
         let trajectory = &mut self.trajectories[last.min(node as usize)];
         *trajectory = mix(mix(*trajectory ^ event.time) ^ u64::from(event.target_code()));
     }
 
-    /// Adds the arrival of a packet sent by `port`.
+    /// Packet sent by `port`.
     pub(crate) fn arrival(&mut self, time: u64, port: u32, packet: OnWire) {
         let (prio, seq) = match packet.kind {
             Kind::Pfc => (packet.in_prio, 0), // no sequence number
@@ -100,7 +95,6 @@ mod tests {
         for other in [&[b, a][..], &[a], &[a, b, b], &[a, later], &[a, elsewhere], &[]] {
             assert_ne!(of_events(other), base);
         }
-        // Nodes differ; their order does not matter.
         let of_nodes = |events: &[(u32, Event)]| {
             let mut prints = Prints::new(2);
             events.iter().for_each(|&(node, event)| prints.event(node, event));

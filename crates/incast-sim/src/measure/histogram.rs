@@ -6,12 +6,11 @@ pub(crate) struct LengthHistogram {
     time_in_bin: Vec<u64>,
     /// Last change, in ps.
     since: u64,
-    /// In bytes.
     length: u32,
 }
 
 impl LengthHistogram {
-    /// Records a change of the length; `bin`: width in bytes.
+    /// `bin`: width in bytes.
     pub(crate) fn note(&mut self, now: u64, length: u32, bin: u64) {
         let at = (u64::from(self.length) / bin) as usize;
         if self.time_in_bin.len() <= at {

@@ -1,13 +1,13 @@
 //! Queueing delay in switches and at hosts, and its part due to head-of-line blocking.
 //!
-//! A packet *waits* in an egress queue of a switch. It is *blocked* while the next node pauses the queue (PFC). A flow is
-//! blocked *at its host* while it has data that its window, rate and start allow, but its priority is paused.
+//! A packet *waits* in an egress queue of a switch. It is *blocked* while the next node pauses the queue (PFC). A flow
+//! is blocked *at its host* while it has data that its window, rate and start allow, but its priority is paused.
 //!
-//! Each pause has a *root*, the congested egress port that caused it: the port with the largest part of the bytes that made the
-//! switch pause, or, if pauses made that port's queue long, the root of those pauses. Pauses made a queue long if the bytes that
-//! it could have sent while paused, since it was last empty, are at least half of its length. The PFC frame carries the root, so
-//! that a node knows it from the arrival of the pause. A packet blocked by a pause with its root off the remaining path is a
-//! *victim*: only flows to other destinations block it.
+//! Each pause has a *root*, the congested egress port that caused it: the port with the largest part of the bytes that
+//! made the switch pause, or, if pauses made that port's queue long, the root of those pauses. Pauses made a queue long
+//! if the bytes that it could have sent while paused, since it was last empty, are at least half of its length. The PFC
+//! frame carries the root. A packet blocked by a pause with its root off the remaining path is a *victim*: only flows
+//! to other destinations block it.
 
 use std::ops::AddAssign;
 

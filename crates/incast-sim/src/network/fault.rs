@@ -1,8 +1,8 @@
 //! Failures and repairs of links, and the reaction of routing.
 //!
-//! Both ends of a failed link know immediately. Packets on the wire are lost; packets for the link are dropped until routing
-//! knows another path. Pauses over the link end on both sides, since no frame could end them: a link comes up unpaused. A
-//! silent failure only loses packets.
+//! Both ends of a failed link know immediately. Packets on the wire are lost; packets for the link are dropped until
+//! routing knows another path. A link comes up unpaused, since no frame could end its pauses. A silent failure only
+//! loses packets.
 //!
 //! All faults are known when a run begins: a list of steps, one event at a time.
 
@@ -18,16 +18,16 @@ use crate::outcome::LinkChange;
 #[derive(Debug, Clone)]
 pub(crate) struct Faults {
     outages: Vec<Outage>,
-    /// By outage: true while in force.
+    /// By outage: in force.
     active: Vec<bool>,
-    /// In order of time.
+    /// Sorted by time.
     pub(crate) steps: Vec<(u64, Step)>,
     next: usize,
-    /// By link: outages that keep it down.
+    /// By link: number of outages.
     down: Vec<u32>,
-    /// By link: fraction of packets lost silently.
+    /// By link: fraction lost silently.
     lost: Vec<f64>,
-    /// By link: true if routing knows that it is down.
+    /// By link: routing knows that it is down.
     known: Vec<bool>,
     /// By port with a dead link: actual or prevented end of its last transmission, in ps.
     pub(crate) free_at: Vec<u64>,
@@ -35,12 +35,12 @@ pub(crate) struct Faults {
     streams: Vec<Stream>,
     fixed: Vec<TimedHops>,
     pub(crate) rule: (Paths, NextHopOrder),
-    /// Payload acknowledged at the last check for progress.
+    /// In bytes, at the last check for progress.
     acked_before: u64,
 }
 
 impl Faults {
-    /// Routing learns `after` each change, or never.
+    /// Routing learns of each change `after` this time, or never.
     pub(crate) fn new(
         resolved: Resolved,
         after: Option<Time>,
@@ -71,38 +71,32 @@ impl Faults {
         self.next < self.steps.len()
     }
 
-    /// Time of the next step, in ps.
     pub(crate) fn next_step(&self) -> Option<u64> {
         self.steps.get(self.next).map(|(time, _)| *time)
     }
 
-    /// Takes the next step.
     pub(crate) fn take_step(&mut self) -> Step {
         self.next += 1;
         self.steps[self.next - 1].1.clone()
     }
 
-    /// Lets routing learn that links are down (true) or up.
     pub(crate) fn learn(&mut self, links: &[(LinkId, bool)]) {
         links.iter().for_each(|&(link, down)| self.known[link.index()] = down);
     }
 
-    /// Number of steps taken.
     pub(crate) const fn taken(&self) -> u32 {
         self.next as u32
     }
 
-    /// Returns true if something was acknowledged since the last call, which gave a smaller total in bytes.
+    /// Returns true if more bytes are acknowledged than at the last call.
     pub(crate) const fn has_progressed(&mut self, acked: u64) -> bool {
         std::mem::replace(&mut self.acked_before, acked) != acked
     }
 
-    /// Draws of a port's silent losses.
     pub(crate) fn stream(&self, port: u32) -> Stream {
         self.streams[port as usize].clone()
     }
 
-    /// Begins and ends outages. Returns the links that go down and those that come up.
     pub(crate) fn change(&mut self, begins: &[usize], ends: &[usize]) -> [Vec<LinkId>; 2] {
         let before = self.down.clone();
         for (&outage, holds) in ends.iter().map(|one| (one, false)).chain(begins.iter().map(|one| (one, true))) {
@@ -120,14 +114,14 @@ impl Faults {
         [changed(true), changed(false)]
     }
 
-    /// Largest fraction that silent failures in force take from a link.
+    /// Largest fraction that silent failures in force take.
     fn loss(&self, link: LinkId) -> f64 {
         let in_force = self.outages.iter().zip(&self.active).filter(|(_, active)| **active);
         let of_link = in_force.filter(|(outage, _)| outage.links.contains(&link));
         of_link.filter_map(|(outage, _)| outage.silent).fold(0.0, f64::max)
     }
 
-    /// Begins and ends silent outages. Returns each changed link with its new fraction of lost packets.
+    /// Changed links with their new fractions of lost packets.
     pub(crate) fn changed_losses(&mut self, begins: &[usize], ends: &[usize]) -> Vec<(LinkId, f64)> {
         let silent = begins.iter().chain(ends).filter(|&&outage| self.outages[outage].silent.is_some());
         let mut links: Vec<LinkId> = silent.flat_map(|&outage| self.outages[outage].links.clone()).collect();
@@ -143,7 +137,6 @@ impl Faults {
         changed
     }
 
-    /// Failure that blocks a link entirely.
     pub(crate) fn blocks(&self, link: LinkId) -> Option<LinkChange> {
         if self.down[link.index()] > 0 {
             Some(LinkChange::Down)
@@ -165,7 +158,6 @@ impl Faults {
         self.fixed.iter().filter(|one| one.holds_at(time)).map(|one| one.hops.clone()).collect()
     }
 
-    /// Returns true if routing knows of failures from the start.
     pub(crate) fn starts_rerouted(&self) -> bool {
         self.steps.iter().any(|(time, step)| *time == 0 && matches!(step, Step::Learn(_)))
     }
@@ -185,7 +177,7 @@ impl Faults {
     }
 }
 
-/// Steps in order. At one time, outages change before routing learns, and pauses come last.
+/// At one time, outages change before routing learns; pauses come last.
 fn steps(resolved: &Resolved, after: Option<Time>, links: usize) -> Vec<(u64, Step)> {
     let Resolved { outages, fixed, holds } = resolved;
     let mut times: Vec<Time> = outages.iter().flat_map(|one| [Some(one.at), one.until]).flatten().collect();

@@ -1,4 +1,4 @@
-//! Parameters of the network: routes, failures of links and PFC storms, and their steps in a run.
+//! Routes, failures of links and PFC storms: parameters, and steps in a run.
 
 mod changes;
 mod fault;

@@ -1,6 +1,6 @@
 //! PFC storms: pauses that a node sends regardless of its buffers, as a malfunctioning or slow NIC does.
 //!
-//! During such a pause the port *holds* the priority: it has sent an XOFF, and sends no XON whatever leaves.
+//! A port that *holds* a priority has sent an XOFF, and sends no XON whatever leaves.
 
 use std::collections::BTreeSet;
 
@@ -41,8 +41,7 @@ pub(super) fn resolve(pause: &PauseParams, field: &str, fabric: &Fabric) -> Resu
     Ok(Hold { ports, priority: pause.priority, from: pause.from, until: pause.until })
 }
 
-/// Times at which ports start (true) and stop holding priorities. Holds of one port and priority that overlap or follow each
-/// other are merged.
+/// Merges holds of one port and priority that overlap or follow each other.
 pub(super) fn steps(holds: &[Hold]) -> Vec<(u64, Step)> {
     let times: BTreeSet<Time> = holds.iter().flat_map(|one| [Some(one.from), one.until]).flatten().collect();
     let mut was = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! Resolves names in given routes, failures and pauses, and reports errors in them.
+//! Resolves and checks names in given routes, failures and pauses.
 
 use incast_model::fabric::{Fabric, HostId, LinkId, NodeId, NodeKind, PortId};
 use incast_model::field::FieldError;
@@ -25,14 +25,14 @@ impl NetworkParams {
         Ok(self.with_fixed(fabric, &resolved.fixed_at(Time::ZERO)))
     }
 
-    /// Next hops given from the start. Unlike [`NetworkParams::routes`], this and [`NetworkParams::each_routes`] accept routes
-    /// that loop, for the deadlock analysis to show.
+    /// Next hops given from the start. Unlike [`NetworkParams::routes`], this and [`NetworkParams::each_routes`] accept
+    /// loops, for the deadlock analysis to show.
     pub fn given_hops(&self, fabric: &Fabric, seed: u64) -> Result<Vec<FixedHops>, FieldError> {
         Ok(self.resolve_loops_too(fabric, seed)?.fixed_at(Time::ZERO))
     }
 
-    /// Calls `each` with the routes and the start of every routing state, in order: the start, each change of given routes, and
-    /// each time at which routing learns of failures and repairs. Routing knows links that are down from the start.
+    /// Calls `each` with the routes and start of every routing state in order. Routing knows links that are down from
+    /// the start.
     pub fn each_routes(
         &self,
         fabric: &Fabric,
@@ -78,7 +78,7 @@ impl NetworkParams {
         Ok(resolved)
     }
 
-    /// Checks that up-down paths lead from every host to every other; shortest paths always do.
+    /// Up-down paths must lead from every host to every other; shortest paths always do.
     fn check_reach(&self, fabric: &Fabric) -> Result<(), FieldError> {
         if self.routing == Paths::Shortest {
             return Ok(());
@@ -96,7 +96,7 @@ impl NetworkParams {
         Err(FieldError::new("network.routing", message).allowed(allowed))
     }
 
-    /// Checks that given routes at the start neither loop nor reach a dead end, whatever next hops are chosen.
+    /// Given routes must neither loop nor reach a dead end, whatever next hops are chosen.
     fn check_loops(&self, fabric: &Fabric, fixed: &[FixedHops]) -> Result<(), FieldError> {
         let routes = self.with_fixed(fabric, fixed);
         for one in fixed {
@@ -175,9 +175,7 @@ fn overlap(a: &TimedHops, b: &TimedHops) -> bool {
 }
 
 enum Astray {
-    /// Packets return to a node.
     Circle(NodeId),
-    /// Packets reach a node without a next hop.
     DeadEnd(NodeId),
 }
 

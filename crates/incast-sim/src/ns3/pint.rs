@@ -1,5 +1,5 @@
-//! PINT's arithmetic in ns-3: products in the log domain with 16 significant bits (`switch-node.cc`, log2apprx), rounded at
-//! random by C's `rand()`, which is never seeded.
+//! PINT's arithmetic in ns-3: products in the log domain with 16 significant bits (`switch-node.cc`, log2apprx),
+//! rounded at random by C's `rand()`, which is never seeded.
 
 /// glibc's `rand()` with its default seed 1: an additive feedback generator (`random_r.c`, TYPE_3).
 #[derive(Debug, Clone)]
@@ -26,7 +26,7 @@ impl Default for Rand {
 }
 
 impl Rand {
-    /// Next number, 31 bits.
+    /// 31 bits.
     pub(crate) fn next(&mut self) -> u32 {
         let value = self.state[(self.at + 28) % 31].wrapping_add(self.state[self.at]);
         self.state[self.at] = value;
@@ -35,7 +35,7 @@ impl Rand {
     }
 }
 
-/// Fraction bits of logarithms.
+/// Unit of logarithms: 15 fraction bits.
 const ONE: f64 = 32_768.0;
 /// Significant bits of arguments.
 const BITS: u32 = 16;
@@ -67,7 +67,7 @@ impl Approximate<'_> {
         (libm::log2(x as f64) * ONE).trunc()
     }
 
-    /// Utilisation after `gap` ns, with `queued` bytes left and `last_size` bytes sent before.
+    /// `gap` in ns; `queued` bytes left and `last_size` bytes sent before.
     pub(crate) fn utilisation(&mut self, old: f64, gap: u64, queued: u32, last_size: u32) -> f64 {
         let [giga, rate, rtt] = [1e9, self.bytes_per_s, self.rtt as f64].map(|x| libm::log2(x) * ONE);
         let raise = |log: f64| libm::pow(2.0, log / ONE);

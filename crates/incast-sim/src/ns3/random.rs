@@ -1,7 +1,8 @@
-//! Random numbers of ECN marks in ns-3: a new stream of L'Ecuyer's MRG32k3a for every draw.
+//! Random numbers of ECN marks in ns-3.
 //!
-//! Each draw is the first value of its own stream (`switch-mmu.cc`, ShouldSendCN): draw n is the generator advanced by n·2^127
-//! + 2^76 steps (L'Ecuyer, Simard, Chen, Kelton, Operations Research 50(6), 2002: streams and substreams).
+//! Each draw is the first value of its own MRG32k3a stream (`switch-mmu.cc`, ShouldSendCN): draw n is the generator
+//! advanced by n·2^127 + 2^76 steps (L'Ecuyer, Simard, Chen, Kelton, Operations Research 50(6), 2002: streams and
+//! substreams).
 
 const M1: u64 = 4_294_967_087;
 const M2: u64 = 4_294_944_443;
@@ -40,7 +41,6 @@ fn advance(mut a: Matrix, mut n: u64, mut v: Vector, m: u64) -> Vector {
     v
 }
 
-/// Draws of a run.
 #[derive(Debug, Clone)]
 pub(crate) struct Draws {
     x: Vector,
@@ -50,7 +50,7 @@ pub(crate) struct Draws {
 }
 
 impl Draws {
-    /// Draws for `nodes` nodes: 6 streams per node belong to the IP stack, 2 to the error models.
+    /// Streams per node: 6 belong to the IP stack, 2 to the error models.
     pub(crate) fn new(nodes: u64) -> Self {
         let (jump_x, jump_y) = (square(A1, 127, M1), square(A2, 127, M2));
         let start = |a, jump, m| advance(jump, 6 * nodes + 2, apply(&square(a, 76, m), [1; 3], m), m);
@@ -66,7 +66,7 @@ impl Draws {
         difference as f64 / (M1 + 1) as f64
     }
 
-    /// Skips a draw: a PFC frame takes one for its IP identification.
+    /// A PFC frame takes a draw for its IP identification.
     pub(crate) fn skip(&mut self) {
         self.x = apply(&self.jump_x, self.x, M1);
         self.y = apply(&self.jump_y, self.y, M2);
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn first_draws_of_known_runs() {
-        // First values in the authors' simulator with 4, 10, 18 and 144 nodes.
+        // Authors' simulator with 4, 10, 18 and 144 nodes.
         for (nodes, value) in
             [(4, 0.698_337_424_372_8), (10, 0.912_957_794_241_4), (18, 0.208_339_315_684_2), (144, 0.503_653_342_546_8)]
         {

@@ -1,7 +1,7 @@
 //! Memory management unit: shared buffer, reserves, headroom, XOFF and XON.
 //!
-//! A packet counts at its ingress port and priority, as in the HPCC authors' ns-3 (`switch-mmu.cc` at commit 9f4be2a): in the
-//! reserve first, then in the shared buffer up to the threshold, then in the headroom.
+//! A packet counts at its ingress port and priority: first in the reserve, then in the shared buffer up to the
+//! threshold, then in the headroom (HPCC authors' ns-3, `switch-mmu.cc` at commit 9f4be2a).
 
 use super::params::{PfcMode, SwitchParams};
 
@@ -18,19 +18,17 @@ pub(crate) struct Buffer {
     used: i64,
     reserve: u32,
     resume_offset: u32,
-    /// Static XOFF threshold, if any.
     fixed: Option<u32>,
     /// See [`fixed_alpha`].
     lossy_alpha: u32,
 }
 
-/// Stored packets of one ingress port and priority.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Ingress {
     /// In reserve and shared buffer.
     pub(crate) bytes: u32,
     pub(crate) headroom: u32,
-    /// Largest `bytes + headroom`.
+    /// Maximum of `bytes + headroom`.
     pub(crate) peak: u32,
     pub(crate) peak_headroom: u32,
     pub(crate) headroom_limit: u32,
@@ -81,13 +79,13 @@ impl Buffer {
         u64::from(ingress.bytes.saturating_sub(self.reserve))
     }
 
-    /// True if a packet forwarded immediately would not change the counters.
+    /// True if a packet forwarded immediately would change no counter.
     #[inline]
     pub(crate) fn passes(&self, ingress: &Ingress, len: u32) -> bool {
         ingress.bytes + len <= self.reserve && !ingress.paused && self.used < self.shared
     }
 
-    /// Stores `len` bytes of a lossless priority; false if they do not fit.
+    /// False if `len` bytes do not fit.
     #[inline]
     pub(crate) fn admit_lossless(&mut self, ingress: &mut Ingress, len: u32) -> bool {
         let stored = ingress.bytes + len;
@@ -118,7 +116,7 @@ impl Buffer {
         u64::from(queued) + u64::from(len) <= limit
     }
 
-    /// Stores `len` bytes of a lossy priority; false if its egress queue, with `queued` bytes, is at its limit.
+    /// False if the egress queue, with `queued` bytes, is at its limit.
     #[inline]
     pub(crate) fn admit_lossy(&mut self, ingress: &mut Ingress, len: u32, queued: u32) -> bool {
         if !self.has_lossy_room(len, queued) {
@@ -146,14 +144,14 @@ impl Buffer {
         !ingress.paused && (ingress.headroom > 0 || self.above_reserve(ingress) >= self.threshold(ingress))
     }
 
-    /// Bytes in headroom and shared buffer once all but `kept` bytes of an ingress queue have left.
+    /// Headroom and shared bytes once all but `kept` bytes of an ingress queue have left.
     pub(crate) fn left_of(&self, ingress: &Ingress, kept: u32) -> (u32, u64) {
         let leaves = (ingress.bytes + ingress.headroom).saturating_sub(kept);
         let headroom = ingress.headroom.saturating_sub(leaves);
         (headroom, u64::from((kept - headroom.min(kept)).saturating_sub(self.reserve)))
     }
 
-    /// True if a paused peer could resume with `kept` bytes in its ingress queue and `used` in the shared buffer.
+    /// True if a paused peer could resume with `kept` bytes in its queue and `used` in the shared buffer.
     pub(crate) fn resumes_with(&self, ingress: &Ingress, kept: u32, used: u64) -> bool {
         let (headroom, above) = self.left_of(ingress, kept);
         let threshold = match self.fixed {

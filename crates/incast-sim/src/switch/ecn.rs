@@ -1,4 +1,4 @@
-//! ECN marking by the instantaneous length of an egress queue (RED without averaging; DCQCN, SIGCOMM 2015, section 3.1).
+//! ECN marking by instantaneous queue length (RED without averaging; DCQCN, SIGCOMM 2015, section 3.1).
 
 use incast_model::units::Rate;
 
@@ -12,7 +12,7 @@ pub(crate) struct EcnPort {
 }
 
 impl EcnPort {
-    /// Thresholds of a port of `rate`, never reached if marking is off.
+    /// Unreachable thresholds if marking is off.
     pub(crate) fn new(params: &EcnParams, rate: Rate) -> Self {
         let never = Self { kmin: u32::MAX, kmax: u32::MAX, pmax: 0.0 };
         if !params.enabled {

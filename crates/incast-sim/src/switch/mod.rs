@@ -1,5 +1,4 @@
-//! Parts of an output-queued switch: admission to the shared buffer, or to port buffers, ECN marking, scheduling, PINT, Tagger's
-//! rules, with their parameters. `nodes/switch.rs` is the pipeline.
+//! Parts of an output-queued switch, with their parameters; `nodes/switch.rs` is the pipeline.
 
 mod buffer;
 mod ecn;

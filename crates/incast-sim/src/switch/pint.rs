@@ -1,5 +1,5 @@
-//! PINT at the switch: writes the filtered utilisation of egress ports into packets, as a power of a base (Ben Basat et al.,
-//! SIGCOMM 2020; HPCC authors' ns-3, `switch-node.cc` and `pint.cc`).
+//! PINT at the switch: writes filtered port utilisation into packets, as a power of a base (Ben Basat et al., SIGCOMM
+//! 2020; HPCC authors' ns-3, `switch-node.cc` and `pint.cc`).
 
 use std::sync::Arc;
 
@@ -7,19 +7,16 @@ use incast_model::rng::{Stream, unit};
 
 use crate::ns3::{Approximate, Rand};
 
-/// Units of HPCC-PINT senders: 1/512.
 const UNITS: f64 = crate::congestion::PINT_UNITS;
 
 #[derive(Debug, Clone, Copy, Default)]
 struct PintPort {
     utilisation: f64,
-    /// Wire bytes of the previous packet.
     last_size: u32,
-    /// Departure of the previous packet, in ticks.
+    /// In ticks.
     last_time: u64,
 }
 
-/// PINT of ports, if a congestion control uses it.
 #[derive(Debug, Clone)]
 pub(crate) struct Pint {
     ports: Vec<PintPort>,
@@ -27,13 +24,12 @@ pub(crate) struct Pint {
     inverse_log: f64,
     base: f64,
     powers: Arc<[f64]>,
-    /// Base RTT in ticks, the time constant of the filter.
+    /// Base RTT in ticks: the filter's time constant.
     rtt: u64,
-    /// Ticks per second.
+    /// Per second.
     ticks: f64,
-    /// Picoseconds per tick.
     tick: u64,
-    /// Random numbers and arithmetic of `ns3`.
+    /// Present in `ns3` arithmetic.
     pub(crate) reference: Option<Rand>,
 }
 
@@ -55,8 +51,8 @@ impl Pint {
         Self { ports: vec![PintPort::default(); ports], ..self.clone() }
     }
 
-    /// Records a packet that leaves at `now` (ps) with `queued` bytes behind it; `rate` in bit/s. Returns the power that it
-    /// carries on, if it carries one.
+    /// `now` in ps, `queued` bytes behind the packet, `rate` in bit/s. Returns the power that the packet carries on, if
+    /// any.
     pub(crate) fn pass(
         &mut self,
         port: usize,
@@ -83,7 +79,7 @@ impl Pint {
         power
     }
 
-    /// Updates a port's utilisation; `now` in ticks, `rate` in bit/s.
+    /// `now` in ticks, `rate` in bit/s.
     fn update(&mut self, port: usize, now: u64, queued: u32, rate: u64) -> f64 {
         let state = &mut self.ports[port];
         let gap = (now - state.last_time).min(self.rtt);
@@ -107,12 +103,12 @@ impl Pint {
         state.utilisation
     }
 
-    /// Power for a utilisation, rounded up with the probability that keeps the mean.
+    /// Rounds up with the probability that keeps the mean.
     fn encode(&self, utilisation: f64, draw: impl FnOnce() -> f64) -> u16 {
         let x = (utilisation * UNITS).ceil().max(1.0);
         let power = libm::log(x) * self.inverse_log;
         let (low, high) = (power.floor(), power.ceil());
-        let drawn = draw(); // in any case, as ns-3 does
+        let drawn = draw(); // let drawn = draw(); // always, as in ns-3
         if low == high {
             return low as u16;
         }
@@ -149,8 +145,8 @@ mod tests {
         }
     }
 
-    /// A power is one of the neighbours of x, with mean x and standard deviation `sqrt((x - low) (high - x))`: relative to x at
-    /// most `(b - 1) / (2 sqrt b)`.
+    /// A power is one of the two neighbours of x, with mean x and standard deviation `sqrt((x - low) (high - x))`:
+    /// relative to x at most `(b - 1) / (2 sqrt b)`.
     #[test]
     fn encoding_errs_as_little_as_two_neighbours_allow() {
         const DRAWS: u32 = 4000;
@@ -178,7 +174,7 @@ mod tests {
         }
     }
 
-    /// Bits of the largest power, that of 512: 8 for base 1.05 (PINT's paper).
+    /// 8 bits for base 1.05 (PINT's paper).
     #[test]
     fn bits_of_the_largest_power() {
         for (base, bits) in [(1.05, 8), (1.01, 11), (1.025, 9), (1.1, 8)] {

@@ -87,7 +87,7 @@ impl<'de> Deserialize<'de> for Headroom {
                 match text {
                     "computed" => Ok(Headroom::Computed),
                     "three-delays" => Ok(Headroom::ThreeDelays),
-                    // A text that starts with a digit is a size, also in errors.
+                    // Text that starts with a digit is a size, also in errors.
                     _ if text.starts_with(|first: char| first.is_ascii_digit()) => {
                         text.parse().map(Headroom::Bytes).map_err(E::custom)
                     }
@@ -107,12 +107,10 @@ impl<'de> Deserialize<'de> for Headroom {
     }
 }
 
-/// Allows a plain number.
 pub(super) fn or_number(schema: &mut Schema) {
     or(schema, json_schema!({ "type": "number", "description": "The same share for every port." }));
 }
 
-/// Allows a plain size.
 pub(super) fn or_size(schema: &mut Schema) {
     or(schema, json_schema!({ "$ref": "#/$defs/Bytes" }));
 }

@@ -1,13 +1,13 @@
-//! Buffers of single ports of switches and hosts: drop-tail, or in pFabric's order. The packet being sent does not count.
+//! Buffers of single ports: drop-tail, or in pFabric's order. The packet being sent does not count.
 
 use super::params::QueueParams;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Storage {
     Shared,
-    /// Bytes per port, in queues by priority.
+    /// Bytes, in queues by priority.
     Own(u32),
-    /// Bytes per port, in a queue by rank.
+    /// Bytes, in one queue by rank.
     Ranked(u32),
 }
 

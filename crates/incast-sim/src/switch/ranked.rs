@@ -1,6 +1,6 @@
 use crate::kernel::{Kind, flag};
 
-/// Priority under which a pFabric queue waits, whatever the priorities of its packets.
+/// Priority of a pFabric queue, whatever the priorities of its packets.
 pub(crate) const RANKED_QUEUE: u8 = 1;
 
 #[derive(Debug, Clone, Copy)]
@@ -11,7 +11,7 @@ struct Entry {
     id: u32,
 }
 
-/// Packets in order of arrival (pFabric, SIGCOMM 2013, section 4.1). Linear search: a queue holds a few dozen, adjacent in
+/// In order of arrival (pFabric, SIGCOMM 2013, section 4.1). Linear search: a queue holds a few dozen, adjacent in
 /// memory.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RankedQueue(Vec<Entry>);
@@ -21,15 +21,15 @@ impl RankedQueue {
         self.0.push(Entry { rank, flow, id });
     }
 
-    /// Takes the first packet of the flow with the packet of lowest rank (the first such): a flow's packets stay in order, and
-    /// early ones with a higher rank do not starve.
+    /// Takes the first packet of the flow with the lowest rank: a flow stays in order, and its early packets with a
+    /// higher rank do not starve.
     pub(crate) fn pop(&mut self) -> Option<u32> {
         let best = self.0.iter().min_by_key(|entry| entry.rank)?.flow;
         let first = self.0.iter().position(|entry| entry.flow == best)?;
         Some(self.0.remove(first).id)
     }
 
-    /// Takes the packet of highest rank (the last such), if its rank exceeds `rank`.
+    /// Takes the packet of highest rank (the last such) if above `rank`.
     pub(crate) fn evict_above(&mut self, rank: u64) -> Option<u32> {
         let worst = self.0.iter().enumerate().max_by_key(|(_, entry)| entry.rank)?;
         let (at, above) = (worst.0, worst.1.rank > rank);
@@ -45,7 +45,7 @@ impl RankedQueue {
     }
 }
 
-/// Rank of a packet: 0 without data; then data of other transports by priority; then pFabric data by bytes left.
+/// 0 without data; then data of other transports by priority; then pFabric data by bytes left.
 pub(crate) fn rank(kind: Kind, flags: u8, stamp: u64, prio: u8) -> u64 {
     match kind {
         Kind::Segment if flags & flag::RANKED != 0 => 8 + stamp,

@@ -6,16 +6,15 @@ use super::params::SchedulerParams;
 pub(crate) enum Rule {
     RoundRobin,
     StrictPriority,
-    /// One queue with an order of its own.
     Ranked,
-    /// Deficit round robin; priorities in `strict`, as bits, are served before the rounds.
+    /// Deficit round robin; `strict` priorities, as bits, are served before the rounds.
     Drr {
         quanta: [u32; 8],
         strict: u8,
     },
 }
 
-/// Priority served last, and bytes that each priority may still send in its turn.
+/// Last priority served, and the deficits in bytes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Served {
     pub(crate) last: u8,
@@ -42,7 +41,7 @@ impl Rule {
         matches!(self, Self::StrictPriority)
     }
 
-    /// Next priority in `eligible`, not empty; not for deficit round robin.
+    /// `eligible` is not empty; not for deficit round robin.
     #[inline]
     pub(crate) fn choose_simply(&self, eligible: u8, last: &mut u8) -> u8 {
         if eligible & 1 != 0 {
@@ -52,11 +51,10 @@ impl Rule {
         *last
     }
 
-    /// Next priority in `eligible`, not empty; `waiting` includes paused priorities. `first` returns the wire bytes of a
-    /// priority's next packet.
+    /// `eligible` is not empty; `waiting` includes paused priorities; `first`: wire bytes of a priority's next packet.
     ///
-    /// A queue earns its quantum when its turn comes and keeps the turn while its first packet is within its deficit. An
-    /// emptied queue loses its deficit; a paused one keeps it and earns nothing (our choice).
+    /// A queue earns its quantum when its turn comes and keeps the turn while its first packet is within its deficit.
+    /// An emptied queue loses its deficit; a paused one keeps it and earns nothing (our choice).
     #[inline(never)]
     pub(crate) fn choose_drr(&self, eligible: u8, waiting: u8, served: &mut Served, first: impl Fn(u8) -> u32) -> u8 {
         let Self::Drr { quanta, strict } = self else { unreachable!("called under DRR only") };
@@ -100,7 +98,7 @@ impl Rule {
         turn
     }
 
-    /// Next priority of a host's control packets, which all schedulers serve before data.
+    /// All schedulers serve a host's control packets before data.
     pub(crate) fn choose_control(&self, eligible: u8, last: u8) -> u8 {
         match self {
             _ if eligible & 1 != 0 => 0,
@@ -116,7 +114,7 @@ fn highest(mask: u8) -> u8 {
     7 - mask.leading_zeros() as u8
 }
 
-/// Lowest set bit above `last`, or else the lowest.
+/// Lowest bit above `last`, or else the lowest.
 #[inline]
 fn after(mask: u8, last: u8) -> u8 {
     let above = mask & 0xfe_u8.checked_shl(u32::from(last)).unwrap_or(0);

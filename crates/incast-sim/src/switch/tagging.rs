@@ -1,5 +1,5 @@
-//! Tagger in the switch (Hu et al., CoNEXT 2017): rules rewrite a packet's tag by (tag, ingress port, egress port). Each
-//! lossless tag is a PFC priority; packets without a rule become and stay lossy.
+//! Tagger in the switch (Hu et al., CoNEXT 2017): rules rewrite a packet's tag by (tag, ingress port, egress port).
+//! Each lossless tag is a PFC priority; packets without a rule become and stay lossy.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -90,14 +90,14 @@ pub enum QueueBy {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TagRules {
     tags: u8,
-    /// By node: start of its table, and number of its ports.
+    /// Start of a node's table, and number of its ports.
     tables: Vec<(usize, u32)>,
-    /// By switch, tag, ingress port and egress port: new tag, or 0 for lossy.
+    /// By switch, tag, ingress port and egress port; 0 for lossy.
     new_tags: Vec<u8>,
 }
 
 impl TagRules {
-    /// No rules, for `tags` tags, 1 or more: every packet becomes lossy at its first switch.
+    /// Without rules, every packet becomes lossy at its first switch. `tags` is at least 1.
     pub fn new(fabric: &Fabric, tags: u8) -> Self {
         let mut tables = Vec::with_capacity(fabric.nodes().len());
         let mut size = 0;
@@ -143,16 +143,16 @@ impl TagRules {
 #[derive(Debug)]
 pub(crate) struct Tagging {
     rules: Arc<TagRules>,
-    /// By priority: its tag, or 0 if lossy.
+    /// Tag of each priority; 0 for lossy.
     tags: [u8; 8],
-    /// By tag: its priority; at 0 the lossy priority.
+    /// Priority of each tag; at 0 the lossy priority.
     priorities: [u8; 8],
     /// If true, tags change on the wire, not before the egress queue: the wrong variant.
     pub(crate) on_the_wire: bool,
 }
 
 impl Tagging {
-    /// Maps tags to the lossless priorities, in order; they must suffice.
+    /// Maps tags to the `lossless` priorities, in order; there must be enough.
     pub(crate) fn new(rules: Arc<TagRules>, params: &TaggingParams, lossless: &[u8]) -> Self {
         let mut tagging = Self {
             tags: [0; 8],
@@ -167,7 +167,7 @@ impl Tagging {
         tagging
     }
 
-    /// Priority at `output` of a packet that came under `priority` by `input`.
+    /// Priority at `output` of a packet that came by `input`.
     #[inline]
     pub(crate) fn rewritten(&self, fabric: &Fabric, priority: u8, input: u32, output: u32) -> u8 {
         match self.tags[usize::from(priority)] {

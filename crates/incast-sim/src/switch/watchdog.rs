@@ -1,5 +1,5 @@
-//! PFC watchdog of vendors: releases a queue that has been paused for too long, at the price of lost packets. States and times
-//! are those of SONiC's `pfcwd`.
+//! PFC watchdog: releases a queue paused for too long, at the price of lost packets. States and times are those of
+//! SONiC's `pfcwd`.
 
 use incast_model::range::above;
 use incast_model::units::Time;

@@ -1,38 +1,37 @@
-//! Rate Allocation: a pair's limit between its guarantee and the network's capacity (ElasticSwitch, SIGCOMM 2013, section 5).
+//! Rate Allocation: a pair's limit between its guarantee and the network's capacity (ElasticSwitch, SIGCOMM 2013,
+//! section 5).
 //!
-//! The paper gives the constants of Seawall's law, not the law. Ours has its shape: after congestion towards the old limit,
-//! first fast, then slowly; beyond it, first slowly, then fast.
+//! The paper gives the constants of Seawall's law, not the law. Ours has its shape: below the limit at the last
+//! congestion, first fast, then slow growth; beyond it, first slow, then fast.
 
 use super::params::RateParams;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Seen {
-    /// Packets lost or marked.
+    /// Lost or marked packets.
     pub(super) congested: u64,
-    /// Limit used: packets waited, or four fifths were used.
+    /// Packets waited, or four fifths of the limit were used.
     pub(super) limited: bool,
 }
 
-/// Bounds and weight.
+/// Bounds in bit/s, and weight.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Title {
-    /// Minimum limit in bit/s.
     pub(super) guarantee: f64,
-    /// Weight above the guarantee.
+    /// Above the guarantee.
     pub(super) weight: f64,
-    /// Maximum limit in bit/s.
     pub(super) line: f64,
 }
 
-/// Limit in bit/s, with its history.
+/// In bit/s.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Allocator {
     pub(super) limit: f64,
-    /// Limit at the last congestion.
+    /// At the last congestion.
     goal: f64,
     /// Losses, decaying.
     history: f64,
-    /// Last congestion, in ps.
+    /// In ps.
     congested_at: u64,
 }
 
@@ -56,7 +55,6 @@ impl Allocator {
         }
     }
 
-    /// Increase per period.
     fn growth(&self, params: &RateParams, title: &Title, now: u64) -> f64 {
         let step = title.weight * params.step.0 as f64;
         let scaled = (now - self.congested_at) as f64 * 1e-12 / params.time_scale;
@@ -102,7 +100,7 @@ mod tests {
         assert_eq!(pair.limit, 450.0 * MBPS);
     }
 
-    /// Periods until a pair grows again after three losses.
+    /// Until a pair grows again after three losses.
     fn held(guarantee: f64) -> u32 {
         let params = RateParams::default();
         let mut pair = Allocator::new(600.0 * MBPS, 0);

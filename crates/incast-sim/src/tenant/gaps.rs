@@ -5,23 +5,19 @@ struct Gap {
     /// First missing number, and one past the last.
     from: u32,
     to: u32,
-    /// Packets received since the gap opened.
     since: u32,
 }
 
-/// Received sequence numbers, from 0.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Gaps {
-    /// One past the highest number received.
     next: u32,
-    /// Open gaps; few, as paths of trees do not reorder.
+    /// Few, as paths of trees do not reorder.
     open: Vec<Gap>,
-    /// Packets lost.
     pub(super) lost: u64,
 }
 
 impl Gaps {
-    /// Handles a packet; missing ones count as lost when `patience` later ones have arrived.
+    /// Counts missing packets as lost once `patience` later ones have arrived.
     pub(super) fn hear(&mut self, number: u32, patience: u32) {
         if number < self.next {
             self.fill(number);
@@ -77,7 +73,7 @@ mod tests {
     fn what_comes_late_is_not() {
         assert_eq!(lost(&[0, 2, 3, 1, 4, 5, 6], 3), 0);
         assert_eq!(lost(&[0, 4, 2, 5, 6, 7], 3), 2);
-        // Too late: already lost.
+        // Packet 1 comes too late: it counts as lost.
         assert_eq!(lost(&[0, 2, 3, 4, 1, 5], 3), 1);
     }
 }

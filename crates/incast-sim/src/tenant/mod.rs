@@ -1,8 +1,9 @@
-//! Hypervisors between VMs and the network. A VM is a host of the fabric; a *pair* is all traffic from one VM to another.
+//! Hypervisors between VMs and the network. A VM is a host of the fabric; a *pair* is all traffic from one VM to
+//! another.
 //!
-//! A limiter at the sender ([`shaper`]) delays packets; the receiver counts them ([`gaps`]). Limits come from ElasticSwitch or
-//! Seawall ([`allocate`], [`partition`]), from the receivers alone, or are fixed ([`reserved`]). A pair's hypervisors exchange messages, which are
-//! packets on the same network.
+//! A limiter at the sender ([`shaper`]) delays packets; the receiver counts them ([`gaps`]). Limits come from
+//! ElasticSwitch or Seawall ([`allocate`], [`partition`]), from the receivers alone, or are fixed ([`reserved`]).
+//! Messages are packets on the same network.
 
 mod allocate;
 mod gaps;
@@ -36,16 +37,13 @@ pub(crate) use vm::Vm;
 #[derive(Debug)]
 pub(crate) struct Hypervisors {
     pub(crate) rules: Rules,
-    /// Pairs of a flow's data and answers.
+    /// By flow: pairs of its data and answers.
     pairs_of: Vec<[u32; 2]>,
     pub(crate) pairs: Vec<Pair>,
-    /// By host.
     pub(crate) vms: Vec<Vm>,
-    /// VMs by server.
     servers: HashMap<u32, Vec<u32>>,
 }
 
-/// What all hypervisors of a run have in common.
 #[derive(Debug)]
 pub(crate) struct Rules {
     pub(crate) params: Hypervisor,
@@ -118,19 +116,18 @@ impl Hypervisors {
         all
     }
 
-    /// Pair of a flow's data (true) or answers.
+    /// `forward`: of the flow's data; otherwise of its answers.
     pub(crate) fn pair_of(&self, flow: u32, forward: bool) -> u32 {
         self.pairs_of[flow as usize][usize::from(!forward)]
     }
 
-    /// Pair of a message to host `dst`.
     pub(crate) fn pair_of_message(&self, flow: u32, forward: bool, dst: u32) -> u32 {
         let both = self.pairs_of[flow as usize];
         let first = &self.pairs[both[0] as usize];
         both[usize::from(dst != if forward { first.dst } else { first.src })]
     }
 
-    /// Sum of the hoses, in bit/s, of the VMs at a server that received recently; `heard`: last packet by VM, in ps.
+    /// Sum of the hoses, in bit/s, of a server's VMs that received recently; `heard`: last packet by VM, in ps.
     pub(crate) fn recent_hoses(&self, server: u32, params: &EdgeOnlyParams, heard: &[u64], now: u64) -> f64 {
         let is_recent = |&&host: &&u32| {
             let last = heard[host as usize];
@@ -140,7 +137,7 @@ impl Hypervisors {
     }
 }
 
-/// Maximum rate of a host at a port in bit/s; for a VM, at most its server's links.
+/// Maximum rate of a host in bit/s; for a VM, at most that of its server's links.
 pub(crate) fn line(fabric: &Fabric, port: PortId) -> u64 {
     let (own, server) = (fabric.rate(port).0, fabric.neighbour(port));
     if !fabric.servers().contains(&server) {

@@ -1,4 +1,4 @@
-//! Pairs of VMs, each with a half at its sender's hypervisor and a half at its receiver's.
+//! Pairs of VMs, each with a half at each end.
 
 use std::collections::HashMap;
 
@@ -8,15 +8,14 @@ use super::{Receiving, Sending};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Pair {
-    /// Hosts.
     pub(crate) src: u32,
     pub(crate) dst: u32,
-    /// Numbers of the pair among those that its source sends, and among those that its destination receives.
+    /// Number among the pairs that the source sends, and among those that the destination receives.
     pub(crate) at_src: u32,
     pub(crate) at_dst: u32,
-    /// A flow between the two, for messages.
+    /// Any flow between the two, for messages.
     pub(crate) flow: u32,
-    /// If false, the pair carries only answers.
+    /// If false, only answers.
     pub(crate) carries_data: bool,
     pub(crate) send: Sending,
     pub(crate) receive: Receiving,

@@ -371,12 +371,11 @@ impl Hypervisor {
         rate.into_iter().chain(own).collect()
     }
 
-    /// Returns true if a VM's hypervisor uses what others on its server receive.
+    /// True if a hypervisor uses what other VMs on the server receive.
     pub(crate) const fn sees_neighbours(&self) -> bool {
         matches!(self, Self::EdgeOnly(_))
     }
 
-    /// Guarantee assumed for a VM without one.
     pub(super) const fn without_guarantee(&self) -> Rate {
         match self {
             Self::ElasticSwitch(params) => params.without_guarantee,
@@ -385,7 +384,7 @@ impl Hypervisor {
         }
     }
 
-    /// Time from a pair's last packet to the end of its activity.
+    /// A pair becomes inactive this long after its last packet.
     pub(crate) const fn idle_timeout(&self) -> Time {
         match self {
             Self::ElasticSwitch(params) => params.idle_timeout,

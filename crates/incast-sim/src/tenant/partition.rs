@@ -1,25 +1,24 @@
 //! Guarantee Partitioning: divides a VM's hose into guarantees of its pairs (ElasticSwitch, SIGCOMM 2013, section 4.1).
 //!
-//! Each end of a pair divides its hose max-min among its active pairs; the guarantee is the smaller share. The paper's rule for
-//! messages between ends is not available. Ours: each end sends its *offer*, the share without a bound from the other end, and
-//! takes the other's offer as a bound (Charny's advertised rates). The ends converge to max-min shares of the whole, in any
-//! order of messages.
+//! Each end of a pair divides its hose max-min among its active pairs; the guarantee is the smaller share. The paper's
+//! rule for messages is not available. Ours: each end sends its *offer*, the share without a bound from the other end,
+//! and takes the other's offer as a bound (Charny's advertised rates). The ends converge to max-min shares in any order
+//! of messages.
 
-/// Bounds of a pair at one end.
+/// Bounds of a pair at one end, in bit/s.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Want {
-    /// In bit/s; infinite if packets wait for the limiter.
+    /// Infinite if packets wait for the limiter.
     pub(crate) demand: f64,
-    /// Other end's offer in bit/s; infinite before its first message.
+    /// The other end's; infinite before its first message.
     pub(crate) offer: f64,
 }
 
-/// Result for a pair.
+/// In bit/s.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Share {
-    /// In bit/s.
     pub(crate) share: f64,
-    /// Share without a bound from the other end, in bit/s.
+    /// Share without a bound from the other end.
     pub(crate) offer: f64,
 }
 
@@ -36,7 +35,7 @@ pub(crate) fn partition(hose: f64, floor: f64, wants: &[Want]) -> Vec<Share> {
     caps.iter().map(|&cap| Share { share: cap.min(level) * spread, offer: level_without(hose, &sorted, cap) }).collect()
 }
 
-/// Level to which `hose` fills the sorted caps; infinite if all caps fit.
+/// Level to which `hose` fills the sorted caps; infinite if all fit.
 fn level(hose: f64, sorted: &[f64]) -> f64 {
     let mut left = hose;
     for (place, &cap) in sorted.iter().enumerate() {
@@ -49,7 +48,7 @@ fn level(hose: f64, sorted: &[f64]) -> f64 {
     f64::INFINITY
 }
 
-/// Level without the pair's cap, one of `sorted`.
+/// Same without the pair's own cap, one of `sorted`.
 fn level_without(hose: f64, sorted: &[f64], own: f64) -> f64 {
     let mut left = hose;
     let mut passed = false;

@@ -1,4 +1,4 @@
-//! Receiving half of a pair: counters of what arrives, and its share of the receiver's hose.
+//! Receiving half of a pair. Rates are in bit/s.
 
 use super::gaps::Gaps;
 use super::partition::Want;
@@ -11,18 +11,15 @@ pub(crate) struct Receiving {
     since: u64,
     last: u64,
     gaps: Gaps,
-    /// Bytes since the last division.
+    /// Since the last division.
     bytes: u64,
     demand: f64,
     /// If true, packets wait at the sender's limiter.
     limited: bool,
-    /// Sender's offer in bit/s; infinite while unknown.
+    /// Infinite while unknown.
     offer: f64,
-    /// Congestion reported to the sender.
     reports: u64,
-    /// Wire bytes received.
     pub(crate) received: u64,
-    /// Marked packets received.
     pub(crate) marked: u64,
 }
 
@@ -45,25 +42,23 @@ impl Default for Receiving {
 }
 
 impl Receiving {
-    /// Lost packets.
     pub(crate) const fn lost(&self) -> u64 {
         self.gaps.lost
     }
 
-    /// Begins activity.
     pub(crate) const fn wake(&mut self, now: u64) {
         (self.active, self.since, self.last) = (true, now, now);
         (self.bytes, self.limited) = (0, false);
         (self.demand, self.offer) = (f64::INFINITY, f64::INFINITY);
     }
 
-    /// Ends activity if there was no packet for a while. Returns true if the pair is active.
+    /// False, and ends activity, if no packet came for `patience`.
     pub(crate) const fn stays_active(&mut self, now: u64, patience: u64) -> bool {
         self.active = now - self.last < patience;
         self.active
     }
 
-    /// Counts a packet by its sequence number. Returns its flags, without the mark.
+    /// Returns the flags without the mark.
     pub(crate) fn hear(&mut self, rules: &Rules, (now, bytes): (u64, u64), number: u32, flags: u8) -> u8 {
         self.last = now;
         self.bytes += bytes;
@@ -76,12 +71,11 @@ impl Receiving {
         flags & !flag::CE
     }
 
-    /// Takes the sender's offer in bit/s; `limited`: packets wait there.
     pub(crate) const fn hear_offer(&mut self, offer: f64, limited: bool) {
         (self.offer, self.limited) = (offer, limited);
     }
 
-    /// New report for the sender: lost and marked packets, and wire bytes received.
+    /// Lost and marked packets, and wire bytes received.
     pub(crate) const fn report(&mut self) -> Option<[u64; 2]> {
         let congested = self.lost() + self.marked;
         if congested <= self.reports {
@@ -91,7 +85,7 @@ impl Receiving {
         Some([congested, self.received])
     }
 
-    /// Measures traffic in a period of `seconds` that began at `since`, in ps.
+    /// The period of `seconds` began at `since`, in ps.
     pub(crate) fn measure(&mut self, params: &ElasticSwitchParams, since: u64, seconds: f64) {
         let bytes = std::mem::take(&mut self.bytes);
         let unknown = self.since > since || seconds <= 0.0;

@@ -5,7 +5,7 @@ use incast_model::maxmin::{Demand, max_min};
 use super::{Hypervisor, Hypervisors};
 
 impl Hypervisors {
-    /// Sets the limits of pairs with data; answers are not limited.
+    /// Answers are not limited.
     pub(super) fn reserve(&mut self) {
         if !matches!(self.rules.params, Hypervisor::Reservation(_)) {
             return;

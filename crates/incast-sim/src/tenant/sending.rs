@@ -1,50 +1,41 @@
-//! Sending half of a pair: its limiter, guarantee and limit.
+//! Sending half of a pair: limiter, guarantee and limit. Rates are in bit/s, times in ps.
 
 use super::allocate::{Allocator, Seen, Title};
 use super::partition::{Share, Want};
 use super::shaper::{Shaper, time_for};
 use super::{ElasticSwitchParams, Hypervisor, Rules};
 
-/// Packets that may wait without a limit of time (our choice).
+/// Packets that may wait for however long (our choice).
 const ALWAYS: u32 = 4;
 
-/// Share of its limit from which a pair counts as limited (our choice).
+/// A pair that uses this share of its limit counts as limited (our choice).
 const BOUND_FROM: f64 = 0.8;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Sending {
     pub(crate) active: bool,
-    /// Begin of activity, in ps.
     since: u64,
-    /// Last packet, in ps.
     pub(crate) last: u64,
-    /// Next sequence number.
     next: u32,
-    /// Traffic since the last full division.
     divided: Window,
-    /// Traffic in the period of rate allocation.
     period: Window,
-    /// Demand at the last full division, in bit/s.
     demand: f64,
-    /// Share of the sender's hose, in bit/s; infinite while unknown.
+    /// Share of the sender's hose; infinite while unknown.
     mine: f64,
-    /// Share of the receiver's hose, in bit/s; infinite while unknown.
+    /// Share of the receiver's hose; infinite while unknown.
     theirs: f64,
-    /// Receiver's offer in bit/s; infinite while unknown.
+    /// Infinite while unknown.
     offer: f64,
-    /// In bit/s.
     pub(crate) guarantee: f64,
     allocator: Allocator,
     pub(crate) shaper: Shaper,
-    /// Flows of uncontrolled senders, waiting for space at the limiter.
+    /// Flows of uncontrolled senders that wait for space at the limiter.
     pub(crate) asleep: Vec<u32>,
     /// Lost and marked packets that the receiver reported.
     reports: u64,
     /// Part of `reports` that rate allocation has used.
     handled: u64,
-    /// Wire bytes past the limiter.
     pub(crate) sent: u64,
-    /// Packets dropped by the limiter's full queue.
     pub(crate) refused: u64,
 }
 
@@ -80,19 +71,17 @@ impl Default for Sending {
 }
 
 impl Sending {
-    /// Returns true if another packet may wait for the limiter.
     pub(crate) fn has_space(&self, rules: &Rules) -> bool {
         let (limits, shaper) = (rules.params.shaper(), &self.shaper);
         let waits = shaper.rate().map_or(0, |rate| time_for(shaper.bytes, rate));
         shaper.packets < ALWAYS.min(limits.packets) || shaper.packets < limits.packets && waits < limits.delay.0
     }
 
-    /// Returns true if a packet need not wait.
     pub(crate) fn passes(&self, now: u64, bytes: u64) -> bool {
         self.shaper.packets == 0 && self.shaper.goes_at(bytes) <= now
     }
 
-    /// Counts a packet that waits for the limiter; false if it is refused.
+    /// False if the limiter refuses the packet.
     pub(crate) fn queue(&mut self, rules: &Rules, bytes: u64) -> bool {
         (self.divided.waited, self.period.waited) = (true, true);
         let fits = self.has_space(rules);
@@ -105,7 +94,7 @@ impl Sending {
         fits
     }
 
-    /// Time of the next release in ps, if that needs a new task. `bytes`: size of the first packet that waits.
+    /// Time of the next release, if that needs a new task. `bytes`: size of the first packet that waits.
     pub(crate) fn next_release(&mut self, now: u64, bytes: u64) -> Option<u64> {
         let time = self.shaper.goes_at(bytes).max(now);
         (time < self.shaper.due).then(|| {
@@ -114,14 +103,13 @@ impl Sending {
         })
     }
 
-    /// Begins the release that is due.
     pub(crate) const fn begin_release(&mut self, now: u64) {
         if self.shaper.due <= now {
             self.shaper.due = u64::MAX;
         }
     }
 
-    /// Takes the first packet out of the queue if it may go.
+    /// True if the first packet may leave the queue.
     pub(crate) fn release(&mut self, now: u64, bytes: u64) -> bool {
         let goes = self.shaper.goes_at(bytes) <= now;
         if goes {
@@ -131,7 +119,6 @@ impl Sending {
         goes
     }
 
-    /// Counts a packet past the limiter. Returns its sequence number.
     pub(crate) fn depart(&mut self, now: u64, bytes: u64) -> u32 {
         self.shaper.take(now, bytes);
         self.divided.bytes += bytes;
@@ -149,7 +136,7 @@ impl Sending {
         self.shaper.set(now, Some(rate), bytes.max(2 * rules.packet));
     }
 
-    /// Begins activity; `equal`: part of the hose in bit/s.
+    /// `equal`: equal part of the hose.
     pub(crate) fn wake(&mut self, rules: &Rules, now: u64, equal: f64) {
         (self.active, self.since, self.handled) = (true, now, self.reports);
         (self.divided, self.period) = (Window::default(), Window::default());
@@ -163,31 +150,27 @@ impl Sending {
         self.set_limit(rules, now);
     }
 
-    /// Ends activity if there was no packet for a while. Returns true if the pair is active.
+    /// False, and ends activity, if no packet came for `patience`.
     pub(crate) const fn stays_active(&mut self, now: u64, patience: u64) -> bool {
         self.active = self.shaper.packets > 0 || now - self.last < patience;
         self.active
     }
 
-    /// Sets a fixed limit in bit/s.
     pub(super) fn reserve(&mut self, rules: &Rules, rate: f64) {
         self.guarantee = rate;
         self.allocator.limit = rate;
         self.set_limit(rules, 0);
     }
 
-    /// Takes a limit from the receiver, in bit/s.
     pub(crate) fn hear_rate(&mut self, rules: &Rules, now: u64, rate: f64) {
         self.allocator.limit = rate;
         self.set_limit(rules, now);
     }
 
-    /// Takes the receiver's count of lost and marked packets.
     pub(crate) fn hear_reports(&mut self, reports: u64) {
         self.reports = self.reports.max(reports);
     }
 
-    /// Takes the receiver's offer and share, in bit/s.
     pub(crate) fn hear_share(&mut self, rules: &Rules, now: u64, offer: f64, theirs: f64) {
         self.offer = offer;
         let first = !self.theirs.is_finite();
@@ -202,7 +185,6 @@ impl Sending {
         self.set_limit(rules, now);
     }
 
-    /// Ends a period of rate allocation.
     pub(crate) fn allocate(&mut self, rules: &Rules, title: &Title, now: u64) {
         let Some(rate) = rules.params.rate() else { return };
         let used = self.period.bytes as f64 * 8e12 / rate.period.0 as f64;
@@ -213,7 +195,7 @@ impl Sending {
         self.set_limit(rules, now);
     }
 
-    /// Measures demand in a period of `seconds` that began at `since`, in ps.
+    /// The period of `seconds` began at `since`.
     pub(crate) fn measure(&mut self, params: &ElasticSwitchParams, since: u64, seconds: f64) {
         let window = std::mem::take(&mut self.divided);
         let unknown = window.waited || self.since > since || seconds <= 0.0;
@@ -224,10 +206,10 @@ impl Sending {
         Want { demand: self.demand, offer: self.offer }
     }
 
-    /// Takes a share of the sender's hose; `equal`: part of the hose in bit/s. Returns true if packets wait.
+    /// `equal`: equal part of the sender's hose. Returns true if packets wait.
     pub(crate) fn take_share(&mut self, rules: &Rules, now: u64, share: Share, equal: f64) -> bool {
         self.mine = share.share;
-        // Before the other end's first message: at most an equal part.
+        // Before the receiver's first message: at most an equal part.
         let theirs = if self.theirs.is_finite() { self.theirs } else { equal };
         self.guarantee = self.mine.min(theirs);
         self.allocator.raise(self.guarantee);

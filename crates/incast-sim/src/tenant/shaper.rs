@@ -1,4 +1,4 @@
-//! Rate limiter of a pair: a token bucket with a queue in front.
+//! Rate limiter of a pair: a token bucket with a queue in front, which is kept elsewhere.
 //!
 //! State is the time when the bucket would be full: exact, without work between packets.
 
@@ -7,20 +7,17 @@ pub(super) fn time_for(bytes: u64, rate: u64) -> u64 {
     (u128::from(bytes) * 8_000_000_000_000).div_ceil(u128::from(rate)) as u64
 }
 
-/// Limiter; its queue is kept elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shaper {
-    /// Waiting packets.
     pub(crate) packets: u32,
-    /// Wire bytes of waiting packets, with gaps.
+    /// Wire bytes with gaps.
     pub(super) bytes: u64,
-    /// In bit/s; `None` without a limit.
     rate: Option<u64>,
     /// Bucket size, in ps at the rate.
     depth: u64,
     /// Time of a full bucket, in ps.
     full_at: u64,
-    /// Next release event; [`u64::MAX`] without one.
+    /// Next release event; [`u64::MAX`] for none.
     pub(super) due: u64,
 }
 
@@ -35,8 +32,8 @@ impl Shaper {
         self.rate
     }
 
-    /// Sets the limit and a bucket of `burst` bytes. Tokens (within the new bucket) and debts persist: filling or emptying the
-    /// bucket with each new limit would cause bursts or pauses.
+    /// Sets the limit and a bucket of `burst` bytes. Tokens (within the new bucket) and debts persist: otherwise each
+    /// new limit would cause a burst or pause.
     pub(super) fn set(&mut self, now: u64, rate: Option<u64>, burst: u64) {
         let depth = rate.map_or(0, |rate| time_for(burst, rate));
         self.full_at = match (self.rate, rate) {
@@ -51,7 +48,7 @@ impl Shaper {
         (self.rate, self.depth) = (rate, depth);
     }
 
-    /// Earliest departure. A bucket smaller than the packet must be full.
+    /// A bucket smaller than the packet must be full.
     pub(super) fn goes_at(&self, bytes: u64) -> u64 {
         let Some(rate) = self.rate else { return 0 };
         let cost = time_for(bytes, rate);
@@ -72,7 +69,7 @@ mod tests {
     const MBPS: u64 = 1_000_000;
     const US: u64 = 1_000_000;
 
-    /// Departures in us of packets of 1250 B queued at 0; 10 us each at 1 Gb/s.
+    /// In us, of packets of 1250 B queued at 0; 10 us each at 1 Gb/s.
     fn sent(shaper: &mut Shaper, count: usize) -> Vec<u64> {
         let mut now = 0;
         (0..count)

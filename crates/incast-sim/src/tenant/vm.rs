@@ -1,4 +1,4 @@
-//! VM at its hypervisor: hoses, active pairs, and timers.
+//! VM at its hypervisor. Rates are in bit/s.
 
 use super::allocate::Title;
 use super::{EdgeOnlyParams, Hypervisor, Rules, WeightMode};
@@ -9,31 +9,24 @@ const LEAST: f64 = 1e-3;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Vm {
-    /// Hoses in bit/s.
     pub(crate) send: f64,
     pub(crate) receive: f64,
-    /// Server link in bit/s.
     line: f64,
     pub(crate) server: u32,
-    /// Active pairs.
     pub(crate) sends: Vec<u32>,
     pub(crate) receives: Vec<u32>,
     /// Phase of the periods, in [0, 1): hypervisors are not synchronised.
     phase: f64,
-    /// If true, the timers run.
     pub(crate) awake: bool,
     /// Last full division, or measurement with `edge_only`.
     divided_at: u64,
-    /// If true, a division for new pairs is scheduled.
     pub(crate) soon: bool,
-    /// With `edge_only`: rate for senders, in bit/s.
+    /// With `edge_only`: rate for senders.
     pub(crate) reported_rate: f64,
-    /// Bytes received in the period.
     pub(crate) metered: u64,
 }
 
 impl Vm {
-    /// `hoses` and `line` in bit/s.
     pub(super) const fn new(server: u32, hoses: [f64; 2], line: f64, phase: f64) -> Self {
         Self {
             send: hoses[0],
@@ -51,12 +44,11 @@ impl Vm {
         }
     }
 
-    /// Rate up to which a pair may send, in bit/s.
     pub(super) const fn at_most(&self, rate: f64) -> f64 {
         rate.min(self.line)
     }
 
-    /// Starts the timers for a new pair; ElasticSwitch divides its guarantee soon. Returns new tasks with their times, in ps.
+    /// Starts the timers for a new pair; ElasticSwitch divides its guarantee soon. Returns new tasks with times in ps.
     pub(crate) fn wake(&mut self, rules: &Rules, host: u32, now: u64) -> Vec<(u64, Job)> {
         let starts = !std::mem::replace(&mut self.awake, true);
         if starts {
@@ -84,14 +76,13 @@ impl Vm {
         jobs
     }
 
-    /// Next end of a period, in the host's phase.
+    /// In the host's phase.
     pub(crate) fn next_strike(&self, now: u64, period: u64) -> u64 {
         let offset = (period as f64 * self.phase) as u64;
         let past = (now + period - offset) / period;
         past * period + offset
     }
 
-    /// Bounds of the limit of a pair with this guarantee, in bit/s.
     pub(crate) fn title(&self, params: &Hypervisor, guarantee: f64) -> Title {
         match params {
             Hypervisor::ElasticSwitch(params) => {
@@ -113,18 +104,18 @@ impl Vm {
         }
     }
 
-    /// Ends a period of guarantee partitioning. Returns its begin in ps, and its length in s.
+    /// Ends a period of guarantee partitioning. Returns its begin in ps and length in s.
     pub(crate) const fn end_period(&mut self, now: u64) -> (u64, f64) {
         let since = std::mem::replace(&mut self.divided_at, now);
         (since, (now - since) as f64 * 1e-12)
     }
 
-    /// Share of the server's link, in bit/s; `all`: sum of the hoses of its VMs that received recently.
+    /// `all`: sum of the hoses of the server's VMs that received recently.
     fn may_receive(&self, params: &EdgeOnlyParams, all: f64) -> f64 {
         (1.0 - params.headroom) * self.line * self.receive / all.max(self.receive)
     }
 
-    /// Adapts the rate of `senders`, in bit/s. Returns it with the time of the next measurement, in ps.
+    /// Returns the new rate, and the time of the next measurement in ps.
     pub(crate) fn adapt(&mut self, params: &EdgeOnlyParams, now: u64, all: f64, senders: usize) -> (f64, u64) {
         let may = self.may_receive(params, all);
         let (_, seconds) = self.end_period(now);
@@ -135,8 +126,8 @@ impl Vm {
     }
 }
 
-/// Time to the next measurement in ps: at least a period, and at least `feedback_every` received bytes per message. A rate that
-/// changed before all senders received it would oscillate.
+/// Time to the next measurement in ps: at least a period, and at least `feedback_every` received bytes per message. A
+/// rate that changed before all senders received it would oscillate.
 fn until_next(params: &EdgeOnlyParams, senders: usize, may: f64) -> u64 {
     let bits = (8 * params.feedback_every.0 * senders as u64) as f64;
     params.period.0.max((bits / may * 1e12) as u64)

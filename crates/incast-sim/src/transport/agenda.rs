@@ -1,36 +1,29 @@
-//! Timer queue of a host for tasks other than the timers of sent flows.
+//! Timer queue of a host for all tasks but timers of sent flows.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Task of a host. Its executor checks that it still applies, as no task is removed early.
+/// Tasks are never removed early: the executor checks that they still apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Job {
-    /// TCP: delayed acknowledgement of a received flow.
     DelayedAck(u32),
-    /// pHost: token of the host as a receiver.
     Token,
-    /// Fastpass: slot of a flow, with its packet's path.
     Slot(u32, u16),
-    /// Fastpass: start of an epoch at the arbiter.
     Epoch,
-    /// Fastpass: end of the arbiter's computation.
     Computed,
-    /// Ideal scheduler: the host may send a packet.
+    /// Ideal scheduler: the host may send.
     Turn,
-    /// UDP: next packet of a flow.
     Burst(u32),
-    /// End of a flow without a size.
     Stop(u32),
-    /// Hypervisors: a pair's limiter releases a packet.
+    /// Limiter of a pair releases a packet.
     Release(u32),
-    /// Hypervisors: end of a VM's limit period.
+    /// End of a VM's limit period.
     Allocate(u32),
-    /// Hypervisors: end of a VM's guarantee period.
+    /// End of a VM's guarantee period.
     Divide(u32),
-    /// Hypervisors: new pairs of a VM.
+    /// New pairs of a VM.
     DivideSoon(u32),
-    /// Hypervisors: measurement of received traffic.
+    /// Measurement of received traffic.
     Meter(u32),
 }
 
@@ -48,7 +41,7 @@ impl Default for Agenda {
 }
 
 impl Agenda {
-    /// True if the task needs an event at `time`.
+    /// True if the task needs an event.
     pub(crate) fn plan(&mut self, time: u64, job: Job) -> bool {
         self.jobs.push(Reverse((time, job)));
         self.wakes(time)
@@ -62,7 +55,7 @@ impl Agenda {
         sooner
     }
 
-    /// True if the event at `now` is current, not replaced by an earlier one.
+    /// False if an earlier event replaced the one at `now`.
     pub(crate) const fn is_due(&self, now: u64) -> bool {
         self.due == now
     }
@@ -72,7 +65,7 @@ impl Agenda {
         due.then(|| self.jobs.pop()).flatten().map(|Reverse((_, job))| job)
     }
 
-    /// Time for which another event is needed, once all due tasks are done.
+    /// Next event needed once all due tasks are done.
     pub(crate) fn next(&mut self) -> Option<u64> {
         self.due = u64::MAX;
         let time = self.jobs.peek().map(|Reverse((time, _))| *time)?;

@@ -1,4 +1,4 @@
-//! Values that only flows under way have.
+//! Values of flows under way.
 
 use crate::kernel::NONE;
 
@@ -46,7 +46,6 @@ impl<T> ByFlow<T> {
         self.place[flow as usize] = place;
     }
 
-    /// Flows with values, in no particular order.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         let has = |(at, entry): &(u32, &(u32, T))| self.place[entry.0 as usize] == *at;
         (0..).zip(&self.table).filter(has).map(|(_, (flow, value))| (*flow, value))

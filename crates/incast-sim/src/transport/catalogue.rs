@@ -10,30 +10,30 @@ use crate::switch::{EcnParams, SwitchParams};
 pub trait TransportParams: Default + Clone + Serialize + DeserializeOwned + JsonSchema {
     /// One line for `incast list`.
     const SUMMARY: &'static str;
-    /// Named parameter sets with their sources; the first is the default.
+    /// Named parameter sets with sources; the first is the default.
     const PROFILES: &'static [(&'static str, &'static str)];
 
     /// Profile by name.
     fn profile(name: &str) -> Option<Self>;
-    /// First relation between parameters that does not hold; ranges are declared at the fields.
+    /// Reports the first violated relation between parameters; fields declare their ranges.
     fn check(&self) -> Result<(), FieldError> {
         Ok(())
     }
-    /// Switches for the transport by default.
+    /// Default switches for the transport.
     fn switch(&self) -> SwitchParams;
-    /// ECN marking for the transport by default; `None`: no marking.
+    /// Default ECN marking; `None`: no marking.
     fn ecn(&self) -> Option<EcnParams> {
         None
     }
-    /// Priorities of its packets besides those of flows, as bits.
+    /// Priorities of control packets, as bits.
     fn priorities(&self) -> u8 {
         0
     }
-    /// Retransmission timeout, or time after which a host repeats a request, with the field that sets it; `None` without one.
+    /// Retransmission timeout or interval of repeated requests, with the field that sets it.
     fn timeout(&self) -> Option<(&'static str, Time)> {
         None
     }
-    /// Longest time that a flow may wait on its own; a flow that waits longer is stuck.
+    /// Longest time that a flow may wait on its own; after that it is stuck.
     fn patience(&self) -> Time;
 }
 
@@ -54,7 +54,6 @@ pub struct TransportInfo {
     pub schema: schemars::Schema,
 }
 
-/// Generates the enums of parameters and of endpoints.
 macro_rules! transports {
     ($($(#[$doc:meta])* $name:literal => $variant:ident($params:ident, $endpoint:ty)),+ $(,)?) => {
         /// A transport other than RDMA, with its parameters.
@@ -101,7 +100,7 @@ macro_rules! transports {
             pub fn priorities(&self) -> u8 {
                 match self { $(Self::$variant(params) => params.priorities()),+ }
             }
-            /// Retransmission timeout, or time after which a host repeats a request, with the field that sets it.
+            /// See [`TransportParams::timeout`].
             pub fn timeout(&self) -> Option<(&'static str, incast_model::units::Time)> {
                 match self { $(Self::$variant(params) => params.timeout()),+ }
             }

@@ -8,10 +8,9 @@ pub(crate) struct Scope {
     pub(crate) nics: usize,
 }
 
-/// Senders and receivers of a transport's flows at a host.
+/// Senders and receivers of a transport's flows at a host, which they use through a [`Stack`] alone.
 ///
-/// An endpoint uses its host through a [`Stack`] alone. To add a transport, implement this trait, and add a line to the list in
-/// `mod.rs`.
+/// To add a transport, implement this trait and add a line to the list in `mod.rs`.
 pub(crate) trait Endpoint {
     type Params;
 
@@ -21,7 +20,7 @@ pub(crate) trait Endpoint {
     /// If true, all packets of a flow have the flow's priority.
     const KEEPS_PRIORITY: bool = false;
 
-    /// If true, a flow ends by ACKs; if not, it may end as soon as it starts.
+    /// If true, a flow ends by ACKs; if false, it may end as soon as it starts.
     const ACKNOWLEDGES: bool = true;
 
     fn new(params: &Self::Params, scope: Scope) -> Self;
@@ -30,40 +29,37 @@ pub(crate) trait Endpoint {
 
     fn receive(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>);
 
-    /// Handles an expired timer, which is stopped.
+    /// The expired timer has stopped.
     fn timer(&mut self, _stack: &mut impl Stack, _own: u32) {}
 
     fn task(&mut self, _stack: &mut impl Stack, _nic: u32, _job: Job) {}
 
-    /// Handles the departure of a data packet or handshake from its host's queue, or its drop there.
+    /// A data packet or handshake left its host's queue or was dropped there.
     fn left_host(&mut self, _stack: &mut impl Stack, _own: u32) {}
 
-    /// Ends new data of a flow without a size, as its time is over.
+    /// Ends new data of a flow without a size.
     fn stop(&mut self, _stack: &mut impl Stack, _own: u32) {}
 
-    /// Resumes a flow that the host held back ([`Stack::may_send`]).
+    /// See [`Stack::may_send`].
     fn resume(&mut self, _stack: &mut impl Stack, _own: u32) {}
 
-    /// Makes the next data packet for an idle NIC, if the transport leaves the time of sending to NICs; `paused`: priorities
-    /// that may not be sent, as bits.
+    /// `paused`: priorities that may not be sent, as bits.
     fn pull(&mut self, _stack: &mut impl Stack, _nic: u32, _paused: u8) -> Option<(u32, Outgoing)> {
         None
     }
 
-    /// True if [`Self::pull`] may have a packet for this NIC.
     fn may_pull(&self, _nic: u32) -> bool {
         false
     }
 
-    /// True if a flow under way may end before `end`, in ps; `acks`: sequence numbers of [`SegmentAck`](crate::kernel::Kind)
-    /// packets that reach its sender before.
+    /// `end` in ps; `acks`: sequence numbers of [`SegmentAck`](crate::kernel::Kind) packets that reach its sender
+    /// before.
     fn may_end(&self, own: u32, end: u64, acks: &[u64]) -> bool;
 
-    /// Flows under way, in no particular order, with windows in bytes ([`u64::MAX`]: no window).
+    /// With windows in bytes ([`u64::MAX`]: none), in any order.
     fn flows(&self) -> impl Iterator<Item = (u32, u64)>;
 
-    /// Flows that have ended at their sender but may have packets in flight; `arrived` returns the bytes of a flow that have
-    /// arrived.
+    /// Flows that ended at their sender but may have packets in flight.
     fn late(&mut self, _now: u64, _arrived: &dyn Fn(u32) -> u64) -> Vec<u32> {
         Vec::new()
     }

@@ -7,10 +7,9 @@ use super::{AnyEndpoint, Incoming, Job, Outgoing, Scope, Stack, Transport};
 use crate::host::Carrier;
 use crate::kernel::Kind;
 
-/// Index of no endpoint: RDMA has queue pairs.
+/// Stands for RDMA, which has queue pairs instead of an endpoint.
 const RDMA: u8 = u8::MAX;
 
-/// Endpoint, absent while it works on its host.
 #[derive(Debug)]
 struct Slot {
     endpoint: Option<Box<AnyEndpoint>>,
@@ -23,19 +22,19 @@ struct Slot {
 pub(crate) struct Endpoints {
     transports: Vec<Transport>,
     slots: Vec<Slot>,
-    /// Endpoints by flow sent and by flow received. Empty in runs of RDMA alone.
+    /// By flow; empty in runs of RDMA alone.
     sent: Vec<u8>,
     received: Vec<u8>,
-    /// Endpoints that make packets for idle NICs, that have an arbiter, and that know the whole fabric.
+    /// Endpoints that make packets for idle NICs, have an arbiter, know the whole fabric.
     pulled: Option<u8>,
     arbitrated: Option<u8>,
     ideal: Option<u8>,
 }
 
 impl Endpoints {
-    /// Choice of endpoints for all flows of a run, without their state.
+    /// Stateless endpoints of all flows.
     pub(crate) fn new(transports: Vec<Transport>, carriers: &[Carrier], set: &FlowSet) -> Self {
-        // Equal transports are one, as some have one state for all flows of a host.
+        // Equal transports share an endpoint: some have one state for all flows of a host.
         let first = |index: usize| transports.iter().position(|one| *one == transports[index]).unwrap_or(index);
         let endpoint = |flow: &Flow| match carriers[usize::from(flow.label)] {
             Carrier::Rdma(_) => RDMA,
@@ -45,7 +44,6 @@ impl Endpoints {
         Self::of(transports, Scope { sent: 0, received: 0, nics: 0 }, flows, Vec::new())
     }
 
-    /// Endpoints of a host with these flows, from those of all hosts; `None` in a run of RDMA alone.
     pub(crate) fn of_host(&self, scope: Scope, sent: &[u32], received: &[u32]) -> Option<Self> {
         let endpoints = |flows: &[u32]| flows.iter().map(|&flow| self.sent[flow as usize]).collect();
         let some = !self.slots.is_empty();
@@ -74,27 +72,24 @@ impl Endpoints {
         }
     }
 
-    /// Returns true in runs with RDMA alone.
+    /// In runs of RDMA alone.
     pub(crate) const fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
 
-    /// True if some flows are the ideal scheduler's.
     pub(crate) const fn is_ideal(&self) -> bool {
         self.ideal.is_some()
     }
 
-    /// True if a transport has no acknowledgements.
     pub(crate) fn leaves_unacknowledged(&self) -> bool {
         self.slots.iter().any(|slot| !slot.acknowledges)
     }
 
-    /// True if a flow that the host sends may end as soon as it starts.
     pub(crate) fn may_end_at_start(&self, own: u32) -> bool {
         !self.slots[usize::from(self.sent[own as usize])].acknowledges
     }
 
-    /// Sets the arbiter's host, if any, and the time of a full packet there in ps; `here`: NIC and fabric, at that host.
+    /// `packet`: time of a full packet at the arbiter's host in ps; `here`: NIC and fabric, at that host.
     pub(crate) fn place_arbiter(&mut self, host: u32, packet: u64, here: Option<(u32, &Fabric)>) {
         let slot = self.arbitrated.and_then(|index| self.slots[usize::from(index)].endpoint.as_deref_mut());
         if let Some(AnyEndpoint::Fastpass(fastpass)) = slot {
@@ -140,7 +135,7 @@ impl Endpoints {
         }
     }
 
-    /// Endpoint that planned a task; `None` for tasks of hypervisors.
+    /// `None` for tasks of hypervisors.
     fn of_job(&self, job: Job) -> Option<u8> {
         match job {
             Job::DelayedAck(own) => Some(self.received[own as usize]),
@@ -153,11 +148,9 @@ impl Endpoints {
     }
 }
 
-/// Host with endpoints.
 pub(crate) trait TransportHost: Stack + Sized {
     fn endpoints(&mut self) -> &mut Endpoints;
 
-    /// Sends the packets that handlers made.
     fn flush(&mut self);
 
     fn with<R>(&mut self, index: u8, work: impl FnOnce(&mut AnyEndpoint, &mut Self) -> R) -> R {
@@ -189,7 +182,6 @@ pub(crate) trait TransportHost: Stack + Sized {
         self.flush();
     }
 
-    /// Passes on a task; false if it has no endpoint.
     fn do_endpoint_job(&mut self, nic: u32, job: Job) -> bool {
         let Some(index) = self.endpoints().of_job(job) else { return false };
         self.with(index, |endpoint, host| match job {
@@ -206,7 +198,6 @@ pub(crate) trait TransportHost: Stack + Sized {
         self.flush();
     }
 
-    /// Notifies the endpoint of a packet that is no longer in the host's queue.
     #[inline]
     fn left_queue(&mut self, kind: Kind, own: u32) {
         if matches!(kind, Kind::Segment | Kind::Syn) {

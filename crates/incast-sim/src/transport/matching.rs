@@ -1,17 +1,14 @@
-//! Matching of senders and receivers: the one state that all hosts of a run share.
+//! Matching of senders and receivers, shared by all hosts of a run.
 
 use crate::kernel::NONE;
 
 #[derive(Debug, Clone, Copy)]
 struct Entry {
-    /// Hosts.
     src: u32,
     dst: u32,
-    /// Port of the sender.
     port: u32,
-    /// Time from there to the last link, in ps.
+    /// Time from the port to the last link, in ps.
     away: u64,
-    /// Packets to send.
     due: u64,
 }
 
@@ -20,18 +17,17 @@ const UNKNOWN: Entry = Entry { src: NONE, dst: NONE, port: NONE, away: 0, due: 0
 /// Flows have their numbers in the run; times are in ps.
 #[derive(Debug, Default)]
 pub(crate) struct Matching {
-    /// By flow, up to the last that has started.
+    /// By flow, up to the last that started.
     flows: Vec<Entry>,
     waiting: Vec<u32>,
-    /// By host: flow that it sends, or [`NONE`].
+    /// By host; [`NONE`] if it sends no flow.
     turn_of: Vec<u32>,
-    /// By port: earliest time of its next packet.
+    /// By port.
     free_at: Vec<u64>,
-    /// By host: time at which the link to it is free of all packets sent to it.
+    /// By host: the last packet sent to it has left its link then.
     taken_until: Vec<u64>,
 }
 
-/// Grows a table so that it has `index`.
 fn slot<T: Clone>(table: &mut Vec<T>, index: u32, empty: T) -> &mut T {
     let index = index as usize;
     if table.len() <= index {
@@ -41,7 +37,7 @@ fn slot<T: Clone>(table: &mut Vec<T>, index: u32, empty: T) -> &mut T {
 }
 
 impl Matching {
-    /// Adds a flow, from and to hosts, which leaves by a port and needs `away` to the last link.
+    /// `away`: see [`Entry`].
     pub(super) fn start(&mut self, flow: u32, (src, dst): (u32, u32), port: u32, away: u64) {
         *slot(&mut self.flows, flow, UNKNOWN) = Entry { src, dst, port, away, due: 0 };
         slot(&mut self.free_at, port, 0);
@@ -49,25 +45,22 @@ impl Matching {
         slot(&mut self.turn_of, src.max(dst), NONE);
     }
 
-    /// Lets a flow wait for turns to send `packets`.
     pub(super) fn wait(&mut self, flow: u32, packets: u64) {
         self.flows[flow as usize].due = packets;
         self.waiting.push(flow);
     }
 
-    /// Takes a flow off those that wait; false if it did not wait.
     pub(super) fn leave(&mut self, flow: u32) -> bool {
         let place = self.waiting.iter().position(|&waiting| waiting == flow);
         place.map(|place| self.waiting.remove(place)).is_some()
     }
 
-    /// Flow that a host may send now.
     pub(super) fn turn(&self, host: u32, now: u64) -> Option<u32> {
         let flow = self.turn_of.get(host as usize).copied().filter(|&flow| flow != NONE)?;
         (self.next_time(flow) <= now).then_some(flow)
     }
 
-    /// Sends a packet of a flow; `time`: of the packet and the gap after it.
+    /// `time`: of the packet and the gap after it.
     pub(super) fn send(&mut self, flow: u32, now: u64, time: u64) {
         let entry = &mut self.flows[flow as usize];
         entry.due = entry.due.saturating_sub(1);
@@ -75,7 +68,7 @@ impl Matching {
         self.taken_until[entry.dst as usize] = now + entry.away + time;
     }
 
-    /// Chooses the flow that each host sends: fewest packets first. Returns flows whose turn begins, and these times.
+    /// Matches flows to hosts, fewest packets first. Returns flows that a host begins to send, with start times.
     pub(super) fn choose(&mut self, now: u64) -> Vec<(u32, u64)> {
         let Self { flows, waiting, .. } = self;
         waiting.sort_by_key(|&flow| (flows[flow as usize].due, flow));
@@ -88,7 +81,7 @@ impl Matching {
             let (src, dst) = (src as usize, dst as usize);
             if self.turn_of[src] == NONE && !receives[dst] {
                 (self.turn_of[src], receives[dst]) = (flow, true);
-                // A flow that continues has its next packet planned: no other host has sent to its receiver.
+                // Its next packet is planned already.
                 if before[src] != flow {
                     turns.push((flow, self.next_time(flow).max(now)));
                 }
@@ -97,7 +90,7 @@ impl Matching {
         turns
     }
 
-    /// Earliest time at which the flow's port has sent its last packet and the next one finds the last link free.
+    /// Earliest time at which the port is idle and the packet finds the last link free.
     fn next_time(&self, flow: u32) -> u64 {
         let Entry { dst, port, away, .. } = self.flows[flow as usize];
         self.free_at[port as usize].max(self.taken_until[dst as usize].saturating_sub(away))

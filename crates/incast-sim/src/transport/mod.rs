@@ -1,7 +1,7 @@
-//! End-host transports other than RDMA, on the same hosts, switches and links.
+//! End-host transports other than RDMA.
 //!
-//! Each has a folder with its parameters, its state machines (which touch no packet, no queue and no clock), and its
-//! [`Endpoint`], which joins them to a host through [`stack::Stack`].
+//! Each has a folder with parameters, state machines (without packets, queues or clock), and an [`Endpoint`] that joins
+//! them to a host through [`stack::Stack`].
 
 mod agenda;
 mod by_flow;

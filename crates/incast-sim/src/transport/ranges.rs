@@ -1,13 +1,13 @@
-//! Sets of bytes: received beyond the first gap, or selectively acknowledged.
+//! Sets of received or acknowledged bytes.
 
 use crate::kernel::Range;
 
-/// Disjoint byte ranges in order, none empty; touching ones are joined.
+/// Disjoint, sorted, non-empty byte ranges; touching ones are joined.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Ranges(Vec<Range>);
 
 impl Ranges {
-    /// Adds a byte range; returns the number of new bytes.
+    /// Returns the number of new bytes.
     pub(crate) fn insert(&mut self, start: u64, end: u64) -> u64 {
         if start >= end {
             return 0;

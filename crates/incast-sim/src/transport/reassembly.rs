@@ -1,4 +1,4 @@
-//! Reassembly of a stream of segments at its receiver.
+//! Reassembly of segments at a receiver.
 
 use super::ranges::Ranges;
 use crate::kernel::Range;
@@ -6,12 +6,12 @@ use crate::kernel::Range;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Reassembly {
     next: u64,
-    /// Bytes that have arrived beyond a gap.
+    /// Bytes beyond the first gap.
     beyond: Ranges,
 }
 
 impl Reassembly {
-    /// Returns the number of new bytes.
+    /// As [`Ranges::insert`].
     pub(crate) fn take(&mut self, seq: u64, len: u64) -> u64 {
         let (start, end) = (seq.max(self.next), seq + len);
         if start >= end {
@@ -30,7 +30,7 @@ impl Reassembly {
         new
     }
 
-    /// First missing byte: the cumulative acknowledgement.
+    /// First missing byte: the cumulative ACK.
     pub(crate) const fn next(&self) -> u64 {
         self.next
     }

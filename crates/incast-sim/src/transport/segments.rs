@@ -1,19 +1,15 @@
-/// Byte range of a flow, sent in one packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Segment {
     pub(crate) seq: u64,
-    /// Payload in bytes.
     pub(crate) len: u64,
-    /// If true, some bytes have been sent before.
+    /// If true, some bytes were sent before.
     pub(crate) again: bool,
 }
 
-/// Flow in full packets and a last one.
+/// Flow as full packets and a last one; sizes are payload bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Packets {
-    /// Payload of the flow in bytes.
     pub(crate) size: u64,
-    /// Payload of a full packet in bytes.
     pub(crate) mss: u64,
 }
 

@@ -10,9 +10,8 @@ pub(super) struct Slotted {
     acked: Ranges,
     sent: Ranges,
     cursor: u64,
-    /// Requested packets that have had no slot.
+    /// Requested packets without a slot.
     due: u64,
-    /// Requests in a row without a slot.
     pub(super) tries: u32,
 }
 
@@ -27,13 +26,12 @@ impl Slotted {
         self.packets.count() - acked
     }
 
-    /// Requests slots for all unacknowledged packets.
     pub(super) fn ask(&mut self) -> u64 {
         self.due = self.missing();
         self.due
     }
 
-    /// Uses a slot: the next unacknowledged packet, cyclically, and true if all requested slots are used.
+    /// Next unacknowledged packet, cyclically, and true if all requested slots are used.
     pub(super) fn use_slot(&mut self) -> (Segment, bool) {
         let ahead = self.acked.first_missing(self.cursor);
         let seq = if ahead < self.packets.size { ahead } else { self.acked.first_missing(0) };
@@ -45,19 +43,17 @@ impl Slotted {
         (Segment { seq, len, again }, self.due == 0)
     }
 
-    /// True if all packets are acknowledged.
     pub(super) fn on_ack(&mut self, seq: u64) -> bool {
         self.acked.insert(seq, seq + self.packets.len(seq));
         self.acked.first_missing(0) == self.packets.size
     }
 
-    /// Bytes acknowledged without a gap.
     pub(super) fn acked(&self) -> u64 {
         self.acked.first_missing(0)
     }
 }
 
-/// Takes a data packet at its receiver, which acknowledges each by its own sequence number, with this priority.
+/// Receives a data packet; ACKs carry its own sequence number and this priority.
 pub(super) fn acknowledge_each(
     receivers: &mut [Reassembly],
     stack: &mut impl Stack,

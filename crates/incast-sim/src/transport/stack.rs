@@ -1,6 +1,4 @@
-//! Interface of a host to its transports: flows, clock, timers, and packets that arrive or leave.
-//!
-//! An endpoint uses nothing else, so it runs on any host that has a stack.
+//! Interface of a host to its transports. Endpoints use nothing else.
 
 use incast_model::flow::Flow;
 
@@ -12,29 +10,26 @@ use crate::kernel::{Kind, Range, flag};
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Incoming<'a> {
     pub(crate) kind: Kind,
-    /// Number of its flow in the run.
     pub(crate) flow: u32,
-    /// Number of its flow at this host.
     pub(crate) own: u32,
     pub(crate) nic: u32,
     pub(crate) seq: u64,
     pub(crate) stamp: u64,
-    /// Payload in bytes.
     pub(crate) payload: u64,
     pub(crate) prio: u8,
     pub(crate) flags: u8,
     /// If true, it took a path of its own ([`Path::Number`]).
     pub(crate) own_path: bool,
-    /// Byte ranges of a selective acknowledgement, slots of a schedule.
+    /// SACK blocks, or slots of a schedule.
     pub(crate) ranges: &'a [Range],
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Path {
-    /// Path assigned to its flow; without one, any.
+    /// Path assigned to the flow, or any.
     OfFlow,
     Any,
-    /// Next hop of this number, from 1, at each choice.
+    /// Next hop of this number, from 1 on, at each choice.
     Number(u16),
 }
 
@@ -43,89 +38,79 @@ pub(crate) struct Outgoing {
     pub(crate) kind: Kind,
     pub(crate) seq: u64,
     pub(crate) stamp: u64,
-    /// Payload in bytes.
     pub(crate) payload: u16,
-    /// Wire bytes.
     pub(crate) size: u16,
     pub(crate) prio: u8,
-    /// [`flag`] bits but [`flag::PATH`].
+    /// [`flag`] bits except [`flag::PATH`].
     pub(crate) flags: u8,
     pub(crate) path: Path,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum To {
-    /// Receiver of a sent flow, by that flow's NIC.
     Receiver(u32),
-    /// Sender of a received flow, by this NIC.
     Sender(u32, u32),
-    /// Host, about a flow by its number in the run, by this NIC.
+    /// Host, by this NIC, about a flow (number in the run).
     Host(u32, u32, u32),
 }
 
-/// Host as seen by its transports. `own`: the host's number of a flow that it sends, or of one that it receives.
+/// Host as seen by its transports. `flow`: number in the run; `own`: the host's number of a flow that it sends or
+/// receives. Times are in ps.
 pub(crate) trait Stack {
-    /// Simulated time in ps.
     fn now(&self) -> u64;
     fn sizes(&self) -> &PacketParams;
     fn sent(&self, own: u32) -> &Flow;
     fn received(&self, own: u32) -> &Flow;
-    /// Flow by its number in the run.
     fn flow(&self, flow: u32) -> &Flow;
-    /// Own number of a flow that this host sends.
     fn number_of(&self, flow: u32) -> u32;
-    /// Number in the run of a flow that this host sends.
     fn flow_of(&self, own: u32) -> u32;
     fn nic_of(&self, own: u32) -> u32;
 
-    /// Time of `bytes` on the wire of a NIC in ps.
     fn wire_time(&self, nic: u32, bytes: u64) -> u64;
-    /// Wire time with the gap behind a packet, in ps.
+    /// Wire time with the gap behind a packet.
     fn busy_time(&self, nic: u32, bytes: u64) -> u64;
-    /// Rate of a NIC's link in bit/s; for a VM, of its server's link.
+    /// In bit/s; for a VM, of its server's link.
     fn line(&self, nic: u32) -> u64;
-    /// Time from a full packet's start until its possible start on the last link of its path, in ps.
+    /// Time from a full packet's start to its earliest start on the last link of its path.
     fn time_to_last_link(&self, own: u32) -> u64;
     fn host_of(&self, nic: u32) -> u32;
-    /// Number of a NIC's port in the fabric.
     fn port(&self, nic: u32) -> u32;
 
-    /// Sends a packet after the handler.
+    /// Sends after the handler.
     fn send(&mut self, to: To, packet: Outgoing, ranges: impl IntoIterator<Item = Range>);
     /// Lets a NIC send after the handler.
     fn kick(&mut self, nic: u32);
-    /// True if a flow without congestion control may send; if not, the host resumes it later.
+    /// If false, the host resumes the flow later.
     fn may_send(&mut self, own: u32) -> bool;
-    /// Counts packets that a held-back flow did not send.
+    /// Counts packets that a held-back flow gave up.
     fn count_refused(&mut self, own: u32, packets: u64);
 
-    /// Expiry of a flow's timer in ps; [`u64::MAX`] for never.
+    /// [`u64::MAX`] for never.
     fn timer(&self, own: u32) -> u64;
-    /// Sets a flow's timer; [`u64::MAX`] stops it.
+    /// [`u64::MAX`] stops it.
     fn set_timer(&mut self, own: u32, deadline: u64);
     fn plan(&mut self, nic: u32, time: u64, job: Job);
-    /// State that the ideal scheduler's hosts share.
+    /// State that all hosts of the ideal scheduler share.
     fn matching(&mut self) -> &mut Matching;
-    /// Plans [`Job::Turn`] at the host that sends a flow, by its number in the run.
+    /// Plans [`Job::Turn`] at the flow's sender.
     fn give_turn(&mut self, flow: u32, time: u64);
 
     fn count_packet(&mut self, own: u32, again: bool);
     fn count_mark(&mut self, own: u32);
     fn count_timeout(&mut self, own: u32);
-    /// Records that `bytes` of a sent flow, in total, are known to have arrived.
+    /// Records the total of bytes known to have arrived.
     fn acknowledge(&mut self, own: u32, bytes: u64);
     fn end(&mut self, own: u32);
-    /// Records at the sender that all bytes of a flow have arrived, for flows without a size.
+    /// Full delivery at the sender, for flows without a size.
     fn deliver_sent(&mut self, own: u32);
 
-    /// Counts a received data packet without new bytes.
+    /// Data without new bytes.
     fn count_discarded(&mut self, own: u32);
-    /// Records at the receiver that all bytes of a flow have arrived.
+    /// Full delivery at the receiver.
     fn deliver(&mut self, own: u32);
     fn is_delivered(&self, own: u32) -> bool;
-    /// Counts arrived bytes that are never acknowledged; returns their total.
+    /// Bytes that are never acknowledged; returns their total.
     fn count_arrived(&mut self, own: u32, bytes: u64) -> u64;
-    /// True if the run records samples.
     fn samples(&self) -> bool;
 
     fn packets_sent(&self, own: u32) -> Packets {
@@ -136,12 +121,11 @@ pub(crate) trait Stack {
         Packets { size: self.received(own).size.0, mss: self.sizes().mss.0 }
     }
 
-    /// Wire bytes of a full data packet.
     fn full_size(&self) -> u64 {
         self.sizes().mss.0 + self.sizes().segment_header.0
     }
 
-    /// Makes a data packet, counted as sent.
+    /// Counts as sent.
     fn segment(&mut self, own: u32, segment: Segment) -> Outgoing {
         self.count_packet(own, segment.again);
         Outgoing {
@@ -161,10 +145,10 @@ pub(crate) trait Stack {
         Outgoing { kind, seq: 0, stamp: 0, payload: 0, size, prio, flags: flag::NOT_ECT, path: Path::OfFlow }
     }
 
-    /// Makes the answer to a packet, with its time stamp, and a mark if `echo`.
+    /// Answer to a packet, with its time stamp, and a mark if `echo`.
     fn answer(&self, packet: &Incoming<'_>, kind: Kind, seq: u64, prio: u8, echo: bool) -> Outgoing {
         let mut answer = Outgoing { seq, stamp: packet.stamp, ..self.control(kind, prio) };
-        // A packet's own path is not its answer's.
+        // A packet's own path does not apply to its answer.
         answer.path = if packet.own_path { Path::Any } else { Path::OfFlow };
         answer.flags |= if echo { flag::ECHO } else { 0 };
         answer

@@ -2,7 +2,7 @@
 
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
-    /// By flow: expiry of its timer, in ps; [`u64::MAX`] for never.
+    /// By flow, in ps; [`u64::MAX`] for never.
     deadline: Vec<u64>,
     /// By flow: time of its event; [`u64::MAX`] for none.
     pending: Vec<u64>,
@@ -17,7 +17,7 @@ impl Timers {
         self.deadline[flow as usize]
     }
 
-    /// Sets a flow's timer ([`u64::MAX`] stops it); true if it needs an event then.
+    /// [`u64::MAX`] stops the timer. True if it needs an event then.
     #[inline]
     pub(crate) fn set(&mut self, flow: u32, deadline: u64) -> bool {
         self.deadline[flow as usize] = deadline;
@@ -28,8 +28,7 @@ impl Timers {
         sooner
     }
 
-    /// Handles a timer event: true if the timer expires, which stops it. The error is the time of another event for a moved
-    /// timer.
+    /// True if the timer expires, which stops it. The error is the time of another event for a moved timer.
     pub(crate) fn expires(&mut self, flow: u32, now: u64) -> Result<bool, u64> {
         if self.pending[flow as usize] != now {
             return Ok(false);

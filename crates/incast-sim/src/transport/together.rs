@@ -6,7 +6,7 @@ use incast_model::nearest::nearest;
 use super::Transport;
 
 impl Transport {
-    /// Checks that transports can be in one run, on this fabric and with these flows.
+    /// Checks that these transports can share a run.
     pub(crate) fn check_together(transports: &[Self], fabric: &Fabric, flows: &FlowSet) -> Result<(), FieldError> {
         for (index, transport) in transports.iter().enumerate() {
             let named = |bad: FieldError| bad.within(format!("transport.{}", transport.name()));

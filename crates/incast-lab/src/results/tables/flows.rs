@@ -117,7 +117,6 @@ pub(super) static FLOWS: Table<FlowRow> = Table {
     ],
 };
 
-/// Flows of a message.
 type Message = Range<u32>;
 
 fn message_rows<'a>(run: &'a Records<'a>) -> Cow<'a, [Message]> {

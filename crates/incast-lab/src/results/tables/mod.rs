@@ -1,4 +1,4 @@
-//! Tables of a results folder. Each is declared once: its rows, and its columns with the accessors of their values.
+//! Tables of a results folder, each declared once.
 
 mod flows;
 mod losses;
@@ -63,7 +63,6 @@ impl Condition {
         }
     }
 
-    /// Returns true if the run has the table.
     pub(super) fn holds(self, prepared: &Prepared) -> bool {
         let isolates = |scheme: &PreparedScheme| scheme.setup.params.switch.isolation.enabled;
         match self {
@@ -75,7 +74,7 @@ impl Condition {
     }
 }
 
-/// Table of a results folder, stored as `NAME.parquet`.
+/// Table, stored as `NAME.parquet`.
 #[derive(Debug, Clone, Copy)]
 pub struct TableSpec {
     /// Name.
@@ -108,19 +107,16 @@ impl TableSpec {
         format!("{}.parquet", self.name)
     }
 
-    /// Rows of a run.
     pub(super) fn batch(&self, run: &Records<'_>) -> Result<RecordBatch, ArrowError> {
         RecordBatch::try_new(self.schema(), self.columns.arrays(run)?)
     }
 }
 
-/// Columns of a table with rows of any type.
 trait Columns: Debug + Sync {
     fn described(&self) -> Vec<Column>;
     fn arrays(&self, run: &Records<'_>) -> Result<Vec<ArrayRef>, ArrowError>;
 }
 
-/// Declaration of a table with rows of type `R`.
 #[derive(Debug)]
 struct Table<R: Clone + 'static> {
     name: &'static str,

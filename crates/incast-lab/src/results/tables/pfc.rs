@@ -43,7 +43,6 @@ pub(super) static PAUSES: Table<PauseRecord> = Table {
     ],
 };
 
-/// Queue in the cycle of a deadlock.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct InCycle {
     deadlock: u32,

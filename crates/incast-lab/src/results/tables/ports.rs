@@ -82,7 +82,7 @@ pub(super) static QUEUES: Table<QueueSample> = Table {
     ],
 };
 
-/// Time of a port's queue in one range of lengths.
+/// Time in one range of queue lengths.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bin {
     port: PortId,

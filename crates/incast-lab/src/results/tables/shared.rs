@@ -6,12 +6,10 @@ use incast_model::units::Time;
 use super::super::columns::{ColumnOf, name, ps, u8, u32};
 use super::{Records, Row};
 
-/// Record at a port.
 pub(in crate::results) trait AtPort {
     fn port(&self) -> PortId;
 }
 
-/// Record of data from one host to another.
 pub(super) trait Between: Sized {
     fn ends(row: Row<'_, Self>) -> [HostId; 2];
 }
@@ -53,7 +51,6 @@ pub(super) const fn peer_name<R: AtPort>() -> ColumnOf<R> {
 }
 
 impl<R: AtPort> Row<'_, R> {
-    /// Node of the port.
     pub(super) fn node(self) -> NodeId {
         self.run.fabric.port(self.port()).node
     }

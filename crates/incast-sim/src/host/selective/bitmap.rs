@@ -22,7 +22,7 @@ impl Bitmap {
         }
     }
 
-    /// Adds a packet that is not forgotten; false if it was there.
+    /// False if the packet was in the set; it must not be forgotten.
     pub(crate) fn insert(&mut self, packet: u64) -> bool {
         let at = (packet - self.base) as usize;
         if self.words.len() <= at / 64 {
@@ -35,7 +35,7 @@ impl Bitmap {
         new
     }
 
-    /// First packet from `packet` on that is not in the set; `packet` is not forgotten.
+    /// First packet from `packet`, which must not be forgotten, that is not in the set.
     pub(crate) fn first_missing(&self, packet: u64) -> u64 {
         let at = (packet - self.base) as usize;
         let mut below = u64::MAX << (at % 64);

@@ -1,8 +1,8 @@
 //! Selective repeat as in IRN (Mittal et al., "Revisiting Network Support for RDMA", SIGCOMM 2018, section 3.1).
 //!
-//! The receiver keeps out-of-order packets and answers each with a NACK: the byte it expects, and the packet that came instead.
-//! The sender resends only lost packets: in *recovery*, the first unacknowledged one, and every other that an arrived packet
-//! has overtaken. A recovery ends when everything sent before it is acknowledged.
+//! The receiver keeps out-of-order packets and answers each with a NACK: the byte it expects, and the packet that came
+//! instead. The sender resends only lost packets: in *recovery*, the first unacknowledged one, and every other that an
+//! arrived packet has overtaken. A recovery ends when everything sent before it is acknowledged.
 
 mod bitmap;
 
@@ -10,14 +10,13 @@ use bitmap::Bitmap;
 
 use crate::host::{PacketParams, RdmaParams};
 
-/// Packets beyond the expected one that a receiver keeps: as many as the 16 bits of a NACK can report.
+/// Packets kept beyond the expected one: as many as a NACK's 16 bits can report.
 const REACH: u64 = u16::MAX as u64;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rules {
-    /// In bytes.
     payload: u64,
-    /// Retransmission timeouts in ps, [`u64::MAX`] for none.
+    /// In ps, [`u64::MAX`] for none.
     rto: u64,
     rto_low: u64,
     rto_low_packets: u64,
@@ -36,8 +35,8 @@ impl Rules {
         }
     }
 
-    /// The short timeout applies if no NACK may report a loss: few packets are in flight, or there is a gap and no more are in
-    /// flight than may overtake.
+    /// The short timeout applies if no NACK may report a loss: few packets are in flight, or there is a gap and no more
+    /// are in flight than may overtake.
     fn timeout(&self, in_flight: u64, gap: bool) -> u64 {
         let silent = self.rto_low_packets + if gap { self.reorder_window } else { 0 };
         let few = in_flight <= silent * self.payload;
@@ -45,46 +44,45 @@ impl Rules {
     }
 }
 
-/// First byte not acknowledged, and first byte never sent.
+/// First unacknowledged byte, and first byte never sent.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Flight {
     pub(crate) una: u64,
     pub(crate) high: u64,
 }
 
-/// State of a sender. Packets are numbered from 0.
+/// Packets are numbered from 0.
 #[derive(Debug, Default)]
 pub(crate) struct Repeat {
-    /// Packets that have arrived, from the first unacknowledged on.
+    /// From the first unacknowledged on.
     come: Bitmap,
-    /// Packets before this one that have not arrived are lost.
+    /// Missing packets before this one are lost.
     lost_before: u64,
-    /// Packets before this one have been resent since the last timeout, or need not be. (A recovery can end when packets beyond
-    /// it have been resent: the next one does not send them a third time.)
+    /// Packets before this one were resent since the last timeout, or need not be. (It outlives a recovery, so that the
+    /// next one does not send packets a third time.)
     cursor: u64,
-    /// Number after the newest packet that a NACK has reported.
+    /// One past the newest packet that a NACK reported.
     reported: u64,
-    /// In recovery: first byte never sent when it began. All bytes before must be acknowledged.
+    /// In recovery, which ends when all bytes before this one are acknowledged.
     until: Option<u64>,
     /// Start of the retransmission timeout, in ps.
     since: u64,
 }
 
 impl Repeat {
-    /// Packet to resend, if there is one; `una` is the first unacknowledged packet.
+    /// Packet to resend; `una`: first unacknowledged packet.
     fn lost(&self, una: u64) -> Option<u64> {
         self.until?;
         let packet = self.come.first_missing(self.cursor.max(una));
         (packet < self.lost_before).then_some(packet)
     }
 
-    /// Returns true if a packet has arrived that was sent after the first unacknowledged one.
+    /// True if a packet sent after the first unacknowledged one has arrived.
     const fn has_gap(&self, una: u64) -> bool {
         self.reported > una
     }
 
-    /// Records the packet at byte `seq` as sent, for the first time or `again`. Returns the next byte to send, and the expiry
-    /// of the timeout in ps.
+    /// Records a packet at byte `seq`. Returns the next byte to send, and the expiry of the timeout in ps.
     pub(crate) fn sent(&mut self, rules: &Rules, now: u64, flight: Flight, (seq, again): (u64, bool)) -> (u64, u64) {
         let (payload, una) = (rules.payload, flight.una / rules.payload);
         if again {
@@ -98,8 +96,8 @@ impl Repeat {
         (next, self.since.saturating_add(timeout))
     }
 
-    /// Handles an ACK or, if packet `came`, a NACK; `advanced` if the first unacknowledged byte has moved. Returns the next
-    /// byte to send, and the new expiry of the `timeout` in ps.
+    /// Handles an ACK or, if packet `came`, a NACK; `advanced`: the first unacknowledged byte has moved. Returns the
+    /// next byte to send, and the new expiry of the `timeout` in ps.
     pub(crate) fn heard(
         &mut self,
         rules: &Rules,
@@ -126,7 +124,7 @@ impl Repeat {
         if advanced {
             self.since = now;
         }
-        // A timeout does not run until the packet that it asked for has been sent.
+        // The timeout restarts only when the packet that it asked for has been sent.
         if timeout == u64::MAX && !advanced {
             return (next, timeout);
         }
@@ -135,9 +133,9 @@ impl Repeat {
         (next, if in_flight == 0 { u64::MAX } else { timeout })
     }
 
-    /// Handles the timeout: all in flight that has not arrived is lost. (IRN's paper calls only the first packet lost, and
-    /// others when one after them has arrived: a lost tail takes a timeout per packet.) With a reordering window, packets sent
-    /// after the last that arrived may only be late: if there is a gap, those in it are lost.
+    /// Handles the timeout: all in flight that has not arrived is lost. (In IRN's paper only the first packet is, so
+    /// that a lost tail takes a timeout per packet.) With a reordering window, packets sent after the last that arrived
+    /// may only be late: if there is a gap, those in it are lost.
     pub(crate) fn recover(&mut self, rules: &Rules, flight: Flight) {
         let gap = rules.reorder_window > 0 && self.has_gap(flight.una / rules.payload);
         let all = flight.high.div_ceil(rules.payload);
@@ -147,7 +145,7 @@ impl Repeat {
     }
 }
 
-/// Number of the packet that arrived instead of the expected one.
+/// Packet that arrived instead of the expected one.
 pub(crate) const fn came(nack: bool, seq: u64, ahead: u16, payload: u64) -> Option<u64> {
     if nack { Some(seq / payload + ahead as u64) } else { None }
 }
@@ -160,16 +158,15 @@ pub(crate) enum Taken {
     TooFar,
     /// Beyond the expected packet; `again` if it has arrived before.
     Beyond { again: bool },
-    /// Expected. `next` byte expected, and `filled` if packets beyond were waiting.
+    /// `next` byte expected; `filled`: packets beyond were waiting.
     Expected { next: u64, filled: bool },
 }
 
-/// Packets beyond the expected one.
 #[derive(Debug, Default)]
 pub(crate) struct Arrived(Option<Box<Bitmap>>);
 
 impl Arrived {
-    /// Takes the data packet at byte `seq`; `expected` is the next byte expected of `size`.
+    /// `expected`: next byte expected of `size`.
     pub(crate) fn take(&mut self, seq: u64, expected: u64, (payload, size): (u64, u64)) -> Taken {
         if seq < expected {
             return Taken::Duplicate;

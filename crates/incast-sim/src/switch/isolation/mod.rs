@@ -1,4 +1,4 @@
-//! Parameters and thresholds of congestion isolation (IEEE 802.1Qcz); `nodes/guards/isolation` is the rest.
+//! Parameters and thresholds of congestion isolation (IEEE 802.1Qcz); the rest is in `nodes/guards/isolation`.
 
 mod params;
 
@@ -11,9 +11,9 @@ pub use params::{FlowDetection, IsolationAtHosts, IsolationParams, MarkedFlows};
 /// In bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Thresholds {
-    /// Queue length up to which no flow is found.
+    /// No flow is isolated up to this queue length.
     pub(crate) from: u32,
-    /// Queue length above which a flow is always found.
+    /// Packets above this queue length always isolate their flow.
     pub(crate) always: u32,
     pub(crate) message: u32,
     pub(crate) release: u32,
@@ -24,9 +24,8 @@ pub(crate) struct Isolation {
     pub(crate) params: IsolationParams,
     /// Lossless priorities from which flows are isolated, as bits.
     pub(crate) monitored: u8,
-    /// Least `from`, for all queues of a port together.
+    /// Least `from` of all ports' queues together.
     pub(crate) calm: u32,
-    /// By port.
     pub(crate) thresholds: Vec<Thresholds>,
     /// By node; hosts have that of the first switch.
     pub(crate) draws: Vec<Stream>,
@@ -51,7 +50,7 @@ impl Thresholds {
         }
     }
 
-    /// Returns true if a packet that finds `queued` bytes starts isolation; with marks, at random between the thresholds.
+    /// `queued`: bytes that the packet finds. With marks, random between the thresholds.
     pub(crate) fn pick(&self, detection: FlowDetection, queued: u32, draws: &mut Stream) -> bool {
         let Self { from, always, .. } = *self;
         if queued <= from {
@@ -63,7 +62,7 @@ impl Thresholds {
 }
 
 impl Isolation {
-    /// `paused`: priorities under PFC, one bit each. `rates`: of ports, in bit/s.
+    /// `paused`: priorities under PFC, as bits; `rates`: of ports, in bit/s.
     pub(crate) fn new(params: IsolationParams, paused: u8, rates: &[u64], fabric: &Fabric, seed: u64) -> Self {
         let mut switches = 0..;
         let mut draws_of = |node: &Node| {
@@ -86,7 +85,7 @@ impl Isolation {
 mod tests {
     use super::*;
 
-    /// None up to kmin, all above kmax, linear between, within four standard deviations.
+    /// Within four standard deviations.
     #[test]
     fn marks_pick_by_a_ramp() {
         let (kmin, kmax, pmax) = (Bytes(100_000), Bytes(400_000), 0.2);

@@ -1,5 +1,5 @@
-//! Parameters of congestion isolation. The standard's numbers are not public, those of the simulation presented to its group
-//! (K. Shen, IEEE 802.1 DCB, November 2017) are lost: hence "our choice" below.
+//! Parameters of congestion isolation. The standard's numbers are not public, and those simulated for its group (K.
+//! Shen, IEEE 802.1 DCB, November 2017) are lost: hence "our choice" below.
 
 use incast_model::range::{above, least, priority};
 use incast_model::units::{Bytes, Time};
@@ -140,7 +140,6 @@ impl Default for FlowDetection {
     }
 }
 
-/// Allows the names alone.
 fn or_by_name(schema: &mut Schema) {
     if let Some(choices) = schema.get_mut("oneOf").and_then(|choices| choices.as_array_mut()) {
         let description = "with all defaults";

@@ -1,5 +1,5 @@
-//! Arbiter: assigns packets to the slots of an epoch, at most one per source and destination in a slot (SIGCOMM 2014, section
-//! 3; YAPS, `ext/fastpasshost.cpp`).
+//! Arbiter: assigns at most one packet per slot to each source and each destination (SIGCOMM 2014, section 3; YAPS,
+//! `ext/fastpasshost.cpp`).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -13,7 +13,7 @@ struct Demand {
     left: u64,
     /// Order of its first request, for ties.
     rank: u64,
-    /// Number of slots given out when it last got one.
+    /// Total of slots given out when it last got one.
     served: u64,
     /// Last epoch in which it got slots, and their number.
     given: (u64, u64),
@@ -27,15 +27,13 @@ pub(super) struct Arbiter {
     order: FastpassOrder,
     asked: u64,
     slots: u64,
-    /// Requests since the last epoch.
     pub(super) requests: u64,
-    /// Paths, if the arbiter allocates them.
     pub(super) ways: Option<Ways>,
     used_src: Vec<bool>,
     used_dst: Vec<bool>,
 }
 
-/// By source: slots and flows; the high half of a flow is the path of its packet, from 1 on, or 0.
+/// By source: slots and flows; the high half of a flow is its packet's path, from 1 on, or 0 for any.
 pub(super) type Schedules = BTreeMap<u32, Vec<(u64, u64)>>;
 
 impl Arbiter {
@@ -50,8 +48,8 @@ impl Arbiter {
         }
     }
 
-    /// Sets the number of packets that a flow has to place; 0: none. If the flow only asks again for lack of slots (`reminds`:
-    /// number of the epoch), slots of the last two epochs may be on their way.
+    /// Sets the number of packets that a flow has to place; 0: none. `reminds`: epoch in which the flow asks again for
+    /// lack of slots; those of the last two epochs may be on their way.
     pub(super) fn request(&mut self, flow: u32, (src, dst): (u32, u32), mut left: u64, reminds: Option<u64>) {
         self.requests += 1;
         if let Some(&known) = self.demands.get(&flow) {
@@ -62,7 +60,7 @@ impl Arbiter {
             }
         }
         if left == 0 {
-            // A flow that reminds stays known: its last slots may be on their way, and if they are lost, it reminds again.
+            // A flow that reminds stays known: if its last slots are lost, it reminds again.
             if reminds.is_none() {
                 self.demands.remove(&flow);
             }
@@ -80,7 +78,7 @@ impl Arbiter {
         self.waiting.is_empty()
     }
 
-    /// Fills the slots of an epoch, each with a maximal matching, greedily in order; `now`: current epoch.
+    /// Each slot gets a greedy maximal matching.
     pub(super) fn fill(&mut self, slots: u32, now: u64) -> Schedules {
         self.requests = 0;
         let mut schedules = Schedules::new();
@@ -107,7 +105,7 @@ impl Arbiter {
         schedules
     }
 
-    /// Flows with a packet in a slot, and its number among packets that need a path.
+    /// Flows with a packet in a slot, each with its number among packets that need a path.
     fn matching(&mut self) -> Vec<((u64, u64, u32), Option<usize>)> {
         let mut given = Vec::new();
         if let Some(ways) = &mut self.ways {
@@ -147,7 +145,6 @@ mod tests {
         arbiter.request(2, (3, 2), 4, None);
         arbiter.request(3, (3, 1), 9, None);
         let schedules = arbiter.fill(4, 0);
-        // Flow 1 first, with flow 3, the only one that fits. Then flows 2 and 0 together.
         assert_eq!(schedules[&0], [(0, 1), (1, 1), (2, 0), (3, 0)]);
         assert_eq!(schedules[&3], [(0, 3), (1, 3), (2, 2), (3, 2)]);
         arbiter.request(0, (0, 1), 0, None);

@@ -1,6 +1,5 @@
-//! Fastpass (Perry et al., "Fastpass: A Centralized 'Zero-Queue' Datacenter Network", SIGCOMM 2014), in the form that YAPS
-//! compares with (`ext/fastpass*.cpp`): an arbiter on a host of the fabric fills the slots of one epoch after another, and all
-//! its messages cross the fabric.
+//! Fastpass (Perry et al., "Fastpass: A Centralized 'Zero-Queue' Datacenter Network", SIGCOMM 2014) as in YAPS
+//! (`ext/fastpass*.cpp`): an arbiter on a host fills the slots of each epoch; its messages cross the fabric.
 
 mod arbiter;
 mod params;
@@ -18,47 +17,39 @@ use super::stack::{Incoming, Path, Stack, To};
 use super::{ByFlow, Endpoint, Job, Reassembly, Scope, Slotted};
 use crate::kernel::{Kind, NONE};
 
-/// Requests in a row after which the waiting time no longer doubles: 2^6 times `patience`.
+/// Requests in a row after which the waiting time stays at 2^6 times `patience`.
 const MOST_DOUBLINGS: u32 = 6;
 
-/// The flows of Fastpass at a host, and the arbiter if it is there.
 #[derive(Debug)]
 pub(crate) struct Fastpass {
     params: FastpassParams,
-    /// The arbiter's number among hosts.
     host: u32,
-    /// Length of an epoch in ps.
+    /// In ps.
     epoch: u64,
     central: Option<Box<Central>>,
     senders: ByFlow<Slotted>,
-    /// By flow received.
     receivers: Vec<Reassembly>,
 }
 
-/// The arbiter at its host.
 #[derive(Debug)]
 struct Central {
     nic: u32,
     arbiter: Arbiter,
-    /// True if an epoch is in the timer queue.
     awake: bool,
-    /// Schedules that the arbiter has yet to finish, in order, and when it is done with them.
+    /// Unfinished schedules in order, with the time when each is computed.
     computed: VecDeque<Schedule>,
     busy_until: u64,
 }
 
-/// The slots of a host in an epoch.
 #[derive(Debug)]
 struct Schedule {
-    /// Begin of the epoch in ps.
     begin: u64,
     host: u32,
-    /// Slot, and flow with the number of its path in the high half.
     slots: Vec<(u64, u64)>,
 }
 
 impl FastpassParams {
-    /// True if the fabric has the paths that the arbiter allocates, or the arbiter allocates none.
+    /// False if the fabric lacks the paths that the arbiter has to allocate.
     pub(super) fn fits(&self, fabric: &Fabric) -> bool {
         self.paths == FastpassPaths::Balanced || Ways::new(fabric).is_ok()
     }
@@ -92,7 +83,7 @@ impl Endpoint for Fastpass {
         }
     }
 
-    /// Requests slots again: none for too long, or last packets not all acknowledged.
+    /// Requests slots again: none came for too long, or last packets are not all acknowledged.
     fn timer(&mut self, stack: &mut impl Stack, own: u32) {
         stack.count_timeout(own);
         self.ask(stack, own);
@@ -123,7 +114,7 @@ impl Endpoint for Fastpass {
 }
 
 impl Fastpass {
-    /// Sets the host of the arbiter, where full packets take `packet` ps; `here`: NIC and fabric, at that host.
+    /// See `Endpoints::place_arbiter`.
     pub(crate) fn place(&mut self, host: u32, packet: u64, here: Option<(u32, &Fabric)>) {
         let packets = f64::from(self.params.epoch_packets) + self.params.epoch_slack;
         self.epoch = (packet as f64 * packets).round() as u64;
@@ -137,7 +128,7 @@ impl Fastpass {
         });
     }
 
-    /// Requests slots for all unacknowledged packets; the timer repeats the request.
+    /// Sets a timer to repeat the request.
     fn ask(&mut self, stack: &mut impl Stack, own: u32) {
         let Some(sender) = self.senders.get_mut(own) else { return };
         let (left, reminds) = (sender.ask(), sender.tries > 0);
@@ -147,7 +138,7 @@ impl Fastpass {
         self.send_request(stack, own, left, reminds);
     }
 
-    /// Sends a request; `reminds`: the last one has brought no slot.
+    /// `reminds`: the last request brought no slot.
     fn send_request(&self, stack: &mut impl Stack, own: u32, left: u64, reminds: bool) {
         let mut packet = stack.control(Kind::Request, self.params.control_priority);
         packet.seq = left;
@@ -156,7 +147,6 @@ impl Fastpass {
         stack.send(To::Host(self.host, stack.flow_of(own), stack.nic_of(own)), packet, []);
     }
 
-    /// A request has reached the arbiter.
     fn receive_request(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
         let Some(central) = &mut self.central else { return };
         let flow = stack.flow(packet.flow);
@@ -170,7 +160,6 @@ impl Fastpass {
         }
     }
 
-    /// An epoch begins: the arbiter fills the next one.
     fn fill_epoch(&mut self, stack: &mut impl Stack) {
         let Some(central) = &mut self.central else { return };
         let (params, now, nic) = (&self.params, stack.now(), central.nic);
@@ -194,7 +183,7 @@ impl Fastpass {
     }
 
     fn send_schedule(&self, stack: &mut impl Stack, nic: u32, schedule: Schedule) {
-        let flow = schedule.slots[0].1 as u32; // the low half: the rest is the path
+        let flow = schedule.slots[0].1 as u32; // let flow = schedule.slots[0].1 as u32; // the low half
         let mut packet = stack.control(Kind::Schedule, self.params.control_priority);
         packet.stamp = schedule.begin;
         packet.path = Path::Any;
@@ -214,7 +203,7 @@ impl Fastpass {
         }
     }
 
-    /// Sends a packet; `path`: number from 1 on, or 0 for any.
+    /// `path`: number from 1 on, or 0 for any.
     fn use_slot(&mut self, stack: &mut impl Stack, own: u32, path: u16) {
         let retry = self.params.retry.map_or(self.epoch, |retry| retry.0);
         let patience = u64::from(self.params.patience) * self.epoch;

@@ -1,8 +1,8 @@
-//! Paths for the packets of a slot that overbook no link (Fastpass, SIGCOMM 2014, section 4): edge colours of a bipartite
-//! multigraph, racks on both sides.
+//! Paths for the packets of a slot without overbooked links (Fastpass, SIGCOMM 2014, section 4): edge colours of a
+//! bipartite multigraph with racks on both sides.
 //!
-//! A spine has n colours if its links are n times as fast as those of hosts. No more colours than a rack has packets in a slot
-//! are ever needed (König, 1916).
+//! A spine has n colours if its links are n times as fast as hosts' links. A rack's packets in a slot bound the number
+//! of colours needed (König, 1916).
 
 use incast_model::fabric::{Fabric, NodeId, NodeKind};
 
@@ -11,21 +11,19 @@ const FREE: u32 = u32::MAX;
 #[derive(Debug, Default)]
 pub(super) struct Ways {
     rack: Vec<u32>,
-    /// Packets of a slot per path, from a rack and to a rack.
+    /// Packets of a slot per path and rack, in each direction.
     per_way: u32,
     ways: u32,
     /// By side (source or destination), rack and colour: the edge, or [`FREE`].
     used: [Vec<u32>; 2],
-    /// By edge: racks and colour.
     edges: Vec<([u32; 2], u32)>,
 }
 
-/// Fabric without paths to allocate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct NotTwoTiers;
 
 impl Ways {
-    /// Fails unless all switches with hosts have the same switches as neighbours, once each, by links no slower than those of
+    /// Fails unless all switches with hosts have the same neighbours, once each, by links no slower than those of
     /// hosts.
     pub(super) fn new(fabric: &Fabric) -> Result<Self, NotTwoTiers> {
         let leaf_of = |host: &NodeId| {
@@ -82,13 +80,12 @@ impl Ways {
         (rack * self.colours() + colour) as usize
     }
 
-    /// Colour without an edge at a rack, on one side.
     fn free(&self, side: usize, rack: u32) -> Option<u32> {
         (0..self.colours()).find(|&colour| self.used[side][self.at(rack, colour)] == FREE)
     }
 
-    /// Adds a packet to the slot; its number among those that need a path, or `None` within a rack. Fails if all paths out of
-    /// its rack, or into the other one, are taken.
+    /// Returns the packet's number among those that need a path, or `None` within a rack. Fails if a rack has no free
+    /// path.
     pub(super) fn add(&mut self, src: u32, dst: u32) -> Result<Option<usize>, ()> {
         let racks = [self.rack[src as usize], self.rack[dst as usize]];
         if racks[0] == racks[1] {
@@ -107,8 +104,8 @@ impl Ways {
         Ok(Some(edge))
     }
 
-    /// Frees the colour `from` at a destination that has `to` free: the edges of these two colours that can be reached from
-    /// there change colour. (They never reach the source that has `from` free: they come to sources by edges of that colour.)
+    /// Swaps colours `from` and `to` along the alternating path from a destination with `to` free, which frees `from`.
+    /// (The path never reaches the source with `from` free: it enters sources by edges of that colour.)
     fn flip(&mut self, rack: u32, from: u32, to: u32) {
         let (mut side, mut rack, mut colour) = (1, rack, from);
         let mut path = Vec::new();

@@ -1,12 +1,11 @@
-//! Ideal scheduler, which knows every flow immediately, at no cost: the standard of comparison.
+//! Ideal scheduler, which knows every flow immediately at no cost: the standard of comparison.
 //!
-//! Whenever a flow starts or has sent all its packets, senders and receivers are matched: flows with fewest packets to send
-//! first, one per host and direction. Only data and acknowledgements cross the fabric. A host that takes over a receiver from a
-//! farther host waits until its packets do not meet those in flight. Gaps between packets let acknowledgements pass and queues
-//! drain.
+//! When a flow starts or has sent all packets, senders and receivers are matched, flows with fewest packets first. Only
+//! data and acknowledgements cross the fabric. A host that takes over a receiver from a farther host waits until its
+//! packets do not meet those in flight. Gaps between packets let acknowledgements pass and queues drain.
 //!
-//! After YAPS (`ext/ideal.cpp`), which counts acknowledged packets, not sent ones, and has neither wait nor gap: buffers of
-//! receivers' ports stay full, and duplicates that it counts as new hide its losses.
+//! After YAPS (`ext/ideal.cpp`), which counts acknowledged instead of sent packets and has neither wait nor gap: there,
+//! buffers at receivers' ports stay full, and duplicates counted as new hide the losses.
 
 use incast_model::range::{above, least, priority};
 use incast_model::units::{Bytes, Time};
@@ -78,12 +77,10 @@ impl TransportParams for IdealParams {
     }
 }
 
-/// State of the flows of a host; what hosts share is a [`Matching`].
 #[derive(Debug)]
 pub(crate) struct Ideal {
     params: IdealParams,
     senders: ByFlow<Slotted>,
-    /// By flow received.
     receivers: Vec<Reassembly>,
 }
 
@@ -116,7 +113,7 @@ impl Endpoint for Ideal {
         }
     }
 
-    /// Schedules packets that are unacknowledged long after the last one was sent.
+    /// Schedules packets that are still unacknowledged long after the last one was sent.
     fn timer(&mut self, stack: &mut impl Stack, own: u32) {
         let Some(sender) = self.senders.get_mut(own) else { return };
         let flow = stack.flow_of(own);
@@ -161,7 +158,7 @@ impl Ideal {
         if !sender.on_ack(packet.seq) {
             return stack.acknowledge(own, sender.acked());
         }
-        // The flow's last packets may be in flight a second time, or about to be.
+        // The flow's last packets may be queued or in flight a second time.
         self.senders.remove(own);
         let waited = stack.matching().leave(packet.flow);
         stack.finish(own);
@@ -171,7 +168,6 @@ impl Ideal {
     }
 }
 
-/// Chooses the flow that each host sends.
 fn choose(stack: &mut impl Stack) {
     let now = stack.now();
     for (flow, time) in stack.matching().choose(now) {

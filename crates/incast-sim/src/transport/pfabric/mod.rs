@@ -1,8 +1,8 @@
 //! pFabric (Alizadeh et al., "pFabric: Minimal Near-Optimal Datacenter Transport", SIGCOMM 2013).
 //!
-//! Packets carry the bytes left of their flow; queues keep the most urgent packets (see
-//! [`QueueParams::Pfabric`](crate::switch::QueueParams)). Hosts send a window immediately and detect losses by a short fixed
-//! timeout alone. Every segment is acknowledged, with all byte ranges beyond the first gap.
+//! Packets carry the bytes left of their flow; queues keep the most urgent ones (see
+//! [`QueueParams::Pfabric`](crate::switch::QueueParams)). Hosts send a window immediately and detect losses by a short
+//! fixed timeout alone. Every segment is acknowledged, with all byte ranges beyond the first gap.
 
 mod params;
 mod sender;
@@ -18,7 +18,6 @@ use crate::kernel::{Kind, flag};
 pub(crate) struct Pfabric {
     params: PfabricParams,
     senders: ByFlow<Sender>,
-    /// By flow received.
     receivers: Vec<Reassembly>,
 }
 
@@ -81,7 +80,6 @@ impl Pfabric {
         }
     }
 
-    /// Answers data or a probe with the byte ranges received.
     fn receive_segment(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
         let own = packet.own;
         let receiver = &mut self.receivers[own as usize];

@@ -1,4 +1,4 @@
-//! Sender of a pFabric flow (SIGCOMM 2013, section 4.2; details that the paper leaves open as in YAPS, `coresim/flow.cpp` and
+//! Sender of a pFabric flow (SIGCOMM 2013, section 4.2; open details as in YAPS, `coresim/flow.cpp` and
 //! `ext/pfabricflow.cpp`).
 
 use super::PfabricParams;
@@ -6,7 +6,7 @@ use crate::kernel::Range;
 use crate::transport::Ranges;
 use crate::transport::segments::{Packets, Segment};
 
-/// Slow start threshold before a timeout, in packets: practically never reached (YAPS).
+/// In packets: practically never reached (YAPS).
 const FIRST_THRESHOLD: u32 = 100_000;
 
 #[derive(Debug)]
@@ -21,14 +21,13 @@ pub(super) struct Sender {
     next: u64,
     /// First byte never sent.
     high: u64,
-    /// Bytes known to have arrived beyond `una`.
+    /// Arrived beyond `una`.
     sacked: Ranges,
-    /// Window in packets.
+    /// In packets.
     cwnd: u32,
     ssthresh: u32,
-    /// Acknowledgements since the window grew, after slow start.
+    /// Since the window grew, after slow start.
     heard: u32,
-    /// Timeouts in a row.
     timeouts: u32,
 }
 
@@ -58,12 +57,11 @@ impl Sender {
         self.una
     }
 
-    /// Bytes left of the flow, as far as known: they rank its packets in queues.
+    /// Unacknowledged bytes, as far as known: they rank packets in queues.
     pub(super) fn left(&self) -> u64 {
         self.packets.size - self.una - self.sacked.bytes()
     }
 
-    /// Window in bytes.
     pub(super) fn window(&self) -> u64 {
         u64::from(self.cwnd) * self.packets.mss
     }
@@ -80,7 +78,7 @@ impl Sender {
         self.timeouts >= self.probe_after
     }
 
-    /// Next segment that fits into the window, in full packets; counts as sent.
+    /// Counts as sent.
     pub(super) fn next_segment(&mut self) -> Option<Segment> {
         let end = self.una + u64::from(self.cwnd) * self.packets.mss + self.sacked.bytes();
         while !self.probes() && self.next < self.packets.size && self.next + self.packets.mss <= end {
@@ -96,8 +94,8 @@ impl Sender {
         None
     }
 
-    /// Records the arrival of all bytes before `next`, and of those in `beyond`. Returns true if the flow may go on: bytes
-    /// beyond the gap alone do not suffice, except in the answer to a probe.
+    /// All bytes before `next` and those in `beyond` have arrived. Returns true if the flow may go on: bytes beyond the
+    /// gap alone suffice only in the answer to a probe.
     pub(super) fn on_ack(&mut self, next: u64, beyond: &[Range]) -> bool {
         for &(start, end) in beyond {
             self.sacked.insert(start.max(self.una), end);
@@ -131,7 +129,7 @@ impl Sender {
         self.cwnd = self.cwnd.min(self.max_cwnd);
     }
 
-    /// Returns true if a probe is to be sent instead of data.
+    /// Returns true if the flow sends a probe instead of data.
     pub(super) fn on_timeout(&mut self) -> bool {
         self.timeouts += 1;
         self.ssthresh = (self.cwnd / 2).max(2);
@@ -191,7 +189,6 @@ mod tests {
         sent(&mut flow);
         assert!(!flow.on_ack(0, &[(MSS, 2 * MSS), (3 * MSS, 4 * MSS)]));
         assert!(!flow.on_timeout());
-        // One packet of window, and space for the two that have arrived.
         let again: Vec<_> = std::iter::from_fn(|| flow.next_segment()).map(|one| (one.seq / MSS, one.again)).collect();
         assert_eq!(again, [(0, true), (2, true)]);
         assert!(flow.on_ack(2 * MSS, &[(3 * MSS, 4 * MSS)]));

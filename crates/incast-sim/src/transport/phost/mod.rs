@@ -1,8 +1,9 @@
-//! pHost (Gao et al., "pHost: Distributed Near-Optimal Datacenter Transport Over Commodity Network Fabric", CoNEXT 2015).
+//! pHost (Gao et al., "pHost: Distributed Near-Optimal Datacenter Transport Over Commodity Network Fabric", CoNEXT
+//! 2015).
 //!
-//! A source announces a flow. A receiver issues at most one token per packet time; a token is the right to send one packet
-//! soon. Short flows begin with free tokens. Sources choose among flows with tokens whenever their port has nothing else to
-//! send. One acknowledgement ends a flow.
+//! A source announces a flow. A receiver issues at most one token per packet time, for one packet to be sent soon.
+//! Short flows begin with free tokens. An idle port sends for one of its flows with tokens. One acknowledgement ends a
+//! flow.
 
 mod order;
 mod params;
@@ -17,7 +18,7 @@ use super::stack::{Incoming, Outgoing, Stack, To};
 use super::{ByFlow, Endpoint, Job, Scope};
 use crate::kernel::Kind;
 
-/// Announcements in a row after which the waiting time no longer doubles: 2^6 times `retry`.
+/// Announcements in a row after which the waiting time stays at 2^6 times `retry`.
 const MOST_DOUBLINGS: u32 = 6;
 
 #[derive(Debug)]
@@ -25,7 +26,6 @@ pub(crate) struct Phost {
     params: PhostParams,
     sources: ByFlow<Source>,
     inbound: ByFlow<Inbound>,
-    /// By NIC.
     holders: Vec<Holders>,
     pacers: Vec<Pacer>,
 }
@@ -97,7 +97,6 @@ impl Endpoint for Phost {
         }
     }
 
-    /// Takes the packet of the first flow with a valid token.
     fn pull(&mut self, stack: &mut impl Stack, nic: u32, paused: u8) -> Option<(u32, Outgoing)> {
         let holders = &mut self.holders[nic as usize];
         loop {
@@ -138,7 +137,6 @@ impl Endpoint for Phost {
 }
 
 impl Phost {
-    /// Packet times of a NIC, in ps.
     fn times(&self, stack: &impl Stack, nic: u32) -> Times {
         let packet = stack.wire_time(nic, stack.full_size());
         let times = |number: f64| (packet as f64 * number).round() as u64;
@@ -158,7 +156,7 @@ impl Phost {
         }
     }
 
-    /// Queues a flow with a token; `left`: packets that its receiver lacks.
+    /// `left`: packets that the receiver lacks.
     fn hold_token(&mut self, stack: &impl Stack, own: u32, left: u64) {
         let label = stack.sent(own).label;
         let Some(source) = self.sources.get_mut(own) else { return };

@@ -1,4 +1,4 @@
-//! Flows of a host in order of service: labels in turn, within a label by a key. Without turns all flows have one label.
+//! Flows of a host in order of service: labels in turn, flows of a label by a key. Without turns all have one label.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
@@ -7,9 +7,7 @@ pub(super) struct Place {
     flow: u32,
 }
 
-/// Flows by label, key and number.
-///
-/// Few at a time, with changes near the front: a sorted list with its front at the end.
+/// Labels, keys and flows in reverse order of service: the list is short and changes near its end.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     flows: Vec<Place>,
@@ -45,7 +43,7 @@ impl Queue {
         new
     }
 
-    /// Index of a flow, most often the first one's.
+    /// Most often the first in service.
     fn find(&self, place: Place) -> Option<usize> {
         if self.flows.last() == Some(&place) {
             return Some(self.flows.len() - 1);
@@ -53,7 +51,7 @@ impl Queue {
         self.flows.binary_search_by(|other| place.cmp(other)).ok()
     }
 
-    /// Flows with labels before the turn, and flows with labels from the turn on: the end of the latter is the first of all.
+    /// Flows before the turn, and flows from the turn on, whose last is next in service.
     fn split(&self) -> (&[Place], &[Place]) {
         let before = match self.flows.first() {
             Some(last) if last.label < self.turn => 0,

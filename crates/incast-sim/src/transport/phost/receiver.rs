@@ -5,7 +5,6 @@ use super::params::{PhostHold, PhostOrder, PhostParams};
 use crate::transport::segments::Packets;
 use crate::transport::{ByFlow, Ranges};
 
-/// Times of a receiver, in ps.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Times {
     pub(super) packet: u64,
@@ -19,13 +18,13 @@ pub(super) struct Inbound {
     label: u16,
     came: Ranges,
     missing: u64,
-    /// Tokens issued, free ones included.
+    /// Free tokens included.
     issued: u64,
     /// Tokens to issue before the wait for their data.
     goal: u64,
     /// First token neither answered by data nor written off.
     answered: u64,
-    /// Earliest time of further tokens, once all are issued.
+    /// No further tokens before this time, once all are issued.
     quiet_until: Option<u64>,
     last_issue: u64,
     cursor: u64,
@@ -37,18 +36,17 @@ pub(super) struct Grant {
     pub(super) flow: u32,
     pub(super) seq: u64,
     pub(super) number: u64,
-    /// Packets that have not arrived.
     pub(super) left: u64,
 }
 
 #[derive(Debug)]
 pub(super) struct Pacer {
     queue: Queue,
-    /// Time of the next search for a flow; [`u64::MAX`] for never.
+    /// Next search for a flow; [`u64::MAX`] for never.
     pub(super) due: u64,
-    /// If true, it waits for a flow's time to come, and a new flow starts a search.
+    /// If true, a new flow starts a search.
     waits: bool,
-    /// Packet times without tokens, for data of free tokens.
+    /// Packet times left free for data of free tokens.
     hold: u64,
 }
 
@@ -59,7 +57,7 @@ impl Default for Pacer {
 }
 
 impl Inbound {
-    /// Records a packet sent by token `number`; true if it is new.
+    /// `number`: the token's. Returns true if the packet is new.
     pub(super) fn take(&mut self, seq: u64, len: u64, number: u64) -> bool {
         self.answered = self.answered.max(number + 1);
         let new = self.came.insert(seq, seq + len) > 0;
@@ -79,7 +77,7 @@ impl Inbound {
         seq
     }
 
-    /// First byte for a token now; else the time to look again.
+    /// First byte for a token now, or the time to look again.
     fn grant(&mut self, now: u64, window: u64, times: &Times) -> Result<u64, u64> {
         if let Some(until) = self.quiet_until {
             if until > now {
@@ -88,7 +86,7 @@ impl Inbound {
             self.quiet_until = None;
             self.goal += self.missing;
         }
-        // The source holds more tokens than it uses: it is busy. Other flows have its turns for a while.
+        // The source is busy: other flows get its turns for a while.
         if self.issued + 1 > self.answered + window {
             let patience = self.last_issue + times.pass_over;
             if now < patience {
@@ -107,7 +105,7 @@ impl Inbound {
 }
 
 impl Pacer {
-    /// Registers an announced flow. Returns `now` if the search for a flow starts now; `None` if it is due anyway.
+    /// Returns `now` if the search for a flow starts now; `None` if it is planned anyway.
     pub(super) fn announce(
         &mut self,
         flows: &mut ByFlow<Inbound>,
@@ -151,7 +149,7 @@ impl Pacer {
         }
     }
 
-    /// Returns the token to send, if any, and sets the time of the next search.
+    /// Returns the token to send, if any, and plans the next search.
     pub(super) fn tick(
         &mut self,
         flows: &mut ByFlow<Inbound>,
@@ -215,7 +213,7 @@ mod tests {
             self.pacer.announce(&mut self.flows, (flow, label), packets(count), now, (&self.params, &TIMES))
         }
 
-        /// Tokens, as time, flow and packet.
+        /// Time, flow and packet of tokens.
         fn run(&mut self, end: u64) -> Vec<(u64, u32, u64)> {
             let mut granted = Vec::new();
             while self.pacer.due < end {
@@ -241,7 +239,6 @@ mod tests {
         assert_eq!(host.announce(0, 20, 5), Some(5));
         let granted = host.run(300);
         assert_eq!(granted[..3], [(5, 0, 0), (15, 0, 1), (25, 0, 2)]);
-        // The eighth goes at 75; then the source is passed over for 250.
         assert_eq!(granted[7..], [(75, 0, 7)]);
         host.take(0, 0, 0);
         host.take(0, 1, 1);
@@ -253,7 +250,7 @@ mod tests {
     fn free_tokens_hold_others_back_and_are_waited_for() {
         let mut host = Host::new(PhostParams::default());
         host.announce(0, 3, 0);
-        // Three packet times for free data, then no token until twice that after the announcement.
+        // Three packet times for free data; no token until twice that after the announcement.
         assert_eq!(host.run(59), []);
         host.take(0, 1, 1);
         assert_eq!(host.run(90), [(60, 0, 0), (70, 0, 2)], "what is missing");

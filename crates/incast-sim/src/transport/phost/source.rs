@@ -1,4 +1,4 @@
-//! Source of pHost (CoNEXT 2015, section 3; YAPS, `ext/capabilityflow.cpp`): flows with tokens, and choice of the next.
+//! Source of pHost (CoNEXT 2015, section 3; YAPS, `ext/capabilityflow.cpp`).
 
 use std::collections::VecDeque;
 
@@ -8,10 +8,9 @@ use crate::transport::segments::{Packets, Segment};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Token {
-    /// Expiry, in ps.
+    /// In ps.
     pub(super) expiry: u64,
     pub(super) seq: u64,
-    /// Number among all tokens of the flow.
     pub(super) number: u32,
 }
 
@@ -19,13 +18,11 @@ pub(super) struct Token {
 pub(super) struct Source {
     pub(super) packets: Packets,
     tokens: VecDeque<Token>,
-    /// Packets that the receiver lacks, by its last report.
+    /// By the receiver's last report, packets that it lacks.
     pub(super) left: u64,
-    /// Bytes sent at least once.
     sent: Ranges,
-    /// Repeated announcements since the last token.
     pub(super) tries: u32,
-    /// Position among the flows of its host, while it has tokens.
+    /// Position in its host's queue, while it has tokens.
     place: Option<Place>,
 }
 
@@ -34,7 +31,7 @@ impl Source {
         Self { packets, tokens: VecDeque::new(), left: packets.count(), sent: Ranges::default(), tries: 0, place: None }
     }
 
-    /// True if every packet has been sent: only the receiver knows which are missing.
+    /// Only the receiver knows then which packets are missing.
     pub(super) fn has_sent_all(&self) -> bool {
         self.sent.first_missing(0) == self.packets.size
     }
@@ -43,7 +40,7 @@ impl Source {
         self.tokens.push_back(token);
     }
 
-    /// Takes the valid token that expires first.
+    /// Valid token that expires first.
     fn use_token(&mut self, now: u64) -> Option<Token> {
         self.tokens.retain(|token| token.expiry > now);
         let first = (0..self.tokens.len()).min_by_key(|&at| self.tokens[at].expiry)?;

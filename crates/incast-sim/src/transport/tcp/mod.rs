@@ -23,7 +23,6 @@ use crate::kernel::{Kind, Range, flag};
 pub(crate) struct Tcp {
     params: TcpParams,
     senders: ByFlow<Sender>,
-    /// By flow received.
     receivers: Vec<Receiver>,
 }
 
@@ -61,8 +60,8 @@ impl Endpoint for Tcp {
         }
     }
 
-    /// Handles a timeout. A segment that still waits in the host's queue is not sent again (Linux: `skb_still_in_host_queue`):
-    /// copies would fill the queue, the longer it is the faster.
+    /// Handles a timeout. A segment still in the host's queue is not sent again (Linux: `skb_still_in_host_queue`):
+    /// copies would fill the queue ever faster.
     fn timer(&mut self, stack: &mut impl Stack, own: u32) {
         let Some(sender) = self.senders.get_mut(own) else { return };
         if sender.first_waits() {
@@ -89,7 +88,7 @@ impl Endpoint for Tcp {
         }
     }
 
-    /// Starts the timer again if it has expired meanwhile.
+    /// Restarts the timer if it expired meanwhile.
     fn left_host(&mut self, stack: &mut impl Stack, own: u32) {
         let Some(sender) = self.senders.get_mut(own) else { return };
         sender.leave();

@@ -91,7 +91,7 @@ impl TcpParams {
         Self { control, rto_min: Time::ms(1), rto_init: Time::ms(10), delayed_ack: None, ..Self::default() }
     }
 
-    /// Common parameters of the simulators of the resource disaggregation study and of pHost.
+    /// Common parameters of the simulators of the resource disaggregation study and pHost.
     fn timeouts_only(control: TcpControl) -> Self {
         Self {
             control,
@@ -106,8 +106,8 @@ impl TcpParams {
         }
     }
 
-    /// True if a mark is echoed until the sender reports a reduced window (RFC 3168, section 6.1.3); false if for its own
-    /// segment alone (RFC 8257).
+    /// If true, a mark is echoed until the sender reports a reduced window (RFC 3168, section 6.1.3); if false, for its
+    /// own segment alone (RFC 8257).
     pub(super) const fn ecn_echo_is_latched(&self) -> bool {
         !matches!(self.control, TcpControl::Dctcp(_))
     }
@@ -167,7 +167,7 @@ impl TransportParams for TcpParams {
 
     fn switch(&self) -> SwitchParams {
         let own = self.rto.is_some();
-        // The simulators with a fixed timeout have small buffers per port, for which the timeout is made.
+        // Their fixed timeout is made for small buffers per port.
         let queues = if own { QueueParams::DropTail { limit: Bytes(36_864) } } else { QueueParams::Shared };
         SwitchParams { queues, lossless: Vec::new(), ..SwitchParams::default() }
     }

@@ -1,4 +1,4 @@
-//! Receiver of a TCP flow: times and contents of acknowledgements (RFC 5681, section 4.2; RFC 2018; RFC 3168; RFC 8257, section
+//! Receiver of a TCP flow: when and what to acknowledge (RFC 5681, section 4.2; RFC 2018; RFC 3168; RFC 8257, section
 //! 3.2).
 
 use super::TcpParams;
@@ -6,13 +6,13 @@ use crate::kernel::{Range, flag};
 use crate::transport::Reassembly;
 use crate::transport::stack::Incoming;
 
-/// Most SACK blocks if their number is limited: space in a header's options (RFC 2018, section 3).
+/// Most SACK blocks that fit into header options (RFC 2018, section 3).
 const RECENT: usize = 4;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Verdict {
     pub(super) new: u64,
-    /// Acknowledgement of earlier segments, as marks have begun or ended.
+    /// Acknowledgement of earlier segments, as marks began or ended.
     pub(super) first: Option<Answer>,
     /// Immediate acknowledgement; `None`: with the next segment or after a delay.
     pub(super) answer: Option<Answer>,
@@ -20,10 +20,8 @@ pub(super) struct Verdict {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Answer {
-    /// First missing byte.
     pub(super) next: u64,
     pub(super) echo: bool,
-    /// Sending time of the segment that it answers.
     pub(super) stamp: u64,
 }
 
@@ -35,10 +33,10 @@ pub(super) struct Receiver {
     /// Unacknowledged segments, and the sending time of the first.
     waiting: u32,
     stamp: u64,
-    /// Time of their acknowledgement if no segment follows, in ps.
+    /// In ps.
     pub(super) due: u64,
     pub(super) nic: u32,
-    /// If true, the last segment was marked (DCTCP), or marks have to be echoed (otherwise).
+    /// If true, the last segment was marked (DCTCP), or marks have to be echoed (others).
     marked: bool,
 }
 
@@ -66,7 +64,7 @@ impl Receiver {
         Verdict { new, first, answer: if at_once { self.answer() } else { None } }
     }
 
-    /// Records a segment's mark. Under DCTCP no acknowledgement covers both marked and unmarked segments.
+    /// Records a mark. Under DCTCP no acknowledgement covers both marked and unmarked segments.
     fn note_marks(&mut self, packet: &Incoming<'_>, params: &TcpParams) -> Option<Answer> {
         let marked = packet.flags & flag::CE != 0;
         if params.ecn_echo_is_latched() {
@@ -87,12 +85,11 @@ impl Receiver {
         Some(Answer { next: self.next(), echo: self.marked, stamp: self.stamp })
     }
 
-    /// True if the last segment is the first to wait.
     pub(super) const fn begins_to_wait(&self) -> bool {
         self.waiting == 1
     }
 
-    /// SACK blocks of an acknowledgement, at most `most`: those that grew last first.
+    /// Latest growth first.
     pub(super) fn blocks(&self, most: Option<u32>) -> impl Iterator<Item = Range> + '_ {
         let all = self.stream.beyond();
         let most = most.map_or(usize::MAX, |most| most as usize);
@@ -123,7 +120,7 @@ mod tests {
         Incoming { kind: Kind::Segment, flow, own, nic, seq, stamp, payload: 1000, prio, flags, own_path, ranges: &[] }
     }
 
-    /// Answers to segments: next byte in thousands, and echo; `None` for a delayed one.
+    /// Next byte in thousands, and echo; `None` if delayed.
     fn answers(params: &TcpParams, segments: &[(u64, u8)]) -> Vec<Option<(u64, bool)>> {
         let mut receiver = Receiver::default();
         let mut said = Vec::new();

@@ -7,10 +7,10 @@ use super::TcpParams;
 /// Times in ps.
 #[derive(Debug, Clone)]
 pub(super) struct Rtt {
-    /// Smoothed; `None` before the first measurement.
+    /// `None` before the first measurement.
     smoothed: Option<u64>,
     variation: u64,
-    /// Timeouts since the last acknowledgement of new bytes.
+    /// Timeouts since new bytes were acknowledged.
     doublings: u32,
     fixed: Option<u64>,
     first: u64,
@@ -33,7 +33,7 @@ impl Rtt {
         }
     }
 
-    /// Adds a measurement (section 2; the clock's granularity is a picosecond).
+    /// Section 2; the clock's granularity is 1 ps.
     pub(super) fn measure(&mut self, rtt: u64) {
         match self.smoothed {
             None => (self.smoothed, self.variation) = (Some(rtt), rtt / 2),
@@ -44,12 +44,11 @@ impl Rtt {
         }
     }
 
-    /// Ends doubling, as new bytes are acknowledged.
     pub(super) fn relax(&mut self) {
         self.doublings = 0;
     }
 
-    /// Doubles the next timeout (section 5.5).
+    /// Section 5.5.
     pub(super) fn back_off(&mut self) {
         self.doublings += u32::from(self.backs_off);
     }

@@ -1,5 +1,4 @@
-//! Sender of a TCP flow: segments to send, losses, acknowledgements (RFC 5681; NewReno of RFC 6582; with selective
-//! acknowledgements RFC 6675). Its control computes the window.
+//! Sender of a TCP flow (RFC 5681; NewReno of RFC 6582; with selective acknowledgements RFC 6675).
 
 use incast_model::units::Time;
 
@@ -13,22 +12,20 @@ use crate::transport::segments::{Packets, Segment};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
     Handshake,
-    /// No known loss.
     Open,
-    /// Sending again segments reported by duplicate acknowledgements.
+    /// Resends segments reported lost by duplicate acknowledgements.
     Recovery,
-    /// Sending again from the first unacknowledged byte, after a timeout.
+    /// Resends from the first unacknowledged byte, after a timeout.
     Loss,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Heard<'a> {
     pub(super) now: Time,
-    /// First missing byte.
     pub(super) next: u64,
     /// Some byte ranges beyond `next`.
     pub(super) beyond: &'a [Range],
-    /// Time since the answered segment was sent, in ps.
+    /// In ps, of the answered segment.
     pub(super) rtt: u64,
     pub(super) marked: bool,
 }
@@ -40,32 +37,32 @@ pub(super) struct Sender {
     pub(super) phase: Phase,
     /// First unacknowledged byte.
     una: u64,
-    /// Packets given to the host's queue, and packets that have left it.
+    /// Packets put into the host's queue, and those that have left it.
     given: u64,
     left: u64,
-    /// Number (in `given`) of the first unacknowledged segment, if sent again; 0 otherwise.
+    /// `given` at the last resending of the first unacknowledged segment; 0 if never resent.
     first_again: u64,
     next: u64,
     /// First byte never sent.
     high: u64,
     cwnd: u64,
     ssthresh: u64,
-    /// End of recovery, or of the phase after a timeout: all bytes before it are acknowledged.
+    /// Recovery, or the phase after a timeout, ends once all bytes before this one are acknowledged.
     recover: u64,
     duplicates: u32,
-    /// Bytes known to have arrived beyond `una`.
+    /// Arrived beyond `una`.
     sacked: Ranges,
-    /// Lost bytes not sent again in this recovery.
+    /// Not yet resent in this recovery.
     lost: Ranges,
-    /// End of the bytes judged in this recovery: those missing before it are lost.
+    /// Missing bytes before this one are lost.
     judged: u64,
     /// If true, the next lost segment ignores the window.
     at_once: bool,
     rtt: Rtt,
     control: control::State,
-    /// No reduction by marks before more than this byte is acknowledged.
+    /// Marks reduce the window only after more than this byte is acknowledged.
     reduced_until: u64,
-    /// If true, marks have reduced the window, and the receiver does not know.
+    /// If true, the receiver does not know yet that marks reduced the window.
     pub(super) reports_reduction: bool,
     has_sack: bool,
     listens: bool,
@@ -110,7 +107,7 @@ impl Sender {
         self.packets.size = self.high;
     }
 
-    /// Counts a packet given to the host's queue; `None`: a handshake packet.
+    /// `None`: a handshake packet.
     pub(super) fn give(&mut self, segment: Option<Segment>) {
         self.given += 1;
         if segment.is_some_and(|segment| segment.again && segment.seq == self.una) {
@@ -122,9 +119,9 @@ impl Sender {
         self.left += 1;
     }
 
-    /// True if the timer's segment, the first unacknowledged one, is still in the host's queue. Its number there is known if it
-    /// was sent again; if not, all segments first sent since are behind it. (Segments sent again since count as before it:
-    /// better a timeout too soon than none.)
+    /// True if the first unacknowledged segment, which the timer is for, is still in the host's queue. If it was not
+    /// resent, all segments first sent since are behind it. (Segments resent since count as before it: a timeout too
+    /// soon is better than none.)
     pub(super) fn first_waits(&self) -> bool {
         let since = (self.next - self.una).div_ceil(self.packets.mss).max(1);
         let number = if self.first_again > 0 { self.first_again } else { (self.given + 1).saturating_sub(since) };
@@ -135,7 +132,7 @@ impl Sender {
         self.una == self.packets.size
     }
 
-    /// Bytes known to have arrived, including those beyond gaps.
+    /// Also beyond gaps.
     pub(super) fn come(&self) -> u64 {
         self.una + self.sacked.bytes()
     }
@@ -153,7 +150,7 @@ impl Sender {
         self.next - self.una - come - self.lost.bytes()
     }
 
-    /// Next segment that may be sent, if any; counts as sent.
+    /// Counts as sent.
     pub(super) fn next_segment(&mut self) -> Option<Segment> {
         if self.phase == Phase::Handshake {
             return None;
@@ -183,14 +180,14 @@ impl Sender {
         Some(Segment { seq, len, again })
     }
 
-    /// Ends the handshake; `rtt` in ps.
+    /// `rtt` in ps.
     pub(super) fn on_syn_ack(&mut self, rtt: u64) {
         self.rtt.measure(rtt);
         self.rtt.relax();
         self.phase = Phase::Open;
     }
 
-    /// Handles an acknowledgement; true if the timer restarts.
+    /// True if the timer restarts.
     pub(super) fn on_ack(&mut self, heard: &Heard<'_>) -> bool {
         for &(start, end) in heard.beyond {
             self.sacked.insert(start.max(self.una), end);
@@ -205,7 +202,7 @@ impl Sender {
         false
     }
 
-    /// True if an acknowledgement of nothing new may allow a segment.
+    /// True if an acknowledgement without new bytes may allow a segment.
     pub(super) const fn counts_duplicates(&self) -> bool {
         self.dupacks.is_some()
     }
@@ -256,7 +253,7 @@ impl Sender {
         self.cwnd = self.cwnd.min(self.most);
     }
 
-    /// Cuts the window by marks, once per window of data.
+    /// Once per window of data.
     fn react_to_marks(&mut self, acked: &Acked) {
         if self.una <= self.reduced_until {
             return;
@@ -316,7 +313,7 @@ impl Sender {
         self.cwnd = self.cwnd.min(self.most);
     }
 
-    /// Takes the first unacknowledged segment as lost, to be sent immediately.
+    /// To be resent immediately.
     fn lose_first(&mut self) {
         let end = self.una + self.packets.len(self.una);
         self.lost.insert(self.una, end);
@@ -324,8 +321,8 @@ impl Sender {
         self.at_once = true;
     }
 
-    /// Handles a partial acknowledgement in recovery: the next segment is lost too (RFC 6582, section 3.2, step 3), unless it
-    /// has been sent again already.
+    /// Handles a partial acknowledgement: the next segment is lost too (RFC 6582, section 3.2, step 3), unless already
+    /// resent.
     fn partial(&mut self, bytes: u64) {
         if self.una >= self.judged || !self.has_sack {
             self.lose_first();
@@ -340,7 +337,7 @@ impl Sender {
 
     fn end_recovery(&mut self) {
         let (mss, flight) = (self.packets.mss, self.high - self.una);
-        // Without SACK the window may far exceed the bytes in flight: no burst (RFC 6582, section 3.2, step 3).
+        // Without SACK the window may far exceed the bytes in flight: avoids a burst (RFC 6582, section 3.2, step 3).
         self.cwnd = if self.has_sack { self.ssthresh } else { self.ssthresh.min(flight.max(mss) + mss) };
         self.phase = Phase::Open;
         self.duplicates = 0;
@@ -359,7 +356,7 @@ impl Sender {
             return;
         }
         let (mss, flight) = (self.packets.mss, self.high - self.una);
-        // Not again if a segment sent again is lost too (RFC 5681, section 3.1).
+        // Not again if a resent segment is lost too (RFC 5681, section 3.1).
         if self.phase != Phase::Loss || self.una >= self.recover {
             self.ssthresh = self.control.after_loss(self.cwnd, flight, mss);
         }

@@ -33,7 +33,7 @@ fn sent(sender: &mut Sender) -> Vec<u64> {
     numbers
 }
 
-/// Acknowledges all before segment `next`, and segments beyond it; returns the segments sent then.
+/// Acknowledges all before segment `next` and segments `beyond`; returns the segments then sent.
 fn ack_with(sender: &mut Sender, next: u64, beyond: &[(u64, u64)], marked: bool) -> Vec<u64> {
     let beyond: Vec<Range> = beyond.iter().map(|(start, end)| (start * MSS, end * MSS)).collect();
     let now = Time::us(100);
@@ -55,7 +55,7 @@ fn slow_start_doubles_and_congestion_avoidance_adds_one() {
         in_flight = in_flight.iter().flat_map(|segment| ack(&mut flow, segment + 1)).collect();
     }
     assert_eq!(rounds, [1, 2, 4, 8, 16]);
-    // After a timeout slow start ends at half of the flight, and each round adds a segment.
+    // After a timeout slow start ends at half of the flight; then each round adds a segment.
     flow.on_timeout();
     let mut in_flight = sent(&mut flow);
     let mut rounds = Vec::new();
@@ -83,7 +83,6 @@ fn three_duplicates_bring_a_fast_retransmit_and_each_more_a_new_segment() {
 fn newreno_goes_from_hole_to_hole() {
     let mut flow = sender(100, newreno());
     sent(&mut flow);
-    // Segments 0, 3 and 7 are lost.
     (0..2).for_each(|_| drop(ack(&mut flow, 0)));
     assert_eq!(ack(&mut flow, 0)[0], 0);
     assert_eq!(ack(&mut flow, 3)[0], 3, "a partial acknowledgement");
@@ -97,7 +96,6 @@ fn newreno_goes_from_hole_to_hole() {
 fn with_sack_all_holes_are_filled_within_the_window() {
     let mut flow = sender(100, with_sack());
     sent(&mut flow);
-    // Segments 0, 3 and 4 are lost.
     assert_eq!(ack_with(&mut flow, 0, &[(1, 2)], false), [10], "what has come is no longer in flight");
     assert_eq!(ack_with(&mut flow, 0, &[(1, 3)], false), [11]);
     // Three segments beyond the first hole: it is lost. The window is six, eight are in flight: only the first goes.
@@ -124,7 +122,6 @@ fn a_timeout_goes_back_and_skips_what_has_come() {
     assert_eq!(ack(&mut flow, 1), [1, 4]);
     assert_eq!(flow.timeout(), timeout, "something new was heard");
     assert_eq!(ack(&mut flow, 4), [5, 6, 7]);
-    // Duplicates of segments sent twice show no loss.
     (0..5).for_each(|_| drop(ack(&mut flow, 4)));
     assert_eq!(flow.phase, Phase::Loss);
     ack(&mut flow, 12);
@@ -214,14 +211,13 @@ fn the_first_segment_waits_until_its_latest_copy_has_left() {
     let mut flow = sender(100, TcpParams { init_cwnd: 4, ..newreno() });
     sent(&mut flow);
     assert!(flow.first_waits());
-    // Segment 0 has left; the three behind it have not.
     flow.leave();
     assert!(!flow.first_waits());
     flow.leave();
     // Segment 0 is acknowledged; 4 and 5 go out. The first is now 1, which has left.
     assert_eq!(ack(&mut flow, 1), [4, 5]);
     assert!(!flow.first_waits());
-    // After a timeout segment 1 is given to the queue again, behind 2, 3, 4 and 5.
+    // After a timeout segment 1 is queued again, behind 2, 3, 4 and 5.
     flow.on_timeout();
     assert_eq!(sent(&mut flow), [1]);
     for _ in 0..5 {

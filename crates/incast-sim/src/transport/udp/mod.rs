@@ -43,9 +43,9 @@ impl TransportParams for UdpParams {
 struct Source {
     packets: Packets,
     next: u64,
-    /// Time between two full packets, in ps.
+    /// In ps, between two full packets.
     gap: u64,
-    /// Time of the next packet, in ps.
+    /// In ps.
     due: u64,
 }
 
@@ -53,19 +53,19 @@ struct Source {
 pub(crate) struct Udp {
     params: UdpParams,
     sources: ByFlow<Source>,
-    /// Flows that have sent all packets, some of which may be in flight.
+    /// Flows that sent all packets, some perhaps in flight.
     late: Vec<Late>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Late {
     own: u32,
-    /// Bytes arrived by the last sample (`None` before the first one), and the time of their last change, in ps.
+    /// Bytes arrived by the last sample (`None` before the first), and the time of their last change, in ps.
     arrived: Option<u64>,
     changed: u64,
 }
 
-/// Time without arrivals after which a flow is no longer sampled, in ps (our choice: five times as long as a limiter holds
+/// In ps; without arrivals for so long a flow is no longer sampled (our choice: five times as long as limiters hold
 /// packets by default).
 const QUIET: u64 = 1_000_000_000_000;
 
@@ -110,7 +110,7 @@ impl Endpoint for Udp {
         }
     }
 
-    /// Counts the packets of the held-back time as refused; they are not sent later.
+    /// The packets of the held-back time are refused: they are not sent later.
     fn resume(&mut self, stack: &mut impl Stack, own: u32) {
         let Some(source) = self.sources.get_mut(own) else { return };
         let packets = source.packets;

@@ -36,11 +36,11 @@ impl WindowParams for CubicParams {
     }
 }
 
-/// State of one flow; windows in segments.
+/// Windows in segments.
 #[derive(Debug, Clone)]
 pub(crate) struct Cubic {
     params: CubicParams,
-    /// Start of growth after the last loss; `None` until the first acknowledgement after it.
+    /// Start of growth after the last loss; `None` until an acknowledgement follows it.
     epoch: Option<Time>,
     /// Window at which the cubic function is flat.
     peak: f64,
@@ -48,7 +48,7 @@ pub(crate) struct Cubic {
     k: f64,
     /// Window of Reno with this `beta`.
     estimate: f64,
-    /// Fraction of a byte that growth has not added yet.
+    /// Fraction of a byte not yet added.
     fraction: f64,
 }
 
@@ -79,14 +79,14 @@ impl Window for Cubic {
         let since = acked.now.saturating_sub(self.epoch.unwrap_or_default());
         let seconds = |time: Time| time.0 as f64 * 1e-12;
         let segments = acked.bytes as f64 / mss;
-        // Reno-friendly (section 4.3): alpha for Reno's mean window up to the peak, 1 beyond.
+        // Reno-friendly region (section 4.3): alpha for Reno's mean window up to the peak, 1 beyond.
         let beta = self.params.beta;
         let alpha = if self.estimate < self.peak { 3.0 * (1.0 - beta) / (1.0 + beta) } else { 1.0 };
         self.estimate += alpha * segments / cwnd;
         let grown = if self.at(seconds(since)) < self.estimate {
             self.estimate.max(cwnd)
         } else {
-            // Approaches the window of a round trip from now, by at most half a window per round trip (sections 4.4, 4.5).
+            // Approaches the window one round trip later, by at most half a window per round trip (sections 4.4, 4.5).
             let target = self.at(seconds(since + acked.srtt)).clamp(cwnd, 1.5 * cwnd);
             cwnd + (target - cwnd) * segments / cwnd
         };
@@ -114,7 +114,7 @@ mod tests {
     use super::super::testing::segment_of;
     use super::*;
 
-    /// Windows in segments, per round trip of `rtt`, after a loss at `peak` segments.
+    /// Per round trip, after a loss at `peak` segments.
     fn grow(cubic: &mut Cubic, peak: u64, rtt: Time, rounds: u64) -> Vec<f64> {
         let mut cwnd = cubic.after_loss(peak * 1460, peak * 1460, 1460);
         let mut windows = vec![cwnd as f64 / 1460.0];
@@ -131,11 +131,11 @@ mod tests {
     #[test]
     fn comes_back_to_its_peak_after_k_seconds() {
         let mut cubic = CubicParams::default().start();
-        // K = cbrt(1000 * 0.3 / 0.4) = 9.086 s; with round trips of 100 ms that is 91 of them. (Reno would need 300.)
+        // K = cbrt(1000 * 0.3 / 0.4) = 9.086 s: 91 round trips of 100 ms. (Reno would need 300.)
         let windows = grow(&mut cubic, 1000, Time::ms(100), 120);
         assert!((windows[0] - 700.0).abs() < 1e-3);
         assert!((windows[91] - 1000.0).abs() < 2.0, "{}", windows[91]);
-        // Flat about the peak, steep away from it: C (t - K)^3.
+        // C (t - K)^3: flat about the peak.
         let expected = 1000.0 - 0.4 * (9.086_f64 - 2.0).powi(3);
         assert!((windows[20] - expected).abs() < 0.02 * expected, "{} for {expected}", windows[20]);
         assert!(windows[120] > 1005.0);

@@ -36,12 +36,11 @@ impl WindowParams for TcpDctcpParams {
 #[derive(Debug, Clone)]
 pub(crate) struct Dctcp {
     g: f64,
-    /// Filtered share of marked bytes.
     alpha: f64,
-    /// Bytes acknowledged in this window of data, and bytes acknowledged with a mark.
+    /// In this window of data.
     acked: u64,
     marked: u64,
-    /// End of the window of data, once more than this byte is acknowledged.
+    /// The window of data ends once more than this byte is acknowledged.
     window_end: u64,
     reno: Reno,
 }
@@ -79,7 +78,7 @@ mod tests {
     fn cuts_by_the_filtered_share_of_marks() {
         let mut dctcp = TcpDctcpParams::default().start();
         let cwnd = 16 * 1460;
-        // The first acknowledgement is a window by itself; then windows of 17 acknowledgements, a quarter of them marked.
+        // The first acknowledgement is a window of its own; then come windows of 17 acknowledgements, a quarter marked.
         let mut una = 0;
         let mut ack = |dctcp: &mut Dctcp, marked| {
             una += 1460;

@@ -1,7 +1,6 @@
-//! Congestion controls of TCP: growth and reduction of the window, one file each.
+//! Congestion controls of TCP, which size the window; the sender decides what to send.
 //!
-//! The sender decides which segments are lost and what to send. To add a control, write its file (parameters, state, tests) and
-//! add its line to the list below.
+//! To add a control, write its file (parameters, state, tests) and add its line to the list below.
 
 mod cubic;
 mod dctcp;
@@ -20,31 +19,26 @@ pub use slow_start::SlowStartParams;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Acked {
     pub(super) now: Time,
-    /// Newly acknowledged bytes.
     pub(super) bytes: u64,
-    /// First unacknowledged byte, now.
     pub(super) una: u64,
-    /// First byte never sent.
     pub(super) high: u64,
     pub(super) marked: bool,
-    /// Window before it, in bytes.
+    /// Before the acknowledgement, in bytes.
     pub(super) cwnd: u64,
-    /// Payload of a full segment, in bytes.
     pub(super) mss: u64,
-    /// Smoothed round-trip time; [`Time::ZERO`] before the first measurement.
+    /// [`Time::ZERO`] before the first measurement.
     pub(super) srtt: Time,
 }
 
-/// State of one flow's control. Windows are in bytes.
+/// One flow's control. Windows are in bytes.
 pub(super) trait Window {
     fn avoid_congestion(&mut self, acked: &Acked) -> u64;
     /// Slow start threshold after a loss with `flight` bytes in flight.
     fn after_loss(&mut self, cwnd: u64, flight: u64, mss: u64) -> u64;
-    /// Slow start threshold after marks.
     fn after_marks(&mut self, cwnd: u64, flight: u64, mss: u64) -> u64 {
         self.after_loss(cwnd, flight, mss)
     }
-    /// Observes every acknowledgement of new bytes, before other methods.
+    /// Called for every acknowledgement of new bytes, before other methods.
     fn observe(&mut self, _acked: &Acked) {}
     fn on_timeout(&mut self) {}
 }
@@ -74,7 +68,7 @@ macro_rules! windows {
             pub const fn name(&self) -> &'static str {
                 match self { $(Self::$variant(_) => $name),+ }
             }
-            /// JSON schema of a control's parameters; `None` for an unknown name.
+            /// Schema of a control's parameters; `None` for an unknown name.
             pub fn parameters(name: &str) -> Option<Schema> {
                 match name { $($name => Some(schemars::schema_for!($params)),)+ _ => None }
             }
