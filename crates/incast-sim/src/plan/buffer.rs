@@ -61,7 +61,7 @@ impl BufferPlan {
         Ok(Self { headroom, reserved, shared })
     }
 
-    /// XOFF threshold at a port of `rate` in bytes beyond the reserve, if no other queue holds anything.
+    /// XOFF threshold in bytes beyond the reserve, if all other queues are empty.
     pub fn lone_xoff(&self, fabric: &Fabric, params: &Params, rate: Rate) -> u64 {
         // The queue takes alpha times the bytes that it leaves free.
         self.xoff(params, |shared| {
@@ -70,7 +70,7 @@ impl BufferPlan {
         })
     }
 
-    /// Largest XOFF threshold at a port of `rate` in bytes beyond the reserve: with an empty buffer.
+    /// Largest XOFF threshold in bytes beyond the reserve: with an empty buffer.
     pub fn largest_xoff(&self, fabric: &Fabric, params: &Params, rate: Rate) -> u64 {
         self.xoff(params, |shared| alpha(params, rate, host_rate(fabric)) * shared)
     }
@@ -102,7 +102,7 @@ pub(crate) fn headroom(fabric: &Fabric, params: &Params, largest: u64, port: Por
     }
 }
 
-/// Share of the free buffer for one ingress queue of a port of `rate`.
+/// Share of the free buffer for one ingress queue.
 pub(crate) fn alpha(params: &Params, rate: Rate, host_rate: Rate) -> f64 {
     match params.switch.pfc_mode {
         PfcMode::Dynamic { alpha: Alpha::Value(alpha) } => alpha,
@@ -118,7 +118,7 @@ pub(crate) fn alpha(params: &Params, rate: Rate, host_rate: Rate) -> f64 {
     }
 }
 
-/// Rate of the first host's first port, which NS3 takes as the rate of all NICs.
+/// The first host's rate, which NS3 takes as the rate of all NICs.
 pub(crate) fn host_rate(fabric: &Fabric) -> Rate {
     fabric.rate(fabric.ports_of(fabric.hosts()[0]).next().expect("hosts are plugged in"))
 }

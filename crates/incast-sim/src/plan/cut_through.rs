@@ -1,7 +1,7 @@
-//! Cut-through: a switch forwards a packet once the header has arrived.
+//! Cut-through: a switch forwards a packet once its header has arrived, which is the arrival event.
 //!
-//! An arrival event is then the arrival of the header. A faster outgoing link would run out of bits, so the packet waits for
-//! its last bit, as in real switches. A wire carries one packet at a time, so at most one packet waits per wire.
+//! A faster outgoing link would run out of bits, so the packet waits for its last bit, as in real switches; at most one
+//! packet per wire waits.
 
 use incast_model::fabric::PortId;
 
@@ -24,8 +24,7 @@ pub(crate) struct Forwarded {
 }
 
 impl Network {
-    /// Returns true if a packet leaves the switch at the far end of `port` by a faster link than that of `port`; the first of
-    /// several next hops counts.
+    /// Returns true if a packet leaves the far end of `port` by a faster link; of several next hops, the first counts.
     pub(crate) fn speeds_up(&self, port: u32, packet: Forwarded) -> bool {
         let node = self.fabric.neighbour(PortId(port));
         let of_flow = self.flows.flows[packet.flow as usize].path.is_some() && packet.flags & flag::PATH != 0;

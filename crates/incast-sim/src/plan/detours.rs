@@ -10,8 +10,8 @@ use crate::kernel::flag;
 use crate::network::Faults;
 
 impl Network {
-    /// Rejects INT on paths that loop or have more switches than records, and flows that never have a path because links are
-    /// down from the start. Flows with explicit paths stay on them.
+    /// Rejects INT on paths that loop or have more switches than records, and flows that never have a path because
+    /// links are down from the start. Explicit paths stay the same.
     pub(super) fn check_detours(&self, faults: &Faults, int_records: u8) -> Result<(), FieldError> {
         let routed = |(_, flow): &(usize, &Flow)| flow.path.is_none();
         let flows: Vec<(usize, &Flow)> = self.flows.flows.iter().enumerate().filter(routed).collect();
@@ -43,13 +43,13 @@ impl Network {
         }
     }
 
-    /// Links on the longer of the data and ACK paths; `None` if one of them does not exist.
+    /// Links on the longer of the data and ACK paths; `None` if one does not exist.
     fn links(&self, routes: &Routes, flow: &Flow) -> Option<usize> {
         let out = routes.links_between(&self.fabric, flow.src, flow.dst)?;
         Some(out.max(routes.links_between(&self.fabric, flow.dst, flow.src)?))
     }
 
-    /// Returns true if data of a flow loops; the first of several next hops counts.
+    /// Returns true if data loops; of several next hops, the first counts.
     fn goes_in_circles(&self, routes: &Routes, flow: &Flow) -> bool {
         let (mut node, end) = (self.fabric.hosts()[flow.src.index()], self.fabric.hosts()[flow.dst.index()]);
         for _ in 0..self.fabric.nodes().len() {

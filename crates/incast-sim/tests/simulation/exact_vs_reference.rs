@@ -36,7 +36,6 @@ impl Figures {
     }
 }
 
-/// `members` selects the flows.
 fn lines(
     text: &mut String,
     name: &str,

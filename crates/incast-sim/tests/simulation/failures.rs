@@ -56,7 +56,7 @@ fn dropped(outcome: &Outcome, reason: DropReason) -> u64 {
     outcome.drops.iter().filter(|drop| drop.reason == reason).count() as u64
 }
 
-/// Packets after the cut are resent over s3, a timeout after the last ACK.
+/// Packets after the cut are resent over s3.
 #[test]
 fn a_flow_goes_round_a_link_that_fails() {
     let (cut, count) = (Time::us(10), 200);
@@ -185,14 +185,13 @@ fn a_host_waits_for_its_own_link() {
     let bench = failing(flow(100_000), vec![link("h0", "s0", Time::us(2), Some(until))], Some(Time::us(1)));
     let outcome = bench.run();
     assert_eq!(outcome.stop, Stop::Finished);
-    // The timeout passes while the link is down; the host resends everything when the link is up.
+    // The timeout passes while the link is down; the host resends everything when it is up.
     assert_eq!(outcome.flows[0].finish.unwrap(), until + outcome.flows[0].ideal_exact);
     assert_eq!(outcome.flows[0].timeouts, 1);
     let begun = 2_000_000_u64.div_ceil(DATA);
     assert_eq!(outcome.flows[0].packets, 100 + begun);
 }
 
-/// Pauses must not outlive their link at either end.
 #[test]
 fn pauses_end_with_their_link() {
     // Two to one: s1 pauses s0, s0 pauses the hosts.
@@ -369,7 +368,7 @@ proptest! {
         let outcome = bench.run();
         prop_assert_eq!(&outcome.stop, &Stop::Finished);
         prop_assert_eq!(outcome.ledger.unbalanced().count(), 0, "{:?}", outcome.ledger);
-        // A repaired link is not paused, and packets that a pause holds may occupy the headroom that its packets need.
+        // A repaired link is not paused, and paused packets may occupy the headroom that its packets need.
         prop_assert!(outcome.counts.lossless_drops == 0 || held);
         prop_assert_eq!(outcome.cut_off.len(), 0);
         let counted: u64 = outcome.ports.iter().map(|record| record.drops + record.lost).sum();
@@ -454,7 +453,7 @@ proptest! {
     }
 }
 
-/// l3 loses both spines and t3 loses l2, so paths from the other pod to t3 go down to t2 and up again.
+/// l3 loses both spines and t3 loses l2, so paths from the other pod to t3 go down to t2 and up.
 #[test]
 fn up_down_routes_do_not_turn_up_again() {
     let run = |paths, at, until| {
@@ -486,7 +485,7 @@ fn up_down_routes_do_not_turn_up_again() {
     assert_eq!(run(Paths::Shortest, Time::ZERO, None).run().stop, Stop::Finished);
 }
 
-/// On a complete folded Clos fabric, up-down routes are the shortest ones.
+/// On a complete folded Clos, up-down routes are the shortest.
 #[test]
 fn up_down_routes_are_for_tiers() {
     let run = |paths| {
@@ -499,7 +498,6 @@ fn up_down_routes_are_for_tiers() {
     assert_eq!(error.field, "network.routing");
     let message = "there is no up-down path from h0 to h2; no up-down path uses links between equal tiers, such as that of s0 and s2";
     assert!(error.message.starts_with(message) && error.to_string().contains("(allowed: shortest, or"), "{error}");
-    // x links to s0 only.
     let mut builder = FabricBuilder::new();
     let hosts = [builder.host("h0"), builder.host("h1")];
     let [s0, s1, m, x] = [("s0", 1), ("s1", 1), ("m", 2), ("x", 2)].map(|(name, tier)| builder.switch(name, tier));

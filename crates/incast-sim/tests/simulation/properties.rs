@@ -1,4 +1,4 @@
-//! Invariants of random runs. `congestion/hpcc.rs` tests INT records, which are not visible from outside a run.
+//! Invariants of random runs; `congestion/hpcc.rs` tests those of INT records.
 
 use std::collections::HashMap;
 
@@ -160,7 +160,7 @@ impl Shape {
 }
 
 impl Scenario {
-    /// (first, second) flows, as written: the second waits for the first.
+    /// (first, second), as written: the second waits for the first.
     fn waits(&self) -> impl Iterator<Item = (u32, u32)> {
         let last = if self.chain == 0 { 0 } else { self.flows.len() as u32 };
         (1..last).filter(|flow| flow % self.chain as u32 == 0).map(|flow| (flow - 1, flow))
@@ -170,7 +170,6 @@ impl Scenario {
         self.arithmetic == Arithmetic::Ns3
     }
 
-    /// Removes parameters that event windows do not support.
     pub(crate) fn for_windows(mut self) -> Self {
         self.arithmetic = Arithmetic::Exact;
         self
@@ -230,7 +229,7 @@ impl Scenario {
 /// From a flow's end to the start of its successor.
 const DELAY: Time = Time::ns(300);
 
-/// Reserves of the largest switch and slightly more than its headrooms.
+/// Reserves of the largest switch, and slightly more than its headrooms.
 fn set_aside(fabric: &Fabric, lossless: bool) -> u64 {
     let headroom = |port| 3 * (fabric.rate(port).0 * 2 * fabric.delay(port).0 / 8_000_000_000_000 + 13_000);
     let of_switch =
@@ -299,7 +298,7 @@ proptest! {
         pauses_alternate(&bench, &outcome)?;
     }
 
-    /// Gated flows start only if their round's first gate opens before the round's end.
+    /// Gated flows start only if their round's first gate opens before its end.
     #[test]
     fn rounds_begin_as_a_whole_or_not_at_all(scenario in scenario(), end in 0u64..60_000) {
         let (end, waits) = (Time::ns(end), scenario.waits().count());
@@ -374,8 +373,8 @@ proptest! {
     }
 }
 
-/// Data and ACKs use different host links of unequal length. An ACK that opens a window must wake the port with data; the ideal
-/// time's ACK leaves by the port at which data arrives.
+/// An ACK that opens a window must wake the port with data; the ideal time's ACK leaves by the port at which data
+/// arrives.
 #[test]
 fn acks_by_another_port() {
     let mut builder = FabricBuilder::new();
@@ -394,7 +393,7 @@ fn acks_by_another_port() {
     assert_eq!(bench.window(WindowMode::Fixed).run().stop, Stop::Finished);
 }
 
-/// A queue pair that waits for its turn after a premature timeout may complete meanwhile. Its slot must not be reused before
+/// A queue pair may complete while it waits for its turn after a premature timeout; its slot must not be reused before
 /// that turn.
 #[test]
 fn a_queue_pair_completes_while_it_waits() {
@@ -412,7 +411,7 @@ fn a_queue_pair_completes_while_it_waits() {
     assert_eq!(outcome.ledger.unbalanced().count(), 0);
 }
 
-/// Rings of hosts: each sends its next message after receiving one and, with `own`, after sending its own.
+/// Rings: each host sends after receiving a message and, with `own`, after sending its own.
 #[test]
 fn windows_give_the_same_run_with_gates() {
     for (delay, own) in [(0, false), (700, false), (0, true), (300, true)] {
@@ -435,7 +434,7 @@ fn windows_give_the_same_run_with_gates() {
     }
 }
 
-/// Without headroom, a lossless priority loses packets, and unlimited flows resend many packets after their last byte.
+/// Without headroom, a lossless priority loses packets; unlimited flows resend many after their last byte.
 #[test]
 fn windows_give_the_same_run_when_many_packets_are_resent() {
     let star = crate::common::star(&[crate::common::Cable::new(100, 1000); 8]);

@@ -1,13 +1,13 @@
-//! Every congestion control in four scenarios, and its fingerprints in a fifth: a changed algorithm changes rows of
+//! Every congestion control in four scenarios, and its fingerprints in a fifth: a changed algorithm changes
 //! `snapshots/controls/NAME.txt`. A new control needs no line here.
 //!
-//! *slowdown* is the mean ratio to the exact ideal time, *Jain* the fairness of throughputs, *peak q* the longest switch queue.
+//! *slowdown*: mean ratio to the exact ideal time; *Jain*: fairness of throughputs; *peak q*: longest switch queue.
 //!
-//! The second table has random flows and an incast under both arithmetics. Any event changes the trajectory fingerprint, any
-//! packet on a wire the traffic fingerprint.
+//! The second table has random flows and an incast under both arithmetics. Any event changes the trajectory
+//! fingerprint, any packet on a wire the traffic fingerprint.
 //!
-//! `make test` compares builds of the test and release profiles with the same tables. Accept new tables with
-//! `INSTA_UPDATE=always`, and commit them.
+//! `make test` compares builds of the test and release profiles with the same tables. `INSTA_UPDATE=always` accepts new
+//! ones.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -34,8 +34,8 @@ struct Row {
     cnp: CnpMode,
 }
 
-/// Every profile with the control's window, and the first with the other windows. DCQCN's paper returns marks as separate
-/// packets: one more row.
+/// Every profile with the control's window, the first with the other windows, and DCQCN's paper with marks returned as
+/// separate packets.
 fn rows(info: &ControlInfo) -> Vec<Row> {
     let row = |profile, window| Row { control: info.name, profile, window, cnp: CnpMode::Echo };
     let mut rows: Vec<Row> = info.profiles.iter().map(|(profile, _)| row(profile, info.window)).collect();
@@ -63,7 +63,7 @@ fn scenarios() -> [Scenario; 4] {
     ]
 }
 
-/// Returns the outcome and the longest switch queue.
+/// Outcome and longest switch queue.
 fn run(row: Row, (_, fabric, flows): &Scenario) -> (Outcome, u64) {
     let bench = Bench::new(fabric.clone()).control(row.control, row.profile).window(row.window);
     let bench = bench.flows(flows.iter().copied()).with(|params| {

@@ -1,9 +1,9 @@
 //! Fixed point of DCQCN: its paper's reaction point at 40 Gb/s, RED marks of 5 kB, 200 kB, 1 %.
 //!
-//! In the fluid model (Zhu et al., SIGCOMM 2015; CoNEXT 2016), every interval of 50 us has a CNP with the same probability.
-//! Real CNPs are spaced by at least 50 us: a flow loses less to each, and the marking probability that balances gain and loss
-//! is 27 % to 33 % higher. The expected queue is therefore that of one reaction point, computed here under independent marks;
-//! without spacing it agrees with the fluid model.
+//! The fluid model (Zhu et al., SIGCOMM 2015; CoNEXT 2016) has a CNP with the same probability in every interval of 50
+//! us. Real CNPs are at least 50 us apart: a flow loses less to each, and the marking probability that balances gain
+//! and loss is 27 % to 33 % higher. The expected queue is therefore that of one reaction point under independent marks,
+//! computed here; without spacing it agrees with the fluid model.
 
 use incast_model::rng::{stream, unit};
 use incast_model::units::{Bytes, Rate, Time};
@@ -54,14 +54,14 @@ fn bisect(enough: impl Fn(f64) -> bool) -> f64 {
     (low * high).sqrt()
 }
 
-/// Mean rate over 2 s of a reaction point from `start`; each packet is marked with probability `p`, and `spacing` is the least
-/// time between CNPs. The rate is constant between events (timer, byte counter, CNP).
+/// Mean rate over 2 s from `start`; each packet is marked with probability `p`, and `spacing` is the least time between
+/// CNPs. The rate is constant between events (timer, byte counter, CNP).
 fn mean_rate(p: f64, start: f64, spacing: f64, seed: u64) -> f64 {
     let mut rng = stream(seed, "test/marks", 0);
     let (mut rate, mut target, mut alpha) = (start, start, 1.0 - (1.0 - p).powf(TIMER * start / PACKET));
     let (mut now, mut sent) = (0.0, 0.0);
     while now < 2.0 {
-        // Since the last CNP: packets until the next mark, timers, steps of timer and counter, bits counted.
+        // State since the last CNP; `steps` of timer and counter.
         let mut unmarked = (1.0 - unit(&mut rng)).ln() / (1.0 - p).ln();
         let blind = now + spacing;
         let (mut timer, mut steps, mut counted) = (now + TIMER, (0u32, 0u32), 0.0);
@@ -121,7 +121,6 @@ fn simulated(n: u32) -> (Vec<f64>, f64) {
     ((0..n).map(rate).collect(), queue.iter().sum::<f64>() / queue.len() as f64)
 }
 
-/// `Kmin + p (Kmax - Kmin) / Pmax`.
 fn red_queue(p: f64) -> f64 {
     5000.0 + p * 195_000.0 / 0.01
 }

@@ -1,4 +1,4 @@
-//! Pauses that nodes send by themselves: their exact effects, and no false deadlocks.
+//! Pauses that nodes send by themselves.
 
 use incast_model::units::{Bytes, Time};
 use incast_sim::Outcome;
@@ -31,7 +31,7 @@ fn pauses_of(bench: &Bench, outcome: &Outcome, from: &str, to: &str) -> Vec<Paus
     outcome.pauses.iter().copied().filter(|pause| pause.port == port).collect()
 }
 
-/// A pause of length d delays a flow by d, less the time until the switch has sent its current packet. The same holds if the
+/// A pause of length d delays a flow by d, less the time until the switch has sent its current packet, even if the
 /// switch pauses the sender meanwhile and resumes it early enough.
 #[test]
 fn i1_a_host_pauses_a_flow() {
@@ -132,7 +132,7 @@ fn i3_pauses_and_tags() {
     assert_eq!(wrong.ledger.unbalanced().count(), 0);
 }
 
-/// PFC storm: a host pauses for ever.
+/// A host pauses for ever.
 #[test]
 fn i4_a_storm() {
     let base = || {
@@ -154,7 +154,6 @@ fn i4_a_storm() {
     assert_eq!((outcome.cut_off.len(), outcome.cut_off[0].flow, outcome.ledger.unbalanced().count()), (1, 0, 0));
 }
 
-/// The run has no horizon.
 #[test]
 fn i5_what_waits_for_ever_ends_the_run() {
     let base = || hub().flow(0, 1, 2_000_000, Time::ZERO).flow(0, 2, 2_000_000, Time::ZERO);
@@ -169,7 +168,7 @@ fn i5_what_waits_for_ever_ends_the_run() {
     assert!(fct(&long, 0) > Time::ms(200) && fct(&long, 1) < Time::ms(1));
 }
 
-/// A switch pauses by hold and by threshold: it resumes only when neither applies.
+/// The switch resumes only when neither hold nor threshold applies.
 #[test]
 fn i6_a_switch_holds_and_pauses() {
     let base = || {
@@ -203,7 +202,7 @@ fn i6_a_switch_holds_and_pauses() {
     assert!(later > fct(&plain, 0));
 }
 
-/// The pause is sent again when the link is up.
+/// The pause is sent again once the link is up.
 #[test]
 fn i7_pauses_end_with_their_link() {
     let down = |until: Time| {
@@ -237,8 +236,7 @@ fn i7_pauses_end_with_their_link() {
     assert_eq!((beyond.0.len(), beyond.0[0].1, beyond.1), (1, Time::us(50), (1, 0)));
 }
 
-/// Queues in a cycle with a queue that a switch holds are not stuck: the XON will come, though none of the packets counted
-/// there leaves.
+/// Queues in a cycle with a queue that a switch holds are not stuck: the XON will come, though no packet leaves there.
 #[test]
 fn i8_a_hold_in_a_circle_is_no_deadlock() {
     let base = || {

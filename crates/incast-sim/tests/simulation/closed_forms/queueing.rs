@@ -1,7 +1,7 @@
 //! Waiting at one link: M/D/1, M/G/1, priorities, Little's law, and Lindley's recursion packet by packet.
 //!
-//! Arrivals at the link are Poisson: each packet is a flow of its own, from the next of 64 hosts. Their links are 800 times
-//! faster and equally long, so hosts never queue and any delay beyond the ideal is a wait at the link.
+//! Each packet is a flow of its own, from the next of 64 hosts. Their links are 800 times faster and equally long, so
+//! hosts never queue and any delay beyond the ideal is a wait at the link.
 
 use incast_model::rng::{Stream, stream, unit};
 use incast_model::units::{Bytes, Rate, Time};
@@ -17,7 +17,7 @@ const LINK: Rate = Rate::gbps(10);
 /// Arrival in ps, payload (39 B of headers on top), priority.
 type Arrival = (u64, u64, u8);
 
-/// Poisson process of load `rho`, payloads drawn uniformly; 1461 B of payload are 1500 B on the wire.
+/// Poisson process of load `rho`; 1461 B of payload are 1500 B on the wire.
 fn poisson(rng: &mut Stream, count: usize, rho: f64, payloads: &[u64]) -> Vec<Arrival> {
     let mean_bytes = payloads.iter().map(|payload| payload + 39).sum::<u64>() as f64 / payloads.len() as f64;
     let gap = mean_bytes * 8e12 / LINK.0 as f64 / rho;
@@ -60,7 +60,7 @@ fn mean(values: &[u64]) -> f64 {
     values.iter().sum::<u64>() as f64 / values.len() as f64
 }
 
-/// `W[n+1] = max(0, W[n] + S[n] - A[n])` (Lindley 1952), A between arrivals at the switch; simultaneous arrivals are served in
+/// `W[n+1] = max(0, W[n] + S[n] - A[n])` (Lindley 1952), A between arrivals at the switch; simultaneous arrivals in
 /// order of their ports.
 fn lindley(arrivals: &[Arrival]) -> Vec<u64> {
     let at_switch = |index: usize| arrivals[index].0 + Rate::gbps(8000).time_for(arrivals[index].1 + 39).0 + 100_000;
@@ -143,7 +143,6 @@ fn c4_v4_strict_priority() {
     confidence("V3", "mean wait of both, us", 2.4, &all, 0.02);
 }
 
-/// A link that is never offered more than it carries never queues.
 #[test]
 fn c1_paced_arrivals_do_not_wait() {
     let packet = LINK.time_for(1500).0;

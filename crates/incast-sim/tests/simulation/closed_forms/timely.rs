@@ -37,9 +37,9 @@ fn link(samples: &[QueueSample], [from, every, until]: [Time; 3]) -> (f64, f64, 
     (bits / (time * LINE * 1e6), mean, samples.iter().map(queued).fold(0.0, f64::max))
 }
 
-/// As `link`, for a lone flow with a link of twice the rate, by a recursion from round trip to round trip. A round ends with
-/// the sample of its first packet, which starts half a packet's time after the round on average and finds the queue of the
-/// rates before. Meanwhile the queue changes by the new rate less the link's.
+/// As `link`, for a lone flow whose link has twice the rate, by a recursion over round trips. A round ends with the
+/// sample of its first packet, which starts half a packet's time after the round on average and finds the queue of the
+/// rates before.
 fn recursion(params: &TimelyParams, [from, until]: [f64; 2]) -> (f64, f64, f64) {
     let us = |time: Time| time.seconds() * 1e6;
     let mbps = |rate: Rate| rate.0 as f64 / 1e6;
@@ -54,7 +54,7 @@ fn recursion(params: &TimelyParams, [from, until]: [f64; 2]) -> (f64, f64, f64) 
         queue = f64::max(0.0, queue + grown);
         if now > from {
             used += if queue > 0.0 { LINE * span } else { before + rate * span };
-            // A queue that empties on the way is a triangle, otherwise a trapezium.
+            // A queue that empties is a triangle, otherwise a trapezium.
             let full = if queue > 0.0 || before == 0.0 { span } else { before / (LINE - rate) };
             area += (before + queue) / 2.0 * full;
             most = most.max(queue / LINE);
@@ -116,8 +116,8 @@ fn e4_several_flows() {
     }
 }
 
-/// Below T_low, after the fifth increase: one step of 500 Mb/s per round trip. One of two flows leaves, the queue drains, and
-/// the other's rate rises linearly. As in [`recursion`], a round includes half a packet's time on average.
+/// Below T_low, after the fifth increase: one step of 500 Mb/s per round trip. One of two flows leaves, the queue
+/// drains, and the other's rate rises linearly. A round includes half a packet's time, as in [`recursion`].
 #[test]
 fn e4_increase_below_the_lower_threshold() {
     let flows = [(1, 0, 500_000_000, Time::ZERO), (2, 0, 30_000_000, Time::ZERO)];

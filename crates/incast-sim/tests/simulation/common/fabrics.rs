@@ -8,7 +8,6 @@ use incast_model::units::{Rate, Time};
 pub(crate) struct Cable(pub(crate) Rate, pub(crate) Time);
 
 impl Cable {
-    /// In Gb/s and ns.
     pub(crate) const fn new(gbps: u64, ns: u64) -> Self {
         Self(Rate::gbps(gbps), Time::ns(ns))
     }
@@ -61,7 +60,7 @@ pub(crate) fn two_switches(senders: &[Cable], core: Cable, receivers: &[Cable]) 
     builder.finish().unwrap()
 }
 
-/// `pairs` senders on s0, as many receivers (from h`pairs` on) on s1.
+/// `pairs` senders on s0, as many receivers on s1.
 pub(crate) fn dumbbell(pairs: usize, edge: Cable, core: Cable) -> Fabric {
     two_switches(&vec![edge; pairs], core, &vec![edge; pairs])
 }
@@ -110,8 +109,8 @@ pub(crate) fn leaf_spine(leaves: usize, per_leaf: usize, spines: usize, edge: Ca
     builder.finish().unwrap()
 }
 
-/// Tagger's testbed: h0 to h15, four on each of t0 to t3; t0 and t1 link to l0 and l1, t2 and t3 to l2 and l3, and these to s0
-/// and s1.
+/// Tagger's testbed: h0 to h15, four on each of t0 to t3; t0 and t1 link to l0 and l1, t2 and t3 to l2 and l3, all of
+/// l0 to l3 to s0 and s1.
 pub(crate) fn testbed(cable: Cable) -> Fabric {
     let mut builder = FabricBuilder::new();
     let hosts = hosts(&mut builder, 16);

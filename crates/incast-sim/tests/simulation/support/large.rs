@@ -1,4 +1,4 @@
-//! Two large cases with results of the HPCC authors' ns-3; see `facts`.
+//! Two large cases of the HPCC authors' ns-3; see `facts`.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::{Scheme, facts, flow};
 #[derive(Debug)]
 pub(crate) struct Tree {
     pub(crate) flows: Vec<Flow>,
-    /// ns-3's estimate of each flow's time in an idle fabric, in ns.
+    /// ns-3's estimate in an idle fabric, in ns.
     pub(crate) standalone: Vec<u64>,
     /// In ns, under each of [`Tree::SCHEMES`].
     pub(crate) fct: [Vec<u64>; 6],

@@ -1,4 +1,4 @@
-//! Five small cases with results of the HPCC authors' ns-3.
+//! Five small cases of the HPCC authors' ns-3.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub(crate) struct Case {
     /// For a given rate of every link.
     pub(crate) fabric: fn(Rate) -> Arc<Fabric>,
     pub(crate) flows: Vec<Flow>,
-    /// ns-3's time of each flow in an idle fabric, in ns.
+    /// ns-3's estimate in an idle fabric, in ns.
     pub(crate) standalone: u64,
     /// DCQCN and HPCC.
     pub(crate) reference: [Reference; 4],

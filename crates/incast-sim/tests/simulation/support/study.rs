@@ -31,10 +31,10 @@ pub(crate) struct Study<'a> {
 pub(crate) struct Findings {
     /// Defaults with the reference's ECMP.
     pub(crate) exact: Fcts,
-    /// As `exact`, on links that carry full data packets in the reference's truncated times. Not for HPCC and HPCC-PINT, which
-    /// steer to a share of the link's rate.
+    /// As `exact`, on links that carry full packets in the reference's truncated times. Not for HPCC and HPCC-PINT,
+    /// which steer to a share of the rate.
     pub(crate) wires: Option<Fcts>,
-    /// As `exact`, with other seeds. Only for DCQCN (random marks) and HPCC-PINT (switches round at random).
+    /// As `exact`, with other seeds. Only for DCQCN (random marks) and HPCC-PINT (random rounding).
     pub(crate) seeds: Vec<Fcts>,
     /// Reference arithmetic, starts 0 to 63 ns later.
     pub(crate) moved: Vec<Fcts>,
@@ -75,7 +75,6 @@ impl Study<'_> {
         params
     }
 
-    /// A full packet of `packet` bytes takes the reference's time.
     fn on_fast_wires(&self, nominal: &Fabric, packet: u64) -> Fcts {
         let fast = |gbps: u64| {
             // See "Links are too fast" in docs/design/agreement.md.

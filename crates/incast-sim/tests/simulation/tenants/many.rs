@@ -31,7 +31,6 @@ pub(crate) struct Case {
     pub(crate) senders: u32,
     /// If true, Y is on X's server.
     pub(crate) edge: bool,
-    /// Transport of the flows to Y.
     pub(crate) to_y: Transport,
     pub(crate) hypervisor: Option<Hypervisor>,
     pub(crate) ecn: bool,
@@ -131,7 +130,8 @@ fn x_keeps_its_guarantee_against_many() {
 fn without_protection_x_has_a_share_of_one() {
     let (_, found) = Case::new(20, tcp(), None).run(6);
     let share = 1000.0 * PAYLOAD / 21.0;
-    // Often far less: X's sender is alone on its input port, and a full queue drops its packets first (TCP Outcast, NSDI 2012).
+    // Often far less: X's sender is alone on its input port, and a full queue drops its packets first (TCP Outcast,
+    // NSDI 2012).
     check("ES5", "X against 20 without protection, Mb/s", "1/21 or less", found.x, found.x < 1.5 * share);
 }
 
@@ -145,7 +145,7 @@ fn jitter_ends_phase_effects() {
     within("jitter", "X against 5, Mb/s", 1000.0 * PAYLOAD / 6.0, found.x, 0.3);
     within("jitter", "all, Mb/s", 1000.0 * PAYLOAD, found.x + found.y(), 0.01);
     let again: u64 = outcome.flows.iter().map(|flow| flow.retransmitted).sum();
-    // Packets keep their order, so only lost packets are resent, except a few after early timeouts.
+    // Only lost packets are resent, except a few after early timeouts.
     let lost = outcome.counts.drops as f64;
     check("jitter", "sent again", format!("{lost} lost"), again as f64, (again as f64) < 1.02 * lost);
 }

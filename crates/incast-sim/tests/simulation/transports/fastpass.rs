@@ -22,7 +22,7 @@ fn f1_a_permutation_is_at_line_rate_but_for_the_slack() {
     check("F1", "longest queue of data, packets", "at most 4", peak as f64 / 1500.0, peak <= 6000);
 }
 
-/// With allocated paths, no link gets more packets per slot than it carries; only control packets cause queues.
+/// No link gets more packets per slot than it carries; only control packets queue.
 #[test]
 fn f1_allocated_paths_have_no_queues() {
     let Transport::Fastpass(params) = named("fastpass", "optimistic") else { unreachable!() };

@@ -52,7 +52,7 @@ fn m2_a_port_is_shared_by_rdma_and_tcp() {
         bench.flow(0, 1, size, Time::ZERO).then_transport(named("tcp", "datacenter")).flow(0, 2, size, Time::ZERO);
     let outcome = bench.run();
     let times: Vec<f64> = outcome.flows.iter().map(|flow| flow.fct().unwrap().0 as f64 * 1e-6).collect();
-    // Packets alternate, 1048 B of RDMA and 1500 B of TCP, until TCP has sent its 2055; then RDMA has the port.
+    // Packets of 1048 B (RDMA) and 1500 B (TCP) alternate until TCP has sent its 2055; then RDMA has the port.
     let line = |bytes: f64| bytes * 8.0 / 40_000.0;
     let packets = size.div_ceil(1460) as f64;
     within("M2", "TCP's flow, us", line(packets * (1048.0 + 1500.0)), times[1], 0.01);

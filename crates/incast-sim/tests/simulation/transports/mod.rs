@@ -1,5 +1,4 @@
-//! Transports other than RDMA: exact times of lone flows, theory of many flows, recovery from all losses. `clos144` compares
-//! with YAPS.
+//! Transports other than RDMA; `clos144` compares with YAPS.
 
 mod fastpass;
 mod gated;

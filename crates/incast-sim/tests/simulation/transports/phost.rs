@@ -34,7 +34,7 @@ fn h2_a_long_flow_alone_is_at_line_rate() {
     check("H2", "slowdown of 10 MB alone", "1 to 1.01", slowdown, (1.0..1.01).contains(&slowdown));
 }
 
-/// Flows of eight packets: those of four senders fit into the port, those of eight do not.
+/// Flows of eight packets: those of four senders fit into the port.
 #[test]
 fn h3_free_tokens_can_collide() {
     for (senders, drops) in [(4u32, false), (8, true)] {
