@@ -145,7 +145,7 @@ fn transport(name: &str) -> Option<Transport> {
 
 const ARBITER: &str = "arbiter";
 
-/// With a transport: its switches, spraying and cut-through; otherwise the control's ECN marking.
+/// The transport's switches with spraying and cut-through, or the control's ECN marking.
 fn params(control: Option<&ControlSetup>, transport: Option<&Transport>) -> Params {
     let mut params = Params::default();
     if let Some(transport) = transport {
@@ -158,8 +158,8 @@ fn params(control: Option<&ControlSetup>, transport: Option<&Transport>) -> Para
     params
 }
 
-/// Solutions of the study `isolation`: `plain` hashes flows to two queues, `mice` serves mice first, `isolation` also
-/// isolates congesting flows.
+/// Study `isolation`: `plain` hashes flows to two queues, `mice` serves mice first, `isolation` also isolates
+/// congesting flows.
 fn classes(params: &mut Params, solution: &str) {
     params.switch.buffer = Bytes(16_000_000);
     params.switch.lossless = vec![2, 3, 4];
@@ -195,8 +195,7 @@ fn benches() -> Vec<(String, String)> {
     all
 }
 
-/// Figure 5 of ElasticSwitch (SIGCOMM 2013): VMs X and Y of two tenants with 450 Mb/s each share a 1 Gb/s link; one VM
-/// sends to X, 300 to Y, all by TCP.
+/// ElasticSwitch (SIGCOMM 2013), figure 5: X and Y have 450 Mb/s each of a 1 Gb/s link; one VM sends to X, 300 to Y.
 fn tenants(scale: f64) -> Result<Setup, Box<dyn Error>> {
     let (gigabit, end) = (Rate::gbps(1), Time((30e12 * scale) as u64));
     let tree = LeafSpine { host_rate: gigabit, uplink_rate: gigabit, delay: Time::us(5), ..LeafSpine::new(26, 1, 4) };
@@ -274,7 +273,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Benches without VMs.
 fn usual(name: &str, scale: f64) -> Result<Setup, Box<dyn Error>> {
     let unknown = || format!("no bench `{name}`");
     let (fabric, workload) = scenario(name, scale).ok_or_else(unknown)?;

@@ -6,7 +6,7 @@ use super::Network;
 use crate::kernel::NONE;
 
 impl Network {
-    /// Returns true if `root` is on the path from `port` on, by the packet's own path number if it has one.
+    /// Returns true if `root` is on the path from `port` on; `own_path` is the packet's own path number.
     pub(crate) fn goes_by(&self, root: u32, port: u32, flow: u32, own_path: Option<u16>) -> bool {
         let Some(number) = own_path else { return self.flow_goes_by(root, port, flow) };
         let dst = self.flows.flows[flow as usize].dst.0;

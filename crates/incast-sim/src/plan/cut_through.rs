@@ -1,6 +1,6 @@
-//! Cut-through: a switch forwards a packet once its header has arrived, which is the arrival event.
+//! Cut-through: a switch forwards a packet when its header arrives, so arrival events are those of headers.
 //!
-//! A faster outgoing link would run out of bits, so the packet waits for its last bit, as in real switches; at most one
+//! Before a faster link, which would run out of bits, a packet waits for its last bit, as in real switches; at most one
 //! packet per wire waits.
 
 use incast_model::fabric::PortId;
@@ -11,12 +11,11 @@ use crate::kernel::flag;
 /// [`super::Port::cut`] if the far end needs whole packets.
 pub(crate) const WHOLE_PACKETS: u16 = u16::MAX;
 
-/// Packet fields that decide the next hop.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Forwarded {
     pub(crate) flow: u32,
     pub(crate) dst: u32,
-    /// If true, towards the sender of the flow.
+    /// Towards the sender of the flow.
     pub(crate) back: bool,
     pub(crate) flags: u8,
     /// Switches that have forwarded the packet.
@@ -24,7 +23,7 @@ pub(crate) struct Forwarded {
 }
 
 impl Network {
-    /// Returns true if a packet leaves the far end of `port` by a faster link; of several next hops, the first counts.
+    /// Returns true if a packet leaves the far end by a faster link; of several next hops, the first counts.
     pub(crate) fn speeds_up(&self, port: u32, packet: Forwarded) -> bool {
         let node = self.fabric.neighbour(PortId(port));
         let of_flow = self.flows.flows[packet.flow as usize].path.is_some() && packet.flags & flag::PATH != 0;

@@ -40,7 +40,7 @@ impl Network {
             }
             let size = spec.size.0;
             let exact = self.exact_ideal(&out, &back, size, &shape);
-            // YAPS, the reference of the other transports, uses the exact time.
+            // YAPS, the other transports' reference, uses the exact time.
             let reference = if self.transports.endpoints.is_rdma(flow) { self.hpcc_ideal(&out, size) } else { exact };
             let record = &mut self.records[flow as usize];
             record.hops = out.len().min(255) as u8;
@@ -50,7 +50,7 @@ impl Network {
     }
 
     /// `third.cc`: base RTT (propagation both ways, one payload serialised per link one way) plus the flow with basic
-    /// headers at the slowest link. `ns3` arithmetic truncates serialisation times to nanoseconds.
+    /// headers at the slowest link. `ns3` arithmetic truncates times to nanoseconds.
     fn hpcc_ideal(&self, out: &[u32], size: u64) -> Time {
         let packets = &self.config.packets;
         let unit = if self.config.ns3 { 1000 } else { 1 };
@@ -87,13 +87,13 @@ impl Network {
         }
     }
 
-    /// Time of back-to-back packets until the last ACK returns. A lower bound: the ACK of a short last packet is
-    /// assumed not to wait for the ACK before it.
+    /// Back-to-back packets until the last ACK returns. A lower bound: the ACK of a short last packet does not wait for
+    /// the one before.
     fn exact_ideal(&self, out: &[u32], back: &[u32], size: u64, shape: &Shape) -> Time {
         let count = size.div_ceil(shape.payload);
         let full = shape.header + shape.payload;
         let last = shape.header + (size - (count - 1) * shape.payload);
-        // Times at which the link may begin the first and the last packet.
+        // Times at which the link may begin the first and last packets.
         let (mut first, mut begin, mut slowest, mut come) = (0, 0, 0, 0);
         for (at, &port) in out.iter().enumerate() {
             let each = self.busy_time(port, full);

@@ -1,8 +1,8 @@
 //! Random extra time of hosts for each packet.
 //!
 //! With one link rate and packet size, one flow's packets can always reach a full drop-tail queue an instant before the
-//! others and lock them out. Random times of about a packet's time on the slowest link remove this artefact of
-//! simulation (Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", CCR 1991).
+//! others and lock them out. Random times of about a packet's time on the slowest link remove this artefact (Floyd and
+//! Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", CCR 1991).
 
 use incast_model::rng::{self, Stream};
 
@@ -22,7 +22,6 @@ pub(crate) struct Sending {
 }
 
 impl Sending {
-    /// Arrival time with jitter.
     pub(crate) fn delayed(&mut self, arrive: u64) -> u64 {
         self.last = self.last.max(arrive + (rng::unit(&mut self.draws) * self.most as f64) as u64);
         self.last

@@ -43,7 +43,7 @@ pub(crate) struct Port {
     /// Index in [`Network::rates`].
     pub(crate) rate: u8,
     pub(crate) at_host: bool,
-    /// If true, the port is on a server's virtual switch.
+    /// If true, on a server's virtual switch.
     pub(crate) at_server: bool,
     /// Bytes of a packet that the far end waits for ([`WHOLE_PACKETS`]: all).
     pub(crate) cut: u16,
@@ -63,9 +63,8 @@ pub(crate) struct Config {
     pub(crate) host_storage: Storage,
     /// Bytes per port of a server of VMs.
     pub(crate) server_queue: u32,
-    /// If true, `storage` is pFabric's.
     pub(crate) ranked: bool,
-    /// Rank of events of ports that become free, in exact arithmetic: 1 if they come last in their instant.
+    /// Rank of events of ports that become free, in exact arithmetic: 1 if last in their instant.
     pub(crate) port_rank: u64,
     /// Switches that a packet may reach; the last one drops it.
     pub(crate) ttl: u8,
@@ -75,12 +74,12 @@ pub(crate) struct Config {
     /// If true, switches cut through to faster links too.
     pub(crate) underrun: bool,
     pub(crate) mixed: bool,
-    /// If true, links have no gaps, no jitter, whole picoseconds per byte, and no ns-3 rounding: one comparison instead
-    /// of four.
+    /// If true, links have no gaps, no jitter, whole picoseconds per byte, no ns-3 rounding: one comparison instead of
+    /// four.
     pub(crate) plain_wires: bool,
     pub(crate) telemetry: bool,
     pub(crate) int: crate::congestion::IntFormat,
-    /// Bound on a flow's bytes in flight, whatever its control; [`u64::MAX`]: none.
+    /// Bound on bytes in flight per flow, whatever its control; [`u64::MAX`]: none.
     pub(crate) in_flight: u64,
     pub(crate) selective: bool,
     /// Packets that may overtake another before selective repeat counts it as lost.
@@ -91,7 +90,7 @@ pub(crate) struct Config {
 pub(crate) struct ControlState {
     pub(crate) control: Control,
     pub(crate) window: WindowMode,
-    /// [`flag`](crate::kernel::flag) bits of its data packets.
+    /// [`flag`](crate::kernel::flag) bits of data.
     pub(crate) flags: u8,
     pub(crate) moves_next_send: bool,
 }
@@ -114,7 +113,7 @@ pub(crate) struct Network {
     pub(crate) ingress: Vec<Ingress>,
     /// Distinct rates, in bit/s.
     pub(crate) rates: Vec<u64>,
-    /// By node: buffer of an empty switch.
+    /// By node: empty buffers of switches.
     pub(crate) buffers: Vec<Option<Buffer>>,
     pub(crate) rule: Rule,
     pub(crate) tagging: Option<Box<Tagging>>,
@@ -124,7 +123,7 @@ pub(crate) struct Network {
     pub(crate) pint: Option<Box<Pint>>,
     pub(crate) routing: Routing,
     pub(crate) jitter: Option<Box<jitter::Jitter>>,
-    /// Before the first step; `None` without failures and storms.
+    /// `None` without failures and storms.
     pub(crate) faults: Option<Box<Faults>>,
 
     /// Longest base RTT, and bytes in flight that fill it.
@@ -146,7 +145,6 @@ impl Network {
         usize::from(prio) * self.ports.len() + port as usize
     }
 
-    /// Ports at both ends.
     pub(crate) fn ends(&self, links: &[LinkId]) -> Vec<u32> {
         let ends = |link: &LinkId| [self.fabric.link(*link).a.0, self.fabric.link(*link).b.0];
         links.iter().flat_map(ends).collect()

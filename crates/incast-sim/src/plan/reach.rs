@@ -19,7 +19,7 @@ pub(crate) struct Reach<'a> {
 }
 
 impl Reach<'_> {
-    /// Obstacle of a flow's data from its host's `port` on, or else of its ACKs; `None` if the flow can finish.
+    /// Obstacle of a flow's data, or else of its ACKs; `None` if the flow can finish. `port`: the flow's at its host.
     pub(crate) fn obstacle(&self, flow: u32, port: u32) -> Option<CutOff> {
         let network = self.network;
         let spec = &network.flows.flows[flow as usize];
@@ -37,8 +37,8 @@ impl Reach<'_> {
         self.no_way(home, spec.src, flow, true).map(|place| CutOff { flow, acks: true, place })
     }
 
-    /// Priorities of data and ACKs at their hosts; 0, which nothing pauses, for ACKs that ignore pauses and for
-    /// transports that choose a priority per packet.
+    /// Priorities of data and ACKs at their hosts; 0 (never paused) for ACKs that ignore pauses and for transports that
+    /// choose a priority per packet.
     fn priorities_of(&self, flow: u32) -> [u8; 2] {
         let data = self.network.flows.flows[flow as usize].priority;
         let endpoints = &self.network.transports.endpoints;
@@ -71,7 +71,7 @@ impl Reach<'_> {
         })
     }
 
-    /// First obstacle found, if no packet that leaves by a queue in `ahead` can reach the host.
+    /// First obstacle found; `None` if a packet that leaves by a queue in `ahead` can reach the host.
     fn no_way(&self, mut ahead: Vec<Step>, dst: HostId, flow: u32, back: bool) -> Option<Obstacle> {
         let target = self.network.fabric.hosts()[dst.index()];
         let mut met = None;

@@ -17,9 +17,9 @@ pub(crate) struct Routing {
     hash: EcmpHash,
     /// By node.
     salts: Vec<u64>,
-    /// By flow: keys of data and returning packets.
+    /// By flow: data, returning packets.
     keys: Vec<[EcmpKey; 2]>,
-    /// By explicit path: egress ports from the sender, and back from the receiver.
+    /// By explicit path: egress ports out and back.
     paths: Vec<[Vec<u32>; 2]>,
     /// By node; empty if everything uses ECMP.
     pub(crate) balancers: Vec<State>,
@@ -87,7 +87,7 @@ impl Routing {
         self.balancers.first().is_none_or(|balancer| balancer.is_ecmp(data))
     }
 
-    /// Chooses one of several next hops. `backlog`: time in ps until a port has sent all its packets.
+    /// `backlog`: time in ps until a port has sent all its packets.
     pub(crate) fn balance(
         &self,
         balancer: &mut State,
@@ -128,7 +128,7 @@ impl Routing {
     }
 }
 
-/// Of parallel links, the first.
+/// First of parallel links.
 fn egress_ports(fabric: &Fabric, nodes: &mut dyn Iterator<Item = NodeId>) -> Option<Vec<u32>> {
     let mut ports = Vec::new();
     let mut at = nodes.next()?;
@@ -141,7 +141,7 @@ fn egress_ports(fabric: &Fabric, nodes: &mut dyn Iterator<Item = NodeId>) -> Opt
 }
 
 impl Network {
-    /// `number`: the packet's own path number, from 1. [`NONE`] without a route.
+    /// `number`: the packet's own, from 1. [`NONE`] without a route.
     pub(crate) fn chosen_port(&self, node: u32, dst: u32, number: u16) -> u32 {
         match self.routing.hops(node, dst) {
             [] => NONE,
@@ -155,7 +155,7 @@ impl Network {
         ports.iter().position(|&one| one == port).map(|place| &ports[place..])
     }
 
-    /// Egress port of data by ECMP; [`NONE`] at the destination or without a route.
+    /// By ECMP; [`NONE`] at the destination or without a route.
     pub(crate) fn port_by_ecmp(&self, node: u32, dst: u32, flow: u32) -> u32 {
         if self.fabric.hosts()[dst as usize].0 == node {
             return NONE;
@@ -168,7 +168,7 @@ impl Network {
         self.routing.paths[path as usize][usize::from(back)][hop]
     }
 
-    /// Egress ports of data by ECMP or the explicit path, and of the return path, which begins where data arrives.
+    /// Egress ports of data, and of the return path, which begins where data arrives.
     pub(crate) fn walk(&self, flow: u32) -> [Vec<u32>; 2] {
         let spec = &self.flows.flows[flow as usize];
         if let Some(path) = spec.path {

@@ -71,7 +71,6 @@ fn ecmp_keeps_flows_together_and_in_order() {
     }
 }
 
-/// One packet per round trip.
 fn one_at_a_time(gap: Time) -> (Bench, Outcome) {
     let bench = bench(2).flow(0, 4, 64_000, Time::ZERO).window(WindowMode::Fixed).with(|params| {
         params.rdma.window = Some(Bytes(1));
@@ -89,7 +88,7 @@ fn flowlets_begin_when_the_gap_is_passed() {
     assert_eq!(outcome.flows[0].finish.unwrap().0, 64 * round_trip.0);
     let together = shares(&bench, &outcome, 2);
     assert!(together.contains(&64) && together.contains(&0), "{together:?}");
-    // A picosecond less: every packet starts a flowlet (all take one path with probability 2^-63).
+    // Every packet starts a flowlet (all take one path with probability 2^-63).
     let (bench, outcome) = one_at_a_time(round_trip - Time(1));
     let apart = shares(&bench, &outcome, 2);
     assert!(apart.iter().all(|&share| share > 10) && apart.iter().sum::<u64>() == 64, "{apart:?}");
@@ -178,7 +177,6 @@ fn a_route_may_be_longer_than_the_shortest() {
         via: vec![via.into()],
         ..RouteParams::default()
     };
-    // Leaves s0 to s2, spines s3 and s4.
     let bench = Bench::new(leaf_spine(3, 2, 2, CABLE, CABLE)).flow(0, 4, 10_000, Time::ZERO).with(|params| {
         params.network.route = vec![route("s0", "s3"), route("s3", "s1"), route("s1", "s4")];
     });
@@ -246,7 +244,7 @@ fn selective_repeat_sends_nothing_again_where_nothing_is_lost() {
             outcome.flows.iter().map(|flow| flow.retransmitted).sum::<u64>()
         };
         assert_eq!(again(None), 0, "{balance:?}");
-        // Round robin over equal paths need not reorder packets; ECMP never does.
+        // Round robin over equal paths need not reorder; ECMP never does.
         match balance {
             Balance::Ecmp => assert_eq!(again(Some(0)), 0),
             Balance::Spray(SprayParams { order: SprayOrder::Random, .. }) => assert!(again(Some(0)) > 0),

@@ -1,4 +1,4 @@
-//! Differences between exact arithmetic and the HPCC authors' ns-3, as a snapshot; docs/design/agreement.md explains them.
+//! Differences between exact arithmetic and the HPCC authors' ns-3; docs/design/agreement.md explains them.
 
 use std::fmt::Write;
 use std::ops::Range;

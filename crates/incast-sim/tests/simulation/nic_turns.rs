@@ -1,4 +1,4 @@
-//! A host's port serves its flows in equal turns, whatever their pacing rates.
+//! A host's port serves its flows in equal turns.
 
 use std::sync::Arc;
 
@@ -17,13 +17,13 @@ fn second_of_two(params: Params) -> u64 {
 
 #[test]
 fn a_paced_flow_keeps_its_turn() {
-    // Packets of 1090 B (87.2 ns at 100 Gb/s) alternate with the other flow's; nothing behind the NIC delays them.
-    // Expected: start of the last, then 1087.2 ns twice there and 1007.04 ns twice back. Either flow may be first.
+    // Packets of 1090 B (87.2 ns) alternate with the other flow's. Expected: start of the last, then 1087.2 ns twice
+    // there and 1007.04 ns twice back. Either flow may be first.
     let last_start = (2 * PACKETS - 1) * 87_200;
     let expected = last_start + 2 * 1_087_200 + 2 * 1_007_040;
     let got = second_of_two(Params::default());
     assert!(got.abs_diff(expected) <= 2 * 87_200, "{got} ps, expected about {expected} ps");
-    // The reference truncates a packet's time to 87 ns.
+    // The reference truncates 87.2 ns to 87 ns.
     let reference = second_of_two(ns3_params());
     assert!(got.abs_diff(reference) < got / 50, "{got} ps, in the reference's arithmetic {reference} ps");
 }

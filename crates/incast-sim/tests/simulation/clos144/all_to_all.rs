@@ -1,7 +1,7 @@
 //! 2000 flows between random hosts at load 0.6: slowdowns by size against YAPS.
 //!
-//! Only means can agree: each YAPS host starts spraying at a random spine (C library generator). YAPS has one run per
-//! transport; three seeds here show the effect of chance.
+//! Only means can agree: each YAPS host starts spraying at a random spine. YAPS has one run per transport; three seeds
+//! here show the effect of chance.
 
 use std::fmt::Write;
 
@@ -106,7 +106,7 @@ fn tcp() {
     insta::assert_snapshot!(compare("tcp", "yaps", FLOWS, 0.15));
 }
 
-/// Profile `yaps` has no gaps between packets: queues grow until they drop (see the design notes).
+/// Profile `yaps` has no gaps between packets: queues grow until they drop.
 #[test]
 fn ideal() {
     insta::assert_snapshot!(compare("ideal", "paced", FLOWS, 0.05));

@@ -1,4 +1,4 @@
-//! The fabric of pFabric, pHost and the resource disaggregation study, against YAPS, the simulator of pHost's authors
+//! The fabric of pFabric, pHost and the disaggregation study, against YAPS, the simulator of pHost's authors
 //! (NetSys/simulator, commit 8e9cf04).
 
 mod all_to_all;

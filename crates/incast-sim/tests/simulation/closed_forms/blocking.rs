@@ -18,7 +18,6 @@ fn two_hops() -> Bench {
     bench.flow(10, 1, 2_000_000, Time::us(100)).flow(11, 17, 2_000_000, Time::us(100))
 }
 
-/// First of the two victims.
 const VICTIM: usize = 8;
 
 fn others(outcome: &Outcome, of: impl Fn(&incast_sim::measure::Waits) -> Time) -> u64 {

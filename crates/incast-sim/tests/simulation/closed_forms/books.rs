@@ -76,7 +76,7 @@ fn sent_again(outcome: &Outcome) -> u64 {
     outcome.flows.iter().map(|flow| flow.retransmitted).sum()
 }
 
-/// The packet on the wire at the end counts whole, so one is subtracted.
+/// The packet on the wire at the end counts whole.
 #[test]
 fn b4_utilisation() {
     let mut most = 0.0f64;

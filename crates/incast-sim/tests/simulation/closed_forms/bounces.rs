@@ -1,7 +1,7 @@
 //! Loops and bounces on Tagger's testbed. TG1 to TG4 are claims of the study `tagger`.
 //!
 //! A packet that comes down to a switch and goes up again (a bounce) gets the next tag; after the last tag it is lossy
-//! (Hu et al., CoNEXT 2017, section 4, for folded Clos fabrics).
+//! (Hu et al., CoNEXT 2017, section 4).
 
 use incast_model::fabric::{Fabric, NodeKind, PortId};
 use incast_model::units::{Bytes, Time};
@@ -20,7 +20,6 @@ fn tier(fabric: &Fabric, port: PortId) -> u8 {
     fabric.node(fabric.neighbour(port)).tier
 }
 
-/// One bounce: tags 1 and 2.
 fn one_bounce(fabric: &Fabric) -> TagRules {
     let mut rules = TagRules::new(fabric, 2);
     for (index, node) in fabric.nodes().iter().enumerate().filter(|(_, node)| node.kind == NodeKind::Switch) {
@@ -86,8 +85,8 @@ fn looping() -> Bench {
 
 /// Flow 0 bounces at l2 and, from [`EVENT`] on, flow 1 at l0: a cyclic dependency over l0, s0, l2, s1.
 ///
-/// It need not deadlock (Hu et al., HotNets 2016). With XOFF at 5 kB it did in every run tried, at 10 kB in three of
-/// four, at 30 kB or more in none.
+/// It need not deadlock (Hu et al., HotNets 2016). With XOFF at 5 kB every run tried did, at 10 kB three of four, at 30
+/// kB or more none.
 pub(crate) fn bouncing() -> Bench {
     let bench = bench().with(|params| params.switch.pfc_mode = PfcMode::Static { xoff: Bytes(5_000) });
     let bench = bench.flow(0, 12, 1 << 30, Time::ZERO).via(&["t0", "l0", "s0", "l2", "s1", "l3", "t3"]);
@@ -218,11 +217,11 @@ fn t5_the_queue_is_that_of_the_new_tag() {
 }
 
 /// A watchdog acts at its first poll after the detection time and releases at the first after the restoration time.
-/// With Drop, flows still send, so the cycle closes again within one poll. With Forward, queues into l0 and l2 are
-/// never released: two flows arrive there for one port, so buffers stay full.
+/// With Drop, the cycle closes again within one poll. With Forward, queues into l0 and l2 are never released: two flows
+/// arrive there for one port, so buffers stay full.
 #[test]
 fn t6_a_watchdog_ends_deadlocks() {
-    // The cycle l0, s0, l2, s1, and its feeders.
+    // The cycle and its feeders.
     let to_spines = ["l0-s0", "l2-s1"];
     let to_leaves = ["s0-l2", "s1-l0", "t0-l0", "t2-l2"];
     for action in [WatchdogAction::Drop, WatchdogAction::Forward] {
@@ -354,7 +353,7 @@ fn t8_packets_do_not_go_round_for_ever() {
     let outcome = outcome.only_last_flow().run();
     let fabric = testbed(Cable::new(40, 1000));
     exact("T8", "packets that ended by their ttl", 20, outcome.counts.ttl_drops);
-    // A packet visits t0, l0, t0, …: the tenth switch is l0.
+    // A packet visits t0, l0, t0, …: the tenth is l0.
     assert!(outcome.drops.iter().all(|drop| fabric.node(drop.node).name == "l0" && drop.reason == DropReason::Ttl));
     let too_few = looping().with(|params| params.network.ttl = 5);
     assert!(too_few.refused().contains("more than 5 are needed"), "{}", too_few.refused());
@@ -379,7 +378,7 @@ fn what_cannot_be_is_refused() {
     assert!(zero.refused().starts_with("switch.watchdog.poll = "), "{}", zero.refused());
 }
 
-/// Packets with an egress port of their own are not stuck, however long paused.
+/// Packets with their own egress port are not stuck, however long paused.
 #[test]
 fn t9_congestion_is_no_deadlock() {
     let mut bench = bench();

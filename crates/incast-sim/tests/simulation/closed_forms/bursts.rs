@@ -62,8 +62,8 @@ fn f2_fast_into_slow() {
     }
 }
 
-/// n equally congested lossy queues, each with threshold alpha times the free buffer, hold `alpha B / (1 + n alpha)`
-/// each (Choudhury and Hahne, ToN 1998).
+/// n equally congested queues, each with threshold alpha times the free buffer, hold `alpha B / (1 + n alpha)` each
+/// (Choudhury and Hahne, ToN 1998).
 #[test]
 fn f3_dynamic_threshold_of_lossy_queues() {
     for alpha in [0.5, 1.0, 2.0] {

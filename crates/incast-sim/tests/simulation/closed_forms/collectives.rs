@@ -1,4 +1,4 @@
-//! Collectives and closed loops on a non-blocking switch: completion times are sums of messages.
+//! Collectives on a non-blocking switch: completion times are sums of messages.
 
 use incast_model::units::{Bytes, Rate, Time};
 use incast_model::workload::{
@@ -36,7 +36,7 @@ fn ack() -> Time {
     Rate::gbps(GBPS).time_for(60)
 }
 
-/// From the last byte at the receiver to its ACK at the sender.
+/// From the last byte to its ACK at the sender.
 fn answered() -> Time {
     ack() * 2 + LATENCY
 }
@@ -62,7 +62,7 @@ fn tree(size: u64, algorithm: TreeAlgorithm) -> WorkloadSpec {
 fn v10_ring_all_reduce() {
     let outcome = hosts(8, 8000).workload(&ring(8_000_000, RingPart::Both, 1, 1, Time::ZERO)).run();
     let formula = 2.8e-3 + 14.0 * 2e-6;
-    // The formula omits headers (0.6 %) and store-and-forward of a packet per step (0.8 %).
+    // The formula omits headers (0.6 %) and a packet's store-and-forward per step (0.8 %).
     within("V10", "ring all-reduce, payload only", formula, end(&outcome).0 as f64 / 1e12, 0.02);
     let step = delivered(1_000_000, 8000);
     exact("V10", "ring all-reduce, 14 steps, 13 behind an ACK", step * 14 + ack() * 13, end(&outcome));
@@ -105,7 +105,7 @@ fn v13_trees_and_exchanges() {
     exact("V13", "recursive doubling", message * 3 + ack() * 2, run(TreeAlgorithm::RecursiveDoubling));
     let halves = [2, 4, 8].map(|part| delivered(size / part, payload)).into_iter().sum::<Time>();
     exact("V13", "halving and doubling", halves * 2 + ack() * 5, run(TreeAlgorithm::HalvingDoubling));
-    // Both children send, and receive, at the same time: each tier takes two messages' time.
+    // Both children send, and receive, at once: each tier takes two messages' time.
     let tier = serialised(2 * size, payload) + serialised(payload, payload) + LATENCY;
     let outcome = hosts(7, payload).workload(&tree(size, TreeAlgorithm::BinaryTree)).run();
     exact("V13", "binary tree of 7, 4 tiers", tier * 4 + ack() * 3, end(&outcome));
@@ -123,7 +123,6 @@ fn v14_all_to_all() {
     let at_once = end(&hosts(n, payload).workload(&spec(None)).run()).0 as f64;
     let wire = serialised(7 * size, payload) + serialised(payload, payload) + LATENCY;
     within("V14", "all at once", wire.0 as f64, at_once, 0.001);
-    // Each behind the ACK of the one before.
     let serial = end(&hosts(n, payload).workload(&spec(Some(1))).run());
     exact("V14", "one at a time", delivered(size, payload) * 7 + answered() * 6, serial);
 }

@@ -8,7 +8,7 @@ use crate::common::{Bench, Cable, check, star, within};
 const G: f64 = 1.0 / 256.0;
 
 /// A long flow h1 to h5 with only its first packet marked. Five packets arrive together at a port of twice their rate:
-/// h0's passes, h1's leaves three waiting, more than the threshold; the others leave fewer.
+/// h0's passes, h1's leaves three waiting, above the threshold; the others leave fewer.
 fn one_mark(set: impl FnOnce(&mut Params)) -> Outcome {
     let edge = Cable::new(100, 1000);
     let bench = Bench::new(star(&[edge, edge, edge, edge, edge, Cable::new(200, 1000)])).control("dcqcn", "vendor");
@@ -28,8 +28,8 @@ fn echo() -> Time {
     Time(there + ack)
 }
 
-/// After one echo, at 4.001 us, the rate is cut by alpha/2 after four updates of alpha; every 300 us it rises half way
-/// to the target, which increases cannot lift above the line rate.
+/// An echo at 4.001 us cuts the rate by alpha/2 after four updates of alpha; every 300 us it rises half way to the
+/// target, which cannot exceed the line rate.
 #[test]
 fn q2_q7_cut_and_recovery() {
     let alpha = (1.0 - G).powi(4);
@@ -89,7 +89,6 @@ fn q1_alpha_decays() {
     check("Q2", "alpha at the first cut", "0.984 to 1", alphas[0], (0.98..=1.0).contains(&alphas[0]));
 }
 
-/// Without windows, a large incast exceeds the PFC thresholds before the first echo.
 #[test]
 fn q5_window_saves_pauses() {
     let pauses = |window: WindowMode| {

@@ -10,12 +10,11 @@ fn hosts(count: usize) -> Bench {
     Bench::new(star(&vec![CABLE; count]))
 }
 
-/// Two links, store-and-forward: n packets of 1048 B, and one more on the second link.
+/// Store-and-forward: n packets of 1048 B, and one more on the second link.
 fn delivered(packets: u64) -> Time {
     Time((packets + 1) * Rate::gbps(100).time_for(1048).0) + Time::us(2)
 }
 
-/// With the last packet's ACK over two links.
 fn acked(packets: u64) -> Time {
     delivered(packets) + Rate::gbps(100).time_for(60) * 2 + Time::us(2)
 }
@@ -24,7 +23,7 @@ fn start(outcome: &Outcome, flow: usize) -> Time {
     outcome.flows[flow].start.expect("a flow that started")
 }
 
-/// Another host's flow starts at the last byte's arrival, the sender's own at the ACK.
+/// Another host's flow starts at the arrival, the sender's own at the ACK.
 #[test]
 fn w1_ends_as_seen_by_who_goes_on() {
     let bench = hosts(3).flow(0, 1, 10_000, Time::ZERO).flow(1, 2, 1000, Time::ZERO).flow(0, 2, 1000, Time::ZERO);
@@ -89,7 +88,7 @@ fn w4_what_does_not_start() {
     assert_eq!((short.flows[1].start, short.flows[1].delivered, short.flows[1].finish), (None, None, None));
     assert_eq!((short.flows[1].packets, short.flows[1].fct()), (0, None));
 
-    // Three flows lose packets for good and their timers go on; nothing is stuck while a start is due.
+    // Three flows lose packets for good and their timers go on.
     let flows = [(0, 1, 1000), (1, 4, 50_000), (2, 4, 50_000), (3, 4, 50_000), (0, 1, 1000), (4, 0, 1)];
     let bench = hosts(5).control("dcqcn", "vendor").flows(flows.map(|(src, dst, size)| (src, dst, size, Time::ZERO)));
     let outcome = bench.gate(&[0], Time::ms(50), &[4]).gate(&[1, 2, 3], Time::ZERO, &[5]).with(|params| {

@@ -1,4 +1,4 @@
-//! HPCC's fixed points and reactions: exact INT, star of 100 Gb/s and 1 us: T = 4.16 us, W = 52 000 B.
+//! HPCC's fixed points and reactions: star of 100 Gb/s and 1 us: T = 4.16 us, W = 52 000 B.
 
 use incast_model::units::{Rate, Time};
 use incast_sim::Outcome;
@@ -51,7 +51,7 @@ fn e5_h1_one_flow() {
     }
 }
 
-/// N flows: each (eta C)/N + AI while `N AI <= (1 - eta) C`, together eta C + N AI, with almost no queue.
+/// Each flow gets (eta C)/N + AI while `N AI <= (1 - eta) C`, with almost no queue.
 #[test]
 fn e5_h2_several_flows() {
     for (n, eta, ai) in [(2u32, 0.95, 50), (8, 0.95, 50), (8, 0.95, 500), (4, 0.99, 50)] {
@@ -76,10 +76,9 @@ fn e5_h3_standing_queue() {
     }
 }
 
-/// Every sender sends its window before any feedback, so the queue peaks at about (N - 1) windows of wire bytes. The
-/// first reactions divide rates by about N/eta. The queue is gone within two round trips of T plus the time to drain
-/// the peak. (Not within 3 T: until the first window is acknowledged, rates start from the line rate and rise while the
-/// queue falls; a second peak of 190 kB is gone at 107 us.)
+/// Every sender sends its window before any feedback: the queue peaks at about (N - 1) windows of wire bytes. The first
+/// reactions divide rates by about N/eta. The queue is gone within 2 T plus the time to drain the peak. (Not within 3
+/// T: until the first window is acknowledged, rates start from the line rate and rise while the queue falls.)
 #[test]
 fn h4_incast() {
     let every = Time::ns(200);

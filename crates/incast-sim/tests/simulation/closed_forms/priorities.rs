@@ -24,7 +24,7 @@ fn shares(scheduler: SchedulerParams, classes: &[(u8, u64)]) -> Vec<f64> {
     classes.iter().map(|&(priority, _)| sent(priority).map_or(0.0, |one| one.tx_bytes as f64)).collect()
 }
 
-/// `x_i = w_i C / sum w`: shares by quanta, whatever their ratio to the packet.
+/// `x_i = w_i C / sum w`, whatever the quanta's ratio to the packet.
 #[test]
 fn d2_deficit_round_robin() {
     for (first, second) in [(1500, 1500), (2000, 1000), (3000, 1000), (500, 250), (9000, 3500)] {
@@ -91,7 +91,7 @@ fn d2_round_robin_and_strict_priority() {
     check("D2", "strict priority: packets of the lower class", "<= 2", got[0] / 1048.0, got[0] <= 2.0 * 1048.0);
 }
 
-/// Packets of classes 3 and 4 from a host that also acknowledges a class-3 flow at line rate.
+/// Classes 3 and 4 of a host that also acknowledges a class-3 flow at line rate.
 fn shares_of_host(scheduler: SchedulerParams) -> [f64; 2] {
     let cable = Cable::new(100, 1000);
     let bench = Bench::new(star(&[cable, Cable::new(400, 1000), cable])).with(|params| {
@@ -151,7 +151,7 @@ fn d2_a_list_of_several_priorities() {
     let outcome = strict.run();
     let ends: Vec<Time> = outcome.flows.iter().map(|flow| flow.finish.unwrap()).collect();
     // Each flow ends when its own bytes and those of higher priorities have left; one packet of each lower class may be
-    // ahead, since all start together.
+    // ahead.
     let alone = outcome.flows[2].ideal_exact;
     let wire = Time(1000 * 1048 * 80);
     for (place, end) in [ends[2], ends[1], ends[0]].into_iter().enumerate() {

@@ -91,7 +91,6 @@ impl Bench {
         self
     }
 
-    /// Gives later flows another label and transport.
     pub(crate) fn then_transport(mut self, transport: Transport) -> Self {
         self.flows.labels.push(transport.name().into());
         self.carriers.push(Carrier::Transport(self.transports.len()));
@@ -181,7 +180,6 @@ impl Bench {
         self.fabric.clone()
     }
 
-    /// In the order of the outcome's.
     pub(crate) fn sorted(&self) -> FlowSet {
         let mut flows = self.flows.clone();
         let mut order: Vec<u32> = (0..flows.flows.len() as u32).collect();
@@ -206,7 +204,6 @@ impl Bench {
         self.simulation().run(&mut |_| ControlFlow::Continue(()))
     }
 
-    /// Events in global order instead of windows over nodes.
     pub(crate) fn run_event_by_event(&self) -> Outcome {
         self.simulation().run_event_by_event(&mut |_| ControlFlow::Continue(()))
     }
@@ -229,7 +226,6 @@ impl Bench {
     }
 }
 
-/// First port of `from` that leads to `to`.
 pub(crate) fn port(fabric: &Fabric, from: &str, to: &str) -> PortId {
     let node = |name: &str| fabric.nodes().iter().position(|node| node.name == name).expect("a node of this name");
     let (from, to) = (NodeId(node(from) as u32), NodeId(node(to) as u32));
@@ -245,7 +241,7 @@ pub(crate) fn fct(outcome: &Outcome, flow: usize) -> Time {
     outcome.flows[flow].fct().expect("a completed flow")
 }
 
-/// Windows over nodes give the run of the global order of events: to the end, and to a horizon at `cut` / 300 of it.
+/// Windows over nodes give the run of the global order of events: to the end, and to a horizon at `cut` / 300.
 pub(crate) fn same_event_by_event(bench: Bench, cut: u64) -> Result<(), TestCaseError> {
     let bench = bench.with(|params| params.measure.fingerprint = true);
     let (outcome, other) = (bench.run(), bench.run_event_by_event());

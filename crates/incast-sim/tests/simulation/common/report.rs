@@ -1,4 +1,4 @@
-//! Checks: `cargo test -p incast-sim --test simulation closed_forms -- --nocapture` shows those of `closed_forms`.
+//! `cargo test -p incast-sim --test simulation closed_forms -- --nocapture` shows the checks of `closed_forms`.
 
 use std::fmt::Display;
 
@@ -27,7 +27,7 @@ pub(crate) fn check(id: &str, what: &str, expected: impl Display, measured: f64,
     assert!(pass, "{id} {what}: expected {expected}, measured {measured}");
 }
 
-/// Passes if the mean is within the relative tolerance, or its 95 % interval (Student's t) contains the value.
+/// Passes within the tolerance, or if the 95 % interval (Student's t) contains the value.
 #[track_caller]
 pub(crate) fn confidence(id: &str, what: &str, expected: f64, runs: &[f64], tolerance: f64) {
     let n = runs.len() as f64;
@@ -40,7 +40,7 @@ pub(crate) fn confidence(id: &str, what: &str, expected: f64, runs: &[f64], tole
     assert!(pass, "{id} {what}: expected {expected}, mean {mean} ± {half}");
 }
 
-/// 97.5 % quantile of Student's distribution for 4 to 9 degrees of freedom.
+/// 97.5 % quantile for 4 to 9 degrees of freedom.
 fn student(degrees: usize) -> f64 {
     [2.776, 2.571, 2.447, 2.365, 2.306, 2.262][degrees - 4]
 }

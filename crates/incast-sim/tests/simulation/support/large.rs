@@ -1,4 +1,4 @@
-//! Two large cases of the HPCC authors' ns-3; see `facts`.
+//! Two large cases; see `facts`.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use incast_model::units::{Bytes, Rate, Time};
 
 use super::{Scheme, facts, flow};
 
-/// Web-search flows on the HPCC authors' 320-server tree.
+/// Web-search flows on the 320-server tree.
 #[derive(Debug)]
 pub(crate) struct Tree {
     pub(crate) flows: Vec<Flow>,
@@ -53,7 +53,7 @@ impl Tree {
     }
 }
 
-/// Incasts of 60 servers over FB Hadoop flows on a leaf-spine fabric, with pauses.
+/// Incasts of 60 servers over FB Hadoop flows, with pauses.
 #[derive(Debug)]
 pub(crate) struct Incast {
     pub(crate) name: &'static str,

@@ -1,4 +1,4 @@
-//! Windows over nodes against the global order of events: VMs on servers, with hypervisors of every kind or none.
+//! Windows over nodes against the global order of events: VMs, with hypervisors of every kind or none.
 
 use incast_model::fabric::generators::LeafSpine;
 use incast_model::fabric::{Fabric, Vms};
@@ -39,7 +39,6 @@ struct Case {
     hypervisor: Option<Hypervisor>,
     /// Hoses in Mb/s, of two tenants.
     hoses: [u64; 2],
-    /// TCP's profile, and the transport of the other flows.
     tcp: &'static str,
     other: Other,
     flows: [Vec<Traffic>; 2],

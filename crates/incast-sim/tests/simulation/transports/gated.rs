@@ -1,5 +1,4 @@
-//! Windows over nodes against the global order of events: flows that wait for others at any host, with and without a
-//! size.
+//! Windows over nodes against the global order of events: flows that wait for others, with and without a size.
 
 use incast_model::units::Time;
 use proptest::prelude::*;
@@ -30,7 +29,7 @@ struct Case {
     /// Every so many flows of TCP or UDP one has no size; 0: none.
     backlogged: usize,
     dependencies: Vec<Dependency>,
-    /// Time between samples in ns.
+    /// In ns.
     every: Option<u64>,
 }
 
@@ -81,7 +80,6 @@ impl Case {
         })
     }
 
-    /// With dependencies on earlier flows.
     fn gated(&self) -> Bench {
         let mut bench = self.bench();
         let (mut next, mut gates) = (self.flows.len() / 3, 0);

@@ -11,8 +11,7 @@ fn reno() -> TcpParams {
     TcpParams { control: TcpControl::named("reno").unwrap(), ..TcpParams::profile("datacenter").unwrap() }
 }
 
-/// Utilisation of a 1 Gb/s link with a buffer of `buffer` packets and `bdp` packets on the path; from 0.6 s on, after
-/// slow start.
+/// For a 1 Gb/s link with a buffer of `buffer` packets and `bdp` packets on the path, after slow start.
 fn utilisation(params: TcpParams, bdp: u64, buffer: u64) -> f64 {
     // A packet takes 12 us; the rest is propagation.
     let delay = (bdp - 1) * 12_000 / 2;
@@ -31,7 +30,7 @@ fn utilisation(params: TcpParams, bdp: u64, buffer: u64) -> f64 {
 }
 
 /// NewReno's window grows to what path and buffer hold, then halves. Utilisation is 1 with a buffer as large as the
-/// path (Appenzeller et al., SIGCOMM 2004), 3/4 without; values between are from another packet simulation.
+/// path (Appenzeller et al., SIGCOMM 2004), 3/4 without; values between: another packet simulation.
 #[test]
 fn t1_utilisation_by_buffer() {
     for (bdp, buffer, expected) in [
@@ -50,7 +49,7 @@ fn t1_utilisation_by_buffer() {
     }
 }
 
-/// `sqrt(3/2p)` packets per round trip (Mathis et al., CCR 1997); every segment is acknowledged.
+/// `sqrt(3/2p)` packets per round trip (Mathis et al., CCR 1997).
 #[test]
 fn t2_rate_under_random_loss() {
     for loss in [1e-3, 4e-3] {
@@ -102,7 +101,7 @@ fn t3_fairness() {
     }
 }
 
-/// SIGCOMM 2010, section 3.3 and figure 1; K is 65 packets.
+/// SIGCOMM 2010, section 3.3 and figure 1.
 #[test]
 fn t4_dctcp_holds_the_queue_at_its_threshold() {
     let fabric = star(&[Cable::new(10, 20_000); 3]);
@@ -187,7 +186,6 @@ fn t7_cubic_fills_long_pipes() {
     check("T7", "CUBIC's bytes in 8 s of 50 ms round trips, of Reno's", "above 1", cubic / reno, cubic > reno);
 }
 
-/// Only packets that leave within a round trip of the timeout may be sent twice.
 #[test]
 fn t8_what_waits_in_the_hosts_own_queue_is_not_sent_again() {
     let (flows, packets) = (200, 50);
@@ -202,7 +200,6 @@ fn t8_what_waits_in_the_hosts_own_queue_is_not_sent_again() {
     within("T8", "all done after, us", (flows * packets) as f64 * 0.3, last, 0.02);
 }
 
-/// Packets lost in the host's own queue, which is never empty, must still be resent.
 #[test]
 fn t9_a_busy_queue_of_its_own_does_not_hide_losses() {
     let bench = Bench::new(star(&[Cable::new(1, 1000), Cable::new(1, 1000)]))
