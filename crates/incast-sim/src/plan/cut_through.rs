@@ -23,7 +23,7 @@ pub(crate) struct Forwarded {
 }
 
 impl Network {
-    /// Returns true if a packet leaves the far end by a faster link; of several next hops, the first counts.
+    /// Returns true if a packet leaves the far end of `port` by a faster link; of several next hops, the first counts.
     pub(crate) fn speeds_up(&self, port: u32, packet: Forwarded) -> bool {
         let node = self.fabric.neighbour(PortId(port));
         let of_flow = self.flows.flows[packet.flow as usize].path.is_some() && packet.flags & flag::PATH != 0;

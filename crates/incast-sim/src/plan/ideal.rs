@@ -87,8 +87,8 @@ impl Network {
         }
     }
 
-    /// Back-to-back packets until the last ACK returns. A lower bound: the ACK of a short last packet does not wait for
-    /// the one before.
+    /// Time of back-to-back packets until the last ACK returns. A lower bound: the ACK of a short last packet is
+    /// assumed not to wait for the one before.
     fn exact_ideal(&self, out: &[u32], back: &[u32], size: u64, shape: &Shape) -> Time {
         let count = size.div_ceil(shape.payload);
         let full = shape.header + shape.payload;

@@ -61,7 +61,7 @@ pub(crate) struct Config {
     /// Storage at switch ports, and at host ports except for RDMA data.
     pub(crate) storage: Storage,
     pub(crate) host_storage: Storage,
-    /// Bytes per port of a server of VMs.
+    /// Queue limit in bytes per port of a server of VMs.
     pub(crate) server_queue: u32,
     pub(crate) ranked: bool,
     /// Rank of events of ports that become free, in exact arithmetic: 1 if last in their instant.
@@ -73,6 +73,7 @@ pub(crate) struct Config {
     pub(crate) elephants: u8,
     /// If true, switches cut through to faster links too.
     pub(crate) underrun: bool,
+    /// If true, some flows are RDMA's and some are not.
     pub(crate) mixed: bool,
     /// If true, links have no gaps, no jitter, whole picoseconds per byte, no ns-3 rounding: one comparison instead of
     /// four.

@@ -14,7 +14,7 @@ type Step = (u32, u8);
 pub(crate) struct Reach<'a> {
     pub(crate) network: &'a Network,
     pub(crate) faults: &'a Faults,
-    /// Returns true if the far end of a port pauses a priority.
+    /// Returns true if the far end of a port holds a priority.
     pub(crate) is_held: &'a dyn Fn(u32, u8) -> bool,
 }
 

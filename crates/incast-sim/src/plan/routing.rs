@@ -17,7 +17,7 @@ pub(crate) struct Routing {
     hash: EcmpHash,
     /// By node.
     salts: Vec<u64>,
-    /// By flow: data, returning packets.
+    /// By flow: keys of data and of returning packets.
     keys: Vec<[EcmpKey; 2]>,
     /// By explicit path: egress ports out and back.
     paths: Vec<[Vec<u32>; 2]>,
@@ -82,7 +82,7 @@ impl Routing {
         self.balancers.is_empty()
     }
 
-    /// For data, or else for ACKs, NACKs and CNPs.
+    /// Returns true if all data, or else all ACKs, NACKs and CNPs, use ECMP.
     pub(super) fn leaves_to_ecmp(&self, data: bool) -> bool {
         self.balancers.first().is_none_or(|balancer| balancer.is_ecmp(data))
     }
@@ -128,7 +128,7 @@ impl Routing {
     }
 }
 
-/// First of parallel links.
+/// Ports from node to node; of parallel links the first.
 fn egress_ports(fabric: &Fabric, nodes: &mut dyn Iterator<Item = NodeId>) -> Option<Vec<u32>> {
     let mut ports = Vec::new();
     let mut at = nodes.next()?;
@@ -141,7 +141,7 @@ fn egress_ports(fabric: &Fabric, nodes: &mut dyn Iterator<Item = NodeId>) -> Opt
 }
 
 impl Network {
-    /// `number`: the packet's own, from 1. [`NONE`] without a route.
+    /// Egress port of a packet with its own path `number`, from 1; [`NONE`] without a route.
     pub(crate) fn chosen_port(&self, node: u32, dst: u32, number: u16) -> u32 {
         match self.routing.hops(node, dst) {
             [] => NONE,
@@ -155,7 +155,7 @@ impl Network {
         ports.iter().position(|&one| one == port).map(|place| &ports[place..])
     }
 
-    /// By ECMP; [`NONE`] at the destination or without a route.
+    /// Egress port of data by ECMP; [`NONE`] at the destination or without a route.
     pub(crate) fn port_by_ecmp(&self, node: u32, dst: u32, flow: u32) -> u32 {
         if self.fabric.hosts()[dst as usize].0 == node {
             return NONE;

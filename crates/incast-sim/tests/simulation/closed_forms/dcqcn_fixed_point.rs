@@ -25,9 +25,8 @@ const HAI: f64 = 400e6;
 const FAST: u32 = 5;
 const G: f64 = 1.0 / 256.0;
 
-/// Marking probability of flows at `rate` in the fluid model: the root of `alpha / tau (1 - (1-p)^(tau R)) = D (b + t)`
-/// with `b = p / ((1-p)^-B - 1)`, `t = p / ((1-p)^(-T R) - 1)`, `alpha = 1 - (1-p)^(tau' R)`, `D = tau R_AI R ((1-p)^(F
-/// B) b + (1-p)^(F T R) t) / (1 - (1-p)^(tau R))`; R in packets per second, B in packets.
+/// Marking probability of flows at `rate` in the fluid model: the root of `alpha hit / SPACING = gap (b + t)` with
+/// `alpha = 1 - (1-p)^(TIMER r)`; `r` in packets per second, `counter` in packets.
 fn fluid(rate: f64) -> f64 {
     let (r, counter, f) = (rate / PACKET, COUNTER / PACKET, f64::from(FAST));
     bisect(|p| {

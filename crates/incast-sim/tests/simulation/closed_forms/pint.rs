@@ -1,8 +1,8 @@
 //! HPCC over PINT: the utilisation that it keeps.
 //!
 //! A switch rounds a utilisation x to a power of the base b, with mean x (Ben Basat et al., SIGCOMM 2020, section 4.3).
-//! A sender divides by the decoded value, so a steady rate solves x = eta up to the spread of one rounding, at most (b
-//! - 1) / (2 sqrt b): 2.4 % for b = 1.05.
+//! A sender divides by the decoded value, so a steady rate solves x = eta up to the spread of one rounding, at most
+//! `(b-1)/(2 sqrt b)`: 2.4 % for b = 1.05.
 
 use incast_model::units::{Rate, Time};
 use incast_sim::congestion::{Control, HpccPintParams};

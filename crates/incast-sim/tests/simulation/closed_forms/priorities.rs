@@ -91,7 +91,7 @@ fn d2_round_robin_and_strict_priority() {
     check("D2", "strict priority: packets of the lower class", "<= 2", got[0] / 1048.0, got[0] <= 2.0 * 1048.0);
 }
 
-/// Classes 3 and 4 of a host that also acknowledges a class-3 flow at line rate.
+/// Packets of classes 3 and 4 from a host that also acknowledges a class-3 flow at line rate.
 fn shares_of_host(scheduler: SchedulerParams) -> [f64; 2] {
     let cable = Cable::new(100, 1000);
     let bench = Bench::new(star(&[cable, Cable::new(400, 1000), cable])).with(|params| {

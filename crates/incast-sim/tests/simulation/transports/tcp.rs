@@ -49,7 +49,7 @@ fn t1_utilisation_by_buffer() {
     }
 }
 
-/// `sqrt(3/2p)` packets per round trip (Mathis et al., CCR 1997).
+/// `sqrt(3/2p)` packets per round trip (Mathis et al., CCR 1997); every segment is acknowledged.
 #[test]
 fn t2_rate_under_random_loss() {
     for loss in [1e-3, 4e-3] {
