@@ -1,6 +1,6 @@
-//! Builds and runs one named benchmark, and prints the results as one line of JSON.
+//! Builds and runs one named benchmark and prints the results as a line of JSON.
 //!
-//! `make bench` runs each in its own process (benches/run.py), to measure CPU time and peak memory.
+//! `make bench` runs each in its own process (benches/run.py) to measure CPU time and peak memory.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -84,7 +84,7 @@ fn incast(fan_in: u32, size: &str, load: Option<f64>, duration: Option<Time>) ->
     WorkloadSpec { incast: Some(incast), ..WorkloadSpec::default() }
 }
 
-/// Fabric and workload; `scale` multiplies the duration of arrivals, or the size of the star's flows.
+/// `scale` multiplies the duration of arrivals, or the size of the star's flows.
 fn scenario(name: &str, scale: f64) -> Option<(FabricSpec, Vec<WorkloadSpec>)> {
     let ms = |ms: f64| Time((ms * scale * 1e9) as u64);
     let bytes = |mb: f64| format!("{}B", (mb * scale * 1e6) as u64);
@@ -120,7 +120,7 @@ fn scenario(name: &str, scale: f64) -> Option<(FabricSpec, Vec<WorkloadSpec>)> {
     })
 }
 
-/// The control in the name of a bench, otherwise DCQCN.
+/// DCQCN if the name has no control.
 fn control(name: &str) -> Option<ControlSetup> {
     let (control, window) = match name.split_once('-')?.1 {
         "dcqcn+w" | "hadoop" => ("dcqcn", Some(WindowMode::Rate)),
@@ -132,7 +132,7 @@ fn control(name: &str) -> Option<ControlSetup> {
     Some(ControlSetup { control, window: window.unwrap_or(info.window) })
 }
 
-/// The transport in the name of a bench, as in YAPS (the simulator of pHost's authors).
+/// Transport in the name, as in YAPS (the simulator of pHost's authors).
 fn transport(name: &str) -> Option<Transport> {
     match name.strip_prefix("clos144-")? {
         "fastpass" => {
@@ -145,7 +145,7 @@ fn transport(name: &str) -> Option<Transport> {
 
 const ARBITER: &str = "arbiter";
 
-/// A transport's switches, with spraying and cut-through; otherwise the control's ECN marking.
+/// The transport's switches with spraying and cut-through, or the control's ECN marking.
 fn params(control: Option<&ControlSetup>, transport: Option<&Transport>) -> Params {
     let mut params = Params::default();
     if let Some(transport) = transport {
@@ -158,8 +158,8 @@ fn params(control: Option<&ControlSetup>, transport: Option<&Transport>) -> Para
     params
 }
 
-/// Solutions of the study `isolation`: `plain` hashes flows to two queues, `mice` serves mice before elephants, `isolation`
-/// also isolates congesting flows.
+/// Study `isolation`: `plain` hashes flows to two queues, `mice` serves mice first, `isolation` also isolates
+/// congesting flows.
 fn classes(params: &mut Params, solution: &str) {
     params.switch.buffer = Bytes(16_000_000);
     params.switch.lossless = vec![2, 3, 4];
@@ -179,7 +179,6 @@ fn classes(params: &mut Params, solution: &str) {
     };
 }
 
-/// Benches listed above, one per control, and one per transport of YAPS.
 fn benches() -> Vec<(String, String)> {
     let listed = BENCHES.iter().map(|(name, what)| ((*name).to_owned(), (*what).to_owned()));
     let of_control = |name: &&str| {
@@ -196,8 +195,7 @@ fn benches() -> Vec<(String, String)> {
     all
 }
 
-/// VMs X and Y of two tenants with 450 Mb/s each share a 1 Gb/s link: one VM sends to X, 300 to Y, all by TCP (ElasticSwitch,
-/// SIGCOMM 2013, figure 5).
+/// ElasticSwitch (SIGCOMM 2013), figure 5: X and Y have 450 Mb/s each of a 1 Gb/s link; one VM sends to X, 300 to Y.
 fn tenants(scale: f64) -> Result<Setup, Box<dyn Error>> {
     let (gigabit, end) = (Rate::gbps(1), Time((30e12 * scale) as u64));
     let tree = LeafSpine { host_rate: gigabit, uplink_rate: gigabit, delay: Time::us(5), ..LeafSpine::new(26, 1, 4) };
@@ -275,7 +273,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Benches without VMs.
 fn usual(name: &str, scale: f64) -> Result<Setup, Box<dyn Error>> {
     let unknown = || format!("no bench `{name}`");
     let (fabric, workload) = scenario(name, scale).ok_or_else(unknown)?;

@@ -1,4 +1,4 @@
-//! Division of a switch's buffer into headrooms, reserves and a shared part.
+//! Division of a switch's buffer.
 
 use incast_model::fabric::{Fabric, NodeId, PortId};
 use incast_model::field::FieldError;
@@ -19,8 +19,8 @@ pub struct BufferPlan {
 }
 
 impl BufferPlan {
-    /// Plan of one switch, all 0 if ports have buffers of their own. Fails if nothing is left to share, or less than static
-    /// thresholds promise. `largest` is [`PacketParams::largest`](crate::host::PacketParams::largest).
+    /// Plan of one switch, all 0 if ports have buffers of their own. Fails if nothing is left to share, or less than
+    /// static thresholds promise. `largest`: [`PacketParams::largest`](crate::host::PacketParams::largest).
     pub fn new(fabric: &Fabric, params: &Params, largest: u64, switch: NodeId) -> Result<Self, FieldError> {
         if params.switch.queues != QueueParams::Shared {
             return Ok(Self { headroom: 0, reserved: 0, shared: 0 });
@@ -61,7 +61,7 @@ impl BufferPlan {
         Ok(Self { headroom, reserved, shared })
     }
 
-    /// XOFF threshold at a port of `rate` in bytes beyond the reserve, if no other queue holds anything.
+    /// XOFF threshold in bytes beyond the reserve, if other queues are empty.
     pub fn lone_xoff(&self, fabric: &Fabric, params: &Params, rate: Rate) -> u64 {
         // The queue takes alpha times the bytes that it leaves free.
         self.xoff(params, |shared| {
@@ -70,7 +70,7 @@ impl BufferPlan {
         })
     }
 
-    /// Largest XOFF threshold at a port of `rate` in bytes beyond the reserve: with an empty buffer.
+    /// XOFF threshold of an empty buffer, the largest, in bytes beyond the reserve.
     pub fn largest_xoff(&self, fabric: &Fabric, params: &Params, rate: Rate) -> u64 {
         self.xoff(params, |shared| alpha(params, rate, host_rate(fabric)) * shared)
     }
@@ -91,8 +91,8 @@ pub(crate) fn headroom(fabric: &Fabric, params: &Params, largest: u64, port: Por
         // In the order of NS3 (`third.cc`): rate times whole nanoseconds, to bytes, times 3.
         Headroom::ThreeDelays => (u128::from(rate.0) * u128::from(delay.0 / 1000) / 8 / 1_000_000_000 * 3) as u64,
         Headroom::Computed => {
-            // The pause frame and data each cross the link once (2·rate·delay). Packets: the trigger, the one being sent when
-            // the frame is due, the one that the peer has just begun. Frames: one per priority.
+            // The pause frame and data each cross the link once. Packets: the trigger, the one being sent when the
+            // frame is due, the one that the peer has just begun. Frames: one per priority.
             let flight = (u128::from(rate.0) * 2 * u128::from(delay.0)).div_ceil(8_000_000_000_000) as u64;
             let packet = largest + params.packets.gap.0;
             let lossless = params.switch.paused_priorities().count_ones();
@@ -102,7 +102,7 @@ pub(crate) fn headroom(fabric: &Fabric, params: &Params, largest: u64, port: Por
     }
 }
 
-/// Share of the free buffer for one ingress queue of a port of `rate`.
+/// Share of the free buffer per ingress queue.
 pub(crate) fn alpha(params: &Params, rate: Rate, host_rate: Rate) -> f64 {
     match params.switch.pfc_mode {
         PfcMode::Dynamic { alpha: Alpha::Value(alpha) } => alpha,
@@ -118,7 +118,7 @@ pub(crate) fn alpha(params: &Params, rate: Rate, host_rate: Rate) -> f64 {
     }
 }
 
-/// Rate of the first host's first port, which NS3 takes as the rate of all NICs.
+/// The first host's rate, which NS3 takes as the rate of all NICs.
 pub(crate) fn host_rate(fabric: &Fabric) -> Rate {
     fabric.rate(fabric.ports_of(fabric.hosts()[0]).next().expect("hosts are plugged in"))
 }

@@ -73,7 +73,6 @@ impl Network {
             jitter: Jitter::new(params.host.jitter.0, ports, params.seed, |port| {
                 let (from, to) = (fabric.ports()[port].node, fabric.neighbour(PortId(port as u32)));
                 let server = |node| fabric.servers().contains(&node);
-                // Hosts, and servers of VMs towards switches.
                 let to_switch = fabric.node(to).kind == NodeKind::Switch;
                 fabric.node(from).kind == NodeKind::Host || server(from) && to_switch
             }),
@@ -122,7 +121,6 @@ impl Network {
         Ok(())
     }
 
-    /// Divides each switch's buffer into headrooms, reserves and the shared pool.
     fn add_buffers(&mut self, params: &Params) -> Result<(), FieldError> {
         let fabric = self.fabric.clone();
         let (host_rate, largest) = (host_rate(&fabric), params.packets.largest(&self.carriers));
@@ -194,7 +192,7 @@ impl Network {
         }
     }
 
-    /// Adds PINT to the switches if a control uses it. All PINT controls must have the same base.
+    /// All PINT controls must have the same base.
     fn add_pint(&mut self) -> Result<(), FieldError> {
         let mut bases = self.controls.iter().filter_map(|state| match &state.control {
             Control::HpccPint(params) => Some(params.log_base),
@@ -209,7 +207,6 @@ impl Network {
         Ok(())
     }
 
-    /// Facts for the controls of flows that leave by a host's port.
     pub(crate) fn context(&self, port: u32) -> FlowContext {
         let packets = &self.config.packets;
         let state = &self.ports[port as usize];
@@ -298,8 +295,7 @@ fn rate_table(fabric: &Fabric) -> Result<Vec<u64>, FieldError> {
     Ok(rates)
 }
 
-/// Slot width of the event wheel, as a power of two in ps: a few events per slot at half load, and a wheel long enough for the
-/// longest link.
+/// Slot width of the event wheel, as a power of two in ps: a few events per slot at half load; the longest link fits.
 fn slot_bits(fabric: &Fabric, params: &Params, longest: Time) -> u32 {
     let packets_per_ps: f64 =
         fabric.links().iter().map(|link| 2.0 * link.rate.0 as f64 / (8e12 * params.packets.payload.0 as f64)).sum();

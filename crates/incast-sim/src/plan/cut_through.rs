@@ -1,7 +1,7 @@
-//! Cut-through: a switch forwards a packet once the header has arrived.
+//! Cut-through: a switch forwards a packet when its header arrives, so arrival events are those of headers.
 //!
-//! An arrival event is then the arrival of the header. A faster outgoing link would run out of bits, so the packet waits for
-//! its last bit, as in real switches. A wire carries one packet at a time, so at most one packet waits per wire.
+//! Before a faster link, which would run out of bits, a packet waits for its last bit, as in real switches; at most one
+//! packet per wire waits.
 
 use incast_model::fabric::PortId;
 
@@ -11,12 +11,11 @@ use crate::kernel::flag;
 /// [`super::Port::cut`] if the far end needs whole packets.
 pub(crate) const WHOLE_PACKETS: u16 = u16::MAX;
 
-/// Packet fields that decide the next hop.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Forwarded {
     pub(crate) flow: u32,
     pub(crate) dst: u32,
-    /// If true, towards the sender of the flow.
+    /// Towards the sender of the flow.
     pub(crate) back: bool,
     pub(crate) flags: u8,
     /// Switches that have forwarded the packet.
@@ -24,8 +23,7 @@ pub(crate) struct Forwarded {
 }
 
 impl Network {
-    /// Returns true if a packet leaves the switch at the far end of `port` by a faster link than that of `port`; the first of
-    /// several next hops counts.
+    /// Returns true if a packet leaves the far end of `port` by a faster link; of several next hops, the first counts.
     pub(crate) fn speeds_up(&self, port: u32, packet: Forwarded) -> bool {
         let node = self.fabric.neighbour(PortId(port));
         let of_flow = self.flows.flows[packet.flow as usize].path.is_some() && packet.flags & flag::PATH != 0;

@@ -1,4 +1,4 @@
-//! What a run knows before it begins: fabric, routes, flows, parameters, empty state of ports.
+//! State of a run before it begins.
 
 mod ahead;
 mod buffer;
@@ -33,17 +33,17 @@ pub(crate) use reach::Reach;
 pub(crate) use routing::Routing;
 use transports::Transports;
 
-/// Port, and the link behind it. Times are in ps.
+/// Port and its link; times are in ps.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Port {
     pub(crate) delay: u64,
     /// Serialisation time of a byte; 0 if not an integer.
     pub(crate) ps_per_byte: u32,
     pub(crate) peer: u32,
-    /// Index in the run's table of rates.
+    /// Index in [`Network::rates`].
     pub(crate) rate: u8,
     pub(crate) at_host: bool,
-    /// If true, the port belongs to the switch in a server of VMs.
+    /// If true, on a server's virtual switch.
     pub(crate) at_server: bool,
     /// Bytes of a packet that the far end waits for ([`WHOLE_PACKETS`]: all).
     pub(crate) cut: u16,
@@ -61,11 +61,10 @@ pub(crate) struct Config {
     /// Storage at switch ports, and at host ports except for RDMA data.
     pub(crate) storage: Storage,
     pub(crate) host_storage: Storage,
-    /// Queue limit per port of a server of VMs, in bytes.
+    /// Queue limit in bytes per port of a server of VMs.
     pub(crate) server_queue: u32,
-    /// If true, `storage` is pFabric's.
     pub(crate) ranked: bool,
-    /// Rank of events of ports that become free, in exact arithmetic: 1 if they come last in their instant.
+    /// Rank of events of ports that become free, in exact arithmetic: 1 if last in their instant.
     pub(crate) port_rank: u64,
     /// Switches that a packet may reach; the last one drops it.
     pub(crate) ttl: u8,
@@ -76,17 +75,15 @@ pub(crate) struct Config {
     pub(crate) underrun: bool,
     /// If true, some flows are RDMA's and some are not.
     pub(crate) mixed: bool,
-    /// If true, links have no gaps, no jitter, whole picoseconds per byte, and no rounding as in ns-3: one comparison instead
-    /// of four.
+    /// If true, links have no gaps, no jitter, whole picoseconds per byte, no ns-3 rounding: one comparison instead of
+    /// four.
     pub(crate) plain_wires: bool,
-    /// If true, switches write telemetry into packets.
     pub(crate) telemetry: bool,
     pub(crate) int: crate::congestion::IntFormat,
-    /// Most bytes of a flow in flight, whatever its control; [`u64::MAX`]: no bound.
+    /// Bound on bytes in flight per flow, whatever its control; [`u64::MAX`]: none.
     pub(crate) in_flight: u64,
-    /// If true, losses are repaired by selective repeat.
     pub(crate) selective: bool,
-    /// Packets that may overtake a packet before selective repeat counts it as lost.
+    /// Packets that may overtake another before selective repeat counts it as lost.
     pub(crate) reorder_window: u64,
 }
 
@@ -94,12 +91,12 @@ pub(crate) struct Config {
 pub(crate) struct ControlState {
     pub(crate) control: Control,
     pub(crate) window: WindowMode,
-    /// [`flag`](crate::kernel::flag) bits of its data packets.
+    /// [`flag`](crate::kernel::flag) bits of data.
     pub(crate) flags: u8,
     pub(crate) moves_next_send: bool,
 }
 
-/// Everything that a run knows before it begins; nodes read it, and only new routes change it, between windows.
+/// Everything known before a run. Nodes read it; only new routes change it, between windows.
 #[derive(Debug)]
 pub(crate) struct Network {
     pub(crate) fabric: Arc<Fabric>,
@@ -107,17 +104,17 @@ pub(crate) struct Network {
     pub(crate) config: Config,
     pub(crate) measure: MeasureParams,
     pub(crate) controls: Vec<ControlState>,
-    /// By label: RDMA control or transport of its flows.
+    /// By label.
     pub(crate) carriers: Vec<Carrier>,
-    /// Width of the slots of the event wheel, as a power of two in ps.
+    /// Slot width of the event wheel, as a power of two in ps.
     pub(crate) slot_bits: u32,
 
     pub(crate) ports: Vec<Port>,
     /// By priority, then port: empty ingress queues.
     pub(crate) ingress: Vec<Ingress>,
-    /// Distinct port rates, in bit/s.
+    /// Distinct rates, in bit/s.
     pub(crate) rates: Vec<u64>,
-    /// By node: buffer of an empty switch.
+    /// By node: empty buffers of switches.
     pub(crate) buffers: Vec<Option<Buffer>>,
     pub(crate) rule: Rule,
     pub(crate) tagging: Option<Box<Tagging>>,
@@ -127,7 +124,7 @@ pub(crate) struct Network {
     pub(crate) pint: Option<Box<Pint>>,
     pub(crate) routing: Routing,
     pub(crate) jitter: Option<Box<jitter::Jitter>>,
-    /// Before the first step; `None` without failures and storms.
+    /// `None` without failures and storms.
     pub(crate) faults: Option<Box<Faults>>,
 
     /// Longest base RTT, and bytes in flight that fill it.
@@ -138,18 +135,17 @@ pub(crate) struct Network {
     pub(crate) gates: Gates,
     /// Latest end of flows without a size, at most the horizon.
     pub(crate) end: Option<Time>,
-    /// By flow: its path and ideal times, and nothing that happens.
+    /// By flow: path and ideal times only.
     pub(crate) records: Vec<FlowRecord>,
 }
 
 impl Network {
-    /// Index of a priority of a port in tables by priority, then port.
+    /// Index in tables by priority, then port.
     #[inline]
     pub(crate) fn at(&self, port: u32, prio: u8) -> usize {
         usize::from(prio) * self.ports.len() + port as usize
     }
 
-    /// Ports at both ends of links.
     pub(crate) fn ends(&self, links: &[LinkId]) -> Vec<u32> {
         let ends = |link: &LinkId| [self.fabric.link(*link).a.0, self.fabric.link(*link).b.0];
         links.iter().flat_map(ends).collect()

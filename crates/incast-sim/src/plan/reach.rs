@@ -8,20 +8,18 @@ use super::Network;
 use crate::network::Faults;
 use crate::outcome::{CutOff, LinkChange, Obstacle, QueueRef};
 
-/// Port and priority.
 type Step = (u32, u8);
 
-/// Network in its current state.
 #[derive(Clone, Copy)]
 pub(crate) struct Reach<'a> {
     pub(crate) network: &'a Network,
     pub(crate) faults: &'a Faults,
-    /// Returns true if packets of a priority cannot leave by a port because its far end holds the priority.
+    /// Returns true if the far end of a port holds a priority.
     pub(crate) is_held: &'a dyn Fn(u32, u8) -> bool,
 }
 
 impl Reach<'_> {
-    /// Obstacle of a flow's data, which leaves its host by a port, or else of its ACKs; `None` if the flow can finish.
+    /// Obstacle of a flow's data, or else of its ACKs; `None` if the flow can finish. `port`: the flow's at its host.
     pub(crate) fn obstacle(&self, flow: u32, port: u32) -> Option<CutOff> {
         let network = self.network;
         let spec = &network.flows.flows[flow as usize];
@@ -39,8 +37,8 @@ impl Reach<'_> {
         self.no_way(home, spec.src, flow, true).map(|place| CutOff { flow, acks: true, place })
     }
 
-    /// Priorities of data and ACKs as they leave their hosts; 0, which nothing pauses, for ACKs that ignore pauses and for
-    /// transports that choose a priority per packet.
+    /// Priorities of data and ACKs at their hosts; 0 (never paused) for ACKs that ignore pauses and for transports that
+    /// choose a priority per packet.
     fn priorities_of(&self, flow: u32) -> [u8; 2] {
         let data = self.network.flows.flows[flow as usize].priority;
         let endpoints = &self.network.transports.endpoints;
@@ -62,7 +60,7 @@ impl Reach<'_> {
         }
     }
 
-    /// First obstacle on a path; `priority` is that of the first port.
+    /// `priority` is that of the first port.
     fn blocked_on(&self, ports: &[u32], mut priority: u8) -> Option<Obstacle> {
         let mut before = None;
         ports.iter().find_map(|&port| {
@@ -73,7 +71,7 @@ impl Reach<'_> {
         })
     }
 
-    /// First obstacle found, if no packet that leaves by one of the queues `ahead` can reach the host.
+    /// First obstacle found; `None` if a packet that leaves by a queue in `ahead` can reach the host.
     fn no_way(&self, mut ahead: Vec<Step>, dst: HostId, flow: u32, back: bool) -> Option<Obstacle> {
         let target = self.network.fabric.hosts()[dst.index()];
         let mut met = None;

@@ -19,7 +19,7 @@ pub(crate) struct Routing {
     salts: Vec<u64>,
     /// By flow: keys of data and of returning packets.
     keys: Vec<[EcmpKey; 2]>,
-    /// By explicit path: egress ports from the sender, and back from the receiver.
+    /// By explicit path: egress ports out and back.
     paths: Vec<[Vec<u32>; 2]>,
     /// By node; empty if everything uses ECMP.
     pub(crate) balancers: Vec<State>,
@@ -67,7 +67,6 @@ impl Routing {
         Ok(Self { routes, hash, salts, keys, paths, balancers })
     }
 
-    /// Numbers of a node's groups of next hops.
     pub(crate) fn groups_of(&self, node: NodeId) -> Range<usize> {
         self.routes.groups_of(node)
     }
@@ -79,18 +78,16 @@ impl Routing {
         self.routes = routes;
     }
 
-    /// Returns true if all packets use ECMP or an explicit path.
     pub(crate) const fn is_ecmp(&self) -> bool {
         self.balancers.is_empty()
     }
 
-    /// Same for data, or else for ACKs, NACKs and CNPs.
+    /// Returns true if all data, or else all ACKs, NACKs and CNPs, use ECMP.
     pub(super) fn leaves_to_ecmp(&self, data: bool) -> bool {
         self.balancers.first().is_none_or(|balancer| balancer.is_ecmp(data))
     }
 
-    /// Asks a node's load balancing for one of several next hops. `backlog` is the time in ps until a port has sent all its
-    /// packets.
+    /// `backlog`: time in ps until a port has sent all its packets.
     pub(crate) fn balance(
         &self,
         balancer: &mut State,
@@ -131,7 +128,7 @@ impl Routing {
     }
 }
 
-/// Ports from each node to the next; of parallel links the first.
+/// Ports from node to node; of parallel links the first.
 fn egress_ports(fabric: &Fabric, nodes: &mut dyn Iterator<Item = NodeId>) -> Option<Vec<u32>> {
     let mut ports = Vec::new();
     let mut at = nodes.next()?;
@@ -144,7 +141,7 @@ fn egress_ports(fabric: &Fabric, nodes: &mut dyn Iterator<Item = NodeId>) -> Opt
 }
 
 impl Network {
-    /// Egress port towards host `dst` of a packet with its own path number, from 1; [`NONE`] without a route.
+    /// Egress port of a packet with its own path `number`, from 1; [`NONE`] without a route.
     pub(crate) fn chosen_port(&self, node: u32, dst: u32, number: u16) -> u32 {
         match self.routing.hops(node, dst) {
             [] => NONE,
@@ -171,7 +168,7 @@ impl Network {
         self.routing.paths[path as usize][usize::from(back)][hop]
     }
 
-    /// Egress ports of data by ECMP or the explicit path, and of the way back, which begins where data arrives.
+    /// Egress ports of data, and of the return path, which begins where data arrives.
     pub(crate) fn walk(&self, flow: u32) -> [Vec<u32>; 2] {
         let spec = &self.flows.flows[flow as usize];
         if let Some(path) = spec.path {

@@ -1,5 +1,3 @@
-//! Transports of a run.
-
 use incast_model::fabric::HostId;
 
 use super::Network;
@@ -26,7 +24,7 @@ impl Network {
         self.fabric.ports_of(node).next().expect("hosts have a port").0
     }
 
-    /// Host of the arbiter, and time of a full packet there in ps.
+    /// The arbiter's host and the time of a full packet there, in ps.
     pub(crate) fn arbiter(&self) -> Option<(u32, u64)> {
         let host = self.transports.arbiter?.0;
         Some((

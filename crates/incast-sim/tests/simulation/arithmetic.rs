@@ -1,9 +1,9 @@
-//! The simulator must use the crate `libm` instead of std's floating-point functions: their results may differ between
-//! machines. `+ - * /`, `sqrt` and rounding are exact by IEEE 754.
+//! The simulator must use `libm`: std's floating-point functions may differ between machines. `+ - * /`, `sqrt` and
+//! rounding are exact (IEEE 754).
 
 use std::path::{Path, PathBuf};
 
-/// "Unspecified precision" in std's documentation, and `mul_add`, which is slow where it is exact.
+/// "Unspecified precision" in std's documentation, and the slow `mul_add`.
 const FORBIDDEN: [&str; 24] = [
     "acos", "asin", "atan", "atan2", "cbrt", "cos", "cosh", "exp", "exp2", "exp_m1", "hypot", "ln", "ln_1p", "log",
     "log10", "log2", "mul_add", "powf", "powi", "sin", "sin_cos", "sinh", "tan", "tanh",
@@ -20,7 +20,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Forbidden calls of a line. Methods of `self` are the crate's own.
+/// Methods of `self` are the crate's own.
 fn forbidden(line: &str) -> impl Iterator<Item = &'static str> {
     let code = line.split("//").next().unwrap_or_default().replace("self.", "self ");
     FORBIDDEN.into_iter().filter(move |name| {
@@ -39,7 +39,7 @@ fn no_platform_mathematics() {
     let mut found = Vec::new();
     for file in &files {
         let text = std::fs::read_to_string(file).expect("readable");
-        // Tests stand last in a file and may use any function.
+        // Tests may use any function.
         let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
         for (number, line) in code.lines().enumerate() {
             found.extend(forbidden(line).map(|name| format!("{}:{}: {name}", file.display(), number + 1)));

@@ -19,7 +19,6 @@ fn spray(order: SprayOrder) -> Balance {
     Balance::Spray(SprayParams { order, acks: false })
 }
 
-/// Data packets from s0 to each spine.
 fn shares(bench: &Bench, outcome: &Outcome, spines: usize) -> Vec<u64> {
     let fabric = bench.fabric();
     let sent = |spine: usize| {
@@ -54,7 +53,7 @@ fn random_packets_share_paths_evenly() {
     let shares = shares(&bench, &bench.run(), 4);
     let mean = shares.iter().sum::<u64>() as f64 / 4.0;
     let chi_square: f64 = shares.iter().map(|&share| (share as f64 - mean).powi(2) / mean).sum();
-    assert!(chi_square < 16.3, "{shares:?}"); // 99.9 % of 3 degrees of freedom
+    assert!(chi_square < 16.3, "{shares:?}"); // 99.9 %, 3 degrees of freedom
 }
 
 #[test]
@@ -72,7 +71,6 @@ fn ecmp_keeps_flows_together_and_in_order() {
     }
 }
 
-/// A window of one packet: one packet per round trip.
 fn one_at_a_time(gap: Time) -> (Bench, Outcome) {
     let bench = bench(2).flow(0, 4, 64_000, Time::ZERO).window(WindowMode::Fixed).with(|params| {
         params.rdma.window = Some(Bytes(1));
@@ -85,13 +83,12 @@ fn one_at_a_time(gap: Time) -> (Bench, Outcome) {
 
 #[test]
 fn flowlets_begin_when_the_gap_is_passed() {
-    // A round trip: 4 data and 4 ACK serialisations and 8 delays.
     let round_trip = Time(4 * 1048 * 80 + 4 * 60 * 80 + 8 * 500_000);
     let (bench, outcome) = one_at_a_time(round_trip);
     assert_eq!(outcome.flows[0].finish.unwrap().0, 64 * round_trip.0);
     let together = shares(&bench, &outcome, 2);
     assert!(together.contains(&64) && together.contains(&0), "{together:?}");
-    // A picosecond less: every packet starts a flowlet (all 64 take the same path with probability 2^-63).
+    // Every packet starts a flowlet (all take one path with probability 2^-63).
     let (bench, outcome) = one_at_a_time(round_trip - Time(1));
     let apart = shares(&bench, &outcome, 2);
     assert!(apart.iter().all(|&share| share > 10) && apart.iter().sum::<u64>() == 64, "{apart:?}");
@@ -140,7 +137,7 @@ fn the_shortest_queue_is_shared_better_than_by_hash() {
     let most = |outcome: &Outcome| outcome.ports.iter().map(|record| record.peak_queue).max().unwrap();
     let adaptive = run(Balance::Adaptive(AdaptiveParams { samples: 4, ..AdaptiveParams::default() }));
     assert_eq!(adaptive.stop, Stop::Finished);
-    // Four senders, four spines, equal rates: a free port always exists.
+    // Four senders, four spines: a free port always exists.
     assert!(most(&adaptive) < 3 * 1048, "{}", most(&adaptive));
     assert!(most(&run(Balance::Ecmp)) > 100_000);
 }
@@ -180,7 +177,6 @@ fn a_route_may_be_longer_than_the_shortest() {
         via: vec![via.into()],
         ..RouteParams::default()
     };
-    // Leaves s0 to s2, spines s3 and s4; the path detours over leaf s1.
     let bench = Bench::new(leaf_spine(3, 2, 2, CABLE, CABLE)).flow(0, 4, 10_000, Time::ZERO).with(|params| {
         params.network.route = vec![route("s0", "s3"), route("s3", "s1"), route("s1", "s4")];
     });
@@ -211,7 +207,6 @@ fn runs_repeat_by_seed() {
     }
 }
 
-/// A host chooses its port per flow, not per packet.
 #[test]
 fn hosts_choose_their_port_by_the_same_rule() {
     let mut builder = FabricBuilder::new();
@@ -231,7 +226,7 @@ fn hosts_choose_their_port_by_the_same_rule() {
     assert_eq!(sent, [50, 50]);
 }
 
-/// By default, reordering never counts as a loss. With a reorder window of 0 (IRN), it does.
+/// By default, reordering never counts as a loss; with a reorder window of 0 (IRN), it does.
 #[test]
 fn selective_repeat_sends_nothing_again_where_nothing_is_lost() {
     let adaptive = Balance::Adaptive(AdaptiveParams::default());
@@ -249,7 +244,7 @@ fn selective_repeat_sends_nothing_again_where_nothing_is_lost() {
             outcome.flows.iter().map(|flow| flow.retransmitted).sum::<u64>()
         };
         assert_eq!(again(None), 0, "{balance:?}");
-        // Round robin over equal paths need not reorder packets; ECMP never does.
+        // Round robin over equal paths need not reorder; ECMP never does.
         match balance {
             Balance::Ecmp => assert_eq!(again(Some(0)), 0),
             Balance::Spray(SprayParams { order: SprayOrder::Random, .. }) => assert!(again(Some(0)) > 0),

@@ -1,4 +1,4 @@
-//! Differences between exact arithmetic and the HPCC authors' ns-3, as a snapshot; docs/design/agreement.md explains them.
+//! Differences between exact arithmetic and the HPCC authors' ns-3; docs/design/agreement.md explains them.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -36,7 +36,6 @@ impl Figures {
     }
 }
 
-/// `members` selects the flows.
 fn lines(
     text: &mut String,
     name: &str,

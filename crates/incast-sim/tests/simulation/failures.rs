@@ -27,7 +27,7 @@ fn fabric() -> Bench {
     Bench::new(leaf_spine(2, 2, 2, CABLE, CABLE)).with(|params| params.rdma.rto = Some(RTO))
 }
 
-/// Flow from h0 to h2 with data over s2 and ACKs over s3 (chosen by seed).
+/// Data over s2, ACKs over s3 (chosen by seed).
 fn flow(size: u64) -> Bench {
     let seeds = (1..100).map(|seed| fabric().flow(0, 2, size, Time::ZERO).with(|params| params.seed = seed));
     let sends = |outcome: &Outcome, bench: &Bench, from: &str, to: &str| {
@@ -56,7 +56,6 @@ fn dropped(outcome: &Outcome, reason: DropReason) -> u64 {
     outcome.drops.iter().filter(|drop| drop.reason == reason).count() as u64
 }
 
-/// Packets after the cut are resent over s3, a timeout after the last ACK.
 #[test]
 fn a_flow_goes_round_a_link_that_fails() {
     let (cut, count) = (Time::us(10), 200);
@@ -102,7 +101,7 @@ fn without_rerouting_a_flow_waits_for_the_repair() {
     assert_eq!(outcome.stop, Stop::Finished);
     let through = (0..100).take_while(|k| (k + 2) * DATA + 2 * DELAY < 5_000_000).count() as u64;
     let last_ack = (through + 3) * DATA + 4 * DELAY + 4 * (ACK + DELAY);
-    // Each attempt sends at line rate and starts its timeout with its first packet.
+    // Each attempt starts its timeout with its first packet.
     let attempts = (1..).find(|n| last_ack + n * RTO.0 >= until.0).unwrap();
     let rest = (100 - through + 3) * DATA + 4 * DELAY + 4 * (ACK + DELAY);
     assert_eq!(outcome.flows[0].finish.unwrap().0, last_ack + attempts * RTO.0 + rest);
@@ -185,14 +184,13 @@ fn a_host_waits_for_its_own_link() {
     let bench = failing(flow(100_000), vec![link("h0", "s0", Time::us(2), Some(until))], Some(Time::us(1)));
     let outcome = bench.run();
     assert_eq!(outcome.stop, Stop::Finished);
-    // The timeout passes while the link is down; the host resends everything when the link is up.
+    // The timeout passes while the link is down.
     assert_eq!(outcome.flows[0].finish.unwrap(), until + outcome.flows[0].ideal_exact);
     assert_eq!(outcome.flows[0].timeouts, 1);
     let begun = 2_000_000_u64.div_ceil(DATA);
     assert_eq!(outcome.flows[0].packets, 100 + begun);
 }
 
-/// Pauses must not outlive their link at either end.
 #[test]
 fn pauses_end_with_their_link() {
     // Two to one: s1 pauses s0, s0 pauses the hosts.
@@ -213,7 +211,7 @@ fn pauses_end_with_their_link() {
     let core = port(&bench.fabric(), "s0", "s1");
     let paused = before.pauses.iter().find(|pause| pause.port == core).expect("s1 pauses s0");
     let middle = Time(paused.start.0 + 1);
-    // The link fails while s0 is paused: s1 cannot send its resume.
+    // s1 cannot send its resume.
     let bench = failing(bench, vec![link("s0", "s1", middle, Some(Time::us(900)))], None);
     let outcome = bench.run();
     assert_eq!(outcome.stop, Stop::Finished);
@@ -224,7 +222,6 @@ fn pauses_end_with_their_link() {
     assert_eq!(record.xoff_sent, record.xon_sent + 1, "one pause ended with the link");
     assert!(outcome.pauses.iter().all(|pause| pause.end.is_some_and(|end| end > pause.start)));
     assert_eq!((outcome.ledger.unbalanced().count(), outcome.counts.lossless_drops), (0, 0));
-    // A paused host must not wait for a lost resume.
     let host =
         before.pauses.iter().find(|pause| pause.port == port(&bench.fabric(), "h0", "s0")).expect("h0 is paused");
     let at = Time(host.start.0 + 1);
@@ -279,7 +276,7 @@ fn what_cannot_be_is_refused() {
 
 #[test]
 fn int_needs_room_for_the_way_round() {
-    // Ring of five: s0 to s1 directly (2 switches), or over s4, s3 and s2 (5 switches).
+    // Ring of five: s0 to s1 directly (2 switches), or the other way (5 switches).
     let ring = || Bench::new(crate::common::ring(5, CABLE)).control("hpcc", "ns3").flow(0, 1, 50_000, Time::ZERO);
     let failures = || vec![link("s0", "s1", Time::us(4), None)];
     let error = refused(&failing(ring(), failures(), Some(Time::us(7))).with(|params| params.packets.int_records = 4));
@@ -369,7 +366,7 @@ proptest! {
         let outcome = bench.run();
         prop_assert_eq!(&outcome.stop, &Stop::Finished);
         prop_assert_eq!(outcome.ledger.unbalanced().count(), 0, "{:?}", outcome.ledger);
-        // A repaired link is not paused, and packets that a pause holds may occupy the headroom that its packets need.
+        // A repaired link is not paused, and paused packets may occupy the headroom that its packets need.
         prop_assert!(outcome.counts.lossless_drops == 0 || held);
         prop_assert_eq!(outcome.cut_off.len(), 0);
         let counted: u64 = outcome.ports.iter().map(|record| record.drops + record.lost).sum();
@@ -387,7 +384,6 @@ proptest! {
             prop_assert!(pause.end.is_none_or(|end| end >= pause.start));
         }
         prop_assert_eq!(digest(&outcome), digest(&bench.run()));
-        // Stopped with links down.
         let half = bench.with(|params| params.horizon = Some(Time(outcome.end.0 / 2 + 1))).run();
         prop_assert_eq!(half.ledger.unbalanced().count(), 0, "{:?}", half.ledger);
     }
@@ -454,7 +450,7 @@ proptest! {
     }
 }
 
-/// l3 loses both spines and t3 loses l2, so paths from the other pod to t3 go down to t2 and up again.
+/// Paths from the other pod to t3 go down to t2 and up.
 #[test]
 fn up_down_routes_do_not_turn_up_again() {
     let run = |paths, at, until| {
@@ -486,7 +482,7 @@ fn up_down_routes_do_not_turn_up_again() {
     assert_eq!(run(Paths::Shortest, Time::ZERO, None).run().stop, Stop::Finished);
 }
 
-/// On a complete folded Clos fabric, up-down routes are the shortest ones.
+/// On a complete folded Clos, up-down routes are the shortest.
 #[test]
 fn up_down_routes_are_for_tiers() {
     let run = |paths| {
@@ -499,7 +495,6 @@ fn up_down_routes_are_for_tiers() {
     assert_eq!(error.field, "network.routing");
     let message = "there is no up-down path from h0 to h2; no up-down path uses links between equal tiers, such as that of s0 and s2";
     assert!(error.message.starts_with(message) && error.to_string().contains("(allowed: shortest, or"), "{error}");
-    // x links to s0 only.
     let mut builder = FabricBuilder::new();
     let hosts = [builder.host("h0"), builder.host("h1")];
     let [s0, s1, m, x] = [("s0", 1), ("s1", 1), ("m", 2), ("x", 2)].map(|(name, tier)| builder.switch(name, tier));

@@ -1,4 +1,4 @@
-//! Fingerprints depend on simulated events, not on measurements. `snapshots.rs` has those of every control.
+//! Fingerprints depend on simulated events, not on measurements.
 
 use incast_model::units::Time;
 use incast_sim::congestion::Control;

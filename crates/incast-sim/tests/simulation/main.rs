@@ -1,4 +1,4 @@
-//! The simulator as a whole, in one test program: linking once is quicker than linking each file.
+//! One test program: linking once is quicker than linking each file.
 
 mod arithmetic;
 mod balancing;

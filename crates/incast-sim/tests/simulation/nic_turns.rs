@@ -1,4 +1,4 @@
-//! A host's port serves its flows in equal turns, whatever their pacing rates.
+//! A host's port serves its flows in equal turns.
 
 use std::sync::Arc;
 
@@ -6,10 +6,9 @@ use crate::support::{Scheme, fct_ps, flow, ns3_params, run};
 use incast_model::fabric::generators::Star;
 use incast_sim::Params;
 
-/// Packets of the second flow.
 const PACKETS: u64 = 78;
 
-/// Completion time in ps of the second of two flows from one host; HPCC paces the first at 95 % of line rate.
+/// Completion time in ps; HPCC paces the first flow at 95 % of line rate.
 fn second_of_two(params: Params) -> u64 {
     let fabric = Arc::new(Star::new(3).build().expect("a valid star"));
     let flows = [flow(0, 1, 8_000_000, 0, 10_000, 100), flow(0, 2, PACKETS * 1000, 300_000, 10_000, 100)];
@@ -18,13 +17,13 @@ fn second_of_two(params: Params) -> u64 {
 
 #[test]
 fn a_paced_flow_keeps_its_turn() {
-    // Packets of 1090 B take 87.2 ns at 100 Gb/s and alternate with the other flow's; nothing behind the NIC delays them.
-    // Expected: start of the last packet, then 1087.2 ns twice there and 1007.04 ns twice back. Either flow may be first.
+    // Packets of 1090 B (87.2 ns) alternate with the other flow's. Expected: start of the last, then 1087.2 ns twice
+    // there and 1007.04 ns twice back. Either flow may be first.
     let last_start = (2 * PACKETS - 1) * 87_200;
     let expected = last_start + 2 * 1_087_200 + 2 * 1_007_040;
     let got = second_of_two(Params::default());
     assert!(got.abs_diff(expected) <= 2 * 87_200, "{got} ps, expected about {expected} ps");
-    // The reference truncates a packet's time to 87 ns.
+    // The reference truncates 87.2 ns to 87 ns.
     let reference = second_of_two(ns3_params());
     assert!(got.abs_diff(reference) < got / 50, "{got} ps, in the reference's arithmetic {reference} ps");
 }

@@ -1,4 +1,4 @@
-//! Invariants of random runs. `congestion/hpcc.rs` tests INT records, which are not visible from outside a run.
+//! Invariants of random runs; `congestion/hpcc.rs` tests those of INT records.
 
 use std::collections::HashMap;
 
@@ -28,7 +28,7 @@ struct Shape {
 /// Gb/s and ns.
 type Link = (u64, u64);
 
-/// (source, destination, size, start in ns); hosts modulo their number.
+/// (source, destination, size, start in ns), hosts modulo their number.
 type Pair = (usize, usize, u64, u64);
 
 #[derive(Debug, Clone)]
@@ -99,8 +99,8 @@ pub(crate) fn scenario() -> impl Strategy<Value = Scenario> {
     let switch = (any::<bool>(), prop::option::of(3072u64..60_000), 5_000u64..300_000, 0u8..3, 500u64..100_000);
     let host = (any::<bool>(), any::<bool>(), 1u32..9, 1u8..4, prop::option::of(3u8..7));
     let packet = (prop::sample::select(vec![256u64, 1000, 1000, 1000, 4096]), prop::sample::select(vec![0u64, 20]));
-    // Without timeouts, nothing may be lost and no window may end before an ACK is due. ns-3 arithmetic has no timeouts; its
-    // truncated times overrun headrooms, so it gets a larger buffer.
+    // Without timeouts, nothing may be lost and no window may end before an ACK is due. ns-3's truncated times overrun
+    // headrooms, so it gets a larger buffer.
     let timeouts = prop::sample::select(vec![
         (Arithmetic::Exact, Some(Time::us(400))),
         (Arithmetic::Exact, None),
@@ -160,7 +160,7 @@ impl Shape {
 }
 
 impl Scenario {
-    /// (first, second) flows, as written: the second waits for the first.
+    /// (first, second), as written: the second waits for the first.
     fn waits(&self) -> impl Iterator<Item = (u32, u32)> {
         let last = if self.chain == 0 { 0 } else { self.flows.len() as u32 };
         (1..last).filter(|flow| flow % self.chain as u32 == 0).map(|flow| (flow - 1, flow))
@@ -170,7 +170,6 @@ impl Scenario {
         self.arithmetic == Arithmetic::Ns3
     }
 
-    /// Removes parameters that event windows do not support.
     pub(crate) fn for_windows(mut self) -> Self {
         self.arithmetic = Arithmetic::Exact;
         self
@@ -230,7 +229,7 @@ impl Scenario {
 /// From a flow's end to the start of its successor.
 const DELAY: Time = Time::ns(300);
 
-/// Reserves of the largest switch and slightly more than its headrooms.
+/// Slightly more than the headrooms of the largest switch, and its reserves.
 fn set_aside(fabric: &Fabric, lossless: bool) -> u64 {
     let headroom = |port| 3 * (fabric.rate(port).0 * 2 * fabric.delay(port).0 / 8_000_000_000_000 + 13_000);
     let of_switch =
@@ -238,7 +237,6 @@ fn set_aside(fabric: &Fabric, lossless: bool) -> u64 {
     fabric.switches().map(of_switch).max().unwrap()
 }
 
-/// At most one pause frame is in flight.
 fn pauses_alternate(bench: &Bench, outcome: &Outcome) -> Result<(), TestCaseError> {
     let mut open_until: HashMap<_, Option<Time>> = HashMap::new();
     for pause in &outcome.pauses {
@@ -299,7 +297,7 @@ proptest! {
         pauses_alternate(&bench, &outcome)?;
     }
 
-    /// Gated flows start only if their round's first gate opens before the round's end.
+    /// Gated flows start only if the first gate opens before the round's end.
     #[test]
     fn rounds_begin_as_a_whole_or_not_at_all(scenario in scenario(), end in 0u64..60_000) {
         let (end, waits) = (Time::ns(end), scenario.waits().count());
@@ -350,7 +348,6 @@ proptest! {
         same_event_by_event(bench, cut)?;
     }
 
-    /// Neither recording nor a horizon changes a run.
     #[test]
     fn runs_repeat(scenario in scenario(), every in 100u64..5000) {
         let bench = scenario.bench();
@@ -374,8 +371,8 @@ proptest! {
     }
 }
 
-/// Data and ACKs use different host links of unequal length. An ACK that opens a window must wake the port with data; the ideal
-/// time's ACK leaves by the port at which data arrives.
+/// An ACK that opens a window must wake the port with data; the ideal time's ACK leaves by the port at which data
+/// arrives.
 #[test]
 fn acks_by_another_port() {
     let mut builder = FabricBuilder::new();
@@ -394,8 +391,7 @@ fn acks_by_another_port() {
     assert_eq!(bench.window(WindowMode::Fixed).run().stop, Stop::Finished);
 }
 
-/// A queue pair that waits for its turn after a premature timeout may complete meanwhile. Its slot must not be reused before
-/// that turn.
+/// A queue pair may complete while it waits after a premature timeout; its slot must not be reused before its turn.
 #[test]
 fn a_queue_pair_completes_while_it_waits() {
     let star = crate::common::star(&[crate::common::Cable::new(100, 5000); 4]);
@@ -404,7 +400,7 @@ fn a_queue_pair_completes_while_it_waits() {
     for _ in 0..200 {
         bench = bench.flow(0, 1, 50_000, Time::ns(200));
     }
-    // Timeout at 20 us, ACK at 20.3 us; these flows, of another host, take its slot.
+    // Timeout at 20 us, ACK at 20.3 us; these flows take its slot.
     let late = (0..40).map(|k| (2, 3, 30_000, Time::ns(20_100 + 50 * k)));
     let outcome = bench.flows(late).run();
     assert_eq!(outcome.stop, Stop::Finished);
@@ -412,7 +408,7 @@ fn a_queue_pair_completes_while_it_waits() {
     assert_eq!(outcome.ledger.unbalanced().count(), 0);
 }
 
-/// Rings of hosts: each sends its next message after receiving one and, with `own`, after sending its own.
+/// Each host sends after receiving a message and, with `own`, after sending its own.
 #[test]
 fn windows_give_the_same_run_with_gates() {
     for (delay, own) in [(0, false), (700, false), (0, true), (300, true)] {
@@ -435,7 +431,7 @@ fn windows_give_the_same_run_with_gates() {
     }
 }
 
-/// Without headroom, a lossless priority loses packets, and unlimited flows resend many packets after their last byte.
+/// Lossless packets without headroom are lost; unlimited flows resend many after their last byte.
 #[test]
 fn windows_give_the_same_run_when_many_packets_are_resent() {
     let star = crate::common::star(&[crate::common::Cable::new(100, 1000); 8]);

@@ -1,5 +1,5 @@
-//! Small cases match the HPCC authors' ns-3 under every control of the family: completion times to the nanosecond, and random
-//! numbers (ECN's, and PINT's, from C's `rand()`).
+//! Small cases match the HPCC authors' ns-3: completion times to the nanosecond, and random numbers (ECN's and PINT's,
+//! from C's `rand()`).
 
 use crate::support::small::{self, Case, cases};
 use crate::support::{assert_hosts_first, links};

@@ -1,9 +1,9 @@
-//! Incasts through a leaf-spine fabric match the HPCC authors' ns-3 (commit 9f4be2a): completion times to the nanosecond,
-//! counters, pause frames and drops.
+//! Incasts through a leaf-spine fabric match the HPCC authors' ns-3: completion times to the nanosecond, counters,
+//! pause frames, drops.
 //!
-//! 2932 flows with 16 incasts of 60 servers; links of 1 us with 32 MiB of buffer per switch, or of 200 ns with 4 MiB, where
-//! ns-3's headroom is too small. Under some controls, a paused host goes on sending ACKs, which overrun the headroom too. Only
-//! NACKs cause retransmissions, so some flows never complete.
+//! 2932 flows with 16 incasts of 60 servers; links of 1 us with 32 MiB of buffer per switch, or of 200 ns with 4 MiB.
+//! ns-3's headroom is too small for the latter, and for the ACKs of paused hosts under some controls. Only NACKs cause
+//! retransmissions, so some flows never complete.
 
 use crate::support::large::Incast;
 use crate::support::{Scheme, assert_hosts_first, different, facts, links, ns3_params, run_to_end, whole_ns};
@@ -22,10 +22,9 @@ struct Reference {
     hops: [u64; 2],
     marks: u64,
     drops: u64,
-    /// Pause and resume frames.
     frames: usize,
     frames_digest: u64,
-    /// Number and digest of the last drops, as many as ns-3's log holds.
+    /// As many as ns-3's log holds.
     last_drops: (usize, u64),
 }
 
@@ -35,14 +34,13 @@ impl Reference {
     }
 }
 
-/// Data packets, each sent once, once per link crossed.
+/// Each sent once, once per link crossed.
 const PACKET_HOPS: u64 = 2_674_636;
 
 /// FNV-1a offset basis.
 const EMPTY: u64 = 0xcbf2_9ce4_8422_2325;
 
-/// FNV-1a (64 bit) over lines of decimal numbers separated by spaces. A separate program computed the references from ns-3's
-/// log.
+/// FNV-1a (64 bit) over decimal numbers. A separate program computed the references from ns-3's log.
 fn digest<const N: usize>(entries: &[[u64; N]]) -> u64 {
     let line = |entry: &[u64; N]| entry.map(|number| number.to_string()).join(" ") + "\n";
     let bytes = entries.iter().map(line).flat_map(String::into_bytes);
@@ -77,7 +75,6 @@ fn drops(fabric: &Fabric, drops: &[DropRecord]) -> Vec<[u64; 3]> {
     drops
 }
 
-/// Frames and drops of one run in the CSV file.
 fn written_out(links: &str, scheme: &str) -> (Vec<Frame>, Vec<[u64; 3]>) {
     let mut lines = include_str!("facts/leaf_spine_incast_frames.csv").lines().filter(|line| !line.starts_with('#'));
     assert_eq!(lines.next(), Some("links,scheme,time_ns,node,port,kind"));

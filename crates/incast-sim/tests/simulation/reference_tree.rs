@@ -1,11 +1,11 @@
-//! Web-search traffic on the 320-server tree matches the HPCC authors' ns-3: completion times to the nanosecond, and counters.
+//! Web-search traffic on the 320-server tree matches the HPCC authors' ns-3: times to the nanosecond, and counters.
 
 use crate::support::large::Tree;
 use crate::support::statistics::{percentile, size_bins};
 use crate::support::{Scheme, different, ns3_params, run, whole_fcts};
 use incast_model::units::{Rate, Time};
 
-/// Data packets of the 1099 flows, once per link crossed; ACKs are as many.
+/// Once per link crossed; ACKs are as many.
 const DATA_PACKET_HOPS: u64 = 11_140_372;
 
 fn check(scheme: Scheme, marks: u64) {
@@ -23,7 +23,7 @@ fn check(scheme: Scheme, marks: u64) {
         assert_eq!(flow.ideal_hpcc, Time::ns(standalone));
     }
 
-    // Follows from the above; the paper's figures show these percentiles.
+    // Follows from the above; the paper shows these percentiles.
     let sizes: Vec<u64> = tree.flows.iter().map(|flow| flow.size.0).collect();
     for bin in size_bins(&sizes, 20) {
         let [ours, theirs] = [&ours, theirs].map(|fct| bin.iter().map(|&flow| fct[flow]).collect::<Vec<_>>());

@@ -1,13 +1,12 @@
-//! Every congestion control in four scenarios, and its fingerprints in a fifth: a changed algorithm changes rows of
+//! Every congestion control in four scenarios, and its fingerprints in a fifth: a changed algorithm changes
 //! `snapshots/controls/NAME.txt`. A new control needs no line here.
 //!
-//! *slowdown* is the mean ratio to the exact ideal time, *Jain* the fairness of throughputs, *peak q* the longest switch queue.
+//! *slowdown*: mean ratio to the exact ideal time; *Jain*: fairness of throughputs; *peak q*: longest switch queue.
 //!
-//! The second table has random flows and an incast under both arithmetics. Any event changes the trajectory fingerprint, any
-//! packet on a wire the traffic fingerprint.
+//! Any event changes the trajectory fingerprint, any packet on a wire the traffic fingerprint.
 //!
-//! `make test` compares builds of the test and release profiles with the same tables. Accept new tables with
-//! `INSTA_UPDATE=always`, and commit them.
+//! `make test` compares builds of the test and release profiles with the same tables. `INSTA_UPDATE=always` accepts new
+//! ones.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -34,8 +33,8 @@ struct Row {
     cnp: CnpMode,
 }
 
-/// Every profile with the control's window, and the first with the other windows. DCQCN's paper returns marks as separate
-/// packets: one more row.
+/// Every profile with the control's window, the first with the other windows, and DCQCN's paper with marks as separate
+/// packets.
 fn rows(info: &ControlInfo) -> Vec<Row> {
     let row = |profile, window| Row { control: info.name, profile, window, cnp: CnpMode::Echo };
     let mut rows: Vec<Row> = info.profiles.iter().map(|(profile, _)| row(profile, info.window)).collect();
@@ -47,7 +46,7 @@ fn rows(info: &ControlInfo) -> Vec<Row> {
     rows
 }
 
-/// Flows are (source, destination, size, start).
+/// (source, destination, size, start)
 type Scenario = (&'static str, Fabric, Vec<(u32, u32, u64, Time)>);
 
 fn scenarios() -> [Scenario; 4] {
@@ -63,7 +62,7 @@ fn scenarios() -> [Scenario; 4] {
     ]
 }
 
-/// Returns the outcome and the longest switch queue.
+/// Outcome and longest switch queue.
 fn run(row: Row, (_, fabric, flows): &Scenario) -> (Outcome, u64) {
     let bench = Bench::new(fabric.clone()).control(row.control, row.profile).window(row.window);
     let bench = bench.flows(flows.iter().copied()).with(|params| {
@@ -135,7 +134,7 @@ fn tables(info: &ControlInfo, scenarios: &[Scenario]) -> String {
     table
 }
 
-/// Returns the difference from the stored tables, or rewrites them.
+/// Returns the difference, or rewrites the tables.
 fn compare(name: &str, tables: &str) -> Option<String> {
     let file = format!("tests/simulation/snapshots/controls/{name}.txt");
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(&file);

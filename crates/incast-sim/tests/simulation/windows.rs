@@ -39,7 +39,7 @@ fn every_control_ends_an_incast_under_every_window() {
     });
 }
 
-/// A packet in flight exists as a packet or its ACK, so `peak_packets` bounds the packets in flight.
+/// A packet in flight exists as a packet or its ACK.
 #[test]
 fn windows_bound_what_is_in_flight() {
     every_incast(|name, window, outcome| {
@@ -51,7 +51,6 @@ fn windows_bound_what_is_in_flight() {
     });
 }
 
-/// Nothing but the window keeps the bound.
 #[test]
 fn without_a_window_there_is_more() {
     let bench = incast("unlimited", "default", WindowMode::Off);

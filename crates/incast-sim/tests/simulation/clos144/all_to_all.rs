@@ -1,7 +1,7 @@
-//! 2000 flows between random pairs of hosts at load 0.6: slowdowns by size, compared with YAPS.
+//! 2000 flows between random hosts at load 0.6: slowdowns by size against YAPS.
 //!
-//! Single flows cannot agree: each YAPS host starts spraying at a random spine (C library generator). Means can. YAPS has one
-//! run per transport; three seeds here show the effect of chance.
+//! Only means can agree: each YAPS host starts spraying at a random spine. YAPS has one run per transport; three seeds
+//! here show the effect of chance.
 
 use std::fmt::Write;
 
@@ -15,7 +15,6 @@ const FASTPASS: &str = include_str!("../facts/clos144_all_to_all_fastpass.csv");
 
 const SEEDS: u64 = 3;
 
-/// YAPS's classes.
 const CLASSES: [(&str, u64, u64); 4] =
     [("all", 0, u64::MAX), ("short", 0, 100 << 10), ("medium", 100 << 10, 10 << 20), ("long", 10 << 20, u64::MAX)];
 
@@ -41,7 +40,6 @@ fn figures(slowdowns: &[f64]) -> [f64; 3] {
     [sorted.iter().sum::<f64>() / sorted.len() as f64, at(0.5), at(0.99)]
 }
 
-/// Flows and figures per class; times in ns.
 fn by_class(flows: &[Sent], ideal: &[f64], fct: &[f64]) -> Vec<(usize, [f64; 3])> {
     let of = |&(_, from, to): &(&str, u64, u64)| {
         let chosen = (0..flows.len()).filter(|&index| (from..to).contains(&flows[index].2));
@@ -51,7 +49,7 @@ fn by_class(flows: &[Sent], ideal: &[f64], fct: &[f64]) -> Vec<(usize, [f64; 3])
     CLASSES.iter().map(of).collect()
 }
 
-/// Table of YAPS's figures and our deviations: at most 5 % for means and medians, `tail` for 99th percentiles.
+/// Means and medians may deviate by 5 %, 99th percentiles by `tail`.
 fn compare(name: &str, profile: &str, text: &str, tail: f64) -> String {
     let (flows, theirs) = read(text, &format!("fct_{name}_ns"));
     let transport = named(name, profile);
@@ -91,7 +89,7 @@ fn pfabric() {
     insta::assert_snapshot!(compare("pfabric", "yaps", FLOWS, 0.05));
 }
 
-/// YAPS sprays by a counter per sending host, here every switch has its own: tails of short flows are 5 % longer.
+/// YAPS sprays by a counter per sending host, not per switch: tails of short flows are 5 % longer here.
 #[test]
 fn phost() {
     insta::assert_snapshot!(compare("phost", "yaps", FLOWS, 0.08));
@@ -102,13 +100,13 @@ fn fastpass() {
     insta::assert_snapshot!(compare("fastpass", "yaps", FASTPASS, 0.05));
 }
 
-/// The 99th percentile of 72 long flows is the slowest; that of all flows rests on 20 flows with several timeouts of 45 us.
+/// The 99th percentile of long flows is the slowest of 72; that of all rests on 20 with several timeouts of 45 us.
 #[test]
 fn tcp() {
     insta::assert_snapshot!(compare("tcp", "yaps", FLOWS, 0.15));
 }
 
-/// Not with profile `yaps`: without gaps between packets, queues grow until they drop (see the design notes).
+/// Profile `yaps` has no gaps between packets: queues grow until they drop.
 #[test]
 fn ideal() {
     insta::assert_snapshot!(compare("ideal", "paced", FLOWS, 0.05));

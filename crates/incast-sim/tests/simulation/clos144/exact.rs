@@ -1,11 +1,11 @@
 //! Lone flows and small contention, to the nanosecond.
 //!
-//! Times are YAPS's, except those marked "reordered": YAPS's heap reorders simultaneous events (a burst of twelve packets
-//! leaves as 0, 3, 4, 11, 9, 10, …), so an independent program that keeps their order gave the time. YAPS also waits a
-//! picosecond before each packet of pHost and of the ideal scheduler.
+//! Times are YAPS's, except those marked "reordered": YAPS's heap reorders simultaneous events (twelve packets leave as
+//! 0, 3, 4, 11, 9, 10, …), so an independent program that keeps their order gave the time. YAPS also waits a picosecond
+//! before each packet of pHost and of the ideal scheduler.
 //!
-//! Packets of several flows often meet in one instant. Those of the flow named first go first, because each later flow starts a
-//! picosecond later; where this is not enough, a seed selects the spines.
+//! Where packets meet, the flow named first goes first, because each later flow starts a picosecond later; where this
+//! is not enough, a seed selects the spines.
 
 use incast_sim::Params;
 use incast_sim::transport::{PfabricParams, TcpParams, Transport, TransportParams};
@@ -44,13 +44,13 @@ fn alone(gbps: u64, transport: &Transport, (src, dst): (u32, u32), expected: &[(
 #[test]
 fn pfabric() {
     let yaps = named("pfabric", "yaps");
-    // Reordered: YAPS has 32.064 and 3002.064 for 100 and 10000 packets.
+    // Reordered: YAPS has 32.064 and 3002.064 for the last two.
     alone(40, &yaps, X, &[(1, 1.932), (10, 4.632), (100, 31.632), (10_000, 3001.632)]);
     alone(40, &yaps, X50, &[(1, 1.932), (10, 4.632), (100, 31.632)]);
     alone(40, &yaps, RACK50, &[(1, 1.124), (10, 3.824), (100, 30.824)]);
     alone(10, &yaps, X, &[(1, 2.928), (10, 13.728), (100, 121.728), (10_000, 12_001.728)]);
     alone(10, &yaps, X50, &[(1, 2.928), (10, 13.728), (100, 121.728)]);
-    // Reordered: YAPS has 17.664 for the second of two, 9.140 and 23.664 for the first two of four.
+    // Reordered: YAPS has 17.664 for the second of two, 9.140 and 23.664 in four.
     compare(40, &yaps, 2, &[(&TWO, &[7.632, 16.632]), (&FOUR, &[9.132, 22.632, 3.232, 38.132])]);
 }
 
@@ -84,9 +84,9 @@ fn phost() {
     compare(40, &yaps, 1, &[(&TWO, &[9.272, 18.272]), (&FOUR, &[9.872, 36.880, 3.448, 38.872])]);
 }
 
-/// Short flows go from a long flow's source to another host; meanwhile, tokens of the long flow expire. Where the round trip
-/// takes most of the window, the receiver issues no more tokens and waits for the whole downgrade, even if data arrives. Within
-/// a rack, the window lasts.
+/// While short flows leave the same source, the long flow's tokens expire. Where the round trip takes most of the
+/// window, the receiver issues no more tokens and waits for the whole downgrade, even if data arrives. Within a rack,
+/// the window lasts.
 #[test]
 fn phost_busy_source() {
     let yaps = named("phost", "yaps");
@@ -94,7 +94,7 @@ fn phost_busy_source() {
         let pages = (1..10).map(|k| (20, short, 3, 20_000 * k));
         std::iter::once((20, long, 685, 0)).chain(pages).collect()
     };
-    // YAPS alone: 1.008 times the ideal time.
+    // YAPS alone: 1.008 times the ideal.
     alone(40, &yaps, (20, 40), &[(685, 208.773)]);
     let shorts = [2.780, 2.580, 2.680, 2.780, 2.580, 2.680, 2.780, 2.580, 2.680];
     compare(40, &yaps, 1, &[(&pages(40, 80), &[&[281.373][..], &shorts].concat())]);
@@ -121,7 +121,7 @@ fn ideal() {
     compare(40, &yaps, 2, &[(&TWO, &[7.632, 16.632]), (&FOUR, &[9.132, 22.632, 3.232, 38.132])]);
 }
 
-/// Ideal times by YAPS's formula.
+/// By YAPS's formula.
 #[test]
 fn ideal_times() {
     let yaps = named("pfabric", "yaps");
@@ -136,7 +136,6 @@ fn ideal_times() {
         assert!((ideal - expected).abs() < 1e-9, "{case:?}: {ideal} for {expected}");
         assert!(outcome.flows[0].fct() >= Some(outcome.flows[0].ideal_exact));
     }
-    // The disaggregation study's window of two.
     let two = Transport::Pfabric(PfabricParams::profile("disaggregation").unwrap());
     let outcome = run(40, flows(&[(0, 143, 3, 0)]), two.clone(), params(&two));
     assert!(outcome.flows[0].fct() > Some(outcome.flows[0].ideal_exact));

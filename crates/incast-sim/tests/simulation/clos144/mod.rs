@@ -1,5 +1,5 @@
-//! The fabric of pFabric, pHost and the resource disaggregation study, compared with YAPS, the simulator of pHost's authors
-//! (NetSys/simulator at commit 8e9cf04).
+//! The fabric of pFabric, pHost and the disaggregation study, against YAPS, the simulator of pHost's authors
+//! (NetSys/simulator, commit 8e9cf04).
 
 mod all_to_all;
 mod exact;
@@ -37,7 +37,7 @@ pub(crate) fn fabric(gbps: u64) -> Fabric {
     builder.finish().unwrap()
 }
 
-/// Flow of full packets: source, destination, packets, start in ns (plus a picosecond per earlier flow).
+/// Source, destination, full packets, start in ns (plus a picosecond per earlier flow).
 pub(crate) type Case = (u32, u32, u64, u64);
 
 pub(crate) fn flows(cases: &[Case]) -> FlowSet {
@@ -65,7 +65,7 @@ pub(crate) fn flow_set(list: &[(u32, u32, u64, u64)]) -> FlowSet {
     FlowSet { flows, labels: vec!["all".into()], ..FlowSet::default() }
 }
 
-/// YAPS's other parameters: sprayed packets, cut-through, ports of 36864 B at switches and hosts.
+/// YAPS's other parameters.
 pub(crate) fn params(transport: &Transport) -> Params {
     let spray = SprayParams { order: SprayOrder::RoundRobin, acks: true };
     let limit = Bytes(36_864);

@@ -4,7 +4,7 @@ use incast_sim::network::PauseParams;
 
 use crate::common::{Bench, Cable, check, digest, exact, leaf_spine, star};
 
-/// Eight hosts of two leaves send to h0 over one spine. Victims: h10 to the idle h1, and h11 to h17 on the other sending leaf.
+/// Eight hosts on two leaves send to h0 over one spine. Victims: h10 to the idle h1, and h11 to h17 on the other leaf.
 fn two_hops() -> Bench {
     let fabric = leaf_spine(3, 6, 1, Cable::new(100, 200), Cable::new(400, 200));
     let bench = Bench::new(fabric).with(|params| {
@@ -18,14 +18,13 @@ fn two_hops() -> Bench {
     bench.flow(10, 1, 2_000_000, Time::us(100)).flow(11, 17, 2_000_000, Time::us(100))
 }
 
-/// First of the two victims.
 const VICTIM: usize = 8;
 
 fn others(outcome: &Outcome, of: impl Fn(&incast_sim::measure::Waits) -> Time) -> u64 {
     outcome.waits[..VICTIM].iter().map(|waits| of(waits).0).sum()
 }
 
-/// The root is two switches from the victims: all of their blocked time is victim time.
+/// The root is two switches away: all blocked time of the victims is victim time.
 #[test]
 fn o1_the_root_is_the_end_of_the_chain() {
     let outcome = two_hops().run();
@@ -44,7 +43,6 @@ fn o1_the_root_is_the_end_of_the_chain() {
     assert_eq!(digest(&outcome), digest(&two_hops().with(|params| params.measure.blocking = false).run()));
 }
 
-/// Each flow waits by itself.
 #[test]
 fn o2_a_wait_at_a_host_by_hand() {
     let pause = |until| PauseParams {

@@ -1,7 +1,7 @@
 //! Loops and bounces on Tagger's testbed. TG1 to TG4 are claims of the study `tagger`.
 //!
-//! Rules are written by hand: a packet that comes down to a switch and goes up again has bounced and gets the next tag; after
-//! the last tag it is lossy (Hu et al., CoNEXT 2017, section 4, for folded Clos fabrics).
+//! A packet that comes down to a switch and goes up again (a bounce) gets the next tag; after the last tag it is lossy
+//! (Hu et al., CoNEXT 2017, section 4).
 
 use incast_model::fabric::{Fabric, NodeKind, PortId};
 use incast_model::units::{Bytes, Time};
@@ -20,7 +20,6 @@ fn tier(fabric: &Fabric, port: PortId) -> u8 {
     fabric.node(fabric.neighbour(port)).tier
 }
 
-/// One bounce: tags 1 and 2.
 fn one_bounce(fabric: &Fabric) -> TagRules {
     let mut rules = TagRules::new(fabric, 2);
     for (index, node) in fabric.nodes().iter().enumerate().filter(|(_, node)| node.kind == NodeKind::Switch) {
@@ -60,8 +59,7 @@ pub(crate) fn watched(bench: Bench, action: WatchdogAction) -> Bench {
     })
 }
 
-/// Flow 0 from h0 to h14 and flow 1 from h1 to h15, both over t0, l0, s0, l2 and t3; from [`EVENT`] on, l0 returns h14's
-/// packets to t0.
+/// h0 to h14 and h1 to h15, both over t0, l0, s0, l2 and t3; from [`EVENT`] on, l0 returns h14's packets to t0.
 fn looping() -> Bench {
     let route = |at: &str, to: &str, via: &str, from: Time| RouteParams {
         at: at.into(),
@@ -87,8 +85,8 @@ fn looping() -> Bench {
 
 /// Flow 0 bounces at l2 and, from [`EVENT`] on, flow 1 at l0: a cyclic dependency over l0, s0, l2, s1.
 ///
-/// A cyclic dependency need not deadlock (Hu et al., HotNets 2016). This one does if a few packets cause a pause: with 5 kB in
-/// every run tried, with 10 kB in three of four, with 30 kB or more in none.
+/// It need not deadlock (Hu et al., HotNets 2016). With XOFF at 5 kB every run tried did, at 10 kB three of four, at 30
+/// kB or more none.
 pub(crate) fn bouncing() -> Bench {
     let bench = bench().with(|params| params.switch.pfc_mode = PfcMode::Static { xoff: Bytes(5_000) });
     let bench = bench.flow(0, 12, 1 << 30, Time::ZERO).via(&["t0", "l0", "s0", "l2", "s1", "l3", "t3"]);
@@ -123,7 +121,7 @@ pub(crate) fn names(bench: &Bench, outcome: &Outcome, deadlock: usize) -> String
     cycle.map(|one| port_name(bench, one.queue.port)).collect::<Vec<_>>().join(" ")
 }
 
-/// TG1: the loop fills both directions of one link.
+/// TG1.
 #[test]
 fn t1_a_loop_deadlocks() {
     let bench = looping();
@@ -146,7 +144,7 @@ fn t1_a_loop_deadlocks() {
     assert_eq!(outcome.counts.drops, 0);
 }
 
-/// TG2: a looping packet bounces, gets tag 2, bounces again and is lossy.
+/// TG2: a looping packet gets tag 2 and is lossy after its second bounce.
 #[test]
 fn t2_tags_let_the_others_through() {
     let outcome = tagged(looping()).run();
@@ -183,8 +181,7 @@ fn t4_tags_keep_bounces_going() {
     assert!(outcome.counts.retagged > 0);
 }
 
-/// Windows over nodes rewrite tags as in the global order of all events; with little buffer, where lossy packets are dropped too, and
-/// in the wrong variant.
+/// Also with little buffer, where lossy packets are dropped, and in the wrong variant.
 #[test]
 fn windows_give_the_same_run_with_tags() {
     for (buffer, queue_by) in
@@ -201,10 +198,10 @@ fn windows_give_the_same_run_with_tags() {
     }
 }
 
-/// In the queue of its arriving tag, a packet is not held by a pause of its new tag, so lossless packets are dropped.
+/// In the queue of its arriving tag, a packet passes a pause of its new tag, so lossless packets are dropped.
 #[test]
 fn t5_the_queue_is_that_of_the_new_tag() {
-    // A flow that bounces at l2 meets two at t3 that do not: l3 and then s1 pause it as priority 4.
+    // A flow that bounces at l2 meets two direct flows at t3: l3 and then s1 pause it as priority 4.
     let base = || {
         let bench = bench().flow(0, 12, 1 << 30, Time::ZERO).via(&["t0", "l0", "s0", "l2", "s1", "l3", "t3"]);
         let direct = |bench: Bench, src| bench.flow(src, 12, 1 << 30, Time::ZERO).via(&["t2", "l3", "t3"]);
@@ -219,12 +216,12 @@ fn t5_the_queue_is_that_of_the_new_tag() {
     assert_eq!(wrong.ledger.unbalanced().count(), 0);
 }
 
-/// A watchdog acts at its first poll after the detection time and releases at the first poll after the restoration time. With
-/// Drop, the flows still send, so the cycle closes again within one poll. With Forward, queues into l0 and l2 are never
-/// released: two flows arrive there for one port, so buffers stay full and no pause ends.
+/// A watchdog acts at its first poll after the detection time and releases at the first after the restoration time.
+/// With Drop, the cycle closes again within one poll. With Forward, queues into l0 and l2 are never released: two flows
+/// arrive there for one port, so buffers stay full.
 #[test]
 fn t6_a_watchdog_ends_deadlocks() {
-    // The cycle l0, s0, l2, s1, and its feeders.
+    // The cycle and its feeders.
     let to_spines = ["l0-s0", "l2-s1"];
     let to_leaves = ["s0-l2", "s1-l0", "t0-l0", "t2-l2"];
     for action in [WatchdogAction::Drop, WatchdogAction::Forward] {
@@ -237,7 +234,7 @@ fn t6_a_watchdog_ends_deadlocks() {
                 |pause: &&PauseRecord| (pause.port, pause.priority, pause.end) == (storm.port, 3, Some(storm.begin));
             let pause = outcome.pauses.iter().find(of).expect("a pause that the storm ends");
             assert_eq!(storm.begin, look_after(pause.start + detection), "{action:?} {storm:?}");
-            // Resumes and pauses on their way arrive after its begin, and are the last.
+            // Pause frames on their way arrive after its begin, and are the last.
             assert!(storm.end.is_none_or(|end| end == storm.begin + restoration + poll), "{action:?} {storm:?}");
         }
         let first = outcome.storms[0].begin;
@@ -289,7 +286,7 @@ fn own(names: &[&str]) -> Vec<String> {
     own
 }
 
-/// Rule look-ups take no time in the model, unlike in a real switch.
+/// Rule look-ups take no time, unlike in a real switch.
 #[test]
 fn t10_rules_that_do_not_apply_cost_nothing() {
     let hosts = 16;
@@ -356,7 +353,7 @@ fn t8_packets_do_not_go_round_for_ever() {
     let outcome = outcome.only_last_flow().run();
     let fabric = testbed(Cable::new(40, 1000));
     exact("T8", "packets that ended by their ttl", 20, outcome.counts.ttl_drops);
-    // A packet visits t0, l0, t0, …: the tenth switch is l0.
+    // A packet visits t0, l0, t0, …: the tenth is l0.
     assert!(outcome.drops.iter().all(|drop| fabric.node(drop.node).name == "l0" && drop.reason == DropReason::Ttl));
     let too_few = looping().with(|params| params.network.ttl = 5);
     assert!(too_few.refused().contains("more than 5 are needed"), "{}", too_few.refused());
@@ -381,7 +378,7 @@ fn what_cannot_be_is_refused() {
     assert!(zero.refused().starts_with("switch.watchdog.poll = "), "{}", zero.refused());
 }
 
-/// Packets with an egress port of their own are not stuck, however long they were paused.
+/// Packets with their own egress port are not stuck, however long paused.
 #[test]
 fn t9_congestion_is_no_deadlock() {
     let mut bench = bench();

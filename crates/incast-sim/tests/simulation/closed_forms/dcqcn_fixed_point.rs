@@ -1,9 +1,9 @@
 //! Fixed point of DCQCN: its paper's reaction point at 40 Gb/s, RED marks of 5 kB, 200 kB, 1 %.
 //!
-//! In the fluid model (Zhu et al., SIGCOMM 2015; CoNEXT 2016), every interval of 50 us has a CNP with the same probability.
-//! Real CNPs are spaced by at least 50 us: a flow loses less to each, and the marking probability that balances gain and loss
-//! is 27 % to 33 % higher. The expected queue is therefore that of one reaction point, computed here under independent marks;
-//! without spacing it agrees with the fluid model.
+//! The fluid model (Zhu et al., SIGCOMM 2015; CoNEXT 2016) has a CNP with the same probability in every interval of 50
+//! us. Real CNPs are at least 50 us apart: a flow loses less to each, and gain and loss balance at a marking
+//! probability 27 % to 33 % higher. The expected queue is that of one reaction point under independent marks; without
+//! spacing it agrees with the fluid model.
 
 use incast_model::rng::{stream, unit};
 use incast_model::units::{Bytes, Rate, Time};
@@ -25,9 +25,8 @@ const HAI: f64 = 400e6;
 const FAST: u32 = 5;
 const G: f64 = 1.0 / 256.0;
 
-/// Marking probability of flows at `rate` in the fluid model: the root of `alpha / tau (1 - (1-p)^(tau R)) = D (b + t)` with `b
-/// = p / ((1-p)^-B - 1)`, `t = p / ((1-p)^(-T R) - 1)`, `alpha = 1 - (1-p)^(tau' R)` and the gap to the target `D = tau R_AI R
-/// ((1-p)^(F B) b + (1-p)^(F T R) t) / (1 - (1-p)^(tau R))`; R in packets per second, B in packets.
+/// Marking probability of flows at `rate` in the fluid model: the root of `alpha hit / SPACING = gap (b + t)` with
+/// `alpha = 1 - (1-p)^(TIMER r)`; `r` in packets per second, `counter` in packets.
 fn fluid(rate: f64) -> f64 {
     let (r, counter, f) = (rate / PACKET, COUNTER / PACKET, f64::from(FAST));
     bisect(|p| {
@@ -39,7 +38,7 @@ fn fluid(rate: f64) -> f64 {
     })
 }
 
-/// Marking probability that holds a lone reaction point at `rate` on average.
+/// Marking probability that holds a lone reaction point at `rate`.
 fn balance(rate: f64, spacing: f64) -> f64 {
     bisect(|p| (0..4).map(|seed| mean_rate(p, rate, spacing, seed)).sum::<f64>() / 4.0 < rate)
 }
@@ -54,14 +53,13 @@ fn bisect(enough: impl Fn(f64) -> bool) -> f64 {
     (low * high).sqrt()
 }
 
-/// Mean rate over 2 s of a reaction point from `start`; each packet is marked with probability `p`, and `spacing` is the least
-/// time between CNPs. The rate is constant between events (timer, byte counter, CNP).
+/// Mean rate over 2 s from `start`; `p`: marking probability per packet; `spacing`: least time between CNPs. The rate
+/// is constant between events (timer, byte counter, CNP).
 fn mean_rate(p: f64, start: f64, spacing: f64, seed: u64) -> f64 {
     let mut rng = stream(seed, "test/marks", 0);
     let (mut rate, mut target, mut alpha) = (start, start, 1.0 - (1.0 - p).powf(TIMER * start / PACKET));
     let (mut now, mut sent) = (0.0, 0.0);
     while now < 2.0 {
-        // Since the last CNP: packets until the next mark, timers, steps of timer and counter, bits counted.
         let mut unmarked = (1.0 - unit(&mut rng)).ln() / (1.0 - p).ln();
         let blind = now + spacing;
         let (mut timer, mut steps, mut counted) = (now + TIMER, (0u32, 0u32), 0.0);
@@ -98,7 +96,7 @@ fn mean_rate(p: f64, start: f64, spacing: f64, seed: u64) -> f64 {
     sent / now
 }
 
-/// Rates in Gb/s of wire bytes, and mean queue in bytes, from 100 ms to 500 ms.
+/// Rates in Gb/s of wire bytes, mean queue in bytes.
 fn simulated(n: u32) -> (Vec<f64>, f64) {
     let (from, until) = (Time::ms(100), Time::ms(500));
     let flows = (1..=n).map(|src| (src, 0, 5_000_000_000, Time::us(u64::from(src))));
@@ -121,7 +119,6 @@ fn simulated(n: u32) -> (Vec<f64>, f64) {
     ((0..n).map(rate).collect(), queue.iter().sum::<f64>() / queue.len() as f64)
 }
 
-/// `Kmin + p (Kmax - Kmin) / Pmax`.
 fn red_queue(p: f64) -> f64 {
     5000.0 + p * 195_000.0 / 0.01
 }

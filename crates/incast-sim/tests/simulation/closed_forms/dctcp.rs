@@ -1,17 +1,17 @@
 //! DCTCP's sawtooth (Alizadeh et al., SIGCOMM 2010, section 3.3), for a control of rates with windows that follow them.
 //!
-//! N synchronised flows, each growing by w per round trip, are marked from windows W* on, `N W* = C RTT + K`, and react a round
-//! trip later, at W* + w. A window shrinks by `D = (W* + w) alpha / 2` and grows again in D / w round trips: the queue swings
-//! by N D and peaks at K + N w. With a slow filter, alpha is the marked share of all packets: one round trip in a period of T.
-//! Two effects are added to the paper's formula:
+//! N synchronised flows, each growing by w per round trip, are marked from windows W* on, `N W* = C RTT + K`, and react
+//! a round trip later, at W* + w. A window shrinks by `D = (W* + w) alpha / 2` and grows again in D / w round trips:
+//! the queue swings by N D and peaks at K + N w. With a slow filter, alpha is the marked share of all packets: one
+//! round trip in a period of T. Two effects are added:
 //!
 //! - The round trip after a cut has no increase: T = D / w + 1.
-//! - If the gain g is not small, alpha decays until the next cut to `F g (1-g)^(T-1) / (1 - (1-g)^T)`, instead of F / T, for a
-//!   share F of the marked round trip: 1 with marks on arrival; marks on leaving skip the queue and last only for the round
-//!   trip without it.
+//! - For larger gains g, alpha decays until the next cut to `F g (1-g)^(T-1) / (1 - (1-g)^T)`, instead of F / T. F is
+//!   the marked share of the marked round trip: 1 with marks on arrival; marks on leaving last only for the round trip
+//!   without the queue.
 //!
-//! A window is BDP times rate over line rate, in payload: w is to the BDP as the additive increase is to the line rate, and the
-//! queue counts 1048 B for 1000 B of window.
+//! A window is BDP times rate over line rate, in payload, so `w = BDP AI / C`; the queue counts 1048 B for 1000 B of
+//! window.
 
 use incast_model::units::{Bytes, Rate, Time};
 use incast_sim::congestion::{Control, DctcpParams};
@@ -24,11 +24,10 @@ const LINE: f64 = 100e9;
 const CABLE: Cable = Cable::new(100, 10_000);
 /// Marking threshold in bytes: above C RTT / 7, which keeps the link busy.
 const K: f64 = 200_000.0;
-/// Wire bytes per byte of payload.
 const WIRE: f64 = 1.048;
-/// Both links there and back, packet and ACK once each.
+/// Both links both ways, packet and ACK once each.
 const RTT: f64 = 4.0 * 10e-6 + 2.0 * (1048.0 + 60.0) * 8.0 / LINE;
-/// Base RTT of windows: delays, and the payload once per link there.
+/// Base RTT of windows: the payload once per link.
 const BASE: f64 = 4.0 * 10e-6 + 2.0 * 1000.0 * 8.0 / LINE;
 /// Additive increase in bit/s.
 const AI: f64 = 615e6;
@@ -53,9 +52,9 @@ fn sawtooth(n: f64, (g, mark_at): Variant) -> (f64, f64, f64) {
     (n * swing(low) * WIRE, K + n * step * WIRE, low * queued)
 }
 
-/// Queue every microsecond, once alpha has settled, and the link's load.
+/// Queue every microsecond, and the link's load.
 fn queue(n: u32, (g, mark_at): Variant) -> (Vec<f64>, f64) {
-    // Four time constants of the filter, then about 60 periods.
+    // Four time constants of the filter.
     let from = Time::us((4.0 / g * 60.0) as u64);
     let until = from + Time::ms(25);
     let flows = (1..=n).map(|src| (src, 0, 5_000_000_000, Time::ZERO));
@@ -76,7 +75,7 @@ fn queue(n: u32, (g, mark_at): Variant) -> (Vec<f64>, f64) {
     (samples.iter().map(|sample| sample.bytes as f64).collect(), bits / (until - from).seconds() / LINE)
 }
 
-/// Mean peak, mean trough, mean samples between peaks. A peak is the highest point between two troughs at least `swing` / 2
+/// Mean peak, trough and samples between peaks. A peak is the highest point between two troughs at least `swing` / 2
 /// below it.
 fn peaks(queue: &[f64], swing: f64) -> (f64, f64, f64) {
     let (mut tops, mut bottoms): (Vec<(usize, f64)>, Vec<f64>) = (Vec::new(), Vec::new());
@@ -104,8 +103,7 @@ fn peaks(queue: &[f64], swing: f64) -> (f64, f64, f64) {
     (mean(&mut tops.iter().map(|top| top.1)), mean(&mut bottoms[1..].iter().copied()), period)
 }
 
-/// The swing has the largest tolerance: with more flows some are cut later, and the queue falls further than in the formula (18
-/// % for 8 flows).
+/// Largest tolerance for the swing: some of many flows are cut later, and the queue falls further (18 % for 8 flows).
 fn check_sawtooth(variant: Variant) {
     for n in [2u32, 4, 8] {
         let (swing, peak, period) = sawtooth(f64::from(n), variant);
@@ -118,13 +116,11 @@ fn check_sawtooth(variant: Variant) {
     }
 }
 
-/// The paper's: a slow filter, marks on arrival.
 #[test]
 fn e2_sawtooth_of_the_paper() {
     check_sawtooth((1.0 / 256.0, MarkAt::Enqueue));
 }
 
-/// Defaults: g = 1/16, marks on leaving.
 #[test]
 fn e2_sawtooth_by_default() {
     check_sawtooth((1.0 / 16.0, MarkAt::Dequeue));

@@ -8,7 +8,7 @@ use crate::common::{Bench, Cable, check, exact, port, ring};
 
 const SIZE: usize = 3;
 
-/// Greedy flows from h(k) over s(k), s(k+1), s(k+2) to h(k+2), for k below `flows`, with static thresholds.
+/// Flows from h(k) over s(k), s(k+1), s(k+2) to h(k+2), for k below `flows`.
 fn around(flows: usize, rto: Option<Time>, sample_every: Option<Time>) -> (Bench, Outcome) {
     let mut bench = Bench::new(ring(SIZE, Cable::new(100, 1000))).with(|params| {
         params.switch.pfc_mode = PfcMode::Static { xoff: Bytes(30_000) };
@@ -25,7 +25,7 @@ fn around(flows: usize, rto: Option<Time>, sample_every: Option<Time>) -> (Bench
     (bench, outcome)
 }
 
-/// Each link of the ring carries two flows of line rate, and its queue holds packets for the next link.
+/// Each link of the ring carries two flows of line rate.
 #[test]
 fn g5_s4_ring_deadlocks() {
     for (rto, sampling) in [(None, None), (Some(Time::ms(4)), None), (None, Some(Time::us(10)))] {
@@ -53,7 +53,6 @@ fn g5_s4_ring_deadlocks() {
     }
 }
 
-/// With one flow less, the dependency is no cycle.
 #[test]
 fn g5_s4_without_one_flow() {
     let (_, outcome) = around(SIZE - 1, None, None);
@@ -68,8 +67,8 @@ fn g5_s4_without_one_flow() {
     exact("G5 S4", "drops", 0, outcome.counts.drops);
 }
 
-/// At 100 kb/s, a packet takes longer than the interval of stall checks. Marks on every packet that waited keep DCQCN's timers,
-/// which trigger the checks, running.
+/// A packet takes longer than the interval of stall checks. Marks on every packet that waited keep running DCQCN's
+/// timers, which trigger the checks.
 #[test]
 fn slow_wires_are_not_stuck() {
     let fabric = Star { rate: Rate(100_000), ..Star::new(3) }.build().unwrap();

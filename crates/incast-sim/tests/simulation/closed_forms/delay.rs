@@ -7,13 +7,13 @@ use crate::common::{Bench, Cable, chain, check, exact, fct, jain, port, star, wi
 
 /// 12.5 bytes per ns.
 const CABLE: Cable = Cable::new(100, 1000);
-/// Wire bytes of a data packet with its time stamp, and of its ACK.
+/// Wire bytes of data with its time stamp, and of its ACK.
 const PACKET: f64 = 1056.0;
 const ACK: f64 = 60.0;
-/// Base round-trip time of a star in us: 4 us of wire, a packet and an ACK serialised twice.
+/// In us: 4 us of wire, a packet and an ACK serialised twice.
 const BASE: f64 = 4.0 + 2.0 * (PACKET + ACK) * 8.0 / 1e5;
 
-/// `n` greedy flows from at most 100 hosts to h0: wire rates in Gb/s, and mean queueing delay in us.
+/// From at most 100 hosts to h0: wire rates in Gb/s, mean queueing delay in us.
 fn greedy(n: u32, control: Control, apart: Time, [from, until]: [Time; 2]) -> (Vec<f64>, f64) {
     let hosts = n.min(100);
     let flows = (0..n).map(|flow| (1 + flow % hosts, 0, 5_000_000_000, apart * u64::from(flow)));
@@ -36,8 +36,8 @@ fn greedy(n: u32, control: Control, apart: Time, [from, until]: [Time; 2]) -> (V
     (rates, bytes as f64 / samples as f64 / 12_500.0)
 }
 
-/// Swift's window (in packets) where the round-trip time equals its target (in us): `n cwnd` packets are on the path and in the
-/// queue, and the target falls as the window grows.
+/// Swift's window (packets) at which the round-trip time equals its target (us): `n cwnd` packets are on the path and
+/// in the queue; the target falls as the window grows.
 fn swift_fixed_point(n: f64, params: &SwiftParams, links: f64) -> (f64, f64) {
     let us = |time: Time| time.seconds() * 1e6;
     let (low, high) = (params.fs_min_cwnd.powf(-0.5), params.fs_max_cwnd.powf(-0.5));
@@ -45,7 +45,7 @@ fn swift_fixed_point(n: f64, params: &SwiftParams, links: f64) -> (f64, f64) {
         let share = ((cwnd.powf(-0.5) - high) / (low - high)).clamp(0.0, 1.0);
         us(params.base_target) + links * us(params.hop_scale) + us(params.fs_range) * share
     };
-    // Bytes of all windows beyond those that fit into the target at full rate.
+    // Bytes of all windows beyond the target at full rate.
     let excess = |cwnd: f64| n * cwnd * PACKET - target(cwnd) * 12_500.0;
     let (mut least, mut most) = (1e-3, 1e4);
     for _ in 0..100 {
@@ -55,7 +55,7 @@ fn swift_fixed_point(n: f64, params: &SwiftParams, links: f64) -> (f64, f64) {
     (least, target(least))
 }
 
-/// The queueing delay is the target less the base round-trip time. (2 flows still converge from their first cuts.)
+/// Queueing delay: the target less the base round-trip time. (2 flows still converge.)
 #[test]
 fn e6_swift() {
     let params = SwiftParams::default();
@@ -70,9 +70,8 @@ fn e6_swift() {
     }
 }
 
-/// 2000 to 1, from windows of one bandwidth-delay product: every window falls below one packet. The queue settles above the
-/// target: an ACK below the target adds a whole packet to a window of half a packet, and several round trips above it remove
-/// that packet.
+/// The queue settles above the target: an ACK below the target adds a whole packet to a window of half a packet, and
+/// several round trips above it remove that packet.
 #[test]
 fn e6_swift_incast() {
     let params = SwiftParams::default();
@@ -89,7 +88,7 @@ fn e6_swift_incast() {
     check("E6", "Jain's index of 2000", "> 0.95", jain(&rates), jain(&rates) > 0.95);
 }
 
-/// Fixed point: equal rates, and a round-trip time of `ref (1 + N AI / (beta C))`.
+/// Equal rates, and a round-trip time of `ref (1 + N AI / (beta C))`.
 #[test]
 fn e7_patched_timely() {
     let params = TimelyPatchedParams::default();
@@ -105,9 +104,8 @@ fn e7_patched_timely() {
     }
 }
 
-/// Completion time in ps of a lone flow of `packets` of 1500 B at 100 Gb/s. ACKs arrive 12.7392 us after their packets start
-/// and never see a delay above the target, so each adds its share of a packet to the window, 15 packets at first. `whole`: the
-/// window is in whole bytes.
+/// Completion time in ps of `packets` of 1500 B at 100 Gb/s. ACKs arrive 12.7392 us after their packets start, never
+/// above the target: each adds its share of a packet to the window, 15 packets at first. `whole`: in whole bytes.
 fn alone(packets: u64, whole: bool) -> u64 {
     let mut cwnd = 15.0 * 1500.0;
     let (mut sent, mut free, mut now) = (0u64, 0u64, 0u64);
@@ -127,9 +125,9 @@ fn alone(packets: u64, whole: bool) -> u64 {
     now
 }
 
-/// Lone Swift flow across the fat tree of 128 hosts, six links of 1 us. csg-htsim (commit 4fe5d85, `htsim_swift -nodes 128 -mtu
-/// 1500 -cwnd 15 -flowsize N`) sends one packet more than requested: 12.8592 us for 1 packet, 523.507 us for 1334. Its windows
-/// in whole bytes explain the whole difference.
+/// Fat tree of 128 hosts, six links of 1 us. csg-htsim (commit 4fe5d85, `htsim_swift -nodes 128 -mtu 1500 -cwnd 15
+/// -flowsize N`) sends one packet more than requested: 12.8592 us for 1 packet, 523.507 us for 1334. Windows in whole
+/// bytes explain the difference.
 #[test]
 fn e6_swift_alone_as_in_htsim() {
     exact("E6", "htsim, 2 packets, ns", 12_859, alone(2, true) / 1000);
@@ -139,7 +137,7 @@ fn e6_swift_alone_as_in_htsim() {
         let bench = Bench::new(fabric.clone()).control("swift", "htsim").flow(0, 1, packets * 1491, Time::ZERO);
         let outcome = bench
             .with(|params| {
-                // 1500 B on the wire: 8 B of time stamp and the smallest header allowed here.
+                // 1500 B on the wire, with 8 B of time stamp and the smallest header allowed.
                 params.packets.payload = Bytes(1491);
                 params.packets.data_header = Bytes(1);
                 params.packets.ack = Bytes(32);

@@ -10,12 +10,11 @@ fn hosts(count: usize) -> Bench {
     Bench::new(star(&vec![CABLE; count]))
 }
 
-/// Two links, store-and-forward: n packets of 1048 B back to back, and one more on the second link.
+/// Store-and-forward: n packets of 1048 B, and one more on the second link.
 fn delivered(packets: u64) -> Time {
     Time((packets + 1) * Rate::gbps(100).time_for(1048).0) + Time::us(2)
 }
 
-/// Plus the last packet's ACK over two links.
 fn acked(packets: u64) -> Time {
     delivered(packets) + Rate::gbps(100).time_for(60) * 2 + Time::us(2)
 }
@@ -24,7 +23,7 @@ fn start(outcome: &Outcome, flow: usize) -> Time {
     outcome.flows[flow].start.expect("a flow that started")
 }
 
-/// Another host's flow starts at the last byte's arrival, the sender's own at the ACK.
+/// Another host's flow starts at the arrival, the sender's own at the ACK.
 #[test]
 fn w1_ends_as_seen_by_who_goes_on() {
     let bench = hosts(3).flow(0, 1, 10_000, Time::ZERO).flow(1, 2, 1000, Time::ZERO).flow(0, 2, 1000, Time::ZERO);
@@ -36,7 +35,6 @@ fn w1_ends_as_seen_by_who_goes_on() {
     exact("W1", "its completion time counts from there", acked(1), outcome.flows[2].fct().unwrap());
     assert_eq!(outcome.stop, Stop::Finished);
 
-    // A gate for flows of both hosts opens at the arrival.
     let bench = hosts(3).flow(0, 1, 10_000, Time::ZERO).flow(1, 2, 1000, Time::ZERO).flow(0, 2, 1000, Time::ZERO);
     let outcome = bench.gate(&[0], Time::us(1), &[1, 2]).run();
     exact(
@@ -59,7 +57,6 @@ fn w2_waits_for_all_and_for_its_own_start() {
     exact("W2", "start at its own time", late, start(&outcome, 3));
 }
 
-/// Each hop takes one flow's delivery.
 #[test]
 fn w3_a_chain_of_flows() {
     let ring = |arithmetic| {
@@ -91,7 +88,7 @@ fn w4_what_does_not_start() {
     assert_eq!((short.flows[1].start, short.flows[1].delivered, short.flows[1].finish), (None, None, None));
     assert_eq!((short.flows[1].packets, short.flows[1].fct()), (0, None));
 
-    // Three flows lose packets for good. Their timers go on, but nothing is stuck while a start is due.
+    // Three flows lose packets for good and their timers go on.
     let flows = [(0, 1, 1000), (1, 4, 50_000), (2, 4, 50_000), (3, 4, 50_000), (0, 1, 1000), (4, 0, 1)];
     let bench = hosts(5).control("dcqcn", "vendor").flows(flows.map(|(src, dst, size)| (src, dst, size, Time::ZERO)));
     let outcome = bench.gate(&[0], Time::ms(50), &[4]).gate(&[1, 2, 3], Time::ZERO, &[5]).with(|params| {
@@ -118,8 +115,8 @@ fn w5_gates_that_cannot_work_are_refused() {
     assert_eq!(why(&bench.gate(&[2], Time::ZERO, &[1])), "workload: gate 0 names flow 2; there are 2, from 0");
 }
 
-/// Requests and answers of one packet, each 1 us after its predecessor. No request begins at `end` or later; an answer due then
-/// still comes.
+/// Requests and answers of one packet, each 1 us after its predecessor. No request begins at `end` or later; an answer
+/// due then still comes.
 #[test]
 fn w6_a_loop_ends() {
     let period = (delivered(1) + Time::us(1)) * 2;
@@ -151,7 +148,7 @@ fn w6_a_loop_ends() {
     assert_eq!(short.stop, Stop::Horizon { unfinished: 9 }, "that a round ends is not known before its time");
 }
 
-/// Two hosts begin a round, one slightly late: it begins for both or for neither.
+/// One of two hosts is slightly late: the round begins for both or neither.
 #[test]
 fn w7_a_round_is_not_cut() {
     let until = |end: Time| {

@@ -1,4 +1,4 @@
-//! Pauses that nodes send by themselves: their exact effects, and no false deadlocks.
+//! Pauses that nodes send by themselves.
 
 use incast_model::units::{Bytes, Time};
 use incast_sim::Outcome;
@@ -31,8 +31,8 @@ fn pauses_of(bench: &Bench, outcome: &Outcome, from: &str, to: &str) -> Vec<Paus
     outcome.pauses.iter().copied().filter(|pause| pause.port == port).collect()
 }
 
-/// A pause of length d delays a flow by d, less the time until the switch has sent its current packet. The same holds if the
-/// switch pauses the sender meanwhile and resumes it early enough.
+/// A pause delays a flow by its length less the time until the switch has sent its current packet, even if the switch
+/// pauses the sender meanwhile and resumes it early enough.
 #[test]
 fn i1_a_host_pauses_a_flow() {
     // The host is idle half a packet after an ACK; the frame arrives at `heard`.
@@ -94,7 +94,7 @@ fn before(outcome: &Outcome, flow: u32) -> f64 {
     rate(outcome, flow, Time::ms(1), EVENT)
 }
 
-/// h12 pauses tag 2, which a bounced flow has; the switch of the bounce pauses tag 1 upstream.
+/// h12 pauses tag 2 of a bounced flow; the switch of the bounce pauses tag 1 upstream.
 #[test]
 fn i3_pauses_and_tags() {
     let base = || {
@@ -110,7 +110,6 @@ fn i3_pauses_and_tags() {
     check("I3", "rate of the other after, Gb/s", "at least that before, > 35", is, is >= was && is > 35.0);
     exact("I3", "drops", 0, outcome.counts.drops);
     exact("I3", "packets made lossy", 0, outcome.counts.made_lossy);
-    // Each hop pauses the one before, under the tag between them.
     for (from, to, priority) in
         [("t3", "h12", 4), ("l3", "t3", 4), ("s1", "l3", 4), ("l2", "s1", 4), ("s0", "l2", 3), ("h0", "t0", 3)]
     {
@@ -132,7 +131,6 @@ fn i3_pauses_and_tags() {
     assert_eq!(wrong.ledger.unbalanced().count(), 0);
 }
 
-/// PFC storm: a host pauses for ever.
 #[test]
 fn i4_a_storm() {
     let base = || {
@@ -154,7 +152,6 @@ fn i4_a_storm() {
     assert_eq!((outcome.cut_off.len(), outcome.cut_off[0].flow, outcome.ledger.unbalanced().count()), (1, 0, 0));
 }
 
-/// The run has no horizon.
 #[test]
 fn i5_what_waits_for_ever_ends_the_run() {
     let base = || hub().flow(0, 1, 2_000_000, Time::ZERO).flow(0, 2, 2_000_000, Time::ZERO);
@@ -169,7 +166,6 @@ fn i5_what_waits_for_ever_ends_the_run() {
     assert!(fct(&long, 0) > Time::ms(200) && fct(&long, 1) < Time::ms(1));
 }
 
-/// A switch pauses by hold and by threshold: it resumes only when neither applies.
 #[test]
 fn i6_a_switch_holds_and_pauses() {
     let base = || {
@@ -203,7 +199,6 @@ fn i6_a_switch_holds_and_pauses() {
     assert!(later > fct(&plain, 0));
 }
 
-/// The pause is sent again when the link is up.
 #[test]
 fn i7_pauses_end_with_their_link() {
     let down = |until: Time| {
@@ -237,8 +232,7 @@ fn i7_pauses_end_with_their_link() {
     assert_eq!((beyond.0.len(), beyond.0[0].1, beyond.1), (1, Time::us(50), (1, 0)));
 }
 
-/// Queues in a cycle with a queue that a switch holds are not stuck: the XON will come, though none of the packets counted
-/// there leaves.
+/// The XON will come, though no packet leaves the held queue.
 #[test]
 fn i8_a_hold_in_a_circle_is_no_deadlock() {
     let base = || {

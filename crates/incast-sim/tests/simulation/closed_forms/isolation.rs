@@ -10,8 +10,7 @@ use crate::common::{Bench, Cable, check, digest, exact, fct, port, record, two_s
 const DATA: u64 = 1048 * 80;
 const SIZE: u64 = 4_000_000;
 
-/// Four hosts send to h5: two over the link between the switches, two from h5's own switch. The victim, h2 to h6, shares that
-/// link.
+/// Four hosts send to h5: two over the link that the victim (h2 to h6) shares, two from h5's own switch.
 fn incast() -> Bench {
     let edge = Cable::new(100, 200);
     let fabric = two_switches(&[edge; 3], Cable::new(300, 200), &[edge; 4]);
@@ -29,7 +28,7 @@ fn incast() -> Bench {
 
 const VICTIM: usize = 4;
 
-/// Thresholds are below the 200 kB at which these switches pause.
+/// Below the 200 kB at which these switches pause.
 fn small() -> IsolationParams {
     IsolationParams {
         enabled: true,
@@ -49,7 +48,7 @@ fn records_of(bench: &Bench, outcome: &Outcome, from: &str, to: &str) -> Vec<Iso
     outcome.isolations.iter().copied().filter(|record| record.port == port).collect()
 }
 
-/// With isolation, switches may isolate the victim for a while.
+/// Switches may isolate the victim for a while.
 #[test]
 fn n1_a_victim_goes_free() {
     let alone = incast().only_last_flow().run();
@@ -61,7 +60,7 @@ fn n1_a_victim_goes_free() {
     check("N1", "victim's time with isolation, of that alone", "< 1.1", after, after < 1.1);
     within("N1", "the incast's time, of that without", 1.0, fct(&isolated, 0).0 as f64 / fct(&plain, 0).0 as f64, 0.05);
     exact("N1", "drops", 0, isolated.counts.drops);
-    // Only between switches: hosts do not isolate and send all data under one priority.
+    // Hosts send all data under one priority.
     let core = port(&incast().fabric(), "s0", "s1");
     let xoffs =
         |outcome: &Outcome, prio| outcome.pauses.iter().filter(|one| one.port == core && one.priority == prio).count();
@@ -103,8 +102,7 @@ fn n2_order_is_kept() {
     }
 }
 
-/// The upstream switch isolates a flow later than the congested one, by the message's time plus at most the interval of
-/// messages.
+/// The upstream switch isolates later, by a message's time plus at most the interval of messages.
 #[test]
 fn n3_messages_go_one_hop() {
     let isolation = IsolationParams { message_above: Bytes(0), ..small() };
@@ -134,7 +132,7 @@ fn n3_messages_go_one_hop() {
     });
 }
 
-/// Hold and age have passed, and one look through the tables for each.
+/// 400 us: hold and age, and one look through the tables for each.
 #[test]
 fn n4_all_flows_are_let_go() {
     let late = Time::ms(6);

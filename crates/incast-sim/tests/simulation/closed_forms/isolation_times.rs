@@ -17,14 +17,14 @@ use crate::common::{
 const DATA: u64 = 1048 * 80;
 const TAU: u64 = 200_000;
 
-/// Links of 200 Gb/s, the last of 100 Gb/s: each flow to the last host congests its port by itself.
+/// Links of 200 Gb/s, the last of 100 Gb/s.
 fn narrow(senders: usize, isolation: IsolationParams) -> Bench {
     let mut cables = vec![Cable::new(200, 200); senders];
     cables.push(Cable::new(100, 200));
     isolated_at(star(&cables), isolation)
 }
 
-/// Switches isolate a flow when its packet finds more than 20 kB (at 100 Gb/s) queued, and do not pause.
+/// Switches isolate a flow whose packet finds more than 20 kB queued, and do not pause.
 fn isolated_at(fabric: Fabric, isolation: IsolationParams) -> Bench {
     Bench::new(fabric).with(|params| {
         params.switch.lossless = vec![2, 3];
@@ -43,13 +43,13 @@ fn records(bench: &Bench, outcome: &Outcome, to: &str) -> Vec<IsolationRecord> {
     outcome.isolations.iter().copied().filter(|record| record.port == port).collect()
 }
 
-/// An idle flow is released at the first look through the tables (one per `hold` since the first isolation) at which the
-/// isolated queue has held none of its packets for `hold`.
+/// An idle flow is released at the first look through the tables (one per `hold` since the first isolation) at which
+/// the isolated queue has held none of its packets for `hold`.
 #[test]
 fn n13_hold_to_the_picosecond() {
     for hold in [Time::us(1), Time::ns(7_300), Time::us(50), Time::us(400)] {
         let bench = narrow(1, IsolationParams { hold, ..IsolationParams::default() }).flow(0, 1, 400_000, Time::ZERO);
-        // Keeps the run going until the release.
+        // Keeps the run going.
         let bench = bench.flow(0, 1, 1000, Time::ms(2));
         let outcome = bench.run();
         let [record] = records(&bench, &outcome, "h1")[..] else { panic!("one flow, isolated once") };
@@ -70,8 +70,8 @@ fn n14_found_to_the_picosecond() {
     let bench = narrow(1, IsolationParams::default()).flow(0, 1, 400_000, Time::ZERO);
     let outcome = bench.run();
     let [record] = records(&bench, &outcome, "h1")[..] else { panic!("one flow, isolated once") };
-    // Packet k, from 0, arrives at k + 1 packet times of the fast link; the slow link has begun every other one. A packet that
-    // arrives when another's transmission ends finds it still queued, because the port serves after arrivals.
+    // Packet k, from 0, arrives at k + 1 packet times of the fast link; the slow link has begun every other one. The
+    // port serves after arrivals: a packet that arrives as another's transmission ends finds it still queued.
     let (fast, found) = (DATA / 2, record.found.expect("found here"));
     let arrived = (record.begin.0 - TAU) / fast;
     exact("N14", "at the arrival of a packet, ps", 0, (record.begin.0 - TAU) % fast);
@@ -97,7 +97,6 @@ fn n15_the_oldest_without_a_packet_leaves() {
     exact("N15", "the second when the fourth comes, ps", found[3].begin.0, found[1].end.expect("an end").0);
     exact("N15", "refused", 0, outcome.counts.isolations_refused);
 
-    // The first sends all the time.
     let bench = narrow(4, isolation).flow(0, 4, 10_000_000, Time::ZERO);
     let bench = (1..3).fold(bench, |bench, host| bench.flow(host, 4, 200_000, Time::us(300 * u64::from(host))));
     let outcome = bench.run();
@@ -107,15 +106,15 @@ fn n15_the_oldest_without_a_packet_leaves() {
     assert!(of(0).end.is_none_or(|end| end > fct(&outcome, 0)), "the first stays as long as it sends");
 }
 
-/// Fifteen packets too many for the last link, then as many as it carries until `end`: a queue of 14 or 15 packets, too short
-/// for isolation. `burst` has 200 Gb/s, `steady` 100 Gb/s.
+/// Fifteen packets too many for the last link, then as many as it carries: a queue of 14 or 15 packets, too short for
+/// isolation.
 fn standing_queue(bench: Bench, [burst, steady]: [u32; 2], to: u32, start: Time, end: Time) -> Bench {
     let bytes = (end.0 - start.0) / DATA * 1000;
     bench.flow(steady, to, bytes, start).flow(burst, to, 15_000, start)
 }
 
-/// An idle flow stays isolated while other flows' queue, which begins as its own ends, is at least `release_below` (14 or 15
-/// packets of 1048 B here), and is released at the first look after that.
+/// An idle flow is released at the first look at which other flows' queue (14 or 15 packets of 1048 B), which begins as
+/// its own ends, is below `release_below`.
 #[test]
 fn n16_release_below_to_the_picosecond() {
     for (release, stands) in [(20_000, false), (15_721, false), (14_672, true), (10_000, true), (1049, true), (1, true)]
@@ -130,7 +129,7 @@ fn n16_release_below_to_the_picosecond() {
         let found = records(&bench, &outcome, "h3");
         let [record] = found[..] else { panic!("one flow, isolated once: {found:?}") };
         let last = outcome.flows[1..3].iter().map(|flow| flow.delivered.expect("delivered")).max().expect("two").0;
-        // After the last packet none is queued, after the one before it one, and so on.
+        // The queue is empty after the last packet, has one packet after the one before it, and so on.
         let left = last - TAU - DATA - (release - 1) / 1048 * DATA;
         let quiet = outcome.flows[0].delivered.expect("delivered").0 - DATA - TAU + hold.0;
         let may = if stands { left } else { quiet };
@@ -140,7 +139,7 @@ fn n16_release_below_to_the_picosecond() {
     }
 }
 
-/// A flow isolated by a message is released at the first look later than `age` after the last message. (One message here: the
+/// A flow isolated by a message is released at the first look later than `age` after the last message. (One here: the
 /// next switch keeps the flow, as other flows' queue there is not short.)
 #[test]
 fn n17_age_to_the_picosecond() {
@@ -214,7 +213,7 @@ fn isolations() -> impl Strategy<Value = IsolationParams> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Excludes demotion by bytes sent (`ClassBy::Sent`): such flows overtake themselves without isolation too.
+    /// Not with `ClassBy::Sent`: such flows overtake themselves without isolation too.
     #[test]
     fn n16_no_parameters_reorder_or_drop(
         isolation in isolations(),

@@ -1,8 +1,8 @@
 //! HPCC over PINT: the utilisation that it keeps.
 //!
-//! A switch rounds a utilisation x up or down to a power of the base b, with mean x (Ben Basat et al., SIGCOMM 2020, section
-//! 4.3; `switch/pint.rs` tests it). A sender divides by the decoded value, so a steady rate solves x = eta up to the spread of
-//! one rounding, at most (b - 1) / (2 sqrt b): 2.4 % for b = 1.05.
+//! A switch rounds a utilisation x to a power of the base b, with mean x (Ben Basat et al., SIGCOMM 2020, section 4.3).
+//! A sender divides by the decoded value, so a steady rate solves x = eta up to the spread of one rounding, at most
+//! `(b-1)/(2 sqrt b)`: 2.4 % for b = 1.05.
 
 use incast_model::units::{Rate, Time};
 use incast_sim::congestion::{Control, HpccPintParams};
@@ -15,7 +15,7 @@ fn pint(eta: f64, log_base: f64) -> Control {
     Control::HpccPint(HpccPintParams { eta, log_base, ai: Rate::mbps(50), ..HpccPintParams::default() })
 }
 
-/// Load and mean queue (bytes) of a link from 1 ms to 5 ms, and bytes acknowledged per flow.
+/// Load, mean queue in bytes, and bytes acknowledged per flow.
 fn steady(bench: Bench, n: u32, from: &str, to: &str) -> (f64, f64, Vec<f64>) {
     let (begin, every, until) = (Time::ms(1), Time::us(2), Time::ms(5));
     let bench = bench.with(|params| {
@@ -49,8 +49,8 @@ fn e5_p3_p4_utilisation() {
     }
 }
 
-/// Load at which a sender's divisions balance, `E[1 / decoded] = 1 / eta`, if the largest of `k` independent roundings of the
-/// load to a power of `base` counts.
+/// Load at which a sender's divisions balance, `E[1 / decoded] = 1 / eta`, for the largest of `k` independent roundings
+/// to a power of `base`.
 fn balance(k: f64, eta: f64, base: f64) -> f64 {
     let low = base.powf(((512.0 * eta).ln() / base.ln()).floor()) / 512.0;
     let high = low * base;
@@ -58,8 +58,8 @@ fn balance(k: f64, eta: f64, base: f64) -> f64 {
     low + (high - low) * (1.0 - all_low.powf(1.0 / k))
 }
 
-/// Several links of equal load: each switch rounds by itself and the largest value counts, so its mean exceeds the load by less
-/// than a step of the base; the flow stays below eta by as much.
+/// The largest rounded value counts, so its mean exceeds the load by less than a step of the base; the flow stays below
+/// eta by as much.
 #[test]
 fn p1_the_largest_of_several_roundings() {
     for (links, base) in [(2usize, 1.05), (3, 1.05), (5, 1.05), (5, 1.1)] {

@@ -7,7 +7,7 @@ use incast_sim::switch::SchedulerParams;
 
 use crate::common::{Bench, Cable, check, exact, port, star, within};
 
-/// Bytes of each class that leave in 1 ms, with all classes always backlogged.
+/// Bytes per class in 1 ms, all classes always backlogged.
 fn shares(scheduler: SchedulerParams, classes: &[(u8, u64)]) -> Vec<f64> {
     let cables = vec![Cable::new(100, 1000); classes.len() + 1];
     let mut bench = Bench::new(star(&cables)).with(|params| {
@@ -24,7 +24,7 @@ fn shares(scheduler: SchedulerParams, classes: &[(u8, u64)]) -> Vec<f64> {
     classes.iter().map(|&(priority, _)| sent(priority).map_or(0.0, |one| one.tx_bytes as f64)).collect()
 }
 
-/// `x_i = w_i C / sum w`: shares by quanta, whatever their ratio to the packet.
+/// `x_i = w_i C / sum w`, whatever the quanta's ratio to the packet.
 #[test]
 fn d2_deficit_round_robin() {
     for (first, second) in [(1500, 1500), (2000, 1000), (3000, 1000), (500, 250), (9000, 3500)] {
@@ -150,8 +150,8 @@ fn d2_a_list_of_several_priorities() {
     });
     let outcome = strict.run();
     let ends: Vec<Time> = outcome.flows.iter().map(|flow| flow.finish.unwrap()).collect();
-    // Each flow ends when its own bytes and those of higher priorities have left. One packet of each lower class may be ahead,
-    // since all start together.
+    // Each flow ends when its own bytes and those of higher priorities have left; one packet of each lower class may be
+    // ahead.
     let alone = outcome.flows[2].ideal_exact;
     let wire = Time(1000 * 1048 * 80);
     for (place, end) in [ends[2], ends[1], ends[0]].into_iter().enumerate() {

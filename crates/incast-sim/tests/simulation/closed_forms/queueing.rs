@@ -1,7 +1,7 @@
 //! Waiting at one link: M/D/1, M/G/1, priorities, Little's law, and Lindley's recursion packet by packet.
 //!
-//! Arrivals at the link are Poisson: each packet is a flow of its own, from the next of 64 hosts. Their links are 800 times
-//! faster and equally long, so hosts never queue and any delay beyond the ideal is a wait at the link.
+//! Each packet is a flow of its own, from the next of 64 hosts. Their links are 800 times faster and equally long, so
+//! any delay beyond the ideal is a wait at the link.
 
 use incast_model::rng::{Stream, stream, unit};
 use incast_model::units::{Bytes, Rate, Time};
@@ -17,7 +17,7 @@ const LINK: Rate = Rate::gbps(10);
 /// Arrival in ps, payload (39 B of headers on top), priority.
 type Arrival = (u64, u64, u8);
 
-/// Poisson process of load `rho`, payloads drawn uniformly; 1461 B of payload are 1500 B on the wire.
+/// Poisson process of load `rho`; 1461 B of payload are 1500 B on the wire.
 fn poisson(rng: &mut Stream, count: usize, rho: f64, payloads: &[u64]) -> Vec<Arrival> {
     let mean_bytes = payloads.iter().map(|payload| payload + 39).sum::<u64>() as f64 / payloads.len() as f64;
     let gap = mean_bytes * 8e12 / LINK.0 as f64 / rho;
@@ -60,8 +60,7 @@ fn mean(values: &[u64]) -> f64 {
     values.iter().sum::<u64>() as f64 / values.len() as f64
 }
 
-/// `W[n+1] = max(0, W[n] + S[n] - A[n])` (Lindley 1952), A between arrivals at the switch; simultaneous arrivals are served in
-/// order of their ports.
+/// `W[n+1] = max(0, W[n] + S[n] - A[n])` (Lindley 1952); simultaneous arrivals in order of their ports.
 fn lindley(arrivals: &[Arrival]) -> Vec<u64> {
     let at_switch = |index: usize| arrivals[index].0 + Rate::gbps(8000).time_for(arrivals[index].1 + 39).0 + 100_000;
     let mut order: Vec<usize> = (0..arrivals.len()).collect();
@@ -76,8 +75,8 @@ fn lindley(arrivals: &[Arrival]) -> Vec<u64> {
     waits
 }
 
-/// `Wq = rho P / (2 (1 - rho))`, `P(wait = 0) = 1 - rho`; Little's law `N = lambda W` is exact over a run that begins and ends
-/// empty: the queue's integral over time is the sum of the waits.
+/// `Wq = rho P / (2 (1 - rho))`, `P(wait = 0) = 1 - rho`; Little's law `N = lambda W` is exact over a run that begins
+/// and ends empty: the queue's integral is the sum of the waits.
 #[test]
 fn c1_b3_fixed_sizes() {
     let packet = LINK.time_for(1500).0 as f64;
@@ -119,8 +118,8 @@ fn c2_two_sizes() {
     confidence("C2", "M/G/1 mean wait at 0.8, in mean service times", 3.798, &means, 0.02);
 }
 
-/// Two classes of load 0.4 without pre-emption: `R = sum lambda E[S^2] / 2`, `W1 = R / (1 - rho1)`, `W2 = R / ((1 - rho1) (1 -
-/// rho1 - rho2))`: 0.8 and 4.0 us. The mean is that of one FIFO queue (work is conserved, sizes are equal): 2.4 us.
+/// Two classes of load 0.4 without pre-emption: `R = sum lambda E[S^2] / 2`, `W1 = R / (1 - rho1)`, `W2 = R / ((1 -
+/// rho1) (1 - rho1 - rho2))`: 0.8 and 4.0 us. The mean is that of one FIFO queue: 2.4 us.
 #[test]
 fn c4_v4_strict_priority() {
     let (mut high, mut low, mut all) = (Vec::new(), Vec::new(), Vec::new());
@@ -143,7 +142,6 @@ fn c4_v4_strict_priority() {
     confidence("V3", "mean wait of both, us", 2.4, &all, 0.02);
 }
 
-/// A link that is never offered more than it carries never queues.
 #[test]
 fn c1_paced_arrivals_do_not_wait() {
     let packet = LINK.time_for(1500).0;

@@ -4,7 +4,7 @@ use incast_sim::{Outcome, Params};
 
 use crate::common::{Bench, Cable, check, jain, leaf_spine, parking_lot, port, record, star, two_switches, within};
 
-/// An additive increase of 400 Mb/s converges in a few hundred round trips, 50 Mb/s in thousands.
+/// An `ai` of 400 Mb/s converges in a few hundred round trips, 50 Mb/s in thousands.
 fn hpcc(eta: f64, ai: u64) -> Control {
     Control::Hpcc(HpccParams { eta, ai: Rate::mbps(ai), ..HpccParams::default() })
 }
@@ -15,7 +15,7 @@ fn two_samples(params: &mut Params) {
     params.horizon = Some(Time::ms(5) + Time(1));
 }
 
-/// Wire rates between the two samples, in Gb/s.
+/// In Gb/s on the wire.
 fn rates(outcome: &Outcome, flows: usize) -> Vec<f64> {
     let acked = |flow: usize, time: Time| {
         let sample = outcome.rates.iter().find(|sample| sample.flow == flow as u32 && sample.time == time);
@@ -39,7 +39,7 @@ fn d1_one_link() {
     }
 }
 
-/// A parking lot of three links: one flow over all of them, others as in `crossed`.
+/// One flow over all three links, others as in `crossed`.
 fn parking(ai: u64, crossed: &[(u32, u32)]) -> Vec<f64> {
     let pairs = [(0, 6)].into_iter().chain(crossed.iter().copied());
     let flows = pairs.map(|(src, dst)| (src, dst, 80_000_000, Time::ZERO));
@@ -49,11 +49,10 @@ fn parking(ai: u64, crossed: &[(u32, u32)]) -> Vec<f64> {
 
 /// Max-min gives C/2 to all.
 ///
-/// HPCC does so for a flow that meets another on one of its three links, whatever its additive increase, but not on several: it
-/// uses the largest of its hops' utilisations, and the largest of several noisy values exceeds each. At the fixed point `R (1 -
-/// eta/U) = AI`, this costs more the smaller AI is. At AI 400 Mb/s the long flow gets 50.1, 33.6 and 26.0 Gb/s on one, two and
-/// three shared links; on three 19.1 at AI 50, 34.5 at 800, 48.3 at 2400; the same after 3 ms as after 40. So three links are
-/// checked at 2400, which still satisfies `N AI <= (1 - eta) C`.
+/// HPCC does so for a flow that meets another on one link, but not on several: it uses the largest of its hops' noisy
+/// utilisations, which exceeds each. At the fixed point `R (1 - eta/U) = AI`, this costs more the smaller AI is: with
+/// three shared links, the long flow gets 19.1 Gb/s at AI 50 Mb/s, 26.0 at 400 and 48.3 at 2400, which still satisfies
+/// `N AI <= (1 - eta) C`.
 #[test]
 fn d1_v7_parking_lot() {
     for ai in [50, 400] {
@@ -74,7 +73,7 @@ fn d1_v7_parking_lot() {
     }
 }
 
-/// A receiver's link holds one flow to 25G; the other takes the rest.
+/// A receiver's link limits one flow to 25G.
 #[test]
 fn d1_unequal_needs() {
     let cable = Cable::new(100, 1000);
@@ -86,11 +85,11 @@ fn d1_unequal_needs() {
     within("D1", "flow to a receiver of 25G, Gb/s", 25.0, rates[1], 0.1);
 }
 
-/// m flows over p equal paths by hash: counts as of p bins drawn uniformly (chi-square at 1 %), none beyond `m/p + 2 sqrt(2
+/// m flows over p equal paths by hash: counts as of uniform draws (chi-square at 1 %), none beyond `m/p + 2 sqrt(2
 /// (m/p) ln p)`.
 #[test]
 fn d4_ecmp_balance() {
-    // 99 % quantiles of chi-square for p - 1 degrees of freedom.
+    // 99 % quantiles of chi-square, p - 1 degrees of freedom.
     for (paths, quantile) in [(2usize, 6.635), (3, 9.210), (8, 18.475)] {
         for seed in 0..3 {
             let fabric = leaf_spine(2, 16, paths, Cable::new(100, 100), Cable::new(100, 100));

@@ -21,8 +21,7 @@ fn hops(cables: &[Cable], bytes: u64) -> u64 {
     cables.iter().map(|Cable(rate, delay)| rate.time_for(bytes).0 + delay.0).sum()
 }
 
-/// Arrival of the last of `sizes`, sent back to back, and of the last ACK: a packet starts on a link when it is there and its
-/// predecessor is gone, `end[k][i] = max(end[k][i-1] + d, end[k-1][i]) + 8 L/C`.
+/// Arrival of the last of `sizes` and of the last ACK: `end[k][i] = max(end[k][i-1] + d, end[k-1][i]) + 8 L/C`.
 fn recursion(cables: &[Cable], sizes: &[u64], ack: u64) -> (u64, u64) {
     let mut free = vec![0; 2 * cables.len()];
     let mut last = (0, 0);
@@ -41,12 +40,12 @@ fn recursion(cables: &[Cable], sizes: &[u64], ack: u64) -> (u64, u64) {
     last
 }
 
-/// Completion time without and with the last ACK's way.
+/// Completion time without and with the last ACK.
 fn alone(cables: &[Cable], packets: PacketParams, payload: u64) -> (u64, u64) {
     let outcome = Bench::new(chain(cables)).with(|p| p.packets = packets).flow(0, 1, payload, Time::us(3)).run();
     let fct = fct(&outcome, 0).0;
     let ideal = outcome.flows[0].ideal_exact.0;
-    // The ideal omits the last ACK's wait for the one before, less than an ACK at the slowest link.
+    // The ideal omits the last ACK's wait for the one before.
     let ack = cables.iter().map(|Cable(rate, _)| rate.time_for(packets.ack.0).0).max().unwrap();
     assert!(fct >= ideal && fct - ideal < ack, "a flow alone takes {fct}, its ideal is {ideal}");
     (fct - hops(cables, packets.ack.0), fct)
@@ -91,7 +90,7 @@ fn a4_short_last_packet() {
     exact("A4", "4096 B across, ACK back, ps", 2_913_200, across.1);
 }
 
-/// The gap between frames keeps a port busy, but a packet arrives with its last bit.
+/// A packet arrives with its last bit, before the gap.
 #[test]
 fn a4_gap_between_frames() {
     let packets = PacketParams { gap: Bytes(20), ..packets(1500, 40, 40) };

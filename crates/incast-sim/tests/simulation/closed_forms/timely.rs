@@ -9,13 +9,13 @@ use incast_sim::measure::QueueSample;
 use crate::common::{Bench, Cable, check, port, star, within};
 
 const CABLE: Cable = Cable::new(100, 1000);
-/// Bits of a data packet: 1000 B of payload, 48 B of headers, 8 B of time stamp.
+/// 1000 B of payload, 48 B of headers, 8 B of time stamp.
 const PACKET: f64 = 8.0 * 1056.0;
 const ACK: f64 = 8.0 * 60.0;
-/// Rate of the shared link, in bit/us.
+/// Shared link, in bit/us.
 const LINE: f64 = 1e5;
 
-/// Samples of h0's link without the first, and the outcome.
+/// Samples of h0's link without the first.
 fn run(cables: &[Cable], params: &TimelyParams, [from, every, until]: [Time; 3]) -> (Vec<QueueSample>, Outcome) {
     let flows = (1..cables.len() as u32).map(|src| (src, 0, 2_000_000_000, Time::us(u64::from(src))));
     let bench = Bench::new(star(cables)).flows(flows).controlled(Control::Timely(params.clone())).with(|params| {
@@ -28,7 +28,7 @@ fn run(cables: &[Cable], params: &TimelyParams, [from, every, until]: [Time; 3])
     (outcome.queues.iter().filter(|sample| sample.port == link).skip(1).copied().collect(), outcome)
 }
 
-/// Utilisation, mean and largest queue (in us) of the link.
+/// Utilisation, mean and largest queue (in us).
 fn link(samples: &[QueueSample], [from, every, until]: [Time; 3]) -> (f64, f64, f64) {
     let bits: f64 = samples.iter().map(|sample| 8.0 * sample.tx_bytes as f64).sum();
     let queued = |sample: &QueueSample| 8.0 * sample.bytes as f64 / LINE;
@@ -37,9 +37,8 @@ fn link(samples: &[QueueSample], [from, every, until]: [Time; 3]) -> (f64, f64, 
     (bits / (time * LINE * 1e6), mean, samples.iter().map(queued).fold(0.0, f64::max))
 }
 
-/// As `link`, for a lone flow with a link of twice the rate, by a recursion from round trip to round trip. A round ends with
-/// the sample of its first packet, which starts half a packet's time after the round on average and finds the queue of the
-/// rates before. Meanwhile the queue changes by the new rate less the link's.
+/// As `link`, for a lone flow with a link of twice the rate. A round ends with the sample of its first packet, which
+/// starts half a packet's time after the round on average and finds the queue of the rates before.
 fn recursion(params: &TimelyParams, [from, until]: [f64; 2]) -> (f64, f64, f64) {
     let us = |time: Time| time.seconds() * 1e6;
     let mbps = |rate: Rate| rate.0 as f64 / 1e6;
@@ -54,7 +53,7 @@ fn recursion(params: &TimelyParams, [from, until]: [f64; 2]) -> (f64, f64, f64) 
         queue = f64::max(0.0, queue + grown);
         if now > from {
             used += if queue > 0.0 { LINE * span } else { before + rate * span };
-            // A queue that empties on the way is a triangle, otherwise a trapezium.
+            // A queue that empties is a triangle, otherwise a trapezium.
             let full = if queue > 0.0 || before == 0.0 { span } else { before / (LINE - rate) };
             area += (before + queue) / 2.0 * full;
             most = most.max(queue / LINE);
@@ -116,8 +115,8 @@ fn e4_several_flows() {
     }
 }
 
-/// Below T_low, after the fifth increase: one step of 500 Mb/s per round trip. One of two flows leaves, the queue drains, and
-/// the other's rate rises linearly. As in [`recursion`], a round includes half a packet's time on average.
+/// Below T_low, after the fifth increase: one step of 500 Mb/s per round trip. One of two flows leaves, the queue
+/// drains, and the other's rate rises linearly.
 #[test]
 fn e4_increase_below_the_lower_threshold() {
     let flows = [(1, 0, 500_000_000, Time::ZERO), (2, 0, 30_000_000, Time::ZERO)];

@@ -1,4 +1,4 @@
-//! A small run that draws from every generator, with fingerprints.
+//! A small run that draws from every generator.
 
 use std::ops::ControlFlow;
 use std::path::Path;

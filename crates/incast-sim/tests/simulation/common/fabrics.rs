@@ -8,7 +8,6 @@ use incast_model::units::{Rate, Time};
 pub(crate) struct Cable(pub(crate) Rate, pub(crate) Time);
 
 impl Cable {
-    /// In Gb/s and ns.
     pub(crate) const fn new(gbps: u64, ns: u64) -> Self {
         Self(Rate::gbps(gbps), Time::ns(ns))
     }
@@ -49,7 +48,7 @@ pub(crate) fn chain(cables: &[Cable]) -> Fabric {
     builder.finish().unwrap()
 }
 
-/// Senders on s0, receivers on s1, one host per cable.
+/// Senders on s0, receivers on s1.
 pub(crate) fn two_switches(senders: &[Cable], core: Cable, receivers: &[Cable]) -> Fabric {
     let mut builder = FabricBuilder::new();
     let hosts = hosts(&mut builder, senders.len() + receivers.len());
@@ -61,12 +60,12 @@ pub(crate) fn two_switches(senders: &[Cable], core: Cable, receivers: &[Cable]) 
     builder.finish().unwrap()
 }
 
-/// `pairs` senders on s0, as many receivers (from h`pairs` on) on s1.
+/// `pairs` senders on s0, as many receivers on s1.
 pub(crate) fn dumbbell(pairs: usize, edge: Cable, core: Cable) -> Fabric {
     two_switches(&vec![edge; pairs], core, &vec![edge; pairs])
 }
 
-/// `links` + 1 switches in a row; h(2k) and h(2k + 1) on s(k).
+/// h(2k) and h(2k + 1) on s(k).
 pub(crate) fn parking_lot(links: usize, cable: Cable) -> Fabric {
     let mut builder = FabricBuilder::new();
     let hosts = hosts(&mut builder, 2 * (links + 1));
@@ -94,7 +93,7 @@ pub(crate) fn ring(size: usize, cable: Cable) -> Fabric {
     builder.finish().unwrap()
 }
 
-/// Leaves come before spines; every leaf links to every spine.
+/// Leaves come before spines.
 pub(crate) fn leaf_spine(leaves: usize, per_leaf: usize, spines: usize, edge: Cable, core: Cable) -> Fabric {
     let mut builder = FabricBuilder::new();
     let hosts = hosts(&mut builder, leaves * per_leaf);
@@ -110,8 +109,7 @@ pub(crate) fn leaf_spine(leaves: usize, per_leaf: usize, spines: usize, edge: Ca
     builder.finish().unwrap()
 }
 
-/// Tagger's testbed: h0 to h15, four on each of t0 to t3; t0 and t1 link to l0 and l1, t2 and t3 to l2 and l3, and these to s0
-/// and s1.
+/// Tagger's testbed: h0 to h15, four on each of t0 to t3. Pods: t0, t1, l0, l1 and t2, t3, l2, l3; spines: s0, s1.
 pub(crate) fn testbed(cable: Cable) -> Fabric {
     let mut builder = FabricBuilder::new();
     let hosts = hosts(&mut builder, 16);

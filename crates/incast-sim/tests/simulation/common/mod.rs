@@ -23,7 +23,7 @@ pub(crate) use drawn::drawn;
 pub(crate) use fabrics::{Cable, chain, dumbbell, leaf_spine, parking_lot, ring, star, testbed, two_switches};
 pub(crate) use report::{check, confidence, exact, jain, within};
 
-/// By default: no flows, no congestion control; switches mark and pause.
+/// By default: no flows, no control; switches mark and pause.
 #[derive(Clone)]
 pub(crate) struct Bench {
     fabric: Arc<Fabric>,
@@ -64,7 +64,6 @@ impl Bench {
         self
     }
 
-    /// Gives the last flow an end instead of a size.
     pub(crate) fn until(mut self, end: Time) -> Self {
         let flow = self.flows.flows.last_mut().expect("a flow");
         (flow.until, flow.size) = (Some(end), Bytes(1 << 40));
@@ -84,7 +83,6 @@ impl Bench {
         self
     }
 
-    /// Uses a transport other than RDMA, with its switches.
     pub(crate) fn transport(mut self, transport: Transport) -> Self {
         self.params.switch = transport.switch();
         self.params.ecn = transport.ecn().unwrap_or(EcnParams { enabled: false, ..EcnParams::default() });
@@ -93,7 +91,6 @@ impl Bench {
         self
     }
 
-    /// Gives the flows that follow another label and transport.
     pub(crate) fn then_transport(mut self, transport: Transport) -> Self {
         self.flows.labels.push(transport.name().into());
         self.carriers.push(Carrier::Transport(self.transports.len()));
@@ -144,14 +141,13 @@ impl Bench {
         flows.into_iter().fold(self, |bench, (src, dst, size, start)| bench.flow(src, dst, size, start))
     }
 
-    /// Replaces the flows.
     pub(crate) fn workload(mut self, spec: &WorkloadSpec) -> Self {
         let specs = std::slice::from_ref(spec);
         self.flows = generate(specs, &self.fabric, Path::new("."), 1, None).expect("a workload for this fabric");
         self
     }
 
-    /// Sets the last flow's path: switches between its hosts.
+    /// Path of the last flow, without its hosts.
     pub(crate) fn via(mut self, switches: &[&str]) -> Self {
         let node = |name: &str| {
             let at = self.fabric.nodes().iter().position(|node| node.name == name);
@@ -172,7 +168,6 @@ impl Bench {
         self
     }
 
-    /// Assigns gates to a new round.
     pub(crate) fn round(mut self, end: Time, gates: Range<usize>) -> Self {
         for gate in &mut self.flows.gates[gates] {
             gate.round = Some(self.flows.rounds.len() as u32);
@@ -185,7 +180,6 @@ impl Bench {
         self.fabric.clone()
     }
 
-    /// Flows in the order of the outcome's.
     pub(crate) fn sorted(&self) -> FlowSet {
         let mut flows = self.flows.clone();
         let mut order: Vec<u32> = (0..flows.flows.len() as u32).collect();
@@ -210,7 +204,6 @@ impl Bench {
         self.simulation().run(&mut |_| ControlFlow::Continue(()))
     }
 
-    /// All events in their global order, in place of windows over nodes.
     pub(crate) fn run_event_by_event(&self) -> Outcome {
         self.simulation().run_event_by_event(&mut |_| ControlFlow::Continue(()))
     }
@@ -233,7 +226,6 @@ impl Bench {
     }
 }
 
-/// First port of `from` that leads to `to`.
 pub(crate) fn port(fabric: &Fabric, from: &str, to: &str) -> PortId {
     let node = |name: &str| fabric.nodes().iter().position(|node| node.name == name).expect("a node of this name");
     let (from, to) = (NodeId(node(from) as u32), NodeId(node(to) as u32));
@@ -249,7 +241,7 @@ pub(crate) fn fct(outcome: &Outcome, flow: usize) -> Time {
     outcome.flows[flow].fct().expect("a completed flow")
 }
 
-/// Windows over nodes give what the global order of all events gives: to the end, and to a horizon at `cut` of 300 parts of it.
+/// Windows over nodes give the run of the global order of events: to the end, and to a horizon at `cut` / 300.
 pub(crate) fn same_event_by_event(bench: Bench, cut: u64) -> Result<(), TestCaseError> {
     let bench = bench.with(|params| params.measure.fingerprint = true);
     let (outcome, other) = (bench.run(), bench.run_event_by_event());
@@ -262,7 +254,7 @@ pub(crate) fn same_event_by_event(bench: Bench, cut: u64) -> Result<(), TestCase
     same(&early.run(), &early.run_event_by_event())
 }
 
-/// As [`digest`], with the first difference alone in the message.
+/// As [`digest`], with only the first difference in the message.
 fn same(outcome: &Outcome, other: &Outcome) -> Result<(), TestCaseError> {
     prop_assert_eq!((&outcome.stop, outcome.end), (&other.stop, other.end));
     prop_assert_eq!(&outcome.waits, &other.waits);
@@ -278,11 +270,11 @@ fn same(outcome: &Outcome, other: &Outcome) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Equal runs have equal texts; time series and histograms are left out.
+/// Text of a run, without time series and histograms.
 pub(crate) fn digest(outcome: &Outcome) -> String {
     let Outcome { stop, end, counts, ledger, flows, ports, pauses, drops, links, storms, isolations, cut_off, .. } =
         outcome;
-    // These two depend on the event loop, not on the network.
+    // They depend on the event loop, not on the network.
     let counts = Counts { events: 0, peak_packets: 0, ..*counts };
     // Roots of pauses are known only where queueing delays are measured.
     let found = |record: &IsolationRecord| record.found.map(|found| FoundIn { root: None, ..found });

@@ -1,5 +1,4 @@
-//! Prints and judges checks: `cargo test -p incast-sim --test simulation closed_forms -- --nocapture` shows those of
-//! `closed_forms`.
+//! `cargo test -p incast-sim --test simulation closed_forms -- --nocapture` shows the checks of `closed_forms`.
 
 use std::fmt::Display;
 
@@ -28,7 +27,7 @@ pub(crate) fn check(id: &str, what: &str, expected: impl Display, measured: f64,
     assert!(pass, "{id} {what}: expected {expected}, measured {measured}");
 }
 
-/// Passes if the mean is within the relative tolerance, or its 95 % interval (Student's t) contains the value.
+/// Passes within the tolerance, or if the 95 % interval (Student's t) contains the value.
 #[track_caller]
 pub(crate) fn confidence(id: &str, what: &str, expected: f64, runs: &[f64], tolerance: f64) {
     let n = runs.len() as f64;
@@ -41,12 +40,12 @@ pub(crate) fn confidence(id: &str, what: &str, expected: f64, runs: &[f64], tole
     assert!(pass, "{id} {what}: expected {expected}, mean {mean} ± {half}");
 }
 
-/// 97.5 % quantile of Student's distribution for 4 to 9 degrees of freedom.
+/// 97.5 % quantile for 4 to 9 degrees of freedom.
 fn student(degrees: usize) -> f64 {
     [2.776, 2.571, 2.447, 2.365, 2.306, 2.262][degrees - 4]
 }
 
-/// Jain's fairness index (Jain, Chiu, Hawe, DEC TR-301, 1984).
+/// Fairness index (Jain, Chiu, Hawe, DEC TR-301, 1984).
 pub(crate) fn jain(shares: &[f64]) -> f64 {
     let (sum, squares) = shares.iter().fold((0.0, 0.0), |(s, q), x| (s + x, q + x * x));
     sum * sum / (shares.len() as f64 * squares)

@@ -1,4 +1,4 @@
-//! Two large cases with results of the HPCC authors' ns-3; see `facts`.
+//! Two large cases; see `facts`.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use incast_model::units::{Bytes, Rate, Time};
 
 use super::{Scheme, facts, flow};
 
-/// Web-search flows on the HPCC authors' 320-server tree.
+/// Web-search flows on the 320-server tree.
 #[derive(Debug)]
 pub(crate) struct Tree {
     pub(crate) flows: Vec<Flow>,
-    /// ns-3's estimate of each flow's time in an idle fabric, in ns.
+    /// ns-3's estimate in an idle fabric, in ns.
     pub(crate) standalone: Vec<u64>,
     /// In ns, under each of [`Tree::SCHEMES`].
     pub(crate) fct: [Vec<u64>; 6],
@@ -53,7 +53,7 @@ impl Tree {
     }
 }
 
-/// Incasts of 60 servers over FB Hadoop flows on a leaf-spine fabric, with pauses.
+/// Incasts of 60 servers over FB Hadoop flows, with pauses.
 #[derive(Debug)]
 pub(crate) struct Incast {
     pub(crate) name: &'static str,

@@ -1,5 +1,5 @@
-//! Parameters, schemes and results of the HPCC authors' ns-3 (github.com/alibaba-edu, High-Precision-Congestion-Control, commit
-//! 9f4be2a). A build of that commit, with only counters added, printed every figure.
+//! The HPCC authors' ns-3 (github.com/alibaba-edu, High-Precision-Congestion-Control, commit 9f4be2a). A build of that
+//! commit, with only counters added, printed every figure.
 
 #![allow(dead_code, reason = "each test uses its part")]
 

@@ -1,5 +1,3 @@
-//! Five small cases with results of the HPCC authors' ns-3.
-
 use std::sync::Arc;
 
 use incast_model::fabric::Fabric;
@@ -26,7 +24,7 @@ pub(crate) struct Case {
     /// For a given rate of every link.
     pub(crate) fabric: fn(Rate) -> Arc<Fabric>,
     pub(crate) flows: Vec<Flow>,
-    /// ns-3's time of each flow in an idle fabric, in ns.
+    /// ns-3's estimate in an idle fabric, in ns.
     pub(crate) standalone: u64,
     /// DCQCN and HPCC.
     pub(crate) reference: [Reference; 4],
@@ -69,7 +67,7 @@ pub(crate) fn check(case: &Case, references: &[Reference]) {
 
 pub(crate) fn cases() -> [Case; 5] {
     let incast = |senders: u32, size| (0..senders).map(|src| flow(src, senders, size, START, 10_000, 100)).collect();
-    // ns-3 rounds starts down from binary fractions of a second: the third is 1 ns early.
+    // ns-3 rounds starts down from binary fractions: the third is 1 ns early.
     let steps = [0, 100_000, 199_999, 300_000];
     [
         Case {

@@ -1,4 +1,4 @@
-//! Variants of a run, to compare with the reference.
+//! Variants of a run.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::{Scheme, exact_params, fct_ps, ns3_params, run};
 /// In ps, by flow.
 pub(crate) type Fcts = Vec<u64>;
 
-/// Makes a fabric; the function maps nominal Gb/s to a link's rate.
+/// The function maps nominal Gb/s to a link's rate.
 pub(crate) type MakeFabric<'a> = &'a (dyn Fn(&dyn Fn(u64) -> Rate) -> Arc<Fabric> + Sync);
 
 #[derive(Clone, Copy)]
@@ -22,7 +22,6 @@ pub(crate) struct Study<'a> {
     pub(crate) flows: &'a [Flow],
     pub(crate) scheme: Scheme,
     pub(crate) buffer: Bytes,
-    /// For schemes that draw random numbers.
     pub(crate) seeds: u64,
     pub(crate) moves: u64,
 }
@@ -31,10 +30,10 @@ pub(crate) struct Study<'a> {
 pub(crate) struct Findings {
     /// Defaults with the reference's ECMP.
     pub(crate) exact: Fcts,
-    /// As `exact`, on links that carry full data packets in the reference's truncated times. Not for HPCC and HPCC-PINT, which
-    /// steer to a share of the link's rate.
+    /// As `exact`, on links that carry full packets in the reference's truncated times. Not for HPCC and HPCC-PINT,
+    /// which steer to a share of the rate.
     pub(crate) wires: Option<Fcts>,
-    /// As `exact`, with other seeds. Only for DCQCN (random marks) and HPCC-PINT (switches round at random).
+    /// As `exact`, with other seeds. Only for DCQCN (random marks) and HPCC-PINT (random rounding).
     pub(crate) seeds: Vec<Fcts>,
     /// Reference arithmetic, starts 0 to 63 ns later.
     pub(crate) moved: Vec<Fcts>,
@@ -75,7 +74,6 @@ impl Study<'_> {
         params
     }
 
-    /// A full packet of `packet` bytes takes the reference's time.
     fn on_fast_wires(&self, nominal: &Fabric, packet: u64) -> Fcts {
         let fast = |gbps: u64| {
             // See "Links are too fast" in docs/design/agreement.md.
@@ -105,7 +103,7 @@ fn fcts(outcome: &Outcome) -> Fcts {
     outcome.flows.iter().map(fct_ps).collect()
 }
 
-/// Starts up to 63 ns later, less than a packet's time at 100 Gb/s.
+/// Less than a packet's time at 100 Gb/s.
 fn moved(flows: &[Flow], round: u64) -> (Vec<Flow>, Vec<usize>) {
     let later = |place: usize| {
         let mixed = (round << 32 | place as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -1,4 +1,4 @@
-//! X and Y each have a guarantee of 450 Mb/s on a 1 Gb/s link; one VM sends to X, many to Y.
+//! X and Y each have a guarantee of 450 Mb/s on a 1 Gb/s link.
 
 use incast_model::fabric::generators::LeafSpine;
 use incast_model::fabric::{Fabric, HostId, Vms};
@@ -11,7 +11,7 @@ use incast_sim::transport::Transport;
 
 use crate::common::{Bench, check, jain, within};
 
-/// Payload share of a packet on the wire: 1460 of 1538 B.
+/// Payload share of a packet on the wire.
 pub(crate) const PAYLOAD: f64 = 1460.0 / 1538.0;
 
 pub(crate) fn tree(racks: u32) -> Fabric {
@@ -31,7 +31,6 @@ pub(crate) struct Case {
     pub(crate) senders: u32,
     /// If true, Y is on X's server.
     pub(crate) edge: bool,
-    /// Transport of the flows to Y.
     pub(crate) to_y: Transport,
     pub(crate) hypervisor: Option<Hypervisor>,
     pub(crate) ecn: bool,
@@ -59,7 +58,6 @@ impl Case {
     pub(crate) fn run(&self, seconds: u64) -> (Outcome, Measured) {
         let fabric = tree(2 + self.senders / 16);
         let (x, y) = (0, if self.edge { 1 } else { 4 });
-        // Senders are on other racks.
         let sources: Vec<u32> = (16..17 + self.senders).collect();
         let tenants = vec![
             tenant("x", [x, sources[0]], self.guarantee),
@@ -131,11 +129,11 @@ fn x_keeps_its_guarantee_against_many() {
 fn without_protection_x_has_a_share_of_one() {
     let (_, found) = Case::new(20, tcp(), None).run(6);
     let share = 1000.0 * PAYLOAD / 21.0;
-    // Often far less: X's sender is alone on its input port, and a full queue drops its packets first (TCP Outcast, NSDI 2012).
+    // Often far less: a full queue drops packets of X's lone sender first (TCP Outcast, NSDI 2012).
     check("ES5", "X against 20 without protection, Mb/s", "1/21 or less", found.x, found.x < 1.5 * share);
 }
 
-/// Packets in step lock a flow out; a microsecond of jitter prevents this.
+/// Packets in step lock a flow out.
 #[test]
 fn jitter_ends_phase_effects() {
     let case = Case::new(5, tcp(), None);
@@ -145,7 +143,7 @@ fn jitter_ends_phase_effects() {
     within("jitter", "X against 5, Mb/s", 1000.0 * PAYLOAD / 6.0, found.x, 0.3);
     within("jitter", "all, Mb/s", 1000.0 * PAYLOAD, found.x + found.y(), 0.01);
     let again: u64 = outcome.flows.iter().map(|flow| flow.retransmitted).sum();
-    // Packets keep their order, so only lost packets are resent, except a few after early timeouts.
+    // Only lost packets are resent, except a few after early timeouts.
     let lost = outcome.counts.drops as f64;
     check("jitter", "sent again", format!("{lost} lost"), again as f64, (again as f64) < 1.02 * lost);
 }

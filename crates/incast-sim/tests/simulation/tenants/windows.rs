@@ -1,4 +1,4 @@
-//! Windows over nodes against all events in their global order: VMs on servers, with hypervisors of every kind or none.
+//! Windows over nodes against the global order of events: VMs, with hypervisors of every kind or none.
 
 use incast_model::fabric::generators::LeafSpine;
 use incast_model::fabric::{Fabric, Vms};
@@ -17,7 +17,7 @@ use super::many::tenant;
 use crate::common::{Bench, same_event_by_event};
 use crate::guarded::{Trouble, trouble};
 
-/// Source, destination, size, start in ns; `Some`: a flow without a size that ends as long after its start, in ns.
+/// Source, destination, size, start in ns; `Some`: no size, but an end so many ns after the start.
 type Traffic = (u32, u32, u64, u64, Option<u64>);
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,7 +39,6 @@ struct Case {
     hypervisor: Option<Hypervisor>,
     /// Hoses in Mb/s, of two tenants.
     hoses: [u64; 2],
-    /// TCP's profile, and the transport of the other flows.
     tcp: &'static str,
     other: Other,
     flows: [Vec<Traffic>; 2],

@@ -22,7 +22,6 @@ fn f1_a_permutation_is_at_line_rate_but_for_the_slack() {
     check("F1", "longest queue of data, packets", "at most 4", peak as f64 / 1500.0, peak <= 6000);
 }
 
-/// With allocated paths, no link gets more packets per slot than it carries; only control packets cause queues.
 #[test]
 fn f1_allocated_paths_have_no_queues() {
     let Transport::Fastpass(params) = named("fastpass", "optimistic") else { unreachable!() };
@@ -33,7 +32,7 @@ fn f1_allocated_paths_have_no_queues() {
     within("F1", "slowdown of the slowest", 8.5 / 8.0, slowest.0 as f64 / outcome.flows[0].ideal_exact.0 as f64, 0.02);
 }
 
-/// One packet per slot, an eighth of an epoch of 2.55 us.
+/// One packet per slot, an eighth of an epoch.
 #[test]
 fn f2_an_incast_completes_in_order_of_size() {
     let flows = (1..8u64).map(|src| (src as u32, 0, src * 20 * 1460, Time::ZERO));

@@ -1,4 +1,4 @@
-//! Windows over nodes against all events in their global order: flows that wait for others at any host, with and without a size.
+//! Windows over nodes against the global order of events: flows that wait for others, with and without a size.
 
 use incast_model::units::Time;
 use proptest::prelude::*;
@@ -11,7 +11,7 @@ type Drawn = (u32, u32, u64, u64);
 
 #[derive(Debug, Clone)]
 struct Dependency {
-    /// Flows that it waits for, modulo the number of flows before it.
+    /// Modulo the number of flows before it.
     waits_for: Vec<u32>,
     starts: usize,
     /// In ns.
@@ -26,10 +26,10 @@ struct Case {
     flows: Vec<Drawn>,
     /// The flows before this one are RDMA's.
     rdma: usize,
-    /// Every so many flows of TCP or UDP one has an end instead of a size; 0: none.
+    /// Every so many flows of TCP or UDP one has no size; 0: none.
     backlogged: usize,
     dependencies: Vec<Dependency>,
-    /// Time between samples in ns.
+    /// In ns.
     every: Option<u64>,
 }
 
@@ -80,7 +80,6 @@ impl Case {
         })
     }
 
-    /// With dependencies of flows on those before them.
     fn gated(&self) -> Bench {
         let mut bench = self.bench();
         let (mut next, mut gates) = (self.flows.len() / 3, 0);

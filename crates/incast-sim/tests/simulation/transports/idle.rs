@@ -1,5 +1,5 @@
-//! A lone page of 4 KB in the 40/160 Gb/s fabric of the resource disaggregation study, store-and-forward, 0.2 us per link:
-//! times of three packets (1460, 1460 and 1176 B of payload, 40 B of headers each), computed by hand.
+//! A lone page of 4 KB in the 40/160 Gb/s fabric of the disaggregation study: three packets (1460, 1460 and 1176 B of
+//! payload, 40 B of headers each), store-and-forward, 0.2 us per link.
 
 use incast_model::units::Time;
 use incast_sim::transport::{FastpassParams, PfabricParams, PhostParams, TcpParams, Transport};
@@ -24,7 +24,7 @@ fn a_page_by_each_transport() {
     let tcp = |init_cwnd| Transport::Tcp(TcpParams { init_cwnd, ..tcp.clone() });
     let pfabric = |init_cwnd| Transport::Pfabric(PfabricParams { init_cwnd, ..PfabricParams::default() });
     for (what, transport, expected) in [
-        // Three packets back to back and an ACK: no transport is faster.
+        // Three packets back to back and an ACK.
         ("pFabric, three at once", pfabric(3), [1959.2, 2913.0]),
         ("pFabric, two at once", pfabric(2), [2718.4, 4598.4]),
         // 8 ns for the announcement.
@@ -85,7 +85,7 @@ fn a_lost_tail_costs_one_timeout() {
         let fabric = leaf_spine(9, 16, 4, Cable::new(40, 200), Cable::new(160, 200));
         let mut bench = Bench::new(fabric).transport(pfabric.clone()).flow(0, 1, 3 * 1460, Time::ZERO);
         if lose {
-            // The second ACK leaves the link to the receiver at 1.508 us; the third packet reaches that link's end at 1.6 us.
+            // The second ACK leaves that link at 1.508 us; the third packet reaches its end at 1.6 us.
             let link = ["s0".to_owned(), "h1".to_owned()];
             let failure = incast_sim::network::FailureParams {
                 link: Some(link),

@@ -6,7 +6,6 @@ use incast_sim::outcome::Stop;
 use super::{all, named, racks, sprayed};
 use crate::common::{Bench, check};
 
-/// Every link loses the fraction `lost` of its packets.
 fn lossy(transport: &incast_sim::transport::Transport, lost: f64, seed: u64) -> Bench {
     let fabric = racks(3);
     let links = fabric.links().len() as u32;
@@ -15,7 +14,7 @@ fn lossy(transport: &incast_sim::transport::Transport, lost: f64, seed: u64) -> 
     let flows: Vec<(u32, u32, u64, Time)> = (0..100)
         .map(|_| {
             let (src, hop, size, start) = (draw(12), 1 + draw(11), draw(19), draw(100_000));
-            // 1 B to 197 kB, more small sizes than large ones.
+            // 1 B to 197 kB, more small than large.
             (src, (src + hop) % 12, 1 + (1u64 << size) * 3 / 4, Time::ns(start.into()))
         })
         .collect();
@@ -65,9 +64,9 @@ fn l2_without_losses_nothing_is_sent_again() {
     for transport in all() {
         let outcome = lossy(&transport, 0.0, 3).run();
         let (again, drops) = (outcome.flows.iter().map(|flow| flow.retransmitted).sum::<u64>(), outcome.counts.drops);
-        // pFabric flows can starve for longer than their timeout; Fastpass asks again while ACKs are on their way.
+        // pFabric flows can starve for longer than their timeout; Fastpass asks again before ACKs arrive.
         let timeouts: u64 = outcome.flows.iter().map(|flow| u64::from(flow.timeouts)).sum();
-        // pHost receivers reissue tokens for packets of late sources.
+        // pHost receivers reissue tokens of late sources.
         let most = match transport.name() {
             "fastpass" | "pfabric" => drops + 8 * timeouts,
             "phost" => drops + 20,

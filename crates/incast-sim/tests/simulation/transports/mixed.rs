@@ -52,14 +52,14 @@ fn m2_a_port_is_shared_by_rdma_and_tcp() {
         bench.flow(0, 1, size, Time::ZERO).then_transport(named("tcp", "datacenter")).flow(0, 2, size, Time::ZERO);
     let outcome = bench.run();
     let times: Vec<f64> = outcome.flows.iter().map(|flow| flow.fct().unwrap().0 as f64 * 1e-6).collect();
-    // Packets alternate, 1048 B of RDMA and 1500 B of TCP, until TCP has sent its 2055; then RDMA has the port.
+    // Packets of 1048 B (RDMA) and 1500 B (TCP) alternate until TCP has sent its 2055.
     let line = |bytes: f64| bytes * 8.0 / 40_000.0;
     let packets = size.div_ceil(1460) as f64;
     within("M2", "TCP's flow, us", line(packets * (1048.0 + 1500.0)), times[1], 0.01);
     within("M2", "RDMA's flow, us", line(3000.0 * 1048.0 + packets * 1500.0), times[0], 0.01);
 }
 
-/// TCP on lossless switches, like RDMA in G1: 40 Gb/s, 0.2 us, XOFF at 20 kB.
+/// Like RDMA in G1: 40 Gb/s, 0.2 us, XOFF at 20 kB.
 fn tcp_over_pfc(headroom: Headroom) -> Outcome {
     let mut bench = Bench::new(star(&[Cable::new(40, 200); 3])).transport(named("tcp", "newreno")).with(|params| {
         params.switch = SwitchParams {
@@ -78,8 +78,8 @@ fn tcp_over_pfc(headroom: Headroom) -> Outcome {
     bench.run()
 }
 
-/// 2 · 1000 B on the wire, three segments of 1500 B and a frame of 64 B: 6564 B. Headroom for RDMA's packets of 1048 B (with 42
-/// B of INT) is too small.
+/// 2 · 1000 B on the wire, three segments of 1500 B and a frame of 64 B: 6564 B. Headroom for RDMA's 1048 B is too
+/// small.
 #[test]
 fn m3_headroom_goes_by_the_packets_in_use() {
     let computed = tcp_over_pfc(Headroom::Computed);

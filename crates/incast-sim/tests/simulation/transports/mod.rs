@@ -1,5 +1,4 @@
-//! Transports other than RDMA: exact times of lone flows, theory of many flows, recovery from all losses. `clos144` compares
-//! with YAPS.
+//! Transports other than RDMA; `clos144` compares with YAPS.
 
 mod fastpass;
 mod gated;
@@ -55,7 +54,7 @@ fn all() -> Vec<Transport> {
     profiles.into_iter().chain([("ideal", "yaps")]).map(|(name, profile)| named(name, profile)).collect()
 }
 
-/// If ACKs were sprayed too, data could have every other turn, and one of two paths.
+/// With ACKs sprayed too, data could have every other turn, and one of two paths.
 fn sprayed(bench: Bench) -> Bench {
     let spray = SprayParams { order: SprayOrder::RoundRobin, acks: false };
     bench.with(|params| params.network.load_balancing = Balance::Spray(spray))

@@ -7,7 +7,7 @@ fn cables(count: usize) -> Vec<Cable> {
     vec![Cable::new(40, 200); count]
 }
 
-/// One flow has the link, then the other; fair shares would end both together.
+/// Fair shares would end both together.
 #[test]
 fn p1_two_equal_flows_go_one_after_the_other() {
     let size = 4_000_000;
@@ -21,7 +21,6 @@ fn p1_two_equal_flows_go_one_after_the_other() {
     within("P1", "the second", 2.0, fct(&outcome, 1).0 as f64 / alone, 0.05);
 }
 
-/// A short flow waits for at most the packet in transmission.
 #[test]
 fn p2_a_short_flow_passes_a_long_one() {
     let outcome = Bench::new(star(&cables(3)))
@@ -64,7 +63,6 @@ fn p4_alone_at_line_rate() {
     assert_eq!((outcome.counts.drops, outcome.flows[0].timeouts), (0, 0));
 }
 
-/// Profiles with probes and without.
 #[test]
 fn p5_a_starved_flow_resumes() {
     for profile in ["paper", "yaps"] {

@@ -8,7 +8,6 @@ fn cables(count: usize) -> Vec<Cable> {
     vec![Cable::new(40, 200); count]
 }
 
-/// One token per packet time: queues stay short.
 #[test]
 fn h1_an_incast_of_long_flows_hardly_queues() {
     let flows = (0..8).map(|src| (src, 8, 400 * 1460, Time::ZERO));
@@ -20,7 +19,7 @@ fn h1_an_incast_of_long_flows_hardly_queues() {
     assert_eq!(outcome.counts.drops, 0);
     let last = outcome.flows.iter().map(|flow| flow.fct().unwrap().0).max().unwrap() as f64 * 1e-6;
     within("H1", "all done after, us", 8.0 * 400.0 * 0.3, last, 0.03);
-    // Shortest first: equal flows go in order.
+    // Shortest first.
     assert!(outcome.flows.windows(2).all(|pair| pair[0].finish < pair[1].finish));
 }
 
@@ -34,7 +33,7 @@ fn h2_a_long_flow_alone_is_at_line_rate() {
     check("H2", "slowdown of 10 MB alone", "1 to 1.01", slowdown, (1.0..1.01).contains(&slowdown));
 }
 
-/// Flows of eight packets: those of four senders fit into the port, those of eight do not.
+/// Flows of eight packets: those of four senders fit.
 #[test]
 fn h3_free_tokens_can_collide() {
     for (senders, drops) in [(4u32, false), (8, true)] {

@@ -11,10 +11,9 @@ fn reno() -> TcpParams {
     TcpParams { control: TcpControl::named("reno").unwrap(), ..TcpParams::profile("datacenter").unwrap() }
 }
 
-/// Utilisation of a 1 Gb/s link with a buffer of `buffer` packets by a flow with `bdp` packets on its path; from 0.6 s on,
-/// after slow start.
+/// For a 1 Gb/s link with a buffer of `buffer` packets and `bdp` packets on the path, after slow start.
 fn utilisation(params: TcpParams, bdp: u64, buffer: u64) -> f64 {
-    // A packet takes 12 us at 1 Gb/s; the rest of the path is propagation.
+    // A packet takes 12 us; the rest is propagation.
     let delay = (bdp - 1) * 12_000 / 2;
     let fabric = dumbbell(1, Cable::new(10, 0), Cable::new(1, delay));
     let queues = QueueParams::DropTail { limit: Bytes(1500 * buffer) };
@@ -30,8 +29,8 @@ fn utilisation(params: TcpParams, bdp: u64, buffer: u64) -> f64 {
     packets * 12e-6 / ((to.time - from.time).0 as f64 * 1e-12)
 }
 
-/// NewReno's window grows to what path and buffer hold, then halves. Utilisation is 1 with a buffer as large as the path
-/// (Appenzeller et al., SIGCOMM 2004), 3/4 without a buffer; values between are from another packet simulation of a few lines.
+/// NewReno's window grows to what path and buffer hold, then halves. Utilisation is 1 with a buffer as large as the
+/// path (Appenzeller et al., SIGCOMM 2004), 3/4 without; values between: another packet simulation.
 #[test]
 fn t1_utilisation_by_buffer() {
     for (bdp, buffer, expected) in [
@@ -102,7 +101,7 @@ fn t3_fairness() {
     }
 }
 
-/// Queue and utilisation: SIGCOMM 2010, section 3.3 and figure 1; K is 65 packets.
+/// SIGCOMM 2010, section 3.3 and figure 1.
 #[test]
 fn t4_dctcp_holds_the_queue_at_its_threshold() {
     let fabric = star(&[Cable::new(10, 20_000); 3]);
@@ -128,7 +127,7 @@ fn t4_dctcp_holds_the_queue_at_its_threshold() {
     assert_eq!(outcome.counts.drops, 0);
 }
 
-/// The shape of Vasudevan et al., SIGCOMM 2009.
+/// Shape of Vasudevan et al., SIGCOMM 2009.
 #[test]
 fn t5_incast_collapse() {
     let goodput = |servers: u32, rto: Time| {
@@ -187,7 +186,6 @@ fn t7_cubic_fills_long_pipes() {
     check("T7", "CUBIC's bytes in 8 s of 50 ms round trips, of Reno's", "above 1", cubic / reno, cubic > reno);
 }
 
-/// Packets wait at the host for longer than the timeout; only those that leave within a round trip of it may be sent twice.
 #[test]
 fn t8_what_waits_in_the_hosts_own_queue_is_not_sent_again() {
     let (flows, packets) = (200, 50);
@@ -202,7 +200,6 @@ fn t8_what_waits_in_the_hosts_own_queue_is_not_sent_again() {
     within("T8", "all done after, us", (flows * packets) as f64 * 0.3, last, 0.02);
 }
 
-/// The host's own queue is never empty; packets lost there must still be resent.
 #[test]
 fn t9_a_busy_queue_of_its_own_does_not_hide_losses() {
     let bench = Bench::new(star(&[Cable::new(1, 1000), Cable::new(1, 1000)]))

@@ -1,5 +1,4 @@
-//! Windows over nodes against all events in their global order: random flows of every transport, alone
-//! and beside RDMA.
+//! Windows over nodes against the global order of events: every transport, alone and beside RDMA.
 
 use incast_model::units::{Bytes, Time};
 use incast_sim::balance::{Balance, SprayOrder, SprayParams};
@@ -40,11 +39,11 @@ struct Case {
     /// Source, destination, size, start in ns; of these every so many by RDMA.
     flows: Vec<(u32, u32, u64, u64)>,
     rdma: usize,
-    /// Every so many flows one waits for the one before it, if that ends at its sender; 0 for none.
+    /// Every so many flows one waits for the one before, if that ends at its sender; 0: none.
     chain: usize,
-    /// Every so many flows one has a path of its own; 0 for none.
+    /// Every so many flows one has a path of its own; 0: none.
     pinned: usize,
-    /// Time between samples in ns; 0 for none.
+    /// In ns; 0: no samples.
     every: u64,
     seed: u64,
 }
@@ -136,7 +135,6 @@ impl Case {
         if from == to { bench.via(&[from]) } else { bench.via(&[from, ["spine0", "spine1"][index % 2], to]) }
     }
 
-    /// With flows that wait for the one added before them, at the same sender.
     fn chained(&self, mut bench: Bench) -> Bench {
         let of_rdma = (0..).zip(&self.flows).filter(|(index, _)| self.is_rdma(*index));
         let others = (0..).zip(&self.flows).filter(|(index, _)| !self.is_rdma(*index));
@@ -172,7 +170,7 @@ proptest! {
     }
 }
 
-/// A packet of UDP ends its flow as the flow starts: the run ends at that time, not at the window's edge.
+/// The run ends then, not at the window's edge.
 #[test]
 fn a_flow_may_end_as_it_starts() {
     let bench = Bench::new(racks(2)).transport(named("udp", "line-rate")).flow(0, 1, 1, Time::ns(1));
