@@ -1,4 +1,4 @@
-//! Failures and repairs of links, new routes, and PFC storms: steps of [`crate::plan::Faults`] between windows.
+//! Failures and repairs of links, new routes, and PFC storms: steps of [`crate::network::Faults`] between windows.
 
 use incast_model::fabric::{LinkId, PortId};
 use incast_model::units::Time;

@@ -1,8 +1,8 @@
 //! Hypervisors between VMs and the network. A VM is a host of the fabric; a *pair* is all traffic from one VM to
 //! another.
 //!
-//! A limiter at the sender ([`shaper`]) delays packets; the receiver counts them ([`gaps`]). Limits come from
-//! ElasticSwitch or Seawall ([`allocate`], [`partition`]), from the receivers alone, or are fixed ([`reserved`]).
+//! A limiter at the sender (`shaper`) delays packets; the receiver counts them (`gaps`). Limits come from
+//! ElasticSwitch or Seawall (`allocate`, `partition`), from the receivers alone, or are fixed (`reserved`).
 //! Messages are packets on the same network.
 
 mod allocate;

@@ -19,7 +19,7 @@ use crate::nodes::run::{ANY, NS3};
 use crate::plan::{Network, Sending};
 use crate::switch::{RankedQueue, Rule, Served};
 
-/// Port of a host; fields as in [`crate::host::Nic`] and [`crate::plan::Port`].
+/// Port of a host.
 #[derive(Debug)]
 pub(super) struct Nic {
     /// Number of the port in the fabric, and number and place of the wire that ends there.

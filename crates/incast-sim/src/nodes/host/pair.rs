@@ -25,7 +25,7 @@ pub(super) enum PairState {
     Ready,
 }
 
-/// Flow at its sender, from start to end; fields as in [`crate::host::SendQp`].
+/// Flow at its sender, from start to end.
 #[derive(Debug)]
 pub(super) struct Pair {
     /// [`NONE`] in an unused place.

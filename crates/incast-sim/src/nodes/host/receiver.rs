@@ -11,7 +11,7 @@ use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
 use crate::nodes::run::ANY;
 
-/// State of a flow at its receiver; fields as in [`crate::host::Receiver`].
+/// State of a flow at its receiver.
 #[derive(Debug)]
 pub(super) struct Receiver {
     expected: u64,

@@ -62,7 +62,7 @@ impl Table {
         self.index.get(&key(port, flow)).copied()
     }
 
-    /// Entry noted in a packet of `flow` for `port` ([`Packet::next_rank`](crate::kernel::Packet)), unless it is another's.
+    /// Entry noted in a packet of `flow` for `port`, unless it is another's.
     #[inline]
     pub(crate) fn noted(&self, port: u32, flow: u32, note: u64) -> Option<u32> {
         let entry = self.entries.get(usize::try_from(note).ok()?)?;
