@@ -66,7 +66,7 @@ impl Calendar {
         let last = INBOXES as u64 - 1;
         self.set(node, ahead.min(last));
         let until = if ahead > last { 0 } else { self.end + (ahead + 1) * self.lookahead };
-        Woken(until << SLOT_BITS | (self.slot + ahead.min(last)) % INBOXES as u64)
+        Woken((until << SLOT_BITS) | ((self.slot + ahead.min(last)) % INBOXES as u64))
     }
 
     /// Number modulo [`INBOXES`] of the current window.
