@@ -4,8 +4,8 @@ use incast_model::fabric::PortId;
 use incast_model::units::Time;
 
 use super::guards::records_in_order;
+use super::lane::Lane;
 use super::packet::Packet;
-use super::port::Lane;
 use super::{Nodes, Place};
 use crate::deadlock::deadlock;
 use crate::kernel::Kind;

@@ -2,8 +2,8 @@
 
 use super::Host;
 use crate::kernel::NONE;
+use crate::nodes::lane::Lane;
 use crate::nodes::packet::Packet;
-use crate::nodes::port::Lane;
 use crate::outcome::FlowRecord;
 use crate::switch::Ingress;
 

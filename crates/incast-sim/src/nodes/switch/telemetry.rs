@@ -3,10 +3,10 @@
 use incast_model::rng::Stream;
 use incast_model::units::Time;
 
-use super::packet::{Carried, Packet};
 use super::port::Port;
 use crate::congestion::{IntFormat, IntRecord, int_record};
 use crate::kernel::flag;
+use crate::nodes::packet::{Carried, Packet};
 use crate::ns3::Rand;
 use crate::plan::Network;
 use crate::switch::Pint;

@@ -1,10 +1,10 @@
 //! Switch ports with their own buffers, as in servers of VMs: drop-tail, or in pFabric's order.
 
-use super::out::Out;
-use super::packet::Packet;
-use super::plan::Plan;
-use super::run::ANY;
-use super::switch::{Hooks, Switch};
+use super::{Hooks, Switch};
+use crate::nodes::out::Out;
+use crate::nodes::packet::Packet;
+use crate::nodes::plan::Plan;
+use crate::nodes::run::ANY;
 use crate::outcome::DropReason;
 use crate::switch::{RANKED_QUEUE, Storage, rank};
 

@@ -1,12 +1,12 @@
 //! What a switch holds.
 
-use super::packet::Packet;
-use super::switch::{Hooks, Switch};
+use super::{Hooks, Switch};
+use crate::nodes::packet::Packet;
 use crate::switch::Storage;
 
 impl<G: Hooks> Switch<G> {
     /// Packets queued at the switch.
-    pub(super) fn packets(&self) -> impl Iterator<Item = &Packet> {
+    pub(in crate::nodes) fn packets(&self) -> impl Iterator<Item = &Packet> {
         let lanes = self.ports.iter().flat_map(|port| &port.lanes);
         let lists = lanes.flat_map(|lane| self.slab.list(lane.queue.head));
         let ranked = self.ranked.iter().flat_map(|queue| queue.packets());
@@ -14,13 +14,13 @@ impl<G: Hooks> Switch<G> {
     }
 
     /// Ingress port and priority, and bytes, of each packet in a queue.
-    pub(super) fn held_in(&self, port: usize, priority: u8) -> impl Iterator<Item = (usize, u8, u32)> {
+    pub(in crate::nodes) fn held_in(&self, port: usize, priority: u8) -> impl Iterator<Item = (usize, u8, u32)> {
         let packets = self.slab.list(self.ports[port].lanes[usize::from(priority)].queue.head);
         packets.map(|packet| (packet.in_port.into(), packet.in_prio, packet.size.into()))
     }
 
     /// Returns true if the counters of a shared buffer have exactly the bytes of the packets queued here.
-    pub(super) fn balances(&self) -> bool {
+    pub(in crate::nodes) fn balances(&self) -> bool {
         if self.storage != Storage::Shared {
             return true;
         }

@@ -1,0 +1,39 @@
+//! State of a priority at a port, of switches and hosts.
+
+use crate::kernel::NONE;
+use crate::switch::Ingress;
+
+/// List of packets in a slab, with counters. Sizes are in bytes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Queue {
+    pub(super) head: u32,
+    pub(super) tail: u32,
+    pub(super) bytes: u32,
+    pub(super) peak: u32,
+    pub(super) tx_bytes: u64,
+    pub(super) tx_packets: u64,
+}
+
+impl Queue {
+    pub(super) const EMPTY: Self = Self { head: NONE, tail: NONE, bytes: 0, peak: 0, tx_bytes: 0, tx_packets: 0 };
+}
+
+/// State of a priority: one cache line.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+pub(super) struct Lane {
+    pub(super) queue: Queue,
+    pub(super) ingress: Ingress,
+}
+
+const _: () = assert!(size_of::<Lane>() == 64);
+
+/// State of a port before its link failed.
+#[derive(Debug)]
+pub(super) struct Failed {
+    /// End of the last transmission, in ps.
+    pub(super) free_at: u64,
+    /// Priorities paused by the far end, and priorities paused there.
+    pub(super) paused: u8,
+    pub(super) pausing: u8,
+}

@@ -1,0 +1,225 @@
+//! Order of stages, as in the HPCC authors' ns-3 (`switch-node.cc`). Arrival: route, admission, accounting, pause check, queue,
+//! port. Departure: queue, accounting, ECN, resume check, INT, wire.
+
+mod contents;
+mod ecn;
+mod failed;
+mod hooks;
+mod own_buffer;
+mod pfc;
+mod pipeline;
+mod port;
+mod queues;
+mod telemetry;
+
+use incast_model::fabric::NodeId;
+use incast_model::rng::{self, Stream};
+
+use super::out::Out;
+use super::packet::{Carried, Slab};
+use super::plan::{LINK_BITS, Plan};
+use super::run::{ANY, NS3};
+use crate::balance::State;
+use crate::kernel::{Event, Target};
+use crate::measure::LengthHistogram;
+use crate::plan::Sending;
+use crate::switch::{Buffer, RankedQueue, Rule, Storage};
+pub(super) use hooks::Hooks;
+use port::{Pauses, Port};
+use telemetry::Telemetry;
+
+/// Several fields are copies from [`crate::plan::Config`].
+#[derive(Debug)]
+pub(super) struct Switch<G> {
+    pub(super) node: u32,
+    pub(super) buffer: Buffer,
+    rng: Stream,
+    pub(super) ports: Vec<Port>,
+    pub(super) slab: Slab,
+    /// Ports that become free: time and port in one number, the soonest last.
+    free_at: Vec<u64>,
+    /// Arrivals known and not handled yet, as in [`Out::inboxes`].
+    arrivals: Vec<u64>,
+    pub(super) carried: Carried,
+    /// Time of the current event, in ps.
+    pub(super) now: u64,
+    /// Wire of the current arrival; too high during actions.
+    pub(super) line: usize,
+    rule: Rule,
+    pub(super) storage: Storage,
+    /// By port; empty without pFabric queues.
+    pub(super) ranked: Vec<RankedQueue>,
+    port_rank: u64,
+    /// By port; empty without deficit round robin.
+    deficits: Vec<[u32; 8]>,
+    /// `None` with ECMP.
+    pub(super) balancer: Option<State>,
+    pub(super) lossless: u8,
+    pub(super) guards: G,
+    /// If true, packets pass guards; these change tags on the wire; these watch queues.
+    guarded: bool,
+    late_tags: bool,
+    pub(super) watches_queues: bool,
+    /// As [`Hooks::markable`].
+    markable: u8,
+    /// By port and priority; empty without guards.
+    pub(super) pauses: Vec<[Pauses; 8]>,
+    pub(super) mark_at_enqueue: bool,
+    pub(super) ttl: u8,
+    telemetry: Option<Box<Telemetry>>,
+    /// If true, packets are stamped when they leave.
+    stamps: bool,
+    pfc_size: u16,
+    /// By port: random extra times of a server of VMs for each packet; empty without jitter.
+    jitters: Vec<Option<Sending>>,
+    /// By port (empty if not measured), and width of bins in bytes.
+    pub(super) histograms: Vec<LengthHistogram>,
+    bin: u64,
+}
+
+impl<G: Hooks> Switch<G> {
+    pub(super) fn new(plan: Plan<'_>, node: u32) -> Self {
+        let network = plan.network;
+        let numbers = || network.fabric.ports_of(NodeId(node));
+        let (config, measured) = (&network.config, &network.measure);
+        let guards = G::new(plan, node);
+        let telemetry = Telemetry::new(network, numbers().len());
+        let serves_vms = numbers().any(|port| network.ports[port.index()].at_server);
+        let jitter = network.jitter.as_ref().filter(|_| serves_vms);
+        let late_tags = guards.rewrites_on_the_wire();
+        let stamps = telemetry.is_some() || late_tags;
+        Self {
+            node,
+            buffer: network.buffers[node as usize].clone().expect("the node is a switch"),
+            rng: rng::stream(config.seed, "ecn", node.into()),
+            ports: numbers().map(|port| Port::new(plan, port.0)).collect(),
+            slab: Slab::new(plan.layout.records),
+            free_at: Vec::new(),
+            arrivals: Vec::new(),
+            carried: Carried::default(),
+            now: 0,
+            line: 0,
+            rule: network.rule,
+            storage: if serves_vms { Storage::Own(config.server_queue) } else { config.storage },
+            ranked: if config.ranked { vec![RankedQueue::default(); numbers().len()] } else { Vec::new() },
+            port_rank: config.port_rank,
+            deficits: if network.rule.is_drr() { vec![[0; 8]; numbers().len()] } else { Vec::new() },
+            balancer: network.routing.balancers.get(node as usize).cloned(),
+            lossless: config.lossless,
+            guarded: !guards.is_empty(),
+            late_tags,
+            watches_queues: guards.watches_queues(),
+            markable: guards.markable(),
+            pauses: if guards.is_empty() { Vec::new() } else { vec![Default::default(); numbers().len()] },
+            guards,
+            mark_at_enqueue: config.mark_at_enqueue,
+            ttl: config.ttl,
+            telemetry,
+            stamps,
+            pfc_size: config.packets.pfc.0 as u16,
+            jitters: jitter.map_or_else(Vec::new, |jitter| numbers().map(|port| jitter.of_port(port.0)).collect()),
+            histograms: if measured.queue_histogram { vec![Default::default(); numbers().len()] } else { Vec::new() },
+            bin: measured.histogram_bin.0,
+        }
+    }
+
+    /// Handles all events before `end`. Returns the time of the next known event, in ps.
+    pub(super) fn run<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, end: u64) -> u64 {
+        let first = plan.layout.lines(self.node).start;
+        let mut arrivals = std::mem::take(&mut self.arrivals);
+        out.take_inbox(self.node, &mut arrivals);
+        arrivals.sort_unstable();
+        let mut handled = 0;
+        for key in &arrivals {
+            let time = key >> LINK_BITS;
+            if time >= end {
+                break;
+            }
+            handled += 1;
+            self.serve_until::<RUN>(plan, out, time + 1 - self.port_rank);
+            self.now = time;
+            self.receive::<RUN>(plan, out, first + (key & ((1 << LINK_BITS) - 1)) as usize);
+        }
+        self.serve_until::<RUN>(plan, out, end);
+        arrivals.drain(..handled);
+        let next = arrivals.first().map_or(u64::MAX, |key| key >> LINK_BITS);
+        self.arrivals = arrivals;
+        next.min(self.next_free())
+    }
+
+    /// Forgets the arrivals before `end`, which came event by event.
+    pub(super) fn pass(&mut self, out: &mut Out, end: u64) {
+        out.take_inbox(self.node, &mut self.arrivals);
+        self.arrivals.retain(|key| key >> LINK_BITS >= end);
+    }
+
+    pub(super) fn next(&self, plan: Plan<'_>, out: &Out) -> Option<Event> {
+        let free = self.free_at.last().map(|key| {
+            let port = &self.ports[(key & ((1 << LINK_BITS) - 1)) as usize];
+            Event::new(key >> LINK_BITS, self.port_rank, Target::Port(port.number))
+        });
+        let arrivals = plan
+            .layout
+            .lines(self.node)
+            .map(|line| Event::new(out.wires[line].first(), 0, Target::Arrival(plan.layout.inward[line])));
+        free.into_iter().chain(arrivals.filter(|event| event.time != u64::MAX)).min()
+    }
+
+    pub(super) fn step(&mut self, plan: Plan<'_>, out: &mut Out, event: Event) {
+        match event.target() {
+            Target::Arrival(wire) => self.arrival::<ANY>(plan, out, event.time, wire),
+            _ => self.serve_next::<ANY>(plan, out),
+        }
+    }
+
+    #[inline(always)]
+    fn arrival<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, now: u64, wire: u32) {
+        self.now = now;
+        self.receive::<RUN>(plan, out, plan.layout.ports[wire as usize].line as usize);
+    }
+
+    /// Handles an event of `ns3` arithmetic.
+    pub(super) fn step_ns3(&mut self, plan: Plan<'_>, out: &mut Out, event: Event) {
+        match event.target() {
+            Target::Arrival(wire) => self.arrival::<NS3>(plan, out, event.time, wire),
+            Target::Port(number) => {
+                self.now = event.time;
+                out.count(self.node, event.time, || event.target());
+                let port = (number - plan.layout.first_port[self.node as usize]) as usize;
+                self.ports[port].pending = false;
+                self.serve::<NS3>(plan, out, port);
+            }
+            other => unreachable!("{other:?} is no event of a switch"),
+        }
+    }
+
+    /// Returns true if packets pass guards.
+    pub(super) const fn is_guarded(&self) -> bool {
+        self.guarded
+    }
+
+    pub(super) const fn now(&self) -> u64 {
+        self.now
+    }
+
+    fn next_free(&self) -> u64 {
+        self.free_at.last().map_or(u64::MAX, |key| key >> LINK_BITS)
+    }
+
+    #[inline(always)]
+    fn serve_until<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, end: u64) {
+        while self.next_free() < end {
+            self.serve_next::<RUN>(plan, out);
+        }
+    }
+
+    #[inline(never)]
+    fn serve_next<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out) {
+        let Some(key) = self.free_at.pop() else { return };
+        self.now = key >> LINK_BITS;
+        let port = (key & ((1 << LINK_BITS) - 1)) as usize;
+        out.count(self.node, self.now, || Target::Port(self.ports[port].number));
+        self.ports[port].pending = false;
+        self.serve::<RUN>(plan, out, port);
+    }
+}

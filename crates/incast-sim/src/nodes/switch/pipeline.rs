@@ -1,0 +1,142 @@
+//! Path of a packet through a switch: route, admission to the buffer, queue, port.
+
+use incast_model::fabric::PortId;
+
+use super::{Hooks, Switch};
+use crate::balance::backlog;
+use crate::kernel::{Event, Kind, Target};
+use crate::nodes::out::{Dropped, Out};
+use crate::nodes::packet::Packet;
+use crate::nodes::plan::{Plan, Route};
+use crate::nodes::run::{ANY, is_bare};
+use crate::outcome::DropReason;
+use crate::plan::Network;
+use crate::switch::Storage;
+
+impl<G: Hooks> Switch<G> {
+    #[inline]
+    pub(super) fn receive<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, line: usize) {
+        self.line = line;
+        let packet = out.take::<RUN>(plan, self.node, line, self.now, &mut self.carried);
+        match packet.kind {
+            Kind::Data | Kind::Segment => out.counts.data_hops += 1,
+            Kind::Pfc => {
+                out.counts.pfc_hops += 1;
+                return self.receive_pfc::<RUN>(plan, out, packet.in_port.into(), &packet);
+            }
+            Kind::Lost => return out.live -= 1,
+            _ => out.counts.ack_hops += 1,
+        }
+        if !is_bare(RUN) && self.guarded {
+            return G::receive::<RUN>(self, plan, out, &packet);
+        }
+        let port = self.egress(plan, &packet);
+        if packet.hops >= self.ttl {
+            return self.drop_packet(plan, out, port, &packet, DropReason::Ttl);
+        }
+        let Some(port) = port else { return self.drop_packet(plan, out, None, &packet, DropReason::NoRoute) };
+        self.forward::<RUN>(plan, out, port, &packet);
+    }
+
+    /// Egress port of a packet; `None` without a route.
+    #[inline(always)]
+    pub(in crate::nodes) fn egress(&mut self, plan: Plan<'_>, packet: &Packet) -> Option<usize> {
+        let port = match plan.route(self.node, packet) {
+            Route::Port(port) => port,
+            Route::Several => self.balance(plan, packet)?,
+            Route::None => return None,
+        };
+        Some((port - plan.layout.first_port[self.node as usize]) as usize)
+    }
+
+    #[inline(never)]
+    fn balance(&mut self, plan: Plan<'_>, packet: &Packet) -> Option<u32> {
+        let first = plan.layout.first_port[self.node as usize];
+        let backlog = |port: PortId| {
+            let port = &self.ports[(port.0 - first) as usize];
+            backlog((self.now, port.busy_until), port.queued, plan.network.rates[usize::from(port.rate)])
+        };
+        let packet = (self.now, self.node, packet.dst, packet.flow, !packet.kind.is_forward());
+        Some(plan.network.routing.balance(self.balancer.as_mut()?, packet, &backlog).0)
+    }
+
+    #[inline(always)]
+    pub(in crate::nodes) fn forward<const RUN: u8>(
+        &mut self,
+        plan: Plan<'_>,
+        out: &mut Out,
+        port: usize,
+        packet: &Packet,
+    ) {
+        let (size, prio, in_port) = (u32::from(packet.size), packet.prio & 7, usize::from(packet.in_port));
+        // A new tag has changed the priority with which it leaves, not the one with which it arrived.
+        let in_prio = packet.in_prio & 7;
+        let egress = &self.ports[port];
+        if egress.waiting == 0
+            && egress.paused & 1 << prio == 0
+            && (prio == 0 || self.buffer.passes(&self.ports[in_port].lanes[usize::from(in_prio)].ingress, size))
+            && self.is_idle::<RUN>(out, port)
+        {
+            self.transmit::<RUN>(plan, out, port, packet, packet.flags);
+            return;
+        }
+        let egress = &self.ports[port];
+        if RUN == ANY && egress.down {
+            return self.drop_packet(plan, out, Some(port), packet, DropReason::LinkDown);
+        }
+        let queued = egress.lanes[usize::from(prio)].queue.bytes;
+        if RUN == ANY && prio != 0 && self.storage != Storage::Shared {
+            self.store(plan, out, port, packet);
+            return self.serve_or_wait::<RUN>(plan, out, port);
+        }
+        let mut flags = packet.flags;
+        if prio != 0 {
+            let ingress = &mut self.ports[in_port].lanes[usize::from(in_prio)].ingress;
+            let stored = if self.lossless & 1 << in_prio != 0 {
+                // One that has become lossy here also needs space in its lossy queue.
+                let fits = self.lossless & 1 << prio != 0 || self.buffer.has_lossy_room(size, queued);
+                fits && self.buffer.admit_lossless(ingress, size)
+            } else {
+                self.buffer.admit_lossy(ingress, size, queued)
+            };
+            if !stored {
+                return self.drop_packet(plan, out, Some(port), packet, DropReason::Buffer);
+            }
+            if self.lossless & 1 << in_prio != 0 && self.buffer.wants_xoff(ingress) {
+                self.send_pfc::<RUN>(plan, out, in_port, in_prio, true, port);
+            }
+            if self.mark_at_enqueue {
+                flags |= self.mark::<RUN>(out, port, packet, queued);
+            }
+        }
+        self.enqueue::<RUN>(port, packet, flags);
+        self.serve_or_wait::<RUN>(plan, out, port);
+    }
+
+    #[cold]
+    pub(in crate::nodes) fn drop_packet(
+        &mut self,
+        plan: Plan<'_>,
+        out: &mut Out,
+        port: Option<usize>,
+        packet: &Packet,
+        reason: DropReason,
+    ) {
+        let ingress = self.ports.get(usize::from(packet.in_port)).map(|port| port.number);
+        // A frame has no ingress port here, unless it arrives now.
+        let own = matches!(packet.kind, Kind::Pfc | Kind::Isolation);
+        let wire = plan.layout.inward.get(self.line);
+        let event = wire.map_or(0, |&wire| Event::new(self.now, 0, Target::Arrival(wire)).target_code());
+        let egress = port.map(|port| self.ports[port].number);
+        let ingress = ingress.filter(|_| !own || egress.is_none());
+        out.drop(plan.network, packet, Dropped { reason, ingress, egress, now: self.now, event });
+        out.live -= 1;
+    }
+
+    /// Priority with the tag that the rules give a packet for a port.
+    pub(in crate::nodes) fn new_tag(&self, network: &Network, port: usize, packet: &Packet) -> u8 {
+        let Some(tagging) = &network.tagging else { return packet.prio };
+        let (input, output) = (self.ports[usize::from(packet.in_port)].number, self.ports[port].number);
+        tagging.rewritten(&network.fabric, packet.prio, input, output)
+    }
+}

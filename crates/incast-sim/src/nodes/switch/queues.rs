@@ -1,0 +1,216 @@
+//! Egress queues: packets enter, wait for their port, and leave.
+
+use super::{Hooks, Switch};
+use crate::congestion::IntRecord;
+use crate::kernel::NONE;
+use crate::nodes::out::Out;
+use crate::nodes::packet::{Packet, Stamp};
+use crate::nodes::plan::{LINK_BITS, Plan};
+use crate::nodes::run::{ANY, NS3, PLAIN, is_bare};
+use crate::switch::{Served, Storage};
+
+impl<G: Hooks> Switch<G> {
+    #[inline]
+    pub(in crate::nodes) fn enqueue<const RUN: u8>(&mut self, port: usize, packet: &Packet, flags: u8) {
+        let (size, prio) = (u32::from(packet.size), packet.prio & 7);
+        let place = self.slab.insert::<RUN>(packet, flags, &mut self.carried);
+        if RUN == ANY && self.watches_queues {
+            G::queued(self, port, place);
+        }
+        let state = &mut self.ports[port];
+        let queue = &mut state.lanes[usize::from(prio)].queue;
+        queue.bytes += size;
+        queue.peak = queue.peak.max(queue.bytes);
+        let tail = std::mem::replace(&mut queue.tail, place);
+        if queue.head == NONE {
+            queue.head = place;
+            state.waiting |= 1 << prio;
+        } else {
+            self.slab.link(tail, place);
+        }
+        state.queued += size;
+        self.note_length::<RUN>(port);
+    }
+
+    #[inline]
+    pub(super) fn note_length<const RUN: u8>(&mut self, port: usize) {
+        if is_bare(RUN) {
+            return;
+        }
+        if let Some(histogram) = self.histograms.get_mut(port) {
+            histogram.note(self.now, self.ports[port].queued, self.bin);
+        }
+    }
+
+    /// Serves a port now, or when it becomes free.
+    #[inline]
+    pub(in crate::nodes) fn serve_or_wait<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, port: usize) {
+        if self.ports[port].pending {
+            return;
+        }
+        if self.is_idle::<RUN>(out, port) {
+            self.serve::<RUN>(plan, out, port);
+        } else {
+            self.serve_when_free::<RUN>(out, port);
+        }
+    }
+
+    /// Returns true if a port is not transmitting. In `ns3` arithmetic, ranks decide whether a transmission that ends now has
+    /// ended.
+    #[inline(always)]
+    pub(super) fn is_idle<const RUN: u8>(&self, out: &mut Out, port: usize) -> bool {
+        let state = &self.ports[port];
+        if RUN == NS3 {
+            return out.ns3().is_idle(state.number, state.busy_until, self.now);
+        }
+        state.busy_until <= self.now
+    }
+
+    #[inline]
+    fn serve_when_free<const RUN: u8>(&mut self, out: &mut Out, port: usize) {
+        let state = &mut self.ports[port];
+        if state.waiting & (!state.paused | 1) == 0 {
+            return;
+        }
+        state.pending = true;
+        if RUN == NS3 {
+            return out.ns3().serve_when_free(state.number, state.busy_until);
+        }
+        let key = state.busy_until << LINK_BITS | port as u64;
+        // Most transmissions end after all others under way: few entries move.
+        let mut place = self.free_at.len();
+        self.free_at.push(key);
+        while place > 0 && self.free_at[place - 1] < key {
+            self.free_at[place] = self.free_at[place - 1];
+            place -= 1;
+        }
+        self.free_at[place] = key;
+    }
+
+    pub(super) fn serve<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, port: usize) {
+        let state = &mut self.ports[port];
+        let mut eligible = state.waiting & (!state.paused | 1);
+        if RUN == ANY && self.watches_queues {
+            eligible = G::eligible(self, port, eligible);
+        }
+        if eligible == 0 {
+            return;
+        }
+        let state = &mut self.ports[port];
+        let prio = match self.deficits.get_mut(port).filter(|_| !is_bare(RUN)) {
+            None => self.rule.choose_simply(eligible, &mut state.last_served) & 7,
+            Some(deficits) => {
+                let mut served = Served { last: state.last_served, deficits: *deficits };
+                let first = |prio| self.slab.size(state.lanes[usize::from(prio)].queue.head);
+                let prio = self.rule.choose_drr(eligible, state.waiting, &mut served, first);
+                (state.last_served, *deficits) = (served.last, served.deficits);
+                prio & 7
+            }
+        };
+        let packet = self.dequeue::<RUN>(port, prio);
+        let mark = if prio == 0 { 0 } else { self.depart::<RUN>(plan, out, port, &packet) };
+        self.transmit::<RUN>(plan, out, port, &packet, packet.flags | mark);
+        self.serve_when_free::<RUN>(out, port);
+    }
+
+    /// Removes the first packet of a queue.
+    #[inline(always)]
+    pub(super) fn dequeue<const RUN: u8>(&mut self, port: usize, prio: u8) -> Packet {
+        if RUN == ANY && prio != 0 && !self.ranked.is_empty() {
+            return self.dequeue_ranked(port);
+        }
+        let state = &mut self.ports[port];
+        let queue = &mut state.lanes[usize::from(prio & 7)].queue;
+        let place = queue.head;
+        let (packet, next) = self.slab.remove::<RUN>(place, &mut self.carried);
+        queue.head = next;
+        queue.bytes -= u32::from(packet.size);
+        state.queued -= u32::from(packet.size);
+        if queue.head == NONE {
+            state.waiting &= !(1 << prio);
+        }
+        self.note_length::<RUN>(port);
+        if RUN == ANY && self.watches_queues {
+            G::dequeued(self, port, place);
+        }
+        packet
+    }
+
+    /// Frees the buffer of a packet that leaves its queue, and sends an XON if due. Returns the packet's mark.
+    #[inline]
+    fn depart<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, packet: &Packet) -> u8 {
+        let left = self.ports[port].lanes[usize::from(packet.prio & 7)].queue.bytes;
+        if RUN == ANY && self.storage != Storage::Shared {
+            return if self.mark_at_enqueue { 0 } else { self.mark::<RUN>(out, port, packet, left) };
+        }
+        let (in_port, in_prio) = (usize::from(packet.in_port), packet.in_prio & 7);
+        let ingress = &mut self.ports[in_port].lanes[usize::from(in_prio)].ingress;
+        self.buffer.release(ingress, packet.size.into());
+        let resume = self.buffer.wants_xon(ingress);
+        let mark = if self.mark_at_enqueue { 0 } else { self.mark::<RUN>(out, port, packet, left) };
+        if resume {
+            // The packet leaves by its ingress port, which is about to send it and serves the XON afterwards.
+            let busy = in_port == port;
+            self.ports[port].pending |= busy;
+            self.send_pfc::<RUN>(plan, out, in_port, in_prio, false, port);
+            self.ports[port].pending &= !busy;
+        }
+        mark
+    }
+
+    /// Sends a packet, with other flags, out of an idle port.
+    #[inline(always)]
+    pub(super) fn transmit<const RUN: u8>(
+        &mut self,
+        plan: Plan<'_>,
+        out: &mut Out,
+        port: usize,
+        packet: &Packet,
+        flags: u8,
+    ) {
+        let size = u64::from(packet.size);
+        let (record, in_prio) =
+            if RUN != PLAIN && self.stamps { self.stamp::<RUN>(plan, out, port, packet) } else { (None, packet.prio) };
+        let stamp = Stamp { flags, in_prio, record };
+        let state = &mut self.ports[port];
+        let (sent, free) = plan.ends::<RUN>(state.number, &state.plan, self.now, size);
+        let queue = &mut state.lanes[usize::from(packet.prio & 7)].queue;
+        queue.tx_bytes += size;
+        queue.tx_packets += 1;
+        state.busy_until = free;
+        state.tx_bytes += size;
+        let whole = RUN != ANY || state.plan.takes_whole(size);
+        let seen = if whole { sent } else { plan.cut_through(state.number, packet, self.now, sent) };
+        if RUN == NS3 {
+            out.ns3().transmit(state.number);
+        }
+        let seen = match self.jitters.get_mut(port).filter(|_| RUN == ANY) {
+            Some(Some(jitter)) => jitter.delayed(seen + state.plan.delay) - state.plan.delay,
+            _ => seen,
+        };
+        out.send::<RUN>((&state.plan, &mut state.woken), seen, packet, stamp, &mut self.carried);
+    }
+
+    /// Telemetry of a packet that a port sends, and its priority at the far end if tags change on the wire.
+    #[inline(always)]
+    fn stamp<const RUN: u8>(
+        &mut self,
+        plan: Plan<'_>,
+        out: &mut Out,
+        port: usize,
+        packet: &Packet,
+    ) -> (Option<(IntRecord, u8)>, u8) {
+        let mut record = None;
+        if let Some(telemetry) = &mut self.telemetry {
+            if RUN == NS3 {
+                telemetry.exchange(&mut out.ns3().rand);
+            }
+            let state = &self.ports[port];
+            record = telemetry.record(port, state, packet, self.now, &self.carried, &mut self.rng);
+            if RUN == NS3 {
+                telemetry.exchange(&mut out.ns3().rand);
+            }
+        }
+        (record, if self.late_tags { self.new_tag(plan.network, port, packet) } else { packet.prio })
+    }
+}
