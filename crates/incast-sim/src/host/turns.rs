@@ -1,34 +1,36 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use crate::kernel::PairId;
+
 /// Ready queue pairs, served round after round in order of their flows.
 ///
 /// A paced flow that is due when its turn comes keeps the turn. At the end of a queue it would lose a round each time,
 /// and so its round-robin share.
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
-    /// Flows and senders.
-    round: BinaryHeap<Reverse<(u32, u32)>>,
-    next: BinaryHeap<Reverse<(u32, u32)>>,
+    /// Flows and their queue pairs.
+    round: BinaryHeap<Reverse<(u32, PairId)>>,
+    next: BinaryHeap<Reverse<(u32, PairId)>>,
     /// First flow that can still be served in this round.
     from: u32,
 }
 
 impl Turns {
     #[inline]
-    pub(crate) fn push(&mut self, flow: u32, sender: u32) {
+    pub(crate) fn push(&mut self, flow: u32, pair: PairId) {
         let turns = if flow >= self.from { &mut self.round } else { &mut self.next };
-        turns.push(Reverse((flow, sender)));
+        turns.push(Reverse((flow, pair)));
     }
 
     #[inline]
-    pub(crate) fn first(&self) -> Option<u32> {
-        self.round.peek().or_else(|| self.next.peek()).map(|Reverse((_, sender))| *sender)
+    pub(crate) fn first(&self) -> Option<PairId> {
+        self.round.peek().or_else(|| self.next.peek()).map(|Reverse((_, pair))| *pair)
     }
 
     #[inline]
-    pub(crate) fn pop(&mut self) -> Option<u32> {
-        self.round.pop().or_else(|| self.next.pop()).map(|Reverse((_, sender))| sender)
+    pub(crate) fn pop(&mut self) -> Option<PairId> {
+        self.round.pop().or_else(|| self.next.pop()).map(|Reverse((_, pair))| pair)
     }
 
     pub(crate) fn remove(&mut self, flow: u32) {
@@ -39,14 +41,14 @@ impl Turns {
     #[inline]
     pub(crate) fn served(&mut self, flow: u32) {
         if flow < self.from {
-            // The sender was the first of the next round.
+            // The pair was the first of the next round.
             debug_assert!(self.round.is_empty());
             std::mem::swap(&mut self.round, &mut self.next);
         }
         self.from = flow + 1;
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, PairId)> + '_ {
         self.round.iter().chain(&self.next).map(|Reverse(one)| *one)
     }
 
@@ -62,8 +64,13 @@ mod tests {
 
     use super::*;
 
+    /// Makes a flow ready, with a queue pair of the same number.
+    fn push(turns: &mut Turns, flow: u32) {
+        turns.push(flow, PairId(flow));
+    }
+
     fn serve(turns: &mut Turns) -> Option<u32> {
-        let flow = turns.pop()?;
+        let PairId(flow) = turns.pop()?;
         turns.served(flow);
         Some(flow)
     }
@@ -71,14 +78,14 @@ mod tests {
     #[test]
     fn turns_go_by_flow() {
         let mut turns = Turns::default();
-        [4, 1, 9].into_iter().for_each(|flow| turns.push(flow, flow));
+        [4, 1, 9].into_iter().for_each(|flow| push(&mut turns, flow));
         assert_eq!(serve(&mut turns), Some(1));
-        turns.push(1, 1);
+        push(&mut turns, 1);
         // Late, but before its turn.
-        turns.push(2, 2);
-        assert_eq!((turns.first(), serve(&mut turns), serve(&mut turns)), (Some(2), Some(2), Some(4)));
+        push(&mut turns, 2);
+        assert_eq!((turns.first(), serve(&mut turns), serve(&mut turns)), (Some(PairId(2)), Some(2), Some(4)));
         // Too late for this round.
-        turns.push(3, 3);
+        push(&mut turns, 3);
         assert_eq!([9, 1, 3].map(Some), [0; 3].map(|_| serve(&mut turns)));
         assert!(turns.is_empty() && serve(&mut turns).is_none());
     }
@@ -93,7 +100,7 @@ mod tests {
                     Some(flow) if ready[flow as usize] => {}
                     Some(flow) => {
                         ready[flow as usize] = true;
-                        turns.push(flow, flow);
+                        push(&mut turns, flow);
                     }
                     None => {
                         let expected = (1..=12).map(|ahead| (last + ahead) % 12).find(|&flow| ready[flow]);

@@ -1,9 +1,13 @@
-//! Events and their order, event queue, kinds of packets.
+//! Events and their order, event queue, kinds of packets, numbers as types.
 
 mod event;
+mod id_vec;
+mod ids;
 mod kind;
 mod wheel;
 
 pub(crate) use event::{Event, MAX_ID, Target, periodic, rank};
+pub(crate) use id_vec::{Id, IdVec};
+pub(crate) use ids::{Line, LocalPort, PacketId, PairId, ReceivedFlow, SentFlow};
 pub(crate) use kind::{Kind, NONE, Range, flag};
 pub(crate) use wheel::EventQueue;

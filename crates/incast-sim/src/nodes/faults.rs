@@ -107,11 +107,11 @@ impl Nodes {
     fn cut(&mut self, faults: &mut Faults, port: u32) {
         let now = self.books.now;
         let (place, local) = self.place_of(port);
-        let line = self.layout.ports[port as usize].line as usize;
+        let line = self.layout.ports[port as usize].line;
         for (packet, in_port) in self.out.wires[line].lose() {
             let own = matches!(packet.kind, Kind::Pfc | Kind::Isolation) || self.network.ports[port as usize].at_host;
             let first = self.network.fabric.ports_of(self.network.fabric.port(PortId(port)).node).next();
-            let ingress = first.filter(|_| !own).map(|first| first.0 + u32::from(in_port));
+            let ingress = first.filter(|_| !own).map(|first| first.0 + u32::from(in_port.0));
             let reason = DropReason::LinkDown;
             self.out.drop(&self.network, &packet, Dropped { reason, ingress, egress: Some(port), now, event: 0 });
         }
@@ -159,7 +159,7 @@ impl Nodes {
         for (link, share) in faults.changed_losses(begins, ends) {
             self.note_link(link, if share > 0.0 { LinkChange::Silent } else { LinkChange::Clean });
             for port in self.network.ends(&[link]) {
-                let line = self.layout.ports[port as usize].line as usize;
+                let line = self.layout.ports[port as usize].line;
                 self.out.watched = true;
                 self.out.wires[line].set_loss(share, || faults.stream(port));
             }

@@ -1,13 +1,13 @@
 //! State of a priority at a port, of switches and hosts.
 
-use crate::kernel::NONE;
+use crate::kernel::PacketId;
 use crate::switch::Ingress;
 
 /// List of packets in a slab, with counters. Sizes are in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Queue {
-    pub(super) head: u32,
-    pub(super) tail: u32,
+    pub(super) head: PacketId,
+    pub(super) tail: PacketId,
     pub(super) bytes: u32,
     pub(super) peak: u32,
     pub(super) tx_bytes: u64,
@@ -15,7 +15,8 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    pub(super) const EMPTY: Self = Self { head: NONE, tail: NONE, bytes: 0, peak: 0, tx_bytes: 0, tx_packets: 0 };
+    pub(super) const EMPTY: Self =
+        Self { head: PacketId::NONE, tail: PacketId::NONE, bytes: 0, peak: 0, tx_bytes: 0, tx_packets: 0 };
 }
 
 /// State of a priority: one cache line.

@@ -4,7 +4,8 @@
 use std::collections::VecDeque;
 
 use super::plan::Layout;
-use crate::kernel::{Event, EventQueue, Target, rank};
+use crate::kernel::Line;
+use crate::kernel::{Event, EventQueue, IdVec, Target, rank};
 use crate::ns3::{Draws, Rand};
 use crate::plan::Network;
 
@@ -17,8 +18,8 @@ pub(super) struct Ns3 {
     /// By port: rank of the end of its transmission.
     end_rank: Vec<u64>,
     /// By wire: port that sends into it, and ranks of the arrivals of its packets.
-    inward: Vec<u32>,
-    ranks: Vec<VecDeque<u64>>,
+    inward: IdVec<Line, u32>,
+    ranks: IdVec<Line, VecDeque<u64>>,
     /// Random numbers of ECN marks, and of PINT.
     pub(super) draws: Draws,
     pub(super) rand: Option<Rand>,
@@ -39,7 +40,7 @@ impl Ns3 {
                 last_rank: 0,
                 end_rank: vec![0; wires],
                 inward: layout.inward.clone(),
-                ranks: vec![VecDeque::new(); wires],
+                ranks: vec![VecDeque::new(); wires].into(),
                 draws: Draws::new(network.fabric.nodes().len() as u64),
                 rand: network.pint.as_ref().map(|_| Rand::default()),
                 completed: None,
@@ -69,7 +70,7 @@ impl Ns3 {
     }
 
     /// Puts a packet on a wire. Only the first one on a wire has an event.
-    pub(super) fn send(&mut self, line: usize, time: u64) {
+    pub(super) fn send(&mut self, line: Line, time: u64) {
         let rank = self.take_rank();
         self.ranks[line].push_back(rank);
         if self.ranks[line].len() == 1 {
@@ -78,12 +79,12 @@ impl Ns3 {
     }
 
     /// Takes the first packet from a wire. `next`: arrival of the one behind it, in ps.
-    pub(super) fn take(&mut self, line: usize, next: u64) {
+    pub(super) fn take(&mut self, line: Line, next: u64) {
         self.ranks[line].pop_front();
         self.schedule_arrival(line, next);
     }
 
-    fn schedule_arrival(&mut self, line: usize, time: u64) {
+    fn schedule_arrival(&mut self, line: Line, time: u64) {
         if let Some(&rank) = self.ranks[line].front() {
             self.events.push(Event::new(time, rank, Target::Arrival(self.inward[line])));
         }

@@ -10,7 +10,8 @@ use super::plan::{LINK_BITS, Plan, PortPlan};
 use super::run::{NS3, is_bare};
 use super::wire::Wire;
 use crate::host::End;
-use crate::kernel::{Event, Kind, Target};
+use crate::kernel::Line;
+use crate::kernel::{Event, IdVec, Kind, Target};
 use crate::measure::{OnWire, Prints};
 use crate::outcome::{Counts, DropReason, DropRecord};
 use crate::plan::Network;
@@ -49,7 +50,7 @@ pub(super) struct Dropped {
 #[derive(Debug)]
 pub(super) struct Out {
     /// In the order of [`Layout::inward`](super::plan::Layout::inward).
-    pub(super) wires: Vec<Wire>,
+    pub(super) wires: IdVec<Line, Wire>,
     /// By node, [`INBOXES`] each: arrivals at a switch in a window, time and wire (its place among those that end there) in one
     /// number, in any order.
     pub(super) inboxes: Vec<Vec<u64>>,
@@ -134,7 +135,7 @@ impl Out {
         carried: &mut Carried,
     ) {
         let time = seen + plan.delay;
-        let line = plan.line as usize;
+        let line = plan.line;
         if RUN == NS3 {
             self.ns3().send(line, time);
         } else {
@@ -166,7 +167,7 @@ impl Out {
         &mut self,
         plan: Plan<'_>,
         node: u32,
-        line: usize,
+        line: Line,
         now: u64,
         carried: &mut Carried,
     ) -> Packet {
@@ -188,7 +189,7 @@ impl Out {
     /// turn into [`Kind::Lost`].
     #[cold]
     #[inline(never)]
-    fn watch(&mut self, plan: Plan<'_>, (node, line): (u32, usize), now: u64) {
+    fn watch(&mut self, plan: Plan<'_>, (node, line): (u32, Line), now: u64) {
         let wire = plan.layout.inward[line];
         let event = Event::new(now, 0, Target::Arrival(wire));
         let packet = *self.wires[line].front();

@@ -2,7 +2,8 @@
 
 use super::run::{ANY, PLAIN};
 use crate::congestion::{IntRecord, MAX_INT_RECORDS};
-use crate::kernel::{Kind, NONE, Range, flag};
+use crate::kernel::{Id, IdVec, Kind, NONE, Range, flag};
+use crate::kernel::{LocalPort, PacketId};
 use crate::plan::Forwarded;
 
 /// Some packets have more: [`Carried`].
@@ -20,8 +21,8 @@ pub(super) struct Packet {
     pub(super) dst: u32,
     /// Number of the flow at the destination host. Between hypervisors: number of the packet in its pair.
     pub(super) at_dst: u32,
-    /// Ingress port at this node, from 0.
-    pub(super) in_port: u16,
+    /// Ingress port at this node.
+    pub(super) in_port: LocalPort,
     /// Wire bytes.
     pub(super) size: u16,
     /// Data: payload bytes. NACK: packets between the expected one and the one that arrived.
@@ -47,7 +48,7 @@ impl Packet {
         flow: NONE,
         dst: 0,
         at_dst: 0,
-        in_port: 0,
+        in_port: LocalPort(0),
         size: 0,
         payload: 0,
         kind: Kind::Data,
@@ -103,7 +104,7 @@ pub(super) struct Stamp {
 struct Slot {
     packet: Packet,
     /// Next packet of the list, or next free place.
-    next: u32,
+    next: PacketId,
     /// Entry of isolation; only its guard writes it.
     note: u32,
 }
@@ -111,93 +112,89 @@ struct Slot {
 /// Stored packets. The place freed last is used first, so that places in use stay in cache.
 #[derive(Debug)]
 pub(super) struct Slab {
-    slots: Vec<Slot>,
-    free: u32,
+    slots: IdVec<PacketId, Slot>,
+    free: PacketId,
     /// By place, `stride` each.
     records: Vec<IntRecord>,
     stride: usize,
     /// By place, up to the last one that had ranges.
-    ranges: Vec<Vec<Range>>,
+    ranges: IdVec<PacketId, Vec<Range>>,
 }
 
 impl Slab {
     /// `stride`: most INT records of a packet.
     pub(super) fn new(stride: usize) -> Self {
-        Self { slots: Vec::new(), free: NONE, records: Vec::new(), stride, ranges: Vec::new() }
+        Self { slots: IdVec::new(), free: PacketId::NONE, records: Vec::new(), stride, ranges: IdVec::new() }
     }
 
     /// Stores a packet, with other flags, as the end of a list. Returns its place.
     #[inline]
-    pub(super) fn insert<const RUN: u8>(&mut self, packet: &Packet, flags: u8, carried: &mut Carried) -> u32 {
-        let place = if self.free == NONE {
-            self.slots.push(Slot { packet: *packet, next: NONE, note: NONE });
-            self.records.resize(self.slots.len() * self.stride, IntRecord::default());
-            self.slots.len() as u32 - 1
+    pub(super) fn insert<const RUN: u8>(&mut self, packet: &Packet, flags: u8, carried: &mut Carried) -> PacketId {
+        let place = if self.free == PacketId::NONE {
+            self.records.resize((self.slots.len() + 1) * self.stride, IntRecord::default());
+            self.slots.push(Slot { packet: *packet, next: PacketId::NONE, note: NONE })
         } else {
             let place = self.free;
-            let slot = &mut self.slots[place as usize];
+            let slot = &mut self.slots[place];
             self.free = slot.next;
             slot.packet = *packet;
-            slot.next = NONE;
+            slot.next = PacketId::NONE;
             place
         };
-        self.slots[place as usize].packet.flags = flags;
+        self.slots[place].packet.flags = flags;
         if RUN != PLAIN && packet.records != 0 {
             if RUN == ANY && packet.has_ranges() {
                 self.insert_ranges(place, carried);
                 return place;
             }
             let count = usize::from(packet.records).min(self.stride);
-            let first = place as usize * self.stride;
+            let first = place.index() * self.stride;
             self.records[first..first + count].copy_from_slice(&carried.records[..count]);
         }
         place
     }
 
     #[cold]
-    fn insert_ranges(&mut self, place: u32, carried: &mut Carried) {
-        let place = place as usize;
-        if self.ranges.len() <= place {
-            self.ranges.resize_with(place + 1, Vec::new);
-        }
+    fn insert_ranges(&mut self, place: PacketId, carried: &mut Carried) {
+        self.ranges.extend_to(place, Vec::new);
         self.ranges[place] = std::mem::take(&mut carried.ranges);
     }
 
     /// Takes out a packet. Also returns the next place of its list.
     #[inline]
-    pub(super) fn remove<const RUN: u8>(&mut self, place: u32, carried: &mut Carried) -> (Packet, u32) {
-        let slot = &mut self.slots[place as usize];
+    pub(super) fn remove<const RUN: u8>(&mut self, place: PacketId, carried: &mut Carried) -> (Packet, PacketId) {
+        let slot = &mut self.slots[place];
         let (packet, next) = (slot.packet, slot.next);
         slot.next = self.free;
         self.free = place;
         if RUN != PLAIN && packet.records != 0 {
             if RUN == ANY && packet.has_ranges() {
-                carried.ranges = std::mem::take(&mut self.ranges[place as usize]);
+                carried.ranges = std::mem::take(&mut self.ranges[place]);
                 return (packet, next);
             }
             let count = usize::from(packet.records).min(self.stride);
-            let first = place as usize * self.stride;
+            let first = place.index() * self.stride;
             carried.records[..count].copy_from_slice(&self.records[first..first + count]);
         }
         (packet, next)
     }
 
-    pub(super) fn get(&self, place: u32) -> &Packet {
-        &self.slots[place as usize].packet
+    pub(super) fn get(&self, place: PacketId) -> &Packet {
+        &self.slots[place].packet
     }
 
-    pub(super) fn note(&self, place: u32) -> u32 {
-        self.slots[place as usize].note
+    pub(super) fn note(&self, place: PacketId) -> u32 {
+        self.slots[place].note
     }
 
-    pub(super) fn set_note(&mut self, place: u32, note: u32) {
-        self.slots[place as usize].note = note;
+    pub(super) fn set_note(&mut self, place: PacketId, note: u32) {
+        self.slots[place].note = note;
     }
 
     /// Sets the note of some packets of a list; returns their number.
-    pub(super) fn note_list(&mut self, mut place: u32, note: u32, wanted: impl Fn(&Packet) -> bool) -> u32 {
+    pub(super) fn note_list(&mut self, mut place: PacketId, note: u32, wanted: impl Fn(&Packet) -> bool) -> u32 {
         let mut found = 0;
-        while let Some(slot) = self.slots.get_mut(place as usize) {
+        while let Some(slot) = self.slots.get_mut(place) {
             if wanted(&slot.packet) {
                 slot.note = note;
                 found += 1;
@@ -207,24 +204,24 @@ impl Slab {
         found
     }
 
-    pub(super) fn size(&self, place: u32) -> u32 {
+    pub(super) fn size(&self, place: PacketId) -> u32 {
         self.get(place).size.into()
     }
 
     /// Puts `next` behind `place` in its list.
     #[inline]
-    pub(super) fn link(&mut self, place: u32, next: u32) {
-        self.slots[place as usize].next = next;
+    pub(super) fn link(&mut self, place: PacketId, next: PacketId) {
+        self.slots[place].next = next;
     }
 
-    pub(super) fn list(&self, place: u32) -> impl Iterator<Item = &Packet> {
+    pub(super) fn list(&self, place: PacketId) -> impl Iterator<Item = &Packet> {
         self.places(place).map(|place| self.get(place))
     }
 
     /// Places of a list, from its first.
-    pub(super) fn places(&self, mut place: u32) -> impl Iterator<Item = u32> {
+    pub(super) fn places(&self, mut place: PacketId) -> impl Iterator<Item = PacketId> {
         std::iter::from_fn(move || {
-            let next = self.slots.get(place as usize)?.next;
+            let next = self.slots.get(place)?.next;
             Some(std::mem::replace(&mut place, next))
         })
     }

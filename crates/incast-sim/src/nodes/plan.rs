@@ -1,17 +1,16 @@
 //! Data that a run does not change: read by all nodes, written by none.
 
-use std::ops::Range;
-
 use incast_model::fabric::{NodeId, NodeKind, PortId};
 use incast_model::units::Time;
 
 use crate::host::Carrier;
-use crate::kernel::{Kind, NONE, flag};
+use crate::kernel::{IdVec, Kind, NONE, flag};
 use crate::plan::Network;
 
 use super::local::gates_are_local;
 use super::packet::Packet;
 use super::run::{ANY, is_bare};
+use crate::kernel::{Line, LocalPort};
 
 /// Low bits of a key: a link or port of a node. The time is above.
 pub(super) const LINK_BITS: u32 = 12;
@@ -33,16 +32,16 @@ pub(super) struct PortPlan {
     pub(super) delay: u64,
     /// Serialisation time of a byte in ps; 0 if not an integer, or if a gap follows each packet.
     pub(super) ps_per_byte: u64,
-    /// Node at the far end, and its port, from 0.
+    /// Node at the far end, and its port.
     pub(super) peer: u32,
-    pub(super) peer_port: u16,
+    pub(super) peer_port: LocalPort,
     /// As [`crate::plan::Port::cut`].
     pub(super) cut: u16,
     /// If true, a packet may leave the far end by a faster link.
     pub(super) speeds_up: bool,
     pub(super) to_switch: bool,
-    /// Index of its wire in [`Layout::inward`], and among the wires that end at the same node.
-    pub(super) line: u32,
+    /// Its wire, and the wire's number among those that end at the same node.
+    pub(super) line: Line,
     pub(super) place: u16,
 }
 
@@ -54,11 +53,11 @@ impl PortPlan {
         delay: 0,
         ps_per_byte: 0,
         peer: 0,
-        peer_port: 0,
+        peer_port: LocalPort(0),
         cut: 0,
         speeds_up: false,
         to_switch: false,
-        line: 0,
+        line: Line(0),
         place: 0,
     };
 
@@ -78,7 +77,7 @@ pub(super) struct Layout {
     pub(super) first_port: Vec<u32>,
     /// Wires by the egress port that sends into them, ordered by the node where they end; and by node its first wire, with one
     /// more entry at the end.
-    pub(super) inward: Vec<u32>,
+    pub(super) inward: IdVec<Line, u32>,
     pub(super) first_inward: Vec<u32>,
     /// By flow: its number among the flows of its sender, and of its receiver.
     pub(super) at_src: Vec<u32>,
@@ -110,14 +109,14 @@ impl Layout {
             .map(|(port, state)| {
                 let peer_node = fabric.neighbour(PortId(port));
                 let peer = peer_node.0;
-                let peer_port = (state.peer - first(peer)) as u16;
+                let peer_port = LocalPort((state.peer - first(peer)) as u16);
                 let rate = fabric.rate(PortId(port));
                 let speeds_up = !underrun && fabric.ports_of(peer_node).any(|next| fabric.rate(next) > rate);
                 let gapless = network.config.packets.gap.0 == 0;
                 let ps_per_byte = if gapless { state.ps_per_byte.into() } else { 0 };
                 let (delay, cut) = (state.delay, state.cut);
                 let to_switch = fabric.node(peer_node).kind == NodeKind::Switch;
-                PortPlan { delay, ps_per_byte, peer, peer_port, cut, speeds_up, to_switch, line: 0, place: 0 }
+                PortPlan { delay, ps_per_byte, peer, peer_port, cut, speeds_up, to_switch, line: Line(0), place: 0 }
             })
             .collect();
         let (mut inward, mut first_inward) = (Vec::new(), vec![0]);
@@ -129,7 +128,7 @@ impl Layout {
         }
         for (line, &port) in (0u32..).zip(&inward) {
             let plan = &mut ports[port as usize];
-            (plan.line, plan.place) = (line, (line - first_inward[plan.peer as usize]) as u16);
+            (plan.line, plan.place) = (Line(line), (line - first_inward[plan.peer as usize]) as u16);
         }
         let packets = &network.config.packets;
         let ack = packets.ack.0.max(packets.min_ack.0);
@@ -166,7 +165,7 @@ impl Layout {
             neighbours,
             ports,
             first_port: nodes.map(first).collect(),
-            inward,
+            inward: inward.into(),
             first_inward,
             at_src,
             at_dst,
@@ -178,8 +177,21 @@ impl Layout {
 }
 
 impl Layout {
-    pub(super) fn lines(&self, node: u32) -> Range<usize> {
-        self.first_inward[node as usize] as usize..self.first_inward[node as usize + 1] as usize
+    /// Wires that end at a node.
+    pub(super) fn lines(&self, node: u32) -> impl Iterator<Item = Line> + use<> {
+        (self.first_inward[node as usize]..self.first_inward[node as usize + 1]).map(Line)
+    }
+
+    /// Wire with a number among those that end at a node.
+    #[inline]
+    pub(super) fn line(&self, node: u32, place: u32) -> Line {
+        Line(self.first_inward[node as usize] + place)
+    }
+
+    /// Number of a port of the fabric at its node.
+    #[inline]
+    pub(super) fn local(&self, node: u32, port: u32) -> LocalPort {
+        LocalPort((port - self.first_port[node as usize]) as u16)
     }
 }
 

@@ -5,6 +5,7 @@ use incast_model::units::Time;
 
 use super::{Nodes, Place};
 use crate::deadlock::{Paused, Snapshot};
+use crate::kernel::LocalPort;
 use crate::outcome::{CutOff, QueueRef};
 use crate::plan::Reach;
 use crate::switch::{Buffer, Ingress};
@@ -14,9 +15,9 @@ const NAMED: usize = 100;
 
 impl Nodes {
     /// Place of a port's node, and the port's number there.
-    pub(super) fn place_of(&self, port: u32) -> (Place, usize) {
+    pub(super) fn place_of(&self, port: u32) -> (Place, LocalPort) {
         let port = self.network.fabric.port(PortId(port));
-        (self.places[port.node.index()], port.local as usize)
+        (self.places[port.node.index()], LocalPort(port.local as u16))
     }
 
     /// Returns true if the far end of a port is a switch that pauses a priority.
@@ -95,7 +96,7 @@ impl Snapshot for Nodes {
     fn packets(&self, queue: QueueRef) -> Vec<(QueueRef, u32)> {
         let (Place::Switch(place), local) = self.place_of(queue.port.0) else { return Vec::new() };
         let switch = &self.switches[place as usize];
-        let counter = |(port, priority, size): (usize, u8, u32)| {
+        let counter = |(port, priority, size): (LocalPort, u8, u32)| {
             (QueueRef { port: PortId(switch.ports[port].number), priority }, size)
         };
         switch.held_in(local, queue.priority).map(counter).collect()
@@ -107,7 +108,7 @@ impl Snapshot for Nodes {
     }
 
     fn is_in_flight(&self, queue: QueueRef) -> bool {
-        let line = self.layout.ports[queue.port.index()].line as usize;
+        let line = self.layout.ports[queue.port.index()].line;
         self.out.wires[line].packets().any(|(_, packet)| packet.prio == queue.priority)
     }
 

@@ -11,6 +11,7 @@ use super::packet::{Carried, Packet, Stamp};
 use super::plan::PortPlan;
 use super::run::{ANY, PLAIN};
 use crate::congestion::IntRecord;
+use crate::kernel::LocalPort;
 use crate::kernel::{Kind, Range};
 
 #[derive(Debug, Clone, Copy)]
@@ -37,7 +38,7 @@ pub(super) struct Wire {
     /// By packet that has ranges, in order.
     ranges: VecDeque<Vec<Range>>,
     /// By place: ingress port at the sending node; empty if links cannot fail.
-    origins: Vec<u16>,
+    origins: Vec<LocalPort>,
     fails: bool,
     /// Silent losses, if there were any so far.
     loss: Option<Box<Loss>>,
@@ -132,8 +133,8 @@ impl Wire {
         entries.resize(places, Entry { time: 0, packet: Packet::EMPTY });
         records.resize(places * self.stride, IntRecord::default());
         if self.fails {
-            let mut origins: Vec<u16> = (0..self.len).map(|ahead| self.origins[self.place(ahead)]).collect();
-            origins.resize(places, 0);
+            let mut origins: Vec<LocalPort> = (0..self.len).map(|ahead| self.origins[self.place(ahead)]).collect();
+            origins.resize(places, LocalPort(0));
             self.origins = origins;
         }
         (self.entries, self.records, self.head) = (entries, records, 0);
@@ -166,7 +167,7 @@ impl Wire {
     }
 
     /// Loses all packets: they arrive as [`Kind::Lost`]. Returns those lost now, with their ingress ports at the sending node.
-    pub(super) fn lose(&mut self) -> Vec<(Packet, u16)> {
+    pub(super) fn lose(&mut self) -> Vec<(Packet, LocalPort)> {
         let mut lost = Vec::new();
         for ahead in 0..self.len {
             let place = self.place(ahead);
@@ -228,7 +229,7 @@ impl Wire {
 mod tests {
     use super::*;
 
-    const PORT: PortPlan = PortPlan { peer_port: 3, ..PortPlan::NONE };
+    const PORT: PortPlan = PortPlan { peer_port: LocalPort(3), ..PortPlan::NONE };
 
     #[test]
     fn packets_stay_in_order_while_the_ring_grows() {
@@ -267,7 +268,10 @@ mod tests {
             &mut carried,
         );
         let packet = wire.pop::<ANY>(&mut carried);
-        assert_eq!((packet.in_port, packet.in_prio, packet.hops, packet.flags, packet.records), (3, 3, 1, 1, 3));
+        assert_eq!(
+            (packet.in_port, packet.in_prio, packet.hops, packet.flags, packet.records),
+            (LocalPort(3), 3, 1, 1, 3)
+        );
         assert_eq!(carried.records[..2], [old[2], old[1]]);
         assert_eq!(wire.pop::<ANY>(&mut carried).in_prio, 5);
         assert_eq!((wire.first(), wire.head), (u64::MAX, 0));

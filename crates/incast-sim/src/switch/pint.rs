@@ -1,6 +1,7 @@
 //! PINT at the switch: writes filtered port utilisation into packets, as a power of a base (Ben Basat et al., SIGCOMM
 //! 2020; HPCC authors' ns-3, `switch-node.cc` and `pint.cc`).
 
+use crate::kernel::{IdVec, LocalPort};
 use std::sync::Arc;
 
 use incast_model::rng::{Stream, unit};
@@ -19,7 +20,7 @@ struct PintPort {
 
 #[derive(Debug, Clone)]
 pub(crate) struct Pint {
-    ports: Vec<PintPort>,
+    ports: IdVec<LocalPort, PintPort>,
     /// 1 / ln(base).
     inverse_log: f64,
     base: f64,
@@ -36,7 +37,7 @@ pub(crate) struct Pint {
 impl Pint {
     pub(crate) fn new(ports: usize, base: f64, rtt: u64, tick: u64, ns3: bool) -> Self {
         Self {
-            ports: vec![PintPort::default(); ports],
+            ports: vec![PintPort::default(); ports].into(),
             inverse_log: 1.0 / libm::log(base),
             base,
             powers: (0..1024).map(|exponent| libm::pow(base, f64::from(exponent))).collect(),
@@ -48,14 +49,14 @@ impl Pint {
     }
 
     pub(crate) fn of_ports(&self, ports: usize) -> Self {
-        Self { ports: vec![PintPort::default(); ports], ..self.clone() }
+        Self { ports: vec![PintPort::default(); ports].into(), ..self.clone() }
     }
 
     /// `now` in ps, `queued` bytes behind the packet, `rate` in bit/s. Returns the power that the packet carries on, if
     /// any.
     pub(crate) fn pass(
         &mut self,
-        port: usize,
+        port: LocalPort,
         (now, queued, rate): (u64, u32, u64),
         size: u16,
         carried: Option<u16>,
@@ -80,7 +81,7 @@ impl Pint {
     }
 
     /// `now` in ticks, `rate` in bit/s.
-    fn update(&mut self, port: usize, now: u64, queued: u32, rate: u64) -> f64 {
+    fn update(&mut self, port: LocalPort, now: u64, queued: u32, rate: u64) -> f64 {
         let state = &mut self.ports[port];
         let gap = (now - state.last_time).min(self.rtt);
         let bytes_per_s = rate as f64 / 8.0;
@@ -138,10 +139,10 @@ mod tests {
             (105_000, 100_000, 0.263552),
             (120_000, 0, 0.006863),
         ] {
-            let got = pint.update(0, ns, queue, 100_000_000_000);
+            let got = pint.update(LocalPort(0), ns, queue, 100_000_000_000);
             assert!((got - expected).abs() < 1e-6, "{got} for {expected} at {ns} ns");
-            pint.ports[0].last_size = 1050;
-            pint.ports[0].last_time = ns;
+            pint.ports[LocalPort(0)].last_size = 1050;
+            pint.ports[LocalPort(0)].last_time = ns;
         }
     }
 

@@ -1,4 +1,4 @@
-use crate::kernel::{Kind, flag};
+use crate::kernel::{Kind, PacketId, flag};
 
 /// Priority of a pFabric queue, whatever the priorities of its packets.
 pub(crate) const RANKED_QUEUE: u8 = 1;
@@ -8,7 +8,7 @@ struct Entry {
     /// Lower is more urgent.
     rank: u64,
     flow: u32,
-    id: u32,
+    id: PacketId,
 }
 
 /// In order of arrival (pFabric, SIGCOMM 2013, section 4.1). Linear search: a queue holds a few dozen, adjacent in
@@ -17,20 +17,20 @@ struct Entry {
 pub(crate) struct RankedQueue(Vec<Entry>);
 
 impl RankedQueue {
-    pub(crate) fn push(&mut self, rank: u64, flow: u32, id: u32) {
+    pub(crate) fn push(&mut self, rank: u64, flow: u32, id: PacketId) {
         self.0.push(Entry { rank, flow, id });
     }
 
     /// Takes the first packet of the flow with the lowest rank: a flow stays in order, and its early packets with a
     /// higher rank do not starve.
-    pub(crate) fn pop(&mut self) -> Option<u32> {
+    pub(crate) fn pop(&mut self) -> Option<PacketId> {
         let best = self.0.iter().min_by_key(|entry| entry.rank)?.flow;
         let first = self.0.iter().position(|entry| entry.flow == best)?;
         Some(self.0.remove(first).id)
     }
 
     /// Takes the packet of highest rank (the last such) if above `rank`.
-    pub(crate) fn evict_above(&mut self, rank: u64) -> Option<u32> {
+    pub(crate) fn evict_above(&mut self, rank: u64) -> Option<PacketId> {
         let worst = self.0.iter().enumerate().max_by_key(|(_, entry)| entry.rank)?;
         let (at, above) = (worst.0, worst.1.rank > rank);
         above.then(|| self.0.remove(at).id)
@@ -40,7 +40,7 @@ impl RankedQueue {
         self.0.is_empty()
     }
 
-    pub(crate) fn packets(&self) -> impl Iterator<Item = u32> + '_ {
+    pub(crate) fn packets(&self) -> impl Iterator<Item = PacketId> + '_ {
         self.0.iter().map(|entry| entry.id)
     }
 }
@@ -60,26 +60,38 @@ mod tests {
 
     fn queue(packets: &[(u64, u32)]) -> RankedQueue {
         let mut queue = RankedQueue::default();
-        (0..).zip(packets).for_each(|(id, &(rank, flow))| queue.push(rank, flow, id));
+        (0..).zip(packets).for_each(|(id, &(rank, flow))| queue.push(rank, flow, PacketId(id)));
         queue
     }
 
     #[test]
     fn the_flow_with_least_left_sends_its_first_packet() {
         let mut of_three = queue(&[(5, 0), (6, 1), (4, 2)]);
-        assert_eq!([of_three.pop(), of_three.pop(), of_three.pop(), of_three.pop()], [Some(2), Some(0), Some(1), None]);
+        assert_eq!(
+            [of_three.pop(), of_three.pop(), of_three.pop(), of_three.pop()],
+            [Some(PacketId(2)), Some(PacketId(0)), Some(PacketId(1)), None]
+        );
         // Flow 0 has the packet with least left, and sends its first packet first.
         let mut overtaken = queue(&[(18, 0), (17, 1), (16, 0)]);
-        assert_eq!([overtaken.pop(), overtaken.pop(), overtaken.pop()], [Some(0), Some(2), Some(1)]);
+        assert_eq!(
+            [overtaken.pop(), overtaken.pop(), overtaken.pop()],
+            [Some(PacketId(0)), Some(PacketId(2)), Some(PacketId(1))]
+        );
     }
 
     #[test]
     fn the_flow_with_most_left_loses_its_last_packet() {
         let mut full = queue(&[(5, 0), (7, 1), (6, 2), (7, 1), (4, 3)]);
         assert_eq!(full.evict_above(7), None, "of equals the last to come, here the one that finds no room");
-        assert_eq!([full.evict_above(6), full.evict_above(4), full.evict_above(4)], [Some(3), Some(1), Some(2)]);
-        assert_eq!(full.packets().collect::<Vec<_>>(), [0, 4]);
-        assert_eq!((full.evict_above(0), full.evict_above(0), full.evict_above(0)), (Some(0), Some(4), None));
+        assert_eq!(
+            [full.evict_above(6), full.evict_above(4), full.evict_above(4)],
+            [Some(PacketId(3)), Some(PacketId(1)), Some(PacketId(2))]
+        );
+        assert_eq!(full.packets().collect::<Vec<_>>(), [0, 4].map(PacketId));
+        assert_eq!(
+            (full.evict_above(0), full.evict_above(0), full.evict_above(0)),
+            (Some(PacketId(0)), Some(PacketId(4)), None)
+        );
     }
 
     #[test]

@@ -141,7 +141,7 @@ macro_rules! transports {
             pub(crate) fn timer(&mut self, stack: &mut impl Stack, own: u32) {
                 match self { $(Self::$variant(one) => one.timer(stack, own)),+ }
             }
-            pub(crate) fn task(&mut self, stack: &mut impl Stack, nic: u32, job: Job) {
+            pub(crate) fn task(&mut self, stack: &mut impl Stack, nic: crate::kernel::LocalPort, job: Job) {
                 match self { $(Self::$variant(one) => one.task(stack, nic, job)),+ }
             }
             pub(crate) fn left_host(&mut self, stack: &mut impl Stack, own: u32) {
@@ -153,10 +153,10 @@ macro_rules! transports {
             pub(crate) fn resume(&mut self, stack: &mut impl Stack, own: u32) {
                 match self { $(Self::$variant(one) => one.resume(stack, own)),+ }
             }
-            pub(crate) fn pull(&mut self, stack: &mut impl Stack, nic: u32, paused: u8) -> Option<(u32, Outgoing)> {
+            pub(crate) fn pull(&mut self, stack: &mut impl Stack, nic: crate::kernel::LocalPort, paused: u8) -> Option<(u32, Outgoing)> {
                 match self { $(Self::$variant(one) => one.pull(stack, nic, paused)),+ }
             }
-            pub(crate) fn may_pull(&self, nic: u32) -> bool {
+            pub(crate) fn may_pull(&self, nic: crate::kernel::LocalPort) -> bool {
                 match self { $(Self::$variant(one) => one.may_pull(nic)),+ }
             }
             pub(crate) fn may_end(&self, own: u32, end: u64, acks: &[u64]) -> bool {

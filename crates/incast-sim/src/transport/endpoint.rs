@@ -1,5 +1,6 @@
 use super::Job;
 use super::stack::{Incoming, Outgoing, Stack};
+use crate::kernel::LocalPort;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scope {
@@ -32,7 +33,7 @@ pub(crate) trait Endpoint {
     /// The expired timer has stopped.
     fn timer(&mut self, _stack: &mut impl Stack, _own: u32) {}
 
-    fn task(&mut self, _stack: &mut impl Stack, _nic: u32, _job: Job) {}
+    fn task(&mut self, _stack: &mut impl Stack, _nic: LocalPort, _job: Job) {}
 
     /// A data packet or handshake left its host's queue or was dropped there.
     fn left_host(&mut self, _stack: &mut impl Stack, _own: u32) {}
@@ -44,11 +45,11 @@ pub(crate) trait Endpoint {
     fn resume(&mut self, _stack: &mut impl Stack, _own: u32) {}
 
     /// `paused`: priorities that may not be sent, as bits.
-    fn pull(&mut self, _stack: &mut impl Stack, _nic: u32, _paused: u8) -> Option<(u32, Outgoing)> {
+    fn pull(&mut self, _stack: &mut impl Stack, _nic: LocalPort, _paused: u8) -> Option<(u32, Outgoing)> {
         None
     }
 
-    fn may_pull(&self, _nic: u32) -> bool {
+    fn may_pull(&self, _nic: LocalPort) -> bool {
         false
     }
 

@@ -6,6 +6,7 @@ use incast_model::flow::{Flow, FlowSet};
 use super::{AnyEndpoint, Incoming, Job, Outgoing, Scope, Stack, Transport};
 use crate::host::Carrier;
 use crate::kernel::Kind;
+use crate::kernel::LocalPort;
 
 /// Stands for RDMA, which has queue pairs instead of an endpoint.
 const RDMA: u8 = u8::MAX;
@@ -90,7 +91,7 @@ impl Endpoints {
     }
 
     /// `packet`: time of a full packet at the arbiter's host in ps; `here`: NIC and fabric, at that host.
-    pub(crate) fn place_arbiter(&mut self, host: u32, packet: u64, here: Option<(u32, &Fabric)>) {
+    pub(crate) fn place_arbiter(&mut self, host: u32, packet: u64, here: Option<(LocalPort, &Fabric)>) {
         let slot = self.arbitrated.and_then(|index| self.slots[usize::from(index)].endpoint.as_deref_mut());
         if let Some(AnyEndpoint::Fastpass(fastpass)) = slot {
             fastpass.place(host, packet, here);
@@ -108,7 +109,7 @@ impl Endpoints {
     }
 
     #[inline]
-    pub(crate) fn may_pull(&self, nic: u32) -> bool {
+    pub(crate) fn may_pull(&self, nic: LocalPort) -> bool {
         let endpoint = self.pulled.and_then(|index| self.slots[usize::from(index)].endpoint.as_deref());
         endpoint.is_some_and(|endpoint| endpoint.may_pull(nic))
     }
@@ -182,7 +183,7 @@ pub(crate) trait TransportHost: Stack + Sized {
         self.flush();
     }
 
-    fn do_endpoint_job(&mut self, nic: u32, job: Job) -> bool {
+    fn do_endpoint_job(&mut self, nic: LocalPort, job: Job) -> bool {
         let Some(index) = self.endpoints().of_job(job) else { return false };
         self.with(index, |endpoint, host| match job {
             Job::Stop(own) => endpoint.stop(host, own),
@@ -208,7 +209,7 @@ pub(crate) trait TransportHost: Stack + Sized {
         }
     }
 
-    fn pull_endpoint(&mut self, nic: u32, paused: u8) -> Option<(u32, Outgoing)> {
+    fn pull_endpoint(&mut self, nic: LocalPort, paused: u8) -> Option<(u32, Outgoing)> {
         let index = self.endpoints().pulled?;
         self.with(index, |endpoint, host| endpoint.pull(host, nic, paused))
     }

@@ -5,6 +5,7 @@ use incast_model::flow::Flow;
 use super::segments::{Packets, Segment};
 use super::{Job, Matching};
 use crate::host::PacketParams;
+use crate::kernel::LocalPort;
 use crate::kernel::{Kind, Range, flag};
 
 #[derive(Debug, Clone, Copy)]
@@ -12,7 +13,7 @@ pub(crate) struct Incoming<'a> {
     pub(crate) kind: Kind,
     pub(crate) flow: u32,
     pub(crate) own: u32,
-    pub(crate) nic: u32,
+    pub(crate) nic: LocalPort,
     pub(crate) seq: u64,
     pub(crate) stamp: u64,
     pub(crate) payload: u64,
@@ -49,9 +50,9 @@ pub(crate) struct Outgoing {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum To {
     Receiver(u32),
-    Sender(u32, u32),
+    Sender(u32, LocalPort),
     /// Host, by this NIC, about a flow (number in the run).
-    Host(u32, u32, u32),
+    Host(u32, u32, LocalPort),
 }
 
 /// Host as seen by its transports. `flow`: number in the run; `own`: the host's number of a flow that it sends or
@@ -64,22 +65,22 @@ pub(crate) trait Stack {
     fn flow(&self, flow: u32) -> &Flow;
     fn number_of(&self, flow: u32) -> u32;
     fn flow_of(&self, own: u32) -> u32;
-    fn nic_of(&self, own: u32) -> u32;
+    fn nic_of(&self, own: u32) -> LocalPort;
 
-    fn wire_time(&self, nic: u32, bytes: u64) -> u64;
+    fn wire_time(&self, nic: LocalPort, bytes: u64) -> u64;
     /// Wire time with the gap behind a packet.
-    fn busy_time(&self, nic: u32, bytes: u64) -> u64;
+    fn busy_time(&self, nic: LocalPort, bytes: u64) -> u64;
     /// In bit/s; for a VM, of its server's link.
-    fn line(&self, nic: u32) -> u64;
+    fn line(&self, nic: LocalPort) -> u64;
     /// Time from a full packet's start to its earliest start on the last link of its path.
     fn time_to_last_link(&self, own: u32) -> u64;
-    fn host_of(&self, nic: u32) -> u32;
-    fn port(&self, nic: u32) -> u32;
+    fn host_of(&self, nic: LocalPort) -> u32;
+    fn port(&self, nic: LocalPort) -> u32;
 
     /// Sends after the handler.
     fn send(&mut self, to: To, packet: Outgoing, ranges: impl IntoIterator<Item = Range>);
     /// Lets a NIC send after the handler.
-    fn kick(&mut self, nic: u32);
+    fn kick(&mut self, nic: LocalPort);
     /// If false, the host resumes the flow later.
     fn may_send(&mut self, own: u32) -> bool;
     /// Counts packets that a held-back flow gave up.
@@ -89,7 +90,7 @@ pub(crate) trait Stack {
     fn timer(&self, own: u32) -> u64;
     /// [`u64::MAX`] stops it.
     fn set_timer(&mut self, own: u32, deadline: u64);
-    fn plan(&mut self, nic: u32, time: u64, job: Job);
+    fn plan(&mut self, nic: LocalPort, time: u64, job: Job);
     /// State that all hosts of the ideal scheduler share.
     fn matching(&mut self) -> &mut Matching;
     /// Plans [`Job::Turn`] at the flow's sender.

@@ -4,6 +4,8 @@ use incast_model::fabric::NodeId;
 use incast_model::units::Time;
 
 use super::{Guard, Guards};
+use crate::kernel::{Id, IdVec};
+use crate::kernel::{LocalPort, PacketId};
 use crate::measure::Waits;
 use crate::nodes::blocking::Delays;
 use crate::nodes::packet::Packet;
@@ -16,12 +18,12 @@ use crate::plan::Network;
 pub(in crate::nodes) struct Blocking {
     delays: Delays,
     /// By place of the slab: time at which its packet was queued, in ps.
-    since: Vec<u64>,
+    since: IdVec<PacketId, u64>,
     ports: usize,
     /// Bytes queued, by ingress port and priority, then egress port and priority.
     held: Vec<u32>,
     /// By port and priority: time paused since the queue was last empty, in ps, without an open pause.
-    kept: Vec<[u64; 8]>,
+    kept: IdVec<LocalPort, [u64; 8]>,
 }
 
 impl Guard for Blocking {
@@ -32,25 +34,22 @@ impl Guard for Blocking {
         let ports = network.fabric.ports_of(NodeId(node)).len();
         network.measure.blocking.then(|| Self {
             delays: Delays::default(),
-            since: Vec::new(),
+            since: IdVec::new(),
             ports,
             held: vec![0; 64 * ports * ports],
-            kept: vec![[0; 8]; ports],
+            kept: vec![[0; 8]; ports].into(),
         })
     }
 
-    fn queued(switch: &mut Switch<Guards>, port: usize, place: u32) {
+    fn queued(switch: &mut Switch<Guards>, port: LocalPort, place: PacketId) {
         let (now, packet) = (switch.now(), switch.slab.get(place));
         let Some(blocking) = switch.guards.blocking.as_mut().filter(|_| packet.prio != 0) else { return };
-        let place = place as usize;
-        if blocking.since.len() <= place {
-            blocking.since.resize(place + 1, 0);
-        }
+        blocking.since.extend_to(place, || 0);
         blocking.since[place] = now;
         *blocking.held(port, packet) += u32::from(packet.size);
     }
 
-    fn dequeued(switch: &mut Switch<Guards>, port: usize, place: u32) {
+    fn dequeued(switch: &mut Switch<Guards>, port: LocalPort, place: PacketId) {
         let (now, packet) = (switch.now(), switch.slab.get(place));
         let Some(blocking) = switch.guards.blocking.as_mut().filter(|_| packet.prio != 0) else { return };
         let prio = usize::from(packet.prio & 7);
@@ -62,7 +61,7 @@ impl Guard for Blocking {
     }
 
     /// Adds the pause to the waits of the queue's packets.
-    fn resumed(switch: &mut Switch<Guards>, network: &Network, port: usize, prio: u8) {
+    fn resumed(switch: &mut Switch<Guards>, network: &Network, port: LocalPort, prio: u8) {
         let (now, prio, number) = (switch.now(), usize::from(prio & 7), switch.ports[port].number);
         let (pauses, queue) = (switch.pauses[port][prio], switch.ports[port].lanes[prio].queue);
         let (Some(since), Some(blocking)) = (pauses.since, switch.guards.blocking.as_mut()) else { return };
@@ -72,7 +71,7 @@ impl Guard for Blocking {
         for place in switch.slab.places(queue.head) {
             let packet = switch.slab.get(place);
             if packet.is_measured() {
-                let blocked = Time(now - since.max(blocking.since[place as usize]));
+                let blocked = Time(now - since.max(blocking.since[place]));
                 let waits = blocking.delays.of(packet.flow);
                 waits.blocked += blocked;
                 if pauses.root.is_some_and(|root| !network.packet_goes_by(root, number, packet)) {
@@ -83,10 +82,10 @@ impl Guard for Blocking {
     }
 
     /// Port with the largest part of the bytes that cause the pause, or the root behind it.
-    fn root(switch: &Switch<Guards>, network: &Network, input: usize, prio: u8) -> Option<u32> {
+    fn root(switch: &Switch<Guards>, network: &Network, input: LocalPort, prio: u8) -> Option<u32> {
         let blocking = switch.guards.blocking.as_ref()?;
         let mut most = (0, None);
-        for output in 0..blocking.ports {
+        for output in switch.ports.ids() {
             let counts = &blocking.held[blocking.place(input, prio, output)..][..8];
             let bytes: u32 = counts.iter().sum();
             if bytes > most.0 {
@@ -100,26 +99,26 @@ impl Guard for Blocking {
 
 impl Blocking {
     /// Begin of an egress port's eight counts in `held`.
-    fn place(&self, input: usize, prio: u8, output: usize) -> usize {
-        8 * ((8 * input + usize::from(prio & 7)) * self.ports + output)
+    fn place(&self, input: LocalPort, prio: u8, output: LocalPort) -> usize {
+        8 * ((8 * input.index() + usize::from(prio & 7)) * self.ports + output.index())
     }
 
     /// Bytes from a packet's ingress queue in its egress queue.
-    fn held(&mut self, port: usize, packet: &Packet) -> &mut u32 {
-        let place = self.place(packet.in_port.into(), packet.in_prio, port);
+    fn held(&mut self, port: LocalPort, packet: &Packet) -> &mut u32 {
+        let place = self.place(packet.in_port, packet.in_prio, port);
         &mut self.held[place + usize::from(packet.prio & 7)]
     }
 
-    fn end_wait(&mut self, now: u64, place: u32, packet: &Packet) {
+    fn end_wait(&mut self, now: u64, place: PacketId, packet: &Packet) {
         if packet.is_measured() {
-            self.delays.of(packet.flow).waited += Time(now - self.since[place as usize]);
+            self.delays.of(packet.flow).waited += Time(now - self.since[place]);
         }
     }
 }
 
 impl Switch<Guards> {
     /// Port that made an egress queue long.
-    fn root_behind(&self, network: &Network, port: usize, prio: usize) -> u32 {
+    fn root_behind(&self, network: &Network, port: LocalPort, prio: usize) -> u32 {
         let (state, pauses) = (&self.ports[port], self.pauses[port][prio]);
         let open = pauses.since.map_or(0, |since| self.now() - since);
         let kept = open + self.guards.blocking.as_ref().map_or(0, |blocking| blocking.kept[port][prio]);
@@ -133,7 +132,7 @@ impl Switch<Guards> {
     /// Adds open pauses and waits at the end of the run, and all delays to `all`.
     pub(in crate::nodes) fn close_waits(&mut self, network: &Network, now: u64, all: &mut [Waits]) {
         self.begin_action(now);
-        for port in 0..self.ports.len() {
+        for port in self.ports.ids() {
             for prio in 1..8 {
                 Blocking::resumed(self, network, port, prio);
                 let head = self.ports[port].lanes[usize::from(prio)].queue.head;

@@ -18,6 +18,7 @@ use super::packet::Packet;
 use super::plan::Plan;
 use super::switch::{Hooks, Switch};
 use crate::kernel::Kind;
+use crate::kernel::{LocalPort, PacketId};
 use crate::outcome::DropReason;
 use crate::plan::Network;
 
@@ -47,36 +48,36 @@ pub(super) trait Guard: Sized {
         _switch: &mut Switch<Guards>,
         _plan: Plan<'_>,
         _out: &mut Out,
-        _port: usize,
+        _port: LocalPort,
         _packet: &mut Packet,
     ) -> Option<DropReason> {
         None
     }
 
     /// A packet is in a queue, at a place of the slab.
-    fn queued(_switch: &mut Switch<Guards>, _port: usize, _place: u32) {}
+    fn queued(_switch: &mut Switch<Guards>, _port: LocalPort, _place: PacketId) {}
 
     /// A packet has left its queue, not yet the switch.
-    fn dequeued(_switch: &mut Switch<Guards>, _port: usize, _place: u32) {}
+    fn dequeued(_switch: &mut Switch<Guards>, _port: LocalPort, _place: PacketId) {}
 
     /// Priorities that may send at a port, of those not paused.
-    fn eligible(_switch: &Switch<Guards>, _port: usize, eligible: u8) -> u8 {
+    fn eligible(_switch: &Switch<Guards>, _port: LocalPort, eligible: u8) -> u8 {
         eligible
     }
 
     /// A PFC frame has arrived. True: it has no effect.
-    fn voids(_switch: &mut Switch<Guards>, _port: usize, _prio: u8, _xoff: bool) -> bool {
+    fn voids(_switch: &mut Switch<Guards>, _port: LocalPort, _prio: u8, _xoff: bool) -> bool {
         false
     }
 
     /// The link of a port has failed.
-    fn link_down(_switch: &mut Switch<Guards>, _port: usize) {}
+    fn link_down(_switch: &mut Switch<Guards>, _port: LocalPort) {}
 
     /// A pause of a queue ends, and is still noted.
-    fn resumed(_switch: &mut Switch<Guards>, _network: &Network, _port: usize, _prio: u8) {}
+    fn resumed(_switch: &mut Switch<Guards>, _network: &Network, _port: LocalPort, _prio: u8) {}
 
     /// Congested port that causes a pause of the peer of a port, if known.
-    fn root(_switch: &Switch<Guards>, _network: &Network, _port: usize, _prio: u8) -> Option<u32> {
+    fn root(_switch: &Switch<Guards>, _network: &Network, _port: LocalPort, _prio: u8) -> Option<u32> {
         None
     }
 }
@@ -103,47 +104,47 @@ macro_rules! guards {
             }
 
             #[inline(never)]
-            fn queued(switch: &mut Switch<Self>, port: usize, place: u32) {
+            fn queued(switch: &mut Switch<Self>, port: LocalPort, place: PacketId) {
                 $(if switch.guards.$field.is_some() {
                     $guard::queued(switch, port, place);
                 })+
             }
 
             #[inline(never)]
-            fn dequeued(switch: &mut Switch<Self>, port: usize, place: u32) {
+            fn dequeued(switch: &mut Switch<Self>, port: LocalPort, place: PacketId) {
                 $(if switch.guards.$field.is_some() {
                     $guard::dequeued(switch, port, place);
                 })+
             }
 
             #[inline(never)]
-            fn eligible(switch: &Switch<Self>, port: usize, mut eligible: u8) -> u8 {
+            fn eligible(switch: &Switch<Self>, port: LocalPort, mut eligible: u8) -> u8 {
                 $(if switch.guards.$field.is_some() {
                     eligible = $guard::eligible(switch, port, eligible);
                 })+
                 eligible
             }
 
-            fn voids(switch: &mut Switch<Self>, port: usize, prio: u8, xoff: bool) -> bool {
+            fn voids(switch: &mut Switch<Self>, port: LocalPort, prio: u8, xoff: bool) -> bool {
                 $(if switch.guards.$field.is_some() && $guard::voids(switch, port, prio, xoff) {
                     return true;
                 })+
                 false
             }
 
-            fn link_down(switch: &mut Switch<Self>, port: usize) {
+            fn link_down(switch: &mut Switch<Self>, port: LocalPort) {
                 $(if switch.guards.$field.is_some() {
                     $guard::link_down(switch, port);
                 })+
             }
 
-            fn resumed(switch: &mut Switch<Self>, network: &Network, port: usize, prio: u8) {
+            fn resumed(switch: &mut Switch<Self>, network: &Network, port: LocalPort, prio: u8) {
                 $(if switch.guards.$field.is_some() {
                     $guard::resumed(switch, network, port, prio);
                 })+
             }
 
-            fn root(switch: &Switch<Self>, network: &Network, port: usize, prio: u8) -> Option<u32> {
+            fn root(switch: &Switch<Self>, network: &Network, port: LocalPort, prio: u8) -> Option<u32> {
                 $(if switch.guards.$field.is_some()
                     && let Some(root) = $guard::root(switch, network, port, prio)
                 {
@@ -172,7 +173,7 @@ macro_rules! guards {
                 })+
             }
 
-            fn guard_route(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, packet: &mut Packet) -> Option<DropReason> {
+            fn guard_route(&mut self, plan: Plan<'_>, out: &mut Out, port: LocalPort, packet: &mut Packet) -> Option<DropReason> {
                 $(if self.guards.$field.is_some()
                     && let Some(reason) = $guard::routed(self, plan, out, port, packet)
                 {

@@ -1,6 +1,7 @@
 //! Tagger: new priorities by tag, ingress port and egress port.
 
 use super::{Guard, Guards};
+use crate::kernel::LocalPort;
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
@@ -32,7 +33,7 @@ impl Guard for Tags {
         switch: &mut Switch<Guards>,
         plan: Plan<'_>,
         out: &mut Out,
-        port: usize,
+        port: LocalPort,
         packet: &mut Packet,
     ) -> Option<DropReason> {
         if !switch.guards.tags.as_ref().is_some_and(|tags| tags.late) {

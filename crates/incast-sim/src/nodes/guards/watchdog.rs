@@ -4,6 +4,8 @@ use incast_model::fabric::{NodeId, PortId};
 use incast_model::units::Time;
 
 use super::{Guard, Guards};
+use crate::kernel::IdVec;
+use crate::kernel::LocalPort;
 use crate::nodes::Nodes;
 use crate::nodes::books::Books;
 use crate::nodes::out::Out;
@@ -30,29 +32,29 @@ struct Stormy {
 pub(in crate::nodes) struct Watchdog {
     params: WatchdogParams,
     /// By port and priority.
-    storms: Vec<[Option<Stormy>; 8]>,
+    storms: IdVec<LocalPort, [Option<Stormy>; 8]>,
 }
 
 impl Guard for Watchdog {
     fn new(plan: Plan<'_>, node: u32) -> Option<Self> {
         let ports = plan.network.fabric.ports_of(NodeId(node)).len();
         let params = plan.network.watchdog?;
-        Some(Self { params, storms: vec![[None; 8]; ports] })
+        Some(Self { params, storms: vec![[None; 8]; ports].into() })
     }
 
     fn routed(
         switch: &mut Switch<Guards>,
         _plan: Plan<'_>,
         _out: &mut Out,
-        port: usize,
+        port: LocalPort,
         packet: &mut Packet,
     ) -> Option<DropReason> {
         let dog = switch.guards.watchdog.as_ref()?;
-        let drops = dog.drops(port, packet.prio) || dog.drops(packet.in_port.into(), packet.in_prio);
+        let drops = dog.drops(port, packet.prio) || dog.drops(packet.in_port, packet.in_prio);
         drops.then_some(DropReason::Watchdog)
     }
 
-    fn voids(switch: &mut Switch<Guards>, port: usize, prio: u8, xoff: bool) -> bool {
+    fn voids(switch: &mut Switch<Guards>, port: LocalPort, prio: u8, xoff: bool) -> bool {
         let now = switch.now();
         let storm = switch.guards.watchdog.as_mut().and_then(|dog| dog.storms[port][usize::from(prio)].as_mut());
         storm.is_some_and(|storm| {
@@ -61,7 +63,7 @@ impl Guard for Watchdog {
         })
     }
 
-    fn link_down(switch: &mut Switch<Guards>, port: usize) {
+    fn link_down(switch: &mut Switch<Guards>, port: LocalPort) {
         let now = switch.now();
         let Some(dog) = &mut switch.guards.watchdog else { return };
         for storm in dog.storms[port].iter_mut().flatten() {
@@ -71,7 +73,7 @@ impl Guard for Watchdog {
 }
 
 impl Watchdog {
-    fn drops(&self, port: usize, prio: u8) -> bool {
+    fn drops(&self, port: LocalPort, prio: u8) -> bool {
         self.params.action == WatchdogAction::Drop && self.storms[port][usize::from(prio & 7)].is_some()
     }
 }
@@ -81,30 +83,33 @@ impl Nodes {
     pub(in crate::nodes) fn poll_watchdogs(&mut self) {
         for switch in &mut self.switches {
             switch.begin_action(self.books.now);
-            let mut next = 0;
-            while let Some(begun) = switch.poll_queues(&self.network, &mut self.books, next) {
+            let mut queues = switch.ports.ids().flat_map(|port| (1..8).map(move |prio| (port, prio)));
+            while let Some((port, prio)) = switch.poll_queues(&self.network, &mut self.books, &mut queues) {
                 let plan = Plan { layout: &self.layout, network: &self.network };
-                switch.release_queue(plan, &mut self.out, begun / 8, (begun % 8) as u8);
-                next = begun + 1;
+                switch.release_queue(plan, &mut self.out, port, prio);
             }
         }
     }
 }
 
 impl Switch<Guards> {
-    /// Ends storms, from queue `first` (eight per port) to the next queue that begins one.
-    fn poll_queues(&mut self, network: &Network, books: &mut Books, first: usize) -> Option<usize> {
+    /// Ends the storms of queues, up to the next queue that begins one.
+    fn poll_queues(
+        &mut self,
+        network: &Network,
+        books: &mut Books,
+        queues: &mut impl Iterator<Item = (LocalPort, u8)>,
+    ) -> Option<(LocalPort, u8)> {
         let WatchdogParams { detection, restoration, .. } = self.guards.watchdog.as_ref()?.params;
         let now = books.now;
-        for queue in first..8 * self.ports.len() {
-            let (port, prio) = (queue / 8, (queue % 8) as u8);
-            let Some(dog) = self.guards.watchdog.as_ref().filter(|_| self.lossless & 1 << prio & !1 != 0) else {
+        for (port, prio) in queues {
+            let Some(dog) = self.guards.watchdog.as_ref().filter(|_| self.lossless & 1 << prio != 0) else {
                 continue;
             };
             match (dog.storms[port][usize::from(prio)], self.pauses[port][usize::from(prio)].since) {
                 (None, Some(since)) if now - since >= detection.0 => {
                     self.begin_storm(network, books, port, prio);
-                    return Some(queue);
+                    return Some((port, prio));
                 }
                 (Some(storm), _) if !storm.announced && now - storm.quiet_since >= restoration.0 => {
                     self.end_storm(books, port, prio);
@@ -115,7 +120,7 @@ impl Switch<Guards> {
         None
     }
 
-    fn begin_storm(&mut self, network: &Network, books: &mut Books, port: usize, prio: u8) {
+    fn begin_storm(&mut self, network: &Network, books: &mut Books, port: LocalPort, prio: u8) {
         let number = self.ports[port].number;
         let (at, now) = (network.at(number, prio), books.now);
         books.recorder.resume(at, Time(now));
@@ -129,7 +134,7 @@ impl Switch<Guards> {
     }
 
     /// Drops the queue of a new storm, or lets it send.
-    fn release_queue(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, prio: u8) {
+    fn release_queue(&mut self, plan: Plan<'_>, out: &mut Out, port: LocalPort, prio: u8) {
         if self.guards.watchdog.as_ref().is_some_and(|dog| dog.drops(port, prio)) {
             while self.ports[port].waiting & 1 << prio != 0 {
                 self.drop_first(plan, out, (port, prio), DropReason::Watchdog);
@@ -138,7 +143,7 @@ impl Switch<Guards> {
         self.serve_or_wait::<ANY>(plan, out, port);
     }
 
-    fn end_storm(&mut self, books: &mut Books, port: usize, prio: u8) {
+    fn end_storm(&mut self, books: &mut Books, port: LocalPort, prio: u8) {
         let ended = self.guards.watchdog.as_mut().and_then(|dog| dog.storms[port][usize::from(prio)].take());
         if let Some(storm) = ended {
             books.storms[storm.record].end = Some(Time(books.now));
@@ -146,7 +151,7 @@ impl Switch<Guards> {
     }
 
     /// Returns true if packets of a queue do not leave while the far end pauses it: a watchdog may let them.
-    pub(in crate::nodes) fn keeps(&self, port: usize, prio: u8) -> bool {
+    pub(in crate::nodes) fn keeps(&self, port: LocalPort, prio: u8) -> bool {
         match &self.guards.watchdog {
             Some(dog) => dog.drops(port, prio),
             None => self.ports[port].paused & 1 << prio != 0,

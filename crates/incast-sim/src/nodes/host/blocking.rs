@@ -6,7 +6,7 @@ use incast_model::units::Time;
 
 use super::pair::PairState;
 use super::{Host, PRIORITIES};
-use crate::kernel::NONE;
+use crate::kernel::{IdVec, LocalPort, NONE, PacketId, PairId};
 use crate::measure::Waits;
 use crate::nodes::blocking::Delays;
 use crate::nodes::packet::Packet;
@@ -24,32 +24,29 @@ struct Pause {
 pub(super) struct HostBlocking {
     delays: Delays,
     /// By place of the slab: time at which its packet was queued, in ps.
-    since: Vec<u64>,
+    since: IdVec<PacketId, u64>,
     /// By NIC and priority: the pause in force.
-    pauses: Vec<[Option<Pause>; PRIORITIES]>,
+    pauses: IdVec<LocalPort, [Option<Pause>; PRIORITIES]>,
 }
 
 impl HostBlocking {
     /// `None` if queueing delays are not measured.
     pub(super) fn new(network: &Network, nics: usize) -> Option<Box<Self>> {
         network.measure.blocking.then(|| {
-            let pauses = vec![[None; PRIORITIES]; nics];
-            Box::new(Self { delays: Delays::default(), since: Vec::new(), pauses })
+            let pauses = vec![[None; PRIORITIES]; nics].into();
+            Box::new(Self { delays: Delays::default(), since: IdVec::new(), pauses })
         })
     }
 
     /// Notes that the packet at a place of the slab is queued now.
-    pub(super) fn queued(&mut self, place: u32, now: u64) {
-        let place = place as usize;
-        if self.since.len() <= place {
-            self.since.resize(place + 1, 0);
-        }
+    pub(super) fn queued(&mut self, place: PacketId, now: u64) {
+        self.since.extend_to(place, || 0);
         self.since[place] = now;
     }
 }
 
 impl Host {
-    pub(super) fn begin_pause(&mut self, nic: usize, frame: &Packet) {
+    pub(super) fn begin_pause(&mut self, nic: LocalPort, frame: &Packet) {
         if let Some(blocking) = &mut self.blocking {
             let root = (frame.dst != NONE).then_some(frame.dst);
             blocking.pauses[nic][usize::from(frame.in_prio & 7)] = Some(Pause { since: self.now, root });
@@ -57,7 +54,7 @@ impl Host {
     }
 
     /// Adds a pause, which ends now, to the flows that only the pause held.
-    pub(super) fn end_pause(&mut self, network: &Network, nic: usize, prio: u8) {
+    pub(super) fn end_pause(&mut self, network: &Network, nic: LocalPort, prio: u8) {
         let Some(blocking) = &mut self.blocking else { return };
         let Some(pause) = blocking.pauses[nic][usize::from(prio & 7)].take() else { return };
         let held = self.held_pairs(nic, prio).into_iter().chain(self.held_in_queue(nic, prio));
@@ -67,17 +64,17 @@ impl Host {
     }
 
     /// Adds the wait of a ready queue pair before it changes its priority or ends.
-    pub(super) fn end_pair_wait(&mut self, network: &Network, place: u32) {
+    pub(super) fn end_pair_wait(&mut self, network: &Network, place: PairId) {
         let Some(blocking) = &self.blocking else { return };
-        let pair = &self.pairs[place as usize];
-        let (nic, flow, from) = (usize::from(pair.nic), pair.flow, pair.placed_at);
+        let pair = &self.pairs[place];
+        let (nic, flow, from) = (pair.nic, pair.flow, pair.placed_at);
         if let Some(pause) = blocking.pauses[nic][usize::from(pair.prio & 7)].filter(|_| from <= self.now) {
             self.note_held(network, nic, pause, flow, from);
         }
     }
 
     /// Adds the part of a pause from `from` until now, in ps.
-    fn note_held(&mut self, network: &Network, nic: usize, pause: Pause, flow: u32, from: u64) {
+    fn note_held(&mut self, network: &Network, nic: LocalPort, pause: Pause, flow: u32, from: u64) {
         let port = self.nics[nic].port;
         let victim = pause.root.is_some_and(|root| !network.flow_goes_by(root, port, flow));
         let held = Time(self.now.saturating_sub(from.max(pause.since)));
@@ -90,19 +87,19 @@ impl Host {
     }
 
     /// Flows of queue pairs that only a pause keeps from sending, and since when.
-    fn held_pairs(&self, nic: usize, prio: u8) -> Vec<(u32, u64)> {
+    fn held_pairs(&self, nic: LocalPort, prio: u8) -> Vec<(u32, u64)> {
         let state = &self.nics[nic];
         let ready = state.turns[usize::from(prio & 7)].iter().filter(|&(flow, place)| {
-            let pair = &self.pairs[place as usize];
+            let pair = &self.pairs[place];
             pair.flow == flow && pair.state == PairState::Ready
         });
         // Due, but nothing has happened at the port since.
         let due = state.paced.iter().filter_map(|&Reverse((time, flow, place))| {
-            let pair = &self.pairs[place as usize];
+            let pair = &self.pairs[place];
             let is_paced = pair.flow == flow && pair.state == PairState::Paced && pair.placed_at == time;
             (is_paced && time <= self.now && pair.prio == prio).then_some((flow, place))
         });
-        let pairs = ready.chain(due).map(|(flow, place)| (flow, &self.pairs[place as usize]));
+        let pairs = ready.chain(due).map(|(flow, place)| (flow, &self.pairs[place]));
         let held = pairs.filter(|(_, pair)| pair.may_send() && pair.next_avail <= self.now);
         let mut held: Vec<(u32, u64)> = held.map(|(flow, pair)| (flow, pair.placed_at)).collect();
         // The heap can have an entry twice.
@@ -112,13 +109,13 @@ impl Host {
     }
 
     /// Flows of other transports with packets in a queue, and since when.
-    fn held_in_queue(&self, nic: usize, prio: u8) -> Vec<(u32, u64)> {
+    fn held_in_queue(&self, nic: LocalPort, prio: u8) -> Vec<(u32, u64)> {
         let mut held: Vec<(u32, u64)> = Vec::new();
         let Some(blocking) = &self.blocking else { return held };
         for place in self.slab.places(self.nics[nic].queues[usize::from(prio & 7)].head) {
             let packet = self.slab.get(place);
             if packet.is_measured() && held.iter().all(|(flow, _)| *flow != packet.flow) {
-                held.push((packet.flow, blocking.since[place as usize]));
+                held.push((packet.flow, blocking.since[place]));
             }
         }
         held
@@ -127,7 +124,7 @@ impl Host {
     /// Adds open pauses at the end of the run, and all delays to `all`.
     pub(in crate::nodes) fn close_waits(&mut self, network: &Network, now: u64, all: &mut [Waits]) {
         self.begin_action(now);
-        for nic in 0..self.nics.len() {
+        for nic in self.nics.ids() {
             (1..8).for_each(|prio| self.end_pause(network, nic, prio));
         }
         if let Some(blocking) = &self.blocking {

@@ -4,6 +4,7 @@ use incast_model::fabric::NodeId;
 
 use super::{Host, PRIORITIES};
 use crate::balance::State;
+use crate::kernel::LocalPort;
 use crate::kernel::{Kind, NONE, flag};
 use crate::nodes::lane::Failed;
 use crate::nodes::out::{Dropped, Out};
@@ -27,7 +28,7 @@ impl Host {
     }
 
     /// Takes a port down. It is never idle, so it sends nothing.
-    pub(in crate::nodes) fn fail(&mut self, network: &Network, nic: usize, now: u64) -> Failed {
+    pub(in crate::nodes) fn fail(&mut self, network: &Network, nic: LocalPort, now: u64) -> Failed {
         self.begin_action(now);
         let state = &mut self.nics[nic];
         let free_at = std::mem::replace(&mut state.busy_until, u64::MAX);
@@ -50,7 +51,7 @@ impl Host {
     }
 
     /// Drops all packets queued at a dead port.
-    pub(in crate::nodes) fn empty(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) {
+    pub(in crate::nodes) fn empty(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort) {
         while self.nics[nic].waiting != 0 {
             let prio = self.nics[nic].waiting.trailing_zeros() as u8;
             let packet = self.dequeue::<ANY>(nic, prio);
@@ -61,7 +62,7 @@ impl Host {
         }
     }
 
-    pub(in crate::nodes) fn repair(&mut self, nic: usize, free_at: u64, now: u64) {
+    pub(in crate::nodes) fn repair(&mut self, nic: LocalPort, free_at: u64, now: u64) {
         self.begin_action(now);
         self.nics[nic].down = false;
         self.nics[nic].busy_until = free_at;
@@ -72,7 +73,7 @@ impl Host {
         &mut self,
         plan: Plan<'_>,
         out: &mut Out,
-        (nic, now): (usize, u64),
+        (nic, now): (LocalPort, u64),
         prio: u8,
         holds: bool,
     ) {
@@ -91,7 +92,7 @@ impl Host {
     }
 
     /// Sends the pauses of held priorities again, after a repair.
-    pub(in crate::nodes) fn pause_anew(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) {
+    pub(in crate::nodes) fn pause_anew(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort) {
         for prio in 0..self.nics[nic].holds.len() {
             if self.nics[nic].holds[prio].held {
                 self.pause_held(plan, out, nic, prio as u8);
@@ -99,14 +100,14 @@ impl Host {
         }
     }
 
-    fn pause_held(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, prio: u8) {
+    fn pause_held(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort, prio: u8) {
         let state = &self.nics[nic];
         if !state.holds[usize::from(prio)].paused && !state.down {
             self.send_pfc(plan, out, nic, prio, true);
         }
     }
 
-    fn send_pfc(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, prio: u8, xoff: bool) {
+    fn send_pfc(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort, prio: u8, xoff: bool) {
         let state = &mut self.nics[nic];
         let hold = &mut state.holds[usize::from(prio)];
         hold.paused = xoff;
@@ -128,7 +129,7 @@ impl Host {
     }
 
     /// Returns true if a port holds a priority of the far end in a PFC storm.
-    pub(in crate::nodes) fn holds(&self, nic: usize, prio: u8) -> bool {
+    pub(in crate::nodes) fn holds(&self, nic: LocalPort, prio: u8) -> bool {
         self.nics[nic].holds.get(usize::from(prio)).is_some_and(|hold| hold.held)
     }
 }

@@ -3,7 +3,7 @@
 use incast_model::fabric::PortId;
 
 use super::Host;
-use crate::kernel::{Event, Kind, NONE, Target, flag};
+use crate::kernel::{Event, Kind, LocalPort, PairId, Target, flag};
 use crate::nodes::guards::Table;
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
@@ -32,7 +32,13 @@ impl HostIsolation {
 
 impl Host {
     /// Handles a message about data that leaves by its NIC.
-    pub(in crate::nodes) fn receive_isolation(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, message: &Packet) {
+    pub(in crate::nodes) fn receive_isolation(
+        &mut self,
+        plan: Plan<'_>,
+        out: &mut Out,
+        nic: LocalPort,
+        message: &Packet,
+    ) {
         debug_assert_eq!(message.kind, Kind::Isolation);
         out.counts.isolation_messages_to_hosts += 1;
         let (flow, now) = (message.flow, self.now());
@@ -40,14 +46,14 @@ impl Host {
         if isolation.params.hosts == IsolationAtHosts::Ignore {
             return;
         }
-        let known = isolation.table.find(nic as u32, flow);
+        let known = isolation.table.find(nic, flow);
         if message.flags & flag::XOFF == 0 {
             if let Some(slot) = known {
                 isolation.table[slot].asked = None;
             }
             return;
         }
-        if self.pair_of(plan, flow) == NONE {
+        if self.pair_of(plan, flow) == PairId::NONE {
             return; // completed, or not RDMA
         }
         let Some(slot) = known.or_else(|| self.isolate(plan, out, nic, flow)) else { return };
@@ -58,10 +64,10 @@ impl Host {
     }
 
     /// `None` if the NIC's table is full.
-    fn isolate(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, flow: u32) -> Option<u32> {
+    fn isolate(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort, flow: u32) -> Option<u32> {
         let now = self.now();
         let isolation = self.isolation.as_ref()?;
-        let places = || isolation.table.places(nic as u32);
+        let places = || isolation.table.places(nic);
         if isolation.params.table.is_some_and(|most| places().count() >= most as usize) {
             // The oldest makes place, as it has no packets here.
             let Some(oldest) = places().next() else {
@@ -74,7 +80,7 @@ impl Host {
         let order = Event::new(now, 0, Target::Arrival(wire)).target_code();
         let table = &mut self.isolation.as_mut()?.table;
         out.isolated = out.isolated.min(now);
-        Some(table.insert((nic as u32, PortId(port), flow), (IsolatedBy::Message, None), (now, order)))
+        Some(table.insert((nic, PortId(port), flow), (IsolatedBy::Message, None), (now, order)))
     }
 
     fn end_isolation(&mut self, plan: Plan<'_>, out: &mut Out, slot: u32) {

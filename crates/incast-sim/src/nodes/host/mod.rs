@@ -27,7 +27,7 @@ use super::plan::Plan;
 use crate::balance::State;
 use crate::host::selective::{Repeat, Rules};
 use crate::host::{End, PacketParams, RdmaParams};
-use crate::kernel::{Event, Kind, NONE, Target, flag};
+use crate::kernel::{Event, IdVec, Kind, LocalPort, PairId, Target, flag};
 use crate::nodes::run::{ANY, NS3};
 use blocking::HostBlocking;
 use gates::Gates;
@@ -46,7 +46,7 @@ const PRIORITIES: usize = 8;
 pub(super) struct Host {
     node: u32,
     id: HostId,
-    nics: Vec<Nic>,
+    nics: IdVec<LocalPort, Nic>,
     /// Chooses the port of a flow; `None` with ECMP.
     balancer: Option<State>,
     packets: PacketParams,
@@ -58,14 +58,14 @@ pub(super) struct Host {
     in_flight: u64,
     /// Packets queued at its ports.
     slab: Slab,
-    pairs: Vec<Pair>,
+    pairs: IdVec<PairId, Pair>,
     /// By pair; empty without selective repeat.
-    repeats: Vec<Repeat>,
+    repeats: IdVec<PairId, Repeat>,
     /// Unused places of `pairs`.
-    free: Vec<u32>,
-    /// By flow sent: number, pair ([`NONE`] before the start and after the end) and progress.
+    free: Vec<PairId>,
+    /// By flow sent: number, pair ([`PairId::NONE`] before the start and after the end) and progress.
     flows: Vec<u32>,
-    pair_of: Vec<u32>,
+    pair_of: Vec<PairId>,
     progress: Vec<Progress>,
     /// Next flow that starts by the clock alone.
     next_start: usize,
@@ -111,10 +111,10 @@ impl Host {
             demotion: (network.config.demotion, network.config.elephants),
             in_flight: network.config.in_flight,
             slab: Slab::new(plan.layout.records),
-            pairs: Vec::new(),
-            repeats: Vec::new(),
+            pairs: IdVec::new(),
+            repeats: IdVec::new(),
             free: Vec::new(),
-            pair_of: vec![NONE; flows.len()],
+            pair_of: vec![PairId::NONE; flows.len()],
             progress: vec![Progress::default(); flows.len()],
             flows,
             next_start: 0,
@@ -182,19 +182,19 @@ impl Host {
 
     /// Next arrival: time in ps and port. The lowest wire comes first at equal times.
     #[inline(always)]
-    fn next_arrival(&self, out: &Out) -> (u64, usize) {
-        match &self.nics[..] {
-            [only] => (out.wires[only.line].first(), 0),
-            nics => first_arrival(nics, out),
+    fn next_arrival(&self, out: &Out) -> (u64, LocalPort) {
+        match self.nics.as_slice() {
+            [only] => (out.wires[only.line].first(), LocalPort(0)),
+            _ => first_arrival(&self.nics, out),
         }
     }
 
     /// Time in ps and port.
     #[inline(always)]
-    fn next_due(&self) -> (u64, usize) {
-        match &self.nics[..] {
-            [only] => (only.due, 0),
-            nics => first_due(nics),
+    fn next_due(&self) -> (u64, LocalPort) {
+        match self.nics.as_slice() {
+            [only] => (only.due, LocalPort(0)),
+            _ => first_due(&self.nics),
         }
     }
 
@@ -226,7 +226,8 @@ impl Host {
         loop {
             let (timer, (start, own)) = (self.timer_time(), self.next_start(plan));
             let ((due, due_nic), (arrival, nic)) = (self.next_due(), self.next_arrival(out));
-            let (task, task_nic) = self.transports.as_ref().map_or((u64::MAX, 0), |transports| transports.next_task());
+            let (task, task_nic) =
+                self.transports.as_ref().map_or((u64::MAX, LocalPort(0)), |transports| transports.next_task());
             let time = timer.min(start).min(due).min(arrival).min(task);
             if time >= end {
                 return time;
@@ -240,7 +241,7 @@ impl Host {
             } else if arrival == time {
                 Target::Arrival(self.nics[nic].wire)
             } else if task == time {
-                Target::Agenda(task_nic)
+                Target::Agenda(task_nic.0.into())
             } else {
                 Target::Port(self.nics[due_nic].port)
             };
@@ -312,8 +313,9 @@ impl Host {
         let port = Event::new(due, self.port_rank, Target::Port(self.nics[nic].port));
         let (arrival, nic) = self.next_arrival(out);
         let arrival = Event::new(arrival, 0, Target::Arrival(self.nics[nic].wire));
-        let (task, nic) = self.transports.as_ref().map_or((u64::MAX, 0), |transports| transports.next_task());
-        let task = Event::new(task, 0, Target::Agenda(nic));
+        let (task, nic) =
+            self.transports.as_ref().map_or((u64::MAX, LocalPort(0)), |transports| transports.next_task());
+        let task = Event::new(task, 0, Target::Agenda(nic.0.into()));
         let known = [port, arrival, task].into_iter().filter(|event| event.time != u64::MAX);
         timer.into_iter().chain(start).chain(known).min()
     }
@@ -342,9 +344,9 @@ impl Host {
     /// Handles an event of `ns3` arithmetic.
     pub(super) fn step_ns3(&mut self, plan: Plan<'_>, out: &mut Out, event: Event) {
         (self.now, self.event) = (event.time, event.target_code());
-        let nic_of = |port: u32| (port - plan.layout.first_port[self.node as usize]) as usize;
+        let nic_of = |port: u32| plan.layout.local(self.node, port);
         if let Target::Arrival(wire) = event.target() {
-            let nic = usize::from(plan.layout.ports[wire as usize].peer_port);
+            let nic = plan.layout.ports[wire as usize].peer_port;
             return self.receive::<NS3>(plan, out, nic);
         }
         out.count(self.node, event.time, || event.target());
@@ -357,7 +359,7 @@ impl Host {
         }
     }
 
-    fn receive<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) {
+    fn receive<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort) {
         let packet = out.take::<RUN>(plan, self.node, self.nics[nic].line, self.now, &mut self.carried);
         out.delivered[usize::from(packet.prio & 7)] += u64::from(packet.size);
         out.live -= 1;
@@ -388,7 +390,7 @@ impl Host {
     }
 
     #[cold]
-    fn receive_pfc<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, frame: &Packet) {
+    fn receive_pfc<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort, frame: &Packet) {
         let bit = 1 << frame.in_prio;
         let state = &mut self.nics[nic];
         let at = plan.network.at(state.port, frame.in_prio);
@@ -411,7 +413,7 @@ impl Host {
     }
 
     /// Number of a NIC's port in the fabric, and of the wire that ends there.
-    pub(super) fn port_and_wire(&self, nic: usize) -> (u32, u32) {
+    pub(super) fn port_and_wire(&self, nic: LocalPort) -> (u32, u32) {
         (self.nics[nic].port, self.nics[nic].wire)
     }
 
@@ -425,12 +427,12 @@ impl Host {
 }
 
 #[inline(never)]
-fn first_arrival(nics: &[Nic], out: &Out) -> (u64, usize) {
-    let key = |(number, nic): (usize, &Nic)| (out.wires[nic.line].first(), nic.wire, number);
-    nics.iter().enumerate().map(key).min().map_or((u64::MAX, 0), |(time, _, number)| (time, number))
+fn first_arrival(nics: &IdVec<LocalPort, Nic>, out: &Out) -> (u64, LocalPort) {
+    let key = |(number, nic): (LocalPort, &Nic)| (out.wires[nic.line].first(), nic.wire, number);
+    nics.numbered().map(key).min().map_or((u64::MAX, LocalPort(0)), |(time, _, number)| (time, number))
 }
 
 #[inline(never)]
-fn first_due(nics: &[Nic]) -> (u64, usize) {
-    nics.iter().zip(0..).map(|(nic, number)| (nic.due, number)).min().unwrap_or((u64::MAX, 0))
+fn first_due(nics: &IdVec<LocalPort, Nic>) -> (u64, LocalPort) {
+    nics.numbered().map(|(number, nic)| (nic.due, number)).min().unwrap_or((u64::MAX, LocalPort(0)))
 }

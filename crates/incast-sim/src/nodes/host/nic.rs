@@ -9,7 +9,7 @@ use super::reference::ReferenceNic;
 use super::{Host, PRIORITIES};
 use crate::congestion::FlowContext;
 use crate::host::{RdmaParams, Turns};
-use crate::kernel::NONE;
+use crate::kernel::{Line, LocalPort, NONE, PairId};
 use crate::nodes::calendar::Woken;
 use crate::nodes::lane::Queue;
 use crate::nodes::out::Out;
@@ -25,7 +25,7 @@ pub(super) struct Nic {
     /// Number of the port in the fabric, and number and place of the wire that ends there.
     pub(super) port: u32,
     pub(super) wire: u32,
-    pub(super) line: usize,
+    pub(super) line: Line,
     plan: PortPlan,
     /// Random extra times of the host for each packet, in runs with jitter.
     jitter: Option<Box<Sending>>,
@@ -53,7 +53,7 @@ pub(super) struct Nic {
     served: Served,
     last_control: u8,
     /// Time, flow, place. Outdated entries are skipped.
-    pub(super) paced: BinaryHeap<Reverse<(u64, u32, u32)>>,
+    pub(super) paced: BinaryHeap<Reverse<(u64, u32, PairId)>>,
     /// Time of the next service in ps; [`u64::MAX`]: none before something changes.
     pub(super) due: u64,
     /// In place of turns and `due` in `ns3` arithmetic.
@@ -67,7 +67,7 @@ impl Nic {
         Self {
             port,
             wire: state.peer,
-            line: plan.layout.ports[state.peer as usize].line as usize,
+            line: plan.layout.ports[state.peer as usize].line,
             plan: plan.layout.ports[port as usize],
             jitter: network.jitter.as_ref().and_then(|jitter| jitter.of_port(port)).map(Box::new),
             woken: Woken::default(),
@@ -133,7 +133,7 @@ impl Nic {
 
 impl Host {
     #[inline]
-    pub(in crate::nodes) fn kick<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) {
+    pub(in crate::nodes) fn kick<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort) {
         if RUN == NS3 {
             return self.kick_reference(plan, out, nic);
         }
@@ -145,7 +145,7 @@ impl Host {
         }
     }
 
-    fn serve<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) {
+    fn serve<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort) {
         let queued = self.nics[nic].eligible_control(&self.rdma);
         if RUN == ANY && self.mixed && self.is_turn_of_pairs(nic, queued) && self.send_of_pairs::<RUN>(plan, out, nic) {
             // Served.
@@ -167,14 +167,14 @@ impl Host {
     }
 
     #[inline]
-    fn send_of_pairs<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) -> bool {
+    fn send_of_pairs<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort) -> bool {
         let Some(pair) = self.next_ready(nic) else { return false };
         self.send_data::<RUN>(plan, out, pair);
         self.place(pair);
         true
     }
 
-    pub(super) fn send_queued<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, eligible: u8) {
+    pub(super) fn send_queued<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort, eligible: u8) {
         let state = &mut self.nics[nic];
         let prio = state.rule.choose_control(eligible, state.last_control);
         state.last_control = prio;
@@ -187,7 +187,7 @@ impl Host {
         self.nics[nic].transmit::<RUN>(plan, out, self.now, &packet, &mut self.carried);
     }
 
-    fn is_turn_of_pairs(&mut self, nic: usize, queued: u8) -> bool {
+    fn is_turn_of_pairs(&mut self, nic: LocalPort, queued: u8) -> bool {
         self.release_paced(nic);
         let state = &self.nics[nic];
         let ready = state.ready & !state.paused;
@@ -203,7 +203,7 @@ impl Host {
     }
 
     #[inline]
-    fn next_ready(&mut self, nic: usize) -> Option<u32> {
+    fn next_ready(&mut self, nic: LocalPort) -> Option<PairId> {
         self.release_paced(nic);
         let state = &self.nics[nic];
         let mut unseen = state.ready & !state.paused;
@@ -218,12 +218,12 @@ impl Host {
         }
         let prio = usize::from(self.choose(nic, eligible) & 7);
         let pair = self.pop_ready(nic, prio)?;
-        self.nics[nic].turns[prio].served(self.pairs[pair as usize].flow);
+        self.nics[nic].turns[prio].served(self.pairs[pair].flow);
         Some(pair)
     }
 
     #[inline]
-    fn choose(&mut self, nic: usize, eligible: u8) -> u8 {
+    fn choose(&mut self, nic: LocalPort, eligible: u8) -> u8 {
         let state = &mut self.nics[nic];
         if !state.rule.is_drr() {
             return state.rule.choose_simply(eligible, &mut state.served.last);
@@ -234,14 +234,14 @@ impl Host {
         prio
     }
 
-    fn ready_size(&self, nic: usize, prio: u8) -> u32 {
+    fn ready_size(&self, nic: LocalPort, prio: u8) -> u32 {
         let Some(first) = self.nics[nic].turns[usize::from(prio)].first() else { return 0 };
-        self.pairs[first as usize].next_size(&self.packets) as u32
+        self.pairs[first].next_size(&self.packets) as u32
     }
 
-    fn drop_bound(&mut self, nic: usize, prio: usize) {
+    fn drop_bound(&mut self, nic: LocalPort, prio: usize) {
         while let Some(place) = self.nics[nic].turns[prio].first() {
-            let pair = &self.pairs[place as usize];
+            let pair = &self.pairs[place];
             let live = pair.flow != NONE;
             if live && pair.may_send() && pair.next_avail <= self.now {
                 return;
@@ -255,37 +255,37 @@ impl Host {
         }
     }
 
-    fn pop_ready(&mut self, nic: usize, prio: usize) -> Option<u32> {
+    fn pop_ready(&mut self, nic: LocalPort, prio: usize) -> Option<PairId> {
         let state = &mut self.nics[nic];
         let place = state.turns[prio].pop()?;
         if state.turns[prio].is_empty() {
             state.ready &= !(1 << prio);
         }
-        self.pairs[place as usize].state = PairState::Idle;
+        self.pairs[place].state = PairState::Idle;
         Some(place)
     }
 
-    pub(super) fn take_from_turns(&mut self, network: &Network, place: u32) {
-        if self.pairs[place as usize].state != PairState::Ready {
+    pub(super) fn take_from_turns(&mut self, network: &Network, place: PairId) {
+        if self.pairs[place].state != PairState::Ready {
             return;
         }
         self.end_pair_wait(network, place);
-        let pair = &mut self.pairs[place as usize];
+        let pair = &mut self.pairs[place];
         pair.state = PairState::Idle;
         let (prio, flow) = (usize::from(pair.prio & 7), pair.flow);
-        let nic = &mut self.nics[usize::from(pair.nic)];
+        let nic = &mut self.nics[pair.nic];
         nic.turns[prio].remove(flow);
         if nic.turns[prio].is_empty() {
             nic.ready &= !(1 << prio);
         }
     }
 
-    fn release_paced(&mut self, nic: usize) {
+    fn release_paced(&mut self, nic: LocalPort) {
         while let Some(&Reverse((time, flow, place))) = self.nics[nic].paced.peek()
             && time <= self.now
         {
             self.nics[nic].paced.pop();
-            let pair = &mut self.pairs[place as usize];
+            let pair = &mut self.pairs[place];
             if pair.flow == flow && pair.state == PairState::Paced && pair.next_avail == time {
                 pair.state = PairState::Idle;
                 self.place(place);
@@ -293,8 +293,8 @@ impl Host {
         }
     }
 
-    pub(super) fn place(&mut self, place: u32) {
-        let pair = &mut self.pairs[place as usize];
+    pub(super) fn place(&mut self, place: PairId) {
+        let pair = &mut self.pairs[place];
         if pair.state == PairState::Ready {
             return;
         }
@@ -303,7 +303,7 @@ impl Host {
             return;
         }
         let (time, flow, prio) = (pair.next_avail, pair.flow, usize::from(pair.prio & 7));
-        let nic = &mut self.nics[usize::from(pair.nic)];
+        let nic = &mut self.nics[pair.nic];
         if time > self.now.max(nic.busy_until) {
             if pair.state != PairState::Paced || pair.placed_at != time {
                 pair.state = PairState::Paced;

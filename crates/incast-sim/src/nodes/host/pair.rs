@@ -10,7 +10,7 @@ use crate::balance::backlog;
 use crate::congestion::{Ack, Controller, State, WindowMode};
 use crate::host::PacketParams;
 use crate::host::selective::{Flight, Repeat, came};
-use crate::kernel::{Kind, NONE, flag};
+use crate::kernel::{Kind, LocalPort, NONE, PairId, flag};
 use crate::measure::RateSample;
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
@@ -36,8 +36,8 @@ pub(super) struct Pair {
     dst: u32,
     pub(super) prio: u8,
     pub(super) state: PairState,
-    /// Number of the port at the host.
-    pub(super) nic: u8,
+    /// Port by which it leaves.
+    pub(super) nic: LocalPort,
     /// [`flag`] bits of its data packets.
     flags: u8,
     pub(super) moves_next_send: bool,
@@ -107,7 +107,7 @@ impl Host {
             dst: spec.dst.0,
             prio: spec.priority,
             state: PairState::Idle,
-            nic: nic as u8,
+            nic,
             flags: control.flags | if spec.path.is_some() { flag::PATH } else { 0 },
             moves_next_send: control.moves_next_send,
             mode: control.window,
@@ -127,17 +127,14 @@ impl Host {
         };
         let place = match self.free.pop() {
             Some(place) => {
-                self.pairs[place as usize] = pair;
+                self.pairs[place] = pair;
                 place
             }
-            None => {
-                self.pairs.push(pair);
-                self.pairs.len() as u32 - 1
-            }
+            None => self.pairs.push(pair),
         };
         if self.rules.is_some() {
-            self.repeats.resize_with(self.pairs.len(), Repeat::default);
-            self.repeats[place as usize] = Repeat::default();
+            self.repeats.extend_to(place, Repeat::default);
+            self.repeats[place] = Repeat::default();
         }
         self.pair_of[own as usize] = place;
         self.progress[own as usize].start = Some(Time(self.now));
@@ -150,10 +147,10 @@ impl Host {
         self.kick::<RUN>(plan, out, nic);
     }
 
-    /// Index of the port that a flow leaves by; 0 without a route.
-    pub(super) fn first_nic(&mut self, plan: Plan<'_>, flow: u32) -> usize {
+    /// Port by which a flow leaves; the first without a route.
+    pub(super) fn first_nic(&mut self, plan: Plan<'_>, flow: u32) -> LocalPort {
         if self.nics.len() == 1 {
-            return 0;
+            return LocalPort(0);
         }
         let spec = &plan.network.flows.flows[flow as usize];
         let flags = if spec.path.is_some() { flag::PATH } else { 0 };
@@ -162,14 +159,12 @@ impl Host {
             Route::Several => self.balance(plan, flow, spec.dst.0),
             Route::None => None,
         };
-        let first = plan.layout.first_port[self.node as usize];
-        port.map_or(0, |port| (port - first) as usize)
+        port.map_or(LocalPort(0), |port| plan.layout.local(self.node, port))
     }
 
     fn balance(&mut self, plan: Plan<'_>, flow: u32, dst: u32) -> Option<u32> {
-        let first = plan.layout.first_port[self.node as usize];
         let backlog = |port: PortId| {
-            let nic = &self.nics[(port.0 - first) as usize];
+            let nic = &self.nics[plan.layout.local(self.node, port.0)];
             backlog((self.now, nic.busy_until), nic.queued, nic.rate)
         };
         let packet = (self.now, self.node, dst, flow, false);
@@ -185,9 +180,9 @@ impl Host {
         ((bytes + self.packets.gap.0) * 8_000_000_000_000).div_ceil(rate)
     }
 
-    pub(super) fn send_data<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, place: u32) {
+    pub(super) fn send_data<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, place: PairId) {
         let rto = self.rto();
-        let pair = &mut self.pairs[place as usize];
+        let pair = &mut self.pairs[place];
         let payload = self.packets.payload.0.min(pair.size - pair.next);
         let size = self.packets.data_size(payload, pair.flags);
         let packet = Packet {
@@ -212,18 +207,18 @@ impl Host {
         pair.last_size = size;
         let rate = pair.rate;
         if let Some(rules) = self.rules.as_ref().filter(|_| RUN == ANY) {
-            let (repeat, flight) = (&mut self.repeats[place as usize], pair.flight());
+            let (repeat, flight) = (&mut self.repeats[place], pair.flight());
             (pair.next, pair.timeout) = repeat.sent(rules, self.now, flight, (seq, again));
         } else if pair.timeout == u64::MAX {
             pair.timeout = self.now.saturating_add(rto);
         }
         out.injected[usize::from(packet.prio & 7)] += size;
         out.live += 1;
-        let nic = &mut self.nics[usize::from(pair.nic)];
+        let nic = &mut self.nics[pair.nic];
         nic.transmit::<RUN>(plan, out, self.now, &packet, &mut self.carried);
         let line = (rate == nic.rate).then_some(nic.busy_until);
         let next = line.unwrap_or_else(|| self.now + self.pacing_gap::<RUN>(size, rate));
-        let pair = &mut self.pairs[place as usize];
+        let pair = &mut self.pairs[place];
         pair.next_avail = next;
         pair.cc.on_sent(size, Time(self.now));
         if RUN == ANY && pair.next >= self.demotion.0 {
@@ -239,7 +234,7 @@ impl Host {
 
     pub(super) fn receive_ack<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, packet: &Packet) {
         let place = self.pair_of[packet.at_dst as usize];
-        if place == NONE {
+        if place == PairId::NONE {
             return; // of a flow that has completed
         }
         if RUN == NS3
@@ -249,7 +244,7 @@ impl Host {
         }
         let nack = packet.kind == Kind::Nack;
         let rto = self.rto();
-        let pair = &mut self.pairs[place as usize];
+        let pair = &mut self.pairs[place];
         let progress = &mut self.progress[packet.at_dst as usize];
         progress.nacks += u32::from(nack);
         progress.marks += u64::from(packet.flags & flag::ECHO != 0);
@@ -265,7 +260,7 @@ impl Host {
             }
             pair.timeout = self.now.saturating_add(rto);
         }
-        let nic = usize::from(pair.nic);
+        let nic = pair.nic;
         let done = pair.una >= pair.size;
         if RUN == NS3 {
             self.react_in_ns3(plan, out, place, packet, first);
@@ -273,10 +268,10 @@ impl Host {
         if done {
             self.complete::<RUN>(plan, out, place);
         } else if RUN != NS3 {
-            let pair = &mut self.pairs[place as usize];
+            let pair = &mut self.pairs[place];
             let next = if let Some(rules) = self.rules.as_ref().filter(|_| RUN == ANY) {
                 let came = came(nack, packet.seq, packet.payload, self.packets.payload.0);
-                let (repeat, flight) = (&mut self.repeats[place as usize], pair.flight());
+                let (repeat, flight) = (&mut self.repeats[place], pair.flight());
                 (pair.next, pair.timeout) = repeat.heard(rules, self.now, flight, (came, advanced, pair.timeout));
                 pair.high
             } else {
@@ -296,8 +291,8 @@ impl Host {
 
     /// Same as without `ns3` arithmetic, but the last ACK counts too, and can move the NIC's wake-up. The `first` ACK changes
     /// no rate in ns-3, not even to the same one.
-    fn react_in_ns3(&mut self, plan: Plan<'_>, out: &mut Out, place: u32, packet: &Packet, first: bool) {
-        let pair = &mut self.pairs[place as usize];
+    fn react_in_ns3(&mut self, plan: Plan<'_>, out: &mut Out, place: PairId, packet: &Packet, first: bool) {
+        let pair = &mut self.pairs[place];
         if packet.kind == Kind::Nack && pair.una < pair.size {
             pair.next = pair.una;
         }
@@ -311,8 +306,8 @@ impl Host {
         }
     }
 
-    fn react<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, place: u32, packet: &Packet, next: u64) {
-        let pair = &mut self.pairs[place as usize];
+    fn react<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, place: PairId, packet: &Packet, next: u64) {
+        let pair = &mut self.pairs[place];
         let records = usize::from(packet.records).min(plan.layout.records);
         pair.cc.on_ack(&Ack {
             now: Time(self.now),
@@ -323,7 +318,7 @@ impl Host {
             rtt: Time(self.now - packet.stamp),
             int: &self.carried.records[..records],
             pint: if packet.records == 0 { 0 } else { self.carried.records[0].pint() },
-            flow: &self.nics[usize::from(pair.nic)].context,
+            flow: &self.nics[pair.nic].context,
             rates: &plan.network.rates,
         });
         self.apply_control::<RUN>(out, place);
@@ -331,11 +326,11 @@ impl Host {
 
     pub(super) fn receive_cnp<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, packet: &Packet) {
         let place = self.pair_of[packet.at_dst as usize];
-        if place != NONE {
+        if place != PairId::NONE {
             self.progress[packet.at_dst as usize].marks += 1;
-            let pair = &mut self.pairs[place as usize];
+            let pair = &mut self.pairs[place];
             pair.cc.on_cnp(Time(self.now));
-            let nic = usize::from(pair.nic);
+            let nic = pair.nic;
             self.apply_control::<RUN>(out, place);
             if RUN != NS3 {
                 self.place(place);
@@ -349,11 +344,11 @@ impl Host {
             return self.transport_timer(plan, out, own);
         }
         let place = self.pair_of[own as usize];
-        if place == NONE || self.pairs[place as usize].timer != self.now {
+        if place == PairId::NONE || self.pairs[place].timer != self.now {
             return;
         }
         let now = Time(self.now);
-        let pair = &mut self.pairs[place as usize];
+        let pair = &mut self.pairs[place];
         pair.timer = u64::MAX;
         if pair.cc.next_timer() <= now {
             pair.cc.on_timer(now);
@@ -365,10 +360,10 @@ impl Host {
             pair.cc.on_timeout(now);
             self.progress[own as usize].timeouts += 1;
             if let Some(rules) = &self.rules {
-                self.repeats[place as usize].recover(rules, pair.flight());
+                self.repeats[place].recover(rules, pair.flight());
             }
         }
-        let nic = usize::from(pair.nic);
+        let nic = pair.nic;
         self.apply_control::<RUN>(out, place);
         // ns-3 does not look at its NIC when a control's timer changes a rate.
         if RUN != NS3 {
@@ -379,24 +374,24 @@ impl Host {
 
     /// Makes a pair an elephant, unless its switch has isolated it.
     #[cold]
-    fn demote(&mut self, place: u32) {
-        let pair = &mut self.pairs[place as usize];
+    fn demote(&mut self, place: PairId) {
+        let pair = &mut self.pairs[place];
         if self.isolation.as_ref().is_none_or(|isolation| isolation.queue() != pair.prio) {
             pair.prio = self.demotion.1;
         }
     }
 
-    /// Place of the pair of an RDMA flow; [`NONE`] before its start and after its end.
-    pub(in crate::nodes) fn pair_of(&self, plan: Plan<'_>, flow: u32) -> u32 {
+    /// Place of the pair of an RDMA flow; [`PairId::NONE`] before its start and after its end.
+    pub(in crate::nodes) fn pair_of(&self, plan: Plan<'_>, flow: u32) -> PairId {
         self.pair_of[plan.layout.at_src[flow as usize] as usize]
     }
 
     /// Returns data of a flow to the priority of its class.
     pub(in crate::nodes) fn send_as_usual(&mut self, plan: Plan<'_>, out: &mut Out, flow: u32) {
         let place = self.pair_of(plan, flow);
-        if place != NONE {
+        if place != PairId::NONE {
             let (limit, elephants) = self.demotion;
-            let demoted = self.pairs[place as usize].high >= limit;
+            let demoted = self.pairs[place].high >= limit;
             let usual = plan.network.flows.flows[flow as usize].priority;
             self.send_under(plan, out, flow, if demoted { elephants } else { usual });
         }
@@ -405,23 +400,23 @@ impl Host {
     /// Sends data of a flow under another priority from now on.
     pub(in crate::nodes) fn send_under(&mut self, plan: Plan<'_>, out: &mut Out, flow: u32, prio: u8) {
         let place = self.pair_of(plan, flow);
-        if place == NONE || self.pairs[place as usize].prio == prio {
+        if place == PairId::NONE || self.pairs[place].prio == prio {
             return;
         }
         self.take_from_turns(plan.network, place);
-        let pair = &mut self.pairs[place as usize];
+        let pair = &mut self.pairs[place];
         pair.prio = prio;
-        let nic = usize::from(pair.nic);
+        let nic = pair.nic;
         self.place(place);
         self.kick::<ANY>(plan, out, nic);
     }
 
     #[inline]
-    fn apply_control<const RUN: u8>(&mut self, out: &mut Out, place: u32) {
-        let pair = &self.pairs[place as usize];
+    fn apply_control<const RUN: u8>(&mut self, out: &mut Out, place: PairId) {
+        let pair = &self.pairs[place];
         let (rate, own_window, timer) = pair.cc.answers();
         if rate != pair.rate || own_window != pair.own_window {
-            let context = &self.nics[usize::from(pair.nic)].context;
+            let context = &self.nics[pair.nic].context;
             let window = match pair.mode {
                 WindowMode::Off => self.in_flight,
                 WindowMode::Fixed => context.bdp,
@@ -437,13 +432,13 @@ impl Host {
                 1 => 1,
                 packets => u64::from(packets) * context.mtu,
             };
-            let pair = &mut self.pairs[place as usize];
+            let pair = &mut self.pairs[place];
             pair.rate = rate;
             pair.own_window = own_window;
             pair.window = window.min(own_window).max(answered);
             pair.next_avail = pair.next_avail.saturating_add_signed(shift);
         }
-        let pair = &mut self.pairs[place as usize];
+        let pair = &mut self.pairs[place];
         let wanted = timer.0.min(pair.timeout);
         if wanted < pair.timer {
             pair.timer = wanted;
@@ -456,17 +451,17 @@ impl Host {
         }
     }
 
-    fn complete<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, place: u32) {
-        if self.pairs[place as usize].state == PairState::Ready {
+    fn complete<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, place: PairId) {
+        if self.pairs[place].state == PairState::Ready {
             self.end_pair_wait(plan.network, place);
         }
-        let pair = &mut self.pairs[place as usize];
+        let pair = &mut self.pairs[place];
         if RUN == NS3 {
             out.ns3().completed = Some(pair.flow);
         }
         pair.flow = NONE;
         let own = pair.at_src as usize;
-        self.pair_of[own] = NONE;
+        self.pair_of[own] = PairId::NONE;
         if pair.state != PairState::Ready {
             self.free.push(place);
         } // else it is among the ready ones, as after a timeout that was too early: free when its turn comes
@@ -484,8 +479,8 @@ impl Host {
             return self.transport_completes_before(plan, out, own, end);
         }
         let place = self.pair_of[own as usize];
-        place != NONE && {
-            let size = self.pairs[place as usize].size;
+        place != PairId::NONE && {
+            let size = self.pairs[place].size;
             let wires = self.nics.iter().map(|nic| &out.wires[nic.line]);
             let arriving = wires.flat_map(|wire| wire.packets().take_while(|(time, _)| *time < end));
             let mut acks = arriving.filter(|(_, packet)| matches!(packet.kind, Kind::Ack | Kind::Nack));

@@ -1,5 +1,5 @@
 use super::Host;
-use crate::kernel::{Kind, NONE};
+use crate::kernel::{Kind, LocalPort, PacketId};
 use crate::nodes::out::{Dropped, Out};
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
@@ -8,7 +8,7 @@ use crate::outcome::DropReason;
 use crate::switch::{RANKED_QUEUE, Storage, rank};
 
 impl Host {
-    pub(super) fn store(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, packet: &Packet) {
+    pub(super) fn store(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort, packet: &Packet) {
         let size = u64::from(packet.size);
         let fits = |host: &Self, limit: u32| u64::from(host.nics[nic].queued) + size <= u64::from(limit);
         match plan.network.config.host_storage {
@@ -30,7 +30,7 @@ impl Host {
         }
     }
 
-    pub(super) fn enqueue<const RUN: u8>(&mut self, nic: usize, packet: &Packet) {
+    pub(super) fn enqueue<const RUN: u8>(&mut self, nic: LocalPort, packet: &Packet) {
         let (prio, size) = (packet.prio & 7, u32::from(packet.size));
         let place = self.slab.insert::<RUN>(packet, packet.flags, &mut self.carried);
         if RUN == ANY
@@ -50,7 +50,7 @@ impl Host {
             return;
         }
         let tail = std::mem::replace(&mut queue.tail, place);
-        if queue.head == NONE {
+        if queue.head == PacketId::NONE {
             queue.head = place;
             nic.waiting |= 1 << prio;
         } else {
@@ -59,7 +59,7 @@ impl Host {
     }
 
     #[inline(always)]
-    pub(super) fn dequeue<const RUN: u8>(&mut self, nic: usize, prio: u8) -> Packet {
+    pub(super) fn dequeue<const RUN: u8>(&mut self, nic: LocalPort, prio: u8) -> Packet {
         if RUN == ANY && self.ranks && prio != 0 {
             let place = self.nics[nic].ranked.pop().expect("a queue that waits has packets");
             return self.take_ranked(nic, place);
@@ -69,7 +69,7 @@ impl Host {
         let (packet, next) = self.slab.remove::<RUN>(queue.head, &mut self.carried);
         queue.head = next;
         queue.bytes -= u32::from(packet.size);
-        if queue.head == NONE {
+        if queue.head == PacketId::NONE {
             nic.waiting &= !(1 << prio);
         }
         nic.queued -= u32::from(packet.size);
@@ -77,7 +77,7 @@ impl Host {
     }
 
     /// Removes a packet, already out of its pFabric queue.
-    fn take_ranked(&mut self, nic: usize, place: u32) -> Packet {
+    fn take_ranked(&mut self, nic: LocalPort, place: PacketId) -> Packet {
         let (packet, _) = self.slab.remove::<ANY>(place, &mut self.carried);
         let nic = &mut self.nics[nic];
         nic.queues[usize::from(packet.prio & 7)].bytes -= u32::from(packet.size);
@@ -88,18 +88,18 @@ impl Host {
         packet
     }
 
-    pub(super) fn begins_with_data(&self, nic: usize, prio: u8) -> bool {
+    pub(super) fn begins_with_data(&self, nic: LocalPort, prio: u8) -> bool {
         let nic = &self.nics[nic];
         let first = match self.ranks && prio != 0 {
             true => nic.ranked.packets().next(),
-            false => Some(nic.queues[usize::from(prio & 7)].head).filter(|&place| place != NONE),
+            false => Some(nic.queues[usize::from(prio & 7)].head).filter(|&place| place != PacketId::NONE),
         };
         first.is_some_and(|place| self.slab.get(place).kind == Kind::Segment)
     }
 
     /// Drops a packet that did not fit, or that another one evicted.
     #[cold]
-    fn overflow(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, packet: &Packet) {
+    fn overflow(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort, packet: &Packet) {
         self.left(plan, out, packet);
         let (reason, egress) = (DropReason::Buffer, Some(self.nics[nic].port));
         out.drop(plan.network, packet, Dropped { reason, ingress: None, egress, now: self.now, event: self.event });

@@ -5,7 +5,7 @@ use incast_model::units::Time;
 use super::Host;
 use crate::host::CnpMode;
 use crate::host::selective::{Arrived, Taken};
-use crate::kernel::{Kind, flag};
+use crate::kernel::{Kind, LocalPort, flag};
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
@@ -56,7 +56,13 @@ impl Receiver {
 }
 
 impl Host {
-    pub(super) fn receive_data<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, packet: &Packet) {
+    pub(super) fn receive_data<const RUN: u8>(
+        &mut self,
+        plan: Plan<'_>,
+        out: &mut Out,
+        nic: LocalPort,
+        packet: &Packet,
+    ) {
         if packet.flags & flag::CE != 0 && self.rdma.cnp == CnpMode::Packet {
             self.notify::<RUN>(plan, out, nic, packet);
         }
@@ -145,7 +151,7 @@ impl Host {
         &mut self,
         plan: Plan<'_>,
         out: &mut Out,
-        nic: usize,
+        nic: LocalPort,
         packet: &Packet,
         (kind, seq): (Kind, u64),
     ) {
@@ -173,7 +179,7 @@ impl Host {
     }
 
     /// Sends a CNP for a marked packet, at most one per flow and `cnp_interval`.
-    fn notify<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, packet: &Packet) {
+    fn notify<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort, packet: &Packet) {
         let receiver = &mut self.receivers[packet.at_dst as usize];
         if self.now < receiver.next_cnp {
             return;

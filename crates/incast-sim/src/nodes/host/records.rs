@@ -1,7 +1,7 @@
 //! What a host has at the end of a run, and what searches over the network read of it.
 
 use super::Host;
-use crate::kernel::NONE;
+use crate::kernel::{LocalPort, PairId};
 use crate::nodes::lane::Lane;
 use crate::nodes::packet::Packet;
 use crate::outcome::FlowRecord;
@@ -35,10 +35,10 @@ impl Host {
         under_way.map(|(own, _)| (self.flows[own as usize], self.nics[self.nic_of(own)].port))
     }
 
-    fn nic_of(&self, own: u32) -> usize {
+    fn nic_of(&self, own: u32) -> LocalPort {
         match self.pair_of[own as usize] {
-            NONE => self.transport_nic(own),
-            place => self.pairs[place as usize].nic.into(),
+            PairId::NONE => self.transport_nic(own),
+            place => self.pairs[place].nic,
         }
     }
 
@@ -47,12 +47,12 @@ impl Host {
         self.nics.iter().filter(|nic| !nic.down).map(|nic| (nic.port, nic.paused))
     }
 
-    pub(in crate::nodes) fn is_paused(&self, nic: usize, priority: u8) -> bool {
+    pub(in crate::nodes) fn is_paused(&self, nic: LocalPort, priority: u8) -> bool {
         self.nics[nic].paused & 1 << priority != 0
     }
 
     /// Queue of a priority at a port, and pauses that the port sent.
-    pub(in crate::nodes) fn lane(&self, nic: usize, priority: u8) -> Lane {
+    pub(in crate::nodes) fn lane(&self, nic: LocalPort, priority: u8) -> Lane {
         let (nic, priority) = (&self.nics[nic], usize::from(priority));
         let hold = nic.holds.get(priority).copied().unwrap_or_default();
         let ingress = Ingress { paused: hold.paused, xoffs: hold.xoffs, ..Ingress::default() };

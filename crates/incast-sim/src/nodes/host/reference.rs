@@ -3,7 +3,7 @@
 //! by scans; a wake-up at the earliest next time of *all* queue pairs with unsent bytes, window-bound and paused ones included.
 
 use super::Host;
-use crate::kernel::NONE;
+use crate::kernel::{LocalPort, PairId};
 use crate::nodes::out::Out;
 use crate::nodes::plan::Plan;
 use crate::nodes::run::NS3;
@@ -26,22 +26,22 @@ impl ReferenceNic {
     }
 
     /// Removes completed flows from `first` on; `pair_of` gives the pair of a flow.
-    fn remove_completed(&mut self, first: usize, pair_of: &[u32]) {
+    fn remove_completed(&mut self, first: usize, pair_of: &[PairId]) {
         let mut position = 0;
         self.flows.retain(|&own| {
             position += 1;
-            position <= first || pair_of[own as usize] != NONE
+            position <= first || pair_of[own as usize] != PairId::NONE
         });
     }
 }
 
 impl Host {
-    fn reference(&mut self, nic: usize) -> &mut ReferenceNic {
+    fn reference(&mut self, nic: LocalPort) -> &mut ReferenceNic {
         &mut self.nics[nic].reference
     }
 
     /// TriggerTransmit: does nothing while the port is busy; the end of its transmission tries again.
-    pub(super) fn kick_reference(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) {
+    pub(super) fn kick_reference(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort) {
         let state = &self.nics[nic];
         if !state.reference.pending && out.ns3().is_idle(state.port, state.busy_until, self.now) {
             self.serve_reference(plan, out, nic);
@@ -49,13 +49,13 @@ impl Host {
     }
 
     /// Handles the end of a transmission.
-    pub(super) fn free_reference(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) {
+    pub(super) fn free_reference(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort) {
         self.reference(nic).pending = false;
         self.serve_reference(plan, out, nic);
     }
 
     /// Handles a wake-up; one that was moved does nothing.
-    pub(super) fn wake_reference(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) {
+    pub(super) fn wake_reference(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort) {
         let wake = Some((self.now, out.ns3().rank));
         if self.reference(nic).wake == wake {
             self.reference(nic).wake = None;
@@ -64,7 +64,7 @@ impl Host {
     }
 
     /// DequeueAndTransmit of an idle port.
-    fn serve_reference(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) {
+    fn serve_reference(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort) {
         let control = self.nics[nic].eligible_control(&self.rdma);
         if control != 0 {
             self.send_queued::<NS3>(plan, out, nic, control);
@@ -79,7 +79,7 @@ impl Host {
     }
 
     /// GetNextQindex: next pair to serve. Removes the completed flows that it met, from the smallest index on.
-    fn next_in_reference(&mut self, nic: usize) -> Option<u32> {
+    fn next_in_reference(&mut self, nic: LocalPort) -> Option<PairId> {
         let (paused, list) = (self.nics[nic].paused, &self.nics[nic].reference);
         let count = list.flows.len();
         let mut first_done = usize::MAX;
@@ -87,11 +87,11 @@ impl Host {
         for step in 1..=count {
             let index = (step + list.last) % count;
             let place = self.pair_of[list.flows[index] as usize];
-            if place == NONE {
+            if place == PairId::NONE {
                 first_done = first_done.min(index);
                 continue;
             }
-            let pair = &self.pairs[place as usize];
+            let pair = &self.pairs[place];
             if paused & 1 << pair.prio == 0 && pair.may_send() && pair.next_avail <= self.now {
                 found = Some((index, place));
                 break;
@@ -102,7 +102,7 @@ impl Host {
             if let Some((index, _)) = &mut found
                 && *index > first_done
             {
-                let done = |own: &&u32| self.pair_of[**own as usize] == NONE;
+                let done = |own: &&u32| self.pair_of[**own as usize] == PairId::NONE;
                 *index -= list.flows[first_done..*index].iter().filter(done).count();
             }
             list.remove_completed(first_done, &self.pair_of);
@@ -114,9 +114,9 @@ impl Host {
     }
 
     /// Wakes up at the earliest next time, unless a wake-up is pending or that time has passed.
-    fn sleep_reference(&mut self, out: &mut Out, nic: usize) {
+    fn sleep_reference(&mut self, out: &mut Out, nic: LocalPort) {
         let list = &self.nics[nic].reference;
-        let pairs = list.flows.iter().filter_map(|&own| self.pairs.get(self.pair_of[own as usize] as usize));
+        let pairs = list.flows.iter().filter_map(|&own| self.pairs.get(self.pair_of[own as usize]));
         let earliest = pairs.filter(|pair| pair.next < pair.size).map(|pair| pair.next_avail).min();
         if let Some(time) = earliest
             && list.wake.is_none()
@@ -126,19 +126,19 @@ impl Host {
         }
     }
 
-    fn wake_reference_at(&mut self, out: &mut Out, nic: usize, time: u64) {
+    fn wake_reference_at(&mut self, out: &mut Out, nic: LocalPort, time: u64) {
         let state = &mut self.nics[nic];
         state.reference.wake = Some((time, out.ns3().wake(state.port, time)));
     }
 
     /// UpdateNextAvail, after an ACK of a control that moves its next transmission: a pending wake-up moves to an earlier next
     /// time.
-    pub(super) fn hasten_reference(&mut self, out: &mut Out, place: u32) {
-        let pair = &self.pairs[place as usize];
+    pub(super) fn hasten_reference(&mut self, out: &mut Out, place: PairId) {
+        let pair = &self.pairs[place];
         if !pair.moves_next_send {
             return;
         }
-        let (nic, time) = (usize::from(pair.nic), pair.next_avail);
+        let (nic, time) = (pair.nic, pair.next_avail);
         if let Some((pending, _)) = self.reference(nic).wake
             && time < pending
         {

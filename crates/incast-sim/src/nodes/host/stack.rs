@@ -9,7 +9,7 @@ use incast_model::units::Time;
 
 use super::Host;
 use crate::host::PacketParams;
-use crate::kernel::{Kind, Range, flag};
+use crate::kernel::{IdVec, Kind, LocalPort, Range, flag};
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
@@ -22,12 +22,12 @@ use crate::transport::{
 pub(super) struct Transports {
     pub(super) endpoints: Endpoints,
     /// By flow sent: its NIC.
-    nics: Vec<u8>,
+    nics: Vec<LocalPort>,
     timers: Timers,
     /// By NIC.
-    agendas: Vec<Agenda>,
+    agendas: IdVec<LocalPort, Agenda>,
     /// Events of `agendas`: time in ps, NIC. Outdated ones do nothing.
-    due: BinaryHeap<Reverse<(u64, u32)>>,
+    due: BinaryHeap<Reverse<(u64, LocalPort)>>,
     /// Applied once a handler is done.
     outbox: Vec<Effect>,
 }
@@ -35,8 +35,8 @@ pub(super) struct Transports {
 /// Request of a handler: a packet with its NIC and ranges, or a NIC to serve.
 #[derive(Debug)]
 enum Effect {
-    Send(u32, Packet, Vec<Range>),
-    Kick(u32),
+    Send(LocalPort, Packet, Vec<Range>),
+    Kick(LocalPort),
 }
 
 impl Transports {
@@ -46,29 +46,29 @@ impl Transports {
         let endpoints = plan.network.transports.endpoints.of_host(scope, sent, received)?;
         let mut transports = Self {
             endpoints,
-            nics: vec![0; sent.len()],
+            nics: vec![LocalPort(0); sent.len()],
             timers: Timers::new(sent.len()),
             agendas: (0..nics).map(|_| Agenda::default()).collect(),
             due: BinaryHeap::new(),
             outbox: Vec::new(),
         };
         if let Some((arbiter, packet)) = plan.network.arbiter() {
-            let here = (arbiter == host).then_some((0, &*plan.network.fabric));
+            let here = (arbiter == host).then_some((LocalPort(0), &*plan.network.fabric));
             transports.endpoints.place_arbiter(arbiter, packet, here);
         }
         Some(Box::new(transports))
     }
 
-    fn plan(&mut self, nic: u32, time: u64, job: Job) {
-        if self.agendas[nic as usize].plan(time, job) {
+    fn plan(&mut self, nic: LocalPort, time: u64, job: Job) {
+        if self.agendas[nic].plan(time, job) {
             self.due.push(Reverse((time, nic)));
         }
     }
 
     /// Time in ps, and NIC.
     #[inline]
-    pub(super) fn next_task(&self) -> (u64, u32) {
-        self.due.peek().map_or((u64::MAX, 0), |&Reverse(next)| next)
+    pub(super) fn next_task(&self) -> (u64, LocalPort) {
+        self.due.peek().map_or((u64::MAX, LocalPort(0)), |&Reverse(next)| next)
     }
 }
 
@@ -92,13 +92,13 @@ impl Host {
     #[cold]
     pub(super) fn start_transport(&mut self, plan: Plan<'_>, out: &mut Out, own: u32) {
         let nic = self.first_nic(plan, self.flows[own as usize]);
-        self.transports().nics[own as usize] = nic as u8;
+        self.transports().nics[own as usize] = nic;
         self.progress[own as usize].start = Some(Time(self.now));
         Work { host: self, plan, out }.start_endpoint(own);
     }
 
     #[inline(never)]
-    pub(super) fn receive_transport(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, packet: &Packet) {
+    pub(super) fn receive_transport(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort, packet: &Packet) {
         let ranges = if packet.records == 0 { Vec::new() } else { std::mem::take(&mut self.carried.ranges) };
         let mut work = Work { host: self, plan, out };
         let counted;
@@ -113,7 +113,7 @@ impl Host {
             kind: packet.kind,
             flow: packet.flow,
             own: packet.at_dst,
-            nic: nic as u32,
+            nic,
             seq: packet.seq,
             stamp: packet.stamp,
             payload: packet.payload.into(),
@@ -138,16 +138,16 @@ impl Host {
     pub(super) fn do_tasks(&mut self, plan: Plan<'_>, out: &mut Out) {
         let now = self.now;
         let Some(Reverse((_, nic))) = self.transports().due.pop() else { return };
-        if !self.transports().agendas[nic as usize].is_due(now) {
+        if !self.transports().agendas[nic].is_due(now) {
             return;
         }
-        while let Some(job) = self.transports().agendas[nic as usize].pop(now) {
+        while let Some(job) = self.transports().agendas[nic].pop(now) {
             let mut work = Work { host: self, plan, out };
             if !work.do_endpoint_job(nic, job) {
                 work.do_hypervisor_job(job);
             }
         }
-        if let Some(time) = self.transports().agendas[nic as usize].next() {
+        if let Some(time) = self.transports().agendas[nic].next() {
             self.transports().due.push(Reverse((time, nic)));
         }
     }
@@ -155,7 +155,7 @@ impl Host {
     /// Plans a turn of the ideal scheduler, given by another host.
     pub(in crate::nodes) fn take_turn(&mut self, own: u32, time: u64) {
         let transports = self.transports();
-        let nic = transports.nics[own as usize].into();
+        let nic = transports.nics[own as usize];
         transports.plan(nic, time, Job::Turn);
     }
 
@@ -168,18 +168,18 @@ impl Host {
     }
 
     #[inline]
-    pub(super) fn may_pull(&self, nic: usize) -> bool {
-        self.transports.as_ref().is_some_and(|transports| transports.endpoints.may_pull(nic as u32))
+    pub(super) fn may_pull(&self, nic: LocalPort) -> bool {
+        self.transports.as_ref().is_some_and(|transports| transports.endpoints.may_pull(nic))
     }
 
     /// Sends the next packet of a transport from which idle NICs pull packets; false if there is none.
-    pub(super) fn send_pulled(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize) -> bool {
+    pub(super) fn send_pulled(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort) -> bool {
         if !self.may_pull(nic) {
             return false;
         }
         let paused = self.nics[nic].paused;
         let mut work = Work { host: self, plan, out };
-        let Some((own, packet)) = work.pull_endpoint(nic as u32, paused) else { return false };
+        let Some((own, packet)) = work.pull_endpoint(nic, paused) else { return false };
         let packet = work.packet_of(To::Receiver(own), packet);
         out.injected[usize::from(packet.prio & 7)] += u64::from(packet.size);
         out.live += 1;
@@ -217,8 +217,8 @@ impl Host {
         late
     }
 
-    pub(super) fn transport_nic(&self, own: u32) -> usize {
-        self.transports.as_ref().map_or(0, |transports| transports.nics[own as usize]).into()
+    pub(super) fn transport_nic(&self, own: u32) -> LocalPort {
+        self.transports.as_ref().map_or(LocalPort(0), |transports| transports.nics[own as usize])
     }
 
     /// In bit/s.
@@ -269,7 +269,7 @@ impl Work<'_> {
     }
 
     /// Queues a packet at a port, past any hypervisor.
-    pub(super) fn send_out(&mut self, nic: usize, packet: &Packet, ranges: Vec<Range>) {
+    pub(super) fn send_out(&mut self, nic: LocalPort, packet: &Packet, ranges: Vec<Range>) {
         self.out.injected[usize::from(packet.prio & 7)] += u64::from(packet.size);
         self.host.carried.ranges = ranges;
         self.host.store(self.plan, self.out, nic, packet);
@@ -310,32 +310,32 @@ impl Stack for Work<'_> {
         self.host.flows[own as usize]
     }
 
-    fn nic_of(&self, own: u32) -> u32 {
-        self.of().nics[own as usize].into()
+    fn nic_of(&self, own: u32) -> LocalPort {
+        self.of().nics[own as usize]
     }
 
-    fn wire_time(&self, nic: u32, bytes: u64) -> u64 {
-        self.plan.network.wire_time(self.host.nics[nic as usize].port, bytes)
+    fn wire_time(&self, nic: LocalPort, bytes: u64) -> u64 {
+        self.plan.network.wire_time(self.host.nics[nic].port, bytes)
     }
 
-    fn busy_time(&self, nic: u32, bytes: u64) -> u64 {
-        self.plan.network.busy_time(self.host.nics[nic as usize].port, bytes)
+    fn busy_time(&self, nic: LocalPort, bytes: u64) -> u64 {
+        self.plan.network.busy_time(self.host.nics[nic].port, bytes)
     }
 
-    fn line(&self, nic: u32) -> u64 {
-        crate::tenant::line(&self.plan.network.fabric, PortId(self.host.nics[nic as usize].port))
+    fn line(&self, nic: LocalPort) -> u64 {
+        crate::tenant::line(&self.plan.network.fabric, PortId(self.host.nics[nic].port))
     }
 
     fn time_to_last_link(&self, own: u32) -> u64 {
         self.plan.network.time_to_last_link(self.flow_of(own))
     }
 
-    fn host_of(&self, _nic: u32) -> u32 {
+    fn host_of(&self, _nic: LocalPort) -> u32 {
         self.host.id.0
     }
 
-    fn port(&self, nic: u32) -> u32 {
-        self.host.nics[nic as usize].port
+    fn port(&self, nic: LocalPort) -> u32 {
+        self.host.nics[nic].port
     }
 
     fn matching(&mut self) -> &mut Matching {
@@ -360,7 +360,7 @@ impl Stack for Work<'_> {
         self.host.transports().outbox.push(Effect::Send(nic, packet, ranges));
     }
 
-    fn kick(&mut self, nic: u32) {
+    fn kick(&mut self, nic: LocalPort) {
         self.host.transports().outbox.push(Effect::Kick(nic));
     }
 
@@ -383,7 +383,7 @@ impl Stack for Work<'_> {
         }
     }
 
-    fn plan(&mut self, nic: u32, time: u64, job: Job) {
+    fn plan(&mut self, nic: LocalPort, time: u64, job: Job) {
         self.host.transports().plan(nic, time, job);
     }
 
@@ -464,10 +464,10 @@ impl TransportHost for Work<'_> {
                     if self.host.hypervisor.is_some() {
                         self.pass_limiter(packet, ranges);
                     } else {
-                        self.send_out(nic as usize, &packet, ranges);
+                        self.send_out(nic, &packet, ranges);
                     }
                 }
-                Effect::Kick(nic) => self.host.kick::<ANY>(self.plan, self.out, nic as usize),
+                Effect::Kick(nic) => self.host.kick::<ANY>(self.plan, self.out, nic),
             }
         }
         self.host.transports().outbox = outbox;

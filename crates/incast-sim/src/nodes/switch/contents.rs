@@ -1,6 +1,8 @@
 //! What a switch holds.
 
 use super::{Hooks, Switch};
+use crate::kernel::IdVec;
+use crate::kernel::LocalPort;
 use crate::nodes::packet::Packet;
 use crate::switch::Storage;
 
@@ -14,9 +16,13 @@ impl<G: Hooks> Switch<G> {
     }
 
     /// Ingress port and priority, and bytes, of each packet in a queue.
-    pub(in crate::nodes) fn held_in(&self, port: usize, priority: u8) -> impl Iterator<Item = (usize, u8, u32)> {
+    pub(in crate::nodes) fn held_in(
+        &self,
+        port: LocalPort,
+        priority: u8,
+    ) -> impl Iterator<Item = (LocalPort, u8, u32)> {
         let packets = self.slab.list(self.ports[port].lanes[usize::from(priority)].queue.head);
-        packets.map(|packet| (packet.in_port.into(), packet.in_prio, packet.size.into()))
+        packets.map(|packet| (packet.in_port, packet.in_prio, packet.size.into()))
     }
 
     /// Returns true if the counters of a shared buffer have exactly the bytes of the packets queued here.
@@ -24,8 +30,8 @@ impl<G: Hooks> Switch<G> {
         if self.storage != Storage::Shared {
             return true;
         }
-        let mut held = vec![[0u64; 8]; self.ports.len()];
-        let queues = (0..self.ports.len()).flat_map(|port| (1..8).map(move |priority| (port, priority)));
+        let mut held = IdVec::<LocalPort, _>::from(vec![[0u64; 8]; self.ports.len()]);
+        let queues = self.ports.ids().flat_map(|port| (1..8).map(move |priority| (port, priority)));
         for (port, priority, bytes) in queues.flat_map(|(port, priority)| self.held_in(port, priority)) {
             held[port][usize::from(priority & 7)] += u64::from(bytes);
         }

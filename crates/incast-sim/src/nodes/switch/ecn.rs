@@ -3,6 +3,7 @@
 use incast_model::rng::unit;
 
 use super::{Hooks, Switch};
+use crate::kernel::LocalPort;
 use crate::kernel::flag;
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
@@ -12,7 +13,7 @@ use crate::switch::Verdict;
 impl<G: Hooks> Switch<G> {
     /// Mark of a packet in an egress queue of `queued` bytes, if it gets one.
     #[inline]
-    pub(super) fn mark<const RUN: u8>(&mut self, out: &mut Out, port: usize, packet: &Packet, queued: u32) -> u8 {
+    pub(super) fn mark<const RUN: u8>(&mut self, out: &mut Out, port: LocalPort, packet: &Packet, queued: u32) -> u8 {
         let hit = match self.ports[port].ecn.verdict(queued) {
             Verdict::Never => return 0,
             Verdict::Always => true,

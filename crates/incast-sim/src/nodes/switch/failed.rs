@@ -4,7 +4,7 @@ use incast_model::fabric::NodeId;
 
 use super::{Hooks, Switch};
 use crate::balance::State;
-use crate::kernel::NONE;
+use crate::kernel::{Line, LocalPort};
 use crate::nodes::lane::Failed;
 use crate::nodes::out::Out;
 use crate::nodes::plan::Plan;
@@ -19,7 +19,7 @@ impl<G: Hooks> Switch<G> {
     }
 
     /// Takes a port down. It is never idle, so it sends nothing.
-    pub(in crate::nodes) fn fail(&mut self, network: &Network, port: usize, now: u64) -> Failed {
+    pub(in crate::nodes) fn fail(&mut self, network: &Network, port: LocalPort, now: u64) -> Failed {
         self.begin_action(now);
         let state = &mut self.ports[port];
         state.down = true;
@@ -38,7 +38,7 @@ impl<G: Hooks> Switch<G> {
     }
 
     /// Drops all packets queued at a dead port.
-    pub(in crate::nodes) fn empty(&mut self, plan: Plan<'_>, out: &mut Out, port: usize) {
+    pub(in crate::nodes) fn empty(&mut self, plan: Plan<'_>, out: &mut Out, port: LocalPort) {
         while self.ports[port].waiting != 0 {
             let prio = self.ports[port].waiting.trailing_zeros() as u8;
             self.drop_first(plan, out, (port, prio), DropReason::LinkDown);
@@ -50,7 +50,7 @@ impl<G: Hooks> Switch<G> {
         &mut self,
         plan: Plan<'_>,
         out: &mut Out,
-        (port, prio): (usize, u8),
+        (port, prio): (LocalPort, u8),
         reason: DropReason,
     ) {
         let packet = self.dequeue::<ANY>(port, prio);
@@ -58,7 +58,7 @@ impl<G: Hooks> Switch<G> {
         if prio == 0 || self.storage != Storage::Shared {
             return;
         }
-        let (in_port, in_prio) = (usize::from(packet.in_port), packet.in_prio & 7);
+        let (in_port, in_prio) = (packet.in_port, packet.in_prio & 7);
         let ingress = &mut self.ports[in_port].lanes[usize::from(in_prio)].ingress;
         self.buffer.release(ingress, packet.size.into());
         if self.buffer.wants_xon(ingress) {
@@ -66,7 +66,7 @@ impl<G: Hooks> Switch<G> {
         }
     }
 
-    pub(in crate::nodes) fn repair(&mut self, port: usize, free_at: u64, now: u64) {
+    pub(in crate::nodes) fn repair(&mut self, port: LocalPort, free_at: u64, now: u64) {
         self.begin_action(now);
         self.ports[port].down = false;
         self.ports[port].busy_until = free_at;
@@ -75,6 +75,6 @@ impl<G: Hooks> Switch<G> {
     /// Begins an action at `now`, in ps. Its drops come before those of arrivals.
     pub(in crate::nodes) const fn begin_action(&mut self, now: u64) {
         self.now = now;
-        self.line = NONE as usize;
+        self.line = Line::NONE;
     }
 }

@@ -1,6 +1,7 @@
 //! Seam between the pipeline and its guards.
 
 use super::Switch;
+use crate::kernel::{LocalPort, PacketId};
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
@@ -20,17 +21,17 @@ pub(in crate::nodes) trait Hooks: Sized {
     /// Handles an arrived packet, in place of [`Switch`].
     fn receive<const RUN: u8>(switch: &mut Switch<Self>, plan: Plan<'_>, out: &mut Out, packet: &Packet);
     /// A packet is in a queue, at a place of the slab.
-    fn queued(switch: &mut Switch<Self>, port: usize, place: u32);
+    fn queued(switch: &mut Switch<Self>, port: LocalPort, place: PacketId);
     /// A packet has left its queue, not yet the switch.
-    fn dequeued(switch: &mut Switch<Self>, port: usize, place: u32);
+    fn dequeued(switch: &mut Switch<Self>, port: LocalPort, place: PacketId);
     /// Priorities that may send at a port, of those not paused.
-    fn eligible(switch: &Switch<Self>, port: usize, eligible: u8) -> u8;
+    fn eligible(switch: &Switch<Self>, port: LocalPort, eligible: u8) -> u8;
     /// A PFC frame has arrived. True: it has no effect.
-    fn voids(switch: &mut Switch<Self>, port: usize, prio: u8, xoff: bool) -> bool;
+    fn voids(switch: &mut Switch<Self>, port: LocalPort, prio: u8, xoff: bool) -> bool;
     /// The link of a port has failed.
-    fn link_down(switch: &mut Switch<Self>, port: usize);
+    fn link_down(switch: &mut Switch<Self>, port: LocalPort);
     /// A pause of a queue ends, and is still noted.
-    fn resumed(switch: &mut Switch<Self>, network: &Network, port: usize, prio: u8);
+    fn resumed(switch: &mut Switch<Self>, network: &Network, port: LocalPort, prio: u8);
     /// Congested port that causes a pause of the peer of a port, if known.
-    fn root(switch: &Switch<Self>, network: &Network, port: usize, prio: u8) -> Option<u32>;
+    fn root(switch: &Switch<Self>, network: &Network, port: LocalPort, prio: u8) -> Option<u32>;
 }

@@ -20,7 +20,8 @@ use super::packet::{Carried, Slab};
 use super::plan::{LINK_BITS, Plan};
 use super::run::{ANY, NS3};
 use crate::balance::State;
-use crate::kernel::{Event, Target};
+use crate::kernel::{Event, IdVec, Target};
+use crate::kernel::{Line, LocalPort};
 use crate::measure::LengthHistogram;
 use crate::plan::Sending;
 use crate::switch::{Buffer, RankedQueue, Rule, Storage};
@@ -34,7 +35,7 @@ pub(super) struct Switch<G> {
     pub(super) node: u32,
     pub(super) buffer: Buffer,
     rng: Stream,
-    pub(super) ports: Vec<Port>,
+    pub(super) ports: IdVec<LocalPort, Port>,
     pub(super) slab: Slab,
     /// Ports that become free: time and port in one number, the soonest last.
     free_at: Vec<u64>,
@@ -44,14 +45,14 @@ pub(super) struct Switch<G> {
     /// Time of the current event, in ps.
     pub(super) now: u64,
     /// Wire of the current arrival; too high during actions.
-    pub(super) line: usize,
+    pub(super) line: Line,
     rule: Rule,
     pub(super) storage: Storage,
     /// By port; empty without pFabric queues.
-    pub(super) ranked: Vec<RankedQueue>,
+    pub(super) ranked: IdVec<LocalPort, RankedQueue>,
     port_rank: u64,
     /// By port; empty without deficit round robin.
-    deficits: Vec<[u32; 8]>,
+    deficits: IdVec<LocalPort, [u32; 8]>,
     /// `None` with ECMP.
     pub(super) balancer: Option<State>,
     pub(super) lossless: u8,
@@ -63,7 +64,7 @@ pub(super) struct Switch<G> {
     /// As [`Hooks::markable`].
     markable: u8,
     /// By port and priority; empty without guards.
-    pub(super) pauses: Vec<[Pauses; 8]>,
+    pub(super) pauses: IdVec<LocalPort, [Pauses; 8]>,
     pub(super) mark_at_enqueue: bool,
     pub(super) ttl: u8,
     telemetry: Option<Box<Telemetry>>,
@@ -71,9 +72,9 @@ pub(super) struct Switch<G> {
     stamps: bool,
     pfc_size: u16,
     /// By port: random extra times of a server of VMs for each packet; empty without jitter.
-    jitters: Vec<Option<Sending>>,
+    jitters: IdVec<LocalPort, Option<Sending>>,
     /// By port (empty if not measured), and width of bins in bytes.
-    pub(super) histograms: Vec<LengthHistogram>,
+    pub(super) histograms: IdVec<LocalPort, LengthHistogram>,
     bin: u64,
 }
 
@@ -98,34 +99,37 @@ impl<G: Hooks> Switch<G> {
             arrivals: Vec::new(),
             carried: Carried::default(),
             now: 0,
-            line: 0,
+            line: Line::NONE,
             rule: network.rule,
             storage: if serves_vms { Storage::Own(config.server_queue) } else { config.storage },
-            ranked: if config.ranked { vec![RankedQueue::default(); numbers().len()] } else { Vec::new() },
+            ranked: if config.ranked { vec![RankedQueue::default(); numbers().len()].into() } else { IdVec::new() },
             port_rank: config.port_rank,
-            deficits: if network.rule.is_drr() { vec![[0; 8]; numbers().len()] } else { Vec::new() },
+            deficits: if network.rule.is_drr() { vec![[0; 8]; numbers().len()].into() } else { IdVec::new() },
             balancer: network.routing.balancers.get(node as usize).cloned(),
             lossless: config.lossless,
             guarded: !guards.is_empty(),
             late_tags,
             watches_queues: guards.watches_queues(),
             markable: guards.markable(),
-            pauses: if guards.is_empty() { Vec::new() } else { vec![Default::default(); numbers().len()] },
+            pauses: if guards.is_empty() { IdVec::new() } else { vec![Default::default(); numbers().len()].into() },
             guards,
             mark_at_enqueue: config.mark_at_enqueue,
             ttl: config.ttl,
             telemetry,
             stamps,
             pfc_size: config.packets.pfc.0 as u16,
-            jitters: jitter.map_or_else(Vec::new, |jitter| numbers().map(|port| jitter.of_port(port.0)).collect()),
-            histograms: if measured.queue_histogram { vec![Default::default(); numbers().len()] } else { Vec::new() },
+            jitters: jitter.map_or_else(IdVec::new, |jitter| numbers().map(|port| jitter.of_port(port.0)).collect()),
+            histograms: if measured.queue_histogram {
+                vec![Default::default(); numbers().len()].into()
+            } else {
+                IdVec::new()
+            },
             bin: measured.histogram_bin.0,
         }
     }
 
     /// Handles all events before `end`. Returns the time of the next known event, in ps.
     pub(super) fn run<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, end: u64) -> u64 {
-        let first = plan.layout.lines(self.node).start;
         let mut arrivals = std::mem::take(&mut self.arrivals);
         out.take_inbox(self.node, &mut arrivals);
         arrivals.sort_unstable();
@@ -138,7 +142,7 @@ impl<G: Hooks> Switch<G> {
             handled += 1;
             self.serve_until::<RUN>(plan, out, time + 1 - self.port_rank);
             self.now = time;
-            self.receive::<RUN>(plan, out, first + (key & ((1 << LINK_BITS) - 1)) as usize);
+            self.receive::<RUN>(plan, out, plan.layout.line(self.node, low_bits(*key).into()));
         }
         self.serve_until::<RUN>(plan, out, end);
         arrivals.drain(..handled);
@@ -155,7 +159,7 @@ impl<G: Hooks> Switch<G> {
 
     pub(super) fn next(&self, plan: Plan<'_>, out: &Out) -> Option<Event> {
         let free = self.free_at.last().map(|key| {
-            let port = &self.ports[(key & ((1 << LINK_BITS) - 1)) as usize];
+            let port = &self.ports[LocalPort(low_bits(*key))];
             Event::new(key >> LINK_BITS, self.port_rank, Target::Port(port.number))
         });
         let arrivals = plan
@@ -175,7 +179,7 @@ impl<G: Hooks> Switch<G> {
     #[inline(always)]
     fn arrival<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, now: u64, wire: u32) {
         self.now = now;
-        self.receive::<RUN>(plan, out, plan.layout.ports[wire as usize].line as usize);
+        self.receive::<RUN>(plan, out, plan.layout.ports[wire as usize].line);
     }
 
     /// Handles an event of `ns3` arithmetic.
@@ -185,7 +189,7 @@ impl<G: Hooks> Switch<G> {
             Target::Port(number) => {
                 self.now = event.time;
                 out.count(self.node, event.time, || event.target());
-                let port = (number - plan.layout.first_port[self.node as usize]) as usize;
+                let port = plan.layout.local(self.node, number);
                 self.ports[port].pending = false;
                 self.serve::<NS3>(plan, out, port);
             }
@@ -217,9 +221,15 @@ impl<G: Hooks> Switch<G> {
     fn serve_next<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out) {
         let Some(key) = self.free_at.pop() else { return };
         self.now = key >> LINK_BITS;
-        let port = (key & ((1 << LINK_BITS) - 1)) as usize;
+        let port = LocalPort(low_bits(key));
         out.count(self.node, self.now, || Target::Port(self.ports[port].number));
         self.ports[port].pending = false;
         self.serve::<RUN>(plan, out, port);
     }
+}
+
+/// Port or link in a key.
+#[inline(always)]
+const fn low_bits(key: u64) -> u16 {
+    key as u16 & ((1 << LINK_BITS) - 1)
 }

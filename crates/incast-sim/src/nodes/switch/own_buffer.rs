@@ -1,6 +1,7 @@
 //! Switch ports with their own buffers, as in servers of VMs: drop-tail, or in pFabric's order.
 
 use super::{Hooks, Switch};
+use crate::kernel::{LocalPort, PacketId};
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
@@ -11,7 +12,7 @@ use crate::switch::{RANKED_QUEUE, Storage, rank};
 impl<G: Hooks> Switch<G> {
     /// Stores a packet in the buffer of a port, or drops packets that do not fit.
     #[inline(never)]
-    pub(super) fn store(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, packet: &Packet) {
+    pub(super) fn store(&mut self, plan: Plan<'_>, out: &mut Out, port: LocalPort, packet: &Packet) {
         let size = u64::from(packet.size);
         let fits = |switch: &Self, limit: u32| u64::from(switch.ports[port].queued) + size <= u64::from(limit);
         match self.storage {
@@ -46,7 +47,7 @@ impl<G: Hooks> Switch<G> {
         }
     }
 
-    fn enqueue_ranked(&mut self, port: usize, packet: &Packet, flags: u8, rank: u64) {
+    fn enqueue_ranked(&mut self, port: LocalPort, packet: &Packet, flags: u8, rank: u64) {
         let place = self.slab.insert::<ANY>(packet, flags, &mut self.carried);
         self.ranked[port].push(rank, packet.flow, place);
         let state = &mut self.ports[port];
@@ -59,7 +60,7 @@ impl<G: Hooks> Switch<G> {
     }
 
     /// Removes a packet, already out of its queue.
-    fn take_ranked(&mut self, port: usize, place: u32) -> Packet {
+    fn take_ranked(&mut self, port: LocalPort, place: PacketId) -> Packet {
         let (packet, _) = self.slab.remove::<ANY>(place, &mut self.carried);
         let state = &mut self.ports[port];
         state.lanes[usize::from(packet.prio & 7)].queue.bytes -= u32::from(packet.size);
@@ -72,7 +73,7 @@ impl<G: Hooks> Switch<G> {
     }
 
     #[inline(never)]
-    pub(super) fn dequeue_ranked(&mut self, port: usize) -> Packet {
+    pub(super) fn dequeue_ranked(&mut self, port: LocalPort) -> Packet {
         let place = self.ranked[port].pop().expect("a queue that waits has packets");
         self.take_ranked(port, place)
     }

@@ -3,6 +3,7 @@
 use incast_model::units::Time;
 
 use super::{Hooks, Switch};
+use crate::kernel::LocalPort;
 use crate::kernel::{Kind, NONE, flag};
 use crate::nodes::out::{Note, Noted, Out};
 use crate::nodes::packet::Packet;
@@ -17,10 +18,10 @@ impl<G: Hooks> Switch<G> {
         &mut self,
         plan: Plan<'_>,
         out: &mut Out,
-        port: usize,
+        port: LocalPort,
         prio: u8,
         xoff: bool,
-        culprit: usize,
+        culprit: LocalPort,
     ) {
         let culprit = u64::from(self.ports[culprit].number);
         let measures = RUN == ANY && self.guarded && xoff;
@@ -49,7 +50,13 @@ impl<G: Hooks> Switch<G> {
     }
 
     #[cold]
-    pub(super) fn receive_pfc<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, frame: &Packet) {
+    pub(super) fn receive_pfc<const RUN: u8>(
+        &mut self,
+        plan: Plan<'_>,
+        out: &mut Out,
+        port: LocalPort,
+        frame: &Packet,
+    ) {
         out.delivered[0] += u64::from(frame.size);
         out.live -= 1;
         if RUN == ANY && self.guarded && G::voids(self, port, frame.in_prio, frame.flags & flag::XOFF != 0) {
@@ -77,14 +84,14 @@ impl<G: Hooks> Switch<G> {
     }
 
     /// Notes for guards that a pause begins.
-    pub(super) fn begin_pause(&mut self, port: usize, prio: u8, root: u32) {
+    pub(super) fn begin_pause(&mut self, port: LocalPort, prio: u8, root: u32) {
         let Some(pauses) = self.pauses.get_mut(port) else { return };
         let pauses = &mut pauses[usize::from(prio & 7)];
         (pauses.since, pauses.root) = (Some(self.now), (root != NONE).then_some(root));
     }
 
     /// Notes for guards that a pause ends.
-    pub(in crate::nodes) fn end_pause(&mut self, network: &Network, port: usize, prio: u8) {
+    pub(in crate::nodes) fn end_pause(&mut self, network: &Network, port: LocalPort, prio: u8) {
         if self.pauses.is_empty() {
             return;
         }
@@ -98,7 +105,7 @@ impl<G: Hooks> Switch<G> {
         &mut self,
         plan: Plan<'_>,
         out: &mut Out,
-        (port, now): (usize, u64),
+        (port, now): (LocalPort, u64),
         prio: u8,
         holds: bool,
     ) {
@@ -115,7 +122,7 @@ impl<G: Hooks> Switch<G> {
     }
 
     /// Sends the pauses of held priorities again, after a repair.
-    pub(in crate::nodes) fn pause_anew(&mut self, plan: Plan<'_>, out: &mut Out, port: usize) {
+    pub(in crate::nodes) fn pause_anew(&mut self, plan: Plan<'_>, out: &mut Out, port: LocalPort) {
         for prio in 1..8 {
             if self.ports[port].lanes[usize::from(prio)].ingress.held {
                 self.pause_held(plan, out, port, prio);
@@ -123,7 +130,7 @@ impl<G: Hooks> Switch<G> {
         }
     }
 
-    fn pause_held(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, prio: u8) {
+    fn pause_held(&mut self, plan: Plan<'_>, out: &mut Out, port: LocalPort, prio: u8) {
         if !self.ports[port].lanes[usize::from(prio)].ingress.paused && !self.ports[port].down {
             self.send_pfc::<ANY>(plan, out, port, prio, true, port);
         }

@@ -5,6 +5,7 @@ use incast_model::fabric::PortId;
 use super::{Hooks, Switch};
 use crate::balance::backlog;
 use crate::kernel::{Event, Kind, Target};
+use crate::kernel::{Line, LocalPort};
 use crate::nodes::out::{Dropped, Out};
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::{Plan, Route};
@@ -15,14 +16,14 @@ use crate::switch::Storage;
 
 impl<G: Hooks> Switch<G> {
     #[inline]
-    pub(super) fn receive<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, line: usize) {
+    pub(super) fn receive<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, line: Line) {
         self.line = line;
         let packet = out.take::<RUN>(plan, self.node, line, self.now, &mut self.carried);
         match packet.kind {
             Kind::Data | Kind::Segment => out.counts.data_hops += 1,
             Kind::Pfc => {
                 out.counts.pfc_hops += 1;
-                return self.receive_pfc::<RUN>(plan, out, packet.in_port.into(), &packet);
+                return self.receive_pfc::<RUN>(plan, out, packet.in_port, &packet);
             }
             Kind::Lost => return out.live -= 1,
             _ => out.counts.ack_hops += 1,
@@ -40,20 +41,19 @@ impl<G: Hooks> Switch<G> {
 
     /// Egress port of a packet; `None` without a route.
     #[inline(always)]
-    pub(in crate::nodes) fn egress(&mut self, plan: Plan<'_>, packet: &Packet) -> Option<usize> {
+    pub(in crate::nodes) fn egress(&mut self, plan: Plan<'_>, packet: &Packet) -> Option<LocalPort> {
         let port = match plan.route(self.node, packet) {
             Route::Port(port) => port,
             Route::Several => self.balance(plan, packet)?,
             Route::None => return None,
         };
-        Some((port - plan.layout.first_port[self.node as usize]) as usize)
+        Some(plan.layout.local(self.node, port))
     }
 
     #[inline(never)]
     fn balance(&mut self, plan: Plan<'_>, packet: &Packet) -> Option<u32> {
-        let first = plan.layout.first_port[self.node as usize];
         let backlog = |port: PortId| {
-            let port = &self.ports[(port.0 - first) as usize];
+            let port = &self.ports[plan.layout.local(self.node, port.0)];
             backlog((self.now, port.busy_until), port.queued, plan.network.rates[usize::from(port.rate)])
         };
         let packet = (self.now, self.node, packet.dst, packet.flow, !packet.kind.is_forward());
@@ -65,10 +65,10 @@ impl<G: Hooks> Switch<G> {
         &mut self,
         plan: Plan<'_>,
         out: &mut Out,
-        port: usize,
+        port: LocalPort,
         packet: &Packet,
     ) {
-        let (size, prio, in_port) = (u32::from(packet.size), packet.prio & 7, usize::from(packet.in_port));
+        let (size, prio, in_port) = (u32::from(packet.size), packet.prio & 7, packet.in_port);
         // A new tag has changed the priority with which it leaves, not the one with which it arrived.
         let in_prio = packet.in_prio & 7;
         let egress = &self.ports[port];
@@ -118,11 +118,11 @@ impl<G: Hooks> Switch<G> {
         &mut self,
         plan: Plan<'_>,
         out: &mut Out,
-        port: Option<usize>,
+        port: Option<LocalPort>,
         packet: &Packet,
         reason: DropReason,
     ) {
-        let ingress = self.ports.get(usize::from(packet.in_port)).map(|port| port.number);
+        let ingress = self.ports.get(packet.in_port).map(|port| port.number);
         // A frame has no ingress port here, unless it arrives now.
         let own = matches!(packet.kind, Kind::Pfc | Kind::Isolation);
         let wire = plan.layout.inward.get(self.line);
@@ -134,9 +134,9 @@ impl<G: Hooks> Switch<G> {
     }
 
     /// Priority with the tag that the rules give a packet for a port.
-    pub(in crate::nodes) fn new_tag(&self, network: &Network, port: usize, packet: &Packet) -> u8 {
+    pub(in crate::nodes) fn new_tag(&self, network: &Network, port: LocalPort, packet: &Packet) -> u8 {
         let Some(tagging) = &network.tagging else { return packet.prio };
-        let (input, output) = (self.ports[usize::from(packet.in_port)].number, self.ports[port].number);
+        let (input, output) = (self.ports[packet.in_port].number, self.ports[port].number);
         tagging.rewritten(&network.fabric, packet.prio, input, output)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Hooks, Switch};
 use crate::congestion::IntRecord;
-use crate::kernel::NONE;
+use crate::kernel::{LocalPort, PacketId};
 use crate::nodes::out::Out;
 use crate::nodes::packet::{Packet, Stamp};
 use crate::nodes::plan::{LINK_BITS, Plan};
@@ -11,7 +11,7 @@ use crate::switch::{Served, Storage};
 
 impl<G: Hooks> Switch<G> {
     #[inline]
-    pub(in crate::nodes) fn enqueue<const RUN: u8>(&mut self, port: usize, packet: &Packet, flags: u8) {
+    pub(in crate::nodes) fn enqueue<const RUN: u8>(&mut self, port: LocalPort, packet: &Packet, flags: u8) {
         let (size, prio) = (u32::from(packet.size), packet.prio & 7);
         let place = self.slab.insert::<RUN>(packet, flags, &mut self.carried);
         if RUN == ANY && self.watches_queues {
@@ -22,7 +22,7 @@ impl<G: Hooks> Switch<G> {
         queue.bytes += size;
         queue.peak = queue.peak.max(queue.bytes);
         let tail = std::mem::replace(&mut queue.tail, place);
-        if queue.head == NONE {
+        if queue.head == PacketId::NONE {
             queue.head = place;
             state.waiting |= 1 << prio;
         } else {
@@ -33,7 +33,7 @@ impl<G: Hooks> Switch<G> {
     }
 
     #[inline]
-    pub(super) fn note_length<const RUN: u8>(&mut self, port: usize) {
+    pub(super) fn note_length<const RUN: u8>(&mut self, port: LocalPort) {
         if is_bare(RUN) {
             return;
         }
@@ -44,7 +44,7 @@ impl<G: Hooks> Switch<G> {
 
     /// Serves a port now, or when it becomes free.
     #[inline]
-    pub(in crate::nodes) fn serve_or_wait<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, port: usize) {
+    pub(in crate::nodes) fn serve_or_wait<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, port: LocalPort) {
         if self.ports[port].pending {
             return;
         }
@@ -58,7 +58,7 @@ impl<G: Hooks> Switch<G> {
     /// Returns true if a port is not transmitting. In `ns3` arithmetic, ranks decide whether a transmission that ends now has
     /// ended.
     #[inline(always)]
-    pub(super) fn is_idle<const RUN: u8>(&self, out: &mut Out, port: usize) -> bool {
+    pub(super) fn is_idle<const RUN: u8>(&self, out: &mut Out, port: LocalPort) -> bool {
         let state = &self.ports[port];
         if RUN == NS3 {
             return out.ns3().is_idle(state.number, state.busy_until, self.now);
@@ -67,7 +67,7 @@ impl<G: Hooks> Switch<G> {
     }
 
     #[inline]
-    fn serve_when_free<const RUN: u8>(&mut self, out: &mut Out, port: usize) {
+    fn serve_when_free<const RUN: u8>(&mut self, out: &mut Out, port: LocalPort) {
         let state = &mut self.ports[port];
         if state.waiting & (!state.paused | 1) == 0 {
             return;
@@ -76,7 +76,7 @@ impl<G: Hooks> Switch<G> {
         if RUN == NS3 {
             return out.ns3().serve_when_free(state.number, state.busy_until);
         }
-        let key = state.busy_until << LINK_BITS | port as u64;
+        let key = state.busy_until << LINK_BITS | u64::from(port.0);
         // Most transmissions end after all others under way: few entries move.
         let mut place = self.free_at.len();
         self.free_at.push(key);
@@ -87,7 +87,7 @@ impl<G: Hooks> Switch<G> {
         self.free_at[place] = key;
     }
 
-    pub(super) fn serve<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, port: usize) {
+    pub(super) fn serve<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, port: LocalPort) {
         let state = &mut self.ports[port];
         let mut eligible = state.waiting & (!state.paused | 1);
         if RUN == ANY && self.watches_queues {
@@ -115,7 +115,7 @@ impl<G: Hooks> Switch<G> {
 
     /// Removes the first packet of a queue.
     #[inline(always)]
-    pub(super) fn dequeue<const RUN: u8>(&mut self, port: usize, prio: u8) -> Packet {
+    pub(super) fn dequeue<const RUN: u8>(&mut self, port: LocalPort, prio: u8) -> Packet {
         if RUN == ANY && prio != 0 && !self.ranked.is_empty() {
             return self.dequeue_ranked(port);
         }
@@ -126,7 +126,7 @@ impl<G: Hooks> Switch<G> {
         queue.head = next;
         queue.bytes -= u32::from(packet.size);
         state.queued -= u32::from(packet.size);
-        if queue.head == NONE {
+        if queue.head == PacketId::NONE {
             state.waiting &= !(1 << prio);
         }
         self.note_length::<RUN>(port);
@@ -138,12 +138,12 @@ impl<G: Hooks> Switch<G> {
 
     /// Frees the buffer of a packet that leaves its queue, and sends an XON if due. Returns the packet's mark.
     #[inline]
-    fn depart<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, packet: &Packet) -> u8 {
+    fn depart<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, port: LocalPort, packet: &Packet) -> u8 {
         let left = self.ports[port].lanes[usize::from(packet.prio & 7)].queue.bytes;
         if RUN == ANY && self.storage != Storage::Shared {
             return if self.mark_at_enqueue { 0 } else { self.mark::<RUN>(out, port, packet, left) };
         }
-        let (in_port, in_prio) = (usize::from(packet.in_port), packet.in_prio & 7);
+        let (in_port, in_prio) = (packet.in_port, packet.in_prio & 7);
         let ingress = &mut self.ports[in_port].lanes[usize::from(in_prio)].ingress;
         self.buffer.release(ingress, packet.size.into());
         let resume = self.buffer.wants_xon(ingress);
@@ -164,7 +164,7 @@ impl<G: Hooks> Switch<G> {
         &mut self,
         plan: Plan<'_>,
         out: &mut Out,
-        port: usize,
+        port: LocalPort,
         packet: &Packet,
         flags: u8,
     ) {
@@ -197,7 +197,7 @@ impl<G: Hooks> Switch<G> {
         &mut self,
         plan: Plan<'_>,
         out: &mut Out,
-        port: usize,
+        port: LocalPort,
         packet: &Packet,
     ) -> (Option<(IntRecord, u8)>, u8) {
         let mut record = None;

@@ -5,6 +5,7 @@ use incast_model::units::Time;
 
 use super::port::Port;
 use crate::congestion::{IntFormat, IntRecord, int_record};
+use crate::kernel::LocalPort;
 use crate::kernel::flag;
 use crate::nodes::packet::{Carried, Packet};
 use crate::ns3::Rand;
@@ -39,7 +40,7 @@ impl Telemetry {
     #[inline]
     pub(super) fn record(
         &mut self,
-        number: usize,
+        number: LocalPort,
         port: &Port,
         packet: &Packet,
         now: u64,
@@ -61,7 +62,7 @@ impl Telemetry {
     #[inline(never)]
     fn with_pint(
         &mut self,
-        number: usize,
+        number: LocalPort,
         port: &Port,
         packet: &Packet,
         now: u64,

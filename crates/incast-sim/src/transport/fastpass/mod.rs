@@ -15,6 +15,7 @@ use paths::Ways;
 use super::slotted::acknowledge_each;
 use super::stack::{Incoming, Path, Stack, To};
 use super::{ByFlow, Endpoint, Job, Reassembly, Scope, Slotted};
+use crate::kernel::LocalPort;
 use crate::kernel::{Kind, NONE};
 
 /// Requests in a row after which the waiting time stays at 2^6 times `patience`.
@@ -33,7 +34,7 @@ pub(crate) struct Fastpass {
 
 #[derive(Debug)]
 struct Central {
-    nic: u32,
+    nic: LocalPort,
     arbiter: Arbiter,
     awake: bool,
     /// Unfinished schedules in order, with the time when each is computed.
@@ -89,7 +90,7 @@ impl Endpoint for Fastpass {
         self.ask(stack, own);
     }
 
-    fn task(&mut self, stack: &mut impl Stack, _nic: u32, job: Job) {
+    fn task(&mut self, stack: &mut impl Stack, _nic: LocalPort, job: Job) {
         match job {
             Job::Slot(own, path) => self.use_slot(stack, own, path),
             Job::Epoch => self.fill_epoch(stack),
@@ -115,7 +116,7 @@ impl Endpoint for Fastpass {
 
 impl Fastpass {
     /// See `Endpoints::place_arbiter`.
-    pub(crate) fn place(&mut self, host: u32, packet: u64, here: Option<(u32, &Fabric)>) {
+    pub(crate) fn place(&mut self, host: u32, packet: u64, here: Option<(LocalPort, &Fabric)>) {
         let packets = f64::from(self.params.epoch_packets) + self.params.epoch_slack;
         self.epoch = (packet as f64 * packets).round() as u64;
         self.host = host;
@@ -182,7 +183,7 @@ impl Fastpass {
         }
     }
 
-    fn send_schedule(&self, stack: &mut impl Stack, nic: u32, schedule: Schedule) {
+    fn send_schedule(&self, stack: &mut impl Stack, nic: LocalPort, schedule: Schedule) {
         let flow = schedule.slots[0].1 as u32; // let flow = schedule.slots[0].1 as u32; // the low half
         let mut packet = stack.control(Kind::Schedule, self.params.control_priority);
         packet.stamp = schedule.begin;

@@ -16,6 +16,7 @@ use super::slotted::acknowledge_each;
 use super::stack::{Incoming, Stack, To};
 use super::{ByFlow, Endpoint, Job, Reassembly, Scope, Slotted, TransportParams};
 use crate::kernel::Kind;
+use crate::kernel::LocalPort;
 use crate::switch::{QueueParams, SchedulerParams, SwitchParams};
 
 /// Parameters of the ideal scheduler; the same for all its flows. By default every port has a buffer of 36864 B with
@@ -122,7 +123,7 @@ impl Endpoint for Ideal {
         choose(stack);
     }
 
-    fn task(&mut self, stack: &mut impl Stack, nic: u32, _job: Job) {
+    fn task(&mut self, stack: &mut impl Stack, nic: LocalPort, _job: Job) {
         let now = stack.now();
         let full = stack.busy_time(nic, stack.full_size());
         let packet_time = full + (full as f64 * self.params.slack) as u64;

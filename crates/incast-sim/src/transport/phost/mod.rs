@@ -10,6 +10,7 @@ mod params;
 mod receiver;
 mod source;
 
+use crate::kernel::IdVec;
 pub use params::{PhostHold, PhostOrder, PhostParams};
 use receiver::{Inbound, Pacer, Times};
 use source::{Holders, Source, Token};
@@ -17,6 +18,7 @@ use source::{Holders, Source, Token};
 use super::stack::{Incoming, Outgoing, Stack, To};
 use super::{ByFlow, Endpoint, Job, Scope};
 use crate::kernel::Kind;
+use crate::kernel::LocalPort;
 
 /// Announcements in a row after which the waiting time stays at 2^6 times `retry`.
 const MOST_DOUBLINGS: u32 = 6;
@@ -26,8 +28,8 @@ pub(crate) struct Phost {
     params: PhostParams,
     sources: ByFlow<Source>,
     inbound: ByFlow<Inbound>,
-    holders: Vec<Holders>,
-    pacers: Vec<Pacer>,
+    holders: IdVec<LocalPort, Holders>,
+    pacers: IdVec<LocalPort, Pacer>,
 }
 
 impl Endpoint for Phost {
@@ -79,9 +81,9 @@ impl Endpoint for Phost {
         }
     }
 
-    fn task(&mut self, stack: &mut impl Stack, nic: u32, _job: Job) {
+    fn task(&mut self, stack: &mut impl Stack, nic: LocalPort, _job: Job) {
         let times = self.times(stack, nic);
-        let pacer = &mut self.pacers[nic as usize];
+        let pacer = &mut self.pacers[nic];
         if pacer.due != stack.now() {
             return;
         }
@@ -97,8 +99,8 @@ impl Endpoint for Phost {
         }
     }
 
-    fn pull(&mut self, stack: &mut impl Stack, nic: u32, paused: u8) -> Option<(u32, Outgoing)> {
-        let holders = &mut self.holders[nic as usize];
+    fn pull(&mut self, stack: &mut impl Stack, nic: LocalPort, paused: u8) -> Option<(u32, Outgoing)> {
+        let holders = &mut self.holders[nic];
         loop {
             let own = holders.first()?;
             let source = self.sources.get_mut(own).expect("flows that hold tokens are under way");
@@ -122,8 +124,8 @@ impl Endpoint for Phost {
         }
     }
 
-    fn may_pull(&self, nic: u32) -> bool {
-        self.holders[nic as usize].first().is_some()
+    fn may_pull(&self, nic: LocalPort) -> bool {
+        self.holders[nic].first().is_some()
     }
 
     fn may_end(&self, own: u32, _end: u64, acks: &[u64]) -> bool {
@@ -137,7 +139,7 @@ impl Endpoint for Phost {
 }
 
 impl Phost {
-    fn times(&self, stack: &impl Stack, nic: u32) -> Times {
+    fn times(&self, stack: &impl Stack, nic: LocalPort) -> Times {
         let packet = stack.wire_time(nic, stack.full_size());
         let times = |number: f64| (packet as f64 * number).round() as u64;
         Times { packet, reissue: times(self.params.reissue_after), pass_over: times(self.params.downgrade_for) }
@@ -166,7 +168,7 @@ impl Phost {
             PhostOrder::Fifo => (0, 0),
             PhostOrder::LabelFair => (label, left),
         };
-        self.holders[stack.nic_of(own) as usize].put(own, label, source, key);
+        self.holders[stack.nic_of(own)].put(own, label, source, key);
     }
 
     fn receive_token(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
@@ -189,7 +191,7 @@ impl Phost {
             return;
         }
         let (times, packets, label) = (self.times(stack, nic), stack.packets_received(own), stack.received(own).label);
-        let pacer = &mut self.pacers[nic as usize];
+        let pacer = &mut self.pacers[nic];
         let known = (&self.params, &times);
         if let Some(time) = pacer.announce(&mut self.inbound, (own, label), packets, stack.now(), known) {
             stack.plan(nic, time, Job::Token);
@@ -213,7 +215,7 @@ impl Phost {
         let new = inbound.take(packet.seq, packet.payload, packet.stamp);
         let whole = inbound.is_whole();
         if new {
-            self.pacers[packet.nic as usize].update(inbound, self.params.order);
+            self.pacers[packet.nic].update(inbound, self.params.order);
         }
         stack.count_duplicate(own, new.into());
         if whole {
@@ -226,7 +228,7 @@ impl Phost {
     fn receive_ack(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
         let own = packet.own;
         let Some(source) = self.sources.get_mut(own) else { return };
-        self.holders[stack.nic_of(own) as usize].take_out(source);
+        self.holders[stack.nic_of(own)].take_out(source);
         self.sources.remove(own);
         stack.finish(own);
     }

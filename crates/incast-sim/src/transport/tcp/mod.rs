@@ -17,6 +17,7 @@ use sender::{Heard, Phase, Sender};
 
 use super::stack::{Incoming, Stack, To};
 use super::{ByFlow, Endpoint, Job, Scope};
+use crate::kernel::LocalPort;
 use crate::kernel::{Kind, Range, flag};
 
 #[derive(Debug)]
@@ -77,7 +78,7 @@ impl Endpoint for Tcp {
         self.pump(stack, own);
     }
 
-    fn task(&mut self, stack: &mut impl Stack, _nic: u32, job: Job) {
+    fn task(&mut self, stack: &mut impl Stack, _nic: LocalPort, job: Job) {
         let Job::DelayedAck(own) = job else { return };
         let receiver = &mut self.receivers[own as usize];
         if receiver.due == stack.now()
@@ -187,7 +188,7 @@ impl Tcp {
     }
 
     /// Sends an acknowledgement that does not answer the segment just received.
-    fn send_ack(&self, stack: &mut impl Stack, (own, nic): (u32, u32), answer: Answer) {
+    fn send_ack(&self, stack: &mut impl Stack, (own, nic): (u32, LocalPort), answer: Answer) {
         let mut ack = stack.control(Kind::SegmentAck, stack.received(own).priority);
         ack.seq = answer.next;
         ack.stamp = answer.stamp;

@@ -2,6 +2,7 @@
 //! 3.2).
 
 use super::TcpParams;
+use crate::kernel::LocalPort;
 use crate::kernel::{Range, flag};
 use crate::transport::Reassembly;
 use crate::transport::stack::Incoming;
@@ -35,7 +36,7 @@ pub(super) struct Receiver {
     stamp: u64,
     /// In ps.
     pub(super) due: u64,
-    pub(super) nic: u32,
+    pub(super) nic: LocalPort,
     /// If true, the last segment was marked (DCTCP), or marks have to be echoed (others).
     marked: bool,
 }
@@ -116,7 +117,7 @@ mod tests {
 
     fn segment(number: u64, flags: u8) -> Incoming<'static> {
         let (seq, stamp) = (1000 * number, 7 + number);
-        let (flow, own, nic, prio, own_path) = (0, 0, 0, 3, false);
+        let (flow, own, nic, prio, own_path) = (0, 0, LocalPort(0), 3, false);
         Incoming { kind: Kind::Segment, flow, own, nic, seq, stamp, payload: 1000, prio, flags, own_path, ranges: &[] }
     }
 

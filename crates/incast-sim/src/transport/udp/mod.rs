@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::segments::{Packets, Segment};
 use super::stack::{Incoming, Stack, To};
 use super::{ByFlow, Endpoint, Job, Scope, TransportParams};
+use crate::kernel::LocalPort;
 use crate::switch::SwitchParams;
 
 /// Parameters of UDP.
@@ -94,7 +95,7 @@ impl Endpoint for Udp {
         }
     }
 
-    fn task(&mut self, stack: &mut impl Stack, _nic: u32, job: Job) {
+    fn task(&mut self, stack: &mut impl Stack, _nic: LocalPort, job: Job) {
         if let Job::Burst(own) = job {
             self.send(stack, own);
         }

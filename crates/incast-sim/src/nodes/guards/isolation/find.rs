@@ -5,6 +5,7 @@ use incast_model::units::Time;
 
 use super::super::Guards;
 use super::is_data;
+use crate::kernel::LocalPort;
 use crate::kernel::{Event, Target};
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
@@ -16,7 +17,7 @@ use crate::switch::FlowDetection;
 
 impl Switch<Guards> {
     /// Isolates the flow of an arriving packet, or the largest in its queue, if the queue is long.
-    pub(super) fn find_congesting(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, packet: &Packet) {
+    pub(super) fn find_congesting(&mut self, plan: Plan<'_>, out: &mut Out, port: LocalPort, packet: &Packet) {
         let (prio, flow) = (packet.prio, packet.flow);
         let queued = self.ports[port].lanes[usize::from(prio & 7)].queue.bytes;
         let isolation = self.isolation();
@@ -30,11 +31,11 @@ impl Switch<Guards> {
                 }
             }
             FlowDetection::Counters { flows, .. } => {
-                let counters = &isolation.counters[8 * port + usize::from(prio)];
+                let counters = &isolation.counters[port][usize::from(prio & 7)];
                 let mut largest: Vec<(u32, u32)> = counters.iter().map(|(&flow, &bytes)| (bytes, flow)).collect();
                 largest.sort_unstable_by_key(|&(bytes, flow)| (std::cmp::Reverse(bytes), flow));
                 for (_, one) in largest.into_iter().take(flows as usize) {
-                    if self.isolation().table.find(port as u32, one).is_none() {
+                    if self.isolation().table.find(port, one).is_none() {
                         let slot = self.isolate(plan, out, (port, one), IsolatedBy::Counters, Some(prio));
                         if let Some(slot) = slot.filter(|_| one == flow) {
                             self.isolation().noted = slot;
@@ -51,7 +52,7 @@ impl Switch<Guards> {
         &mut self,
         plan: Plan<'_>,
         out: &mut Out,
-        (port, flow): (usize, u32),
+        (port, flow): (LocalPort, u32),
         by: IsolatedBy,
         found: Option<u8>,
     ) -> Option<u32> {
@@ -64,7 +65,7 @@ impl Switch<Guards> {
         let number = PortId(self.ports[port].number);
         let wire = plan.layout.inward[self.line];
         let order = Event::new(now, 0, Target::Arrival(wire)).target_code();
-        let slot = self.isolation().table.insert((port as u32, number, flow), (by, found), (now, order));
+        let slot = self.isolation().table.insert((port, number, flow), (by, found), (now, order));
         let ahead = self.note_packets_ahead(port, flow, slot);
         self.isolation().table.set_ahead(slot, ahead);
         out.isolated = out.isolated.min(now);
@@ -72,7 +73,7 @@ impl Switch<Guards> {
     }
 
     /// State of the queue in which a flow is found, and of the pause behind it: shows wrong picks. Nothing in a run reads it.
-    fn find_in(&self, network: &Network, port: usize, prio: u8, flow: u32) -> FoundIn {
+    fn find_in(&self, network: &Network, port: LocalPort, prio: u8, flow: u32) -> FoundIn {
         let queue = &self.ports[port].lanes[usize::from(prio & 7)].queue;
         let data = || self.slab.list(queue.head).filter(|packet| is_data(packet.kind));
         let mut flows: Vec<u32> = data().map(|packet| packet.flow).collect();
@@ -92,21 +93,21 @@ impl Switch<Guards> {
     }
 
     /// Returns true if a port's table has a place, if need be by the release of its oldest flow without packets.
-    fn make_place(&mut self, plan: Plan<'_>, out: &mut Out, port: usize) -> bool {
+    fn make_place(&mut self, plan: Plan<'_>, out: &mut Out, port: LocalPort) -> bool {
         let isolation = self.isolation();
         let table = &isolation.table;
         let Some(most) = isolation.params.table else { return true };
-        if table.places(port as u32).count() < most as usize {
+        if table.places(port).count() < most as usize {
             return true;
         }
         let empty = |&slot: &u32| table[slot].ahead == 0 && table[slot].held == 0;
-        let Some(oldest) = table.places(port as u32).find(empty) else { return false };
+        let Some(oldest) = table.places(port).find(empty) else { return false };
         self.end_isolation(plan, out, oldest);
         true
     }
 
     /// Notes the flow's entry in its packets in other queues; returns their number.
-    fn note_packets_ahead(&mut self, port: usize, flow: u32, slot: u32) -> u32 {
+    fn note_packets_ahead(&mut self, port: LocalPort, flow: u32, slot: u32) -> u32 {
         let monitored = self.isolation().monitored;
         let mut found = 0;
         for prio in (0..8).filter(|prio| monitored & 1 << prio != 0) {
@@ -123,13 +124,12 @@ impl Switch<Guards> {
         if entry.asked.is_some_and(|asked| since(asked) <= params.age.0) {
             return false;
         }
-        let lanes = &self.ports[entry.port as usize].lanes;
+        let lanes = &self.ports[entry.port].lanes;
         let monitored = (0..8).filter(|prio| isolation.monitored & 1 << prio != 0);
         entry.held == 0
             && entry.ahead == 0
             && since(entry.quiet_since) >= params.hold.0
-            && monitored.map(|prio| lanes[prio].queue.bytes).sum::<u32>()
-                < isolation.thresholds[entry.port as usize].release
+            && monitored.map(|prio| lanes[prio].queue.bytes).sum::<u32>() < isolation.thresholds[entry.port].release
     }
 
     pub(super) fn end_isolation(&mut self, plan: Plan<'_>, out: &mut Out, slot: u32) {
@@ -137,7 +137,7 @@ impl Switch<Guards> {
         let isolation = self.isolation();
         let flow = isolation.table[slot].flow;
         for (input, _) in isolation.table.remove(slot, now) {
-            self.send_isolation(plan, out, input as usize, flow, false);
+            self.send_isolation(plan, out, input, flow, false);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Congestion isolation messages (CIP in the slides, CIM in the standard; EtherType 0x89A2): from a port to the node at the far
 //! end of its link, and no further.
 
+use crate::kernel::LocalPort;
 use crate::kernel::{Kind, flag};
 use crate::nodes::guards::Guards;
 use crate::nodes::out::Out;
@@ -14,9 +15,9 @@ impl Switch<Guards> {
     /// Asks the node that a packet comes from to isolate its flow too, if the isolated queue is long and the last message old.
     pub(super) fn tell_upstream(&mut self, plan: Plan<'_>, out: &mut Out, slot: u32, packet: &Packet) {
         let now = self.now();
-        let input = u32::from(packet.in_port);
+        let input = packet.in_port;
         let Some(isolation) = self.guards.isolation.as_mut() else { return };
-        let port = isolation.table[slot].port as usize;
+        let port = isolation.table[slot].port;
         let queued = self.ports[port].lanes[usize::from(isolation.params.queue & 7)].queue.bytes;
         if queued + u32::from(packet.size) <= isolation.thresholds[port].message {
             return;
@@ -29,11 +30,11 @@ impl Switch<Guards> {
             None => notified.push((input, now)),
         }
         isolation.table.record_mut(slot).messages += 1;
-        self.send_isolation(plan, out, input as usize, packet.flow, true);
+        self.send_isolation(plan, out, input, packet.flow, true);
     }
 
     /// Asks the peer of a port to isolate a flow (true), or withdraws the request.
-    pub(super) fn send_isolation(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, flow: u32, isolate: bool) {
+    pub(super) fn send_isolation(&mut self, plan: Plan<'_>, out: &mut Out, port: LocalPort, flow: u32, isolate: bool) {
         if self.ports[port].down {
             return;
         }
@@ -54,8 +55,8 @@ impl Switch<Guards> {
         if self.isolation().serves_vms {
             return;
         }
-        let (port, flow, now) = (usize::from(message.in_port), message.flow, self.now());
-        let known = self.isolation().table.find(port as u32, flow);
+        let (port, flow, now) = (message.in_port, message.flow, self.now());
+        let known = self.isolation().table.find(port, flow);
         if message.flags & flag::XOFF == 0 {
             if let Some(slot) = known {
                 self.isolation().table[slot].asked = None;

@@ -18,7 +18,8 @@ pub(in crate::nodes) use sweep::records_in_order;
 pub(in crate::nodes) use table::Table;
 
 use super::{Guard, Guards};
-use crate::kernel::{Kind, NONE};
+use crate::kernel::{IdVec, Kind, NONE};
+use crate::kernel::{LocalPort, PacketId};
 use crate::nodes::map::Map;
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
@@ -39,10 +40,10 @@ pub(in crate::nodes) struct Isolation {
     /// Total queue length of a port, in bytes, up to which no flow is found.
     calm: u32,
     /// By port.
-    thresholds: Vec<Thresholds>,
+    thresholds: IdVec<LocalPort, Thresholds>,
     table: Table,
-    /// By port and priority: bytes of each flow, with counters.
-    counters: Vec<Map<u32, u32>>,
+    /// By port and priority, with counters: bytes of each flow.
+    counters: IdVec<LocalPort, [Map<u32, u32>; 8]>,
     draws: Stream,
     /// Entry of the packet that is handled now, if it has one.
     noted: u32,
@@ -69,7 +70,7 @@ impl Guard for Isolation {
             calm: all.calm,
             thresholds: ports().map(|port| all.thresholds[port.index()]).collect(),
             table: Table::new(count),
-            counters: vec![Map::default(); if all.params.counts_flows() { 8 * count } else { 0 }],
+            counters: vec![Default::default(); if all.params.counts_flows() { count } else { 0 }].into(),
             draws: all.draws[node as usize].clone(),
             noted: NONE,
         })
@@ -87,7 +88,7 @@ impl Guard for Isolation {
         switch: &mut Switch<Guards>,
         plan: Plan<'_>,
         out: &mut Out,
-        port: usize,
+        port: LocalPort,
         packet: &mut Packet,
     ) -> Option<DropReason> {
         let queued = switch.ports[port].queued;
@@ -96,12 +97,12 @@ impl Guard for Isolation {
         let queue = isolation.params.queue;
         let isolated = packet.prio == queue;
         // Most packets find short queues and nothing isolated, as the port alone shows.
-        let any = !isolation.table.is_empty_at(port as u32);
+        let any = !isolation.table.is_empty_at(port);
         let calm = !any && queued <= isolation.calm;
         if !isolated && (calm || isolation.monitored & 1 << packet.prio == 0) || !is_data(packet.kind) {
             return None;
         }
-        let slot = match any.then(|| isolation.table.find(port as u32, packet.flow)).flatten() {
+        let slot = match any.then(|| isolation.table.find(port, packet.flow)).flatten() {
             Some(slot) if !isolated && switch.may_let_go(slot) => {
                 switch.end_isolation(plan, out, slot);
                 None
@@ -116,33 +117,32 @@ impl Guard for Isolation {
         None
     }
 
-    fn queued(switch: &mut Switch<Guards>, port: usize, place: u32) {
+    fn queued(switch: &mut Switch<Guards>, port: LocalPort, place: PacketId) {
         let Some(isolation) = &switch.guards.isolation else { return };
         switch.slab.set_note(place, isolation.noted);
         switch.count(port, place, true);
     }
 
-    fn dequeued(switch: &mut Switch<Guards>, port: usize, place: u32) {
+    fn dequeued(switch: &mut Switch<Guards>, port: LocalPort, place: PacketId) {
         switch.count(port, place, false);
     }
 
     /// Removes the isolated queue if its first packet would overtake another of its flow.
-    fn eligible(switch: &Switch<Guards>, port: usize, eligible: u8) -> u8 {
+    fn eligible(switch: &Switch<Guards>, port: LocalPort, eligible: u8) -> u8 {
         let Some(isolation) = &switch.guards.isolation else { return eligible };
         let queue = isolation.params.queue;
-        if eligible & 1 << queue == 0 || !isolation.table.is_unsettled(port as u32) {
+        if eligible & 1 << queue == 0 || !isolation.table.is_unsettled(port) {
             return eligible;
         }
         let head = switch.ports[port].lanes[usize::from(queue & 7)].queue.head;
         let (flow, note) = (switch.slab.get(head).flow, switch.slab.note(head));
-        let waits =
-            isolation.table.noted(port as u32, flow, note.into()).is_some_and(|slot| isolation.table[slot].ahead > 0);
+        let waits = isolation.table.noted(port, flow, note.into()).is_some_and(|slot| isolation.table[slot].ahead > 0);
         if waits { eligible & !(1 << queue) } else { eligible }
     }
 }
 
 impl Isolation {
-    fn is_congested(&mut self, port: usize, queued: u32) -> bool {
+    fn is_congested(&mut self, port: LocalPort, queued: u32) -> bool {
         self.thresholds[port].pick(self.params.detection, queued, &mut self.draws)
     }
 }
@@ -173,14 +173,14 @@ impl Switch<Guards> {
     }
 
     /// Counts a packet that has entered (true) or left a queue.
-    fn count(&mut self, port: usize, place: u32, came: bool) {
+    fn count(&mut self, port: LocalPort, place: PacketId, came: bool) {
         let now = self.now();
         let (&Packet { kind, flow, prio, size, .. }, note) = (self.slab.get(place), self.slab.note(place));
         let isolation = self.isolation();
         if !is_data(kind) || isolation.serves_vms {
             return;
         }
-        let slot = isolation.table.noted(port as u32, flow, note.into());
+        let slot = isolation.table.noted(port, flow, note.into());
         if prio == isolation.params.queue {
             let entry = &mut isolation.table[slot.expect("packets in the isolated queue are of isolated flows")];
             if came {
@@ -193,7 +193,8 @@ impl Switch<Guards> {
             if let Some(slot) = slot {
                 isolation.table.count_ahead(slot, came);
             }
-            if let Some(counters) = isolation.counters.get_mut(8 * port + usize::from(prio)) {
+            if let Some(counters) = isolation.counters.get_mut(port) {
+                let counters = &mut counters[usize::from(prio & 7)];
                 let bytes = counters.entry(flow).or_default();
                 *bytes = if came { *bytes + u32::from(size) } else { *bytes - u32::from(size) };
                 if *bytes == 0 {

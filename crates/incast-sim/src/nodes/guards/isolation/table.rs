@@ -1,13 +1,14 @@
 use incast_model::fabric::PortId;
 use incast_model::units::Time;
 
-use crate::kernel::NONE;
+use crate::kernel::LocalPort;
+use crate::kernel::{IdVec, NONE};
 use crate::nodes::map::Map;
 use crate::outcome::{FoundIn, IsolatedBy, IsolationRecord};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
-    pub(crate) port: u32,
+    pub(crate) port: LocalPort,
     pub(crate) flow: u32,
     /// Packets in other queues of the port, which must leave first.
     pub(crate) ahead: u32,
@@ -19,7 +20,7 @@ pub(crate) struct Entry {
     pub(crate) packets: u64,
     pub(crate) bytes: u64,
     /// Notified ports, and times of the last messages.
-    pub(crate) notified: Vec<(u32, u64)>,
+    pub(crate) notified: Vec<(LocalPort, u64)>,
     record: u32,
 }
 
@@ -29,15 +30,15 @@ pub(crate) struct Table {
     free: Vec<u32>,
     index: Map<u64, u32>,
     /// By port, oldest first.
-    at_port: Vec<Vec<u32>>,
+    at_port: IdVec<LocalPort, Vec<u32>>,
     /// By port: entries with `ahead` above 0.
-    unsettled: Vec<u32>,
+    unsettled: IdVec<LocalPort, u32>,
     /// In order of their begin, with its time in ps and an order among equal times; open entries hold their counts.
     records: Vec<((u64, u32), IsolationRecord)>,
 }
 
-const fn key(port: u32, flow: u32) -> u64 {
-    (port as u64) << 32 | flow as u64
+const fn key(port: LocalPort, flow: u32) -> u64 {
+    (port.0 as u64) << 32 | flow as u64
 }
 
 impl Table {
@@ -46,32 +47,32 @@ impl Table {
             entries: Vec::new(),
             free: Vec::new(),
             index: Map::default(),
-            at_port: vec![Vec::new(); ports],
-            unsettled: vec![0; ports],
+            at_port: vec![Vec::new(); ports].into(),
+            unsettled: vec![0; ports].into(),
             records: Vec::new(),
         }
     }
 
     #[inline]
-    pub(crate) fn is_empty_at(&self, port: u32) -> bool {
-        self.at_port[port as usize].is_empty()
+    pub(crate) fn is_empty_at(&self, port: LocalPort) -> bool {
+        self.at_port[port].is_empty()
     }
 
     #[inline]
-    pub(crate) fn find(&self, port: u32, flow: u32) -> Option<u32> {
+    pub(crate) fn find(&self, port: LocalPort, flow: u32) -> Option<u32> {
         self.index.get(&key(port, flow)).copied()
     }
 
     /// Entry noted in a packet of `flow` for `port`, unless it is another's.
     #[inline]
-    pub(crate) fn noted(&self, port: u32, flow: u32, note: u64) -> Option<u32> {
+    pub(crate) fn noted(&self, port: LocalPort, flow: u32, note: u64) -> Option<u32> {
         let entry = self.entries.get(usize::try_from(note).ok()?)?;
         (entry.port == port && entry.flow == flow).then_some(note as u32)
     }
 
     #[inline]
-    pub(crate) fn is_unsettled(&self, port: u32) -> bool {
-        self.unsettled[port as usize] > 0
+    pub(crate) fn is_unsettled(&self, port: LocalPort) -> bool {
+        self.unsettled[port] > 0
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -83,13 +84,13 @@ impl Table {
     }
 
     /// Entries that count towards a port's table: not those of flows that arrived isolated.
-    pub(crate) fn places(&self, port: u32) -> impl Iterator<Item = u32> + '_ {
-        self.at_port[port as usize].iter().copied().filter(|&slot| self.record(slot).by != IsolatedBy::Class)
+    pub(crate) fn places(&self, port: LocalPort) -> impl Iterator<Item = u32> + '_ {
+        self.at_port[port].iter().copied().filter(|&slot| self.record(slot).by != IsolatedBy::Class)
     }
 
     pub(crate) fn insert(
         &mut self,
-        (port, number, flow): (u32, PortId, u32),
+        (port, number, flow): (LocalPort, PortId, u32),
         (by, found): (IsolatedBy, Option<FoundIn>),
         (now, order): (u64, u32),
     ) -> u32 {
@@ -120,26 +121,26 @@ impl Table {
             }
         };
         self.index.insert(key(port, flow), slot);
-        self.at_port[port as usize].push(slot);
+        self.at_port[port].push(slot);
         slot
     }
 
     pub(crate) fn set_ahead(&mut self, slot: u32, ahead: u32) {
         let entry = &mut self.entries[slot as usize];
         entry.ahead = ahead;
-        self.unsettled[entry.port as usize] += u32::from(ahead > 0);
+        self.unsettled[entry.port] += u32::from(ahead > 0);
     }
 
     /// Releases a flow; returns the notified ports.
-    pub(crate) fn remove(&mut self, slot: u32, now: u64) -> Vec<(u32, u64)> {
+    pub(crate) fn remove(&mut self, slot: u32, now: u64) -> Vec<(LocalPort, u64)> {
         let entry = &mut self.entries[slot as usize];
         let (port, flow, notified) = (entry.port, entry.flow, std::mem::take(&mut entry.notified));
         debug_assert!(entry.ahead == 0 && entry.held == 0, "a flow is let go when none of its packets waits");
         let record = &mut self.records[entry.record as usize].1;
         (record.end, record.packets, record.bytes) = (Some(Time(now)), entry.packets, entry.bytes);
-        (entry.port, entry.flow) = (NONE, NONE);
+        (entry.port, entry.flow) = (LocalPort::NONE, NONE);
         self.index.remove(&key(port, flow));
-        self.at_port[port as usize].retain(|&one| one != slot);
+        self.at_port[port].retain(|&one| one != slot);
         self.free.push(slot);
         notified
     }
@@ -149,7 +150,7 @@ impl Table {
         let had = entry.ahead > 0;
         entry.ahead = if came { entry.ahead + 1 } else { entry.ahead - 1 };
         let has = entry.ahead > 0;
-        let unsettled = &mut self.unsettled[entry.port as usize];
+        let unsettled = &mut self.unsettled[entry.port];
         *unsettled = *unsettled + u32::from(has && !had) - u32::from(had && !has);
     }
 

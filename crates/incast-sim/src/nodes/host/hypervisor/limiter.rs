@@ -1,7 +1,7 @@
 //! Packets in a hypervisor: the limiter at the sender, the counters at the receiver.
 
 use super::Work;
-use crate::kernel::{Range, flag};
+use crate::kernel::{LocalPort, Range, flag};
 use crate::nodes::packet::Packet;
 use crate::transport::{Job, Stack, TransportHost};
 
@@ -30,7 +30,7 @@ impl Work<'_> {
         let Some(packet) = self.outward(pair).queue.front().map(|(packet, _)| *packet) else { return };
         let bytes = self.weight_of(&packet);
         if let Some(time) = self.outward(pair).half.next_release(now, bytes) {
-            self.plan(0, time, Job::Release(pair));
+            self.plan(LocalPort(0), time, Job::Release(pair));
         }
     }
 
@@ -55,7 +55,7 @@ impl Work<'_> {
         let (now, bytes) = (self.host.now, self.weight_of(&packet));
         let marks = if self.rules().uses_marks() { flag::NOT_ECT } else { 0 };
         let number = self.outward(pair).half.depart(now, bytes);
-        self.send_out(0, &Packet { at_dst: number, flags: packet.flags & !marks, ..packet }, ranges);
+        self.send_out(LocalPort(0), &Packet { at_dst: number, flags: packet.flags & !marks, ..packet }, ranges);
     }
 
     /// Resumes flows that wait for space in the limiter's queue.

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use incast_model::units::Time;
 
 use super::stack::Work;
-use crate::kernel::{Kind, Range, flag};
+use crate::kernel::{Kind, LocalPort, Range, flag};
 use crate::nodes::Nodes;
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
@@ -168,7 +168,7 @@ impl<'a> Work<'a> {
         counts.messages += 1;
         counts.message_bytes += bytes;
         self.out.live += 1;
-        self.send_out(0, &packet, Vec::new());
+        self.send_out(LocalPort(0), &packet, Vec::new());
     }
 
     fn receive_message(&mut self, packet: &Packet) {

@@ -2,6 +2,7 @@
 
 use super::Work;
 use crate::kernel::Kind;
+use crate::kernel::LocalPort;
 use crate::tenant::{ElasticSwitchParams, Hypervisor, Share, partition};
 use crate::transport::{Job, Stack};
 
@@ -38,7 +39,7 @@ impl Work<'_> {
     fn wake_vm(&mut self) {
         let (rules, host, now) = (self.rules(), self.host.id.0, self.host.now);
         for (time, job) in self.hypervisor().vm.wake(rules, host, now) {
-            self.plan(0, time, job);
+            self.plan(LocalPort(0), time, job);
         }
     }
 
@@ -48,7 +49,7 @@ impl Work<'_> {
         let vm = &self.hypervisor().vm;
         if vm.awake {
             let next = vm.next_strike(now, period);
-            self.plan(0, next, job);
+            self.plan(LocalPort(0), next, job);
         }
     }
 
@@ -166,7 +167,7 @@ impl Work<'_> {
             self.tell(pair, Kind::Rate, [0, rate.to_bits()], false);
         }
         if awake {
-            self.plan(0, next, Job::Meter(self.host.id.0));
+            self.plan(LocalPort(0), next, Job::Meter(self.host.id.0));
         }
     }
 }

@@ -1,0 +1,178 @@
+//! Numbers of things as types, and vectors that only numbers of their type index.
+
+use std::marker::PhantomData;
+use std::ops::{Index, IndexMut};
+
+/// Number of a thing, from 0: the index into vectors of its kind.
+pub(crate) trait Id: Copy {
+    /// Panics if `number` does not fit.
+    fn new(number: usize) -> Self;
+
+    fn index(self) -> usize;
+}
+
+/// Declares types of numbers: name and integer type. `NONE` is the number of no thing.
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident($int:ty),)+) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(transparent)]
+        pub(crate) struct $name(pub(crate) $int);
+
+        impl $name {
+            #[allow(dead_code, reason = "not every kind has a number of no thing")]
+            pub(crate) const NONE: Self = Self(<$int>::MAX);
+        }
+
+        impl $crate::kernel::Id for $name {
+            #[inline(always)]
+            fn new(number: usize) -> Self {
+                Self(number.try_into().expect("the number fits"))
+            }
+
+            #[inline(always)]
+            fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    )+};
+}
+
+pub(crate) use ids;
+
+/// Vector of `T`, indexed by `I` alone.
+pub(crate) struct IdVec<I, T> {
+    items: Vec<T>,
+    index: PhantomData<fn(I)>,
+}
+
+impl<I, T> IdVec<I, T> {
+    pub(crate) const fn new() -> Self {
+        Self { items: Vec::new(), index: PhantomData }
+    }
+
+    pub(crate) const fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    pub(crate) fn iter(&self) -> std::slice::Iter<'_, T> {
+        self.items.iter()
+    }
+
+    pub(crate) fn as_slice(&self) -> &[T] {
+        &self.items
+    }
+}
+
+impl<I: Id, T> IdVec<I, T> {
+    /// Appends an item. Returns its number.
+    pub(crate) fn push(&mut self, item: T) -> I {
+        let number = I::new(self.items.len());
+        self.items.push(item);
+        number
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, number: I) -> Option<&T> {
+        self.items.get(number.index())
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, number: I) -> Option<&mut T> {
+        self.items.get_mut(number.index())
+    }
+
+    /// Numbers of all items.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = I> + use<I, T> {
+        (0..self.items.len()).map(I::new)
+    }
+
+    /// All items with their numbers.
+    pub(crate) fn numbered(&self) -> impl Iterator<Item = (I, &T)> {
+        self.ids().zip(&self.items)
+    }
+
+    /// Makes room for the items up to a number.
+    pub(crate) fn extend_to(&mut self, number: I, item: impl FnMut() -> T) {
+        if self.items.len() <= number.index() {
+            self.items.resize_with(number.index() + 1, item);
+        }
+    }
+}
+
+impl<I: Id, T> Index<I> for IdVec<I, T> {
+    type Output = T;
+
+    #[inline(always)]
+    fn index(&self, number: I) -> &T {
+        &self.items[number.index()]
+    }
+}
+
+impl<I: Id, T> IndexMut<I> for IdVec<I, T> {
+    #[inline(always)]
+    fn index_mut(&mut self, number: I) -> &mut T {
+        &mut self.items[number.index()]
+    }
+}
+
+impl<I, T> Default for IdVec<I, T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<I, T: Clone> Clone for IdVec<I, T> {
+    fn clone(&self) -> Self {
+        self.items.clone().into()
+    }
+}
+
+impl<I, T: std::fmt::Debug> std::fmt::Debug for IdVec<I, T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.items.fmt(f)
+    }
+}
+
+impl<I, T> From<Vec<T>> for IdVec<I, T> {
+    fn from(items: Vec<T>) -> Self {
+        Self { items, index: PhantomData }
+    }
+}
+
+impl<I, T> FromIterator<T> for IdVec<I, T> {
+    fn from_iter<A: IntoIterator<Item = T>>(items: A) -> Self {
+        Vec::from_iter(items).into()
+    }
+}
+
+impl<I, T> IntoIterator for IdVec<I, T> {
+    type Item = T;
+    type IntoIter = std::vec::IntoIter<T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.items.into_iter()
+    }
+}
+
+impl<'a, I, T> IntoIterator for &'a IdVec<I, T> {
+    type Item = &'a T;
+    type IntoIter = std::slice::Iter<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.items.iter()
+    }
+}
+
+impl<'a, I, T> IntoIterator for &'a mut IdVec<I, T> {
+    type Item = &'a mut T;
+    type IntoIter = std::slice::IterMut<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.items.iter_mut()
+    }
+}
