@@ -141,7 +141,7 @@ impl RailOptimized {
         }
     }
 
-    /// Builds the fabric. Links to rails precede links to NVLink switches: the NIC is a host's first port.
+    /// Builds the fabric. Links to rails come first: the NIC is a host's first port.
     pub fn build(&self) -> Result<Fabric, GeneratorError> {
         let pods = self.check()?;
         let per_server = self.gpus_per_server as usize;
