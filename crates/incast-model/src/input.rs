@@ -71,7 +71,7 @@ pub struct Input {
 impl Input {
     /// Opens a file of at most `most` bytes. Refuses devices without waiting; accepts shell pipes, `/dev/stdin` and `<(…)`.
     pub fn open(path: &Path, most: u64) -> Result<Self, InputError> {
-        // Opening alone can have effects (tapes), and blocks on a named pipe.
+        // Opening alone can have effects (tapes) or block (named pipes).
         let piped = is_descriptor(path);
         allowed(&std::fs::metadata(path)?, piped)?;
         let file = if piped { File::open(path)? } else { open_at_once(path)? };
@@ -106,7 +106,7 @@ impl Input {
         if bytes > memory.bytes {
             return Err(InputError::Memory { bytes, memory });
         }
-        // One more byte than allowed detects a growing file or an endless pipe.
+        // One more byte detects a growing file or an endless pipe.
         Read::by_ref(&mut self.file)
             .take((self.most + 1).saturating_sub(before.len() as u64))
             .read_to_end(&mut before)?;

@@ -12,7 +12,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Invalid quantity; the message states the allowed form.
+/// Invalid quantity, with the allowed form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct QuantityError(String);
@@ -183,7 +183,7 @@ impl Time {
     pub const fn ms(n: u64) -> Self {
         Self(n * 1_000_000_000)
     }
-    /// Seconds, for people and statistics, not for the order of events.
+    /// Seconds, for people and statistics, not to order events.
     pub fn seconds(self) -> f64 {
         self.0 as f64 * 1e-12
     }
@@ -227,7 +227,7 @@ fn parse(text: &str, units: &[Units], bare: bool) -> Result<u64, String> {
     scale(number.strip_prefix('+').unwrap_or(&number), factor)
 }
 
-/// Multiplies `number` (decimal digits, at most one point) by `factor` exactly.
+/// Multiplies decimal digits, with at most one point, by `factor` exactly.
 pub(crate) fn scale(number: &str, factor: u64) -> Result<u64, String> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let digits = format!("{whole}{fraction}");
@@ -243,7 +243,6 @@ pub(crate) fn scale(number: &str, factor: u64) -> Result<u64, String> {
     u64::try_from(scaled / divisor).map_err(|_| "too large".into())
 }
 
-/// Formats `100Gbps` as `100 Gb/s`.
 fn spaced(text: &str) -> String {
     let unit = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     format!("{} {}", &text[..unit], text[unit..].replace("bps", "b/s"))

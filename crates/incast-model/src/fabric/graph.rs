@@ -139,7 +139,7 @@ pub enum FabricError {
     TooFewHosts(usize),
 }
 
-/// Connected graph of at least two hosts, made by [`FabricBuilder::finish`].
+/// Connected graph of at least two hosts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fabric {
     nodes: Vec<Node>,
@@ -235,13 +235,13 @@ impl Fabric {
     pub fn delay(&self, port: PortId) -> Time {
         self.link(self.port(port).link).delay
     }
-    /// Node at the far end of a port.
+    /// Node at the far end.
     pub fn neighbour(&self, port: PortId) -> NodeId {
         self.port(self.port(port).peer).node
     }
 }
 
-/// Nodes and links of a fabric to build.
+/// Nodes and links to build.
 #[derive(Debug, Clone, Default)]
 pub struct FabricBuilder {
     nodes: Vec<Node>,

@@ -170,7 +170,7 @@ pub fn parse_config(text: &str, file: &str) -> Result<Ns3Config, Vec<Ns3Error>> 
     if errors.is_empty() { Ok(config) } else { Err(errors) }
 }
 
-/// Returns true for capital letters, digits and underscores after a capital letter, unlike any value.
+/// No value has only capital letters, digits and underscores.
 fn looks_like_a_key(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_uppercase())
         && text.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')

@@ -72,17 +72,17 @@ pub struct FixedHops {
 }
 
 impl Routes {
-    /// All shortest paths between hosts; hosts never forward.
+    /// Shortest paths between hosts, which never forward.
     pub fn shortest(fabric: &Fabric, order: NextHopOrder) -> Self {
         Self::around(fabric, order, &|_| true, &[])
     }
 
-    /// All shortest paths over `up` links; `fixed` next hops override them.
+    /// Shortest paths over `up` links; `fixed` next hops override them.
     pub fn around(fabric: &Fabric, order: NextHopOrder, up: &dyn Fn(LinkId) -> bool, fixed: &[FixedHops]) -> Self {
         Self::along(fabric, Paths::Shortest, order, up, fixed)
     }
 
-    /// All paths of a kind over `up` links; `fixed` next hops override them.
+    /// Paths of a kind over `up` links; `fixed` next hops override them.
     pub fn along(
         fabric: &Fabric,
         paths: Paths,

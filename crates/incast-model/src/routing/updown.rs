@@ -2,7 +2,7 @@ use super::distances::closer;
 use crate::fabric::{Fabric, NodeId, NodeKind, PortId};
 
 /// Distances to a destination: of the shortest downward path, or else by the higher neighbours with the least remaining
-/// distance. So packets that have gone down keep going down, by the tables alone. Links within a tier are unused.
+/// distance. So packets never go up again after down, by the tables alone. Links within a tier are unused.
 pub(super) struct UpDownDistances {
     /// Hops that only go down; [`u32::MAX`] for none.
     down: Vec<u32>,

@@ -66,7 +66,7 @@ impl Cuts {
         let mut found: HashMap<u32, usize> = HashMap::new();
         for (host, &node) in fabric.endpoints().iter().enumerate() {
             let group = groups.of(node);
-            // Without links the group is the whole fabric; without a switch of this tier the cut exists one tier below.
+            // Without links the group is the whole fabric; without this tier's switches the cut exists one tier below.
             let (capacity, Some(name)) = (Rate(capacity[group as usize]), names.get(&group)) else { continue };
             if capacity == Rate::ZERO {
                 continue;

@@ -78,7 +78,6 @@ pub fn static_split(tenancy: &Tenancy, pairs: &[Pair]) -> Vec<f64> {
 pub(super) fn over_links(fabric: &Fabric, routes: &Routes, pair: &Pair) -> Way {
     let [src, dst] = [pair.src, pair.dst].map(|host| fabric.hosts()[host.index()]);
     let mut ports = Vec::new();
-    // Nodes equally far from the receiver.
     let mut front: BTreeMap<NodeId, f64> = BTreeMap::from([(src, 1.0)]);
     while !front.is_empty() {
         let mut next = BTreeMap::new();

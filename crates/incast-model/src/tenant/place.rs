@@ -43,7 +43,6 @@ struct Placer<'a> {
     seed: u64,
     taken: Vec<Option<usize>>,
     tenants: Vec<Tenant>,
-    /// Computed when first needed.
     residual: Option<Residual>,
 }
 

@@ -25,7 +25,6 @@ pub(super) trait Pattern {
         None
     }
 
-    /// Expected traffic for a rate or load.
     fn offer(&self, _entry: &Entry<'_>) -> Result<Option<Offer>, EntryError> {
         Ok(None)
     }
@@ -240,7 +239,7 @@ impl Collector {
         Some(self.set.rounds.len() as u32 - 1)
     }
 
-    /// Adds gates over flows from `first` on; each begins a round.
+    /// Adds gates over flows from `first` on, one round each.
     pub(super) fn gates_from(&mut self, first: u32, gates: Vec<Gate>, entry: &Entry<'_>) {
         for mut gate in gates {
             gate.waits_for.iter_mut().chain(&mut gate.starts).for_each(|flow| *flow += first);

@@ -27,12 +27,12 @@ pub fn generate(
 /// Generates a workload's flows, sorted by start; ties keep the order of entries. Equal arguments give equal flows on every
 /// machine.
 ///
-/// Relative paths start at `base_dir`; `horizon` is the simulation's end, if any. Random streams have the entry's label (and
-/// its number among entries of that label), one per sending host: other entries do not affect it. Entries of tenants generate
-/// flows per tenant, from streams of the tenant's name: other tenants and placements do not affect its sizes and times.
+/// Relative paths start at `base_dir`; `horizon` is the simulation's end, if any. Each sending host has random streams by the
+/// entry's label, and its number among entries of that label: other entries do not affect it. Tenants have flows of their own,
+/// from streams of their name: other tenants and placements do not affect sizes and times.
 ///
-/// Messages with several queue pairs become as many consecutive flows. A flow without a source port gets 10000 plus the number
-/// of earlier flows between its hosts (after 65535 comes 10000), as in the HPCC authors' simulator.
+/// Messages with several queue pairs become consecutive flows. A flow without a source port gets 10000 plus the number of
+/// earlier flows between its hosts (after 65535 comes 10000), as in the HPCC authors' simulator.
 ///
 /// # Errors
 ///
@@ -192,7 +192,7 @@ impl fmt::Display for WorkloadWarning {
 }
 
 /// Warns about starts after the simulation's end, mean sizes far from the load's assumption, and collectives on the network
-/// within a server. Loads have [warnings of their own](super::overload).
+/// within a server. For loads see [`overload`](super::overload).
 pub fn warnings(
     specs: &[WorkloadSpec],
     fabric: &Fabric,
@@ -241,8 +241,8 @@ fn within_servers(specs: &[WorkloadSpec], fabric: &Fabric, flows: &FlowSet) -> V
 /// Tolerated deviation of mean sizes (our choice).
 const TOLERATED: f64 = 0.3;
 
-/// Warns if an entry's mean size is far from the load's assumption: too few flows for the distribution's tail. Skips entries
-/// that share a label, as flows record the label only.
+/// Warns if an entry's mean size is far from the load's assumption: too few flows for the tail. Skips entries that share a
+/// label, as flows record only that.
 fn off_the_mean(specs: &[WorkloadSpec], index: usize, base_dir: &Path, flows: &FlowSet) -> Option<WorkloadWarning> {
     let path = format!("workload[{index}]");
     let (pattern_name, pattern) = specs[index].pattern(&path).ok()?;

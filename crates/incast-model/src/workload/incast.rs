@@ -122,7 +122,6 @@ impl Incast {
         Ok(())
     }
 
-    /// Times of events with flows of `mean` bytes.
     fn times(&self, entry: &Entry<'_>, hosts: &[HostId], mean: f64) -> Result<Vec<Time>, EntryError> {
         let fan_in = f64::from(self.fan_in);
         match (self.at, self.every, self.load) {

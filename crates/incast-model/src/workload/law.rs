@@ -29,7 +29,7 @@ pub enum SizeLaw {
         /// Shape below 1; larger ones have heavier tails.
         shape: f64,
     },
-    /// Density falls with the power `alpha + 1` of the size, from `min` to `max`.
+    /// Density falls with the power `alpha + 1` of the size, `min` to `max`.
     BoundedPareto {
         /// Smallest size in bytes.
         min: f64,

@@ -67,7 +67,7 @@ const CHECK: Check = Check("clos");
 const MAX_RADIX: u32 = 1024;
 
 impl Clos {
-    /// Spec without oversubscription, all links at 100 Gb/s and 1 us.
+    /// Spec without oversubscription, with default links.
     pub const fn new(tiers: u32, radix: u32) -> Self {
         Self {
             tiers,

@@ -70,7 +70,7 @@ pub enum GlobalArrangement {
 }
 
 impl Dragonfly {
-    /// Spec with the most groups, all links at 100 Gb/s and 1 us.
+    /// Spec with the most groups and default links.
     pub const fn new(p: u32, a: u32, h: u32) -> Self {
         Self {
             p,

@@ -51,7 +51,7 @@ pub struct Jellyfish {
 const ATTEMPTS: u64 = 100;
 
 impl Jellyfish {
-    /// Spec with all links at 100 Gb/s and 1 us, and hosts on all other ports.
+    /// Spec with default links, and hosts on all other ports.
     pub const fn new(switches: u32, ports: u32, network_ports: u32) -> Self {
         Self {
             switches,

@@ -126,7 +126,7 @@ impl Default for NvLink {
 const CHECK: Check = Check("rail_optimized");
 
 impl RailOptimized {
-    /// Spec of one pod of 8-GPU servers with NVLink, all links between servers at 400 Gb/s and 1 us.
+    /// Spec of one pod of 8-GPU servers with NVLink and default links.
     pub const fn new(servers: u32, spines: u32) -> Self {
         Self {
             servers,

@@ -1,6 +1,6 @@
-//! The traces of the study (Gao et al., "Network Requirements for Resource Disaggregation", OSDI 2016) are not public. All
-//! figures here are ours, shaped by known facts: 4 KB pages; word count has the largest share of long flows, sorting longer
-//! flows than graph processing, memcached more memory accesses than sorting; sizes between CPUs follow public measurements.
+//! The study's traces (Gao et al., "Network Requirements for Resource Disaggregation", OSDI 2016) are not public. All figures
+//! here are ours, shaped by known facts: 4 KB pages; word count has the largest share of long flows, sorting longer flows than
+//! graph processing, memcached more memory accesses than sorting; CPU-to-CPU sizes follow public measurements.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

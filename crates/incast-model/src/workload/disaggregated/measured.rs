@@ -134,7 +134,7 @@ pub(super) fn parse(text: &str, file: &Path, blades: &Blades, page: u64) -> Resu
 }
 
 impl Row {
-    /// Reads a cell; the error states the allowed values. `before`: the previous line's time.
+    /// Reads a cell; errors state the allowed values. `before`: the previous line's time.
     fn read(&mut self, column: Column, text: &str, blades: &Blades, before: u64) -> Result<(), String> {
         match column {
             Column::Time(factor) => {

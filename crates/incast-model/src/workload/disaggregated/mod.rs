@@ -283,7 +283,7 @@ impl Disaggregated {
         Err(entry.refuse(field, value, allowed))
     }
 
-    /// Gaps and sizes if the slowest host has `rate` bit/s.
+    /// Gaps and sizes; the slowest host has `rate` bit/s.
     fn traffic(&self, entry: &Entry<'_>, blades: &Blades, rate: f64) -> Result<Traffic, EntryError> {
         let application = match (self.application, &self.trace) {
             (Some(application), None) => application,

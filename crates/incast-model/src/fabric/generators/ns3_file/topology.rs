@@ -63,7 +63,7 @@ pub fn read_topology(path: &Path) -> Result<Ns3Topology, Ns3Error> {
     parse_topology(&read_text(path)?, &path.display().to_string())
 }
 
-/// Parses `nodes switches links`, the switches' ids, then `a b rate delay error` per link. `file` is for messages only.
+/// Parses `nodes switches links`, the switches' ids, then `a b rate delay error` per link; `file` is for messages.
 pub fn parse_topology(text: &str, file: &str) -> Result<Ns3Topology, Ns3Error> {
     let mut tokens = Tokens::new(text, file);
     let header = "the header `nodes switches links`";
