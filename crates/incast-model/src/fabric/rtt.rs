@@ -107,7 +107,7 @@ impl BaseRtts {
 
     /// Largest base RTT and largest bandwidth-delay product, maybe of different pairs.
     pub fn max(&self) -> (Time, Bytes) {
-        // Equal spokes are one kind; two or more hosts of a kind are also a pair.
+        // Equal spokes are one kind; a kind of two or more hosts is also paired with itself.
         let mut kinds: HashMap<Spoke, bool> = HashMap::new();
         for &spoke in &self.spokes {
             kinds.entry(spoke).and_modify(|several| *several = true).or_insert(false);

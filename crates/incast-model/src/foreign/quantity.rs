@@ -115,7 +115,7 @@ pub(crate) fn write_rate(rate: Rate) -> String {
     }
 }
 
-/// In ns, ns-3's clock, or in finer ps.
+/// In ns, ns-3's clock, or in ps where that is finer.
 pub(crate) fn write_time(time: Time) -> String {
     if time.0.is_multiple_of(1000) { format!("{}ns", time.0 / 1000) } else { format!("{}ps", time.0) }
 }

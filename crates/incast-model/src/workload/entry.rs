@@ -112,7 +112,7 @@ impl Entry<'_> {
         sum.ok_or_else(|| self.refuse(name, offset, format!("at most {}", Time::MAX.saturating_sub(self.start))))
     }
 
-    /// Refuses, before allocation, flows and gates beyond the numbers or the memory.
+    /// Refuses, before allocation, more flows and gates than can be numbered or fit the memory.
     pub(super) fn expect(
         &self,
         name: &str,

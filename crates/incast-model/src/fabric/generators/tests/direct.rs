@@ -68,8 +68,8 @@ fn jellyfish_differ_by_seed() {
     assert_eq!(why, "jellyfish.network_ports = 1: must be more: 100 random graphs with this number were disconnected");
 }
 
-/// Bisection of a random r-regular graph of n nodes: nearly always at least n/2 · (r/2 − √(r·ln 2)) links (Bollobás; Jellyfish, section
-/// 4.1). Paths come close to Cerf's bound, a tree of r, r·(r − 1), … nodes.
+/// Bisection of a random r-regular graph of n nodes: nearly always at least n/2 · (r/2 − √(r·ln 2)) links (Bollobás; Jellyfish,
+/// section 4.1). Paths come close to Cerf's bound, a tree of r, r·(r − 1), … nodes.
 #[test]
 fn jellyfish_have_the_bisection_and_the_paths_of_random_graphs() {
     for (n, r) in [(64u32, 8u32), (100, 12), (40, 24)] {
