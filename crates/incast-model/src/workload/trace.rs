@@ -282,7 +282,8 @@ pub fn check_trace(flows: &FlowSet) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, why))
 }
 
-/// Writes a trace that reads back as the same flows, in order, without explicit paths and message membership; see [`check_trace`].
+/// Writes a trace that reads back as the same flows, in order, without explicit paths and message membership;
+/// see [`check_trace`].
 pub fn write_trace(flows: &FlowSet, mut to: impl Write) -> io::Result<()> {
     if let Some(label) = flows.labels.iter().find(|label| !is_label(label)) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("label `{label}`: must be {LABEL_RULE}")));
