@@ -9,11 +9,11 @@ thread_local! {
     static SILENT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `work`; a panic prints nothing and becomes an error with its message.
+/// Runs `work` without printing its panic.
 ///
 /// # Errors
 ///
-/// If the work panics. Drop the values that it was changing: they may be inconsistent.
+/// The message of a panic. Drop the values that the work was changing: they may be inconsistent.
 pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

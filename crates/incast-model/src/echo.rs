@@ -1,16 +1,16 @@
-//! Foreign text in messages, without terminal control characters, cut to a bounded length.
+//! Foreign text in messages, cut and without control characters.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Most characters of a foreign word or line: about the width of a terminal (our choice).
+/// Most characters of a foreign word or line: a terminal's width (our choice).
 pub const SHOWN: usize = 120;
 
 /// Lists of valid names fit (our choice).
 const MOST_MESSAGE: usize = 2_000;
 
-/// Returns true for control characters (C0, DEL, C1), line and paragraph separators, and bidirectional controls, which
-/// make a text look like another (Boucher and Anderson, "Trojan Source", 2021).
+/// Returns true for control characters (C0, DEL, C1), line and paragraph separators, and bidirectional controls (Boucher and
+/// Anderson, "Trojan Source", 2021).
 pub const fn is_control(c: char) -> bool {
     matches!(c, '\0'..='\x1f' | '\x7f'..='\u{9f}' | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
@@ -44,12 +44,12 @@ fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     }
 }
 
-/// Cuts a foreign word to [`SHOWN`] characters and makes it [`visible`].
+/// Cuts a word to [`SHOWN`] characters and makes it [`visible`].
 pub fn word(text: &str) -> String {
     visible(&shortened(text, SHOWN)).into_owned()
 }
 
-/// Cuts a message, and each quotation between backticks in it, and makes it [`visible`].
+/// Cuts a message and its quotations in backticks, and makes it [`visible`].
 pub fn message(text: &str) -> Cow<'_, str> {
     if text.len() <= SHOWN {
         return visible(text);
@@ -68,14 +68,14 @@ pub fn message(text: &str) -> Cow<'_, str> {
 pub struct Excerpt {
     /// Line, or [`SHOWN`] characters of it around the position, between ellipses.
     pub line: String,
-    /// Blanks as wide as the text before the position; tabs stay tabs, so a mark lines up in any editor.
+    /// Blanks as wide as the text before the position; tabs stay, so a mark lines up.
     pub indent: String,
     /// Characters of the position in `line`; at least 1.
     pub width: usize,
 }
 
 impl Excerpt {
-    /// Excerpt with the `width` characters at `column` (from 1).
+    /// Excerpt around `width` characters at `column` (from 1).
     pub fn new(text: &str, column: usize, width: usize) -> Self {
         let (at, count) = (column.saturating_sub(1), text.chars().count());
         let from = if count <= SHOWN { 0 } else { at.saturating_sub(SHOWN / 3).min(count - SHOWN) };

@@ -1,4 +1,4 @@
-//! Errors of a `[[workload]]` or `[[tenant]]` entry, or of a file that it names.
+//! Errors of `[[workload]]` and `[[tenant]]` entries and their files.
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};

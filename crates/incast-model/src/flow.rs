@@ -5,44 +5,44 @@ use std::ops::Range;
 use crate::fabric::{HostId, NodeId};
 use crate::units::{Bytes, Time};
 
-/// Message between two hosts, or the part that one queue pair sends.
+/// Message between two hosts, or a queue pair's part of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flow {
     /// Sender.
     pub src: HostId,
-    /// Receiver; never the sender.
+    /// Receiver, not the sender.
     pub dst: HostId,
-    /// Payload, at least one byte.
+    /// Payload, at least 1 B.
     pub size: Bytes,
-    /// Earliest time at which the application posts the message to its NIC; a [`Gate`] may delay it.
+    /// Time when the application posts the message to its NIC, unless a [`Gate`] delays it.
     pub start: Time,
     /// Traffic class, 1 to 7.
     pub priority: u8,
     /// Index into [`FlowSet::labels`].
     pub label: u16,
-    /// UDP source port: the entropy for ECMP.
+    /// UDP source port: ECMP's entropy.
     pub sport: u16,
     /// UDP destination port.
     pub dport: u16,
-    /// Index into [`FlowSet::paths`]; ACKs take the same path back.
+    /// Index into [`FlowSet::paths`]; ACKs return on the same path.
     pub path: Option<u32>,
-    /// End of a backlogged flow: its sender has data until then and never reaches `size`.
+    /// End of a backlogged flow, which sends until then and never reaches `size`.
     pub until: Option<Time>,
 }
 
 /// Flows that start when others have ended, as in closed loops and collectives.
 ///
-/// A flow ends when its receiver has its last byte; or, if its own sender sends all flows that the gate starts, when that
-/// sender has the ACK of the last byte.
+/// A flow ends when its receiver has the last byte; if its sender sends all flows that the gate starts, when that sender has
+/// the last byte's ACK.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gate {
     /// Distinct indices into [`FlowSet::flows`], at least one.
     pub waits_for: Vec<u32>,
-    /// Time between the last end and the starts, for computing or thinking.
+    /// Time from the last end to the starts, for computing or thinking.
     pub delay: Time,
-    /// Flows that start then; each has only this gate.
+    /// Flows that start then, with this gate only.
     pub starts: Vec<u32>,
-    /// Round that the gate begins, an index into [`FlowSet::rounds`]. If the round is cancelled, the gate never opens.
+    /// Round that the gate begins (index into [`FlowSet::rounds`]). If it is cancelled, the gate never opens.
     pub round: Option<u32>,
 }
 
@@ -58,15 +58,15 @@ pub struct FlowSet {
     /// Gates without cycles.
     pub gates: Vec<Gate>,
     /// End of each round (iteration, request). The round's first gate without pending flows decides: if it would open (after
-    /// its delay) before this time, all gates of the round open, at any time; if not, the round is cancelled. Flows behind a
-    /// gate that never opens never start, nor do flows that wait for them.
+    /// its delay) before the end, all gates of the round open, at any time; otherwise none. Flows behind a shut gate never
+    /// start, nor do flows that wait for them.
     pub rounds: Vec<Time>,
-    /// First flow of each message; the flows of a message are consecutive and start together. Empty if every flow is a message.
+    /// First flow of each message, whose flows are consecutive and start together. Empty if every flow is a message.
     pub messages: Vec<u32>,
 }
 
 impl FlowSet {
-    /// Payload of flows that are not backlogged.
+    /// Payload, without backlogged flows.
     pub fn bytes(&self) -> Bytes {
         self.flows.iter().filter(|flow| flow.until.is_none()).map(|flow| flow.size).sum()
     }

@@ -7,7 +7,7 @@ const NONE: u32 = u32::MAX;
 /// Gates that wait for each flow.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Waiting {
-    /// Start of each flow's gates in `gates`, and the end of the last; empty without gates.
+    /// Start of each flow's gates in `gates`, then the end; empty without gates.
     first: Vec<u32>,
     gates: Vec<u32>,
 }
@@ -24,7 +24,7 @@ impl Waiting {
         for flow in 2..first.len() {
             first[flow] += first[flow - 1];
         }
-        // Filling a flow's gates moves its begin to its end, which is the begin of the next.
+        // Filling a flow's gates moves its begin to its end, the begin of the next.
         let mut gates = vec![0; first[first.len() - 1] as usize];
         for (flow, gate) in waits() {
             let place = &mut first[flow as usize + 1];
@@ -49,7 +49,7 @@ impl Waiting {
     }
 }
 
-/// Returns, by flow, if it never starts when gates for which `closed` is true stay shut and flows true in `never` do not start.
+/// By flow, true if it never starts when gates for which `closed` is true stay shut, and flows true in `never` do not start.
 pub fn never_start(gates: &[Gate], closed: impl Fn(&Gate) -> bool, mut never: Vec<bool>) -> Vec<bool> {
     let waiting = Waiting::new(never.len(), gates);
     let mut closed: Vec<bool> = gates.iter().map(closed).collect();
@@ -94,7 +94,7 @@ pub enum GateError {
         /// Flow.
         flow: u32,
     },
-    /// Flow behind two gates.
+    /// Flow with two gates.
     #[error("flow {flow} is behind gates {} and {}; one is possible", .gates[0], .gates[1])]
     TwoGates {
         /// Flow.

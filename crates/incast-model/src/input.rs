@@ -6,11 +6,11 @@ use std::path::Path;
 
 use crate::memory::{Memory, amount};
 
-/// Largest document (scenario, sweep, manifest, table of sizes or VMs), 64 MiB: our choice, 100 times the largest known
-/// scenario.
+/// Largest document (scenario, sweep, manifest, table of sizes or VMs): 64 MiB, 100 times the largest known scenario (our
+/// choice).
 pub const DOCUMENT: u64 = 64 << 20;
 
-/// Largest file of another program (trace, topology, rules, paths), 16 GiB: our choice, the flows of larger files exceed a
+/// Largest file of another program (trace, topology, rules, paths): 16 GiB (our choice). The flows of larger ones exceed a
 /// server's memory.
 pub const LARGE: u64 = 16 << 30;
 
@@ -46,7 +46,7 @@ pub enum InputError {
         byte: u8,
         /// If true, the file begins like UTF-16.
         utf16: bool,
-        /// Line, with `\u{fffd}` for invalid bytes.
+        /// Line; `\u{fffd}` stands for invalid bytes.
         text: String,
     },
 }
@@ -69,10 +69,9 @@ pub struct Input {
 }
 
 impl Input {
-    /// Opens a file of at most `most` bytes. Refuses devices without waiting for them; accepts shell pipes, `/dev/stdin` and
-    /// `<(…)`.
+    /// Opens a file of at most `most` bytes. Refuses devices without waiting; accepts shell pipes, `/dev/stdin` and `<(…)`.
     pub fn open(path: &Path, most: u64) -> Result<Self, InputError> {
-        // Opening alone can have effects (tapes), and blocks on a named pipe.
+        // Opening alone can have effects (tapes) or block (named pipes).
         let piped = is_descriptor(path);
         allowed(&std::fs::metadata(path)?, piped)?;
         let file = if piped { File::open(path)? } else { open_at_once(path)? };
@@ -93,21 +92,21 @@ impl Input {
         Ok(self.file.metadata()?.len())
     }
 
-    /// Reads at most `count` first bytes; later reads continue after them.
+    /// Reads at most `count` bytes; later reads continue after them.
     pub fn head(&mut self, count: u64) -> Result<Vec<u8>, InputError> {
         let mut head = Vec::new();
         Read::by_ref(&mut self.file).take(count).read_to_end(&mut head)?;
         Ok(head)
     }
 
-    /// Appends the rest to the bytes `before`.
+    /// Appends the rest to `before`.
     pub fn read(mut self, mut before: Vec<u8>) -> Result<Vec<u8>, InputError> {
         let bytes = self.size()?;
         let memory = Memory::available();
         if bytes > memory.bytes {
             return Err(InputError::Memory { bytes, memory });
         }
-        // One more byte than allowed detects a growing file or an endless pipe.
+        // One more byte detects a growing file or an endless pipe.
         Read::by_ref(&mut self.file)
             .take((self.most + 1).saturating_sub(before.len() as u64))
             .read_to_end(&mut before)?;
@@ -115,17 +114,17 @@ impl Input {
     }
 }
 
-/// Reads a file of at most `most` bytes.
+/// Reads at most `most` bytes.
 pub fn read(path: &Path, most: u64) -> Result<Vec<u8>, InputError> {
     Input::open(path, most)?.read(Vec::new())
 }
 
-/// Reads a UTF-8 file of at most `most` bytes.
+/// Reads at most `most` bytes of UTF-8.
 pub fn read_text(path: &Path, most: u64) -> Result<String, InputError> {
     text(read(path, most)?)
 }
 
-/// Converts bytes to UTF-8 text.
+/// Converts UTF-8 bytes.
 pub fn text(bytes: Vec<u8>) -> Result<String, InputError> {
     String::from_utf8(bytes).map_err(|error| {
         let (end, bytes) = (error.utf8_error().valid_up_to(), error.as_bytes());
@@ -178,7 +177,7 @@ fn kind(found: FileType) -> Option<&'static str> {
     Some("no regular file")
 }
 
-/// Opens without blocking if a named pipe has replaced the file since the check.
+/// Does not block if a named pipe has replaced the file since the check.
 #[cfg(unix)]
 fn open_at_once(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;

@@ -1,4 +1,4 @@
-//! Units, fabrics, routes and workloads: the simulator's inputs, without simulated time.
+//! Inputs of the simulator, without simulated time: units, fabrics, routes and workloads.
 
 pub mod caught;
 pub mod echo;

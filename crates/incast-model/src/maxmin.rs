@@ -11,7 +11,7 @@ pub struct Demand {
     pub most: f64,
     /// Weight, more than 0.
     pub weight: f64,
-    /// Constraints, each with the share of the rate that it carries, more than 0.
+    /// Constraints, each with its share of the rate, more than 0.
     pub under: Vec<(usize, f64)>,
 }
 
@@ -22,11 +22,11 @@ impl Demand {
     }
 }
 
-/// Weighted max-min fair rates, in the unit of the capacities (0 or more, or infinite). An unbounded demand without a finite
-/// constraint gets infinity.
+/// Weighted max-min fair rates, in the unit of the capacities (0 or more, or infinite). Unbounded demands without a finite
+/// constraint get infinity.
 ///
-/// Progressive filling: all rates rise in proportion to their weights; a rate stops when its demand is met or a constraint is
-/// used up. n constraints and demands in e pairs take about (n + e) log n steps in practice.
+/// Progressive filling: rates rise in proportion to their weights until their demand is met or a constraint is used up. n
+/// constraints and demands in e pairs take about (n + e) log n steps in practice.
 pub fn max_min(capacities: &[f64], demands: &[Demand]) -> Vec<f64> {
     let mut filling = Filling::new(capacities, demands);
     let mut next = BinaryHeap::new();
@@ -57,7 +57,7 @@ enum Who {
     Constraint(usize),
 }
 
-/// Rate for weight 1; the bits of non-negative floats are in order.
+/// Rate for weight 1; bits of non-negative floats are in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Level(u64);
 
@@ -73,7 +73,7 @@ impl Level {
 
 struct Filling<'a> {
     demands: &'a [Demand],
-    /// By constraint: capacity not used by stopped demands.
+    /// By constraint: capacity that stopped demands do not use.
     left: Vec<f64>,
     /// By constraint: sum of rising weights times their shares.
     rising: Vec<f64>,
@@ -96,7 +96,7 @@ impl<'a> Filling<'a> {
         Self { demands, left: capacities.to_vec(), rising, under, count, rates: vec![None; demands.len()] }
     }
 
-    /// Level that uses up a constraint; `None` if no demand rises under it or it is infinite.
+    /// Level that uses up a constraint; `None` if infinite or without rising demands.
     fn level(&self, constraint: usize) -> Option<Level> {
         let bounded = self.count[constraint] > 0 && self.left[constraint].is_finite();
         bounded.then(|| Level::of(self.left[constraint] / self.rising[constraint]))

@@ -1,9 +1,9 @@
-//! Memory still available, to refuse large requests before allocating.
+//! Available memory, to refuse large requests before allocation.
 
 use std::fmt;
 use std::path::Path;
 
-/// 64 GB if the system reports none (our choice, a large workstation).
+/// If the system reports none: a large workstation (our choice).
 const ASSUMED: u64 = 64_000_000_000;
 
 /// Available memory.
@@ -11,16 +11,16 @@ const ASSUMED: u64 = 64_000_000_000;
 pub struct Memory {
     /// Bytes.
     pub bytes: u64,
-    /// Cause of the limit, as messages append it.
+    /// Cause of the limit, for messages.
     pub limit: &'static str,
 }
 
 impl Memory {
-    /// No limit, for tests and for callers that have already checked.
+    /// No limit, for tests and after a check.
     pub const UNLIMITED: Self = Self { bytes: u64::MAX, limit: "not limited" };
 
-    /// Returns the least of: memory available on the machine (with swap), remainder of the control group (container), remainder
-    /// of `ulimit -v`. 64 GB if the system reports nothing, as on systems other than Linux.
+    /// Least of the machine's available memory (with swap) and the remainders of the control group (container) and of `ulimit
+    /// -v`; 64 GB without any report, as outside Linux.
     pub fn available() -> Self {
         Self::on(Path::new("/"))
     }
@@ -59,7 +59,7 @@ pub fn amount(bytes: f64) -> String {
     }
 }
 
-/// Value of a table such as `MemFree:  12 kB`, in bytes.
+/// Value, in bytes, of a table such as `MemFree:  12 kB`.
 fn kilobytes(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
@@ -74,8 +74,8 @@ fn address_space(text: &str) -> Option<u64> {
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// Least remainder of the control group and its ancestors: version 2, or the memory controller of version 1. `groups` is the
-/// text of `/proc/self/cgroup`.
+/// Least remainder of the control group and its ancestors: version 2, or the memory controller of version 1. `groups`: text of
+/// `/proc/self/cgroup`.
 fn of_group(root: &Path, groups: &str) -> Option<u64> {
     let left = groups.lines().filter_map(|line| {
         let mut parts = line.splitn(3, ':');
@@ -88,7 +88,7 @@ fn of_group(root: &Path, groups: &str) -> Option<u64> {
             _ => return None,
         };
         let base = root.join(base);
-        // In a container the path may be the host's and absent; then use the container's own group, `base`.
+        // In a container the path may be the host's and absent; `base` is the container's own group.
         let own = base.join(group.trim_start_matches('/'));
         let above = own.ancestors().take_while(|folder| folder.starts_with(&base));
         above.filter_map(|folder| of_folder(folder, limit, usage)).min()
@@ -96,7 +96,7 @@ fn of_group(root: &Path, groups: &str) -> Option<u64> {
     left.min()
 }
 
-/// Remainder of one control group. File pages count as free: the system drops them first.
+/// Remainder of one group. File pages count as free: the system drops them first.
 fn of_folder(folder: &Path, limit: &str, usage: &str) -> Option<u64> {
     let read = |file: &str| std::fs::read_to_string(folder.join(file)).ok();
     // "max": no limit.

@@ -2,10 +2,8 @@
 
 use crate::renamed::renamed;
 
-/// Returns the candidate closest to `name`.
-///
-/// The successor of a renamed name comes first. Otherwise case is ignored, with at most one edit (insertion, deletion,
-/// substitution, swap) per three letters.
+/// Returns the candidate closest to `name`: a renamed name's successor, or a name with at most one edit (insertion, deletion,
+/// substitution, swap) per three letters, without regard to case.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let candidates: Vec<&str> = candidates.into_iter().collect();
     if let Some(now) = renamed(name, candidates.iter().copied()) {
@@ -21,7 +19,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// End of a message that suggests a name.
+/// End of a message, with the suggestion.
 pub fn hint(nearest: &Option<impl std::fmt::Display>) -> String {
     nearest.as_ref().map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
 }

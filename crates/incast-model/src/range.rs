@@ -1,5 +1,5 @@
-//! Ranges of parameters, declared at their fields: `#[schemars(transform = above(0).most(1))]`. The check, the JSON schema and the
-//! reference read them from the schema.
+//! Ranges of parameters, declared at their fields: `#[schemars(transform = above(0).most(1))]`. The check and the reference
+//! read them from the schema.
 
 use std::any::TypeId;
 use std::cmp::Ordering::{self, Equal, Greater, Less};
@@ -15,10 +15,10 @@ use serde_json::{Map, Value};
 use crate::field::{FieldError, join};
 use crate::units::{Bytes, Rate, Time};
 
-/// Keyword of a range in a schema. Its bounds have the names of JSON schema's, and may be quantities, such as `1kB`.
+/// Keyword of a range in a schema. Bounds have JSON schema's names; quantities such as `1kB` are allowed.
 pub const KEYWORD: &str = "x-range";
 
-/// Allowed values of a parameter, or of each element of a list.
+/// Allowed values of a parameter or a list's elements.
 #[derive(Debug, Clone, Default)]
 pub struct Range {
     low: Option<Bound>,
@@ -138,7 +138,7 @@ impl Display for Bound {
     }
 }
 
-/// Keywords of bounds, each with the orders of values that are outside.
+/// Keywords of bounds, with the orders of values outside.
 const BOUNDS: [(&str, &[Ordering]); 4] = [
     ("minimum", &[Less]),
     ("exclusiveMinimum", &[Less, Equal]),
@@ -155,7 +155,7 @@ pub fn faults<T: JsonSchema + Serialize + 'static>(params: &T) -> Vec<FieldError
     walk.found
 }
 
-/// Schema of a type, made once: that takes longer than a check.
+/// Made once: a schema takes longer than a check.
 fn schema_of<T: JsonSchema + 'static>() -> &'static Value {
     static SCHEMAS: Mutex<BTreeMap<TypeId, &'static Value>> = Mutex::new(BTreeMap::new());
     let mut schemas = SCHEMAS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -221,7 +221,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Order of a value against a bound; `None` without a bound, and for other kinds of values.
+/// Order of a value against a bound; `None` without a bound or between kinds.
 fn order(value: &Value, bound: &Value) -> Option<Ordering> {
     match (value, bound) {
         (Value::String(value), Value::String(bound)) => Some(quantity(value)?.0.cmp(&quantity(bound)?.0)),

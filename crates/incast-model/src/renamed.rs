@@ -1,6 +1,6 @@
 //! Names from earlier versions.
 
-/// Former and current names of scenario fields, values, columns, options and JSON keys; one line per successor.
+/// Former and current names of fields, values, columns, options and JSON keys; one line per successor.
 pub const RENAMED: &[(&str, &str)] = &[
     ("tag", "label"),
     ("tags", "labels"),
@@ -36,7 +36,7 @@ pub const RENAMED: &[(&str, &str)] = &[
     ("lone", "unmatched"),
 ];
 
-/// Successor among `names` of a former name, unless that name is still valid.
+/// A former name's successor among `names`, unless the name is still valid.
 pub fn renamed<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let names: Vec<&str> = names.into_iter().collect();
     let mut found = None;

@@ -1,4 +1,4 @@
-//! Named random streams, one per (seed, purpose, actor): no actor's draws affect another's.
+//! Random streams by seed, purpose and actor: no actor's draws affect another's.
 
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
@@ -6,7 +6,7 @@ use rand_pcg::Pcg64Mcg;
 /// Generator: PCG, XSL-RR, 128-bit state (O'Neill, HMC-CS-2014-0905).
 pub type Stream = Pcg64Mcg;
 
-/// Stream of an actor for a purpose, equal on every machine.
+/// Stream of an actor, equal on every machine.
 pub fn stream(seed: u64, purpose: &str, actor: u64) -> Stream {
     let mut state = mix(seed ^ 0x9e37_79b9_7f4a_7c15);
     for byte in purpose.bytes() {
@@ -24,7 +24,7 @@ pub const fn mix(mut x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// Uniform number in [0, 1) from the top 53 bits of one draw.
+/// Uniform in [0, 1), from the top 53 bits of a draw.
 pub fn unit(rng: &mut impl rand::Rng) -> f64 {
     (rng.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
 }

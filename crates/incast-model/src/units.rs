@@ -12,12 +12,12 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Invalid quantity; the message states the allowed form.
+/// Invalid quantity, with the allowed form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct QuantityError(String);
 
-/// Suffixes and factors, largest first (the order for printing).
+/// Suffixes and factors, largest first.
 type Units = &'static [(&'static str, u64)];
 
 const TIME: Units = &[("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000), ("ps", 1)];
@@ -37,7 +37,7 @@ const RATE_ALIASES: Units = &[
     ("Kbps", 1_000),
 ];
 const SIZE_ALIASES: Units = &[("KB", 1_000), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
-/// Used if a size is a whole number of them and not of thousands.
+/// For sizes that are whole numbers of them and not of thousands.
 const BINARY: Units = &[("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
 
 macro_rules! quantity {
@@ -183,7 +183,7 @@ impl Time {
     pub const fn ms(n: u64) -> Self {
         Self(n * 1_000_000_000)
     }
-    /// Seconds, for people and statistics; never for ordering events.
+    /// Seconds, for people and statistics, not to order events.
     pub fn seconds(self) -> f64 {
         self.0 as f64 * 1e-12
     }
@@ -227,7 +227,7 @@ fn parse(text: &str, units: &[Units], bare: bool) -> Result<u64, String> {
     scale(number.strip_prefix('+').unwrap_or(&number), factor)
 }
 
-/// Multiplies `number` (decimal digits, at most one point) by `factor`, exactly.
+/// Multiplies decimal digits, with at most one point, by `factor` exactly.
 pub(crate) fn scale(number: &str, factor: u64) -> Result<u64, String> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let digits = format!("{whole}{fraction}");
@@ -243,14 +243,13 @@ pub(crate) fn scale(number: &str, factor: u64) -> Result<u64, String> {
     u64::try_from(scaled / divisor).map_err(|_| "too large".into())
 }
 
-/// Formats `100Gbps` as `100 Gb/s`.
 fn spaced(text: &str) -> String {
     let unit = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     format!("{} {}", &text[..unit], text[unit..].replace("bps", "b/s"))
 }
 
-/// Formats in the largest unit that needs at most three decimals, or in a binary unit if `value` is a whole number of that and
-/// not of thousands.
+/// Formats in the largest unit with at most three decimals, or in a binary unit if `value` is a whole number of it and not of
+/// thousands.
 fn print(value: u64, units: Units, binary: Units) -> String {
     let whole = |factor: u64| value >= factor && value.is_multiple_of(factor);
     if !value.is_multiple_of(1000)

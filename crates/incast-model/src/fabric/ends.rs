@@ -2,7 +2,7 @@ use std::collections::HashMap;
 
 use super::graph::{Fabric, HostId, NodeId, NodeKind, PortId};
 
-/// Destinations that routes tell apart.
+/// Destinations with separate routes.
 pub(crate) struct Ends {
     pub(crate) targets: Vec<NodeId>,
     pub(crate) class_of_host: Vec<u32>,
@@ -11,7 +11,7 @@ pub(crate) struct Ends {
 }
 
 impl Ends {
-    /// Collects nodes; hosts that are `pinned` share no routes.
+    /// Collects nodes; `pinned` hosts share no routes.
     pub(crate) fn new(fabric: &Fabric, up: &dyn Fn(PortId) -> bool, pinned: &dyn Fn(HostId) -> bool) -> Self {
         let mut class_of_target: HashMap<NodeId, u32> = HashMap::new();
         let mut targets = Vec::new();
@@ -40,7 +40,7 @@ impl Ends {
 }
 
 impl Fabric {
-    /// Numbers of nodes with next hops and of destination classes, and the bytes that their groups need.
+    /// Numbers of nodes with next hops and of destination classes, and bytes of their groups.
     pub fn size_of_routes(&self) -> (usize, usize, u64) {
         let ends = Ends::new(self, &|_| true, &|_| false);
         let (nodes, targets) = (self.nodes().len() - ends.alone.len(), ends.targets.len());

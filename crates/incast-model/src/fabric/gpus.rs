@@ -7,12 +7,12 @@ impl Fabric {
         server(a).is_some() && server(a) == server(b)
     }
 
-    /// Returns true if GPUs of one server reach each other over NVLink.
+    /// Returns true if GPUs of a server are joined by NVLink.
     pub fn has_nvlink(&self) -> bool {
         !self.inside().is_empty()
     }
 
-    /// Returns true if a link joins GPUs of one server, or parts of one GPU.
+    /// Returns true for a link within a server or a GPU.
     pub fn is_nvlink(&self, link: LinkId) -> bool {
         let link = self.link(link);
         let own = |port: PortId| {
@@ -22,7 +22,7 @@ impl Fabric {
         self.has_nvlink() && own(link.a) && own(link.b)
     }
 
-    /// Ports through which a host's traffic leaves its server, such as a GPU's NIC; all ports of other hosts.
+    /// A host's ports out of its server, such as a GPU's NIC; all ports of other hosts.
     pub fn network_ports(&self, host: HostId) -> Vec<PortId> {
         let leads_out = |port: &PortId| !self.is_nvlink(self.port(*port).link);
         let node = self.hosts()[host.index()];

@@ -7,7 +7,7 @@ macro_rules! id {
         pub struct $name(pub u32);
 
         impl $name {
-            /// Index into the table of all of a kind.
+            /// Index into the table of its kind.
             pub const fn index(self) -> usize {
                 self.0 as usize
             }
@@ -20,7 +20,7 @@ id!(
     NodeId
 );
 id!(
-    /// Host, numbered from 0 among hosts, as in flow lists.
+    /// Host, numbered among hosts, as in flow lists.
     HostId
 );
 id!(
@@ -28,11 +28,11 @@ id!(
     LinkId
 );
 id!(
-    /// Port, numbered over the whole fabric; ports of a node are consecutive, in order of its links.
+    /// Port, numbered over the fabric; those of a node are consecutive, in order of its links.
     PortId
 );
 
-/// Most memory for next hops, in bytes: 4 GiB (our choice), enough for 23,000 switches with hosts.
+/// Most bytes of next hops: 4 GiB (our choice), enough for 23,000 switches with hosts.
 const MAX_ROUTES: u64 = 4 << 30;
 
 /// Host or switch.
@@ -51,7 +51,7 @@ pub struct Node {
     pub name: String,
     /// Kind.
     pub kind: NodeKind,
-    /// Layer for drawings and counters: 0 hosts, 1 their switches, and so on up.
+    /// Layer: 0 hosts, 1 their switches, and so on up.
     pub tier: u8,
 }
 
@@ -62,7 +62,7 @@ pub struct Link {
     pub a: PortId,
     /// Other end.
     pub b: PortId,
-    /// Rate of each direction.
+    /// Rate per direction.
     pub rate: Rate,
     /// Propagation delay.
     pub delay: Time,
@@ -84,7 +84,7 @@ pub struct Port {
 /// Error of a graph.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FabricError {
-    /// Next hops above the memory allowed.
+    /// Next hops above the memory limit.
     #[error(
         "the next hops of {nodes} nodes towards {targets} destinations (switches with hosts, and hosts with several links) \
          would take {:.2} GB, at most {:.2} GB are possible: fewer of these are needed", *.bytes as f64 / 1e9,
@@ -125,11 +125,11 @@ pub enum FabricError {
     /// No path between two parts.
     #[error("the fabric is disconnected: no path from {a} to {b} ({reached} of {total} nodes can be reached from {a})")]
     Disconnected {
-        /// Node of the first part.
+        /// Node of one part.
         a: String,
         /// Node not reached from `a`.
         b: String,
-        /// Number of nodes reached from `a`, itself included.
+        /// Number of nodes reached from `a`, with itself.
         reached: usize,
         /// Number of all nodes.
         total: usize,
@@ -139,7 +139,7 @@ pub enum FabricError {
     TooFewHosts(usize),
 }
 
-/// Connected graph of at least two hosts, made by [`FabricBuilder::finish`].
+/// Connected graph of at least two hosts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fabric {
     nodes: Vec<Node>,
@@ -149,7 +149,7 @@ pub struct Fabric {
     hosts: Vec<NodeId>,
     host_of_node: Vec<Option<HostId>>,
     services: usize,
-    /// Switches within servers, in order of their VMs.
+    /// Switches within servers, by VM number.
     servers: Vec<NodeId>,
     slots: u32,
     /// Hosts per server; 0 if every host is a server.
@@ -191,7 +191,7 @@ impl Fabric {
     pub fn hosts(&self) -> &[NodeId] {
         &self.hosts
     }
-    /// Number of service hosts, which come last.
+    /// Number of service hosts, the last ones.
     pub const fn services(&self) -> usize {
         self.services
     }
@@ -201,7 +201,7 @@ impl Fabric {
     pub(super) fn serving_vms(self, servers: Vec<NodeId>, slots: u32) -> Self {
         Self { servers, slots, ..self }
     }
-    /// Switches that are servers, lowest first. VMs of server i are the hosts from i times [`Fabric::slots`] on.
+    /// Switches that are servers, lowest first. VMs of server i are hosts from i times [`Fabric::slots`] on.
     pub fn servers(&self) -> &[NodeId] {
         &self.servers
     }
@@ -209,7 +209,7 @@ impl Fabric {
     pub const fn slots(&self) -> u32 {
         self.slots
     }
-    /// Makes each run of `gpus` hosts a server, with the switches `inside` (lowest first) in servers.
+    /// Makes each `gpus` hosts a server; `inside`: switches in servers, lowest first.
     pub(super) fn with_gpus(self, gpus: u32, inside: Vec<NodeId>) -> Self {
         Self { gpus, inside, ..self }
     }
@@ -219,7 +219,7 @@ impl Fabric {
     pub(super) fn inside(&self) -> &[NodeId] {
         &self.inside
     }
-    /// Host number of a node; `None` for a switch.
+    /// Host number; `None` for a switch.
     pub fn host_of(&self, node: NodeId) -> Option<HostId> {
         self.host_of_node[node.index()]
     }
@@ -235,13 +235,13 @@ impl Fabric {
     pub fn delay(&self, port: PortId) -> Time {
         self.link(self.port(port).link).delay
     }
-    /// Node at the far end of a port.
+    /// Node at the far end.
     pub fn neighbour(&self, port: PortId) -> NodeId {
         self.port(self.port(port).peer).node
     }
 }
 
-/// Nodes and links of a fabric to build.
+/// Nodes and links to build.
 #[derive(Debug, Clone, Default)]
 pub struct FabricBuilder {
     nodes: Vec<Node>,
@@ -275,7 +275,7 @@ impl FabricBuilder {
         LinkId(self.links.len() as u32 - 1)
     }
 
-    /// Builds the fabric; checks that all hosts can exchange traffic.
+    /// Builds the fabric if all hosts can exchange traffic.
     pub fn finish(self) -> Result<Fabric, FabricError> {
         let name = |id: NodeId| self.nodes[id.index()].name.clone();
         let mut degree = vec![0u32; self.nodes.len()];
@@ -348,8 +348,8 @@ impl FabricBuilder {
 }
 
 impl Fabric {
-    /// Hosts do not forward. So one set of connected switches must reach all hosts; other sets are islands (a server's NVLink
-    /// switch) that reach some. Without switches every host must be joined to every other.
+    /// Hosts do not forward. So one set of connected switches must reach all hosts; others are islands (a server's NVLink
+    /// switch). Without switches every host must be joined to every other.
     fn check_connected(&self) -> Result<(), FabricError> {
         let islands = self.islands();
         let count = islands.iter().flatten().max().map_or(0, |last| last + 1);

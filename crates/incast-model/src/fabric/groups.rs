@@ -1,15 +1,15 @@
 use super::graph::{Fabric, LinkId, NodeId};
 
-/// Nodes joined by switches up to a tier. NVLink forms no group, as it is within a server.
+/// Nodes joined by switches up to a tier, without NVLink (within a server).
 #[derive(Debug, Clone)]
 pub(crate) struct Groups {
     tier: u8,
-    /// By node: a representative of its group.
+    /// By node: representative of its group.
     of: Vec<u32>,
 }
 
 impl Groups {
-    /// Groups by racks for tier 1, by pods for tier 2. Groups nest in those of higher tiers.
+    /// Racks for tier 1, pods for tier 2. Groups nest in those of higher tiers.
     pub(crate) fn new(fabric: &Fabric, tier: u8) -> Self {
         let mut groups = Self { tier, of: (0..fabric.nodes().len() as u32).collect() };
         let within = |high: NodeId| fabric.node(high).tier <= tier && !fabric.is_nvlink_switch(high);
@@ -56,7 +56,7 @@ pub(crate) fn tiers_with_uplinks(fabric: &Fabric) -> Vec<u8> {
     tiers
 }
 
-/// Lower end, upper end and number of every link between tiers.
+/// Lower end, upper end and number of links between tiers.
 fn levels(fabric: &Fabric) -> impl Iterator<Item = (NodeId, NodeId, LinkId)> + '_ {
     (0..).map(LinkId).zip(fabric.links()).filter_map(|(number, link)| {
         let [a, b] = [link.a, link.b].map(|port| fabric.port(port).node);

@@ -1,11 +1,11 @@
-//! Base round-trip times and bandwidth-delay products of host pairs, as the HPCC authors' ns-3 defines them.
+//! Base round-trip times and bandwidth-delay products of host pairs, as in the HPCC authors' ns-3 (`third.cc`, CalculateRoute
+//! and main, commit 9f4be2a).
 //!
-//! base RTT = 2 · sum of the path's one-way delays + sum over the links of one direction of the time of one full payload
-//! (`third.cc`, CalculateRoute and main, commit 9f4be2a), without headers and the ACK's own time. Of several shortest paths,
-//! the first in port order counts.
+//! base RTT = 2 · sum of the path's one-way delays + sum of one full payload's times on its links, without headers and the
+//! ACK's own time. The first shortest path in port order counts.
 //!
-//! DEVIATION: ns-3 cuts every link's payload time to whole nanoseconds; here it is exact to the picosecond. The two agree for
-//! 1000-byte payloads at 10, 25, 40, 50, 100, 200, 400 and 800 Gb/s.
+//! DEVIATION: ns-3 cuts every link's payload time to whole nanoseconds; here it is exact to the picosecond. Both agree for 1000
+//! bytes at 10, 25, 40, 50, 100, 200, 400 and 800 Gb/s.
 
 use std::collections::HashMap;
 
@@ -17,12 +17,12 @@ use crate::units::{Bytes, Rate, Time};
 pub struct PairRtt {
     /// Base round-trip time.
     pub base_rtt: Time,
-    /// Rate of the slowest link.
+    /// Slowest link's rate.
     pub bottleneck: Rate,
 }
 
 impl PairRtt {
-    /// Bytes in flight that fill the path: base RTT times bottleneck rate, rounded down.
+    /// Base RTT times bottleneck rate, rounded down.
     pub fn bdp(self) -> Bytes {
         let bytes = u128::from(self.base_rtt.0) * u128::from(self.bottleneck.0) / 8_000_000_000_000;
         Bytes(u64::try_from(bytes).unwrap_or(u64::MAX))
@@ -57,7 +57,7 @@ impl Leg {
     }
 }
 
-/// The anchor of a host is its only switch, or the host itself with several links.
+/// Anchor: the host's only switch, or the host itself with several links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Spoke {
     anchor: u32,
@@ -74,7 +74,7 @@ pub struct BaseRtts {
 }
 
 impl BaseRtts {
-    /// Computes base RTTs for packets of `payload` bytes (1000 in the HPCC evaluation).
+    /// Base RTTs for `payload` bytes per packet (1000 in the HPCC evaluation).
     pub fn new(fabric: &Fabric, payload: Bytes) -> Self {
         let mut anchors: Vec<NodeId> = Vec::new();
         let mut known: HashMap<NodeId, u32> = HashMap::new();
@@ -95,7 +95,7 @@ impl BaseRtts {
         Self { anchors: anchors.len(), spokes, trunks }
     }
 
-    /// Base RTT and bottleneck of two different hosts.
+    /// Properties of two different hosts.
     pub fn pair(&self, src: HostId, dst: HostId) -> PairRtt {
         self.between(&self.spokes[src.index()], &self.spokes[dst.index()])
     }
@@ -123,7 +123,7 @@ impl BaseRtts {
     }
 }
 
-/// Base RTT and bottleneck of two different hosts; for many pairs use [`BaseRtts`].
+/// Properties of two different hosts; for many pairs use [`BaseRtts`].
 pub fn pair_base_rtt(fabric: &Fabric, src: HostId, dst: HostId, payload: Bytes) -> PairRtt {
     let (src, dst) = (fabric.hosts()[src.index()], fabric.hosts()[dst.index()]);
     first_paths(fabric, src, payload)[dst.index()].unwrap_or(Leg::NONE).pair()

@@ -80,7 +80,7 @@ impl Fabric {
         Ok((at, rate, delay))
     }
 
-    /// Hosts that are not services: the ends of a workload.
+    /// Hosts without services: the ends of a workload.
     pub fn endpoints(&self) -> &[NodeId] {
         &self.hosts()[..self.hosts().len() - self.services()]
     }

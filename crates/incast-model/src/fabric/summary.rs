@@ -9,9 +9,9 @@ use crate::units::{Bytes, Rate, Time};
 /// Links of one rate and delay.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LinkSummary {
-    /// Rate of each direction.
+    /// Rate per direction.
     pub rate: Rate,
-    /// One-way propagation delay.
+    /// One-way delay.
     pub delay: Time,
     /// Number of links.
     pub links: usize,
@@ -24,11 +24,11 @@ pub struct TierSummary {
     pub tier: u8,
     /// Number of switches.
     pub switches: usize,
-    /// Total rate of links to lower tiers, hosts included.
+    /// Total rate to lower tiers and hosts.
     pub down: Rate,
-    /// Total rate of links to higher tiers.
+    /// Total rate to higher tiers.
     pub up: Rate,
-    /// Total rate of links within the tier.
+    /// Total rate within the tier.
     pub across: Rate,
     /// `down / up`: 1 is non-blocking; none without links up.
     pub oversubscription: Option<f64>,
@@ -45,15 +45,15 @@ pub struct Summary {
     pub links: Vec<LinkSummary>,
     /// Largest base RTT.
     pub max_base_rtt: Time,
-    /// Largest bandwidth-delay product: the window of every flow in the HPCC evaluation.
+    /// Largest bandwidth-delay product: all flows' window in the HPCC evaluation.
     pub max_bdp: Bytes,
-    /// Half of the smallest capacity between two neighbouring tiers: the rate, each way, between two halves of the hosts of a
-    /// symmetric tree. None where links join nodes of one tier (a dumbbell, a ring) or hosts have several links.
+    /// Half of the smallest capacity between neighbouring tiers: the rate, each way, between halves of a symmetric tree's
+    /// hosts. None if links join nodes of one tier (dumbbell, ring) or hosts have several links.
     pub bisection: Option<Rate>,
 }
 
 impl Summary {
-    /// Summarises a fabric for packets of `payload` bytes (1000 in the HPCC evaluation).
+    /// Summary for `payload` bytes per packet (1000 in the HPCC evaluation).
     pub fn new(fabric: &Fabric, payload: Bytes) -> Self {
         let (max_base_rtt, max_bdp) = BaseRtts::new(fabric, payload).max();
         Self {
@@ -76,7 +76,7 @@ fn plus(sum: &mut Rate, rate: Rate) {
     *sum = Rate(sum.0.saturating_add(rate.0));
 }
 
-/// Tiers of the ends (lower first) and rate of every link.
+/// Lower tier, upper tier and rate of every link.
 fn levels(fabric: &Fabric) -> impl Iterator<Item = (u8, u8, Rate)> + '_ {
     fabric.links().iter().map(|link| {
         let [a, b] = [link.a, link.b].map(|port| fabric.node(fabric.port(port).node).tier);

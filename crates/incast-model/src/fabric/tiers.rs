@@ -1,4 +1,4 @@
-/// Distance of each node from the nearest host: 1 for switches next to a host; 0 for nodes that no host reaches.
+/// Hops from the nearest host; 0 for nodes that no host reaches.
 pub(crate) fn tiers(is_host: &[bool], links: impl Iterator<Item = (usize, usize)>) -> Vec<u8> {
     let mut neighbours = vec![Vec::new(); is_host.len()];
     for (a, b) in links {

@@ -77,8 +77,8 @@ impl Vms {
 }
 
 impl Fabric {
-    /// Returns the fabric with VMs on every host; call this before adding services. Hosts become switches of tier 1, other
-    /// tiers rise by one. Ports of switches keep their order; a server's ports lead to its VMs first, then to its links.
+    /// Returns the fabric with VMs on every host, which becomes a switch of tier 1; other tiers rise by one. Call this before
+    /// adding services. A server's ports lead to its VMs, then to its links; other switches keep their order.
     pub fn with_vms(&self, vms: &Vms) -> Result<Self, FieldError> {
         range::check(vms).map_err(|error| error.within("vms"))?;
         self.check_servers()?;

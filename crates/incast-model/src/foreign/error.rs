@@ -68,7 +68,7 @@ pub enum Ns3Error {
 pub enum Severity {
     /// Results are not affected.
     Warning,
-    /// Results would differ from those that the file requests.
+    /// Results differ from those that the file requests.
     Error,
 }
 

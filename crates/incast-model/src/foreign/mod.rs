@@ -1,4 +1,4 @@
-//! Text files of other simulators: their tokens and quantities, and errors that name file, line and token.
+//! Text files of other simulators: tokens, quantities, and errors with file, line and token.
 
 mod error;
 pub(crate) mod quantity;

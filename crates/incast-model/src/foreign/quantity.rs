@@ -5,7 +5,7 @@ use super::tokens::{Token, Tokens};
 use crate::nearest::nearest;
 use crate::units::{Rate, Time, scale};
 
-/// In bit/s: `b` bits, `B` bytes; decimal k, M, G and binary Ki, Mi, Gi.
+/// In bit/s: `b` bits, `B` bytes; decimal k, M, G, binary Ki, Mi, Gi.
 const RATES: &[(&str, u64)] = &[
     ("bps", 1),
     ("b/s", 1),
@@ -39,7 +39,7 @@ const RATES: &[(&str, u64)] = &[
 const TIMES: &[(&str, u64)] =
     &[("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000), ("ps", 1)];
 
-/// Reads a rate; a bare number is bit/s.
+/// A bare number is bit/s.
 pub(crate) fn rate(tokens: &Tokens<'_>, token: Token<'_>, field: &str) -> Result<Rate, Ns3Error> {
     match exact(token.text, RATES, 1) {
         Ok(0) => Err(tokens.wrong(token, field, "a rate above 0, such as 100Gbps")),
@@ -48,7 +48,7 @@ pub(crate) fn rate(tokens: &Tokens<'_>, token: Token<'_>, field: &str) -> Result
     }
 }
 
-/// Reads a time; a bare number is seconds.
+/// A bare number is seconds.
 pub(crate) fn time(tokens: &Tokens<'_>, token: Token<'_>, field: &str) -> Result<Time, Ns3Error> {
     match exact(token.text, TIMES, 1_000_000_000_000) {
         Ok(value) => Ok(Time(value)),

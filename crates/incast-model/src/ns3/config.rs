@@ -1,4 +1,4 @@
-//! Configuration files with `KEY value…` in any order, as `third.cc` reads them (commit 9f4be2a).
+//! Configuration files of `KEY value…` in any order, as `third.cc` reads them (commit 9f4be2a).
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::units::{Bytes, Rate, Time};
 
 macro_rules! config {
     ($($(#[$doc:meta])* $key:literal $field:ident: $type:ty = $read:ident;)*) => {
-        /// Settings; absent keys are `None` and have ns-3's default.
+        /// Settings; absent keys are `None`, ns-3's default.
         #[derive(Debug, Clone, Default, PartialEq)]
         pub struct Ns3Config {
             /// Name of the file.
@@ -39,34 +39,33 @@ config! {
     "CC_MODE" cc_mode: CcMode = cc_mode;
     /// If true, queues mark ECN; default yes.
     "ENABLE_QCN" enable_qcn: bool = flag;
-    /// Queue below which no packet is marked, by link rate; kB of 1000 bytes in the file.
+    /// Queue below which no packet is marked, by link rate.
     "KMIN_MAP" kmin: Vec<(Rate, Bytes)> = kilobytes_by_rate;
-    /// Queue above which every packet is marked, by link rate; kB of 1000 bytes in the file.
+    /// Queue above which every packet is marked, by link rate.
     "KMAX_MAP" kmax: Vec<(Rate, Bytes)> = kilobytes_by_rate;
     /// Marking probability just below KMAX, by link rate.
     "PMAX_MAP" pmax: Vec<(Rate, f64)> = fraction_by_rate;
-    /// Buffer of each switch; MiB in the file, default 16.
+    /// Buffer of each switch; default 16 MiB.
     "BUFFER_SIZE" buffer_size: Bytes = mebibytes;
     /// If true, the PFC threshold follows the free buffer; default yes.
     "USE_DYNAMIC_PFC_THRESHOLD" dynamic_pfc_threshold: bool = flag;
-    /// Pause time in PFC frames; us in the file, default 5. ns-3 ignores it: a pause lasts until the resume.
+    /// Pause time in PFC frames; default 5 us. Without effect: a pause lasts until the resume.
     "PAUSE_TIME" pause_time: Time = microseconds;
     /// If true, a host's ACKs ignore pauses of their data's priority; default no.
     "ACK_HIGH_PRIO" ack_high_prio: bool = flag;
 
-    /// Payload of a full packet; bytes, default 1000.
+    /// Payload of a full packet; default 1000.
     "PACKET_PAYLOAD_SIZE" payload: Bytes = bytes;
-    /// Chunk size: a flow falls back to the start of its chunk (only with L2_BACK_TO_ZERO 1).
+    /// Chunk to whose start a flow falls back (only with L2_BACK_TO_ZERO 1).
     "L2_CHUNK_SIZE" chunk_size: Bytes = bytes;
     /// Packets per ACK; default 0.
     "L2_ACK_INTERVAL" ack_interval: u32 = count;
-    /// If true, back to the start of the chunk; if false, go-back-N (the authors' config_doc.txt has the two the wrong way
-    /// round).
+    /// If true, back to the start of the chunk; if false, go-back-N (swapped in the authors' config_doc.txt).
     "L2_BACK_TO_ZERO" back_to_zero: bool = flag;
 
     /// If true, flows have a window; default yes.
     "HAS_WIN" has_window: bool = flag;
-    /// If true, all pairs use the largest base RTT and BDP instead of their own; default yes.
+    /// If true, all pairs use the largest base RTT and BDP; default yes.
     "GLOBAL_T" global_t: bool = flag;
     /// If true, the window shrinks with the rate; default no.
     "VAR_WIN" variable_window: bool = flag;
@@ -79,13 +78,13 @@ config! {
     /// Hyper increase of DCQCN and TIMELY.
     "RATE_HAI" rate_hai: Rate = rate;
 
-    /// DCQCN: interval of alpha updates; us in the file, default 55.
+    /// DCQCN: interval of alpha updates; default 55 us.
     "ALPHA_RESUME_INTERVAL" alpha_interval: Time = microseconds;
-    /// DCQCN: interval of rate cuts; us in the file, default 4.
+    /// DCQCN: interval of rate cuts; default 4 us.
     "RATE_DECREASE_INTERVAL" decrease_interval: Time = microseconds;
-    /// DCQCN: interval of rate increases; us in the file.
+    /// DCQCN: interval of rate increases.
     "RP_TIMER" increase_interval: Time = microseconds;
-    /// DCQCN and DCTCP: weight g of a new observation. ns-3's default is 0 (1/16 in integers).
+    /// DCQCN and DCTCP: weight g of a new observation; default 0 (1/16 in integers).
     "EWMA_GAIN" ewma_gain: f64 = fraction;
     /// DCQCN: increases in fast recovery; default 5.
     "FAST_RECOVERY_TIMES" fast_recovery_times: u32 = count;
@@ -96,9 +95,9 @@ config! {
 
     /// HPCC: target utilisation eta; default 0.95.
     "U_TARGET" target_utilisation: f64 = real;
-    /// HPCC: increases before a multiplicative one (maxStage); default 5.
+    /// HPCC: increases before a multiplicative one; default 5.
     "MI_THRESH" max_stage: u32 = count;
-    /// HPCC: unit of the INT counters, 1 for 25 Gb/s NICs and rate/25 above; default 1.
+    /// HPCC: unit of INT counters, 1 for 25 Gb/s NICs, rate/25 above; default 1.
     "INT_MULTI" int_multiplier: u32 = count;
     /// HPCC: if true, reacts to every ACK; default yes.
     "FAST_REACT" fast_react: bool = flag;
@@ -108,7 +107,7 @@ config! {
     "SAMPLE_FEEDBACK" sample_feedback: bool = flag;
     /// HPCC-PINT: base of the logarithmic encoding; default 1.05.
     "PINT_LOG_BASE" pint_log_base: f64 = real;
-    /// HPCC-PINT: fraction of packets that carry feedback; default 1.
+    /// HPCC-PINT: fraction of packets with feedback; default 1.
     "PINT_PROB" pint_probability: f64 = fraction;
 
     /// Topology file.
@@ -127,20 +126,20 @@ config! {
     "PFC_OUTPUT_FILE" pfc_output_file: PathBuf = path;
     /// Queue lengths file.
     "QLEN_MON_FILE" qlen_file: PathBuf = path;
-    /// Start of queue sampling; ns in the file, default 2 s.
+    /// Start of queue sampling; default 2 s.
     "QLEN_MON_START" qlen_start: Time = nanoseconds;
-    /// End of queue sampling; ns in the file, default 2.1 s.
+    /// End of queue sampling; default 2.1 s.
     "QLEN_MON_END" qlen_end: Time = nanoseconds;
-    /// End of the run; s in the file, default 3.01.
+    /// End of the run; default 3.01 s.
     "SIMULATOR_STOP_TIME" stop_time: Time = seconds;
 
     /// Random loss on every link; default 0.
     "ERROR_RATE_PER_LINK" error_rate: f64 = fraction;
-    /// Failure of a link; us after 2 s in the file, 0 for never.
+    /// Failure of a link.
     "LINK_DOWN" link_down: LinkDown = link_down;
-    /// Without effect: the topology file has the rates.
+    /// Without effect: the topology file has rates.
     "DATA_RATE" data_rate: Rate = rate;
-    /// Without effect: the topology file has the delays.
+    /// Without effect: the topology file has delays.
     "LINK_DELAY" link_delay: Time = time;
 }
 
@@ -156,8 +155,8 @@ pub fn read_config(path: &Path) -> Result<Ns3Config, Vec<Ns3Error>> {
     parse_config(&read_text(path).map_err(|error| vec![error])?, &path.display().to_string())
 }
 
-/// Parses a configuration file; returns all errors. `file` is for messages only. After an error, parsing resumes at the next
-/// line that begins like a key.
+/// Parses a configuration file, with all its errors; `file` is for messages. After an error, parsing resumes at the next line
+/// that begins like a key.
 pub fn parse_config(text: &str, file: &str) -> Result<Ns3Config, Vec<Ns3Error>> {
     let mut tokens = Tokens::new(text, file);
     let mut config = Ns3Config { file: file.into(), ..Ns3Config::default() };
@@ -171,7 +170,7 @@ pub fn parse_config(text: &str, file: &str) -> Result<Ns3Config, Vec<Ns3Error>> 
     if errors.is_empty() { Ok(config) } else { Err(errors) }
 }
 
-/// Returns true for capital letters, digits and underscores after a capital letter; no value has only these.
+/// No value has only capital letters, digits and underscores.
 fn looks_like_a_key(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_uppercase())
         && text.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')

@@ -19,10 +19,10 @@ pub struct FctRecord {
     pub size: Bytes,
     /// Creation time.
     pub start: Time,
-    /// Time until the sender had the ACK of the last byte.
+    /// Time until the sender had the last byte's ACK.
     pub fct: Time,
-    /// ns-3's ideal FCT: base RTT plus the flow's bytes with 48 bytes of header per packet (no INT) at the slowest link. Not a
-    /// lower bound: a lone one-packet flow takes 0.984 of it.
+    /// ns-3's ideal FCT: base RTT plus the bytes, with 48 B of header per packet (no INT), at the slowest link. Not a lower
+    /// bound: a lone packet takes 0.984 of it.
     pub standalone: Time,
 }
 
@@ -31,8 +31,8 @@ pub fn read_fct(path: &Path) -> Result<Vec<FctRecord>, Ns3Error> {
     parse_fct(&read_text(path)?, &path.display().to_string())
 }
 
-/// Parses one `sip dip sport dport size start_ns fct_ns standalone_ns` per flow, in order of completion. `file` is for messages
-/// only.
+/// Parses one `sip dip sport dport size start_ns fct_ns standalone_ns` per flow, in order of completion; `file` is for
+/// messages.
 pub fn parse_fct(text: &str, file: &str) -> Result<Vec<FctRecord>, Ns3Error> {
     let mut tokens = Tokens::new(text, file);
     let mut records = Vec::new();
@@ -57,7 +57,7 @@ pub fn parse_fct(text: &str, file: &str) -> Result<Vec<FctRecord>, Ns3Error> {
     Ok(records)
 }
 
-/// Node of an address: 8 hexadecimal digits, 0bxxxx01 with xxxx the node id.
+/// Node xxxx of address 0bxxxx01, 8 hexadecimal digits.
 fn address(tokens: &Tokens<'_>, token: Token<'_>, field: &str) -> Result<NodeId, Ns3Error> {
     match u32::from_str_radix(token.text, 16) {
         Ok(ip) if token.text.len() == 8 && ip & 0xff00_00ff == 0x0b00_0001 => Ok(NodeId(ip >> 8 & 0xffff)),

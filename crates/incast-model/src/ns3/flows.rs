@@ -16,12 +16,12 @@ pub enum StartRounding {
     /// None; finer than a picosecond is an error.
     #[default]
     Exact,
-    /// ns-3's conversion: floor(x · 10⁹) nanoseconds, x the double nearest to the text. About half of the starts come out 1 ns
-    /// early (2.0002 s is 2,000,199,999 ns); needed to match its results flow by flow.
+    /// ns-3's floor(x · 10⁹) nanoseconds, x the nearest double, to match its results. About half of the starts are 1 ns early
+    /// (2.0002 s is 2,000,199,999 ns).
     Ns3,
 }
 
-/// First start. The authors' generator adds 2 s to every start; subtract this to begin at 0.
+/// First start. The authors' generator adds 2 s to all; subtract this to begin at 0.
 pub fn earliest_start(flows: &FlowSet) -> Option<Time> {
     flows.flows.iter().map(|flow| flow.start).min()
 }
@@ -31,11 +31,11 @@ pub fn read_flows(path: &Path, fabric: &Fabric, rounding: StartRounding) -> Resu
     parse_flows(&read_text(path)?, &path.display().to_string(), fabric, rounding)
 }
 
-/// Parses a count, then `src dst priority dport size start` per flow, with the node ids of `fabric` and starts in seconds.
-/// `file` is for messages only.
+/// Parses a count, then `src dst priority dport size start` (in seconds) per flow, with `fabric`'s node ids; `file` is for
+/// messages.
 ///
 /// Labels follow the authors' destination ports: `background` for 100, `incast` for 200, `dport N` for others, in order of
-/// first appearance.
+/// appearance.
 pub fn parse_flows(text: &str, file: &str, fabric: &Fabric, rounding: StartRounding) -> Result<FlowSet, Ns3Error> {
     let mut tokens = Tokens::new(text, file);
     let count: u32 = tokens.number("the number of flows", (0, u32::MAX), "the header, the number of flows")?;
@@ -162,7 +162,7 @@ fn floor_ns(x: f64) -> Option<u64> {
     u64::try_from(scaled).ok()
 }
 
-/// Writes a flow file, without source ports, labels and explicit paths; starts keep their picoseconds.
+/// Writes flows without source ports, labels and explicit paths; starts keep their picoseconds.
 pub fn write_flows(fabric: &Fabric, flows: &FlowSet) -> String {
     let mut text = format!("{}\n", flows.flows.len());
     for flow in &flows.flows {

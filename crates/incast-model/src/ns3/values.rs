@@ -24,9 +24,9 @@ pub enum CcMode {
 pub struct LinkDown {
     /// Time of the failure after 2 s; 0 for never.
     pub after: Time,
-    /// Node at one end.
+    /// One end.
     pub a: u32,
-    /// Node at the other end.
+    /// Other end.
     pub b: u32,
 }
 
@@ -100,7 +100,7 @@ pub(super) fn bytes(tokens: &mut Tokens<'_>, key: &str) -> Read<Bytes> {
     count(tokens, key).map(|n| Bytes(n.into()))
 }
 
-/// Reads MiB: ns-3 multiplies by 2^20.
+/// MiB: ns-3 multiplies by 2^20.
 pub(super) fn mebibytes(tokens: &mut Tokens<'_>, key: &str) -> Read<Bytes> {
     count(tokens, key).map(|n| Bytes(u64::from(n) << 20))
 }
@@ -121,7 +121,6 @@ pub(super) fn cc_mode(tokens: &mut Tokens<'_>, key: &str) -> Read<CcMode> {
     })
 }
 
-/// Reads `t_us a b`.
 pub(super) fn link_down(tokens: &mut Tokens<'_>, key: &str) -> Read<LinkDown> {
     Ok(LinkDown { after: microseconds(tokens, key)?, a: count(tokens, key)?, b: count(tokens, key)? })
 }
@@ -149,7 +148,6 @@ pub(super) fn kilobytes_by_rate(tokens: &mut Tokens<'_>, key: &str) -> Read<Vec<
     map(tokens, key, |tokens| count(tokens, key).map(|n| Bytes(u64::from(n) * 1000)))
 }
 
-/// Reads `n (rate probability)…`.
 pub(super) fn fraction_by_rate(tokens: &mut Tokens<'_>, key: &str) -> Read<Vec<(Rate, f64)>> {
     map(tokens, key, |tokens| fraction(tokens, key))
 }

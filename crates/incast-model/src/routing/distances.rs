@@ -1,6 +1,6 @@
 use crate::fabric::{Fabric, NodeId, NodeKind, PortId};
 
-/// Hops to `target`, over `up` links and switches only.
+/// Hops to `target`, over `up` links and switches.
 pub(super) fn distances(fabric: &Fabric, target: NodeId, up: &dyn Fn(PortId) -> bool) -> Vec<u32> {
     let mut distance = vec![u32::MAX; fabric.nodes().len()];
     distance[target.index()] = 0;

@@ -22,12 +22,12 @@ pub struct FlowKey {
     pub sip: u32,
     /// Destination address.
     pub dip: u32,
-    /// Source port in the low half, destination port in the high half.
+    /// Source port (low half) and destination port.
     pub ports: u32,
 }
 
 impl FlowKey {
-    /// Key of packets between two nodes, with addresses 11.x.y.1, x.y the node id (ns-3's plan).
+    /// Key of packets between two nodes, with ns-3's addresses 11.x.y.1, x.y the node id.
     pub const fn new(src_node: u32, dst_node: u32, sport: u16, dport: u16) -> Self {
         Self { sip: address(src_node), dip: address(dst_node), ports: sport as u32 | (dport as u32) << 16 }
     }
@@ -38,12 +38,12 @@ impl FlowKey {
     }
 }
 
-/// Returns 11.0.0.1 + 65536 · (id div 256) + 256 · (id mod 256), as `third.cc` numbers its nodes.
+/// `third.cc`'s address of a node.
 const fn address(node: u32) -> u32 {
     0x0b00_0001 + (node / 256) * 0x1_0000 + (node % 256) * 0x100
 }
 
-/// Switch-independent part of a flow's hash, computed once per flow.
+/// A flow's hash part, equal at all switches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EcmpKey {
     a: u64,
@@ -56,7 +56,7 @@ impl EcmpHash {
         self.hash_prepared(self.prepare(key), self.salt(switch_node, seed))
     }
 
-    /// Hash part that all switches share.
+    /// Hash part equal at all switches.
     pub fn prepare(self, key: FlowKey) -> EcmpKey {
         match self {
             Self::Murmur3 => {
@@ -69,7 +69,7 @@ impl EcmpHash {
         }
     }
 
-    /// Hash part that all flows share at a switch.
+    /// Hash part equal for all flows at a switch.
     pub const fn salt(self, switch_node: u32, seed: u64) -> u64 {
         match self {
             Self::Murmur3 => switch_node as u64,
@@ -77,7 +77,7 @@ impl EcmpHash {
         }
     }
 
-    /// [`EcmpHash::hash`] from both parts.
+    /// [`EcmpHash::hash`] of both parts.
     #[inline]
     pub fn hash_prepared(self, key: EcmpKey, salt: u64) -> u32 {
         match self {

@@ -1,4 +1,4 @@
-//! Next hops on shortest or up-down paths, and the ECMP hash that selects one.
+//! Next hops on shortest or up-down paths, and the ECMP hash.
 
 mod distances;
 mod ecmp;

@@ -1,9 +1,9 @@
 use super::{EcmpHash, FlowKey, Routes};
 use crate::fabric::{Fabric, HostId, NodeId, PortId};
 
-/// Sending ports of a flow's path, from the port of `src` on.
+/// Sending ports of a flow's path, from `src` on.
 ///
-/// A node with n equal-cost next hops picks number `hash mod n`. ACKs follow the reversed key, perhaps on another path.
+/// Of n equal-cost next hops, a node picks number `hash mod n`. ACKs follow the reversed key, perhaps on another path.
 pub fn path(
     fabric: &Fabric,
     routes: &Routes,

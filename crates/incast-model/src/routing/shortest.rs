@@ -44,16 +44,16 @@ impl Paths {
 
 /// Equal-cost next hops of every node towards every host.
 ///
-/// Single-homed hosts of one switch share their routes, so a table of 72 switches and 1,152 hosts stays in cache. Hosts with
-/// one link need no row, if numbered first.
+/// Single-homed hosts of a switch share routes: a table of 72 switches and 1,152 hosts stays in cache. Hosts with one link need
+/// no row, if numbered first.
 #[derive(Debug, Clone)]
 pub struct Routes {
     paths: Paths,
     classes: usize,
     class_of_host: Vec<u32>,
-    /// By single-homed host: its switch and the switch's port to it.
+    /// By single-homed host: switch, and the switch's port.
     last_hop: Vec<(NodeId, PortId)>,
-    /// Only port of each of the first nodes, as long as those are hosts with one link.
+    /// Only port of each of the first nodes, while those are hosts with one link.
     alone: Vec<PortId>,
     /// `groups[(node - alone) * classes + class]` is a range of `hops`.
     groups: Vec<(u32, u32)>,
@@ -67,22 +67,22 @@ pub struct FixedHops {
     pub node: NodeId,
     /// Destination.
     pub dst: HostId,
-    /// Ports; down links are skipped, and without any port the shortest paths apply.
+    /// Ports; down links are skipped. Without any, the shortest paths apply.
     pub ports: Vec<PortId>,
 }
 
 impl Routes {
-    /// Computes all shortest paths between hosts; hosts never forward.
+    /// Shortest paths between hosts, which never forward.
     pub fn shortest(fabric: &Fabric, order: NextHopOrder) -> Self {
         Self::around(fabric, order, &|_| true, &[])
     }
 
-    /// Computes all shortest paths over the `up` links; `fixed` next hops override them.
+    /// Shortest paths over `up` links; `fixed` next hops override them.
     pub fn around(fabric: &Fabric, order: NextHopOrder, up: &dyn Fn(LinkId) -> bool, fixed: &[FixedHops]) -> Self {
         Self::along(fabric, Paths::Shortest, order, up, fixed)
     }
 
-    /// Computes all paths of a kind over the `up` links; `fixed` next hops override them.
+    /// Paths of a kind over `up` links; `fixed` next hops override them.
     pub fn along(
         fabric: &Fabric,
         paths: Paths,
@@ -106,7 +106,7 @@ impl Routes {
             hops: Vec::new(),
             alone,
         };
-        // Equal lists are stored once; on a hash collision a list is stored again.
+        // Equal lists are stored once, or again on a hash collision.
         let hasher = BuildHasherDefault::<DefaultHasher>::new();
         let mut known: HashMap<u64, (u32, u32), _> = HashMap::with_hasher(hasher);
         for (class, &target) in targets.iter().enumerate() {
@@ -134,7 +134,7 @@ impl Routes {
             if !hops.is_empty() {
                 order.sort(fabric, &mut hops);
                 let group = routes.group(fixed.node, fixed.dst);
-                // A host without a group has one link, and no choice.
+                // Hosts without a group have no choice.
                 if let Some(group) = routes.groups.get_mut(group) {
                     *group = (routes.hops.len() as u32, hops.len() as u32);
                     routes.hops.extend(hops);
@@ -144,7 +144,7 @@ impl Routes {
         routes
     }
 
-    /// Number of the next-hop group; beyond all groups for a host with one link and no row.
+    /// Next-hop group; beyond all groups for hosts without a row.
     #[inline]
     fn group(&self, node: NodeId, dst: HostId) -> usize {
         // Nodes before the first row wrap around.
@@ -152,17 +152,17 @@ impl Routes {
         row.wrapping_mul(self.classes).wrapping_add(self.class_of_host[dst.index()] as usize)
     }
 
-    /// Route class: hosts of a class have equal next hops at every node but their switch.
+    /// Class of hosts with equal next hops at every node but their switch.
     pub fn class(&self, dst: HostId) -> usize {
         self.class_of_host[dst.index()] as usize
     }
 
-    /// Kind of paths, ignoring fixed next hops.
+    /// Kind of paths, without fixed next hops.
     pub const fn paths(&self) -> Paths {
         self.paths
     }
 
-    /// Two hosts without a path from the first to the second (by first next hops), if any.
+    /// Two hosts without a path from the first to the second by first next hops, if any.
     pub fn unconnected(&self, fabric: &Fabric) -> Option<(HostId, HostId)> {
         // Only the last hop differs within a class.
         let mut one_of = vec![None; self.classes];
@@ -174,7 +174,7 @@ impl Routes {
         pairs.into_iter().find(|&(src, dst)| self.links_between(fabric, src, dst).is_none())
     }
 
-    /// Next-hop groups of `node`, one for each class; none for a host with one link and no row.
+    /// Next-hop groups of `node`, one per class; none for hosts without a row.
     pub fn groups_of(&self, node: NodeId) -> std::ops::Range<usize> {
         match node.index().checked_sub(self.alone.len()) {
             Some(row) => row * self.classes..(row + 1) * self.classes,
@@ -196,7 +196,7 @@ impl Routes {
         Some(links)
     }
 
-    /// Ports of `node` on paths to `dst`, in the order that the hash indexes; empty without a path.
+    /// Ports of `node` on paths to `dst`, in the hash's order; empty without a path.
     #[inline]
     pub fn next_hops(&self, node: NodeId, dst: HostId) -> &[PortId] {
         let last = &self.last_hop[dst.index()];

@@ -4,7 +4,7 @@ use super::{EcmpHash, FixedHops, FlowKey, NextHopOrder, Routes, nodes_of, path};
 use crate::fabric::generators::{HpccFatTree, LeafSpine};
 use crate::fabric::{Fabric, HostId, LinkId, NodeId};
 
-/// Source, destination, source port, destination port, switches of the data path, switches of the ACK path.
+/// Source, destination, their ports, switches of the data path, of the ACK path.
 type Fact = (u32, u32, u16, u16, &'static [u32], &'static [u32]);
 
 /// 320-server tree under web search.

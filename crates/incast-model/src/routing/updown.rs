@@ -1,9 +1,8 @@
 use super::distances::closer;
 use crate::fabric::{Fabric, NodeId, NodeKind, PortId};
 
-/// Distances to a destination. A node with downward paths takes the shortest; others go up, to the higher neighbours with the
-/// least remaining distance. So packets that have gone down keep going down, by the tables alone. Links within a tier are
-/// unused.
+/// Distances to a destination: of the shortest downward path, or else by the higher neighbours with the least remaining
+/// distance. So packets never go up again after down, by the tables alone. Links within a tier are unused.
 pub(super) struct UpDownDistances {
     /// Hops that only go down; [`u32::MAX`] for none.
     down: Vec<u32>,
@@ -162,7 +161,7 @@ mod tests {
                 .collect();
             hops.join(" ")
         };
-        // H13 is on T4, connected only to L4, which has only T3 and T4 below: from above, down L3 to T3, and up again.
+        // H13's T4 has only L4, above T3 and T4: down L3 to T3, and up again.
         assert_eq!(
             ["L1", "S1", "L3", "T3", "L4"].map(|at| via(Paths::Shortest, at, 12)),
             ["S1 S2", "L3", "T3", "L4", "T4"]

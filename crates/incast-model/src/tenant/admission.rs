@@ -1,8 +1,7 @@
-//! Admission control.
+//! Admission control: a tenant's traffic across a cut is at most the send guarantees on one side and the receive guarantees on
+//! the other (Oktopus: Ballani et al., SIGCOMM 2011, section 4).
 //!
-//! Traffic of a tenant across a cut is at most the send guarantees on one side and the receive guarantees on the other
-//! (Oktopus: Ballani et al., SIGCOMM 2011, section 4). On a tree each cut is a link, so this suffices. With several uplinks
-//! from a rack, guarantees are compared with their sum, which needs routing that spreads them.
+//! On a tree each cut is a link. Several uplinks of a rack count as their sum, which needs routing that spreads guarantees.
 
 use super::cuts::{Cuts, NoTree};
 use super::{Tenancy, Tenant};
@@ -12,20 +11,20 @@ use crate::units::Rate;
 /// Guarantees on each cut of a fabric.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Admission {
-    /// Share of the capacity kept free of guarantees.
+    /// Share of the capacity without guarantees.
     pub headroom: f64,
     /// Lower tiers first: VMs, servers, racks, pods.
     pub cuts: Vec<CutLoad>,
 }
 
-/// Guarantees on the links between some VMs and all others.
+/// Guarantees between some VMs and all others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CutLoad {
-    /// Name of the inside: a VM, a server, a switch with all below it, or the first and the last of several.
+    /// Inside: a VM, a server, a switch with all below it, or the first and last of several.
     pub name: String,
     /// Highest tier inside; 0 for a VM.
     pub tier: u8,
-    /// Rate of the links in each direction.
+    /// Rate in each direction.
     pub capacity: Rate,
     /// Guarantees from the inside.
     pub up: Reserved,
@@ -54,7 +53,7 @@ pub struct Rejected {
     pub direction: &'static str,
     /// Guaranteed rate.
     pub reserved: Rate,
-    /// Largest rate that can be guaranteed.
+    /// Largest guaranteed rate.
     pub room: Rate,
     /// Tenants with the largest parts.
     pub tenants: Vec<(String, Rate)>,
@@ -96,7 +95,7 @@ impl Admission {
         Ok(Self { headroom, cuts: loads })
     }
 
-    /// Rate that links of a capacity may guarantee.
+    /// Largest guaranteed rate of a capacity.
     pub fn room(&self, capacity: Rate) -> Rate {
         room(capacity, self.headroom)
     }
@@ -114,7 +113,7 @@ impl Admission {
         found
     }
 
-    /// Checks every cut; the error names the cut with the largest share.
+    /// Checks every cut; the error names the one with the largest share.
     pub fn check(&self, tenancy: &Tenancy) -> Result<(), Rejected> {
         let exceeds = |&(cut, up, _): &(&CutLoad, bool, f64)| cut.reserved(up).total > self.room(cut.capacity);
         match self.tightest().into_iter().find(exceeds) {
@@ -157,7 +156,7 @@ pub(super) fn room(capacity: Rate, headroom: f64) -> Rate {
     Rate(((1.0 - headroom) * capacity.0 as f64).round() as u64)
 }
 
-/// Cuts around a tenant's VMs, each with the number of VMs inside.
+/// Cuts around a tenant's VMs, with the number of VMs inside.
 pub(super) fn crossings(cuts: &Cuts, tenant: &Tenant) -> Vec<(usize, usize)> {
     let mut of: Vec<usize> = tenant.vms.iter().flat_map(|vm| cuts.of_host[vm.host.index()].iter().copied()).collect();
     of.sort_unstable();
@@ -168,7 +167,7 @@ fn needs(tenant: &Tenant, inside: usize) -> (Rate, Rate) {
     needed((tenant.send, tenant.receive), inside, tenant.vms.len())
 }
 
-/// Rates needed from the inside and to it, on a cut with `inside` of `all` equal VMs.
+/// Rates from the inside and to it, on a cut with `inside` of `all` equal VMs.
 pub(super) fn needed((send, receive): (Rate, Rate), inside: usize, all: usize) -> (Rate, Rate) {
     let times = |rate: Rate, vms: usize| rate.0.saturating_mul(vms as u64);
     let outside = all - inside;

@@ -11,7 +11,7 @@ pub(super) struct Cut {
     /// Tier of the joining switches: 0 for a VM, 1 for a server.
     pub(super) tier: u8,
     pub(super) capacity: Rate,
-    /// Maximal cuts inside; none for a VM.
+    /// Maximal cuts inside.
     pub(super) within: Vec<usize>,
 }
 
@@ -24,7 +24,7 @@ pub(super) struct Cuts {
     pub(super) top: Vec<usize>,
 }
 
-/// Links within a tier, so that cuts by tier do not determine the capacity.
+/// Links within a tier: cuts by tier do not determine the capacity.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{} and {} are both in tier {tier} and joined by a link: guarantees need links from tier to tier (or \
@@ -50,7 +50,7 @@ impl Cuts {
         Ok(all)
     }
 
-    /// Adds the cuts of one tier around those of lower tiers; `inner` marks cuts inside another.
+    /// Adds a tier's cuts around those of lower tiers; `inner` marks cuts inside another.
     fn add_tier(&mut self, fabric: &Fabric, tier: u8, inner: &mut Vec<bool>) {
         let groups = Groups::new(fabric, tier);
         let mut capacity = vec![0u64; fabric.nodes().len()];
@@ -66,7 +66,7 @@ impl Cuts {
         let mut found: HashMap<u32, usize> = HashMap::new();
         for (host, &node) in fabric.endpoints().iter().enumerate() {
             let group = groups.of(node);
-            // Without links the group is the whole fabric; without a switch of this tier the cut exists one tier below.
+            // Without links the group is the whole fabric; without this tier's switches the cut exists one tier below.
             let (capacity, Some(name)) = (Rate(capacity[group as usize]), names.get(&group)) else { continue };
             if capacity == Rate::ZERO {
                 continue;
@@ -86,7 +86,7 @@ impl Cuts {
     }
 }
 
-/// Allows links within a tier only between the two halves of a fabric.
+/// Allows links within a tier only between two halves of a fabric.
 fn check(fabric: &Fabric) -> Result<(), NoTree> {
     let highest = fabric.nodes().iter().map(|node| node.tier).max().unwrap_or(0);
     let groups = Groups::new(fabric, highest);
@@ -103,7 +103,7 @@ fn check(fabric: &Fabric) -> Result<(), NoTree> {
     Ok(())
 }
 
-/// Names of each group's nodes of a tier: the first, and the last of several.
+/// First node of each group in a tier, and the last of several.
 fn names(fabric: &Fabric, groups: &Groups, tier: u8) -> HashMap<u32, String> {
     let mut ends: HashMap<u32, [NodeId; 2]> = HashMap::new();
     for node in (0..fabric.nodes().len() as u32).map(NodeId).filter(|&node| fabric.node(node).tier == tier) {

@@ -84,7 +84,7 @@ impl Entry<'_> {
     }
 
     pub(super) fn mappers(&self, vms: usize) -> Vec<bool> {
-        // Shares such as 0.1 are no binary fractions: rounding errors must not round up.
+        // Shares such as 0.1 are no binary fractions: errors must not round up.
         let count = self.spec.mappers.map_or(0, |share| (share * vms as f64 - 1e-9).ceil() as usize);
         (0..vms).map(|vm| vm < count.min(vms - 1)).collect()
     }

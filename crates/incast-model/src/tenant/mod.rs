@@ -1,7 +1,7 @@
 //! Sets of VMs with hose-model bandwidth guarantees.
 //!
-//! In the hose model (Duffield et al., SIGCOMM 1999) each VM has a guarantee for sending and one for receiving, as if a link of
-//! that rate joined it to the tenant's own switch.
+//! In the hose model (Duffield et al., SIGCOMM 1999) each VM has a send and a receive guarantee, as if a link of that rate
+//! joined it to the tenant's own switch.
 
 mod admission;
 mod cuts;

@@ -6,14 +6,14 @@ use crate::fabric::{Fabric, HostId, NodeId};
 use crate::maxmin::{Demand, max_min};
 use crate::routing::Routes;
 
-/// Demand of one host towards another.
+/// Demand between two hosts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pair {
     /// Sender.
     pub src: HostId,
     /// Receiver.
     pub dst: HostId,
-    /// Rate in bit/s on the wire (headers included); infinite if backlogged.
+    /// Bit/s on the wire (with headers); infinite if backlogged.
     pub demand: f64,
 }
 
@@ -24,15 +24,15 @@ impl Pair {
     }
 }
 
-/// Work-conserving optimum: max-min fair rates of pairs on a fabric's links, in bit/s on the wire (headers and inter-packet
-/// gaps included). Traffic spreads evenly over shortest paths. Two pairs of the same hosts count as two.
+/// Work-conserving optimum: max-min fair rates of pairs, in bit/s on the wire (with headers and inter-packet gaps), spread
+/// evenly over shortest paths. Equal pairs count separately.
 ///
-/// The sum of max-min rates may be below the maximum: a pair over many links takes from many others.
+/// The sum of the rates may be below the maximum: a pair over many links takes from many others.
 pub fn optimum(fabric: &Fabric, routes: &Routes, pairs: &[Pair]) -> Vec<f64> {
     Optimum::new(fabric, routes).of(pairs)
 }
 
-/// [`optimum`] for several sets of pairs: caches paths.
+/// [`optimum`] of several sets of pairs: caches paths.
 #[derive(Debug)]
 pub struct Optimum<'a> {
     fabric: &'a Fabric,
@@ -61,8 +61,8 @@ impl<'a> Optimum<'a> {
     }
 }
 
-/// Optimal static reservation: max-min fair rates, in bit/s, under the VMs' hoses alone, ignoring fabric links. 0 if either VM
-/// has no guarantee.
+/// Optimal static reservation: max-min fair rates, in bit/s, under the VMs' hoses alone, without links. 0 if either VM has no
+/// guarantee.
 pub fn static_split(tenancy: &Tenancy, pairs: &[Pair]) -> Vec<f64> {
     let hosts = pairs.iter().map(|pair| pair.src.index().max(pair.dst.index()) + 1).max().unwrap_or(0);
     let hoses = (0..hosts as u32).flat_map(|host| {
@@ -74,11 +74,10 @@ pub fn static_split(tenancy: &Tenancy, pairs: &[Pair]) -> Vec<f64> {
     max_min(&hoses.collect::<Vec<_>>(), &pairs.iter().map(demand).collect::<Vec<_>>())
 }
 
-/// Sending ports between a pair's hosts, each with its share of the traffic.
+/// Sending ports between a pair's hosts, with shares of the traffic.
 pub(super) fn over_links(fabric: &Fabric, routes: &Routes, pair: &Pair) -> Way {
     let [src, dst] = [pair.src, pair.dst].map(|host| fabric.hosts()[host.index()]);
     let mut ports = Vec::new();
-    // Nodes equally far from the receiver, with their traffic.
     let mut front: BTreeMap<NodeId, f64> = BTreeMap::from([(src, 1.0)]);
     while !front.is_empty() {
         let mut next = BTreeMap::new();
@@ -122,7 +121,7 @@ mod tests {
         assert_eq!(rates(&fabric, &[(0, 1)]), [10_000.0], "within a server its switch is all there is");
         assert_eq!(rates(&fabric, &[(0, 4), (1, 5)]), [500.0; 2], "one NIC");
         assert_eq!(rates(&fabric, &[(0, 16), (4, 20), (8, 12)]), [500.0, 500.0, 1000.0], "one uplink");
-        // 3 flows to Y and 1 to X enter rack 0; the flow within rack 0 gets the rest of Y's NIC.
+        // 3 flows to Y and 1 to X enter rack 0; the flow within it gets the rest of Y's NIC.
         let many = rates(&fabric, &[(16, 0), (20, 4), (24, 4), (32, 4), (8, 4)]);
         assert_eq!(many, [250.0; 5]);
     }

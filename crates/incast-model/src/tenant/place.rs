@@ -10,8 +10,8 @@ use crate::fabric::{Fabric, HostId, NodeId, Vms};
 use crate::rng::{Stream, pick, stream};
 use crate::units::Rate;
 
-/// Places all tenants in order. Each tenant has random streams of its own name, so later tenants change no earlier ones.
-/// Relative files start at `base_dir`.
+/// Places all tenants in order. Random streams have the tenant's name: later tenants change no earlier ones. Relative files
+/// start at `base_dir`.
 pub fn place(
     specs: &[TenantSpec],
     fabric: &Fabric,
@@ -32,7 +32,7 @@ pub fn place(
 
 enum Placed {
     There(usize),
-    /// Number of VMs; no links carry their guarantees.
+    /// Number of VMs without links for their guarantees.
     Nowhere(usize),
 }
 
@@ -43,7 +43,6 @@ struct Placer<'a> {
     seed: u64,
     taken: Vec<Option<usize>>,
     tenants: Vec<Tenant>,
-    /// Computed when first needed.
     residual: Option<Residual>,
 }
 
@@ -86,7 +85,7 @@ impl Placer<'_> {
         }
     }
 
-    /// Places tenants until their VMs fill a share of the free slots; if packed, until one does not fit.
+    /// Places tenants up to a share of the free slots; if packed, until one does not fit.
     fn fill(&mut self, entry: &Entry<'_>, fill: f64) -> Result<(), EntryError> {
         let (free, least) = (self.free().len(), entry.least());
         let mut left = (free as f64 * fill + 1e-9) as usize;
@@ -109,7 +108,7 @@ impl Placer<'_> {
         Ok(())
     }
 
-    /// Places a tenant with at most `most` VMs, or fails; returns its number of VMs.
+    /// Places a tenant of at most `most` VMs, or fails; returns its number of VMs.
     fn must(&mut self, entry: &Entry<'_>, name: String, most: usize) -> Result<usize, EntryError> {
         let said = name.clone();
         match self.one(entry, name, most)? {
@@ -160,7 +159,7 @@ impl Placer<'_> {
         Ok(Placed::There(count))
     }
 
-    /// Returns slots; `None` if no links carry the guarantees.
+    /// `None` if no links carry the guarantees.
     fn slots(
         &mut self,
         entry: &Entry<'_>,

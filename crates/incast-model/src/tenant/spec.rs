@@ -132,7 +132,7 @@ impl Serialize for Guarantee {
     }
 }
 
-// Serde's untagged enums answer every mistake with "did not match any variant".
+// Serde's untagged enums only report "did not match any variant".
 impl<'de> Deserialize<'de> for Guarantee {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Any;

@@ -1,7 +1,7 @@
 use crate::fabric::HostId;
 use crate::units::Rate;
 
-/// Tenant with placed VMs.
+/// Placed tenant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tenant {
     /// Unique name.
@@ -29,12 +29,12 @@ pub struct Vm {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tenancy {
     tenants: Vec<Tenant>,
-    /// By host: tenant, and VM among its VMs.
+    /// By host: tenant, and number among its VMs.
     of_host: Vec<Option<(u32, u32)>>,
 }
 
 impl Tenancy {
-    /// Assigns VMs to hosts; no two VMs may share a host.
+    /// Assigns VMs to hosts, at most one each.
     pub fn new(tenants: Vec<Tenant>) -> Self {
         let mut of_host = Vec::new();
         for (number, tenant) in (0u32..).zip(&tenants) {
@@ -63,7 +63,7 @@ impl Tenancy {
         self.of_host(host).map(|(tenant, _)| &self.tenants[tenant])
     }
 
-    /// Send and receive guarantees of a host; 0 without a tenant.
+    /// Send and receive guarantees; 0 without a tenant.
     pub fn hose(&self, host: HostId) -> (Rate, Rate) {
         self.tenant_of(host).map_or((Rate::ZERO, Rate::ZERO), |tenant| (tenant.send, tenant.receive))
     }

@@ -208,7 +208,7 @@ fn packed_tenants_keep_links_free() {
     assert_eq!(hosts(&all.tenants()[0]), [0, 1, 2, 3, 4, 5]);
     let all = placed(&[&one("100Mbps", r#", "count": 2"#)], 1).unwrap();
     assert_eq!(hosts(&all.tenants()[1]), [8, 9, 10, 11, 12, 13], "the second rack has room for all");
-    // Two thirds of 900 Mb/s are used: a second tenant would need 2 times 300 Mb/s.
+    // Two thirds of 900 Mb/s are used; a second tenant needs 2 times 300 Mb/s.
     assert_eq!(
         why(&[&one("300Mbps", r#", "count": 3"#)]),
         "tenant[0].vms = 6: must be at most 4, the VM slots that a3 finds free; there are 16 in all"

@@ -42,14 +42,13 @@ pub struct LognormalArrivals {
     pub sigma: f64,
 }
 
-/// Mean gap in ps that offers `load` of `bit_per_s` with flows of `bytes` on average.
+/// Mean gap in ps for `load` of `bit_per_s` with flows of `bytes` on average.
 pub(super) fn mean_gap(bytes: f64, load: f64, bit_per_s: f64) -> f64 {
     bytes * 8.0 / (load * bit_per_s) * 1e12
 }
 
-/// Stationary renewal process: independent gaps, rounded to picoseconds. With an ordinary first gap, bursty processes would
-/// begin with a burst (Cox, "Renewal Theory", 1962, section 4.1: by half of the squared coefficient of variation less 1, 26
-/// flows with a sigma of 2).
+/// Stationary renewal process: independent gaps, rounded to ps. An ordinary first gap would begin bursty processes with a burst
+/// (Cox, "Renewal Theory", 1962, section 4.1: half of the squared coefficient of variation less 1, 26 flows at sigma 2).
 #[derive(Debug)]
 pub(super) struct Arrivals {
     begun: bool,
@@ -73,11 +72,11 @@ impl Arrivals {
     pub(super) fn next(&mut self, rng: &mut Stream) -> Option<Time> {
         let u = unit(rng);
         let gap = match self.law {
-            // libm, not std: the logarithm must be bit-identical on every machine.
+            // libm, not std: bit-identical on every machine.
             ArrivalLaw::Poisson => -libm::log(1.0 - u) * self.mean,
             ArrivalLaw::Lognormal(LognormalArrivals { sigma }) if self.begun => lognormal(self.mean, sigma, u),
-            // The gap around the window's begin is length-biased: its mean logarithm is larger by sigma². The low half
-            // of the draw selects the elapsed part.
+            // The gap around the window's begin is length-biased: its mean logarithm is larger by sigma². The low half of the
+            // draw selects the elapsed part.
             ArrivalLaw::Lognormal(LognormalArrivals { sigma }) => {
                 let left = u * f64::from(1u32 << 26);
                 lognormal(self.mean, sigma, u) * libm::exp(sigma * sigma) * (left - left.floor())
@@ -89,8 +88,8 @@ impl Arrivals {
     }
 }
 
-/// Adds the flows of one host. Each host has its own stream, and every flow takes equally many draws. So a host's k-th flow
-/// keeps size and destination at any load: runs at two loads are paired.
+/// Adds the flows of one host, from its own stream, with equally many draws per flow. So a host's k-th flow keeps size and
+/// destination at any load: runs at two loads are paired.
 pub(super) fn open_loop(
     entry: &Entry<'_>,
     out: &mut Collector,

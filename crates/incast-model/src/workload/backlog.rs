@@ -13,12 +13,12 @@ use crate::fabric::HostId;
 use crate::flow::Flow;
 use crate::units::{Bytes, Time};
 
-/// Size of a message: bytes or backlogged.
+/// Message size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageSize {
     /// Number of bytes.
     Fixed(Bytes),
-    /// Data to send until the end of the entry or the simulation.
+    /// Data until the end of the entry or the simulation.
     Backlogged,
 }
 
@@ -104,7 +104,7 @@ impl Amounts {
         let fastest = (0..entry.members.count()).map(|host| entry.members.all_links(HostId(host))).fold(0.0, f64::max);
         let most = bound(fastest, until.saturating_sub(entry.start));
         if most > MOST {
-            // The bound is twice what a host can send.
+            // The bound is twice a host's capacity.
             let [most, limit] = [most, MOST].map(|bytes| bytes as f64 / 2e9);
             return refuse(format!(
                 "{BACKLOGGED} with an end that is nearer than {until}: a host could send {most:.0} GB until then, at most \
@@ -133,10 +133,10 @@ impl Amounts {
     }
 }
 
-/// Bound of 70 TB, 700 s at 400 Gb/s: sums over a quarter of a million flows stay below 2^64.
+/// 70 TB, 700 s at 400 Gb/s: sums over a quarter of a million flows stay below 2^64.
 const MOST: u64 = 70_000_000_000_000;
 
-/// More bytes than a host can send at `rate` bit/s: twice the link's capacity, and a mebibyte.
+/// More than a host can send at `rate` bit/s: twice the link's capacity, and a mebibyte.
 fn bound(rate: f64, time: Time) -> u64 {
     (rate * time.seconds() / 4.0) as u64 + (1 << 20)
 }

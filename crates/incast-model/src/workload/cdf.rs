@@ -1,8 +1,8 @@
 /// Flow sizes drawn by inverse transform from a piecewise-linear cumulative distribution function (CDF).
 ///
-/// Between two points, size is linear in cumulative probability. Two points of equal size are a jump (the probability of that
-/// size); a first point above 0 is an atom. Draws are rounded down to whole bytes, at least 1 B, as in the HPCC authors'
-/// traffic generator (repository alibaba-edu/High-Precision-Congestion-Control, commit 9f4be2a, `traffic_gen/custom_rand.py`).
+/// Two points of equal size are a jump (the probability of that size); a first point above 0 is an atom. Draws are rounded down
+/// to whole bytes, at least 1, as in the HPCC authors' traffic generator (repository
+/// alibaba-edu/High-Precision-Congestion-Control, commit 9f4be2a, `traffic_gen/custom_rand.py`).
 #[derive(Debug, Clone, PartialEq)]
 pub struct SizeCdf {
     points: Vec<Point>,
@@ -31,7 +31,7 @@ pub(super) enum Part {
 }
 
 impl SizeCdf {
-    /// Reads (bytes, cumulative percent) pairs: neither may fall, percentages end at 100.
+    /// Reads (bytes, cumulative percent) pairs: neither falls, percentages end at 100.
     pub(super) fn from_percent(points: &[(f64, f64)]) -> Result<Self, PointError> {
         let error = |point, part, allowed: &str| Err(PointError { point, part, allowed: allowed.into() });
         let mut last = (0.0, 0.0);
@@ -60,7 +60,7 @@ impl SizeCdf {
         Ok(Self::of_table(points))
     }
 
-    /// Reads the points of a table, which tests have checked.
+    /// Reads a table's points, which tests have checked.
     pub(super) fn of_table(points: &[(f64, f64)]) -> Self {
         Self { points: points.iter().map(|&(bytes, percent)| Point { bytes, cdf: percent / 100.0 }).collect() }
     }
@@ -78,14 +78,14 @@ impl SizeCdf {
         self
     }
 
-    /// Mean in bytes under linear interpolation, which converts a load to an arrival rate.
+    /// Mean in bytes under linear interpolation, for the arrival rate of a load.
     pub fn mean(&self) -> f64 {
         let first = self.points[0];
         let pieces = self.points.windows(2).map(|p| (p[1].cdf - p[0].cdf) * (p[0].bytes + p[1].bytes) / 2.0);
         first.bytes * first.cdf + pieces.sum::<f64>()
     }
 
-    /// Mean in bytes of generators that draw only the corners' sizes.
+    /// Mean in bytes of generators that draw only corners' sizes.
     pub fn step_mean(&self) -> f64 {
         let first = self.points[0];
         let steps = self.points.windows(2).map(|p| (p[1].cdf - p[0].cdf) * p[1].bytes);
@@ -123,7 +123,7 @@ impl SizeCdf {
         (self.quantile(u) as u64).max(1)
     }
 
-    /// Corners of the curve: bytes and cumulative probability, 0 to 1.
+    /// Corners: bytes and cumulative probability, 0 to 1.
     pub fn points(&self) -> impl ExactSizeIterator<Item = (f64, f64)> + '_ {
         self.points.iter().map(|point| (point.bytes, point.cdf))
     }

@@ -13,7 +13,7 @@ pub(super) struct Message {
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Step {
-    /// In order of senders, none empty.
+    /// By sender, none empty.
     pub(super) messages: Vec<Message>,
     /// Time after the end of a rank's dependencies.
     pub(super) delay: Time,
@@ -22,9 +22,9 @@ pub(super) struct Step {
 /// Dependencies of a rank's messages in a step.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Waits {
-    /// If true, all messages since the iteration began, not only the last active step's.
+    /// If true, all messages of the iteration, not only the last active step's.
     pub(super) all: bool,
-    /// If true, also the rank's own messages, not only those to it.
+    /// If true, also the rank's own messages.
     pub(super) own: bool,
 }
 
@@ -34,15 +34,15 @@ pub(super) struct Collective<'a> {
     /// Time between a rank's iterations.
     pub(super) compute: Time,
     pub(super) waits: Waits,
-    /// Iterations per round, at least 1: an entry's end cancels whole rounds only.
+    /// Iterations per round, at least 1: an entry's end cancels whole rounds.
     pub(super) round: u32,
     /// Upper bounds of an iteration's messages and gates.
     pub(super) size: (f64, f64),
 }
 
 impl Collective<'_> {
-    /// Adds the flows; `steps` returns those of an iteration, by chunk. Chunks are independent, iterations are not: a rank
-    /// begins one when all its messages of the previous one have ended.
+    /// Adds the flows; `steps` returns an iteration's steps, by chunk. Chunks are independent. A rank begins an iteration when
+    /// all its messages of the previous one have ended.
     pub(super) fn add(
         &self,
         entry: &Entry<'_>,
@@ -50,7 +50,7 @@ impl Collective<'_> {
         steps: impl Fn(u32) -> Vec<Vec<Step>>,
     ) -> Result<(), EntryError> {
         let (messages, gates) = self.size;
-        // Even one iteration may be too large to build its steps.
+        // One iteration may be too large to build its steps.
         let all = f64::from(self.iterations);
         entry.expect("iterations", self.iterations, messages * all, gates * all)?;
         let mut before = vec![Vec::new(); self.ranks.len()];
@@ -64,7 +64,7 @@ impl Collective<'_> {
         Ok(())
     }
 
-    /// Adds one iteration. `before`: dependencies and round of each rank's first messages; `ended`: each rank's flows.
+    /// Adds one iteration. `before`: dependencies and round of the ranks' first messages; `ended`: each rank's flows.
     fn once(
         &self,
         entry: &Entry<'_>,
@@ -80,7 +80,7 @@ impl Collective<'_> {
                 let mut news = vec![Vec::new(); self.ranks.len()];
                 for messages in step.messages.chunk_by(|a, b| a.from == b.from) {
                     let from = messages[0].from;
-                    // Compute time delays only a rank's first messages; forwarded data has waited at others.
+                    // Compute time delays a rank's first messages; forwarded data has waited at others.
                     let begins = !begun[from] && !before[from].is_empty();
                     let (delay, round) = if begins { (self.compute, round) } else { (step.delay, None) };
                     let begin = Begin { waits: &waiting[from], delay, round };
@@ -111,15 +111,15 @@ impl Collective<'_> {
 }
 
 pub(super) struct Begin<'a> {
-    /// Flows that must have ended; if empty, start by the clock.
+    /// Flows that end before; if empty, start by the clock.
     pub(super) waits: &'a [u32],
-    /// Time after their end, or after the entry's start.
+    /// Time after their end or the entry's start.
     pub(super) delay: Time,
-    /// Round that the flows begin if they wait.
+    /// Round that waiting flows begin.
     pub(super) round: Option<u32>,
 }
 
-/// Adds flows that start together; returns the first number, others follow.
+/// Adds flows that start together; returns the first number.
 pub(super) fn send(
     entry: &Entry<'_>,
     out: &mut Collector,
@@ -153,7 +153,7 @@ pub(super) fn split(total: u64, weights: &[f64]) -> Vec<u64> {
     weights.iter().enumerate().map(share).collect()
 }
 
-/// Splits into parts that differ by at most a byte, larger ones first.
+/// Splits into parts that differ by at most 1, larger ones first.
 pub(super) fn parts(total: u64, parts: u64) -> impl Iterator<Item = u64> + Clone {
     (0..parts).map(move |part| total / parts + u64::from(part < total % parts))
 }
@@ -171,7 +171,7 @@ pub(super) mod tests {
     use crate::flow::FlowSet;
     use crate::gates::check_gates;
 
-    /// Step of every flow: 0 without a gate, else one more than its largest dependency's.
+    /// Step of every flow: 0 without a gate, else one more than its last dependency's.
     pub(in crate::workload) fn depths(set: &FlowSet) -> Vec<usize> {
         check_gates(set).unwrap();
         let mut behind = vec![false; set.flows.len()];

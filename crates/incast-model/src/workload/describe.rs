@@ -13,24 +13,24 @@ pub struct Described {
     pub name: &'static str,
     /// Description.
     pub description: &'static str,
-    /// Publication or repository, if any.
+    /// Publication or repository.
     pub source: Option<&'static str>,
-    /// Figures of a size table.
+    /// Size table's figures.
     pub sizes: Option<DescribedSizes>,
 }
 
-/// Figures of a size table, computed from its points.
+/// Figures computed from a size table's points.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DescribedSizes {
     /// Other names.
     pub also: &'static [&'static str],
-    /// Name shared by tables of one measurement.
+    /// Name shared by a measurement's tables.
     pub family: &'static str,
-    /// Mean in bytes under linear interpolation, which converts a load to an arrival rate.
+    /// Mean in bytes under linear interpolation, for the arrival rate of a load.
     pub mean: f64,
-    /// Mean in bytes of generators that draw only the points' sizes.
+    /// Mean in bytes of generators that draw only points' sizes.
     pub step_mean: f64,
-    /// Sizes in bytes below which 50, 90 and 99 % of the flows lie.
+    /// 50, 90 and 99 % quantiles in bytes.
     pub percentiles: [f64; 3],
     /// Largest size in bytes.
     pub max: f64,

@@ -15,30 +15,29 @@ use crate::memory::{Memory, amount};
 use crate::rng::{Stream, stream};
 use crate::units::{Bytes, Time};
 
-/// Flow pattern. To add one: a file with its parameters and this trait, a field, its default and its name in `spec.rs`, and a
-/// line in `describe.rs`.
+/// Flow pattern. To add one: its parameters and this trait in a file; field, default and name in `spec.rs`; a line in
+/// `describe.rs`.
 pub(super) trait Pattern {
     fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), EntryError>;
 
-    /// Mean size of flows drawn for a load.
+    /// Mean size for a load.
     fn mean_size(&self, _base_dir: &Path) -> Option<f64> {
         None
     }
 
-    /// Expected traffic of a pattern with a rate or a load.
     fn offer(&self, _entry: &Entry<'_>) -> Result<Option<Offer>, EntryError> {
         Ok(None)
     }
 }
 
 pub(super) struct Entry<'a> {
-    /// Path of the pattern, such as `workload[1].poisson`.
+    /// Such as `workload[1].poisson`.
     pub(super) path: String,
     pub(super) members: Members<'a>,
     pub(super) base_dir: &'a Path,
     pub(super) horizon: Option<Time>,
     pub(super) start: Time,
-    /// End: no clocked flow starts and no round begins at or after it.
+    /// No clocked flow starts and no round begins from here on.
     pub(super) end: Option<Time>,
     pub(super) priority: u8,
     pub(super) qps: u16,
@@ -148,13 +147,13 @@ impl Entry<'_> {
     }
 }
 
-/// Placeholder until all flows are known. Port 0 is reserved (RFC 6335, sec. 6).
+/// Until all flows are known. Port 0 is reserved (RFC 6335, sec. 6).
 pub(super) const UNASSIGNED: u16 = 0;
 
 /// As in the HPCC authors' traffic generator.
 const DPORT: u16 = 100;
 
-/// Number of flows of at least a byte.
+/// Flows of at least a byte.
 fn parts(message: &Flow, qps: u16) -> u64 {
     u64::from(qps).min(message.size.0)
 }
@@ -162,17 +161,17 @@ fn parts(message: &Flow, qps: u16) -> u64 {
 /// Flow numbers have 32 bits.
 const MAX_FLOWS: u32 = u32::MAX;
 
-/// Least bytes per flow during generation, with its place in the start order. Measured: 70 in order, 94 not.
+/// Least bytes per flow and its place in the start order. Measured: 70 in order, 94 not.
 pub(super) const FLOW_BYTES: u64 = 70;
 
-/// Least bytes per gate, with its two lists of flows. Measured: 135.
+/// Least bytes per gate and its two lists. Measured: 135.
 pub(super) const GATE_BYTES: u64 = 130;
 
 fn too_many_flows(flows: f64, needed: f64, memory: Memory) -> String {
     format!("few enough flows for the memory: about {flows:.3e} take at least {}; {memory}", amount(needed))
 }
 
-/// Returns true if the label survives a CSV file without quotes.
+/// Returns true if CSV needs no quotes.
 pub(super) fn is_label(name: &str) -> bool {
     !name.is_empty() && name == name.trim() && !name.contains(|c: char| is_control(c) || c == ',' || c == '"')
 }
@@ -184,7 +183,7 @@ pub(super) const LABEL_RULE: &str = "a name without commas, quotes, control char
 pub(super) struct Collector {
     set: FlowSet,
     labels: HashMap<String, u16>,
-    /// First message and its number of queue pairs, for each change.
+    /// First message and number of queue pairs, per change.
     qps: Vec<(u32, u16)>,
     flows: u64,
     bytes: u64,
@@ -207,7 +206,7 @@ impl Collector {
         self.path.clone_from(&entry.path);
     }
 
-    /// Adds a message; its number is valid in gates until [`Collector::finish`].
+    /// Adds a message; gates use its number until [`Collector::finish`].
     pub(super) fn push(&mut self, flow: Flow) -> Result<u32, EntryError> {
         let qps = self.qps.last().map_or(1, |last| last.1);
         let parts = parts(&flow, qps);
@@ -225,7 +224,7 @@ impl Collector {
         Ok(self.set.flows.len() as u32 - 1)
     }
 
-    /// Adds a gate; its messages must have been added before.
+    /// Adds a gate over messages added before.
     pub(super) fn gate(&mut self, gate: Gate) {
         self.bytes += GATE_BYTES + 4 * (gate.waits_for.len() + gate.starts.len()) as u64;
         self.set.gates.push(gate);
@@ -240,7 +239,7 @@ impl Collector {
         Some(self.set.rounds.len() as u32 - 1)
     }
 
-    /// Adds gates over flows numbered from `first` on; each begins a round.
+    /// Adds gates over flows from `first` on, one round each.
     pub(super) fn gates_from(&mut self, first: u32, gates: Vec<Gate>, entry: &Entry<'_>) {
         for mut gate in gates {
             gate.waits_for.iter_mut().chain(&mut gate.starts).for_each(|flow| *flow += first);
@@ -250,7 +249,7 @@ impl Collector {
     }
 
     /// Drops flows from `first.0` on that start at `end` or later, and flows that wait for them behind gates from `first.1` on.
-    /// No earlier gate may name them.
+    /// Earlier gates must not name them.
     pub(super) fn cut(&mut self, first: (usize, usize), end: Time) {
         let late = (0..).zip(&self.set.flows).map(|(number, flow)| number >= first.0 && flow.start >= end).collect();
         let gates = self.set.gates.split_off(first.1);
@@ -272,7 +271,7 @@ impl Collector {
         self.set.flows.retain(|_| out.next() == Some(false));
     }
 
-    /// Maps the pattern's host numbers to the fabric's, for flows from `first` on.
+    /// Maps host numbers to the fabric's, for flows from `first` on.
     pub(super) fn place(&mut self, first: usize, members: Members<'_>) {
         for flow in &mut self.set.flows[first..] {
             (flow.src, flow.dst) = (members.host(flow.src), members.host(flow.dst));
@@ -302,7 +301,7 @@ impl Collector {
         self.set.paths.len() as u32 - 1
     }
 
-    /// All flows in order of start, with the labels in use.
+    /// Flows by start, with the labels in use.
     pub(super) fn finish(mut self) -> FlowSet {
         let mut used = vec![false; self.set.labels.len()];
         self.set.flows.iter().for_each(|flow| used[usize::from(flow.label)] = true);
@@ -323,7 +322,7 @@ impl Collector {
         self.set
     }
 
-    /// Sorts messages by start and renumbers the gates. Returns the queue pairs of each.
+    /// Sorts messages by start and renumbers gates; returns each one's queue pairs.
     fn sort(&mut self) -> Vec<u16> {
         let mut order: Vec<u32> = (0..self.set.flows.len() as u32).collect();
         order.sort_by_key(|&flow| self.set.flows[flow as usize].start);

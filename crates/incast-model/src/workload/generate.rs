@@ -24,19 +24,19 @@ pub fn generate(
     generate_with(specs, fabric, None, base_dir, seed, horizon)
 }
 
-/// Generates the flows of a workload, sorted by start; ties keep the order of entries.
+/// Generates a workload's flows, sorted by start; ties keep the order of entries. Equal arguments give equal flows on every
+/// machine.
 ///
-/// Relative paths start at `base_dir`; `horizon` is the simulation's end, if any. Equal arguments give equal flows on every
-/// machine. An entry's random streams are named after its label (and its number among entries of that label), one per sending
-/// host, so other entries do not affect it. Entries of tenants generate flows per tenant, from streams of the tenant's name;
-/// other tenants and placements do not affect a tenant's sizes and times.
+/// Relative paths start at `base_dir`; `horizon` is the simulation's end, if any. Each sending host has random streams by the
+/// entry's label, and its number among entries of that label: other entries do not affect it. Tenants have flows of their own,
+/// from streams of their name: other tenants and placements do not affect sizes and times.
 ///
-/// Messages with several queue pairs become as many consecutive flows. A flow without a source port gets 10000 plus the number
-/// of earlier flows between its hosts (after 65535 comes 10000 again), as in the HPCC authors' simulator.
+/// Messages with several queue pairs become consecutive flows. A flow without a source port gets 10000 plus the number of
+/// earlier flows between its hosts (after 65535 comes 10000), as in the HPCC authors' simulator.
 ///
 /// # Errors
 ///
-/// Flows that do not fit the available memory are refused before allocation.
+/// If flows do not fit the available memory (checked before allocation).
 pub fn generate_with(
     specs: &[WorkloadSpec],
     fabric: &Fabric,
@@ -146,7 +146,7 @@ fn check_times(spec: &WorkloadSpec, horizon: Option<Time>, path: &str) -> Result
     }
 }
 
-/// Hosts to generate for: all, or each tenant's VMs, with its name.
+/// Hosts to generate for: all, or VMs by tenant, with its name.
 pub(super) fn places<'a>(
     spec: &WorkloadSpec,
     fabric: &'a Fabric,
@@ -179,7 +179,7 @@ fn number_ports(set: &mut FlowSet) {
 /// Warning about a valid setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkloadWarning {
-    /// Path of the field, or the label of the flows.
+    /// Field's path, or label of the flows.
     pub field: String,
     /// Message.
     pub message: String,
@@ -191,8 +191,8 @@ impl fmt::Display for WorkloadWarning {
     }
 }
 
-/// Warns about starts after the simulation's end, mean sizes far from those that the load assumed, collectives on the network
-/// within a server. Loads have [warnings of their own](super::overload).
+/// Warns about starts after the simulation's end, mean sizes far from the load's assumption, and collectives on the network
+/// within a server. For loads see [`overload`](super::overload).
 pub fn warnings(
     specs: &[WorkloadSpec],
     fabric: &Fabric,
@@ -238,11 +238,11 @@ fn within_servers(specs: &[WorkloadSpec], fabric: &Fabric, flows: &FlowSet) -> V
     flows.labels.iter().enumerate().filter_map(of_label).collect()
 }
 
-/// Tolerated deviation from the nominal mean size: our choice.
+/// Tolerated deviation of mean sizes (our choice).
 const TOLERATED: f64 = 0.3;
 
-/// Warns if the mean size of an entry's flows is far from the load's assumption: too few flows for the distribution's tail.
-/// Skips entries that share a label: flows record their label, not their entry.
+/// Warns if an entry's mean size is far from the load's assumption: too few flows for the tail. Skips entries that share a
+/// label, as flows record only that.
 fn off_the_mean(specs: &[WorkloadSpec], index: usize, base_dir: &Path, flows: &FlowSet) -> Option<WorkloadWarning> {
     let path = format!("workload[{index}]");
     let (pattern_name, pattern) = specs[index].pattern(&path).ok()?;
@@ -326,7 +326,7 @@ mod tests {
 
     #[test]
     fn the_flows_of_a_seed_stay_what_they_are() {
-        // Guards against silent changes of streams, draws or rounding, which would change every published result.
+        // Guards against silent changes of streams, draws or rounding, which would change published results.
         let set = all(&[background(), bursts(), permutation()], &star(16, Rate::gbps(100)), 1).unwrap();
         let facts = |f: &Flow| [f.src.0.into(), f.dst.0.into(), f.size.0, f.start.0, f.sport.into(), f.label.into()];
         let digest = set.flows.iter().flat_map(facts).fold(0, |digest, fact| mix(digest ^ fact));
@@ -495,7 +495,7 @@ mod tests {
             let flows = all(&specs, &fabric, 1).unwrap();
             warnings(&specs, &fabric, Path::new("."), &flows, None)
         };
-        // Of 32 hops 28 are between neighbours of a server; of 31 receivers 7 are.
+        // 28 of 32 hops are between neighbours of a server; 7 of 31 receivers are.
         let rest =
             "stay in one server but go over the fabric: its servers have no NVLink (fabric.rail_optimized.nvlink)";
         let [ring, all_to_all] = &found(None)[..] else { panic!("{:?}", found(None)) };

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::entry::EntryError;
 use crate::fabric::HostId;
 
-/// Set of hosts, by number: `"0-15"`, `"0-15, 32-47, 60"`, or a list of such ranges and numbers.
+/// Host numbers: `"0-15"`, `"0-15, 32-47, 60"`, or a list of such ranges and numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostSet(Vec<HostRange>);
 
@@ -18,7 +18,7 @@ pub struct HostSet(Vec<HostRange>);
 pub struct HostRange {
     /// First host.
     pub first: u32,
-    /// Last host, included.
+    /// Last host (included).
     pub last: u32,
 }
 
@@ -28,7 +28,7 @@ pub struct HostRange {
 pub struct HostSetError(String);
 
 impl HostSet {
-    /// Hosts in order; `field` may name `count` hosts, which `all` describes.
+    /// Hosts in order, all below `count`; `all` describes those in messages.
     pub(super) fn hosts(&self, field: &str, count: u32, all: &str) -> Result<Vec<HostId>, EntryError> {
         if let Some(range) = self.0.iter().find(|range| range.last >= count) {
             let allowed = format!("{all}, 0 to {}", count - 1);

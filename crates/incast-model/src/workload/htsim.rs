@@ -189,7 +189,7 @@ impl<'a> Matrix<'a> {
         Ok(())
     }
 
-    /// Gates, over places in the file, of the triggers that start a flow.
+    /// Gates, over places in the file.
     fn gates(&self) -> Vec<Gate> {
         let gate = || Gate { waits_for: Vec::new(), delay: Time::ZERO, starts: Vec::new(), round: None };
         let mut gates: BTreeMap<u32, Gate> = BTreeMap::new();
@@ -204,7 +204,7 @@ impl<'a> Matrix<'a> {
         gates.into_values().filter(|gate| !gate.starts.is_empty()).collect()
     }
 
-    /// Checks that every trigger exists and is activated as often as it waits for.
+    /// Checks that triggers exist and are activated as often as they wait for.
     fn check_triggers(&self) -> Result<(), EntryError> {
         let mut activated: BTreeMap<u32, usize> = BTreeMap::new();
         for (trigger, word) in self.connections.iter().flat_map(|one| one.activates.iter().chain(&one.trigger)) {
@@ -316,7 +316,7 @@ mod tests {
 
     #[test]
     fn triggers_chain_flows() {
-        // Form of gen_serial_alltoall.py: each flow of a host waits for its previous one.
+        // Form of gen_serial_alltoall.py: a host's flow waits for its previous one.
         let text = "Nodes 4\nConnections 3\nTriggers 2\n\
                     0->1 id 1 start 0 size 10 send_done_trigger 1\n\
                     0->2 id 2 trigger 1 size 20 send_done_trigger 2\n\

@@ -62,7 +62,7 @@ impl Pattern for Incast {
             let receiver = receiver.unwrap_or_else(|| hosts[pick(&mut who, hosts.len())]);
             senders.clone_from(&hosts);
             senders.retain(|&host| host != receiver);
-            // Fisher-Yates: distinct senders, every choice equally likely.
+            // Fisher-Yates: distinct senders, equally likely.
             for chosen in 0..self.fan_in as usize {
                 let other = chosen + pick(&mut who, senders.len() - chosen);
                 senders.swap(chosen, other);
@@ -110,7 +110,7 @@ impl Incast {
     }
 
     fn check_fan_in(&self, entry: &Entry<'_>, hosts: &[HostId], receiver: Option<HostId>) -> Result<(), EntryError> {
-        // A random receiver is one of the hosts; a fixed one need not be.
+        // A random receiver is one of the hosts, a fixed one not always.
         let candidates = match receiver {
             Some(receiver) if !hosts.contains(&receiver) => hosts.len(),
             _ => hosts.len().saturating_sub(1),
@@ -122,7 +122,6 @@ impl Incast {
         Ok(())
     }
 
-    /// Times of events with flows of `mean` bytes.
     fn times(&self, entry: &Entry<'_>, hosts: &[HostId], mean: f64) -> Result<Vec<Time>, EntryError> {
         let fan_in = f64::from(self.fan_in);
         match (self.at, self.every, self.load) {

@@ -6,30 +6,30 @@ use super::normal;
 pub enum SizeLaw {
     /// Piecewise-linear curve.
     Cdf(SizeCdf),
-    /// Curve with draws rounded to the nearest whole packet.
+    /// Curve with draws of whole packets, rounded to nearest.
     Packets {
-        /// Curve, in bytes.
+        /// In bytes.
         cdf: SizeCdf,
-        /// Packet size in bytes.
+        /// In bytes.
         packet: u64,
     },
     /// Lognormal law.
     Lognormal {
         /// Mean size in bytes.
         mean: f64,
-        /// Standard deviation of the natural logarithm.
+        /// Standard deviation of the logarithm.
         sigma: f64,
     },
-    /// `location + scale / shape × ((1 - u)^-shape - 1)`; exponential if the shape is 0.
+    /// `location + scale / shape × ((1 - u)^-shape - 1)`; exponential for shape 0.
     GeneralizedPareto {
         /// Smallest size in bytes.
         location: f64,
         /// Scale in bytes.
         scale: f64,
-        /// Shape below 1; larger values have heavier tails.
+        /// Shape below 1; larger ones have heavier tails.
         shape: f64,
     },
-    /// Density falls with the power `alpha + 1` of the size, from `min` to `max`.
+    /// Density falls with the power `alpha + 1` of the size, `min` to `max`.
     BoundedPareto {
         /// Smallest size in bytes.
         min: f64,
@@ -47,7 +47,7 @@ impl From<SizeCdf> for SizeLaw {
 }
 
 impl SizeLaw {
-    /// Mean in bytes before rounding; of a curve under linear interpolation.
+    /// Mean in bytes before rounding; curves are interpolated linearly.
     pub fn mean(&self) -> f64 {
         match self {
             Self::Cdf(cdf) | Self::Packets { cdf, .. } => cdf.mean(),
@@ -99,7 +99,7 @@ impl SizeLaw {
     }
 }
 
-/// `p`-quantile of a lognormal law: the logarithm has mean `ln mean - sigma²/2` and standard deviation `sigma`.
+/// `p`-quantile of a lognormal law; its logarithm has mean `ln mean - sigma²/2`, standard deviation `sigma`.
 pub(super) fn lognormal(mean: f64, sigma: f64, p: f64) -> f64 {
     mean * libm::exp(sigma * normal::quantile(p) - sigma * sigma / 2.0)
 }
@@ -109,8 +109,7 @@ pub(super) mod tests {
     use super::*;
     use crate::rng::{stream, unit};
 
-    /// Largest distance between the empirical distribution of `n` draws and the law. A draw of k represents any size that
-    /// rounds to k.
+    /// Largest distance between `n` draws' distribution and the law. A draw of k represents sizes that round to k.
     pub(in crate::workload) fn ks_distance(law: &SizeLaw, n: usize, seed: u64) -> f64 {
         let mut rng = stream(seed, "test/sizes", 0);
         let mut draws: Vec<u64> = (0..n).map(|_| law.sample(unit(&mut rng))).collect();
@@ -124,7 +123,7 @@ pub(super) mod tests {
         for group in draws.chunk_by(|a, b| a == b) {
             let through = draws.partition_point(|&x| x <= group[0]);
             let before = through - group.len();
-            // No draw is below 1 B, and the law at 1 B includes sizes rounded up to it.
+            // No draw is below 1 B; the law at 1 B includes sizes rounded up to it.
             let law_before = if group[0] == 1 { 0.0 } else { below(group[0] as f64 - down) };
             worst = worst.max((before as f64 / n as f64 - law_before).abs());
             worst = worst.max((through as f64 / n as f64 - below(group[0] as f64 + up)).abs());
@@ -171,7 +170,7 @@ pub(super) mod tests {
         assert!((lognormal.quantile(0.5) - 1000.0 * libm::exp(-2.0)).abs() < 1e-9);
         let pareto = SizeLaw::BoundedPareto { min: 100.0, max: 1e4, alpha: 1.5 };
         assert_eq!((pareto.quantile(0.0).round(), pareto.quantile(1.0).round()), (100.0, 1e4));
-        // With location scale/shape the law is the classical one: (1 - u)^-shape.
+        // At location scale/shape the law is the classical (1 - u)^-shape.
         let tail = SizeLaw::GeneralizedPareto { location: 200.0, scale: 100.0, shape: 0.5 };
         assert!((tail.quantile(0.75) - 400.0).abs() < 1e-9);
     }

@@ -44,11 +44,11 @@ pub enum LoadAt {
 pub(super) struct Destinations<'a> {
     members: Members<'a>,
     hosts: &'a [HostId],
-    /// Host numbers, grouped by rack and pod.
+    /// Hosts, grouped by rack and pod.
     order: Vec<usize>,
-    /// By host: the spans of `order` with itself, its rack, its pod and all.
+    /// By host: spans of `order` with itself, its rack, its pod and all.
     spans: Vec<[Range<usize>; 4]>,
-    /// Share of the flows, excluded span and enclosing span: destinations are in the second but not in the first.
+    /// Share of the flows, to destinations outside the first span and in the second.
     classes: Vec<(f64, usize, usize)>,
 }
 
@@ -141,7 +141,7 @@ impl<'a> Destinations<'a> {
     pub(super) fn parts(&self, rates: &[f64], out: &mut Parts) {
         let all = out.set(self.hosts.to_vec());
         for &(share, inner, outer) in self.classes.iter().filter(|class| class.0 > 0.0) {
-            // A host never draws itself: spans of single hosts need no separate parts.
+            // A host never draws itself: single hosts need no separate parts.
             let level = if inner == SELF { outer } else { inner };
             for near in self.order.chunk_by(|&a, &b| self.spans[a][level] == self.spans[b][level]) {
                 let sources = near.iter().map(|&own| (self.hosts[own], share * rates[own])).collect();
@@ -154,7 +154,7 @@ impl<'a> Destinations<'a> {
         }
     }
 
-    /// Converts a load on the links of `at` to a load on host links; `field` is the path of `load_at`.
+    /// Converts a load at `at` to one of host links; `field` is the path of `load_at`.
     pub(super) fn host_load(&self, load: f64, at: LoadAt, field: &str) -> Result<f64, EntryError> {
         let above = tiers_with_uplinks(self.members.fabric);
         let (tier, name) = match at {
@@ -206,8 +206,8 @@ impl<'a> Destinations<'a> {
         mates
     }
 
-    /// Share of a host's flows that cross the uplinks of its group, which has `near` hosts (itself included). `beside`: hosts
-    /// of the same server in other groups; flows to them use NVLink instead.
+    /// Share of a host's flows that cross the uplinks of its group of `near` hosts (itself included). NVLink carries flows to
+    /// `beside`: hosts of its server in other groups.
     fn leaving(&self, own: usize, near: usize, beside: &[usize]) -> f64 {
         let spans = &self.spans[own];
         let of_class = |&(share, inner, outer): &(f64, usize, usize)| {

@@ -3,11 +3,11 @@ use crate::entry::EntryError;
 use crate::fabric::{Fabric, Groups, HostId, NodeId};
 use crate::tenant::Tenant;
 
-/// Hosts of a workload entry. Patterns number them from 0, so a tenant's flows do not depend on its placement.
+/// Hosts of an entry, numbered from 0: a tenant's flows do not depend on its placement.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Members<'a> {
     pub(super) fabric: &'a Fabric,
-    /// `None`: all hosts except services.
+    /// `None`: all hosts but services.
     tenant: Option<&'a Tenant>,
 }
 
@@ -32,7 +32,7 @@ impl<'a> Members<'a> {
         &self.fabric.node(self.node(number)).name
     }
 
-    /// Rate of a host's network links, in bit/s: of a GPU, its NIC without NVLink.
+    /// Bit/s of a host's network links: of a GPU, its NIC without NVLink.
     pub(super) fn capacity(self, number: HostId) -> f64 {
         self.fabric.network_ports(self.host(number)).into_iter().map(|port| self.fabric.rate(port).0 as f64).sum()
     }
@@ -41,7 +41,7 @@ impl<'a> Members<'a> {
         self.fabric.ports_of(self.node(number)).map(|port| self.fabric.rate(port).0 as f64).sum()
     }
 
-    /// Tier of rack switches: with VMs, above the servers; of GPUs, rails.
+    /// Tier of rack switches: with VMs, above servers; of GPUs, rails.
     pub(super) fn rack_tier(self) -> u8 {
         if self.fabric.has_nvlink() {
             let nic = self.fabric.network_ports(HostId(0))[0];
@@ -71,7 +71,7 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// A tenant's mappers (`true`) or other VMs, if it has mappers.
+    /// A tenant's mappers (`true`) or others, if it has mappers.
     pub(super) fn mappers(self, are: bool) -> Option<Vec<HostId>> {
         let vms = &self.tenant.filter(|tenant| tenant.vms.iter().any(|vm| vm.mapper))?.vms;
         Some((0..).map(HostId).zip(vms).filter(|(_, vm)| vm.mapper == are).map(|(number, _)| number).collect())
@@ -184,7 +184,7 @@ mod tests {
             assert_eq!(src / 8, dst / 8);
             if src / 4 == dst / 4 { server += 1 } else { rack += 1 }
         }
-        // Of the seven others in the rack three share the server.
+        // Three of the rack's seven others share the server.
         let share = f64::from(server) / f64::from(server + rack);
         assert!((share - 3.0 / 7.0).abs() < 0.05, "{share}");
     }

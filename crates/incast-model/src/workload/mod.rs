@@ -1,4 +1,4 @@
-//! [`generate()`] builds a [`FlowSet`](crate::flow::FlowSet) from [`WorkloadSpec`]s, each with one pattern.
+//! [`generate()`] builds a [`FlowSet`](crate::flow::FlowSet) from [`WorkloadSpec`]s of one pattern each.
 
 mod all_to_all;
 mod arrivals;

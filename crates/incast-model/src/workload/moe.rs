@@ -88,7 +88,7 @@ impl MoeAllToAll {
         weights
     }
 
-    /// Dispatch and combine: each rank sends `shares[k]` to rank k, the next ranks first.
+    /// Dispatch and combine: each rank sends `shares[k]` to rank k, next ranks first.
     fn layer(&self, shares: &[u64]) -> Vec<Step> {
         let n = shares.len();
         let pairs = || (0..n).flat_map(|from| (1..n).map(move |shift| (from, (from + shift) % n)));

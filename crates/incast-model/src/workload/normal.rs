@@ -1,4 +1,4 @@
-/// Numerator and denominator polynomials, by falling power.
+/// Numerator and denominator, by falling power.
 type Ratio = ([f64; 8], [f64; 8]);
 
 const CENTRE: Ratio = (
@@ -68,8 +68,8 @@ const TAIL: Ratio = (
     ],
 );
 
-/// `p`-quantile (0 to 1) of the standard normal law, bit-identical on every machine: algorithm AS 241, PPND16 (Wichura, Applied
-/// Statistics 37(3), 1988), exact to about 1 in 10^16.
+/// `p`-quantile (0 to 1) of the standard normal law, equal on every machine: AS 241, PPND16 (Wichura, Applied Statistics 37(3),
+/// 1988), exact to about 1 in 10^16.
 pub(super) fn quantile(p: f64) -> f64 {
     let q = p - 0.5;
     if q.abs() <= 0.425 {

@@ -13,9 +13,9 @@ pub(super) struct Offer {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Dial {
-    /// Traffic is proportional to it.
+    /// Proportional to traffic.
     Load(f64),
-    /// Traffic is inversely proportional to it.
+    /// Inversely proportional to traffic.
     Every(Time),
 }
 
@@ -28,17 +28,17 @@ impl Dial {
     }
 }
 
-/// Traffic from sources that spread it evenly over a set of hosts.
+/// Traffic spread evenly over sets of hosts.
 #[derive(Debug, Default)]
 pub(super) struct Parts {
-    /// Each set is sorted, for binary search.
+    /// Sorted, for binary search.
     pub(super) sets: Vec<Vec<HostId>>,
     pub(super) parts: Vec<Part>,
 }
 
 #[derive(Debug)]
 pub(super) struct Part {
-    /// Hosts, with the bit/s that each sends.
+    /// Hosts, and the bit/s that each sends.
     pub(super) sources: Vec<(HostId, f64)>,
     /// Receiver set; a source in it sends to the others.
     pub(super) to: usize,

@@ -52,8 +52,8 @@ pub enum Direction {
 
 /// Highest expected load of links of a kind in one direction.
 ///
-/// Counts entries with a rate or a load, in bytes that their `load` counts. Assumes that flows spread evenly over the paths of
-/// the routes, that all links are up, and that each entry lasts as long as it starts flows.
+/// Counts entries with a rate or a load, in bytes that their `load` counts. Assumes that flows spread evenly over the routes,
+/// that all links are up, and that entries last as long as they start flows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OfferedLoad {
     /// Links.
@@ -62,13 +62,13 @@ pub struct OfferedLoad {
     pub direction: Direction,
     /// Number of links with traffic.
     pub count: usize,
-    /// Offered traffic over the capacity of these links.
+    /// Offered traffic over the links' capacity.
     pub mean: f64,
-    /// Load of the busiest link.
+    /// Busiest link's load.
     pub busiest: f64,
     /// Ends of the busiest link, the sender first.
     pub ends: [String; 2],
-    /// Labels of the entries with this traffic.
+    /// Labels of the entries.
     pub labels: Vec<String>,
     #[serde(skip)]
     sources: Vec<Source>,
@@ -89,8 +89,8 @@ struct Carried {
     ports: Vec<f64>,
 }
 
-/// Expected link loads by kind and direction, for a workload generated with the same arguments. Empty, without computing
-/// `routes`, if no entry has a rate or a load.
+/// Expected loads by kind and direction, for a workload of the same arguments. Empty, without computing `routes`, if no entry
+/// has a rate or a load.
 pub fn offered<'a>(
     specs: &[WorkloadSpec],
     fabric: &Fabric,
@@ -144,7 +144,7 @@ fn carry(fabric: &Fabric, routes: &Routes, parts: &Parts, ports: &mut [f64]) {
                 now.add(node(sender.host), sender.each * (here - own));
             }
         }
-        // Receivers of one class share a switch and all hops but the last.
+        // Receivers of a class share a switch and all hops but the last.
         let shared = receivers.len() > 1;
         while !now.nodes.is_empty() {
             for at in std::mem::take(&mut now.nodes) {
@@ -170,7 +170,7 @@ fn carry(fabric: &Fabric, routes: &Routes, parts: &Parts, ports: &mut [f64]) {
     }
 }
 
-/// Nodes reached by the traffic, with its rate.
+/// Nodes with traffic at equal distance, and their rates.
 struct Front {
     nodes: Vec<NodeId>,
     bits: Vec<f64>,
@@ -196,7 +196,7 @@ struct Sender {
     host: HostId,
     /// Bit/s to each receiver.
     each: f64,
-    /// If true, the host is a receiver and does not send to itself.
+    /// If true, receives, but not from itself.
     receives: bool,
 }
 
@@ -236,7 +236,7 @@ fn by_class(routes: &Routes, set: &[HostId]) -> HashMap<usize, f64> {
     counts
 }
 
-/// Largest loads over the start times of entries.
+/// Largest loads over entries' start times.
 fn peaks(fabric: &Fabric, entries: &[Carried]) -> Vec<OfferedLoad> {
     let mut kinds: BTreeMap<(Links, Direction), Vec<PortId>> = BTreeMap::new();
     for port in (0..fabric.ports().len() as u32).map(PortId) {
@@ -309,10 +309,10 @@ fn kind(fabric: &Fabric, port: PortId) -> (Links, Direction) {
     (links, direction)
 }
 
-/// Largest load without a warning: 100 % after rounding to the tenth shown in messages.
+/// Largest load without a warning: 100 % as rounded in messages.
 const FULL: f64 = 1.0005;
 
-/// Warns about overloaded links, once per kind, with values that overload none.
+/// Warns once per kind of overloaded links, with values that overload none.
 pub fn overload(offered: &[OfferedLoad]) -> Vec<WorkloadWarning> {
     let worst = offered.iter().map(|load| load.busiest).fold(0.0, f64::max);
     let mut found: BTreeMap<Links, &OfferedLoad> = BTreeMap::new();

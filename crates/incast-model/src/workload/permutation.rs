@@ -91,7 +91,7 @@ impl Permutation {
     }
 }
 
-/// Shuffles until there is no fixed point (e times on average): every derangement stays equally likely. `n` is at least 2.
+/// Shuffles until no point is fixed (e times on average): derangements are equally likely. `n` is at least 2.
 fn derangement(n: usize, rng: &mut Stream) -> Vec<usize> {
     let mut to: Vec<usize> = (0..n).collect();
     loop {

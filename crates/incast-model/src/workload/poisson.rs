@@ -64,7 +64,7 @@ fn is_poisson(law: &ArrivalLaw) -> bool {
     *law == ArrivalLaw::Poisson
 }
 
-/// 48 B of headers on 1000 B.
+/// Headers: 48 B on 1000 B.
 const OVERHEAD: f64 = 1.048;
 
 impl Pattern for Poisson {
@@ -146,8 +146,8 @@ mod tests {
 
     #[test]
     fn offers_the_load_that_was_asked_for() {
-        // The root mean square size is 2.5 times the mean in web search and 5.7 times in Hadoop: the sums of 0.7 and 4.6
-        // million flows have standard errors of 0.3 %.
+        // The root mean square size is 2.5 times the mean in web search, 5.7 times in Hadoop: sums of 0.7 and 4.6 million flows
+        // have standard errors of 0.3 %.
         let fabric = star(64, Rate::gbps(100));
         for (load, sizes, seeds) in [(0.3, "websearch", 50), (0.7, "fb_hadoop", 10)] {
             let spec = pattern("poisson", &format!(r#"{{"load": {load}, "sizes": "{sizes}", "duration": "100ms"}}"#));

@@ -69,7 +69,7 @@ impl Pattern for RingAllReduce {
 }
 
 impl RingAllReduce {
-    /// Steps: in step k rank i forwards the data of step k - 1, segment i - k, and in the second half the sums, i + 1 - k.
+    /// In step k rank i forwards the data of step k - 1, segment i - k, and in the second half the sums, i + 1 - k.
     fn steps(&self, n: usize, bytes: u64) -> Vec<Step> {
         let segments: Vec<u64> = parts(bytes, n as u64).collect();
         let halves: &[usize] = match self.part {

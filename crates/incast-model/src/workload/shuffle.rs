@@ -43,7 +43,7 @@ impl Pattern for Shuffle {
             0.0,
         )?;
         for &mapper in &mappers {
-            // Changed reducers do not affect the other mappers' sizes.
+            // Changed reducers do not affect other mappers' sizes.
             let mut rng = entry.stream("sizes", mapper.0.into());
             for &reducer in &reducers {
                 let u = unit(&mut rng);

@@ -19,17 +19,17 @@ use crate::units::{Bytes, QuantityError};
 
 pub(super) const BACKLOGGED: &str = "backlogged";
 
-/// Name of a table (`"websearch"`), one size (`"500kB"`, or an integer in bytes), a table with one field of [`CustomSizes`],
-/// or, for single flows, `"backlogged"`.
+/// Table's name (`"websearch"`), one size (`"500kB"`, or bytes), a table with one field of [`CustomSizes`], or, for single
+/// flows, `"backlogged"`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SizeSpec {
     /// Published distribution.
     Table(&'static SizeTable),
     /// One size.
     Fixed(Bytes),
-    /// Distribution of the scenario's own.
+    /// The scenario's own distribution.
     Custom(CustomSizes),
-    /// Data to send until the end of the entry or the simulation.
+    /// Data until the end of the entry or the simulation.
     Backlogged,
 }
 
@@ -105,7 +105,7 @@ pub struct GeneralizedParetoSizes {
 pub struct SizeSpecError(String);
 
 impl SizeSpec {
-    /// Distribution; `field` is the path of this field, relative files start at `base`.
+    /// Distribution; `field` is this field's path, relative files start at `base`.
     pub(super) fn law(&self, field: &str, base: &Path) -> Result<SizeLaw, EntryError> {
         match self {
             Self::Table(table) => Ok(table.law()),
@@ -211,7 +211,7 @@ impl fmt::Display for SizeSpec {
 impl FromStr for SizeSpec {
     type Err = SizeSpecError;
 
-    /// Reads text that begins like a number as a size, other text as the name of a table.
+    /// Text that begins like a number is a size, other text a table's name.
     fn from_str(text: &str) -> Result<Self, SizeSpecError> {
         let text = text.trim();
         if text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) {
@@ -243,7 +243,7 @@ impl Serialize for SizeSpec {
 }
 
 impl<'de> Deserialize<'de> for SizeSpec {
-    // Serde's untagged enums answer every mistake with "did not match any variant".
+    // Serde's untagged enums only report "did not match any variant".
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Any;
         impl<'de> Visitor<'de> for Any {

@@ -20,7 +20,7 @@ use crate::entry::EntryError;
 use crate::range::{least, priority};
 use crate::units::Time;
 
-/// Makes of the list of patterns [`WorkloadSpec`], the entry of a workload.
+/// Makes [`WorkloadSpec`], the entry of a workload, from the list of patterns.
 macro_rules! patterns {
     ($($(#[$doc:meta])* $name:ident: $kind:ty, $summary:literal, $source:expr;)+) => {
         /// Entry of the workload: exactly one pattern, and the common parameters of its flows.
@@ -77,7 +77,7 @@ macro_rules! patterns {
         }
 
         impl WorkloadSpec {
-            /// Names of the patterns, with a description and a source, if any.
+            /// Patterns' names, descriptions and sources.
             pub(super) const PATTERNS: &[(&str, &str, Option<&str>)] = &[$((stringify!($name), $summary, $source)),+];
 
             pub(super) fn patterns(&self) -> Vec<(&'static str, Option<&dyn Pattern>)> {

@@ -18,7 +18,7 @@ pub(super) struct Table {
     field: String,
     pub(super) file: PathBuf,
     pub(super) text: String,
-    /// True for Parquet, which has rows but no lines: the text's second line is the first row.
+    /// True for Parquet, which has rows instead of lines: the text's second line is the first row.
     rows: bool,
 }
 
@@ -44,7 +44,7 @@ fn text(file: &Path) -> Result<(String, bool), String> {
 }
 
 impl Table {
-    /// Converts an error's line in the text to a row of the file.
+    /// Converts an error's line to the file's row.
     pub(super) fn located(&self, error: EntryError) -> EntryError {
         match error {
             EntryError::File { file, line, value, allowed, nearest, .. } if self.rows => {
@@ -58,7 +58,7 @@ impl Table {
     }
 }
 
-/// Least bytes of a row, as text and as a flow.
+/// Least bytes of a row's text and flow.
 const ROW_BYTES: f64 = 100.0;
 
 fn parquet_as_csv(file: File) -> Result<String, String> {
@@ -89,7 +89,7 @@ fn parquet_as_csv(file: File) -> Result<String, String> {
     Ok(text)
 }
 
-/// Formats a value; `None` if CSV has no equivalent.
+/// `None` if CSV has no equivalent.
 fn cell(value: &Field) -> Option<String> {
     Some(match value {
         Field::Null => String::new(),
@@ -110,7 +110,7 @@ fn cell(value: &Field) -> Option<String> {
     })
 }
 
-/// Formats a decimal; SQL engines write decimals for literals such as `0.5`.
+/// SQL engines write decimals for literals such as `0.5`.
 fn decimal(value: &Decimal) -> Option<String> {
     let bytes = value.data();
     if bytes.is_empty() || bytes.len() > 16 {

@@ -11,11 +11,11 @@ pub struct SizeTable {
     pub name: &'static str,
     /// Other names.
     pub also: &'static [&'static str],
-    /// Name shared by tables that draw, or claim to draw, on the same measurement.
+    /// Name shared by tables of the same measurement, in fact or by claim.
     pub family: &'static str,
-    /// Description in one line.
+    /// One line.
     pub description: &'static str,
-    /// Measurement, and the file with the points.
+    /// Measurement, and the points' file.
     pub source: &'static str,
     count: Count,
     /// File as [`SizeSpec`](super::SizeSpec) reads it.
@@ -25,9 +25,9 @@ pub struct SizeTable {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Count {
     Bytes,
-    /// Packets of some bytes; draws may fall between whole packets.
+    /// Packets of some bytes; draws may be fractions of packets.
     Scaled(u64),
-    /// Packets of some bytes; draws are rounded to whole packets.
+    /// Packets of some bytes; draws are whole packets.
     Packets(u64),
 }
 
@@ -75,10 +75,10 @@ macro_rules! points {
     };
 }
 
-/// To add a table: its points in `data/sizes` and one entry here; the tests and the catalogue find it.
+/// To add a table: its points in `data/sizes` and an entry here; tests and catalogue find it.
 ///
-/// Simulators use the same name for different curves (means of "Hadoop" range from 0.12 to 3.4 MB), so each entry names the
-/// exact file of its points.
+/// Simulators use a name for different curves (means of "Hadoop" range from 0.12 to 3.4 MB), so entries name the points' exact
+/// file.
 const TABLES: &[SizeTable] = &[
     SizeTable {
         name: "ali_solar2022_conweave",
@@ -326,7 +326,7 @@ mod tests {
         SizeTable::named(name).unwrap().law()
     }
 
-    /// Name, points, mean, and 50, 90 and 99 % quantiles in bytes: computed from the repositories' files by a separate program.
+    /// Name, points, mean, and 50, 90 and 99 % quantiles in bytes, computed from the repositories' files by a separate program.
     const FACTS: [(&str, usize, f64, [f64; 3]); 26] = [
         ("ali_solar2022_conweave", 8, 39_424.0, [16_384.0, 65_536.0, 222_822.0]),
         ("ali_storage2019_hpcc", 9, 40_870.0, [6_340.0, 31_237.0, 1_293_927.0]),
@@ -428,7 +428,7 @@ mod tests {
 
     #[test]
     fn upper_edges_of_twenty_equal_bins() {
-        // X axis of slowdown plots with 5 % of the flows per bin; exact where the curve has a corner.
+        // X axis of slowdown plots, 5 % of the flows per bin; exact at the curve's corners.
         let websearch = [
             3_333.0,
             6_667.0,

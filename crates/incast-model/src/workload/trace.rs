@@ -73,7 +73,7 @@ const COLUMNS: [(&str, Column); 17] = [
     ("delay_s", Column::Delay(1_000_000_000_000)),
 ];
 
-/// Content of a line, with places for errors that depend on other cells.
+/// Content of a line, with places for errors.
 struct Row<'a> {
     flow: Flow,
     named: Named<'a>,
@@ -87,7 +87,7 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// Reads the cell at `begin`; the error states the allowed values.
+    /// Reads the cell at `begin`; errors state the allowed values.
     fn read(
         &mut self,
         kind: Column,
@@ -150,7 +150,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Adds the gates; `first` is the number of the trace's first flow.
+/// Adds gates; `first` is the number of the first flow.
 fn add_gates(
     rows: Vec<Row<'_>>,
     first: u32,
@@ -163,7 +163,7 @@ fn add_gates(
         let row = &rows[index];
         let column = match spot {
             Spot::Name => row.name_at,
-            // Names are parts of the cell, so the skipped length gives a name's position.
+            // Names are parts of the cell: their offset is the error's position.
             Spot::After(nth) => {
                 let before = row.named.after[nth].as_ptr() as usize - row.after.as_ptr() as usize;
                 row.after_at + row.after[..before].chars().count()
@@ -260,8 +260,8 @@ fn port(text: &str) -> Option<u16> {
     text.parse().ok().filter(|&port| port > 0)
 }
 
-/// Reads units of `factor` picoseconds. Whole numbers are exact; others assume the binary fraction that the writing program
-/// most likely had.
+/// Reads units of `factor` ps. Whole numbers are exact; others are read as the binary fraction that the program most likely
+/// had.
 fn time(text: &str, factor: u64) -> Option<Time> {
     if let Ok(whole) = text.parse::<u64>() {
         return whole.checked_mul(factor).map(Time);
@@ -282,8 +282,8 @@ pub fn check_trace(flows: &FlowSet) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, why))
 }
 
-/// Writes flows as a trace that reads back as the same flows, in order. Loses explicit paths and message membership; refuses
-/// flows that wait for others and backlogged ones.
+/// Writes a trace that reads back as the same flows, in order, without explicit paths and message membership;
+/// see [`check_trace`].
 pub fn write_trace(flows: &FlowSet, mut to: impl Write) -> io::Result<()> {
     if let Some(label) = flows.labels.iter().find(|label| !is_label(label)) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("label `{label}`: must be {LABEL_RULE}")));

@@ -20,8 +20,7 @@ pub(super) enum Spot {
     After(usize),
 }
 
-/// Gates, over places among `flows`, of the flows that wait; `refuse` makes an error from a flow's place, the wrong part, its
-/// value and the allowed ones.
+/// Gates, over places in `flows`; `refuse` makes an error of a flow's place, the wrong part, its value and the allowed ones.
 pub(super) fn gates(
     flows: &[Named<'_>],
     refuse: impl Fn(usize, Spot, &str, String) -> EntryError,

@@ -46,12 +46,12 @@ const fn internal_delay() -> Time {
 }
 
 impl BCube {
-    /// Spec with all links at 100 Gb/s and 1 us.
+    /// Spec with default links.
     pub const fn new(n: u32, k: u32) -> Self {
         Self { n, k, rate: rate_100g(), delay: delay_1us(), internal_rate: None, internal_delay: internal_delay() }
     }
 
-    /// Builds the fabric. A switch of level l has tier l + 2, so that each level is the bisection of the levels below.
+    /// Builds the fabric. Level l has tier l + 2: each level is the bisection of those below.
     pub fn build(&self) -> Result<Fabric, GeneratorError> {
         let check = Check("bcube");
         check.ranges(self)?;

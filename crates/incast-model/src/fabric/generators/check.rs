@@ -8,12 +8,12 @@ use crate::field::FieldError;
 use crate::memory::{Memory, amount};
 use crate::range;
 
-/// More are a typing error (a million hosts need some hundred GB to simulate).
+/// More are a typing error: a million hosts need some hundred GB.
 pub(super) const MAX_NODES: u64 = 1 << 20;
 
 pub(super) const MAX_LINKS: u64 = 1 << 23;
 
-/// Lower bounds for a node (with its name) and a link (with its two ports).
+/// Lower bounds for a node (with name) and a link (with ports).
 const NODE_BYTES: u64 = 80;
 const LINK_BYTES: u64 = 60;
 

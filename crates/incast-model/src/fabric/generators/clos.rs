@@ -67,7 +67,7 @@ const CHECK: Check = Check("clos");
 const MAX_RADIX: u32 = 1024;
 
 impl Clos {
-    /// Spec without oversubscription, all links at 100 Gb/s and 1 us.
+    /// Spec without oversubscription, with default links.
     pub const fn new(tiers: u32, radix: u32) -> Self {
         Self {
             tiers,
@@ -156,7 +156,7 @@ struct Split {
 }
 
 impl Split {
-    /// Returns the only split with this ratio of rates; ratios are compared to 9 digits (1.5, 1.333333333).
+    /// The only split with this ratio of rates, to 9 digits (1.333333333).
     fn of(radix: u32, ratio: f64, down_rate: Rate, up_rate: Rate) -> Option<Self> {
         (1..radix).map(|up| Self { down: radix - up, up }).find(|split| {
             let down = f64::from(split.down) * down_rate.0 as f64;

@@ -70,7 +70,7 @@ pub enum GlobalArrangement {
 }
 
 impl Dragonfly {
-    /// Spec with the most groups, all links at 100 Gb/s and 1 us.
+    /// Spec with the most groups and default links.
     pub const fn new(p: u32, a: u32, h: u32) -> Self {
         Self {
             p,
@@ -116,7 +116,7 @@ impl Dragonfly {
         Ok(builder.finish()?)
     }
 
-    /// Links between groups (group and port of both ends), in order of the first end.
+    /// Both ends (group, port) of links between groups, in order of the first.
     fn globals(&self, groups: u32) -> Vec<((u32, u32), (u32, u32))> {
         let (ports, others) = (self.a * self.h, groups - 1);
         let rounds = ports / others;
@@ -147,7 +147,7 @@ impl Dragonfly {
     }
 }
 
-/// Distances around the ring of groups for `ports` ports per group, fewer than there are other groups.
+/// Distances around the ring of groups if a group has fewer `ports` than other groups.
 fn rest(groups: u32, ports: u32) -> Vec<u32> {
     let mut distances: Vec<u32> = (1..=ports / 2).flat_map(|distance| [distance, groups - distance]).collect();
     if !ports.is_multiple_of(2) && groups.is_multiple_of(2) {

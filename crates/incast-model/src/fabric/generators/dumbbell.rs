@@ -32,7 +32,7 @@ pub struct Dumbbell {
 }
 
 impl Dumbbell {
-    /// Spec with all links at 100 Gb/s and 1 us.
+    /// Spec with default links.
     pub const fn new(left: u32, right: u32) -> Self {
         Self { left, right, host_rate: rate_100g(), bottleneck_rate: rate_100g(), delay: delay_1us() }
     }

@@ -49,7 +49,7 @@ pub struct FatTree {
 }
 
 impl FatTree {
-    /// Spec with all links at 100 Gb/s and 1 us.
+    /// Spec with default links.
     pub const fn new(k: u32) -> Self {
         Self {
             k,

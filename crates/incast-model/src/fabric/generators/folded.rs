@@ -9,7 +9,7 @@ pub(super) struct Links {
     pub(super) delay: Time,
 }
 
-/// Top switches of middle switch j of a pod, with n per middle switch and m middle switches.
+/// Top switches of middle switch j of m in a pod, n each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TopOrder {
     /// j·n to (j+1)·n − 1.
@@ -18,7 +18,7 @@ pub(super) enum TopOrder {
     Strides,
 }
 
-/// Tree of two or three tiers. In a pod every bottom switch joins every middle one; middle switch j of every pod reaches the
+/// Tree of two or three tiers. In a pod all bottom and middle switches are joined; middle switch j of every pod reaches the
 /// same top switches. Two tiers are one pod without top switches.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Folded {

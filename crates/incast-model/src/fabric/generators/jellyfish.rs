@@ -51,7 +51,7 @@ pub struct Jellyfish {
 const ATTEMPTS: u64 = 100;
 
 impl Jellyfish {
-    /// Spec with all links at 100 Gb/s and 1 us, and hosts on all ports that are not between switches.
+    /// Spec with default links, and hosts on all other ports.
     pub const fn new(switches: u32, ports: u32, network_ports: u32) -> Self {
         Self {
             switches,
@@ -123,7 +123,7 @@ impl Graph {
     }
 
     fn random_pair(&self, open: &[u32], rng: &mut impl Rng) -> Option<(u32, u32)> {
-        // While many nodes are open, nearly every pair works; the last few are enumerated.
+        // Nearly every pair works while many nodes are open; the last few are enumerated.
         for _ in 0..if open.len() > 1 { 32 } else { 0 } {
             let (a, b) = (open[below(open.len(), rng)], open[below(open.len(), rng)]);
             if self.can_join(a, b) {
@@ -187,7 +187,7 @@ impl Graph {
         free <= 1 && seen.into_iter().all(|seen| seen)
     }
 
-    /// Links in ascending order, which is also port order.
+    /// Links in ascending order, also the port order.
     fn links(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.neighbours.iter().enumerate().flat_map(|(a, neighbours)| {
             let mut above: Vec<u32> = neighbours.iter().copied().filter(|&b| b > a as u32).collect();

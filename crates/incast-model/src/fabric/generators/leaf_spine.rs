@@ -45,7 +45,7 @@ pub struct LeafSpine {
 }
 
 impl LeafSpine {
-    /// Spec with one uplink per pair, all links at 100 Gb/s and 1 us.
+    /// Spec with one default uplink per pair.
     pub const fn new(leaves: u32, spines: u32, hosts_per_leaf: u32) -> Self {
         Self {
             leaves,

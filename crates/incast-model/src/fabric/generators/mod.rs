@@ -1,7 +1,6 @@
 //! Fabric generators; [`FabricSpec`] holds them all.
 //!
-//! Each creates hosts, then switches layer by layer, then links from the hosts up in order of node number. Port order follows
-//! from link order.
+//! Each creates hosts, then switches by layer, then links from the hosts up by node number; port order follows link order.
 
 mod bcube;
 mod check;

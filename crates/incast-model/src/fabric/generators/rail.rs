@@ -126,7 +126,7 @@ impl Default for NvLink {
 const CHECK: Check = Check("rail_optimized");
 
 impl RailOptimized {
-    /// Spec of one pod of 8-GPU servers with NVLink, all links between servers at 400 Gb/s and 1 us.
+    /// Spec of one pod of 8-GPU servers with NVLink and default links.
     pub const fn new(servers: u32, spines: u32) -> Self {
         Self {
             servers,
@@ -141,7 +141,7 @@ impl RailOptimized {
         }
     }
 
-    /// Builds the fabric. Links to rails precede links to NVLink switches: the NIC is a host's first port.
+    /// Builds the fabric. Links to rails come first: the NIC is a host's first port.
     pub fn build(&self) -> Result<Fabric, GeneratorError> {
         let pods = self.check()?;
         let per_server = self.gpus_per_server as usize;

@@ -9,8 +9,7 @@ use super::{
 };
 use crate::fabric::Fabric;
 
-/// Makes of the list of generators [`FabricSpec`] and [`GENERATORS`]. `in folder`: the generator reads files, the relative names of
-/// which start there.
+/// Makes [`FabricSpec`] and [`GENERATORS`]. `in folder`: the generator reads files, with relative names from there.
 macro_rules! fabrics {
     ($($(#[$doc:meta])* $name:literal, $summary:literal => $variant:ident($kind:ty) $(in $folder:ident)?),+ $(,)?) => {
         /// The fabric of a scenario: exactly one generator, by name.

@@ -25,7 +25,7 @@ pub struct Star {
 }
 
 impl Star {
-    /// Spec with all links at 100 Gb/s and 1 us.
+    /// Spec with default links.
     pub const fn new(hosts: u32) -> Self {
         Self { hosts, rate: rate_100g(), delay: delay_1us() }
     }

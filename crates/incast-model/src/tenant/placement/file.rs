@@ -86,7 +86,7 @@ fn refuse(file: &Path, (line, column): (usize, usize), value: &str, allowed: Str
     EntryError::File { file: file.into(), line, column, value: value.into(), allowed, nearest: None }
 }
 
-/// Cells of a line, each with its first column in characters, from 1.
+/// Cells, with first column in characters, from 1.
 fn cells(line: &str) -> Vec<(usize, &str)> {
     let mut column = 1;
     let cell = |cell: &'_ str| {

@@ -30,7 +30,7 @@ impl Residual {
         }
     }
 
-    /// Slots in the first lowest subtree with enough slots and link capacity. Subtrees within it are filled in turn, without
+    /// Slots in the first lowest subtree with enough slots and capacity. Subtrees within it are filled in turn, without
     /// backtracking.
     pub(in crate::tenant) fn packed(
         &self,
@@ -65,7 +65,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// At most `most` slots in a subtree, as many as its links carry.
+    /// At most `most` slots in a subtree, as its links allow.
     fn fill(&self, cut: usize, most: usize) -> Vec<HostId> {
         let mut want = most;
         loop {
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn cuts_limit_what_a_subtree_gets() {
-        // 6 VMs split 4 and 2 need 2 times the guarantee between servers; 3 and 3 would need 3 times.
+        // 6 VMs split 4 and 2 need 2 times the guarantee between servers, 3 and 3 would need 3.
         assert_eq!(packed(6, 500, &[]), Some(vec![0, 1, 2, 3, 4, 5]));
         // The first server can hold one VM, the second the rest.
         assert_eq!(packed(5, 600, &[]), Some(vec![0, 1, 2, 3, 4]));

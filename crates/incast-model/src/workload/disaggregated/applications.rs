@@ -1,7 +1,6 @@
-//! The traces of the resource disaggregation study (Gao et al., "Network Requirements for Resource Disaggregation", OSDI 2016)
-//! are not public. All figures here are ours, shaped by known facts: 4 KB pages; word count has the largest share of long
-//! flows, sorting longer flows than graph processing, memcached more memory accesses than sorting; sizes between CPUs follow
-//! public measurements.
+//! The study's traces (Gao et al., "Network Requirements for Resource Disaggregation", OSDI 2016) are not public. All figures
+//! here are ours, shaped by known facts: 4 KB pages; word count has the largest share of long flows, sorting longer flows than
+//! graph processing, memcached more memory accesses than sorting; CPU-to-CPU sizes follow public measurements.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -51,11 +50,11 @@ impl Kind {
 
 #[derive(Debug, Clone)]
 pub(super) struct Mix {
-    /// By [`Kind`]; their sum is 1.
+    /// By [`Kind`], with a sum of 1.
     pub(super) shares: [f64; 3],
     disk: Option<[u64; 2]>,
     network: Network,
-    /// Gaps between flows of a pair of blades.
+    /// Gaps of a pair of blades.
     pub(super) arrivals: ArrivalLaw,
 }
 
@@ -99,7 +98,7 @@ impl Mix {
     }
 }
 
-/// Sizes of which every doubling is equally likely.
+/// Sizes with equally likely doublings.
 fn doublings(min: u64, max: u64) -> SizeLaw {
     let steps = (max / min).ilog2();
     let point = |step: u32| ((min << step) as f64, 100.0 * f64::from(step) / f64::from(steps));
@@ -136,7 +135,7 @@ mod tests {
         }
     }
 
-    /// From a draft of the study, section on network-level performance.
+    /// From a draft of the study, on network-level performance.
     #[test]
     fn mixes_have_the_order_that_is_known() {
         let long = |application: Application| 1.0 - application.mix().shares[0];

@@ -1,4 +1,4 @@
-//! Gaps and sizes measured between the blades of one small system; every simulated system draws from them.
+//! Gaps and sizes measured in one small system; every simulated system draws from them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,13 +10,13 @@ use crate::rng::{Stream, unit};
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Pair {
-    /// In ps, sorted; including the time to the first flow.
+    /// In ps, sorted, with the time to the first flow.
     gaps: Vec<u64>,
     sizes: Vec<u64>,
 }
 
 impl Pair {
-    /// Draws a gap, interpolated linearly between measured gaps.
+    /// Draws a gap, interpolated between measured ones.
     pub(super) fn gap(&self, rng: &mut Stream) -> u64 {
         let place = unit(rng) * (self.gaps.len() - 1) as f64;
         let below = place as usize;
@@ -27,7 +27,7 @@ impl Pair {
         }
     }
 
-    /// Time to the first flow: the remainder of a length-biased gap.
+    /// Remainder of a length-biased gap.
     pub(super) fn first_gap(&self, rng: &mut Stream) -> u64 {
         let mut place = unit(rng) * self.gaps.iter().sum::<u64>() as f64;
         for &gap in &self.gaps {
@@ -86,7 +86,7 @@ struct Row {
     kind: Option<Kind>,
 }
 
-/// Parses a trace; `page` is the size of flows with an address instead of a size.
+/// Parses a trace; `page` is the size of flows with an address only.
 pub(super) fn parse(text: &str, file: &Path, blades: &Blades, page: u64) -> Result<Pairs, EntryError> {
     let mut lines = text.strip_prefix('\u{feff}').unwrap_or(text).lines().enumerate();
     let (_, header) = lines.next().unwrap_or_default();
@@ -134,7 +134,7 @@ pub(super) fn parse(text: &str, file: &Path, blades: &Blades, page: u64) -> Resu
 }
 
 impl Row {
-    /// Reads a cell; the error states the allowed values. `before`: time of the previous line.
+    /// Reads a cell; errors state the allowed values. `before`: the previous line's time.
     fn read(&mut self, column: Column, text: &str, blades: &Blades, before: u64) -> Result<(), String> {
         match column {
             Column::Time(factor) => {
@@ -150,7 +150,7 @@ impl Row {
                 Ok(bytes) if bytes > 0 => self.size = Some(bytes),
                 _ => return Err("a whole number of bytes, at least 1".into()),
             },
-            // The page's identity does not matter to the network.
+            // The network does not need the page's identity.
             Column::Address if text.is_empty() => return Err("the address of a page".into()),
             Column::Address => {}
             Column::Kind => {

@@ -126,7 +126,7 @@ enum Traffic {
         mix: Mix,
         /// By [`Kind`].
         sizes: [SizeLaw; 3],
-        /// Mean gap of a pair in ps, by [`Kind`]; infinite without flows.
+        /// Mean gap of a pair in ps; infinite without flows.
         gaps: [f64; 3],
     },
     Measured(Pairs),
@@ -262,7 +262,7 @@ impl Disaggregated {
         Blades { cpu: self.cpus, memory: self.memories, disk: self.disks }
     }
 
-    /// Hosts of each system, in order of the blades.
+    /// Each system's hosts, in order of blades.
     fn systems(&self, entry: &Entry<'_>, blades: &Blades) -> Result<Vec<Vec<HostId>>, EntryError> {
         let (hosts, count) = (entry.hosts(self.hosts.as_ref())?, blades.count());
         let systems = match self.scale {
@@ -283,7 +283,7 @@ impl Disaggregated {
         Err(entry.refuse(field, value, allowed))
     }
 
-    /// Gaps and sizes for a slowest host of `rate` bit/s.
+    /// Gaps and sizes; the slowest host has `rate` bit/s.
     fn traffic(&self, entry: &Entry<'_>, blades: &Blades, rate: f64) -> Result<Traffic, EntryError> {
         let application = match (self.application, &self.trace) {
             (Some(application), None) => application,
@@ -305,13 +305,13 @@ impl Disaggregated {
         let sizes = Kind::ALL.map(|kind| mix.sizes(kind, self.page));
         let pairs = [2 * blades.cpu * blades.memory, 2 * blades.cpu * blades.disk, blades.cpu * (blades.cpu - 1)];
         let shares: [f64; 3] = std::array::from_fn(|kind| if pairs[kind] > 0 { mix.shares[kind] } else { 0.0 });
-        // Mean bytes per flow of the application: between a pair of each kind, then on the busiest blade.
+        // Mean bytes per flow of the application, between a pair of each kind, then on the busiest blade.
         let each: [f64; 3] =
             std::array::from_fn(|kind| shares[kind] * sizes[kind].mean() / f64::from(pairs[kind].max(1)));
         let [cpu, memory, disk] = [blades.cpu, blades.memory, blades.disk].map(f64::from);
         let of_cpu = memory * each[0] + disk * each[1] + (cpu - 1.0) * each[2];
         let busiest = of_cpu.max(cpu * each[0]).max(if disk > 0.0 { cpu * each[1] } else { 0.0 });
-        // Picoseconds between flows of the whole system.
+        // Picoseconds between the system's flows.
         let gap = busiest * 8.0 / (load * rate) * 1e12;
         let gaps = std::array::from_fn(|kind| match shares[kind] {
             0.0 => f64::INFINITY,

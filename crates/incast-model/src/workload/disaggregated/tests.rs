@@ -6,7 +6,7 @@ use crate::flow::FlowSet;
 use crate::units::Rate;
 use crate::workload::testing::{flows, folder, generate_in, pattern, refused, refused_in};
 
-/// Hosts of the study.
+/// The study's hosts.
 fn fabric() -> Fabric {
     let mut spec = LeafSpine::new(9, 4, 16);
     (spec.host_rate, spec.uplink_rate) = (Rate::gbps(40), Rate::gbps(160));
@@ -31,11 +31,11 @@ fn shares_and_load_are_those_asked_for() {
         let total = set.flows.len() as f64;
         for (label, share) in ["memory", "disk", "network"].into_iter().zip(shares) {
             let found = of_label(&set, label).count() as f64 / total;
-            // Bursts: a sigma of 2 is a coefficient of variation of 7.
+            // Bursts: sigma 2 is a coefficient of variation of 7.
             assert!((found - share).abs() < 0.03, "{application} {label}: {found} for {share}");
         }
         assert!(of_label(&set, "memory").all(|flow| flow.size.0 == 4096));
-        // Three samples of 0.2 each; every system has its own busiest host, so use the mean over CPUs.
+        // Three samples of 0.2; every system has its own busiest host, so use the CPUs' mean.
         let mut sent: HashMap<u32, u64> = HashMap::new();
         set.flows.iter().for_each(|flow| *sent.entry(flow.src.0).or_default() += flow.size.0);
         let mut loads: Vec<f64> = sent.values().map(|&bytes| bytes as f64 * 8.0 / (40e9 * 0.06)).collect();
@@ -95,7 +95,7 @@ fn measured_pairs_are_drawn_from() {
     std::fs::write(folder.path().join("t.csv"), TRACE).unwrap();
     let spec = pattern("disaggregated", r#"{"trace": "t.csv", "duration": "10ms", "samples": 1}"#);
     let set = generate_in(folder.path(), &fabric(), &spec, 1).unwrap();
-    // cpu0 to memory0: gaps 0, 10 and 10 us, so 3 in 20 us; back: 2 and 12 us, so 2 in 14 us. In each of 11 systems.
+    // cpu0 to memory0: gaps 0, 10 and 10 us, so 3 in 20 us; back: 2 and 12 us, so 2 in 14 us. In 11 systems.
     let pairs: HashSet<(HostId, HostId)> = set.flows.iter().map(|flow| (flow.src, flow.dst)).collect();
     assert_eq!(pairs.len(), 22);
     let expected = 11.0 * 10_000.0 * (3.0 / 20.0 + 2.0 / 14.0);

@@ -75,7 +75,7 @@ fn a_load_of_some_links_comes_out_there() {
 #[test]
 fn gpus_of_a_server_use_nvlink() {
     let spec = RailOptimized { gpus_per_server: 4, ..RailOptimized::new(4, 2) };
-    // Of 15 others, 3 are in the server; a NIC has 400 Gb/s, NVLink 3600.
+    // Of 15 others 3 share the server; a NIC has 400 Gb/s, NVLink 3600.
     let found = loads(&spec.build().unwrap(), &[poisson(r#""load": 0.5"#)]);
     assert!(near(mean(&found, Links::Host), 0.5 * 12.0 / 15.0), "{found:?}");
     assert!(near(mean(&found, Links::Nvlink), 0.5 * 3.0 / 15.0 / 9.0));
@@ -161,7 +161,7 @@ fn vms_load_the_nic_of_their_server() {
     let fabric = LeafSpine { host_rate: Rate::gbps(10), ..LeafSpine::new(2, 2, 2) }.build().unwrap();
     let fabric = fabric.with_vms(&Vms::new(4)).unwrap();
     let found = loads(&fabric, &[poisson(r#""load": 0.5"#)]);
-    // Four VMs of 10 Gb/s on a NIC of 10 Gb/s; of 15 others, 12 are in other servers.
+    // Four VMs of 10 Gb/s on a 10 Gb/s NIC; of 15 others, 12 are in other servers.
     assert!(near(mean(&found, Links::Host), 0.5) && near(mean(&found, Links::Uplink(1)), 2.0 * 12.0 / 15.0));
     assert!(said(&found)[0].contains("offers 160 % of the capacity of tier 1's uplinks"), "{found:?}");
 }

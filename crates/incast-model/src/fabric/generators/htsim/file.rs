@@ -35,7 +35,7 @@ pub(super) struct TopoFile<'a> {
 }
 
 impl<'a> TopoFile<'a> {
-    /// A file is a header, then a block per tier, with `Key value` lines. Keys are not case-sensitive; `#` begins a comment.
+    /// Parses a header and a block per tier of `Key value` lines. Keys ignore case; `#` begins a comment.
     pub(super) fn parse(text: &'a str, file: &'a str) -> Result<Self, Ns3Error> {
         let mut topo = Self { file, entries: Vec::new(), tiers: Vec::new(), lines: text.lines().count().max(1) };
         for (index, line) in text.lines().enumerate() {
@@ -154,7 +154,7 @@ impl<'a> TopoFile<'a> {
         }
     }
 
-    /// Refuses buffers of single ports, which a fabric does not have.
+    /// Refuses buffers of single ports, which fabrics do not have.
     pub(super) fn refuse_queues(&self) -> Result<(), Ns3Error> {
         match self.entries.iter().find(|entry| entry.key.starts_with("Queue")) {
             None => Ok(()),

@@ -48,10 +48,10 @@ impl HtsimFile {
     }
 }
 
-/// Interprets a file as the loader of htsim does (`fat_tree_topology.cpp`, commit 40ccb05).
+/// Interprets a file as htsim's loader does (`fat_tree_topology.cpp`, commit 40ccb05).
 ///
 /// DEVIATION: htsim also compares a ToR's oversubscription with its numbers of ports, which refuses different rates up and
-/// down. Here only rates count, as in htsim for aggregation switches.
+/// down. Here only rates count, as for aggregation switches.
 fn tree(text: &str, file: &str, ignore_queues: bool) -> Result<Folded, Ns3Error> {
     let file = TopoFile::parse(text, file)?;
     let tiers = file.header("Tiers")?;
@@ -96,7 +96,7 @@ fn tree(text: &str, file: &str, ignore_queues: bool) -> Result<Folded, Ns3Error>
     })
 }
 
-/// `Oversubscribed`: rate of a switch's links down over that of its links up.
+/// `Oversubscribed`: a switch's rate down over its rate up.
 fn check_oversubscription(file: &TopoFile<'_>, tier: u32) -> Result<(), Ns3Error> {
     let rate =
         |tier, ports| Ok(u64::from(file.tier(tier, ports)?) * u64::from(file.tier(tier, "Downlink_speed_Gbps")?));

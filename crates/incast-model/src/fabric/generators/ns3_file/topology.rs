@@ -18,9 +18,9 @@ pub struct Ns3Link {
     pub a: NodeId,
     /// Other end.
     pub b: NodeId,
-    /// Rate of each direction.
+    /// Rate per direction.
     pub rate: Rate,
-    /// One-way propagation delay.
+    /// One-way delay.
     pub delay: Time,
 }
 
@@ -31,14 +31,14 @@ pub struct Ns3Topology {
     pub file: String,
     /// Kind by node id.
     pub kinds: Vec<NodeKind>,
-    /// Links in file order, which is also port order.
+    /// Links in file order, also the port order.
     pub links: Vec<Ns3Link>,
-    /// Differences from ns-3: parallel links (ns-3 keeps only the last), hosts with several links.
+    /// Differences from ns-3: parallel links (ns-3 keeps the last), hosts with several links.
     pub notices: Vec<Notice>,
 }
 
 impl Ns3Topology {
-    /// Builds the fabric with the same node ids; names are `h` or `s` and the id, tiers are hops from the nearest host.
+    /// Builds the fabric with the same node ids, names `h` or `s` and the id, and hops from the nearest host as tiers.
     pub fn fabric(&self) -> Result<Fabric, Ns3Error> {
         let is_host: Vec<bool> = self.kinds.iter().map(|&kind| kind == NodeKind::Host).collect();
         let tiers = tiers(&is_host, self.links.iter().map(|link| (link.a.index(), link.b.index())));
@@ -63,7 +63,7 @@ pub fn read_topology(path: &Path) -> Result<Ns3Topology, Ns3Error> {
     parse_topology(&read_text(path)?, &path.display().to_string())
 }
 
-/// Parses `nodes switches links`, the switches' ids, then `a b rate delay error` per link. `file` is for messages only.
+/// Parses `nodes switches links`, the switches' ids, then `a b rate delay error` per link; `file` is for messages.
 pub fn parse_topology(text: &str, file: &str) -> Result<Ns3Topology, Ns3Error> {
     let mut tokens = Tokens::new(text, file);
     let header = "the header `nodes switches links`";
@@ -142,7 +142,7 @@ fn notices(file: &str, kinds: &[NodeKind], links: &[Ns3Link], lines: &[usize]) -
     notices
 }
 
-/// Writes a topology file with the same node ids, links and ports, without names and tiers.
+/// Writes node ids, links and ports, without names and tiers.
 pub fn write_topology(fabric: &Fabric) -> String {
     let switches: Vec<String> = fabric.switches().map(|id| id.0.to_string()).collect();
     let mut text = format!("{} {} {}\n", fabric.nodes().len(), switches.len(), fabric.links().len());
@@ -155,8 +155,7 @@ pub fn write_topology(fabric: &Fabric) -> String {
     text
 }
 
-/// Differences of ns-3's reading of [`write_topology`]'s file from the fabric, by line; errors where the file cannot express
-/// the fabric.
+/// Differences of ns-3's reading of [`write_topology`]'s file, by line; errors if the file cannot express the fabric.
 pub fn topology_notices(fabric: &Fabric, file: &str) -> Vec<Notice> {
     let nodes = fabric.nodes().len();
     if nodes > MAX_NODES as usize {

@@ -68,8 +68,8 @@ fn jellyfish_differ_by_seed() {
     assert_eq!(why, "jellyfish.network_ports = 1: must be more: 100 random graphs with this number were disconnected");
 }
 
-/// The bisection of a random r-regular graph of n nodes is nearly always at least n/2 · (r/2 − √(r·ln 2)) links (Bollobás;
-/// Jellyfish, section 4.1). Its paths are nearly as short as Cerf's bound, which counts a tree of r, r·(r − 1), … nodes.
+/// Bisection of a random r-regular graph of n nodes: nearly always at least n/2 · (r/2 − √(r·ln 2)) links (Bollobás; Jellyfish,
+/// section 4.1). Paths come close to Cerf's bound, a tree of r, r·(r − 1), … nodes.
 #[test]
 fn jellyfish_have_the_bisection_and_the_paths_of_random_graphs() {
     for (n, r) in [(64u32, 8u32), (100, 12), (40, 24)] {
@@ -97,7 +97,7 @@ fn jellyfish_have_the_bisection_and_the_paths_of_random_graphs() {
     }
 }
 
-/// Cuts off the hosts and splits `server{i}`, so that one path goes through each.
+/// Cuts off the hosts and splits `server{i}`: one path goes through each.
 fn disjoint_paths(n: u32, k: u32, from: usize, to: usize) -> u64 {
     let fabric = BCube::new(n, k).build().unwrap();
     let mut builder = FabricBuilder::new();
@@ -138,7 +138,7 @@ fn bcubes() {
         let ways = Ways::new(&fabric);
         for (a, b) in (0..servers).flat_map(|a| (0..servers).map(move |b| (a, b))).filter(|(a, b)| a != b) {
             let differing = (0..levels).filter(|&digit| a / n.pow(digit) % n != b / n.pow(digit) % n).count();
-            // A switch and a server per differing digit, plus the hosts' own links; digits are corrected in any order.
+            // A switch and a server per differing digit, plus the hosts' links; any order of digits.
             assert_eq!(ways.links(a, b), 2 + 2 * differing);
             assert_eq!(ways.paths(a, b), (1..=differing).product::<usize>());
         }
