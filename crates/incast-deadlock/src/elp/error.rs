@@ -108,11 +108,11 @@ pub enum PathError {
     },
 }
 
-/// Expected lossless paths that a fabric cannot have.
+/// Expected lossless paths impossible in a fabric.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ElpError {
-    /// Link between switches of one tier: up and down are undefined.
+    /// Link within a tier: up and down are undefined.
     #[error(
         "up-down paths need tiers, but {a} and {b}, which a link joins, are both of tier {tier}; possible here: shortest \
          paths, trees, or paths given one by one"

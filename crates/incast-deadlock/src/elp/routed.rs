@@ -13,7 +13,7 @@ pub(crate) struct Routed<'r> {
     pub(crate) routes: &'r Routes,
     /// Hosts that share all next hops but the last.
     pub(crate) classes: Vec<Vec<HostId>>,
-    /// Ports of switches to single-linked hosts, a bit each, except on links that are down.
+    /// Ports of switches to single-linked hosts, a bit each, if their link is up.
     pub(crate) sources: Arc<[u64]>,
 }
 
@@ -64,7 +64,7 @@ impl<'r> Routed<'r> {
         Ok(())
     }
 
-    /// Ingress ports by which packets to a class enter the fabric; one per switch for its single-linked hosts.
+    /// Ingress ports where packets to a class enter the fabric; one per switch for single-linked hosts.
     pub(crate) fn sources(&self, wiring: &Wiring<'_>, class: usize) -> Vec<PortId> {
         let nodes = (0..wiring.nodes() as u32).map(NodeId).filter(|&node| self.is_source(wiring, node, class));
         nodes
@@ -87,7 +87,7 @@ impl<'r> Routed<'r> {
         }
     }
 
-    /// Nodes that packets to a class pass, each before those that follow it: depth first, without recursion.
+    /// Nodes passed by packets to a class, each before its successors: depth first, without recursion.
     fn order(&self, wiring: &Wiring<'_>, class: usize) -> Result<Vec<NodeId>, ElpError> {
         #[derive(Clone, Copy, PartialEq)]
         enum Mark {

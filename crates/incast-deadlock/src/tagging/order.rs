@@ -7,12 +7,12 @@ use crate::bits::{bit, ones, set};
 use crate::turns::TurnSet;
 use crate::wiring::Ports;
 
-/// Ingress ports, with turns between them that form no cycle.
+/// Ingress ports and acyclic turns between them.
 ///
 /// Maintains a topological order. As in Pearce and Kelly (ACM Journal of Experimental Algorithmics 11, 2006), a search visits
 /// only ports between both ends of new edges. But forward and backward search alternate, and the first to end moves its side
-/// past the other (in a list; in Jellyfish with links in random order one side is some 75 times the other). A search reads 64
-/// ports of a switch at a time. Ports to single-linked hosts are left out: they are never on a cycle.
+/// past the other (in a list; in Jellyfish with random link order one side is some 75 times the other). A search reads 64 ports
+/// of a switch at a time. Ports to single-linked hosts are left out: they are never on a cycle.
 #[derive(Debug)]
 pub(crate) struct Dag {
     ports: Arc<Ports>,
@@ -26,7 +26,7 @@ pub(crate) struct Dag {
 }
 
 impl Dag {
-    /// The order by switch is right for all edges to a later switch.
+    /// Order by switch is right for edges to later switches.
     pub(crate) fn new(ports: &Arc<Ports>) -> Self {
         Self {
             into: TurnSet::of(ports),
@@ -38,8 +38,8 @@ impl Dag {
         }
     }
 
-    /// Adds edges from ingress ports of a switch, a bit each, to the far end of `output`; adds none and returns false if they
-    /// would close a cycle.
+    /// Adds edges from a switch's ingress ports, a bit each, to the far end of `output`; if they would close a cycle, adds none
+    /// and returns false.
     pub(crate) fn add(&mut self, inputs: &[u64], output: PortId) -> bool {
         let node = self.ports.node(output);
         let rest = self.ports.single_hosts(node).iter().zip(self.into.row(output));
@@ -59,7 +59,7 @@ impl Dag {
         true
     }
 
-    /// Moves the inputs before the far end of `output`; returns false if impossible.
+    /// Moves the inputs before the far end of `output`; false if impossible.
     fn make_way(&mut self, inputs: &[u64], output: PortId) -> bool {
         let (ports, node, head) = (&self.ports, self.ports.node(output), self.ports.peer(output));
         let place = |port: PortId| self.order.place(port);
@@ -142,7 +142,7 @@ impl Search {
         self.seen[span].iter_mut().zip(bits).for_each(|(seen, bits)| *seen |= bits);
     }
 
-    /// `next_to` returns a node with a bit per port that has an edge.
+    /// `next_to` returns a node with a bit per port with an edge.
     fn step<'r>(
         &mut self,
         ports: &Ports,
@@ -176,7 +176,7 @@ impl Search {
     }
 }
 
-/// Linked list of ports, numbered to compare places.
+/// Linked list of ports, numbered for comparison.
 #[derive(Debug)]
 struct List {
     /// By port: grows along the list.
@@ -243,7 +243,6 @@ impl List {
         }
     }
 
-    /// Spaces all ports evenly.
     fn number_anew(&mut self, any: PortId) {
         let mut port = any.0;
         while self.previous[port as usize] != NONE {
@@ -267,7 +266,7 @@ mod tests {
     use crate::elp::below;
     use crate::wiring::Wiring;
 
-    /// Repeatedly removes edges from ports that no edge leads to.
+    /// Repeatedly removes edges from ports without predecessors.
     fn acyclic(wiring: &Wiring<'_>, turns: &TurnSet) -> bool {
         let mut edges: Vec<(PortId, PortId)> =
             turns.iter().map(|(input, output)| (input, wiring.peer(output))).collect();

@@ -52,7 +52,7 @@ fn next_hops(fabric: &Fabric, dst: NodeId) -> HashMap<NodeId, Vec<PortId>> {
 /// Ingress port, and detours so far.
 type Packet = (PortId, u8);
 
-/// Turns of all packets while only the ends of the links know that these are down.
+/// Turns of all packets while only the ends of down links know of them.
 fn turns(fabric: &Fabric, down: &[LinkId], detours: u8) -> Turns {
     let mut all = Turns::new();
     let up = |port: PortId| !down.contains(&fabric.port(port).link);
@@ -74,7 +74,7 @@ fn turns(fabric: &Fabric, down: &[LinkId], detours: u8) -> Turns {
                 way.push(far(fabric, output).0);
             }
         }
-        // Packets that meet links that are down.
+        // Packets that meet down links.
         let mut moves: Vec<(Packet, PortId, Packet)> = Vec::new();
         let mut way: Vec<Packet> = sources.iter().map(|&port| (port, 0)).collect();
         let mut seen: HashSet<Packet> = HashSet::new();
@@ -157,7 +157,7 @@ proptest! {
         }
     }
 
-    /// The check of plain routes relies on this: it needs no table of routes.
+    /// The check of plain routes relies on this, without a table of routes.
     #[test]
     fn plain_routes_are_all_shortest_paths(fabric in fabrics()) {
         let wiring = Wiring::new(&fabric);

@@ -1,4 +1,4 @@
-//! The two scenarios of Tagger's evaluation as dependencies, with and without tags.
+//! Both scenarios of Tagger's evaluation as dependencies, with and without tags.
 
 use incast_deadlock::dependency::{Dependencies, Failures, Rerouting};
 use incast_deadlock::elp::{Elp, PathSet, UpDown};
@@ -156,7 +156,7 @@ fn two_failures_and_switches_next_to_them_that_send_back_up_close_the_circle() {
     // Once all switches know, no packet bounces.
     let converged = Dependencies::under_failures(&wiring, &routes, &given, Rerouting::Converged, 9).unwrap();
     assert_eq!(converged.cyclic, 0);
-    // With a second detour, packets ping-pong after one failure.
+    // A second detour lets packets ping-pong after one failure.
     let twice = Dependencies::under_failures(&wiring, &routes, &given, Rerouting::Local { bounces: 2 }, 9).unwrap();
     assert_eq!(twice.cyclic, 3);
 }
@@ -173,7 +173,7 @@ fn all_single_and_double_failures_of_the_testbed() {
         assert_eq!(report.named.len(), report.cyclic);
         report
     };
-    // A separate search of every packet's paths agrees.
+    // Agrees with a separate search of every packet's paths.
     let counts = |failures: Failures, bounces| {
         let report = found(failures, bounces);
         (report.cyclic, report.sets)

@@ -3,7 +3,7 @@ use incast_model::fabric::{Fabric, FabricBuilder, LinkId, NodeId, PortId};
 use incast_model::units::{Rate, Time};
 use proptest::prelude::*;
 
-/// Builds a fabric from names; hosts begin with an `H`.
+/// Fabric from names; hosts begin with an `H`.
 pub(crate) fn fabric(hosts: &[&str], switches: &[&str], links: &[(&str, &str)]) -> Fabric {
     let link =
         |&(a, b): &(&str, &str)| CustomLink { a: a.into(), b: b.into(), rate: Rate::gbps(40), delay: Time::us(1) };
