@@ -12,7 +12,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::tree::path;
 
 impl Scenario {
-    /// Checks every range, then relations between parameters that need no fabric.
+    /// Checks every range, then relations that need no fabric.
     pub fn check(&self) -> Result<(), Diagnostics> {
         let mut found: Vec<Diagnostic> = range::faults(self).into_iter().map(Diagnostic::from).collect();
         let in_range = found.is_empty();
@@ -49,7 +49,7 @@ impl Scenario {
                 found.push(none.allowed("[vms] and at least one [[tenant]]"));
             }
             for one in self.relations(scheme, name, &path, in_range) {
-                // Schemes repeat faults of the scenario's own sections.
+                // Schemes repeat faults of common sections.
                 if !found.contains(&one) {
                     found.push(one);
                 }
@@ -58,8 +58,8 @@ impl Scenario {
         Diagnostics::check(found)
     }
 
-    /// Violated relations, each where the scheme or the scenario sets the parameter; only unreadable patches if
-    /// parameters are out of range.
+    /// Violated relations, located where scheme or scenario sets the parameter; only unreadable patches if parameters are out
+    /// of range.
     fn relations(&self, scheme: &Scheme, name: &str, path: &str, in_range: bool) -> Vec<Diagnostic> {
         let params = match self.params(scheme, path) {
             Err(error) => return vec![error],

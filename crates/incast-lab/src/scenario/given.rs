@@ -28,6 +28,5 @@ impl Given {
 }
 
 pub(crate) fn value(of: impl Serialize) -> Value {
-    // Serialising plain data into memory cannot fail.
     serde_json::to_value(of).unwrap_or_default()
 }

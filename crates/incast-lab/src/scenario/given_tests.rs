@@ -1,4 +1,4 @@
-//! Every condition of the rules, with a scenario in which the parameter has no effect and one in which it has.
+//! Every condition of the rules: a scenario without effect and one with.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -24,8 +24,7 @@ struct Idle {
     reason: &'static str,
 }
 
-/// Warns about each written parameter that changes a value and has no effect; neighbours with the same reason share a
-/// warning.
+/// Warns about each written parameter that changes a value without effect; neighbours with the same reason share a warning.
 pub(crate) fn without_effect(prepared: &Prepared) -> Vec<Warning> {
     let given = &prepared.given;
     let found = Search::new(given, prepared).run();
@@ -92,7 +91,7 @@ impl<'a> Search<'a> {
         self.found
     }
 
-    /// True if writing the parameter changes its value under any scheme.
+    /// True if the parameter changes its value under any scheme.
     fn differs(&self, section: &str, name: &str, default: &Value) -> bool {
         // The default depends on the scheme's control or transport.
         let scenario = &self.prepared.scenario;

@@ -1,4 +1,4 @@
-//! Places of errors if schemes override the same tables; names that stand for tables.
+//! Places of errors if schemes override the same tables; names of tables.
 
 use std::path::Path;
 

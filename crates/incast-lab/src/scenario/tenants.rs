@@ -1,4 +1,4 @@
-//! Tenants of a scenario, with located errors.
+//! Tenants, with located errors.
 
 use std::path::Path;
 
@@ -50,8 +50,8 @@ mod tests {
     use crate::scenario::{Loaded, Prepared};
     use crate::show::{Show, show};
 
-    /// Two tenants compete for a rack's uplink (Popa et al. (ElasticSwitch), SIGCOMM 2013, figure 5): X receives from
-    /// one VM, Y from 20.
+    /// Two tenants compete for a rack's uplink (Popa et al. (ElasticSwitch), SIGCOMM 2013, figure 5): X receives from one VM, Y
+    /// from 20.
     const MANY_VS_ONE: &str = r#"
 [fabric.leaf_spine]
 leaves = 4

@@ -5,9 +5,8 @@ use serde_json::{Map, Value};
 use super::{Scenario, Scheme};
 
 impl Scenario {
-    /// TOML text with all defaults; reads back as an equal scenario.
+    /// TOML text with defaults; reads back as an equal scenario.
     pub fn to_toml(&self) -> String {
-        // Serialising plain data into memory cannot fail.
         let mut value = serde_json::to_value(self).unwrap_or_default();
         if let Some(schemes) = value.get_mut("scheme").and_then(Value::as_object_mut) {
             for (name, written) in schemes {
@@ -22,7 +21,7 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// Window, switches and ECN, as they depend on a scheme's control or transport.
+    /// Window, switches and ECN, which depend on a scheme's control or transport.
     fn fill(&self, scheme: &Scheme, written: &mut Map<String, Value>) {
         if !written.contains_key("window")
             && let Some(window) = scheme.window()

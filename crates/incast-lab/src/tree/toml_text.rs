@@ -8,7 +8,6 @@ use super::{Site, Source, Tree, path};
 use crate::diagnostic::{Diagnostic, Place};
 
 impl Tree {
-    /// Messages call the text `name`.
     pub(crate) fn of_toml(name: &str, text: &str) -> Result<Self, Diagnostic> {
         let mut tree = Self::default();
         tree.root = tree.read_source(name, text, "")?;
