@@ -1,6 +1,5 @@
 use crate::watch;
 
-/// Vertices between two checks for a stop.
 const LOOK_UP: u32 = 4096;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,10 +93,10 @@ impl Graph {
         components
     }
 
-    /// At most `most` shortest cycles of a component, one per lowest vertex, where each begins.
+    /// At most `most` shortest cycles, one per lowest vertex, where each begins.
     pub(crate) fn shortest_cycles(&self, component: &[u32], most: usize) -> Vec<Vec<u32>> {
         let mut search = Search::new(self.vertices(), component);
-        // The absence of cycles of length 3 is quickly clear from all vertices; then the first few of length 4 suffice.
+        // All vertices quickly exclude cycles of length 3; then the first few of length 4 suffice.
         for length in 1..=LOOKED_FOR {
             let cycles = component.iter().filter_map(|&lowest| search.cycle(self, lowest, length));
             let cycles: Vec<Vec<u32>> = cycles.take(most.max(1)).collect();
@@ -120,8 +119,8 @@ impl Graph {
     }
 }
 
-/// Longest cycle searched by length. If the shortest is longer, vertices have few edges: a search from each is cheap, and ends
-/// when only longer cycles can follow.
+/// If the shortest is longer, vertices have few edges: a search from each is cheap, and ends when only longer cycles can
+/// follow.
 const LOOKED_FOR: usize = 6;
 
 struct Search {
@@ -131,7 +130,7 @@ struct Search {
     found: Vec<u32>,
 }
 
-/// Exceeds all search numbers, so these vertices look found.
+/// Exceeds all search numbers: looks found.
 const OUTSIDE: u64 = u64::MAX;
 
 impl Search {
@@ -141,7 +140,7 @@ impl Search {
         Self { from, round: 0, found: Vec::new() }
     }
 
-    /// Shortest cycle from `start` over higher vertices, of at most `longest` edges.
+    /// Shortest cycle from `start` over higher vertices.
     fn cycle(&mut self, graph: &Graph, start: u32, longest: usize) -> Option<Vec<u32>> {
         watch::check();
         self.round += 1;
@@ -191,7 +190,6 @@ mod tests {
         Graph::new(vertices, || edges.iter().copied())
     }
 
-    /// All simple cycles, each from its lowest vertex, by exhaustive search.
     fn all_cycles(graph: &Graph) -> Vec<Vec<u32>> {
         fn go(graph: &Graph, way: &mut Vec<u32>, all: &mut Vec<Vec<u32>>) {
             for &next in graph.next(way[way.len() - 1]) {

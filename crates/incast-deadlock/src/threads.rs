@@ -3,9 +3,9 @@ use std::thread;
 
 use crate::watch;
 
-/// Distributes numbers below `count` over a thread per core, and returns the threads' states. `what`: unit of progress.
+/// Distributes numbers below `count` over a thread per core; returns the threads' states. `what`: unit of progress.
 ///
-/// Chance assigns the numbers: results must not depend on it.
+/// Results must not depend on which thread gets which number.
 pub(crate) fn spread<S: Send>(
     what: &'static str,
     count: usize,

@@ -9,7 +9,7 @@ use crate::wiring::{Ports, Wiring};
 
 /// Set of turns: (ingress port, egress port) of a switch.
 ///
-/// A row per egress port has a bit per ingress port: 1 MB for 2,000 switches of 64 ports, read 64 ports at a time.
+/// A row per egress port has a bit per ingress port: 1 MB for 2,000 switches of 64 ports, 64 ports a read.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TurnSet {
     ports: Arc<Ports>,

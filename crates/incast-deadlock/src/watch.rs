@@ -1,5 +1,5 @@
 //! Stopped work unwinds to [`Watch::over`] (as in salsa and rust-analyzer) without output: no function can mistake half a
-//! result for a whole one, or must return that it was stopped.
+//! result for a whole one.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -63,7 +63,7 @@ pub(crate) fn current() -> Option<Arc<Watch>> {
     CURRENT.with_borrow(Clone::clone)
 }
 
-/// Runs work under a watch, if any; restores the previous one even after a panic.
+/// Restores the previous watch even after a panic.
 pub(crate) fn under<T>(watch: Option<Arc<Watch>>, work: impl FnOnce() -> T) -> T {
     struct Back(Option<Arc<Watch>>);
     impl Drop for Back {

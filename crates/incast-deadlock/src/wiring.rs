@@ -8,7 +8,7 @@ use crate::bits::set;
 /// Fabric with ports in flat tables. Cheap to clone.
 ///
 /// Packets arrive at an *ingress port* of a switch and leave by an *egress port*, both [`PortId`]s of that switch. An ingress
-/// port stands for the directed link that ends there (channel of Dally and Seitz, IEEE ToC 1987). Hosts do not forward.
+/// port represents the directed link that ends there (channel of Dally and Seitz, IEEE ToC 1987). Hosts do not forward.
 #[derive(Debug, Clone)]
 pub struct Wiring<'f> {
     fabric: &'f Fabric,
@@ -130,7 +130,7 @@ impl Ports {
         self.host[node.index()]
     }
 
-    /// True if a node has its own routes: a switch, or a host with several links.
+    /// A switch, or a host with several links.
     pub(crate) fn is_routed(&self, node: NodeId) -> bool {
         self.routed[node.index()]
     }
@@ -185,30 +185,26 @@ impl Ports {
         (self.first[node.index() + 1] - self.first[node.index()]) as usize
     }
 
-    /// Ports on links that are up, to switches and to hosts with several links.
+    /// Up, to switches and hosts with several links.
     #[inline]
     pub(crate) fn trunks(&self, node: NodeId) -> &[PortId] {
         &self.trunks[self.first_trunk[node.index()] as usize..self.first_trunk[node.index() + 1] as usize]
     }
 
-    /// Ports to single-linked hosts, a bit each.
     #[inline]
     pub(crate) fn single_hosts(&self, switch: NodeId) -> &[u64] {
         &self.single_hosts[self.span(switch)]
     }
 
-    /// Words of a node in a table of a bit per port.
     #[inline]
     pub(crate) fn span(&self, node: NodeId) -> Range<usize> {
         self.span[node.index()] as usize..self.span[node.index() + 1] as usize
     }
 
-    /// Words of this table.
     pub(crate) fn spans(&self) -> usize {
         self.single_hosts.len()
     }
 
-    /// Words of a port's row in a turn set.
     #[inline]
     pub(crate) fn row(&self, port: PortId) -> Range<usize> {
         let node = self.node(port);
@@ -217,7 +213,6 @@ impl Ports {
         begin..begin + width
     }
 
-    /// Words of a turn set.
     pub(crate) fn words(&self) -> usize {
         self.rows[self.nodes()] as usize
     }

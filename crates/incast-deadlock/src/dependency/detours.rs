@@ -3,7 +3,7 @@ use incast_model::fabric::{LinkId, NodeId, PortId};
 use crate::elp::Routed;
 use crate::wiring::Wiring;
 
-/// Packets to one destination under `Rerouting::Local`, without paths that end elsewhere.
+/// Packets to one destination under `Rerouting::Local`; paths that end elsewhere are left out.
 #[derive(Debug)]
 pub(super) struct Detours<'d, 'f> {
     wiring: &'d Wiring<'f>,
@@ -109,7 +109,6 @@ impl<'d, 'f> Detours<'d, 'f> {
         step.to.is_none_or(|to| self.states[to as usize].good)
     }
 
-    /// Turns of arriving packets.
     pub(super) fn turns(&self) -> impl Iterator<Item = (PortId, PortId)> + '_ {
         let those = self.moves.iter().filter(|step| self.leads_there(step));
         those.map(|step| (self.states[step.from as usize].input, step.output))
@@ -158,7 +157,6 @@ impl DeadEnds {
         Self { by_link }
     }
 
-    /// Classes towards which a node has no next hop left.
     pub(super) fn classes(&self, wiring: &Wiring<'_>, routed: &Routed<'_>, down: &[LinkId]) -> Vec<usize> {
         let is_down = |&hop: &PortId| down.contains(&wiring.fabric().port(hop).link);
         let mut classes: Vec<usize> = down

@@ -46,12 +46,12 @@ impl Dependencies {
         Self { edges: Edges::Turns(turns) }
     }
 
-    /// Dependencies of packets on these paths in one priority.
+    /// Dependencies of paths in one priority.
     pub fn of_paths(wiring: &Wiring<'_>, elp: &Elp<'_>) -> Result<Self, ElpError> {
         Ok(Self::of_turns(elp.hops(wiring)?.turns(wiring)))
     }
 
-    /// Turns on these paths, loops of routes included.
+    /// Turns on paths, loops of routes included.
     pub fn turns_on(wiring: &Wiring<'_>, elp: &Elp<'_>) -> Result<TurnSet, ElpError> {
         match elp {
             Elp::Routes(routes) => Ok(flood::turns(wiring, routes)),
@@ -71,12 +71,12 @@ impl Dependencies {
         Self { edges: Edges::Tagged(taken) }
     }
 
-    /// Dependencies on the simulator's routes in one priority, loops included.
+    /// Dependencies of the simulator's routes in one priority, loops included.
     pub fn of_routes(wiring: &Wiring<'_>, routes: &Routes) -> Self {
         Self::of_turns(flood::turns(wiring, routes))
     }
 
-    /// Dependencies of all packets that rules keep lossless.
+    /// Dependencies of packets that rules keep lossless.
     pub fn of_rules(rules: &Rules) -> Self {
         Self { edges: Edges::Tagged(rules.transitions().clone()) }
     }
@@ -88,7 +88,7 @@ impl Dependencies {
         Self { edges: Edges::Tagged(both) }
     }
 
-    /// Turns with old and new tag; both are the first without tags.
+    /// Without tags both are the first.
     fn turns(&self) -> Vec<(Tag, Tag, &TurnSet)> {
         match &self.edges {
             Edges::Turns(turns) => vec![(Tag::FIRST, Tag::FIRST, turns)],
@@ -122,7 +122,6 @@ fn port_of(wiring: &Wiring<'_>, vertex: u32) -> (Tag, PortId) {
     (Tag((vertex / wiring.len() as u32) as u8 + 1), PortId(vertex % wiring.len() as u32))
 }
 
-/// Tags, ingress ports, and egress ports to the next.
 fn turns_of(wiring: &Wiring<'_>, cycle: &[u32]) -> Vec<(Tag, PortId, PortId)> {
     let ports: Vec<(Tag, PortId)> = cycle.iter().map(|&vertex| port_of(wiring, vertex)).collect();
     let next = ports.iter().cycle().skip(1);

@@ -21,7 +21,7 @@ pub struct DeadlockReport {
     pub components: Vec<Component>,
 }
 
-/// Strongly connected component: each buffer waits for all others, perhaps indirectly.
+/// Strongly connected component: each buffer waits for all others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Component {
     /// Buffers.
@@ -43,7 +43,7 @@ pub struct NamedCycle {
 }
 
 impl DeadlockReport {
-    /// True if no deadlock is possible.
+    /// True if deadlocks are impossible.
     pub fn deadlock_free(&self) -> bool {
         self.components.is_empty()
     }
@@ -125,7 +125,7 @@ impl Dependencies {
             .iter()
             .map(|members| graph.shortest_cycles(members, most).iter().map(|cycle| turns_of(wiring, cycle)).collect())
             .collect();
-        // All turns together: the search visits every destination.
+        // All together: the search visits every destination.
         let all: Vec<(PortId, PortId)> = cycles.iter().flatten().flatten().map(|&(_, i, o)| (i, o)).collect();
         let mut users = match parts {
             [] => Vec::new(),

@@ -15,11 +15,10 @@ use crate::wiring::{Ports, Wiring};
 /// Traffic of a turn, one edge of a cycle.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Users {
-    /// Paths with the turn, if given one by one or drawn for pairs of switches.
+    /// Paths with the turn, if paths are given or drawn one by one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paths: Option<usize>,
-    /// Destinations of packets with the turn (switches with their hosts, hosts with several links), if paths depend on the
-    /// destination.
+    /// Destinations (switches with their hosts, hosts with several links), if paths depend on them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub destinations: Option<usize>,
     /// Place of the first path (`line 7`); absent if random.
@@ -28,7 +27,7 @@ pub struct Users {
     /// Time of the packets, if not always: `from 5ms`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<String>,
-    /// A path of this traffic between hosts; if routes loop, up to the first repetition.
+    /// A path between hosts; if routes loop, up to the first repetition.
     pub example: Option<NamedPath>,
 }
 
@@ -43,7 +42,7 @@ pub struct Part<'p> {
     pub when: Option<&'p str>,
 }
 
-/// Traffic of each turn, from the first part with any.
+/// From the first part with any.
 pub(super) fn users_of_parts(wiring: &Wiring<'_>, parts: &[Part<'_>], turns: &[Turn]) -> Result<Vec<Users>, ElpError> {
     let mut all = vec![Users::default(); turns.len()];
     for part in parts {
@@ -94,7 +93,6 @@ impl<'t> Counter<'t> {
         Self { turns, users }
     }
 
-    /// Adds a destination with its next hops, except turns in `counted`.
     fn add(&mut self, wiring: &Wiring<'_>, flood: &Flood, hops: &dyn Fn(NodeId) -> Vec<PortId>, counted: &mut [bool]) {
         for (at, &(input, output)) in self.turns.iter().enumerate() {
             if counted[at] || !flood.comes_by(input) || !hops(wiring.node(input)).contains(&output) {
@@ -110,7 +108,7 @@ impl<'t> Counter<'t> {
     }
 }
 
-/// Path with a turn: as the packet came, then by first next hops to a host or a repeated port.
+/// As the packet came, then by first next hops to a host or a repeated port.
 fn whole_path(
     ports: &Ports,
     flood: &Flood,
@@ -136,7 +134,7 @@ fn of_shortest(wiring: &Wiring<'_>, elp: &Elp<'_>, turns: &[Turn]) -> Result<Vec
         watch::step();
         let mut counted = vec![false; turns.len()];
         destinations.each(at, &mut tables, &mut |towards| {
-            // Most destinations have no such turn, as their switches alone show.
+            // Most destinations have no such turn: their switches alone show it.
             let asked = |node: NodeId, hops: &[Hop]| {
                 turns
                     .iter()
@@ -212,13 +210,12 @@ impl<'w, 'f> Walks<'w, 'f> {
         Ok(walks)
     }
 
-    /// Egress ports from which a host can be reached, with the next state.
     fn moves(&self, state: State) -> impl Iterator<Item = (PortId, Option<State>)> + '_ {
         let useful = |(port, bounces): State| self.useful[port.index()][usize::from(bounces)];
         self.up_down.moves(self.wiring, &self.tiers, state).filter(move |(_, next)| next.is_none_or(useful))
     }
 
-    /// Path with a turn: as the packet came, then down where possible.
+    /// As the packet came, then down where possible.
     fn by(&self, (input, output): Turn) -> Option<Vec<PortId>> {
         let turns = |state: State| self.moves(state).find(|&(port, _)| state.0 == input && port == output);
         let (state, (_, mut next)) = self.states.iter().find_map(|&state| Some((state, turns(state)?)))?;

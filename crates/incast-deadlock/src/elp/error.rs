@@ -139,7 +139,6 @@ fn hint(nearest: &Option<String>) -> String {
     nearest.as_ref().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
 }
 
-/// Hint if names are separated otherwise.
 fn separators(word: &str) -> &'static str {
     let other = word.contains([',', ';']);
     if other { "; separate names by spaces or arrows, such as h0 leaf0 h1 or h0 -> leaf0 -> h1" } else { "" }

@@ -11,8 +11,8 @@ use crate::wiring::{Ports, Wiring};
 
 /// Turns of paths by hop; hop 0 is a packet's first switch.
 ///
-/// It is the graph of Algorithm 1 (Hu et al., CoNEXT 2017) before merging tags: a vertex is an ingress port at a hop, an edge a
-/// turn. Paths are not stored: 10^8 paths need no more memory than their turns.
+/// The graph of Algorithm 1 (Hu et al., CoNEXT 2017) before merging tags: vertices are ingress ports at a hop, edges turns.
+/// Paths are not stored: memory depends on turns only.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hops {
     layers: Vec<TurnSet>,
@@ -91,12 +91,10 @@ fn merge(all: &mut Vec<TurnSet>, part: Vec<TurnSet>) {
     }
 }
 
-/// Follows all packets to a destination together, hop by hop.
 struct Collector<'w, 'f> {
     wiring: &'w Wiring<'f>,
     layers: Vec<TurnSet>,
-    /// Egress ports of all single-linked hosts of a switch at hop 0, a bit each: most turns, so they stay compact until the
-    /// end.
+    /// Egress ports of all single-linked hosts of a switch at hop 0, a bit each; compact until the end, as they are most turns.
     entries: Vec<u64>,
     /// By hop: ingress ports with packets, a bit each.
     at: Vec<Vec<u64>>,
@@ -121,7 +119,7 @@ impl<'w, 'f> Collector<'w, 'f> {
             if hosts.iter().any(|&word| word != 0) {
                 self.enter(node, hosts, next);
             }
-            // Farther nodes come first: no more packets reach this one.
+            // Farther nodes come first.
             for hop in 0..std::mem::take(&mut self.hops[node.index()]) as usize {
                 self.pass(node, hop, next);
             }

@@ -7,8 +7,7 @@ use super::error::PathError;
 use crate::bits::ones;
 use crate::wiring::{Ports, Wiring};
 
-/// Paths between hosts. Paths of nodes or names are checked: links join adjacent nodes, hosts are only at the ends, no ingress
-/// port repeats.
+/// Paths between hosts. Paths of nodes or names are checked: adjacent nodes, hosts only at the ends, no repeated ingress port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathSet {
     /// By path, plus one: begin of its ports.
@@ -73,14 +72,14 @@ impl PathSet {
         })
     }
 
-    /// Adds a path by its nodes, hosts included, over the first parallel link that is up.
+    /// Adds a path by nodes, hosts included, over the first parallel link that is up.
     pub fn push_nodes(&mut self, wiring: &Wiring<'_>, nodes: &[NodeId]) -> Result<(), PathError> {
         let place = format!("paths[{}]", self.len());
         let nodes: Vec<(NodeId, Option<u32>)> = nodes.iter().map(|&node| (node, None)).collect();
         self.push(wiring, place, &nodes)
     }
 
-    /// Adds a path by its egress ports, the sending host's first, even with a loop; `place`: where it was written.
+    /// Adds a path by egress ports, the sending host's first, even with a loop; `place`: origin.
     ///
     /// # Panics
     /// If a port does not lead to the node of the next.
@@ -91,7 +90,7 @@ impl PathSet {
         self.close(place);
     }
 
-    /// Builds paths from names. `leaf0:7` leaves `leaf0` by port 7; without a port, by the first parallel link that is up.
+    /// Paths from names. `leaf0:7` leaves `leaf0` by port 7; without a port, by the first parallel link that is up.
     pub fn from_names<P, S>(wiring: &Wiring<'_>, paths: impl IntoIterator<Item = P>) -> Result<Self, PathError>
     where
         P: IntoIterator<Item = S>,
@@ -108,8 +107,8 @@ impl PathSet {
         Ok(set)
     }
 
-    /// Parses a file: a path per line, names between spaces or arrows (`→`, `->`), ports as in [`PathSet::from_names`],
-    /// comments after `#`.
+    /// Parses a file: a path per line, names between spaces or arrows (`→`, `->`), ports as in [`PathSet::from_names`], `#`
+    /// comments.
     pub fn parse(wiring: &Wiring<'_>, text: &str) -> Result<Self, PathError> {
         let names = Names::new(wiring);
         let mut set = Self::new();
@@ -153,7 +152,6 @@ impl PathSet {
         Ok(())
     }
 
-    /// Adds a path unchecked.
     pub(super) fn extend(&mut self, path: Vec<PortId>) {
         self.ports.extend(path);
         self.close(String::new());
@@ -165,7 +163,6 @@ impl PathSet {
     }
 }
 
-/// Given port, or the first to the next node that is up.
 fn egress(
     wiring: &Wiring<'_>,
     place: &str,

@@ -9,8 +9,8 @@ use crate::bits::ones;
 use crate::wiring::{Ports, Wiring};
 
 impl PathSet {
-    /// Draws `per_pair` shortest paths from each switch with hosts to each other one, for all single-linked hosts. Hosts with
-    /// several links are ends of their own. Paths within a switch are included.
+    /// Draws `per_pair` shortest paths between all switches with hosts, for all single-linked hosts; includes paths within a
+    /// switch. Hosts with several links are ends of their own.
     ///
     /// Hops are drawn uniformly among the next hops. Repeated paths of a pair are kept once.
     pub fn random_shortest(wiring: &Wiring<'_>, per_pair: u32, seed: u64) -> Self {
@@ -55,7 +55,6 @@ impl PathSet {
     }
 }
 
-/// A switch's port to its first single-linked host.
 fn first_host(ports: &Ports, Target(node): Target) -> impl Iterator<Item = PortId> + '_ {
     ones(ports.single_hosts(node)).take(1).map(move |local| ports.port(node, local))
 }

@@ -7,18 +7,18 @@ use super::towards::{Hop, Towards};
 use crate::bits::ones;
 use crate::wiring::Ports;
 
-/// Shortest paths from every host to every other.
+/// Shortest paths between all hosts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ShortestPaths {
     /// Choice among shortest paths; default all.
     pub choice: Choice,
-    /// Roots of trees; default switches. With `host`, only random trees differ between hosts of a switch.
+    /// Roots of trees; default switches. With `host`, only random trees differ between a switch's hosts.
     pub roots: Roots,
     /// Seed of random trees; default 1 (our choice).
     pub seed: u64,
-    /// If true (default), paths within a switch are included. They are on no cycle, but need rules if hosts' packets have their
-    /// own tag.
+    /// If true (default), includes paths within a switch. They are on no cycle, but need rules if hosts' packets have their own
+    /// tag.
     pub within_switch: bool,
 }
 
@@ -47,7 +47,7 @@ pub enum Choice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Roots {
-    /// A switch with its single-linked hosts; a tree each for hosts with several links.
+    /// A switch with its single-linked hosts; hosts with several links have their own tree.
     #[default]
     Switch,
     /// A host.
@@ -67,7 +67,7 @@ pub(crate) fn targets(ports: &Ports) -> Vec<Target> {
 }
 
 impl ShortestPaths {
-    /// Calls `each` with the paths to a target: once, or per host.
+    /// Calls `each` once, or per host.
     pub(crate) fn towards(&self, ports: &Ports, target: Target, scratch: &mut Scratch, each: &mut dyn FnMut(&Towards)) {
         scratch.search.run(ports, target.0);
         let root = |host: NodeId| stream(self.seed, "tree", u64::from(host.0));
@@ -201,7 +201,6 @@ impl Search {
     }
 }
 
-/// Trees with the first found node as parent.
 #[derive(Debug)]
 struct Trees {
     /// By node: place in the queue.
@@ -218,8 +217,8 @@ impl Trees {
 
     /// Breadth-first search with ports in random order or by number.
     ///
-    /// Only its place in the queue makes a node a parent: one [`Search`] gives levels and possible parents of all trees, and a
-    /// tree does not visit every port.
+    /// Only its place in the queue makes a node a parent: one [`Search`] serves all trees, and a tree does not visit every
+    /// port.
     fn first_found(&mut self, search: &Search, mut rng: Option<&mut Stream>, towards: &mut Towards) {
         self.chosen.clear();
         self.place[search.target.index()] = 0;
@@ -247,7 +246,7 @@ impl Trees {
         chosen.for_each(|(&node, &hop)| towards.push(node, [hop]));
     }
 
-    /// Port to the first found node; of parallel links a random one, or that with the parent's lowest port.
+    /// Of parallel links a random one, or that with the parent's lowest port.
     fn parent(&self, search: &Search, at: usize, rng: Option<&mut Stream>) -> Hop {
         let hops = &search.hops[search.first[at] as usize..search.first[at + 1] as usize];
         let place = |hop: &Hop| self.place[hop.far.index()];

@@ -4,13 +4,11 @@ use incast_model::fabric::{NodeId, PortId};
 
 use crate::wiring::Ports;
 
-/// Egress port with its far end: together, as most time goes into these look-ups.
+/// Egress port with its far end: most time goes into these look-ups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Hop {
     pub(crate) port: PortId,
-    /// Port at the far end.
     pub(crate) input: PortId,
-    /// Node at the far end.
     pub(crate) far: NodeId,
 }
 
@@ -50,14 +48,13 @@ impl Towards {
         self.sources = Some(Arc::clone(sources));
     }
 
-    /// Adds a node, after all nodes with packets that may pass it.
+    /// All nodes with packets that may pass it come before.
     pub(crate) fn push(&mut self, node: NodeId, hops: impl IntoIterator<Item = Hop>) {
         self.nodes.push(node);
         self.hops.extend(hops);
         self.first.push(self.hops.len() as u32);
     }
 
-    /// Replaces the only next hop of the last node.
     pub(crate) fn set_last(&mut self, hop: Hop) {
         if let Some(last) = self.hops.last_mut() {
             *last = hop;
@@ -76,7 +73,7 @@ impl Towards {
         })
     }
 
-    /// Ports to hosts that are sources, a bit each. Callers recognize the slice of [`Ports::single_hosts`] by its address.
+    /// Sources' ports, a bit each. Callers recognize the slice of [`Ports::single_hosts`] by its address.
     #[inline]
     pub(crate) fn injecting<'p>(&'p self, ports: &'p Ports, switch: NodeId) -> &'p [u64] {
         match &self.sources {

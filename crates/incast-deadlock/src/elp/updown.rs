@@ -9,7 +9,7 @@ use crate::wiring::{Ports, Wiring};
 /// All paths between hosts that go up, then down, with at most `bounces` more turns up.
 ///
 /// A *bounce* is a turn from a higher tier to a higher tier, because of a failure below (Hu et al., CoNEXT 2017, section 4).
-/// Paths may pass a switch twice, as detours do, but never leave by the port of arrival.
+/// Paths may repeat a switch, as detours do, but never leave by the port of arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UpDown {
@@ -50,7 +50,7 @@ impl Tiers {
 pub(crate) type State = (PortId, u8);
 
 impl UpDown {
-    /// Egress ports with the next state; none if a host follows.
+    /// No next state if a host follows.
     pub(crate) fn moves<'a>(
         &self,
         ports: &'a Ports,

@@ -47,7 +47,7 @@ struct Switch {
     rules: Vec<Entry>,
 }
 
-/// Writes the entries as JSON in our own format; ports are numbered from 0 within their switch.
+/// Writes JSON in our own format; ports start at 0 per switch.
 pub fn write_json(wiring: &Wiring<'_>, table: &RuleTable) -> String {
     let switches = table
         .switches()

@@ -69,7 +69,6 @@ impl PortNames {
 /// IFNAMSIZ of Linux without the final zero.
 const LONGEST_NAME: usize = 15;
 
-/// Returns true for a name that Linux allows.
 fn is_name(name: &str) -> bool {
     let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
     (1..=LONGEST_NAME).contains(&name.len()) && name.chars().all(good)
@@ -86,8 +85,8 @@ pub struct CodePoints {
 }
 
 impl CodePoints {
-    /// Class selectors (RFC 2474, section 4.2.2) for up to 7 tags: 8·t for tag t, 0 for lossy packets; the first three bits are
-    /// the priority (our choice).
+    /// Class selectors (RFC 2474, section 4.2.2) for up to 7 tags: 8·t for tag t, 0 for lossy; the first three bits are the
+    /// priority (our choice).
     pub fn class_selectors(tags: u8) -> Self {
         Self { tags: (1..=tags.min(7)).map(|tag| 8 * tag).collect(), lossy: 0 }
     }
@@ -121,7 +120,7 @@ impl CodePoints {
     }
 }
 
-/// Most lossless tags: PFC has 8 priorities (IEEE 802.1Qbb), at least one of them lossy.
+/// Most lossless tags: PFC has 8 priorities (IEEE 802.1Qbb), one of them lossy.
 pub const MOST_TAGS: u8 = 7;
 
 /// Reason that a target cannot express rules.

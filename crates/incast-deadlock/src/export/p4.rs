@@ -30,8 +30,8 @@ const NEW_TAG: u32 = 1;
 /// Returns a switch's entries as a P4Runtime `WriteRequest` in Protocol Buffers' JSON, without device and election ids
 /// (P4Runtime Specification 1.4, section 9.1).
 ///
-/// A TCAM matches a port set if each port is one key bit ([`p4_program`]): value 0 under a mask of all ports outside the set.
-/// The specification omits fields with mask 0: a set of all ports has none.
+/// In [`p4_program`] each port is a key bit, so a TCAM matches a port set: value 0 under a mask of all other ports. The
+/// specification omits fields with mask 0, as for a set of all ports.
 ///
 /// # Errors
 /// A node that is no switch.
@@ -66,7 +66,7 @@ fn update(entry: &Entry, ports: usize, ids: P4Ids) -> Value {
                 "actionId": ids.action,
                 "params": [{ "paramId": NEW_TAG, "value": base64(&[entry.new_tag.0]) }],
             } },
-            // Entries never disagree: one priority suffices; tables with ternary fields require one above 0.
+            // Entries never disagree: one priority suffices; ternary fields require one above 0.
             "priority": 1,
         } },
     })
@@ -97,7 +97,7 @@ fn base64(bytes: &[u8]) -> String {
     text
 }
 
-/// Returns the table as a P4_16 control. Apply it between choice of egress port and queueing: `new_tag` chooses the queue.
+/// Returns the table as a P4_16 control. Apply it before queueing, with a known egress port: `new_tag` chooses the queue.
 pub fn p4_program(ports: u32, tags: u8) -> String {
     format!(
         "// The egress queue is that of the new tag; the ingress buffer was charged for the old one.

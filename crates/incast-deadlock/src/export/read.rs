@@ -59,7 +59,6 @@ impl<'w, 'f> Reader<'w, 'f> {
         Ok(())
     }
 
-    /// All entries, if none disagree.
     pub(super) fn finish(mut self) -> Result<RuleTable, RulesError> {
         let entries = self.wiring.switches().map(|switch| (switch, self.entries.remove(&switch).unwrap_or_default()));
         let table = RuleTable::new(self.tags, entries.collect());

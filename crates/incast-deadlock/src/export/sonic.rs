@@ -11,14 +11,13 @@ use crate::wiring::Wiring;
 pub struct Sonic {
     /// ACL_TABLE_TYPE, ACL_TABLE, ACL_RULE and the QoS maps of CONFIG_DB, for `config load`.
     pub config_db: Value,
-    /// Limits of the configuration and of orchagent, to know before loading.
+    /// Limits of the configuration and of orchagent.
     pub cannot: Vec<String>,
 }
 
-/// Name of ACL table and QoS maps.
 const NAME: &str = "INCAST_TAGS";
 
-/// Rule priority; packets without a rule have 1. The range depends on the ASIC; SONiC's examples go up to 9999.
+/// Packets without a rule have 1. The range depends on the ASIC; SONiC's examples go up to 9999.
 const PRIORITY: u32 = 9999;
 
 /// Returns a switch's rules for SONiC's CONFIG_DB.
@@ -59,9 +58,8 @@ pub fn write_sonic(
     Ok(Sonic { config_db: config, cannot: cannot(table.entries(switch)) })
 }
 
-/// True for a front-panel port. SONiC's YANG model (`sonic-port.yang` of sonic-net/sonic-buildimage) allows any name, but
-/// portsyncd (`portsyncd/linksync.cpp` of sonic-net/sonic-swss, `INTFS_PREFIX`) only follows `Ethernet…`, each a Linux
-/// interface.
+/// SONiC's YANG model (`sonic-port.yang` of sonic-net/sonic-buildimage) allows any name, but portsyncd
+/// (`portsyncd/linksync.cpp` of sonic-net/sonic-swss, `INTFS_PREFIX`) only follows Linux interfaces `Ethernet…`.
 fn is_front_panel(name: &str) -> bool {
     is_name(name) && name.starts_with("Ethernet")
 }

@@ -25,7 +25,7 @@ pub enum Compression {
     Rectangles,
 }
 
-/// Match-action entry. Ports are numbered from 0 within the switch, ascending.
+/// Match-action entry. Ports start at 0 per switch, ascending.
 ///
 /// Entries may overlap but never disagree: order does not matter. Packets without a match become lossy.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -201,7 +201,7 @@ fn by_rows(rows: &[Vec<u64>], may_share: impl Fn(usize) -> bool) -> Vec<Rectangl
     rectangles
 }
 
-/// Greedy cover by maximal rectangles that a row or column spans: always the one that covers most of the rest.
+/// Greedy: always the maximal rectangle, spanned by a row or column, that covers most of the rest.
 fn cover(rows: &[Vec<u64>]) -> Vec<Rectangle> {
     let columns = columns(rows);
     let spanned = |line: &Vec<u64>, lines: &[Vec<u64>]| {

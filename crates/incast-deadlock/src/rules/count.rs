@@ -8,7 +8,7 @@ use crate::wiring::Ports;
 
 /// Definition of one rule. Host ports count as one: hosts are treated alike.
 ///
-/// Tagger's published table for Jellyfish does not define it; `docs/design/deadlock.md` has the nearest convention.
+/// Tagger's published table leaves it open; `docs/design/deadlock.md` has the nearest convention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Counting {

@@ -28,7 +28,7 @@ pub struct Published {
     pub most: u32,
 }
 
-/// The table. Total / switches exceeds `most` in the first two rows: they cannot be of one graph.
+/// Published table. Total / switches exceeds `most` in the first two rows: they cannot be of one graph.
 pub const PUBLISHED: [Published; 5] = [
     Published { switches: 10, ports: 12, diameter: 5, classes: 2, total: 116, most: 10 },
     Published { switches: 100, ports: 32, diameter: 6, classes: 3, total: 3_794, most: 37 },
@@ -56,7 +56,7 @@ pub struct Convention {
     pub counting: Counting,
 }
 
-/// `F` and `Fm` were chosen as nearest to the table before any measurement. `A` is its literal reading; others were tried.
+/// `F` and `Fm` were chosen as nearest to the table before any measurement. `A` is its literal reading.
 pub const CONVENTIONS: [Convention; 9] = [
     Convention { name: "F", installable: false, ..FIRST_FOUND },
     Convention { name: "Fm", ..FIRST_FOUND },
@@ -116,7 +116,7 @@ impl Convention {
         Greedy { order, injection: self.injection }
     }
 
-    /// Counts rules that a switch can have, or all tag changes.
+    /// Counts rules of a switch, or all tag changes.
     pub fn count(&self, transitions: &Transitions, rules: &Rules) -> Count {
         let counted = if self.installable { rules.transitions() } else { transitions };
         counted.count(self.counting)

@@ -27,7 +27,7 @@ pub struct Row {
     pub total: usize,
     /// Most rules of a switch.
     pub most: usize,
-    /// True if there is no cyclic dependency and every path stays lossless.
+    /// True if all paths stay lossless without cyclic dependencies.
     pub verified: bool,
 }
 

@@ -27,7 +27,7 @@ pub struct Greedy {
 #[serde(rename_all = "snake_case")]
 pub enum Order {
     /// By number of the sending switch, then of its port. Links deferred at the second hop, the first that can close a cycle,
-    /// then lead to switches with smaller numbers, and close none.
+    /// then lead to lower switches, and close none.
     #[default]
     Number,
     /// One random order for all hops, from this seed.
@@ -88,7 +88,7 @@ impl Greedy {
         Ok(placement)
     }
 
-    /// Egress ports between switches, in order of trial.
+    /// In order of trial.
     fn links(&self, ports: &Ports) -> Vec<PortId> {
         let between = |port: &PortId| !ports.is_host(ports.node(*port)) && ports.to_switch(*port);
         let mut links: Vec<PortId> = (0..ports.len() as u32).map(PortId).filter(between).collect();

@@ -38,8 +38,8 @@ impl Dag {
         }
     }
 
-    /// Adds edges from a switch's ingress ports, a bit each, to the far end of `output`; if they would close a cycle, adds none
-    /// and returns false.
+    /// Adds edges from a switch's ingress ports, a bit each, to the far end of `output`; false, with none added, if they close
+    /// a cycle.
     pub(crate) fn add(&mut self, inputs: &[u64], output: PortId) -> bool {
         let node = self.ports.node(output);
         let rest = self.ports.single_hosts(node).iter().zip(self.into.row(output));
@@ -115,7 +115,6 @@ enum Step {
     Hit,
 }
 
-/// Breadth-first search, one ingress port per step.
 #[derive(Debug)]
 struct Search {
     /// A bit per visited port.
@@ -185,7 +184,7 @@ struct List {
     previous: Vec<u32>,
 }
 
-/// Neighbour of the first and the last port.
+/// Before the first and behind the last port.
 const NONE: u32 = u32::MAX;
 
 /// Distance between neighbours after renumbering.
@@ -266,7 +265,6 @@ mod tests {
     use crate::elp::below;
     use crate::wiring::Wiring;
 
-    /// Repeatedly removes edges from ports without predecessors.
     fn acyclic(wiring: &Wiring<'_>, turns: &TurnSet) -> bool {
         let mut edges: Vec<(PortId, PortId)> =
             turns.iter().map(|(input, output)| (input, wiring.peer(output))).collect();

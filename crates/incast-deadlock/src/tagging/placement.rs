@@ -113,7 +113,7 @@ impl<'h> Placement<'h> {
 
     /// Rules with the smallest of several new tags.
     ///
-    /// A packet may thus have a smaller tag than planned. Paths to a destination are the same from everywhere: a rule exists;
+    /// A packet may thus have a smaller tag than planned. Paths to one destination are the same from everywhere: a rule exists;
     /// for paths given one by one, a missing one is added.
     pub fn rules(&self) -> Rules {
         let mut rules = self.transitions().smallest();

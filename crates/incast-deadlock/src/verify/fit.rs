@@ -5,7 +5,6 @@ use crate::rules::Rules;
 use crate::tag::Tag;
 use crate::wiring::Wiring;
 
-/// Limit of paths in an error.
 const NAMED: usize = 3;
 
 /// More tags than lossless priorities.
@@ -78,7 +77,6 @@ pub fn fit(wiring: &Wiring<'_>, rules: &Rules, elp: &Elp<'_>, classes: u8, avail
     Err(TooManyTags { needed: rules.tags(), available, classes, paths }.into())
 }
 
-/// Some turns to a tag above `last` on expected paths.
 fn over(walk: Walk<'_, '_>, elp: &Elp<'_>, last: Tag) -> Result<Vec<Hit>, ElpError> {
     let (wiring, rules, _) = walk;
     let over: Goal<'_> =

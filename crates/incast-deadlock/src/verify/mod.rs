@@ -1,10 +1,8 @@
-//! Checks of rules, independent of their algorithms.
-//!
-//! Checks share only rules and path descriptions with the algorithms: they find cycles by removing ports without predecessors
-//! (Kahn, CACM 1962), and walk packets through the rules on every path.
+//! Checks of rules that share only rules and path descriptions with the algorithms. They find cycles by removing ports without
+//! predecessors (Kahn, CACM 1962), and walk packets through the rules on every path.
 //!
 //! Tagger's two conditions are sufficient. [`Circularity`] is exact: it finds cycles across all tags that packets reach, also
-//! under several sets of rules, for switches that change between them.
+//! while switches change between sets of rules.
 
 mod acyclic;
 mod fit;

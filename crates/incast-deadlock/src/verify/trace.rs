@@ -14,7 +14,6 @@ pub(super) type Goal<'a> = &'a mut dyn FnMut(Tag, PortId, PortId) -> bool;
 /// Fabric, rules, and tag of hosts.
 pub(super) type Walk<'w, 'f> = (&'w Wiring<'f>, &'w Rules, Tag);
 
-/// Wanted turn, and a path to it.
 #[derive(Debug, Clone)]
 pub(super) struct Hit {
     pub(super) turn: (Tag, PortId, PortId),
@@ -22,7 +21,7 @@ pub(super) struct Hit {
     pub(super) path: Vec<PortId>,
 }
 
-/// By state: previous state, and egress port from there.
+/// By state: previous state, and egress port.
 type Causes<S> = HashMap<S, Option<(S, PortId)>>;
 
 fn path_to<S: Copy + Eq + std::hash::Hash>(

@@ -84,7 +84,7 @@ fn walk_trees(walk: Walk<'_, '_>, destinations: &Destinations<'_, '_>) -> Result
         count += turns;
         all.extend(lossy);
     }
-    // Each thread keeps its first ones: the first of all are among them.
+    // Each thread keeps its first ones, so the first of all.
     all.sort_unstable();
     let mut named = Vec::new();
     for (at, wanted) in all {
@@ -103,7 +103,6 @@ fn walk_trees(walk: Walk<'_, '_>, destinations: &Destinations<'_, '_>) -> Result
     Ok((walked, count, named))
 }
 
-/// Packets to one destination at all ports.
 struct Packets<'w, 'f> {
     wiring: &'w Wiring<'f>,
     /// Tag of hosts.
@@ -132,7 +131,7 @@ impl<'w, 'f> Packets<'w, 'f> {
         Self { wiring, first, rules: by_tag, at, packets: Vec::new(), sent: vec![UNKNOWN; wiring.len()] }
     }
 
-    /// Returns the turns with a tag at which packets become lossy.
+    /// Number of turns with a tag at which packets become lossy.
     fn walk(&mut self, towards: &Towards) -> usize {
         let ports: &Ports = self.wiring;
         let mut lossy = 0;
@@ -183,7 +182,7 @@ impl<'w, 'f> Packets<'w, 'f> {
         }
     }
 
-    /// Returns the ingress ports without a rule.
+    /// Number of ingress ports without a rule.
     #[inline]
     fn turn(&mut self, tag: usize, packets: &[u64], hop: &Hop) -> usize {
         let row = self.wiring.row(hop.port);

@@ -14,8 +14,7 @@ use crate::wiring::{Ports, Wiring};
 
 /// Dependencies of packets that rules keep lossless, on any path.
 ///
-/// Packets start with a host's tag at a host port; each switch applies a rule of any set. So the union of the sets decides,
-/// whichever switch has which set when.
+/// Packets start with a host's tag at a host port; each switch applies a rule of any set. So the union of the sets decides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Circularity {
     /// Ingress ports with a tag that packets reach.
@@ -35,7 +34,7 @@ pub struct Circularity {
 /// Cyclic buffer dependency, with tags before and after each turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TaggedCycle {
-    /// Turns; packets of each wait for buffer space at the next ingress port.
+    /// Turns; packets of each wait for space at the next ingress port.
     pub turns: Vec<Step>,
 }
 
@@ -113,7 +112,7 @@ pub(crate) struct Reached {
 }
 
 impl Reached {
-    /// Follows packets from all host ports with tags `sent`, only by turns of `within`, if given.
+    /// From all host ports with tags `sent`, only by turns of `within`, if given.
     pub(crate) fn new(ports: &Ports, rules: &Transitions, sent: &[Tag], within: Option<&TurnSet>) -> Self {
         let tags = usize::from(sent.iter().map(|tag| tag.0).fold(rules.tags(), u8::max));
         let mut seen = vec![false; tags * ports.len()];

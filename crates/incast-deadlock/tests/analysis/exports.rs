@@ -218,7 +218,6 @@ impl Nftables {
         read
     }
 
-    /// DSCP and priority after the chain `rewrite`.
     fn forwarded(&self, family: &str, dscp: u64, input: &str, output: &str) -> (u64, String) {
         let mut packet = (dscp, String::new());
         for line in &self.chains["rewrite"] {

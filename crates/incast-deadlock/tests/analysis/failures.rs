@@ -21,7 +21,7 @@ fn far(fabric: &Fabric, port: PortId) -> (PortId, NodeId) {
     (fabric.port(port).peer, fabric.neighbour(port))
 }
 
-/// By node: ports one hop closer to a host. Hosts do not forward.
+/// Hosts do not forward.
 fn next_hops(fabric: &Fabric, dst: NodeId) -> HashMap<NodeId, Vec<PortId>> {
     let mut distance = HashMap::from([(dst, 0)]);
     let mut queue = VecDeque::from([dst]);
@@ -117,7 +117,6 @@ fn turns(fabric: &Fabric, down: &[LinkId], detours: u8) -> Turns {
     all
 }
 
-/// Repeatedly removes ports that wait for none.
 fn cyclic(fabric: &Fabric, turns: &Turns) -> bool {
     let mut edges: HashSet<(PortId, PortId)> = turns
         .iter()

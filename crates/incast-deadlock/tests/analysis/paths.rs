@@ -1,5 +1,3 @@
-//! Paths given one by one, and their errors.
-
 use incast_deadlock::Wiring;
 use incast_deadlock::dependency::Dependencies;
 use incast_deadlock::elp::{Choice, Elp, PathSet, ShortestPaths, UpDown};
@@ -89,8 +87,8 @@ fn up_and_down_need_tiers() {
     assert_eq!(wrong, "255 classes that survive 1 bounces; allowed: 1 class or more, 255 of both together");
 }
 
-/// A draft of Tagger's evaluation says that cycles arise easily in Jellyfish and BCube with a few random shortest paths per
-/// pair of nodes, and asks how often.
+/// A draft of Tagger's evaluation: cycles arise easily in Jellyfish and BCube with a few random shortest paths per pair of
+/// nodes; how often?
 #[test]
 fn random_shortest_paths_close_circles_and_tags_open_them() {
     for (fabric, few, many) in

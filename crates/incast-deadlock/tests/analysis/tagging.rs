@@ -15,7 +15,7 @@ use rand::Rng;
 
 use crate::common::{fabrics, testbed};
 
-/// Random walks between hosts that repeat no port.
+/// Random walks without repeated ports.
 fn walks(fabric: &Fabric, choices: &[(prop::sample::Index, Vec<prop::sample::Index>)]) -> PathSet {
     let wiring = Wiring::new(fabric);
     let mut paths = PathSet::new();
@@ -173,7 +173,6 @@ fn trees_are_made_of_shortest_paths() {
     }
 }
 
-/// All up-down paths with bounces, by exhaustive search.
 fn up_down_paths(fabric: &Fabric, most: usize) -> PathSet {
     fn go(fabric: &Fabric, nodes: &mut Vec<NodeId>, bounces: usize, most: usize, all: &mut Vec<Vec<NodeId>>) {
         let at = nodes[nodes.len() - 1];

@@ -180,7 +180,7 @@ fn all_single_and_double_failures_of_the_testbed() {
     };
     assert_eq!([counts(Failures::Single, 1), counts(Failures::Double, 1)], [(0, 16), (20, 120)]);
     assert_eq!([counts(Failures::Single, 2), counts(Failures::Double, 2)], [(8, 16), (96, 120)]);
-    // A leaf of each pod has lost a link down (4 links per pod), or both leaves of a pod have, to different ToRs.
+    // A leaf of each pod lost a link down (4 per pod), or both leaves of a pod did, to different ToRs.
     let double = found(Failures::Double, 1);
     let down = |ends: &[String; 2]| ends[0].starts_with('T');
     assert_eq!(double.named.iter().filter(|failed| failed.links.iter().all(down)).count(), 20);

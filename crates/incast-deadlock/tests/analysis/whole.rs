@@ -12,10 +12,8 @@ use proptest::prelude::*;
 
 use crate::common::{fabrics, port, testbed};
 
-/// Ingress port of a switch, with a tag.
 type Buffer = (u8, PortId);
 
-/// Dependencies of buffers, rule by rule from hosts.
 fn waits(fabric: &Fabric, sets: &[Rules], classes: u8) -> BTreeMap<Buffer, BTreeSet<Buffer>> {
     let host = |port: PortId| fabric.host_of(fabric.neighbour(port)).is_some();
     let at_host = |port: PortId| fabric.host_of(fabric.port(port).node).is_some();
