@@ -70,7 +70,7 @@ pub struct Parameter {
     pub required: bool,
     /// Default; `null` for none.
     pub default: Value,
-    /// Range: bounds as in a JSON schema, and words.
+    /// Bounds as in a JSON schema, and words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<Value>,
     /// Meaning, with unit, default and source.
@@ -105,7 +105,7 @@ pub struct SizeEntry {
     pub max_bytes: f64,
     /// Packet size in bytes to which draws are rounded; `null`: whole bytes.
     pub packet_bytes: Option<u64>,
-    /// Other tables for the same measurement, with means in bytes.
+    /// Other tables of this measurement, with means in bytes.
     pub variants: Vec<(String, f64)>,
 }
 

@@ -1,4 +1,4 @@
-//! Errors of a scenario in compiler style.
+//! Compiler-style errors of a scenario.
 
 use std::fmt;
 
@@ -23,7 +23,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Place of a byte range, cut at the end of its first line.
+    /// Place of a byte range, up to the end of its first line.
     pub fn of(file: &str, text: &str, range: std::ops::Range<usize>) -> Self {
         let start = floor_boundary(text, range.start);
         let end = floor_boundary(text, range.end.max(start));
@@ -103,7 +103,7 @@ impl Diagnostic {
         line
     }
 
-    /// `heading`: `error` or `warning`. Escapes and shortens names and values: other files' text never reaches a terminal raw.
+    /// `heading`: `error` or `warning`. Escapes and shortens names and values: no raw foreign text reaches a terminal.
     fn write(&self, heading: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (message, path) = (echo::message(&self.message), word(&self.path));
         match (&self.place, path.is_empty()) {

@@ -1,5 +1,3 @@
-//! Congestion control of an ns-3 configuration.
-
 use incast_model::ns3::{CcMode, Ns3Config};
 use incast_model::units::{Rate, Time};
 use toml::Value;

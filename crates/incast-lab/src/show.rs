@@ -40,7 +40,7 @@ pub struct Show {
     pub vms: Option<VmsShow>,
     /// Flows by label.
     pub labels: Vec<LabelShow>,
-    /// Expected load of links, from entries with a rate or a load.
+    /// Expected load of links, from entries with rate or load.
     pub offered: Vec<OfferedLoad>,
     /// Traffic with synthetic stand-ins for unpublished measurements.
     pub synthetic: Vec<String>,
@@ -71,7 +71,7 @@ pub struct LabelShow {
     pub waiting: usize,
     /// Flows that never start if their entry ends first.
     pub may_be_cancelled: usize,
-    /// Payload from first to last start, as a fraction of all hosts' (servers' with VMs) NIC rates; `None`: one start,
+    /// Payload from first to last start, as a fraction of all hosts' (with VMs: servers') NIC rates; `None`: one start,
     /// dependencies, or backlogged flows.
     pub load: Option<f64>,
 }
@@ -142,7 +142,7 @@ fn carriers(setup: &Setup) -> Vec<String> {
     controls.chain(setup.transports.iter().map(|one| one.name().to_owned())).collect()
 }
 
-/// Sources of ECN settings, most specific first.
+/// Most specific first.
 fn marking_source(scenario: &Scenario, name: &str) -> String {
     let Some(scheme) = scenario.scheme.get(name) else { return String::new() };
     let keys = |patch: &Patch<EcnParams>| patch.given().keys().map(String::as_str).collect::<Vec<_>>().join(", ");
@@ -402,7 +402,7 @@ control = "dcqcn"
         assert_eq!((one.label.as_str(), one.flows, one.bytes, one.last), ("one", 2, Bytes(12_500), Time::us(1)));
         assert!((one.load.unwrap() - 12_500.0 * 8.0 / 1e-6 / 800e9).abs() < 1e-9);
         assert_eq!(show.labels[1].load, None);
-        // 10 packets over 2 links and 3 over 4, data and ACKs; then three packets of the burst over 2 or 4 each.
+        // 10 packets over 2 links and 3 over 4, data and ACKs; then three of the burst over 2 or 4.
         assert_eq!(show.estimate.packets, 16);
         assert!((2 * (10 * 2 + 3 * 4 + 3 * 2)..=2 * (10 * 2 + 3 * 4 + 3 * 4)).contains(&show.estimate.packet_hops));
         assert_eq!(show.estimate.cpu_seconds, show.estimate.packet_hops as f64 * 2.0 / 1e6);

@@ -1,5 +1,3 @@
-//! Text files that a user named.
-
 use std::io::{self, Write as _};
 use std::path::Path;
 

@@ -1,5 +1,3 @@
-//! A warning: parameter, place and schemes.
-
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -45,7 +43,6 @@ impl fmt::Display for Warning {
     }
 }
 
-/// Merges equal warnings of schemes.
 pub(crate) fn joined<'a>(of_schemes: impl IntoIterator<Item = (&'a str, Warning)>) -> Vec<Warning> {
     let mut found: Vec<Warning> = Vec::new();
     for (scheme, warning) in of_schemes {

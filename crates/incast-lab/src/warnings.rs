@@ -185,7 +185,7 @@ fn other_marking(prepared: &Prepared, scheme: &PreparedScheme) -> Option<(&'stat
     controls.chain(transports).find(|(_, wanted)| *wanted != scheme.setup.params.ecn)
 }
 
-/// Swift's target without flow scaling on its longest path, if at most the largest base RTT; and that RTT.
+/// Swift's target without flow scaling on its longest path, if at most the largest base RTT; that RTT.
 fn target_below_base(setup: &Setup, fabric: &Fabric, links: impl Fn(&Flow) -> u64) -> Option<(Time, Time)> {
     let targets = setup.controls.iter().filter_map(|one| match &one.control {
         Control::Swift(swift) => Some((swift.base_target, swift.hop_scale)),
@@ -197,8 +197,8 @@ fn target_below_base(setup: &Setup, fabric: &Fabric, links: impl Fn(&Flow) -> u6
     (target <= base).then_some((target, base))
 }
 
-/// Switch with a port where Kmin exceeds the XOFF threshold of a single ingress queue that fills it, and both thresholds;
-/// `None` if no paused flow reacts to marks.
+/// Switch where Kmin exceeds the XOFF threshold of a single ingress queue that fills a port, and both; `None` if no paused flow
+/// reacts to marks.
 fn ecn_above_pfc(fabric: &Fabric, setup: &Setup) -> Option<(NodeId, u64, u64)> {
     let params = &setup.params;
     let paused = params.switch.paused_priorities();
@@ -216,8 +216,8 @@ fn ecn_above_pfc(fabric: &Fabric, setup: &Setup) -> Option<(NodeId, u64, u64)> {
     })
 }
 
-/// Switch with a port that resumes only with an empty queue, as the offset exceeds its largest dynamic XOFF threshold; and that
-/// threshold. Static thresholds were checked before.
+/// Switch with a port that resumes only with an empty queue: the offset exceeds its largest dynamic XOFF threshold, also
+/// returned. Static thresholds were checked before.
 fn never_resumes_early(fabric: &Fabric, setup: &Setup) -> Option<(NodeId, u64)> {
     let params = &setup.params;
     if params.switch.paused_priorities() == 0 || !matches!(params.switch.pfc_mode, PfcMode::Dynamic { .. }) {
@@ -240,7 +240,7 @@ fn spares_nobody(fabric: &Fabric, setup: &Setup) -> Option<String> {
     if !ecn.enabled {
         return Some("ecn.enabled is false".into());
     }
-    // With a full table, or a lossy priority, flows stay unisolated in queues of any length.
+    // With a full table, or a lossy priority, flows stay unisolated at any queue length.
     let paused = setup.params.switch.paused_priorities();
     if isolation.table.is_some() || setup.flows.flows.iter().any(|flow| paused & 1 << flow.priority == 0) {
         return None;
@@ -271,7 +271,7 @@ fn kmin(ecn: &EcnParams, rate: Rate) -> u64 {
     }
 }
 
-/// Timeouts of at most a full segment's round trip on the longest path: parameter, timeout, round trip.
+/// Timeouts of at most a full segment's round trip on the longest path; that round trip.
 fn timeouts(setup: &Setup, fabric: &Fabric) -> Vec<(String, Time, Time)> {
     let packets = &setup.params.packets;
     let longest = BaseRtts::new(fabric, Bytes(packets.mss.0 + packets.segment_header.0)).max().0;
@@ -282,7 +282,7 @@ fn timeouts(setup: &Setup, fabric: &Fabric) -> Vec<(String, Time, Time)> {
     setup.transports.iter().filter_map(of_transport).collect()
 }
 
-/// Hypervisors' periods of at most that round trip: parameter, period, round trip.
+/// Hypervisors' periods of at most that round trip; that round trip.
 fn periods(setup: &Setup, fabric: &Fabric) -> Vec<(String, Time, Time)> {
     let packets = &setup.params.packets;
     let longest = BaseRtts::new(fabric, Bytes(packets.mss.0 + packets.segment_header.0)).max().0;

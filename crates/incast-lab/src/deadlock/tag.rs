@@ -1,4 +1,4 @@
-//! Tags and rules for a scenario's fabric: verified, counted, exported.
+//! Tags and rules: verified, counted, exported.
 
 use std::fmt;
 use std::path::Path;
@@ -54,9 +54,9 @@ pub struct TagOptions {
     pub paths: PathsOption,
     /// Algorithm that chooses tags.
     pub method: Method,
-    /// Classes of traffic that share the tags, 1 or more; above 1 only with the Clos scheme.
+    /// Traffic classes that share the tags, 1 or more; above 1 only with Clos.
     pub classes: u8,
-    /// If true, tries links of a hop in random order, else by number.
+    /// If true, links of a hop are in random order, else by number.
     pub random_order: bool,
     /// Compression of the rules.
     pub compression: Compression,
@@ -67,10 +67,10 @@ pub struct TagOptions {
     /// Formats to export.
     #[serde(default)]
     pub export: Vec<ExportForm>,
-    /// Name of port 0: `swp1`, or `Ethernet0/8` if names count by 8. Default: the export format's.
+    /// Name of port 0: `swp1`, or `Ethernet0/8` to count by 8. Default: the format's.
     #[serde(default)]
     pub port_names: Option<String>,
-    /// DSCP of each tag, from tag 1 on. If empty: 8, 16, … Lossy packets have 0.
+    /// DSCP per tag, from tag 1. If empty: 8, 16, … Lossy packets have 0.
     #[serde(default)]
     pub dscp: Vec<u8>,
 }
@@ -80,7 +80,7 @@ pub struct TagOptions {
 pub struct TagShow {
     /// Lossless tags, each a PFC priority.
     pub tags: u8,
-    /// Number of rules, by each method of counting.
+    /// Number of rules, by counting method.
     pub rules: Vec<Counted>,
     /// Result of the verification.
     pub verification: Verification,
@@ -88,14 +88,14 @@ pub struct TagShow {
     pub notices: Vec<String>,
 }
 
-/// Number of rules by one method of counting.
+/// Rules by one counting method.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Counted {
     /// Method.
     pub counted: &'static str,
     /// Rules in all switches.
     pub total: usize,
-    /// Rules in the switch that has most.
+    /// Most rules in a switch.
     pub most: usize,
 }
 
@@ -179,7 +179,7 @@ impl Names {
     }
 }
 
-/// Parses `swp1` or `Ethernet0/8`.
+/// `swp1` or `Ethernet0/8`.
 fn port_names(text: &str) -> Result<PortNames, Diagnostics> {
     let (first, step) = text.split_once('/').unwrap_or((text, "1"));
     let prefix = first.trim_end_matches(|c: char| c.is_ascii_digit());

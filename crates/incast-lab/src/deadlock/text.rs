@@ -1,5 +1,3 @@
-//! Text of a check's result.
-
 use std::fmt;
 
 use incast_deadlock::dependency::FailureReport;
@@ -46,7 +44,7 @@ impl fmt::Display for Checked {
 }
 
 impl Checked {
-    /// Names of schemes; none if all are meant.
+    /// Empty if all are meant.
     fn of(&self, schemes: &[String]) -> Vec<String> {
         if schemes.len() == self.schemes { Vec::new() } else { vec![listed(schemes)] }
     }

@@ -1,4 +1,4 @@
-//! Runs a scenario's schemes, several at a time.
+//! Runs schemes, several at a time.
 
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -69,8 +69,8 @@ const TICK: Duration = Duration::from_millis(100);
 
 /// Simulates every scheme, at most `threads` at a time (`None`: one per core).
 ///
-/// Calls `progress` on the caller's thread; its break ends all with [`ResultsError::Interrupted`]. Refuses a run that
-/// exceeds the available memory.
+/// Calls `progress` on the caller's thread; its break ends all with [`ResultsError::Interrupted`]. Refuses runs beyond the
+/// available memory.
 pub fn simulate(
     prepared: &Prepared,
     threads: Option<usize>,

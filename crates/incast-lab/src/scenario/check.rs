@@ -1,4 +1,4 @@
-//! Checks that need neither the fabric nor the flows.
+//! Checks without fabric and flows.
 
 use incast_model::field::FieldError;
 use incast_model::range;
@@ -58,8 +58,7 @@ impl Scenario {
         Diagnostics::check(found)
     }
 
-    /// Violated relations, located where scheme or scenario sets the parameter; only unreadable patches if parameters are out
-    /// of range.
+    /// Violated relations, located where scheme or scenario sets the parameter; out of range, only unreadable patches.
     fn relations(&self, scheme: &Scheme, name: &str, path: &str, in_range: bool) -> Vec<Diagnostic> {
         let params = match self.params(scheme, path) {
             Err(error) => return vec![error],
@@ -90,7 +89,7 @@ impl Scenario {
     }
 }
 
-/// A scheme and every label need an RDMA control or another transport.
+/// A scheme and its labels need an RDMA control or another transport.
 fn carrier(scheme: &Scheme, path: &str) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let one = "either `control`, for RDMA, or `transport`";

@@ -1,6 +1,6 @@
 //! Rules for warning about parameters without effect.
 //!
-//! Tests compare [`RULES`] with the schema (every parameter needs a row), and run a scenario per condition.
+//! Tests compare [`RULES`] with the schema (a row per parameter), and run a scenario per condition.
 
 use std::cell::OnceCell;
 
@@ -28,7 +28,7 @@ pub(super) enum When {
 
 use When::{Always, If};
 
-/// Every parameter of the sections, and others that can be without effect. `control.NAME.*`: all of a control.
+/// All parameters of the sections, and others that can be without effect. `control.NAME.*`: all of a control.
 pub(super) const RULES: &[(&str, When)] = &[
     ("seed", If(|facts| facts.random())),
     ("workload.priority", If(|facts| facts.own_priority())),
@@ -277,7 +277,7 @@ impl<'a> Facts<'a> {
         if self.params().switch.headroom == Headroom::ThreeDelays { self.shares_buffers() } else { self.pauses() }
     }
 
-    /// Priorities of all packets, also after demotion, isolation and tagging.
+    /// Includes demotion, isolation and tagging.
     fn priorities(&self) -> u8 {
         let rdma = &self.params().rdma;
         let classes = &self.params().host.classes;
@@ -503,7 +503,7 @@ impl<'a> Facts<'a> {
         unless(!other, otherwise)
     }
 
-    /// Depends on random flows, paths, marks, clocks, host jitter or failures.
+    /// Random flows, paths, marks, clocks, host jitter or failures.
     fn random(&self) -> Verdict {
         let written_out = |entry: &incast_model::workload::WorkloadSpec| {
             entry.list.is_some() || entry.trace.is_some() || entry.ns3.is_some()

@@ -1,5 +1,3 @@
-//! Parameters that a scenario sets.
-
 use serde::Serialize;
 use serde_json::{Map, Value};
 

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use crate::diagnostic::Diagnostic;
 use crate::tree;
 
-/// Parameters that patches merge key by key; they replace other tables, such as `pfc_mode`, a choice of one.
+/// Merged key by key; patches replace other tables, such as `pfc_mode`, a choice of one.
 const TABLES: &[&str] = &["tagging", "watchdog", "isolation", "classes"];
 
 /// Some parameters of a `T`, which override a whole `T`.
@@ -33,7 +33,7 @@ impl<T> Patch<T> {
         self.given.is_empty()
     }
 
-    /// True if this overrides all that `below` gives of a parameter.
+    /// True if it overrides all that `below` gives of a parameter.
     pub(super) fn replaces(&self, below: &Value, name: &str) -> bool {
         match (self.given.get(name), below) {
             (Some(Value::Object(own)), Value::Object(below)) if TABLES.contains(&name) => {

@@ -17,7 +17,7 @@ pub const SCENARIO_PROFILES: &[(&str, &str)] = &[(
     "behaviour of the HPCC authors' ns-3: arithmetic, ECMP hash, order of next hops, headroom of three delays, 43 B PFC frames, no retransmission timeout, starts of flow files",
 )];
 
-/// Sections where "none" stands for an absent value.
+/// "none" stands for an absent value.
 const OPTIONAL_SECTIONS: [&str; 8] = ["network", "switch", "ecn", "packets", "host", "rdma", "measure", "simulation"];
 
 fn scenario_profile(name: &str) -> Option<Value> {
@@ -32,7 +32,7 @@ fn scenario_profile(name: &str) -> Option<Value> {
     })
 }
 
-/// Resolves profiles, controls given by name, and "none".
+/// Profiles, controls by name, and "none".
 pub(super) fn resolve(root: &mut Map<String, Value>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     balance_shorthand(root.get_mut("network"));
@@ -128,7 +128,7 @@ impl Kind {
     }
 }
 
-/// `"hpcc"` becomes `{ hpcc = {} }`; a profile inside becomes its values.
+/// `"hpcc"` becomes `{ hpcc = {} }`; inner profiles become values.
 fn shorthand(kind: Kind, value: &mut Value, path: &str, found: &mut Vec<Diagnostic>) {
     if let Value::String(name) = value {
         let name = std::mem::take(name);
@@ -239,7 +239,7 @@ fn ns3_starts(root: &mut Map<String, Value>) {
     }
 }
 
-/// "none" stands for absent values, which TOML lacks.
+/// TOML lacks absent values.
 fn absent(section: Option<&mut Value>) {
     if let Some(Value::Object(section)) = section {
         for value in section.values_mut().filter(|value| value.as_str() == Some("none")) {

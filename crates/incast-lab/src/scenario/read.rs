@@ -1,5 +1,3 @@
-//! Reads and checks scenarios.
-
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -26,7 +24,7 @@ impl Loaded {
         Self::from_tree(tree, base_dir, sets)
     }
 
-    /// Reads a file for its fabric: without workload and schemes, one flow of default priority and one default scheme stand in.
+    /// Reads a file for its fabric: without workload and schemes, one default flow and scheme stand in.
     pub fn fabric_from_path(file: &Path, sets: &[String]) -> Result<Self, Diagnostics> {
         let (mut tree, base_dir) = read(file)?;
         let fabric_only = ["workload", "scheme"].iter().all(|section| !tree.root.contains_key(*section));

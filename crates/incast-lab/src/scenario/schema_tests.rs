@@ -1,4 +1,4 @@
-//! Schema types need unique names: catalogues' and scenario's definitions are merged by name.
+//! Type names must be unique: definitions of catalogues and scenario are merged by name.
 
 use std::collections::BTreeMap;
 

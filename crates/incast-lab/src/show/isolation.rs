@@ -1,4 +1,4 @@
-//! Priority classes and congestion isolation, one line each.
+//! Priority classes and congestion isolation, a line each.
 
 use incast_sim::Params;
 use incast_sim::host::ClassBy;

@@ -1,4 +1,4 @@
-//! VMs, tenants, and admission of their guarantees.
+//! VMs, tenants, admission of guarantees.
 
 use std::fmt;
 
@@ -61,7 +61,7 @@ pub struct AdmissionShow {
 /// Guarantees on links across a cut, one way.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CutShow {
-    /// Inside of the cut: a VM, a server, or a switch and everything below it.
+    /// Inside of the cut: a VM, a server, or a switch with everything below.
     pub name: String,
     /// `from` or `to` the inside.
     pub direction: &'static str,

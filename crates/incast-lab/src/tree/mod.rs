@@ -1,6 +1,6 @@
 //! Scenario as a tree of plain values with places, which locate errors.
 //!
-//! TOML text, command-line overrides and Python dictionaries become a tree; profiles fill it in; then it is read into types.
+//! TOML text, overrides and Python dictionaries become a tree; profiles fill it in; then it is read into types.
 
 mod controls;
 mod overrides;
@@ -45,7 +45,7 @@ impl Tree {
         Self { root, ..Self::default() }
     }
 
-    /// Adds the place of the parameter, or of the nearest written table around it.
+    /// Adds the parameter's place, or the nearest written table's.
     pub(crate) fn locate(&self, mut diagnostic: Diagnostic) -> Diagnostic {
         if diagnostic.place.is_some() {
             return diagnostic;
@@ -212,7 +212,7 @@ pub(crate) fn fill(table: &mut Map<String, Value>, defaults: &Map<String, Value>
     }
 }
 
-/// Overrides inner keys of `tables` if both values are tables.
+/// For `tables`, overrides inner keys if both values are tables.
 pub(crate) fn overlaid(table: &Map<String, Value>, over: &Map<String, Value>, tables: &[&str]) -> Map<String, Value> {
     let mut merged = table.clone();
     for (key, value) in over {

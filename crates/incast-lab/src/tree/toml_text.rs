@@ -1,5 +1,3 @@
-//! Reads TOML text into a tree with places.
-
 use serde_json::{Map, Number, Value};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -14,7 +12,7 @@ impl Tree {
         Ok(tree)
     }
 
-    /// Keeps places of values, under `path`.
+    /// Keeps places under `path`.
     pub(super) fn read_source(&mut self, name: &str, text: &str, path: &str) -> Result<Map<String, Value>, Diagnostic> {
         let table = DeTable::parse(text).map_err(|error| {
             let range = error.span().unwrap_or(text.len()..text.len());
