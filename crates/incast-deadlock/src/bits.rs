@@ -1,4 +1,3 @@
-/// Numbers of the set bits.
 #[inline]
 pub(crate) fn ones(words: &[u64]) -> impl Iterator<Item = usize> + '_ {
     words.iter().enumerate().flat_map(|(at, &word)| {

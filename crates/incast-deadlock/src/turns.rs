@@ -104,7 +104,6 @@ impl TurnSet {
         self.bits.iter_mut().zip(&other.bits).for_each(|(word, other)| *word &= !other);
     }
 
-    /// Ingress ports that turn to `output`, a bit each.
     #[inline]
     pub(crate) fn row(&self, output: PortId) -> &[u64] {
         &self.bits[self.ports.row(output)]

@@ -1,4 +1,4 @@
-//! Items that a scenario can name, from its schema and the simulator's lists: for `incast list` and the reference.
+//! Items that a scenario can name: for `incast list` and the reference.
 
 use incast_model::fabric::GENERATORS;
 use incast_model::range;

@@ -1,4 +1,4 @@
-//! Memory of a run, as far as known before: without packets in flight, samples, and transports' state of lost packets.
+//! Memory of a run, without packets in flight, samples, and transports' state of lost packets.
 
 use std::mem::size_of;
 

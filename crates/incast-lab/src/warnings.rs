@@ -216,8 +216,8 @@ fn ecn_above_pfc(fabric: &Fabric, setup: &Setup) -> Option<(NodeId, u64, u64)> {
     })
 }
 
-/// Switch with a port that resumes only with an empty queue: the offset exceeds its largest dynamic XOFF threshold, also
-/// returned. Static thresholds were checked before.
+/// Switch with a port that resumes only with an empty queue, and its largest dynamic XOFF threshold, which the offset exceeds.
+/// Static thresholds were checked before.
 fn never_resumes_early(fabric: &Fabric, setup: &Setup) -> Option<(NodeId, u64)> {
     let params = &setup.params;
     if params.switch.paused_priorities() == 0 || !matches!(params.switch.pfc_mode, PfcMode::Dynamic { .. }) {

@@ -86,7 +86,6 @@ impl Channel {
         sendmsg(&self.socket, &[IoSlice::new(b"H")], &mut files, SendFlags::NOSIGNAL).map(|_| ())
     }
 
-    /// Reports why this process cannot be instrumented or ends.
     pub(crate) fn complain(&self, why: &str) {
         let text = IoSlice::new(why.as_bytes());
         // If sending fails, nobody listens.

@@ -1,7 +1,7 @@
 //! Requests of the program's threads to the handler, one at a time, by a fault at the doorbell page.
 //!
-//! The handler alone owns the state. No program thread holds a lock that the handler needs: with its stack in the region, the
-//! thread could fault while holding it (deadlock).
+//! The handler alone owns the state. No program thread holds a lock that the handler needs: with its stack in the region, a
+//! fault while holding it would deadlock.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -53,8 +53,8 @@ static SLIP: Mutex<(Call, Option<u32>)> = Mutex::new((NOTHING, None));
 const NOTHING: Call = Call::Fork { stack: Call::ELSEWHERE };
 /// Pages of each allocation, by its first page.
 static SIZES: OnceLock<&'static [AtomicU32]> = OnceLock::new();
-/// Cache of freed allocations, with content, so that repeated allocation needs no request (like the C library's heap). Entry:
-/// first page, and number of pages from bit 32; 0: empty. No lock: a forked process could inherit it locked.
+/// Cache of freed allocations, with content: repeated allocation needs no request (like the C library's heap). Entry: first
+/// page, number of pages from bit 32; 0: empty. No lock: a forked process could inherit it locked.
 static SHELF: [AtomicU64; 8] = [const { AtomicU64::new(0) }; 8];
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 /// Largest cached allocation in pages (8 MiB in all). Size and number are our choice.

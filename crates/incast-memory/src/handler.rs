@@ -27,12 +27,11 @@ const SHORT: u64 = 1_000;
 const LONG: u64 = 2_000_000;
 
 const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
-/// Consecutive checks that count as a deadlock: a thread waits for a page and the forking thread sleeps. Our choice.
+/// Consecutive checks that count as a deadlock: a thread waits for a page, the forking thread sleeps. Our choice.
 const STUCK: u32 = 30;
 const DEADLOCK: &str = "the program forks while a thread that waits for remote memory has what fork waits for (a lock of stdio): they \
 would wait for each other for ever, so it was ended";
 
-/// Interval of processor time readings, in ns.
 const LOOK_AGAIN: u64 = 1_000_000;
 
 #[derive(Debug)]
@@ -40,7 +39,6 @@ struct Fetch {
     page: u32,
     thread: u32,
     write: bool,
-    /// Time at which the handler saw the fault.
     seen: u64,
     /// Time at which only mapping was left.
     ready: u64,
@@ -206,7 +204,7 @@ impl Server {
         }
     }
 
-    /// Handles an event; returns a fork's thread and stack page.
+    /// Returns a fork's thread and stack page.
     fn on(&mut self, event: Event, seen: u64) -> Option<(u32, u32)> {
         if event.page == desk::BELL {
             return self.call(event.thread);

@@ -94,7 +94,7 @@ impl<F: Copy> Real<F> {
     }
 }
 
-/// Returns whether the program has its own allocator, linked or preloaded (jemalloc, tcmalloc). It then serves all: its
+/// Returns whether the program has its own allocator (jemalloc, tcmalloc), linked or preloaded. It then serves all: its
 /// functions do not know our memory. Mappings for its arenas are served.
 fn has_allocator() -> bool {
     MALLOC.address() != (__libc_malloc as *const c_void).expose_provenance()

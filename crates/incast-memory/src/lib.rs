@@ -1,7 +1,7 @@
 //! Preloaded library that makes part of a program's memory remote. It serves large anonymous memory by userfaultfd in 4 KiB
-//! pages. A share of the pages stays local; the others move to a store that represents another host's memory. It records every
-//! page fetch, and delays it as configured. Gao et al., "Network Requirements for Resource Disaggregation", OSDI 2016, section
-//! 3, has the same instrument as a swap device.
+//! pages: a share stays local, the others move to a store that represents another host's memory. It records and delays every
+//! page fetch. Gao et al., "Network Requirements for Resource Disaggregation", OSDI 2016, section 3, has the same instrument as
+//! a swap device.
 //!
 //! The [`handler`] must not touch memory of the region: its tables are mapped before the region is served.
 

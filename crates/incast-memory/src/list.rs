@@ -27,7 +27,6 @@ impl List {
         if self.oldest == NONE { None } else { Some(self.oldest) }
     }
 
-    /// Page after `page` of this list.
     pub(crate) fn behind(&self, links: &[Link], page: u32) -> Option<u32> {
         let Link { behind, .. } = links[page as usize];
         if behind == NONE { None } else { Some(behind) }
@@ -44,7 +43,6 @@ impl List {
         self.len += 1;
     }
 
-    /// Removes a page of this list.
     pub(crate) fn remove(&mut self, links: &mut [Link], page: u32) {
         let Link { before, behind } = links[page as usize];
         match before {

@@ -207,7 +207,6 @@ impl<M: Memory> Pager<M> {
         Fault::Served
     }
 
-    /// Handles a write to a guarded page.
     pub(crate) fn write(&mut self, page: u32) {
         let found = self.get(page);
         if found.place() == Place::Mapped {
@@ -421,7 +420,7 @@ impl<M: Memory> Pager<M> {
         }
     }
 
-    /// Saves and unmaps mapped pages that are in no list, all dirty or all clean; pins them on failure.
+    /// Saves and unmaps unlisted mapped pages, all dirty or all clean; pins them on failure.
     fn unmap(&mut self, run: Extent) {
         let dirty = self.get(run.first).is(Page::DIRTY);
         if dirty && !(self.memory.guard(run) && self.save(run)) {

@@ -84,7 +84,6 @@ fn pager(policy: Policy, limit: Limit) -> Pager<Played> {
     Pager::new(memory, (pages, links), policy, limit)
 }
 
-/// Thread of the program.
 impl Pager<Played> {
     fn access(&mut self, page: u32, write: bool) -> &mut u64 {
         while self.memory.mapped[page as usize].is_none_or(|(_, guarded)| write && guarded) {

@@ -1,5 +1,5 @@
 //! Memory calls of a program: served ones become a [`Call`]; `None`: left to the C library or the kernel. Obligations and
-//! results: see the manual pages.
+//! results are in the manual pages.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -159,7 +159,7 @@ fn range(address: usize, bytes: usize) -> Option<Result<crate::space::Extent, c_
     })
 }
 
-/// Requests `bytes`; counts them if the region lacks them.
+/// Counts `bytes` that the region lacks.
 fn wanted(bytes: usize, call: impl FnOnce(u32) -> Call) -> Option<usize> {
     let first = desk::count(bytes).and_then(|count| desk::ask(call(count)));
     if first.is_none() {

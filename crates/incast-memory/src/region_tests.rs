@@ -11,7 +11,6 @@ fn region() -> Option<Region> {
     Some(region)
 }
 
-/// Content of a page, if mapped.
 fn held(region: &Region, page: u32) -> Option<Vec<u8>> {
     let mut bytes = vec![0; PAGE];
     let there = region.is_there(Extent::new(page, 1));

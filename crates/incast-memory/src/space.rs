@@ -48,7 +48,6 @@ impl Space {
         Some(first)
     }
 
-    /// Takes `wanted` if all of it is free.
     pub(crate) fn take_at(&mut self, wanted: Extent) -> bool {
         let at = self.free[..self.len].partition_point(|free| free.end() <= wanted.first);
         let fits =

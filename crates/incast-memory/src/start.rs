@@ -1,5 +1,3 @@
-//! Start of the handler in a new program or a forked process.
-
 use std::fmt::Display;
 use std::os::fd::AsFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -37,7 +35,6 @@ const FREE_RANGES: usize = 1 << 16;
 /// Records of a ring without a reader.
 const FEW: usize = 1024;
 
-/// Socket name and configuration.
 static ASKED: OnceLock<(Vec<u8>, Config)> = OnceLock::new();
 /// State of the start (1: complete), and its outcome. A channel of std would allocate: see [`sys::spawn`].
 static BEGUN: (AtomicU32, Mutex<Result<bool, String>>) = (AtomicU32::new(0), Mutex::new(Ok(false)));
@@ -100,7 +97,6 @@ fn run_handler(begin: impl FnOnce() -> Result<bool, String> + Send + 'static) {
     }
 }
 
-/// Makes the region and handler state; reports to `incast`.
 fn first(channel: &Channel, config: &Config) -> Result<(), String> {
     let pages = (config.region / PAGE) as u32;
     let region = Region::new(pages).map_err(|error| said("userfaultfd", error))?;
@@ -167,7 +163,7 @@ pub(crate) extern "C" fn in_parent() {
 }
 
 /// Runs first in a forked process, which has pages and state but no handler or fault file: it gets its own before program code
-/// runs. The program's allocators may be locked: nothing here may use them.
+/// runs. Program allocators may be locked: nothing here may use them.
 pub(crate) extern "C" fn in_child() {
     if !FORKING.swap(false, Ordering::Relaxed) {
         return;

@@ -137,7 +137,7 @@ impl Served {
         Ok(Self { faults: open_faults()?, base, pages })
     }
 
-    /// Opens a new fault file after a fork.
+    /// After a fork.
     pub(crate) fn connect(&mut self) -> Result<()> {
         // Not closed: the old number belongs to another file here.
         std::mem::forget(std::mem::replace(&mut self.faults, open_faults()?));
@@ -177,7 +177,6 @@ impl Served {
         unsafe { kernel(number, [address, bytes, how as usize, 0, 0, 0]) == 0 }
     }
 
-    /// Replaces mappings by new pages without access.
     pub(crate) fn renew(&self, pages: Extent) {
         let ([address, bytes], none) = (self.place(pages), libc::PROT_NONE as usize);
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
@@ -287,7 +286,7 @@ pub(crate) fn spawn<F: FnOnce() + Send + 'static>(run: F) -> Result<()> {
 }
 
 /// Removes this endless thread from glibc's private thread count (since 2.34): a process ends with its last counted thread
-/// (pthread_exit(3)). Without such a count, these processes stay.
+/// (pthread_exit(3)). Without such a count, processes stay.
 pub(crate) fn uncount() {
     // Found when the first process begins: a search in a forked process could need memory.
     static COUNT: OnceLock<usize> = OnceLock::new();

@@ -8,7 +8,6 @@ use arrow_array::{Array, ArrowPrimitiveType, RecordBatch};
 use arrow_schema::{DataType, Schema};
 use serde_json::Value;
 
-/// Value of a row.
 type Cell<'a> = Box<dyn Fn(usize) -> Value + 'a>;
 
 /// Reads a column's values; `null` if missing.

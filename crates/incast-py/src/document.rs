@@ -15,7 +15,6 @@ pub(crate) struct Document(incast_lab::Document);
 
 #[pymethods]
 impl Document {
-    /// Reads a file.
     #[staticmethod]
     fn read(path: PathBuf) -> PyResult<Self> {
         incast_lab::Document::read(&path).map(Self).map_err(|found| fault(Failure::from(Diagnostics::from(found))))

@@ -50,9 +50,7 @@ impl Kind {
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) kind: Kind,
-    /// Whole report with source lines.
     pub(crate) text: String,
-    /// Report by item.
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 

@@ -24,7 +24,6 @@ impl From<facade::Folder> for Folder {
 
 #[pymethods]
 impl Folder {
-    /// Opens a results folder.
     #[staticmethod]
     fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         detached(py, || facade::Folder::open(&path)).map(Self)
@@ -36,7 +35,6 @@ impl Folder {
         detached(py, || facade::Folder::verify(&path))
     }
 
-    /// Where it lies.
     #[getter]
     fn path(&self) -> PathBuf {
         self.0.path()
@@ -47,7 +45,6 @@ impl Folder {
         self.0.manifest()
     }
 
-    /// Scenario of the run.
     fn scenario(&self, py: Python<'_>) -> PyResult<facade::Scenario> {
         detached(py, || self.0.scenario())
     }
@@ -57,12 +54,10 @@ impl Folder {
         self.0.warnings()
     }
 
-    /// Names of the tables.
     fn tables(&self) -> Vec<String> {
         self.0.tables()
     }
 
-    /// Reads a table.
     fn table(&self, py: Python<'_>, name: &str) -> PyResult<Table> {
         detached(py, || self.0.table(name)).map(Table::from)
     }

@@ -75,7 +75,7 @@ impl Scenario {
         detached(py, || self.0.write_trace(&path))
     }
 
-    /// Finds cyclic buffer dependencies; `options`: the lab's, as JSON text; paths' files start at `base`. Returns true if
+    /// Finds cyclic buffer dependencies; `options`: the lab's, as JSON text; files of paths start at `base`. Returns true if
     /// there are none, the report, and the same as JSON text. `progress` receives unit, number done and total several times a
     /// second.
     #[pyo3(signature = (options, base, progress = None))]

@@ -1,5 +1,3 @@
-//! Slowdowns by flow size as a table.
-
 use std::collections::HashMap;
 use std::sync::Arc;
 

@@ -17,7 +17,6 @@ use serde_json::{Value, json};
 use crate::cells::{cells, write_csv, write_json};
 use crate::facade::Batches;
 
-/// A table in memory.
 #[pyclass(frozen, module = "incast._core")]
 #[derive(Debug)]
 pub(crate) struct Table(Batches);
@@ -34,7 +33,6 @@ type Given<'py> = (String, String, Option<String>, String, Bound<'py, PyAny>);
 type Writer = fn(&mut dyn Write, &Schema, &[RecordBatch]) -> io::Result<()>;
 
 impl Table {
-    /// First `limit` rows.
     fn head(&self, limit: Option<usize>) -> Vec<RecordBatch> {
         let mut left = limit.unwrap_or(usize::MAX);
         let mut head = Vec::new();

@@ -20,7 +20,6 @@ pub(super) struct Detours<'d, 'f> {
 struct State {
     input: PortId,
     detours: u8,
-    /// Previous state.
     before: Option<u32>,
     /// The destination can be reached.
     good: bool,
@@ -135,7 +134,6 @@ impl<'d, 'f> Detours<'d, 'f> {
     }
 }
 
-/// Nodes that can lose all next hops to a destination.
 #[derive(Debug)]
 pub(super) struct DeadEnds {
     /// By link: (class, node) with this link among at most as many next hops as links fail together.

@@ -42,8 +42,8 @@ pub enum Failures {
 pub enum Rerouting {
     /// All switches know: packets take shortest or up-down paths over links that are up, like the routes.
     Converged,
-    /// Only adjacent switches know (routes have not converged). Without a next hop, they send packets to any other switch, but
-    /// not back; it forwards them as before. Packets that need more detours are left out.
+    /// Only adjacent switches know (before convergence). Without a next hop, they send packets to any other switch, but not
+    /// back; it forwards them as before. Packets that need more detours are left out.
     Local {
         /// Most detours of a packet, 1 or more; each is one bounce in a folded Clos fabric.
         bounces: u8,
@@ -191,7 +191,7 @@ fn ends(wiring: &Wiring<'_>, link: LinkId) -> [String; 2] {
 }
 
 impl Dependencies {
-    /// Searches for cyclic dependencies under each set of failed links; names at most `most` cyclic sets. [`Rerouting::Local`]
+    /// Searches for cyclic dependencies under each set of failed links; names at most `most` sets. [`Rerouting::Local`]
     /// includes packets on earlier routes, except those on failed links.
     ///
     /// # Errors

@@ -25,8 +25,8 @@ pub use users::{Part, Users};
 /// Buffer dependency graph.
 ///
 /// A vertex is a buffer that can pause its link: an ingress port of a switch with a PFC priority. An edge leads to the next
-/// buffer of its packets: while that is full, they stay. A cycle is a deadlock if all its buffers are full at once (Hu et al.,
-/// HotNets 2016: necessary, not sufficient). Without tags, one graph represents every priority.
+/// buffer of its packets. A cycle is a deadlock if all its buffers are full at once (Hu et al., HotNets 2016: necessary, not
+/// sufficient). Without tags, one graph represents every priority.
 #[derive(Debug, Clone)]
 pub struct Dependencies {
     edges: Edges,
@@ -62,7 +62,7 @@ impl Dependencies {
     /// Dependencies of packets that make these turns under rules. Hosts send with tags `sent`; packets without a rule become
     /// lossy.
     ///
-    /// A packet may make any of `turns` next: too many dependencies are possible, too few are not.
+    /// A packet may make any of `turns` next: the result may have too many dependencies, never too few.
     pub fn of_tagged_turns(wiring: &Wiring<'_>, turns: &TurnSet, rules: &Rules, sent: &[Tag]) -> Self {
         let mut taken = Transitions::none(wiring);
         for (tag, input, output, new) in Reached::new(wiring, rules.transitions(), sent, Some(turns)).moves {

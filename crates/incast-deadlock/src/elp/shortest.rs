@@ -205,7 +205,6 @@ impl Search {
 struct Trees {
     /// By node: place in the queue.
     place: Vec<u32>,
-    /// Nodes of one level with sort keys.
     level: Vec<(u64, NodeId)>,
     chosen: Vec<Hop>,
 }

@@ -18,7 +18,7 @@ pub struct UpDown {
     pub bounces: u8,
 }
 
-/// Ports that lead up; hosts have tier 0.
+/// Hosts have tier 0.
 #[derive(Debug, Clone)]
 pub(crate) struct Tiers {
     up: Vec<bool>,
@@ -46,7 +46,6 @@ impl Tiers {
     }
 }
 
-/// Ingress port, and bounces so far.
 pub(crate) type State = (PortId, u8);
 
 impl UpDown {

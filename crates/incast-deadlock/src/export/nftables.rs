@@ -56,7 +56,6 @@ pub fn write_nftables(
     Ok(text + "    }\n}\n")
 }
 
-/// New tags by (ingress port, egress port).
 type Turns = BTreeMap<(u32, u32), Tag>;
 
 fn maps(entries: &[Entry]) -> BTreeMap<Tag, Turns> {

@@ -19,7 +19,7 @@ impl Placement<'_> {
     /// So every path ends with a lossless tag. New rules raise a tag; such an edge is on no cycle.
     pub(super) fn complete(&self, rules: &mut Rules) {
         let ports = self.ports();
-        // By tag: possible ingress ports of packets, a bit each.
+        // By tag: possible ingress ports, a bit each.
         let mut at = vec![vec![0u64; ports.spans()]; usize::from(self.tags()) + 1];
         for (input, _) in self.layer(0).iter() {
             set(&mut at[usize::from(Tag::FIRST.0)][ports.span(ports.node(input))], ports.local(input));

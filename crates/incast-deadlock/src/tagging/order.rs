@@ -12,7 +12,7 @@ use crate::wiring::Ports;
 /// Maintains a topological order. As in Pearce and Kelly (ACM Journal of Experimental Algorithmics 11, 2006), a search visits
 /// only ports between both ends of new edges. But forward and backward search alternate, and the first to end moves its side
 /// past the other (in a list; in Jellyfish with random link order one side is some 75 times the other). A search reads 64 ports
-/// of a switch at a time. Ports to single-linked hosts are left out: they are never on a cycle.
+/// of a switch at a time. Ports to single-linked hosts are omitted: they are never on a cycle.
 #[derive(Debug)]
 pub(crate) struct Dag {
     ports: Arc<Ports>,
@@ -99,7 +99,6 @@ impl Dag {
     }
 }
 
-/// Place of the ports of a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Side {
     /// At the switch.
@@ -312,7 +311,7 @@ mod tests {
     fn a_list_is_numbered_anew_when_there_is_no_room() {
         let mut list = List::new(6);
         for _ in 0..100 {
-            // Always between the same two.
+            // The same two each time.
             list.move_behind(PortId(0), &[PortId(5)]);
             list.move_before(PortId(5), &[PortId(4), PortId(3)]);
             let places: Vec<u64> = [0, 4, 3, 5, 1, 2].map(|port| list.place(PortId(port))).into();

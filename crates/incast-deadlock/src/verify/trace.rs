@@ -17,7 +17,6 @@ pub(super) type Walk<'w, 'f> = (&'w Wiring<'f>, &'w Rules, Tag);
 #[derive(Debug, Clone)]
 pub(super) struct Hit {
     pub(super) turn: (Tag, PortId, PortId),
-    /// Egress ports up to the turn.
     pub(super) path: Vec<PortId>,
 }
 
@@ -101,7 +100,7 @@ pub(super) fn towards((wiring, rules, sent): Walk<'_, '_>, towards: &Towards, go
 
 pub(super) struct UpDownFound {
     pub(super) hits: Vec<Hit>,
-    /// Ingress ports reached, once per number of bounces.
+    /// Ingress ports, once per number of bounces.
     pub(super) states: usize,
 }
 

@@ -111,7 +111,6 @@ struct Packets<'w, 'f> {
     rules: Vec<Vec<(Tag, &'w TurnSet)>>,
     /// By tag: ingress ports with packets, a bit each.
     at: Vec<Vec<u64>>,
-    /// Scratch for one node.
     packets: Vec<u64>,
     /// By egress port: cached new tag of packets from all single-linked hosts.
     sent: Vec<u8>,

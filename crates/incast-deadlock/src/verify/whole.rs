@@ -101,7 +101,6 @@ impl fmt::Display for TaggedCycle {
     }
 }
 
-/// Tag, ingress port, egress port, new tag.
 pub(crate) type Move = (Tag, PortId, PortId, Tag);
 
 pub(crate) struct Reached {

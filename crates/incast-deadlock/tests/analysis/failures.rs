@@ -49,7 +49,6 @@ fn next_hops(fabric: &Fabric, dst: NodeId) -> HashMap<NodeId, Vec<PortId>> {
     nodes.map(|node| (node, closer(node))).collect()
 }
 
-/// Ingress port, and detours so far.
 type Packet = (PortId, u8);
 
 /// Turns of all packets while only the ends of down links know of them.

@@ -15,7 +15,6 @@ use rand::Rng;
 
 use crate::common::{fabrics, testbed};
 
-/// Random walks without repeated ports.
 fn walks(fabric: &Fabric, choices: &[(prop::sample::Index, Vec<prop::sample::Index>)]) -> PathSet {
     let wiring = Wiring::new(fabric);
     let mut paths = PathSet::new();

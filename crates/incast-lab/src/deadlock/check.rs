@@ -1,5 +1,3 @@
-//! Cyclic buffer dependencies of a fabric, intact and with failed links.
-
 use std::path::Path;
 use std::sync::Arc;
 
@@ -59,7 +57,6 @@ pub struct Checked {
     pub lossy: Vec<Lossy>,
     /// True without a workload: one lossless priority is assumed.
     pub assumed: bool,
-    /// Number of schemes.
     #[serde(skip)]
     pub(super) schemes: usize,
 }
@@ -69,7 +66,7 @@ pub struct Checked {
 pub struct CheckedGraph {
     /// Schemes with this graph.
     pub schemes: Vec<String>,
-    /// Priorities: of tags 1, 2, … in one graph; without tags one equal graph each.
+    /// Priorities: with tags those of tags 1, 2, … in one graph; without tags one equal graph each.
     pub priorities: Vec<u8>,
     /// True if priorities are tags, which switches change.
     pub tagged: bool,

@@ -38,7 +38,6 @@ pub enum PathsOption {
 }
 
 impl PathsOption {
-    /// Relative file names start at `base`.
     pub(super) fn elp<'r>(
         &self,
         wiring: &Wiring<'_>,

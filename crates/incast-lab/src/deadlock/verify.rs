@@ -59,7 +59,7 @@ pub struct VerifiedFile {
     pub rules: usize,
     /// True if it meets Tagger's conditions: sufficient, not necessary.
     pub conditions: bool,
-    /// Turns where packets on expected paths become lossy; absent without paths.
+    /// The same for this file.
     pub lossy: Option<usize>,
     /// Examples of such turns.
     pub lossy_named: Vec<LossyWalk>,

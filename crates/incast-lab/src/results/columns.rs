@@ -73,7 +73,6 @@ pub(crate) fn schema(description: &str, columns: &[Column]) -> SchemaRef {
     Arc::new(Schema::new_with_metadata(fields.collect::<Vec<_>>(), metadata))
 }
 
-/// Names and meanings of an enum's values.
 pub(super) type Names = &'static [(&'static str, &'static str)];
 
 /// Accessor of values; determines the column's type.

@@ -166,7 +166,7 @@ pub struct StopManifest {
     pub text: String,
 }
 
-/// A flow cut off by link failures or a `network.pause`.
+/// A cut-off flow.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CutOffManifest {
     /// Number of the flow.
@@ -246,7 +246,6 @@ pub(super) struct Left {
     pub(super) not_started: u32,
     /// Backlogged flows in progress have no size to complete.
     pub(super) backlogged: u32,
-    /// Flows cancelled at their entry's end.
     pub(super) cancelled: u32,
 }
 

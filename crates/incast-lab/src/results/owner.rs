@@ -1,7 +1,7 @@
 //! Process that writes an unfinished folder: its name, and a lock that ends with it.
 //!
-//! The lock is the kernel's (`flock`): other containers see it, and a killed process loses it. Some file systems have no locks,
-//! some shared ones keep them to one machine: so the name also has machine, PID namespace and process.
+//! The lock is the kernel's (`flock`): other containers see it, and a killed process loses it. File systems may lack locks or
+//! keep them to one machine: so the name also has machine, PID namespace and process.
 
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};

@@ -31,7 +31,6 @@ impl Records<'_> {
     }
 }
 
-/// Record and its number in the run.
 #[derive(Debug)]
 pub(super) struct Row<'a, R> {
     pub(super) run: &'a Records<'a>,

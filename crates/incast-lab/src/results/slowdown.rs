@@ -182,9 +182,9 @@ fn numbers(batch: &RecordBatch, column: &str, names: &mut Vec<String>) -> Option
 
 /// Tabulates slowdowns: percentiles of bins by size, of nearly equal count.
 ///
-/// Bins never split a size: a boundary moves to the nearer end of its size (the lower on a tie); boundaries that meet become
-/// one. Bins are cut from all started flows of a scheme, so that schemes have the same bins even if flows did not complete. A
-/// bin has the number of the equal-count bin that begins nearest, comparable between runs of a workload.
+/// Bins never split a size: a boundary moves to its nearer end (the lower on a tie); boundaries that meet become one. Bins are
+/// cut from all started flows: schemes have the same bins even if flows did not complete. A bin has the number of the
+/// equal-count bin that begins nearest, comparable between runs of a workload.
 pub fn slowdown_bins(flows: &Finished, options: &SlowdownOptions) -> SlowdownTable {
     let mut table = SlowdownTable {
         options: options.clone(),

@@ -116,8 +116,8 @@ fn samples(outcome: &incast_sim::Outcome, cuts: &[u64]) -> HashMap<u32, Vec<(usi
     samples
 }
 
-/// Payload acknowledged at each cut: the latest sample; the total at the last cut, and after the flow's end once no sample
-/// follows (an ended flow is sampled only while packets are in flight).
+/// Payload acknowledged at each cut: the latest sample; the total at the last cut, and after the flow's end without later
+/// samples (an ended flow is sampled only while packets are in flight).
 fn acked(record: &FlowRecord, sampled: Option<&Vec<(usize, u64)>>, cuts: &[u64]) -> Vec<u64> {
     let mut at = vec![0; cuts.len()];
     let mut known = sampled.map_or(&[][..], Vec::as_slice).iter().peekable();

@@ -437,7 +437,6 @@ impl<'a> Facts<'a> {
         self.carries(Telemetry::Int, "no control here uses INT (computed headroom includes it nevertheless)")
     }
 
-    /// Bytes of ACKs before padding.
     fn acks(&self) -> impl Iterator<Item = u64> {
         let packets = &self.params().packets;
         self.controls().map(|one| packets.ack.0 + packets.telemetry_bytes(one.control.telemetry()))
@@ -503,7 +502,7 @@ impl<'a> Facts<'a> {
         unless(!other, otherwise)
     }
 
-    /// Random flows, paths, marks, clocks, host jitter or failures.
+    /// Depends on random draws.
     fn random(&self) -> Verdict {
         let written_out = |entry: &incast_model::workload::WorkloadSpec| {
             entry.list.is_some() || entry.trace.is_some() || entry.ns3.is_some()

@@ -125,13 +125,13 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// The scheme's, the scenario's, the transport's, or the default.
+    /// Scheme's, scenario's, transport's, or default.
     pub(crate) fn switch(&self, scheme: &Scheme, path: &str) -> Result<SwitchParams, Diagnostic> {
         let wanted = scheme.wanted_switch();
         scheme.switch.over(&self.switch.over(&wanted, "switch")?, &path::join(path, "switch"))
     }
 
-    /// The scheme's, the scenario's, the control's or transport's, or the default.
+    /// Scheme's, scenario's, control's or transport's, or default.
     pub(crate) fn ecn(&self, scheme: &Scheme, path: &str) -> Result<EcnParams, Diagnostic> {
         let wanted = scheme.wanted_ecn().unwrap_or_default();
         scheme.ecn.over(&self.ecn.over(&wanted, "ecn")?, &path::join(path, "ecn"))

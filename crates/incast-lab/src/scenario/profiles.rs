@@ -179,7 +179,6 @@ fn window_shorthand(params: &mut Map<String, Value>) {
     }
 }
 
-/// `hypervisor = "elasticswitch"` becomes `{ elasticswitch = {} }`.
 fn hypervisor_shorthand(value: Option<&mut Value>, path: &str, found: &mut Vec<Diagnostic>) {
     let Some(value) = value else { return };
     // ElasticSwitch's Hold-Increase and Rate-Caution: off in Seawall unless given.

@@ -1,5 +1,3 @@
-//! Tagger's rules for a fabric, from a scheme's lossless paths or a file.
-
 use std::path::Path;
 use std::sync::Arc;
 

@@ -1,5 +1,3 @@
-//! VMs, tenants, admission of guarantees.
-
 use std::fmt;
 
 use incast_model::tenant::{Admission, Placement, TenantSpec};

@@ -80,7 +80,6 @@ pub(super) static QUEUES: Table<QueueSample> = Table {
     ],
 };
 
-/// Time in a range of queue lengths.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bin {
     port: PortId,
