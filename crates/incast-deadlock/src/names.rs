@@ -49,7 +49,7 @@ impl fmt::Display for Turn {
     }
 }
 
-/// Cyclic buffer dependency: packets of each turn wait for space at the next ingress port, cyclically.
+/// Cyclic buffer dependency: packets of each turn wait for the next ingress port, cyclically.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cycle {
     /// Turns; `to` of each is `switch` of the next.

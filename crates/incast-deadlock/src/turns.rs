@@ -56,7 +56,7 @@ impl TurnSet {
         }
     }
 
-    /// True for a turn in the set; ports of different switches are no turn.
+    /// True for a turn in the set, of one switch.
     #[inline]
     pub fn contains(&self, input: PortId, output: PortId) -> bool {
         self.is_turn(input, output) && {

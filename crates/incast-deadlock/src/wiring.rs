@@ -57,7 +57,7 @@ impl std::ops::Deref for Wiring<'_> {
     }
 }
 
-/// Ports of a fabric without names, rates and delays. Tables of ranges have one entry more than nodes: the end.
+/// Ports of a fabric without names, rates and delays. Tables of ranges end with an extra entry.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Ports {
     /// By port.

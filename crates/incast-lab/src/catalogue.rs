@@ -64,7 +64,7 @@ pub struct Entry {
 pub struct Parameter {
     /// Name.
     pub name: String,
-    /// Kind of value: `rate`, `time`, `size`, `number`, `text`, a list of names, …
+    /// Kind of value: `rate`, `time`, `size`, `number`, `text`, list of names, …
     pub kind: String,
     /// True if it must be given.
     pub required: bool,
@@ -75,7 +75,7 @@ pub struct Parameter {
     pub range: Option<Value>,
     /// Meaning, with unit, default and source.
     pub description: String,
-    /// Parameters within a table or list of tables.
+    /// Parameters of inner tables.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parameters: Vec<Parameter>,
 }
@@ -93,7 +93,7 @@ pub struct SizeEntry {
     pub also: Vec<String>,
     /// Mean in bytes under linear interpolation, used for loads.
     pub mean_bytes: f64,
-    /// Mean in bytes if draws are only the points' sizes, as in some generators.
+    /// Mean in bytes if only the points' sizes are drawn, as in some generators.
     pub step_mean_bytes: f64,
     /// Median in bytes.
     pub median_bytes: f64,

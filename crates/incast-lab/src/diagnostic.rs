@@ -23,7 +23,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Place of a byte range, up to the end of its first line.
+    /// Place of a byte range, up to its first line's end.
     pub fn of(file: &str, text: &str, range: std::ops::Range<usize>) -> Self {
         let start = floor_boundary(text, range.start);
         let end = floor_boundary(text, range.end.max(start));
@@ -73,7 +73,7 @@ impl Diagnostic {
         self
     }
 
-    /// Adds valid names and the nearest one, or the new name of a renamed one.
+    /// Adds valid names and the nearest, or the new name of a renamed one.
     #[must_use]
     pub fn names<'a>(mut self, wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Self {
         let names: Vec<&str> = names.into_iter().collect();

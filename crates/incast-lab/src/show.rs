@@ -96,7 +96,7 @@ pub struct SchemeShow {
 /// Typical packet-hops per second of a server's core.
 pub const TYPICAL_RATE: f64 = 8e6;
 
-/// Summarises a scenario for a core of `packet_hops_per_s` (unknown: [`TYPICAL_RATE`]).
+/// Summarises a scenario for a core of `packet_hops_per_s` (default [`TYPICAL_RATE`]).
 pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
     let scenario = &prepared.scenario;
     let (fabric, flows) = (&prepared.fabric, &prepared.flows);

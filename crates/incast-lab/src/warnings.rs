@@ -19,7 +19,7 @@ use crate::warning::{Warning, joined};
 mod increases;
 
 impl Prepared {
-    /// Warnings to check before trusting results; equal ones of schemes are one.
+    /// Warnings to check before trusting results, merged for schemes.
     pub fn warnings(&self) -> &[Warning] {
         // Few rules need routes, which are slow on large fabrics.
         let routes = LazyCell::new(|| self.routes());

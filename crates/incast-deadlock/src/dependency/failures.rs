@@ -40,12 +40,12 @@ pub enum Failures {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rerouting {
-    /// All switches know: packets take shortest or up-down paths over links that are up, like the routes.
+    /// All switches know: packets take shortest or up-down paths over links that are up.
     Converged,
     /// Only adjacent switches know (before convergence). Without a next hop, they send packets to any other switch, but not
     /// back; it forwards them as before. Packets that need more detours are left out.
     Local {
-        /// Most detours of a packet, 1 or more; each is one bounce in a folded Clos fabric.
+        /// Most detours of a packet, 1 or more; each is a bounce in a folded Clos fabric.
         bounces: u8,
     },
 }
@@ -111,7 +111,7 @@ impl<'r> From<&'r Routes> for Failing<'r> {
 /// Cyclic dependencies under failures.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FailureReport {
-    /// If true, dependencies are cyclic without failures.
+    /// True if dependencies are cyclic without failures.
     pub cyclic_before: bool,
     /// Sets checked.
     pub sets: usize,

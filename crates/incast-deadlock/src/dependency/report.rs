@@ -109,7 +109,7 @@ impl fmt::Display for Users {
 type Turns = Vec<(Tag, PortId, PortId)>;
 
 impl Dependencies {
-    /// Finds the cyclic dependencies. Names at most `most` shortest cycles per component, with paths of `elp` that cause them.
+    /// Finds cyclic dependencies; names at most `most` shortest cycles per component, with paths of `elp` that cause them.
     pub fn report(&self, wiring: &Wiring<'_>, most: usize, elp: Option<&Elp<'_>>) -> Result<DeadlockReport, ElpError> {
         match elp {
             Some(elp) => self.report_of(wiring, most, &[Part { elp, when: None }]),

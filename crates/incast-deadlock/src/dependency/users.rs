@@ -108,7 +108,7 @@ impl<'t> Counter<'t> {
     }
 }
 
-/// As the packet came, then by first next hops to a host or a repeated port.
+/// As the packet came, then by first next hops to a host or repeated port.
 fn whole_path(
     ports: &Ports,
     flood: &Flood,

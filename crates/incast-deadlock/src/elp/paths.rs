@@ -51,7 +51,7 @@ impl PathSet {
         &self.ports[self.first[at] as usize..self.first[at + 1] as usize]
     }
 
-    /// Place of a path: `line 7` of a file, `paths[3]` of a list; empty if random.
+    /// `line 7` of a file, `paths[3]` of a list; empty if random.
     pub fn place(&self, at: usize) -> &str {
         &self.places[at]
     }

@@ -13,7 +13,7 @@ use crate::wiring::Ports;
 pub struct ShortestPaths {
     /// Choice among shortest paths; default all.
     pub choice: Choice,
-    /// Roots of trees; default switches. With `host`, only random trees differ between a switch's hosts.
+    /// Roots of trees; default switches. `host` changes only random trees.
     pub roots: Roots,
     /// Seed of random trees; default 1 (our choice).
     pub seed: u64,
@@ -216,8 +216,7 @@ impl Trees {
 
     /// Breadth-first search with ports in random order or by number.
     ///
-    /// Only its place in the queue makes a node a parent: one [`Search`] serves all trees, and a tree does not visit every
-    /// port.
+    /// Only its place in the queue makes a node a parent: one [`Search`] serves all trees.
     fn first_found(&mut self, search: &Search, mut rng: Option<&mut Stream>, towards: &mut Towards) {
         self.chosen.clear();
         self.place[search.target.index()] = 0;

@@ -1,4 +1,4 @@
-//! Match-action rules: (tag, ingress port, egress port) → new tag. Packets without a match become lossy.
+//! Match-action rules: (tag, ingress port, egress port) → new tag. Without a match packets become lossy.
 
 mod compress;
 mod count;
@@ -62,7 +62,7 @@ impl Transitions {
         all - self.clone().smallest().len()
     }
 
-    /// Keeps the smallest of several new tags. This only removes changes: it adds no cycle.
+    /// Keeps the smallest of several new tags: adds no cycle.
     pub fn smallest(mut self) -> Rules {
         for tag in Tag::all(self.tags) {
             let mut taken = TurnSet::of(&self.ports);
@@ -89,7 +89,7 @@ pub struct RuleExists {
 }
 
 impl Rules {
-    /// No rules: all packets become lossy at the first switch.
+    /// No rules: all packets become lossy.
     pub fn new(wiring: &Wiring<'_>) -> Self {
         Self(Transitions::none(wiring))
     }

@@ -10,8 +10,8 @@ use crate::tagging::{Greedy, Injection, Order};
 
 pub use row::{Row, RowError};
 
-/// Row of the table in a draft of Tagger's evaluation: Jellyfish with `ports` / 2 ports to switches, "destination-rooted
-/// shortest-path spanning trees at all the servers", Algorithm 2.
+/// Row in a draft of Tagger's evaluation: Jellyfish with `ports` / 2 ports to switches, "destination-rooted shortest-path
+/// spanning trees at all the servers", Algorithm 2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Published {
     /// Switches.
@@ -103,7 +103,7 @@ impl Convention {
         CONVENTIONS.into_iter().find(|convention| convention.name == name)
     }
 
-    /// Paths, with random trees from `seed`, except within a switch: these need no tag, but would count with
+    /// Paths, with random trees from `seed`. Paths within a switch need no tag and are omitted: they would count with
     /// [`Injection::Own`].
     pub fn paths(&self, seed: u64) -> Elp<'static> {
         let Self { choice, roots, .. } = *self;

@@ -47,7 +47,7 @@ pub enum RowError {
 }
 
 impl Convention {
-    /// Computes a row. `lap` receives the name of each finished part: graph, trees, greedy, rules, verification.
+    /// Computes a row. `lap` receives each finished part: graph, trees, greedy, rules, verification.
     ///
     /// # Errors
     /// An impossible graph (odd numbers of switches and of links each).

@@ -113,8 +113,8 @@ impl<'h> Placement<'h> {
 
     /// Rules with the smallest of several new tags.
     ///
-    /// A packet may thus have a smaller tag than planned. Paths to one destination are the same from everywhere: a rule exists;
-    /// for paths given one by one, a missing one is added.
+    /// Packets may thus have smaller tags than planned. Paths to one destination are the same from everywhere: a rule exists;
+    /// for paths given one by one, missing rules are added.
     pub fn rules(&self) -> Rules {
         let mut rules = self.transitions().smallest();
         self.complete(&mut rules);

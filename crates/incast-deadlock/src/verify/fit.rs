@@ -56,8 +56,7 @@ pub enum FitError {
     Paths(#[from] ElpError),
 }
 
-/// Checks that rules need at most `available` lossless priorities (1 to 7: PFC has 8, IEEE 802.1Qbb). Hosts send `classes`, 1
-/// or more, with tags from 1.
+/// Checks that rules need at most `available` lossless priorities (1 to 7). Hosts send `classes`, 1 or more, with tags from 1.
 ///
 /// # Errors
 /// Too many tags, with some paths that need them.

@@ -39,7 +39,7 @@ pub struct Verification {
     pub falling: usize,
     /// Some of these rules, with that tag.
     pub falling_named: Vec<(Turn, Tag)>,
-    /// Turns with a tag at which packets on expected paths become lossy, per destination or path.
+    /// Turns that make packets on expected paths lossy, per destination or path.
     pub lossy: usize,
     /// Some lossy turns.
     pub lossy_named: Vec<LossyWalk>,
@@ -57,7 +57,7 @@ pub struct LossyWalk {
 }
 
 impl Verification {
-    /// True if lossless packets have no cyclic buffer dependency on any path.
+    /// True if lossless packets have no cyclic dependency on any path.
     pub fn deadlock_free(&self) -> bool {
         self.cycles.is_empty() && self.falling == 0
     }
@@ -92,8 +92,7 @@ impl fmt::Display for Verification {
     }
 }
 
-/// True if rules meet Tagger's two conditions: no cycle within a tag, no rule to a smaller tag. They are sufficient against
-/// cyclic buffer dependencies, not necessary.
+/// True if rules meet Tagger's two conditions: no cycle within a tag, no rule to a smaller tag (sufficient, not necessary).
 pub fn meets_conditions(wiring: &Wiring<'_>, rules: &Rules) -> bool {
     acyclic::falling(wiring, rules).0 == 0
         && Tag::all(rules.tags()).all(|tag| acyclic::cycle(wiring, rules, tag).is_none())

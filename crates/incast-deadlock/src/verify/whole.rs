@@ -14,12 +14,12 @@ use crate::wiring::{Ports, Wiring};
 
 /// Dependencies of packets that rules keep lossless, on any path.
 ///
-/// Packets start with a host's tag at a host port; each switch applies a rule of any set. So the union of the sets decides.
+/// Packets start with a host's tag at a host port; each switch applies a rule of any set: the union decides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Circularity {
     /// Ingress ports with a tag that packets reach.
     pub buffers: usize,
-    /// Buffer pairs: packets of the first wait for space in the second.
+    /// Buffer pairs: the first one's packets wait for the second.
     pub dependencies: usize,
     /// Rules that no packet reaches: (tag, ingress port, egress port, new tag).
     pub unused: usize,
@@ -89,7 +89,7 @@ impl Circularity {
         }
     }
 
-    /// True if no cyclic buffer dependency is possible.
+    /// True if cyclic dependencies are impossible.
     pub const fn deadlock_free(&self) -> bool {
         self.cycle.is_none()
     }

@@ -49,13 +49,13 @@ pub struct CheckOptions {
 /// Result of [`check`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Checked {
-    /// True if no deadlock is possible under any scheme.
+    /// True if deadlocks are impossible under all schemes.
     pub deadlock_free: bool,
     /// Dependency graphs of lossless priorities.
     pub graphs: Vec<CheckedGraph>,
     /// Packets that never block others.
     pub lossy: Vec<Lossy>,
-    /// True without a workload: one lossless priority is assumed.
+    /// Without a workload, one lossless priority is assumed.
     pub assumed: bool,
     #[serde(skip)]
     pub(super) schemes: usize,
@@ -70,7 +70,7 @@ pub struct CheckedGraph {
     pub priorities: Vec<u8>,
     /// True if priorities are tags, which switches change.
     pub tagged: bool,
-    /// Failed links, by the names of their ends.
+    /// Failed links by their ends.
     pub down: Vec<[String; 2]>,
     /// Result.
     #[serde(flatten)]
@@ -100,7 +100,7 @@ pub struct Lossy {
 }
 
 impl CheckedGraph {
-    /// True if no deadlock is possible.
+    /// True if deadlocks are impossible.
     pub const fn deadlock_free(&self) -> bool {
         match &self.found {
             Found::Whole(report) => report.components.is_empty(),

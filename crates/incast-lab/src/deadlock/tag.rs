@@ -1,5 +1,3 @@
-//! Tags and rules: verified, counted, exported.
-
 use std::fmt;
 use std::path::Path;
 
@@ -40,7 +38,7 @@ pub enum ExportForm {
     Csv,
     /// SONiC configuration per switch, with notices of its limits.
     Sonic,
-    /// P4 program, and P4Runtime table entries per switch.
+    /// P4 program and P4Runtime entries per switch.
     P4,
     /// nftables file per switch.
     Nftables,
@@ -54,7 +52,7 @@ pub struct TagOptions {
     pub paths: PathsOption,
     /// Algorithm that chooses tags.
     pub method: Method,
-    /// Traffic classes that share the tags, 1 or more; above 1 only with Clos.
+    /// Traffic classes that share tags, 1 or more; above 1 only with Clos.
     pub classes: u8,
     /// If true, links of a hop are in random order, else by number.
     pub random_order: bool,
@@ -108,7 +106,7 @@ pub struct RuleFile {
     pub text: String,
 }
 
-/// Chooses tags; makes, verifies and exports rules. Relative file names start at `base`.
+/// Makes, verifies and exports tags and rules. Relative file names start at `base`.
 pub fn tag(loaded: &Loaded, options: &TagOptions, base: &Path) -> Result<(TagShow, Vec<RuleFile>), Diagnostics> {
     let ready = Ready::new(loaded)?;
     let wiring = Wiring::new(&ready.fabric);

@@ -1,5 +1,3 @@
-//! Verifies rules files, alone and during changes between them.
-
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -18,7 +16,7 @@ use crate::scenario::Loaded;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VerifyOptions {
-    /// Rules files; switches may have any of several, and change at any time.
+    /// Rules files; switches may change between them at any time.
     pub files: Vec<PathBuf>,
     /// Paths that should stay lossless, if checked.
     #[serde(default)]
@@ -42,7 +40,7 @@ pub struct Verified {
     /// Dependencies under all files together.
     #[serde(flatten)]
     pub circularity: Circularity,
-    /// Turns where packets on expected paths become lossy, over all files; absent without paths.
+    /// Turns that make packets on expected paths lossy, over all files; absent without paths.
     pub lossy: Option<usize>,
 }
 

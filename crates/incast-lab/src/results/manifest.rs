@@ -29,7 +29,7 @@ pub const FORMAT: u32 = 1;
 pub struct Manifest {
     /// Layout version.
     pub format: u32,
-    /// Version of incast that wrote it.
+    /// Version of incast.
     pub incast: String,
     /// Digest of incast's sources: equal digests give interchangeable results.
     #[serde(default)]
@@ -129,7 +129,7 @@ pub struct SchemeManifest {
 pub struct FingerprintManifest {
     /// Digest of every event, in order.
     pub trajectory: String,
-    /// Digest of every packet that crossed a link.
+    /// Digest of packets that crossed links.
     pub traffic: String,
 }
 
@@ -145,9 +145,9 @@ impl From<Fingerprint> for FingerprintManifest {
 pub struct StopManifest {
     /// Name of a [`StopReason`].
     pub reason: String,
-    /// Flows started and not completed, except backlogged ones at the horizon.
+    /// Flows started, not completed; without backlogged ones at the horizon.
     pub unfinished: u32,
-    /// Flows not started at the stop, except cancelled ones.
+    /// Flows not started, without cancelled ones.
     #[serde(default)]
     pub not_started: u32,
     /// Flows cancelled at their entry's end.
@@ -271,7 +271,7 @@ fn flows(count: u32, one: &str, many: &str) -> String {
 }
 
 impl StopManifest {
-    /// Describes a stop without counts of other flows.
+    /// A stop without counts of other flows.
     pub fn of(stop: &Stop, fabric: &Fabric) -> Self {
         Self::with(stop, Left::default(), fabric)
     }
@@ -390,7 +390,7 @@ impl Manifest {
             labels: Labels::default(),
             title: prepared.scenario.title.clone(),
             scenario_sha256: sha256(scenario.as_bytes()),
-            // Without a current folder, only the relative path is known.
+            // Fallback without a current folder.
             scenario_dir: std::path::absolute(&prepared.base_dir).unwrap_or_else(|_| prepared.base_dir.clone()),
             seed: prepared.scenario.seed,
             machine: Machine::this(),

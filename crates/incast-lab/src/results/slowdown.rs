@@ -21,7 +21,7 @@ pub enum Ideal {
     /// HPCC evaluation: base RTT plus payload and basic headers at the slowest link.
     #[default]
     Hpcc,
-    /// Time of the flow alone on its path, in its real packets: slowdowns are 1 or more.
+    /// The flow alone on its path, in its real packets: slowdowns are 1 or more.
     Exact,
 }
 
@@ -30,7 +30,7 @@ pub enum Ideal {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SlowdownOptions {
-    /// Bins of nearly equal count. Default 20. Fewer if flows have few sizes: see [`slowdown_bins`].
+    /// Bins of nearly equal count. Default 20; fewer for few sizes: see [`slowdown_bins`].
     pub bins: usize,
     /// Reference time. Default: HPCC's ideal.
     pub ideal: Ideal,
@@ -48,7 +48,7 @@ impl Default for SlowdownOptions {
     }
 }
 
-/// Slowdowns of one group of flows under one scheme.
+/// Slowdowns of a group of flows under a scheme.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SlowdownRow {
     /// Scheme.
@@ -71,20 +71,20 @@ pub struct SlowdownRow {
     pub max: f64,
 }
 
-/// Slowdowns by scheme: of all flows, by label, and by size.
+/// Slowdowns by scheme: overall, by label, by size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SlowdownTable {
     /// Options of the table.
     pub options: SlowdownOptions,
     /// Schemes, in the scenario's order.
     pub schemes: Vec<String>,
-    /// Unfinished started flows by scheme; no row counts them.
+    /// Unfinished flows by scheme; no row counts them.
     pub unfinished: Vec<usize>,
     /// One row per scheme with finished flows.
     pub overall: Vec<SlowdownRow>,
     /// Rows by label.
     pub by_label: IndexMap<String, Vec<SlowdownRow>>,
-    /// Rows by size, smallest in bin 0; none for bins merged with earlier ones.
+    /// Rows by size, smallest in bin 0; none for merged bins.
     pub bins: Vec<Vec<SlowdownRow>>,
 }
 
@@ -126,7 +126,7 @@ impl Finished {
         all
     }
 
-    /// Labels of finished flows, most flows first; ties keep their order.
+    /// Labels of finished flows, most flows first.
     pub fn labels(&self) -> Vec<&str> {
         let mut counts = vec![0; self.labels.len()];
         for row in self.rows.iter().filter(|row| row.3.is_some()) {
@@ -184,7 +184,7 @@ fn numbers(batch: &RecordBatch, column: &str, names: &mut Vec<String>) -> Option
 ///
 /// Bins never split a size: a boundary moves to its nearer end (the lower on a tie); boundaries that meet become one. Bins are
 /// cut from all started flows: schemes have the same bins even if flows did not complete. A bin has the number of the
-/// equal-count bin that begins nearest, comparable between runs of a workload.
+/// equal-count bin that begins nearest, comparable between runs.
 pub fn slowdown_bins(flows: &Finished, options: &SlowdownOptions) -> SlowdownTable {
     let mut table = SlowdownTable {
         options: options.clone(),
@@ -265,7 +265,7 @@ fn row(scheme: &str, flows: &[(u64, f64, usize)]) -> Option<SlowdownRow> {
 }
 
 impl fmt::Display for SlowdownTable {
-    /// Schemes side by side: p50, p95 and p99 of each bin, each label, and all flows.
+    /// p50, p95 and p99 of bins, labels and all flows, schemes side by side.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write_head(f)?;
         self.write_bins("", f)?;
@@ -324,7 +324,7 @@ impl SlowdownTable {
 /// In a text.
 const LABELS: usize = 4;
 
-/// Formats slowdowns in a block per label: flows by size, then the total. Beyond four labels, the smallest share one.
+/// Formats a block per label: flows by size, then the total. Beyond four labels, the smallest share one.
 pub fn slowdown_text(flows: &Finished, options: &SlowdownOptions) -> String {
     let all = slowdown_bins(flows, options);
     let mut labels = flows.labels();

@@ -1,4 +1,4 @@
-//! A folder that appears whole or not at all: written under a hidden name next to its place, then renamed.
+//! A folder that appears whole or not at all: written under a hidden name nearby, then renamed.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -30,7 +30,7 @@ struct Parents(Vec<PathBuf>);
 impl Drop for Parents {
     fn drop(&mut self) {
         for parent in &self.0 {
-            // Fails if another process has written into it.
+            // Fails if others have written into it.
             let _ = fs::remove_dir(parent);
         }
     }
@@ -110,7 +110,7 @@ impl Staging {
     pub(super) fn commit(mut self) -> Result<(), ResultsError> {
         let fail = |error: io::Error| ResultsError::write(&self.target, error);
         sync(&self.partial).map_err(fail)?;
-        // Another program may have made the target meanwhile.
+        // Others may have made the target meanwhile.
         refuse(&self.target, self.overwrite)?;
         let replaced = is_there(&self.target).then(|| sibling(&self.target, "old", &self.token));
         if let Some(old) = &replaced {
@@ -125,7 +125,7 @@ impl Staging {
         }
         self.committed = true;
         self.parents.0.clear();
-        // Not earlier: others need the lock until the folder is in place.
+        // Others need the lock until the folder is in place.
         let _ = fs::remove_file(self.target.join(LOCK));
         if let Some(parent) = self.target.parent().filter(|parent| *parent != Path::new("")) {
             sync(parent).map_err(fail)?;
@@ -180,8 +180,7 @@ fn sync(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
-/// Removes leftovers of dead runs next to `target`, and restores results they had set aside. True if another run writes
-/// `target`.
+/// Removes leftovers of dead runs, and restores results they set aside. True if another run writes `target`.
 fn clean(target: &Path, this: &Owner) -> bool {
     let parent = match target.parent() {
         Some(parent) if parent != Path::new("") => parent,

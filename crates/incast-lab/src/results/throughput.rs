@@ -137,7 +137,7 @@ fn acked(record: &FlowRecord, sampled: Option<&Vec<(usize, u64)>>, cuts: &[u64])
 
 fn under_way(flow: &Flow, record: &FlowRecord, from: u64, to: u64) -> bool {
     let started = record.start.is_some_and(|start| start.0 < to);
-    // A flow with `until` ends then, even with packets in flight.
+    // `until` ends a flow even with packets in flight.
     let end = record.finish.into_iter().chain(flow.until).map(|time| time.0).min();
     started && end.is_none_or(|end| end > from)
 }
