@@ -130,7 +130,7 @@ struct Search {
     found: Vec<u32>,
 }
 
-/// Exceeds all search numbers: looks found.
+/// Exceeds all search numbers: these vertices look found.
 const OUTSIDE: u64 = u64::MAX;
 
 impl Search {

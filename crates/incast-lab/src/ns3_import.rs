@@ -89,7 +89,7 @@ fn read_all(files: &[PathBuf]) -> Result<Vec<Ns3Config>, Diagnostics> {
 const USUAL_SCHEMES: &str =
     "[scheme.HPCC]\ncontrol = \"hpcc\"\n\n[scheme.\"DCQCN+w\"]\ncontrol = \"dcqcn\"\nwindow = \"rate\"\n";
 
-/// Returns ignorable settings.
+/// Adds errors to `found`; returns ignorable settings.
 fn check(config: &Ns3Config, fabric: &Fabric, found: &mut Vec<Diagnostic>) -> Vec<Notice> {
     let (errors, notices): (Vec<Notice>, Vec<Notice>) =
         config.not_honoured().into_iter().partition(|notice| notice.severity == Severity::Error);

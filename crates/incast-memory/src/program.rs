@@ -159,7 +159,7 @@ fn range(address: usize, bytes: usize) -> Option<Result<crate::space::Extent, c_
     })
 }
 
-/// Counts `bytes` that the region lacks.
+/// Requests `bytes`; counts them if the region lacks them.
 fn wanted(bytes: usize, call: impl FnOnce(u32) -> Call) -> Option<usize> {
     let first = desk::count(bytes).and_then(|count| desk::ask(call(count)));
     if first.is_none() {

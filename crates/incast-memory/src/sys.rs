@@ -137,7 +137,7 @@ impl Served {
         Ok(Self { faults: open_faults()?, base, pages })
     }
 
-    /// After a fork.
+    /// Opens a new fault file after a fork.
     pub(crate) fn connect(&mut self) -> Result<()> {
         // Not closed: the old number belongs to another file here.
         std::mem::forget(std::mem::replace(&mut self.faults, open_faults()?));

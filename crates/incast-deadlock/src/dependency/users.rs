@@ -42,7 +42,7 @@ pub struct Part<'p> {
     pub when: Option<&'p str>,
 }
 
-/// From the first part with any.
+/// Traffic of each turn, from the first part with such packets.
 pub(super) fn users_of_parts(wiring: &Wiring<'_>, parts: &[Part<'_>], turns: &[Turn]) -> Result<Vec<Users>, ElpError> {
     let mut all = vec![Users::default(); turns.len()];
     for part in parts {
@@ -93,6 +93,7 @@ impl<'t> Counter<'t> {
         Self { turns, users }
     }
 
+    /// Turns in `counted` have been counted for this destination.
     fn add(&mut self, wiring: &Wiring<'_>, flood: &Flood, hops: &dyn Fn(NodeId) -> Vec<PortId>, counted: &mut [bool]) {
         for (at, &(input, output)) in self.turns.iter().enumerate() {
             if counted[at] || !flood.comes_by(input) || !hops(wiring.node(input)).contains(&output) {
@@ -108,7 +109,7 @@ impl<'t> Counter<'t> {
     }
 }
 
-/// As the packet came, then by first next hops to a host or repeated port.
+/// Path with a turn: as the packet came, then by first next hops to a host or repeated port.
 fn whole_path(
     ports: &Ports,
     flood: &Flood,
@@ -215,7 +216,7 @@ impl<'w, 'f> Walks<'w, 'f> {
         self.up_down.moves(self.wiring, &self.tiers, state).filter(move |(_, next)| next.is_none_or(useful))
     }
 
-    /// As the packet came, then down where possible.
+    /// Path with a turn: as the packet came, then down where possible.
     fn by(&self, (input, output): Turn) -> Option<Vec<PortId>> {
         let turns = |state: State| self.moves(state).find(|&(port, _)| state.0 == input && port == output);
         let (state, (_, mut next)) = self.states.iter().find_map(|&state| Some((state, turns(state)?)))?;

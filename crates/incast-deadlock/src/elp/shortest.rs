@@ -216,7 +216,8 @@ impl Trees {
 
     /// Breadth-first search with ports in random order or by number.
     ///
-    /// Only its place in the queue makes a node a parent: one [`Search`] serves all trees.
+    /// Only its place in the queue makes a node a parent: one [`Search`] serves all trees, and a tree does not visit every
+    /// port.
     fn first_found(&mut self, search: &Search, mut rng: Option<&mut Stream>, towards: &mut Towards) {
         self.chosen.clear();
         self.place[search.target.index()] = 0;

@@ -62,7 +62,7 @@ impl Transitions {
         all - self.clone().smallest().len()
     }
 
-    /// Keeps the smallest of several new tags: adds no cycle.
+    /// Keeps the smallest of several new tags. This only removes changes, so it adds no cycle.
     pub fn smallest(mut self) -> Rules {
         for tag in Tag::all(self.tags) {
             let mut taken = TurnSet::of(&self.ports);

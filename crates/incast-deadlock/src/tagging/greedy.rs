@@ -88,7 +88,7 @@ impl Greedy {
         Ok(placement)
     }
 
-    /// In order of trial.
+    /// Egress ports between switches, in the order tried.
     fn links(&self, ports: &Ports) -> Vec<PortId> {
         let between = |port: &PortId| !ports.is_host(ports.node(*port)) && ports.to_switch(*port);
         let mut links: Vec<PortId> = (0..ports.len() as u32).map(PortId).filter(between).collect();

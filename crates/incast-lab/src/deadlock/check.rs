@@ -55,7 +55,7 @@ pub struct Checked {
     pub graphs: Vec<CheckedGraph>,
     /// Packets that never block others.
     pub lossy: Vec<Lossy>,
-    /// Without a workload, one lossless priority is assumed.
+    /// True without a workload: one lossless priority is assumed.
     pub assumed: bool,
     #[serde(skip)]
     pub(super) schemes: usize,

@@ -20,7 +20,7 @@ pub(super) struct Traffic {
     pub(super) network: NetworkParams,
     /// Flows' priorities that PFC never pauses.
     pub(super) lossy: Vec<u8>,
-    /// Reason for no paused priority.
+    /// Reason if PFC pauses no priority.
     pub(super) without_pfc: Option<&'static str>,
     /// Paused priorities without tags, by equal explicit paths.
     pub(super) held: Vec<(Vec<u8>, Paths)>,
@@ -40,7 +40,7 @@ pub(super) struct Tagged {
 /// Explicit paths (number, true if backwards) with their first flow.
 pub(super) type Paths = BTreeMap<(u32, bool), usize>;
 
-/// Equal traffic once.
+/// Traffic of all schemes; equal traffic once.
 pub(super) fn of_schemes(
     ready: &Ready<'_>,
     wiring: &Wiring<'_>,
@@ -151,7 +151,7 @@ pub(super) fn path_set(wiring: &Wiring<'_>, flows: &FlowSet, paths: &Paths) -> P
     set
 }
 
-/// The first of parallel links, as in the simulator.
+/// Takes the first of parallel links, as the simulator does.
 fn ports_by(fabric: &Fabric, nodes: &[NodeId]) -> Vec<PortId> {
     let port = |pair: &[NodeId]| fabric.ports_of(pair[0]).find(|&port| fabric.neighbour(port) == pair[1]);
     nodes.windows(2).filter_map(port).collect()

@@ -57,7 +57,7 @@ pub struct VerifiedFile {
     pub rules: usize,
     /// True if it meets Tagger's conditions: sufficient, not necessary.
     pub conditions: bool,
-    /// The same for this file.
+    /// Turns where packets on expected paths become lossy; absent without paths.
     pub lossy: Option<usize>,
     /// Examples of such turns.
     pub lossy_named: Vec<LossyWalk>,

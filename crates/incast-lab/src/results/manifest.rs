@@ -166,7 +166,7 @@ pub struct StopManifest {
     pub text: String,
 }
 
-/// A cut-off flow.
+/// Flow cut off by a link failure or `network.pause`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CutOffManifest {
     /// Number of the flow.
@@ -390,7 +390,7 @@ impl Manifest {
             labels: Labels::default(),
             title: prepared.scenario.title.clone(),
             scenario_sha256: sha256(scenario.as_bytes()),
-            // Fallback without a current folder.
+            // Without a current folder, only the relative path is known.
             scenario_dir: std::path::absolute(&prepared.base_dir).unwrap_or_else(|_| prepared.base_dir.clone()),
             seed: prepared.scenario.seed,
             machine: Machine::this(),

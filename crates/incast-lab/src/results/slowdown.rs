@@ -126,7 +126,7 @@ impl Finished {
         all
     }
 
-    /// Labels of finished flows, most flows first.
+    /// Labels of finished flows, most flows first; ties keep their order.
     pub fn labels(&self) -> Vec<&str> {
         let mut counts = vec![0; self.labels.len()];
         for row in self.rows.iter().filter(|row| row.3.is_some()) {

@@ -23,7 +23,7 @@ pub(super) struct Staging {
     committed: bool,
 }
 
-/// Innermost first; removed on drop.
+/// Folders made for a results folder, innermost first; removed on drop.
 #[derive(Debug, Default)]
 struct Parents(Vec<PathBuf>);
 

@@ -42,7 +42,7 @@ pub struct RunReport {
     pub runs: Vec<SchemeRun>,
 }
 
-/// Readable in pieces, and compresses well.
+/// Small enough to read in pieces, large enough to compress well.
 const ROW_GROUP: usize = 1 << 20;
 
 /// Simulates every scheme and writes a results folder, whole or not at all.

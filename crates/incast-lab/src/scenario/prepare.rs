@@ -197,12 +197,14 @@ fn carried(scheme: &Scheme, path: &str, flows: &FlowSet) -> Result<Carried, Diag
     Ok(carried)
 }
 
+/// Maps a simulator error to the scenario field that caused it.
 pub(crate) fn located(scenario: &Scenario, scheme: &str, error: FieldError) -> Diagnostic {
     let field = where_set(scenario, scheme, &error.field);
     FieldError { field, ..error }.into()
 }
 
-/// The scheme's field if it has more of the path's steps than the common section, else the common one's.
+/// Path of the field that sets a parameter: the scheme's if it has more of the path's steps than the common section,
+/// else the common one's.
 pub(super) fn where_set(scenario: &Scenario, name: &str, field: &str) -> String {
     let Some(scheme) = scenario.scheme.get(name) else { return field.to_owned() };
     let (section, rest) = field.split_once('.').unwrap_or((field, ""));

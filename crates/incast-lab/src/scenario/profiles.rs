@@ -17,7 +17,7 @@ pub const SCENARIO_PROFILES: &[(&str, &str)] = &[(
     "behaviour of the HPCC authors' ns-3: arithmetic, ECMP hash, order of next hops, headroom of three delays, 43 B PFC frames, no retransmission timeout, starts of flow files",
 )];
 
-/// "none" stands for an absent value.
+/// Sections where "none" stands for an absent value.
 const OPTIONAL_SECTIONS: [&str; 8] = ["network", "switch", "ecn", "packets", "host", "rdma", "measure", "simulation"];
 
 fn scenario_profile(name: &str) -> Option<Value> {
@@ -32,7 +32,7 @@ fn scenario_profile(name: &str) -> Option<Value> {
     })
 }
 
-/// Profiles, controls by name, and "none".
+/// Resolves profiles, controls given by name, and "none".
 pub(super) fn resolve(root: &mut Map<String, Value>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     balance_shorthand(root.get_mut("network"));
@@ -238,7 +238,7 @@ fn ns3_starts(root: &mut Map<String, Value>) {
     }
 }
 
-/// TOML lacks absent values.
+/// "none" stands for absent values, which TOML lacks.
 fn absent(section: Option<&mut Value>) {
     if let Some(Value::Object(section)) = section {
         for value in section.values_mut().filter(|value| value.as_str() == Some("none")) {
