@@ -1,6 +1,3 @@
-//! Bits in tables of words.
-
-/// Numbers of the set bits.
 #[inline]
 pub(crate) fn ones(words: &[u64]) -> impl Iterator<Item = usize> + '_ {
     words.iter().enumerate().flat_map(|(at, &word)| {

@@ -1,11 +1,10 @@
 use crate::watch;
 
-/// Vertices between two checks for a stop.
 const LOOK_UP: u32 = 4096;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Graph {
-    /// By vertex, and one more: begin of its edges.
+    /// By vertex, plus one: begin of its edges.
     first: Vec<u32>,
     to: Vec<u32>,
 }
@@ -18,7 +17,7 @@ impl Graph {
         for vertex in 2..first.len() {
             first[vertex] += first[vertex - 1];
         }
-        // Filling a vertex's edges moves its begin to its end, which is the begin of the next.
+        // Filling moves a vertex's begin to its end, the begin of the next.
         let mut to = vec![0; first[first.len() - 1] as usize];
         for (from, end) in edges() {
             let place = &mut first[from as usize + 1];
@@ -42,9 +41,8 @@ impl Graph {
         &self.to[self.first[vertex as usize] as usize..self.first[vertex as usize + 1] as usize]
     }
 
-    /// Strongly connected components with a cycle, each in ascending order, by lowest vertex.
-    ///
-    /// Tarjan (SIAM Journal on Computing 1(2), 1972), without recursion.
+    /// Strongly connected components with a cycle, each ascending, by lowest vertex: Tarjan (SIAM Journal on Computing 1(2),
+    /// 1972), without recursion.
     pub(crate) fn components(&self) -> Vec<Vec<u32>> {
         const UNSEEN: u32 = u32::MAX;
         let mut number = vec![UNSEEN; self.vertices()];
@@ -95,10 +93,10 @@ impl Graph {
         components
     }
 
-    /// At most `most` shortest cycles of a component, each from its lowest vertex, with one for each such vertex.
+    /// At most `most` shortest cycles, one per lowest vertex, where each begins.
     pub(crate) fn shortest_cycles(&self, component: &[u32], most: usize) -> Vec<Vec<u32>> {
         let mut search = Search::new(self.vertices(), component);
-        // That no cycle has length 3 is quickly clear from all vertices, and then the first few of length 4 are enough.
+        // All vertices quickly exclude cycles of length 3; then the first few of length 4 suffice.
         for length in 1..=LOOKED_FOR {
             let cycles = component.iter().filter_map(|&lowest| search.cycle(self, lowest, length));
             let cycles: Vec<Vec<u32>> = cycles.take(most.max(1)).collect();
@@ -121,18 +119,18 @@ impl Graph {
     }
 }
 
-/// Longest cycle searched length by length. If the shortest is longer, vertices have few edges, and a search from each that
-/// ends when only longer cycles can follow is cheap.
+/// If the shortest is longer, vertices have few edges: a search from each is cheap, and ends when only longer cycles can
+/// follow.
 const LOOKED_FOR: usize = 6;
 
 struct Search {
-    /// By vertex: last search that found it, and its predecessor there; [`OUTSIDE`] in other components.
+    /// By vertex: last search that found it, and its predecessor; [`OUTSIDE`] in other components.
     from: Vec<(u64, u32)>,
     round: u64,
     found: Vec<u32>,
 }
 
-/// Exceeds all numbers of searches, so these vertices look found.
+/// Exceeds all search numbers: these vertices look found.
 const OUTSIDE: u64 = u64::MAX;
 
 impl Search {
@@ -142,13 +140,13 @@ impl Search {
         Self { from, round: 0, found: Vec::new() }
     }
 
-    /// Returns a shortest cycle from `start` over higher vertices, of at most `longest` edges.
+    /// Shortest cycle from `start` over higher vertices.
     fn cycle(&mut self, graph: &Graph, start: u32, longest: usize) -> Option<Vec<u32>> {
         watch::check();
         self.round += 1;
         self.found.clear();
         self.found.push(start);
-        // Vertices of one distance are adjacent; at `end` the next distance begins.
+        // Vertices of one distance are adjacent; the next distance begins at `end`.
         let (mut at, mut end, mut distance) = (0, 1, 0);
         while let Some(&vertex) = self.found.get(at) {
             if at == end {
@@ -192,7 +190,6 @@ mod tests {
         Graph::new(vertices, || edges.iter().copied())
     }
 
-    /// All simple cycles, each from its lowest vertex, by exhaustive search.
     fn all_cycles(graph: &Graph) -> Vec<Vec<u32>> {
         fn go(graph: &Graph, way: &mut Vec<u32>, all: &mut Vec<Vec<u32>>) {
             for &next in graph.next(way[way.len() - 1]) {

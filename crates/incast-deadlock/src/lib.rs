@@ -1,5 +1,5 @@
-//! PFC deadlocks that a fabric and its routes make possible, and rules against them: Hu et al., "Tagger: Practical PFC Deadlock
-//! Prevention in Data Center Networks", CoNEXT 2017. Nothing here has simulated time.
+//! PFC deadlocks that a fabric and its routes permit, and rules against them: Hu et al., "Tagger: Practical PFC Deadlock
+//! Prevention in Data Center Networks", CoNEXT 2017. Without simulated time.
 //!
 //! A folded Clos fabric with paths that may bounce once:
 //!

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::tag::Tag;
 use crate::wiring::Wiring;
 
-/// Turn at a switch; ports are numbered from 0 within the switch.
+/// Turn at a switch; port numbers begin at 0.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Turn {
     /// Switch.
@@ -19,7 +19,7 @@ pub struct Turn {
     pub out_port: u32,
     /// Node after the egress port.
     pub to: String,
-    /// Tag of arriving packets, if there are tags.
+    /// Tag of arriving packets, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tag: Option<Tag>,
 }
@@ -49,7 +49,7 @@ impl fmt::Display for Turn {
     }
 }
 
-/// Cyclic buffer dependency: packets of each turn wait for buffer space at the next ingress port, the last at the first.
+/// Cyclic buffer dependency: packets of each turn wait for the next ingress port, cyclically.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cycle {
     /// Turns; `to` of each is `switch` of the next.
@@ -64,7 +64,7 @@ impl Cycle {
 }
 
 impl fmt::Display for Cycle {
-    /// Writes `leaf1 port 3 → spine2 port 1 → … → leaf1 port 3`: the ingress ports.
+    /// Ingress ports: `leaf1 port 3 → spine2 port 1 → … → leaf1 port 3`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, turn) in self.turns.iter().chain(self.turns.first()).enumerate() {
             let arrow = if at == 0 { "" } else { " → " };
@@ -75,7 +75,7 @@ impl fmt::Display for Cycle {
     }
 }
 
-/// Names of a path's nodes, both hosts included.
+/// A path's nodes, both hosts included.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct NamedPath(pub Vec<String>);

@@ -2,7 +2,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Tag of lossless packets, from 1: packets with tag t are in PFC priority t. Lossy packets have none.
+/// Tag of lossless packets, from 1: tag t is PFC priority t. Lossy packets have none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Tag(pub u8);

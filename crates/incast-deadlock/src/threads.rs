@@ -3,9 +3,9 @@ use std::thread;
 
 use crate::watch;
 
-/// Distributes numbers below `count` over a thread per core, each with a state, and returns the states.
+/// Distributes numbers below `count` over a thread per core; returns the threads' states. `what`: unit of progress.
 ///
-/// Chance decides which thread gets which number: results must not depend on it. `what` names the unit of progress.
+/// Results must not depend on which thread gets which number.
 pub(crate) fn spread<S: Send>(
     what: &'static str,
     count: usize,
@@ -36,7 +36,7 @@ pub(crate) fn spread<S: Send>(
         };
         let handles: Vec<_> = (0..threads).map(|_| start()).collect();
         let ended: Vec<_> = handles.into_iter().map(thread::ScopedJoinHandle::join).collect();
-        // All threads end before a panic of one continues.
+        // All threads end before a panic continues.
         ended.into_iter().map(|state| state.unwrap_or_else(|payload| std::panic::resume_unwind(payload))).collect()
     })
 }

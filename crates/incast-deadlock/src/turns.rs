@@ -7,9 +7,9 @@ use incast_model::fabric::PortId;
 use crate::bits::ones;
 use crate::wiring::{Ports, Wiring};
 
-/// Set of turns: pairs of an ingress and an egress port of one switch.
+/// Set of turns: (ingress port, egress port) of a switch.
 ///
-/// A row per egress port has a bit per ingress port: 1 MB for 2,000 switches of 64 ports, read 64 ports at a time.
+/// A row per egress port has a bit per ingress port: 1 MB for 2,000 switches of 64 ports, 64 ports a read.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TurnSet {
     ports: Arc<Ports>,
@@ -23,7 +23,7 @@ impl fmt::Debug for TurnSet {
 }
 
 impl TurnSet {
-    /// Returns the empty set.
+    /// Empty set.
     pub fn new(wiring: &Wiring<'_>) -> Self {
         Self::of(wiring.shared())
     }
@@ -36,7 +36,7 @@ impl TurnSet {
         &self.ports
     }
 
-    /// Adds a turn; returns true if it was missing.
+    /// Adds a turn; true if it was missing.
     ///
     /// # Panics
     /// If the two are not ports of one switch.
@@ -56,7 +56,7 @@ impl TurnSet {
         }
     }
 
-    /// Returns true for a turn in the set; ports of different switches are no turn.
+    /// True for a turn in the set, of one switch.
     #[inline]
     pub fn contains(&self, input: PortId, output: PortId) -> bool {
         self.is_turn(input, output) && {
@@ -81,7 +81,7 @@ impl TurnSet {
         self.bits.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// Returns true if empty.
+    /// True if empty.
     pub fn is_empty(&self) -> bool {
         self.bits.iter().all(|&word| word == 0)
     }
@@ -94,17 +94,16 @@ impl TurnSet {
         })
     }
 
-    /// Adds all turns of another set.
+    /// Adds all turns of `other`.
     pub fn union(&mut self, other: &Self) {
         self.bits.iter_mut().zip(&other.bits).for_each(|(word, other)| *word |= other);
     }
 
-    /// Removes all turns of another set.
+    /// Removes all turns of `other`.
     pub fn subtract(&mut self, other: &Self) {
         self.bits.iter_mut().zip(&other.bits).for_each(|(word, other)| *word &= !other);
     }
 
-    /// Ingress ports that turn to `output`, a bit each.
     #[inline]
     pub(crate) fn row(&self, output: PortId) -> &[u64] {
         &self.bits[self.ports.row(output)]

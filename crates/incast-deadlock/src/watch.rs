@@ -1,12 +1,12 @@
-//! Stopped work unwinds to [`Watch::over`], as in salsa and rust-analyzer: no function can take half a result for a whole one,
-//! or has to return that it was stopped. Nothing is printed.
+//! Stopped work unwinds to [`Watch::over`] (as in salsa and rust-analyzer) without output: no function can mistake half a
+//! result for a whole one.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Progress of long work, and a way for another thread to stop it.
+/// Progress of long work; another thread can stop it.
 #[derive(Debug, Default)]
 pub struct Watch {
     stopped: AtomicBool,
@@ -17,7 +17,7 @@ pub struct Watch {
 /// Part of the work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stage {
-    /// Unit, such as `destinations`; empty before the first stage.
+    /// Unit (`destinations`, …); empty before the first stage.
     pub what: &'static str,
     /// Units done.
     pub done: u64,
@@ -25,7 +25,7 @@ pub struct Stage {
     pub of: u64,
 }
 
-/// Work stopped before its end.
+/// Stopped work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stopped;
 
@@ -45,10 +45,10 @@ impl Watch {
         Stage { what, done: self.done.load(Ordering::Relaxed).min(of), of }
     }
 
-    /// Runs work of this crate under the watch.
+    /// Runs this crate's work under the watch.
     ///
     /// # Errors
-    /// If [`Watch::stop`] was called before the work ended.
+    /// If [`Watch::stop`] was called before the end.
     pub fn over<T>(self: &Arc<Self>, work: impl FnOnce() -> T) -> Result<T, Stopped> {
         catch_unwind(AssertUnwindSafe(|| under(Some(Arc::clone(self)), work))).map_err(|payload| {
             match payload.downcast::<Stopped>() {
@@ -63,7 +63,7 @@ pub(crate) fn current() -> Option<Arc<Watch>> {
     CURRENT.with_borrow(Clone::clone)
 }
 
-/// Runs work under a watch, if any; restores the previous watch even after a panic.
+/// Restores the previous watch even after a panic.
 pub(crate) fn under<T>(watch: Option<Arc<Watch>>, work: impl FnOnce() -> T) -> T {
     struct Back(Option<Arc<Watch>>);
     impl Drop for Back {
@@ -90,7 +90,7 @@ pub(crate) fn step() {
     check();
 }
 
-/// Unwinds if the work should stop; long work calls this several times a second.
+/// Unwinds if stopped; long work calls this several times a second.
 pub(crate) fn check() {
     if CURRENT.with_borrow(|watch| watch.as_ref().is_some_and(|watch| watch.stopped.load(Ordering::Relaxed))) {
         resume_unwind(Box::new(Stopped));

@@ -5,10 +5,10 @@ use incast_model::fabric::{Fabric, LinkId, NodeId, NodeKind, PortId};
 
 use crate::bits::set;
 
-/// Fabric with its ports in flat tables. Cheap to clone.
+/// Fabric with ports in flat tables. Cheap to clone.
 ///
 /// Packets arrive at an *ingress port* of a switch and leave by an *egress port*, both [`PortId`]s of that switch. An ingress
-/// port stands for the directed link that ends there (a channel of Dally and Seitz, IEEE ToC 1987). Hosts do not forward.
+/// port represents the directed link that ends there (channel of Dally and Seitz, IEEE ToC 1987). Hosts do not forward.
 #[derive(Debug, Clone)]
 pub struct Wiring<'f> {
     fabric: &'f Fabric,
@@ -21,12 +21,12 @@ impl<'f> Wiring<'f> {
         Self::without(fabric, &[])
     }
 
-    /// Builds the tables with some links down; no path takes them.
+    /// Tables with some links down, which no path takes.
     pub fn without(fabric: &'f Fabric, down: &[LinkId]) -> Self {
         Self { fabric, ports: Arc::new(Ports::new(fabric, down)) }
     }
 
-    /// Names of a link's ends, of parallel links with the first end's port: `leaf0:2`.
+    /// Names of a link's ends; for parallel links with the first end's port: `leaf0:2`.
     pub fn ends(&self, link: LinkId) -> [String; 2] {
         let link = self.fabric.link(link);
         let [a, b] = [link.a, link.b].map(|port| self.name(self.node(port)).to_owned());
@@ -57,14 +57,12 @@ impl std::ops::Deref for Wiring<'_> {
     }
 }
 
-/// Ports of a fabric without names, rates and delays.
-///
-/// Tables of ranges have one more entry than nodes: the end.
+/// Ports of a fabric without names, rates and delays. Tables of ranges end with an extra entry.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Ports {
     /// By port.
     node: Vec<u32>,
-    /// By port: its peer, and the peer's node.
+    /// By port: its peer and the peer's node.
     far: Vec<(PortId, NodeId)>,
     /// By node: first port.
     first: Vec<u32>,
@@ -72,9 +70,9 @@ pub struct Ports {
     host: Vec<bool>,
     /// By node. Packets of single-linked hosts count at their switch.
     routed: Vec<bool>,
-    /// By node: first word of its port rows in a turn set.
+    /// By node: first word of its rows in a turn set.
     rows: Vec<u32>,
-    /// By node: first word in a table with a bit per port of each switch.
+    /// By node: first word in a table of a bit per port.
     span: Vec<u32>,
     /// Such a table.
     single_hosts: Vec<u64>,
@@ -132,7 +130,7 @@ impl Ports {
         self.host[node.index()]
     }
 
-    /// Returns true if a node has routes of its own: a switch, or a host with several links.
+    /// A switch, or a host with several links.
     pub(crate) fn is_routed(&self, node: NodeId) -> bool {
         self.routed[node.index()]
     }
@@ -147,7 +145,6 @@ impl Ports {
         self.far[port.index()].0
     }
 
-    /// Node at the other end of the link.
     #[inline]
     pub(crate) fn far(&self, port: PortId) -> NodeId {
         self.far[port.index()].1
@@ -158,7 +155,6 @@ impl Ports {
         !self.is_host(self.far(port))
     }
 
-    /// Number within the node.
     #[inline]
     pub(crate) fn local(&self, port: PortId) -> usize {
         self.local_at(self.node(port), port)
@@ -189,30 +185,26 @@ impl Ports {
         (self.first[node.index() + 1] - self.first[node.index()]) as usize
     }
 
-    /// Ports of a node on links that are up, to switches and to hosts with several links.
+    /// Up, to switches and hosts with several links.
     #[inline]
     pub(crate) fn trunks(&self, node: NodeId) -> &[PortId] {
         &self.trunks[self.first_trunk[node.index()] as usize..self.first_trunk[node.index() + 1] as usize]
     }
 
-    /// Ports to single-linked hosts, a bit each.
     #[inline]
     pub(crate) fn single_hosts(&self, switch: NodeId) -> &[u64] {
         &self.single_hosts[self.span(switch)]
     }
 
-    /// Words of a node in a table with a bit per port.
     #[inline]
     pub(crate) fn span(&self, node: NodeId) -> Range<usize> {
         self.span[node.index()] as usize..self.span[node.index() + 1] as usize
     }
 
-    /// Words of such a table.
     pub(crate) fn spans(&self) -> usize {
         self.single_hosts.len()
     }
 
-    /// Words of a port's row in a turn set.
     #[inline]
     pub(crate) fn row(&self, port: PortId) -> Range<usize> {
         let node = self.node(port);
@@ -221,7 +213,6 @@ impl Ports {
         begin..begin + width
     }
 
-    /// Words of a turn set.
     pub(crate) fn words(&self) -> usize {
         self.rows[self.nodes()] as usize
     }

@@ -1,5 +1,4 @@
-//! Everything that a scenario can name, from its schema and the simulator's lists, for `incast list` and the reference
-//! pages.
+//! Items that a scenario can name: for `incast list` and the reference.
 
 use incast_model::fabric::GENERATORS;
 use incast_model::range;
@@ -65,18 +64,18 @@ pub struct Entry {
 pub struct Parameter {
     /// Name.
     pub name: String,
-    /// Kind of value: `rate`, `time`, `size`, `number`, `text`, a list of names, …
+    /// Kind of value: `rate`, `time`, `size`, `number`, `text`, list of names, …
     pub kind: String,
-    /// If true, it must be given.
+    /// True if it must be given.
     pub required: bool,
     /// Default; `null` for none.
     pub default: Value,
-    /// Range, with bounds as in a JSON schema, and in words.
+    /// Bounds as in a JSON schema, and words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<Value>,
     /// Meaning, with unit, default and source.
     pub description: String,
-    /// Parameters within a table or list of tables.
+    /// Parameters of inner tables.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parameters: Vec<Parameter>,
 }
@@ -90,11 +89,11 @@ pub struct SizeEntry {
     pub description: String,
     /// Measurement and source of its points.
     pub source: String,
-    /// Other names of the same table.
+    /// Its other names.
     pub also: Vec<String>,
-    /// Mean in bytes under linear interpolation, used to compute loads.
+    /// Mean in bytes under linear interpolation, used for loads.
     pub mean_bytes: f64,
-    /// Mean in bytes if draws are only the points' sizes, as in some generators.
+    /// Mean in bytes if only the points' sizes are drawn, as in some generators.
     pub step_mean_bytes: f64,
     /// Median in bytes.
     pub median_bytes: f64,
@@ -104,9 +103,9 @@ pub struct SizeEntry {
     pub p99_bytes: f64,
     /// Maximum in bytes.
     pub max_bytes: f64,
-    /// Packet size in bytes to which draws are rounded; `null` for whole bytes.
+    /// Packet size in bytes to which draws are rounded; `null`: whole bytes.
     pub packet_bytes: Option<u64>,
-    /// Other tables that claim the same measurement, with means in bytes.
+    /// Other tables of this measurement, with means in bytes.
     pub variants: Vec<(String, f64)>,
 }
 
@@ -119,10 +118,10 @@ pub struct ControlEntry {
     pub description: String,
     /// Default window.
     pub window: WindowMode,
-    /// Default ECN marking, in words; `None`: defaults of `ecn`.
+    /// Default ECN marking in words; `None`: defaults of `ecn`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub marking: Option<String>,
-    /// Named parameter sets; the first is the default.
+    /// Parameter sets; the first is the default.
     pub profiles: Vec<Profile>,
     /// Parameters, in order.
     pub parameters: Vec<Parameter>,
@@ -135,12 +134,12 @@ pub struct TransportEntry {
     pub name: String,
     /// Description.
     pub description: String,
-    /// Switch parameters it needs, where not default.
+    /// Required non-default switch parameters.
     pub switch: Value,
-    /// Default ECN marking, in words; `None`: no marking.
+    /// Default ECN marking in words; `None`: no marking.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub marking: Option<String>,
-    /// Named parameter sets; the first is the default.
+    /// Parameter sets; the first is the default.
     pub profiles: Vec<Profile>,
     /// Parameters, in order.
     pub parameters: Vec<Parameter>,
@@ -308,7 +307,6 @@ impl Book<'_> {
         self.0["$defs"][name].clone()
     }
 
-    /// Resolves references, optional values, and items of lists.
     fn follow(&self, schema: &Value) -> Value {
         if let Some(name) = schema["$ref"].as_str().and_then(|path| path.strip_prefix("#/$defs/")) {
             return self.definition(name);

@@ -1,4 +1,4 @@
-//! Errors of a scenario in compiler style.
+//! Compiler-style errors of a scenario.
 
 use std::fmt;
 
@@ -7,10 +7,10 @@ use incast_model::field::FieldError;
 use incast_model::nearest::hint;
 use incast_model::renamed::renamed;
 
-/// Part of a line of a file or the command line.
+/// Part of a line, of a file or the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// File, or a stand-in: `--set`, `scenario`.
+    /// File, or `--set`, `scenario`.
     pub file: String,
     /// Line, from 1.
     pub line: usize,
@@ -18,12 +18,12 @@ pub struct Place {
     pub column: usize,
     /// Line's text.
     pub text: String,
-    /// Characters marked from `column` on, at least 1.
+    /// Marked characters from `column` on, at least 1.
     pub width: usize,
 }
 
 impl Place {
-    /// Place of a byte range, cut at the end of its first line.
+    /// Place of a byte range, up to its first line's end.
     pub fn of(file: &str, text: &str, range: std::ops::Range<usize>) -> Self {
         let start = floor_boundary(text, range.start);
         let end = floor_boundary(text, range.end.max(start));
@@ -50,13 +50,13 @@ fn floor_boundary(text: &str, at: usize) -> usize {
 pub struct Diagnostic {
     /// Fault, with the bad value.
     pub message: String,
-    /// Parameter, such as `workload[0].poisson.load`; empty for the whole scenario.
+    /// Parameter (`workload[0].poisson.load`); empty: the whole scenario.
     pub path: String,
     /// Place; `None` if not read from text.
     pub place: Option<Box<Place>>,
     /// Allowed values, if not in the message.
     pub allowed: Option<String>,
-    /// Valid name closest to the wrong one.
+    /// Valid name nearest to the wrong one.
     pub nearest: Option<String>,
 }
 
@@ -73,7 +73,7 @@ impl Diagnostic {
         self
     }
 
-    /// Adds all valid names and the nearest to an unknown one, or the new name if it was renamed.
+    /// Adds valid names and the nearest, or the new name of a renamed one.
     #[must_use]
     pub fn names<'a>(mut self, wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Self {
         let names: Vec<&str> = names.into_iter().collect();
@@ -86,7 +86,7 @@ impl Diagnostic {
         self
     }
 
-    /// Message with path and hints, on one line.
+    /// Message, path and hints on one line.
     pub fn summary(&self) -> String {
         let mut line = String::new();
         if let Some(place) = &self.place {
@@ -103,8 +103,7 @@ impl Diagnostic {
         line
     }
 
-    /// `heading`: `error` or `warning`. Names and values are escaped and shortened: nothing of others' files reaches a
-    /// terminal raw.
+    /// `heading`: `error` or `warning`. Escapes and shortens names and values: no raw foreign text reaches a terminal.
     fn write(&self, heading: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (message, path) = (echo::message(&self.message), word(&self.path));
         match (&self.place, path.is_empty()) {
@@ -161,7 +160,7 @@ impl fmt::Display for Diagnostic {
 pub struct Diagnostics(Vec<Diagnostic>);
 
 impl Diagnostics {
-    /// Returns `Err` if anything was found.
+    /// `Err` if anything was found.
     pub fn check(found: Vec<Diagnostic>) -> Result<(), Self> {
         if found.is_empty() { Ok(()) } else { Err(Self(found)) }
     }

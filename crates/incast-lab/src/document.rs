@@ -1,4 +1,4 @@
-//! TOML files other than scenarios, for other crates.
+//! TOML files other than scenarios.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::diagnostic::Diagnostic;
 use crate::text_file;
 use crate::tree::{Layout, Tree};
 
-/// A TOML file with places of its values.
+/// TOML file with places of values.
 #[derive(Debug, Clone)]
 pub struct Document(Tree);
 

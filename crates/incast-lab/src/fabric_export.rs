@@ -1,4 +1,4 @@
-//! Exports a scenario's fabric for other programs.
+//! Exports a fabric for other programs.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::text_file;
 pub enum FabricForm {
     /// Graphviz drawing.
     Dot,
-    /// Topology file of the HPCC authors' ns-3, without names and tiers.
+    /// Topology file of the HPCC authors' ns-3; no names and tiers.
     Ns3,
 }
 
@@ -28,18 +28,18 @@ pub struct FabricExport {
     pub file: PathBuf,
     /// Content.
     pub text: String,
-    /// Parts that readers of the file interpret differently.
+    /// Parts that its readers interpret differently.
     pub notices: Vec<Notice>,
 }
 
 impl FabricExport {
-    /// Replaces an existing file only if `overwrite`.
+    /// Replaces existing files only if `overwrite`.
     pub fn write(&self, overwrite: bool) -> io::Result<()> {
         text_file::write(&self.file, &self.text, overwrite)
     }
 }
 
-/// Exports a scenario's fabric to be written to `out`.
+/// Exports a scenario's fabric, for file `out`.
 pub fn export_fabric(loaded: &Loaded, form: FabricForm, out: &Path) -> Result<FabricExport, Diagnostics> {
     let fabric = loaded.scenario().build_fabric(loaded.base_dir()).map_err(|found| loaded.locate(found))?;
     let (text, notices) = match form {
@@ -49,8 +49,8 @@ pub fn export_fabric(loaded: &Loaded, form: FabricForm, out: &Path) -> Result<Fa
     Ok(FabricExport { file: out.to_owned(), text, notices })
 }
 
-/// Nodes and links, for drawings: `{"nodes": [[name, tier, is host], …], "links": [[node, port, node, port], …]}`,
-/// nodes by index in `nodes`, ports numbered within their node.
+/// Nodes and links for drawings: `{"nodes": [[name, tier, is host], …], "links": [[node, port, node, port], …]}`; nodes by
+/// index, ports numbered within their node.
 pub fn fabric_json(loaded: &Loaded) -> Result<Value, Diagnostics> {
     let fabric = loaded.scenario().build_fabric(loaded.base_dir()).map_err(|found| loaded.locate(found))?;
     let node = |node: &Node| json!([node.name, node.tier, node.kind == NodeKind::Host]);

@@ -1,6 +1,6 @@
-//! Runs scenarios in the simulator and writes results.
+//! Runs scenarios and writes results.
 //!
-//! [`Loaded`] reads a [`Scenario`]; [`Prepared`] holds its fabric, flows and one simulator setup per scheme; a run writes one
+//! [`Loaded`] reads a [`Scenario`]; [`Prepared`] holds its fabric, flows and a simulator setup per scheme; a run writes a
 //! folder of tables ([`results`]).
 
 pub mod catalogue;
@@ -32,5 +32,5 @@ pub use show::show;
 pub use trace::export_trace;
 pub use warning::Warning;
 
-/// Digest of the sources that outcomes can depend on: equal digests give equal results.
+/// Digest of all sources of outcomes: equal digests give equal results.
 pub const BUILD: &str = env!("INCAST_BUILD");

@@ -1,5 +1,4 @@
-//! Memory of a run, as far as known before it: without packets in flight, samples, and transports' state of lost
-//! packets.
+//! Memory of a run, without packets in flight, samples, and transports' state of lost packets.
 
 use std::mem::size_of;
 
@@ -10,10 +9,10 @@ use incast_sim::outcome::FlowRecord;
 use crate::diagnostic::Diagnostic;
 use crate::scenario::Prepared;
 
-/// Bytes of a flow in a simulation and the written tables, without its record. Measured: 170 with RDMA, 210 with TCP.
+/// Bytes of a flow in simulation and tables, without its record. Measured: 170 (RDMA), 210 (TCP).
 const FLOW_STATE: u64 = 170;
 
-/// Bytes of a port in a simulation, measured.
+/// Bytes of a port in simulation, measured.
 const PORT_STATE: u64 = 1_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

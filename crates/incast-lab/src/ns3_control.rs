@@ -1,5 +1,3 @@
-//! Congestion control of an ns-3 configuration.
-
 use incast_model::ns3::{CcMode, Ns3Config};
 use incast_model::units::{Rate, Time};
 use toml::Value;
@@ -10,7 +8,7 @@ pub(crate) struct ImportedControl {
     pub(crate) parameters: Vec<(&'static str, Value)>,
 }
 
-/// Keys without a sensible default in ns-3; true if set.
+/// Keys without a sensible ns-3 default; true if set.
 pub(crate) fn needed(config: &Ns3Config) -> Vec<(&'static str, bool)> {
     let ai = ("RATE_AI", config.rate_ai.is_some());
     let hai = ("RATE_HAI", config.rate_hai.is_some());
@@ -23,7 +21,7 @@ pub(crate) fn needed(config: &Ns3Config) -> Vec<(&'static str, bool)> {
     }
 }
 
-/// Missing keys have ns-3's defaults.
+/// Missing keys: ns-3's defaults.
 pub(crate) fn control(config: &Ns3Config, window: &str) -> ImportedControl {
     let min_rate = ("min_rate", text(config.min_rate.unwrap_or(Rate::mbps(100))));
     let ai = ("ai", text(config.rate_ai.unwrap_or_default()));

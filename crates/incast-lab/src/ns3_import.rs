@@ -1,4 +1,4 @@
-//! Scenarios from topology, flows and configuration of the HPCC authors' ns-3.
+//! Scenarios from the HPCC authors' ns-3: topology, flows and configuration.
 //!
 //! Missing keys have that simulator's defaults (`third.cc`, commit 9f4be2a), not incast's.
 
@@ -17,28 +17,28 @@ use crate::ns3_control::{self, ImportedControl};
 use crate::scenario::Loaded;
 use crate::text_file;
 
-/// Scenario made from ns-3 files.
+/// Scenario from ns-3 files.
 #[derive(Debug, Clone)]
 pub struct Ns3Import {
-    /// Scenario file to write, from which relative files start.
+    /// Scenario file; relative file names start there.
     pub file: PathBuf,
     /// Text of the scenario.
     pub text: String,
-    /// Settings without effect, to report.
+    /// Ignored settings, to report.
     pub notices: Vec<Notice>,
 }
 
 impl Ns3Import {
-    /// Replaces an existing file only if `overwrite`.
+    /// Replaces existing files only if `overwrite`.
     pub fn write(&self, overwrite: bool) -> io::Result<()> {
         text_file::write(&self.file, &self.text, overwrite)
     }
 }
 
-/// Makes a scenario that repeats a run of the HPCC authors' ns-3, to be written to `out`.
+/// Makes a scenario that repeats a run of the HPCC authors' ns-3, for file `out`.
 ///
-/// Each configuration becomes a scheme; common settings go to the scenario's own sections. Without a configuration,
-/// schemes are HPCC, and DCQCN with a window, with that simulator's usual parameters (`run.py`).
+/// Each configuration becomes a scheme; common settings go to the scenario's sections. Without one: HPCC, and DCQCN with a
+/// window, with that simulator's usual parameters (`run.py`).
 pub fn import_ns3(topology: &Path, flows: &Path, configs: &[PathBuf], out: &Path) -> Result<Ns3Import, Diagnostics> {
     let folder = match out.parent() {
         Some(parent) if parent != Path::new("") => parent,
@@ -53,7 +53,7 @@ pub fn import_ns3(topology: &Path, flows: &Path, configs: &[PathBuf], out: &Path
         text += USUAL_SCHEMES;
     } else {
         let configs = read_all(configs)?;
-        // The fabric's rates determine the ECN thresholds and INT unit required.
+        // Its rates determine required ECN thresholds and INT unit.
         let fabric =
             Loaded::from_text("scenario.toml", &(text.clone() + USUAL_SCHEMES), folder, &[])?.prepare()?.fabric;
         let mut found = Vec::new();
@@ -68,7 +68,7 @@ pub fn import_ns3(topology: &Path, flows: &Path, configs: &[PathBuf], out: &Path
         Diagnostics::check(found)?;
         write_configs(&mut text, &configs, &fabric);
     }
-    // Finds contradictions now, not at the first run.
+    // Finds contradictions before the first run.
     Loaded::from_text(&out.display().to_string(), &text, folder, &[])?.prepare()?;
     Ok(Ns3Import { file: out.to_owned(), text, notices })
 }
@@ -89,7 +89,7 @@ fn read_all(files: &[PathBuf]) -> Result<Vec<Ns3Config>, Diagnostics> {
 const USUAL_SCHEMES: &str =
     "[scheme.HPCC]\ncontrol = \"hpcc\"\n\n[scheme.\"DCQCN+w\"]\ncontrol = \"dcqcn\"\nwindow = \"rate\"\n";
 
-/// Errors go to `found`; ignorable settings are returned.
+/// Adds errors to `found`; returns ignorable settings.
 fn check(config: &Ns3Config, fabric: &Fabric, found: &mut Vec<Diagnostic>) -> Vec<Notice> {
     let (errors, notices): (Vec<Notice>, Vec<Notice>) =
         config.not_honoured().into_iter().partition(|notice| notice.severity == Severity::Error);
@@ -169,7 +169,7 @@ fn window(config: &Ns3Config) -> &'static str {
     }
 }
 
-/// Control, or if names collide, folder, file or number.
+/// Control; if names collide, folder, file or number.
 fn scheme_names(configs: &[Ns3Config]) -> Vec<String> {
     let by_control = configs.iter().map(|config| ns3_control::control(config, window(config)).scheme.to_owned());
     let by_folder = configs.iter().map(|config| name_of(Path::new(&config.file).parent().and_then(Path::file_name)));
@@ -210,7 +210,6 @@ fn thresholds(config: &Ns3Config, fabric: &Fabric) -> String {
         if let (Some(kmin), Some(kmax), Some(pmax)) =
             (of(&config.kmin, rate), of(&config.kmax, rate), of(&config.pmax, rate))
         {
-            // Writing to a String cannot fail.
             let _ = write!(
                 list,
                 "\n  {{ rate = \"{rate}\", kmin = \"{kmin}\", kmax = \"{kmax}\", pmax = {} }},",

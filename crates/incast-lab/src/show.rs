@@ -1,4 +1,4 @@
-//! Summary of a scenario before a run.
+//! Scenario summary before a run.
 
 use std::fmt;
 
@@ -31,16 +31,16 @@ pub use vms::{AdmissionShow, CutShow, TenantShow, VmsShow};
 /// Summary of a scenario.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Show {
-    /// Scenario as TOML, with all defaults.
+    /// Scenario as TOML with defaults.
     pub scenario: String,
     /// Fabric in numbers.
     pub fabric: Summary,
-    /// VMs and tenants; `None` if hosts are no VMs.
+    /// VMs and tenants; `None` without VMs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vms: Option<VmsShow>,
     /// Flows by label.
     pub labels: Vec<LabelShow>,
-    /// Expected load of links from entries with a rate or a load.
+    /// Expected load of links, from entries with rate or load.
     pub offered: Vec<OfferedLoad>,
     /// Traffic with synthetic stand-ins for unpublished measurements.
     pub synthetic: Vec<String>,
@@ -48,31 +48,31 @@ pub struct Show {
     pub schemes: Vec<SchemeShow>,
     /// Estimate of the run.
     pub estimate: Estimate,
-    /// Warnings, each with its parameter.
+    /// Warnings with their parameters.
     pub warnings: Vec<Warning>,
 }
 
-/// Flows of one label in numbers.
+/// Numbers of one label's flows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LabelShow {
     /// Label.
     pub label: String,
     /// Number of flows.
     pub flows: usize,
-    /// Payload of flows that have a size.
+    /// Payload of flows with a size.
     pub bytes: Bytes,
-    /// Flows with an end but no size, which always have data to send.
+    /// Flows with an end but no size (always have data).
     pub backlogged: usize,
     /// Start of the first flow.
     pub first: Time,
     /// Start of the last flow.
     pub last: Time,
-    /// Flows that start when others have ended.
+    /// Flows that wait for others' ends.
     pub waiting: usize,
     /// Flows that never start if their entry ends first.
     pub may_be_cancelled: usize,
-    /// Payload between first and last start, as a fraction of all hosts' (with VMs: servers') NIC rates; `None` for a single
-    /// start, dependencies, or backlogged flows.
+    /// Payload from first to last start, as a fraction of all hosts' (with VMs: servers') NIC rates; `None`: one start,
+    /// dependencies, or backlogged flows.
     pub load: Option<f64>,
 }
 
@@ -81,14 +81,14 @@ pub struct LabelShow {
 pub struct SchemeShow {
     /// Name.
     pub name: String,
-    /// Controls and their windows, such as `dcqcn, window rate`.
+    /// Controls with windows: `dcqcn, window rate`.
     pub controls: Vec<String>,
-    /// Hypervisor in a line; `None` without one.
+    /// Hypervisor in a line, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hypervisor: Option<String>,
     /// ECN settings and their sources.
     pub ecn: String,
-    /// Network settings that differ from the default, such as `load balancing spray`.
+    /// Non-default network settings: `load balancing spray`, ….
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub network: Vec<String>,
 }
@@ -96,7 +96,7 @@ pub struct SchemeShow {
 /// Typical packet-hops per second of a server's core.
 pub const TYPICAL_RATE: f64 = 8e6;
 
-/// Summarises a scenario for a core of `packet_hops_per_s` ([`TYPICAL_RATE`] if unknown).
+/// Summarises a scenario for a core of `packet_hops_per_s` (default [`TYPICAL_RATE`]).
 pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
     let scenario = &prepared.scenario;
     let (fabric, flows) = (&prepared.fabric, &prepared.flows);
@@ -142,7 +142,7 @@ fn carriers(setup: &Setup) -> Vec<String> {
     controls.chain(setup.transports.iter().map(|one| one.name().to_owned())).collect()
 }
 
-/// Sources of a scheme's ECN settings, most specific first.
+/// Sources of ECN settings, most specific first.
 fn marking_source(scenario: &Scenario, name: &str) -> String {
     let Some(scheme) = scenario.scheme.get(name) else { return String::new() };
     let keys = |patch: &Patch<EcnParams>| patch.given().keys().map(String::as_str).collect::<Vec<_>>().join(", ");
@@ -402,7 +402,7 @@ control = "dcqcn"
         assert_eq!((one.label.as_str(), one.flows, one.bytes, one.last), ("one", 2, Bytes(12_500), Time::us(1)));
         assert!((one.load.unwrap() - 12_500.0 * 8.0 / 1e-6 / 800e9).abs() < 1e-9);
         assert_eq!(show.labels[1].load, None);
-        // 10 packets over 2 links and 3 over 4, data and ACKs; then three packets of the burst over 2 or 4 each.
+        // 10 packets over 2 links and 3 over 4, data and ACKs; then three of the burst over 2 or 4.
         assert_eq!(show.estimate.packets, 16);
         assert!((2 * (10 * 2 + 3 * 4 + 3 * 2)..=2 * (10 * 2 + 3 * 4 + 3 * 4)).contains(&show.estimate.packet_hops));
         assert_eq!(show.estimate.cpu_seconds, show.estimate.packet_hops as f64 * 2.0 / 1e6);

@@ -1,5 +1,3 @@
-//! Text files that a user named.
-
 use std::io::{self, Write as _};
 use std::path::Path;
 
@@ -7,7 +5,6 @@ use incast_model::input::{self, InputError};
 
 use crate::diagnostic::{Diagnostic, Place};
 
-/// Locates text that is not UTF-8.
 pub(crate) fn read(file: &Path) -> Result<String, Diagnostic> {
     input::read_text(file, input::DOCUMENT).map_err(|error| {
         let name = file.display().to_string();
@@ -28,7 +25,7 @@ pub(crate) fn in_file(file: &Path, (line, column): (usize, usize), value: &str) 
     Diagnostic { place: Some(Box::new(place)), ..Diagnostic::new("", format!("`{value}` is not possible here")) }
 }
 
-/// Replaces an existing file only if `overwrite`.
+/// Replaces existing files only if `overwrite`.
 pub(crate) fn write(file: &Path, text: &str, overwrite: bool) -> io::Result<()> {
     if overwrite {
         return std::fs::write(file, text);

@@ -1,4 +1,4 @@
-//! Flow traces as Parquet files, with the columns of a CSV trace.
+//! Flow traces as Parquet, with the columns of a CSV trace.
 
 use std::fs::File;
 use std::io;
@@ -14,7 +14,7 @@ use parquet::file::properties::WriterProperties;
 
 /// Writes flows for a `trace` workload: Parquet if the name ends in `.parquet`, else CSV.
 ///
-/// Omits explicit paths and message numbers. Refuses flows with dependencies and backlogged ones.
+/// Omits explicit paths and message numbers; refuses dependencies and backlogged flows.
 pub fn export_trace(flows: &FlowSet, file: &Path) -> io::Result<()> {
     if !is_parquet(file) {
         let mut out = io::BufWriter::new(File::create(file)?);

@@ -1,5 +1,3 @@
-//! A warning: parameter, place and schemes.
-
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -7,15 +5,15 @@ use serde::{Deserialize, Serialize};
 /// A warning to check before trusting results.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
-    /// Schemes concerned, in the scenario's order; none if the whole scenario is.
+    /// Schemes concerned, in the scenario's order; none: the whole scenario.
     #[serde(default)]
     pub schemes: Vec<String>,
-    /// Parameter, such as `network.load_balancing`, or label of the flows.
+    /// Parameter (`network.load_balancing`), or label of flows.
     pub field: String,
-    /// Place, such as `mine.toml:7` or `--set`; `None` for a default.
+    /// Place (`mine.toml:7`, `--set`); `None` for a default.
     #[serde(default)]
     pub line: Option<String>,
-    /// Message, without field, line and schemes.
+    /// Message without field, line and schemes.
     pub text: String,
 }
 
@@ -25,7 +23,7 @@ impl Warning {
         Self { schemes: Vec::new(), field: field.into(), line: None, text }
     }
 
-    /// One line with the schemes; `all` is the scenario's number of schemes.
+    /// One line with schemes; `all`: the scenario's number of schemes.
     pub fn summary(&self, all: usize) -> String {
         match &self.schemes[..] {
             [] => self.to_string(),
@@ -45,7 +43,6 @@ impl fmt::Display for Warning {
     }
 }
 
-/// Merges equal warnings of schemes.
 pub(crate) fn joined<'a>(of_schemes: impl IntoIterator<Item = (&'a str, Warning)>) -> Vec<Warning> {
     let mut found: Vec<Warning> = Vec::new();
     for (scheme, warning) in of_schemes {

@@ -19,15 +19,15 @@ use crate::warning::{Warning, joined};
 mod increases;
 
 impl Prepared {
-    /// Warnings to check before trusting results. Equal warnings of schemes are one.
+    /// Warnings to check before trusting results, merged for schemes.
     pub fn warnings(&self) -> &[Warning] {
-        // Few rules need routes, which take long on large fabrics.
+        // Few rules need routes, which are slow on large fabrics.
         let routes = LazyCell::new(|| self.routes());
         let links = |flow: &Flow| self.links(&routes, flow);
         self.warnings_with(links, || self.loads(|| &*routes))
     }
 
-    /// [`Self::warnings`]; `links` counts the links on a flow's path.
+    /// `links`: links on a flow's path.
     pub(crate) fn warnings_with(
         &self,
         links: impl Fn(&Flow) -> u64,
@@ -174,7 +174,7 @@ fn flows_of(setup: &Setup, is: impl Fn(&Control) -> bool) -> impl Iterator<Item 
     setup.flows.flows.iter().filter(move |flow| wanted[usize::from(flow.label)])
 }
 
-/// Control or transport with other default marking than the scheme's, if nothing sets `ecn`.
+/// Control or transport with default marking unlike the scheme's, if nothing sets `ecn`.
 fn other_marking(prepared: &Prepared, scheme: &PreparedScheme) -> Option<(&'static str, EcnParams)> {
     let said = prepared.scenario.scheme.get(&scheme.name)?;
     if !said.ecn.is_empty() || !prepared.scenario.ecn.is_empty() {
@@ -185,7 +185,7 @@ fn other_marking(prepared: &Prepared, scheme: &PreparedScheme) -> Option<(&'stat
     controls.chain(transports).find(|(_, wanted)| *wanted != scheme.setup.params.ecn)
 }
 
-/// Swift's target without flow scaling on its longest path, if no more than the largest base RTT; and that RTT.
+/// Swift's target without flow scaling on its longest path, if at most the largest base RTT; that RTT.
 fn target_below_base(setup: &Setup, fabric: &Fabric, links: impl Fn(&Flow) -> u64) -> Option<(Time, Time)> {
     let targets = setup.controls.iter().filter_map(|one| match &one.control {
         Control::Swift(swift) => Some((swift.base_target, swift.hop_scale)),
@@ -197,8 +197,8 @@ fn target_below_base(setup: &Setup, fabric: &Fabric, links: impl Fn(&Flow) -> u6
     (target <= base).then_some((target, base))
 }
 
-/// Switch with a port where Kmin exceeds the XOFF threshold of a single ingress queue that fills it, and both
-/// thresholds; `None` if no paused flow reacts to marks.
+/// Switch where Kmin exceeds the XOFF threshold of a single ingress queue that fills a port, and both; `None` if no paused flow
+/// reacts to marks.
 fn ecn_above_pfc(fabric: &Fabric, setup: &Setup) -> Option<(NodeId, u64, u64)> {
     let params = &setup.params;
     let paused = params.switch.paused_priorities();
@@ -216,8 +216,8 @@ fn ecn_above_pfc(fabric: &Fabric, setup: &Setup) -> Option<(NodeId, u64, u64)> {
     })
 }
 
-/// Switch with a port that resumes only when its queue is empty, as the offset exceeds its largest dynamic XOFF
-/// threshold; and that threshold. Static thresholds were checked before.
+/// Switch with a port that resumes only with an empty queue, and its largest dynamic XOFF threshold, which the offset exceeds.
+/// Static thresholds were checked before.
 fn never_resumes_early(fabric: &Fabric, setup: &Setup) -> Option<(NodeId, u64)> {
     let params = &setup.params;
     if params.switch.paused_priorities() == 0 || !matches!(params.switch.pfc_mode, PfcMode::Dynamic { .. }) {
@@ -231,7 +231,7 @@ fn never_resumes_early(fabric: &Fabric, setup: &Setup) -> Option<(NodeId, u64)> 
     })
 }
 
-/// Reason why marking only isolated flows marks the same packets as marking all.
+/// Reason why marking only isolated flows equals marking all.
 fn spares_nobody(fabric: &Fabric, setup: &Setup) -> Option<String> {
     let (isolation, ecn) = (&setup.params.switch.isolation, &setup.params.ecn);
     if !isolation.enabled || isolation.mark != MarkedFlows::Isolated {
@@ -240,7 +240,7 @@ fn spares_nobody(fabric: &Fabric, setup: &Setup) -> Option<String> {
     if !ecn.enabled {
         return Some("ecn.enabled is false".into());
     }
-    // With a full table, or a lossy priority, flows stay unisolated in queues of any length.
+    // With a full table, or a lossy priority, flows stay unisolated at any queue length.
     let paused = setup.params.switch.paused_priorities();
     if isolation.table.is_some() || setup.flows.flows.iter().any(|flow| paused & 1 << flow.priority == 0) {
         return None;
@@ -271,7 +271,7 @@ fn kmin(ecn: &EcnParams, rate: Rate) -> u64 {
     }
 }
 
-/// Timeouts no longer than a full segment's round trip on the longest path: parameter, timeout, round trip.
+/// Timeouts of at most a full segment's round trip on the longest path; that round trip.
 fn timeouts(setup: &Setup, fabric: &Fabric) -> Vec<(String, Time, Time)> {
     let packets = &setup.params.packets;
     let longest = BaseRtts::new(fabric, Bytes(packets.mss.0 + packets.segment_header.0)).max().0;
@@ -282,7 +282,7 @@ fn timeouts(setup: &Setup, fabric: &Fabric) -> Vec<(String, Time, Time)> {
     setup.transports.iter().filter_map(of_transport).collect()
 }
 
-/// Hypervisors' periods no longer than that round trip: parameter, period, round trip.
+/// Hypervisors' periods of at most that round trip; that round trip.
 fn periods(setup: &Setup, fabric: &Fabric) -> Vec<(String, Time, Time)> {
     let packets = &setup.params.packets;
     let longest = BaseRtts::new(fabric, Bytes(packets.mss.0 + packets.segment_header.0)).max().0;
@@ -291,7 +291,7 @@ fn periods(setup: &Setup, fabric: &Fabric) -> Vec<(String, Time, Time)> {
     short.map(|(field, period)| (format!("hypervisor.{}.{field}", hypervisor.name()), period, longest)).collect()
 }
 
-/// Transport that needs another kind of queue, and that kind.
+/// Transport that needs another kind of queue; that kind.
 fn foreign_queues(setup: &Setup) -> Option<(&'static str, QueueParams)> {
     let ranked = |queues: &QueueParams| matches!(queues, QueueParams::Pfabric { .. });
     let wants = setup.transports.iter().map(|one| (one.name(), one.switch().queues));

@@ -15,8 +15,8 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
-/// Bytes of a record: time in 8, then 4 each for page, thread, kind (0 fetch to read, 1 fetch to write, 2 write-back), requested
-/// delay, achieved delay, instrument's own time.
+/// Bytes of a record: time (8 bytes), then 4 each: page, thread, kind (0 read fetch, 1 write fetch, 2 write-back), requested
+/// delay, achieved delay, instrument's time.
 const RECORD: usize = 32;
 /// A row group.
 const BATCH: usize = 1 << 20;
@@ -53,8 +53,7 @@ fn described(text: &str) -> HashMap<String, String> {
     HashMap::from([("description".into(), text.into())])
 }
 
-/// Writes records of processes, one file each, as one trace; returns the number of rows. `start_ns` is the program's start on the
-/// records' clock.
+/// Writes the records of processes, one file each, as one trace; returns its rows. `start_ns`: start on the records' clock.
 pub fn write(out: &Path, start_ns: u64, processes: &[(u32, PathBuf)]) -> io::Result<u64> {
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))

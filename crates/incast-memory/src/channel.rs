@@ -14,19 +14,17 @@ use rustix::net::{
 
 use crate::pager::{Limit, Policy};
 
-/// Configuration, in a file that `incast` sends: eight numbers of 8 bytes, then delays of 4 bytes each. Python's
-/// `incast.memory.protocol` writes it.
+/// Configuration file from `incast` (Python: `incast.memory.protocol`): eight 8-byte numbers, then 4-byte delays.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Config {
     pub(crate) policy: Policy,
     pub(crate) limit: Limit,
     /// Smallest served allocation, in bytes.
     pub(crate) threshold: usize,
-    /// Bytes of the region.
     pub(crate) region: usize,
     pub(crate) records: usize,
     pub(crate) seed: u64,
-    /// Sample of delays, in nanoseconds.
+    /// Delays in ns.
     pub(crate) delays: Vec<u32>,
 }
 
@@ -80,7 +78,7 @@ impl Channel {
         Ok(Self { socket: self.socket.try_clone()? })
     }
 
-    /// Reports that this process is instrumented, and sends the file of its ring.
+    /// Reports that this process is instrumented; sends its ring's file.
     pub(crate) fn hello(&self, ring: BorrowedFd<'_>) -> Result<()> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
         let mut files = SendAncillaryBuffer::new(&mut space);
@@ -88,7 +86,6 @@ impl Channel {
         sendmsg(&self.socket, &[IoSlice::new(b"H")], &mut files, SendFlags::NOSIGNAL).map(|_| ())
     }
 
-    /// Reports why this process cannot be instrumented, or why it ends.
     pub(crate) fn complain(&self, why: &str) {
         let text = IoSlice::new(why.as_bytes());
         // If sending fails, nobody listens.
@@ -100,7 +97,6 @@ impl Channel {
         );
     }
 
-    /// Returns whether `incast` has closed the connection.
     pub(crate) fn is_closed(&self) -> bool {
         let mut waited = [PollFd::new(&self.socket, PollFlags::empty())];
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };

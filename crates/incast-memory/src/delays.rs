@@ -3,7 +3,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg32;
 
-/// Draws uniformly from a sample of delays, in nanoseconds.
+/// Uniform draws from a sample of delays in ns.
 #[derive(Debug)]
 pub(crate) struct Delays {
     sample: Vec<u32>,
@@ -11,7 +11,7 @@ pub(crate) struct Delays {
 }
 
 impl Delays {
-    /// If `sample` is empty, all draws are 0.
+    /// An empty `sample` draws 0.
     pub(crate) fn new(sample: Vec<u32>, seed: u64) -> Self {
         Self { sample, rng: Pcg32::seed_from_u64(seed) }
     }

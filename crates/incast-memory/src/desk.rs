@@ -1,7 +1,7 @@
-//! Requests of the program's threads to the handler, one at a time, by a page fault at the doorbell page.
+//! Requests of the program's threads to the handler, one at a time, by a fault at the doorbell page.
 //!
-//! The handler alone owns the state. No thread of the program holds a lock that the handler needs: a thread with its stack in
-//! the region could fault while it holds the lock, and both would wait for ever.
+//! The handler alone owns the state. No program thread holds a lock that the handler needs: with its stack in the region, a
+//! fault while holding it would deadlock.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -11,13 +11,12 @@ use rustix::thread::futex;
 use crate::space::{Extent, PAGE};
 use crate::sys;
 
-/// Doorbell: a fault at this page is a request.
 pub(crate) const BELL: u32 = 0;
 
-/// Request, in pages of the region. The answer is the first page of the result, if there is one.
+/// Request, in pages of the region. Answer: first page of the result, if any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Call {
-    /// Allocates pages from a multiple of `align` on.
+    /// Allocates pages at a multiple of `align`.
     Allocate { count: u32, align: u32 },
     /// Frees an allocation.
     Free { first: u32 },
@@ -27,7 +26,7 @@ pub(crate) enum Call {
     Map { count: u32, protection: u32 },
     /// Replaces pages by empty ones.
     MapAt { pages: Extent, protection: u32 },
-    /// The program has mapped something else over these pages.
+    /// The program has mapped something else here.
     HandOver { pages: Extent },
     /// Frees pages.
     Unmap { pages: Extent },
@@ -35,20 +34,17 @@ pub(crate) enum Call {
     Remap { pages: Extent, count: u32, moves: bool },
     /// Makes pages read as zeros; fails for locked ones unless `locked`.
     Discard { pages: Extent, locked: bool },
-    /// A thread with its stack pointer in page `stack` is about to fork; [`Call::ELSEWHERE`] if its stack is outside the
-    /// region.
+    /// The thread with its stack pointer in page `stack` forks; [`Call::ELSEWHERE`]: stack outside the region.
     Fork { stack: u32 },
 }
 
 impl Call {
-    /// No page of the region.
     pub(crate) const ELSEWHERE: u32 = u32::MAX;
 }
 
 /// Address of the region; 0 before [`open`].
 static BASE: AtomicUsize = AtomicUsize::new(0);
 static BYTES: AtomicUsize = AtomicUsize::new(0);
-/// Smallest served allocation, in bytes.
 static THRESHOLD: AtomicUsize = AtomicUsize::new(usize::MAX);
 static UNSERVED: AtomicU64 = AtomicU64::new(0);
 static TURN: Turn = Turn(AtomicU32::new(0));
@@ -57,13 +53,11 @@ static SLIP: Mutex<(Call, Option<u32>)> = Mutex::new((NOTHING, None));
 const NOTHING: Call = Call::Fork { stack: Call::ELSEWHERE };
 /// Pages of each allocation, by its first page.
 static SIZES: OnceLock<&'static [AtomicU32]> = OnceLock::new();
-/// Cache of freed allocations, still accessible and with their content: programs that free and allocate repeatedly need no
-/// request each time, as with the C library's heap. Entry: first page and, from bit 32 on, number of pages; 0 is empty. No
-/// lock, as a forked process could inherit it locked.
+/// Cache of freed allocations, with content: repeated allocation needs no request (like the C library's heap). Entry: first
+/// page, number of pages from bit 32; 0: empty. No lock: a forked process could inherit it locked.
 static SHELF: [AtomicU64; 8] = [const { AtomicU64::new(0) }; 8];
-/// Next entry to replace, modulo their number.
 static NEXT: AtomicUsize = AtomicUsize::new(0);
-/// Largest cached allocation, in pages: 8 MiB in all entries. Size and number are our choice.
+/// Largest cached allocation in pages (8 MiB in all). Size and number are our choice.
 const SHELVED: u32 = 256;
 
 /// Lock of requests: 0 free, 1 held, 2 held and awaited. A forked process can release it.
@@ -93,7 +87,7 @@ pub(crate) fn open(base: usize, bytes: usize, threshold: usize, sizes: &'static 
     BASE.store(base, Ordering::Release);
 }
 
-/// Returns whether allocations of `bytes` are served; for `usize::MAX`, whether any are.
+/// Returns whether allocations of `bytes` are served (`usize::MAX`: any).
 pub(crate) fn serves(bytes: usize) -> bool {
     bytes >= THRESHOLD.load(Ordering::Relaxed) && BASE.load(Ordering::Acquire) != 0
 }
@@ -102,7 +96,6 @@ pub(crate) fn has(address: usize) -> bool {
     address.wrapping_sub(BASE.load(Ordering::Acquire)) < BYTES.load(Ordering::Relaxed)
 }
 
-/// Page of an address in the region.
 pub(crate) fn page(address: usize) -> u32 {
     ((address - BASE.load(Ordering::Relaxed)) / PAGE) as u32
 }
@@ -111,7 +104,7 @@ pub(crate) fn address(page: u32) -> usize {
     BASE.load(Ordering::Relaxed) + page as usize * PAGE
 }
 
-/// Pages that `bytes` need; `None` if the region is smaller.
+/// `None` if the region is smaller.
 pub(crate) fn count(bytes: usize) -> Option<u32> {
     (bytes <= BYTES.load(Ordering::Relaxed)).then(|| bytes.div_ceil(PAGE) as u32)
 }
@@ -122,19 +115,19 @@ pub(crate) fn extent(address: usize, bytes: usize) -> Option<Extent> {
     (first as usize + count as usize <= BYTES.load(Ordering::Relaxed) / PAGE).then(|| Extent::new(first, count))
 }
 
-/// Pages of the allocation that begins at `first`; 0 if none does.
+/// Pages of the allocation at `first`; 0 if none.
 pub(crate) fn size(first: u32) -> u32 {
     SIZES.get().map_or(0, |sizes| sizes[first as usize].load(Ordering::Relaxed))
 }
 
-/// Caches an allocation; returns one to free in its place, if any: the replaced one, or itself if it cannot be cached.
+/// Caches an allocation; returns one to free instead: the replaced one, or itself if not cacheable.
 pub(crate) fn shelve(first: u32) -> Option<u32> {
     let count = size(first);
     if count == 0 || count > SHELVED {
         return Some(first);
     }
     let new = u64::from(first) | u64::from(count) << 32;
-    // A double free is the program's mistake, but must not give memory two owners.
+    // A double free must not give memory two owners.
     if SHELF.iter().any(|place| place.load(Ordering::Relaxed) == new) {
         return None;
     }
@@ -152,7 +145,7 @@ pub(crate) fn unshelve(count: u32) -> Option<u32> {
     })
 }
 
-/// Counts bytes that the region could not provide.
+/// Counts bytes that the region lacked.
 pub(crate) fn unserved(bytes: usize) {
     UNSERVED.fetch_add(bytes as u64, Ordering::Relaxed);
 }
@@ -174,7 +167,7 @@ pub(crate) fn slip() -> std::sync::MutexGuard<'static, (Call, Option<u32>)> {
     SLIP.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Before a fork: makes the handler pause, and keeps the lock of requests.
+/// Before a fork: pauses the handler; keeps the lock of requests.
 pub(crate) fn rest() {
     TURN.take();
     let here = 0_u8;
@@ -183,7 +176,6 @@ pub(crate) fn rest() {
     sys::ring();
 }
 
-/// After a fork: releases the lock.
 pub(crate) fn go_on() {
     TURN.leave();
 }

@@ -1,5 +1,4 @@
-//! File of a process's page faults, as in linux/userfaultfd.h: numbers of its calls, and its events. [`crate::sys`] makes the
-//! calls.
+//! A process's page-fault file (linux/userfaultfd.h): call numbers and events. [`crate::sys`] makes the calls.
 
 use std::os::fd::OwnedFd;
 
@@ -7,7 +6,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::space::PAGE;
 
-/// Number of a call; it includes the size of the argument.
+/// Call number; includes the argument's size.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Number(pub(crate) u64);
 
@@ -32,13 +31,12 @@ pub(crate) const ZEROPAGE: Number = call(BOTH, 0x04, 32);
 pub(crate) const WRITEPROTECT: Number = call(BOTH, 0x06, 24);
 
 pub(crate) const VERSION: u64 = 0xAA;
-/// Write-protection faults, and the thread of each fault.
+/// Write-protection faults; thread of each fault.
 pub(crate) const FEATURES: u64 = 1 | 1 << 8;
 pub(crate) const MISSING_AND_GUARDED: u64 = 1 | 2;
 /// Modes of `COPY`: wake no thread; write-protect.
 pub(crate) const SILENT: u64 = 1;
 pub(crate) const GUARDED: u64 = 2;
-/// Event of a page fault, and its flags.
 const PAGEFAULT: u8 = 0x12;
 const WRITE: u64 = 1;
 const WP: u64 = 2;
@@ -47,13 +45,12 @@ const WP: u64 = 2;
 pub(crate) struct Event {
     pub(crate) page: u32,
     pub(crate) thread: u32,
-    /// If true, the access is a write.
     pub(crate) write: bool,
-    /// If true, the page is mapped and write-protected.
+    /// Mapped and write-protected.
     pub(crate) guarded: bool,
 }
 
-/// Reads pending faults of a region that begins at `base`; returns their number.
+/// Reads pending faults of the region at `base`; returns their number.
 pub(crate) fn read(file: &OwnedFd, base: usize, into: &mut [Event; 16]) -> usize {
     let mut messages = [[0; 32]; 16];
     let Ok(bytes) = rustix::io::read(file, messages.as_flattened_mut()) else { return 0 };
@@ -68,7 +65,7 @@ pub(crate) fn read(file: &OwnedFd, base: usize, into: &mut [Event; 16]) -> usize
     seen
 }
 
-/// Sleeps until a fault is pending, at most `most` nanoseconds; returns whether one is.
+/// Waits at most `most` ns for a fault; returns whether one is pending.
 pub(crate) fn wait(file: &OwnedFd, most: u64) -> bool {
     let most = Timespec { tv_sec: (most / 1_000_000_000) as i64, tv_nsec: (most % 1_000_000_000) as i64 };
     poll(&mut [PollFd::new(file, PollFlags::IN)], Some(&most)).is_ok_and(|ready| ready > 0)

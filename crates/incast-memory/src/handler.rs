@@ -16,24 +16,22 @@ use crate::pager::{BATCH, Fault, Memory};
 use crate::region::Region;
 use crate::ring::{Record, Ring, Word};
 
-/// Polling time before sleep, in nanoseconds: a wake-up takes several microseconds, which would be part of every fetch in quick
-/// succession. Our choice.
+/// Polling time before sleep, in ns: a wake-up takes microseconds, which would add to each fetch in quick succession. Our
+/// choice.
 const LOOKING: u64 = 50_000;
-/// Most concurrent fetches; later faults wait until one ends.
+/// Most concurrent fetches; later faults wait.
 const ON_THE_WAY: usize = 1024;
-/// With a fetch due within this time, in nanoseconds, the handler only waits: other work would take longer.
+/// With a fetch due within this time (ns), the handler only waits: other work would take longer.
 const SHORT: u64 = 1_000;
-/// Sleep ends this long before the next fetch is due, in nanoseconds.
+/// Sleep ends this long before the next fetch is due (ns).
 const LONG: u64 = 2_000_000;
 
-/// Interval of checks for a deadlock during a fork.
 const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
-/// Consecutive checks, with a thread that waits for a page and the forking thread asleep, that count as a deadlock. Our choice.
+/// Consecutive checks that count as a deadlock: a thread waits for a page, the forking thread sleeps. Our choice.
 const STUCK: u32 = 30;
 const DEADLOCK: &str = "the program forks while a thread that waits for remote memory has what fork waits for (a lock of stdio): they \
 would wait for each other for ever, so it was ended";
 
-/// Interval of readings of the handler's processor time, in nanoseconds.
 const LOOK_AGAIN: u64 = 1_000_000;
 
 #[derive(Debug)]
@@ -41,9 +39,8 @@ struct Fetch {
     page: u32,
     thread: u32,
     write: bool,
-    /// Time at which the handler saw the fault.
     seen: u64,
-    /// Time at which only the mapping was left to do.
+    /// Time at which only mapping was left.
     ready: u64,
     asked: u32,
 }
@@ -65,11 +62,11 @@ pub(crate) struct Server {
     calls: u64,
     stalled: u64,
     lost: u64,
-    /// If true, nobody reads the ring.
+    /// No reader of the ring.
     alone: bool,
 }
 
-/// Forked processes inherit it.
+/// Static, so that forked processes inherit it.
 static SERVER: Mutex<Option<Server>> = Mutex::new(None);
 
 static FORKING: AtomicU32 = AtomicU32::new(AWAKE);
@@ -100,7 +97,7 @@ pub(crate) fn equip_anew(channel: Option<Channel>, ring: Ring, seed: u64) -> std
     server.delays.reseed(seed);
     ring.set(Word::Start, now());
     server.alone = channel.is_none();
-    // Not closed: the number of the old connection belongs to another file here.
+    // Not closed: the old number belongs to another file here.
     std::mem::forget(std::mem::replace(&mut server.channel, channel));
     server.ring = ring;
     (server.looked, server.calls, server.stalled, server.lost) = (0, 0, 0, 0);
@@ -109,7 +106,7 @@ pub(crate) fn equip_anew(channel: Option<Channel>, ring: Ring, seed: u64) -> std
 
 pub(crate) fn run() -> ! {
     loop {
-        // No borrow may outlast this line: a forked process could not take the lock.
+        // No borrow past this line: a forked process could not take the lock.
         let forking = server().as_mut().map(|server| (server.serve(), !server.fetches.is_empty()));
         let faults = server().as_ref().and_then(|server| server.heap.pager.memory.faults().try_clone().ok());
         FORKING.store(RESTING, Ordering::Release);
@@ -125,13 +122,11 @@ pub(crate) fn run() -> ! {
     }
 }
 
-/// Returns whether a thread of this process sleeps, as in a wait for a lock.
 fn sleeps(thread: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/self/task/{thread}/stat")).unwrap_or_default();
     stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('S'))
 }
 
-/// Pauses the handler until [`after_fork`].
 pub(crate) fn before_fork() {
     desk::rest();
     while FORKING.load(Ordering::Acquire) != RESTING {
@@ -139,7 +134,6 @@ pub(crate) fn before_fork() {
     }
 }
 
-/// Resumes the handler, in both processes.
 pub(crate) fn after_fork() {
     FORKING.store(AWAKE, Ordering::Release);
     let _ = futex::wake(&FORKING, futex::Flags::PRIVATE, 1);
@@ -156,7 +150,7 @@ fn time_of(clock: ClockId) -> u64 {
 }
 
 impl Server {
-    /// Serves until the process is about to fork; returns the forking thread.
+    /// Serves until a fork; returns the forking thread.
     fn serve(&mut self) -> u32 {
         let mut awake_until = now() + LOOKING;
         loop {
@@ -166,7 +160,7 @@ impl Server {
             if let Some(at) = self.due(begun + SHORT) {
                 let fetch = self.fetches.swap_remove(at);
                 let mut time = begun;
-                // No spin-loop hint: it would take a few percent of a short delay.
+                // No spin-loop hint: it costs a few percent of a short delay.
                 while time < fetch.due() {
                     time = now();
                 }
@@ -186,7 +180,6 @@ impl Server {
                 self.tell(done);
             } else if let Some(wait) = self.rest(begun, awake_until) {
                 self.ring.set(Word::Processor, time_of(ClockId::ThreadCPUTime));
-                // The next read shows whether a fault came.
                 let _ = faults::wait(self.heap.pager.memory.faults(), wait);
             } else if self.fetches.is_empty() {
                 // Other threads may need this core.
@@ -203,7 +196,7 @@ impl Server {
         next.filter(|(_, fetch)| fetch.due() <= then).map(|(at, _)| at)
     }
 
-    /// Nanoseconds to sleep: `None` to poll, `u64::MAX` without fetches.
+    /// Nanoseconds to sleep; `None`: poll; `u64::MAX`: no fetches.
     fn rest(&self, now: u64, awake_until: u64) -> Option<u64> {
         match self.fetches.iter().map(Fetch::due).min() {
             Some(due) => due.checked_sub(now + LONG),
@@ -211,7 +204,7 @@ impl Server {
         }
     }
 
-    /// Handles an event; if it is a fork, returns the thread and the page of its stack.
+    /// Returns a fork's thread and stack page.
     fn on(&mut self, event: Event, seen: u64) -> Option<(u32, u32)> {
         if event.page == desk::BELL {
             return self.call(event.thread);
@@ -219,7 +212,7 @@ impl Server {
         if event.guarded {
             self.heap.pager.write(event.page);
         } else if self.heap.pager.fault(event.page, event.write) == Fault::Fetch {
-            // Fetches without a delay take the same path, so that only the delay differs.
+            // Same path without a delay, so that only the delay differs.
             let asked = self.delays.draw();
             let Event { page, thread, write, .. } = event;
             let fetch = Fetch { page, thread, write, seen, ready: now(), asked };
@@ -239,9 +232,9 @@ impl Server {
         if let Call::Fork { stack } = call { Some((thread, stack)) } else { None }
     }
 
-    /// Fetches, without delay, stack pages that the forking thread needs: nothing serves them until the fork is done.
+    /// Fetches stack pages of the forking thread without delay: nothing serves them until the fork is done.
     fn prepare(&mut self, (thread, stack): (u32, u32)) -> u32 {
-        // Fetches that are due are completed as without a fork.
+        // Due fetches complete as without a fork.
         while let Some(at) = self.due(now()) {
             let fetch = self.fetches.swap_remove(at);
             self.arrive(&fetch, now());
@@ -262,15 +255,15 @@ impl Server {
         self.trim();
     }
 
-    /// Maps and records a fetched page; `begun` is when that begins.
+    /// Maps and records a fetched page, from time `begun`.
     fn fetched(&mut self, fetch: &Fetch, begun: u64) {
         let &Fetch { page, thread, write, seen, asked, .. } = fetch;
         let ready = if asked == 0 { begun } else { fetch.ready };
         self.heap.pager.arrive(page, write);
         let done = now();
-        // On one core the woken thread runs immediately, until it waits again: its time must not count.
+        // On one core the woken thread runs immediately until it waits: its time must not count.
         self.heap.pager.memory.wake(page);
-        // Times beyond u32 (four seconds) mean that the machine slept.
+        // Beyond u32 (4 s) the machine slept.
         let bounded = |time: u64| u32::try_from(time).unwrap_or(u32::MAX);
         let (achieved, software) = (bounded(begun - ready), bounded(ready - seen + done - begun));
         self.record(Record { time: seen, page, thread, kind: u8::from(write), asked, achieved, software });
@@ -305,7 +298,7 @@ impl Server {
         }
     }
 
-    /// Publishes counts, and at intervals processor time, which takes a system call.
+    /// Publishes counts, and at intervals processor time (a system call).
     fn tell(&mut self, now: u64) {
         if now - self.looked > LOOK_AGAIN {
             self.looked = now;

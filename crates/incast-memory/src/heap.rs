@@ -1,4 +1,4 @@
-//! Allocation of pages: carries out the program's calls.
+//! Page allocation: carries out the program's calls.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -6,17 +6,17 @@ use crate::desk::{BELL, Call};
 use crate::pager::{Memory, Pager};
 use crate::space::{Extent, Space};
 
-/// Pages below and above its stack pointer that a forking thread may need, as nothing serves its stack in the new process
-/// before the handler starts. Our choice; the C library and this one need a few.
+/// Pages below and above its stack pointer that a forking thread may need: nothing serves the new process's stack before the
+/// handler starts. Our choice; the C library and this one need a few.
 const STACK: (u32, u32) = (32, 16);
 
-/// Operations of a [`Heap`] on the region, besides those of a [`Pager`].
+/// Region operations of a [`Heap`] beyond those of a [`Pager`].
 pub(crate) trait Ground: Memory {
-    /// Sets a protection, such as `PROT_READ`; false if memory is lacking.
+    /// Sets a protection (`PROT_READ`, …); false if memory is lacking.
     fn protect(&mut self, pages: Extent, protection: u32) -> bool;
     /// Denies access.
     fn close(&mut self, pages: Extent);
-    /// Replaces other mappings by served pages without access.
+    /// Replaces mappings by served pages without access.
     fn renew(&mut self, pages: Extent);
 }
 
@@ -27,7 +27,7 @@ const USUAL: u32 = 3;
 pub(crate) struct Heap<M> {
     pub(crate) pager: Pager<M>,
     space: Space,
-    /// Pages of each allocation, at its first page; 0 elsewhere. Threads of the program read it.
+    /// Pages of each allocation at its first page, else 0; program threads read it.
     sizes: &'static [AtomicU32],
 }
 
@@ -36,7 +36,7 @@ impl<M: Ground> Heap<M> {
         Self { pager, space, sizes }
     }
 
-    /// Carries out a call; `None` if it is impossible.
+    /// `None` if the call is impossible.
     pub(crate) fn answer(&mut self, call: Call) -> Option<u32> {
         match call {
             Call::Allocate { count, align } => {
@@ -71,7 +71,7 @@ impl<M: Ground> Heap<M> {
                 Some(pages.first)
             }
             Call::Remap { pages, count, moves } => self.resize(pages, count, moves),
-            // As in the kernel: pages before the first locked one are emptied.
+            // Like the kernel: empties pages before the first locked one.
             Call::Discard { pages, locked } => {
                 let done = self.pager.discard(pages, locked)
                     || pages.pages().all(|page| self.pager.discard(Extent::new(page, 1), locked));
@@ -81,14 +81,14 @@ impl<M: Ground> Heap<M> {
         }
     }
 
-    /// Pages that a thread with its stack pointer in page `stack` may need to fork.
+    /// Pages that a fork may need, for a stack pointer in page `stack`.
     pub(crate) fn around(&self, stack: u32) -> impl Iterator<Item = u32> + use<M> {
         let (below, above) = STACK;
         let pages = stack.saturating_sub(below).max(BELL + 1)..stack.saturating_add(above).min(self.sizes.len() as u32);
         if stack == Call::ELSEWHERE { 0..0 } else { pages }
     }
 
-    /// Prepares an allocated page for a forking thread: see [`Pager::hold`].
+    /// Prepares an allocated page for a fork: see [`Pager::hold`].
     pub(crate) fn hold(&mut self, page: u32) -> bool {
         !self.space.has(page) && self.pager.hold(page)
     }
@@ -103,14 +103,14 @@ impl<M: Ground> Heap<M> {
         None
     }
 
-    /// Frees pages and denies access, as if they were unmapped.
+    /// Frees pages and denies access, like unmapping.
     fn give(&mut self, pages: Extent) {
         self.empty(pages);
         self.pager.memory.close(pages);
         self.space.give(pages);
     }
 
-    /// Claims and empties pages. Some may have been free, as a program can name any address.
+    /// Claims and empties pages. Some may be free: a program can name any address.
     fn empty(&mut self, pages: Extent) {
         self.space.claim(pages);
         // Locked pages cannot be discarded: new pages replace them and their lock.
@@ -120,8 +120,8 @@ impl<M: Ground> Heap<M> {
         }
     }
 
-    /// Resizes `pages`; moves them if the pages behind them are in use and `moves`. Added pages, and all if they move, become
-    /// readable and writable. This differs from mremap only for pages with another protection.
+    /// Resizes `pages`; moves them if `moves` and the following pages are in use. Added pages, and all moved ones, become
+    /// readable and writable: mremap differs only for pages with another protection.
     fn resize(&mut self, pages: Extent, count: u32, moves: bool) -> Option<u32> {
         if count <= pages.count {
             let rest = Extent::new(pages.first + count, pages.count - count);

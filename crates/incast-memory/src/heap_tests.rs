@@ -6,7 +6,7 @@ use crate::pager::{Limit, Policy};
 
 const PAGES: u32 = 256;
 
-/// Pages without content, which is the pager's concern.
+/// Pages without content: the pager handles that.
 #[derive(Debug, Default)]
 struct Played {
     protection: Vec<u32>,

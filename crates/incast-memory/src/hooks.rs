@@ -1,8 +1,8 @@
-//! C functions that programs get from here; tests get the C library's. They do what their manual pages say, with memory of the
-//! region or by the function that the program would have without them. "The caller's" is an obligation of the caller in the
-//! manual page.
+//! C functions that programs get from here (tests: the C library's). They follow their manual pages, with memory of the region
+//! or by the function that the program would have without them. "The caller's" is an obligation of the caller in the manual
+//! page.
 //!
-//! This library never calls these functions itself: [`crate::sys`] makes the system calls.
+//! This library never calls them: [`crate::sys`] makes the system calls.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::marker::PhantomData;
@@ -26,12 +26,12 @@ unsafe extern "C" {
     fn __libc_free(memory: Any);
 }
 
-/// Allocations of this library are the C library's: a `malloc` of the program may come before ours.
+/// This library allocates by the C library: a `malloc` of the program may precede ours.
 #[global_allocator]
 static OWN: Own = Own;
 struct Own;
 
-// SAFETY: the functions do what is asked, as their manual pages say.
+// SAFETY: the functions do what their manual pages say.
 unsafe impl GlobalAlloc for Own {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         __libc_memalign(layout.align(), layout.size()).cast()
@@ -54,26 +54,25 @@ static START: extern "C" fn() = {
     start
 };
 
-/// Registers fork handlers, once and before all others: so they run last before a fork, after those that may need served
-/// memory, and first after it.
+/// Registers fork handlers once, before all others: they run last before a fork (others may need served memory) and first after
+/// it.
 fn at_fork() {
     static DONE: AtomicBool = AtomicBool::new(false);
     if !DONE.swap(true, Ordering::Relaxed) {
         let [before, parent, child]: [Handler; 3] =
             [Some(start::before_fork), Some(start::in_parent), Some(start::in_child)];
-        // SAFETY: the functions are always there. Without memory to register them the first fork shows it: its process has
-        // no region.
+        // SAFETY: the functions always exist. If registration lacks memory, the first fork shows it: its process has no region.
         unsafe { REGISTER.get()(before, parent, child, null_mut()) };
     }
 }
 
-/// Function that the program would have without this library, by name and final 0; looked up once.
+/// Function that the program would have without this library, by 0-terminated name; looked up once.
 struct Real<F>(&'static str, AtomicUsize, PhantomData<F>);
 
 impl<F: Copy> Real<F> {
     /// # Safety
     ///
-    /// `F` is the type of a pointer to the function of this name, which exists. The name ends in 0.
+    /// `F` is the pointer type of this existing function. The name ends in 0.
     const unsafe fn new(name: &'static str) -> Self {
         const { assert!(size_of::<F>() == size_of::<usize>()) };
         Self(name, AtomicUsize::new(0), PhantomData)
@@ -95,9 +94,8 @@ impl<F: Copy> Real<F> {
     }
 }
 
-/// Returns whether the program has an allocator other than the C library's, linked or preloaded (jemalloc, tcmalloc). That
-/// allocator then serves all: its own functions would get memory of ours that it does not know. Mappings for its arenas are
-/// served.
+/// Returns whether the program has its own allocator (jemalloc, tcmalloc), linked or preloaded. It then serves all: its
+/// functions do not know our memory. Mappings for its arenas are served.
 fn has_allocator() -> bool {
     MALLOC.address() != (__libc_malloc as *const c_void).expose_provenance()
 }
@@ -110,7 +108,7 @@ fn served(answer: impl FnOnce() -> Option<usize>) -> Option<Any> {
     if has_allocator() { None } else { answer().map(pointer) }
 }
 
-/// Result of a function that returns -1 on errors.
+/// C result: -1 on errors.
 fn given(answer: Answer) -> usize {
     answer.unwrap_or_else(|error| {
         // SAFETY: each thread has its own.
@@ -127,7 +125,7 @@ fn refused(refusal: Option<&Refusal>) -> Option<c_int> {
     refusal.map(|refusal| number(Err(refusal.tell())))
 }
 
-/// realloc; `None` if the memory is and stays the C library's.
+/// realloc; `None` if the memory stays the C library's.
 ///
 /// # Safety
 ///
@@ -140,8 +138,7 @@ unsafe fn reallocate(memory: Any, bytes: size_t) -> Option<Any> {
         return Some(null_mut());
     }
     let new = if is_served {
-        // An allocation of the region stays there, however small. If the region has no space or cannot move its pages, the
-        // C library takes it over.
+        // An allocation of the region stays there, however small. If space or moving fails, the C library takes over.
         match program::resize(address, bytes) {
             Some(resized) => return Some(pointer(resized)),
             None => __libc_malloc(bytes),
@@ -150,7 +147,7 @@ unsafe fn reallocate(memory: Any, bytes: size_t) -> Option<Any> {
         pointer(program::allocate(bytes, 1, false)?)
     };
     if !new.is_null() && !memory.is_null() {
-        // SAFETY: the caller has the old memory, which is as long as it says, and nobody the new.
+        // SAFETY: the caller has the old memory, of that length; nobody has the new.
         unsafe {
             let before = if is_served { program::size(address) } else { USABLE.get()(memory) };
             std::ptr::copy_nonoverlapping(memory.cast::<u8>(), new.cast::<u8>(), before.min(bytes));
@@ -165,15 +162,14 @@ fn flags_of(file: c_int) -> c_int {
     unsafe { FCNTL.get()(file, libc::F_GETFL, null_mut()) }
 }
 
-/// C functions: this library's answer, or that of the function that the program would have without it, which `then`
-/// receives. A lookup needs allocator functions, so those of the C library are linked directly, after `or`. Variable
-/// arguments are declared in full.
+/// C functions: this library's answer, or that of the program's function without it, which `then` receives. Lookups need
+/// allocator functions: those of the C library are linked directly, after `or`. Variable arguments are declared in full.
 macro_rules! hooks {
     (@ $real:ident) => { $real.get() };
     (@ $real:ident $libc:ident) => { if has_allocator() { $real.get() } else { $libc } };
     ($($real:ident $(or $libc:ident)?: $name:ident($($argument:ident: $kind:ty),*) -> $result:ty = $ours:expr $(, then $then:expr)?;)*) => { $(
         static $real: Real<unsafe extern "C" fn($($kind),*) -> $result> =
-            // SAFETY: the type is that of the manual page, in Rust's terms.
+            // SAFETY: the type is that of the manual page.
             unsafe { Real::new(concat!(stringify!($name), "\0")) };
 
         #[unsafe(no_mangle)]
@@ -190,7 +186,7 @@ macro_rules! hooks {
         }
     )*
 
-        /// Looks up all functions: the program may call one where lookups are impossible, as in a signal handler.
+        /// Looks up all functions: a later call may be where lookups are impossible (signal handler).
         fn find() {
             $($real.address();)*
         }
@@ -231,7 +227,7 @@ hooks! {
     MADVISE: madvise(address: Any, bytes: size_t, advice: c_int) -> c_int =
         program::advise(address.addr(), bytes, advice).map(number);
 
-    // Called by pthread_atfork, which is part of each program and library.
+    // Called by pthread_atfork, part of each program and library.
     REGISTER: __register_atfork(before: Handler, parent: Handler, child: Handler, library: Any) -> c_int = {
         at_fork();
         None

@@ -1,9 +1,9 @@
-//! Preloaded library that makes part of a program's memory remote. It serves large anonymous memory by userfaultfd in pages of
-//! 4 KiB, keeps a share of the pages local, and moves the others to a store that stands for the memory of another host. It
-//! records every fetch of a page, and delays it as configured. Gao et al., "Network Requirements for Resource Disaggregation",
-//! OSDI 2016, section 3, has the same instrument as a swap device.
+//! Preloaded library that makes part of a program's memory remote. It serves large anonymous memory by userfaultfd in 4 KiB
+//! pages: a share stays local, the others move to a store that represents another host's memory. It records and delays every
+//! page fetch. Gao et al., "Network Requirements for Resource Disaggregation", OSDI 2016, section 3, has the same instrument as
+//! a swap device.
 //!
-//! The handler (module [`handler`]) must not touch memory of the region. So its tables are mapped before the region is served.
+//! The [`handler`] must not touch memory of the region: its tables are mapped before the region is served.
 
 #![deny(unsafe_code)]
 

@@ -1,8 +1,7 @@
-//! Lists of pages, oldest first, over one table of links. A page is in one list at most.
+//! Page lists, oldest first, over one table of links. A page is in at most one list.
 
 const NONE: u32 = u32::MAX;
 
-/// Neighbours of a page in its list.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(crate) struct Link {
@@ -28,7 +27,6 @@ impl List {
         if self.oldest == NONE { None } else { Some(self.oldest) }
     }
 
-    /// Page after `page`, which is in this list.
     pub(crate) fn behind(&self, links: &[Link], page: u32) -> Option<u32> {
         let Link { behind, .. } = links[page as usize];
         if behind == NONE { None } else { Some(behind) }
@@ -45,7 +43,6 @@ impl List {
         self.len += 1;
     }
 
-    /// Removes a page of this list.
     pub(crate) fn remove(&mut self, links: &mut [Link], page: u32) {
         let Link { before, behind } = links[page as usize];
         match before {

@@ -1,29 +1,28 @@
-//! Replacement policy for any [`Memory`]: which pages are local.
+//! Replacement policy over any [`Memory`].
 
 use crate::ended::ended_unless;
 use crate::list::{Link, List};
 use crate::space::Extent;
 
-/// Least limit beyond pinned pages, whatever the share: an instruction may need several pages at the same time. Our choice.
+/// Least limit beyond pinned pages: an instruction may need several pages at once. Our choice.
 const LEAST: u64 = 64;
 
-/// Most pages per eviction: neighbours cost little more than one page (as many as Linux reclaims together, SWAP_CLUSTER_MAX).
+/// Most pages per eviction: neighbours cost little more than one page (Linux: SWAP_CLUSTER_MAX).
 pub(crate) const BATCH: usize = 32;
 /// Most pages per move. Our choice.
 const MOVED: usize = 512;
 const GONE: &str = "the program has given memory back by a system call of its own, past the C library: what it reads from now on \
 could be wrong, so it was ended";
-/// The largest eviction is the limit divided by this, so that the limit is nearly used. Our choice.
+/// Largest eviction: the limit divided by this, so that the limit is nearly used. Our choice.
 const PART: u64 = 16;
 
-/// Operations on pages, numbered from the start of the region, and on their copies in the store.
+/// Operations on pages, numbered from the region's start, and on their copies in the store.
 pub(crate) trait Memory {
-    /// Maps an empty writable page, ready for a first write if `write`, and wakes waiting threads. False: the page is not
-    /// mapped then.
+    /// Maps an empty writable page, ready for a first write if `write`, and wakes waiting threads. False: not mapped.
     fn zero(&mut self, page: u32, write: bool) -> bool;
-    /// Maps the copy of a page, without [`Memory::wake`]; if `guard`, writes fault. False: the page is not mapped then.
+    /// Maps a page's copy, without [`Memory::wake`]; if `guard`, writes fault. False: not mapped.
     fn fill(&mut self, page: u32, guard: bool) -> bool;
-    /// Makes writes to mapped pages fault, so that their content cannot change; false on failure.
+    /// Makes writes fault, so that content cannot change; false on failure.
     fn guard(&mut self, pages: Extent) -> bool;
     /// Allows writes, and wakes waiting threads.
     fn unguard(&mut self, page: u32);
@@ -31,15 +30,13 @@ pub(crate) trait Memory {
     fn is_there(&self, pages: Extent) -> bool;
     /// Copies mapped pages to the store; false if unreadable. For a missing page the handler would wait for itself.
     fn save(&mut self, pages: Extent) -> bool;
-    /// Returns whether the copy of a page is all zeros.
+    /// Returns whether a page's copy is all zeros.
     fn is_empty(&self, page: u32) -> bool;
     /// Unmaps pages, locked ones only if `locked`; false if some stay.
     fn unmap(&mut self, pages: Extent, locked: bool) -> bool;
-    /// Zeroes the copies of pages.
     fn forget(&mut self, pages: Extent);
-    /// Moves the copies of pages.
     fn carry(&mut self, from: Extent, to: u32);
-    /// Makes threads that wait for a page retry.
+    /// Makes waiting threads retry.
     fn wake(&mut self, page: u32);
 }
 
@@ -64,7 +61,7 @@ struct Page(u8);
 impl Page {
     /// Local content is newer than remote content.
     const DIRTY: u8 = 8;
-    /// Remote memory has content, and the store its copy.
+    /// Remote memory has content; the store has its copy.
     const STORED: u8 = 16;
 
     const fn new(place: Place, flags: u8) -> Self {
@@ -102,16 +99,16 @@ pub(crate) enum Limit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Policy {
     Fifo,
-    /// Approximate LRU: a page is first unmapped for as long as the replacement of a quarter of local memory takes, and mapped
-    /// again at little cost if accessed meanwhile (segmented FIFO; Turner & Levy, "Segmented FIFO page replacement", SIGMETRICS
-    /// 1981. The quarter is our choice).
+    /// Approximate LRU: unmaps a page for as long as replacing a quarter of local memory takes; an access meanwhile maps it
+    /// again at little cost (segmented FIFO; Turner & Levy, "Segmented FIFO page replacement", SIGMETRICS 1981; the quarter is
+    /// our choice).
     Lru,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
     Served,
-    /// Remote: [`Pager::arrive`] and then [`Memory::wake`] are due after the fetch.
+    /// Remote: after the fetch, [`Pager::arrive`] and then [`Memory::wake`] are due.
     Fetch,
 }
 
@@ -122,11 +119,11 @@ pub(crate) struct Counts {
     pub(crate) fetched: u64,
     /// Pages sent to remote memory.
     pub(crate) written: u64,
-    /// Pages evicted with current remote content, so nothing was sent.
+    /// Pages evicted without sending: remote content was current.
     pub(crate) dropped: u64,
-    /// Pages mapped again before they became remote.
+    /// Pages mapped again before becoming remote.
     pub(crate) mapped_again: u64,
-    /// First writes to pages that were fetched to be read.
+    /// First writes to pages fetched to be read.
     pub(crate) guarded: u64,
     /// Pages with content, local or remote.
     pub(crate) footprint: u64,
@@ -177,7 +174,7 @@ impl<M: Memory> Pager<M> {
     pub(crate) fn fault(&mut self, page: u32, write: bool) -> Fault {
         let found = self.get(page);
         match found.place() {
-            // If a page cannot be mapped, nothing changes; the thread is awake and faults again.
+            // If mapping fails, nothing changes; the thread is awake and faults again.
             Place::Fresh => {
                 if self.memory.zero(page, write) {
                     self.counts.first += 1;
@@ -201,7 +198,6 @@ impl<M: Memory> Pager<M> {
                 return Fault::Fetch;
             }
             Place::Fetching => {}
-            // Another thread's fault mapped it.
             Place::Mapped | Place::Pinned => {
                 ended_unless(self.memory.is_there(Extent::new(page, 1)), GONE);
                 self.memory.wake(page);
@@ -211,7 +207,6 @@ impl<M: Memory> Pager<M> {
         Fault::Served
     }
 
-    /// Handles a fault by a write to a guarded page.
     pub(crate) fn write(&mut self, page: u32) {
         let found = self.get(page);
         if found.place() == Place::Mapped {
@@ -238,12 +233,11 @@ impl<M: Memory> Pager<M> {
         }
     }
 
-    /// Makes a page writable without a fault until the next [`Pager::trim`]. If true, the page needs a fetch: [`Pager::arrive`]
-    /// with `write`, then [`Memory::wake`].
+    /// Makes a page writable without a fault until the next [`Pager::trim`]. True: it needs a fetch, [`Pager::arrive`] with
+    /// `write`, then [`Memory::wake`].
     pub(crate) fn hold(&mut self, page: u32) -> bool {
         match self.get(page).place() {
             Place::Fresh | Place::Aside | Place::Remote => self.fault(page, true) == Fault::Fetch,
-            // Early for the thread that waits.
             Place::Fetching => {
                 self.arrive(page, true);
                 self.memory.wake(page);
@@ -257,13 +251,13 @@ impl<M: Memory> Pager<M> {
         }
     }
 
-    /// If true, [`Pager::trim`] is due until it returns `None`.
+    /// True: [`Pager::trim`] is due until `None`.
     pub(crate) fn is_over(&self) -> bool {
         let limit = self.limit();
         self.local() > limit || (self.policy == Policy::Lru && self.mapped.len() as u64 > limit - limit / 4)
     }
 
-    /// Evicts pages, a few more than necessary so that this is rare. Returns how many had to be sent, the first ones in `sent`;
+    /// Evicts pages, some more than necessary so that this is rare. Returns how many were sent, the first ones in `sent`;
     /// `None` if few enough are local.
     pub(crate) fn trim(&mut self, sent: &mut [u32; BATCH]) -> Option<usize> {
         let limit = self.limit();
@@ -293,7 +287,7 @@ impl<M: Memory> Pager<M> {
         Some(count)
     }
 
-    /// Unmaps and empties pages. False, with nothing forgotten, if some are locked and `locked` is false.
+    /// Unmaps and empties pages. False, with nothing forgotten: some are locked and `locked` is false.
     pub(crate) fn discard(&mut self, extent: Extent, locked: bool) -> bool {
         let is_mapped = |page| matches!(self.get(page).place(), Place::Mapped | Place::Pinned);
         let done = !extent.pages().any(is_mapped) || self.memory.unmap(extent, locked);
@@ -303,7 +297,7 @@ impl<M: Memory> Pager<M> {
         done
     }
 
-    /// Forgets the content of pages, and that they were foreign; the caller removes their mappings.
+    /// Forgets content and foreign state of pages; the caller removes mappings.
     pub(crate) fn forget(&mut self, extent: Extent) {
         let mut stored = false;
         for page in extent.pages() {
@@ -323,7 +317,7 @@ impl<M: Memory> Pager<M> {
         }
     }
 
-    /// Moves content to empty pages from `to` on; false, with nothing moved, if some pages are pinned or foreign.
+    /// Moves content to empty pages from `to`; false, with nothing moved, if some are pinned or foreign.
     pub(crate) fn shift(&mut self, from: Extent, to: u32) -> bool {
         let mut next = from.first;
         while next < from.end() {
@@ -342,7 +336,7 @@ impl<M: Memory> Pager<M> {
             let run = self.alike(Extent::new(next, (from.end() - next).min(MOVED as u32)));
             let first = to + (next - from.first);
             let found = self.get(next);
-            // Threads that wait for a page at its old place retry, and find none.
+            // Threads waiting at the old place retry, and find none.
             let place = if found.place() == Place::Fetching { Place::Remote } else { found.place() };
             if place != Place::Fresh {
                 self.memory.carry(run, first);
@@ -371,7 +365,7 @@ impl<M: Memory> Pager<M> {
         extent.pages().any(|page| self.get(page).place() == Place::Foreign)
     }
 
-    /// Marks pages at which something else is mapped.
+    /// Marks pages mapped to something else.
     pub(crate) fn hand_over(&mut self, extent: Extent) {
         self.forget(extent);
         for page in extent.pages() {
@@ -379,7 +373,7 @@ impl<M: Memory> Pager<M> {
         }
     }
 
-    /// Adapts to a forked process: its pages are not guarded, so mapped ones are dirty, and counts of events start again.
+    /// After a fork: pages are not guarded, so mapped ones are dirty; event counts restart.
     pub(crate) fn forked(&mut self) {
         let Counts { footprint, peak, pinned, .. } = self.counts;
         self.counts = Counts { footprint, peak, pinned, ..Counts::default() };
@@ -390,7 +384,7 @@ impl<M: Memory> Pager<M> {
         }
     }
 
-    /// Cancels the fetch for a thread that is gone.
+    /// Cancels the fetch of a gone thread.
     pub(crate) fn give_up(&mut self, page: u32) {
         let found = self.get(page);
         if found.place() == Place::Fetching {
@@ -403,7 +397,7 @@ impl<M: Memory> Pager<M> {
         self.mapped.push(self.links, page);
     }
 
-    /// Unmaps the oldest pages, at most [`BATCH`], and keeps their content local.
+    /// Unmaps the oldest pages, at most [`BATCH`]; content stays local.
     fn set_aside(&mut self, count: usize) {
         let mut chosen = [0; BATCH];
         let count = count.min(BATCH).min(self.mapped.len());
@@ -426,7 +420,7 @@ impl<M: Memory> Pager<M> {
         }
     }
 
-    /// Saves and unmaps mapped pages, all dirty or all clean, that are in no list; pins those for which this fails.
+    /// Saves and unmaps unlisted mapped pages, all dirty or all clean; pins them on failure.
     fn unmap(&mut self, run: Extent) {
         let dirty = self.get(run.first).is(Page::DIRTY);
         if dirty && !(self.memory.guard(run) && self.save(run)) {
@@ -441,7 +435,7 @@ impl<M: Memory> Pager<M> {
         self.memory.save(run)
     }
 
-    /// Unmaps saved pages. On failure some may be unmapped already: they must not be saved again.
+    /// Unmaps saved pages. On failure some may be unmapped: they must not be saved again.
     fn let_go(&mut self, run: Extent) {
         if !self.memory.unmap(run, false) {
             return self.one_by_one(run, Self::let_go);
@@ -453,7 +447,7 @@ impl<M: Memory> Pager<M> {
         }
     }
 
-    /// Repeats a failed operation per page; if it fails for a page alone, pins that page.
+    /// Repeats a failed operation per page; pins a page that fails alone.
     fn one_by_one(&mut self, run: Extent, what: impl Fn(&mut Self, Extent)) {
         if run.count > 1 {
             return run.pages().for_each(|page| what(self, Extent::new(page, 1)));
@@ -464,7 +458,7 @@ impl<M: Memory> Pager<M> {
         self.counts.pinned += 1;
     }
 
-    /// Evicts a saved page; true if it had to be sent.
+    /// Evicts a saved page; true if it was sent.
     fn leave(&mut self, page: u32) -> bool {
         let found = self.get(page);
         if !found.is(Page::STORED) && self.memory.is_empty(page) {

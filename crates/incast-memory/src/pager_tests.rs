@@ -8,7 +8,6 @@ struct Played {
     mapped: Vec<Option<(u64, bool)>>,
     store: Vec<u64>,
     locked: Vec<u32>,
-    /// If true, no page can be mapped.
     full: bool,
 }
 
@@ -51,7 +50,7 @@ impl Memory for Played {
     }
 
     fn unmap(&mut self, pages: Extent, locked: bool) -> bool {
-        // As in madvise(2): pages before the first locked one are unmapped.
+        // madvise(2): pages before the first locked one are unmapped.
         for page in pages.pages() {
             if !locked && self.locked.contains(&page) {
                 return false;
@@ -85,7 +84,6 @@ fn pager(policy: Policy, limit: Limit) -> Pager<Played> {
     Pager::new(memory, (pages, links), policy, limit)
 }
 
-/// Thread of the program.
 impl Pager<Played> {
     fn access(&mut self, page: u32, write: bool) -> &mut u64 {
         while self.memory.mapped[page as usize].is_none_or(|(_, guarded)| write && guarded) {
@@ -246,7 +244,6 @@ fn a_page_that_cannot_be_mapped_stays_where_it_is() {
     }
 }
 
-/// Returns whether `what` ends the program if page 9 is missing.
 fn ends(what: impl FnOnce(&mut Pager<Played>)) -> bool {
     let mut pager = pager(Policy::Fifo, Limit::Pages(64));
     pager.touch(0..64, true);
@@ -277,7 +274,7 @@ fn what_is_held_needs_no_fault() {
     assert_eq!(*pager.access(1, false), 1);
 }
 
-/// After random operations, every page reads as it was written.
+/// Every page reads as written after random operations.
 fn holds_what_was_written(policy: Policy, limit: Limit, seed: u64) {
     use rand::RngExt;
     let mut rng = <rand_pcg::Pcg32 as rand::SeedableRng>::seed_from_u64(seed);

@@ -1,5 +1,5 @@
-//! Memory calls of a program: served ones become a [`Call`], others are the C library's or the kernel's (`None`). Obligations
-//! and results are those of the manual pages.
+//! Memory calls of a program: served ones become a [`Call`]; `None`: left to the C library or the kernel. Obligations and
+//! results are in the manual pages.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,7 +10,7 @@ use crate::region::DONTNEED_LOCKED;
 use crate::space::PAGE;
 use crate::sys;
 
-/// Flags of mappings that are not served: at a given address, or not in pages of 4 KiB that may be swapped.
+/// Unserved mappings: at a given address, or not in swappable 4 KiB pages.
 #[cfg(target_arch = "x86_64")]
 const OTHER: c_int = EVERYWHERE | libc::MAP_32BIT;
 #[cfg(not(target_arch = "x86_64"))]
@@ -32,7 +32,7 @@ pub(crate) fn has(address: usize) -> bool {
     desk::has(address)
 }
 
-/// Allocates memory at a multiple of `align`, zeroed if `empty`.
+/// Allocates at a multiple of `align`, zeroed if `empty`.
 pub(crate) fn allocate(bytes: usize, align: usize, empty: bool) -> Option<usize> {
     if !desk::serves(bytes) {
         return None;
@@ -42,7 +42,7 @@ pub(crate) fn allocate(bytes: usize, align: usize, empty: bool) -> Option<usize>
     again.map(desk::address).or_else(|| wanted(bytes, |count| Call::Allocate { count, align }))
 }
 
-/// Allocates as posix_memalign does; its errors are the C library's (`None`).
+/// posix_memalign; `None`: errors are the C library's.
 pub(crate) fn aligned(bytes: usize, align: usize) -> Option<usize> {
     let is_possible = align.is_power_of_two() && align.is_multiple_of(size_of::<usize>());
     if is_possible { allocate(bytes, align, false) } else { None }
@@ -55,7 +55,6 @@ pub(crate) fn freed(address: usize) -> Option<usize> {
     })
 }
 
-/// Frees an allocation of the region.
 pub(crate) fn free(address: usize) {
     if let Some(first) = desk::shelve(desk::page(address)) {
         desk::ask(Call::Free { first });
@@ -67,7 +66,6 @@ pub(crate) fn resize(address: usize, bytes: usize) -> Option<usize> {
     wanted(bytes, |count| Call::Resize { first, count })
 }
 
-/// Bytes of an allocation of the region.
 pub(crate) fn size(address: usize) -> usize {
     desk::size(desk::page(address)) as usize * PAGE
 }
@@ -92,7 +90,7 @@ pub(crate) fn map(address: usize, bytes: usize, protection: c_int, flags: c_int)
     wanted(bytes, |count| Call::Map { count, protection: protection as u32 }).map(Ok)
 }
 
-/// Gives up pages of the region that a new mapping by the kernel has replaced.
+/// Gives up pages that a new mapping by the kernel has replaced.
 pub(crate) fn mapped(address: usize, bytes: usize) {
     if let Some(pages) = desk::has(address).then(|| desk::extent(address, bytes)).flatten() {
         desk::ask(Call::HandOver { pages });
@@ -112,7 +110,7 @@ pub(crate) fn unmap(address: usize, bytes: usize) -> Option<Answer> {
 pub(crate) fn remap(address: usize, bytes: usize, new_bytes: usize, flags: c_int) -> Option<Answer> {
     let pages = range(address, bytes)?;
     Some(pages.and_then(|pages| {
-        // MREMAP_FIXED and MREMAP_DONTUNMAP are not served: callers of mremap must expect errors.
+        // MREMAP_FIXED and MREMAP_DONTUNMAP are not served: mremap may fail.
         if flags & !libc::MREMAP_MAYMOVE != 0 || new_bytes == 0 {
             return Err(libc::EINVAL);
         }
@@ -125,7 +123,7 @@ pub(crate) fn remap(address: usize, bytes: usize, new_bytes: usize, flags: c_int
     }))
 }
 
-/// Moves pages out of the region, which has no space or cannot move some of them.
+/// Moves pages out of the region, which lacks space or cannot move some.
 fn move_out(address: usize, bytes: usize, new_bytes: usize) -> Answer {
     let new = sys::copied(address, bytes.min(new_bytes), new_bytes).map_err(|_| libc::ENOMEM)?;
     desk::unserved(new_bytes);
@@ -140,9 +138,9 @@ pub(crate) fn advise(address: usize, bytes: usize, advice: c_int) -> Option<Answ
             let locked = advice == DONTNEED_LOCKED;
             desk::ask(Call::Discard { pages, locked }).map(|_| 0).ok_or(libc::EINVAL)
         })),
-        // A forked process would have zeros that its handler does not expect. Linux before 4.14 refuses this too.
+        // A forked process would have zeros that its handler does not expect. Linux before 4.14 also refuses this.
         WIPEONFORK => Some(Err(libc::EINVAL)),
-        // No effect: pages are single and the policy is ours.
+        // No effect: pages are single, the policy ours.
         libc::MADV_HUGEPAGE
         | libc::MADV_NOHUGEPAGE
         | libc::MADV_MERGEABLE
@@ -153,7 +151,7 @@ pub(crate) fn advise(address: usize, bytes: usize, advice: c_int) -> Option<Answ
     }
 }
 
-/// Pages of a range; `None` if it begins outside the region, an error if it is no range of its pages.
+/// Pages of a range; `None` outside the region, an error if not a range of its pages.
 fn range(address: usize, bytes: usize) -> Option<Result<crate::space::Extent, c_int>> {
     desk::has(address).then(|| {
         let pages = desk::extent(address, bytes).filter(|pages| address.is_multiple_of(PAGE) && pages.count > 0);
@@ -161,7 +159,7 @@ fn range(address: usize, bytes: usize) -> Option<Result<crate::space::Extent, c_
     })
 }
 
-/// Requests `bytes`, and counts them if the region cannot provide them.
+/// Requests `bytes`; counts them if the region lacks them.
 fn wanted(bytes: usize, call: impl FnOnce(u32) -> Call) -> Option<usize> {
     let first = desk::count(bytes).and_then(|count| desk::ask(call(count)));
     if first.is_none() {
@@ -170,7 +168,7 @@ fn wanted(bytes: usize, call: impl FnOnce(u32) -> Call) -> Option<usize> {
     first.map(desk::address)
 }
 
-/// Call that would go wrong unnoticed: it fails, and standard error gives the reason once.
+/// Refused call (it would fail silently): reports the reason once on standard error.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     why: &'static str,
@@ -191,20 +189,20 @@ impl Refusal {
     }
 }
 
-/// Only fork makes processes with memory of their own that this library serves.
+/// Only fork makes served processes with their own memory.
 static CLONE: Refusal = Refusal::new(
     "incast: this program makes a process by clone without CLONE_VM, which would not see its remote memory; fork is served. clone \
 fails with ENOSYS.\n",
     libc::ENOSYS,
 );
-/// A device would write into pages that were evicted meanwhile, or have another owner. File systems without `O_DIRECT` return
-/// this error too.
+/// A device would write into pages evicted meanwhile, or owned by others. File systems without `O_DIRECT` return this error
+/// too.
 static DIRECT: Refusal = Refusal::new(
     "incast: this program asks for O_DIRECT, by which devices write past the page table into memory that may be sent away \
 meanwhile: that fails with EINVAL, as on a file system without it.\n",
     libc::EINVAL,
 );
-/// All remote memory would be local, and the store too.
+/// All remote memory and the store would be local.
 static LOCKS: Refusal = Refusal::new(
     "incast: this program locks all its memory (mlockall), of which a part is to be remote: that fails with EPERM, as for a user \
 who may not. mlock of a part is served.\n",
@@ -223,7 +221,7 @@ pub(crate) fn opens(flags: c_int) -> Option<&'static Refusal> {
     (flags & libc::O_DIRECT != 0 && desk::serves(usize::MAX)).then_some(&DIRECT)
 }
 
-/// Refuses to set O_DIRECT, except for a file that has it: for a pipe it means packets.
+/// Refuses to set O_DIRECT, except if already set: for a pipe it means packets.
 pub(crate) fn controls(command: c_int, argument: usize, flags: impl FnOnce() -> c_int) -> Option<&'static Refusal> {
     if command == libc::F_SETFL { opens(argument as c_int).filter(|_| flags() & libc::O_DIRECT == 0) } else { None }
 }

@@ -1,4 +1,4 @@
-//! Served memory (the region), and its store, which stands for the other host.
+//! Served memory (the region), and its store, which represents the other host.
 
 use std::io::Result;
 use std::ops::Range;
@@ -14,7 +14,7 @@ use crate::pager::Memory;
 use crate::space::{Extent, PAGE};
 use crate::sys::{self, Served};
 
-/// madvise(2): empties locked memory too.
+/// madvise(2): also empties locked memory.
 pub(crate) const DONTNEED_LOCKED: c_int = 24;
 
 #[derive(Debug)]
@@ -24,8 +24,8 @@ pub(crate) struct Region {
     store: &'static mut [u8],
 }
 
-/// Views of this process in /proc: which pages are mapped, and their content even without access. A process that may not
-/// inspect itself (prctl's `PR_SET_DUMPABLE`, as after a change of user) has neither.
+/// Views in /proc: mapped pages, and content even without access. None without permission for self-inspection (prctl's
+/// `PR_SET_DUMPABLE`, as after a change of user).
 #[derive(Debug)]
 struct Views {
     pagemap: Option<OwnedFd>,
@@ -39,11 +39,11 @@ impl Views {
     }
 }
 
-/// Bits in /proc/self/pagemap of a page in memory or in the machine's own swap (proc_pid_pagemap(5)).
+/// Bits in /proc/self/pagemap: page in memory or in swap (proc_pid_pagemap(5)).
 const THERE: u64 = 0b11 << 62;
 
 impl Region {
-    /// Makes a region without access, except to read its first page.
+    /// Makes a region without access; only its first page is readable.
     pub(crate) fn new(pages: u32) -> Result<Self> {
         let served = Served::new(pages)?;
         let store = sys::table(pages as usize * PAGE)?;
@@ -57,7 +57,7 @@ impl Region {
 
     pub(crate) fn connect(&mut self) -> Result<()> {
         self.served.connect()?;
-        // The old files are not closed: their numbers belong to other files here.
+        // Not closed: the old numbers belong to other files here.
         std::mem::forget(std::mem::replace(&mut self.views, Views::open()));
         self.register(Extent::new(0, self.served.pages()))
     }
@@ -74,16 +74,14 @@ impl Region {
         self.served.call(faults::REGISTER, pages, faults::MISSING_AND_GUARDED)
     }
 
-    /// Advice for newly mapped pages: single pages of 4 KiB, not inherited by forked processes without a handler (see
-    /// [`sys::inherit`]).
+    /// Advice for new pages: single 4 KiB pages, not inherited without a handler (see [`sys::inherit`]).
     fn settle(&self, pages: Extent) {
         for advice in [libc::MADV_NOHUGEPAGE, libc::MADV_DONTFORK] {
             self.served.advise(pages, advice);
         }
     }
 
-    /// Returns whether a page is mapped, from the result of a call to map or unguard it. After an error wakes waiting threads,
-    /// which retry.
+    /// Returns whether a map or unguard call left a page mapped. An error wakes waiting threads, which retry.
     fn brought(&self, page: u32, done: Result<()>) -> bool {
         let Err(error) = done else { return true };
         let _ = self.served.call(faults::WAKE, Extent::new(page, 1), 0);
@@ -95,7 +93,6 @@ impl Region {
     }
 }
 
-/// Range of copies in the store.
 const fn copies(pages: Extent) -> Range<usize> {
     pages.first as usize * PAGE..(pages.first as usize + pages.count as usize) * PAGE
 }
@@ -105,7 +102,7 @@ impl Memory for Region {
         self.brought(
             page,
             if write {
-                // Not the shared zero page: it would have to be copied, and other cores notified.
+                // Not the shared zero page: it would need a copy, and a notice to other cores.
                 self.served.copy(page, self.copied(desk::BELL), 0)
             } else {
                 self.served.call(faults::ZEROPAGE, Extent::new(page, 1), 0)
@@ -134,7 +131,7 @@ impl Memory for Region {
             let mut entries = [[0; 8]; SEEN];
             let [address, _] = self.served.place(Extent::new(first, count as u32));
             let read = rustix::io::pread(pagemap, entries[..count].as_flattened_mut(), (address / PAGE * 8) as u64);
-            // If the entries cannot be read, the pages count as mapped.
+            // Unreadable entries count as mapped.
             read != Ok(count * 8) || entries[..count].iter().all(|entry| u64::from_ne_bytes(*entry) & THERE != 0)
         })
     }
@@ -145,7 +142,7 @@ impl Memory for Region {
         if sys::read(address, to) == bytes {
             return true;
         }
-        // /proc/self/mem shows pages without access (PROT_NONE) too, which the program may open again.
+        // /proc/self/mem also shows pages without access (PROT_NONE), which the program may open again.
         let Some(memory) = &self.views.memory else { return false };
         rustix::io::pread(memory, to, address as u64) == Ok(bytes)
     }
@@ -155,7 +152,7 @@ impl Memory for Region {
     }
 
     fn unmap(&mut self, pages: Extent, locked: bool) -> bool {
-        // The program has given up these pages, or their content is in the store.
+        // The program gave up these pages, or the store has their content.
         self.served.advise(pages, if locked { DONTNEED_LOCKED } else { libc::MADV_DONTNEED })
     }
 

@@ -1,17 +1,16 @@
-//! Region in this process, if permitted. No test faults in it, as no handler would answer.
+//! Region in this process, if permitted. No test faults in it: no handler would answer.
 
 use super::*;
 
 const PAGES: u32 = 64;
 
-/// Region with accessible pages; `None` without permission.
+/// Accessible region; `None` without permission.
 fn region() -> Option<Region> {
     let region = Region::new(PAGES).ok()?;
     assert!(region.served.protect(Extent::new(1, PAGES - 1), libc::PROT_READ | libc::PROT_WRITE));
     Some(region)
 }
 
-/// Content of a page, if mapped.
 fn held(region: &Region, page: u32) -> Option<Vec<u8>> {
     let mut bytes = vec![0; PAGE];
     let there = region.is_there(Extent::new(page, 1));

@@ -1,4 +1,4 @@
-//! Ring of records, in memory shared with the `incast` that started the program.
+//! Ring of records in memory shared with `incast`.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) const HEADER: usize = 512;
 pub(crate) const RECORD: usize = 4;
 
-/// Words of the header, as in Python's `incast.memory.protocol`; counts of pages are those of [`crate::pager::Counts`].
+/// Header words, as in Python's `incast.memory.protocol`; page counts: see [`crate::pager::Counts`].
 #[derive(Debug, Clone, Copy)]
 #[repr(usize)]
 pub(crate) enum Word {
     Written,
     /// Records read; set by the reader.
     Read,
-    /// CLOCK_MONOTONIC when recording began, in nanoseconds.
+    /// CLOCK_MONOTONIC at the start of recording, in ns.
     Start,
     First,
     Fetched,
@@ -25,33 +25,33 @@ pub(crate) enum Word {
     Peak,
     Pinned,
     Limit,
-    /// Processor time of the handler, in nanoseconds.
+    /// Processor time of the handler, in ns.
     Processor,
-    /// Calls that the handler has answered.
+    /// Calls answered by the handler.
     Calls,
-    /// Bytes of large requests that the region could not satisfy.
+    /// Bytes of large requests that the region lacked.
     Unserved,
-    /// Time spent waiting for the reader of a full ring, in nanoseconds.
+    /// Waiting time for the reader of a full ring, in ns.
     Stalled,
-    /// Records dropped because the reader was gone.
+    /// Records dropped for lack of a reader.
     Lost,
 }
 
-/// Fetch of a page, or transfer of a page to remote memory.
+/// Page fetch, or transfer to remote memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Record {
-    /// CLOCK_MONOTONIC of the fault or the transfer, in nanoseconds.
+    /// CLOCK_MONOTONIC of fault or transfer, in ns.
     pub(crate) time: u64,
     pub(crate) page: u32,
-    /// Waiting thread, as in gettid(2); 0 if none.
+    /// Waiting thread (gettid(2)); 0 if none.
     pub(crate) thread: u32,
     /// 0: fetch to read, 1: fetch to write, 2: page sent.
     pub(crate) kind: u8,
-    /// Requested delay, in nanoseconds.
+    /// Requested delay in ns.
     pub(crate) asked: u32,
-    /// Achieved delay, in nanoseconds.
+    /// Achieved delay in ns.
     pub(crate) achieved: u32,
-    /// Time of the instrument from fault to mapping, without the delay, in nanoseconds.
+    /// Instrument's time from fault to mapping, without the delay, in ns.
     pub(crate) software: u32,
 }
 

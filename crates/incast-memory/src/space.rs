@@ -1,6 +1,5 @@
 //! Free pages of the region.
 
-/// Bytes of a page.
 pub(crate) const PAGE: usize = 4096;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -15,7 +14,6 @@ impl Extent {
         Self { first, count }
     }
 
-    /// First page after the range.
     pub(crate) const fn end(self) -> u32 {
         self.first + self.count
     }
@@ -25,8 +23,7 @@ impl Extent {
     }
 }
 
-/// Free pages, as sorted ranges. The table has a fixed size: a freed range that does not fit is lost, which costs addresses but
-/// no memory.
+/// Free pages as sorted ranges. The table size is fixed: freed ranges beyond it are lost, which costs addresses, not memory.
 #[derive(Debug)]
 pub(crate) struct Space {
     free: &'static mut [Extent],
@@ -34,13 +31,13 @@ pub(crate) struct Space {
 }
 
 impl Space {
-    /// All `pages` are free; `table` is to hold free ranges.
+    /// All `pages` are free; `table` holds free ranges.
     pub(crate) fn new(table: &'static mut [Extent], pages: u32) -> Self {
         table[0] = Extent::new(0, pages);
         Self { free: table, len: 1 }
     }
 
-    /// Takes the first `count` contiguous free pages that begin at a multiple of `align`.
+    /// Takes the first `count` contiguous free pages at a multiple of `align`.
     pub(crate) fn take(&mut self, count: u32, align: u32) -> Option<u32> {
         let fits = |free: &Extent| {
             let first = free.first.checked_next_multiple_of(align)?;
@@ -51,7 +48,6 @@ impl Space {
         Some(first)
     }
 
-    /// Takes `wanted` if all of it is free.
     pub(crate) fn take_at(&mut self, wanted: Extent) -> bool {
         let at = self.free[..self.len].partition_point(|free| free.end() <= wanted.first);
         let fits =
@@ -62,7 +58,6 @@ impl Space {
         fits
     }
 
-    /// Returns whether a page is free.
     pub(crate) fn has(&self, page: u32) -> bool {
         let at = self.free[..self.len].partition_point(|free| free.end() <= page);
         self.free[..self.len].get(at).is_some_and(|free| free.first <= page)

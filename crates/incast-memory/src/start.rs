@@ -1,5 +1,3 @@
-//! Start of the handler, in a new program and in a forked process.
-
 use std::fmt::Display;
 use std::os::fd::AsFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,15 +19,15 @@ use crate::ring::{HEADER, RECORD, Ring};
 use crate::space::{Extent, PAGE, Space};
 use crate::sys;
 
-/// Variable with the name of the socket of `incast`.
+/// Variable: name of `incast`'s socket.
 const VARIABLE: &str = "INCAST_MEMORY";
-/// Variable with the names of programs to serve, separated by slashes; if unset, all are served.
+/// Variable: programs to serve, separated by slashes; unset: all.
 const ONLY: &str = "INCAST_MEMORY_ONLY";
-/// Bytes of a program's name that Linux keeps (TASK_COMM_LEN less its end).
+/// Bytes of a program's name in Linux (TASK_COMM_LEN without its end).
 const NAME: usize = 15;
-/// Exit code of programs that cannot be instrumented: that of shells for a command that cannot be executed.
+/// Exit code of programs that cannot be instrumented: like shells for a command that cannot run.
 const NOT_INSTRUMENTED: i32 = 126;
-/// Hint if the program was permitted to serve page faults and its forked process is not.
+/// Hint if the program had the permission to serve faults and its forked process has not.
 const NO_PERMISSION: &str = " (the program has given up the permission to serve page faults, and then forked: \
 `sysctl vm.unprivileged_userfaultfd=1` gives it to all users)";
 /// Capacity for free ranges. Our choice.
@@ -37,19 +35,17 @@ const FREE_RANGES: usize = 1 << 16;
 /// Records of a ring without a reader.
 const FEW: usize = 1024;
 
-/// Socket name and configuration of a served program.
 static ASKED: OnceLock<(Vec<u8>, Config)> = OnceLock::new();
-/// State of a handler's start (1: complete), and its outcome. A channel of std would allocate: see [`sys::spawn`].
+/// State of the start (1: complete), and its outcome. A channel of std would allocate: see [`sys::spawn`].
 static BEGUN: (AtomicU32, Mutex<Result<bool, String>>) = (AtomicU32::new(0), Mutex::new(Ok(false)));
-/// If true, a fork for which the handler pauses is in progress.
+/// A fork with a paused handler is in progress.
 static FORKING: AtomicBool = AtomicBool::new(false);
 
-/// Serves the program's memory if `incast` started the program.
 pub(crate) fn start() {
     let Some(name) = std::env::var_os(VARIABLE).filter(|_| is_wanted()) else { return };
     let name = name.into_encoded_bytes();
     run_handler(move || {
-        // Without `incast` nobody receives records: the program runs unserved.
+        // Without `incast` nobody receives records: run unserved.
         let Ok((channel, config)) = Channel::open(&name) else { return Ok(false) };
         if let Err(why) = first(&channel, &config) {
             channel.complain(&why);
@@ -65,8 +61,8 @@ fn is_wanted() -> bool {
     only.split('/').any(|name| name.as_bytes().iter().take(NAME).eq(own.trim_end().as_bytes()))
 }
 
-/// Runs `begin` in the handler's thread and waits for it; the thread then serves if `begin` returns true. An error ends the
-/// process: the program has not begun, or could not go on.
+/// Runs `begin` in the handler's thread and waits; the thread then serves if `begin` returns true. An error ends the process:
+/// the program has not begun, or cannot go on.
 fn run_handler(begin: impl FnOnce() -> Result<bool, String> + Send + 'static) {
     let outcome = || BEGUN.1.lock().unwrap_or_else(PoisonError::into_inner);
     BEGUN.0.store(0, Ordering::Relaxed);
@@ -82,7 +78,7 @@ fn run_handler(begin: impl FnOnce() -> Result<bool, String> + Send + 'static) {
         *outcome() = begun;
         BEGUN.0.store(1, Ordering::Release);
         let _ = futex::wake(&BEGUN.0, futex::Flags::PRIVATE, 1);
-        // Without a handler the program must not go on.
+        // The program must not go on without a handler.
         if serves && catch_unwind(AssertUnwindSafe(|| handler::run())).is_err() {
             std::process::abort();
         }
@@ -101,7 +97,6 @@ fn run_handler(begin: impl FnOnce() -> Result<bool, String> + Send + 'static) {
     }
 }
 
-/// Makes the region and the handler's state, and reports to `incast`.
 fn first(channel: &Channel, config: &Config) -> Result<(), String> {
     let pages = (config.region / PAGE) as u32;
     let region = Region::new(pages).map_err(|error| said("userfaultfd", error))?;
@@ -121,10 +116,10 @@ fn first(channel: &Channel, config: &Config) -> Result<(), String> {
     Ok(())
 }
 
-/// Reports panics to `incast`, as the handler has no stderr.
+/// Reports panics to `incast`: the handler has no stderr.
 fn report_panics(channel: &Channel) -> std::io::Result<()> {
     let channel = channel.try_clone()?;
-    // The previous hook is not dropped: in a forked process the number of its file belongs to another file.
+    // The previous hook is not dropped: in a forked process its file number belongs to another file.
     std::mem::forget(std::panic::take_hook());
     std::panic::set_hook(Box::new(move |panic| match panic.payload().downcast_ref::<Ended>() {
         Some(Ended(why)) => channel.complain(&format!("ended\n0\n{why}")),
@@ -149,12 +144,12 @@ fn said(what: &str, error: impl Into<std::io::Error> + Display) -> String {
     format!("{what}\n{}\n{error}", error.raw_os_error().unwrap_or(0))
 }
 
-/// Runs last before a fork, as other functions before it may need served memory.
+/// Runs last before a fork: others may need served memory.
 pub(crate) extern "C" fn before_fork() {
     if desk::serves(usize::MAX) {
         handler::before_fork();
         sys::inherit(true);
-        // This thread keeps the lock of requests, so no other thread forks meanwhile.
+        // This thread keeps the lock of requests: no other thread forks.
         FORKING.store(true, Ordering::Relaxed);
     }
 }
@@ -167,15 +162,15 @@ pub(crate) extern "C" fn in_parent() {
     }
 }
 
-/// Runs first in a forked process, which has pages and state, but no handler and no file of faults: it gets its own before any
-/// code of the program runs. Allocators of the program may still be locked, so nothing here may use them.
+/// Runs first in a forked process, which has pages and state but no handler or fault file: it gets its own before program code
+/// runs. Program allocators may be locked: nothing here may use them.
 pub(crate) extern "C" fn in_child() {
     if !FORKING.swap(false, Ordering::Relaxed) {
         return;
     }
     run_handler(|| {
         let Some((name, config)) = ASKED.get() else { return Ok(false) };
-        // The pages need service even without `incast`.
+        // Pages need service even without `incast`.
         let channel = Channel::open(name).ok().map(|(channel, _)| channel);
         let records = if channel.is_some() { config.records } else { FEW };
         if let Some(channel) = &channel {

@@ -1,13 +1,12 @@
-//! All unsafe code but that of [`crate::hooks`], in small items; safe code decides what to do with them. Safety rests on two
-//! facts:
+//! All unsafe code except [`crate::hooks`], in small items that safe code uses. Safety rests on two facts:
 //!
 //! - **Pages of the program** ([`Served`]) are used by address: no Rust reference points to their content. Ranges are checked
 //!   against the region.
-//! - **Memory of this library** ([`table`], [`share`]) is mapped once, is nobody else's, and is never unmapped while a
-//!   reference to it exists.
+//! - **Memory of this library** ([`table`], [`share`]) is mapped once, is nobody else's, and is never unmapped while
+//!   referenced.
 //!
-//! "The caller's" is an obligation of the caller in the manual page. The C functions that programs get from this library are
-//! never called from here: [`kernel`] makes the system call.
+//! "The caller's" is an obligation of the caller in the manual page. The C functions of [`crate::hooks`] are never called here:
+//! [`kernel`] makes the system call.
 
 use std::io::{Error, Result};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -23,11 +22,11 @@ use crate::faults;
 use crate::list::Link;
 use crate::space::{Extent, PAGE};
 
-/// Makes a system call without the C library's wrapper; returns `usize::MAX` on failure.
+/// System call without the C library's wrapper; `usize::MAX` on failure.
 ///
 /// # Safety
 ///
-/// As in the manual page of the call.
+/// As in the call's manual page.
 unsafe fn kernel(number: c_long, [a, b, c, d, e, f]: [usize; 6]) -> usize {
     // SAFETY: the caller's.
     unsafe { libc::syscall(number, a, b, c, d, e, f) as usize }
@@ -63,17 +62,17 @@ fn map(bytes: usize, protection: c_int, file: Option<&OwnedFd>) -> Result<usize>
 /// Makes a table of zeros. Untouched parts cost nothing.
 pub(crate) fn table<T: Plain>(len: usize) -> Result<&'static mut [T]> {
     let address = map(len * size_of::<T>(), libc::PROT_READ | libc::PROT_WRITE, None)?;
-    // SAFETY: a new mapping of that size, which begins at a page, and zeros are values, as `Plain` says.
+    // SAFETY: a new, page-aligned mapping of that size; zeros are values (`Plain`).
     Ok(unsafe { std::slice::from_raw_parts_mut(with_exposed_provenance_mut(address), len) })
 }
 
 pub(crate) fn share(file: &OwnedFd, words: usize) -> Result<&'static [AtomicU64]> {
     let address = map(words * 8, libc::PROT_READ | libc::PROT_WRITE, Some(file))?;
-    // SAFETY: the mapping has that size and is never unmapped, and others also use it by whole words.
+    // SAFETY: the mapping has that size and is never unmapped; others also use it by whole words.
     Ok(unsafe { std::slice::from_raw_parts(with_exposed_provenance(address), words) })
 }
 
-/// Zeroes whole pages of a table, and frees their memory.
+/// Zeroes whole pages of a table; frees their memory.
 pub(crate) fn empty(pages: &mut [u8]) {
     advise_own(pages, libc::MADV_DONTNEED);
 }
@@ -86,26 +85,25 @@ pub(crate) fn keep_single(pages: &mut [u8]) {
 fn advise_own(pages: &mut [u8], advice: c_int) {
     let [address, bytes] = [pages.as_ptr().addr(), pages.len()];
     assert!(address.is_multiple_of(PAGE) && bytes.is_multiple_of(PAGE), "no whole pages");
-    // SAFETY: whole pages that are the caller's alone. Any bytes are valid after that.
+    // SAFETY: whole pages, the caller's alone; any bytes are valid afterwards.
     unsafe { kernel(libc::SYS_madvise, [address, bytes, advice as usize, 0, 0, 0]) };
 }
 
-/// Reads memory of this process that others may write or unmap meanwhile; returns the bytes read, 0 if none can be.
+/// Reads memory that others may write or unmap meanwhile; returns the bytes read, 0 if none.
 pub(crate) fn read(address: usize, into: &mut [u8]) -> usize {
     let from = iovec { iov_base: with_exposed_provenance_mut(address), iov_len: into.len() };
     let to = iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
-    // SAFETY: the kernel reads, and reports if it cannot; `into` is the caller's, of that length. The id is this thread's: if
-    // the process's first thread has ended, that thread's id gives access to nothing.
+    // SAFETY: the kernel reads, and reports failure; `into` is the caller's, of that length. The id is this thread's: if the
+    // first thread has ended, its id gives access to nothing.
     let bytes = unsafe { libc::process_vm_readv(libc::gettid(), &raw const to, 1, &raw const from, 1, 0) };
     bytes.max(0) as usize
 }
 
-/// Allocates memory for the program; it begins with a copy of `count` bytes.
+/// Allocates memory for the program, beginning with a copy of `count` bytes.
 pub(crate) fn copied(address: usize, count: usize, bytes: usize) -> Result<usize> {
     let new = table::<u8>(bytes)?;
     let mut done = 0;
     while done < count {
-        // Long reads may be partial.
         let more = read(address + done, &mut new[done..count]);
         if more == 0 {
             // SAFETY: nobody else has it.
@@ -122,7 +120,7 @@ pub(crate) fn copied(address: usize, count: usize, bytes: usize) -> Result<usize
 /// Address and bytes of the region.
 static PLACE: OnceLock<[usize; 2]> = OnceLock::new();
 
-/// Region: pages for the program, and the file of their faults. Never unmapped.
+/// Region: pages for the program, and their fault file. Never unmapped.
 #[derive(Debug)]
 pub(crate) struct Served {
     faults: OwnedFd,
@@ -139,9 +137,9 @@ impl Served {
         Ok(Self { faults: open_faults()?, base, pages })
     }
 
-    /// Opens a new file of faults, after a fork.
+    /// Opens a new fault file after a fork.
     pub(crate) fn connect(&mut self) -> Result<()> {
-        // The old file is not closed: its number belongs to another file here.
+        // Not closed: the old number belongs to another file here.
         std::mem::forget(std::mem::replace(&mut self.faults, open_faults()?));
         Ok(())
     }
@@ -154,7 +152,7 @@ impl Served {
         self.pages
     }
 
-    /// Address and bytes of pages; panics if they are not in the region.
+    /// Address and bytes of pages; panics outside the region.
     pub(crate) fn place(&self, pages: Extent) -> [usize; 2] {
         let is_here = u64::from(pages.first) + u64::from(pages.count) <= u64::from(self.pages);
         assert!(is_here, "{pages:?} of {}", self.pages);
@@ -175,15 +173,14 @@ impl Served {
 
     fn change(&self, number: c_long, pages: Extent, how: c_int) -> bool {
         let [address, bytes] = self.place(pages);
-        // SAFETY: pages of the region, to whose content nothing in Rust refers.
+        // SAFETY: pages of the region; nothing in Rust refers to their content.
         unsafe { kernel(number, [address, bytes, how as usize, 0, 0, 0]) == 0 }
     }
 
-    /// Replaces any mappings by new pages without access.
     pub(crate) fn renew(&self, pages: Extent) {
         let ([address, bytes], none) = (self.place(pages), libc::PROT_NONE as usize);
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
-        // SAFETY: the pages are the region's, to which nothing in Rust refers.
+        // SAFETY: pages of the region; nothing in Rust refers to them.
         unsafe { kernel(libc::SYS_mmap, [address, bytes, none, flags as usize, usize::MAX, 0]) };
     }
 
@@ -199,12 +196,11 @@ impl Served {
     }
 }
 
-/// Makes a userfaultfd call; its pages must be the region's.
+/// userfaultfd call; its pages must be the region's.
 fn ioctl(faults: &OwnedFd, number: faults::Number, mut argument: [u64; 5]) -> Result<()> {
     assert!(number.bytes() <= size_of_val(&argument));
     loop {
-        // SAFETY: the argument is at least as long as the number says. Only the region changes, to which nothing in Rust
-        // refers.
+        // SAFETY: the argument is at least as long as the number says. Only the region changes; nothing in Rust refers to it.
         if unsafe { libc::ioctl(faults.as_raw_fd(), number.0, argument.as_mut_ptr()) } == 0 {
             return Ok(());
         }
@@ -216,7 +212,7 @@ fn ioctl(faults: &OwnedFd, number: faults::Number, mut argument: [u64; 5]) -> Re
     }
 }
 
-/// Opens the device if permitted, otherwise makes the system call.
+/// Opens the device if permitted, else makes the system call.
 fn open_faults() -> Result<OwnedFd> {
     let device = open(c"/dev/userfaultfd", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty());
     let flags = libc::O_CLOEXEC | libc::O_NONBLOCK;
@@ -235,29 +231,29 @@ fn open_faults() -> Result<OwnedFd> {
     Ok(file)
 }
 
-/// Rings the doorbell: faults at the region's first page.
+/// Rings the doorbell: faults at the first page.
 pub(crate) fn ring() {
     let Some([base, _]) = PLACE.get() else { return };
     let bell = with_exposed_provenance::<u8>(*base);
-    // SAFETY: the page holds nothing, and can be read while there is a handler.
+    // SAFETY: the page holds nothing, and is readable while there is a handler.
     unsafe {
         kernel(libc::SYS_madvise, [*base, PAGE, libc::MADV_DONTNEED as usize, 0, 0, 0]);
         bell.read_volatile();
     }
 }
 
-/// If `yes`, forked processes inherit the region. Without a handler they would read zeros in remote pages, so they must fault.
+/// Sets whether forked processes inherit the region. Without a handler they would read zeros in remote pages: they must fault.
 pub(crate) fn inherit(yes: bool) {
     let Some([base, bytes]) = PLACE.get() else { return };
     let advice = if yes { libc::MADV_DOFORK } else { libc::MADV_DONTFORK };
-    // SAFETY: it changes nothing that this process has.
+    // SAFETY: it changes nothing of this process.
     unsafe { kernel(libc::SYS_madvise, [*base, *bytes, advice as usize, 0, 0, 0]) };
 }
 
 // Threads and processes.
 
-/// Starts a thread without signals, by the C library alone: in a forked process the program's allocator, which a std thread
-/// would need, may be locked. The C library reuses the stack of the parent's handler, and allocates nothing.
+/// Starts a thread without signals, by the C library alone: in a forked process the program's allocator, which std needs, may
+/// be locked. The C library reuses the stack of the parent's handler and allocates nothing.
 pub(crate) fn spawn<F: FnOnce() + Send + 'static>(run: F) -> Result<()> {
     extern "C" fn begin<F: FnOnce()>(run: *mut c_void) -> *mut c_void {
         // SAFETY: `spawn` made it from a box, for this thread alone.
@@ -266,8 +262,8 @@ pub(crate) fn spawn<F: FnOnce() + Send + 'static>(run: F) -> Result<()> {
         null_mut()
     }
     let run = Box::into_raw(Box::new(run));
-    // SAFETY: sets of signals and attributes may be zeros until initialised, and are this function's own. The thread owns
-    // `run`; if there is none, this function still does.
+    // SAFETY: signal sets and attributes may be zeros until initialised, and are this function's own. The thread owns `run`;
+    // without a thread, this function does.
     let error = unsafe {
         let (mut all, mut before, mut attributes) = (std::mem::zeroed(), std::mem::zeroed(), std::mem::zeroed());
         let mut thread = 0;
@@ -289,8 +285,8 @@ pub(crate) fn spawn<F: FnOnce() + Send + 'static>(run: F) -> Result<()> {
     Err(Error::from_raw_os_error(error))
 }
 
-/// Removes this thread, which never ends, from the private thread count of glibc (since 2.34): a process ends with its last
-/// counted thread (pthread_exit(3)). If there is no such count, these processes stay.
+/// Removes this endless thread from glibc's private thread count (since 2.34): a process ends with its last counted thread
+/// (pthread_exit(3)). Without such a count, processes stay.
 pub(crate) fn uncount() {
     // Found when the first process begins: a search in a forked process could need memory.
     static COUNT: OnceLock<usize> = OnceLock::new();
@@ -299,18 +295,18 @@ pub(crate) fn uncount() {
         unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__nptl_nthreads".as_ptr()).expose_provenance() }
     });
     if address != 0 {
-        // SAFETY: a variable of the C library, of this size, which it too changes atomically.
+        // SAFETY: a variable of the C library, of this size, which it also changes atomically.
         let count = unsafe { AtomicU32::from_ptr(with_exposed_provenance_mut(address)) };
-        // This thread and its waiting creator are counted; otherwise the variable is something else.
+        // This thread and its waiting creator count; otherwise the variable is something else.
         let _ = count.fetch_update(Relaxed, Relaxed, |count| (count > 1).then(|| count - 1));
     }
 }
 
-/// Gives this thread an empty file table of its own: the thread and the program cannot use or close each other's files.
+/// Gives this thread its own empty file table: thread and program cannot use or close each other's files.
 pub(crate) fn leave_files() -> Result<()> {
     // CLOSE_RANGE_UNSHARE
     const UNSHARE: usize = 2;
-    // SAFETY: this thread uses no files, and other threads keep theirs.
+    // SAFETY: this thread uses no files; other threads keep theirs.
     match unsafe { kernel(libc::SYS_close_range, [0, u32::MAX as usize, UNSHARE, 0, 0, 0]) } {
         0 => Ok(()),
         _ => Err(Error::last_os_error()),
@@ -318,6 +314,6 @@ pub(crate) fn leave_files() -> Result<()> {
 }
 
 pub(crate) fn exit(code: c_int) -> ! {
-    // SAFETY: it runs nothing of the program's.
+    // SAFETY: it runs no program code.
     unsafe { libc::_exit(code) }
 }

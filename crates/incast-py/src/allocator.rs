@@ -1,5 +1,5 @@
-//! Allocator of the core. If memory runs out, the process ends with exit code 3 and a message (on Unix); the standard library
-//! would end it by SIGABRT, which looks like a bug.
+//! Allocator of the core. Out of memory, the process ends with exit code 3 and a message (on Unix); the standard library's
+//! SIGABRT looks like a bug.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -7,7 +7,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 #[derive(Debug)]
 pub(crate) struct Allocator;
 
-// SAFETY: every call goes to the system's allocator with the arguments that the caller answers for.
+// SAFETY: every call goes to the system's allocator with the caller's arguments.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as above.
@@ -37,7 +37,7 @@ fn there(memory: *mut u8, size: usize) -> *mut u8 {
     memory
 }
 
-/// Reports that memory ran out and ends the process, without allocating and without exit handlers, which might allocate.
+/// Ends the process without allocating, and without exit handlers, which might allocate.
 #[cfg(unix)]
 #[cold]
 fn exhausted(size: usize) {
@@ -54,6 +54,6 @@ fn exhausted(size: usize) {
     }
 }
 
-/// Returns, so that the standard library aborts.
+/// Returns: the standard library aborts.
 #[cfg(not(unix))]
 fn exhausted(_: usize) {}

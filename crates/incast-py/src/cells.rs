@@ -1,4 +1,4 @@
-//! Values of table cells; tables as CSV and JSON text.
+//! Table cells; tables as CSV and JSON text.
 
 use std::io::{self, Write};
 
@@ -8,10 +8,9 @@ use arrow_array::{Array, ArrowPrimitiveType, RecordBatch};
 use arrow_schema::{DataType, Schema};
 use serde_json::Value;
 
-/// Value of a row.
 type Cell<'a> = Box<dyn Fn(usize) -> Value + 'a>;
 
-/// Reads values of a column; `null` if missing.
+/// Reads a column's values; `null` if missing.
 pub(crate) fn cells(column: &dyn Array) -> Cell<'_> {
     match column.data_type() {
         DataType::Boolean => {
@@ -33,7 +32,7 @@ pub(crate) fn cells(column: &dyn Array) -> Cell<'_> {
             let values = column.as_string::<i32>();
             Box::new(move |row| if values.is_valid(row) { values.value(row).into() } else { Value::Null })
         }
-        // Tables of the lab have no other types; a test would notice the missing values of a new one.
+        // The lab has no other types; a test would notice missing values of a new one.
         _ => Box::new(|_| Value::Null),
     }
 }
@@ -65,12 +64,12 @@ pub(crate) fn write_csv(out: &mut dyn Write, schema: &Schema, batches: &[RecordB
     Ok(())
 }
 
-/// Field of CSV (RFC 4180).
+/// CSV field (RFC 4180).
 fn quoted(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
 }
 
-/// Writes an array with an object for each row.
+/// Writes an array with an object per row.
 pub(crate) fn write_json(out: &mut dyn Write, schema: &Schema, batches: &[RecordBatch]) -> io::Result<()> {
     let names: Vec<String> =
         schema.fields().iter().map(|field| Value::from(field.name().as_str()).to_string()).collect();

@@ -1,4 +1,4 @@
-//! TOML files other than scenarios: values, and errors that point at them.
+//! TOML files other than scenarios: values and located errors.
 
 use std::path::PathBuf;
 
@@ -8,26 +8,24 @@ use pyo3::prelude::*;
 use crate::errors::fault;
 use crate::facade::Failure;
 
-/// A TOML file whose values know where they stand; immutable.
+/// TOML file with places of its values; immutable.
 #[pyclass(frozen, module = "incast._core")]
 #[derive(Debug)]
 pub(crate) struct Document(incast_lab::Document);
 
 #[pymethods]
 impl Document {
-    /// Reads a file.
     #[staticmethod]
     fn read(path: PathBuf) -> PyResult<Self> {
         incast_lab::Document::read(&path).map(Self).map_err(|found| fault(Failure::from(Diagnostics::from(found))))
     }
 
-    /// Its values as JSON text.
+    /// Values as JSON text.
     fn tree(&self) -> String {
         serde_json::to_string(self.0.values()).unwrap_or_default()
     }
 
-    /// The exception for something that is wrong with a value: `field` is its path, such as `vary[0].values`. If a name
-    /// is wrong it is given as `wrong`, with the `names` that are valid.
+    /// Exception for a wrong value at path `field` (`vary[0].values`). `wrong`: an invalid name; `names`: the valid ones.
     #[pyo3(signature = (field, message, allowed = None, wrong = None, names = Vec::new()))]
     fn fault(
         &self,

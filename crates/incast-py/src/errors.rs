@@ -1,4 +1,4 @@
-//! Errors for Python: one exception with kind and diagnostics, from which `incast.errors` makes the public exceptions.
+//! Errors for Python: one exception with kind and diagnostics; `incast.errors` makes the public exceptions.
 
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
@@ -18,7 +18,7 @@ pub(crate) fn fault(failure: facade::Failure) -> PyErr {
     Fault::new_err((failure.kind.name(), failure.text, diagnostics))
 }
 
-/// Runs long work without holding the interpreter.
+/// Runs long work without the interpreter lock.
 pub(crate) fn detached<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T, facade::Failure> + Send,

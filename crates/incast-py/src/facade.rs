@@ -1,4 +1,4 @@
-//! Functions of `incast-lab` for the binding, with one type of failure for all errors. Their Python counterparts document them.
+//! Functions of `incast-lab` for the binding, with one failure type. Their Python counterparts document them.
 
 use std::io::ErrorKind;
 use std::ops::ControlFlow;
@@ -15,19 +15,18 @@ use incast_lab::{Diagnostics, Loaded, Prepared, Warning};
 use serde::Serialize;
 use serde_json::Value;
 
-/// Cause of a failure; decides the exception and the exit code.
+/// Cause of a failure; decides exception and exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Wrong scenario, or wrong file that it needs or is to be made from.
+    /// Wrong scenario, or wrong file for it.
     Scenario,
-    /// Folder without results, or without the table.
+    /// Folder without results or table.
     Results,
     Damaged,
-    /// Output that exists and may not be overwritten, or that another run writes.
+    /// Existing output that may not be overwritten, or that another run writes.
     Exists,
-    /// Machine: a folder that cannot be written, a full disk.
+    /// Unwritable folder, full disk, ….
     Environment,
-    /// The caller asked to stop.
     Interrupted,
     /// Defect of incast.
     Internal,
@@ -51,14 +50,11 @@ impl Kind {
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) kind: Kind,
-    /// Whole report for people, with source lines.
     pub(crate) text: String,
-    /// The same report, item by item.
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
 impl Failure {
-    /// Makes a failure without a place.
     pub(crate) fn new(kind: Kind, text: impl Into<String>) -> Self {
         Self { kind, text: text.into(), diagnostics: Vec::new() }
     }
@@ -122,7 +118,7 @@ struct SchemeProgress<'a> {
     end_ps: Option<u64>,
 }
 
-/// Progress as JSON text, an object for each scheme.
+/// Progress as JSON text, an object per scheme.
 pub(crate) fn progress_json(run: &RunProgress) -> String {
     let schemes: Vec<_> = (run.schemes.iter())
         .map(|scheme| SchemeProgress {
@@ -145,17 +141,16 @@ pub(crate) fn progress_json(run: &RunProgress) -> String {
     json(&schemes)
 }
 
-/// JSON text of plain data; cannot fail.
+/// Plain data; cannot fail.
 fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// Watches a run and may stop it.
 pub(crate) type Watch<'a> = dyn FnMut(&RunProgress) -> ControlFlow<()> + 'a;
 
 pub(crate) use incast_lab::results::RunOptions;
 
-/// Constant columns from the JSON text of an object.
+/// Constant columns from a JSON object.
 pub(crate) fn labels(columns: Option<&str>) -> Result<results::Labels, Failure> {
     let bad = |error: serde_json::Error| Failure::new(Kind::Scenario, format!("columns: {error}"));
     columns.map(serde_json::from_str).transpose().map_err(bad).map(Option::unwrap_or_default)
@@ -170,7 +165,7 @@ pub(crate) struct Batches {
 #[derive(Debug)]
 pub(crate) struct Scenario {
     loaded: Arc<Loaded>,
-    /// Fabric, flows and setups, made when first needed.
+    /// Fabric, flows and setups, made on first use.
     prepared: OnceLock<Prepared>,
 }
 
@@ -206,7 +201,7 @@ impl Scenario {
         Ok(self.prepared.get_or_init(|| prepared))
     }
 
-    /// Whole scenario with defaults; an absent value is `"none"`, as in a file.
+    /// Whole scenario with defaults; absent values are `"none"`, as in files.
     fn tree(&self) -> Value {
         let mut tree = serde_json::to_value(self.loaded.scenario()).unwrap_or_default();
         spell_absent(&mut tree);
@@ -305,7 +300,7 @@ pub(crate) fn deadlock_verify(loaded: &Loaded, options: &str, base: &Path) -> Re
     Ok((found.holds(), found.to_string(), json(&found)))
 }
 
-/// Replaces absent values, which TOML cannot express, by `"none"`.
+/// Replaces absent values by `"none"`: TOML cannot express them.
 fn spell_absent(tree: &mut Value) {
     match tree {
         Value::Null => *tree = Value::String("none".into()),
@@ -358,12 +353,11 @@ fn not_written(file: &Path, error: &std::io::Error) -> Failure {
     }
 }
 
-/// One item per line.
 fn lines(items: &[impl ToString]) -> String {
     items.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// One line per warning of a scenario with `schemes` schemes.
+/// Lines for a scenario with `schemes` schemes.
 fn summaries(warnings: &[Warning], schemes: usize) -> Vec<String> {
     warnings.iter().map(|warning| warning.summary(schemes)).collect()
 }
@@ -390,7 +384,7 @@ impl Folder {
         json(self.0.manifest())
     }
 
-    /// Relative file names start where they did in the run.
+    /// Relative file names start as in the run.
     pub(crate) fn scenario(&self) -> Result<Scenario, Failure> {
         Ok(self.0.scenario()?.into())
     }

@@ -1,8 +1,8 @@
-//! Python binding of incast: the extension module `incast._core`.
+//! Python binding of incast: extension module `incast._core`.
 //!
-//! It converts and never decides. Structured data (scenarios, the catalogue, manifests, progress) crosses as JSON text. Tables
-//! cross as Arrow C streams, so that any frame library reads them without a copy and without a dependency of ours.
-//! `python/incast/_core.pyi` describes the module to type checkers.
+//! It converts and never decides. Structured data (scenarios, catalogue, manifests, progress) crosses as JSON text. Tables
+//! cross as Arrow C streams: any frame library reads them without copy and without a dependency of ours.
+//! `python/incast/_core.pyi` has the types.
 
 use pyo3::prelude::*;
 

@@ -1,11 +1,8 @@
-//! Traces of remote memory.
-
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
 
-/// Writes what processes recorded, each into a file, as one Parquet file; gives the number of rows. An `OSError` says why that is not
-/// possible.
+/// Writes the records of processes, one file each, as one Parquet file; returns its rows. Raises `OSError`.
 #[pyfunction]
 pub(crate) fn memory_trace(
     py: Python<'_>,

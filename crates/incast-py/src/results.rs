@@ -24,58 +24,53 @@ impl From<facade::Folder> for Folder {
 
 #[pymethods]
 impl Folder {
-    /// Opens a results folder.
     #[staticmethod]
     fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         detached(py, || facade::Folder::open(&path)).map(Self)
     }
 
-    /// Compares every file with the manifest; returns the number of tables, and files that differ with the kind of damage.
+    /// Compares every file with the manifest; returns the number of tables, and damaged files with the kind of damage.
     #[staticmethod]
     fn verify(py: Python<'_>, path: PathBuf) -> PyResult<(usize, Vec<(PathBuf, String)>)> {
         detached(py, || facade::Folder::verify(&path))
     }
 
-    /// Where it lies.
     #[getter]
     fn path(&self) -> PathBuf {
         self.0.path()
     }
 
-    /// The manifest, as JSON text.
+    /// Manifest as JSON text.
     fn manifest(&self) -> String {
         self.0.manifest()
     }
 
-    /// The scenario that was run.
     fn scenario(&self, py: Python<'_>) -> PyResult<facade::Scenario> {
         detached(py, || self.0.scenario())
     }
 
-    /// What should be checked before the results are trusted.
+    /// Warnings to check before trusting results.
     fn warnings(&self) -> Vec<String> {
         self.0.warnings()
     }
 
-    /// Names of the tables.
     fn tables(&self) -> Vec<String> {
         self.0.tables()
     }
 
-    /// Reads a table.
     fn table(&self, py: Python<'_>, name: &str) -> PyResult<Table> {
         detached(py, || self.0.table(name)).map(Table::from)
     }
 
-    /// Slowdowns by scheme and flow size; `options` are those of the lab, as JSON text. `groups` are names and the labels
-    /// that each stands for, none of all; without it every label is a group.
+    /// Slowdowns by scheme and flow size; `options`: the lab's, as JSON text. `groups`: names and their labels (none: all);
+    /// default: a group per label.
     #[pyo3(signature = (options, groups = None))]
     fn slowdown(&self, py: Python<'_>, options: &str, groups: Option<Vec<(String, Vec<String>)>>) -> PyResult<Table> {
         let tables = detached(py, || self.0.slowdown(options, groups))?;
         Ok(slowdown_batches(&tables)?.into())
     }
 
-    /// The same for people, schemes side by side, a block for each label.
+    /// Text with schemes side by side, a block per label.
     fn slowdown_text(&self, py: Python<'_>, options: &str) -> PyResult<String> {
         detached(py, || self.0.slowdown_text(options))
     }
@@ -85,13 +80,13 @@ fn slowdown_batches(tables: &[(String, SlowdownTable)]) -> PyResult<Batches> {
     slowdown::batches(tables).map_err(|error| PyRuntimeError::new_err(error.to_string()))
 }
 
-/// Tables, counters and stops of results, as JSON text: a part of the catalogue that takes less time.
+/// Tables, counters and stops as JSON text: the fast part of the catalogue.
 #[pyfunction]
 pub(crate) fn results_catalogue() -> String {
     facade::results_catalogue()
 }
 
-/// Columns of a table of slowdowns, as JSON text.
+/// Columns of a slowdown table as JSON text.
 #[pyfunction]
 pub(crate) fn slowdown_columns() -> PyResult<String> {
     Ok(Table::from(slowdown_batches(&[])?).columns())

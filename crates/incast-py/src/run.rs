@@ -1,5 +1,5 @@
-//! Runs work without holding the interpreter, but takes it several times a second: for signals, so that Ctrl-C ends a run
-//! within a fraction of a second, and for a progress callback.
+//! Runs work without the interpreter lock, which it takes several times a second: for signals (Ctrl-C ends a run within a
+//! fraction of a second) and a progress callback.
 
 use std::ops::ControlFlow;
 use std::panic::resume_unwind;
@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use crate::errors::fault;
 use crate::facade::{Failure, Kind, Watch, progress_json};
 
-/// Does `work` without the interpreter. A signal or an exception of `callback` stops the work and is raised.
+/// Does `work` without the interpreter lock. A signal or an exception of `callback` stops it and is raised.
 pub(crate) fn watched<T: Send>(
     py: Python<'_>,
     callback: Option<Py<PyAny>>,
@@ -39,7 +39,7 @@ pub(crate) fn watched<T: Send>(
     }
 }
 
-/// Runs handlers of pending signals, then the callback.
+/// Runs signal handlers, then the callback.
 fn look_up(py: Python<'_>, callback: Option<&Py<PyAny>>, progress: &RunProgress) -> PyResult<()> {
     py.check_signals()?;
     match callback {
@@ -48,15 +48,15 @@ fn look_up(py: Python<'_>, callback: Option<&Py<PyAny>>, progress: &RunProgress)
     }
 }
 
-/// Interval of checks for signals during an analysis.
+/// Interval of signal checks during an analysis.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Longest wait for an analysis to stop. A longer step, such as routing, ends at its next check or with the process; its result
-/// is dropped.
+/// Longest wait for an analysis to stop. A longer step (routing) ends at its next check or with the process; its result is
+/// dropped.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// Runs an analysis on its own thread. `callback` receives the kind of items counted, the number done and the total. A signal
-/// or an exception of `callback` stops the analysis and is raised.
+/// Runs an analysis on its own thread. `callback` receives the unit, the number done and the total. A signal or an exception of
+/// `callback` stops it and is raised.
 pub(crate) fn analysed<T: Send + 'static>(
     py: Python<'_>,
     callback: Option<Py<PyAny>>,
@@ -66,7 +66,7 @@ pub(crate) fn analysed<T: Send + 'static>(
     let (done, wait) = channel();
     let watched = Arc::clone(&watch);
     let thread = thread::spawn(move || {
-        // After a stop nobody receives the result.
+        // After a stop nobody receives it.
         let _ = done.send(watched.over(work));
     });
     py.detach(move || {

@@ -8,7 +8,7 @@ use crate::errors::{detached, fault};
 use crate::results::Folder;
 use crate::{facade, run};
 
-/// A checked scenario; immutable.
+/// Checked scenario; immutable.
 #[pyclass(frozen, module = "incast._core")]
 #[derive(Debug)]
 pub(crate) struct Scenario(facade::Scenario);
@@ -25,59 +25,59 @@ impl<'py> IntoPyObject<'py> for facade::Scenario {
 
 #[pymethods]
 impl Scenario {
-    /// Reads and checks a scenario file; `overrides` are texts `path=value` that overrule it.
+    /// Reads and checks a scenario file; `overrides`: `path=value`.
     #[staticmethod]
     #[pyo3(signature = (path, overrides = Vec::new()))]
     fn load(py: Python<'_>, path: PathBuf, overrides: Vec<String>) -> PyResult<Self> {
         detached(py, || facade::Scenario::load(&path, &overrides)).map(Self)
     }
 
-    /// Reads a file of which the fabric counts: it may lack both workload and schemes.
+    /// Reads a file for its fabric: workload and schemes may both be missing.
     #[staticmethod]
     #[pyo3(signature = (path, overrides = Vec::new()))]
     fn load_fabric(py: Python<'_>, path: PathBuf, overrides: Vec<String>) -> PyResult<Self> {
         detached(py, || facade::Scenario::load_fabric(&path, &overrides)).map(Self)
     }
 
-    /// Checks a scenario given as JSON text; files it names are looked for in `base`.
+    /// Checks a scenario from JSON text; relative files start at `base`.
     #[staticmethod]
     fn from_json(py: Python<'_>, tree: &str, base: PathBuf) -> PyResult<Self> {
         detached(py, || facade::Scenario::from_json(tree, &base)).map(Self)
     }
 
-    /// The whole scenario as `json` or `toml`, every default filled in.
+    /// Whole scenario with defaults, as `json` or `toml`.
     fn whole(&self, format: &str) -> String {
         self.0.whole(format)
     }
 
-    /// SHA-256 of the whole scenario, of the files that it names and of the build; equal keys have equal results.
+    /// SHA-256 of scenario, its files and the build; equal keys have equal results.
     fn key(&self, py: Python<'_>) -> PyResult<String> {
         detached(py, || self.0.key())
     }
 
-    /// The files that the fabric and the workload name.
+    /// Files named by fabric and workload.
     fn files(&self) -> Vec<PathBuf> {
         self.0.files()
     }
 
-    /// What the scenario amounts to, as `text` or `json`: fabric, flows, schemes, size of the run, warnings.
+    /// Summary as `text` or `json`: fabric, flows, schemes, size of the run, warnings.
     fn summary(&self, py: Python<'_>, format: &str) -> PyResult<String> {
         detached(py, || self.0.summary(format))
     }
 
-    /// What should be checked before the results are trusted.
+    /// Warnings to check before trusting results.
     fn warnings(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         detached(py, || self.0.warnings())
     }
 
-    /// Writes the flows as a trace, CSV or Parquet by the name's ending; returns how many.
+    /// Writes the flows as a trace, CSV or Parquet by the name's ending; returns their number.
     fn write_trace(&self, py: Python<'_>, path: PathBuf) -> PyResult<usize> {
         detached(py, || self.0.write_trace(&path))
     }
 
-    /// Looks for cyclic buffer dependencies; `options` are the lab's, as JSON text, files of paths start at `base`. Whether
-    /// there are none, what was found for people, and the same as JSON text. `progress` is called several times a second
-    /// with what is counted, how many are done and how many there are.
+    /// Finds cyclic buffer dependencies; `options`: the lab's, as JSON text; files of paths start at `base`. Returns true if
+    /// there are none, the report, and the same as JSON text. `progress` receives unit, number done and total several times a
+    /// second.
     #[pyo3(signature = (options, base, progress = None))]
     fn deadlock_check(
         &self,
@@ -90,7 +90,7 @@ impl Scenario {
         run::analysed(py, progress, move || facade::deadlock_check(&loaded, &options, &base))
     }
 
-    /// Makes tags and rules; what came of it as `text` or `json`, and files by name.
+    /// Makes tags and rules; returns the result as `text` or `json`, and files by name.
     #[pyo3(signature = (options, base, format, progress = None))]
     fn deadlock_tag(
         &self,
@@ -104,8 +104,8 @@ impl Scenario {
         run::analysed(py, progress, move || facade::deadlock_tag(&loaded, &options, &base, &format))
     }
 
-    /// Verifies files of rules; `options` are the lab's, as JSON text, files start at `base`. Whether they hold, what was
-    /// found for people, and the same as JSON text.
+    /// Verifies rules files; `options`: the lab's, as JSON text; files start at `base`. Returns true if they hold, the report,
+    /// and the same as JSON text.
     #[pyo3(signature = (options, base, progress = None))]
     fn deadlock_verify(
         &self,
@@ -118,20 +118,19 @@ impl Scenario {
         run::analysed(py, progress, move || facade::deadlock_verify(&loaded, &options, &base))
     }
 
-    /// Nodes and links of the fabric as JSON text: `{"nodes": [[name, tier, is host], …], "links": [[node, port, node, port],
-    /// …]}`.
+    /// Nodes and links as JSON text: `{"nodes": [[name, tier, is host], …], "links": [[node, port, node, port], …]}`.
     fn fabric(&self, py: Python<'_>) -> PyResult<String> {
         detached(py, || self.0.fabric())
     }
 
-    /// Writes the fabric as `dot` (a drawing for Graphviz) or `ns3` (a topology file); returns notices, one a line.
+    /// Writes the fabric as `dot` (Graphviz) or `ns3` (topology file); returns notices, one a line.
     #[pyo3(signature = (form, path, overwrite = false))]
     fn write_fabric(&self, py: Python<'_>, form: &str, path: PathBuf, overwrite: bool) -> PyResult<String> {
         detached(py, || self.0.write_fabric(form, &path, overwrite))
     }
 
-    /// Runs every scheme and writes the results; `progress` is called with JSON text several times a second. `columns` are
-    /// constant columns for every table, as the JSON text of an object.
+    /// Runs every scheme and writes the results; `progress` receives JSON text several times a second. `columns`: constant
+    /// columns of every table, as a JSON object.
     #[pyo3(signature = (out, overwrite = false, threads = None, progress = None, columns = None))]
     fn run(
         &self,
@@ -148,37 +147,37 @@ impl Scenario {
     }
 }
 
-/// The JSON schema of scenario files.
+/// JSON schema of scenario files.
 #[pyfunction]
 pub(crate) fn schema() -> String {
     facade::schema()
 }
 
-/// What can be named in a scenario, and the tables of results, as JSON text.
+/// Items that a scenario can name, and result tables, as JSON text.
 #[pyfunction]
 pub(crate) fn catalogue() -> String {
     facade::catalogue()
 }
 
-/// The one of `names` that a name of an earlier version became, if it became one of them.
+/// Current name, among `names`, of a name of an earlier version.
 #[pyfunction]
 pub(crate) fn renamed(name: &str, names: Vec<String>) -> Option<String> {
     facade::renamed(name, &names)
 }
 
-/// The published rows of Tagger's table on Jellyfish, and the conventions by which it can be read, as JSON text.
+/// Published rows of Tagger's table on Jellyfish, and conventions to read it, as JSON text.
 #[pyfunction]
 pub(crate) fn tagger_facts() -> String {
     facade::tagger_facts()
 }
 
-/// A row of that table, on a Jellyfish drawn by `seed`, as JSON text.
+/// Row of that table on a Jellyfish from `seed`, as JSON text.
 #[pyfunction]
 pub(crate) fn tagger_row(py: Python<'_>, convention: String, switches: u32, ports: u32, seed: u64) -> PyResult<String> {
     run::analysed(py, None, move || facade::tagger_row(&convention, switches, ports, seed))
 }
 
-/// Writes the scenario that the files of an ns-3 RDMA simulation describe; returns notices, one a line.
+/// Writes the scenario of an ns-3 RDMA simulation's files; returns notices, one a line.
 #[pyfunction]
 #[pyo3(signature = (topology, flows, configs, out, overwrite = false))]
 pub(crate) fn import_ns3(

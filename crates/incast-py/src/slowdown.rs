@@ -1,5 +1,3 @@
-//! Slowdowns by flow size as a table.
-
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -9,7 +7,7 @@ use incast_lab::results::{SlowdownRow, SlowdownTable};
 
 use crate::facade::Batches;
 
-/// One row for each group of flows, bin and scheme.
+/// A row per group of flows, bin and scheme.
 pub(crate) fn batches(tables: &[(String, SlowdownTable)]) -> Result<Batches, ArrowError> {
     let of_table = |table| -> Vec<(u32, &SlowdownRow)> {
         let table: &SlowdownTable = table;

@@ -1,4 +1,4 @@
-//! Tables: Arrow record batches, for frame libraries by the Arrow C stream, and plain forms.
+//! Tables: Arrow record batches, as Arrow C streams and plain forms.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -17,7 +17,6 @@ use serde_json::{Value, json};
 use crate::cells::{cells, write_csv, write_json};
 use crate::facade::Batches;
 
-/// A table in memory.
 #[pyclass(frozen, module = "incast._core")]
 #[derive(Debug)]
 pub(crate) struct Table(Batches);
@@ -34,7 +33,6 @@ type Given<'py> = (String, String, Option<String>, String, Bound<'py, PyAny>);
 type Writer = fn(&mut dyn Write, &Schema, &[RecordBatch]) -> io::Result<()>;
 
 impl Table {
-    /// First `limit` rows.
     fn head(&self, limit: Option<usize>) -> Vec<RecordBatch> {
         let mut left = limit.unwrap_or(usize::MAX);
         let mut head = Vec::new();
@@ -46,7 +44,7 @@ impl Table {
         head
     }
 
-    /// Writes the first rows as text, or into the file at `path`.
+    /// Writes the first rows as text, or to `path`.
     fn written(
         &self,
         py: Python<'_>,
@@ -76,8 +74,8 @@ impl Table {
 
 #[pymethods]
 impl Table {
-    /// Makes a table of columns: name, unit, description and values of each. Values are whole numbers, numbers or names, all of one
-    /// kind, which `kind` says (`i64`, `f64`, `name`); `None` where one is missing.
+    /// Makes a table of columns (name, kind, unit, description, values). Values are of one kind, `i64`, `f64` or `name`;
+    /// missing ones are `None`.
     #[staticmethod]
     fn of_columns(columns: Vec<Given<'_>>) -> PyResult<Self> {
         let mut fields = Vec::new();
@@ -104,7 +102,7 @@ impl Table {
         self.0.batches.iter().map(RecordBatch::num_rows).sum()
     }
 
-    /// The columns as JSON text: name, type, unit and description of each.
+    /// Columns as JSON text: name, type, unit, description.
     pub(crate) fn columns(&self) -> String {
         let columns: Vec<Value> = (self.0.schema.fields().iter())
             .map(|field| {
@@ -120,7 +118,7 @@ impl Table {
         json!(columns).to_string()
     }
 
-    /// The values of one column as Python objects.
+    /// Values of a column as Python objects.
     #[pyo3(signature = (name, limit = None))]
     fn column<'py>(&self, py: Python<'py>, name: &str, limit: Option<usize>) -> PyResult<Bound<'py, PyList>> {
         let index = self.0.schema.index_of(name).map_err(|_| PyKeyError::new_err(name.to_owned()))?;
@@ -143,20 +141,19 @@ impl Table {
         Ok(list)
     }
 
-    /// The rows as CSV text with a header, or written to `path`.
+    /// CSV text with a header, or written to `path`.
     #[pyo3(signature = (path = None, limit = None))]
     fn to_csv(&self, py: Python<'_>, path: Option<PathBuf>, limit: Option<usize>) -> PyResult<Option<String>> {
         self.written(py, path, limit, write_csv)
     }
 
-    /// The rows as JSON text, an array of objects, or written to `path`.
+    /// JSON text, an array of objects, or written to `path`.
     #[pyo3(signature = (path = None, limit = None))]
     fn to_json(&self, py: Python<'_>, path: Option<PathBuf>, limit: Option<usize>) -> PyResult<Option<String>> {
         self.written(py, path, limit, write_json)
     }
 
-    /// The table as an Arrow C stream (the Arrow PyCapsule interface); what `requested_schema` asks for is not looked
-    /// at, as the interface allows.
+    /// Arrow C stream (Arrow PyCapsule interface); ignores `requested_schema`, as the interface allows.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,

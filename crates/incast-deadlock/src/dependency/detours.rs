@@ -3,13 +3,13 @@ use incast_model::fabric::{LinkId, NodeId, PortId};
 use crate::elp::Routed;
 use crate::wiring::Wiring;
 
-/// Packets to one destination under `Rerouting::Local`. Paths that do not end at the destination are left out.
+/// Packets to one destination under `Rerouting::Local`; paths that end elsewhere are left out.
 #[derive(Debug)]
 pub(super) struct Detours<'d, 'f> {
     wiring: &'d Wiring<'f>,
     routed: &'d Routed<'d>,
     most: u8,
-    /// By port and number of detours: index in `states` plus one, or 0.
+    /// By port and detours: index in `states` plus one, or 0.
     known: Vec<u32>,
     states: Vec<State>,
     /// Consecutive for each state.
@@ -20,9 +20,8 @@ pub(super) struct Detours<'d, 'f> {
 struct State {
     input: PortId,
     detours: u8,
-    /// Previous state.
     before: Option<u32>,
-    /// If true, the destination can be reached.
+    /// The destination can be reached.
     good: bool,
 }
 
@@ -109,7 +108,6 @@ impl<'d, 'f> Detours<'d, 'f> {
         step.to.is_none_or(|to| self.states[to as usize].good)
     }
 
-    /// Turns of packets that arrive.
     pub(super) fn turns(&self) -> impl Iterator<Item = (PortId, PortId)> + '_ {
         let those = self.moves.iter().filter(|step| self.leads_there(step));
         those.map(|step| (self.states[step.from as usize].input, step.output))
@@ -136,10 +134,9 @@ impl<'d, 'f> Detours<'d, 'f> {
     }
 }
 
-/// Nodes that can lose all next hops to a destination.
 #[derive(Debug)]
 pub(super) struct DeadEnds {
-    /// By link: (class, node) with this link among at most as many next hops as links are down at a time.
+    /// By link: (class, node) with this link among at most as many next hops as links fail together.
     by_link: Vec<Vec<(u32, NodeId)>>,
 }
 
@@ -158,7 +155,6 @@ impl DeadEnds {
         Self { by_link }
     }
 
-    /// Classes towards which some node has no next hop left.
     pub(super) fn classes(&self, wiring: &Wiring<'_>, routed: &Routed<'_>, down: &[LinkId]) -> Vec<usize> {
         let is_down = |&hop: &PortId| down.contains(&wiring.fabric().port(hop).link);
         let mut classes: Vec<usize> = down

@@ -16,7 +16,7 @@ use crate::turns::TurnSet;
 use crate::watch;
 use crate::wiring::Wiring;
 
-/// Sets of links between switches; those of a set are down together.
+/// Sets of links between switches that are down together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failures {
     /// Given sets.
@@ -40,17 +40,17 @@ pub enum Failures {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rerouting {
-    /// All switches know: packets take shortest or up-down paths, as the routes do, over links that are up.
+    /// All switches know: packets take shortest or up-down paths over links that are up.
     Converged,
-    /// Only adjacent switches know, as before routes converge. Without a next hop left, they send packets to any other switch,
-    /// but not back; it forwards them as before. Packets that need more detours are left out.
+    /// Only adjacent switches know (before convergence). Without a next hop, they send packets to any other switch, but not
+    /// back; it forwards them as before. Packets that need more detours are left out.
     Local {
-        /// Most detours of a packet, 1 or more; each makes one bounce in a folded Clos fabric.
+        /// Most detours of a packet, 1 or more; each is a bounce in a folded Clos fabric.
         bounces: u8,
     },
 }
 
-/// Limit (our choice): some minutes on a fabric of a hundred switches.
+/// Our choice: some minutes on a fabric of 100 switches.
 const MAX_SETS: usize = 1_000_000;
 
 /// Invalid failures.
@@ -96,9 +96,9 @@ pub enum FailuresError {
 pub struct Failing<'r> {
     /// Routes without failures.
     pub routes: &'r Routes,
-    /// Fixed next hops; after failures too, while their links are up.
+    /// Fixed next hops; also after failures, while their links are up.
     pub given: &'r [FixedHops],
-    /// Rules that change tags, and tags that hosts send with; `None` for one priority.
+    /// Rules that change tags, and tags of hosts; `None`: one priority.
     pub tags: Option<(&'r Rules, &'r [Tag])>,
 }
 
@@ -111,7 +111,7 @@ impl<'r> From<&'r Routes> for Failing<'r> {
 /// Cyclic dependencies under failures.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FailureReport {
-    /// If true, dependencies are cyclic without failures.
+    /// True if dependencies are cyclic without failures.
     pub cyclic_before: bool,
     /// Sets checked.
     pub sets: usize,
@@ -191,8 +191,8 @@ fn ends(wiring: &Wiring<'_>, link: LinkId) -> [String; 2] {
 }
 
 impl Dependencies {
-    /// Searches for cyclic dependencies under each set of failed links; names at most `most` cyclic sets. With
-    /// [`Rerouting::Local`], packets on routes from before the failure count too, except those on failed links.
+    /// Searches for cyclic dependencies under each set of failed links; names at most `most` sets. [`Rerouting::Local`]
+    /// includes packets on earlier routes, except those on failed links.
     ///
     /// # Errors
     /// Links that cannot fail, or too many sets.

@@ -1,4 +1,4 @@
-//! Ports that packets to one destination reach, even if the packets loop.
+//! Ports that packets to one destination reach, loops included.
 
 use incast_model::fabric::{NodeId, PortId};
 use incast_model::routing::Routes;
@@ -55,7 +55,6 @@ impl Flood {
         self.cause[input.index()].0 == self.round
     }
 
-    /// Ingress ports on a packet's path to one of them, itself included.
     pub(super) fn way(&self, input: PortId) -> Vec<PortId> {
         let mut way = vec![input];
         while let (_, Some(before)) = self.cause[way[way.len() - 1].index()] {
@@ -75,7 +74,7 @@ pub(super) fn turns(wiring: &Wiring<'_>, routes: &Routes) -> TurnSet {
     all
 }
 
-/// As [`turns`] on the calling thread, for callers that keep all threads busy.
+/// For callers that keep all threads busy.
 pub(super) fn turns_alone(wiring: &Wiring<'_>, routes: &Routes) -> TurnSet {
     let routed = Routed::new(wiring, routes);
     let mut found = Turns::new(wiring, &routed);
@@ -103,7 +102,7 @@ impl<'t, 'f> Turns<'t, 'f> {
                 turns.insert(input, output);
             }
         }
-        // The flood began at one host of each switch; the others send by the same ports.
+        // One host per switch sufficed; the others use the same ports.
         for switch in wiring.switches().filter(|&switch| routed.is_source(wiring, switch, class)) {
             for output in routed.hops(wiring, switch, class) {
                 let hosts = &routed.sources[wiring.span(switch)];

@@ -24,9 +24,9 @@ pub use users::{Part, Users};
 
 /// Buffer dependency graph.
 ///
-/// A vertex is an ingress port of a switch with a PFC priority: a buffer that can pause its link. An edge leads to the next
-/// buffer that its packets fill: while that is full, they stay. A cycle is a deadlock if all its buffers are full at once (Hu
-/// et al., HotNets 2016: necessary, not sufficient). Without tags, one graph stands for every priority.
+/// A vertex is a buffer that can pause its link: an ingress port of a switch with a PFC priority. An edge leads to the next
+/// buffer of its packets. A cycle is a deadlock if all its buffers are full at once (Hu et al., HotNets 2016: necessary, not
+/// sufficient). Without tags, one graph represents every priority.
 #[derive(Debug, Clone)]
 pub struct Dependencies {
     edges: Edges,
@@ -46,12 +46,12 @@ impl Dependencies {
         Self { edges: Edges::Turns(turns) }
     }
 
-    /// Dependencies of packets on these paths in one priority.
+    /// Dependencies of paths in one priority.
     pub fn of_paths(wiring: &Wiring<'_>, elp: &Elp<'_>) -> Result<Self, ElpError> {
         Ok(Self::of_turns(elp.hops(wiring)?.turns(wiring)))
     }
 
-    /// Turns of packets on these paths, loops of routes included.
+    /// Turns on paths, loops of routes included.
     pub fn turns_on(wiring: &Wiring<'_>, elp: &Elp<'_>) -> Result<TurnSet, ElpError> {
         match elp {
             Elp::Routes(routes) => Ok(flood::turns(wiring, routes)),
@@ -59,10 +59,10 @@ impl Dependencies {
         }
     }
 
-    /// Dependencies of packets that make these turns while rules change their tags. Hosts send with the tags `sent`; packets
-    /// without a rule become lossy.
+    /// Dependencies of packets that make these turns under rules. Hosts send with tags `sent`; packets without a rule become
+    /// lossy.
     ///
-    /// After a turn, a packet may make any of `turns`: the result may have too many dependencies, never too few.
+    /// A packet may make any of `turns` next: the result may have too many dependencies, never too few.
     pub fn of_tagged_turns(wiring: &Wiring<'_>, turns: &TurnSet, rules: &Rules, sent: &[Tag]) -> Self {
         let mut taken = Transitions::none(wiring);
         for (tag, input, output, new) in Reached::new(wiring, rules.transitions(), sent, Some(turns)).moves {
@@ -71,24 +71,24 @@ impl Dependencies {
         Self { edges: Edges::Tagged(taken) }
     }
 
-    /// Dependencies of packets on the simulator's routes in one priority, loops included.
+    /// Dependencies of the simulator's routes in one priority, loops included.
     pub fn of_routes(wiring: &Wiring<'_>, routes: &Routes) -> Self {
         Self::of_turns(flood::turns(wiring, routes))
     }
 
-    /// Dependencies of all packets that rules keep lossless.
+    /// Dependencies of packets that rules keep lossless.
     pub fn of_rules(rules: &Rules) -> Self {
         Self { edges: Edges::Tagged(rules.transitions().clone()) }
     }
 
-    /// Dependencies of all packets that either set of rules keeps lossless: during a change, packets meet both.
+    /// Dependencies of packets that either set keeps lossless: during a change, packets meet both.
     pub fn of_change(before: &Rules, after: &Rules) -> Self {
         let mut both = before.transitions().clone();
         both.union(after.transitions());
         Self { edges: Edges::Tagged(both) }
     }
 
-    /// Turns with the tag before and after; without tags both are the first.
+    /// Without tags both are the first.
     fn turns(&self) -> Vec<(Tag, Tag, &TurnSet)> {
         match &self.edges {
             Edges::Turns(turns) => vec![(Tag::FIRST, Tag::FIRST, turns)],
@@ -122,7 +122,6 @@ fn port_of(wiring: &Wiring<'_>, vertex: u32) -> (Tag, PortId) {
     (Tag((vertex / wiring.len() as u32) as u8 + 1), PortId(vertex % wiring.len() as u32))
 }
 
-/// Tags, ingress ports, and egress ports to the next.
 fn turns_of(wiring: &Wiring<'_>, cycle: &[u32]) -> Vec<(Tag, PortId, PortId)> {
     let ports: Vec<(Tag, PortId)> = cycle.iter().map(|&vertex| port_of(wiring, vertex)).collect();
     let next = ports.iter().cycle().skip(1);

@@ -13,7 +13,7 @@ use crate::wiring::Wiring;
 /// Cyclic buffer dependencies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DeadlockReport {
-    /// Buffers (ingress ports with a priority) that have dependencies.
+    /// Buffers (ingress ports with a priority) with dependencies.
     pub buffers: usize,
     /// Dependencies.
     pub dependencies: usize,
@@ -21,7 +21,7 @@ pub struct DeadlockReport {
     pub components: Vec<Component>,
 }
 
-/// Strongly connected component: each buffer waits, directly or not, for all others.
+/// Strongly connected component: each buffer waits for all others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Component {
     /// Buffers.
@@ -43,7 +43,7 @@ pub struct NamedCycle {
 }
 
 impl DeadlockReport {
-    /// Returns true if no deadlock is possible.
+    /// True if deadlocks are impossible.
     pub fn deadlock_free(&self) -> bool {
         self.components.is_empty()
     }
@@ -109,8 +109,7 @@ impl fmt::Display for Users {
 type Turns = Vec<(Tag, PortId, PortId)>;
 
 impl Dependencies {
-    /// Finds the cyclic dependencies. Names at most `most` shortest cycles of each component, with paths of `elp` that make
-    /// them.
+    /// Finds cyclic dependencies; names at most `most` shortest cycles per component, with paths of `elp` that cause them.
     pub fn report(&self, wiring: &Wiring<'_>, most: usize, elp: Option<&Elp<'_>>) -> Result<DeadlockReport, ElpError> {
         match elp {
             Some(elp) => self.report_of(wiring, most, &[Part { elp, when: None }]),
@@ -118,7 +117,7 @@ impl Dependencies {
         }
     }
 
-    /// As [`Self::report`] for packets of several kinds.
+    /// [`Self::report`] for several kinds of packets.
     pub fn report_of(&self, wiring: &Wiring<'_>, most: usize, parts: &[Part<'_>]) -> Result<DeadlockReport, ElpError> {
         let graph = self.graph(wiring);
         let members = graph.components();
@@ -126,7 +125,7 @@ impl Dependencies {
             .iter()
             .map(|members| graph.shortest_cycles(members, most).iter().map(|cycle| turns_of(wiring, cycle)).collect())
             .collect();
-        // All turns together, as the search visits every destination.
+        // All together: the search visits every destination.
         let all: Vec<(PortId, PortId)> = cycles.iter().flatten().flatten().map(|&(_, i, o)| (i, o)).collect();
         let mut users = match parts {
             [] => Vec::new(),
@@ -155,7 +154,7 @@ impl Dependencies {
         Ok(DeadlockReport { buffers, dependencies: graph.edges(), components })
     }
 
-    /// Returns true if there is a cyclic dependency.
+    /// True if there is a cyclic dependency.
     pub fn cyclic(&self, wiring: &Wiring<'_>) -> bool {
         !self.graph(wiring).components().is_empty()
     }

@@ -12,23 +12,22 @@ use crate::names::NamedPath;
 use crate::watch;
 use crate::wiring::{Ports, Wiring};
 
-/// Traffic that makes a turn, and so one edge of a cycle.
+/// Traffic of a turn, one edge of a cycle.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Users {
-    /// Paths that make the turn, if given one by one or drawn for pairs of switches.
+    /// Paths with the turn, if paths are given or drawn one by one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paths: Option<usize>,
-    /// Destinations of packets that make the turn (switches with their hosts, hosts with several links), if paths depend on the
-    /// destination.
+    /// Destinations (switches with their hosts, hosts with several links), if paths depend on them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub destinations: Option<usize>,
-    /// Place of the first path, as `line 7`; absent if drawn at random.
+    /// Place of the first path (`line 7`); absent if random.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
-    /// Time of these packets, if not always: `from 5ms`.
+    /// Time of the packets, if not always: `from 5ms`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<String>,
-    /// One such path between hosts; if routes loop, up to the first repetition.
+    /// A path between hosts; if routes loop, up to the first repetition.
     pub example: Option<NamedPath>,
 }
 
@@ -39,11 +38,11 @@ pub(super) type Turn = (PortId, PortId);
 pub struct Part<'p> {
     /// Paths.
     pub elp: &'p Elp<'p>,
-    /// Time, if not always, for people: `from 5ms`.
+    /// Time, if not always: `from 5ms`.
     pub when: Option<&'p str>,
 }
 
-/// Traffic of each turn: that of the first part with such packets.
+/// Traffic of each turn, from the first part with such packets.
 pub(super) fn users_of_parts(wiring: &Wiring<'_>, parts: &[Part<'_>], turns: &[Turn]) -> Result<Vec<Users>, ElpError> {
     let mut all = vec![Users::default(); turns.len()];
     for part in parts {
@@ -94,7 +93,7 @@ impl<'t> Counter<'t> {
         Self { turns, users }
     }
 
-    /// Adds a destination with its next hops. Turns in `counted` have been counted for it.
+    /// Turns in `counted` have been counted for this destination.
     fn add(&mut self, wiring: &Wiring<'_>, flood: &Flood, hops: &dyn Fn(NodeId) -> Vec<PortId>, counted: &mut [bool]) {
         for (at, &(input, output)) in self.turns.iter().enumerate() {
             if counted[at] || !flood.comes_by(input) || !hops(wiring.node(input)).contains(&output) {
@@ -110,7 +109,7 @@ impl<'t> Counter<'t> {
     }
 }
 
-/// Path with a turn: as the packet came, then by first next hops to a host or a repeated port.
+/// Path with a turn: as the packet came, then by first next hops to a host or repeated port.
 fn whole_path(
     ports: &Ports,
     flood: &Flood,
@@ -136,7 +135,7 @@ fn of_shortest(wiring: &Wiring<'_>, elp: &Elp<'_>, turns: &[Turn]) -> Result<Vec
         watch::step();
         let mut counted = vec![false; turns.len()];
         destinations.each(at, &mut tables, &mut |towards| {
-            // Most destinations have none of the turns, as their switches alone show.
+            // Most destinations have no such turn: their switches alone show it.
             let asked = |node: NodeId, hops: &[Hop]| {
                 turns
                     .iter()
@@ -147,7 +146,7 @@ fn of_shortest(wiring: &Wiring<'_>, elp: &Elp<'_>, turns: &[Turn]) -> Result<Vec
             }
             next.iter_mut().for_each(Vec::clear);
             towards.iter().for_each(|(node, hops)| next[node.index()].extend(hops.iter().map(|hop| hop.port)));
-            // One host of a switch is enough.
+            // One host per switch suffices.
             let of_switch = |node| ones(towards.injecting(wiring, node)).map(move |at| wiring.port(node, at)).next();
             let sources = towards.iter().flat_map(|(node, hops)| match wiring.is_host(node) {
                 true => hops.iter().filter(|hop| !wiring.is_host(hop.far)).map(|hop| hop.input).collect::<Vec<_>>(),
@@ -172,7 +171,7 @@ fn of_routes(wiring: &Wiring<'_>, routes: &Routes, turns: &[Turn]) -> Vec<Users>
     counter.users
 }
 
-/// Paths are too many to count: one is named.
+/// Names one path: they are too many to count.
 fn of_up_down(wiring: &Wiring<'_>, up_down: &UpDown, turns: &[Turn]) -> Result<Vec<Users>, ElpError> {
     let walks = Walks::new(wiring, up_down)?;
     let example = |&turn| walks.by(turn).map(|path| NamedPath::new(wiring, &path));
@@ -183,7 +182,7 @@ struct Walks<'w, 'f> {
     wiring: &'w Wiring<'f>,
     up_down: &'w UpDown,
     tiers: Tiers,
-    /// By port and bounces: if true, a host can still be reached.
+    /// By port and bounces: a host can still be reached.
     useful: Vec<Vec<bool>>,
     /// In order of discovery.
     states: Vec<State>,
@@ -212,7 +211,6 @@ impl<'w, 'f> Walks<'w, 'f> {
         Ok(walks)
     }
 
-    /// Egress ports from which a host can still be reached, with the next state.
     fn moves(&self, state: State) -> impl Iterator<Item = (PortId, Option<State>)> + '_ {
         let useful = |(port, bounces): State| self.useful[port.index()][usize::from(bounces)];
         self.up_down.moves(self.wiring, &self.tiers, state).filter(move |(_, next)| next.is_none_or(useful))

@@ -45,7 +45,7 @@ impl<'a, 'f> Destinations<'a, 'f> {
         Tables(Scratch::new(self.wiring), Towards::default())
     }
 
-    /// Calls `each` with the paths to a destination: once, or for each host with a tree of its own.
+    /// Calls `each` once, or per host with its own tree.
     pub(crate) fn each(&self, at: usize, tables: &mut Tables, each: &mut dyn FnMut(&Towards)) -> Result<(), ElpError> {
         match &self.kind {
             Kind::None => {}

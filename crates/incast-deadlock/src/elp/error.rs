@@ -108,11 +108,11 @@ pub enum PathError {
     },
 }
 
-/// Expected lossless paths that a fabric cannot have.
+/// Expected lossless paths impossible in a fabric.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ElpError {
-    /// Link between switches of one tier: up and down are undefined.
+    /// Link within a tier: up and down are undefined.
     #[error(
         "up-down paths need tiers, but {a} and {b}, which a link joins, are both of tier {tier}; possible here: shortest \
          paths, trees, or paths given one by one"
@@ -139,7 +139,6 @@ fn hint(nearest: &Option<String>) -> String {
     nearest.as_ref().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
 }
 
-/// Hint if names are separated otherwise.
 fn separators(word: &str) -> &'static str {
     let other = word.contains([',', ';']);
     if other { "; separate names by spaces or arrows, such as h0 leaf0 h1 or h0 -> leaf0 -> h1" } else { "" }

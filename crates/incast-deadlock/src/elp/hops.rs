@@ -11,15 +11,15 @@ use crate::wiring::{Ports, Wiring};
 
 /// Turns of paths by hop; hop 0 is a packet's first switch.
 ///
-/// This is the graph of Algorithm 1 (Hu et al., CoNEXT 2017) before tags are merged: a vertex is an ingress port at a hop, an
-/// edge a turn. Paths are not stored: 10^8 paths take no more memory than their turns.
+/// The graph of Algorithm 1 (Hu et al., CoNEXT 2017) before merging tags: vertices are ingress ports at a hop, edges turns.
+/// Paths are not stored: memory depends on turns only.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hops {
     layers: Vec<TurnSet>,
 }
 
 impl Hops {
-    /// Turns at each hop; there are as many hops as switches on the longest path.
+    /// Turns at each hop; one hop per switch on the longest path.
     pub fn layers(&self) -> &[TurnSet] {
         &self.layers
     }
@@ -91,12 +91,10 @@ fn merge(all: &mut Vec<TurnSet>, part: Vec<TurnSet>) {
     }
 }
 
-/// Follows all packets to a destination together, hop by hop.
 struct Collector<'w, 'f> {
     wiring: &'w Wiring<'f>,
     layers: Vec<TurnSet>,
-    /// Egress ports by which all single-linked hosts of their switch send at hop 0, a bit each. These are most turns, so they
-    /// stay compact until the end.
+    /// Egress ports of all single-linked hosts of a switch at hop 0, a bit each; compact until the end, as they are most turns.
     entries: Vec<u64>,
     /// By hop: ingress ports with packets, a bit each.
     at: Vec<Vec<u64>>,
@@ -121,7 +119,7 @@ impl<'w, 'f> Collector<'w, 'f> {
             if hosts.iter().any(|&word| word != 0) {
                 self.enter(node, hosts, next);
             }
-            // Farther nodes come first, so no more packets reach this one.
+            // Farther nodes come first.
             for hop in 0..std::mem::take(&mut self.hops[node.index()]) as usize {
                 self.pass(node, hop, next);
             }

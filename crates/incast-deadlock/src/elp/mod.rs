@@ -1,4 +1,4 @@
-//! Expected lossless paths (ELP; Hu et al., CoNEXT 2017), chosen by an operator.
+//! Expected lossless paths (ELP; Hu et al., CoNEXT 2017).
 
 mod destinations;
 mod error;
@@ -23,13 +23,13 @@ pub(crate) use towards::{Hop, Towards};
 pub use updown::UpDown;
 pub(crate) use updown::{State, Tiers, entries};
 
-/// Paths between hosts that packets are expected to take. Packets on other paths may become lossy.
+/// Paths that packets should take. Packets on others may become lossy.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Elp<'r> {
     /// Paths given or drawn one by one.
     Paths(PathSet),
-    /// All shortest paths, or a tree for each destination.
+    /// All shortest paths, or a tree per destination.
     Shortest(ShortestPaths),
     /// Up-down paths in a tiered fabric.
     UpDown(UpDown),

@@ -7,17 +7,16 @@ use super::error::PathError;
 use crate::bits::ones;
 use crate::wiring::{Ports, Wiring};
 
-/// Paths between hosts. Those given by nodes or names are checked: links join adjacent nodes, hosts are only at the ends, no
-/// ingress port repeats.
+/// Paths between hosts. Paths of nodes or names are checked: adjacent nodes, hosts only at the ends, no repeated ingress port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathSet {
-    /// By path, and one more: begin of its ports.
+    /// By path, plus one: begin of its ports.
     first: Vec<u32>,
     /// Egress ports, the sending host's first.
     ports: Vec<PortId>,
     /// By path; empty for a drawn path.
     places: Vec<String>,
-    /// If true, hosts at the ends stand for all single-linked hosts of their switches.
+    /// If true, hosts at the ends represent all single-linked hosts of their switches.
     shared: bool,
 }
 
@@ -28,7 +27,7 @@ impl Default for PathSet {
 }
 
 impl PathSet {
-    /// Returns the empty set.
+    /// Empty set.
     pub fn new() -> Self {
         Self { first: vec![0], ports: Vec::new(), places: Vec::new(), shared: false }
     }
@@ -42,7 +41,7 @@ impl PathSet {
         self.places.len()
     }
 
-    /// Returns true if empty.
+    /// True if empty.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
@@ -52,7 +51,7 @@ impl PathSet {
         &self.ports[self.first[at] as usize..self.first[at + 1] as usize]
     }
 
-    /// Place of a path: `line 7` of a file, `paths[3]` of a list; empty if drawn at random.
+    /// `line 7` of a file, `paths[3]` of a list; empty if random.
     pub fn place(&self, at: usize) -> &str {
         &self.places[at]
     }
@@ -62,7 +61,7 @@ impl PathSet {
         (0..self.len()).map(|at| self.path(at))
     }
 
-    /// Ingress ports of packets at the first switch, and egress ports at the last.
+    /// Ingress ports at the first switch, egress ports at the last.
     pub(crate) fn ends(&self, ports: &Ports, path: &[PortId]) -> [Vec<PortId>; 2] {
         [ports.peer(path[0]), path[path.len() - 1]].map(|port| match self.shared && !ports.is_routed(ports.far(port)) {
             true => {
@@ -73,14 +72,14 @@ impl PathSet {
         })
     }
 
-    /// Adds a path by its nodes, both hosts included, over the first parallel link that is up.
+    /// Adds a path by nodes, hosts included, over the first parallel link that is up.
     pub fn push_nodes(&mut self, wiring: &Wiring<'_>, nodes: &[NodeId]) -> Result<(), PathError> {
         let place = format!("paths[{}]", self.len());
         let nodes: Vec<(NodeId, Option<u32>)> = nodes.iter().map(|&node| (node, None)).collect();
         self.push(wiring, place, &nodes)
     }
 
-    /// Adds a path by its egress ports, the sending host's first, even if it loops; `place` is where it was written.
+    /// Adds a path by egress ports, the sending host's first, even with a loop; `place`: origin.
     ///
     /// # Panics
     /// If a port does not lead to the node of the next.
@@ -91,8 +90,7 @@ impl PathSet {
         self.close(place);
     }
 
-    /// Builds paths from names. `leaf0:7` leaves `leaf0` by port 7; without a port, a path takes the first parallel link that
-    /// is up.
+    /// Paths from names. `leaf0:7` leaves `leaf0` by port 7; without a port, by the first parallel link that is up.
     pub fn from_names<P, S>(wiring: &Wiring<'_>, paths: impl IntoIterator<Item = P>) -> Result<Self, PathError>
     where
         P: IntoIterator<Item = S>,
@@ -109,8 +107,8 @@ impl PathSet {
         Ok(set)
     }
 
-    /// Parses a file: a path per line, names between spaces or arrows (`→`, `->`), ports as in [`PathSet::from_names`],
-    /// comments after `#`.
+    /// Parses a file: a path per line, names between spaces or arrows (`→`, `->`), ports as in [`PathSet::from_names`], `#`
+    /// comments.
     pub fn parse(wiring: &Wiring<'_>, text: &str) -> Result<Self, PathError> {
         let names = Names::new(wiring);
         let mut set = Self::new();
@@ -154,7 +152,6 @@ impl PathSet {
         Ok(())
     }
 
-    /// Adds a path unchecked.
     pub(super) fn extend(&mut self, path: Vec<PortId>) {
         self.ports.extend(path);
         self.close(String::new());
@@ -166,7 +163,6 @@ impl PathSet {
     }
 }
 
-/// Given port, or the first to the next node on a link that is up.
 fn egress(
     wiring: &Wiring<'_>,
     place: &str,

@@ -9,10 +9,10 @@ use crate::bits::ones;
 use crate::wiring::{Ports, Wiring};
 
 impl PathSet {
-    /// Draws `per_pair` shortest paths from each switch with hosts to each other one, for all their single-linked hosts. A host
-    /// with several links is an end of its own. Paths within a switch are in the set.
+    /// Draws `per_pair` shortest paths between all switches with hosts, for all single-linked hosts; includes paths within a
+    /// switch. Hosts with several links are ends of their own.
     ///
-    /// Every hop is drawn uniformly among the next hops. Paths drawn twice for a pair are kept once.
+    /// Hops are drawn uniformly among the next hops. Repeated paths of a pair are kept once.
     pub fn random_shortest(wiring: &Wiring<'_>, per_pair: u32, seed: u64) -> Self {
         let ends = targets(wiring);
         let mut set = Self::shared();
@@ -46,7 +46,7 @@ impl PathSet {
         set
     }
 
-    /// One path stands for all pairs of single-linked hosts.
+    /// One path represents all pairs of single-linked hosts.
     fn extend_within(&mut self, wiring: &Wiring<'_>, Target(node): Target) {
         let mut hosts = ones(wiring.single_hosts(node)).map(|local| wiring.port(node, local));
         if let (Some(one), Some(other)) = (hosts.next(), hosts.next()) {
@@ -55,7 +55,6 @@ impl PathSet {
     }
 }
 
-/// Port of a switch to its first single-linked host.
 fn first_host(ports: &Ports, Target(node): Target) -> impl Iterator<Item = PortId> + '_ {
     ones(ports.single_hosts(node)).take(1).map(move |local| ports.port(node, local))
 }

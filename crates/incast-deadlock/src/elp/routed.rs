@@ -13,7 +13,7 @@ pub(crate) struct Routed<'r> {
     pub(crate) routes: &'r Routes,
     /// Hosts that share all next hops but the last.
     pub(crate) classes: Vec<Vec<HostId>>,
-    /// Ports of switches to single-linked hosts, a bit each, except on links that are down.
+    /// Ports of switches to single-linked hosts, a bit each, if their link is up.
     pub(crate) sources: Arc<[u64]>,
 }
 
@@ -29,7 +29,7 @@ impl<'r> Routed<'r> {
             let mut ports = wiring.of(node).map(|port| wiring.peer(port));
             if let (false, Some(port)) = (wiring.is_routed(node), ports.next()) {
                 let switch = wiring.node(port);
-                // No route by this port: the link is down.
+                // The link is down.
                 if !wiring.is_host(switch) && routes.next_hops(switch, host).contains(&port) {
                     set(&mut sources[wiring.span(switch)], wiring.local(port));
                 }
@@ -39,7 +39,6 @@ impl<'r> Routed<'r> {
         Self { routes, classes, sources: sources.into() }
     }
 
-    /// Next hops towards all hosts of a class.
     pub(crate) fn hops(&self, wiring: &Wiring<'_>, node: NodeId, class: usize) -> Vec<PortId> {
         let hosts = &self.classes[class];
         let first = self.routes.next_hops(node, hosts[0]);
@@ -64,7 +63,7 @@ impl<'r> Routed<'r> {
         Ok(())
     }
 
-    /// Ingress ports by which packets to a class enter the fabric; one per switch for its single-linked hosts.
+    /// Ingress ports where packets enter the fabric; one per switch for single-linked hosts.
     pub(crate) fn sources(&self, wiring: &Wiring<'_>, class: usize) -> Vec<PortId> {
         let nodes = (0..wiring.nodes() as u32).map(NodeId).filter(|&node| self.is_source(wiring, node, class));
         nodes
@@ -87,7 +86,7 @@ impl<'r> Routed<'r> {
         }
     }
 
-    /// Nodes that packets to a class pass, each before those that follow it: depth first, without recursion.
+    /// Nodes before their successors: depth first, without recursion.
     fn order(&self, wiring: &Wiring<'_>, class: usize) -> Result<Vec<NodeId>, ElpError> {
         #[derive(Clone, Copy, PartialEq)]
         enum Mark {

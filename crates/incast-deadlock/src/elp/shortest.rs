@@ -7,18 +7,18 @@ use super::towards::{Hop, Towards};
 use crate::bits::ones;
 use crate::wiring::Ports;
 
-/// Shortest paths from every host to every other.
+/// Shortest paths between all hosts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ShortestPaths {
-    /// Shortest paths taken; default all.
+    /// Choice among shortest paths; default all.
     pub choice: Choice,
-    /// Roots of trees; default switches. With `host`, random trees differ between hosts of a switch; others are the same.
+    /// Roots of trees; default switches. `host` changes only random trees.
     pub roots: Roots,
     /// Seed of random trees; default 1 (our choice).
     pub seed: u64,
-    /// If true (default), paths within a switch are included. They are on no cyclic dependency, but need rules if packets of
-    /// hosts have their own tag.
+    /// If true (default), includes paths within a switch. They are on no cycle, but need rules if hosts' packets have their own
+    /// tag.
     pub within_switch: bool,
 }
 
@@ -35,11 +35,11 @@ pub enum Choice {
     /// All (ECMP).
     #[default]
     All,
-    /// Breadth-first tree from the destination; each node tries its ports in random order.
+    /// Breadth-first tree from the destination; ports in random order.
     FirstFound,
-    /// Tree in which every node draws its next hop at random.
+    /// Tree of random next hops.
     Random,
-    /// Breadth-first tree from the destination; each node tries its ports in order.
+    /// Breadth-first tree from the destination; ports in order.
     FirstPort,
 }
 
@@ -47,7 +47,7 @@ pub enum Choice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Roots {
-    /// A switch with its single-linked hosts; hosts with several links have a tree each.
+    /// A switch with its single-linked hosts; hosts with several links have their own tree.
     #[default]
     Switch,
     /// A host.
@@ -67,7 +67,7 @@ pub(crate) fn targets(ports: &Ports) -> Vec<Target> {
 }
 
 impl ShortestPaths {
-    /// Calls `each` with the paths to a target: once, or for each of its hosts.
+    /// Calls `each` once, or per host.
     pub(crate) fn towards(&self, ports: &Ports, target: Target, scratch: &mut Scratch, each: &mut dyn FnMut(&Towards)) {
         scratch.search.run(ports, target.0);
         let root = |host: NodeId| stream(self.seed, "tree", u64::from(host.0));
@@ -113,7 +113,6 @@ impl ShortestPaths {
     }
 }
 
-/// Uniform number below `bound`.
 pub(crate) fn below(bound: usize, rng: &mut impl Rng) -> usize {
     (((rng.next_u64() >> 32) * bound as u64) >> 32) as usize
 }
@@ -132,11 +131,11 @@ impl Scratch {
     }
 }
 
-/// Breadth-first search from a target: nodes with all ports that lead one hop closer.
+/// Breadth-first search from a target: all ports one hop closer.
 #[derive(Debug)]
 struct Search {
     target: NodeId,
-    /// By node; `u32::MAX` if unreachable.
+    /// By node; `u32::MAX`: unreachable.
     distance: Vec<u32>,
     /// Nearest first, without the target.
     order: Vec<NodeId>,
@@ -202,12 +201,10 @@ impl Search {
     }
 }
 
-/// Trees in which the node found first becomes the parent.
 #[derive(Debug)]
 struct Trees {
     /// By node: place in the queue.
     place: Vec<u32>,
-    /// Nodes of one level with their sort keys.
     level: Vec<(u64, NodeId)>,
     chosen: Vec<Hop>,
 }
@@ -217,10 +214,10 @@ impl Trees {
         Self { place: vec![0; ports.nodes()], level: Vec::new(), chosen: Vec::new() }
     }
 
-    /// Breadth-first search that tries ports in random order or by number.
+    /// Breadth-first search with ports in random order or by number.
     ///
-    /// Only its place in the queue makes a node the parent of another: levels and possible parents of all trees come from one
-    /// [`Search`], and a tree does not visit every port of the fabric.
+    /// Only its place in the queue makes a node a parent: one [`Search`] serves all trees, and a tree does not visit every
+    /// port.
     fn first_found(&mut self, search: &Search, mut rng: Option<&mut Stream>, towards: &mut Towards) {
         self.chosen.clear();
         self.place[search.target.index()] = 0;
@@ -248,7 +245,7 @@ impl Trees {
         chosen.for_each(|(&node, &hop)| towards.push(node, [hop]));
     }
 
-    /// Port to the node found first; of parallel links a random one, or that with the parent's lowest port.
+    /// Of parallel links a random one, or that with the parent's lowest port.
     fn parent(&self, search: &Search, at: usize, rng: Option<&mut Stream>) -> Hop {
         let hops = &search.hops[search.first[at] as usize..search.first[at + 1] as usize];
         let place = |hop: &Hop| self.place[hop.far.index()];

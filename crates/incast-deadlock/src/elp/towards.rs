@@ -4,13 +4,11 @@ use incast_model::fabric::{NodeId, PortId};
 
 use crate::wiring::Ports;
 
-/// Egress port with its far end, together because most time goes into these look-ups.
+/// Egress port with its far end: most time goes into these look-ups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Hop {
     pub(crate) port: PortId,
-    /// Port at the far end.
     pub(crate) input: PortId,
-    /// Node at the far end.
     pub(crate) far: NodeId,
 }
 
@@ -20,19 +18,19 @@ impl Hop {
     }
 }
 
-/// Next hops of every node towards one destination, or several behind one switch, without loops.
+/// Next hops of every node towards a destination, or several behind one switch, without loops.
 ///
-/// Sources are hosts in `nodes`, and single-linked hosts of switches in `nodes`.
+/// Sources: hosts in `nodes`, and single-linked hosts of its switches.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Towards {
-    /// Farthest first: a next hop leads to a host or to a later node.
+    /// Farthest first: a next hop leads to a host or a later node.
     nodes: Vec<NodeId>,
-    /// By node of `nodes`, and one more: begin of its next hops.
+    /// By node of `nodes`, plus one: begin of its next hops.
     first: Vec<u32>,
     hops: Vec<Hop>,
-    /// Last switch, if its hosts are no sources: paths within a switch are left out.
+    /// Last switch, if its hosts are no sources (no paths within a switch).
     mute: Option<NodeId>,
-    /// Ports of switches to single-linked hosts that are sources, a bit each; `None` for all.
+    /// Ports to single-linked hosts that are sources, a bit each; `None`: all.
     sources: Option<Arc<[u64]>>,
 }
 
@@ -50,21 +48,19 @@ impl Towards {
         self.sources = Some(Arc::clone(sources));
     }
 
-    /// Adds a node, after all nodes with packets that may pass it.
+    /// All nodes with packets that may pass it come before.
     pub(crate) fn push(&mut self, node: NodeId, hops: impl IntoIterator<Item = Hop>) {
         self.nodes.push(node);
         self.hops.extend(hops);
         self.first.push(self.hops.len() as u32);
     }
 
-    /// Replaces the only next hop of the last node.
     pub(crate) fn set_last(&mut self, hop: Hop) {
         if let Some(last) = self.hops.last_mut() {
             *last = hop;
         }
     }
 
-    /// Excludes hosts on the last node from the sources.
     pub(crate) fn mute_last(&mut self) {
         self.mute = self.nodes.last().copied();
     }
@@ -77,8 +73,7 @@ impl Towards {
         })
     }
 
-    /// Ports of a switch to hosts that are sources, a bit each. Callers recognize the slice of [`Ports::single_hosts`] by its
-    /// address.
+    /// Sources' ports, a bit each. Callers recognize the slice of [`Ports::single_hosts`] by its address.
     #[inline]
     pub(crate) fn injecting<'p>(&'p self, ports: &'p Ports, switch: NodeId) -> &'p [u64] {
         match &self.sources {

@@ -6,10 +6,10 @@ use crate::turns::TurnSet;
 use crate::watch;
 use crate::wiring::{Ports, Wiring};
 
-/// All paths between hosts that go up, then down, and turn up again at most `bounces` times.
+/// All paths between hosts that go up, then down, with at most `bounces` more turns up.
 ///
-/// A *bounce* is a turn from a higher tier to a higher tier: a switch sends packets back up because of a failure below (Hu et
-/// al., CoNEXT 2017, section 4). Paths may pass a switch twice, as detours do, but never leave it by the port of arrival.
+/// A *bounce* is a turn from a higher tier to a higher tier, because of a failure below (Hu et al., CoNEXT 2017, section 4).
+/// Paths may repeat a switch, as detours do, but never leave by the port of arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UpDown {
@@ -46,11 +46,10 @@ impl Tiers {
     }
 }
 
-/// Ingress port, and bounces so far.
 pub(crate) type State = (PortId, u8);
 
 impl UpDown {
-    /// Egress ports, each with the next state; none if a host follows.
+    /// No next state if a host follows.
     pub(crate) fn moves<'a>(
         &self,
         ports: &'a Ports,
@@ -66,12 +65,11 @@ impl UpDown {
         })
     }
 
-    /// States from which a host can be reached.
     pub(crate) fn useful(&self, ports: &Ports, tiers: &Tiers) -> Vec<Vec<bool>> {
         let states = usize::from(self.bounces) + 1;
         let mut useful = vec![vec![false; states]; ports.len()];
         let inputs = || (0..ports.len() as u32).map(PortId).filter(|&port| !ports.is_host(ports.node(port)));
-        // One pass for each hop of the longest path.
+        // One pass per hop of the longest path.
         loop {
             let mut found = false;
             for input in inputs() {
@@ -118,7 +116,6 @@ impl UpDown {
     }
 }
 
-/// Ingress ports of switches that hosts send to.
 pub(crate) fn entries(ports: &Ports) -> impl Iterator<Item = PortId> + '_ {
     let all = (0..ports.len() as u32).map(PortId);
     all.filter(|&port| !ports.is_host(ports.node(port)) && ports.is_host(ports.far(port)))

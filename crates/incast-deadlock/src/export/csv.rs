@@ -6,7 +6,7 @@ use crate::wiring::Wiring;
 
 const HEADER: &str = "switch,tag,in_ports,out_ports,new_tag";
 
-/// Writes comma-separated values (RFC 4180), an entry per line, with ports as `0-3 7`, numbered from 0 within their switch.
+/// Writes CSV (RFC 4180), an entry per line; ports (`0-3 7`) start at 0 per switch.
 pub fn write_csv(wiring: &Wiring<'_>, table: &RuleTable) -> String {
     let mut text = format!("{HEADER}\n");
     for (switch, entries) in table.switches() {
@@ -33,7 +33,7 @@ fn ranges(ports: &[u32]) -> String {
     runs.collect::<Vec<_>>().join(" ")
 }
 
-/// Reads the format of [`write_csv`].
+/// Reads [`write_csv`]'s format.
 ///
 /// # Errors
 /// An invalid line or entry, with its place.
@@ -69,7 +69,7 @@ pub fn read_csv(wiring: &Wiring<'_>, text: &str) -> Result<RuleTable, RulesError
     reader.finish()
 }
 
-/// Fields of the first record, its number of lines, and the rest.
+/// First record, its lines, the rest.
 fn record(text: &str) -> Result<(Vec<String>, usize, &str), String> {
     let (mut fields, mut lines) = (vec![String::new()], 1);
     let mut characters = text.char_indices().peekable();

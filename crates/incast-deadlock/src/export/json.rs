@@ -15,7 +15,7 @@ const VERSION: u32 = 1;
 struct File {
     format: String,
     version: u32,
-    /// Tags, one for each class.
+    /// Tags by class.
     #[serde(deserialize_with = "sent")]
     hosts_send_with: Vec<u8>,
     no_match: NoMatch,
@@ -28,7 +28,7 @@ enum NoMatch {
     Lossy,
 }
 
-/// Tags 1 to n for n classes; `1` is `[1]`.
+/// Tags 1 to n; `1` is `[1]`.
 fn sent<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u8>, D::Error> {
     let given = Value::deserialize(from)?;
     let tags = given.as_array().map_or(std::slice::from_ref(&given), Vec::as_slice);
@@ -47,7 +47,7 @@ struct Switch {
     rules: Vec<Entry>,
 }
 
-/// Writes the entries as JSON in a format of our own, with ports numbered from 0 within their switch.
+/// Writes JSON in our own format; ports start at 0 per switch.
 pub fn write_json(wiring: &Wiring<'_>, table: &RuleTable) -> String {
     let switches = table
         .switches()
@@ -62,7 +62,7 @@ pub fn write_json(wiring: &Wiring<'_>, table: &RuleTable) -> String {
     serde_json::to_string(&file).expect("names and numbers are JSON") + "\n"
 }
 
-/// Reads the format of [`write_json`].
+/// Reads [`write_json`]'s format.
 ///
 /// # Errors
 /// Invalid JSON or an invalid entry, with its place.

@@ -26,7 +26,7 @@ pub struct PortNames {
     /// Number of port 0; default 0.
     #[serde(default)]
     pub first: u32,
-    /// Step between ports, 1 or more; default 1. SONiC counts lanes: 4 or 8 for ports of 4 or 8 lanes.
+    /// Step between ports, 1 or more; default 1. SONiC counts lanes: 4 or 8.
     #[serde(default = "one")]
     pub step: u32,
 }
@@ -36,12 +36,12 @@ const fn one() -> u32 {
 }
 
 impl PortNames {
-    /// `Ethernet0`, `Ethernet4`, …: ports of 4 lanes in SONiC.
+    /// SONiC ports of 4 lanes: `Ethernet0`, `Ethernet4`, ….
     pub fn sonic() -> Self {
         Self { prefix: "Ethernet".into(), first: 0, step: 4 }
     }
 
-    /// `swp1`, `swp2`, …: ports under Linux (switchdev).
+    /// Linux ports (switchdev): `swp1`, `swp2`, ….
     pub fn linux() -> Self {
         Self { prefix: "swp".into(), first: 1, step: 1 }
     }
@@ -66,28 +66,27 @@ impl PortNames {
     }
 }
 
-/// IFNAMSIZ of Linux, without the final zero.
+/// IFNAMSIZ of Linux without the final zero.
 const LONGEST_NAME: usize = 15;
 
-/// Returns true if Linux allows the name for an interface.
 fn is_name(name: &str) -> bool {
     let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
     (1..=LONGEST_NAME).contains(&name.len()) && name.chars().all(good)
 }
 
-/// IP code points (DSCP, RFC 2474) that carry tags.
+/// Code points (DSCP, RFC 2474) of tags.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CodePoints {
-    /// By tag, from tag 1; 0 to 63, all different.
+    /// By tag; 0 to 63, all different.
     pub tags: Vec<u8>,
-    /// For lossy packets; 0 to 63, different from the others.
+    /// For lossy packets; 0 to 63, different from `tags`.
     pub lossy: u8,
 }
 
 impl CodePoints {
-    /// Class selectors (RFC 2474, section 4.2.2) for up to 7 tags: 8·t for tag t, 0 for lossy packets, so that the first three
-    /// bits are the priority (our choice).
+    /// Class selectors (RFC 2474, section 4.2.2) for up to 7 tags: 8·t for tag t, 0 for lossy; the first three bits are the
+    /// priority (our choice).
     pub fn class_selectors(tags: u8) -> Self {
         Self { tags: (1..=tags.min(7)).map(|tag| 8 * tag).collect(), lossy: 0 }
     }
@@ -96,7 +95,6 @@ impl CodePoints {
         self.tags[usize::from(tag.0) - 1]
     }
 
-    /// Checks that each tag has its own code point.
     fn check(&self, target: &'static str, tags: u8) -> Result<(), ExportError> {
         if tags > MOST_TAGS {
             return Err(ExportError::TooManyTags { target, tags, most: MOST_TAGS });
@@ -122,7 +120,7 @@ impl CodePoints {
     }
 }
 
-/// Most lossless tags: PFC has 8 priorities (IEEE 802.1Qbb), at least one of them lossy.
+/// Most lossless tags: PFC has 8 priorities (IEEE 802.1Qbb), one of them lossy.
 pub const MOST_TAGS: u8 = 7;
 
 /// Reason that a target cannot express rules.
@@ -169,7 +167,7 @@ pub enum ExportError {
         /// Valid names.
         allowed: &'static str,
     },
-    /// Host instead of a switch.
+    /// Host, not a switch.
     #[error("{node} is no switch of these rules")]
     NoSwitch {
         /// Name.
@@ -177,13 +175,13 @@ pub enum ExportError {
     },
 }
 
-/// Error in a file of rules.
+/// Error in a rules file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {what}{}", .nearest.as_ref().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default())]
 pub struct RulesError {
     /// `line 7`, or `switches[3].rules[4].in`.
     pub place: String,
-    /// Fault, and valid values.
+    /// Fault and valid values.
     pub what: String,
     /// Closest valid name.
     pub nearest: Option<String>,

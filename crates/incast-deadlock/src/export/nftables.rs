@@ -7,16 +7,15 @@ use crate::rules::{Entry, RuleTable};
 use crate::tag::Tag;
 use crate::wiring::Wiring;
 
-/// Writes the rules of a switch that runs Linux for `nft -f`: a chain in the forward path reads a tag from the DSCP of IPv4 and
-/// IPv6 packets and writes the new one. The file replaces an earlier one.
+/// Writes a Linux switch's rules for `nft -f`: a forward chain rewrites the tag in the DSCP of IPv4 and IPv6 packets. The file
+/// replaces an earlier one.
 ///
-/// Each tag has a map from (ingress, egress) to the chain that writes the new tag: one hash look-up for any number of rules,
-/// where a chain of rules would be read in order (`incast deadlock cost` measures both). Maps have no sets of ports, so
-/// compression of the table has no effect.
+/// Each tag has a map from (ingress, egress) to the chain that writes the new tag: one hash look-up for any number of rules
+/// (`incast deadlock cost` compares a plain chain). Maps have no port sets: compression has no effect.
 ///
-/// The new tag also becomes the packet's `meta priority`, by which `mqprio` and `dcb` choose the egress queue and its PFC
-/// priority: a PAUSE of the new priority has to stop the packet. `accept` ends this chain only. Packets with a lossless tag and
-/// no rule become lossy.
+/// The new tag also becomes `meta priority`, by which `mqprio` and `dcb` choose the egress queue and its PFC priority: a PAUSE
+/// of the new priority must stop the packet. `accept` ends this chain only. Packets with a lossless tag but no rule become
+/// lossy.
 ///
 /// # Errors
 /// Too many tags, invalid code points, invalid names.
@@ -57,10 +56,8 @@ pub fn write_nftables(
     Ok(text + "    }\n}\n")
 }
 
-/// New tags by (ingress port, egress port).
 type Turns = BTreeMap<(u32, u32), Tag>;
 
-/// Entries that overlap agree.
 fn maps(entries: &[Entry]) -> BTreeMap<Tag, Turns> {
     let mut maps: BTreeMap<Tag, Turns> = BTreeMap::new();
     for entry in entries {

@@ -21,17 +21,17 @@ impl Default for P4Ids {
     }
 }
 
-/// Match fields, and the parameter of the action, in [`p4_program`].
+/// Match fields and action parameter of [`p4_program`].
 const TAG: u32 = 1;
 const INPUT: u32 = 2;
 const OUTPUT: u32 = 3;
 const NEW_TAG: u32 = 1;
 
-/// Returns the entries of one switch as a P4Runtime `WriteRequest` in Protocol Buffers' JSON, without device and election ids
+/// Returns a switch's entries as a P4Runtime `WriteRequest` in Protocol Buffers' JSON, without device and election ids
 /// (P4Runtime Specification 1.4, section 9.1).
 ///
-/// A TCAM matches a set of ports if each port is one bit of a key, as in [`p4_program`]: value 0 under a mask of all ports
-/// outside the set. The specification omits fields with mask 0, so a set of all ports has none.
+/// In [`p4_program`] each port is a key bit, so a TCAM matches a port set: value 0 under a mask of all other ports. The
+/// specification omits fields with mask 0, as for a set of all ports.
 ///
 /// # Errors
 /// A node that is no switch.
@@ -66,13 +66,13 @@ fn update(entry: &Entry, ports: usize, ids: P4Ids) -> Value {
                 "actionId": ids.action,
                 "params": [{ "paramId": NEW_TAG, "value": base64(&[entry.new_tag.0]) }],
             } },
-            // Entries never disagree, so all may have one priority; a table with ternary fields requires one above 0.
+            // Entries never disagree: one priority suffices; ternary fields require one above 0.
             "priority": 1,
         } },
     })
 }
 
-/// A bit for each port outside the set, highest byte first, without leading zeros (P4Runtime's canonical form).
+/// A bit per port outside the set, highest byte first, without leading zeros (P4Runtime's canonical form).
 fn others(set: &[u32], ports: usize) -> Vec<u8> {
     let mut bytes = vec![0u8; ports.div_ceil(8).max(1)];
     let last = bytes.len() - 1;
@@ -97,8 +97,7 @@ fn base64(bytes: &[u8]) -> String {
     text
 }
 
-/// Returns the table as a P4_16 control. Apply it when the egress port is known and before the packet is queued: `new_tag` has
-/// to choose the queue.
+/// Returns the table as a P4_16 control. Apply it before queueing, with a known egress port: `new_tag` chooses the queue.
 pub fn p4_program(ports: u32, tags: u8) -> String {
     format!(
         "// The egress queue is that of the new tag; the ingress buffer was charged for the old one.

@@ -7,7 +7,6 @@ use super::RulesError;
 use crate::rules::{Entry, RuleTable};
 use crate::wiring::Wiring;
 
-/// Collects entries and checks them against the fabric.
 pub(super) struct Reader<'w, 'f> {
     wiring: &'w Wiring<'f>,
     switches: HashMap<&'f str, NodeId>,
@@ -32,7 +31,6 @@ impl<'w, 'f> Reader<'w, 'f> {
         })
     }
 
-    /// Adds an entry; `place` returns the place of a field.
     pub(super) fn add(
         &mut self,
         switch: NodeId,
@@ -61,7 +59,6 @@ impl<'w, 'f> Reader<'w, 'f> {
         Ok(())
     }
 
-    /// Returns all entries, if none disagree.
     pub(super) fn finish(mut self) -> Result<RuleTable, RulesError> {
         let entries = self.wiring.switches().map(|switch| (switch, self.entries.remove(&switch).unwrap_or_default()));
         let table = RuleTable::new(self.tags, entries.collect());

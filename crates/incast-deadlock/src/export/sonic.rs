@@ -11,21 +11,20 @@ use crate::wiring::Wiring;
 pub struct Sonic {
     /// ACL_TABLE_TYPE, ACL_TABLE, ACL_RULE and the QoS maps of CONFIG_DB, for `config load`.
     pub config_db: Value,
-    /// Limits of the configuration and of orchagent, to know before it is loaded.
+    /// Limits of the configuration and of orchagent.
     pub cannot: Vec<String>,
 }
 
-/// Name of the ACL table and the QoS maps.
 const NAME: &str = "INCAST_TAGS";
 
-/// Priority of the rules; packets without a rule have 1. The range depends on the ASIC; SONiC's examples go up to 9999.
+/// Packets without a rule have 1. The range depends on the ASIC; SONiC's examples go up to 9999.
 const PRIORITY: u32 = 9999;
 
-/// Returns the rules of one switch for SONiC's CONFIG_DB.
+/// Returns a switch's rules for SONiC's CONFIG_DB.
 ///
 /// Schema: `doc/acl/ACL-Table-Type-HLD.md` and `doc/acl/egress_outer_dscp_change_table.md` in sonic-net/SONiC, and
-/// `orchagent/aclorch.{h,cpp}` of sonic-net/sonic-swss at e6b0c5b (August 2026). As of that commit no SONiC switch can run
-/// Tagger by configuration alone ([`Sonic::cannot`]).
+/// `orchagent/aclorch.{h,cpp}` of sonic-net/sonic-swss at e6b0c5b (August 2026). At that commit no SONiC switch can run Tagger
+/// by configuration alone ([`Sonic::cannot`]).
 ///
 /// # Errors
 /// Too many tags, invalid code points, names of other than front-panel ports.
@@ -59,9 +58,8 @@ pub fn write_sonic(
     Ok(Sonic { config_db: config, cannot: cannot(table.entries(switch)) })
 }
 
-/// Returns true for a front-panel port. SONiC's YANG model (`sonic-port.yang` of sonic-net/sonic-buildimage) allows any name,
-/// but portsyncd (`portsyncd/linksync.cpp` of sonic-net/sonic-swss, `INTFS_PREFIX`) follows only names that begin with
-/// `Ethernet`, and each is an interface of Linux.
+/// SONiC's YANG model (`sonic-port.yang` of sonic-net/sonic-buildimage) allows any name, but portsyncd
+/// (`portsyncd/linksync.cpp` of sonic-net/sonic-swss, `INTFS_PREFIX`) only follows Linux interfaces `Ethernet…`.
 fn is_front_panel(name: &str) -> bool {
     is_name(name) && name.starts_with("Ethernet")
 }
@@ -90,7 +88,7 @@ fn rules(entries: &[Entry], tags: u8, names: &PortNames, code_points: &CodePoint
     Value::Object(rules)
 }
 
-/// Tag t is traffic class, priority group, queue and PFC priority t; the rest is 0 and lossy.
+/// Tag t is traffic class, priority group, queue and PFC priority t; 0 is lossy.
 fn qos(tags: u8, ports: &[String], code_points: &CodePoints) -> Map<String, Value> {
     let class_of = |code_point: u8| {
         let tag = code_points.tags.iter().take(tags.into()).position(|&other| other == code_point);

@@ -15,19 +15,19 @@ use crate::wiring::{Ports, Wiring};
 pub enum Compression {
     /// One.
     None,
-    /// A set of ingress ports, one egress port; ports to hosts with the same set share an entry.
+    /// A set of ingress ports, one egress port; host ports with the same set share an entry.
     #[default]
     InputSets,
-    /// As `InputSets`, with ingress and egress ports exchanged.
+    /// `InputSets` with ingress and egress ports exchanged.
     OutputSets,
     /// All pairs of two sets. The minimum is NP-hard (covering a matrix with rectangles; Orlin, Indagationes Mathematicae
-    /// 1977); the greedy cover is never larger than that of equal sets.
+    /// 1977); the greedy cover never exceeds that of equal sets.
     Rectangles,
 }
 
-/// Match-action entry. Ports are numbered from 0 within the switch, ascending.
+/// Match-action entry. Ports start at 0 per switch, ascending.
 ///
-/// Entries may overlap but never disagree, so order does not matter. Packets that match none become lossy.
+/// Entries may overlap but never disagree: order does not matter. Packets without a match become lossy.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
@@ -55,7 +55,7 @@ pub struct RuleTable {
 type Rectangle = (Vec<u64>, Vec<u64>);
 
 impl Rules {
-    /// Returns the entries by switch, tag and new tag.
+    /// Entries by switch, tag and new tag.
     pub fn compress(&self, compression: Compression) -> RuleTable {
         let ports = &self.0.ports;
         let entries = |switch: NodeId| {
@@ -88,7 +88,7 @@ impl RuleTable {
         Self { classes, ..self }
     }
 
-    /// Classes of traffic: hosts send with tags 1 to this.
+    /// Traffic classes: hosts send with tags 1 to this.
     pub const fn classes(&self) -> u8 {
         self.classes
     }
@@ -103,7 +103,7 @@ impl RuleTable {
         self.switches.iter().map(|(_, entries)| entries.len()).sum()
     }
 
-    /// Returns true if empty.
+    /// True if empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -126,7 +126,7 @@ impl RuleTable {
     /// Returns the rules of the entries.
     ///
     /// # Errors
-    /// Two entries that disagree: switch, ports, and tag of the earlier entry.
+    /// Two entries that disagree: switch, ports, and the earlier entry's tag.
     ///
     /// # Panics
     /// If a switch lacks a port of its entry.
@@ -201,7 +201,7 @@ fn by_rows(rows: &[Vec<u64>], may_share: impl Fn(usize) -> bool) -> Vec<Rectangl
     rectangles
 }
 
-/// Greedy cover by maximal rectangles that a row or a column spans: always the one that covers most of the rest.
+/// Greedy: always the maximal rectangle, spanned by a row or column, that covers most of the rest.
 fn cover(rows: &[Vec<u64>]) -> Vec<Rectangle> {
     let columns = columns(rows);
     let spanned = |line: &Vec<u64>, lines: &[Vec<u64>]| {

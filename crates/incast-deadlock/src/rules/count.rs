@@ -6,9 +6,9 @@ use crate::bits::ones;
 use crate::turns::TurnSet;
 use crate::wiring::Ports;
 
-/// Definition of one rule. Ports to hosts count as one: hosts are treated alike.
+/// Definition of one rule. Host ports count as one: hosts are treated alike.
 ///
-/// The published table of Tagger's rules on Jellyfish does not define it; `docs/design/deadlock.md` has the nearest convention.
+/// Tagger's published table leaves it open; `docs/design/deadlock.md` has the nearest convention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Counting {
@@ -18,7 +18,7 @@ pub enum Counting {
     InputSets,
     /// (Tag, ingress port, new tag), with a bitmap of egress ports.
     OutputSets,
-    /// As `InputSets`, without rules that keep the tag.
+    /// `InputSets` without rules that keep the tag.
     ChangingInputSets,
 }
 

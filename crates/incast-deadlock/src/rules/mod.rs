@@ -1,4 +1,4 @@
-//! Match-action rules: (tag, ingress port, egress port) → new tag. Packets that match none become lossy.
+//! Match-action rules: (tag, ingress port, egress port) → new tag. Without a match packets become lossy.
 
 mod compress;
 mod count;
@@ -15,7 +15,7 @@ use crate::wiring::{Ports, Wiring};
 pub use compress::{Compression, Entry, RuleTable};
 pub use count::{Count, Counting};
 
-/// Changes of tags at turns. A turn may have several, so these are not yet rules.
+/// Tag changes at turns. A turn may have several: these are not yet rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transitions {
     ports: Arc<Ports>,
@@ -56,7 +56,7 @@ impl Transitions {
         self.turns.iter().map(|(&(tag, new), turns)| (tag, new, turns))
     }
 
-    /// Changes beyond the first of each turn and tag.
+    /// Changes beyond the first per turn and tag.
     pub fn ambiguous(&self) -> usize {
         let all: usize = self.turns.values().map(TurnSet::len).sum();
         all - self.clone().smallest().len()
@@ -89,7 +89,7 @@ pub struct RuleExists {
 }
 
 impl Rules {
-    /// No rules: all packets become lossy at the first switch.
+    /// No rules: all packets become lossy.
     pub fn new(wiring: &Wiring<'_>) -> Self {
         Self(Transitions::none(wiring))
     }
@@ -119,12 +119,12 @@ impl Rules {
         }
     }
 
-    /// Number of (tag, ingress port, egress port) with a new tag.
+    /// Number of rules: (tag, ingress port, egress port).
     pub fn len(&self) -> usize {
         self.0.turns.values().map(TurnSet::len).sum()
     }
 
-    /// Returns true if empty.
+    /// True if empty.
     pub fn is_empty(&self) -> bool {
         self.0.turns.is_empty()
     }

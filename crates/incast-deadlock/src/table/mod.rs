@@ -10,15 +10,15 @@ use crate::tagging::{Greedy, Injection, Order};
 
 pub use row::{Row, RowError};
 
-/// Row of the table in a draft of Tagger's evaluation: Jellyfish with `ports` / 2 ports to other switches, "destination-rooted
-/// shortest-path spanning trees at all the servers", Algorithm 2.
+/// Row in a draft of Tagger's evaluation: Jellyfish with `ports` / 2 ports to switches, "destination-rooted shortest-path
+/// spanning trees at all the servers", Algorithm 2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Published {
     /// Switches.
     pub switches: u32,
     /// Ports per switch.
     pub ports: u32,
-    /// "Network diameter": nearest to the nodes on the longest path, both servers included.
+    /// "Network diameter": nearest to the nodes on the longest path, servers included.
     pub diameter: u32,
     /// Lossless priority classes.
     pub classes: u8,
@@ -28,7 +28,7 @@ pub struct Published {
     pub most: u32,
 }
 
-/// The table. In its first two rows total / switches exceeds `most`, so the two cannot be of one graph.
+/// Published table. Total / switches exceeds `most` in the first two rows: they cannot be of one graph.
 pub const PUBLISHED: [Published; 5] = [
     Published { switches: 10, ports: 12, diameter: 5, classes: 2, total: 116, most: 10 },
     Published { switches: 100, ports: 32, diameter: 6, classes: 3, total: 3_794, most: 37 },
@@ -37,7 +37,7 @@ pub const PUBLISHED: [Published; 5] = [
     Published { switches: 2_000, ports: 64, diameter: 7, classes: 3, total: 185_921, most: 98 },
 ];
 
-/// A choice for everything that the table leaves open.
+/// Choices that the table leaves open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Convention {
     /// Name in `docs/design/deadlock.md`.
@@ -46,18 +46,17 @@ pub struct Convention {
     pub choice: Choice,
     /// Roots of trees.
     pub roots: Roots,
-    /// If true, links are tried in random order, else by number.
+    /// If true, links are in random order, else by number.
     pub random_order: bool,
-    /// Tag of packets that servers send.
+    /// Tag of servers' packets.
     pub injection: Injection,
-    /// If true, a turn with several new tags counts once: only then a switch can have it. If false, for each.
+    /// If true, a turn with several new tags counts once (only then a switch can have it), else for each.
     pub installable: bool,
     /// Definition of one rule.
     pub counting: Counting,
 }
 
-/// `F` and `Fm` were chosen as nearest to the table before this code measured anything. `A` is its literal reading; others were
-/// tried.
+/// `F` and `Fm` were chosen as nearest to the table before any measurement. `A` is its literal reading.
 pub const CONVENTIONS: [Convention; 9] = [
     Convention { name: "F", installable: false, ..FIRST_FOUND },
     Convention { name: "Fm", ..FIRST_FOUND },
@@ -99,12 +98,12 @@ const LITERAL: Convention = Convention {
 };
 
 impl Convention {
-    /// Returns the convention with this name.
+    /// Convention by name.
     pub fn by_name(name: &str) -> Option<Self> {
         CONVENTIONS.into_iter().find(|convention| convention.name == name)
     }
 
-    /// Paths, with random trees from `seed`, except within a switch: these need no tag, but would count with
+    /// Paths, with random trees from `seed`. Paths within a switch need no tag and are omitted: they would count with
     /// [`Injection::Own`].
     pub fn paths(&self, seed: u64) -> Elp<'static> {
         let Self { choice, roots, .. } = *self;
@@ -117,7 +116,7 @@ impl Convention {
         Greedy { order, injection: self.injection }
     }
 
-    /// Counts rules that a switch can have, or all changes of tags.
+    /// Counts rules of a switch, or all tag changes.
     pub fn count(&self, transitions: &Transitions, rules: &Rules) -> Count {
         let counted = if self.installable { rules.transitions() } else { transitions };
         counted.count(self.counting)

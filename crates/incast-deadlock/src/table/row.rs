@@ -17,9 +17,9 @@ pub struct Row {
     pub switches: u32,
     /// Ports per switch, half of them to switches.
     pub ports: u32,
-    /// Seed of the graph, trees and random orders.
+    /// Seed of graph, trees and random orders.
     pub seed: u64,
-    /// Nodes on the longest path, both servers included.
+    /// Nodes on the longest path, servers included.
     pub diameter: u32,
     /// Lossless priority classes.
     pub classes: u8,
@@ -27,7 +27,7 @@ pub struct Row {
     pub total: usize,
     /// Most rules of a switch.
     pub most: usize,
-    /// If true, there is no cyclic dependency and every path stays lossless.
+    /// True if all paths stay lossless without cyclic dependencies.
     pub verified: bool,
 }
 
@@ -47,10 +47,10 @@ pub enum RowError {
 }
 
 impl Convention {
-    /// Computes a row. `lap` receives the name of each finished part: graph, trees, greedy, rules, verification.
+    /// Computes a row. `lap` receives each finished part: graph, trees, greedy, rules, verification.
     ///
     /// # Errors
-    /// An impossible graph, such as an odd number of switches with an odd number of links each.
+    /// An impossible graph (odd numbers of switches and of links each).
     pub fn row(self, switches: u32, ports: u32, seed: u64, lap: &mut dyn FnMut(&'static str)) -> Result<Row, RowError> {
         let fabric = Jellyfish { seed, ..Jellyfish::new(switches, ports, ports / 2) }.build()?;
         let wiring = Wiring::new(&fabric);

@@ -6,17 +6,17 @@ use crate::rules::Rules;
 use crate::tag::Tag;
 use crate::wiring::Wiring;
 
-/// Tags that count bounces (Hu et al., CoNEXT 2017, section 4): a bounce adds one, and packets that bounce with the last tag
-/// become lossy. Keeping all paths with k bounces lossless takes at least k + 1 tags.
+/// Tags that count bounces (Hu et al., CoNEXT 2017, section 4): a bounce adds one; a bounce with the last tag makes packets
+/// lossy. Lossless paths with k bounces need at least k + 1 tags.
 ///
-/// Class j of n sends with tag j and survives k bounces, with n + k tags in all instead of n · (k + 1). The price: bounced
-/// packets of class j share queues with class j + 1.
+/// Class j of n sends with tag j and survives k bounces: n + k tags instead of n · (k + 1). The price: bounced packets of class
+/// j share queues with class j + 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClosScheme {
     /// Bounces that every class survives (the paper's k).
     pub bounces: u8,
-    /// Classes of traffic, 1 or more (n); default 1.
+    /// Traffic classes, 1 or more (n); default 1.
     #[serde(default = "one")]
     pub classes: u8,
 }

@@ -8,18 +8,18 @@ use crate::tag::Tag;
 impl Placement<'_> {
     /// Adds rules that paths lack.
     ///
-    /// At hop h of a path, let p(h) be the planned tag and x(h) the tag that the rules give. x(h) ≤ p(h) for all h: hosts send
-    /// with the first tag, and
-    /// - if x(h) = p(h), the rule leads to the smallest tag that any path needs there, so to p(h+1) or less;
+    /// At hop h of a path, let p(h) be the planned tag and x(h) the tag by the rules. x(h) ≤ p(h) for all h: hosts send with
+    /// the first tag, and
+    /// - if x(h) = p(h), the rule leads to the smallest tag that any path needs there: p(h+1) or less;
     /// - if x(h) < p(h) and there is a rule, it comes from hops before h (tags never fall from hop to hop in Algorithm 2), and
     ///   tags planned after those are at most p(h+1);
-    /// - if x(h) < p(h) and there is none, the new rule leads to at most p(h+1), and to more than x(h), as every p(h'+1) that
-    ///   it chooses among follows a p(h') > x(h).
+    /// - if x(h) < p(h) without a rule, the new one leads to at most p(h+1), and to more than x(h), as every p(h'+1) that it
+    ///   chooses among follows a p(h') > x(h).
     ///
-    /// So every path ends with a lossless tag. New rules raise a tag, and an edge that does is on no cycle.
+    /// So every path ends with a lossless tag. New rules raise a tag; such an edge is on no cycle.
     pub(super) fn complete(&self, rules: &mut Rules) {
         let ports = self.ports();
-        // By tag: ingress ports that packets may be at, a bit each.
+        // By tag: possible ingress ports, a bit each.
         let mut at = vec![vec![0u64; ports.spans()]; usize::from(self.tags()) + 1];
         for (input, _) in self.layer(0).iter() {
             set(&mut at[usize::from(Tag::FIRST.0)][ports.span(ports.node(input))], ports.local(input));

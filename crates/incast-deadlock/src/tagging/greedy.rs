@@ -16,32 +16,32 @@ use crate::wiring::Ports;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Greedy {
-    /// Order in which ports of a hop are tried; default by number.
+    /// Order of ports within a hop; default by number.
     pub order: Order,
-    /// Tag of packets that hosts send; default shared.
+    /// Tag of hosts' packets; default shared.
     pub injection: Injection,
 }
 
-/// Order in which links of a hop are tried. The paper leaves it open; the number of tags depends on it.
+/// Order of links within a hop. The paper leaves it open; the number of tags depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
-    /// By number of the sending switch, then of its port. Links put off at the second hop, the first that can close a cycle,
-    /// then lead to switches with smaller numbers, and so close none themselves.
+    /// By number of the sending switch, then of its port. Links deferred at the second hop, the first that can close a cycle,
+    /// then lead to lower switches, and close none.
     #[default]
     Number,
     /// One random order for all hops, from this seed.
     Random(u64),
 }
 
-/// Tag of packets that hosts send.
+/// Tag of hosts' packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Injection {
-    /// The first tag, which switches use too.
+    /// The first tag, also used by switches.
     #[default]
     Shared,
-    /// A tag that no switch sends with: one more in all, and rules for the change.
+    /// A tag that no switch sends with: one tag more, and rules to change it.
     Own,
 }
 
@@ -102,7 +102,6 @@ impl Greedy {
     }
 }
 
-/// A bit per ingress port.
 fn with_tag(placement: &Placement<'_>, ports: &Ports, hop: usize, tag: Tag) -> Vec<u64> {
     let mut bits = vec![0; ports.spans()];
     for port in (0..ports.len() as u32).map(PortId).filter(|&port| placement.tag(hop, port) == Some(tag)) {

@@ -7,12 +7,12 @@ use crate::bits::{bit, ones, set};
 use crate::turns::TurnSet;
 use crate::wiring::Ports;
 
-/// Ingress ports, with turns between them that form no cycle.
+/// Ingress ports and acyclic turns between them.
 ///
 /// Maintains a topological order. As in Pearce and Kelly (ACM Journal of Experimental Algorithmics 11, 2006), a search visits
 /// only ports between both ends of new edges. But forward and backward search alternate, and the first to end moves its side
-/// past the other (in a list; in Jellyfish with links in random order one side is some 75 times the other). A search reads 64
-/// ports of a switch at a time. Ports to single-linked hosts are left out: they are never on a cycle.
+/// past the other (in a list; in Jellyfish with random link order one side is some 75 times the other). A search reads 64 ports
+/// of a switch at a time. Ports to single-linked hosts are omitted: they are never on a cycle.
 #[derive(Debug)]
 pub(crate) struct Dag {
     ports: Arc<Ports>,
@@ -26,7 +26,7 @@ pub(crate) struct Dag {
 }
 
 impl Dag {
-    /// The order by switch is right for all edges to a later switch.
+    /// Order by switch is right for edges to later switches.
     pub(crate) fn new(ports: &Arc<Ports>) -> Self {
         Self {
             into: TurnSet::of(ports),
@@ -38,8 +38,8 @@ impl Dag {
         }
     }
 
-    /// Adds edges from ingress ports of a switch, a bit each, to the far end of `output`; adds none and returns false if they
-    /// would close a cycle.
+    /// Adds edges from a switch's ingress ports, a bit each, to the far end of `output`; false, with none added, if they close
+    /// a cycle.
     pub(crate) fn add(&mut self, inputs: &[u64], output: PortId) -> bool {
         let node = self.ports.node(output);
         let rest = self.ports.single_hosts(node).iter().zip(self.into.row(output));
@@ -59,7 +59,7 @@ impl Dag {
         true
     }
 
-    /// Moves the inputs before the far end of `output`; returns false if impossible.
+    /// Moves the inputs before the far end of `output`; false if impossible.
     fn make_way(&mut self, inputs: &[u64], output: PortId) -> bool {
         let (ports, node, head) = (&self.ports, self.ports.node(output), self.ports.peer(output));
         let place = |port: PortId| self.order.place(port);
@@ -99,7 +99,6 @@ impl Dag {
     }
 }
 
-/// Place of the ports of a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Side {
     /// At the switch.
@@ -115,7 +114,6 @@ enum Step {
     Hit,
 }
 
-/// Breadth-first search, one ingress port per step.
 #[derive(Debug)]
 struct Search {
     /// A bit per visited port.
@@ -142,7 +140,7 @@ impl Search {
         self.seen[span].iter_mut().zip(bits).for_each(|(seen, bits)| *seen |= bits);
     }
 
-    /// `next_to` returns a node with a bit per port that has an edge.
+    /// `next_to` returns a node with a bit per port with an edge.
     fn step<'r>(
         &mut self,
         ports: &Ports,
@@ -176,7 +174,7 @@ impl Search {
     }
 }
 
-/// Linked list of ports, numbered to compare places.
+/// Linked list of ports, numbered for comparison.
 #[derive(Debug)]
 struct List {
     /// By port: grows along the list.
@@ -185,7 +183,7 @@ struct List {
     previous: Vec<u32>,
 }
 
-/// Neighbour of the first and the last port.
+/// Before the first and behind the last port.
 const NONE: u32 = u32::MAX;
 
 /// Distance between neighbours after renumbering.
@@ -243,7 +241,6 @@ impl List {
         }
     }
 
-    /// Spaces all ports evenly.
     fn number_anew(&mut self, any: PortId) {
         let mut port = any.0;
         while self.previous[port as usize] != NONE {
@@ -267,7 +264,6 @@ mod tests {
     use crate::elp::below;
     use crate::wiring::Wiring;
 
-    /// Repeatedly removes edges from ports that no edge leads to.
     fn acyclic(wiring: &Wiring<'_>, turns: &TurnSet) -> bool {
         let mut edges: Vec<(PortId, PortId)> =
             turns.iter().map(|(input, output)| (input, wiring.peer(output))).collect();
@@ -315,7 +311,7 @@ mod tests {
     fn a_list_is_numbered_anew_when_there_is_no_room() {
         let mut list = List::new(6);
         for _ in 0..100 {
-            // Always between the same two.
+            // The same two each time.
             list.move_behind(PortId(0), &[PortId(5)]);
             list.move_before(PortId(5), &[PortId(4), PortId(3)]);
             let places: Vec<u64> = [0, 4, 3, 5, 1, 2].map(|port| list.place(PortId(port))).into();

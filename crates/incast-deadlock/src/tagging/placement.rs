@@ -32,7 +32,7 @@ pub enum TagError {
     NoPaths,
 }
 
-/// Tag for each ingress port at each hop: Algorithm 1's hop number, or Algorithm 2's merged one.
+/// Tag per ingress port and hop: Algorithm 1's hop number, or Algorithm 2's merged one.
 #[derive(Debug, Clone)]
 pub struct Placement<'h> {
     hops: &'h Hops,
@@ -86,7 +86,7 @@ impl<'h> Placement<'h> {
         self.of.get(hop).map(|tags| tags[input.index()]).filter(|&tag| tag > 0).map(Tag)
     }
 
-    /// Tag after a turn; the same if a host follows.
+    /// Tag after a turn; unchanged if a host follows.
     pub(super) fn after(&self, hop: usize, input: PortId, output: PortId) -> Option<Tag> {
         match self.ports.to_switch(output) {
             true => self.tag(hop + 1, self.ports.peer(output)),
@@ -94,7 +94,7 @@ impl<'h> Placement<'h> {
         }
     }
 
-    /// Changes of tags that paths need. A port with one tag at several hops may need several.
+    /// Tag changes that paths need. A port with one tag at several hops may need several.
     pub fn transitions(&self) -> Transitions {
         let mut transitions = Transitions::new(&self.ports, self.tags);
         for (hop, layer) in self.hops.layers().iter().enumerate() {
@@ -113,8 +113,8 @@ impl<'h> Placement<'h> {
 
     /// Rules with the smallest of several new tags.
     ///
-    /// A packet may thus have a smaller tag than planned. Paths to a destination are the same from everywhere, so there is a
-    /// rule for it; paths given one by one may lack one, which is added.
+    /// Packets may thus have smaller tags than planned. Paths to one destination are the same from everywhere: a rule exists;
+    /// for paths given one by one, missing rules are added.
     pub fn rules(&self) -> Rules {
         let mut rules = self.transitions().smallest();
         self.complete(&mut rules);

@@ -14,7 +14,7 @@ pub enum Tagging {
     PerHop,
     /// Algorithm 2: hop numbers merged greedily.
     Greedy(Greedy),
-    /// Number of bounces, for fabrics with tiers.
+    /// Bounces, for fabrics with tiers.
     Clos(ClosScheme),
 }
 
@@ -55,7 +55,7 @@ impl Tagging {
     /// Returns verified rules that keep all packets on these paths lossless, without cyclic buffer dependencies.
     ///
     /// # Errors
-    /// Impossible paths, or rules that make them lossy (a Clos scheme with fewer bounces than the paths).
+    /// Impossible paths, or rules that make them lossy (Clos with too few bounces).
     pub fn rules(&self, wiring: &Wiring<'_>, elp: &Elp<'_>) -> Result<Tagged, TaggingError> {
         let (rules, classes) = match self {
             Self::PerHop => (Placement::per_hop(&elp.hops(wiring)?)?.rules(), 1),

@@ -8,7 +8,7 @@ use crate::tag::Tag;
 use crate::turns::TurnSet;
 use crate::wiring::Wiring;
 
-/// Number of rules to a smaller tag, and some of them.
+/// Number of rules to a smaller tag, and some.
 pub(super) fn falling(wiring: &Wiring<'_>, rules: &Rules) -> (usize, Vec<(Turn, Tag)>) {
     let falls = || rules.turns().filter(|(tag, new, _)| new < tag);
     let count = falls().map(|(_, _, turns)| turns.len()).sum();
@@ -17,9 +17,7 @@ pub(super) fn falling(wiring: &Wiring<'_>, rules: &Rules) -> (usize, Vec<(Turn, 
     (count, named.collect())
 }
 
-/// Returns a cycle within one tag, of used or unused rules.
-///
-/// Removes ports without predecessors; the rest is on cycles, or behind one.
+/// Removes ports without predecessors; the rest is on cycles, or behind one. Rules may be unused.
 pub(super) fn cycle(wiring: &Wiring<'_>, rules: &Rules, tag: Tag) -> Option<Cycle> {
     let (_, _, turns) = rules.turns().find(|&(from, to, _)| from == tag && to == tag)?;
     let links = || (0..wiring.len() as u32).map(PortId).filter(|&output| wiring.to_switch(output));
@@ -45,14 +43,13 @@ pub(super) fn cycle(wiring: &Wiring<'_>, rules: &Rules, tag: Tag) -> Option<Cycl
     Some(backwards(wiring, turns, tag, left, &|port| leading_in[port.index()] > 0))
 }
 
-/// Goes back from port to predecessor until a port repeats.
 fn backwards(wiring: &Wiring<'_>, turns: &TurnSet, tag: Tag, mut port: PortId, left: &dyn Fn(PortId) -> bool) -> Cycle {
     let mut way: Vec<(PortId, PortId)> = Vec::new();
     loop {
         let output = wiring.peer(port);
         let before = wiring.of(wiring.node(output)).find(|&input| left(input) && turns.contains(input, output));
         port = before.expect("what is left has a predecessor that is left");
-        // Each turn leads to the one before it in `way`, and the repeated port to the last.
+        // Each turn leads to the one before it in `way`; the repeated port leads to the last.
         if let Some(begin) = way.iter().position(|&(input, _)| input == port) {
             let rest = way[begin + 1..].iter().rev().copied();
             let cycle = [(port, output)].into_iter().chain(rest).map(|(input, output)| (Some(tag), input, output));

@@ -5,7 +5,6 @@ use crate::rules::Rules;
 use crate::tag::Tag;
 use crate::wiring::Wiring;
 
-/// Limit of paths in an error.
 const NAMED: usize = 3;
 
 /// More tags than lossless priorities.
@@ -19,7 +18,7 @@ pub struct TooManyTags {
     pub needed: u8,
     /// Lossless priorities available.
     pub available: u8,
-    /// Classes of traffic: hosts send with tags 1 to this.
+    /// Traffic classes: hosts send with tags 1 to this.
     pub classes: u8,
     /// Some classes and expected paths with a tag above `available`, up to the node after the first such turn. Hosts send
     /// classes beyond `available` with such a tag.
@@ -39,7 +38,7 @@ fn forced_by(available: u8, classes: u8, paths: &[(u8, NamedPath)]) -> String {
         _ => found.push(format!("hosts send classes {} to {classes} with tags of the same numbers", available + 1)),
     }
     if found.is_empty() {
-        // Rules may be for more paths than these.
+        // Rules may be for more paths.
         found.push(format!("the rules have tag {}, to which no expected path leads", available + 1));
     }
     found.join("; ")
@@ -57,8 +56,7 @@ pub enum FitError {
     Paths(#[from] ElpError),
 }
 
-/// Checks that rules need at most `available` lossless priorities (1 to 7: PFC has 8, IEEE 802.1Qbb). Hosts send `classes` of
-/// traffic, 1 or more, with tags from 1.
+/// Checks that rules need at most `available` lossless priorities (1 to 7). Hosts send `classes`, 1 or more, with tags from 1.
 ///
 /// # Errors
 /// Too many tags, with some paths that need them.
@@ -78,7 +76,6 @@ pub fn fit(wiring: &Wiring<'_>, rules: &Rules, elp: &Elp<'_>, classes: u8, avail
     Err(TooManyTags { needed: rules.tags(), available, classes, paths }.into())
 }
 
-/// Some turns that give packets on expected paths a tag above `last`.
 fn over(walk: Walk<'_, '_>, elp: &Elp<'_>, last: Tag) -> Result<Vec<Hit>, ElpError> {
     let (wiring, rules, _) = walk;
     let over: Goal<'_> =

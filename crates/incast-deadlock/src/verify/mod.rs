@@ -1,10 +1,8 @@
-//! Checks of rules, independent of how they were made.
-//!
-//! Checks share only rules and descriptions of paths with the algorithms: they remove ports without predecessors to find cycles
-//! (Kahn, CACM 1962), and walk packets through the rules on every path.
+//! Checks of rules that share only rules and path descriptions with the algorithms. They find cycles by removing ports without
+//! predecessors (Kahn, CACM 1962), and walk packets through the rules on every path.
 //!
 //! Tagger's two conditions are sufficient. [`Circularity`] is exact: it finds cycles across all tags that packets reach, also
-//! under several sets of rules, for switches that change from one to another.
+//! while switches change between sets of rules.
 
 mod acyclic;
 mod fit;
@@ -27,7 +25,7 @@ pub use walk::Walked;
 pub(crate) use whole::Reached;
 pub use whole::{Circularity, Step, TaggedCycle};
 
-/// Limit of named faults of a kind; all are counted.
+/// Most named faults per kind; all are counted.
 const NAMED: usize = 10;
 
 /// Faults of rules; Tagger's rules have none (Hu et al., CoNEXT 2017, section 5).
@@ -35,13 +33,13 @@ const NAMED: usize = 10;
 pub struct Verification {
     /// Lossless tags.
     pub tags: u8,
-    /// A cycle for each tag with cyclic dependencies.
+    /// A cycle per tag with cyclic dependencies.
     pub cycles: Vec<Cycle>,
     /// Rules to a smaller tag.
     pub falling: usize,
-    /// Some rules to a smaller tag, with that tag.
+    /// Some of these rules, with that tag.
     pub falling_named: Vec<(Turn, Tag)>,
-    /// Turns with a tag at which packets on expected paths become lossy, counted for each destination or path.
+    /// Turns that make packets on expected paths lossy, per destination or path.
     pub lossy: usize,
     /// Some lossy turns.
     pub lossy_named: Vec<LossyWalk>,
@@ -49,7 +47,7 @@ pub struct Verification {
     pub walked: Walked,
 }
 
-/// Packet on an expected path that becomes lossy.
+/// Packet that becomes lossy on an expected path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LossyWalk {
     /// Turn and tag without a rule.
@@ -59,17 +57,17 @@ pub struct LossyWalk {
 }
 
 impl Verification {
-    /// Returns true if no cyclic buffer dependency of lossless packets is possible, on any path.
+    /// True if lossless packets have no cyclic dependency on any path.
     pub fn deadlock_free(&self) -> bool {
         self.cycles.is_empty() && self.falling == 0
     }
 
-    /// Returns true if packets on expected paths stay lossless.
+    /// True if packets on expected paths stay lossless.
     pub fn complete(&self) -> bool {
         self.lossy == 0
     }
 
-    /// Returns true if deadlock-free and complete.
+    /// True if deadlock-free and complete.
     pub fn holds(&self) -> bool {
         self.deadlock_free() && self.complete()
     }
@@ -94,8 +92,7 @@ impl fmt::Display for Verification {
     }
 }
 
-/// Returns true if rules meet Tagger's two conditions: no cycle within a tag, no rule to a smaller tag. They are sufficient
-/// against cyclic buffer dependencies, not necessary.
+/// True if rules meet Tagger's two conditions: no cycle within a tag, no rule to a smaller tag (sufficient, not necessary).
 pub fn meets_conditions(wiring: &Wiring<'_>, rules: &Rules) -> bool {
     acyclic::falling(wiring, rules).0 == 0
         && Tag::all(rules.tags()).all(|tag| acyclic::cycle(wiring, rules, tag).is_none())
@@ -106,7 +103,7 @@ pub fn verify(wiring: &Wiring<'_>, rules: &Rules, elp: &Elp<'_>) -> Result<Verif
     verify_classes(wiring, rules, elp, 1)
 }
 
-/// As [`verify`] for several classes of traffic, which hosts send with tags 1, 2, …
+/// [`verify`] for several traffic classes, with tags 1, 2, …
 pub fn verify_classes(
     wiring: &Wiring<'_>,
     rules: &Rules,

@@ -9,21 +9,18 @@ use crate::rules::Rules;
 use crate::tag::Tag;
 use crate::wiring::{Ports, Wiring};
 
-/// Returns true for a wanted turn.
 pub(super) type Goal<'a> = &'a mut dyn FnMut(Tag, PortId, PortId) -> bool;
 
-/// Fabric, rules, and the tag with which hosts send.
+/// Fabric, rules, and tag of hosts.
 pub(super) type Walk<'w, 'f> = (&'w Wiring<'f>, &'w Rules, Tag);
 
-/// Wanted turn, and a path to it.
 #[derive(Debug, Clone)]
 pub(super) struct Hit {
     pub(super) turn: (Tag, PortId, PortId),
-    /// Egress ports up to the turn.
     pub(super) path: Vec<PortId>,
 }
 
-/// By state: previous state, and the egress port taken there.
+/// By state: previous state, and egress port.
 type Causes<S> = HashMap<S, Option<(S, PortId)>>;
 
 fn path_to<S: Copy + Eq + std::hash::Hash>(
@@ -44,11 +41,11 @@ fn path_to<S: Copy + Eq + std::hash::Hash>(
     path
 }
 
-/// Follows packets of all hosts that share a path, up to wanted turns.
+/// Follows packets of all hosts on a path, up to wanted turns.
 pub(super) fn path((wiring, rules, sent): Walk<'_, '_>, paths: &PathSet, path: &[PortId], goal: Goal<'_>) -> Vec<Hit> {
     let [entries, exits] = paths.ends(wiring, path);
     let mut hits = Vec::new();
-    // Behind the first switch one entry per tag is enough.
+    // Behind the first switch one entry per tag suffices.
     let mut packets: Vec<(PortId, Tag)> = entries.into_iter().map(|entry| (entry, sent)).collect();
     for at in 0..path.len() - 1 {
         let outputs = if at + 2 == path.len() { &exits[..] } else { &path[at + 1..at + 2] };
@@ -103,7 +100,7 @@ pub(super) fn towards((wiring, rules, sent): Walk<'_, '_>, towards: &Towards, go
 
 pub(super) struct UpDownFound {
     pub(super) hits: Vec<Hit>,
-    /// Ingress ports reached, once for each number of bounces.
+    /// Ingress ports, once per number of bounces.
     pub(super) states: usize,
 }
 

@@ -15,9 +15,9 @@ use crate::wiring::{Ports, Wiring};
 pub struct Walked {
     /// Paths given one by one.
     pub paths: usize,
-    /// Trees of shortest paths, or sets of equal ones to one destination.
+    /// Trees of shortest paths, or sets of equal ones to a destination.
     pub trees: usize,
-    /// Ingress ports on up-down paths, once for each number of bounces.
+    /// Ingress ports on up-down paths, once per number of bounces.
     pub states: usize,
 }
 
@@ -54,7 +54,7 @@ fn lossy_walk(wiring: &Wiring<'_>, hit: &Hit) -> LossyWalk {
     LossyWalk { turn: Turn::new(wiring, Some(tag), input, output), path: NamedPath::new(wiring, &hit.path) }
 }
 
-/// Destination, and number of a lossy tree there.
+/// Destination, and its number of a lossy tree.
 type LossyTree = (usize, usize);
 
 fn walk_trees(walk: Walk<'_, '_>, destinations: &Destinations<'_, '_>) -> Result<Found, ElpError> {
@@ -84,7 +84,7 @@ fn walk_trees(walk: Walk<'_, '_>, destinations: &Destinations<'_, '_>) -> Result
         count += turns;
         all.extend(lossy);
     }
-    // Each thread keeps its first ones, so the first of all are among them.
+    // Each thread keeps its first ones, so the first of all.
     all.sort_unstable();
     let mut named = Vec::new();
     for (at, wanted) in all {
@@ -103,16 +103,14 @@ fn walk_trees(walk: Walk<'_, '_>, destinations: &Destinations<'_, '_>) -> Result
     Ok((walked, count, named))
 }
 
-/// Packets to one destination at all ports.
 struct Packets<'w, 'f> {
     wiring: &'w Wiring<'f>,
-    /// Tag with which hosts send.
+    /// Tag of hosts.
     first: Tag,
     /// By tag: new tags with their turns.
     rules: Vec<Vec<(Tag, &'w TurnSet)>>,
     /// By tag: ingress ports with packets, a bit each.
     at: Vec<Vec<u64>>,
-    /// Scratch for one node.
     packets: Vec<u64>,
     /// By egress port: cached new tag of packets from all single-linked hosts.
     sent: Vec<u8>,
@@ -132,7 +130,7 @@ impl<'w, 'f> Packets<'w, 'f> {
         Self { wiring, first, rules: by_tag, at, packets: Vec::new(), sent: vec![UNKNOWN; wiring.len()] }
     }
 
-    /// Returns the number of turns with a tag at which packets become lossy.
+    /// Number of turns with a tag at which packets become lossy.
     fn walk(&mut self, towards: &Towards) -> usize {
         let ports: &Ports = self.wiring;
         let mut lossy = 0;
@@ -183,7 +181,7 @@ impl<'w, 'f> Packets<'w, 'f> {
         }
     }
 
-    /// Returns the number of ingress ports without a rule.
+    /// Number of ingress ports without a rule.
     #[inline]
     fn turn(&mut self, tag: usize, packets: &[u64], hop: &Hop) -> usize {
         let row = self.wiring.row(hop.port);

@@ -14,19 +14,18 @@ use crate::wiring::{Ports, Wiring};
 
 /// Dependencies of packets that rules keep lossless, on any path.
 ///
-/// Packets start with a tag of the hosts at a port to a host, and each switch applies a rule of any set. So the union of the
-/// sets decides what packets reach, whichever switch has which set at what time.
+/// Packets start with a host's tag at a host port; each switch applies a rule of any set: the union decides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Circularity {
     /// Ingress ports with a tag that packets reach.
     pub buffers: usize,
-    /// Pairs of buffers: packets of the first wait for space in the second.
+    /// Buffer pairs: the first one's packets wait for the second.
     pub dependencies: usize,
     /// Rules that no packet reaches: (tag, ingress port, egress port, new tag).
     pub unused: usize,
     /// Rules to a smaller tag that packets reach.
     pub falling: usize,
-    /// Some rules to a smaller tag.
+    /// Some of these rules.
     pub falling_named: Vec<Step>,
     /// A shortest cyclic dependency, across tags.
     pub cycle: Option<TaggedCycle>,
@@ -35,7 +34,7 @@ pub struct Circularity {
 /// Cyclic buffer dependency, with tags before and after each turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TaggedCycle {
-    /// Turns; packets of each wait for buffer space at the next ingress port.
+    /// Turns; packets of each wait for space at the next ingress port.
     pub turns: Vec<Step>,
 }
 
@@ -52,7 +51,7 @@ pub struct Step {
 }
 
 impl Circularity {
-    /// Analyses packets that hosts send with tags 1 to `classes`, under all sets of rules.
+    /// Analyses packets that hosts send with tags 1 to `classes`, under all sets.
     pub fn new(wiring: &Wiring<'_>, sets: &[&Rules], classes: u8) -> Self {
         let mut all = Transitions::none(wiring);
         sets.iter().for_each(|rules| all.union(rules.transitions()));
@@ -90,7 +89,7 @@ impl Circularity {
         }
     }
 
-    /// Returns true if no cyclic buffer dependency is possible.
+    /// True if cyclic dependencies are impossible.
     pub const fn deadlock_free(&self) -> bool {
         self.cycle.is_none()
     }
@@ -102,7 +101,6 @@ impl fmt::Display for TaggedCycle {
     }
 }
 
-/// Tag, ingress port, egress port, new tag.
 pub(crate) type Move = (Tag, PortId, PortId, Tag);
 
 pub(crate) struct Reached {
@@ -113,7 +111,7 @@ pub(crate) struct Reached {
 }
 
 impl Reached {
-    /// Follows packets from all ports to hosts with all tags `sent`, by turns of `within` only, if given.
+    /// From all host ports with tags `sent`, only by turns of `within`, if given.
     pub(crate) fn new(ports: &Ports, rules: &Transitions, sent: &[Tag], within: Option<&TurnSet>) -> Self {
         let tags = usize::from(sent.iter().map(|tag| tag.0).fold(rules.tags(), u8::max));
         let mut seen = vec![false; tags * ports.len()];

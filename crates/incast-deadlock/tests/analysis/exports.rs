@@ -32,7 +32,6 @@ fn examples() -> Vec<(Fabric, Rules)> {
     let clos = ClosScheme::new(1).rules(&Wiring::new(&testbed)).unwrap();
     let jellyfish = Jellyfish::new(12, 8, 5).build().unwrap();
     let tags = greedy(&jellyfish).unwrap();
-    // More than 64 ports.
     let star = Star::new(70).build().unwrap();
     let star_rules = greedy(&star).unwrap();
     vec![(testbed, clos), (jellyfish, tags), (star, star_rules)]
@@ -90,7 +89,7 @@ proptest! {
     }
 }
 
-/// Conventions that count ports to hosts as one match a TCAM that treats hosts alike.
+/// Conventions that count host ports as one match a TCAM that treats hosts alike.
 #[test]
 fn counts_are_those_of_entries() {
     let fabric = Jellyfish::new(30, 16, 8).build().unwrap();
@@ -112,7 +111,7 @@ fn rectangles_of_the_clos_scheme() {
         let table = ClosScheme::new(bounces).rules(&wiring).unwrap().compress(Compression::Rectangles);
         let entries = |name: &str| table.entries(crate::common::node(&fabric, name)).len();
         let k = usize::from(bounces);
-        // Keeping a tag takes two rectangles in switches with ports up (all but up to up), raising it one.
+        // In switches with ports up, keeping a tag takes two rectangles (all but up to up), raising it one.
         assert_eq!((entries("T1"), entries("L1"), entries("S1")), (2 * (k + 1) + k, 2 * (k + 1) + k, k + 1));
     }
 }
@@ -129,7 +128,7 @@ fn sonic_is_read_back() {
         let text = |rule: &Value, field: &str| rule.get(field).map(|value| value.as_str().unwrap().to_owned());
         let number = |rule: &Value, field: &str| text(rule, field).unwrap().parse::<u64>().unwrap();
         let rules_read: Vec<&Value> = sonic.config_db["ACL_RULE"].as_object().unwrap().values().collect();
-        // The matching rule with the highest priority acts; a missing field matches all.
+        // The highest-priority match acts; a missing field matches all.
         let matches = |rule: &Value, field: &str, port: u32| {
             text(rule, field).is_none_or(|list| list.split(',').any(|name| name == format!("Ethernet{}", 4 * port)))
         };
@@ -192,7 +191,7 @@ fn p4_entries_are_read_back() {
     assert!(program.contains("bit<64> ingress_port") && program.contains("@id(0x02000001) table tags"));
 }
 
-/// Lines of each chain, and of each map as (ingress, egress, chain).
+/// Lines per chain, and per map as (ingress, egress, chain).
 #[derive(Default)]
 struct Nftables {
     chains: HashMap<String, Vec<String>>,
@@ -219,7 +218,6 @@ impl Nftables {
         read
     }
 
-    /// DSCP and priority after the chain `rewrite`.
     fn forwarded(&self, family: &str, dscp: u64, input: &str, output: &str) -> (u64, String) {
         let mut packet = (dscp, String::new());
         for line in &self.chains["rewrite"] {
@@ -260,7 +258,7 @@ fn nftables_is_read_back() {
         for family in ["ip", "ip6"] {
             same(wiring, switch, rules, &|tag, input, output| {
                 let name = |port: u32| format!("eth{}", 3 + 2 * port);
-                // The chain does not know the tag, so packets keep it.
+                // The chain does not know the tag: packets keep it.
                 if tag > rules.tags() {
                     return None;
                 }
@@ -304,7 +302,6 @@ fn what_a_target_cannot_express_is_said() {
         nft(&long, vec![8, 16], 0),
         "nftables: port 0 would be named `a-very-long-name0`; allowed: letters, digits, `_`, `.` and `-`, at most 15 in all"
     );
-    // portsyncd reads only names that begin with Ethernet.
     let sonic = |prefix: &str| {
         let names = PortNames { prefix: prefix.into(), first: 0, step: 4 };
         write_sonic(&wiring, &two, switch, &names, &CodePoints::class_selectors(2)).map(|_| ()).map_err(said)

@@ -21,7 +21,7 @@ fn far(fabric: &Fabric, port: PortId) -> (PortId, NodeId) {
     (fabric.port(port).peer, fabric.neighbour(port))
 }
 
-/// By node: ports one hop closer to a host. Hosts do not forward.
+/// Hosts do not forward.
 fn next_hops(fabric: &Fabric, dst: NodeId) -> HashMap<NodeId, Vec<PortId>> {
     let mut distance = HashMap::from([(dst, 0)]);
     let mut queue = VecDeque::from([dst]);
@@ -49,10 +49,9 @@ fn next_hops(fabric: &Fabric, dst: NodeId) -> HashMap<NodeId, Vec<PortId>> {
     nodes.map(|node| (node, closer(node))).collect()
 }
 
-/// Ingress port, and detours so far.
 type Packet = (PortId, u8);
 
-/// Turns of all packets while only the ends of the links know that these are down.
+/// Turns of all packets while only the ends of down links know of them.
 fn turns(fabric: &Fabric, down: &[LinkId], detours: u8) -> Turns {
     let mut all = Turns::new();
     let up = |port: PortId| !down.contains(&fabric.port(port).link);
@@ -74,7 +73,7 @@ fn turns(fabric: &Fabric, down: &[LinkId], detours: u8) -> Turns {
                 way.push(far(fabric, output).0);
             }
         }
-        // Packets that meet links that are down.
+        // Packets that meet down links.
         let mut moves: Vec<(Packet, PortId, Packet)> = Vec::new();
         let mut way: Vec<Packet> = sources.iter().map(|&port| (port, 0)).collect();
         let mut seen: HashSet<Packet> = HashSet::new();
@@ -117,7 +116,6 @@ fn turns(fabric: &Fabric, down: &[LinkId], detours: u8) -> Turns {
     all
 }
 
-/// Repeatedly removes ports that wait for none.
 fn cyclic(fabric: &Fabric, turns: &Turns) -> bool {
     let mut edges: HashSet<(PortId, PortId)> = turns
         .iter()
@@ -157,7 +155,7 @@ proptest! {
         }
     }
 
-    /// The check of plain routes relies on this: it needs no table of routes.
+    /// The check of plain routes relies on this, without a table of routes.
     #[test]
     fn plain_routes_are_all_shortest_paths(fabric in fabrics()) {
         let wiring = Wiring::new(&fabric);

@@ -1,6 +1,6 @@
 //! Tagger's published table on Jellyfish, by the conventions of `docs/design/deadlock.md`, against our implementation in
-//! another language on other random graphs: same classes, and within a few percent. The example has rows of 1,000 and 2,000
-//! switches.
+//! another language on other random graphs: same classes, and within a few percent. Rows of 1,000 and 2,000 switches: see the
+//! example.
 
 use incast_deadlock::Wiring;
 use incast_deadlock::elp::Elp;
@@ -38,7 +38,7 @@ fn verified(fabric: &Fabric, elp: &Elp<'_>, rules: &Rules) {
     assert!(verified.walked.trees >= fabric.switches().count());
 }
 
-/// Other implementation: 85 to 90 rules, at most 10 to 11, 2 classes on each of five graphs. Some of a hundred need a third.
+/// Other implementation: 85 to 90 rules, at most 10 to 11, 2 classes on five graphs. Some of a hundred need a third.
 #[test]
 fn f_on_a_hundred_graphs_of_10_switches() {
     let f = Convention::by_name("F").unwrap();

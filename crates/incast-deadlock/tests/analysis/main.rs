@@ -1,4 +1,4 @@
-//! One test program, as it links faster than one for each file.
+//! One test program links faster than one per file.
 
 mod common;
 mod exports;

@@ -1,5 +1,3 @@
-//! Paths given one by one, and their errors.
-
 use incast_deadlock::Wiring;
 use incast_deadlock::dependency::Dependencies;
 use incast_deadlock::elp::{Choice, Elp, PathSet, ShortestPaths, UpDown};
@@ -89,8 +87,8 @@ fn up_and_down_need_tiers() {
     assert_eq!(wrong, "255 classes that survive 1 bounces; allowed: 1 class or more, 255 of both together");
 }
 
-/// A draft of Tagger's evaluation says that cycles arise easily in Jellyfish and BCube with a few random shortest paths for
-/// each pair of nodes, and asks how often.
+/// A draft of Tagger's evaluation: cycles arise easily in Jellyfish and BCube with a few random shortest paths per pair of
+/// nodes; how often?
 #[test]
 fn random_shortest_paths_close_circles_and_tags_open_them() {
     for (fabric, few, many) in
@@ -128,7 +126,7 @@ fn classes_beyond_the_priorities_are_named_with_their_paths() {
     };
     let path = "H1 → T1 → L1 → S1 → L3 → S2";
     assert_eq!(said(2, 1, &bounced, 2), (3, format!("packets of class 2 reach tag 3 on {path}")));
-    // Without a tag for its bounce even class 1 needs more, and class 2 is sent with it.
+    // Without a tag for its bounce even class 1 needs more; class 2 is sent with it.
     let one = format!("packets of class 1 reach tag 2 on {path}; hosts send class 2 with tag 2");
     assert_eq!(said(2, 1, &bounced, 1), (3, one));
     let many =
@@ -137,7 +135,6 @@ fn classes_beyond_the_priorities_are_named_with_their_paths() {
     let (needed, forced) = said(2, 1, &Elp::UpDown(UpDown { bounces: 1 }), 2);
     assert!(needed == 3 && forced.starts_with("packets of class 2 reach tag 3 on H"), "{forced}");
     assert_eq!(forced.matches("; H").count(), 2, "{forced}");
-    // Rules for more than these paths.
     let straight = Elp::Paths(PathSet::parse(&wiring, "H1 T1 L1 T2 H5").unwrap());
     assert_eq!(said(1, 1, &straight, 1), (2, "the rules have tag 2, to which no expected path leads".to_owned()));
 }

@@ -1,5 +1,3 @@
-//! Shortest paths drawn at random for pairs of switches.
-
 use std::collections::{HashMap, VecDeque};
 
 use incast_deadlock::Wiring;
@@ -119,7 +117,7 @@ fn who_closes_a_cycle_is_told_by_an_example() {
     assert!(text.contains(" paths, such as h") || text.contains("one path: h"), "{text}");
 }
 
-/// Paths are for all hosts of a switch: verification finds rules that omit one host at either end.
+/// Paths are for all hosts of a switch: verification finds rules without one.
 #[test]
 fn every_host_is_walked() {
     let fabric = Jellyfish::new(10, 8, 4).build().unwrap();

@@ -15,7 +15,6 @@ use rand::Rng;
 
 use crate::common::{fabrics, testbed};
 
-/// Random walks between hosts that repeat no port.
 fn walks(fabric: &Fabric, choices: &[(prop::sample::Index, Vec<prop::sample::Index>)]) -> PathSet {
     let wiring = Wiring::new(fabric);
     let mut paths = PathSet::new();
@@ -53,7 +52,7 @@ fn walk_choices() -> impl Strategy<Value = Vec<(prop::sample::Index, Vec<prop::s
     proptest::collection::vec(walk, 1..40)
 }
 
-/// Checks rules with the verifier and with the search for cyclic dependencies, which share nothing.
+/// Checks rules with the verifier and the search for cyclic dependencies, which share nothing.
 fn check(wiring: &Wiring<'_>, rules: &Rules, elp: &Elp<'_>) -> Result<(), TestCaseError> {
     let verified = verify(wiring, rules, elp).unwrap();
     prop_assert!(verified.holds(), "{verified:?}");
@@ -173,7 +172,6 @@ fn trees_are_made_of_shortest_paths() {
     }
 }
 
-/// All up-down paths with bounces, by exhaustive search.
 fn up_down_paths(fabric: &Fabric, most: usize) -> PathSet {
     fn go(fabric: &Fabric, nodes: &mut Vec<NodeId>, bounces: usize, most: usize, all: &mut Vec<Vec<NodeId>>) {
         let at = nodes[nodes.len() - 1];
@@ -196,7 +194,7 @@ fn up_down_paths(fabric: &Fabric, most: usize) -> PathSet {
     fabric.hosts().iter().for_each(|&host| go(fabric, &mut vec![host], 0, most, &mut all));
     let wiring = Wiring::new(fabric);
     let mut paths = PathSet::new();
-    // A path that repeats a port is invalid in a file.
+    // A repeated port is invalid in a file.
     all.iter().for_each(|nodes| drop(paths.push_nodes(&wiring, nodes)));
     paths
 }
@@ -243,7 +241,6 @@ fn with_the_largest_new_tag_some_packets_become_lossy() {
     assert!(verify(&wiring, &placement.rules(), &elp).unwrap().holds());
 }
 
-/// Random path without repeated switches.
 fn long_way(fabric: &Fabric, rng: &mut Stream) -> Vec<NodeId> {
     let below = |bound: usize, rng: &mut Stream| rng.next_u64() as usize % bound;
     let mut nodes = vec![fabric.hosts()[below(fabric.hosts().len(), rng)]];
@@ -260,7 +257,7 @@ fn long_way(fabric: &Fabric, rng: &mut Stream) -> Vec<NodeId> {
     }
 }
 
-/// Packets on paths given one by one may have a smaller tag than planned, and without added rules become lossy.
+/// Packets on paths given one by one may have a smaller tag than planned; without added rules they become lossy.
 #[test]
 fn packets_with_a_smaller_tag_than_planned_get_rules_of_their_own() {
     let mut needed = 0;
@@ -281,7 +278,7 @@ fn packets_with_a_smaller_tag_than_planned_get_rules_of_their_own() {
     assert!(needed > 100, "{needed}");
 }
 
-/// While switches change from one set to another, packets meet both.
+/// While switches change between sets, packets meet both.
 #[test]
 fn a_change_of_rules_can_close_a_circle() {
     let fabric = Jellyfish::new(20, 10, 5).build().unwrap();
@@ -291,7 +288,7 @@ fn a_change_of_rules_can_close_a_circle() {
     let (before, after) = (rules(Order::Number), rules(Order::Random(1)));
     assert!(![&before, &after].iter().any(|rules| Dependencies::of_rules(rules).cyclic(&wiring)));
     assert!(Dependencies::of_change(&before, &after).cyclic(&wiring));
-    // Surviving one more bounce is safe at any time.
+    // Surviving one more bounce is always safe.
     let fabric = testbed();
     let wiring = Wiring::new(&fabric);
     let clos = |bounces| ClosScheme::new(bounces).rules(&wiring).unwrap();

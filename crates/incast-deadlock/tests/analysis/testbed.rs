@@ -1,4 +1,4 @@
-//! The two scenarios of Tagger's evaluation as dependencies, with and without tags.
+//! Both scenarios of Tagger's evaluation as dependencies, with and without tags.
 
 use incast_deadlock::dependency::{Dependencies, Failures, Rerouting};
 use incast_deadlock::elp::{Elp, PathSet, UpDown};
@@ -156,7 +156,7 @@ fn two_failures_and_switches_next_to_them_that_send_back_up_close_the_circle() {
     // Once all switches know, no packet bounces.
     let converged = Dependencies::under_failures(&wiring, &routes, &given, Rerouting::Converged, 9).unwrap();
     assert_eq!(converged.cyclic, 0);
-    // With a second detour, packets ping-pong after one failure.
+    // A second detour lets packets ping-pong after one failure.
     let twice = Dependencies::under_failures(&wiring, &routes, &given, Rerouting::Local { bounces: 2 }, 9).unwrap();
     assert_eq!(twice.cyclic, 3);
 }
@@ -173,14 +173,14 @@ fn all_single_and_double_failures_of_the_testbed() {
         assert_eq!(report.named.len(), report.cyclic);
         report
     };
-    // A separate search of every packet's paths agrees.
+    // Agrees with a separate search of every packet's paths.
     let counts = |failures: Failures, bounces| {
         let report = found(failures, bounces);
         (report.cyclic, report.sets)
     };
     assert_eq!([counts(Failures::Single, 1), counts(Failures::Double, 1)], [(0, 16), (20, 120)]);
     assert_eq!([counts(Failures::Single, 2), counts(Failures::Double, 2)], [(8, 16), (96, 120)]);
-    // A leaf of each pod has lost a link down (4 links per pod), or both leaves of a pod have, to different ToRs.
+    // A leaf of each pod lost a link down (4 per pod), or both leaves of a pod did, to different ToRs.
     let double = found(Failures::Double, 1);
     let down = |ends: &[String; 2]| ends[0].starts_with('T');
     assert_eq!(double.named.iter().filter(|failed| failed.links.iter().all(down)).count(), 20);

@@ -12,10 +12,8 @@ use proptest::prelude::*;
 
 use crate::common::{fabrics, port, testbed};
 
-/// Ingress port of a switch, with a tag.
 type Buffer = (u8, PortId);
 
-/// Dependencies of buffers rule by rule, from hosts on.
 fn waits(fabric: &Fabric, sets: &[Rules], classes: u8) -> BTreeMap<Buffer, BTreeSet<Buffer>> {
     let host = |port: PortId| fabric.host_of(fabric.neighbour(port)).is_some();
     let at_host = |port: PortId| fabric.host_of(fabric.port(port).node).is_some();
@@ -60,7 +58,7 @@ fn shortest(waits: &BTreeMap<Buffer, BTreeSet<Buffer>>) -> Option<usize> {
 /// Set of rules, ingress port, egress port, tag and new tag.
 type Choice = (bool, prop::sample::Index, prop::sample::Index, u8, u8);
 
-/// Two random sets; the first of two rules for the same packets counts.
+/// Two random sets; the first rule for the same packets counts.
 fn rules(fabric: &Fabric, choices: &[Choice]) -> [Rules; 2] {
     let wiring = Wiring::new(fabric);
     let mut sets = [Rules::new(&wiring), Rules::new(&wiring)];

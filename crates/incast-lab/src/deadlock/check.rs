@@ -1,5 +1,3 @@
-//! Cyclic buffer dependencies of a scenario's fabric, intact and with failed links.
-
 use std::path::Path;
 use std::sync::Arc;
 
@@ -22,7 +20,7 @@ use super::{PathsOption, Ready, option};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::scenario::{self, Loaded};
 
-/// Drawn sets of failed links (our choice).
+/// Our choice.
 const SAMPLES: u32 = 1000;
 
 /// Options of [`check`].
@@ -40,9 +38,9 @@ pub struct CheckOptions {
     /// Sets to draw; `None`: all of one or two links, 1000 of more.
     #[serde(default)]
     pub samples: Option<u32>,
-    /// Most detours of a packet before routes converge; `None`: routes have converged.
+    /// Most detours of a packet before routes converge; `None`: converged.
     pub detours: Option<u8>,
-    /// Most cycles and sets of failed links to name.
+    /// Most named cycles and sets of failed links.
     pub most: usize,
     /// Seed of random choices.
     pub seed: u64,
@@ -51,15 +49,14 @@ pub struct CheckOptions {
 /// Result of [`check`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Checked {
-    /// If true, no deadlock is possible under any scheme.
+    /// True if deadlocks are impossible under all schemes.
     pub deadlock_free: bool,
     /// Dependency graphs of lossless priorities.
     pub graphs: Vec<CheckedGraph>,
     /// Packets that never block others.
     pub lossy: Vec<Lossy>,
-    /// If true, there is no workload, and one lossless priority is assumed.
+    /// True without a workload: one lossless priority is assumed.
     pub assumed: bool,
-    /// Number of schemes.
     #[serde(skip)]
     pub(super) schemes: usize,
 }
@@ -69,11 +66,11 @@ pub struct Checked {
 pub struct CheckedGraph {
     /// Schemes with this graph.
     pub schemes: Vec<String>,
-    /// Priorities: with tags those of tag 1, 2, … in one graph; without tags one graph each, all equal.
+    /// Priorities: with tags those of tags 1, 2, … in one graph; without tags one equal graph each.
     pub priorities: Vec<u8>,
-    /// If true, priorities are tags, which switches change.
+    /// True if priorities are tags, which switches change.
     pub tagged: bool,
-    /// Failed links, by the names of their ends.
+    /// Failed links by their ends.
     pub down: Vec<[String; 2]>,
     /// Result.
     #[serde(flatten)]
@@ -84,9 +81,9 @@ pub struct CheckedGraph {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Found {
-    /// Result without the links that are down.
+    /// Result without links that are down.
     Whole(DeadlockReport),
-    /// Results for sets of failed links, each by itself.
+    /// Results per set of failed links.
     Failed(FailureReport),
 }
 
@@ -97,13 +94,13 @@ pub struct Lossy {
     pub schemes: Vec<String>,
     /// Their priorities.
     pub priorities: Vec<u8>,
-    /// Reason if there is no PFC at all.
+    /// Reason for no PFC at all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub without_pfc: Option<&'static str>,
 }
 
 impl CheckedGraph {
-    /// True if no deadlock is possible.
+    /// True if deadlocks are impossible.
     pub const fn deadlock_free(&self) -> bool {
         match &self.found {
             Found::Whole(report) => report.components.is_empty(),
@@ -112,7 +109,7 @@ impl CheckedGraph {
     }
 }
 
-/// Finds cyclic buffer dependencies in each lossless priority under each scheme. Relative file names start at `base`.
+/// Finds cyclic buffer dependencies per lossless priority and scheme. Relative file names start at `base`.
 pub fn check(loaded: &Loaded, options: &CheckOptions, base: &Path) -> Result<Checked, Diagnostics> {
     let ready = Ready::new(loaded)?;
     let down = links(&ready.fabric, &options.fail)?;
@@ -145,7 +142,7 @@ pub fn check(loaded: &Loaded, options: &CheckOptions, base: &Path) -> Result<Che
 }
 
 impl CheckOptions {
-    /// Failed links while routes hold. With other paths, links that are down are no failure: no routes could react.
+    /// With other paths, down links are no failure: no routes could react.
     fn failed(&self, down: &[LinkId]) -> Result<Option<Failures>, Diagnostics> {
         let of_routes = self.paths == PathsOption::Routes;
         let routes_only = |what: &str| option("paths", format!("{what} the scenario's routes: omit --paths"));
@@ -169,7 +166,7 @@ impl CheckOptions {
 
 struct Packets<'r> {
     turns: TurnSet,
-    /// Kind of packets, and time from which it adds turns.
+    /// Kind of packets, and time when it adds turns.
     parts: Vec<(Option<String>, Kind<'r>)>,
 }
 
@@ -234,7 +231,7 @@ impl Search<'_> {
         if options.paths == PathsOption::Routes && !paths.is_empty() {
             let elp = Elp::Paths(traffic::path_set(wiring, self.flows, paths));
             turns.union(&Dependencies::turns_on(wiring, &elp).map_err(|error| wrong(error.to_string()))?);
-            // First: a flow's explicit path explains more than routes.
+            // First: an explicit path explains more than routes.
             elps.insert(0, (None, elp));
         }
         let dependencies = match tagged {
@@ -284,12 +281,12 @@ impl Search<'_> {
         })
     }
 
-    /// Turns of the routes at all times; parts only if they add turns.
+    /// Turns at all times; parts only if they add turns.
     fn routed(&self, scheme: &str, network: &NetworkParams) -> Result<Packets<'static>, Diagnostics> {
         let (wiring, scenario) = (self.wiring, self.ready.loaded.scenario());
         let changes = !network.route.is_empty() || network.failure.iter().any(|failure| failure.silent.is_none());
         if !changes && network.routing == RoutePaths::Shortest && self.failures.is_none() {
-            // Without a table of routes, which takes longest on thousands of switches.
+            // Without a table of routes, slow on thousands of switches.
             network.check(&self.ready.fabric, scenario.seed).map_err(|bad| self.located(scheme, bad))?;
             let elp = Elp::Shortest(ShortestPaths::default());
             let turns = Dependencies::turns_on(wiring, &elp).map_err(|error| option("paths", error))?;

@@ -1,5 +1,3 @@
-//! Options that name sets of paths.
-
 use std::path::{Path, PathBuf};
 
 use incast_deadlock::Wiring;
@@ -23,9 +21,9 @@ pub enum PathsOption {
     Routes,
     /// All shortest paths.
     Shortest,
-    /// A random shortest-path tree for each server.
+    /// A random shortest-path tree per server.
     Trees,
-    /// Random shortest paths per pair of switches with hosts, shared by their single-link hosts.
+    /// Random shortest paths per pair of switches with hosts, for all single-link hosts.
     Random {
         /// Paths per pair, 1 to 1000.
         per_pair: u32,
@@ -35,12 +33,11 @@ pub enum PathsOption {
         /// Most bounces of a path.
         bounces: u8,
     },
-    /// Paths of a file, one per line.
+    /// Paths of a file, one a line.
     File(PathBuf),
 }
 
 impl PathsOption {
-    /// Relative file names start at `base`.
     pub(super) fn elp<'r>(
         &self,
         wiring: &Wiring<'_>,
@@ -78,7 +75,7 @@ impl PathsOption {
     }
 }
 
-/// Suggests the nearest kind of path, in case one was meant.
+/// Suggests the nearest kind of path.
 fn unread(file: &Path, error: &InputError) -> Diagnostics {
     let name = file.to_string_lossy();
     let found = Diagnostic::new("--paths", format!("`{name}`: {error}"));

@@ -1,4 +1,4 @@
-//! Published table of Tagger's rules on Jellyfish, and computed rows.
+//! Tagger's published table on Jellyfish, and computed rows.
 
 use incast_deadlock::table::{CONVENTIONS, Convention, PUBLISHED, Published, Row};
 use incast_model::nearest::{hint, nearest};
@@ -21,7 +21,7 @@ pub fn table_facts() -> TableFacts {
     TableFacts { published: PUBLISHED.to_vec(), conventions: CONVENTIONS.iter().map(|one| one.name).collect() }
 }
 
-/// Computes a row by a named convention, on a Jellyfish drawn from a seed.
+/// Computes a row by a named convention.
 pub fn table_row(convention: &str, switches: u32, ports: u32, seed: u64) -> Result<Row, Diagnostics> {
     let names = || CONVENTIONS.iter().map(|one| one.name);
     let Some(found) = Convention::by_name(convention) else {

@@ -1,5 +1,3 @@
-//! Tags and rules for a scenario's fabric: verified, counted, exported.
-
 use std::fmt;
 use std::path::Path;
 
@@ -40,7 +38,7 @@ pub enum ExportForm {
     Csv,
     /// SONiC configuration per switch, with notices of its limits.
     Sonic,
-    /// P4 program, and P4Runtime table entries per switch.
+    /// P4 program and P4Runtime entries per switch.
     P4,
     /// nftables file per switch.
     Nftables,
@@ -54,9 +52,9 @@ pub struct TagOptions {
     pub paths: PathsOption,
     /// Algorithm that chooses tags.
     pub method: Method,
-    /// Classes of traffic that share the tags, 1 or more; above 1 only with the Clos scheme.
+    /// Traffic classes that share tags, 1 or more; above 1 only with Clos.
     pub classes: u8,
-    /// If true, tries links of a hop in random order, else by number.
+    /// If true, links of a hop are in random order, else by number.
     pub random_order: bool,
     /// Compression of the rules.
     pub compression: Compression,
@@ -67,10 +65,10 @@ pub struct TagOptions {
     /// Formats to export.
     #[serde(default)]
     pub export: Vec<ExportForm>,
-    /// Name of port 0: `swp1`, or `Ethernet0/8` if names count by 8. Default: the export format's.
+    /// Name of port 0: `swp1`, or `Ethernet0/8` to count by 8. Default: the format's.
     #[serde(default)]
     pub port_names: Option<String>,
-    /// DSCP of each tag, from tag 1 on. If empty: 8, 16, … Lossy packets have 0.
+    /// DSCP per tag, from tag 1. If empty: 8, 16, … Lossy packets have 0.
     #[serde(default)]
     pub dscp: Vec<u8>,
 }
@@ -80,7 +78,7 @@ pub struct TagOptions {
 pub struct TagShow {
     /// Lossless tags, each a PFC priority.
     pub tags: u8,
-    /// Number of rules, by each method of counting.
+    /// Number of rules, by counting method.
     pub rules: Vec<Counted>,
     /// Result of the verification.
     pub verification: Verification,
@@ -88,14 +86,14 @@ pub struct TagShow {
     pub notices: Vec<String>,
 }
 
-/// Number of rules by one method of counting.
+/// Rules by one counting method.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Counted {
     /// Method.
     pub counted: &'static str,
     /// Rules in all switches.
     pub total: usize,
-    /// Rules in the switch that has most.
+    /// Most rules in a switch.
     pub most: usize,
 }
 
@@ -108,7 +106,7 @@ pub struct RuleFile {
     pub text: String,
 }
 
-/// Chooses tags; makes, verifies and exports rules. Relative file names start at `base`.
+/// Makes, verifies and exports tags and rules. Relative file names start at `base`.
 pub fn tag(loaded: &Loaded, options: &TagOptions, base: &Path) -> Result<(TagShow, Vec<RuleFile>), Diagnostics> {
     let ready = Ready::new(loaded)?;
     let wiring = Wiring::new(&ready.fabric);

@@ -243,14 +243,14 @@ fn routes_of_all_times_count() {
     let later = route(", from = \"5ms\"");
     assert!(later.contains("T1 port 4 → L1 port 0 → T1 port 4"), "{later}");
     assert!(later.contains("from 5ms, to one destination: "), "{later}");
-    // A run refuses routing loops at the start; a check reports them.
+    // Runs refuse routing loops at the start; a check reports them.
     let at_once = route("");
     assert!(at_once.contains("T1 port 4 → L1 port 0 → T1 port 4") && !at_once.contains("from 0"), "{at_once}");
 }
 
 #[test]
 fn failures_of_the_scenario_count() {
-    // Without one link, T1 reaches L1 by a bounce at L2 or a spine; the bounces around two failures close a cycle.
+    // Without one link, T1 reaches L1 by a bounce at L2 or a spine; bounces around two failures close a cycle.
     let failed = "failure = [{ link = [\"T1\", \"L1\"], at = \"1ms\" }, { link = [\"T2\", \"L2\"], at = \"1ms\" }]";
     let found = |reroute: &str| checked(&of(&format!("{ONE_FLOW}[network]\n{failed}\n{reroute}")));
     let text = found("").to_string();
@@ -263,7 +263,7 @@ fn failures_of_the_scenario_count() {
     assert!(turns(&found("")) > turns(&found("reroute_after = \"none\"\n")));
 }
 
-/// Two flows that bounce, each at a leaf of the other's pod.
+/// Both flows bounce at a leaf of the other's pod.
 fn bouncing(more: [&str; 2]) -> String {
     format!(
         r#"[[workload]]
@@ -282,7 +282,7 @@ fn paths_of_flows_count_in_their_priorities() {
     let text = checked(&of(&format!("{}{plain}", bouncing(["", ""])))).to_string();
     assert!(text.contains("L1 port 3 → S1 port 0 → L3 port 2 → S2 port 2 → L1 port 3"), "{text}");
     assert!(text.contains("flow 0: h0 → T1 → L1 → S1 → L3 → S2 → L4 → T4 → h12"), "{text}");
-    // Flows of different priorities meet only through ACKs and CNPs.
+    // Priorities meet only through ACKs and CNPs.
     let apart = format!("[switch]\nlossless = [3, 4]\n[rdma]\nack_priority = 7\n{plain}");
     let found = checked(&of(&format!("{}{apart}", bouncing(["", ", priority = 4"]))));
     assert!(found.deadlock_free && found.graphs.len() == 2, "{found}");
@@ -320,7 +320,7 @@ control = "hpcc"
         text.contains("Other: priority 3 lossy, its packets never block others: no deadlock is possible"),
         "{text}"
     );
-    // Tags for one bounce: packets become lossy at the second.
+    // One bounce: packets become lossy at the second.
     let json = serde_json::to_value(&found).unwrap();
     assert_eq!(
         (&json["graphs"][1]["priorities"], &json["graphs"][1]["tagged"]),

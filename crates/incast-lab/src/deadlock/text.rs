@@ -1,5 +1,3 @@
-//! Text of a check's result.
-
 use std::fmt;
 
 use incast_deadlock::dependency::FailureReport;

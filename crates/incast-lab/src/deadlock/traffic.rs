@@ -1,5 +1,3 @@
-//! A scheme's traffic, for deadlocks.
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -20,7 +18,7 @@ use crate::tree::path;
 #[derive(Debug, PartialEq)]
 pub(super) struct Traffic {
     pub(super) network: NetworkParams,
-    /// Priorities of flows that PFC never pauses.
+    /// Flows' priorities that PFC never pauses.
     pub(super) lossy: Vec<u8>,
     /// Reason if PFC pauses no priority.
     pub(super) without_pfc: Option<&'static str>,
@@ -39,7 +37,7 @@ pub(super) struct Tagged {
     pub(super) paths: Paths,
 }
 
-/// Explicit paths (number, true if backwards), each with the first flow on it.
+/// Explicit paths (number, true if backwards) with their first flow.
 pub(super) type Paths = BTreeMap<(u32, bool), usize>;
 
 /// Traffic of all schemes; equal traffic once.
@@ -102,8 +100,7 @@ fn of_scheme(
     })
 }
 
-/// Priorities that leave hosts: flows', ACKs', CNPs', and all lossless ones if a transport may choose priorities
-/// itself.
+/// Flows', ACKs', CNPs' priorities, and all lossless ones if a transport may choose itself.
 fn in_use(sent: &BTreeSet<u8>, scheme: &Scheme, params: &Params) -> BTreeSet<u8> {
     let mut used = sent.clone();
     used.extend(params.rdma.ack_priority);
@@ -154,7 +151,7 @@ pub(super) fn path_set(wiring: &Wiring<'_>, flows: &FlowSet, paths: &Paths) -> P
     set
 }
 
-/// Egress ports along a path; the first of parallel links, as in the simulator.
+/// Takes the first of parallel links, as the simulator does.
 fn ports_by(fabric: &Fabric, nodes: &[NodeId]) -> Vec<PortId> {
     let port = |pair: &[NodeId]| fabric.ports_of(pair[0]).find(|&port| fabric.neighbour(port) == pair[1]);
     nodes.windows(2).filter_map(port).collect()

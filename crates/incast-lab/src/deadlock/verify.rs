@@ -1,5 +1,3 @@
-//! Verifies files of rules, alone and while switches change from one to another.
-
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -18,12 +16,12 @@ use crate::scenario::Loaded;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VerifyOptions {
-    /// Files of rules; switches may have any of several, and change at any time.
+    /// Rules files; switches may change between them at any time.
     pub files: Vec<PathBuf>,
     /// Paths that should stay lossless, if checked.
     #[serde(default)]
     pub paths: Option<PathsOption>,
-    /// Classes of traffic, sent with tags 1 to `classes`. Default: each file's.
+    /// Traffic classes, with tags 1 to `classes`. Default: each file's.
     #[serde(default)]
     pub classes: Option<u8>,
     /// Seed of random choices.
@@ -37,12 +35,12 @@ pub struct Verified {
     pub files: Vec<VerifiedFile>,
     /// Largest tag of all files.
     pub tags: u8,
-    /// If true, no cyclic dependency is possible under all files together.
+    /// True if all files together permit no cyclic dependency.
     pub deadlock_free: bool,
     /// Dependencies under all files together.
     #[serde(flatten)]
     pub circularity: Circularity,
-    /// Turns where packets on expected paths become lossy, over all files; absent without paths.
+    /// Turns that make packets on expected paths lossy, over all files; absent without paths.
     pub lossy: Option<usize>,
 }
 
@@ -53,11 +51,11 @@ pub struct VerifiedFile {
     pub file: String,
     /// Largest tag.
     pub tags: u8,
-    /// Classes of traffic, sent with tags 1 to `classes`.
+    /// Traffic classes, with tags 1 to `classes`.
     pub classes: u8,
-    /// Rules, each for one tag, ingress and egress port.
+    /// Rules (tag, ingress port, egress port).
     pub rules: usize,
-    /// If true, meets Tagger's conditions, which are sufficient, not necessary.
+    /// True if it meets Tagger's conditions: sufficient, not necessary.
     pub conditions: bool,
     /// Turns where packets on expected paths become lossy; absent without paths.
     pub lossy: Option<usize>,
@@ -66,7 +64,7 @@ pub struct VerifiedFile {
 }
 
 impl Verified {
-    /// True if no deadlock is possible and expected paths stay lossless.
+    /// True if deadlocks are impossible and expected paths stay lossless.
     pub fn holds(&self) -> bool {
         self.deadlock_free && self.lossy.unwrap_or(0) == 0
     }
@@ -113,7 +111,7 @@ pub fn verify(loaded: &Loaded, options: &VerifyOptions, base: &Path) -> Result<V
     })
 }
 
-/// Rules and number of classes of a file from `incast deadlock tag --export json`.
+/// From a file of `incast deadlock tag --export json`.
 fn read(wiring: &Wiring<'_>, file: &Path, base: &Path) -> Result<(Rules, u8), Diagnostics> {
     const FORM: &str = "a file as `incast deadlock tag --export json` writes it";
     let wrong = |what: String| Diagnostic::new(file.display().to_string(), what);

@@ -1,4 +1,4 @@
-//! Declarations of results, for the reference and for Python.
+//! Declarations of results, for reference and Python.
 
 use incast_sim::outcome::{Counter, Counts, HypervisorCounts, StopReason};
 use serde::Serialize;

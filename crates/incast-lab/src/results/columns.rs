@@ -1,5 +1,3 @@
-//! Columns of the result tables.
-
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -63,7 +61,6 @@ pub struct Column {
     pub description: Cow<'static, str>,
 }
 
-/// Has units and descriptions as metadata.
 pub(crate) fn schema(description: &str, columns: &[Column]) -> SchemaRef {
     let fields = columns.iter().map(|column| {
         let mut metadata = HashMap::from([("description".to_owned(), column.description.to_string())]);
@@ -76,10 +73,9 @@ pub(crate) fn schema(description: &str, columns: &[Column]) -> SchemaRef {
     Arc::new(Schema::new_with_metadata(fields.collect::<Vec<_>>(), metadata))
 }
 
-/// Names and meanings of an enum's values, in order.
 pub(super) type Names = &'static [(&'static str, &'static str)];
 
-/// Accessor of a column's values; determines the column's type.
+/// Accessor of values; determines the column's type.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Get<R> {
     U8(fn(Row<'_, R>) -> u8),
@@ -214,7 +210,7 @@ impl<R> ColumnOf<R> {
     }
 }
 
-/// Tables store times and bytes signed; real values are far below the limit.
+/// Tables store times and bytes signed; values are far below the limit.
 fn signed(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }

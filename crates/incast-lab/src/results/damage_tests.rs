@@ -30,7 +30,7 @@ impl Folder {
         Results::open(&self.run).unwrap_err().to_string()
     }
 
-    /// Damage of content only, found by `verify` and by reading the table.
+    /// Found by `verify` and by reading the table.
     fn damage(&self, table: &str) -> String {
         let results = Results::open(&self.run).unwrap();
         let [damage] = &results.verify()[..] else { panic!("{:?}", results.verify()) };

@@ -1,5 +1,3 @@
-//! PFC deadlocks in the manifest.
-
 use incast_model::fabric::Fabric;
 use incast_model::units::Time;
 use incast_sim::outcome::{DeadlockRecord, QueueRef};
@@ -8,18 +6,18 @@ use serde::{Deserialize, Serialize};
 /// PFC deadlock.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeadlockManifest {
-    /// Time when the cycle closed (pause of its last queue), in picoseconds.
+    /// Time when the cycle closed (its last queue paused), in ps.
     pub closed_ps: u64,
-    /// Time of detection, in picoseconds.
+    /// Time of detection, in ps.
     pub detected_ps: u64,
-    /// First check without the deadlock, in picoseconds; missing if it lasted to the end.
+    /// First check without the deadlock, in ps; missing if it lasted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_ps: Option<u64>,
-    /// Cycle: each queue waits for the next, the last for the first.
+    /// Cycle: each queue waits for the next, cyclically.
     pub cycle: Vec<QueueManifest>,
     /// Largest number of stuck switch queues.
     pub stuck_queues: u32,
-    /// Largest number of host ports paused by stuck queues.
+    /// Largest number of host ports that stuck queues paused.
     pub stuck_hosts: u32,
     /// Text form.
     pub text: String,
@@ -77,7 +75,7 @@ fn rounded(time: Time) -> String {
     format!("{} ms", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// Links of a cycle's queues, with priorities if they differ.
+/// Priorities are shown if they differ.
 pub(super) fn path(cycle: &[QueueManifest]) -> String {
     let several = cycle.windows(2).any(|pair| pair[0].priority != pair[1].priority);
     let link = |at: &QueueManifest| match several {

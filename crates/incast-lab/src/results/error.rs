@@ -1,5 +1,3 @@
-//! Errors of runs and of reading results.
-
 use std::path::{Path, PathBuf};
 
 use incast_model::nearest::hint;
@@ -15,7 +13,7 @@ pub enum ResultsError {
     Exists {
         /// Folder.
         folder: PathBuf,
-        /// If true, it holds results and may be overwritten.
+        /// True if it holds results, which may be overwritten.
         results: bool,
     },
     /// Another run writes the same folder.
@@ -38,7 +36,7 @@ pub enum ResultsError {
     /// The caller asked to stop.
     #[error("interrupted; nothing was written")]
     Interrupted,
-    /// Unbalanced byte counts: a fault in incast, the results are worthless.
+    /// Unbalanced byte counts: a fault in incast; results are worthless.
     #[error(
         "scheme {scheme}: bytes of priorities {priorities:?} are neither delivered, dropped nor in flight; \
          this is a fault in incast, please report it with the scenario"
@@ -119,8 +117,8 @@ impl ResultsError {
         Self::Damaged(vec![Damage { file: file.to_owned(), why: why.into() }])
     }
 
-    /// Exit status: 2 for a wrong request (a scenario that cannot be simulated, a folder that exists or has no valid
-    /// results), 3 for unwritable files, 130 for an interruption, 70 for a fault in incast.
+    /// Exit status: 2 for a wrong request (invalid scenario, existing folder, no valid results), 3 for unwritable files, 130
+    /// for an interruption, 70 for a fault in incast.
     pub const fn exit_code(&self) -> u8 {
         match self {
             Self::Setup(_)

@@ -1,4 +1,4 @@
-//! Constant columns, which distinguish the runs of a sweep.
+//! Constant columns, which distinguish runs of a sweep.
 
 use std::collections::HashMap;
 use std::iter::repeat_n;
@@ -62,7 +62,6 @@ impl Labels {
         self.0.is_empty()
     }
 
-    /// Refuses names of existing columns.
     pub(super) fn check(&self) -> Result<(), Diagnostics> {
         let taken = |name: &str| TABLES.iter().find(|table| table.columns().iter().any(|column| column.name == name));
         let found = self.0.keys().filter_map(|name| {

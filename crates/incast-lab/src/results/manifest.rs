@@ -1,4 +1,4 @@
-//! Description of a results folder, `manifest.json`.
+//! Description of a results folder: `manifest.json`.
 
 use std::fs::File;
 use std::io;
@@ -29,27 +29,27 @@ pub const FORMAT: u32 = 1;
 pub struct Manifest {
     /// Layout version.
     pub format: u32,
-    /// Version of incast that wrote it.
+    /// Version of incast.
     pub incast: String,
-    /// Digest of incast's sources: builds with equal digests give interchangeable results.
+    /// Digest of incast's sources: equal digests give interchangeable results.
     #[serde(default)]
     pub build: String,
-    /// Labels that distinguish this run from others, each a column of its tables.
+    /// Labels of this run, each a column of its tables.
     #[serde(default, rename = "columns", skip_serializing_if = "Labels::is_empty")]
     pub labels: Labels,
     /// Scenario's title.
     pub title: Option<String>,
     /// SHA-256 of `scenario.toml`.
     pub scenario_sha256: String,
-    /// Folder of the scenario's relative file names.
+    /// Folder of relative file names.
     pub scenario_dir: PathBuf,
     /// Seed.
     pub seed: u64,
     /// Machine of the run.
     pub machine: Machine,
-    /// Wall seconds of all simulations together.
+    /// Wall seconds of all simulations.
     pub wall_s: f64,
-    /// CPU seconds of all simulations together.
+    /// CPU seconds of all simulations.
     pub cpu_s: f64,
     /// Size of the fabric.
     pub fabric: FabricCounts,
@@ -57,7 +57,7 @@ pub struct Manifest {
     pub flows: u64,
     /// Payload bytes of all flows.
     pub flow_bytes: u64,
-    /// Warnings of the scenario, then of the run.
+    /// Warnings of scenario, then run.
     #[serde(default)]
     pub warnings: Vec<Warning>,
     /// Runs by scheme, in the scenario's order.
@@ -93,7 +93,7 @@ pub struct FabricCounts {
 /// Run of one scheme.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SchemeManifest {
-    /// Names of the congestion controls and transports in use.
+    /// Names of congestion controls and transports.
     pub controls: Vec<String>,
     /// Reason and state at the stop.
     pub stop: StopManifest,
@@ -101,26 +101,26 @@ pub struct SchemeManifest {
     pub end_ps: u64,
     /// Flows completed.
     pub completed: u64,
-    /// Packets of lossless priorities without buffer space: above 0 the headroom failed. `counts` has the PFC watchdog's drops.
+    /// Lossless packets without buffer space: above 0 the headroom failed. `counts` has the PFC watchdog's drops.
     pub lossless_drops: u64,
-    /// Work done, by kind (see the simulator's `Counts`).
+    /// Work by kind (simulator's `Counts`).
     pub counts: Map<String, Value>,
-    /// Counters of hypervisors; empty without hypervisors.
+    /// Counters of hypervisors, if any.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub hypervisors: Map<String, Value>,
     /// Wire bytes by fate, for priorities 0 to 7; always balanced.
     pub ledger: Map<String, Value>,
-    /// PFC deadlocks in order of detection, also those that a watchdog ended.
+    /// PFC deadlocks in order of detection, ended ones included.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deadlocks: Vec<DeadlockManifest>,
-    /// Digests of the run (`measure.fingerprint`): equal for equal runs.
+    /// Digests (`measure.fingerprint`): equal for equal runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<FingerprintManifest>,
     /// Wall seconds of this simulation.
     pub wall_s: f64,
     /// CPU seconds of this simulation.
     pub cpu_s: f64,
-    /// Packets per CPU second, counted once per link crossed.
+    /// Packets per CPU second, counted per link crossed.
     pub packet_hops_per_s: f64,
 }
 
@@ -129,7 +129,7 @@ pub struct SchemeManifest {
 pub struct FingerprintManifest {
     /// Digest of every event, in order.
     pub trajectory: String,
-    /// Digest of every packet that crossed a link.
+    /// Digest of packets that crossed links.
     pub traffic: String,
 }
 
@@ -145,15 +145,15 @@ impl From<Fingerprint> for FingerprintManifest {
 pub struct StopManifest {
     /// Name of a [`StopReason`].
     pub reason: String,
-    /// Flows started and not completed, except backlogged ones at the horizon.
+    /// Flows started, not completed; without backlogged ones at the horizon.
     pub unfinished: u32,
-    /// Flows not started at the stop, except cancelled ones.
+    /// Flows not started, without cancelled ones.
     #[serde(default)]
     pub not_started: u32,
     /// Flows cancelled at their entry's end.
     #[serde(default)]
     pub cancelled: u32,
-    /// Deadlock's cycle: each egress queue waits for the next, the last for the first.
+    /// Deadlock's cycle: each egress queue waits for the next, cyclically.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cycle: Vec<QueueManifest>,
     /// Stalled run: first flows without progress.
@@ -166,14 +166,14 @@ pub struct StopManifest {
     pub text: String,
 }
 
-/// A flow cut off by link failures or a `network.pause`.
+/// Flow cut off by a link failure or `network.pause`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CutOffManifest {
     /// Number of the flow.
     pub flow: u32,
     /// Obstructed packets: `data` or `acks`.
     pub what: String,
-    /// Reason and place, such as `the link from leaf0 to spine1 is down`.
+    /// Reason and place: `the link from leaf0 to spine1 is down`.
     pub why: String,
 }
 
@@ -244,9 +244,8 @@ impl Machine {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Left {
     pub(super) not_started: u32,
-    /// Backlogged flows in progress: they have no size to complete.
+    /// Backlogged flows in progress have no size to complete.
     pub(super) backlogged: u32,
-    /// Flows cancelled at their entry's end.
     pub(super) cancelled: u32,
 }
 
@@ -272,7 +271,7 @@ fn flows(count: u32, one: &str, many: &str) -> String {
 }
 
 impl StopManifest {
-    /// Describes a stop without counts of other flows.
+    /// A stop without counts of other flows.
     pub fn of(stop: &Stop, fabric: &Fabric) -> Self {
         Self::with(stop, Left::default(), fabric)
     }
@@ -391,7 +390,7 @@ impl Manifest {
             labels: Labels::default(),
             title: prepared.scenario.title.clone(),
             scenario_sha256: sha256(scenario.as_bytes()),
-            // Without a current folder, the relative path is all that is known.
+            // Without a current folder, only the relative path is known.
             scenario_dir: std::path::absolute(&prepared.base_dir).unwrap_or_else(|_| prepared.base_dir.clone()),
             seed: prepared.scenario.seed,
             machine: Machine::this(),

@@ -1,4 +1,4 @@
-//! Results: a folder per run with scenario, manifest and Parquet tables; and evaluations.
+//! Results: a folder per run with scenario, manifest and Parquet tables; evaluations.
 
 mod catalogue;
 mod columns;

@@ -1,8 +1,7 @@
 //! Process that writes an unfinished folder: its name, and a lock that ends with it.
 //!
-//! The lock is the kernel's (`flock`): other containers of a machine see it, and a killed process loses it. Some file
-//! systems have no locks, and some shared ones keep locks to one machine, so the name also has machine, PID namespace
-//! and process.
+//! The lock is the kernel's (`flock`): other containers see it, and a killed process loses it. File systems may lack locks or
+//! keep them to one machine: so the name also has machine, PID namespace and process.
 
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
@@ -21,7 +20,7 @@ pub(super) const LOCK: &str = ".lock";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Owner {
     pub(super) host: u32,
-    /// Digest of the boot ID, shared by a machine's containers; 0 if unknown (not Linux).
+    /// Digest of the boot ID, shared by a machine's containers; 0: unknown (not Linux).
     pub(super) boot: u32,
     /// PID namespace; 0 if unknown.
     pub(super) namespace: u64,
@@ -73,7 +72,7 @@ impl Owner {
     pub(super) fn fate(&self, folder: &Path, this: &Self) -> Fate {
         match lock(&folder.join(LOCK)) {
             Lock::Held => Fate::Alive,
-            // This kernel grants the lock, or did before a reboot. Another machine's locks may be invisible here.
+            // This kernel grants the lock, or did before a reboot. Other machines' locks may be invisible.
             Lock::Free(file) if self.host == this.host || self.is_of_kernel(this) => Fate::Dead(Some(file)),
             Lock::Free(_) => Fate::Unknown,
             Lock::Unknown => {
@@ -91,12 +90,12 @@ impl Owner {
 #[derive(Debug)]
 pub(super) enum Fate {
     Alive,
-    /// Ended without removing its folder. Dropping this releases the folder's lock, if any.
+    /// Ended without removing its folder; dropping releases the lock, if any.
     Dead(Option<File>),
     Unknown,
 }
 
-/// Locks a new folder; `None` if another process removed it first.
+/// `None` if another process removed the folder first.
 pub(super) fn claim(folder: &Path) -> io::Result<Option<File>> {
     let path = folder.join(LOCK);
     let file = match OpenOptions::new().write(true).create_new(true).open(&path) {
@@ -113,7 +112,7 @@ pub(super) fn claim(folder: &Path) -> io::Result<Option<File>> {
 }
 
 fn lock(path: &Path) -> Lock {
-    // NFS grants exclusive locks only on files open for writing.
+    // NFS locks exclusively only files open for writing.
     let Ok(file) = OpenOptions::new().write(true).open(path) else { return Lock::Unknown };
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Lock::Free(file),

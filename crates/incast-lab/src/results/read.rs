@@ -1,5 +1,3 @@
-//! Reads a results folder.
-
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -27,7 +25,7 @@ pub struct Results {
 }
 
 impl Results {
-    /// Checks only the sizes of tables; [`Results::verify`] compares contents.
+    /// Checks only table sizes; [`Results::verify`] compares contents.
     pub fn open(folder: &Path) -> Result<Self, ResultsError> {
         let results = Self::open_unchecked(folder)?;
         let damage: Vec<Damage> =
@@ -35,7 +33,7 @@ impl Results {
         if damage.is_empty() { Ok(results) } else { Err(ResultsError::Damaged(damage)) }
     }
 
-    /// Opens a folder even if tables are damaged, for [`Results::verify`].
+    /// Opens even damaged tables, for [`Results::verify`].
     pub fn open_unchecked(folder: &Path) -> Result<Self, ResultsError> {
         let not = |why: String| ResultsError::NotResults { folder: folder.to_owned(), why };
         if !folder.is_dir() {
@@ -67,7 +65,7 @@ impl Results {
         &self.manifest
     }
 
-    /// Scenario of the run with all defaults; relative files start where they did then.
+    /// Scenario of the run with defaults; relative files start where they did.
     pub fn scenario(&self) -> Result<Loaded, Diagnostics> {
         let file = self.folder.join("scenario.toml");
         let name = file.display().to_string();
@@ -75,7 +73,7 @@ impl Results {
         Loaded::from_text(&name, &text, &self.manifest.scenario_dir, &[])
     }
 
-    /// Returns a table in batches, after comparing its file with the manifest.
+    /// A table in batches; first compares its file with the manifest.
     pub fn table(&self, name: &str) -> Result<TableReader, ResultsError> {
         let spec = spec(name)?;
         let file = self.file(name);
@@ -206,7 +204,7 @@ pub fn read_table(folder: &Path, name: &str) -> Result<RecordBatch, ResultsError
 pub struct TableReader {
     file: PathBuf,
     reader: ParquetRecordBatchReader,
-    /// After a panic of the library, its reader is not used again.
+    /// The library's reader is not used after a panic.
     broken: bool,
 }
 

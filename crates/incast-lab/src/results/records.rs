@@ -1,5 +1,3 @@
-//! Records of a scheme's run, as the tables show them.
-
 use std::ops::Deref;
 
 use incast_model::fabric::{Fabric, HostId, PortId};
@@ -15,7 +13,7 @@ pub(super) struct Records<'a> {
     pub(super) fabric: &'a Fabric,
     pub(super) flows: &'a FlowSet,
     pub(super) tenancy: Option<&'a Tenancy>,
-    /// Names of all schemes, so that batches of a table share a dictionary.
+    /// All schemes' names, so that batches share a dictionary.
     pub(super) schemes: &'a [String],
     pub(super) scheme: usize,
     pub(super) histogram_bin: Bytes,
@@ -24,7 +22,6 @@ pub(super) struct Records<'a> {
 }
 
 impl Records<'_> {
-    /// Index of a node.
     pub(super) fn node_of(&self, host: HostId) -> usize {
         self.fabric.hosts()[host.index()].index()
     }
@@ -34,7 +31,6 @@ impl Records<'_> {
     }
 }
 
-/// Record, and its number in its run.
 #[derive(Debug)]
 pub(super) struct Row<'a, R> {
     pub(super) run: &'a Records<'a>,

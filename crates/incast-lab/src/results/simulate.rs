@@ -1,4 +1,4 @@
-//! Runs a scenario's schemes, several at a time.
+//! Runs schemes, several at a time.
 
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -40,7 +40,7 @@ pub enum SchemeState {
     Done,
 }
 
-/// Progress of a run, about ten times a second.
+/// Progress, about ten times a second.
 #[derive(Debug, Clone)]
 pub struct RunProgress {
     /// Schemes, in the scenario's order.
@@ -69,8 +69,8 @@ const TICK: Duration = Duration::from_millis(100);
 
 /// Simulates every scheme, at most `threads` at a time (`None`: one per core).
 ///
-/// Calls `progress` on the caller's thread; its break ends all with [`ResultsError::Interrupted`]. Refuses a run that
-/// exceeds the available memory.
+/// Calls `progress` on the caller's thread; its break returns [`ResultsError::Interrupted`]. Refuses runs beyond the available
+/// memory.
 pub fn simulate(
     prepared: &Prepared,
     threads: Option<usize>,

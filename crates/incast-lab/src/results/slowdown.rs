@@ -18,25 +18,25 @@ use super::simulate::SchemeRun;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ideal {
-    /// HPCC evaluation's ideal: base RTT plus payload and basic headers at the slowest link.
+    /// HPCC evaluation: base RTT plus payload and basic headers at the slowest link.
     #[default]
     Hpcc,
-    /// Time of the flow alone on its path, in its real packets: slowdowns are 1 or more.
+    /// The flow alone on its path, in its real packets: slowdowns are 1 or more.
     Exact,
 }
 
-/// Options of slowdown tables. Defaults follow the HPCC authors' script (`fct_analysis.py`, commit 9f4be2a), which however omits
-/// the largest flow (drops the last line of its sorted input) and cuts bins at equal counts, even between flows of one size.
+/// Options of slowdown tables. Defaults follow the HPCC authors' script (`fct_analysis.py`, commit 9f4be2a), which however
+/// omits the largest flow (last line of its sorted input) and cuts bins at equal counts, even within one size.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SlowdownOptions {
-    /// Bins of nearly equal count. Default 20. Fewer if flows have few sizes: see [`slowdown_bins`].
+    /// Bins of nearly equal count. Default 20; fewer for few sizes: see [`slowdown_bins`].
     pub bins: usize,
     /// Reference time. Default: HPCC's ideal.
     pub ideal: Ideal,
     /// If true, slowdowns below 1 count as 1. Default true.
     pub clamp: bool,
-    /// If true, omits the largest finished flow, as the script does. Default false.
+    /// If true, omits the largest finished flow, like the script. Default false.
     pub drop_largest: bool,
     /// Labels to include; empty: all.
     pub labels: Vec<String>,
@@ -48,7 +48,7 @@ impl Default for SlowdownOptions {
     }
 }
 
-/// Slowdowns of one group of flows under one scheme.
+/// Slowdowns of a group of flows under a scheme.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SlowdownRow {
     /// Scheme.
@@ -71,24 +71,24 @@ pub struct SlowdownRow {
     pub max: f64,
 }
 
-/// Slowdowns by scheme: of all flows, by label, and by size.
+/// Slowdowns by scheme: overall, by label, by size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SlowdownTable {
     /// Options of the table.
     pub options: SlowdownOptions,
     /// Schemes, in the scenario's order.
     pub schemes: Vec<String>,
-    /// Started flows that did not finish, by scheme; no row counts them.
+    /// Unfinished flows by scheme; no row counts them.
     pub unfinished: Vec<usize>,
     /// One row per scheme with finished flows.
     pub overall: Vec<SlowdownRow>,
     /// Rows by label.
     pub by_label: IndexMap<String, Vec<SlowdownRow>>,
-    /// Rows by size, smallest in bin 0. Bins merged with earlier ones have none.
+    /// Rows by size, smallest in bin 0; none for merged bins.
     pub bins: Vec<Vec<SlowdownRow>>,
 }
 
-/// Flows that started: scheme, label, size, slowdown (`None`: not finished).
+/// Started flows: scheme, label, size, slowdown (`None`: not finished).
 #[derive(Debug, Clone, Default)]
 pub struct Finished {
     schemes: Vec<String>,
@@ -147,7 +147,7 @@ impl Finished {
         let schemes = numbers(batch, "scheme", &mut self.schemes)?;
         let labels = numbers(batch, "label", &mut self.labels)?;
         let starts = batch.column_by_name("start_ps")?;
-        // Missing in folders of earlier versions. Backlogged flows have no size, so no ideal time.
+        // Missing in earlier versions. Backlogged flows have no size, so no ideal time.
         let backlogged = match batch.column_by_name("backlogged") {
             Some(column) => Some(column.as_boolean_opt()?),
             None => None,
@@ -161,7 +161,7 @@ impl Finished {
     }
 }
 
-/// Indices into `names`, which grows as needed.
+/// `names` grows as needed.
 fn numbers(batch: &RecordBatch, column: &str, names: &mut Vec<String>) -> Option<Vec<usize>> {
     let column = batch.column_by_name(column)?.as_any_dictionary_opt()?;
     let values = column.values().as_string_opt::<i32>()?;
@@ -180,12 +180,11 @@ fn numbers(batch: &RecordBatch, column: &str, names: &mut Vec<String>) -> Option
     Some(keys.into_iter().map(|key| index[key]).collect())
 }
 
-/// Tabulates slowdowns: flows sorted by size, cut into bins of nearly equal count, percentiles of each bin.
+/// Tabulates slowdowns: percentiles of bins by size, of nearly equal count.
 ///
-/// Bins never split a size. A boundary within flows of one size moves to the nearer end of that size (the lower if
-/// equally near); boundaries that meet become one. Bins are cut from all started flows of a scheme, so that schemes
-/// have the same bins even if some flows did not complete. A bin has the number of the equal-count bin that begins
-/// nearest, so that numbers are comparable between runs of a workload.
+/// Bins never split a size: a boundary moves to its nearer end (the lower on a tie); boundaries that meet become one. Bins are
+/// cut from all started flows: schemes have the same bins even if flows did not complete. A bin has the number of the
+/// equal-count bin that begins nearest, comparable between runs.
 pub fn slowdown_bins(flows: &Finished, options: &SlowdownOptions) -> SlowdownTable {
     let mut table = SlowdownTable {
         options: options.clone(),
@@ -238,7 +237,7 @@ fn bins_of(sizes: &[u64], count: usize) -> Vec<(usize, u64)> {
     (0..starts.len())
         .map(|place| {
             let rounded = (2 * starts[place] * count + all) / (2 * all);
-            // Leaves one number for each later bin.
+            // Leaves a number for each later bin.
             let bin = rounded.max(free).min(count - (starts.len() - place));
             free = bin + 1;
             (bin, sizes[starts.get(place + 1).copied().unwrap_or(all) - 1])
@@ -266,7 +265,7 @@ fn row(scheme: &str, flows: &[(u64, f64, usize)]) -> Option<SlowdownRow> {
 }
 
 impl fmt::Display for SlowdownTable {
-    /// Schemes side by side: p50, p95 and p99 of each bin, each label, and all flows.
+    /// p50, p95 and p99 of bins, labels and all flows, schemes side by side.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write_head(f)?;
         self.write_bins("", f)?;
@@ -303,7 +302,7 @@ impl SlowdownTable {
         Ok(())
     }
 
-    /// No bins if all flows have one size: they would repeat the total.
+    /// One size needs no bins: they would repeat the total.
     fn write_bins(&self, indent: &str, f: &mut impl fmt::Write) -> fmt::Result {
         let sizes = |row: &SlowdownRow| row.size_min < row.size_max;
         for rows in self.bins.iter().filter(|rows| !rows.is_empty() && self.overall.iter().any(sizes)) {
@@ -325,8 +324,7 @@ impl SlowdownTable {
 /// In a text.
 const LABELS: usize = 4;
 
-/// Formats slowdowns in a block per label: flows by size, then the total. Beyond four labels, the smallest share a
-/// block.
+/// Formats a block per label: flows by size, then the total. Beyond four labels, the smallest share one.
 pub fn slowdown_text(flows: &Finished, options: &SlowdownOptions) -> String {
     let all = slowdown_bins(flows, options);
     let mut labels = flows.labels();
@@ -375,7 +373,7 @@ fn short(bytes: u64) -> String {
 mod tests {
     use super::*;
 
-    /// Labels with numbers of flows, of sizes from 1 kB up.
+    /// Numbers of flows per label, of sizes from 1 kB.
     fn flows(labels: &[(&str, usize)]) -> Finished {
         let rows = labels.iter().enumerate().flat_map(|(label, &(_, count))| {
             (0..2)
@@ -411,11 +409,11 @@ mod tests {
         let different: Vec<(u64, usize)> = (1..=10).map(|size| (size, 1)).collect();
         assert_eq!(bins(&different, 5), ["0: 2", "1: 4", "2: 6", "3: 8", "4: 10"]);
         assert_eq!(bins(&different[..3], 5), ["0: 1", "2: 2", "3: 3"]);
-        // Two sizes: two bins, numbered by where they begin, about equal for other counts.
+        // Two bins, numbered by where they begin; other counts change little.
         assert_eq!(bins(&[(1, 50), (2, 50)], 20), ["0: 1", "10: 2"]);
         assert_eq!(bins(&[(1, 49), (2, 52)], 20), ["0: 1", "10: 2"]);
         assert_eq!(bins(&[(1, 99), (2, 1)], 20), ["0: 1", "19: 2"]);
-        // A boundary within a size moves to its nearer end: here 5 of 10 to 4, then to 7.
+        // A boundary within a size moves to its nearer end: 5 of 10 to 4, then to 7.
         assert_eq!(bins(&[(1, 2), (2, 2), (3, 4), (4, 2)], 2), ["0: 2", "1: 4"]);
         assert_eq!(bins(&[(1, 2), (2, 5), (3, 3)], 2), ["0: 2", "1: 3"]);
     }

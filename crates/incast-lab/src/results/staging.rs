@@ -1,4 +1,4 @@
-//! A folder that appears whole or not at all: written under a hidden name next to its place, then renamed.
+//! A folder that appears whole or not at all: written under a hidden name nearby, then renamed.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::error::ResultsError;
 use super::owner::{Fate, LOCK, Owner, claim};
 
-/// To lock a new folder before another process removes it as a leftover.
+/// To lock a new folder before others remove it as a leftover.
 const ATTEMPTS: usize = 16;
 
 /// Unfinished results folder; removed if dropped before [`Staging::commit`].
@@ -23,14 +23,14 @@ pub(super) struct Staging {
     committed: bool,
 }
 
-/// Made for a results folder, innermost first; removed on drop.
+/// Folders made for a results folder, innermost first; removed on drop.
 #[derive(Debug, Default)]
 struct Parents(Vec<PathBuf>);
 
 impl Drop for Parents {
     fn drop(&mut self) {
         for parent in &self.0 {
-            // Fails if another process has written into it.
+            // Fails if others have written into it.
             let _ = fs::remove_dir(parent);
         }
     }
@@ -110,7 +110,7 @@ impl Staging {
     pub(super) fn commit(mut self) -> Result<(), ResultsError> {
         let fail = |error: io::Error| ResultsError::write(&self.target, error);
         sync(&self.partial).map_err(fail)?;
-        // Another program may have made the target meanwhile.
+        // Others may have made the target meanwhile.
         refuse(&self.target, self.overwrite)?;
         let replaced = is_there(&self.target).then(|| sibling(&self.target, "old", &self.token));
         if let Some(old) = &replaced {
@@ -125,7 +125,7 @@ impl Staging {
         }
         self.committed = true;
         self.parents.0.clear();
-        // Not earlier: other processes need the lock until the folder is in place.
+        // Others need the lock until the folder is in place.
         let _ = fs::remove_file(self.target.join(LOCK));
         if let Some(parent) = self.target.parent().filter(|parent| *parent != Path::new("")) {
             sync(parent).map_err(fail)?;
@@ -176,12 +176,11 @@ fn remove(folder: &Path, lock: Option<File>) {
 }
 
 fn sync(folder: &Path) -> io::Result<()> {
-    // Not every system opens folders as files; where possible, a crash must not lose the rename.
+    // Not every system opens folders as files; elsewhere, a crash must not lose the rename.
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
-/// Removes leftovers of dead runs next to `target`, and restores results they had set aside. True if another run is
-/// writing `target`.
+/// Removes leftovers of dead runs, and restores results they set aside. True if another run writes `target`.
 fn clean(target: &Path, this: &Owner) -> bool {
     let parent = match target.parent() {
         Some(parent) if parent != Path::new("") => parent,
@@ -196,7 +195,7 @@ fn clean(target: &Path, this: &Owner) -> bool {
             Some((Owner::of_token(token)?, token))
         })
     };
-    // First: the lock in the `partial` folder, removed below, shows if the owner is dead.
+    // First: the `partial` folder's lock, removed below, shows if the owner is dead.
     for (owner, token) in tokens("old") {
         let old = sibling(target, "old", token);
         if let Fate::Dead(_lock) = owner.fate(&sibling(target, "partial", token), this) {
@@ -283,7 +282,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("run");
         let first = Staging::begin(&target, false).unwrap();
-        // The same process number in another container, and on another machine that shares disk and locks.
+        // Same process number in another container, and on another machine with the same disk and locks.
         let this = Owner::this();
         let others = [Owner { namespace: 1, ..this }, Owner { host: !this.host, boot: !this.boot, ..this }];
         for owner in [this, others[0], others[1]] {
@@ -315,12 +314,12 @@ mod tests {
         let renamed = Owner { host: !this.host, ..container(1) };
         let before_reboot = Owner { boot: !this.boot, ..this };
         let machine = Owner { host: !this.host, boot: !this.boot, ..this };
-        // No process has this number: Linux stops at 2^22.
+        // Linux process numbers stop at 2^22.
         let dead = i32::MAX as u32;
         for (owner, locks, goes) in [
             (Owner { process: dead, ..this }, true, true),
             (Owner { process: dead, ..this }, false, true),
-            // Another process has this number by now.
+            // Another process has this number now.
             (this, true, true),
             (this, false, false),
             // Process 1 of a killed container; then without locks.
@@ -349,7 +348,7 @@ mod tests {
         let one = Owner { process: 1, ..Owner::this() };
         leave(&target, "partial", &one, true);
         let left = leave(&target, "partial", &one, false);
-        // Process 1 lives, so without locks its folder stays; no name collides.
+        // Process 1 lives: without locks its folder stays; no name collides.
         let staging = Staging::begin_as(&one, &target, false).unwrap();
         assert_eq!(listing(folder.path()).len(), 2);
         staging.write("manifest.json", b"{}").unwrap();
@@ -369,10 +368,10 @@ mod tests {
             fs::write(left.join(file), "").unwrap();
         }
         let other = leave(&folder.path().join("other"), "partial", &killed, true);
-        // The restored results are then refused.
+        // Restored results are then refused.
         assert!(matches!(Staging::begin(&target, false), Err(ResultsError::Exists { results: true, .. })));
         assert_eq!(listing(folder.path()), [other.as_str(), "run"]);
-        // Results at the target make those set aside superfluous.
+        // Results at the target replace those set aside.
         leave(&target, "old", &Owner { process: i32::MAX as u32, ..Owner::this() }, false);
         assert!(Staging::begin(&target, false).is_err());
         assert_eq!(listing(folder.path()), [other.as_str(), "run"]);

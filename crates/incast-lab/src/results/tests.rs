@@ -40,7 +40,7 @@ fn prepared() -> Prepared {
     Loaded::from_text("s.toml", SCENARIO, Path::new("."), &[]).unwrap().prepare().unwrap()
 }
 
-/// Flow k takes k + 2 times its ideal; the last one does not finish.
+/// Flow k takes k + 2 times its ideal; the last does not finish.
 fn outcome(setup: &ValidSetup) -> Outcome {
     let n = setup.flows.flows.len();
     let flow = |(k, flow): (usize, &incast_model::flow::Flow)| FlowRecord {
@@ -233,7 +233,7 @@ fn values_are_the_records() {
     assert_eq!(i64s(&histograms, "time_ps")[..2], [Some(5), Some(6)]);
 }
 
-/// The second message waits for the first; the horizon comes before the third starts.
+/// The second message waits for the first; the third starts after the horizon.
 #[test]
 fn messages_and_gates_are_in_the_tables() {
     let text = r#"
@@ -263,7 +263,7 @@ horizon = "1ms"
         (i64s(&flows, "start_ps"), i64s(&flows, "delivered_ps"), i64s(&flows, "finish_ps"));
     assert!(delivered.iter().zip(&finish).take(4).all(|(delivered, finish)| delivered.unwrap() < finish.unwrap()));
     assert_eq!((start[0], start[1], start[4], delivered[4], finish[4]), (Some(0), Some(0), None, None, None));
-    // Flows that never started count neither as incomplete nor as missing slowdowns.
+    // Unstarted flows are neither incomplete nor missing slowdowns.
     let completed = vec!["completed"; 4];
     assert_eq!(names(&flows, "status"), [completed, vec!["not-started"]].concat());
     let stop = &report.manifest.schemes["HPCC"].stop;
@@ -545,7 +545,7 @@ blocking = true
         ("marks", "h3")
     );
     assert!(i64s(&isolations, "bytes").iter().all(|bytes| bytes.unwrap() > 0));
-    // Found in a queue that others share and nobody paused.
+    // Queue that others share and nobody paused.
     let found = |name: &str| i64s(&isolations, name)[0];
     assert!(found("flow_bytes") < found("queue_bytes") && found("queue_bytes") > Some(20_000));
     assert_eq!(found("pause_ago_ps"), None);

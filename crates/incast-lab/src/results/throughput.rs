@@ -23,7 +23,7 @@ pub(super) struct Row {
     /// Payload acknowledged; `wire` adds headers and gaps.
     pub(super) payload: u64,
     pub(super) wire: u64,
-    /// Guarantee of its hoses, and work-conserving optimum, in wire bytes.
+    /// Hose guarantee and work-conserving optimum, in wire bytes.
     pub(super) guaranteed: u64,
     pub(super) optimum: u64,
 }
@@ -33,7 +33,7 @@ struct Offered {
     flows: u32,
     payload: u64,
     wire: f64,
-    /// Wire bytes to send; infinite for backlogged flows without a rate limit.
+    /// Wire bytes to send; infinite for backlogged flows without rate limit.
     demand: f64,
 }
 
@@ -105,7 +105,7 @@ fn cuts(setup: &Setup, end: Time) -> Vec<u64> {
     cuts
 }
 
-/// By flow: payload acknowledged at cuts with samples.
+/// By flow: payload acknowledged at sampled cuts.
 fn samples(outcome: &incast_sim::Outcome, cuts: &[u64]) -> HashMap<u32, Vec<(usize, u64)>> {
     let mut samples: HashMap<u32, Vec<(usize, u64)>> = HashMap::new();
     for sample in &outcome.rates {
@@ -116,8 +116,8 @@ fn samples(outcome: &incast_sim::Outcome, cuts: &[u64]) -> HashMap<u32, Vec<(usi
     samples
 }
 
-/// Payload of a flow acknowledged at each cut: the latest sample; the total at the last cut, and after the flow's end
-/// once no sample follows (an ended flow is sampled only while packets are in flight).
+/// Payload acknowledged at each cut: the latest sample; the total at the last cut, and after the flow's end without later
+/// samples (an ended flow is sampled only while packets are in flight).
 fn acked(record: &FlowRecord, sampled: Option<&Vec<(usize, u64)>>, cuts: &[u64]) -> Vec<u64> {
     let mut at = vec![0; cuts.len()];
     let mut known = sampled.map_or(&[][..], Vec::as_slice).iter().peekable();
@@ -137,7 +137,7 @@ fn acked(record: &FlowRecord, sampled: Option<&Vec<(usize, u64)>>, cuts: &[u64])
 
 fn under_way(flow: &Flow, record: &FlowRecord, from: u64, to: u64) -> bool {
     let started = record.start.is_some_and(|start| start.0 < to);
-    // A flow with `until` ends then, even with packets in flight.
+    // `until` ends a flow even with packets in flight.
     let end = record.finish.into_iter().chain(flow.until).map(|time| time.0).min();
     started && end.is_none_or(|end| end > from)
 }
@@ -216,7 +216,7 @@ mod tests {
     use super::*;
     use crate::scenario::Loaded;
 
-    /// Two VMs send to one on another server; the third pair is on the first server alone.
+    /// Two VMs send to one on another server; the third pair is on the first server.
     const SCENARIO: &str = r#"
 [fabric.star]
 hosts = 2
@@ -296,10 +296,10 @@ hypervisor = "reservation"
             let among_two = row.from == 40_000_000_000;
             let expected = match (row.src.0, among_two) {
                 (0, false) => (1000.0, 400.0),
-                // The short flow takes its part of the receiver's hose of 400 Mb/s.
+                // The short flow takes part of the receiver's 400 Mb/s hose.
                 (0, true) => (1000.0 - short, 400.0 - short),
                 (1, _) => (short, short),
-                // Within a server the virtual link limits, without guarantees.
+                // Within a server only the virtual link limits.
                 _ => (2000.0, 0.0),
             };
             assert!((most - expected.0).abs() < 0.1 && (sure - expected.1).abs() < 0.1, "{row:?}: {most}, {sure}");

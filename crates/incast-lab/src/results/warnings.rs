@@ -1,5 +1,3 @@
-//! Warnings of a run.
-
 use incast_model::fabric::BaseRtts;
 use incast_sim::Outcome;
 use incast_sim::host::Recovery;
@@ -10,13 +8,13 @@ use super::simulate::SchemeRun;
 use crate::scenario::{Prepared, PreparedScheme};
 use crate::warning::{Warning, joined};
 
-/// Rule for a warning that only a scheme's run shows.
+/// Warning that only a scheme's run shows.
 type Rule = fn(&PreparedScheme, &Outcome) -> Option<Warning>;
 
-/// To add a rule, write a function in this file and name it here.
+/// To add a rule, write a function here and name it.
 const RULES: &[Rule] = &[resent_without_loss];
 
-/// The scenario's first; equal warnings of several schemes are one.
+/// The scenario's first; equal warnings are one.
 pub(super) fn of_run(prepared: &Prepared, runs: &[SchemeRun]) -> Vec<Warning> {
     by_rules(RULES, prepared, runs)
 }
@@ -31,10 +29,10 @@ fn by_rules(rules: &[Rule], prepared: &Prepared, runs: &[SchemeRun]) -> Vec<Warn
     prepared.warnings().iter().cloned().chain(shown).collect()
 }
 
-/// pHost's receivers ask again for late packets: up to 1 % of the packets is normal (our choice).
+/// pHost's receivers re-request late packets: up to 1 % is normal (our choice).
 const PHOST_NORMAL: u64 = 100;
 
-/// Reordering or delay taken for loss costs bandwidth, and the results show recovery rather than the network.
+/// Reordering or delay taken for loss costs bandwidth; results show recovery rather than the network.
 fn resent_without_loss(scheme: &PreparedScheme, outcome: &Outcome) -> Option<Warning> {
     let sum = |of: fn(&FlowRecord) -> u64| outcome.flows.iter().map(of).sum::<u64>();
     let (resent, timeouts) = (sum(|flow| flow.retransmitted), sum(|flow| flow.timeouts.into()));
@@ -60,7 +58,7 @@ fn resent_without_loss(scheme: &PreparedScheme, outcome: &Outcome) -> Option<War
             (None, Recovery::SelectiveRepeat) => "rdma.rto_low",
             (None, Recovery::GoBackN) => "rdma.rto",
         };
-        // pHost gives a new token for a late packet, without a timeout at the sender.
+        // pHost gives a new token for a late packet, without a sender timeout.
         let counted = if timeouts > 0 { format!(" ({timeouts} timeouts)") } else { String::new() };
         (field, format!("packets or acknowledgements were delayed longer than hosts wait{counted}"))
     };
@@ -114,7 +112,7 @@ control = "dcqcn"
         assert_eq!(found.summary(2), "network.load_balancing (s.toml:7): 2 packets were sent (all 2 schemes)");
     }
 
-    /// Two spines reorder packets of a flow; none is lost.
+    /// Two spines reorder packets; none is lost.
     #[test]
     fn packets_resent_without_a_loss_are_reported() {
         let found = |more: &str| {

@@ -1,5 +1,3 @@
-//! Writes a results folder.
-
 use std::fs::File;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -47,7 +45,7 @@ pub struct RunReport {
 /// Small enough to read in pieces, large enough to compress well.
 const ROW_GROUP: usize = 1 << 20;
 
-/// Simulates every scheme and writes one results folder, whole or not at all.
+/// Simulates every scheme and writes a results folder, whole or not at all.
 ///
 /// Checks the target first. Calls `progress` about ten times a second; if it breaks, nothing is written.
 pub fn run(
@@ -74,7 +72,6 @@ pub fn write(
     finish(Staging::begin(out, overwrite)?, prepared, runs, wall, Labels::default())
 }
 
-/// [`run`] with a stand-in for the simulator.
 #[cfg(test)]
 pub(super) fn run_with(
     prepared: &Prepared,

@@ -1,4 +1,4 @@
-//! Checks that need neither the fabric nor the flows.
+//! Checks without fabric and flows.
 
 use incast_model::field::FieldError;
 use incast_model::range;
@@ -12,7 +12,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::tree::path;
 
 impl Scenario {
-    /// Checks every range, then relations between parameters that need no fabric.
+    /// Checks every range, then relations that need no fabric.
     pub fn check(&self) -> Result<(), Diagnostics> {
         let mut found: Vec<Diagnostic> = range::faults(self).into_iter().map(Diagnostic::from).collect();
         let in_range = found.is_empty();
@@ -49,7 +49,7 @@ impl Scenario {
                 found.push(none.allowed("[vms] and at least one [[tenant]]"));
             }
             for one in self.relations(scheme, name, &path, in_range) {
-                // Schemes repeat faults of the scenario's own sections.
+                // Schemes repeat faults of common sections.
                 if !found.contains(&one) {
                     found.push(one);
                 }
@@ -58,8 +58,7 @@ impl Scenario {
         Diagnostics::check(found)
     }
 
-    /// Violated relations, each where the scheme or the scenario sets the parameter; only unreadable patches if
-    /// parameters are out of range.
+    /// Violated relations, located where scheme or scenario sets the parameter; out of range, only unreadable patches.
     fn relations(&self, scheme: &Scheme, name: &str, path: &str, in_range: bool) -> Vec<Diagnostic> {
         let params = match self.params(scheme, path) {
             Err(error) => return vec![error],
@@ -90,7 +89,7 @@ impl Scenario {
     }
 }
 
-/// A scheme and every label need an RDMA control or another transport.
+/// A scheme and its labels need an RDMA control or another transport.
 fn carrier(scheme: &Scheme, path: &str) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let one = "either `control`, for RDMA, or `transport`";

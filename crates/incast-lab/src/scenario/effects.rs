@@ -1,6 +1,6 @@
 //! Rules for warning about parameters without effect.
 //!
-//! Tests compare [`RULES`] with the schema, so every parameter needs a row, and run a scenario for each condition.
+//! Tests compare [`RULES`] with the schema (a row per parameter), and run a scenario per condition.
 
 use std::cell::OnceCell;
 
@@ -21,15 +21,14 @@ pub(super) type Verdict = Result<(), &'static str>;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum When {
-    /// In every scenario, or unknown before the run.
+    /// Always, or unknown before the run.
     Always,
     If(fn(&Facts<'_>) -> Verdict),
 }
 
 use When::{Always, If};
 
-/// Every parameter of the sections, and others that can be without effect. `control.NAME.*` stands for all of a
-/// control.
+/// All parameters of the sections, and others that can be without effect. `control.NAME.*`: all of a control.
 pub(super) const RULES: &[(&str, When)] = &[
     ("seed", If(|facts| facts.random())),
     ("workload.priority", If(|facts| facts.own_priority())),
@@ -145,7 +144,7 @@ pub(super) struct Facts<'a> {
     setup: &'a Setup,
     /// By label.
     has_flows: Vec<bool>,
-    /// If true, a flow has the scheme's own window.
+    /// A flow has the scheme's own window.
     own_window: bool,
     /// Control with the parameter; likewise below.
     pub(super) control: Option<&'a Control>,
@@ -274,7 +273,7 @@ impl<'a> Facts<'a> {
     }
 
     fn headroom(&self) -> Verdict {
-        // This rule reserves buffer with or without PFC, as in HPCC's ns-3.
+        // Reserves buffer with or without PFC, as in HPCC's ns-3.
         if self.params().switch.headroom == Headroom::ThreeDelays { self.shares_buffers() } else { self.pauses() }
     }
 
@@ -380,7 +379,7 @@ impl<'a> Facts<'a> {
 
     fn marks_are_read(&self) -> Verdict {
         self.switches()?;
-        // CNP packets take up capacity even if no control reads marks.
+        // CNP packets take capacity even if no control reads marks.
         let reads = self.controls().any(|one| !one.control.ignores(Input::Marks))
             || self.transports().any(|one| one.ecn().is_some())
             || self.params().hypervisor.as_ref().is_some_and(|one| one.ecn().is_some());
@@ -438,7 +437,6 @@ impl<'a> Facts<'a> {
         self.carries(Telemetry::Int, "no control here uses INT (computed headroom includes it nevertheless)")
     }
 
-    /// Bytes of ACKs before padding.
     fn acks(&self) -> impl Iterator<Item = u64> {
         let packets = &self.params().packets;
         self.controls().map(|one| packets.ack.0 + packets.telemetry_bytes(one.control.telemetry()))
@@ -504,7 +502,7 @@ impl<'a> Facts<'a> {
         unless(!other, otherwise)
     }
 
-    /// Depends on random flows, paths, marks, clocks, host jitter or failures.
+    /// Depends on random draws.
     fn random(&self) -> Verdict {
         let written_out = |entry: &incast_model::workload::WorkloadSpec| {
             entry.list.is_some() || entry.trace.is_some() || entry.ns3.is_some()

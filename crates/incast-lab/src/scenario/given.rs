@@ -1,5 +1,3 @@
-//! Parameters that a scenario sets.
-
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -28,6 +26,5 @@ impl Given {
 }
 
 pub(crate) fn value(of: impl Serialize) -> Value {
-    // Serialising plain data into memory cannot fail.
     serde_json::to_value(of).unwrap_or_default()
 }

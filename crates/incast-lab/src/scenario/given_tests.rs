@@ -1,4 +1,4 @@
-//! Every condition of the rules, with a scenario in which the parameter has no effect and one in which it has.
+//! Every condition: a scenario without effect and one with.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -22,10 +22,10 @@ const SHUFFLE: &str = "[[workload]]\n";
 const FIXED: &str = "[[tenant]]\nname = \"x\"\nvms = 2\nplacement.slots = [\"h0.0\", \"h1.0\"]\n";
 const FILE: &str = "[[workload]]\nns3.flows = \"flows.txt\"\npriority = 2\n";
 
-/// Rule, warned parameter, scenario without effect, scenario with effect.
+/// Rule, parameter, scenario without effect, scenario with effect.
 type Case = (&'static str, &'static str, &'static [&'static str], &'static [&'static str]);
 
-/// Cases without fabric or workload get one switch and one flow.
+/// Missing fabric and workload: one switch, one flow.
 const CASES: &[Case] = &[
     (
         "network.load_balancing",

@@ -1,5 +1,3 @@
-//! Parameters that a scenario sets without effect.
-
 use incast_model::fabric::Vms;
 use incast_sim::congestion::Control;
 use incast_sim::host::{HostParams, PacketParams, RdmaParams};
@@ -24,8 +22,7 @@ struct Idle {
     reason: &'static str,
 }
 
-/// Warns about each written parameter that changes a value and has no effect; neighbours with the same reason share a
-/// warning.
+/// Warns about written parameters that change a value without effect; neighbours with one reason share a warning.
 pub(crate) fn without_effect(prepared: &Prepared) -> Vec<Warning> {
     let given = &prepared.given;
     let found = Search::new(given, prepared).run();
@@ -67,7 +64,7 @@ impl<'a> Search<'a> {
         for (section, default) in defaults(&self.prepared.scenario) {
             for name in names(self.given.get(section)) {
                 if self.differs(section, &name, &default) {
-                    // The scenario's value does not concern a scheme that overrides it.
+                    // The value does not concern schemes that override it.
                     let below = &self.given[section][&name];
                     let own = |index: usize| {
                         let scheme = &self.prepared.scenario.scheme[index];
@@ -92,9 +89,9 @@ impl<'a> Search<'a> {
         self.found
     }
 
-    /// True if writing the parameter changes its value under any scheme.
+    /// True if the value changes under any scheme.
     fn differs(&self, section: &str, name: &str, default: &Value) -> bool {
-        // The default depends on the scheme's control or transport.
+        // Defaults depend on control or transport.
         let scenario = &self.prepared.scenario;
         match section {
             "ecn" => scenario.scheme.values().any(|scheme| {

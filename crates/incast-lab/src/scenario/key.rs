@@ -28,7 +28,7 @@ impl Loaded {
         Ok(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// Files named by fabric, tenants, workload and tagging rules, in the scenario's order.
+    /// Files of fabric, tenants, workload and tagging rules, in the scenario's order.
     pub fn files(&self) -> Vec<PathBuf> {
         let tree = serde_json::to_value(self.scenario()).expect("a scenario has no key that JSON lacks");
         let mut found = Vec::new();

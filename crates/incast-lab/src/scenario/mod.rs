@@ -1,6 +1,6 @@
 //! The scenario, with every parameter of a run.
 //!
-//! Its types are the only list of parameters: readers, JSON schema, catalogue and reference pages come from them.
+//! Its types are the only list of parameters: readers, schema, catalogue and reference come from them.
 
 mod check;
 mod effects;
@@ -124,7 +124,7 @@ pub struct SimulationParams {
 }
 
 impl Scenario {
-    /// JSON schema of scenarios, for editors, documentation and other languages.
+    /// JSON schema for editors, documentation and other languages.
     pub fn schema() -> Schema {
         schemars::schema_for!(Scenario)
     }

@@ -11,11 +11,10 @@ use serde_json::{Map, Value};
 use crate::diagnostic::Diagnostic;
 use crate::tree;
 
-/// Parameters that patches merge key by key. (They replace other tables, such as `pfc_mode`, which are one choice of
-/// several.)
+/// Merged key by key; patches replace other tables, such as `pfc_mode`, a choice of one.
 const TABLES: &[&str] = &["tagging", "watchdog", "isolation", "classes"];
 
-/// Some parameters of a `T` by name, which override those of a whole `T`.
+/// Some parameters of a `T`, which override a whole `T`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Patch<T> {
     given: Map<String, Value>,
@@ -29,12 +28,12 @@ impl<T> Default for Patch<T> {
 }
 
 impl<T> Patch<T> {
-    /// Returns true if nothing is given.
+    /// True if nothing is given.
     pub fn is_empty(&self) -> bool {
         self.given.is_empty()
     }
 
-    /// True if this overrides everything that `below` gives of a parameter.
+    /// True if it overrides all that `below` gives of a parameter.
     pub(super) fn replaces(&self, below: &Value, name: &str) -> bool {
         match (self.given.get(name), below) {
             (Some(Value::Object(own)), Value::Object(below)) if TABLES.contains(&name) => {
@@ -59,12 +58,12 @@ impl<T: Serialize + DeserializeOwned + Clone> Patch<T> {
         }
     }
 
-    /// `base` with these parameters; `path` is the patch's, for errors.
+    /// `base` with these parameters; `path`: the patch's, for errors.
     pub fn over(&self, base: &T, path: &str) -> Result<T, Diagnostic> {
         if self.is_empty() {
             return Ok(base.clone());
         }
-        // Alone first: an error must be about the patch, not the base.
+        // Alone first: errors must concern the patch, not the base.
         tree::typed::<T>(&Value::Object(self.given.clone()), path)?;
         match serde_json::to_value(base) {
             Ok(Value::Object(base)) => tree::typed(&Value::Object(tree::overlaid(&base, &self.given, TABLES)), path),

@@ -1,4 +1,4 @@
-//! Paths of a prepared scenario's flows, and their expected load.
+//! Paths of flows, and their expected load.
 
 use incast_model::fabric::{HostId, NodeId};
 use incast_model::flow::Flow;
@@ -23,7 +23,7 @@ impl Prepared {
             let port = *routes.next_hops(at, flow.dst).first()?;
             Some(self.fabric.neighbour(port))
         };
-        // Shortest and up-down paths have no loops, so this ends at the receiver.
+        // Shortest and up-down paths have no loops: ends at the receiver.
         std::iter::successors(Some(node(flow.src)), |at| if *at == node(flow.dst) { None } else { next(at) }).count()
             as u64
             - 1

@@ -1,4 +1,4 @@
-//! Places of errors if schemes override the same tables; names that stand for tables.
+//! Places of errors in overridden tables; names of tables.
 
 use std::path::Path;
 
@@ -80,7 +80,7 @@ fn lists_have_their_length() {
     }
 }
 
-/// Choices may be named alone if their parameters have defaults; otherwise errors name the missing ones.
+/// Choices may be named alone if parameters have defaults; otherwise errors name the missing ones.
 #[test]
 fn names_stand_for_tables() {
     let detection = |text: &str| {

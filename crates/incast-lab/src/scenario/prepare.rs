@@ -28,23 +28,23 @@ use crate::warning::Warning;
 /// Scenario ready to run.
 #[derive(Debug, Clone)]
 pub struct Prepared {
-    /// Scenario with all defaults.
+    /// Scenario with defaults.
     pub scenario: Scenario,
-    /// Folder from which relative files start.
+    /// Folder of relative files.
     pub base_dir: PathBuf,
     /// Fabric of all schemes.
     pub fabric: Arc<Fabric>,
-    /// Assignment of VMs to tenants; `None` without `[[tenant]]`.
+    /// Tenants' VMs; `None` without `[[tenant]]`.
     pub tenancy: Option<Arc<Tenancy>>,
     /// Flows of all schemes.
     pub flows: Arc<FlowSet>,
-    /// Simulations of the schemes, in the scenario's order.
+    /// Schemes' simulations, in the scenario's order.
     pub schemes: Vec<PreparedScheme>,
     pub(crate) given: Given,
     pub(crate) found: OnceLock<Vec<Warning>>,
 }
 
-/// Simulation of one scheme.
+/// One scheme's simulation.
 #[derive(Debug, Clone)]
 pub struct PreparedScheme {
     /// Name of the scheme.
@@ -55,7 +55,7 @@ pub struct PreparedScheme {
 }
 
 impl Scenario {
-    /// Expects a checked scenario. Relative files start at `base_dir`.
+    /// Expects a checked scenario.
     pub(super) fn setups(&self, base_dir: &Path) -> Result<Prepared, Diagnostics> {
         let fabric = Arc::new(self.build_fabric(base_dir)?);
         let tenancy = self.tenancy(&fabric, base_dir)?.map(Arc::new);
@@ -83,7 +83,7 @@ impl Scenario {
         })
     }
 
-    /// Builds the fabric with VMs and services.
+    /// Fabric with VMs and services.
     pub fn build_fabric(&self, base_dir: &Path) -> Result<Fabric, Diagnostics> {
         let fabric = self.fabric.build(base_dir).map_err(fabric_error)?;
         let fabric = match &self.vms {
@@ -104,7 +104,7 @@ impl Scenario {
         Ok(flows)
     }
 
-    /// `path` is the scheme's, for errors.
+    /// `path`: the scheme's, for errors.
     pub(crate) fn params(&self, scheme: &Scheme, path: &str) -> Result<Params, Diagnostic> {
         Ok(Params {
             arithmetic: self.simulation.arithmetic,
@@ -125,13 +125,13 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// A scheme's own, the scenario's, its transport's, or the default.
+    /// Scheme's, scenario's, transport's, or default.
     pub(crate) fn switch(&self, scheme: &Scheme, path: &str) -> Result<SwitchParams, Diagnostic> {
         let wanted = scheme.wanted_switch();
         scheme.switch.over(&self.switch.over(&wanted, "switch")?, &path::join(path, "switch"))
     }
 
-    /// A scheme's own, the scenario's, its control's or transport's, or the default.
+    /// Scheme's, scenario's, control's or transport's, or default.
     pub(crate) fn ecn(&self, scheme: &Scheme, path: &str) -> Result<EcnParams, Diagnostic> {
         let wanted = scheme.wanted_ecn().unwrap_or_default();
         scheme.ecn.over(&self.ecn.over(&wanted, "ecn")?, &path::join(path, "ecn"))
@@ -203,8 +203,8 @@ pub(crate) fn located(scenario: &Scenario, scheme: &str, error: FieldError) -> D
     FieldError { field, ..error }.into()
 }
 
-/// Path of the field that sets a scheme's parameter: the scheme's if it has more steps of the path than the common
-/// section, else the common one's.
+/// Path of the field that sets a parameter: the scheme's if it has more of the path's steps than the common section,
+/// else the common one's.
 pub(super) fn where_set(scenario: &Scenario, name: &str, field: &str) -> String {
     let Some(scheme) = scenario.scheme.get(name) else { return field.to_owned() };
     let (section, rest) = field.split_once('.').unwrap_or((field, ""));
@@ -231,7 +231,7 @@ pub(super) fn where_set(scenario: &Scenario, name: &str, field: &str) -> String 
     }
 }
 
-/// Parameters that differ from the default: those written for all schemes, as far as that matters.
+/// Non-default parameters: those written for all schemes, as far as that matters.
 fn unusual<T: Serialize + Default>(params: &T) -> Map<String, Value> {
     match (value(params), value(T::default())) {
         (Value::Object(now), Value::Object(usual)) => differing(&now, &usual),
@@ -248,7 +248,7 @@ fn differing(now: &Map<String, Value>, usual: &Map<String, Value>) -> Map<String
     now.iter().filter_map(differs).collect()
 }
 
-/// Leading steps of a path found in a table, plus one if the table has content.
+/// Leading steps of a path in a table, plus one if the table has content.
 fn steps(table: &Map<String, Value>, path: &str) -> usize {
     let mut steps = path.split(['.', '[']).filter(|step| !step.is_empty());
     let Some(mut at) = steps.next().and_then(|first| table.get(first)) else { return usize::from(!table.is_empty()) };

@@ -1,4 +1,4 @@
-//! Named parameter sets, filled in before a scenario is read into types.
+//! Named parameter sets, filled in before reading into types.
 
 use incast_sim::balance::Balance;
 use incast_sim::congestion::{Control, ControlInfo};
@@ -17,7 +17,7 @@ pub const SCENARIO_PROFILES: &[(&str, &str)] = &[(
     "behaviour of the HPCC authors' ns-3: arithmetic, ECMP hash, order of next hops, headroom of three delays, 43 B PFC frames, no retransmission timeout, starts of flow files",
 )];
 
-/// Sections in which the text "none" stands for an absent value.
+/// Sections where "none" stands for an absent value.
 const OPTIONAL_SECTIONS: [&str; 8] = ["network", "switch", "ecn", "packets", "host", "rdma", "measure", "simulation"];
 
 fn scenario_profile(name: &str) -> Option<Value> {
@@ -36,7 +36,7 @@ fn scenario_profile(name: &str) -> Option<Value> {
 pub(super) fn resolve(root: &mut Map<String, Value>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     balance_shorthand(root.get_mut("network"));
-    // Packet profiles before the scenario's own: the nearer one wins.
+    // Packet profiles before the scenario's own: the nearer wins.
     if let Some(Value::Object(packets)) = root.get_mut("packets") {
         packet_profile(packets, "packets", &mut found);
     }
@@ -128,7 +128,7 @@ impl Kind {
     }
 }
 
-/// `"hpcc"` becomes `{ hpcc = {} }`; a profile inside becomes its values.
+/// `"hpcc"` becomes `{ hpcc = {} }`; inner profiles become values.
 fn shorthand(kind: Kind, value: &mut Value, path: &str, found: &mut Vec<Diagnostic>) {
     if let Value::String(name) = value {
         let name = std::mem::take(name);
@@ -179,10 +179,9 @@ fn window_shorthand(params: &mut Map<String, Value>) {
     }
 }
 
-/// `hypervisor = "elasticswitch"` becomes `{ elasticswitch = {} }`.
 fn hypervisor_shorthand(value: Option<&mut Value>, path: &str, found: &mut Vec<Diagnostic>) {
     let Some(value) = value else { return };
-    // ElasticSwitch's Hold-Increase and Rate-Caution are off in Seawall unless given.
+    // ElasticSwitch's Hold-Increase and Rate-Caution: off in Seawall unless given.
     if let Some(Value::Object(rate)) = value.get_mut("seawall").and_then(|seawall| seawall.get_mut("rate")) {
         for of_elasticswitch in ["hold_increase", "rate_caution"] {
             rate.entry(of_elasticswitch).or_insert(false.into());
@@ -230,7 +229,7 @@ fn fill_sections(root: &mut Map<String, Value>, sections: &Map<String, Value>) {
     }
 }
 
-/// Flow files start as in ns-3 by default.
+/// Flow files start as in ns-3.
 fn ns3_starts(root: &mut Map<String, Value>) {
     for entry in root.get_mut("workload").and_then(Value::as_array_mut).into_iter().flatten() {
         if let Some(Value::Object(ns3)) = entry.get_mut("ns3") {
@@ -239,7 +238,7 @@ fn ns3_starts(root: &mut Map<String, Value>) {
     }
 }
 
-/// TOML has no absent value; "none" stands for it.
+/// "none" stands for absent values, which TOML lacks.
 fn absent(section: Option<&mut Value>) {
     if let Some(Value::Object(section)) = section {
         for value in section.values_mut().filter(|value| value.as_str() == Some("none")) {

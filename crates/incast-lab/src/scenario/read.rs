@@ -1,5 +1,3 @@
-//! Reads and checks scenarios.
-
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -10,7 +8,7 @@ use crate::text_file;
 use crate::tree::path::{self, Step};
 use crate::tree::{Layout, Tree};
 
-/// Scenario with the places of its values, for later errors.
+/// Scenario with places of values, for later errors.
 #[derive(Debug, Clone)]
 pub struct Loaded {
     scenario: Scenario,
@@ -20,14 +18,13 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// Reads a scenario file; `sets` are overrides such as `workload[0].poisson.load=0.5`.
+    /// Reads a scenario file; `sets`: overrides (`workload[0].poisson.load=0.5`).
     pub fn from_path(file: &Path, sets: &[String]) -> Result<Self, Diagnostics> {
         let (tree, base_dir) = read(file)?;
         Self::from_tree(tree, base_dir, sets)
     }
 
-    /// Reads a file for its fabric: without both workload and schemes, one flow of the default priority and one default
-    /// scheme stand in.
+    /// Reads a file for its fabric: without workload and schemes, one default flow and scheme stand in.
     pub fn fabric_from_path(file: &Path, sets: &[String]) -> Result<Self, Diagnostics> {
         let (mut tree, base_dir) = read(file)?;
         let fabric_only = ["workload", "scheme"].iter().all(|section| !tree.root.contains_key(*section));
@@ -38,12 +35,12 @@ impl Loaded {
         Ok(Self { fabric_only, ..Self::from_tree(tree, base_dir, sets)? })
     }
 
-    /// True if the file has neither workload nor schemes.
+    /// True without workload and schemes.
     pub const fn is_fabric_only(&self) -> bool {
         self.fabric_only
     }
 
-    /// Messages call the text `name`; relative files start at `base_dir`.
+    /// `name`: the text's, in messages; relative files start at `base_dir`.
     pub fn from_text(name: &str, text: &str, base_dir: &Path, sets: &[String]) -> Result<Self, Diagnostics> {
         Self::from_tree(Tree::of_toml(name, text)?, base_dir, sets)
     }
@@ -78,24 +75,24 @@ impl Loaded {
         &self.scenario
     }
 
-    /// Folder of relative file names.
+    /// Folder of relative files.
     pub fn base_dir(&self) -> &Path {
         &self.base_dir
     }
 
-    /// Builds the fabric, flows, and a setup per scheme.
+    /// Builds fabric, flows, and a setup per scheme.
     pub fn prepare(&self) -> Result<Prepared, Diagnostics> {
         let prepared = self.scenario.setups(&self.base_dir).map_err(|found| self.locate(found))?;
         Ok(Prepared { given: self.given.clone(), ..prepared })
     }
 
-    /// Adds places of parameters to diagnostics.
+    /// Adds places of parameters.
     pub fn locate(&self, found: Diagnostics) -> Diagnostics {
         found.map(|diagnostic| self.given.tree.locate(diagnostic))
     }
 }
 
-/// For an unknown first name, suggests the scenario's paths of the same ending.
+/// For an unknown first name, suggests paths with the same ending.
 fn with_whole_path(mut diagnostic: Diagnostic, written: Tree, base_dir: &Path, sets: &[String]) -> Diagnostic {
     let unknown = diagnostic.message.strip_prefix("unknown field `").and_then(|rest| rest.split('`').next());
     let text = diagnostic.place.as_ref().filter(|place| place.file == "--set").map(|place| place.text.clone());
@@ -106,7 +103,7 @@ fn with_whole_path(mut diagnostic: Diagnostic, written: Tree, base_dir: &Path, s
     }
     let others: Vec<String> = sets.iter().filter(|set| **set != text).cloned().collect();
     if others.len() == sets.len() {
-        // The place's text is no override, so reading without it would fail again.
+        // The text is no override: reading without it would fail again.
         return diagnostic;
     }
     let Ok(whole) = Loaded::from_tree(written, base_dir, &others) else { return diagnostic };
@@ -139,7 +136,7 @@ fn ending(value: &Value, at: &mut Vec<Step>, steps: &[Step], found: &mut Vec<Str
     }
 }
 
-/// Values, and folder of relative file names.
+/// Values, and folder of relative files.
 fn read(file: &Path) -> Result<(Tree, &Path), Diagnostics> {
     let text = text_file::read(file)?;
     let base_dir = match file.parent() {

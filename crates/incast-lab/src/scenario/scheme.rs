@@ -1,4 +1,4 @@
-//! Schemes: an RDMA congestion control or another transport, with parameters.
+//! Schemes: RDMA congestion control or another transport, with parameters.
 
 use incast_sim::congestion::{Control, WindowMode};
 use incast_sim::host::{HostParams, PacketParams, RdmaParams};
@@ -65,12 +65,12 @@ pub struct Scheme {
 }
 
 impl Scheme {
-    /// Scheme with a control alone.
+    /// Scheme of a control.
     pub fn new(control: Control) -> Self {
         Self { control: Some(control), ..Self::empty() }
     }
 
-    /// Scheme with a transport alone.
+    /// Scheme of a transport.
     pub fn of_transport(transport: Transport) -> Self {
         Self { transport: Some(transport), ..Self::empty() }
     }
@@ -105,14 +105,14 @@ impl Scheme {
         control.or(self.transport.as_ref().map(Transport::name)).unwrap_or("nothing")
     }
 
-    /// From its hypervisor, control or transport; `None`: the general default.
+    /// From hypervisor, control or transport; `None`: the general default.
     pub(crate) fn wanted_ecn(&self) -> Option<EcnParams> {
         if let Some(wanted) = self.hypervisor.as_ref().and_then(Hypervisor::ecn) {
             return Some(wanted);
         }
         match (&self.control, &self.transport) {
             (Some(control), _) => control.ecn(),
-            // No marking for a transport that ignores marks.
+            // No marking for transports that ignore marks.
             (None, Some(transport)) => {
                 Some(transport.ecn().unwrap_or(EcnParams { enabled: false, ..EcnParams::default() }))
             }

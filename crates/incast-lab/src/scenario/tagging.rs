@@ -1,5 +1,3 @@
-//! Tagger's rules for a scenario's fabric, from a scheme's lossless paths or a file.
-
 use std::path::Path;
 use std::sync::Arc;
 
@@ -23,7 +21,7 @@ use crate::diagnostic::Diagnostics;
 type Doubted = (Arc<TagRules>, Option<String>);
 
 impl Scenario {
-    /// Rules and a doubt about them; `None` without tagging.
+    /// Rules, and a doubt about them; `None` without tagging.
     pub(super) fn tag_rules(
         &self,
         scheme: &str,
@@ -37,7 +35,7 @@ impl Scenario {
         Ok(Some((Arc::new(table(fabric, &rules)), doubt)))
     }
 
-    /// Rules, and a file's number of traffic classes; `None` without tagging.
+    /// Rules, and a file's traffic classes; `None` without tagging.
     pub(crate) fn tagger(
         &self,
         scheme: &str,
@@ -78,7 +76,7 @@ fn from_file(wiring: &Wiring<'_>, file: &Path) -> Result<(Rules, u8), FieldError
     Ok((rules, table.classes()))
 }
 
-/// Warns of a deadlock among packets with the file's and the flows' tags. Not an error: wrong rules can be studied.
+/// Warns of deadlocks with the file's and the flows' tags. Not an error: wrong rules can be studied.
 fn doubt(wiring: &Wiring<'_>, rules: &Rules, classes: u8, params: &Params, flows: &FlowSet) -> Option<String> {
     let tag = |priority: u8| params.switch.lossless.iter().position(|&one| one == priority).map_or(0, |at| at + 1);
     let sent = flows.flows.iter().map(|flow| tag(flow.priority)).max().unwrap_or(0);
@@ -189,7 +187,7 @@ switch.tagging.enabled = true
         };
         let new =
             |tag, via: &str, from: &str, to: &str| rules.new_tag(&prepared.fabric, tag, port(via, from), port(via, to));
-        // Up, across and down keeps the tag; down and up again is a bounce, and the second bounce is too many.
+        // Up, across and down keeps the tag; down and up is a bounce; the second is too many.
         assert_eq!((new(1, "leaf0", "h0", "spine0"), new(1, "spine0", "leaf0", "leaf1")), (Some(1), Some(1)));
         assert_eq!((new(1, "leaf1", "spine0", "spine1"), new(2, "leaf1", "spine0", "spine1")), (Some(2), None));
         let said = summary(&tagger.params, tagger.tags.as_deref()).unwrap();
@@ -208,7 +206,7 @@ switch.tagging.enabled = true
         let by_file = CLOS.replace("tagging.enabled = true", "tagging = { enabled = true, rules = \"rules.json\" }");
         let rules = |text: &str| prepared(text, folder.path()).unwrap().schemes[1].setup.tags.clone().unwrap();
         assert_eq!(rules(&by_file), rules(CLOS));
-        // Rules that keep the tag at a bounce close a cycle, and run with a warning.
+        // Keeping the tag at a bounce closes a cycle: a warning.
         let warnings = |text: &str| {
             let prepared = prepared(text, folder.path()).unwrap();
             let lines = prepared.warnings().iter().map(|one| one.summary(prepared.schemes.len()));

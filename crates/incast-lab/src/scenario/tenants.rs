@@ -1,5 +1,3 @@
-//! Tenants of a scenario, with located errors.
-
 use std::path::Path;
 
 use incast_model::fabric::{AdmissionMode, Fabric, Vms};
@@ -11,7 +9,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::tree::path;
 
 impl Scenario {
-    /// Places tenants on a fabric with VMs; `None` without `[[tenant]]`. Relative files start at `base_dir`.
+    /// Places tenants on VMs; `None` without `[[tenant]]`. Relative files start at `base_dir`.
     pub fn tenancy(&self, fabric: &Fabric, base_dir: &Path) -> Result<Option<Tenancy>, Diagnostics> {
         if self.tenant.is_empty() {
             return Ok(None);
@@ -27,7 +25,7 @@ impl Scenario {
         Ok(Some(tenancy))
     }
 
-    /// Refuses guarantees that links cannot carry, or that cannot be checked.
+    /// Refuses guarantees that links cannot carry or that cannot be checked.
     fn admit(&self, fabric: &Fabric, vms: &Vms, tenancy: &Tenancy) -> Result<(), Diagnostic> {
         let admission = Admission::new(fabric, tenancy, vms.headroom).map_err(|why| {
             let message = format!("cannot tell if this fabric carries the guarantees: {why}");
@@ -50,8 +48,8 @@ mod tests {
     use crate::scenario::{Loaded, Prepared};
     use crate::show::{Show, show};
 
-    /// Two tenants compete for a rack's uplink (Popa et al. (ElasticSwitch), SIGCOMM 2013, figure 5): X receives from
-    /// one VM, Y from 20.
+    /// Two tenants compete for a rack's uplink (Popa et al. (ElasticSwitch), SIGCOMM 2013, figure 5): X receives from one VM, Y
+    /// from 20.
     const MANY_VS_ONE: &str = r#"
 [fabric.leaf_spine]
 leaves = 4

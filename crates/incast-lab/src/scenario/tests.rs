@@ -49,7 +49,7 @@ fn refused(text: &str) -> String {
     without_names(&found.iter().next().unwrap().summary())
 }
 
-/// Without the list of all controls, which grows.
+/// Without the growing list of controls.
 fn without_names(message: &str) -> String {
     message.replace(&Control::NAMES.join(", "), "<controls>").replace(&Transport::NAMES.join(", "), "<transports>")
 }
@@ -200,7 +200,7 @@ fn controls_bring_their_marking() {
         refused(&kmin),
         "s.toml:16:8: ecn.kmin: `350kB` is out of range (allowed: at most kmax, 300kB, the default of dctcp)"
     );
-    // A scheme added to a read scenario, as from Python, gets the same defaults.
+    // A scheme added later, as from Python, gets the same defaults.
     let mut value = serde_json::to_value(scenario(SMALL)).unwrap();
     value["scheme"]["later"] = serde_json::json!({ "control": "dctcp" });
     let prepared = Loaded::from_value(value, Path::new("."), &[]).unwrap().prepare().unwrap();
@@ -571,7 +571,6 @@ fn the_schema_describes_every_field() {
     while let Some(value) = todo.pop() {
         if let Some(properties) = value.get("properties").and_then(|p| p.as_object()) {
             for (name, field) in properties {
-                // The alternative describes its single name.
                 let alternative = value["required"].as_array().is_some_and(|all| all.len() == 1)
                     && value["additionalProperties"] == false;
                 assert!(alternative || field["description"].is_string(), "{name}: {field}");
@@ -588,7 +587,7 @@ fn the_schema_describes_every_field() {
     assert_eq!(schema["properties"]["profile"]["enum"][0], "ns3");
 }
 
-/// Two leaves, two spines; `network` is that section's text.
+/// Two leaves, two spines; `network`: text of that section.
 fn two_tiers(network: &str) -> String {
     let fabric = "[fabric.leaf_spine]\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\n";
     let flow = "[[workload]]\nlist = [{ src = 0, dst = 2, size = \"10kB\" }]\n[scheme.A]\ncontrol = \"dcqcn\"\n";

@@ -1,13 +1,10 @@
-//! Writes a scenario as TOML with every default.
-
 use serde_json::{Map, Value};
 
 use super::{Scenario, Scheme};
 
 impl Scenario {
-    /// TOML text with all defaults; reads back as an equal scenario.
+    /// TOML text with defaults; reads back as an equal scenario.
     pub fn to_toml(&self) -> String {
-        // Serialising plain data into memory cannot fail.
         let mut value = serde_json::to_value(self).unwrap_or_default();
         if let Some(schemes) = value.get_mut("scheme").and_then(Value::as_object_mut) {
             for (name, written) in schemes {
@@ -22,7 +19,7 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// Window, switches and ECN, as they depend on a scheme's control or transport.
+    /// Window, switches and ECN depend on control or transport.
     fn fill(&self, scheme: &Scheme, written: &mut Map<String, Value>) {
         if !written.contains_key("window")
             && let Some(window) = scheme.window()
@@ -31,7 +28,7 @@ impl Scenario {
             written.shift_insert(at, "window".into(), serde_json::to_value(window).unwrap_or_default());
         }
         let mut fill = |section: &str, before: &[&str], whole: Value| {
-            // At the field's own position, so that reading back keeps the order.
+            // At its own position, to keep the order.
             written.shift_remove(section);
             let at = written.keys().position(|key| before.contains(&key.as_str())).unwrap_or(written.len());
             written.shift_insert(at, section.into(), whole);

@@ -1,5 +1,3 @@
-//! Estimated size of a run.
-
 use incast_model::flow::Flow;
 use incast_model::routing::Routes;
 use incast_model::tenant::{Pair, optimum};
@@ -8,16 +6,16 @@ use serde::Serialize;
 use crate::memory::Demand;
 use crate::scenario::Prepared;
 
-/// Rough size of a run, without pauses, retransmissions and the controls' actions.
+/// Rough size of a run, without pauses, retransmissions and controls' actions.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Estimate {
     /// Data packets of one scheme.
     pub packets: u64,
-    /// Packets of one scheme, data and ACKs, once per link crossed.
+    /// Packets of one scheme, data and ACKs, per link crossed.
     pub packet_hops: u64,
     /// Number of schemes.
     pub schemes: usize,
-    /// Packet-hops per second of a core, as assumed for `cpu_seconds`.
+    /// Packet-hops per second of a core, for `cpu_seconds`.
     pub packet_hops_per_s: f64,
     /// CPU seconds of all schemes together.
     pub cpu_seconds: f64,
@@ -37,7 +35,7 @@ impl Estimate {
             hops = hops.saturating_add(links(flow) * (data + data.div_ceil(ack_every)));
         }
         let schemes = prepared.schemes.len();
-        // A compressed row takes about 60 bytes in the flows table, 40 in the ports table.
+        // Compressed rows: about 60 bytes (flows), 40 (ports).
         let rows = 60 * prepared.flows.flows.len() as u64 + 40 * prepared.fabric.ports().len() as u64;
         Self {
             packets,
@@ -51,7 +49,7 @@ impl Estimate {
     }
 }
 
-/// Size, or if backlogged, a share of the links among all backlogged flows.
+/// Size; if backlogged, a share of the links among backlogged flows.
 fn payloads(prepared: &Prepared, routes: &Routes) -> Vec<u64> {
     let flows = &prepared.flows.flows;
     let backlogged: Vec<usize> = (0..flows.len()).filter(|&at| flows[at].until.is_some()).collect();

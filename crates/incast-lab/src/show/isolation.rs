@@ -1,5 +1,3 @@
-//! Priority classes and congestion isolation, one line each.
-
 use incast_sim::Params;
 use incast_sim::host::ClassBy;
 use incast_sim::switch::{FlowDetection, IsolationAtHosts, MarkedFlows};

@@ -1,5 +1,3 @@
-//! Offered loads in the summary.
-
 use std::fmt;
 
 use incast_model::workload::{Direction, OfferedLoad};
@@ -24,7 +22,7 @@ impl fmt::Display for Lines<'_> {
     }
 }
 
-/// `105.8 % up`, with the busiest link if more than 1 % above.
+/// `105.8 % up`, with the busiest link if over 1 % above.
 fn in_words(load: &OfferedLoad) -> String {
     let direction = match load.direction {
         Direction::Up => " up",

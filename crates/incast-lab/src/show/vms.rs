@@ -1,5 +1,3 @@
-//! VMs, tenants, and admission of their guarantees.
-
 use std::fmt;
 
 use incast_model::tenant::{Admission, Placement, TenantSpec};
@@ -34,9 +32,9 @@ pub struct TenantShow {
     pub name: String,
     /// Number of tenants.
     pub tenants: usize,
-    /// VMs in all, of the smallest tenant, and of the largest.
+    /// VMs: all, of the smallest tenant, of the largest.
     pub vms: [usize; 3],
-    /// Guarantee of each VM, such as `450 Mb/s`.
+    /// Guarantee per VM: `450 Mb/s`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guarantee: Option<String>,
     /// Fraction of VMs that are mappers.
@@ -49,7 +47,7 @@ pub struct TenantShow {
 /// Admission of all guarantees by the links.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AdmissionShow {
-    /// If true, links carry all guarantees; `None` if unknown.
+    /// True if links carry all guarantees; `None`: unknown.
     pub admitted: Option<bool>,
     /// Reason if not admitted or unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -61,13 +59,13 @@ pub struct AdmissionShow {
 /// Guarantees on links across a cut, one way.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CutShow {
-    /// Inside of the cut: a VM, a server, or a switch and everything below it.
+    /// Inside of the cut: a VM, a server, or a switch with everything below.
     pub name: String,
     /// `from` or `to` the inside.
     pub direction: &'static str,
     /// Reserved rate.
     pub reserved: Rate,
-    /// Rate that can be reserved: capacity less headroom.
+    /// Reservable rate: capacity less headroom.
     pub room: Rate,
 }
 

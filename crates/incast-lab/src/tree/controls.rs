@@ -1,4 +1,4 @@
-//! Refuses control characters in names and values, as terminals obey them.
+//! Refuses control characters in names and values: terminals obey them.
 
 use incast_model::echo::{is_control, word};
 use serde_json::{Map, Value};
@@ -9,7 +9,7 @@ use crate::diagnostic::Diagnostic;
 /// Fields that, if text, name a file.
 pub(crate) const FILES: [&str; 5] = ["file", "flows", "rules", "topology", "trace"];
 
-/// Line breaks and tabs in values, as in SQL and prose.
+/// Line breaks and tabs in values (SQL, prose).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Layout {
     Allowed,

@@ -1,7 +1,6 @@
-//! A scenario as a tree of plain values with places, by which errors are located.
+//! Scenario as a tree of plain values with places, which locate errors.
 //!
-//! TOML text, command-line overrides and Python dictionaries become such a tree; profiles fill it in; then it is read
-//! into types.
+//! TOML text, overrides and Python dictionaries become a tree; profiles fill it in; then it is read into types.
 
 mod controls;
 mod overrides;
@@ -46,12 +45,12 @@ impl Tree {
         Self { root, ..Self::default() }
     }
 
-    /// Adds the place of the parameter, or of the nearest written table around it.
+    /// Adds the parameter's place, or the nearest written table's.
     pub(crate) fn locate(&self, mut diagnostic: Diagnostic) -> Diagnostic {
         if diagnostic.place.is_some() {
             return diagnostic;
         }
-        // A wrong name is its own place: a key (`fabric.satr`) or a text (`window = "rat"`).
+        // A wrong name is its own place: a key (`fabric.satr`) or text (`window = "rat"`).
         let renamed = diagnostic.message.contains("` is now `");
         let names_itself = renamed || diagnostic.message.starts_with("unknown ");
         if names_itself && let Some(wrong) = diagnostic.message.split('`').nth(1) {
@@ -61,7 +60,7 @@ impl Tree {
         let mut path = Some(diagnostic.path.clone()).filter(|_| diagnostic.place.is_none());
         while let Some(at) = path {
             if let Some(site) = self.sites.get(&at) {
-                // Reports a missing parameter at its table's key.
+                // A missing parameter is reported at its table's key.
                 let of_key = |wrong| at == wrong || at.ends_with(&format!(".{wrong}"));
                 let renamed = renamed && diagnostic.message.split('`').nth(1).is_some_and(of_key);
                 let key = at != diagnostic.path
@@ -213,7 +212,7 @@ pub(crate) fn fill(table: &mut Map<String, Value>, defaults: &Map<String, Value>
     }
 }
 
-/// For keys in `tables`, overrides inner keys if both values are tables.
+/// For `tables`, overrides inner keys if both values are tables.
 pub(crate) fn overlaid(table: &Map<String, Value>, over: &Map<String, Value>, tables: &[&str]) -> Map<String, Value> {
     let mut merged = table.clone();
     for (key, value) in over {

@@ -1,4 +1,4 @@
-//! `--set path=value`: overrides of the scenario's text.
+//! Overrides: `--set path=value`.
 
 use serde_json::{Map, Value};
 
@@ -29,7 +29,7 @@ impl Tree {
         self.sites.retain(|path, _| !within(path, &replaced));
         let source = self.sources.len();
         self.sources.push(Source { name: "--set".into(), text: text.into() });
-        // Tables made by the override have its place: errors point at the command line, not the file.
+        // Made tables have the override's place: errors point at the command line.
         for (depth, end) in text[..at].match_indices('.').map(|(end, _)| end).enumerate() {
             let made = path::print(&steps[..=depth.min(steps.len() - 1)]);
             if made == text[..end] && !self.sites.contains_key(&made) {
@@ -43,9 +43,9 @@ impl Tree {
         Ok(())
     }
 
-    /// TOML if valid, else text; with places of inner values.
+    /// TOML if valid, else text; places of inner values.
     fn value_of(&self, text: &str, from: usize, path: &str) -> (Value, Vec<(String, Site)>) {
-        // As one TOML line `x=value`, padded so that places in it are places in `text`.
+        // One TOML line `x=value`, padded so that places match `text`.
         let line = format!("{:>from$}{}", "x=", &text[from..]);
         let mut scratch = Self::default();
         match scratch.read_source("--set", &line, "") {
@@ -72,7 +72,7 @@ fn put(root: &mut Map<String, Value>, steps: &[Step], value: Value) -> Result<()
         let so_far = path::print(&steps[..=depth]);
         here = match step {
             Step::Key(key) => {
-                // A name such as `control = "hpcc"` stands for a table of defaults.
+                // A name (`control = "hpcc"`) stands for a table of defaults.
                 if let Value::String(name) = here {
                     *here = Value::Object(Map::from_iter([(std::mem::take(name), Value::Object(Map::new()))]));
                 }

@@ -1,4 +1,4 @@
-//! Paths of values in a tree: `workload[0].poisson.load`.
+//! Paths of values: `workload[0].poisson.load`.
 
 use std::fmt::Write;
 
@@ -59,7 +59,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Step>, String> {
     Ok(steps)
 }
 
-/// Returns a key after its opening quote, and the rest.
+/// Key after its opening quote, and the rest.
 fn quoted(text: &str) -> Result<(String, &str), String> {
     let mut key = String::new();
     let mut chars = text.char_indices();

@@ -1,6 +1,6 @@
-//! Strict reading of values into types: tables must be written as tables (derived readers also take a list of fields,
-//! so that `clients = [2]` meant two clients instead of host 2), and lists of fixed length must have it (derived
-//! readers ignore excess items). A variant may be written as its name if its parameters all have defaults.
+//! Strict reading into types. Tables must be tables (derived readers also take a list of fields: `clients = [2]` meant two
+//! clients, not host 2). Lists of fixed length must have it (derived readers ignore excess items). A variant may be its name if
+//! all parameters have defaults.
 
 use serde::de::value::{MapAccessDeserializer, MapDeserializer, SeqDeserializer};
 use serde::de::{

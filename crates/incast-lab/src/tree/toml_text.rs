@@ -1,5 +1,3 @@
-//! Reads TOML text into a tree with places.
-
 use serde_json::{Map, Number, Value};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -8,7 +6,6 @@ use super::{Site, Source, Tree, path};
 use crate::diagnostic::{Diagnostic, Place};
 
 impl Tree {
-    /// Messages call the text `name`.
     pub(crate) fn of_toml(name: &str, text: &str) -> Result<Self, Diagnostic> {
         let mut tree = Self::default();
         tree.root = tree.read_source(name, text, "")?;

@@ -1,4 +1,4 @@
-//! Defaults of controls that suit slower NICs.
+//! Control defaults that suit slower NICs.
 
 use incast_model::units::Rate;
 use incast_sim::Carrier;
@@ -8,10 +8,9 @@ use serde_json::Value;
 use crate::scenario::{Prepared, PreparedScheme, value};
 use crate::tree::path;
 
-/// Default increases of a scheme's controls, if NICs are at least twice as fast as the defaults suit: path of the
-/// control, and message with values in proportion.
+/// If NICs are at least twice as fast as default increases suit: path of the control, and message with values in proportion.
 pub(super) fn unscaled(prepared: &Prepared, scheme: &PreparedScheme) -> Vec<(String, String)> {
-    // A scenario's `profile` reproduces another simulator, with its defaults.
+    // A `profile` reproduces another simulator, with its defaults.
     let repeats = prepared.given.written(&["profile"]).is_some();
     let Some(read) = prepared.scenario.scheme.get(&scheme.name).filter(|_| !repeats) else { return Vec::new() };
     let own = read.control.iter().map(|control| (vec!["control"], control));
@@ -25,7 +24,7 @@ pub(super) fn unscaled(prepared: &Prepared, scheme: &PreparedScheme) -> Vec<(Str
     own.chain(by_label).filter_map(warning).collect()
 }
 
-/// Rate of the slowest NIC of a control's senders, as one value holds for all.
+/// One value holds for all of a control's senders.
 fn slowest_nic(prepared: &Prepared, scheme: &PreparedScheme, control: &Control) -> Option<Rate> {
     let setup = &scheme.setup;
     let uses =

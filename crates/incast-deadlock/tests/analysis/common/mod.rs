@@ -3,7 +3,7 @@ use incast_model::fabric::{Fabric, FabricBuilder, LinkId, NodeId, PortId};
 use incast_model::units::{Rate, Time};
 use proptest::prelude::*;
 
-/// Builds a fabric from names; hosts begin with an `H`.
+/// Hosts begin with an `H`.
 pub(crate) fn fabric(hosts: &[&str], switches: &[&str], links: &[(&str, &str)]) -> Fabric {
     let link =
         |&(a, b): &(&str, &str)| CustomLink { a: a.into(), b: b.into(), rate: Rate::gbps(40), delay: Time::us(1) };
@@ -41,7 +41,7 @@ pub(crate) fn link(fabric: &Fabric, a: &str, b: &str) -> LinkId {
     fabric.port(port(fabric, a, b)).link
 }
 
-/// Random fabrics: a tree of switches with added, perhaps parallel, links; hosts with one or two.
+/// A tree of switches with added, perhaps parallel, links; hosts with one or two.
 pub(crate) fn fabrics() -> impl Strategy<Value = Fabric> {
     let switches = proptest::collection::vec(any::<prop::sample::Index>(), 0..7);
     let extra = proptest::collection::vec(any::<[prop::sample::Index; 2]>(), 0..8);

@@ -1,5 +1,3 @@
-//! Flows, messages, and their rates and delays.
-
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -15,7 +13,7 @@ use super::super::columns::{
 use super::shared::{Between, dst, dst_name, flow, label, priority, scheme, src, src_name, time};
 use super::{Condition, Records, Row, Table};
 
-/// Parts of a flow's row that its record lacks.
+/// Parts of a row that the record lacks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FlowRow {
     message: u32,
@@ -44,7 +42,7 @@ impl<'a> Row<'a, FlowRow> {
         self.flow().until.is_some()
     }
 
-    /// Backlogged flows end by the clock, so have no slowdown.
+    /// Backlogged flows end by the clock: no slowdown.
     fn slowdown(self, ideal: Time) -> Option<f64> {
         let fct = self.result().fct().filter(|_| !self.is_backlogged())?;
         Some(fct.0 as f64 / ideal.0.max(1) as f64)

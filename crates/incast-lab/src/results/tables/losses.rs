@@ -1,5 +1,3 @@
-//! Dropped packets and changes of links.
-
 use incast_model::fabric::Link;
 use incast_sim::outcome::{DropReason, DropRecord, LinkChange, LinkRecord};
 

@@ -1,4 +1,4 @@
-//! Pauses by PFC, deadlocks and storms, and isolated flows.
+//! PFC pauses, deadlocks and storms; isolated flows.
 
 use std::borrow::Cow;
 

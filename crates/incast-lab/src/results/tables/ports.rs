@@ -1,5 +1,3 @@
-//! Counters and queue lengths of ports.
-
 use std::borrow::Cow;
 
 use incast_model::fabric::PortId;
@@ -82,7 +80,6 @@ pub(super) static QUEUES: Table<QueueSample> = Table {
     ],
 };
 
-/// Time in one range of queue lengths.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bin {
     port: PortId,

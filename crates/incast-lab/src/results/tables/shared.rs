@@ -1,5 +1,3 @@
-//! Columns that several tables share.
-
 use incast_model::fabric::{HostId, NodeId, PortId};
 use incast_model::units::Time;
 

@@ -1,5 +1,3 @@
-//! VMs of tenants, and pairs of VMs.
-
 use std::borrow::Cow;
 
 use incast_model::fabric::HostId;
@@ -12,7 +10,7 @@ use super::super::throughput;
 use super::shared::{Between, dst, dst_name, nodes, scheme, src, src_name, time};
 use super::{Condition, Records, Row, Table};
 
-/// VM, its number, and the numbers of its tenant and the tenant's group.
+/// VM, its number, and those of tenant and group.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct VmRow {
     group: usize,
