@@ -1,5 +1,5 @@
-//! DRILL(d, m) (Ghorbani, Yang, Godfrey, Ganjali and Firoozshahian, "DRILL: Micro Load Balancing for Low-latency Data
-//! Center Networks", SIGCOMM 2017): the shortest of a few local queues, packet by packet.
+//! DRILL(d, m) (Ghorbani et al., "DRILL: Micro Load Balancing for Low-latency Data Center Networks", SIGCOMM 2017): shortest of
+//! a few local queues, per packet.
 
 use std::ops::Range;
 

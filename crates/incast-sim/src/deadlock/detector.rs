@@ -17,7 +17,7 @@ pub(crate) struct Detector {
 }
 
 impl Detector {
-    /// `ZERO`: only at the end of the run.
+    /// `ZERO`: only at the end.
     pub(crate) fn new(every: Time) -> Self {
         let every = if every == Time::ZERO { u64::MAX } else { every.0 };
         Self { every, next: every, open: Vec::new(), records: Vec::new() }

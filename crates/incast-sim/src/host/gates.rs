@@ -16,7 +16,7 @@ pub(crate) enum End {
 #[derive(Debug, Default)]
 pub(crate) struct Gates {
     waiting: Waiting,
-    /// Sender of all flows of the gate; `None` if there are several.
+    /// Sender of all flows of the gate; `None`: several.
     starter: Vec<Option<u32>>,
     held: Vec<bool>,
 }
@@ -27,13 +27,13 @@ pub(crate) struct Countdown {
     /// By round: `None` until decided.
     begun: Vec<Option<bool>>,
     cancelled: Vec<bool>,
-    /// Flows, and their payload in bytes, without cancelled ones.
+    /// Flows and their payload bytes, without cancelled ones.
     pub(crate) flows: usize,
     pub(crate) bytes: u64,
 }
 
 impl Gates {
-    /// Gates must have been checked.
+    /// Gates must have passed the checks.
     pub(crate) fn new(set: &FlowSet) -> Self {
         if set.gates.is_empty() {
             return Self::default();
@@ -73,7 +73,7 @@ impl Countdown {
         self.cancelled.get(flow) == Some(&true)
     }
 
-    /// Reports the end of a flow at `now`. Returns flows behind gates that open, with their starts, in ps.
+    /// Reports the end of a flow at `now`. Returns flows behind gates that open, with starts in ps.
     pub(crate) fn report(
         &mut self,
         gates: &Gates,
@@ -83,8 +83,7 @@ impl Countdown {
         let mut starts = Vec::new();
         let sender = set.flows[flow as usize].src.0;
         for &gate in gates.waiting.of(flow) {
-            // If the flow's sender sends everything behind the gate, the gate waits for the ACK, else for the last
-            // byte.
+            // A gate whose flows all start at this flow's sender waits for the ACK, others for the last byte.
             let wanted = if gates.starter[gate as usize] == Some(sender) { End::Acked } else { End::Delivered };
             if end == wanted {
                 let left = &mut self.left[gate as usize];
@@ -121,7 +120,7 @@ impl Countdown {
         while let Some(gate) = next.pop() {
             for &flow in &set.gates[gate as usize].starts {
                 if std::mem::replace(&mut self.cancelled[flow as usize], true) {
-                    break; // break; // the whole gate is cancelled already
+                    break; // already cancelled
                 }
                 self.flows -= 1;
                 let spec = &set.flows[flow as usize];

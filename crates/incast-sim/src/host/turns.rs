@@ -1,10 +1,10 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Ready queue pairs, served round after round in order of their flows.
+/// Ready queue pairs, served in rounds in order of their flows.
 ///
-/// A paced flow that is due when its turn comes keeps the turn. At the end of a queue it would lose a round each time,
-/// and so its round-robin share.
+/// A paced flow that is due at its turn keeps the turn. At the end of a queue it would lose a round, and so its round-robin
+/// share.
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
     /// Flows and senders.
@@ -39,7 +39,7 @@ impl Turns {
     #[inline]
     pub(crate) fn served(&mut self, flow: u32) {
         if flow < self.from {
-            // The sender was the first of the next round.
+            // The sender was first of the next round.
             debug_assert!(self.round.is_empty());
             std::mem::swap(&mut self.round, &mut self.next);
         }

@@ -1,5 +1,3 @@
-//! Events and their order, event queue, kinds of packets.
-
 mod event;
 mod kind;
 mod wheel;
