@@ -1,7 +1,6 @@
 //! Swift: a window that holds the fabric's delay at a target (Kumar et al., SIGCOMM 2020, section 3).
 //!
-//! The endpoint window is omitted: hosts process packets in zero time. Losses appear as NACKs (fast recovery) and timeouts,
-//! because hosts go back N by default.
+//! Hosts take no time per packet, so there is no endpoint window. Losses appear as NACKs (fast recovery) and timeouts.
 
 use incast_model::field::FieldError;
 use incast_model::range::{above, least};

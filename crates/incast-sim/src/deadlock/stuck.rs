@@ -1,9 +1,8 @@
-//! Paused queues that never send again.
+//! Paused queues that never send again (docs/design/network.md, "Deadlock detection").
 //!
-//! Egress queue v = (A→B, q) is paused by B's ingress counter of A's link and priority q, and waits for B's queues with the
-//! counted packets. If B would send no XON even after all its packets outside stuck queues had left, v is stuck as long as
-//! those queues are. The greatest set of such queues is stuck for ever, as none can move first (after the wait-for graph of Hu
-//! et al., HotNets 2016). Only a watchdog or a link failure ends it.
+//! Queue v = (A→B, q) is paused by B's ingress counter of A's link and priority q, and waits for B's queues with the counted
+//! packets. It is stuck while they are, if B would send no XON even without its packets outside stuck queues. The greatest set
+//! of such queues is stuck until a watchdog or a link failure: none can move first.
 
 use std::collections::{BTreeMap, HashMap};
 

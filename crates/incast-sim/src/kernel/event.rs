@@ -1,10 +1,9 @@
-//! Total order of events: time, then *rank*, then *target* (a class and a stable number).
+//! Total order of events: time, *rank*, *target* (a class and a stable number).
 //!
-//! A target has at most one live event, so no two live events are equal and the order of scheduling has no effect. (A
-//! rescheduled target's old event stays queued, without effect.)
+//! A target has at most one live event, so no two are equal, and the order of scheduling has no effect. (A rescheduled target's
+//! old event stays queued, without effect.)
 //!
-//! In exact arithmetic every rank is 0, and any partition of the fabric gives the same order. In `ns3` arithmetic the rank is
-//! the order of scheduling; see [`rank`].
+//! Every rank is 0 in exact arithmetic; in `ns3` arithmetic it is the order of scheduling ([`rank`]).
 
 /// In the order of classes within one picosecond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,4 @@
-//! Fingerprints, after OMNeT++'s: two numbers that show whether runs were equal. They distinguish a change inside a node from a
-//! change of results.
+//! Fingerprints, after OMNeT++'s: digests that distinguish changes inside a node from changes of results.
 
 use incast_model::rng::mix;
 

@@ -1,12 +1,10 @@
 //! Queueing delay in switches and at hosts, and its part due to head-of-line blocking.
 //!
-//! A packet *waits* in an egress queue of a switch. It is *blocked* while the next node pauses the queue (PFC). A flow is
-//! blocked *at its host* while it has data that its window, rate and start allow, but its priority is paused.
+//! A packet *waits* in a switch's egress queue and is *blocked* while the next node pauses that queue. A flow is blocked *at
+//! its host* while it has data that window, rate and start allow and its priority is paused. A *victim* is blocked by a pause
+//! with its root off the remaining path.
 //!
-//! Each pause has a *root*: the congested egress port with the largest part of the bytes that made the switch pause. If pauses
-//! made that port's queue long, their root counts instead. They did if the port could have sent at least half of the queue
-//! while paused, since it was last empty. The PFC frame carries the root. A packet blocked by a pause with its root off the
-//! remaining path is a *victim*: only flows to other destinations block it.
+//! A *root* is the congested egress port that caused a pause (docs/design/isolation.md); the PFC frame carries it.
 
 use std::ops::AddAssign;
 

@@ -1,7 +1,7 @@
 //! Failures and repairs of links, and the reaction of routing.
 //!
-//! Both ends of a failed link know immediately. Packets on the wire are lost; packets for the link are dropped until routing
-//! knows another path. A link comes up unpaused, since no frame could end its pauses. A silent failure only loses packets.
+//! Both ends know immediately. Packets on a failed link's wire are lost; packets for it are dropped until routing knows another
+//! path. A link comes up unpaused, since no frame could end its pauses. A silent failure only loses packets.
 //!
 //! All faults are known when a run begins: a list of steps, one event at a time.
 

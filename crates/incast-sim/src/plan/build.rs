@@ -1,5 +1,3 @@
-//! Builds a [`Network`] from a [`Setup`].
-
 use incast_model::fabric::{BaseRtts, Fabric, NodeId, NodeKind, PortId};
 use incast_model::field::FieldError;
 use incast_model::flow::FlowSet;
@@ -192,7 +190,7 @@ impl Network {
         }
     }
 
-    /// All PINT controls must have the same base.
+    /// PINT controls must have the same base.
     fn add_pint(&mut self) -> Result<(), FieldError> {
         let mut bases = self.controls.iter().filter_map(|state| match &state.control {
             Control::HpccPint(params) => Some(params.log_base),

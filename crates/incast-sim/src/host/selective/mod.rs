@@ -1,8 +1,7 @@
 //! Selective repeat as in IRN (Mittal et al., "Revisiting Network Support for RDMA", SIGCOMM 2018, section 3.1).
 //!
-//! The receiver keeps out-of-order packets and answers each with a NACK: the byte expected, and the packet received. In
-//! *recovery* the sender resends the first unacknowledged packet, and every other that an arrived packet has overtaken. A
-//! recovery ends when everything sent before it is acknowledged.
+//! Receivers answer out-of-order packets with NACKs: the byte expected, the packet received. In *recovery* the sender resends
+//! the first unacknowledged packet and those that arrived packets have overtaken, until everything sent before is acknowledged.
 
 mod bitmap;
 
