@@ -1,6 +1,5 @@
-//! HPCC over PINT (Ben Basat et al., SIGCOMM 2020; HPCC authors' ns-3, `rdma-hw.cc`, HandleAckHpPint).
-//!
-//! ACKs return the path's largest filtered utilisation ([`crate::switch`]), as a power of a base.
+//! HPCC over PINT (Ben Basat et al., SIGCOMM 2020; HPCC authors' ns-3, `rdma-hw.cc`, HandleAckHpPint): ACKs return the path's
+//! largest filtered utilisation, as a power of a base.
 
 use incast_model::range::{above, least};
 use incast_model::rng::mix;

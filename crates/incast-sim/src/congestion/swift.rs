@@ -1,6 +1,6 @@
 //! Swift: a window that holds the fabric's delay at a target (Kumar et al., SIGCOMM 2020, section 3).
 //!
-//! Hosts take no time per packet, so there is no endpoint window. Losses appear as NACKs (fast recovery) and timeouts.
+//! Without endpoint window; losses appear as NACKs (fast recovery) and timeouts (docs/design/controls.md).
 
 use incast_model::field::FieldError;
 use incast_model::range::{above, least};

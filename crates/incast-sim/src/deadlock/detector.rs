@@ -1,4 +1,4 @@
-//! Periodic checks for deadlocks, which are no events, so that they do not change a run.
+//! Periodic checks for deadlocks: no events, so they do not change a run.
 
 use incast_model::units::Time;
 

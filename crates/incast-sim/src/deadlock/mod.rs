@@ -1,4 +1,4 @@
-//! PFC deadlocks, detected without effect on a run.
+//! PFC deadlocks.
 
 mod detector;
 mod graph;

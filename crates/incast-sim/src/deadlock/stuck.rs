@@ -1,8 +1,7 @@
 //! Paused queues that never send again (docs/design/network.md, "Deadlock detection").
 //!
-//! Queue v = (A→B, q) is paused by B's ingress counter of A's link and priority q, and waits for B's queues with the counted
-//! packets. It is stuck while they are, if B would send no XON even without its packets outside stuck queues. The greatest set
-//! of such queues is stuck until a watchdog or a link failure: none can move first.
+//! Queue v = (A→B, q), paused by B's ingress counter of A's link and priority q, waits for B's queues with the counted packets.
+//! It is stuck while they are, if B would send no XON even without its packets outside stuck queues.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -67,7 +66,7 @@ fn candidates(run: &impl Snapshot) -> Vec<Candidate> {
     candidates
 }
 
-/// Removes queues in front of a switch without paused queues: cheap, and nearly always removes all.
+/// Removes queues in front of a switch without paused queues: cheap, and nearly always all.
 fn leave_out_hopeful(run: &impl Snapshot, candidates: &mut Vec<Candidate>) {
     loop {
         let mut waiting: HashMap<NodeId, u32> = HashMap::new();

@@ -4,7 +4,6 @@ use incast_model::flow::{FlowSet, Gate};
 use incast_model::gates::Waiting;
 use incast_model::units::Time;
 
-/// Event that ends a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     /// Last byte at the receiver.

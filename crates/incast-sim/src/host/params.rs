@@ -289,10 +289,7 @@ impl Default for RdmaParams {
 const MAX_REORDER: u32 = 32_767;
 
 impl RdmaParams {
-    /// Reordering window in packets; `bdp`: the fabric's largest bandwidth-delay product.
-    ///
-    /// Equal-cost paths differ in delay by queues alone, which spraying fills alike: far less than a base RTT. Buffers and
-    /// pauses would allow milliseconds, in which a lost packet would go unnoticed.
+    /// Reordering window in packets (docs/design/network.md, "Loss recovery"); `bdp`: the fabric's largest.
     pub fn reorder_packets(&self, balance: &Balance, bdp: Bytes, payload: Bytes) -> u32 {
         match self.reorder_window {
             Some(packets) => packets,

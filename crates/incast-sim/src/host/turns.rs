@@ -3,8 +3,7 @@ use std::collections::BinaryHeap;
 
 /// Ready queue pairs, served in rounds in order of their flows.
 ///
-/// A paced flow that is due at its turn keeps the turn. At the end of a queue it would lose a round, and so its round-robin
-/// share.
+/// A paced flow keeps its place (docs/design/network.md, "Host scheduling").
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
     /// Flows and senders.

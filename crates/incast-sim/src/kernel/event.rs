@@ -1,9 +1,7 @@
-//! Total order of events: time, *rank*, *target* (a class and a stable number).
+//! Total order of events: time, *rank*, *target* (docs/design/kernel.md).
 //!
 //! A target has at most one live event, so no two are equal, and the order of scheduling has no effect. (A rescheduled target's
 //! old event stays queued, without effect.)
-//!
-//! Every rank is 0 in exact arithmetic; in `ns3` arithmetic it is the order of scheduling ([`rank`]).
 
 /// In the order of classes within one picosecond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

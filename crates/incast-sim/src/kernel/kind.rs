@@ -13,7 +13,6 @@ pub(crate) enum Kind {
     /// Data of a transport other than RDMA.
     Segment,
     SegmentAck,
-    /// TCP: connection request.
     Syn,
     SynAck,
     Probe,
@@ -53,7 +52,6 @@ impl Kind {
 }
 
 pub(crate) mod flag {
-    /// Congestion experienced.
     pub(crate) const CE: u8 = 1;
     /// Answers a marked packet.
     pub(crate) const ECHO: u8 = 2;
@@ -69,7 +67,6 @@ pub(crate) mod flag {
     pub(crate) const RANKED: u8 = 4;
     /// The sender reduced its window.
     pub(crate) const CWR: u8 = 2;
-    /// Not ECN-capable.
     pub(crate) const NOT_ECT: u8 = 32;
     /// A segment's stamp is the number of the packet's own path.
     pub(crate) const OWN_PATH: u8 = 64;

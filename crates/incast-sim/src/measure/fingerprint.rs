@@ -4,15 +4,13 @@ use incast_model::rng::mix;
 
 use crate::kernel::{Event, Kind, flag};
 
-/// Digests of a run. Equal runs have equal digests on every machine and in every build; different runs do with probability
-/// 2^-64.
+/// Digests of a run. Equal runs have equal digests on every machine and in every build; others do with probability 2^-64.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Fingerprint {
-    /// Time and target of every event, in order at each node; nodes in any order. Excludes samples: measurements have no
-    /// effect.
+    /// Time and target of every event but samples, in order at each node.
     pub trajectory: u64,
-    /// Every packet at the end of a link: time, link, contents (flow, kind, sequence number, bytes, priority, ECN, pause or
-    /// resume). In any order: events of one instant may change places or run on several threads.
+    /// Time, link and contents (flow, kind, sequence number, bytes, priority, ECN, pause or resume) of every packet at the end
+    /// of a link, in any order.
     pub traffic: u64,
 }
 

@@ -1,10 +1,6 @@
-//! Queueing delay in switches and at hosts, and its part due to head-of-line blocking.
+//! Queueing delay in switches and at hosts, and its part due to head-of-line blocking (docs/design/isolation.md).
 //!
-//! A packet *waits* in a switch's egress queue and is *blocked* while the next node pauses that queue. A flow is blocked *at
-//! its host* while it has data that window, rate and start allow and its priority is paused. A *victim* is blocked by a pause
-//! with its root off the remaining path.
-//!
-//! A *root* is the congested egress port that caused a pause (docs/design/isolation.md); the PFC frame carries it.
+//! The *root* of a pause, the congested egress port that caused it, is in the PFC frame.
 
 use std::ops::AddAssign;
 
@@ -15,11 +11,11 @@ use incast_model::units::Time;
 pub struct Waits {
     /// Time in switches' egress queues, summed over packets.
     pub waited: Time,
-    /// Part of `waited` under a pause by the next node.
+    /// Part of `waited` while the next node paused the queue (PFC).
     pub blocked: Time,
-    /// Part of `blocked` with the root off the packet's remaining path.
+    /// Part of `blocked` with the pause's root off the packet's remaining path.
     pub victim: Time,
-    /// Time at the host with the next packet held only by its priority's pause. Time of the flow, not of packets.
+    /// Time at the host with data that window, rate and start allow, but a paused priority. Time of the flow, not of packets.
     pub host_blocked: Time,
     /// Part of `host_blocked` with the root off the path.
     pub host_victim: Time,

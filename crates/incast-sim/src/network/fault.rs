@@ -1,9 +1,8 @@
-//! Failures and repairs of links, and the reaction of routing.
+//! Failures and repairs of links, and the reaction of routing (docs/design/network.md): a list of steps, known when a run
+//! begins.
 //!
-//! Both ends know immediately. Packets on a failed link's wire are lost; packets for it are dropped until routing knows another
-//! path. A link comes up unpaused, since no frame could end its pauses. A silent failure only loses packets.
-//!
-//! All faults are known when a run begins: a list of steps, one event at a time.
+//! Packets for a failed link are dropped until routing knows another path. A link comes up unpaused, since no frame could end
+//! its pauses.
 
 use incast_model::fabric::{Fabric, LinkId};
 use incast_model::rng::{Stream, stream};

@@ -1,4 +1,4 @@
-//! PFC storms: pauses sent regardless of buffers, as by a malfunctioning or slow NIC.
+//! PFC storms: pauses sent regardless of buffers.
 //!
 //! A port that *holds* a priority has sent an XOFF, and sends no XON whatever leaves.
 

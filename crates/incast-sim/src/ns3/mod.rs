@@ -1,4 +1,4 @@
-//! Quirks of the HPCC authors' simulator in `ns3` arithmetic. Other rules: parameters (`profile = "ns3"`), the order of
+//! Quirks of the HPCC authors' simulator in `ns3` arithmetic. Others are parameters (`profile = "ns3"`), the order of
 //! scheduling ([`crate::kernel`]) and the NIC (`nodes/host/reference.rs`).
 
 mod pint;

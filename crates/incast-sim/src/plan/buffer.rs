@@ -25,7 +25,7 @@ impl BufferPlan {
         }
         let lossless = u64::from(params.switch.paused_priorities().count_ones());
         let count = fabric.ports_of(switch).len() as u64;
-        // One headroom per port for any number of lossless priorities (NS3).
+        // One per port for any number of lossless priorities (NS3).
         let times = if params.switch.headroom == Headroom::ThreeDelays { 1 } else { lossless };
         let of_port = |port| headroom(fabric, params, largest, port).saturating_mul(times);
         let headroom = fabric.ports_of(switch).map(of_port).fold(0, u64::saturating_add);
@@ -89,8 +89,8 @@ pub(crate) fn headroom(fabric: &Fabric, params: &Params, largest: u64, port: Por
         // NS3 (`third.cc`): rate times whole nanoseconds, to bytes, times 3.
         Headroom::ThreeDelays => (u128::from(rate.0) * u128::from(delay.0 / 1000) / 8 / 1_000_000_000 * 3) as u64,
         Headroom::Computed => {
-            // The pause frame and data cross the link once each. Packets: the trigger, one being sent when the frame is due,
-            // one that the peer has just begun. Frames: one per priority.
+            // The pause frame and data cross the link once each. Packets: trigger, one in transmission at each end. One frame
+            // per priority.
             let flight = (u128::from(rate.0) * 2 * u128::from(delay.0)).div_ceil(8_000_000_000_000) as u64;
             let packet = largest + params.packets.gap.0;
             let lossless = params.switch.paused_priorities().count_ones();

@@ -1,6 +1,6 @@
-//! Cut-through: a switch forwards a packet when its header arrives, so arrival events are those of headers.
+//! Cut-through (docs/design/transports.md): arrival events are those of headers.
 //!
-//! Before a faster link, which would run out of bits, a packet waits for its last bit. At most one packet per wire waits.
+//! Before a faster link a packet waits for its last bit. At most one packet per wire waits.
 
 use incast_model::fabric::PortId;
 

@@ -20,7 +20,6 @@ impl Network {
             Carrier::Transport(_) => false,
         };
         let with_int: Vec<(usize, &Flow)> = flows.iter().copied().filter(|(_, flow)| has_int(flow)).collect();
-        // Empty if no link is down from the start.
         let mut unreachable = if faults.starts_rerouted() { flows } else { Vec::new() };
         for (time, routes) in faults.states(&self.fabric) {
             unreachable.retain(|(_, flow)| self.links(&routes, flow).is_none());

@@ -1,8 +1,5 @@
-//! Random extra time of hosts per packet.
-//!
-//! With equal links and packets, one flow's packets can always reach a full drop-tail queue just before the others. Random
-//! times of about a packet on the slowest link remove this artefact (Floyd and Jacobson, "On Traffic Phase Effects in
-//! Packet-Switched Gateways", CCR 1991).
+//! Random extra time of hosts per packet, against phase effects (Floyd and Jacobson, "On Traffic Phase Effects in
+//! Packet-Switched Gateways", CCR 1991; docs/design/tenants.md).
 
 use incast_model::rng::{self, Stream};
 

@@ -1,4 +1,4 @@
-//! Hypervisors between VMs and the network. A VM is a host of the fabric; a *pair* is all traffic from one VM to another.
+//! Hypervisors between VMs (hosts of the fabric) and the network. A *pair* is all traffic from one VM to another.
 //!
 //! A limiter at the sender (`shaper`) delays packets; the receiver counts them (`gaps`). Limits come from ElasticSwitch or
 //! Seawall (`allocate`, `partition`), from the receivers, or are fixed (`reserved`). Messages are packets.

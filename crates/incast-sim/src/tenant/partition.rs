@@ -1,8 +1,7 @@
 //! Guarantee Partitioning: divides a VM's hose into guarantees of its pairs (ElasticSwitch, SIGCOMM 2013, section 4.1).
 //!
-//! Each end divides its hose max-min among active pairs; the guarantee is the smaller share. The paper's rule for messages is
-//! not available. Ours: each end sends its *offer*, the share without a bound from the other end, as a bound for the other
-//! (Charny's advertised rates). The ends converge to max-min shares in any order of messages.
+//! The paper's rule for messages is not available; ours (docs/design/tenants.md) is that of Charny's advertised rates. It
+//! converges to max-min shares in any order of messages.
 
 /// Bounds of a pair at one end, in bit/s.
 #[derive(Debug, Clone, Copy, PartialEq)]

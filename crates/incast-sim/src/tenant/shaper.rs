@@ -1,4 +1,4 @@
-//! Rate limiter of a pair: a token bucket; its queue is kept elsewhere.
+//! Rate limiter of a pair: a token bucket, without its queue.
 //!
 //! State is the time when the bucket would be full: exact, without work between packets.
 
@@ -32,8 +32,8 @@ impl Shaper {
         self.rate
     }
 
-    /// Sets the limit and a bucket of `burst` bytes. Tokens (within the new bucket) and debts persist, or each new limit would
-    /// cause a burst or pause.
+    /// Sets the limit and a bucket of `burst` bytes. Tokens (within the new bucket) and debts persist, to avoid a burst or
+    /// pause.
     pub(super) fn set(&mut self, now: u64, rate: Option<u64>, burst: u64) {
         let depth = rate.map_or(0, |rate| time_for(burst, rate));
         self.full_at = match (self.rate, rate) {

@@ -126,8 +126,8 @@ impl Vm {
     }
 }
 
-/// Time to the next measurement in ps: at least a period, and `feedback_every` received bytes per message. A rate that changed
-/// before all senders received it would oscillate.
+/// Time to the next measurement in ps: at least a period, and `feedback_every` received bytes per message. Faster changes would
+/// oscillate.
 fn until_next(params: &EdgeOnlyParams, senders: usize, may: f64) -> u64 {
     let bits = (8 * params.feedback_every.0 * senders as u64) as f64;
     params.period.0.max((bits / may * 1e12) as u64)

@@ -1,8 +1,6 @@
-//! Every congestion control in four scenarios, and its fingerprints in a fifth (`snapshots/controls/NAME.txt`). A new control
-//! needs no line here.
+//! Every congestion control in four scenarios, and its fingerprints in a fifth (`snapshots/controls/NAME.txt`).
 //!
-//! *slowdown*: mean ratio to the exact ideal time; *Jain*: fairness of throughputs; *peak q*: longest switch queue. Any event
-//! changes the trajectory fingerprint, any packet on a wire the traffic fingerprint.
+//! *slowdown*: mean ratio to the exact ideal time; *Jain*: fairness of throughputs; *peak q*: longest switch queue.
 //!
 //! `make test` compares the test and release profiles with the same tables. `INSTA_UPDATE=always` accepts new ones.
 

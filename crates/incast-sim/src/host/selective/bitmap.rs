@@ -1,5 +1,3 @@
-//! Set of packet numbers in a window that moves forward.
-
 use std::collections::VecDeque;
 
 /// Covers the packets from the smallest remembered to the largest in the set.

@@ -1,7 +1,7 @@
 //! Selective repeat as in IRN (Mittal et al., "Revisiting Network Support for RDMA", SIGCOMM 2018, section 3.1).
 //!
-//! Receivers answer out-of-order packets with NACKs: the byte expected, the packet received. In *recovery* the sender resends
-//! the first unacknowledged packet and those that arrived packets have overtaken, until everything sent before is acknowledged.
+//! NACKs report the byte expected and the packet received. In *recovery* the sender resends the first unacknowledged packet and
+//! those that arrived packets have overtaken, until everything sent before is acknowledged.
 
 mod bitmap;
 
@@ -34,8 +34,8 @@ impl Rules {
         }
     }
 
-    /// The short timeout applies if no NACK may report a loss: few packets are in flight, or there is a gap and no more are in
-    /// flight than may overtake.
+    /// The short timeout applies if no NACK may report a loss: few packets in flight, or a gap and no more in flight than may
+    /// overtake.
     fn timeout(&self, in_flight: u64, gap: bool) -> u64 {
         let silent = self.rto_low_packets + if gap { self.reorder_window } else { 0 };
         let few = in_flight <= silent * self.payload;
@@ -57,8 +57,7 @@ pub(crate) struct Repeat {
     come: Bitmap,
     /// Missing packets before it are lost.
     lost_before: u64,
-    /// Packets before it were resent since the last timeout, or need not be. Outlives a recovery, lest the next send packets a
-    /// third time.
+    /// Packets before it were resent since the last timeout, or need not be. Outlives a recovery, to avoid third transmissions.
     cursor: u64,
     /// One past the newest packet reported by a NACK.
     reported: u64,
@@ -132,9 +131,8 @@ impl Repeat {
         (next, if in_flight == 0 { u64::MAX } else { timeout })
     }
 
-    /// Handles the timeout: all in flight that has not arrived is lost (in IRN's paper only the first packet, so a lost tail
-    /// takes a timeout per packet). With a reordering window, packets sent after the last that arrived may only be late: if
-    /// there is a gap, those in it are lost.
+    /// Handles the timeout: all in flight is lost (in IRN's paper the first packet, so a lost tail takes a timeout per packet).
+    /// With a reordering window, packets sent after the last that arrived may be late: only a gap is lost, if there is one.
     pub(crate) fn recover(&mut self, rules: &Rules, flight: Flight) {
         let gap = rules.reorder_window > 0 && self.has_gap(flight.una / rules.payload);
         let all = flight.high.div_ceil(rules.payload);

@@ -1,10 +1,9 @@
-//! Ideal scheduler, the standard of comparison: knows every flow immediately, at no cost.
+//! Ideal scheduler for comparison: knows every flow immediately, at no cost.
 //!
 //! When a flow starts or has sent all packets, senders and receivers are matched, flows with fewest packets first. Only data
 //! and ACKs cross the fabric.
 //!
-//! After YAPS (`ext/ideal.cpp`), which counts acknowledged instead of sent packets. Ours adds a wait when a host takes over a
-//! receiver from a farther one, and gaps for ACKs (docs/design/transports.md).
+//! After YAPS (`ext/ideal.cpp`), with differences (docs/design/transports.md).
 
 use incast_model::range::{above, least, priority};
 use incast_model::units::{Bytes, Time};

@@ -1,8 +1,8 @@
 //! pFabric (Alizadeh et al., "pFabric: Minimal Near-Optimal Datacenter Transport", SIGCOMM 2013).
 //!
 //! Packets carry their flow's remaining bytes; queues keep the most urgent
-//! ([`QueueParams::Pfabric`](crate::switch::QueueParams)). Hosts send a window immediately and detect losses by a short fixed
-//! timeout alone. ACKs list all byte ranges beyond the first gap.
+//! ([`QueueParams::Pfabric`](crate::switch::QueueParams)). Hosts send a window immediately; a short fixed timeout alone detects
+//! losses. ACKs list all byte ranges beyond the first gap.
 
 mod params;
 mod sender;

@@ -1,7 +1,7 @@
 //! pHost (Gao et al., "pHost: Distributed Near-Optimal Datacenter Transport Over Commodity Network Fabric", CoNEXT 2015).
 //!
-//! A source announces a flow. A receiver issues at most one token per packet time, for one packet to be sent soon. Short flows
-//! begin with free tokens. An idle port sends for one of its flows with tokens. One ACK ends a flow.
+//! A receiver issues at most one token per packet time to announced flows, for one packet to be sent soon. Short flows begin
+//! with free tokens. An idle port sends for one of its flows with tokens. One ACK ends a flow.
 
 mod order;
 mod params;

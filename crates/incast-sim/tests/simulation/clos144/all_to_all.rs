@@ -1,7 +1,7 @@
 //! 2000 flows between random hosts at load 0.6: slowdowns by size against YAPS.
 //!
-//! Only means can agree: each YAPS host starts spraying at a random spine. YAPS has one run per transport; three seeds here
-//! show the effect of chance.
+//! Each YAPS host starts spraying at a random spine, so only means can agree. YAPS has one run per transport, this test three
+//! seeds.
 
 use std::fmt::Write;
 

@@ -1,8 +1,7 @@
 //! Lone flows and small contention, to the nanosecond.
 //!
-//! Times are YAPS's. Those marked "reordered" are an independent program's that keeps the order of simultaneous events: YAPS's
-//! heap changes it (twelve packets leave as 0, 3, 4, 11, 9, 10, …). YAPS also waits a picosecond before each packet of pHost
-//! and of the ideal scheduler.
+//! Times are YAPS's, or, if "reordered", those of a program that keeps the order of simultaneous events, which YAPS's heap
+//! changes. YAPS also waits a picosecond before each packet of pHost and of the ideal scheduler.
 //!
 //! Where packets meet, the flow named first goes first: each later flow starts a picosecond later, or a seed selects the
 //! spines.
@@ -84,8 +83,7 @@ fn phost() {
     compare(40, &yaps, 1, &[(&TWO, &[9.272, 18.272]), (&FOUR, &[9.872, 36.880, 3.448, 38.872])]);
 }
 
-/// While short flows leave the same source, the long flow's tokens expire. Where the round trip takes most of the window (not
-/// within a rack), the receiver then waits for the whole downgrade, even if data arrives.
+/// A long flow's tokens expire while its source is busy (docs/design/transports.md, "pHost").
 #[test]
 fn phost_busy_source() {
     let yaps = named("phost", "yaps");
