@@ -252,14 +252,14 @@ pub struct FlowRecord {
     pub timeouts: u32,
     /// ACKs with an ECN echo, or CNPs, received.
     pub marks: u64,
-    /// Ideal FCT of the HPCC authors' ns-3 (`third.cc`): base RTT (payload serialised once per hop) plus payload and basic
-    /// headers at the slowest link.
+    /// Ideal FCT of the HPCC authors' ns-3 (`third.cc`): base RTT (one payload per hop) plus payload and basic headers at the
+    /// slowest link.
     pub ideal_hpcc: Time,
-    /// Exact ideal FCT: alone, in its real packets back to back at line rate, until the last ACK. No run is faster.
+    /// Exact ideal FCT: alone, with real packets back to back, until the last ACK. No run is faster.
     pub ideal_exact: Time,
     /// Links on the path.
     pub hops: u8,
-    /// If true, its round, or a flow's that it waits for, was over ([`incast_model::flow::FlowSet::rounds`]).
+    /// If true, its round, or one that it waits for, was over ([`incast_model::flow::FlowSet::rounds`]).
     pub cancelled: bool,
 }
 
@@ -352,7 +352,7 @@ pub struct PauseRecord {
     pub culprit_port: PortId,
 }
 
-/// PFC deadlock: egress queues of switches wait for each other until a watchdog or a link failure frees them.
+/// PFC deadlock, until a watchdog or a link failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeadlockRecord {
     /// A shortest cycle; each queue waits for the next, cyclically.
@@ -418,7 +418,7 @@ pub struct IsolationRecord {
     pub found: Option<FoundIn>,
 }
 
-/// Congested queue just before the packet that triggered isolation.
+/// Congested queue before the packet that triggered isolation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FoundIn {
     /// The flow's wire bytes.
@@ -475,7 +475,7 @@ pub struct DropRecord {
     pub flow: Option<u32>,
     /// Wire bytes.
     pub bytes: u32,
-    /// If true, the priority was lossless; a drop for lack of space is then a failure of the headroom.
+    /// If true, the priority was lossless: a drop for lack of space is a failure of the headroom.
     pub lossless: bool,
 }
 

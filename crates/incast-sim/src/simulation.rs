@@ -20,7 +20,7 @@ pub struct Simulation {
 }
 
 /// Simulated time without arrivals and flow starts after which a run may be stuck; at least four RDMA retransmission timeouts
-/// and [`Transport::patience`]. Paced flows, and packets on slow or long wires, are not stuck.
+/// and [`Transport::patience`].
 const STALL: Time = Time::ms(20);
 
 impl Simulation {

@@ -59,7 +59,7 @@ impl Balancer for Flowlet {
         }
         let at = choice.flow_hash() as usize % self.last.len();
         let before = std::mem::replace(&mut self.last[at], choice.now);
-        // A port that is no next hop (rerouted, or of another destination) also begins a flowlet.
+        // A port that is no next hop (rerouted, other destination) also begins a flowlet.
         let kept = choice.hops.iter().position(|hop| hop.0 + 1 == self.port[at]);
         let hop = match kept {
             Some(hop) if choice.now - before <= self.gap => hop,

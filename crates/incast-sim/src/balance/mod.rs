@@ -1,6 +1,6 @@
 //! Load balancing: choice among equal next hops.
 //!
-//! Rules other than ECMP have a file and a line in `balancers!` each; they run only with several next hops.
+//! Rules other than ECMP run only with several next hops. `balancers!` lists them.
 
 mod adaptive;
 mod flowlet;
@@ -79,7 +79,6 @@ impl Choice<'_> {
 
 pub(crate) trait Balancer {
     fn choose(&mut self, choice: &Choice<'_>) -> usize;
-    /// If true, data (or ACKs, NACKs and CNPs) use ECMP.
     fn is_ecmp(&self, _data: bool) -> bool {
         false
     }

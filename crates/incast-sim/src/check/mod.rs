@@ -104,7 +104,7 @@ fn switch(params: &SwitchParams, arithmetic: Arithmetic) -> Found {
     found
 }
 
-/// An offset above the threshold would allow a resume only at an empty queue. Reports the parameter that is not the default.
+/// An offset above the threshold prevents a resume before the queue is empty. Reports the non-default parameter.
 fn resume_below(found: &mut Found, offset: Bytes, xoff: Bytes) {
     if offset == SwitchParams::default().resume_offset {
         let allowed = format!("at least switch.resume_offset, {offset}");

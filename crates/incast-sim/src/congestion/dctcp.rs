@@ -1,5 +1,5 @@
-//! DCTCP on RDMA hosts as in the HPCC evaluation: a rate, cut by the marked share of each round trip (Alizadeh et al., SIGCOMM
-//! 2010, section 3; authors' ns-3, `rdma-hw.cc`, HandleAckDctcp).
+//! DCTCP on RDMA hosts: a rate, cut by the marked share of each round trip (Alizadeh et al., SIGCOMM 2010, section 3; HPCC
+//! authors' ns-3, `rdma-hw.cc`, HandleAckDctcp).
 
 use incast_model::range::above;
 use incast_model::units::{Bytes, Rate};

@@ -1,6 +1,6 @@
 //! Congestion controls: pure state machines without packets, queues or clocks.
 //!
-//! A new one needs a file (parameters, state, tests) and a line in `controls!`.
+//! `controls!` lists them.
 
 mod dcqcn;
 mod dctcp;

@@ -1,6 +1,6 @@
 //! Swift: a window that holds the fabric's delay at a target (Kumar et al., SIGCOMM 2020, section 3).
 //!
-//! Without endpoint window; losses appear as NACKs (fast recovery) and timeouts (docs/design/controls.md).
+//! There is no endpoint window (docs/design/controls.md). Losses appear as NACKs (fast recovery) and timeouts.
 
 use incast_model::field::FieldError;
 use incast_model::range::{above, least};
@@ -205,7 +205,6 @@ impl Controller for Swift {
 }
 
 impl Swift {
-    /// At most once per round trip.
     fn may_decrease(&self, now: Time) -> bool {
         self.last_decrease.is_none_or(|last| (now - last).0 >= self.rtt)
     }

@@ -82,7 +82,6 @@ impl ControlParams for TimelyParams {
     }
 }
 
-/// One RTT per round trip, and the filtered difference.
 #[derive(Debug, Clone)]
 pub(super) struct RttFilter {
     /// In ps.

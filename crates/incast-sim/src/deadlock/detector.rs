@@ -11,7 +11,6 @@ pub(crate) struct Detector {
     /// In ps; [`u64::MAX`]: only at the end.
     every: u64,
     pub(crate) next: u64,
-    /// Found by the last check.
     open: Vec<usize>,
     pub(crate) records: Vec<DeadlockRecord>,
 }

@@ -113,8 +113,7 @@ fn could_resume(run: &impl Snapshot, candidate: &Candidate, stuck: &HashMap<Queu
     let Some(&own) = stuck.get(&candidate.counter) else { return true };
     let ingress = run.ingress(candidate.counter);
     if own == ingress.bytes + ingress.headroom && !ingress.held && !run.is_in_flight(candidate.queue) {
-        // An XON follows a packet of the counter (none will leave, none is to come) or the end of a hold. An endless hold is a
-        // storm, not a cycle.
+        // An XON follows a packet of the counter (none will leave or come) or the end of a hold. An endless hold is a storm.
         return false;
     }
     let buffer = run.buffer(run.fabric().neighbour(candidate.queue.port));

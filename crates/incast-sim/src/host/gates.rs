@@ -32,7 +32,6 @@ pub(crate) struct Countdown {
 }
 
 impl Gates {
-    /// Gates must have passed the checks.
     pub(crate) fn new(set: &FlowSet) -> Self {
         if set.gates.is_empty() {
             return Self::default();
@@ -72,7 +71,7 @@ impl Countdown {
         self.cancelled.get(flow) == Some(&true)
     }
 
-    /// Reports the end of a flow at `now`. Returns flows behind gates that open, with starts in ps.
+    /// Reports the end of a flow at `now`. Returns flows behind opening gates, with starts in ps.
     pub(crate) fn report(
         &mut self,
         gates: &Gates,
@@ -82,7 +81,7 @@ impl Countdown {
         let mut starts = Vec::new();
         let sender = set.flows[flow as usize].src.0;
         for &gate in gates.waiting.of(flow) {
-            // A gate whose flows all start at this flow's sender waits for the ACK, others for the last byte.
+            // A gate waits for the ACK if all its flows start at this flow's sender, else for the last byte.
             let wanted = if gates.starter[gate as usize] == Some(sender) { End::Acked } else { End::Delivered };
             if end == wanted {
                 let left = &mut self.left[gate as usize];
@@ -104,7 +103,7 @@ impl Countdown {
         starts.extend(spec.starts.iter().map(|&flow| (flow, open.max(set.flows[flow as usize].start.0))));
     }
 
-    /// Returns true if a gate opens, at `open`. The first gate of a round decides for all.
+    /// True if a gate opens, at `open`. The first gate of a round decides for all.
     fn begins(&mut self, gate: &Gate, rounds: &[Time], open: u64) -> bool {
         gate.round.is_none_or(|round| {
             let round = round as usize;

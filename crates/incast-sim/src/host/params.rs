@@ -1,7 +1,7 @@
 //! Parameters of packets and of the RDMA host.
 //!
-//! NS3: the HPCC authors' ns-3 (`rdma-hw.cc`, `qbb-header.cc`, `pause-header.cc` at commit 9f4be2a). YAPS: the simulator of
-//! pHost's authors (NetSys/simulator at commit 8e9cf04).
+//! NS3: the HPCC authors' ns-3 (`rdma-hw.cc`, `qbb-header.cc`, `pause-header.cc` at commit 9f4be2a). YAPS: NetSys/simulator at
+//! commit 8e9cf04.
 
 use incast_model::range::{above, least, most, priority};
 use incast_model::units::{Bytes, Time};
@@ -117,7 +117,7 @@ impl PacketParams {
         }
     }
 
-    /// Wire bytes of the largest data packet of `carriers`, with space for INT in RDMA packets.
+    /// Wire bytes of the largest data packet of `carriers`, with INT for RDMA.
     pub fn largest(&self, carriers: &[Carrier]) -> u64 {
         let size = |carrier: &Carrier| match carrier {
             Carrier::Rdma(_) => self.data_header.0 + self.payload.0 + self.telemetry_bytes(Telemetry::Int),

@@ -1,6 +1,6 @@
 //! Total order of events: time, *rank*, *target* (docs/design/kernel.md).
 //!
-//! A target has at most one live event, so no two are equal, and the order of scheduling has no effect. (A rescheduled target's
+//! A target has at most one live event: no two are equal, and the order of scheduling has no effect. (A rescheduled target's
 //! old event stays queued, without effect.)
 
 /// In the order of classes within one picosecond.

@@ -4,7 +4,7 @@ use incast_model::rng::mix;
 
 use crate::kernel::{Event, Kind, flag};
 
-/// Digests of a run. Equal runs have equal digests on every machine and in every build; others do with probability 2^-64.
+/// Digests of a run: equal for equal runs, on every machine and in every build; for others with probability 2^-64.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Fingerprint {
     /// Time and target of every event but samples, in order at each node.

@@ -25,14 +25,12 @@ impl NetworkParams {
         Ok(self.with_fixed(fabric, &resolved.fixed_at(Time::ZERO)))
     }
 
-    /// Next hops given from the start. This and [`NetworkParams::each_routes`] accept loops, unlike [`NetworkParams::routes`],
-    /// for the deadlock analysis.
+    /// Next hops given from the start. This and [`NetworkParams::each_routes`], for the deadlock analysis, accept loops.
     pub fn given_hops(&self, fabric: &Fabric, seed: u64) -> Result<Vec<FixedHops>, FieldError> {
         Ok(self.resolve_loops_too(fabric, seed)?.fixed_at(Time::ZERO))
     }
 
-    /// Calls `each` with the routes and start of every routing state in order. Routing knows links that are down from the
-    /// start.
+    /// Calls `each` with routes and start of every routing state. Routing knows links that are down from the start.
     pub fn each_routes(
         &self,
         fabric: &Fabric,
@@ -96,7 +94,7 @@ impl NetworkParams {
         Err(FieldError::new("network.routing", message).allowed(allowed))
     }
 
-    /// Given routes must have no loop or dead end, whatever next hops are chosen.
+    /// Given routes must have no loop or dead end.
     fn check_loops(&self, fabric: &Fabric, fixed: &[FixedHops]) -> Result<(), FieldError> {
         let routes = self.with_fixed(fabric, fixed);
         for one in fixed {

@@ -11,7 +11,6 @@ impl Network {
         self.is_ahead(root, port, dst, |node| self.chosen_port(node, dst, number))
     }
 
-    /// As [`Self::goes_by`], for the flow's data.
     pub(crate) fn flow_goes_by(&self, root: u32, port: u32, flow: u32) -> bool {
         let dst = self.flows.flows[flow as usize].dst.0;
         match self.rest_of_path(flow, port) {

@@ -293,7 +293,7 @@ fn rate_table(fabric: &Fabric) -> Result<Vec<u64>, FieldError> {
     Ok(rates)
 }
 
-/// Slot width of the event wheel, as a power of two in ps: a few events per slot at half load; the longest link fits.
+/// As a power of two in ps: a few events per slot at half load; the longest link fits.
 fn slot_bits(fabric: &Fabric, params: &Params, longest: Time) -> u32 {
     let packets_per_ps: f64 =
         fabric.links().iter().map(|link| 2.0 * link.rate.0 as f64 / (8e12 * params.packets.payload.0 as f64)).sum();

@@ -10,8 +10,8 @@ use crate::kernel::flag;
 use crate::network::Faults;
 
 impl Network {
-    /// Rejects INT on loops or on paths with more switches than records, and flows without a path because links are down from
-    /// the start. Explicit paths do not change.
+    /// Rejects INT on loops or with fewer records than switches, and flows without a path because links are down from the
+    /// start. Explicit paths do not change.
     pub(super) fn check_detours(&self, faults: &Faults, int_records: u8) -> Result<(), FieldError> {
         let routed = |(_, flow): &(usize, &Flow)| flow.path.is_none();
         let flows: Vec<(usize, &Flow)> = self.flows.flows.iter().enumerate().filter(routed).collect();
@@ -48,7 +48,6 @@ impl Network {
         Some(out.max(routes.links_between(&self.fabric, flow.dst, flow.src)?))
     }
 
-    /// By the first of several next hops.
     fn goes_in_circles(&self, routes: &Routes, flow: &Flow) -> bool {
         let (mut node, end) = (self.fabric.hosts()[flow.src.index()], self.fabric.hosts()[flow.dst.index()]);
         for _ in 0..self.fabric.nodes().len() {

@@ -93,7 +93,7 @@ impl Network {
         let count = size.div_ceil(shape.payload);
         let full = shape.header + shape.payload;
         let last = shape.header + (size - (count - 1) * shape.payload);
-        // Times at which the link may begin the first and last packets.
+        // Earliest starts of the first and last packets.
         let (mut first, mut begin, mut slowest, mut come) = (0, 0, 0, 0);
         for (at, &port) in out.iter().enumerate() {
             let each = self.busy_time(port, full);
@@ -108,7 +108,7 @@ impl Network {
         Time(come + returned)
     }
 
-    /// Time from a packet's start on a link until it may start on the next; on the last, until its last bit arrives.
+    /// Time from a packet's start on a link until its start on the next; on the last, until its last bit arrives.
     pub(crate) fn passed_on(&self, path: &[u32], at: usize, bytes: u64) -> u64 {
         let (state, rate) = (&self.ports[path[at] as usize], |port: u32| self.fabric.rate(PortId(port)));
         let faster = path.get(at + 1).is_some_and(|&next| rate(next) > rate(path[at]));

@@ -75,7 +75,7 @@ pub(crate) struct Config {
     pub(crate) underrun: bool,
     /// Some flows are RDMA's, some are not.
     pub(crate) mixed: bool,
-    /// Links have no gaps, no jitter, whole picoseconds per byte, no ns-3 rounding: one comparison instead of four.
+    /// No gaps, no jitter, whole picoseconds per byte, no ns-3 rounding: one comparison instead of four.
     pub(crate) plain_wires: bool,
     pub(crate) telemetry: bool,
     pub(crate) int: crate::congestion::IntFormat,
@@ -95,7 +95,7 @@ pub(crate) struct ControlState {
     pub(crate) moves_next_send: bool,
 }
 
-/// Everything known before a run. Read-only for nodes; only new routes change it, between windows.
+/// Everything known before a run. Only new routes change it, between windows.
 #[derive(Debug)]
 pub(crate) struct Network {
     pub(crate) fabric: Arc<Fabric>,

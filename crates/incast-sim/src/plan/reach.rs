@@ -14,7 +14,6 @@ type Step = (u32, u8);
 pub(crate) struct Reach<'a> {
     pub(crate) network: &'a Network,
     pub(crate) faults: &'a Faults,
-    /// True if a port's far end holds a priority.
     pub(crate) is_held: &'a dyn Fn(u32, u8) -> bool,
 }
 

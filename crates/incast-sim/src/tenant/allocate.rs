@@ -7,7 +7,6 @@ use super::params::RateParams;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Seen {
-    /// Lost or marked packets.
     pub(super) congested: u64,
     /// Packets waited, or 4/5 of the limit were used.
     pub(super) limited: bool,

@@ -20,7 +20,7 @@ pub(crate) struct Share {
     pub(crate) offer: f64,
 }
 
-/// Divides a hose. A demand counts at least `floor` of an equal part, so that a waking pair can show demand.
+/// A demand counts at least `floor` of an equal part, so that a waking pair can show demand.
 pub(crate) fn partition(hose: f64, floor: f64, wants: &[Want]) -> Vec<Share> {
     let least = floor * hose / wants.len() as f64;
     let caps: Vec<f64> = wants.iter().map(|want| want.demand.max(least).min(want.offer)).collect();
@@ -125,7 +125,6 @@ mod tests {
         (before, settled)
     }
 
-    /// Two-sided max-min by progressive filling: slow, but sure.
     fn max_min(hoses: &[f64], pairs: &[(usize, usize)]) -> Vec<f64> {
         let mut rates = vec![0.0; pairs.len()];
         let mut free: Vec<bool> = vec![true; pairs.len()];

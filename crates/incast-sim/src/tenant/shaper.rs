@@ -113,7 +113,6 @@ mod tests {
         assert_eq!(shaper.goes_at(1250), 40 * US);
         shaper.set(20 * US, Some(1000 * MBPS), 12_500);
         assert_eq!(shaper.goes_at(1250), 30 * US);
-        // A full bucket holds no more than its size.
         let mut full = Shaper::default();
         full.set(0, Some(1000 * MBPS), 12_500);
         full.set(0, Some(1000 * MBPS), 2500);

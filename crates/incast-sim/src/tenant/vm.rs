@@ -48,7 +48,7 @@ impl Vm {
         rate.min(self.line)
     }
 
-    /// Starts timers for a new pair; ElasticSwitch divides its guarantee soon. Returns new tasks and times in ps.
+    /// Starts timers for a new pair; ElasticSwitch divides soon. Returns new tasks, times in ps.
     pub(crate) fn wake(&mut self, rules: &Rules, host: u32, now: u64) -> Vec<(u64, Job)> {
         let starts = !std::mem::replace(&mut self.awake, true);
         if starts {

@@ -9,8 +9,6 @@ pub(crate) struct Scope {
 }
 
 /// Senders and receivers of a transport's flows at a host, which they use through a [`Stack`] alone.
-///
-/// A new transport implements this trait and adds a line to the list in `mod.rs`.
 pub(crate) trait Endpoint {
     type Params;
 

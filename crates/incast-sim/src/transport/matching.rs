@@ -68,7 +68,7 @@ impl Matching {
         self.taken_until[entry.dst as usize] = now + entry.away + time;
     }
 
-    /// Matches flows to hosts, fewest packets first. Returns flows that a host begins to send, and starts.
+    /// Matches flows to hosts, fewest packets first. Returns flows that hosts begin to send, and starts.
     pub(super) fn choose(&mut self, now: u64) -> Vec<(u32, u64)> {
         let Self { flows, waiting, .. } = self;
         waiting.sort_by_key(|&flow| (flows[flow as usize].due, flow));

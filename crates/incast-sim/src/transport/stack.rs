@@ -105,7 +105,6 @@ pub(crate) trait Stack {
 
     /// Data without new bytes.
     fn count_discarded(&mut self, own: u32);
-    /// Full delivery at the receiver.
     fn deliver(&mut self, own: u32);
     fn is_delivered(&self, own: u32) -> bool;
     /// Bytes never acknowledged; returns their total.

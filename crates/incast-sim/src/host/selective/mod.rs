@@ -94,8 +94,8 @@ impl Repeat {
         (next, self.since.saturating_add(timeout))
     }
 
-    /// Handles an ACK or, if packet `came`, a NACK; `advanced`: the first unacknowledged byte has moved. Returns the next byte
-    /// to send and the new `timeout` expiry in ps.
+    /// Handles an ACK or, with `came`, a NACK; `advanced`: the first unacknowledged byte moved. Returns the next byte to send
+    /// and the new expiry of `timeout` in ps.
     pub(crate) fn heard(
         &mut self,
         rules: &Rules,

@@ -114,7 +114,6 @@ impl Endpoint for Fastpass {
 }
 
 impl Fastpass {
-    /// See `Endpoints::place_arbiter`.
     pub(crate) fn place(&mut self, host: u32, packet: u64, here: Option<(u32, &Fabric)>) {
         let packets = f64::from(self.params.epoch_packets) + self.params.epoch_slack;
         self.epoch = (packet as f64 * packets).round() as u64;

@@ -51,7 +51,6 @@ impl Queue {
         self.flows.binary_search_by(|other| place.cmp(other)).ok()
     }
 
-    /// Flows before the turn, and from it on; the last of these is next.
     fn split(&self) -> (&[Place], &[Place]) {
         let before = match self.flows.first() {
             Some(last) if last.label < self.turn => 0,

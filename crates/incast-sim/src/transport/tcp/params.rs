@@ -1,6 +1,6 @@
 //! Parameters of TCP.
 //!
-//! YAPS: the simulator of pHost's authors (NetSys/simulator at commit 8e9cf04, `coresim/flow.cpp`, `ext/tcpflow.cpp`).
+//! YAPS: NetSys/simulator at commit 8e9cf04, `coresim/flow.cpp`, `ext/tcpflow.cpp`.
 
 use incast_model::field::FieldError;
 use incast_model::range::{above, least};

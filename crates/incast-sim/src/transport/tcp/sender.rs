@@ -119,8 +119,8 @@ impl Sender {
         self.left += 1;
     }
 
-    /// True if the timer's segment, the first unacknowledged one, is in the host's queue. If it was not resent, all segments
-    /// first sent since are behind it. (Segments resent since count as before it: a timeout too soon is better than none.)
+    /// True if the timer's segment, the first unacknowledged, is in the host's queue. If it was not resent, all segments first
+    /// sent since are behind it. (Segments resent since count as before it: a timeout too soon is better than none.)
     pub(super) fn first_waits(&self) -> bool {
         let since = (self.next - self.una).div_ceil(self.packets.mss).max(1);
         let number = if self.first_again > 0 { self.first_again } else { (self.given + 1).saturating_sub(since) };
@@ -300,7 +300,6 @@ impl Sender {
         self.judged = self.judged.max(before);
     }
 
-    /// Fast retransmit.
     fn enter_recovery(&mut self) {
         let (mss, flight) = (self.packets.mss, self.high - self.una);
         self.ssthresh = self.control.after_loss(self.cwnd, flight, mss);

@@ -89,7 +89,7 @@ fn pfabric() {
     insta::assert_snapshot!(compare("pfabric", "yaps", FLOWS, 0.05));
 }
 
-/// YAPS sprays by a counter per sending host, not per switch: tails of short flows are 5 % longer here.
+/// YAPS sprays by a counter per sending host: tails of short flows are 5 % longer here.
 #[test]
 fn phost() {
     insta::assert_snapshot!(compare("phost", "yaps", FLOWS, 0.08));

@@ -1,7 +1,7 @@
 //! Lone flows and small contention, to the nanosecond.
 //!
-//! Times are YAPS's, or, if "reordered", those of a program that keeps the order of simultaneous events, which YAPS's heap
-//! changes. YAPS also waits a picosecond before each packet of pHost and of the ideal scheduler.
+//! Times are YAPS's or, if "reordered", those of a program that keeps the order of simultaneous events. YAPS also waits a
+//! picosecond before each packet of pHost and of the ideal scheduler.
 //!
 //! Where packets meet, the flow named first goes first: each later flow starts a picosecond later, or a seed selects the
 //! spines.

@@ -181,7 +181,7 @@ fn t4_tags_keep_bounces_going() {
     assert!(outcome.counts.retagged > 0);
 }
 
-/// Also with little buffer, where lossy packets are dropped, and in the wrong variant.
+/// Also with little buffer (drops), and in the wrong variant.
 #[test]
 fn windows_give_the_same_run_with_tags() {
     for (buffer, queue_by) in
@@ -217,8 +217,8 @@ fn t5_the_queue_is_that_of_the_new_tag() {
 }
 
 /// A watchdog acts at its first poll after the detection time and releases at the first after the restoration time. With Drop,
-/// the cycle closes again within one poll. With Forward, queues into l0 and l2 are never released: two flows arrive there for
-/// one port.
+/// the cycle closes again within one poll. With Forward, two flows arrive for one port at l0 and l2, so queues there are never
+/// released.
 #[test]
 fn t6_a_watchdog_ends_deadlocks() {
     // The cycle and its feeders.
@@ -286,7 +286,6 @@ fn own(names: &[&str]) -> Vec<String> {
     own
 }
 
-/// Rule look-ups take no time.
 #[test]
 fn t10_rules_that_do_not_apply_cost_nothing() {
     let hosts = 16;

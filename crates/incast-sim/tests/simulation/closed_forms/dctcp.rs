@@ -74,7 +74,7 @@ fn queue(n: u32, (g, mark_at): Variant) -> (Vec<f64>, f64) {
     (samples.iter().map(|sample| sample.bytes as f64).collect(), bits / (until - from).seconds() / LINE)
 }
 
-/// Mean peak, trough and samples between peaks. A peak is highest between two troughs at least `swing` / 2 below it.
+/// Mean peak, trough and samples between peaks, which lie between troughs at least `swing` / 2 lower.
 fn peaks(queue: &[f64], swing: f64) -> (f64, f64, f64) {
     let (mut tops, mut bottoms): (Vec<(usize, f64)>, Vec<f64>) = (Vec::new(), Vec::new());
     let (mut rising, mut best) = (true, (0, queue[0]));

@@ -76,9 +76,9 @@ fn e5_h3_standing_queue() {
     }
 }
 
-/// Senders send a window before any feedback: the queue peaks at about (N - 1) windows of wire bytes. First reactions divide
-/// rates by about N/eta. The queue is gone within 2 T plus the time to drain the peak. (Not within 3 T: until the first window
-/// is acknowledged, rates start from the line rate.)
+/// The queue peaks at about (N - 1) windows of wire bytes, sent before any feedback. First reactions divide rates by about
+/// N/eta. The queue is gone within 2 T plus the time to drain the peak. (Not within 3 T: until the first window is
+/// acknowledged, rates start from the line rate.)
 #[test]
 fn h4_incast() {
     let every = Time::ns(200);

@@ -71,7 +71,7 @@ fn n14_found_to_the_picosecond() {
     let outcome = bench.run();
     let [record] = records(&bench, &outcome, "h1")[..] else { panic!("one flow, isolated once") };
     // Packet k, from 0, arrives at k + 1 packet times of the fast link; the slow link has begun every other one. The port
-    // serves after arrivals: a packet that arrives as another's transmission ends finds it queued.
+    // serves after arrivals.
     let (fast, found) = (DATA / 2, record.found.expect("found here"));
     let arrived = (record.begin.0 - TAU) / fast;
     exact("N14", "at the arrival of a packet, ps", 0, (record.begin.0 - TAU) % fast);

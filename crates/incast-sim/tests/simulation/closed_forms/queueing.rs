@@ -76,7 +76,7 @@ fn lindley(arrivals: &[Arrival]) -> Vec<u64> {
 }
 
 /// `Wq = rho P / (2 (1 - rho))`, `P(wait = 0) = 1 - rho`; Little's law `N = lambda W` is exact, as the run begins and ends
-/// empty: the queue's integral is the sum of the waits.
+/// empty.
 #[test]
 fn c1_b3_fixed_sizes() {
     let packet = LINK.time_for(1500).0 as f64;

@@ -1,5 +1,5 @@
 //! TIMELY (Mittal et al., SIGCOMM 2015, section 4) has no fixed point: at constant round-trip times every rate rises (Zhu et
-//! al., CoNEXT 2016, section 4). Rates oscillate; shares depend on history.
+//! al., CoNEXT 2016, section 4).
 
 use incast_model::units::{Rate, Time};
 use incast_sim::Outcome;

@@ -85,7 +85,7 @@ fn a_lost_tail_costs_one_timeout() {
         let fabric = leaf_spine(9, 16, 4, Cable::new(40, 200), Cable::new(160, 200));
         let mut bench = Bench::new(fabric).transport(pfabric.clone()).flow(0, 1, 3 * 1460, Time::ZERO);
         if lose {
-            // The second ACK leaves that link at 1.508 us; the third packet reaches its end at 1.6 us.
+            // The second ACK leaves at 1.508 us; the third packet arrives at 1.6 us.
             let link = ["s0".to_owned(), "h1".to_owned()];
             let failure = incast_sim::network::FailureParams {
                 link: Some(link),

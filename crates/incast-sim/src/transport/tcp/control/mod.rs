@@ -1,6 +1,4 @@
 //! Congestion controls of TCP, which size the window; the sender decides what to send.
-//!
-//! A new one has a file (parameters, state, tests) and a line in the list below.
 
 mod cubic;
 mod dctcp;
