@@ -141,7 +141,7 @@ pub struct Dcqcn {
     alpha: f64,
     /// Since alpha's last move.
     marked_for_alpha: bool,
-    /// [`Time::MAX`] before the first mark. Applied when alpha is used.
+    /// [`Time::MAX`] before the first mark. Moves are applied when alpha is used.
     next_alpha: Time,
     next_increase: Time,
     /// [`Time::MAX`] without a mark since the last cut.

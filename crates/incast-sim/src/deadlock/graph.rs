@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn names_the_shortest_cycle_of_each_set() {
-        // Shortest of 0 to 3: 1, 2. Another set: 4, 5.
+        // Shortest cycle of 0 to 3: 1, 2. Another set: 4, 5.
         let cycles = graph(&[&[1], &[2], &[3, 1], &[0, 4], &[5], &[4]]).cycles();
         assert_eq!(cycles, [vec![1, 2], vec![4, 5]]);
     }

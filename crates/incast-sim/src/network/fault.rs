@@ -175,7 +175,7 @@ impl Faults {
     }
 }
 
-/// At one time: outages, routing, pauses.
+/// Order at one time: outages, routing, pauses.
 fn steps(resolved: &Resolved, after: Option<Time>, links: usize) -> Vec<(u64, Step)> {
     let Resolved { outages, fixed, holds } = resolved;
     let mut times: Vec<Time> = outages.iter().flat_map(|one| [Some(one.at), one.until]).flatten().collect();

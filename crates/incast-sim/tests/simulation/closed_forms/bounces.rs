@@ -217,8 +217,8 @@ fn t5_the_queue_is_that_of_the_new_tag() {
 }
 
 /// A watchdog acts at its first poll after the detection time and releases at the first after the restoration time. With Drop,
-/// the cycle closes again within one poll. With Forward, two flows arrive for one port at l0 and l2, so queues there are never
-/// released.
+/// the cycle closes again within one poll. With Forward, two flows arrive for one port at l0 and l2, so queues into them are
+/// never released.
 #[test]
 fn t6_a_watchdog_ends_deadlocks() {
     // The cycle and its feeders.
