@@ -1,6 +1,6 @@
-//! Builds and runs one named benchmark and prints the results as a line of JSON.
+//! Runs one named benchmark and prints a line of JSON.
 //!
-//! `make bench` runs each in its own process (benches/run.py) to measure CPU time and peak memory.
+//! `make bench` (benches/run.py) runs each in its own process to measure CPU time and peak memory.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -23,7 +23,7 @@ use incast_sim::tenant::Hypervisor;
 use incast_sim::transport::{FastpassParams, Transport, TransportParams};
 use incast_sim::{Carrier, ControlSetup, Params, Setup, Simulation};
 
-/// (name, description); a name is fabric-control or fabric-workload.
+/// (name, description); names: fabric-control or fabric-workload.
 const BENCHES: &[(&str, &str)] = &[
     ("star17-dcqcn", "17 hosts, 16-to-1 of 20 MB, DCQCN: one deep queue"),
     ("star17-hpcc", "17 hosts, 16-to-1 of 20 MB, HPCC: INT on every packet, one short queue"),
@@ -84,7 +84,7 @@ fn incast(fan_in: u32, size: &str, load: Option<f64>, duration: Option<Time>) ->
     WorkloadSpec { incast: Some(incast), ..WorkloadSpec::default() }
 }
 
-/// `scale` multiplies the duration of arrivals, or the size of the star's flows.
+/// `scale`: of the duration of arrivals, or the size of the star's flows.
 fn scenario(name: &str, scale: f64) -> Option<(FabricSpec, Vec<WorkloadSpec>)> {
     let ms = |ms: f64| Time((ms * scale * 1e9) as u64);
     let bytes = |mb: f64| format!("{}B", (mb * scale * 1e6) as u64);
@@ -120,7 +120,7 @@ fn scenario(name: &str, scale: f64) -> Option<(FabricSpec, Vec<WorkloadSpec>)> {
     })
 }
 
-/// DCQCN if the name has no control.
+/// DCQCN by default.
 fn control(name: &str) -> Option<ControlSetup> {
     let (control, window) = match name.split_once('-')?.1 {
         "dcqcn+w" | "hadoop" => ("dcqcn", Some(WindowMode::Rate)),
@@ -132,7 +132,7 @@ fn control(name: &str) -> Option<ControlSetup> {
     Some(ControlSetup { control, window: window.unwrap_or(info.window) })
 }
 
-/// Transport in the name, as in YAPS (the simulator of pHost's authors).
+/// As in YAPS (the simulator of pHost's authors).
 fn transport(name: &str) -> Option<Transport> {
     match name.strip_prefix("clos144-")? {
         "fastpass" => {
@@ -158,8 +158,7 @@ fn params(control: Option<&ControlSetup>, transport: Option<&Transport>) -> Para
     params
 }
 
-/// Study `isolation`: `plain` hashes flows to two queues, `mice` serves mice first, `isolation` also isolates
-/// congesting flows.
+/// Study `isolation`: `plain` hashes flows to two queues, `mice` serves mice first, `isolation` also isolates.
 fn classes(params: &mut Params, solution: &str) {
     params.switch.buffer = Bytes(16_000_000);
     params.switch.lossless = vec![2, 3, 4];
@@ -195,7 +194,7 @@ fn benches() -> Vec<(String, String)> {
     all
 }
 
-/// ElasticSwitch (SIGCOMM 2013), figure 5: X and Y have 450 Mb/s each of a 1 Gb/s link; one VM sends to X, 300 to Y.
+/// ElasticSwitch (SIGCOMM 2013), figure 5: X and Y have 450 Mb/s each of 1 Gb/s; one VM sends to X, 300 to Y.
 fn tenants(scale: f64) -> Result<Setup, Box<dyn Error>> {
     let (gigabit, end) = (Rate::gbps(1), Time((30e12 * scale) as u64));
     let tree = LeafSpine { host_rate: gigabit, uplink_rate: gigabit, delay: Time::us(5), ..LeafSpine::new(26, 1, 4) };
@@ -207,7 +206,7 @@ fn tenants(scale: f64) -> Result<Setup, Box<dyn Error>> {
         send: Rate(450_000_000),
         receive: Rate(450_000_000),
     };
-    // The first rack's 16 slots are for X and Y.
+    // The first rack's 16 slots are X's and Y's.
     let senders: Vec<u32> = (16..317).collect();
     let tenancy = Tenancy::new(vec![tenant("x", &[0, senders[0]]), tenant("y", &[&[4][..], &senders[1..]].concat())]);
     let flow = |src: u32| Flow {

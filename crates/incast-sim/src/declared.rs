@@ -2,13 +2,13 @@
 
 use serde::Serialize;
 
-/// Use of a counter in reports.
+/// Use in reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Notice {
-    /// None: the counter is in the manifest and in sweeps only.
+    /// None: in the manifest and in sweeps only.
     Quiet,
-    /// Summaries and pages show it if it is above 0.
+    /// Summaries and pages show it above 0.
     Shown,
     /// Pages show it; above 0 the run fails.
     Failure,
@@ -19,15 +19,15 @@ pub enum Notice {
 pub struct Counter {
     /// Name.
     pub name: &'static str,
-    /// Unit; empty for numbers of things.
+    /// Unit; empty for numbers.
     pub unit: &'static str,
     /// Use in reports.
     pub notice: Notice,
-    /// Counted things, so that a number may precede it.
+    /// Counted things: a number may precede it.
     pub description: &'static str,
 }
 
-/// Declares a struct of counters, each as `field: unit, notice, description;`.
+/// Declares counters, each as `field: unit, notice, description;`.
 macro_rules! counters {
     ($(#[$meta:meta])* pub struct $name:ident {
         $($field:ident: $unit:literal, $notice:ident, $description:literal;)+
@@ -39,7 +39,7 @@ macro_rules! counters {
         }
 
         impl $name {
-            /// Declarations of the counters, in order.
+            /// Declarations in order.
             pub const ALL: &[Counter] = &[$(Counter {
                 name: stringify!($field),
                 unit: $unit,
@@ -50,7 +50,7 @@ macro_rules! counters {
     };
 }
 
-/// Declares an enum with names in results, each value as `Variant: name, meaning;`.
+/// Declares an enum with values `Variant: name, meaning;`.
 macro_rules! named {
     ($(#[$meta:meta])* pub enum $enum:ident { $($variant:ident: $name:literal, $meaning:literal;)+ }) => {
         $(#[$meta])*

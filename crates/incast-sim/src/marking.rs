@@ -48,7 +48,7 @@ impl Default for EcnParams {
 }
 
 impl EcnParams {
-    /// Step at ports of 100 Gb/s: marks every packet above the threshold (DCTCP, SIGCOMM 2010, section 3.1).
+    /// Marks every packet above the threshold at ports of 100 Gb/s (DCTCP, SIGCOMM 2010, section 3.1).
     pub const fn step(threshold: Bytes) -> Self {
         Self {
             enabled: true,

@@ -27,38 +27,38 @@ pub struct Outcome {
     pub pauses: Vec<PauseRecord>,
     /// Dropped packets (the first [`crate::measure::MeasureParams::max_drops`]; `ports` counts all).
     pub drops: Vec<DropRecord>,
-    /// Changes of links, in order.
+    /// Changes of links.
     pub links: Vec<LinkRecord>,
     /// PFC deadlocks, in order of discovery.
     pub deadlocks: Vec<DeadlockRecord>,
-    /// PFC storms, in order.
+    /// PFC storms.
     pub storms: Vec<Storm>,
-    /// Isolations of flows, in order.
+    /// Isolations of flows.
     pub isolations: Vec<IsolationRecord>,
-    /// Queueing delays by flow; optional.
+    /// Queueing delays by flow (optional).
     pub waits: Vec<Waits>,
-    /// Flows blocked by failures at the stop (at most 100).
+    /// First 100 flows blocked by failures at the stop.
     pub cut_off: Vec<CutOff>,
-    /// Queue lengths over time; optional.
+    /// Queue lengths over time (optional).
     pub queues: Vec<QueueSample>,
-    /// Flow rates over time; optional.
+    /// Flow rates over time (optional).
     pub rates: Vec<RateSample>,
-    /// Pairs of VMs, with hypervisors.
+    /// Pairs of VMs.
     pub pairs: Vec<PairRecord>,
-    /// Pairs of VMs over time; optional.
+    /// Pairs of VMs over time (optional).
     pub pair_samples: Vec<PairSample>,
-    /// Hypervisors' counters.
+    /// Counters of hypervisors.
     pub hypervisors: HypervisorCounts,
-    /// Time-weighted queue lengths of switch ports; optional.
+    /// Time-weighted queue lengths of switch ports (optional).
     pub histograms: Vec<QueueHistogram>,
-    /// Digests of the run; optional.
+    /// Digests (optional).
     pub fingerprint: Option<Fingerprint>,
 }
 
 /// Reason of a stop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stop {
-    /// Every flow completed or was cancelled.
+    /// All flows completed or were cancelled.
     Finished,
     /// The horizon passed.
     Horizon {
@@ -72,19 +72,19 @@ pub enum Stop {
     },
     /// Paused queues wait for each other in a cycle, for ever.
     Deadlock {
-        /// Each queue waits for the next, the last for the first.
+        /// Each queue waits for the next, cyclically.
         cycle: Vec<QueueRef>,
         /// Flows not completed.
         unfinished: u32,
     },
     /// No deadlock, but no event is left or nothing moved for the stall time.
     Stalled {
-        /// First unfinished flows that have started (at most 100); others wait for them.
+        /// First 100 unfinished flows that have started; others wait for them.
         flows: Vec<u32>,
         /// Flows not completed.
         unfinished: u32,
     },
-    /// The caller stopped the run.
+    /// Stopped by the caller.
     Interrupted {
         /// Flows not completed.
         unfinished: u32,
@@ -111,7 +111,7 @@ impl StopReason {
 }
 
 impl Stop {
-    /// Kind of the stop.
+    /// Kind.
     pub const fn reason(&self) -> StopReason {
         match self {
             Self::Finished => StopReason::Finished,
@@ -205,12 +205,12 @@ counters! {
     }
 }
 
-/// Wire bytes by priority: `injected + retagged = delivered + dropped + in_flight` in every entry.
+/// Wire bytes by priority. Each has `injected + retagged = delivered + dropped + in_flight`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ledger {
     /// Created by hosts, or (PFC frames) by switches.
     pub injected: [u64; 8],
-    /// Bytes from other priorities less bytes to others, by Tagger's rules or isolation.
+    /// Gained from other priorities minus lost, by Tagger's rules or isolation.
     #[serde(default)]
     pub retagged: [i64; 8],
     /// Consumed at the destination.
@@ -229,39 +229,37 @@ impl Ledger {
     }
 }
 
-/// Result of a flow.
+/// Flow.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FlowRecord {
-    /// Arrival of the last byte's ACK at the sender; `None` if not completed.
+    /// Last byte's ACK at the sender; `None`: not completed.
     pub finish: Option<Time>,
-    /// Arrival of the last byte at the receiver; `None` if not delivered.
+    /// Last byte at the receiver; `None`: not delivered.
     pub delivered: Option<Time>,
-    /// Start, by the flow set or after the flows that it waited for; `None` if not started.
+    /// Start, by the flow set or after other flows; `None`: not started.
     pub start: Option<Time>,
     /// Payload acknowledged, in bytes.
     pub acked: u64,
-    /// Data packets sent, with retransmissions.
+    /// Data packets sent, including retransmissions.
     pub packets: u64,
     /// Data packets retransmitted.
     pub retransmitted: u64,
-    /// Data packets discarded by the receiver: duplicates and, with go-back-N, packets out of order.
+    /// Data packets discarded by the receiver: duplicates and, with go-back-N, out-of-order packets.
     pub discarded: u32,
     /// NACKs received by the sender.
     pub nacks: u32,
     /// Retransmission timeouts.
     pub timeouts: u32,
-    /// ACKs with an ECN echo, or CNPs received.
+    /// ACKs with an ECN echo, or CNPs, received.
     pub marks: u64,
-    /// Ideal FCT of the HPCC authors' ns-3 (`third.cc`): the pair's base RTT (payload serialised once per hop) plus
-    /// payload and basic headers at the slowest link.
+    /// Ideal FCT of the HPCC authors' ns-3 (`third.cc`): base RTT (one payload per hop) plus payload and basic headers at the
+    /// slowest link.
     pub ideal_hpcc: Time,
-    /// Exact ideal FCT: alone on its path, in its real packets back to back at line rate, until the ACK of the last
-    /// byte. No run is faster.
+    /// Exact ideal FCT: alone, with real packets back to back, until the last ACK. No run is faster.
     pub ideal_exact: Time,
     /// Links on the path.
     pub hops: u8,
-    /// If true, the flow was not to start, as its round, or one that it waits for, was over
-    /// ([`incast_model::flow::FlowSet::rounds`]).
+    /// If true, its round, or one that it waits for, was over ([`incast_model::flow::FlowSet::rounds`]).
     pub cancelled: bool,
 }
 
@@ -304,7 +302,7 @@ impl Outcome {
     }
 }
 
-/// Counters of an egress queue and of the same port's ingress, of one priority.
+/// Counters of a port's egress queue and ingress, by priority.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PortRecord {
     /// Port.
@@ -319,7 +317,7 @@ pub struct PortRecord {
     pub marks: u64,
     /// Packets dropped on arrival.
     pub drops: u64,
-    /// Packets lost while the link was down: queued, on the wire, or bound for the port.
+    /// Packets lost with the link: queued, on the wire, or bound for the port.
     pub lost: u64,
     /// Maximum queue length in bytes.
     pub peak_queue: u64,
@@ -344,44 +342,43 @@ pub struct PauseRecord {
     pub port: PortId,
     /// Priority.
     pub priority: u8,
-    /// Time at which the XOFF frame took effect.
+    /// XOFF took effect.
     pub start: Time,
-    /// Time at which the XON frame took effect; `None` if the run ended first.
+    /// XON took effect; `None`: not before the stop.
     pub end: Option<Time>,
-    /// Cause of the pause: the peer's ingress bytes of this port and priority at the XOFF.
+    /// Cause: the peer's ingress bytes of this port and priority at the XOFF.
     pub ingress_bytes: u64,
-    /// Egress port, at the peer, of the packet that crossed the XOFF threshold; for `network.pause`, the peer's port
-    /// that sent the XOFF.
+    /// The peer's egress port of the packet that crossed the XOFF threshold; for `network.pause`, the port that sent the XOFF.
     pub culprit_port: PortId,
 }
 
-/// PFC deadlock: egress queues of switches wait for each other until a watchdog or a link failure frees them.
+/// PFC deadlock, until a watchdog or a link failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeadlockRecord {
-    /// A shortest cycle; each queue waits for the next, the last for the first.
+    /// A shortest cycle; each queue waits for the next, cyclically.
     pub cycle: Vec<StuckQueue>,
-    /// Begin: pause of the cycle's last queue.
+    /// Pause of the cycle's last queue.
     pub closed: Time,
-    /// Time of the check that found it.
+    /// Check that found it.
     pub seen: Time,
-    /// Time of the first check that no longer found it; `None` if it lasted to the stop.
+    /// First check that no longer found it; `None`: lasted to the stop.
     pub ended: Option<Time>,
     /// Maximum of stuck switch queues, in a cycle or waiting for one, of all deadlocks at a time.
     pub stuck_queues: u32,
     /// Maximum bytes in stuck queues.
     pub stuck_bytes: u64,
-    /// Maximum number of host ports paused by stuck queues.
+    /// Maximum of host ports paused by stuck queues.
     pub stuck_hosts: u32,
 }
 
-/// Queue in a deadlock's cycle.
+/// Queue of a deadlock's cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StuckQueue {
     /// Queue.
     pub queue: QueueRef,
     /// Begin of the pause.
     pub since: Time,
-    /// Bytes when the deadlock was found.
+    /// Bytes at discovery.
     pub bytes: u64,
 }
 
@@ -392,16 +389,16 @@ pub struct Storm {
     pub port: PortId,
     /// Priority.
     pub priority: u8,
-    /// Time of detection.
+    /// Detection.
     pub begin: Time,
-    /// End; `None` if the run ended first.
+    /// End; `None`: not before the stop.
     pub end: Option<Time>,
 }
 
 /// Isolation of a flow at a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IsolationRecord {
-    /// Port of a switch, or of a host if hosts isolate.
+    /// Port of a switch, or of a host that isolates.
     pub port: PortId,
     /// Flow.
     pub flow: u32,
@@ -409,36 +406,36 @@ pub struct IsolationRecord {
     pub by: IsolatedBy,
     /// Begin.
     pub begin: Time,
-    /// End; `None` if the run ended first.
+    /// End; `None`: not before the stop.
     pub end: Option<Time>,
-    /// Packets sent from the isolated queue, or past it while it was empty; 0 at hosts.
+    /// Packets sent from the isolated queue, or past it while empty; 0 at hosts.
     pub packets: u64,
     /// Wire bytes of `packets`.
     pub bytes: u64,
     /// Messages sent about the flow.
     pub messages: u32,
-    /// Congested queue of the flow; `None` if found elsewhere.
+    /// Congested queue; `None`: found elsewhere.
     pub found: Option<FoundIn>,
 }
 
-/// Congested queue just before the packet that triggered isolation.
+/// Congested queue before the packet that triggered isolation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FoundIn {
-    /// Wire bytes of the flow.
+    /// The flow's wire bytes.
     pub flow_bytes: u64,
-    /// Wire bytes of all flows.
+    /// All wire bytes.
     pub queue_bytes: u64,
-    /// Flows with data in the queue.
+    /// Flows with data.
     pub queue_flows: u32,
-    /// Time since the queue's last pause; 0 if paused, `None` if never paused.
+    /// Time since the queue's last pause; 0: paused, `None`: never paused.
     pub pause_ago: Option<Time>,
-    /// Root of that pause ([`crate::measure::Waits`]), and true if it is on the flow's path; `None` if not measured, or
-    /// for `network.pause`.
+    /// Root of that pause ([`crate::measure::Waits`]), and true if on the flow's path; `None`: not measured, or
+    /// `network.pause`.
     pub root: Option<(PortId, bool)>,
 }
 
 named! {
-    /// Cause of an isolation.
+    /// Cause.
     pub enum IsolatedBy {
         Marks: "marks", "picked at this port by ECN's marking function";
         Counters: "counters", "among the flows with the most bytes in this port's queue";
@@ -468,17 +465,17 @@ pub struct DropRecord {
     pub node: NodeId,
     /// Cause.
     pub reason: DropReason,
-    /// Ingress; `None` for the node's own packets.
+    /// Ingress; `None`: the node's own packet.
     pub ingress: Option<PortId>,
-    /// Egress; `None` if not known.
+    /// Egress; `None`: unknown.
     pub egress: Option<PortId>,
     /// Priority.
     pub priority: u8,
-    /// Flow; `None` for PFC frames and congestion isolation messages.
+    /// Flow; `None`: PFC frame or congestion isolation message.
     pub flow: Option<u32>,
     /// Wire bytes.
     pub bytes: u32,
-    /// If true, the priority was lossless; a drop for lack of buffer space is then a failure of the headroom.
+    /// If true, the priority was lossless: a drop for lack of space is a failure of the headroom.
     pub lossless: bool,
 }
 
@@ -521,9 +518,9 @@ pub struct CutOff {
 pub enum Obstacle {
     /// Link of this port down.
     Down(PortId),
-    /// Link of this port silently loses all packets.
+    /// Link of this port silently loses everything.
     Silent(PortId),
-    /// No route to the destination at this node.
+    /// No route at this node.
     NoRoute(NodeId),
     /// Queue paused by the far end for `network.pause`.
     Held(QueueRef),

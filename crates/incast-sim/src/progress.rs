@@ -1,5 +1,3 @@
-//! Progress, limits and end of a run.
-
 use incast_model::units::Time;
 
 /// Progress of a run, every few thousand events.
@@ -9,17 +7,17 @@ pub struct Progress {
     pub now: Time,
     /// Events handled.
     pub events: u64,
-    /// Packets, once per link crossed.
+    /// Packets per link crossed.
     pub packet_hops: u64,
     /// Completed flows.
     pub flows_done: u64,
-    /// Flows without cancelled ones.
+    /// Flows, without cancelled ones.
     pub flows: u64,
     /// Payload acknowledged, in bytes.
     pub bytes_acked: u64,
     /// Payload of `flows`, in bytes.
     pub bytes: u64,
-    /// End of the last backlogged flow, at most the horizon; `None` without backlogged flows.
+    /// End of the last backlogged flow, at most the horizon; `None`: none.
     pub end: Option<Time>,
 }
 
@@ -28,7 +26,7 @@ pub(crate) struct Limits {
     /// In ps.
     pub(crate) horizon: u64,
     pub(crate) events: u64,
-    /// Time in ps without an arrival or a start, after which a run may count as stuck.
+    /// Time in ps without an arrival or a start after which a run may be stuck.
     pub(crate) stall: u64,
 }
 

@@ -19,8 +19,8 @@ pub struct Simulation {
     limits: Limits,
 }
 
-/// Without arrivals and flow starts for this simulated time a run may be stuck; raised to four RDMA retransmission
-/// timeouts and to [`Transport::patience`]. Paced flows, and packets on slow or long wires, are not stuck.
+/// Simulated time without arrivals and flow starts after which a run may be stuck; at least four RDMA retransmission timeouts
+/// and [`Transport::patience`].
 const STALL: Time = Time::ms(20);
 
 impl Simulation {
@@ -45,7 +45,7 @@ impl Simulation {
         Nodes::new(self.network).run(self.limits, observe)
     }
 
-    /// Same with the events of all nodes in their global order, for tests that compare the two.
+    /// Same with all events in global order, for tests that compare the two.
     #[doc(hidden)]
     pub fn run_event_by_event(self, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Outcome {
         Nodes::new(self.network).one_by_one().run(self.limits, observe)

@@ -1,5 +1,3 @@
-//! Validation of setups.
-
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -17,7 +15,7 @@ use crate::plan::BufferPlan;
 use crate::setup::{Arithmetic, Setup};
 use crate::transport::Transport;
 
-/// Setup that passed all checks, except of flows' paths, which the simulator finds.
+/// Checked setup; the simulator checks paths.
 #[derive(Debug, Clone)]
 pub struct ValidSetup(Setup);
 
@@ -39,7 +37,7 @@ fn unless(holds: bool, field: &str, message: impl FnOnce() -> String) -> Result<
 }
 
 impl Setup {
-    /// Checks everything, and gives flows the priorities of their classes.
+    /// Checks everything, and sets flows' priorities by class.
     pub fn checked(mut self) -> Result<ValidSetup, FieldError> {
         range::check(&self.params)?;
         self.params.faults().into_iter().next().map_or(Ok(()), Err)?;
@@ -85,7 +83,6 @@ impl Setup {
         })
     }
 
-    /// Limits of nodes and their clock.
     fn check_nodes(&self) -> Result<(), FieldError> {
         for (number, node) in (0u32..).zip(self.fabric.nodes()) {
             let ports = self.fabric.ports_of(NodeId(number)).len();

@@ -1,5 +1,5 @@
-//! DRILL(d, m) (Ghorbani, Yang, Godfrey, Ganjali and Firoozshahian, "DRILL: Micro Load Balancing for Low-latency Data
-//! Center Networks", SIGCOMM 2017): the shortest of a few local queues, packet by packet.
+//! DRILL(d, m) (Ghorbani et al., "DRILL: Micro Load Balancing for Low-latency Data Center Networks", SIGCOMM 2017): shortest of
+//! a few local queues, per packet.
 
 use std::ops::Range;
 
@@ -57,7 +57,7 @@ impl Balancer for Adaptive {
         }
         let rng = &mut self.stream;
         let backlog = |hop: usize| (choice.backlog)(choice.hops[hop]);
-        // Of equal queues the first sample wins: a random one.
+        // The first sample wins among equal queues: a random one.
         let start = choice.random(rng);
         let count = choice.hops.len();
         let mut best = (backlog(start), start);

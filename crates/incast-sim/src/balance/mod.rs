@@ -1,6 +1,6 @@
 //! Load balancing: choice among equal next hops.
 //!
-//! Rules other than ECMP have a file and a line in `balancers!` each; they run only with several next hops.
+//! Rules other than ECMP run only with several next hops. `balancers!` lists them.
 
 mod adaptive;
 mod flowlet;
@@ -25,7 +25,7 @@ pub(crate) fn backlog((now, busy_until): (u64, u64), queued: u32, rate: u64) -> 
 }
 
 pub(crate) trait BalanceParams {
-    /// If true, packets of a flow can be reordered even without losses and long queues.
+    /// If true, flows can be reordered even without losses and long queues.
     const REORDERS: bool;
     type State: Balancer;
 
@@ -79,7 +79,6 @@ impl Choice<'_> {
 
 pub(crate) trait Balancer {
     fn choose(&mut self, choice: &Choice<'_>) -> usize;
-    /// If true, data (or ACKs, NACKs and CNPs) use ECMP.
     fn is_ecmp(&self, _data: bool) -> bool {
         false
     }
@@ -110,11 +109,11 @@ macro_rules! balancers {
             pub const fn name(&self) -> &'static str {
                 match self { Self::Ecmp => "ecmp", $(Self::$variant(_) => $name),+ }
             }
-            /// If true, packets of a flow can be reordered even without losses and long queues.
+            /// If true, flows can be reordered even without losses and long queues.
             pub const fn reorders(&self) -> bool {
                 match self { Self::Ecmp => false, $(Self::$variant(_) => $params::REORDERS),+ }
             }
-            /// Schema of a rule's parameters; `None` for unknown names and rules without parameters.
+            /// Schema of a rule's parameters; `None`: unknown name or no parameters.
             pub fn parameters(name: &str) -> Option<Schema> {
                 match name { $($name => Some(schemars::schema_for!($params)),)+ _ => None }
             }
@@ -222,7 +221,7 @@ pub(crate) mod testing {
         }
     }
 
-    /// Even draws stay below the 99.9 % quantile: about n + 3.1 * sqrt(2 n) for n degrees of freedom.
+    /// Even draws stay below the 99.9 % quantile: about n + 3.1 sqrt(2 n) for n degrees of freedom.
     pub(crate) fn chi_square(counts: &[u64]) -> f64 {
         let expected = counts.iter().sum::<u64>() as f64 / counts.len() as f64;
         counts.iter().map(|&count| (count as f64 - expected) * (count as f64 - expected) / expected).sum()

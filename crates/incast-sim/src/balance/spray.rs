@@ -1,5 +1,5 @@
-//! Packet spraying: a next hop per packet (Dixit, Prakash, Hu and Kompella, "On the Impact of Packet Spraying in Data Center
-//! Networks", INFOCOM 2013).
+//! Packet spraying: a next hop per packet (Dixit et al., "On the Impact of Packet Spraying in Data Center Networks", INFOCOM
+//! 2013).
 
 use std::ops::Range;
 

@@ -1,5 +1,3 @@
-//! Measurement of queueing delays.
-
 use incast_model::field::FieldError;
 
 use crate::balance::Balance;

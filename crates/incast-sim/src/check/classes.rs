@@ -1,5 +1,3 @@
-//! Classes of flows.
-
 use incast_model::field::FieldError;
 
 use crate::host::ClassBy;

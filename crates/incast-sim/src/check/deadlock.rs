@@ -1,5 +1,3 @@
-//! Limits of Tagger and watchdogs.
-
 use incast_model::field::FieldError;
 use incast_model::flow::FlowSet;
 
@@ -11,7 +9,7 @@ fn refuse(field: &str, message: impl Into<String>) -> Result<(), FieldError> {
 }
 
 impl Params {
-    /// Checks tagging and watchdogs against `rules` and `flows`.
+    /// Checks tagging and watchdogs.
     pub fn check_deadlock(&self, rules: Option<&TagRules>, flows: &FlowSet) -> Result<(), FieldError> {
         self.check_watchdog()?;
         self.check_tagging(rules, flows)

@@ -44,7 +44,7 @@ impl IsolationParams {
 }
 
 impl Params {
-    /// Checks congestion isolation of these flows, in packets of up to `largest` bytes.
+    /// Checks congestion isolation, with packets of up to `largest` bytes.
     pub fn check_isolation(&self, fabric: &Fabric, flows: &FlowSet, largest: u64) -> Result<(), FieldError> {
         let isolation = &self.switch.isolation;
         if !isolation.enabled {

@@ -1,4 +1,4 @@
-//! Relations between parameters. Ranges of single ones are in their schemas ([`incast_model::range`]).
+//! Relations between parameters. Their schemas have the ranges ([`incast_model::range`]).
 
 mod blocking;
 mod classes;
@@ -40,8 +40,8 @@ impl Found {
 }
 
 impl Params {
-    /// Violated relations between parameters in range; those that need fabric or flows are for
-    /// [`Setup::checked`](crate::Setup::checked).
+    /// Violated relations between parameters in range. [`Setup::checked`](crate::Setup::checked) checks those that need fabric
+    /// or flows.
     pub fn faults(&self) -> Vec<FieldError> {
         let mut found = Found::default();
         if self.arithmetic == Arithmetic::Ns3 {
@@ -104,8 +104,7 @@ fn switch(params: &SwitchParams, arithmetic: Arithmetic) -> Found {
     found
 }
 
-/// An offset above the threshold means: no resume before the queue is empty. Reports the parameter that is not the
-/// default.
+/// An offset above the threshold prevents a resume before the queue is empty. Reports the non-default parameter.
 fn resume_below(found: &mut Found, offset: Bytes, xoff: Bytes) {
     if offset == SwitchParams::default().resume_offset {
         let allowed = format!("at least switch.resume_offset, {offset}");

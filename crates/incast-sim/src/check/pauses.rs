@@ -1,11 +1,9 @@
-//! PFC storms.
-
 use incast_model::field::FieldError;
 
 use crate::setup::Params;
 
 impl Params {
-    /// Checks that PFC storms use lossless priorities, and that there is PFC.
+    /// Checks that there is PFC and that PFC storms use lossless priorities.
     pub fn check_pauses(&self) -> Result<(), FieldError> {
         let lossless = &self.switch.lossless;
         for (index, pause) in self.network.pause.iter().enumerate() {

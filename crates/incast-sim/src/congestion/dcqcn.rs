@@ -151,7 +151,7 @@ pub struct Dcqcn {
     timer_steps: u32,
     byte_steps: u32,
     bytes: u64,
-    /// A mark in the nanosecond of alpha's move counts for that move.
+    /// A mark in the nanosecond of alpha's move counts for it.
     ack_before_alpha: bool,
 }
 
@@ -210,7 +210,7 @@ impl Dcqcn {
         self.rate = (cut as u64).max(self.params.min_rate.0);
     }
 
-    /// `inclusive`: also moves at `now`.
+    /// `inclusive`: with moves at `now`.
     fn advance_alpha(&mut self, now: Time, inclusive: bool) {
         while self.next_alpha < now || (inclusive && self.next_alpha == now) {
             self.alpha *= 1.0 - self.params.g;
@@ -311,7 +311,7 @@ mod tests {
         })
     }
 
-    /// `marks` in ns. Returns us and Gb/s after each timer.
+    /// `marks` in ns; us and Gb/s after each timer.
     fn trace(mut cc: Dcqcn, marks: &[u64], until: Time) -> Vec<(f64, f64)> {
         let mut marks = marks.iter().map(|&ns| Time::ns(ns)).peekable();
         let mut out = Vec::new();

@@ -1,5 +1,5 @@
-//! DCTCP on RDMA hosts as in the HPCC evaluation: a rate, cut by the marked share of each round trip (Alizadeh et al.,
-//! SIGCOMM 2010, section 3; authors' ns-3, `rdma-hw.cc`, HandleAckDctcp).
+//! DCTCP on RDMA hosts: a rate, cut by the marked share of each round trip (Alizadeh et al., SIGCOMM 2010, section 3; HPCC
+//! authors' ns-3, `rdma-hw.cc`, HandleAckDctcp).
 
 use incast_model::range::above;
 use incast_model::units::{Bytes, Rate};
@@ -69,9 +69,9 @@ pub struct Dctcp {
     alpha: f64,
     marked: u64,
     batch: u64,
-    /// A round trip ends when more than this byte is acknowledged.
+    /// A round trip ends when this byte is exceeded.
     last_update: u64,
-    /// Rate fixed after a cut until more than this byte is acknowledged.
+    /// After a cut, rate fixed until this byte is exceeded.
     reduced_until: Option<u64>,
 }
 

@@ -1,6 +1,6 @@
 //! HPCC (Li et al., SIGCOMM 2019, section 3 and algorithm 1).
 //!
-//! State is a rate (R = W/T), as in the authors' ns-3; the window follows the rate ([`WindowMode::Rate`]).
+//! Its state is a rate (R = W/T), as in the authors' ns-3; the window follows it ([`WindowMode::Rate`]).
 
 use incast_model::range::above;
 use incast_model::units::{Rate, Time};
@@ -93,7 +93,7 @@ pub struct Hpcc {
     /// The paper's U.
     utilisation: f64,
     stage: u32,
-    /// `reference` is updated when this byte is acknowledged.
+    /// Acknowledged byte at which `reference` is updated.
     last_update: u64,
     records: usize,
     last: [IntRecord; MAX_INT_RECORDS],
@@ -102,7 +102,7 @@ pub struct Hpcc {
 impl Controller for Hpcc {
     fn on_ack(&mut self, ack: &Ack<'_>) {
         if self.last_update == 0 {
-            // The first ACK only provides records; the flow stays at line rate.
+            // The first ACK only provides records.
             self.last_update = ack.next;
             self.remember(ack.int);
             return;
@@ -137,7 +137,7 @@ impl Hpcc {
         }
     }
 
-    /// MeasureInflight of algorithm 1, in ns-3's order of operations for bit-identical doubles. False if all hops are
+    /// MeasureInflight of algorithm 1, with ns-3's order of operations for bit-identical doubles. False if all hops are
     /// skipped.
     fn measure(&mut self, ack: &Ack<'_>, skip_empty: bool) -> bool {
         let flow = ack.flow;
@@ -181,8 +181,8 @@ impl Hpcc {
     }
 }
 
-/// ComputeWind of algorithm 1 (SIGCOMM 2019). `ratio`: utilisation over its target. After `max_stage` additive
-/// increases the rate (in bit/s) follows `ratio` upwards too.
+/// ComputeWind of algorithm 1. `ratio`: utilisation over target. After `max_stage` additive increases the rate (bit/s) follows
+/// `ratio` upwards too.
 pub(super) fn next_rate((reference, stage): (u64, u32), ratio: f64, ai: Rate, max_stage: u32) -> (u64, u32) {
     if ratio >= 1.0 || stage >= max_stage {
         ((reference as f64 / ratio) as u64 + ai.0, 0)
@@ -263,8 +263,8 @@ mod tests {
     type Seen = (u64, u64, u64, u32, u32);
     type After = (f64, f64, f64);
 
-    /// (ACK, next byte, stamp in ns, bytes sent, queue), then (U, rate, reference), by hand: T = 12.24 us, eta 0.95, AI
-    /// 50 Mb/s, line rate 100 Gb/s.
+    /// (ACK, next byte, stamp in ns, bytes sent, queue), (U, rate, reference), by hand: T = 12.24 us, eta 0.95, AI 50 Mb/s,
+    /// line rate 100 Gb/s.
     const BY_HAND: [(Seen, After); 9] = [
         ((1000, 154_000, 1000, 0, 0), (1.0, 100.0, 100.0)),
         ((2000, 155_000, 1087, 1090, 1090), (1.000016, 95.048448, 100.0)),

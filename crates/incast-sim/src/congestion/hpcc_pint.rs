@@ -1,6 +1,5 @@
-//! HPCC over PINT (Ben Basat et al., SIGCOMM 2020; HPCC authors' ns-3, `rdma-hw.cc`, HandleAckHpPint).
-//!
-//! Switches filter their ports' utilisation ([`crate::switch`]); ACKs return the path's largest, as a power of a base.
+//! HPCC over PINT (Ben Basat et al., SIGCOMM 2020; HPCC authors' ns-3, `rdma-hw.cc`, HandleAckHpPint): ACKs return the path's
+//! largest filtered utilisation, as a power of a base.
 
 use incast_model::range::{above, least};
 use incast_model::rng::mix;
@@ -114,7 +113,7 @@ impl Controller for HpccPint {
 }
 
 impl HpccPint {
-    /// Chooses ACKs by a hash, as switches choose packets for a query.
+    /// Selects ACKs by a hash, as switches select packets.
     fn uses(&self, seq: u64) -> bool {
         (mix(seq) >> 11) as f64 / (1u64 << 53) as f64 <= self.params.probability
     }

@@ -1,6 +1,6 @@
 //! Congestion controls: pure state machines without packets, queues or clocks.
 //!
-//! To add one: a file (parameters, state, tests), and a line in `controls!`.
+//! `controls!` lists them.
 
 mod dcqcn;
 mod dctcp;
@@ -38,16 +38,16 @@ pub const MAX_INT_RECORDS: usize = 8;
 /// State of a port when a packet departs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct IntRecord {
-    /// Departure in ticks ([`FlowContext::tick`]) in the low 56 bits, index of the port's rate in the high 8.
+    /// Departure in ticks ([`FlowContext::tick`]): low 56 bits; index of the port's rate: high 8.
     stamp: u64,
     /// Wire bytes sent before, modulo 2^32; quantised: ns-3's units, modulo 2^20.
     pub tx: u32,
-    /// Bytes queued, without the packet; quantised: ns-3's units.
+    /// Bytes queued without the packet; quantised: ns-3's units.
     pub queue: u32,
 }
 
 impl IntRecord {
-    /// Record; `rate` is an index into the run's rates.
+    /// Record; `rate`: index into the run's rates.
     pub const fn new(ticks: u64, rate: u8, tx: u32, queue: u32) -> Self {
         Self { stamp: (ticks & (u64::MAX >> 8)) | (rate as u64) << 56, tx, queue }
     }
@@ -79,7 +79,7 @@ pub enum IntFormat {
     },
 }
 
-/// Properties of a flow, known at its start.
+/// Flow properties, known at its start.
 #[derive(Debug, Clone, Copy)]
 pub struct FlowContext {
     /// Rate of the sender's port.
@@ -88,7 +88,7 @@ pub struct FlowContext {
     pub base_rtt: Time,
     /// Window at line rate, in bytes.
     pub bdp: u64,
-    /// Payload of a full packet in bytes.
+    /// Full packet's payload in bytes.
     pub mtu: u64,
     /// INT tick in seconds: 1e-12, or 1e-9 in `ns3` arithmetic.
     pub tick: f64,
@@ -96,7 +96,7 @@ pub struct FlowContext {
     pub rtt_ticks: u64,
     /// See [`IntFormat`].
     pub int: IntFormat,
-    /// In `ns3` arithmetic, time of ACKs from the last switch, which orders events of one nanosecond; otherwise zero.
+    /// Time of ACKs from the last switch in `ns3` arithmetic, where it orders events of one nanosecond; otherwise zero.
     pub ack_age: Time,
 }
 
@@ -130,28 +130,28 @@ pub enum Input {
     Bdp,
 }
 
-/// ACK or NACK, after the sender's counters were updated.
+/// ACK or NACK, after the update of the sender's counters.
 #[derive(Debug, Clone, Copy)]
 pub struct Ack<'a> {
     /// Arrival.
     pub now: Time,
-    /// Next byte that the receiver expects.
+    /// Next byte expected by the receiver.
     pub seq: u64,
-    /// Next byte that the sender will send.
+    /// Next byte to be sent.
     pub next: u64,
-    /// True if the answered packet had an ECN mark.
+    /// If true, the answered packet had an ECN mark.
     pub marked: bool,
     /// True for a NACK.
     pub nack: bool,
-    /// Time since the answered packet began to be sent.
+    /// Time since the start of the answered packet's transmission.
     pub rtt: Time,
-    /// INT records, in order of the path.
+    /// INT records in path order.
     pub int: &'a [IntRecord],
     /// PINT's power, or 0.
     pub pint: u16,
-    /// The control's flow.
+    /// Flow.
     pub flow: &'a FlowContext,
-    /// Rates of ports in bit/s, indexed by INT records.
+    /// Port rates in bit/s, indexed by INT records.
     pub rates: &'a [u64],
 }
 
@@ -167,7 +167,7 @@ pub enum WindowMode {
     Rate,
 }
 
-/// State of a flow's control.
+/// Flow's control state.
 pub trait Controller {
     /// Handles an ACK or NACK.
     fn on_ack(&mut self, ack: &Ack<'_>);
@@ -175,7 +175,7 @@ pub trait Controller {
     fn on_cnp(&mut self, _now: Time) {}
     /// Handles the timer set by [`Controller::next_timer`].
     fn on_timer(&mut self, _now: Time) {}
-    /// Handles a retransmission timeout: the sender goes back to the first unacknowledged byte.
+    /// Handles a retransmission timeout (go-back-N).
     fn on_timeout(&mut self, _now: Time) {}
     /// Sets the number of links, before the first packet.
     fn on_path(&mut self, _links: u8) {}
@@ -197,15 +197,15 @@ pub trait Controller {
 pub trait ControlParams: Default + Clone + Serialize + DeserializeOwned + JsonSchema {
     /// One line for `incast list`.
     const SUMMARY: &'static str;
-    /// Named parameter sets, the default first.
+    /// Named parameter sets, default first.
     const PROFILES: &'static [(&'static str, &'static str)];
     /// Telemetry.
     const TELEMETRY: Telemetry = Telemetry::None;
-    /// If true, a new rate also moves the transmission already scheduled (HPCC); if false, only later ones (DCQCN).
+    /// If true, a new rate also moves the scheduled transmission (HPCC); if false, only later ones (DCQCN).
     const MOVES_NEXT_SEND: bool = false;
-    /// Ignored inputs: `incast show` reports parameters without effect.
+    /// Ignored inputs; `incast show` reports parameters without effect.
     const IGNORES: &'static [Input] = &[];
-    /// Rate increases for NICs of 100 Gb/s, which `incast show` scales to other NICs.
+    /// Rate increases for NICs of 100 Gb/s; `incast show` scales them.
     const INCREASES: &'static [&'static str] = &[];
     /// Default window.
     const WINDOW: WindowMode;
@@ -216,7 +216,7 @@ pub trait ControlParams: Default + Clone + Serialize + DeserializeOwned + JsonSc
 
     /// Profile by name.
     fn profile(name: &str) -> Option<Self>;
-    /// Reports the first violated relation between parameters; fields declare their ranges.
+    /// Returns the first violated relation between parameters; fields declare ranges.
     fn check(&self) -> Result<(), FieldError> {
         Ok(())
     }
@@ -224,20 +224,20 @@ pub trait ControlParams: Default + Clone + Serialize + DeserializeOwned + JsonSc
     fn start(&self, flow: &FlowContext) -> Self::State;
 }
 
-/// Description of a control.
+/// Control, as listed.
 #[derive(Debug, Clone)]
 pub struct ControlInfo {
     /// Name in scenarios.
     pub name: &'static str,
     /// Summary, one line.
     pub summary: &'static str,
-    /// Named parameter sets, the default first.
+    /// Named parameter sets, default first.
     pub profiles: &'static [(&'static str, &'static str)],
     /// Default window.
     pub window: WindowMode,
     /// Default ECN marking; `None`: the switches' default.
     pub ecn: Option<EcnParams>,
-    /// JSON schema of the parameters.
+    /// Parameters' JSON schema.
     pub schema: schemars::Schema,
 }
 
@@ -250,7 +250,7 @@ macro_rules! controls {
         }
 
         impl Control {
-            /// NIC rate of default increases: the HPCC evaluation's.
+            /// NIC rate of default increases (HPCC evaluation).
             pub const INCREASES_FOR: Rate = Rate::gbps(100);
 
             /// Names of all controls.
@@ -282,7 +282,7 @@ macro_rules! controls {
             pub const fn telemetry(&self) -> Telemetry {
                 match self { $(Self::$variant(_) => $params::TELEMETRY),+ }
             }
-            /// Returns true if `input` is ignored.
+            /// True if `input` is ignored.
             pub fn ignores(&self, input: Input) -> bool {
                 match self { $(Self::$variant(_) => $params::IGNORES.contains(&input)),+ }
             }
@@ -312,7 +312,7 @@ macro_rules! controls {
             }
         }
 
-        /// State of a flow's control, dispatched statically.
+        /// Flow's control state, dispatched statically.
         #[derive(Debug, Clone)]
         pub enum State {
             $($(#[$doc])* $variant(<$params as ControlParams>::State)),+

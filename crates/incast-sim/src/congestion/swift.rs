@@ -1,7 +1,6 @@
 //! Swift: a window that holds the fabric's delay at a target (Kumar et al., SIGCOMM 2020, section 3).
 //!
-//! Hosts process packets in zero time, so the paper's endpoint window would never bind. Losses appear as NACKs (the
-//! paper's fast recovery) and timeouts, because hosts go back N by default.
+//! There is no endpoint window (docs/design/controls.md). Losses appear as NACKs (fast recovery) and timeouts.
 
 use incast_model::field::FieldError;
 use incast_model::range::{above, least};
@@ -206,7 +205,6 @@ impl Controller for Swift {
 }
 
 impl Swift {
-    /// At most once per round trip.
     fn may_decrease(&self, now: Time) -> bool {
         self.last_decrease.is_none_or(|last| (now - last).0 >= self.rtt)
     }
@@ -216,7 +214,7 @@ impl Swift {
         self.rtt = if self.rtt == 0 { rtt } else { self.rtt - self.rtt / 8 + rtt / 8 };
     }
 
-    /// Avoids the square root: most delays are below the fixed part of the target.
+    /// Avoids the square root: most delays are below the target's fixed part.
     fn below_target(&self, delay: u64) -> bool {
         delay < self.fixed_target || (delay as f64) < self.target()
     }
@@ -250,7 +248,7 @@ mod tests {
     use super::*;
     use crate::congestion::testing::{ack, flow};
 
-    /// 6 links, a window of `cwnd` packets, a fixed target of 37 us.
+    /// 6 links, window of `cwnd` packets, fixed target of 37 us.
     fn start(cwnd: f64) -> Swift {
         let mut cc = SwiftParams { initial_cwnd: Some(cwnd), ..SwiftParams::default() }.start(&flow());
         cc.on_path(6);
@@ -258,7 +256,7 @@ mod tests {
         cc
     }
 
-    /// ACKs one more packet; `now` and `rtt` in us.
+    /// ACKs one more packet; times in us.
     fn hear(cc: &mut Swift, now: u64, rtt: u64, nack: bool) -> f64 {
         let (flow, seq) = (flow(), cc.una + 1000);
         cc.on_ack(&Ack { now: Time::us(now), rtt: Time::us(rtt), nack, ..ack(&flow, seq, seq + 1000) });

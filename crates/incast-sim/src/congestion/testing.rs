@@ -1,10 +1,8 @@
-//! Flow and ACKs for unit tests of controls.
-
 use incast_model::units::{Rate, Time};
 
 use super::{Ack, FlowContext, IntFormat};
 
-/// 100 Gb/s, 12 us, exact arithmetic, packets of 1000 B, a window of 150 packets.
+/// 100 Gb/s, 12 us, exact arithmetic, packets of 1000 B, window of 150 packets.
 pub(crate) fn flow() -> FlowContext {
     FlowContext {
         line: Rate::gbps(100),

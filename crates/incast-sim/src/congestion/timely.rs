@@ -82,12 +82,11 @@ impl ControlParams for TimelyParams {
     }
 }
 
-/// One RTT per round trip, and the filtered difference.
 #[derive(Debug, Clone)]
 pub(super) struct RttFilter {
     /// In ps.
     tick: u64,
-    /// The next sample is due when this byte is acknowledged.
+    /// Acknowledged byte at which the next sample is due.
     last_update: u64,
     /// In ticks.
     last_rtt: f64,
@@ -105,8 +104,8 @@ impl RttFilter {
         (time.0 / self.tick) as f64
     }
 
-    /// RTT in ticks and filtered difference over `min_rtt`, if an ACK begins a round trip after the first. `alpha`:
-    /// weight of the newest difference.
+    /// RTT in ticks and filtered difference over `min_rtt`, if an ACK begins a round trip after the first. `alpha`: weight of
+    /// the newest difference.
     pub(super) fn sample(&mut self, ack: &Ack<'_>, alpha: f64, min_rtt: Time) -> Option<(f64, f64)> {
         if ack.seq <= self.last_update {
             return None;
@@ -178,7 +177,7 @@ mod tests {
     use super::*;
     use crate::congestion::testing::{ack, flow};
 
-    /// In Gb/s, after one sample per round trip.
+    /// In Gb/s, with one sample per round trip.
     fn rates(cc: &mut Timely, rtts_us: &[u64]) -> Vec<f64> {
         let flow = flow();
         let sample = |(round, us): (usize, &u64)| {

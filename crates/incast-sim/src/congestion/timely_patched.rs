@@ -1,9 +1,8 @@
-//! Patched TIMELY: TIMELY with one fixed point, at which flows share equally (Zhu et al., CoNEXT 2016).
+//! Patched TIMELY: one fixed point, at which flows share equally (Zhu et al., CoNEXT 2016).
 //!
-//! Between its thresholds TIMELY uses only the gradient, which can be 0 at any rates. The patch adds the RTT's distance
-//! to a reference: each round trip `rate = (1 - w) AI + rate (1 - w beta (rtt - ref) / ref)`; w rises from 0 to 1 with
-//! a gradient from -1/4 to 1/4. At the fixed point w is 1/2: N flows on a link C have C/N each and `rtt = ref (1 + N AI
-//! / (beta C))`.
+//! TIMELY's gradient alone can be 0 at any rates. The patch adds the RTT's distance to a reference: each round trip, `rate = (1
+//! - w) AI + rate (1 - w beta (rtt - ref) / ref)`, with w from 0 to 1 for gradients from -1/4 to 1/4. At the fixed point w is
+//! 1/2 and `rtt = ref (1 + N AI / (beta C))`.
 
 use incast_model::field::FieldError;
 use incast_model::range::above;
@@ -137,7 +136,7 @@ mod tests {
     use super::*;
     use crate::congestion::testing::{ack, flow};
 
-    /// In Gb/s, after one sample in us per round trip.
+    /// In Gb/s, with one sample (us) per round trip.
     fn rates(cc: &mut TimelyPatched, rtts: &[u64]) -> Vec<f64> {
         let flow = flow();
         let sample = |(round, us): (usize, &u64)| {
@@ -152,8 +151,8 @@ mod tests {
     fn follows_the_equations() {
         let mut cc = TimelyPatchedParams::default().start(&flow());
         cc.rate = 40_000_000_000;
-        // By hand. Gradients: -, 0.4375 (+10 us), 0.492 (+10), 0.061 (+0), -0.430 (-10), -0.054 (+0), then above
-        // t_high: 1 - 0.8 (1 - 500/1000), and below t_low.
+        // By hand. Gradients: -, 0.4375 (+10 us), 0.492 (+10), 0.061 (+0), -0.430 (-10), -0.054 (+0); then above t_high: 1 -
+        // 0.8 (1 - 500/1000), and below t_low.
         let got = rates(&mut cc, &[40, 50, 60, 60, 50, 50, 1000, 40]);
         let second = 40.0 + 0.0; // weight 1 at the reference: no change
         let third = second * (1.0 - 0.008 * 0.2); // weight 1, 20 % above

@@ -1,4 +1,4 @@
-//! No congestion control: line rate, limited only by PFC or a window.
+//! No congestion control: PFC or a window alone limits line rate.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Periodic checks for deadlocks, which are no events, so that they do not change a run.
+//! Periodic checks for deadlocks: no events, so they do not change a run.
 
 use incast_model::units::Time;
 
@@ -11,13 +11,12 @@ pub(crate) struct Detector {
     /// In ps; [`u64::MAX`]: only at the end.
     every: u64,
     pub(crate) next: u64,
-    /// Found by the last check.
     open: Vec<usize>,
     pub(crate) records: Vec<DeadlockRecord>,
 }
 
 impl Detector {
-    /// `ZERO`: only at the end of the run.
+    /// `ZERO`: only at the end.
     pub(crate) fn new(every: Time) -> Self {
         let every = if every == Time::ZERO { u64::MAX } else { every.0 };
         Self { every, next: every, open: Vec::new(), records: Vec::new() }

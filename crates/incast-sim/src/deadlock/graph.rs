@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::outcome::QueueRef;
 
-/// Stuck queues in order, and indices of the queues that each waits for.
+/// Stuck queues in order; indices of those that each waits for.
 #[derive(Debug, Default)]
 pub(super) struct WaitGraph {
     pub(super) queues: Vec<QueueRef>,
@@ -56,7 +56,7 @@ impl WaitGraph {
     }
 }
 
-/// Places reachable in one or more steps; `start` itself only if on a cycle.
+/// Places reachable in one or more steps; `start` only if on a cycle.
 fn reached(steps: &[Vec<usize>], start: usize) -> Vec<bool> {
     let mut seen = vec![false; steps.len()];
     let mut ahead = vec![start];
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn names_the_shortest_cycle_of_each_set() {
-        // Of 0 to 3, the shortest cycle is 1, 2; 4 and 5 are another set, for which 3 waits.
+        // Shortest cycle of 0 to 3: 1, 2. Another set: 4, 5.
         let cycles = graph(&[&[1], &[2], &[3, 1], &[0, 4], &[5], &[4]]).cycles();
         assert_eq!(cycles, [vec![1, 2], vec![4, 5]]);
     }

@@ -1,4 +1,4 @@
-//! PFC deadlocks, detected without effect on a run.
+//! PFC deadlocks.
 
 mod detector;
 mod graph;
@@ -13,23 +13,23 @@ use crate::switch::{Buffer, Ingress};
 pub(crate) use detector::Detector;
 pub(crate) use stuck::deadlock;
 
-/// Egress queue that the far end pauses: at a switch with packets to send, or at a host.
+/// Egress queue paused by the far end: at a switch with packets to send, or at a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Paused {
     pub(crate) queue: QueueRef,
     pub(crate) at_host: bool,
 }
 
-/// State of a run. Queues are egress queues of switches, counters their ingress counters.
+/// State of a run. Queues: egress queues of switches; counters: their ingress counters.
 pub(crate) trait Snapshot {
     fn fabric(&self) -> &Fabric;
     /// In order, without those with an XON on the way.
     fn paused(&self) -> Vec<Paused>;
     fn paused_since(&self, queue: QueueRef) -> Option<Time>;
-    /// Bytes and counter of each packet.
+    /// Bytes and counter by packet.
     fn packets(&self, queue: QueueRef) -> Vec<(QueueRef, u32)>;
     fn bytes(&self, queue: QueueRef) -> u64;
-    /// True if packets of the priority are on the port's wire.
+    /// True if the port's wire has packets of the priority.
     fn is_in_flight(&self, queue: QueueRef) -> bool;
     fn ingress(&self, counter: QueueRef) -> &Ingress;
     fn buffer(&self, switch: NodeId) -> &Buffer;

@@ -1,9 +1,7 @@
-//! Paused queues that never send again.
+//! Paused queues that never send again (docs/design/network.md, "Deadlock detection").
 //!
-//! Egress queue v = (A→B, q) is paused by B's ingress counter of A's link and priority q, and waits for B's queues with
-//! the counted packets. If B would send no XON even after all its packets outside stuck queues had left, v is stuck as
-//! long as those queues are. The greatest set of such queues is stuck for ever (after the wait-for graph of Hu et al.,
-//! HotNets 2016): none can move first. Only a watchdog or a link failure ends it.
+//! Queue v = (A→B, q), paused by B's ingress counter of A's link and priority q, waits for B's queues with the counted packets.
+//! It is stuck while they are, if B would send no XON even without its packets outside stuck queues.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -38,7 +36,7 @@ pub(crate) fn deadlock(run: &impl Snapshot) -> Option<Vec<QueueRef>> {
     Some(cycle.into_iter().map(|place| stuck.graph.queues[place]).collect())
 }
 
-/// Judged by pauses alone: a cycle needs two.
+/// By pauses alone: a cycle needs two.
 pub(super) fn could_be_stuck(run: &impl Snapshot) -> bool {
     candidates(run).iter().filter(|one| !one.at_host).count() >= 2
 }
@@ -68,7 +66,7 @@ fn candidates(run: &impl Snapshot) -> Vec<Candidate> {
     candidates
 }
 
-/// Removes queues in front of a switch without paused queues: cheap, and nearly always removes all.
+/// Removes queues in front of a switch without paused queues: cheap, and nearly always all.
 fn leave_out_hopeful(run: &impl Snapshot, candidates: &mut Vec<Candidate>) {
     loop {
         let mut waiting: HashMap<NodeId, u32> = HashMap::new();
@@ -91,7 +89,7 @@ fn held_in(run: &impl Snapshot, number: usize, queue: QueueRef) -> Vec<Held> {
     bytes.into_iter().map(|(counter, bytes)| Held { counter, queue: number, bytes }).collect()
 }
 
-/// False if there is none to remove.
+/// False if there is none.
 fn free_one(run: &impl Snapshot, candidates: &mut [Candidate], held: &BTreeMap<NodeId, Vec<Held>>) -> bool {
     let mut stuck_bytes: BTreeMap<NodeId, HashMap<QueueRef, u32>> = BTreeMap::new();
     for (node, all) in held {
@@ -110,13 +108,12 @@ fn free_one(run: &impl Snapshot, candidates: &mut [Candidate], held: &BTreeMap<N
     freed
 }
 
-/// True if an XON could follow with only the stuck bytes left at the switch.
+/// True if an XON could follow with only stuck bytes left at the switch.
 fn could_resume(run: &impl Snapshot, candidate: &Candidate, stuck: &HashMap<QueueRef, u32>) -> bool {
     let Some(&own) = stuck.get(&candidate.counter) else { return true };
     let ingress = run.ingress(candidate.counter);
     if own == ingress.bytes + ingress.headroom && !ingress.held && !run.is_in_flight(candidate.queue) {
-        // An XON follows a packet of the counter (none will leave, none is to come), or the end of a hold. A hold
-        // without end is a storm, not a cycle.
+        // An XON follows a packet of the counter (none will leave or come) or the end of a hold. An endless hold is a storm.
         return false;
     }
     let buffer = run.buffer(run.fabric().neighbour(candidate.queue.port));

@@ -47,7 +47,7 @@ pub enum ClassBy {
 }
 
 impl ClassParams {
-    /// Sets the first priorities of flows by their classes.
+    /// Sets first priorities by class.
     pub fn apply(&self, flows: &mut FlowSet) {
         if self.by == ClassBy::Given {
             return;
@@ -65,7 +65,7 @@ impl ClassParams {
         }
     }
 
-    /// Bytes after which flows are demoted; [`u64::MAX`]: never.
+    /// Bytes until flows are demoted; [`u64::MAX`]: never.
     pub(crate) const fn demotion(&self) -> u64 {
         match self.by {
             ClassBy::Sent => self.threshold.0,

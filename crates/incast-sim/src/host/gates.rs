@@ -4,7 +4,6 @@ use incast_model::flow::{FlowSet, Gate};
 use incast_model::gates::Waiting;
 use incast_model::units::Time;
 
-/// Event that ends a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     /// Last byte at the receiver.
@@ -16,7 +15,7 @@ pub(crate) enum End {
 #[derive(Debug, Default)]
 pub(crate) struct Gates {
     waiting: Waiting,
-    /// Sender of all flows of the gate; `None` if there are several.
+    /// Sender of all flows of the gate; `None`: several.
     starter: Vec<Option<u32>>,
     held: Vec<bool>,
 }
@@ -27,13 +26,12 @@ pub(crate) struct Countdown {
     /// By round: `None` until decided.
     begun: Vec<Option<bool>>,
     cancelled: Vec<bool>,
-    /// Flows, and their payload in bytes, without cancelled ones.
+    /// Flows and their payload bytes, without cancelled ones.
     pub(crate) flows: usize,
     pub(crate) bytes: u64,
 }
 
 impl Gates {
-    /// Gates must have been checked.
     pub(crate) fn new(set: &FlowSet) -> Self {
         if set.gates.is_empty() {
             return Self::default();
@@ -73,7 +71,7 @@ impl Countdown {
         self.cancelled.get(flow) == Some(&true)
     }
 
-    /// Reports the end of a flow at `now`. Returns flows behind gates that open, with their starts, in ps.
+    /// Reports the end of a flow at `now`. Returns flows behind opening gates, with starts in ps.
     pub(crate) fn report(
         &mut self,
         gates: &Gates,
@@ -83,8 +81,7 @@ impl Countdown {
         let mut starts = Vec::new();
         let sender = set.flows[flow as usize].src.0;
         for &gate in gates.waiting.of(flow) {
-            // If the flow's sender sends everything behind the gate, the gate waits for the ACK, else for the last
-            // byte.
+            // A gate waits for the ACK if all its flows start at this flow's sender, else for the last byte.
             let wanted = if gates.starter[gate as usize] == Some(sender) { End::Acked } else { End::Delivered };
             if end == wanted {
                 let left = &mut self.left[gate as usize];
@@ -106,7 +103,7 @@ impl Countdown {
         starts.extend(spec.starts.iter().map(|&flow| (flow, open.max(set.flows[flow as usize].start.0))));
     }
 
-    /// Returns true if a gate opens, at `open`. The first gate of a round decides for all.
+    /// True if a gate opens, at `open`. The first gate of a round decides for all.
     fn begins(&mut self, gate: &Gate, rounds: &[Time], open: u64) -> bool {
         gate.round.is_none_or(|round| {
             let round = round as usize;
@@ -121,7 +118,7 @@ impl Countdown {
         while let Some(gate) = next.pop() {
             for &flow in &set.gates[gate as usize].starts {
                 if std::mem::replace(&mut self.cancelled[flow as usize], true) {
-                    break; // break; // the whole gate is cancelled already
+                    break; // already cancelled
                 }
                 self.flows -= 1;
                 let spec = &set.flows[flow as usize];

@@ -1,4 +1,4 @@
-//! Parameters and parts of hosts with RDMA.
+//! RDMA hosts: parameters and parts.
 
 mod carrier;
 mod classes;

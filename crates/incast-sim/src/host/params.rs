@@ -1,7 +1,7 @@
 //! Parameters of packets and of the RDMA host.
 //!
-//! NS3: the HPCC authors' ns-3 (`rdma-hw.cc`, `qbb-header.cc`, `pause-header.cc` at commit 9f4be2a). YAPS: the
-//! simulator of pHost's authors (NetSys/simulator at commit 8e9cf04).
+//! NS3: the HPCC authors' ns-3 (`rdma-hw.cc`, `qbb-header.cc`, `pause-header.cc` at commit 9f4be2a). YAPS: NetSys/simulator at
+//! commit 8e9cf04.
 
 use incast_model::range::{above, least, most, priority};
 use incast_model::units::{Bytes, Time};
@@ -90,13 +90,13 @@ impl Default for PacketParams {
 }
 
 impl PacketParams {
-    /// Names and descriptions of the profiles.
+    /// Profiles with descriptions.
     pub const PROFILES: &'static [(&'static str, &'static str)] = &[
         ("hpcc", "the HPCC evaluation's packets: 1000 B payload, 48 B headers, no gap between frames (the default)"),
         ("rocev2", "RoCEv2 on Ethernet: 1024 B payload, 62 B headers with ICRC and FCS, 20 B preamble and gap"),
     ];
 
-    /// Returns a profile by name.
+    /// Profile by name.
     pub fn profile(name: &str) -> Option<Self> {
         match name {
             "hpcc" => Some(Self::default()),
@@ -117,7 +117,7 @@ impl PacketParams {
         }
     }
 
-    /// Wire bytes of the largest data packet of `carriers`, with space for INT in RDMA packets.
+    /// Wire bytes of the largest data packet of `carriers`, with INT for RDMA.
     pub fn largest(&self, carriers: &[Carrier]) -> u64 {
         let size = |carrier: &Carrier| match carrier {
             Carrier::Rdma(_) => self.data_header.0 + self.payload.0 + self.telemetry_bytes(Telemetry::Int),
@@ -126,13 +126,13 @@ impl PacketParams {
         carriers.iter().map(size).max().unwrap_or(0)
     }
 
-    /// Wire bytes of a data packet with these [`flag`] bits.
+    /// Wire bytes of data with these [`flag`] bits.
     #[inline]
     pub(crate) const fn data_size(&self, payload: u64, flags: u8) -> u64 {
         self.data_header.0 + payload + self.telemetry(flags)
     }
 
-    /// Bytes that telemetry adds to data packets and to ACKs.
+    /// Telemetry bytes in data packets and ACKs.
     pub const fn telemetry_bytes(&self, telemetry: Telemetry) -> u64 {
         match telemetry {
             Telemetry::None => 0,
@@ -142,7 +142,7 @@ impl PacketParams {
         }
     }
 
-    /// Same by [`flag`] bits.
+    /// By [`flag`] bits.
     #[inline]
     pub(crate) const fn telemetry(&self, flags: u8) -> u64 {
         if flags & flag::INT != 0 {
@@ -289,10 +289,7 @@ impl Default for RdmaParams {
 const MAX_REORDER: u32 = 32_767;
 
 impl RdmaParams {
-    /// Reordering window in packets, if the fabric's largest bandwidth-delay product is `bdp`.
-    ///
-    /// Equal-cost paths differ in delay by queues alone, which spraying fills alike: far less than a base RTT. Buffers
-    /// and pauses would allow milliseconds, in which a lost packet would go unnoticed.
+    /// Reordering window in packets (docs/design/network.md, "Loss recovery"); `bdp`: the fabric's largest.
     pub fn reorder_packets(&self, balance: &Balance, bdp: Bytes, payload: Bytes) -> u32 {
         match self.reorder_window {
             Some(packets) => packets,

@@ -3,10 +3,9 @@ use std::collections::BinaryHeap;
 
 use crate::kernel::PairId;
 
-/// Ready queue pairs, served round after round in order of their flows.
+/// Ready queue pairs, served in rounds in order of their flows.
 ///
-/// A paced flow that is due when its turn comes keeps the turn. At the end of a queue it would lose a round each time,
-/// and so its round-robin share.
+/// A paced flow keeps its place (docs/design/network.md, "Host scheduling").
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
     /// Flows and their queue pairs.
@@ -41,7 +40,7 @@ impl Turns {
     #[inline]
     pub(crate) fn served(&mut self, flow: u32) {
         if flow < self.from {
-            // The pair was the first of the next round.
+            // The pair was first of the next round.
             debug_assert!(self.round.is_empty());
             std::mem::swap(&mut self.round, &mut self.next);
         }

@@ -1,15 +1,12 @@
-//! The total order of events: time, then *rank*, then *target* (a class and a stable number).
+//! Total order of events: time, *rank*, *target* (docs/design/kernel.md).
 //!
-//! A target has at most one live event, so no two live events are equal and the order of scheduling has no effect. (A
-//! rescheduled target's old event stays queued, without effect.)
-//!
-//! In exact arithmetic every rank is 0, and any partition of the fabric gives the same order. In `ns3` arithmetic the
-//! rank is the order of scheduling, as in that simulator; see [`rank`].
+//! A target has at most one live event: no two are equal, and the order of scheduling has no effect. (A rescheduled target's
+//! old event stays queued, without effect.)
 
-/// Variants are in the order of classes within one picosecond.
+/// In the order of classes within one picosecond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Target {
-    /// Number of the step; exact arithmetic only.
+    /// Step; exact arithmetic only.
     Fault(u32),
     /// By flow.
     Timer(u32),
@@ -18,7 +15,7 @@ pub(crate) enum Target {
     Port(u32),
     /// Wake-up of a paced NIC's port; `ns3` arithmetic only.
     Wake(u32),
-    /// First packet on the wire of a sending port arrives.
+    /// First packet on a sending port's wire arrives.
     Arrival(u32),
     /// Task in a host's timer queue, by NIC; after all arrivals.
     Agenda(u32),
@@ -38,9 +35,9 @@ pub(crate) mod periodic {
 }
 
 pub(crate) mod rank {
-    /// Timers of congestion controls: scheduled long before the nanosecond's other events.
+    /// Congestion controls' timers: scheduled long before other events of the nanosecond.
     pub(crate) const FIRST: u64 = 0;
-    /// Flow starts: zero-delay events, after all others of their nanosecond.
+    /// Flow starts: zero-delay events, last of their nanosecond.
     pub(crate) const LAST: u64 = (1 << (64 - super::TARGET_BITS)) - 1;
 }
 
@@ -92,7 +89,7 @@ impl Event {
         self.key as u32 & ((1 << TARGET_BITS) - 1)
     }
 
-    /// Compares in the order of events.
+    /// Compares in event order.
     #[inline]
     pub(crate) const fn order(self) -> u128 {
         (self.time as u128) << 64 | self.key as u128

@@ -13,7 +13,6 @@ pub(crate) enum Kind {
     /// Data of a transport other than RDMA.
     Segment,
     SegmentAck,
-    /// TCP: connection request.
     Syn,
     SynAck,
     Probe,
@@ -24,7 +23,7 @@ pub(crate) enum Kind {
     Schedule,
     /// PFC frame for class `in_prio`: pause with [`flag::XOFF`], otherwise resume.
     Pfc,
-    /// Packet on the wire of a link that failed: never arrives.
+    /// Packet on a failed link's wire: never arrives.
     Lost,
     /// Hypervisors: offer of a pair's sender.
     Offer,
@@ -45,8 +44,7 @@ impl Kind {
         matches!(self, Self::Data | Self::Segment | Self::Syn | Self::Probe | Self::Rts | Self::Request | Self::Offer)
     }
 
-    /// True if the sender of these packets reacts to marks. In RDMA packets the bit of [`flag::NOT_ECT`] means
-    /// something else.
+    /// True if the packets' sender reacts to marks. In RDMA packets [`flag::NOT_ECT`] has another meaning.
     #[inline]
     pub(crate) const fn understands_marks(self, flags: u8) -> bool {
         matches!(self, Self::Data | Self::Ack | Self::Nack | Self::Cnp) || flags & flag::NOT_ECT == 0
@@ -54,7 +52,6 @@ impl Kind {
 }
 
 pub(crate) mod flag {
-    /// Congestion experienced.
     pub(crate) const CE: u8 = 1;
     /// Answers a marked packet.
     pub(crate) const ECHO: u8 = 2;
@@ -64,14 +61,13 @@ pub(crate) mod flag {
     pub(crate) const PATH: u8 = 16;
     pub(crate) const STAMP: u8 = 32;
     pub(crate) const PINT: u8 = 64;
-    // For segments and their answers only: in PFC frames and RDMA packets these bits have other meanings.
+    // For segments and their answers only: the bits differ in PFC frames and RDMA packets.
 
     /// The stamp is a pFabric rank.
     pub(crate) const RANKED: u8 = 4;
     /// The sender reduced its window.
     pub(crate) const CWR: u8 = 2;
-    /// Not ECN-capable.
     pub(crate) const NOT_ECT: u8 = 32;
-    /// The stamp of a segment is the number of the packet's own path.
+    /// A segment's stamp is the number of the packet's own path.
     pub(crate) const OWN_PATH: u8 = 64;
 }

@@ -1,5 +1,3 @@
-//! Events and their order, event queue, kinds of packets, numbers as types.
-
 mod event;
 mod id_vec;
 mod ids;

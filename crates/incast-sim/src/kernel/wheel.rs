@@ -1,7 +1,7 @@
 //! Event queue: a wheel of short slots for the near future, a heap for the rest.
 //!
-//! Most events lie one serialisation and one propagation ahead, so nearly every push is a store into a slot's list.
-//! Slots are sorted when time reaches them.
+//! Most events lie one serialisation and one propagation ahead: a push is a store into a slot's list, sorted when time reaches
+//! it.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,19 +1,16 @@
-//! Fingerprints, after OMNeT++'s: two numbers that show whether two runs were equal, and distinguish a change inside a
-//! node, invisible to others, from a change of results.
+//! Fingerprints, after OMNeT++'s: digests that distinguish changes inside a node from changes of results.
 
 use incast_model::rng::mix;
 
 use crate::kernel::{Event, Kind, flag};
 
-/// Digests of a run. Equal runs have equal digests on every machine and in every build; different runs do with a
-/// probability of 2^-64.
+/// Digests of a run: equal for equal runs, on every machine and in every build; for others with probability 2^-64.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Fingerprint {
-    /// Time and target of every event, in order at each node; nodes in any order. Excludes samples, so that
-    /// measurements have no effect.
+    /// Time and target of every event but samples, in order at each node.
     pub trajectory: u64,
-    /// Every packet that reached the end of a link: time, link, contents (flow, kind, sequence number, bytes, priority,
-    /// ECN, pause or resume). In any order, so that events of one instant may change places or run on several threads.
+    /// Time, link and contents (flow, kind, sequence number, bytes, priority, ECN, pause or resume) of every packet at the end
+    /// of a link, in any order.
     pub traffic: u64,
 }
 
@@ -30,7 +27,7 @@ pub(crate) struct OnWire {
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Prints {
-    /// By node; the last is for events of the whole network.
+    /// By node; last: the whole network.
     trajectories: Vec<u64>,
     traffic: u64,
 }
@@ -103,7 +100,7 @@ mod tests {
         assert_eq!(of_nodes(&[(0, a), (1, b)]), of_nodes(&[(1, b), (0, a)]));
         assert_ne!(of_nodes(&[(0, a), (1, b)]), of_nodes(&[(0, b), (1, a)]));
         assert_ne!(of_nodes(&[(0, a), (NONE, b)]), of_nodes(&[(0, a), (1, b)]));
-        // The rank only orders events: fingerprints do not depend on the arithmetic.
+        // Only orders events: fingerprints do not depend on the arithmetic.
         assert_eq!(of_events(&[a, Event::new(1, 9, Target::Arrival(3))]), base);
     }
 

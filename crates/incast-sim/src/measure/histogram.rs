@@ -1,5 +1,3 @@
-//! Time-weighted histogram of a port's queue length.
-
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LengthHistogram {
     /// In ps.

@@ -62,7 +62,7 @@ impl Default for MeasureParams {
     }
 }
 
-/// Queue length of a switch port at one time; omitted if nothing is queued and nothing was sent.
+/// Queue length of a switch port at one time; omitted if nothing is queued or was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueSample {
     /// Time.

@@ -1,13 +1,6 @@
-//! Queueing delay in switches and at hosts, and its part due to head-of-line blocking.
+//! Queueing delay in switches and at hosts, and its part due to head-of-line blocking (docs/design/isolation.md).
 //!
-//! A packet *waits* in an egress queue of a switch. It is *blocked* while the next node pauses the queue (PFC). A flow
-//! is blocked *at its host* while it has data that its window, rate and start allow, but its priority is paused.
-//!
-//! Each pause has a *root*, the congested egress port that caused it: the port with the largest part of the bytes that
-//! made the switch pause, or, if pauses made that port's queue long, the root of those pauses. Pauses made a queue long
-//! if the bytes that it could have sent while paused, since it was last empty, are at least half of its length. The PFC
-//! frame carries the root. A packet blocked by a pause with its root off the remaining path is a *victim*: only flows
-//! to other destinations block it.
+//! The *root* of a pause, the congested egress port that caused it, is in the PFC frame.
 
 use std::ops::AddAssign;
 
@@ -16,13 +9,13 @@ use incast_model::units::Time;
 /// Queueing delay of a flow's data.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Waits {
-    /// Time in egress queues of switches, summed over packets.
+    /// Time in switches' egress queues, summed over packets.
     pub waited: Time,
-    /// Part of `waited` under a pause by the next node.
+    /// Part of `waited` while the next node paused the queue (PFC).
     pub blocked: Time,
-    /// Part of `blocked` with the root off the packet's remaining path.
+    /// Part of `blocked` with the pause's root off the packet's remaining path.
     pub victim: Time,
-    /// Time at the host with the next packet held only by the pause of its priority. Time of the flow, not of packets.
+    /// Time at the host with data that window, rate and start allow, but a paused priority. Time of the flow, not of packets.
     pub host_blocked: Time,
     /// Part of `host_blocked` with the root off the path.
     pub host_victim: Time,

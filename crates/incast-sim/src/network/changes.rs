@@ -1,5 +1,3 @@
-//! What happens to a network during a run.
-
 use incast_model::fabric::{LinkId, PortId};
 use incast_model::routing::FixedHops;
 use incast_model::units::Time;

@@ -1,10 +1,8 @@
-//! Failures and repairs of links, and the reaction of routing.
+//! Failures and repairs of links, and the reaction of routing (docs/design/network.md): a list of steps, known when a run
+//! begins.
 //!
-//! Both ends of a failed link know immediately. Packets on the wire are lost; packets for the link are dropped until
-//! routing knows another path. A link comes up unpaused, since no frame could end its pauses. A silent failure only
-//! loses packets.
-//!
-//! All faults are known when a run begins: a list of steps, one event at a time.
+//! Packets for a failed link are dropped until routing knows another path. A link comes up unpaused, since no frame could end
+//! its pauses.
 
 use incast_model::fabric::{Fabric, LinkId};
 use incast_model::rng::{Stream, stream};
@@ -40,7 +38,7 @@ pub(crate) struct Faults {
 }
 
 impl Faults {
-    /// Routing learns of each change `after` this time, or never.
+    /// `after`: delay of routing; `None`: never learns.
     pub(crate) fn new(
         resolved: Resolved,
         after: Option<Time>,
@@ -88,7 +86,7 @@ impl Faults {
         self.next as u32
     }
 
-    /// Returns true if more bytes are acknowledged than at the last call.
+    /// True if more bytes are acknowledged than at the last call.
     pub(crate) const fn has_progressed(&mut self, acked: u64) -> bool {
         std::mem::replace(&mut self.acked_before, acked) != acked
     }
@@ -114,14 +112,14 @@ impl Faults {
         [changed(true), changed(false)]
     }
 
-    /// Largest fraction that silent failures in force take.
+    /// Largest fraction of silent failures in force.
     fn loss(&self, link: LinkId) -> f64 {
         let in_force = self.outages.iter().zip(&self.active).filter(|(_, active)| **active);
         let of_link = in_force.filter(|(outage, _)| outage.links.contains(&link));
         of_link.filter_map(|(outage, _)| outage.silent).fold(0.0, f64::max)
     }
 
-    /// Changed links with their new fractions of lost packets.
+    /// Changed links with new loss fractions.
     pub(crate) fn changed_losses(&mut self, begins: &[usize], ends: &[usize]) -> Vec<(LinkId, f64)> {
         let silent = begins.iter().chain(ends).filter(|&&outage| self.outages[outage].silent.is_some());
         let mut links: Vec<LinkId> = silent.flat_map(|&outage| self.outages[outage].links.clone()).collect();
@@ -162,7 +160,7 @@ impl Faults {
         self.steps.iter().any(|(time, step)| *time == 0 && matches!(step, Step::Learn(_)))
     }
 
-    /// Routes of every routing state, with its start.
+    /// Routes and start of every routing state.
     pub(crate) fn states<'a>(&'a self, fabric: &'a Fabric) -> impl Iterator<Item = (Time, Routes)> + 'a {
         let mut known = vec![false; self.down.len()];
         let learns = self.steps.iter().filter_map(|(time, step)| match step {
@@ -177,7 +175,7 @@ impl Faults {
     }
 }
 
-/// At one time, outages change before routing learns; pauses come last.
+/// Order at one time: outages, routing, pauses.
 fn steps(resolved: &Resolved, after: Option<Time>, links: usize) -> Vec<(u64, Step)> {
     let Resolved { outages, fixed, holds } = resolved;
     let mut times: Vec<Time> = outages.iter().flat_map(|one| [Some(one.at), one.until]).flatten().collect();
@@ -241,7 +239,7 @@ mod tests {
         let outages = [outage(&[0, 1], 0, Some(50)), outage(&[1], 50, Some(70)), outage(&[2], 55, None)];
         let resolved = Resolved { outages: outages.to_vec(), ..Resolved::default() };
         let found = steps(&resolved, Some(Time(10)), 3);
-        // Link 1 stays down at 50: nothing to learn of it.
+        // Link 1 stays down at 50.
         let expected = vec![
             (0, change(&[0], &[])),
             (0, learn(&[(0, true), (1, true)])),

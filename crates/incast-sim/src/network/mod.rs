@@ -1,4 +1,4 @@
-//! Routes, failures of links and PFC storms: parameters, and steps in a run.
+//! Routes, link failures and PFC storms: parameters, and steps in a run.
 
 mod changes;
 mod fault;

@@ -1,5 +1,3 @@
-//! Parameters of routing, load balancing, link failures and PFC storms.
-
 use incast_model::range::{above, least};
 use incast_model::routing::{EcmpHash, NextHopOrder, Paths};
 use incast_model::units::Time;

@@ -1,4 +1,4 @@
-//! PFC storms: pauses that a node sends regardless of its buffers, as a malfunctioning or slow NIC does.
+//! PFC storms: pauses sent regardless of buffers.
 //!
 //! A port that *holds* a priority has sent an XOFF, and sends no XON whatever leaves.
 
@@ -41,7 +41,7 @@ pub(super) fn resolve(pause: &PauseParams, field: &str, fabric: &Fabric) -> Resu
     Ok(Hold { ports, priority: pause.priority, from: pause.from, until: pause.until })
 }
 
-/// Merges holds of one port and priority that overlap or follow each other.
+/// Merges holds of one port and priority that overlap or touch.
 pub(super) fn steps(holds: &[Hold]) -> Vec<(u64, Step)> {
     let times: BTreeSet<Time> = holds.iter().flat_map(|one| [Some(one.from), one.until]).flatten().collect();
     let mut was = BTreeSet::new();

@@ -1,5 +1,3 @@
-//! Names of nodes and links in parameters.
-
 use incast_model::fabric::{Fabric, NodeId, PortId};
 use incast_model::field::FieldError;
 use incast_model::nearest::nearest;

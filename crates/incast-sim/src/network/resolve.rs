@@ -1,4 +1,4 @@
-//! Resolves and checks names in given routes, failures and pauses.
+//! Resolves names in given routes, failures and pauses.
 
 use incast_model::fabric::{Fabric, HostId, LinkId, NodeId, NodeKind, PortId};
 use incast_model::field::FieldError;
@@ -14,25 +14,23 @@ use super::pause;
 use super::places::{joining, neighbours, node};
 
 impl NetworkParams {
-    /// Checks all names and numbers against the fabric.
+    /// Checks all names and numbers.
     pub fn check(&self, fabric: &Fabric, seed: u64) -> Result<(), FieldError> {
         self.resolve(fabric, seed).map(|_| ())
     }
 
-    /// Routes at the start without failures: those of `routing`, except given ones.
+    /// Initial routes without failures: those of `routing`, except given ones.
     pub fn routes(&self, fabric: &Fabric, seed: u64) -> Result<Routes, FieldError> {
         let resolved = self.resolve(fabric, seed)?;
         Ok(self.with_fixed(fabric, &resolved.fixed_at(Time::ZERO)))
     }
 
-    /// Next hops given from the start. Unlike [`NetworkParams::routes`], this and [`NetworkParams::each_routes`] accept
-    /// loops, for the deadlock analysis to show.
+    /// Next hops given from the start. This and [`NetworkParams::each_routes`], for the deadlock analysis, accept loops.
     pub fn given_hops(&self, fabric: &Fabric, seed: u64) -> Result<Vec<FixedHops>, FieldError> {
         Ok(self.resolve_loops_too(fabric, seed)?.fixed_at(Time::ZERO))
     }
 
-    /// Calls `each` with the routes and start of every routing state in order. Routing knows links that are down from
-    /// the start.
+    /// Calls `each` with routes and start of every routing state. Routing knows links that are down from the start.
     pub fn each_routes(
         &self,
         fabric: &Fabric,
@@ -78,7 +76,7 @@ impl NetworkParams {
         Ok(resolved)
     }
 
-    /// Up-down paths must lead from every host to every other; shortest paths always do.
+    /// Up-down paths must connect all hosts; shortest paths always do.
     fn check_reach(&self, fabric: &Fabric) -> Result<(), FieldError> {
         if self.routing == Paths::Shortest {
             return Ok(());
@@ -96,7 +94,7 @@ impl NetworkParams {
         Err(FieldError::new("network.routing", message).allowed(allowed))
     }
 
-    /// Given routes must neither loop nor reach a dead end, whatever next hops are chosen.
+    /// Given routes must have no loop or dead end.
     fn check_loops(&self, fabric: &Fabric, fixed: &[FixedHops]) -> Result<(), FieldError> {
         let routes = self.with_fixed(fabric, fixed);
         for one in fixed {
@@ -179,7 +177,7 @@ enum Astray {
     DeadEnd(NodeId),
 }
 
-/// Finds a loop or dead end on the paths that begin with a given route.
+/// Loop or dead end on paths that begin with a given route.
 fn astray(fabric: &Fabric, routes: &Routes, from: &FixedHops) -> Option<Astray> {
     #[derive(Clone, Copy, PartialEq)]
     enum Mark {

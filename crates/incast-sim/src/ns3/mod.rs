@@ -1,5 +1,5 @@
-//! Quirks of the HPCC authors' simulator in `ns3` arithmetic. Its other rules are parameters (`profile = "ns3"`), the
-//! order of scheduling ([`crate::kernel`]), and the NIC (`nodes/host/reference.rs`).
+//! Quirks of the HPCC authors' simulator in `ns3` arithmetic. Others are parameters (`profile = "ns3"`), the order of
+//! scheduling ([`crate::kernel`]) and the NIC (`nodes/host/reference.rs`).
 
 mod pint;
 mod random;
@@ -7,8 +7,8 @@ mod random;
 pub(crate) use pint::{Approximate, Rand};
 pub(crate) use random::Draws;
 
-/// Time in ps for `bytes` at `rate` bit/s: whole nanoseconds, rounded down, one less if exact (`data-rate.cc`,
-/// CalculateTxTime, through a double and a 64-bit fraction).
+/// Time in ps for `bytes` at `rate` bit/s: whole nanoseconds, rounded down, one less if exact (`data-rate.cc`, CalculateTxTime,
+/// through a double and a 64-bit fraction).
 #[inline]
 pub(crate) const fn serialisation(bytes: u64, rate: u64) -> u64 {
     (bytes * 8_000_000_000 - 1) / rate * 1000

@@ -1,7 +1,7 @@
-//! PINT's arithmetic in ns-3: products in the log domain with 16 significant bits (`switch-node.cc`, log2apprx),
-//! rounded at random by C's `rand()`, which is never seeded.
+//! PINT's arithmetic in ns-3: products in the log domain with 16 significant bits (`switch-node.cc`, log2apprx), rounded at
+//! random by C's `rand()`, which is never seeded.
 
-/// glibc's `rand()` with its default seed 1: an additive feedback generator (`random_r.c`, TYPE_3).
+/// glibc's `rand()` with default seed 1: an additive feedback generator (`random_r.c`, TYPE_3).
 #[derive(Debug, Clone)]
 pub(crate) struct Rand {
     state: [u32; 31],
@@ -53,7 +53,7 @@ pub(crate) struct Approximate<'a> {
 }
 
 impl Approximate<'_> {
-    /// Fixed-point log2 of the highest bits of `x`, rounded at random.
+    /// Fixed-point log2 of the highest bits, rounded at random.
     fn log2(&mut self, x: u64) -> f64 {
         let length = 64 - x.leading_zeros();
         let mut x = x;
@@ -67,7 +67,7 @@ impl Approximate<'_> {
         (libm::log2(x as f64) * ONE).trunc()
     }
 
-    /// `gap` in ns; `queued` bytes left and `last_size` bytes sent before.
+    /// `gap` in ns; `queued`: bytes left; `last_size`: bytes sent before.
     pub(crate) fn utilisation(&mut self, old: f64, gap: u64, queued: u32, last_size: u32) -> f64 {
         let [giga, rate, rtt] = [1e9, self.bytes_per_s, self.rtt as f64].map(|x| libm::log2(x) * ONE);
         let raise = |log: f64| libm::pow(2.0, log / ONE);

@@ -1,8 +1,7 @@
 //! Random numbers of ECN marks in ns-3.
 //!
-//! Each draw is the first value of its own MRG32k3a stream (`switch-mmu.cc`, ShouldSendCN): draw n is the generator
-//! advanced by n·2^127 + 2^76 steps (L'Ecuyer, Simard, Chen, Kelton, Operations Research 50(6), 2002: streams and
-//! substreams).
+//! Each draw is the first value of its own MRG32k3a stream (`switch-mmu.cc`, ShouldSendCN): draw n is the generator advanced by
+//! n·2^127 + 2^76 steps (L'Ecuyer et al., Operations Research 50(6), 2002: streams and substreams).
 
 const M1: u64 = 4_294_967_087;
 const M2: u64 = 4_294_944_443;
@@ -50,7 +49,7 @@ pub(crate) struct Draws {
 }
 
 impl Draws {
-    /// Streams per node: 6 belong to the IP stack, 2 to the error models.
+    /// Streams per node: 6 for the IP stack, 2 for error models.
     pub(crate) fn new(nodes: u64) -> Self {
         let (jump_x, jump_y) = (square(A1, 127, M1), square(A2, 127, M2));
         let start = |a, jump, m| advance(jump, 6 * nodes + 2, apply(&square(a, 76, m), [1; 3], m), m);

@@ -1,20 +1,16 @@
-//! Rest of a packet's path.
-
 use incast_model::fabric::PortId;
 
 use super::Network;
 use crate::kernel::NONE;
 
 impl Network {
-    /// Returns true if `root` is on the path from `port` on: that of a packet with its own path number, or of the
-    /// flow's data.
+    /// True if `root` is on the path from `port` on, of a packet with its own path number or of the flow's data.
     pub(crate) fn goes_by(&self, root: u32, port: u32, flow: u32, own_path: Option<u16>) -> bool {
         let Some(number) = own_path else { return self.flow_goes_by(root, port, flow) };
         let dst = self.flows.flows[flow as usize].dst.0;
         self.is_ahead(root, port, dst, |node| self.chosen_port(node, dst, number))
     }
 
-    /// As [`Self::goes_by`], for the flow's data.
     pub(crate) fn flow_goes_by(&self, root: u32, port: u32, flow: u32) -> bool {
         let dst = self.flows.flows[flow as usize].dst.0;
         match self.rest_of_path(flow, port) {

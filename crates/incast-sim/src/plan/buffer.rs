@@ -1,5 +1,3 @@
-//! Division of a switch's buffer.
-
 use incast_model::fabric::{Fabric, NodeId, PortId};
 use incast_model::field::FieldError;
 use incast_model::units::Rate;
@@ -7,27 +5,27 @@ use incast_model::units::Rate;
 use crate::setup::Params;
 use crate::switch::{Alpha, Headroom, PfcMode, QueueParams};
 
-/// Divided buffer of one switch.
+/// Divided buffer of a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BufferPlan {
-    /// Bytes for packets that arrive after XOFF, all ports together.
+    /// Bytes for packets that arrive after XOFF, all ports.
     pub headroom: u64,
-    /// Bytes guaranteed to ports, all together.
+    /// Bytes guaranteed to ports, all ports.
     pub reserved: u64,
-    /// Bytes that the ports share.
+    /// Bytes shared by ports.
     pub shared: u64,
 }
 
 impl BufferPlan {
-    /// Plan of one switch, all 0 if ports have buffers of their own. Fails if nothing is left to share, or less than
-    /// static thresholds promise. `largest`: [`PacketParams::largest`](crate::host::PacketParams::largest).
+    /// Plan of one switch, all 0 if ports have their own buffers. Fails if nothing is left to share, or less than static
+    /// thresholds promise. `largest`: [`PacketParams::largest`](crate::host::PacketParams::largest).
     pub fn new(fabric: &Fabric, params: &Params, largest: u64, switch: NodeId) -> Result<Self, FieldError> {
         if params.switch.queues != QueueParams::Shared {
             return Ok(Self { headroom: 0, reserved: 0, shared: 0 });
         }
         let lossless = u64::from(params.switch.paused_priorities().count_ones());
         let count = fabric.ports_of(switch).len() as u64;
-        // One headroom per port for any number of lossless priorities, as in NS3.
+        // One per port for any number of lossless priorities (NS3).
         let times = if params.switch.headroom == Headroom::ThreeDelays { 1 } else { lossless };
         let of_port = |port| headroom(fabric, params, largest, port).saturating_mul(times);
         let headroom = fabric.ports_of(switch).map(of_port).fold(0, u64::saturating_add);
@@ -61,7 +59,7 @@ impl BufferPlan {
         Ok(Self { headroom, reserved, shared })
     }
 
-    /// XOFF threshold in bytes beyond the reserve, if other queues are empty.
+    /// XOFF threshold in bytes beyond the reserve, with other queues empty.
     pub fn lone_xoff(&self, fabric: &Fabric, params: &Params, rate: Rate) -> u64 {
         // The queue takes alpha times the bytes that it leaves free.
         self.xoff(params, |shared| {
@@ -70,7 +68,7 @@ impl BufferPlan {
         })
     }
 
-    /// XOFF threshold of an empty buffer, the largest, in bytes beyond the reserve.
+    /// XOFF threshold of an empty buffer (the largest), in bytes beyond the reserve.
     pub fn largest_xoff(&self, fabric: &Fabric, params: &Params, rate: Rate) -> u64 {
         self.xoff(params, |shared| alpha(params, rate, host_rate(fabric)) * shared)
     }
@@ -83,16 +81,16 @@ impl BufferPlan {
     }
 }
 
-/// Headroom of an ingress port in bytes, per lossless priority.
+/// Ingress headroom of a port in bytes, per lossless priority.
 pub(crate) fn headroom(fabric: &Fabric, params: &Params, largest: u64, port: PortId) -> u64 {
     let (rate, delay) = (fabric.rate(port), fabric.delay(port));
     match params.switch.headroom {
         Headroom::Bytes(bytes) => bytes.0,
-        // In the order of NS3 (`third.cc`): rate times whole nanoseconds, to bytes, times 3.
+        // NS3 (`third.cc`): rate times whole nanoseconds, to bytes, times 3.
         Headroom::ThreeDelays => (u128::from(rate.0) * u128::from(delay.0 / 1000) / 8 / 1_000_000_000 * 3) as u64,
         Headroom::Computed => {
-            // The pause frame and data each cross the link once. Packets: the trigger, the one being sent when the
-            // frame is due, the one that the peer has just begun. Frames: one per priority.
+            // The pause frame and data cross the link once each. Packets: trigger, one in transmission at each end. One frame
+            // per priority.
             let flight = (u128::from(rate.0) * 2 * u128::from(delay.0)).div_ceil(8_000_000_000_000) as u64;
             let packet = largest + params.packets.gap.0;
             let lossless = params.switch.paused_priorities().count_ones();
@@ -118,7 +116,7 @@ pub(crate) fn alpha(params: &Params, rate: Rate, host_rate: Rate) -> f64 {
     }
 }
 
-/// The first host's rate, which NS3 takes as the rate of all NICs.
+/// The first host's rate: NS3 uses it for all NICs.
 pub(crate) fn host_rate(fabric: &Fabric) -> Rate {
     fabric.rate(fabric.ports_of(fabric.hosts()[0]).next().expect("hosts are plugged in"))
 }

@@ -1,5 +1,3 @@
-//! Builds a [`Network`] from a [`Setup`].
-
 use incast_model::fabric::{BaseRtts, Fabric, NodeId, NodeKind, PortId};
 use incast_model::field::FieldError;
 use incast_model::flow::FlowSet;
@@ -192,7 +190,7 @@ impl Network {
         }
     }
 
-    /// All PINT controls must have the same base.
+    /// PINT controls must have the same base.
     fn add_pint(&mut self) -> Result<(), FieldError> {
         let mut bases = self.controls.iter().filter_map(|state| match &state.control {
             Control::HpccPint(params) => Some(params.log_base),
@@ -295,7 +293,7 @@ fn rate_table(fabric: &Fabric) -> Result<Vec<u64>, FieldError> {
     Ok(rates)
 }
 
-/// Slot width of the event wheel, as a power of two in ps: a few events per slot at half load; the longest link fits.
+/// As a power of two in ps: a few events per slot at half load; the longest link fits.
 fn slot_bits(fabric: &Fabric, params: &Params, longest: Time) -> u32 {
     let packets_per_ps: f64 =
         fabric.links().iter().map(|link| 2.0 * link.rate.0 as f64 / (8e12 * params.packets.payload.0 as f64)).sum();

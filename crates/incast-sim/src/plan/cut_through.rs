@@ -1,7 +1,6 @@
-//! Cut-through: a switch forwards a packet when its header arrives, so arrival events are those of headers.
+//! Cut-through (docs/design/transports.md): arrival events are those of headers.
 //!
-//! Before a faster link, which would run out of bits, a packet waits for its last bit, as in real switches; at most one
-//! packet per wire waits.
+//! Before a faster link a packet waits for its last bit. At most one packet per wire waits.
 
 use incast_model::fabric::PortId;
 
@@ -18,12 +17,12 @@ pub(crate) struct Forwarded {
     /// Towards the sender of the flow.
     pub(crate) back: bool,
     pub(crate) flags: u8,
-    /// Switches that have forwarded the packet.
+    /// Switches passed.
     pub(crate) hops: u8,
 }
 
 impl Network {
-    /// Returns true if a packet leaves the far end of `port` by a faster link; of several next hops, the first counts.
+    /// True if a packet leaves the far end of `port` by a faster link (the first of several next hops).
     pub(crate) fn speeds_up(&self, port: u32, packet: Forwarded) -> bool {
         let node = self.fabric.neighbour(PortId(port));
         let of_flow = self.flows.flows[packet.flow as usize].path.is_some() && packet.flags & flag::PATH != 0;

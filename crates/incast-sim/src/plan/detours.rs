@@ -10,8 +10,8 @@ use crate::kernel::flag;
 use crate::network::Faults;
 
 impl Network {
-    /// Rejects INT on paths that loop or have more switches than records, and flows that never have a path because
-    /// links are down from the start. Explicit paths do not change.
+    /// Rejects INT on loops or with fewer records than switches, and flows without a path because links are down from the
+    /// start. Explicit paths do not change.
     pub(super) fn check_detours(&self, faults: &Faults, int_records: u8) -> Result<(), FieldError> {
         let routed = |(_, flow): &(usize, &Flow)| flow.path.is_none();
         let flows: Vec<(usize, &Flow)> = self.flows.flows.iter().enumerate().filter(routed).collect();
@@ -20,7 +20,6 @@ impl Network {
             Carrier::Transport(_) => false,
         };
         let with_int: Vec<(usize, &Flow)> = flows.iter().copied().filter(|(_, flow)| has_int(flow)).collect();
-        // None if no link is down from the start.
         let mut unreachable = if faults.starts_rerouted() { flows } else { Vec::new() };
         for (time, routes) in faults.states(&self.fabric) {
             unreachable.retain(|(_, flow)| self.links(&routes, flow).is_none());
@@ -43,13 +42,12 @@ impl Network {
         }
     }
 
-    /// Links on the longer of the data and ACK paths; `None` if one does not exist.
+    /// Links on the longer of the data and ACK paths; `None`: one does not exist.
     fn links(&self, routes: &Routes, flow: &Flow) -> Option<usize> {
         let out = routes.links_between(&self.fabric, flow.src, flow.dst)?;
         Some(out.max(routes.links_between(&self.fabric, flow.dst, flow.src)?))
     }
 
-    /// The first of several next hops counts.
     fn goes_in_circles(&self, routes: &Routes, flow: &Flow) -> bool {
         let (mut node, end) = (self.fabric.hosts()[flow.src.index()], self.fabric.hosts()[flow.dst.index()]);
         for _ in 0..self.fabric.nodes().len() {

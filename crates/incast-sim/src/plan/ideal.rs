@@ -1,4 +1,4 @@
-//! Ideal completion times: each flow alone in the network.
+//! Ideal completion times of lone flows.
 
 use incast_model::fabric::PortId;
 use incast_model::field::FieldError;
@@ -10,7 +10,7 @@ use crate::kernel::flag;
 use crate::setup::Params;
 
 impl Network {
-    /// Fails if a path has too many switches for the INT records or the TTL.
+    /// Fails if a path has too many switches for INT or the TTL.
     pub(super) fn find_ideals(&mut self, params: &Params) -> Result<(), FieldError> {
         for flow in 0..self.flows.flows.len() as u32 {
             let [out, back] = self.walk(flow);
@@ -49,8 +49,8 @@ impl Network {
         Ok(())
     }
 
-    /// `third.cc`: base RTT (propagation both ways, one payload serialised per link one way) plus the flow with basic
-    /// headers at the slowest link. `ns3` arithmetic truncates times to nanoseconds.
+    /// `third.cc`: base RTT (propagation both ways, one payload per link one way) plus the flow with basic headers at the
+    /// slowest link. `ns3` arithmetic truncates times to nanoseconds.
     fn hpcc_ideal(&self, out: &[u32], size: u64) -> Time {
         let packets = &self.config.packets;
         let unit = if self.config.ns3 { 1000 } else { 1 };
@@ -64,7 +64,7 @@ impl Network {
         Time(propagation + serialised + time(wire, slowest))
     }
 
-    /// Time from the start of a full packet until it may start on its flow's last link, in ps.
+    /// Time in ps from a full packet's start until it may start on its flow's last link.
     pub(crate) fn time_to_last_link(&self, flow: u32) -> u64 {
         let [out, _] = self.walk(flow);
         let full = self.config.packets.mss.0 + self.config.packets.segment_header.0;
@@ -87,13 +87,13 @@ impl Network {
         }
     }
 
-    /// Time of back-to-back packets until the last ACK returns. A lower bound: the ACK of a short last packet is
-    /// assumed not to wait for the one before.
+    /// Back-to-back packets until the last ACK. A lower bound: a short last packet's ACK is assumed not to wait for the one
+    /// before.
     fn exact_ideal(&self, out: &[u32], back: &[u32], size: u64, shape: &Shape) -> Time {
         let count = size.div_ceil(shape.payload);
         let full = shape.header + shape.payload;
         let last = shape.header + (size - (count - 1) * shape.payload);
-        // Times at which the link may begin the first and last packets.
+        // Earliest starts of the first and last packets.
         let (mut first, mut begin, mut slowest, mut come) = (0, 0, 0, 0);
         for (at, &port) in out.iter().enumerate() {
             let each = self.busy_time(port, full);
@@ -108,8 +108,7 @@ impl Network {
         Time(come + returned)
     }
 
-    /// Time from a packet's start on a link until it may start on the next; on the last link until its last bit
-    /// arrives.
+    /// Time from a packet's start on a link until its start on the next; on the last, until its last bit arrives.
     pub(crate) fn passed_on(&self, path: &[u32], at: usize, bytes: u64) -> u64 {
         let (state, rate) = (&self.ports[path[at] as usize], |port: u32| self.fabric.rate(PortId(port)));
         let faster = path.get(at + 1).is_some_and(|&next| rate(next) > rate(path[at]));
@@ -119,7 +118,7 @@ impl Network {
     }
 }
 
-/// Sizes in bytes with telemetry; `payload` of a full packet.
+/// Bytes with telemetry; `payload` of a full packet.
 struct Shape {
     payload: u64,
     header: u64,

@@ -1,14 +1,11 @@
-//! Random extra time of hosts for each packet.
-//!
-//! With one link rate and packet size, one flow's packets can always reach a full drop-tail queue an instant before the
-//! others and lock them out. Random times of about a packet's time on the slowest link remove this artefact (Floyd and
-//! Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", CCR 1991).
+//! Random extra time of hosts per packet, against phase effects (Floyd and Jacobson, "On Traffic Phase Effects in
+//! Packet-Switched Gateways", CCR 1991; docs/design/tenants.md).
 
 use incast_model::rng::{self, Stream};
 
 #[derive(Debug)]
 pub(crate) struct Jitter {
-    /// By port; `None` unless a host or server sends by it.
+    /// By port; `None`: no host or server sends by it.
     ports: Vec<Option<Sending>>,
 }
 
@@ -17,7 +14,7 @@ pub(crate) struct Sending {
     /// Longest extra time, in ps.
     most: u64,
     draws: Stream,
-    /// Last arrival time, in ps; keeps packets in order.
+    /// Last arrival in ps; keeps packets in order.
     last: u64,
 }
 
@@ -33,7 +30,7 @@ impl Jitter {
         self.ports[port as usize].clone()
     }
 
-    /// `None` without jitter; `sends` selects ports.
+    /// `None` without jitter.
     pub(super) fn new(most: u64, ports: usize, seed: u64, sends: impl Fn(usize) -> bool) -> Option<Box<Self>> {
         let one = |port| Sending { most, draws: rng::stream(seed, "host/jitter", port as u64), last: 0 };
         let ports = (0..ports).map(|port| sends(port).then(|| one(port))).collect();

@@ -15,7 +15,7 @@ impl Network {
         }
     }
 
-    /// Serialisation time with the gap behind the packet, in ps.
+    /// Serialisation time with the gap behind, in ps.
     #[inline]
     pub(crate) fn busy_time(&self, port: u32, bytes: u64) -> u64 {
         self.wire_time(port, bytes + self.config.packets.gap.0)

@@ -33,19 +33,19 @@ pub(crate) use reach::Reach;
 pub(crate) use routing::Routing;
 use transports::Transports;
 
-/// Port and its link; times are in ps.
+/// Port and its link; times in ps.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Port {
     pub(crate) delay: u64,
-    /// Serialisation time of a byte; 0 if not an integer.
+    /// Serialisation time of a byte; 0: no integer.
     pub(crate) ps_per_byte: u32,
     pub(crate) peer: u32,
     /// Index in [`Network::rates`].
     pub(crate) rate: u8,
     pub(crate) at_host: bool,
-    /// If true, on a server's virtual switch.
+    /// On a server's virtual switch.
     pub(crate) at_server: bool,
-    /// Bytes of a packet that the far end waits for ([`WHOLE_PACKETS`]: all).
+    /// Bytes of a packet needed by the far end ([`WHOLE_PACKETS`]: all).
     pub(crate) cut: u16,
 }
 
@@ -55,35 +55,34 @@ pub(crate) struct Config {
     pub(crate) seed: u64,
     pub(crate) packets: PacketParams,
     pub(crate) rdma: RdmaParams,
-    /// Priorities under PFC, one bit each.
+    /// Priorities under PFC, as bits.
     pub(crate) lossless: u8,
     pub(crate) mark_at_enqueue: bool,
-    /// Storage at switch ports, and at host ports except for RDMA data.
+    /// At switch ports, and at host ports except for RDMA data.
     pub(crate) storage: Storage,
     pub(crate) host_storage: Storage,
-    /// Queue limit in bytes per port of a server of VMs.
+    /// Queue limit in bytes of a VM server's port.
     pub(crate) server_queue: u32,
     pub(crate) ranked: bool,
-    /// Rank of events of ports that become free, in exact arithmetic: 1 if last in their instant.
+    /// Rank of events of ports that become free, in exact arithmetic; 1: last in their instant.
     pub(crate) port_rank: u64,
-    /// Switches that a packet may reach; the last one drops it.
+    /// Most switches of a packet; the last drops it.
     pub(crate) ttl: u8,
-    /// Bytes after which a flow becomes an elephant; [`u64::MAX`]: never.
+    /// Bytes until a flow becomes an elephant; [`u64::MAX`]: never.
     pub(crate) demotion: u64,
     pub(crate) elephants: u8,
-    /// If true, switches cut through to faster links too.
+    /// Switches cut through to faster links too.
     pub(crate) underrun: bool,
-    /// If true, some flows are RDMA's and some are not.
+    /// Some flows are RDMA's, some are not.
     pub(crate) mixed: bool,
-    /// If true, links have no gaps, no jitter, whole picoseconds per byte, no ns-3 rounding: one comparison instead of
-    /// four.
+    /// No gaps, no jitter, whole picoseconds per byte, no ns-3 rounding: one comparison instead of four.
     pub(crate) plain_wires: bool,
     pub(crate) telemetry: bool,
     pub(crate) int: crate::congestion::IntFormat,
-    /// Bound on bytes in flight per flow, whatever its control; [`u64::MAX`]: none.
+    /// Bound on bytes in flight per flow; [`u64::MAX`]: none.
     pub(crate) in_flight: u64,
     pub(crate) selective: bool,
-    /// Packets that may overtake another before selective repeat counts it as lost.
+    /// Packets that may overtake before selective repeat counts a loss.
     pub(crate) reorder_window: u64,
 }
 
@@ -96,7 +95,7 @@ pub(crate) struct ControlState {
     pub(crate) moves_next_send: bool,
 }
 
-/// Everything known before a run. Nodes read it; only new routes change it, between windows.
+/// Everything known before a run. Only new routes change it, between windows.
 #[derive(Debug)]
 pub(crate) struct Network {
     pub(crate) fabric: Arc<Fabric>,
@@ -114,7 +113,7 @@ pub(crate) struct Network {
     pub(crate) ingress: Vec<Ingress>,
     /// Distinct rates, in bit/s.
     pub(crate) rates: Vec<u64>,
-    /// By node: empty buffers of switches.
+    /// By node: empty switch buffers.
     pub(crate) buffers: Vec<Option<Buffer>>,
     pub(crate) rule: Rule,
     pub(crate) tagging: Option<Box<Tagging>>,
@@ -127,7 +126,7 @@ pub(crate) struct Network {
     /// `None` without failures and storms.
     pub(crate) faults: Option<Box<Faults>>,
 
-    /// Longest base RTT, and bytes in flight that fill it.
+    /// Longest base RTT; bytes in flight that fill it.
     pub(crate) base_rtt: Time,
     pub(crate) bdp: u64,
     pub(crate) transports: Transports,

@@ -1,4 +1,4 @@
-//! Finds flows that failures or PFC storms keep from their destination.
+//! Flows kept from their destination by failures or PFC storms.
 
 use std::collections::BTreeSet;
 
@@ -14,12 +14,11 @@ type Step = (u32, u8);
 pub(crate) struct Reach<'a> {
     pub(crate) network: &'a Network,
     pub(crate) faults: &'a Faults,
-    /// Returns true if the far end of a port holds a priority.
     pub(crate) is_held: &'a dyn Fn(u32, u8) -> bool,
 }
 
 impl Reach<'_> {
-    /// Obstacle of a flow's data, or else of its ACKs; `None` if the flow can finish. `port`: the flow's at its host.
+    /// Obstacle of a flow's data, else of its ACKs; `None`: the flow can finish. `port`: at its host.
     pub(crate) fn obstacle(&self, flow: u32, port: u32) -> Option<CutOff> {
         let network = self.network;
         let spec = &network.flows.flows[flow as usize];
@@ -37,8 +36,8 @@ impl Reach<'_> {
         self.no_way(home, spec.src, flow, true).map(|place| CutOff { flow, acks: true, place })
     }
 
-    /// Priorities of data and ACKs at their hosts; 0 (never paused) for ACKs that ignore pauses and for transports that
-    /// choose a priority per packet.
+    /// Priorities of data and ACKs at their hosts; 0 (never paused): ACKs that ignore pauses, transports that choose a priority
+    /// per packet.
     fn priorities_of(&self, flow: u32) -> [u8; 2] {
         let data = self.network.flows.flows[flow as usize].priority;
         let endpoints = &self.network.transports.endpoints;
@@ -60,7 +59,7 @@ impl Reach<'_> {
         }
     }
 
-    /// `priority` is that of the first port.
+    /// `priority`: at the first port.
     fn blocked_on(&self, ports: &[u32], mut priority: u8) -> Option<Obstacle> {
         let mut before = None;
         ports.iter().find_map(|&port| {
@@ -85,7 +84,7 @@ impl Reach<'_> {
             if node == target {
                 return None;
             }
-            // The next tag depends on the input port.
+            // The input port selects the next tag.
             if !seen.insert((node, priority, self.network.tagging.as_ref().map(|_| input))) {
                 continue;
             }

@@ -21,7 +21,7 @@ pub(crate) struct Routing {
     keys: Vec<[EcmpKey; 2]>,
     /// By explicit path: egress ports out and back.
     paths: Vec<[Vec<u32>; 2]>,
-    /// By node; empty if everything uses ECMP.
+    /// By node; empty if all is ECMP.
     pub(crate) balancers: Vec<State>,
 }
 
@@ -82,12 +82,12 @@ impl Routing {
         self.balancers.is_empty()
     }
 
-    /// Returns true if all data, or else all ACKs, NACKs and CNPs, use ECMP.
+    /// True if all data, or else all ACKs, NACKs and CNPs, use ECMP.
     pub(super) fn leaves_to_ecmp(&self, data: bool) -> bool {
         self.balancers.first().is_none_or(|balancer| balancer.is_ecmp(data))
     }
 
-    /// `backlog`: time in ps until a port has sent all its packets.
+    /// `backlog`: time in ps to send a port's packets.
     pub(crate) fn balance(
         &self,
         balancer: &mut State,
@@ -128,7 +128,7 @@ impl Routing {
     }
 }
 
-/// Ports from node to node; of parallel links the first.
+/// Ports from node to node; the first of parallel links.
 fn egress_ports(fabric: &Fabric, nodes: &mut dyn Iterator<Item = NodeId>) -> Option<Vec<u32>> {
     let mut ports = Vec::new();
     let mut at = nodes.next()?;
@@ -141,7 +141,7 @@ fn egress_ports(fabric: &Fabric, nodes: &mut dyn Iterator<Item = NodeId>) -> Opt
 }
 
 impl Network {
-    /// Egress port of a packet with its own path `number`, from 1; [`NONE`] without a route.
+    /// Egress port on a packet's own path `number`, from 1; [`NONE`]: no route.
     pub(crate) fn chosen_port(&self, node: u32, dst: u32, number: u16) -> u32 {
         match self.routing.hops(node, dst) {
             [] => NONE,
@@ -155,7 +155,7 @@ impl Network {
         ports.iter().position(|&one| one == port).map(|place| &ports[place..])
     }
 
-    /// Egress port of data by ECMP; [`NONE`] at the destination or without a route.
+    /// Egress port of data by ECMP; [`NONE`]: at the destination or no route.
     pub(crate) fn port_by_ecmp(&self, node: u32, dst: u32, flow: u32) -> u32 {
         if self.fabric.hosts()[dst as usize].0 == node {
             return NONE;
@@ -168,7 +168,7 @@ impl Network {
         self.routing.paths[path as usize][usize::from(back)][hop]
     }
 
-    /// Egress ports of data, and of the return path, which begins where data arrives.
+    /// Egress ports of data, and of the return path from the destination.
     pub(crate) fn walk(&self, flow: u32) -> [Vec<u32>; 2] {
         let spec = &self.flows.flows[flow as usize];
         if let Some(path) = spec.path {

@@ -24,7 +24,7 @@ impl Network {
         self.fabric.ports_of(node).next().expect("hosts have a port").0
     }
 
-    /// The arbiter's host and the time of a full packet there, in ps.
+    /// The arbiter's host, and a full packet's time there in ps.
     pub(crate) fn arbiter(&self) -> Option<(u32, u64)> {
         let host = self.transports.arbiter?.0;
         Some((

@@ -1,16 +1,14 @@
-//! Rate Allocation: a pair's limit between its guarantee and the network's capacity (ElasticSwitch, SIGCOMM 2013,
-//! section 5).
+//! Rate Allocation: a pair's limit between its guarantee and the network's capacity (ElasticSwitch, SIGCOMM 2013, section 5).
 //!
-//! The paper gives the constants of Seawall's law, not the law. Ours has its shape: below the limit at the last
-//! congestion, first fast, then slow growth; beyond it, first slow, then fast.
+//! The paper gives only constants of Seawall's law. Ours has its shape: below the limit at the last congestion, fast then slow
+//! growth; beyond it, slow then fast.
 
 use super::params::RateParams;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Seen {
-    /// Lost or marked packets.
     pub(super) congested: u64,
-    /// Packets waited, or four fifths of the limit were used.
+    /// Packets waited, or 4/5 of the limit were used.
     pub(super) limited: bool,
 }
 
@@ -100,7 +98,7 @@ mod tests {
         assert_eq!(pair.limit, 450.0 * MBPS);
     }
 
-    /// Until a pair grows again after three losses.
+    /// Periods until a pair grows again after three losses.
     fn held(guarantee: f64) -> u32 {
         let params = RateParams::default();
         let mut pair = Allocator::new(600.0 * MBPS, 0);

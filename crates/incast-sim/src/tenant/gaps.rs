@@ -1,4 +1,4 @@
-//! Losses of a pair, by gaps in the sequence numbers received.
+//! Losses of a pair, by gaps in received sequence numbers.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Gap {
@@ -11,13 +11,13 @@ struct Gap {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Gaps {
     next: u32,
-    /// Few, as paths of trees do not reorder.
+    /// Few: paths of trees do not reorder.
     open: Vec<Gap>,
     pub(super) lost: u64,
 }
 
 impl Gaps {
-    /// Counts missing packets as lost once `patience` later ones have arrived.
+    /// Counts missing packets as lost after `patience` later ones.
     pub(super) fn hear(&mut self, number: u32, patience: u32) {
         if number < self.next {
             self.fill(number);
@@ -73,7 +73,7 @@ mod tests {
     fn what_comes_late_is_not() {
         assert_eq!(lost(&[0, 2, 3, 1, 4, 5, 6], 3), 0);
         assert_eq!(lost(&[0, 4, 2, 5, 6, 7], 3), 2);
-        // Packet 1 comes too late: it counts as lost.
+        // Packet 1 is too late: lost.
         assert_eq!(lost(&[0, 2, 3, 4, 1, 5], 3), 1);
     }
 }

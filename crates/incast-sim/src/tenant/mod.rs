@@ -1,9 +1,7 @@
-//! Hypervisors between VMs and the network. A VM is a host of the fabric; a *pair* is all traffic from one VM to
-//! another.
+//! Hypervisors between VMs (hosts of the fabric) and the network. A *pair* is all traffic from one VM to another.
 //!
-//! A limiter at the sender (`shaper`) delays packets; the receiver counts them (`gaps`). Limits come from
-//! ElasticSwitch or Seawall (`allocate`, `partition`), from the receivers alone, or are fixed (`reserved`).
-//! Messages are packets on the same network.
+//! A limiter at the sender (`shaper`) delays packets; the receiver counts them (`gaps`). Limits come from ElasticSwitch or
+//! Seawall (`allocate`, `partition`), from the receivers, or are fixed (`reserved`). Messages are packets.
 
 mod allocate;
 mod gaps;
@@ -37,7 +35,7 @@ pub(crate) use vm::Vm;
 #[derive(Debug)]
 pub(crate) struct Hypervisors {
     pub(crate) rules: Rules,
-    /// By flow: pairs of its data and answers.
+    /// By flow: pairs of data and answers.
     pairs_of: Vec<[u32; 2]>,
     pub(crate) pairs: Vec<Pair>,
     pub(crate) vms: Vec<Vm>,
@@ -47,7 +45,7 @@ pub(crate) struct Hypervisors {
 #[derive(Debug)]
 pub(crate) struct Rules {
     pub(crate) params: Hypervisor,
-    /// Bytes of a full packet with the gap behind it.
+    /// Bytes of a full packet with its gap.
     packet: u64,
 }
 
@@ -64,11 +62,11 @@ pub struct PairCount {
     pub sent: u64,
     /// Wire bytes received.
     pub received: u64,
-    /// Lost packets, by the receiver's count.
+    /// Packets lost, by the receiver's count.
     pub lost: u64,
     /// Marked packets received.
     pub marked: u64,
-    /// Packets dropped by the limiter's full queue.
+    /// Packets dropped by the limiter.
     pub refused: u64,
 }
 
@@ -116,7 +114,7 @@ impl Hypervisors {
         all
     }
 
-    /// `forward`: of the flow's data; otherwise of its answers.
+    /// `forward`: data; otherwise answers.
     pub(crate) fn pair_of(&self, flow: u32, forward: bool) -> u32 {
         self.pairs_of[flow as usize][usize::from(!forward)]
     }
@@ -127,7 +125,7 @@ impl Hypervisors {
         both[usize::from(dst != if forward { first.dst } else { first.src })]
     }
 
-    /// Sum of the hoses, in bit/s, of a server's VMs that received recently; `heard`: last packet by VM, in ps.
+    /// Sum of hoses in bit/s of a server's VMs that received recently; `heard`: last packet by VM, in ps.
     pub(crate) fn recent_hoses(&self, server: u32, params: &EdgeOnlyParams, heard: &[u64], now: u64) -> f64 {
         let is_recent = |&&host: &&u32| {
             let last = heard[host as usize];
@@ -137,7 +135,7 @@ impl Hypervisors {
     }
 }
 
-/// Maximum rate of a host in bit/s; for a VM, at most that of its server's links.
+/// Maximum rate of a host in bit/s; a VM's is at most its server's links'.
 pub(crate) fn line(fabric: &Fabric, port: PortId) -> u64 {
     let (own, server) = (fabric.rate(port).0, fabric.neighbour(port));
     if !fabric.servers().contains(&server) {
@@ -172,7 +170,7 @@ pub struct PairRecord {
     pub count: PairCount,
 }
 
-/// State of a pair of VMs at one time.
+/// Pair of VMs at one time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PairSample {
     /// Time.
@@ -181,7 +179,7 @@ pub struct PairSample {
     pub pair: u32,
     /// Guarantee in bit/s.
     pub guarantee: u64,
-    /// Limit in bit/s; `None` without one.
+    /// Limit in bit/s; `None`: unlimited.
     pub limit: Option<u64>,
     /// Wire bytes past the limiter so far.
     pub sent: u64,

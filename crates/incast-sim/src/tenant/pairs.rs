@@ -1,4 +1,4 @@
-//! Pairs of VMs, each with a half at each end.
+//! Pairs of VMs, with a half at each end.
 
 use std::collections::HashMap;
 
@@ -10,10 +10,10 @@ use super::{Receiving, Sending};
 pub(crate) struct Pair {
     pub(crate) src: u32,
     pub(crate) dst: u32,
-    /// Number among the pairs that the source sends, and among those that the destination receives.
+    /// Number among the source's pairs to send, and the destination's to receive.
     pub(crate) at_src: u32,
     pub(crate) at_dst: u32,
-    /// Any flow between the two, for messages.
+    /// Any flow of the pair, for messages.
     pub(crate) flow: u32,
     /// If false, only answers.
     pub(crate) carries_data: bool,
@@ -21,7 +21,7 @@ pub(crate) struct Pair {
     pub(crate) receive: Receiving,
 }
 
-/// Pairs in order of first flows; by flow, the pairs of data and of answers.
+/// Pairs in order of first flows; by flow, pairs of data and answers.
 pub(super) fn of(flows: &FlowSet, hosts: usize) -> (Vec<Pair>, Vec<[u32; 2]>) {
     let mut pairs: Vec<Pair> = Vec::new();
     let mut known: HashMap<(u32, u32), u32> = HashMap::new();

@@ -272,7 +272,7 @@ pub enum Hypervisor {
     EdgeOnly(EdgeOnlyParams),
 }
 
-/// Entry of a hypervisor in `incast list`.
+/// Hypervisor, as listed.
 #[derive(Debug, Clone)]
 pub struct HypervisorInfo {
     /// Name in scenarios.
@@ -307,7 +307,7 @@ impl Hypervisor {
         ]
     }
 
-    /// Default ECN marking; `None` if the hypervisor uses no marks.
+    /// Default ECN marking; `None`: no marks used.
     pub fn ecn(&self) -> Option<EcnParams> {
         let marks = self.rate().is_some_and(|rate| rate.detection == Detection::Ecn);
         // 20 packets at 1 Gb/s (DCTCP, SIGCOMM 2010, section 3.4; ElasticSwitch's text names no threshold).
@@ -318,7 +318,7 @@ impl Hypervisor {
     /// Names in scenarios.
     pub const NAMES: &'static [&'static str] = &["elasticswitch", "reservation", "seawall", "edge_only"];
 
-    /// Returns a hypervisor by name, with its defaults.
+    /// Hypervisor by name, with defaults.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "elasticswitch" => Some(Self::ElasticSwitch(ElasticSwitchParams::default())),
@@ -360,7 +360,7 @@ impl Hypervisor {
 }
 
 impl Hypervisor {
-    /// Periods by parameter name; answers should arrive within them.
+    /// Periods by parameter; answers should arrive within them.
     pub fn periods(&self) -> Vec<(&'static str, Time)> {
         let rate = self.rate().map(|rate| ("rate.period", rate.period));
         let own = match self {
@@ -371,7 +371,7 @@ impl Hypervisor {
         rate.into_iter().chain(own).collect()
     }
 
-    /// True if a hypervisor uses what other VMs on the server receive.
+    /// True if a hypervisor uses what its server's other VMs receive.
     pub(crate) const fn sees_neighbours(&self) -> bool {
         matches!(self, Self::EdgeOnly(_))
     }
@@ -384,7 +384,7 @@ impl Hypervisor {
         }
     }
 
-    /// A pair becomes inactive this long after its last packet.
+    /// Time after its last packet until a pair is inactive.
     pub(crate) const fn idle_timeout(&self) -> Time {
         match self {
             Self::ElasticSwitch(params) => params.idle_timeout,

@@ -1,9 +1,7 @@
 //! Guarantee Partitioning: divides a VM's hose into guarantees of its pairs (ElasticSwitch, SIGCOMM 2013, section 4.1).
 //!
-//! Each end of a pair divides its hose max-min among its active pairs; the guarantee is the smaller share. The paper's
-//! rule for messages is not available. Ours: each end sends its *offer*, the share without a bound from the other end,
-//! and takes the other's offer as a bound (Charny's advertised rates). The ends converge to max-min shares in any order
-//! of messages.
+//! The paper's rule for messages is not available; ours (docs/design/tenants.md) is that of Charny's advertised rates. It
+//! converges to max-min shares in any order of messages.
 
 /// Bounds of a pair at one end, in bit/s.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -18,24 +16,24 @@ pub(crate) struct Want {
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Share {
     pub(crate) share: f64,
-    /// Share without a bound from the other end.
+    /// Share without the other end's bound.
     pub(crate) offer: f64,
 }
 
-/// Divides a hose. A demand counts at least `floor` of an equal part, so that a waking pair can show demand.
+/// A demand counts at least `floor` of an equal part, so that a waking pair can show demand.
 pub(crate) fn partition(hose: f64, floor: f64, wants: &[Want]) -> Vec<Share> {
     let least = floor * hose / wants.len() as f64;
     let caps: Vec<f64> = wants.iter().map(|want| want.demand.max(least).min(want.offer)).collect();
     let mut sorted = caps.clone();
     sorted.sort_by(f64::total_cmp);
     let level = level(hose, &sorted);
-    // Spreads unused bandwidth by demand: an unused guarantee helps nobody.
+    // Spreads unused bandwidth by demand.
     let asked: f64 = caps.iter().sum();
     let spread = if asked < hose && asked > 0.0 { hose / asked } else { 1.0 };
     caps.iter().map(|&cap| Share { share: cap.min(level) * spread, offer: level_without(hose, &sorted, cap) }).collect()
 }
 
-/// Level to which `hose` fills the sorted caps; infinite if all fit.
+/// Level to which `hose` fills sorted caps; infinite if all fit.
 fn level(hose: f64, sorted: &[f64]) -> f64 {
     let mut left = hose;
     for (place, &cap) in sorted.iter().enumerate() {
@@ -48,7 +46,7 @@ fn level(hose: f64, sorted: &[f64]) -> f64 {
     f64::INFINITY
 }
 
-/// Same without the pair's own cap, one of `sorted`.
+/// Same without its own cap, one of `sorted`.
 fn level_without(hose: f64, sorted: &[f64], own: f64) -> f64 {
     let mut left = hose;
     let mut passed = false;
@@ -98,7 +96,7 @@ mod tests {
         assert_eq!((one.offer, other.offer), (200.0, 350.0));
     }
 
-    /// Divides at both ends of backlogged pairs; returns guarantees, and true if the last round changed none.
+    /// Both ends of backlogged pairs; guarantees, and true if the last round changed none.
     fn settle(hoses: &[f64], pairs: &[(usize, usize)], rounds: usize) -> (Vec<f64>, bool) {
         let ends = |vm: usize, sends: bool| -> Vec<usize> {
             (0..pairs.len()).filter(|&at| vm == if sends { pairs[at].0 } else { pairs[at].1 }).collect()
@@ -127,7 +125,6 @@ mod tests {
         (before, settled)
     }
 
-    /// Two-sided max-min by progressive filling: slow, but sure.
     fn max_min(hoses: &[f64], pairs: &[(usize, usize)]) -> Vec<f64> {
         let mut rates = vec![0.0; pairs.len()];
         let mut free: Vec<bool> = vec![true; pairs.len()];
@@ -154,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_receiver_gives_to_others_what_a_sender_cannot_use() {
-        // Ten destinations of the first VM; the second VM also sends to one.
+        // The first VM sends to ten; the second also sends to one of them.
         let pairs: Vec<(usize, usize)> = (2..12).map(|to| (0, to)).chain([(1, 2)]).collect();
         let (settled, done) = settle(&[450.0; 12], &pairs, 60);
         assert!(done);

@@ -52,7 +52,7 @@ impl Receiving {
         (self.demand, self.offer) = (f64::INFINITY, f64::INFINITY);
     }
 
-    /// False, and ends activity, if no packet came for `patience`.
+    /// False, and ends activity, after `patience` without a packet.
     pub(crate) const fn stays_active(&mut self, now: u64, patience: u64) -> bool {
         self.active = now - self.last < patience;
         self.active
@@ -85,7 +85,7 @@ impl Receiving {
         Some([congested, self.received])
     }
 
-    /// The period of `seconds` began at `since`, in ps.
+    /// Period of `seconds` since `since` (ps).
     pub(crate) fn measure(&mut self, params: &ElasticSwitchParams, since: u64, seconds: f64) {
         let bytes = std::mem::take(&mut self.bytes);
         let unknown = self.since > since || seconds <= 0.0;

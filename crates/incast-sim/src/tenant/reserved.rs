@@ -1,16 +1,16 @@
-//! Fixed limits, optimal for a known workload: max-min shares under the hoses of the VMs.
+//! Fixed limits, optimal for a known workload: max-min shares under VMs' hoses.
 
 use incast_model::maxmin::{Demand, max_min};
 
 use super::{Hypervisor, Hypervisors};
 
 impl Hypervisors {
-    /// Answers are not limited.
+    /// Answers are unlimited.
     pub(super) fn reserve(&mut self) {
         if !matches!(self.rules.params, Hypervisor::Reservation(_)) {
             return;
         }
-        // Two hoses per VM, to send and to receive; unlimited without a guarantee.
+        // Two hoses per VM, to send and to receive; no guarantee: unlimited.
         let hose = |rate: f64| if rate > 0.0 { rate } else { f64::INFINITY };
         let hoses: Vec<f64> = self.vms.iter().flat_map(|vm| [hose(vm.send), hose(vm.receive)]).collect();
         let reserved: Vec<u32> =

@@ -1,14 +1,14 @@
-//! Sending half of a pair: limiter, guarantee and limit. Rates are in bit/s, times in ps.
+//! Sending half of a pair: limiter, guarantee, limit. Rates in bit/s, times in ps.
 
 use super::allocate::{Allocator, Seen, Title};
 use super::partition::{Share, Want};
 use super::shaper::{Shaper, time_for};
 use super::{ElasticSwitchParams, Hypervisor, Rules};
 
-/// Packets that may wait for however long (our choice).
+/// Packets that may always wait (our choice).
 const ALWAYS: u32 = 4;
 
-/// A pair that uses this share of its limit counts as limited (our choice).
+/// Share of its limit that a limited pair uses (our choice).
 const BOUND_FROM: f64 = 0.8;
 
 #[derive(Debug, Clone)]
@@ -20,20 +20,20 @@ pub(crate) struct Sending {
     divided: Window,
     period: Window,
     demand: f64,
-    /// Share of the sender's hose; infinite while unknown.
+    /// Sender's share; infinite: unknown.
     mine: f64,
-    /// Share of the receiver's hose; infinite while unknown.
+    /// Receiver's share; infinite: unknown.
     theirs: f64,
-    /// Infinite while unknown.
+    /// Infinite: unknown.
     offer: f64,
     pub(crate) guarantee: f64,
     allocator: Allocator,
     pub(crate) shaper: Shaper,
-    /// Flows of uncontrolled senders that wait for space at the limiter.
+    /// Flows of uncontrolled senders that wait for the limiter.
     pub(crate) asleep: Vec<u32>,
-    /// Lost and marked packets that the receiver reported.
+    /// Lost and marked packets reported by the receiver.
     reports: u64,
-    /// Part of `reports` that rate allocation has used.
+    /// Part of `reports` used by rate allocation.
     handled: u64,
     pub(crate) sent: u64,
     pub(crate) refused: u64,
@@ -94,7 +94,7 @@ impl Sending {
         fits
     }
 
-    /// Time of the next release, if that needs a new task. `bytes`: size of the first packet that waits.
+    /// Next release, if it needs a new task. `bytes`: the first waiting packet's.
     pub(crate) fn next_release(&mut self, now: u64, bytes: u64) -> Option<u64> {
         let time = self.shaper.goes_at(bytes).max(now);
         (time < self.shaper.due).then(|| {
@@ -150,7 +150,7 @@ impl Sending {
         self.set_limit(rules, now);
     }
 
-    /// False, and ends activity, if no packet came for `patience`.
+    /// False, and ends activity, after `patience` without a packet.
     pub(crate) const fn stays_active(&mut self, now: u64, patience: u64) -> bool {
         self.active = self.shaper.packets > 0 || now - self.last < patience;
         self.active
@@ -177,7 +177,7 @@ impl Sending {
         self.theirs = theirs;
         self.guarantee = self.mine.min(theirs);
         if first {
-            // The first limit was a guess: it must not persist until congestion ends it.
+            // The first limit was a guess: it must not persist until congestion.
             self.allocator = Allocator::new(self.guarantee, now);
         } else {
             self.allocator.raise(self.guarantee);
@@ -195,7 +195,7 @@ impl Sending {
         self.set_limit(rules, now);
     }
 
-    /// The period of `seconds` began at `since`.
+    /// Period of `seconds` since `since`.
     pub(crate) fn measure(&mut self, params: &ElasticSwitchParams, since: u64, seconds: f64) {
         let window = std::mem::take(&mut self.divided);
         let unknown = window.waited || self.since > since || seconds <= 0.0;
@@ -206,7 +206,7 @@ impl Sending {
         Want { demand: self.demand, offer: self.offer }
     }
 
-    /// `equal`: equal part of the sender's hose. Returns true if packets wait.
+    /// `equal`: equal part of the sender's hose. True if packets wait.
     pub(crate) fn take_share(&mut self, rules: &Rules, now: u64, share: Share, equal: f64) -> bool {
         self.mine = share.share;
         // Before the receiver's first message: at most an equal part.
@@ -225,7 +225,7 @@ mod tests {
 
     const US: u64 = 1_000_000;
 
-    /// A limit of 1 Gb/s with a bucket of two packets of 1250 B, and a queue of two.
+    /// 1 Gb/s, a bucket of two packets of 1250 B, a queue of two.
     fn limited(params: Hypervisor) -> (Rules, Sending) {
         let rules = Rules { params, packet: 1250 };
         let mut half = Sending::default();

@@ -1,4 +1,4 @@
-//! Rate limiter of a pair: a token bucket with a queue in front, which is kept elsewhere.
+//! Rate limiter of a pair: a token bucket, without its queue.
 //!
 //! State is the time when the bucket would be full: exact, without work between packets.
 
@@ -17,7 +17,7 @@ pub(crate) struct Shaper {
     depth: u64,
     /// Time of a full bucket, in ps.
     full_at: u64,
-    /// Next release event; [`u64::MAX`] for none.
+    /// Next release; [`u64::MAX`]: none.
     pub(super) due: u64,
 }
 
@@ -32,8 +32,8 @@ impl Shaper {
         self.rate
     }
 
-    /// Sets the limit and a bucket of `burst` bytes. Tokens (within the new bucket) and debts persist: otherwise each
-    /// new limit would cause a burst or pause.
+    /// Sets the limit and a bucket of `burst` bytes. Tokens (within the new bucket) and debts persist, to avoid a burst or
+    /// pause.
     pub(super) fn set(&mut self, now: u64, rate: Option<u64>, burst: u64) {
         let depth = rate.map_or(0, |rate| time_for(burst, rate));
         self.full_at = match (self.rate, rate) {
@@ -69,7 +69,7 @@ mod tests {
     const MBPS: u64 = 1_000_000;
     const US: u64 = 1_000_000;
 
-    /// In us, of packets of 1250 B queued at 0; 10 us each at 1 Gb/s.
+    /// In us, of packets of 1250 B (10 us at 1 Gb/s) queued at 0.
     fn sent(shaper: &mut Shaper, count: usize) -> Vec<u64> {
         let mut now = 0;
         (0..count)
@@ -113,7 +113,6 @@ mod tests {
         assert_eq!(shaper.goes_at(1250), 40 * US);
         shaper.set(20 * US, Some(1000 * MBPS), 12_500);
         assert_eq!(shaper.goes_at(1250), 30 * US);
-        // A full bucket holds no more than its size.
         let mut full = Shaper::default();
         full.set(0, Some(1000 * MBPS), 12_500);
         full.set(0, Some(1000 * MBPS), 2500);

@@ -1,4 +1,4 @@
-//! VM at its hypervisor. Rates are in bit/s.
+//! VM at its hypervisor. Rates in bit/s.
 
 use super::allocate::Title;
 use super::{EdgeOnlyParams, Hypervisor, Rules, WeightMode};
@@ -15,13 +15,13 @@ pub(crate) struct Vm {
     pub(crate) server: u32,
     pub(crate) sends: Vec<u32>,
     pub(crate) receives: Vec<u32>,
-    /// Phase of the periods, in [0, 1): hypervisors are not synchronised.
+    /// Phase of the periods in [0, 1): hypervisors are not synchronised.
     phase: f64,
     pub(crate) awake: bool,
-    /// Last full division, or measurement with `edge_only`.
+    /// Last full division (`edge_only`: measurement).
     divided_at: u64,
     pub(crate) soon: bool,
-    /// With `edge_only`: rate for senders.
+    /// `edge_only`: rate for senders.
     pub(crate) reported_rate: f64,
     pub(crate) metered: u64,
 }
@@ -48,7 +48,7 @@ impl Vm {
         rate.min(self.line)
     }
 
-    /// Starts the timers for a new pair; ElasticSwitch divides its guarantee soon. Returns new tasks with times in ps.
+    /// Starts timers for a new pair; ElasticSwitch divides soon. Returns new tasks, times in ps.
     pub(crate) fn wake(&mut self, rules: &Rules, host: u32, now: u64) -> Vec<(u64, Job)> {
         let starts = !std::mem::replace(&mut self.awake, true);
         if starts {
@@ -104,18 +104,18 @@ impl Vm {
         }
     }
 
-    /// Ends a period of guarantee partitioning. Returns its begin in ps and length in s.
+    /// Ends a period of guarantee partitioning: its begin in ps and length in s.
     pub(crate) const fn end_period(&mut self, now: u64) -> (u64, f64) {
         let since = std::mem::replace(&mut self.divided_at, now);
         (since, (now - since) as f64 * 1e-12)
     }
 
-    /// `all`: sum of the hoses of the server's VMs that received recently.
+    /// `all`: hoses of the server's VMs that received recently.
     fn may_receive(&self, params: &EdgeOnlyParams, all: f64) -> f64 {
         (1.0 - params.headroom) * self.line * self.receive / all.max(self.receive)
     }
 
-    /// Returns the new rate, and the time of the next measurement in ps.
+    /// New rate; next measurement in ps.
     pub(crate) fn adapt(&mut self, params: &EdgeOnlyParams, now: u64, all: f64, senders: usize) -> (f64, u64) {
         let may = self.may_receive(params, all);
         let (_, seconds) = self.end_period(now);
@@ -126,8 +126,8 @@ impl Vm {
     }
 }
 
-/// Time to the next measurement in ps: at least a period, and at least `feedback_every` received bytes per message. A
-/// rate that changed before all senders received it would oscillate.
+/// Time to the next measurement in ps: at least a period, and `feedback_every` received bytes per message. Faster changes would
+/// oscillate.
 fn until_next(params: &EdgeOnlyParams, senders: usize, may: f64) -> u64 {
     let bits = (8 * params.feedback_every.0 * senders as u64) as f64;
     params.period.0.max((bits / may * 1e12) as u64)
@@ -158,7 +158,7 @@ mod tests {
     fn a_receiver_adapts_the_rate_of_its_senders_to_its_share() {
         let params = EdgeOnlyParams { headroom: 0.0, gain: 0.5, ..EdgeOnlyParams::default() };
         let mut vm = Vm::new(0, [1e8; 2], 1e9, 0.0);
-        // Of a share of 500 Mb/s, 375 came: 500 (1 + 0.5 * 125 / 500). Then 1000: 562.5 (1 - 0.5 * 500 / 500).
+        // 375 of a share of 500 Mb/s came: 500 (1 + 0.5 * 125 / 500). Then 1000: 562.5 (1 - 0.5 * 500 / 500).
         vm.metered = 46_875;
         assert_eq!(vm.adapt(&params, MS, 2e8, 1), (562.5e6, MS + 200_000_000));
         vm.metered = 125_000;

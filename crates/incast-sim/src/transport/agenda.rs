@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Tasks are never removed early: the executor checks that they still apply.
+/// Never removed early: the executor checks that tasks still apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Job {
     DelayedAck(u32),
@@ -30,7 +30,7 @@ pub(crate) enum Job {
 #[derive(Debug)]
 pub(crate) struct Agenda {
     jobs: BinaryHeap<Reverse<(u64, Job)>>,
-    /// Time of its event; [`u64::MAX`] for none.
+    /// Time of its event; [`u64::MAX`]: none.
     due: u64,
 }
 
@@ -65,7 +65,7 @@ impl Agenda {
         due.then(|| self.jobs.pop()).flatten().map(|Reverse((_, job))| job)
     }
 
-    /// Next event needed once all due tasks are done.
+    /// Next event needed after all due tasks.
     pub(crate) fn next(&mut self) -> Option<u64> {
         self.due = u64::MAX;
         let time = self.jobs.peek().map(|Reverse((time, _))| *time)?;

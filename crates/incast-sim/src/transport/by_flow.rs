@@ -1,5 +1,3 @@
-//! Values of flows under way.
-
 use crate::kernel::NONE;
 
 #[derive(Debug)]

@@ -6,22 +6,22 @@ use serde::de::DeserializeOwned;
 
 use crate::switch::{EcnParams, SwitchParams};
 
-/// Parameters of a transport in a scenario.
+/// Parameters of a transport.
 pub trait TransportParams: Default + Clone + Serialize + DeserializeOwned + JsonSchema {
     /// One line for `incast list`.
     const SUMMARY: &'static str;
-    /// Named parameter sets with sources; the first is the default.
+    /// Named parameter sets with sources, default first.
     const PROFILES: &'static [(&'static str, &'static str)];
 
     /// Profile by name.
     fn profile(name: &str) -> Option<Self>;
-    /// Reports the first violated relation between parameters; fields declare their ranges.
+    /// Returns the first violated relation between parameters; fields declare ranges.
     fn check(&self) -> Result<(), FieldError> {
         Ok(())
     }
-    /// Default switches for the transport.
+    /// Default switches.
     fn switch(&self) -> SwitchParams;
-    /// Default ECN marking; `None`: no marking.
+    /// Default ECN marking; `None`: none.
     fn ecn(&self) -> Option<EcnParams> {
         None
     }
@@ -29,15 +29,15 @@ pub trait TransportParams: Default + Clone + Serialize + DeserializeOwned + Json
     fn priorities(&self) -> u8 {
         0
     }
-    /// Retransmission timeout or interval of repeated requests, with the field that sets it.
+    /// Retransmission timeout or interval of repeated requests, with its field.
     fn timeout(&self) -> Option<(&'static str, Time)> {
         None
     }
-    /// Longest time that a flow may wait on its own; after that it is stuck.
+    /// Longest time that a flow may wait on its own, before it is stuck.
     fn patience(&self) -> Time;
 }
 
-/// Entry of `incast list`.
+/// Transport, as listed.
 #[derive(Debug, Clone)]
 pub struct TransportInfo {
     /// Name in scenarios.
@@ -50,7 +50,7 @@ pub struct TransportInfo {
     pub switch: SwitchParams,
     /// See [`TransportParams::ecn`].
     pub ecn: Option<EcnParams>,
-    /// JSON schema of its parameters.
+    /// Parameters' JSON schema.
     pub schema: schemars::Schema,
 }
 
@@ -66,7 +66,7 @@ macro_rules! transports {
             /// Names of all transports.
             pub const NAMES: &'static [&'static str] = &[$($name),+];
 
-            /// All transports, for listing.
+            /// All transports.
             pub fn catalogue() -> Vec<TransportInfo> {
                 vec![$(TransportInfo {
                     name: $name,
@@ -77,7 +77,7 @@ macro_rules! transports {
                     schema: schemars::schema_for!($params),
                 }),+]
             }
-            /// Transport by name, with one of its profiles.
+            /// Transport by name and profile.
             pub fn named(name: &str, profile: &str) -> Option<Self> {
                 match name {
                     $($name => $params::profile(profile).map(Self::$variant),)+

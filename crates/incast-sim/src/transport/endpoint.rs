@@ -10,18 +10,16 @@ pub(crate) struct Scope {
 }
 
 /// Senders and receivers of a transport's flows at a host, which they use through a [`Stack`] alone.
-///
-/// To add a transport, implement this trait and add a line to the list in `mod.rs`.
 pub(crate) trait Endpoint {
     type Params;
 
     /// If true, the host calls [`Self::left_host`].
     const WATCHES_QUEUE: bool = false;
 
-    /// If true, all packets of a flow have the flow's priority.
+    /// All packets of a flow have its priority.
     const KEEPS_PRIORITY: bool = false;
 
-    /// If true, a flow ends by ACKs; if false, it may end as soon as it starts.
+    /// Flows end by ACKs; otherwise one may end as it starts.
     const ACKNOWLEDGES: bool = true;
 
     fn new(params: &Self::Params, scope: Scope) -> Self;
@@ -35,7 +33,7 @@ pub(crate) trait Endpoint {
 
     fn task(&mut self, _stack: &mut impl Stack, _nic: LocalPort, _job: Job) {}
 
-    /// A data packet or handshake left its host's queue or was dropped there.
+    /// A data packet or handshake left its host's queue, or was dropped there.
     fn left_host(&mut self, _stack: &mut impl Stack, _own: u32) {}
 
     /// Ends new data of a flow without a size.
@@ -53,14 +51,13 @@ pub(crate) trait Endpoint {
         false
     }
 
-    /// `end` in ps; `acks`: sequence numbers of [`SegmentAck`](crate::kernel::Kind) packets that reach its sender
-    /// before.
+    /// `end` in ps; `acks`: sequence numbers of [`SegmentAck`](crate::kernel::Kind) packets that reach its sender before.
     fn may_end(&self, own: u32, end: u64, acks: &[u64]) -> bool;
 
-    /// With windows in bytes ([`u64::MAX`]: none), in any order.
+    /// Windows in bytes ([`u64::MAX`]: none), in any order.
     fn flows(&self) -> impl Iterator<Item = (u32, u64)>;
 
-    /// Flows that ended at their sender but may have packets in flight.
+    /// Flows that ended at their sender, with packets perhaps in flight.
     fn late(&mut self, _now: u64, _arrived: &dyn Fn(u32) -> u64) -> Vec<u32> {
         Vec::new()
     }

@@ -1,4 +1,4 @@
-//! Endpoints of a host, and their choice by flow, packet or task.
+//! Endpoints of a host, by flow, packet or task.
 
 use incast_model::fabric::Fabric;
 use incast_model::flow::{Flow, FlowSet};
@@ -8,7 +8,7 @@ use crate::host::Carrier;
 use crate::kernel::Kind;
 use crate::kernel::LocalPort;
 
-/// Stands for RDMA, which has queue pairs instead of an endpoint.
+/// RDMA has queue pairs instead of an endpoint.
 const RDMA: u8 = u8::MAX;
 
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub(crate) struct Endpoints {
     /// By flow; empty in runs of RDMA alone.
     sent: Vec<u8>,
     received: Vec<u8>,
-    /// Endpoints that make packets for idle NICs, have an arbiter, know the whole fabric.
+    /// Endpoints that make packets for idle NICs, have an arbiter, know the fabric.
     pulled: Option<u8>,
     arbitrated: Option<u8>,
     ideal: Option<u8>,
@@ -73,7 +73,6 @@ impl Endpoints {
         }
     }
 
-    /// In runs of RDMA alone.
     pub(crate) const fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
@@ -90,7 +89,7 @@ impl Endpoints {
         !self.slots[usize::from(self.sent[own as usize])].acknowledges
     }
 
-    /// `packet`: time of a full packet at the arbiter's host in ps; `here`: NIC and fabric, at that host.
+    /// At the arbiter's host: `packet`, a full packet's time in ps; `here`, NIC and fabric.
     pub(crate) fn place_arbiter(&mut self, host: u32, packet: u64, here: Option<(LocalPort, &Fabric)>) {
         let slot = self.arbitrated.and_then(|index| self.slots[usize::from(index)].endpoint.as_deref_mut());
         if let Some(AnyEndpoint::Fastpass(fastpass)) = slot {
@@ -136,7 +135,7 @@ impl Endpoints {
         }
     }
 
-    /// `None` for tasks of hypervisors.
+    /// `None`: hypervisors.
     fn of_job(&self, job: Job) -> Option<u8> {
         match job {
             Job::DelayedAck(own) => Some(self.received[own as usize]),

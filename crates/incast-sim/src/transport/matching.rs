@@ -1,4 +1,4 @@
-//! Matching of senders and receivers, shared by all hosts of a run.
+//! Matching of senders and receivers, shared by all hosts.
 
 use crate::kernel::NONE;
 
@@ -14,17 +14,17 @@ struct Entry {
 
 const UNKNOWN: Entry = Entry { src: NONE, dst: NONE, port: NONE, away: 0, due: 0 };
 
-/// Flows have their numbers in the run; times are in ps.
+/// Flows by number in the run; times in ps.
 #[derive(Debug, Default)]
 pub(crate) struct Matching {
-    /// By flow, up to the last that started.
+    /// By flow, up to the last started.
     flows: Vec<Entry>,
     waiting: Vec<u32>,
-    /// By host; [`NONE`] if it sends no flow.
+    /// By host; [`NONE`]: sends no flow.
     turn_of: Vec<u32>,
     /// By port.
     free_at: Vec<u64>,
-    /// By host: the last packet sent to it has left its link then.
+    /// By host: its last packet has left its link then.
     taken_until: Vec<u64>,
 }
 
@@ -60,7 +60,7 @@ impl Matching {
         (self.next_time(flow) <= now).then_some(flow)
     }
 
-    /// `time`: of the packet and the gap after it.
+    /// `time`: the packet's, with its gap.
     pub(super) fn send(&mut self, flow: u32, now: u64, time: u64) {
         let entry = &mut self.flows[flow as usize];
         entry.due = entry.due.saturating_sub(1);
@@ -68,7 +68,7 @@ impl Matching {
         self.taken_until[entry.dst as usize] = now + entry.away + time;
     }
 
-    /// Matches flows to hosts, fewest packets first. Returns flows that a host begins to send, with start times.
+    /// Matches flows to hosts, fewest packets first. Returns flows that hosts begin to send, and starts.
     pub(super) fn choose(&mut self, now: u64) -> Vec<(u32, u64)> {
         let Self { flows, waiting, .. } = self;
         waiting.sort_by_key(|&flow| (flows[flow as usize].due, flow));
@@ -81,7 +81,7 @@ impl Matching {
             let (src, dst) = (src as usize, dst as usize);
             if self.turn_of[src] == NONE && !receives[dst] {
                 (self.turn_of[src], receives[dst]) = (flow, true);
-                // Its next packet is planned already.
+                // Its next packet is planned.
                 if before[src] != flow {
                     turns.push((flow, self.next_time(flow).max(now)));
                 }
@@ -101,7 +101,7 @@ impl Matching {
 mod tests {
     use super::*;
 
-    /// Flows 0 to 2 of hosts 0, 1 and 0 to host 2, 2 and 1.
+    /// Flows 0 to 2: hosts 0, 1 and 0 to 2, 2 and 1.
     fn matching() -> Matching {
         let mut matching = Matching::default();
         for (flow, hosts) in [(0, 2), (1, 2), (0, 1)].into_iter().enumerate() {

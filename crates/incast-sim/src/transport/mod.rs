@@ -1,7 +1,6 @@
 //! End-host transports other than RDMA.
 //!
-//! Each has a folder with parameters, state machines (without packets, queues or clock), and an `Endpoint` that joins
-//! them to a host through `stack::Stack`.
+//! A folder each: parameters, state machines (without packets, queues or clock), and an `Endpoint`.
 
 mod agenda;
 mod by_flow;

@@ -1,5 +1,3 @@
-//! Sets of received or acknowledged bytes.
-
 use crate::kernel::Range;
 
 /// Disjoint, sorted, non-empty byte ranges; touching ones are joined.
@@ -7,7 +5,7 @@ use crate::kernel::Range;
 pub(crate) struct Ranges(Vec<Range>);
 
 impl Ranges {
-    /// Returns the number of new bytes.
+    /// Returns the new bytes.
     pub(crate) fn insert(&mut self, start: u64, end: u64) -> u64 {
         if start >= end {
             return 0;

@@ -1,5 +1,3 @@
-//! Reassembly of segments at a receiver.
-
 use super::ranges::Ranges;
 use crate::kernel::Range;
 

@@ -31,7 +31,7 @@ impl Slotted {
         self.due
     }
 
-    /// Next unacknowledged packet, cyclically, and true if all requested slots are used.
+    /// Next unacknowledged packet, cyclically; true if all requested slots are used.
     pub(super) fn use_slot(&mut self) -> (Segment, bool) {
         let ahead = self.acked.first_missing(self.cursor);
         let seq = if ahead < self.packets.size { ahead } else { self.acked.first_missing(0) };
@@ -53,7 +53,7 @@ impl Slotted {
     }
 }
 
-/// Receives a data packet; ACKs carry its own sequence number and this priority.
+/// ACKs carry the packet's own sequence number, and this priority.
 pub(super) fn acknowledge_each(
     receivers: &mut [Reassembly],
     stack: &mut impl Stack,

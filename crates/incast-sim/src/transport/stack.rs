@@ -1,4 +1,4 @@
-//! Interface of a host to its transports. Endpoints use nothing else.
+//! Interface of a host to its transports, which use nothing else.
 
 use incast_model::flow::Flow;
 
@@ -19,7 +19,7 @@ pub(crate) struct Incoming<'a> {
     pub(crate) payload: u64,
     pub(crate) prio: u8,
     pub(crate) flags: u8,
-    /// If true, it took a path of its own ([`Path::Number`]).
+    /// Took its own path ([`Path::Number`]).
     pub(crate) own_path: bool,
     /// SACK blocks, or slots of a schedule.
     pub(crate) ranges: &'a [Range],
@@ -27,10 +27,10 @@ pub(crate) struct Incoming<'a> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Path {
-    /// Path assigned to the flow, or any.
+    /// The flow's path, or any.
     OfFlow,
     Any,
-    /// Next hop of this number, from 1 on, at each choice.
+    /// Next hop of this number, from 1, at each choice.
     Number(u16),
 }
 
@@ -55,8 +55,7 @@ pub(crate) enum To {
     Host(u32, u32, LocalPort),
 }
 
-/// Host as seen by its transports. `flow`: number in the run; `own`: the host's number of a flow that it sends or
-/// receives. Times are in ps.
+/// Host as seen by its transports. `flow`: number in the run; `own`: the host's number of a flow sent or received. Times in ps.
 pub(crate) trait Stack {
     fn now(&self) -> u64;
     fn sizes(&self) -> &PacketParams;
@@ -70,9 +69,9 @@ pub(crate) trait Stack {
     fn wire_time(&self, nic: LocalPort, bytes: u64) -> u64;
     /// Wire time with the gap behind a packet.
     fn busy_time(&self, nic: LocalPort, bytes: u64) -> u64;
-    /// In bit/s; for a VM, of its server's link.
+    /// In bit/s; a VM's: of its server's link.
     fn line(&self, nic: LocalPort) -> u64;
-    /// Time from a full packet's start to its earliest start on the last link of its path.
+    /// Time from a full packet's start to its earliest start on the path's last link.
     fn time_to_last_link(&self, own: u32) -> u64;
     fn host_of(&self, nic: LocalPort) -> u32;
     fn port(&self, nic: LocalPort) -> u32;
@@ -83,15 +82,15 @@ pub(crate) trait Stack {
     fn kick(&mut self, nic: LocalPort);
     /// If false, the host resumes the flow later.
     fn may_send(&mut self, own: u32) -> bool;
-    /// Counts packets that a held-back flow gave up.
+    /// Counts packets given up by a held-back flow.
     fn count_refused(&mut self, own: u32, packets: u64);
 
-    /// [`u64::MAX`] for never.
+    /// [`u64::MAX`]: never.
     fn timer(&self, own: u32) -> u64;
     /// [`u64::MAX`] stops it.
     fn set_timer(&mut self, own: u32, deadline: u64);
     fn plan(&mut self, nic: LocalPort, time: u64, job: Job);
-    /// State that all hosts of the ideal scheduler share.
+    /// Shared by all hosts of the ideal scheduler.
     fn matching(&mut self) -> &mut Matching;
     /// Plans [`Job::Turn`] at the flow's sender.
     fn give_turn(&mut self, flow: u32, time: u64);
@@ -99,18 +98,17 @@ pub(crate) trait Stack {
     fn count_packet(&mut self, own: u32, again: bool);
     fn count_mark(&mut self, own: u32);
     fn count_timeout(&mut self, own: u32);
-    /// Records the total of bytes known to have arrived.
+    /// Sets the bytes known to have arrived.
     fn acknowledge(&mut self, own: u32, bytes: u64);
     fn end(&mut self, own: u32);
-    /// Full delivery at the sender, for flows without a size.
+    /// Full delivery, at the sender of a flow without a size.
     fn deliver_sent(&mut self, own: u32);
 
     /// Data without new bytes.
     fn count_discarded(&mut self, own: u32);
-    /// Full delivery at the receiver.
     fn deliver(&mut self, own: u32);
     fn is_delivered(&self, own: u32) -> bool;
-    /// Bytes that are never acknowledged; returns their total.
+    /// Bytes never acknowledged; returns their total.
     fn count_arrived(&mut self, own: u32, bytes: u64) -> u64;
     fn samples(&self) -> bool;
 
@@ -146,7 +144,7 @@ pub(crate) trait Stack {
         Outgoing { kind, seq: 0, stamp: 0, payload: 0, size, prio, flags: flag::NOT_ECT, path: Path::OfFlow }
     }
 
-    /// Answer to a packet, with its time stamp, and a mark if `echo`.
+    /// Answer to a packet with its time stamp, marked if `echo`.
     fn answer(&self, packet: &Incoming<'_>, kind: Kind, seq: u64, prio: u8, echo: bool) -> Outgoing {
         let mut answer = Outgoing { seq, stamp: packet.stamp, ..self.control(kind, prio) };
         // A packet's own path does not apply to its answer.

@@ -1,10 +1,10 @@
-//! One timer per sent flow: deadlines move with every acknowledgement, events do not.
+//! One timer per sent flow: deadlines move with every ACK, events do not.
 
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
-    /// By flow, in ps; [`u64::MAX`] for never.
+    /// By flow, in ps; [`u64::MAX`]: never.
     deadline: Vec<u64>,
-    /// By flow: time of its event; [`u64::MAX`] for none.
+    /// By flow: time of its event; [`u64::MAX`]: none.
     pending: Vec<u64>,
 }
 
@@ -17,7 +17,7 @@ impl Timers {
         self.deadline[flow as usize]
     }
 
-    /// [`u64::MAX`] stops the timer. True if it needs an event then.
+    /// [`u64::MAX`] stops the timer. True if it needs an event.
     #[inline]
     pub(crate) fn set(&mut self, flow: u32, deadline: u64) -> bool {
         self.deadline[flow as usize] = deadline;
@@ -28,7 +28,7 @@ impl Timers {
         sooner
     }
 
-    /// True if the timer expires, which stops it. The error is the time of another event for a moved timer.
+    /// True if the timer expires, which stops it. Error: time of another event for a moved timer.
     pub(crate) fn expires(&mut self, flow: u32, now: u64) -> Result<bool, u64> {
         if self.pending[flow as usize] != now {
             return Ok(false);

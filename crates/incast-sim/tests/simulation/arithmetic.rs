@@ -1,5 +1,4 @@
-//! The simulator must use `libm`: std's floating-point functions may differ between machines. `+ - * /`, `sqrt` and
-//! rounding are exact (IEEE 754).
+//! The simulator uses `libm`: std's functions may differ between machines. `+ - * /`, `sqrt` and rounding are exact (IEEE 754).
 
 use std::path::{Path, PathBuf};
 
@@ -39,7 +38,6 @@ fn no_platform_mathematics() {
     let mut found = Vec::new();
     for file in &files {
         let text = std::fs::read_to_string(file).expect("readable");
-        // Tests may use any function.
         let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
         for (number, line) in code.lines().enumerate() {
             found.extend(forbidden(line).map(|name| format!("{}:{}: {name}", file.display(), number + 1)));

@@ -88,7 +88,7 @@ fn flowlets_begin_when_the_gap_is_passed() {
     assert_eq!(outcome.flows[0].finish.unwrap().0, 64 * round_trip.0);
     let together = shares(&bench, &outcome, 2);
     assert!(together.contains(&64) && together.contains(&0), "{together:?}");
-    // Every packet starts a flowlet (all take one path with probability 2^-63).
+    // A flowlet per packet (one path for all: probability 2^-63).
     let (bench, outcome) = one_at_a_time(round_trip - Time(1));
     let apart = shares(&bench, &outcome, 2);
     assert!(apart.iter().all(|&share| share > 10) && apart.iter().sum::<u64>() == 64, "{apart:?}");
@@ -137,7 +137,7 @@ fn the_shortest_queue_is_shared_better_than_by_hash() {
     let most = |outcome: &Outcome| outcome.ports.iter().map(|record| record.peak_queue).max().unwrap();
     let adaptive = run(Balance::Adaptive(AdaptiveParams { samples: 4, ..AdaptiveParams::default() }));
     assert_eq!(adaptive.stop, Stop::Finished);
-    // Four senders, four spines: a free port always exists.
+    // Four senders, four spines: one port is always free.
     assert!(most(&adaptive) < 3 * 1048, "{}", most(&adaptive));
     assert!(most(&run(Balance::Ecmp)) > 100_000);
 }
@@ -226,7 +226,7 @@ fn hosts_choose_their_port_by_the_same_rule() {
     assert_eq!(sent, [50, 50]);
 }
 
-/// By default, reordering never counts as a loss; with a reorder window of 0 (IRN), it does.
+/// Reordering counts as a loss only with a reorder window of 0 (IRN), not by default.
 #[test]
 fn selective_repeat_sends_nothing_again_where_nothing_is_lost() {
     let adaptive = Balance::Adaptive(AdaptiveParams::default());

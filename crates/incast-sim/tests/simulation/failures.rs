@@ -276,7 +276,7 @@ fn what_cannot_be_is_refused() {
 
 #[test]
 fn int_needs_room_for_the_way_round() {
-    // Ring of five: s0 to s1 directly (2 switches), or the other way (5 switches).
+    // Ring of five: s0 to s1 directly (2 switches), or around (5 switches).
     let ring = || Bench::new(crate::common::ring(5, CABLE)).control("hpcc", "ns3").flow(0, 1, 50_000, Time::ZERO);
     let failures = || vec![link("s0", "s1", Time::us(4), None)];
     let error = refused(&failing(ring(), failures(), Some(Time::us(7))).with(|params| params.packets.int_records = 4));
@@ -366,7 +366,7 @@ proptest! {
         let outcome = bench.run();
         prop_assert_eq!(&outcome.stop, &Stop::Finished);
         prop_assert_eq!(outcome.ledger.unbalanced().count(), 0, "{:?}", outcome.ledger);
-        // A repaired link is not paused, and paused packets may occupy the headroom that its packets need.
+        // A repaired link is unpaused, and paused packets may occupy the headroom that its packets need.
         prop_assert!(outcome.counts.lossless_drops == 0 || held);
         prop_assert_eq!(outcome.cut_off.len(), 0);
         let counted: u64 = outcome.ports.iter().map(|record| record.drops + record.lost).sum();
@@ -450,7 +450,7 @@ proptest! {
     }
 }
 
-/// Paths from the other pod to t3 go down to t2 and up.
+/// From the other pod to t3: down to t2, and up.
 #[test]
 fn up_down_routes_do_not_turn_up_again() {
     let run = |paths, at, until| {
@@ -482,7 +482,7 @@ fn up_down_routes_do_not_turn_up_again() {
     assert_eq!(run(Paths::Shortest, Time::ZERO, None).run().stop, Stop::Finished);
 }
 
-/// On a complete folded Clos, up-down routes are the shortest.
+/// On a complete folded Clos, up-down routes are shortest.
 #[test]
 fn up_down_routes_are_for_tiers() {
     let run = |paths| {

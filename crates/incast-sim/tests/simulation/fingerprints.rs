@@ -1,5 +1,3 @@
-//! Fingerprints depend on simulated events, not on measurements.
-
 use incast_model::units::Time;
 use incast_sim::congestion::Control;
 

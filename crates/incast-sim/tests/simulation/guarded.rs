@@ -1,4 +1,4 @@
-//! Windows over nodes against the global order of events: failures, new routes, PFC storms, guards and queueing delays.
+//! Windows against the global event order: failures, new routes, PFC storms, guards and queueing delays.
 
 use incast_model::fabric::Fabric;
 use incast_model::units::{Bytes, Time};
@@ -12,10 +12,10 @@ use proptest::prelude::*;
 use crate::common::{Bench, same_event_by_event};
 use crate::properties::{Scenario, load_balancing, scenario};
 
-/// Link, begin and duration in ns (0: for ever), fraction of packets lost silently (0: the link is down).
+/// Link, begin and duration in ns (0: for ever), fraction lost silently (0: link down).
 type Failure = (usize, u64, u64, u8);
 
-/// Host, or port of a switch; begin and duration in ns.
+/// Host, or switch port; begin and duration in ns.
 type Storm = (usize, u64, u64);
 
 #[derive(Debug, Clone, Default)]
@@ -43,7 +43,7 @@ impl Trouble {
             let link = &fabric.links()[link % fabric.links().len()];
             let ends = [link.a, link.b].map(|port| name(fabric.port(port).node));
             let silent = (share > 0).then(|| f64::from(share) / 3.0);
-            // Every flow must have a path at first.
+            // Every flow has a path at first.
             FailureParams {
                 link: Some(ends),
                 at: Time::ns(at + 1),

@@ -1,4 +1,4 @@
-//! One test program: linking once is quicker than linking each file.
+//! One test program: linking once is quicker.
 
 mod arithmetic;
 mod balancing;

@@ -1,5 +1,3 @@
-//! A host's port serves its flows in equal turns.
-
 use std::sync::Arc;
 
 use crate::support::{Scheme, fct_ps, flow, ns3_params, run};
@@ -17,8 +15,8 @@ fn second_of_two(params: Params) -> u64 {
 
 #[test]
 fn a_paced_flow_keeps_its_turn() {
-    // Packets of 1090 B (87.2 ns) alternate with the other flow's. Expected: start of the last, then 1087.2 ns twice
-    // there and 1007.04 ns twice back. Either flow may be first.
+    // Packets of 1090 B (87.2 ns) alternate with the other flow's. Expected: start of the last, then 1087.2 ns twice there and
+    // 1007.04 ns twice back. Either flow may be first.
     let last_start = (2 * PACKETS - 1) * 87_200;
     let expected = last_start + 2 * 1_087_200 + 2 * 1_007_040;
     let got = second_of_two(Params::default());

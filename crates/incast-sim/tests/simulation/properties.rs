@@ -17,18 +17,18 @@ use crate::common::{Bench, digest, same_event_by_event};
 
 #[derive(Debug, Clone)]
 struct Shape {
-    /// Per switch after the first: an earlier switch and the link to it.
+    /// Per switch after the first: an earlier switch and the link.
     switches: Vec<(usize, Link)>,
-    /// Per host: switch, link, and if true, a second link to the next switch.
+    /// Per host: switch, link, and whether a second link leads to the next switch.
     hosts: Vec<(usize, Link, bool)>,
-    /// If true, two links between neighbouring switches.
+    /// Two links between neighbouring switches.
     doubled: bool,
 }
 
 /// Gb/s and ns.
 type Link = (u64, u64);
 
-/// (source, destination, size, start in ns), hosts modulo their number.
+/// (source, destination, size, start in ns); hosts modulo their number.
 type Pair = (usize, usize, u64, u64);
 
 #[derive(Debug, Clone)]
@@ -49,7 +49,7 @@ pub(crate) struct Scenario {
     rto: Option<Time>,
     /// (reorder window, `bdp_bound`) of selective repeat.
     repeat: Option<(u32, bool)>,
-    /// Every `chain`-th flow waits for its predecessor; 0 for none.
+    /// Every `chain`-th flow waits for its predecessor; 0: none.
     chain: usize,
     ack_priority: Option<u8>,
     priorities: u8,
@@ -100,7 +100,7 @@ pub(crate) fn scenario() -> impl Strategy<Value = Scenario> {
     let host = (any::<bool>(), any::<bool>(), 1u32..9, 1u8..4, prop::option::of(3u8..7));
     let packet = (prop::sample::select(vec![256u64, 1000, 1000, 1000, 4096]), prop::sample::select(vec![0u64, 20]));
     // Without timeouts, nothing may be lost and no window may end before an ACK is due. ns-3's truncated times overrun
-    // headrooms, so it gets a larger buffer.
+    // headrooms: a larger buffer.
     let timeouts = prop::sample::select(vec![
         (Arithmetic::Exact, Some(Time::us(400))),
         (Arithmetic::Exact, None),
@@ -160,7 +160,7 @@ impl Shape {
 }
 
 impl Scenario {
-    /// (first, second), as written: the second waits for the first.
+    /// (first, second), in writing order: the second waits for the first.
     fn waits(&self) -> impl Iterator<Item = (u32, u32)> {
         let last = if self.chain == 0 { 0 } else { self.flows.len() as u32 };
         (1..last).filter(|flow| flow % self.chain as u32 == 0).map(|flow| (flow - 1, flow))
@@ -226,10 +226,10 @@ impl Scenario {
     }
 }
 
-/// From a flow's end to the start of its successor.
+/// From a flow's end to its successor's start.
 const DELAY: Time = Time::ns(300);
 
-/// Slightly more than the headrooms of the largest switch, and its reserves.
+/// Slightly more than the largest switch's headrooms and reserves.
 fn set_aside(fabric: &Fabric, lossless: bool) -> u64 {
     let headroom = |port| 3 * (fabric.rate(port).0 * 2 * fabric.delay(port).0 / 8_000_000_000_000 + 13_000);
     let of_switch =
@@ -371,8 +371,7 @@ proptest! {
     }
 }
 
-/// An ACK that opens a window must wake the port with data; the ideal time's ACK leaves by the port at which data
-/// arrives.
+/// An ACK that opens a window must wake the port with data; the ideal's ACK leaves by the port at which data arrives.
 #[test]
 fn acks_by_another_port() {
     let mut builder = FabricBuilder::new();
@@ -391,7 +390,7 @@ fn acks_by_another_port() {
     assert_eq!(bench.window(WindowMode::Fixed).run().stop, Stop::Finished);
 }
 
-/// A queue pair may complete while it waits after a premature timeout; its slot must not be reused before its turn.
+/// A queue pair may complete after a premature timeout, before its turn; until then its slot must not be reused.
 #[test]
 fn a_queue_pair_completes_while_it_waits() {
     let star = crate::common::star(&[crate::common::Cable::new(100, 5000); 4]);
@@ -408,7 +407,7 @@ fn a_queue_pair_completes_while_it_waits() {
     assert_eq!(outcome.ledger.unbalanced().count(), 0);
 }
 
-/// Each host sends after receiving a message and, with `own`, after sending its own.
+/// Hosts send after receiving a message and, with `own`, after sending theirs.
 #[test]
 fn windows_give_the_same_run_with_gates() {
     for (delay, own) in [(0, false), (700, false), (0, true), (300, true)] {

@@ -1,12 +1,8 @@
-//! Every congestion control in four scenarios, and its fingerprints in a fifth: a changed algorithm changes
-//! `snapshots/controls/NAME.txt`. A new control needs no line here.
+//! Every congestion control in four scenarios, and its fingerprints in a fifth (`snapshots/controls/NAME.txt`).
 //!
 //! *slowdown*: mean ratio to the exact ideal time; *Jain*: fairness of throughputs; *peak q*: longest switch queue.
 //!
-//! Any event changes the trajectory fingerprint, any packet on a wire the traffic fingerprint.
-//!
-//! `make test` compares builds of the test and release profiles with the same tables. `INSTA_UPDATE=always` accepts new
-//! ones.
+//! `make test` compares the test and release profiles with the same tables. `INSTA_UPDATE=always` accepts new ones.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -33,8 +29,7 @@ struct Row {
     cnp: CnpMode,
 }
 
-/// Every profile with the control's window, the first with the other windows, and DCQCN's paper with marks as separate
-/// packets.
+/// Every profile with the control's window, the first with the other windows, and DCQCN's paper with marks as packets.
 fn rows(info: &ControlInfo) -> Vec<Row> {
     let row = |profile, window| Row { control: info.name, profile, window, cnp: CnpMode::Echo };
     let mut rows: Vec<Row> = info.profiles.iter().map(|(profile, _)| row(profile, info.window)).collect();
@@ -134,7 +129,7 @@ fn tables(info: &ControlInfo, scenarios: &[Scenario]) -> String {
     table
 }
 
-/// Returns the difference, or rewrites the tables.
+/// Difference; or rewrites the tables.
 fn compare(name: &str, tables: &str) -> Option<String> {
     let file = format!("tests/simulation/snapshots/controls/{name}.txt");
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(&file);

@@ -1,11 +1,9 @@
-//! Set of packet numbers in a window that moves forward.
-
 use std::collections::VecDeque;
 
-/// Memory covers the packets from the smallest remembered to the largest in the set.
+/// Covers the packets from the smallest remembered to the largest in the set.
 #[derive(Debug, Default)]
 pub(crate) struct Bitmap {
-    /// Number of the first bit, a multiple of 64.
+    /// First bit's number, a multiple of 64.
     base: u64,
     words: VecDeque<u64>,
 }
@@ -22,7 +20,7 @@ impl Bitmap {
         }
     }
 
-    /// False if the packet was in the set; it must not be forgotten.
+    /// False if the packet was in the set. It must not be forgotten.
     pub(crate) fn insert(&mut self, packet: u64) -> bool {
         let at = (packet - self.base) as usize;
         if self.words.len() <= at / 64 {
@@ -35,7 +33,7 @@ impl Bitmap {
         new
     }
 
-    /// First packet from `packet`, which must not be forgotten, that is not in the set.
+    /// First packet not in the set, from `packet`, which must not be forgotten.
     pub(crate) fn first_missing(&self, packet: u64) -> u64 {
         let at = (packet - self.base) as usize;
         let mut below = u64::MAX << (at % 64);

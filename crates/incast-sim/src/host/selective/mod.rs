@@ -1,8 +1,7 @@
 //! Selective repeat as in IRN (Mittal et al., "Revisiting Network Support for RDMA", SIGCOMM 2018, section 3.1).
 //!
-//! The receiver keeps out-of-order packets and answers each with a NACK: the byte it expects, and the packet that came
-//! instead. The sender resends only lost packets: in *recovery*, the first unacknowledged one, and every other that an
-//! arrived packet has overtaken. A recovery ends when everything sent before it is acknowledged.
+//! NACKs report the byte expected and the packet received. In *recovery* the sender resends the first unacknowledged packet and
+//! those that arrived packets have overtaken, until everything sent before is acknowledged.
 
 mod bitmap;
 
@@ -10,7 +9,7 @@ use bitmap::Bitmap;
 
 use crate::host::{PacketParams, RdmaParams};
 
-/// Packets kept beyond the expected one: as many as a NACK's 16 bits can report.
+/// Packets kept beyond the expected one; 16 bits in NACKs.
 const REACH: u64 = u16::MAX as u64;
 
 #[derive(Debug, Clone, Copy)]
@@ -20,7 +19,7 @@ pub(crate) struct Rules {
     rto: u64,
     rto_low: u64,
     rto_low_packets: u64,
-    /// A packet counts as lost when more packets than this have overtaken it.
+    /// A packet counts as lost when more packets have overtaken it.
     reorder_window: u64,
 }
 
@@ -35,8 +34,8 @@ impl Rules {
         }
     }
 
-    /// The short timeout applies if no NACK may report a loss: few packets are in flight, or there is a gap and no more
-    /// are in flight than may overtake.
+    /// The short timeout applies if no NACK may report a loss: few packets in flight, or a gap and no more in flight than may
+    /// overtake.
     fn timeout(&self, in_flight: u64, gap: bool) -> u64 {
         let silent = self.rto_low_packets + if gap { self.reorder_window } else { 0 };
         let few = in_flight <= silent * self.payload;
@@ -44,7 +43,7 @@ impl Rules {
     }
 }
 
-/// First unacknowledged byte, and first byte never sent.
+/// First unacknowledged byte; first byte never sent.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Flight {
     pub(crate) una: u64,
@@ -56,16 +55,15 @@ pub(crate) struct Flight {
 pub(crate) struct Repeat {
     /// From the first unacknowledged on.
     come: Bitmap,
-    /// Missing packets before this one are lost.
+    /// Missing packets before it are lost.
     lost_before: u64,
-    /// Packets before this one were resent since the last timeout, or need not be. (It outlives a recovery, so that the
-    /// next one does not send packets a third time.)
+    /// Packets before it were resent since the last timeout, or need not be. Outlives a recovery, to avoid third transmissions.
     cursor: u64,
-    /// One past the newest packet that a NACK reported.
+    /// One past the newest packet reported by a NACK.
     reported: u64,
-    /// In recovery, which ends when all bytes before this one are acknowledged.
+    /// In recovery, which ends when bytes up to this one are acknowledged.
     until: Option<u64>,
-    /// Start of the retransmission timeout, in ps.
+    /// Start of the timeout, in ps.
     since: u64,
 }
 
@@ -77,12 +75,12 @@ impl Repeat {
         (packet < self.lost_before).then_some(packet)
     }
 
-    /// True if a packet sent after the first unacknowledged one has arrived.
+    /// True if a packet sent after the first unacknowledged one arrived.
     const fn has_gap(&self, una: u64) -> bool {
         self.reported > una
     }
 
-    /// Records a packet at byte `seq`. Returns the next byte to send, and the expiry of the timeout in ps.
+    /// Records a packet at byte `seq`. Returns the next byte to send and the timeout's expiry in ps.
     pub(crate) fn sent(&mut self, rules: &Rules, now: u64, flight: Flight, (seq, again): (u64, bool)) -> (u64, u64) {
         let (payload, una) = (rules.payload, flight.una / rules.payload);
         if again {
@@ -96,8 +94,8 @@ impl Repeat {
         (next, self.since.saturating_add(timeout))
     }
 
-    /// Handles an ACK or, if packet `came`, a NACK; `advanced`: the first unacknowledged byte has moved. Returns the
-    /// next byte to send, and the new expiry of the `timeout` in ps.
+    /// Handles an ACK or, with `came`, a NACK; `advanced`: the first unacknowledged byte moved. Returns the next byte to send
+    /// and the new expiry of `timeout` in ps.
     pub(crate) fn heard(
         &mut self,
         rules: &Rules,
@@ -124,7 +122,7 @@ impl Repeat {
         if advanced {
             self.since = now;
         }
-        // The timeout restarts only when the packet that it asked for has been sent.
+        // The timeout restarts only when the requested packet is sent.
         if timeout == u64::MAX && !advanced {
             return (next, timeout);
         }
@@ -133,9 +131,8 @@ impl Repeat {
         (next, if in_flight == 0 { u64::MAX } else { timeout })
     }
 
-    /// Handles the timeout: all in flight that has not arrived is lost. (In IRN's paper only the first packet is, so
-    /// that a lost tail takes a timeout per packet.) With a reordering window, packets sent after the last that arrived
-    /// may only be late: if there is a gap, those in it are lost.
+    /// Handles the timeout: all in flight is lost (in IRN's paper the first packet, so a lost tail takes a timeout per packet).
+    /// With a reordering window, packets sent after the last that arrived may be late: only a gap is lost, if there is one.
     pub(crate) fn recover(&mut self, rules: &Rules, flight: Flight) {
         let gap = rules.reorder_window > 0 && self.has_gap(flight.una / rules.payload);
         let all = flight.high.div_ceil(rules.payload);
@@ -154,9 +151,9 @@ pub(crate) const fn came(nack: bool, seq: u64, ahead: u16, payload: u64) -> Opti
 pub(crate) enum Taken {
     /// Arrived before.
     Duplicate,
-    /// Too far beyond the expected packet to be kept.
+    /// Too far beyond the expected packet.
     TooFar,
-    /// Beyond the expected packet; `again` if it has arrived before.
+    /// Beyond the expected packet; `again`: it arrived before.
     Beyond { again: bool },
     /// `next` byte expected; `filled`: packets beyond were waiting.
     Expected { next: u64, filled: bool },
@@ -166,7 +163,7 @@ pub(crate) enum Taken {
 pub(crate) struct Arrived(Option<Box<Bitmap>>);
 
 impl Arrived {
-    /// `expected`: next byte expected of `size`.
+    /// `expected`: next byte of `size`.
     pub(crate) fn take(&mut self, seq: u64, expected: u64, (payload, size): (u64, u64)) -> Taken {
         if seq < expected {
             return Taken::Duplicate;

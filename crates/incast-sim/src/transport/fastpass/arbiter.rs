@@ -1,4 +1,4 @@
-//! Arbiter: assigns at most one packet per slot to each source and each destination (SIGCOMM 2014, section 3; YAPS,
+//! Arbiter: at most one packet per slot for each source and each destination (SIGCOMM 2014, section 3; YAPS,
 //! `ext/fastpasshost.cpp`).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -13,9 +13,9 @@ struct Demand {
     left: u64,
     /// Order of its first request, for ties.
     rank: u64,
-    /// Total of slots given out when it last got one.
+    /// Total of slots granted at its last one.
     served: u64,
-    /// Last epoch in which it got slots, and their number.
+    /// Last epoch with slots, and their number.
     given: (u64, u64),
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Arbiter {
     used_dst: Vec<bool>,
 }
 
-/// By source: slots and flows; the high half of a flow is its packet's path, from 1 on, or 0 for any.
+/// By source: slots and flows; high half of a flow: its packet's path, from 1, or 0 for any.
 pub(super) type Schedules = BTreeMap<u32, Vec<(u64, u64)>>;
 
 impl Arbiter {
@@ -48,8 +48,8 @@ impl Arbiter {
         }
     }
 
-    /// Sets the number of packets that a flow has to place; 0: none. `reminds`: epoch in which the flow asks again for
-    /// lack of slots; those of the last two epochs may be on their way.
+    /// Sets the packets that a flow has to place; 0: none. `reminds`: epoch in which a flow without slots asks again; slots of
+    /// the last two epochs may be on their way.
     pub(super) fn request(&mut self, flow: u32, (src, dst): (u32, u32), mut left: u64, reminds: Option<u64>) {
         self.requests += 1;
         if let Some(&known) = self.demands.get(&flow) {
@@ -78,7 +78,7 @@ impl Arbiter {
         self.waiting.is_empty()
     }
 
-    /// Each slot gets a greedy maximal matching.
+    /// A greedy maximal matching per slot.
     pub(super) fn fill(&mut self, slots: u32, now: u64) -> Schedules {
         self.requests = 0;
         let mut schedules = Schedules::new();
@@ -105,7 +105,7 @@ impl Arbiter {
         schedules
     }
 
-    /// Flows with a packet in a slot, each with its number among packets that need a path.
+    /// Flows with a packet in a slot, numbered if it needs a path.
     fn matching(&mut self) -> Vec<((u64, u64, u32), Option<usize>)> {
         let mut given = Vec::new();
         if let Some(ways) = &mut self.ways {
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(arbiter.fill(8, 6)[&0].len(), 2);
         arbiter.request(0, (0, 1), 10, Some(7));
         assert!(arbiter.fill(8, 7).is_empty());
-        // By now the slots would have arrived.
+        // The slots would have arrived.
         arbiter.request(0, (0, 1), 10, Some(8));
         assert_eq!(arbiter.fill(8, 8)[&0].len(), 8);
     }

@@ -1,5 +1,5 @@
 //! Fastpass (Perry et al., "Fastpass: A Centralized 'Zero-Queue' Datacenter Network", SIGCOMM 2014) as in YAPS
-//! (`ext/fastpass*.cpp`): an arbiter on a host fills the slots of each epoch; its messages cross the fabric.
+//! (`ext/fastpass*.cpp`): an arbiter on a host fills the slots of each epoch; messages cross the fabric.
 
 mod arbiter;
 mod params;
@@ -18,7 +18,7 @@ use super::{ByFlow, Endpoint, Job, Reassembly, Scope, Slotted};
 use crate::kernel::LocalPort;
 use crate::kernel::{Kind, NONE};
 
-/// Requests in a row after which the waiting time stays at 2^6 times `patience`.
+/// Requests in a row until the waiting time stays at 2^6 times `patience`.
 const MOST_DOUBLINGS: u32 = 6;
 
 #[derive(Debug)]
@@ -37,7 +37,7 @@ struct Central {
     nic: LocalPort,
     arbiter: Arbiter,
     awake: bool,
-    /// Unfinished schedules in order, with the time when each is computed.
+    /// Unfinished schedules in order, and when each is computed.
     computed: VecDeque<Schedule>,
     busy_until: u64,
 }
@@ -50,7 +50,7 @@ struct Schedule {
 }
 
 impl FastpassParams {
-    /// False if the fabric lacks the paths that the arbiter has to allocate.
+    /// False if the fabric lacks the paths to allocate.
     pub(super) fn fits(&self, fabric: &Fabric) -> bool {
         self.paths == FastpassPaths::Balanced || Ways::new(fabric).is_ok()
     }
@@ -84,7 +84,7 @@ impl Endpoint for Fastpass {
         }
     }
 
-    /// Requests slots again: none came for too long, or last packets are not all acknowledged.
+    /// Requests slots again: none came for too long, or last packets lack ACKs.
     fn timer(&mut self, stack: &mut impl Stack, own: u32) {
         stack.count_timeout(own);
         self.ask(stack, own);
@@ -115,7 +115,6 @@ impl Endpoint for Fastpass {
 }
 
 impl Fastpass {
-    /// See `Endpoints::place_arbiter`.
     pub(crate) fn place(&mut self, host: u32, packet: u64, here: Option<(LocalPort, &Fabric)>) {
         let packets = f64::from(self.params.epoch_packets) + self.params.epoch_slack;
         self.epoch = (packet as f64 * packets).round() as u64;
@@ -204,7 +203,7 @@ impl Fastpass {
         }
     }
 
-    /// `path`: number from 1 on, or 0 for any.
+    /// `path`: from 1, or 0 for any.
     fn use_slot(&mut self, stack: &mut impl Stack, own: u32, path: u16) {
         let retry = self.params.retry.map_or(self.epoch, |retry| retry.0);
         let patience = u64::from(self.params.patience) * self.epoch;

@@ -1,7 +1,7 @@
 //! Parameters of Fastpass.
 //!
-//! YAPS: the simulator of pHost's authors (NetSys/simulator at commit 8e9cf04, `ext/fastpasshost.cpp`, `ext/fastpassflow.cpp`,
-//! `run/params.cpp`), with an arbiter that computes in no time.
+//! YAPS: NetSys/simulator at commit 8e9cf04, `ext/fastpasshost.cpp`, `ext/fastpassflow.cpp`, `run/params.cpp`; its arbiter
+//! computes in no time.
 
 use incast_model::field::FieldError;
 use incast_model::range::{above, least, priority};

@@ -1,8 +1,8 @@
-//! Paths for the packets of a slot without overbooked links (Fastpass, SIGCOMM 2014, section 4): edge colours of a
-//! bipartite multigraph with racks on both sides.
+//! Paths for a slot's packets without overbooked links (Fastpass, SIGCOMM 2014, section 4): edge colours of a bipartite
+//! multigraph with racks on both sides.
 //!
-//! A spine has n colours if its links are n times as fast as hosts' links. A rack's packets in a slot bound the number
-//! of colours needed (König, 1916).
+//! A spine with links n times as fast as hosts' has n colours. A rack's packets in a slot bound the colours needed (König,
+//! 1916).
 
 use incast_model::fabric::{Fabric, NodeId, NodeKind};
 
@@ -11,10 +11,10 @@ const FREE: u32 = u32::MAX;
 #[derive(Debug, Default)]
 pub(super) struct Ways {
     rack: Vec<u32>,
-    /// Packets of a slot per path and rack, in each direction.
+    /// A slot's packets per path and rack, in each direction.
     per_way: u32,
     ways: u32,
-    /// By side (source or destination), rack and colour: the edge, or [`FREE`].
+    /// By side (source or destination), rack and colour: edge, or [`FREE`].
     used: [Vec<u32>; 2],
     edges: Vec<([u32; 2], u32)>,
 }
@@ -23,8 +23,7 @@ pub(super) struct Ways {
 pub(super) struct NotTwoTiers;
 
 impl Ways {
-    /// Fails unless all switches with hosts have the same neighbours, once each, by links no slower than those of
-    /// hosts.
+    /// Fails unless all switches with hosts have the same neighbours, once each, by links no slower than hosts'.
     pub(super) fn new(fabric: &Fabric) -> Result<Self, NotTwoTiers> {
         let leaf_of = |host: &NodeId| {
             let mut ports = fabric.ports_of(*host);
@@ -84,8 +83,7 @@ impl Ways {
         (0..self.colours()).find(|&colour| self.used[side][self.at(rack, colour)] == FREE)
     }
 
-    /// Returns the packet's number among those that need a path, or `None` within a rack. Fails if a rack has no free
-    /// path.
+    /// The packet's number among those that need a path; `None` within a rack. Fails if a rack has no free path.
     pub(super) fn add(&mut self, src: u32, dst: u32) -> Result<Option<usize>, ()> {
         let racks = [self.rack[src as usize], self.rack[dst as usize]];
         if racks[0] == racks[1] {
@@ -104,8 +102,8 @@ impl Ways {
         Ok(Some(edge))
     }
 
-    /// Swaps colours `from` and `to` along the alternating path from a destination with `to` free, which frees `from`.
-    /// (The path never reaches the source with `from` free: it enters sources by edges of that colour.)
+    /// Swaps colours `from` and `to` along the alternating path from a destination with `to` free, which frees `from`. The path
+    /// never reaches the source with `from` free: it enters sources by edges of that colour.
     fn flip(&mut self, rack: u32, from: u32, to: u32) {
         let (mut side, mut rack, mut colour) = (1, rack, from);
         let mut path = Vec::new();

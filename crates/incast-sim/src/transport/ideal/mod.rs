@@ -1,11 +1,9 @@
-//! Ideal scheduler, which knows every flow immediately at no cost: the standard of comparison.
+//! Ideal scheduler for comparison: knows every flow immediately, at no cost.
 //!
-//! When a flow starts or has sent all packets, senders and receivers are matched, flows with fewest packets first. Only
-//! data and acknowledgements cross the fabric. A host that takes over a receiver from a farther host waits until its
-//! packets do not meet those in flight. Gaps between packets let acknowledgements pass and queues drain.
+//! When a flow starts or has sent all packets, senders and receivers are matched, flows with fewest packets first. Only data
+//! and ACKs cross the fabric.
 //!
-//! After YAPS (`ext/ideal.cpp`), which counts acknowledged instead of sent packets and has neither wait nor gap: there,
-//! buffers at receivers' ports stay full, and duplicates counted as new hide the losses.
+//! After YAPS (`ext/ideal.cpp`), with differences (docs/design/transports.md).
 
 use incast_model::range::{above, least, priority};
 use incast_model::units::{Bytes, Time};
@@ -114,7 +112,7 @@ impl Endpoint for Ideal {
         }
     }
 
-    /// Schedules packets that are still unacknowledged long after the last one was sent.
+    /// Schedules packets still unacknowledged long after the last was sent.
     fn timer(&mut self, stack: &mut impl Stack, own: u32) {
         let Some(sender) = self.senders.get_mut(own) else { return };
         let flow = stack.flow_of(own);
@@ -159,7 +157,7 @@ impl Ideal {
         if !sender.on_ack(packet.seq) {
             return stack.acknowledge(own, sender.acked());
         }
-        // The flow's last packets may be queued or in flight a second time.
+        // The flow's last packets may be queued or in flight again.
         self.senders.remove(own);
         let waited = stack.matching().leave(packet.flow);
         stack.finish(own);

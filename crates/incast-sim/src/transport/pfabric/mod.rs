@@ -1,8 +1,8 @@
 //! pFabric (Alizadeh et al., "pFabric: Minimal Near-Optimal Datacenter Transport", SIGCOMM 2013).
 //!
-//! Packets carry the bytes left of their flow; queues keep the most urgent ones (see
-//! [`QueueParams::Pfabric`](crate::switch::QueueParams)). Hosts send a window immediately and detect losses by a short
-//! fixed timeout alone. Every segment is acknowledged, with all byte ranges beyond the first gap.
+//! Packets carry their flow's remaining bytes; queues keep the most urgent
+//! ([`QueueParams::Pfabric`](crate::switch::QueueParams)). Hosts send a window immediately; a short fixed timeout alone detects
+//! losses. ACKs list all byte ranges beyond the first gap.
 
 mod params;
 mod sender;

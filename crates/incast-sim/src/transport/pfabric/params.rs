@@ -1,6 +1,6 @@
 //! Parameters of pFabric's hosts.
 //!
-//! YAPS: the simulator of pHost's authors (NetSys/simulator at commit 8e9cf04, `ext/pfabricflow.cpp`, `py/run_experiments.py`).
+//! YAPS: NetSys/simulator at commit 8e9cf04, `ext/pfabricflow.cpp`, `py/run_experiments.py`.
 
 use incast_model::field::FieldError;
 use incast_model::range::{above, least};

@@ -1,12 +1,11 @@
-//! Sender of a pFabric flow (SIGCOMM 2013, section 4.2; open details as in YAPS, `coresim/flow.cpp` and
-//! `ext/pfabricflow.cpp`).
+//! Sender of a pFabric flow (SIGCOMM 2013, section 4.2; open details as in YAPS, `coresim/flow.cpp`, `ext/pfabricflow.cpp`).
 
 use super::PfabricParams;
 use crate::kernel::Range;
 use crate::transport::Ranges;
 use crate::transport::segments::{Packets, Segment};
 
-/// In packets: practically never reached (YAPS).
+/// In packets: practically unreachable (YAPS).
 const FIRST_THRESHOLD: u32 = 100_000;
 
 #[derive(Debug)]
@@ -26,7 +25,7 @@ pub(super) struct Sender {
     /// In packets.
     cwnd: u32,
     ssthresh: u32,
-    /// Since the window grew, after slow start.
+    /// ACKs since the window grew, after slow start.
     heard: u32,
     timeouts: u32,
 }
@@ -57,7 +56,7 @@ impl Sender {
         self.una
     }
 
-    /// Unacknowledged bytes, as far as known: they rank packets in queues.
+    /// Bytes not known to have arrived: the rank in queues.
     pub(super) fn left(&self) -> u64 {
         self.packets.size - self.una - self.sacked.bytes()
     }
@@ -94,8 +93,8 @@ impl Sender {
         None
     }
 
-    /// All bytes before `next` and those in `beyond` have arrived. Returns true if the flow may go on: bytes beyond the
-    /// gap alone suffice only in the answer to a probe.
+    /// All bytes before `next` and in `beyond` have arrived. True if the flow may go on: bytes beyond the gap alone suffice
+    /// only in the answer to a probe.
     pub(super) fn on_ack(&mut self, next: u64, beyond: &[Range]) -> bool {
         for &(start, end) in beyond {
             self.sacked.insert(start.max(self.una), end);
@@ -129,7 +128,7 @@ impl Sender {
         self.cwnd = self.cwnd.min(self.max_cwnd);
     }
 
-    /// Returns true if the flow sends a probe instead of data.
+    /// True if the flow sends a probe instead of data.
     pub(super) fn on_timeout(&mut self) -> bool {
         self.timeouts += 1;
         self.ssthresh = (self.cwnd / 2).max(2);

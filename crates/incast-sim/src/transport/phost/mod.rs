@@ -1,9 +1,7 @@
-//! pHost (Gao et al., "pHost: Distributed Near-Optimal Datacenter Transport Over Commodity Network Fabric", CoNEXT
-//! 2015).
+//! pHost (Gao et al., "pHost: Distributed Near-Optimal Datacenter Transport Over Commodity Network Fabric", CoNEXT 2015).
 //!
-//! A source announces a flow. A receiver issues at most one token per packet time, for one packet to be sent soon.
-//! Short flows begin with free tokens. An idle port sends for one of its flows with tokens. One acknowledgement ends a
-//! flow.
+//! A receiver issues at most one token per packet time to announced flows, for one packet to be sent soon. Short flows begin
+//! with free tokens. An idle port sends for one of its flows with tokens. One ACK ends a flow.
 
 mod order;
 mod params;
@@ -20,7 +18,7 @@ use super::{ByFlow, Endpoint, Job, Scope};
 use crate::kernel::Kind;
 use crate::kernel::LocalPort;
 
-/// Announcements in a row after which the waiting time stays at 2^6 times `retry`.
+/// Announcements in a row until the waiting time stays at 2^6 times `retry`.
 const MOST_DOUBLINGS: u32 = 6;
 
 #[derive(Debug)]
@@ -158,7 +156,7 @@ impl Phost {
         }
     }
 
-    /// `left`: packets that the receiver lacks.
+    /// `left`: packets missing at the receiver.
     fn hold_token(&mut self, stack: &impl Stack, own: u32, left: u64) {
         let label = stack.sent(own).label;
         let Some(source) = self.sources.get_mut(own) else { return };

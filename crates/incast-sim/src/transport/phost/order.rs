@@ -1,4 +1,4 @@
-//! Flows of a host in order of service: labels in turn, flows of a label by a key. Without turns all have one label.
+//! Flows of a host in order of service: labels in turn, a label's flows by a key. Without turns all have one label.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
@@ -7,7 +7,7 @@ pub(super) struct Place {
     flow: u32,
 }
 
-/// Labels, keys and flows in reverse order of service: the list is short and changes near its end.
+/// Labels, keys and flows in reverse order: the list is short and changes near its end.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     flows: Vec<Place>,
@@ -51,7 +51,6 @@ impl Queue {
         self.flows.binary_search_by(|other| place.cmp(other)).ok()
     }
 
-    /// Flows before the turn, and flows from the turn on, whose last is next in service.
     fn split(&self) -> (&[Place], &[Place]) {
         let before = match self.flows.first() {
             Some(last) if last.label < self.turn => 0,

@@ -1,8 +1,7 @@
 //! Parameters of pHost.
 //!
-//! YAPS: the simulator of pHost's authors (NetSys/simulator at commit 8e9cf04, `ext/capabilityflow.cpp`,
-//! `ext/capabilityhost.cpp`, `py/run_experiments.py`; "capability" is its word for token). A packet time is that of a full
-//! packet at the host's link.
+//! YAPS: NetSys/simulator at commit 8e9cf04, `ext/capabilityflow.cpp`, `ext/capabilityhost.cpp`, `py/run_experiments.py`
+//! ("capability": token). A packet time is a full packet's at the host's link.
 
 use incast_model::range::{above, least, priority};
 use incast_model::units::{Bytes, Time};

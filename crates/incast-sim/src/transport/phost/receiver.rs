@@ -24,7 +24,7 @@ pub(super) struct Inbound {
     goal: u64,
     /// First token neither answered by data nor written off.
     answered: u64,
-    /// No further tokens before this time, once all are issued.
+    /// No further tokens before, once all are issued.
     quiet_until: Option<u64>,
     last_issue: u64,
     cursor: u64,
@@ -44,9 +44,9 @@ pub(super) struct Pacer {
     queue: Queue,
     /// Next search for a flow; [`u64::MAX`] for never.
     pub(super) due: u64,
-    /// If true, a new flow starts a search.
+    /// A new flow starts a search.
     waits: bool,
-    /// Packet times left free for data of free tokens.
+    /// Packet times kept free for data of free tokens.
     hold: u64,
 }
 
@@ -57,7 +57,7 @@ impl Default for Pacer {
 }
 
 impl Inbound {
-    /// `number`: the token's. Returns true if the packet is new.
+    /// `number`: the token's. True if the packet is new.
     pub(super) fn take(&mut self, seq: u64, len: u64, number: u64) -> bool {
         self.answered = self.answered.max(number + 1);
         let new = self.came.insert(seq, seq + len) > 0;
@@ -77,7 +77,7 @@ impl Inbound {
         seq
     }
 
-    /// First byte for a token now, or the time to look again.
+    /// First byte of a token now, or the time to look again.
     fn grant(&mut self, now: u64, window: u64, times: &Times) -> Result<u64, u64> {
         if let Some(until) = self.quiet_until {
             if until > now {
@@ -86,7 +86,7 @@ impl Inbound {
             self.quiet_until = None;
             self.goal += self.missing;
         }
-        // The source is busy: other flows get its turns for a while.
+        // The source is busy: others get its turns for a while.
         if self.issued + 1 > self.answered + window {
             let patience = self.last_issue + times.pass_over;
             if now < patience {
@@ -105,7 +105,7 @@ impl Inbound {
 }
 
 impl Pacer {
-    /// Returns `now` if the search for a flow starts now; `None` if it is planned anyway.
+    /// `now` if the search starts now; `None` if it is planned anyway.
     pub(super) fn announce(
         &mut self,
         flows: &mut ByFlow<Inbound>,
@@ -149,7 +149,7 @@ impl Pacer {
         }
     }
 
-    /// Returns the token to send, if any, and plans the next search.
+    /// The token to send, if any; plans the next search.
     pub(super) fn tick(
         &mut self,
         flows: &mut ByFlow<Inbound>,

@@ -18,11 +18,11 @@ pub(super) struct Token {
 pub(super) struct Source {
     pub(super) packets: Packets,
     tokens: VecDeque<Token>,
-    /// By the receiver's last report, packets that it lacks.
+    /// Packets missing at the receiver, by its last report.
     pub(super) left: u64,
     sent: Ranges,
     pub(super) tries: u32,
-    /// Position in its host's queue, while it has tokens.
+    /// In its host's queue, while it has tokens.
     place: Option<Place>,
 }
 

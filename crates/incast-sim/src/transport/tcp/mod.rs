@@ -61,8 +61,7 @@ impl Endpoint for Tcp {
         }
     }
 
-    /// Handles a timeout. A segment still in the host's queue is not sent again (Linux: `skb_still_in_host_queue`):
-    /// copies would fill the queue ever faster.
+    /// Does not resend a segment still in the host's queue (Linux: `skb_still_in_host_queue`): copies would fill it.
     fn timer(&mut self, stack: &mut impl Stack, own: u32) {
         let Some(sender) = self.senders.get_mut(own) else { return };
         if sender.first_waits() {
@@ -187,7 +186,7 @@ impl Tcp {
         }
     }
 
-    /// Sends an acknowledgement that does not answer the segment just received.
+    /// Sends an ACK that does not answer the segment just received.
     fn send_ack(&self, stack: &mut impl Stack, (own, nic): (u32, LocalPort), answer: Answer) {
         let mut ack = stack.control(Kind::SegmentAck, stack.received(own).priority);
         ack.seq = answer.next;

@@ -1,6 +1,6 @@
 //! Parameters of TCP.
 //!
-//! YAPS: the simulator of pHost's authors (NetSys/simulator at commit 8e9cf04, `coresim/flow.cpp`, `ext/tcpflow.cpp`).
+//! YAPS: NetSys/simulator at commit 8e9cf04, `coresim/flow.cpp`, `ext/tcpflow.cpp`.
 
 use incast_model::field::FieldError;
 use incast_model::range::{above, least};
@@ -86,12 +86,12 @@ impl Default for TcpParams {
 }
 
 impl TcpParams {
-    /// Timeouts and acknowledgements for the round trips of a datacenter (Vasudevan et al., SIGCOMM 2009: 1 ms and less).
+    /// For the round trips of a datacenter (Vasudevan et al., SIGCOMM 2009: 1 ms and less).
     fn datacenter(control: TcpControl) -> Self {
         Self { control, rto_min: Time::ms(1), rto_init: Time::ms(10), delayed_ack: None, ..Self::default() }
     }
 
-    /// Common parameters of the simulators of the resource disaggregation study and pHost.
+    /// Common to the simulators of the resource disaggregation study and pHost.
     fn timeouts_only(control: TcpControl) -> Self {
         Self {
             control,
@@ -106,8 +106,7 @@ impl TcpParams {
         }
     }
 
-    /// If true, a mark is echoed until the sender reports a reduced window (RFC 3168, section 6.1.3); if false, for its
-    /// own segment alone (RFC 8257).
+    /// Marks are echoed until the sender reports a reduced window (RFC 3168, section 6.1.3); otherwise each once (RFC 8257).
     pub(super) const fn ecn_echo_is_latched(&self) -> bool {
         !matches!(self.control, TcpControl::Dctcp(_))
     }

@@ -1,5 +1,4 @@
-//! Receiver of a TCP flow: when and what to acknowledge (RFC 5681, section 4.2; RFC 2018; RFC 3168; RFC 8257, section
-//! 3.2).
+//! Receiver of a TCP flow: when and what to acknowledge (RFC 5681, section 4.2; RFC 2018; RFC 3168; RFC 8257, section 3.2).
 
 use super::TcpParams;
 use crate::kernel::LocalPort;
@@ -7,15 +6,15 @@ use crate::kernel::{Range, flag};
 use crate::transport::Reassembly;
 use crate::transport::stack::Incoming;
 
-/// Most SACK blocks that fit into header options (RFC 2018, section 3).
+/// Most SACK blocks in header options (RFC 2018, section 3).
 const RECENT: usize = 4;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Verdict {
     pub(super) new: u64,
-    /// Acknowledgement of earlier segments, as marks began or ended.
+    /// ACK of earlier segments, as marks began or ended.
     pub(super) first: Option<Answer>,
-    /// Immediate acknowledgement; `None`: with the next segment or after a delay.
+    /// Immediate ACK; `None`: with the next segment or after a delay.
     pub(super) answer: Option<Answer>,
 }
 
@@ -37,7 +36,7 @@ pub(super) struct Receiver {
     /// In ps.
     pub(super) due: u64,
     pub(super) nic: LocalPort,
-    /// If true, the last segment was marked (DCTCP), or marks have to be echoed (others).
+    /// The last segment was marked (DCTCP), or marks have to be echoed (others).
     marked: bool,
 }
 
@@ -65,7 +64,7 @@ impl Receiver {
         Verdict { new, first, answer: if at_once { self.answer() } else { None } }
     }
 
-    /// Records a mark. Under DCTCP no acknowledgement covers both marked and unmarked segments.
+    /// Under DCTCP no ACK covers both marked and unmarked segments.
     fn note_marks(&mut self, packet: &Incoming<'_>, params: &TcpParams) -> Option<Answer> {
         let marked = packet.flags & flag::CE != 0;
         if params.ecn_echo_is_latched() {
@@ -158,7 +157,7 @@ mod tests {
         let params = TcpParams { delayed_ack: Some(Time::ms(1)), ..TcpParams::profile("dctcp").expect("there is one") };
         let ce = flag::CE;
         let said = answers(&params, &[(0, 0), (1, ce), (2, ce), (3, 0), (4, 0)]);
-        // The mark of the second acknowledges the first; then two marked ones together, then two others.
+        // The second's mark acknowledges the first; then two marked together, then two others.
         assert_eq!(said, [None, Some((1, false)), None, Some((3, true)), None, Some((5, false))]);
     }
 

@@ -13,7 +13,7 @@ use crate::transport::segments::{Packets, Segment};
 pub(super) enum Phase {
     Handshake,
     Open,
-    /// Resends segments reported lost by duplicate acknowledgements.
+    /// Resends segments reported lost by duplicate ACKs.
     Recovery,
     /// Resends from the first unacknowledged byte, after a timeout.
     Loss,
@@ -37,32 +37,32 @@ pub(super) struct Sender {
     pub(super) phase: Phase,
     /// First unacknowledged byte.
     una: u64,
-    /// Packets put into the host's queue, and those that have left it.
+    /// Packets put into the host's queue; those that left it.
     given: u64,
     left: u64,
-    /// `given` at the last resending of the first unacknowledged segment; 0 if never resent.
+    /// `given` when the first unacknowledged segment was last resent; 0: never.
     first_again: u64,
     next: u64,
     /// First byte never sent.
     high: u64,
     cwnd: u64,
     ssthresh: u64,
-    /// Recovery, or the phase after a timeout, ends once all bytes before this one are acknowledged.
+    /// Recovery, or the phase after a timeout, ends when bytes up to this one are acknowledged.
     recover: u64,
     duplicates: u32,
     /// Arrived beyond `una`.
     sacked: Ranges,
     /// Not yet resent in this recovery.
     lost: Ranges,
-    /// Missing bytes before this one are lost.
+    /// Missing bytes before it are lost.
     judged: u64,
-    /// If true, the next lost segment ignores the window.
+    /// The next lost segment ignores the window.
     at_once: bool,
     rtt: Rtt,
     control: control::State,
-    /// Marks reduce the window only after more than this byte is acknowledged.
+    /// Marks reduce the window only beyond this acknowledged byte.
     reduced_until: u64,
-    /// If true, the receiver does not know yet that marks reduced the window.
+    /// The receiver does not know yet that marks reduced the window.
     pub(super) reports_reduction: bool,
     has_sack: bool,
     listens: bool,
@@ -119,9 +119,8 @@ impl Sender {
         self.left += 1;
     }
 
-    /// True if the first unacknowledged segment, which the timer is for, is still in the host's queue. If it was not
-    /// resent, all segments first sent since are behind it. (Segments resent since count as before it: a timeout too
-    /// soon is better than none.)
+    /// True if the timer's segment, the first unacknowledged, is in the host's queue. If it was not resent, all segments first
+    /// sent since are behind it. (Segments resent since count as before it: a timeout too soon is better than none.)
     pub(super) fn first_waits(&self) -> bool {
         let since = (self.next - self.una).div_ceil(self.packets.mss).max(1);
         let number = if self.first_again > 0 { self.first_again } else { (self.given + 1).saturating_sub(since) };
@@ -202,7 +201,7 @@ impl Sender {
         false
     }
 
-    /// True if an acknowledgement without new bytes may allow a segment.
+    /// True if an ACK without new bytes may allow a segment.
     pub(super) const fn counts_duplicates(&self) -> bool {
         self.dupacks.is_some()
     }
@@ -270,7 +269,7 @@ impl Sender {
             Phase::Open => {
                 self.duplicates += 1;
                 self.judge(dupacks);
-                // Segments sent twice after a timeout are answered twice, which shows no loss (RFC 6582, section 3.2).
+                // After a timeout, segments sent twice are answered twice: no loss (RFC 6582, section 3.2).
                 let fresh = self.una > self.recover || self.recover == 0;
                 if self.duplicates >= dupacks && fresh || !self.lost.is_empty() {
                     self.enter_recovery();
@@ -283,7 +282,7 @@ impl Sender {
         }
     }
 
-    /// Takes missing bytes as lost after `dupacks` segments beyond them (RFC 6675, section 4: IsLost).
+    /// Missing bytes are lost after `dupacks` segments beyond them (RFC 6675, section 4: IsLost).
     fn judge(&mut self, dupacks: u32) {
         let mut segments = 0;
         let Some(&(before, _)) = self.sacked.as_slice().iter().rev().find(|(start, end)| {
@@ -301,7 +300,6 @@ impl Sender {
         self.judged = self.judged.max(before);
     }
 
-    /// Fast retransmit.
     fn enter_recovery(&mut self) {
         let (mss, flight) = (self.packets.mss, self.high - self.una);
         self.ssthresh = self.control.after_loss(self.cwnd, flight, mss);
@@ -313,7 +311,6 @@ impl Sender {
         self.cwnd = self.cwnd.min(self.most);
     }
 
-    /// To be resent immediately.
     fn lose_first(&mut self) {
         let end = self.una + self.packets.len(self.una);
         self.lost.insert(self.una, end);
@@ -321,8 +318,7 @@ impl Sender {
         self.at_once = true;
     }
 
-    /// Handles a partial acknowledgement: the next segment is lost too (RFC 6582, section 3.2, step 3), unless already
-    /// resent.
+    /// A partial ACK: the next segment is lost too (RFC 6582, section 3.2, step 3), unless resent.
     fn partial(&mut self, bytes: u64) {
         if self.una >= self.judged || !self.has_sack {
             self.lose_first();

@@ -33,7 +33,7 @@ fn sent(sender: &mut Sender) -> Vec<u64> {
     numbers
 }
 
-/// Acknowledges all before segment `next` and segments `beyond`; returns the segments then sent.
+/// Acknowledges all before segment `next`, and `beyond`; returns the segments then sent.
 fn ack_with(sender: &mut Sender, next: u64, beyond: &[(u64, u64)], marked: bool) -> Vec<u64> {
     let beyond: Vec<Range> = beyond.iter().map(|(start, end)| (start * MSS, end * MSS)).collect();
     let now = Time::us(100);
@@ -55,7 +55,7 @@ fn slow_start_doubles_and_congestion_avoidance_adds_one() {
         in_flight = in_flight.iter().flat_map(|segment| ack(&mut flow, segment + 1)).collect();
     }
     assert_eq!(rounds, [1, 2, 4, 8, 16]);
-    // After a timeout slow start ends at half of the flight; then each round adds a segment.
+    // Slow start ends at half of the flight; then each round adds a segment.
     flow.on_timeout();
     let mut in_flight = sent(&mut flow);
     let mut rounds = Vec::new();
@@ -214,10 +214,10 @@ fn the_first_segment_waits_until_its_latest_copy_has_left() {
     flow.leave();
     assert!(!flow.first_waits());
     flow.leave();
-    // Segment 0 is acknowledged; 4 and 5 go out. The first is now 1, which has left.
+    // Segment 0 is acknowledged, 4 and 5 go out; 1 is first, and has left.
     assert_eq!(ack(&mut flow, 1), [4, 5]);
     assert!(!flow.first_waits());
-    // After a timeout segment 1 is queued again, behind 2, 3, 4 and 5.
+    // After a timeout segment 1 is queued again, behind 2 to 5.
     flow.on_timeout();
     assert_eq!(sent(&mut flow), [1]);
     for _ in 0..5 {

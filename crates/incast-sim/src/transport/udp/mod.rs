@@ -1,6 +1,6 @@
-//! UDP: packets at a constant rate, without acknowledgements or retransmissions.
+//! UDP: packets at a constant rate, without ACKs or retransmissions.
 //!
-//! A flow ends when its last packet has left the sender; its receiver counts the delivered bytes.
+//! A flow ends when its last packet has left; the receiver counts delivered bytes.
 
 use incast_model::range::above;
 use incast_model::units::{Rate, Time};
@@ -61,13 +61,12 @@ pub(crate) struct Udp {
 #[derive(Debug, Clone, Copy)]
 struct Late {
     own: u32,
-    /// Bytes arrived by the last sample (`None` before the first), and the time of their last change, in ps.
+    /// Bytes arrived by the last sample (`None` before the first), and time of their last change in ps.
     arrived: Option<u64>,
     changed: u64,
 }
 
-/// In ps; without arrivals for so long a flow is no longer sampled (our choice: five times as long as limiters hold
-/// packets by default).
+/// In ps without arrivals until a flow is no longer sampled (our choice: five times the default delay of limiters).
 const QUIET: u64 = 1_000_000_000_000;
 
 impl Endpoint for Udp {
@@ -111,7 +110,7 @@ impl Endpoint for Udp {
         }
     }
 
-    /// The packets of the held-back time are refused: they are not sent later.
+    /// Packets of the held-back time are refused, not sent later.
     fn resume(&mut self, stack: &mut impl Stack, own: u32) {
         let Some(source) = self.sources.get_mut(own) else { return };
         let packets = source.packets;

@@ -1,7 +1,7 @@
 //! 2000 flows between random hosts at load 0.6: slowdowns by size against YAPS.
 //!
-//! Only means can agree: each YAPS host starts spraying at a random spine. YAPS has one run per transport; three seeds
-//! here show the effect of chance.
+//! Each YAPS host starts spraying at a random spine, so only means can agree. YAPS has one run per transport, this test three
+//! seeds.
 
 use std::fmt::Write;
 
@@ -89,7 +89,7 @@ fn pfabric() {
     insta::assert_snapshot!(compare("pfabric", "yaps", FLOWS, 0.05));
 }
 
-/// YAPS sprays by a counter per sending host, not per switch: tails of short flows are 5 % longer here.
+/// YAPS sprays by a counter per sending host: tails of short flows are 5 % longer here.
 #[test]
 fn phost() {
     insta::assert_snapshot!(compare("phost", "yaps", FLOWS, 0.08));
@@ -100,13 +100,13 @@ fn fastpass() {
     insta::assert_snapshot!(compare("fastpass", "yaps", FASTPASS, 0.05));
 }
 
-/// The 99th percentile of long flows is the slowest of 72; that of all rests on 20 with several timeouts of 45 us.
+/// p99 of long flows is the slowest of 72; that of all rests on 20 with several timeouts of 45 us.
 #[test]
 fn tcp() {
     insta::assert_snapshot!(compare("tcp", "yaps", FLOWS, 0.15));
 }
 
-/// Profile `yaps` has no gaps between packets: queues grow until they drop.
+/// Without gaps between packets, queues grow until they drop.
 #[test]
 fn ideal() {
     insta::assert_snapshot!(compare("ideal", "paced", FLOWS, 0.05));

@@ -1,11 +1,10 @@
 //! Lone flows and small contention, to the nanosecond.
 //!
-//! Times are YAPS's, except those marked "reordered": YAPS's heap reorders simultaneous events (twelve packets leave as
-//! 0, 3, 4, 11, 9, 10, …), so an independent program that keeps their order gave the time. YAPS also waits a picosecond
-//! before each packet of pHost and of the ideal scheduler.
+//! Times are YAPS's or, if "reordered", those of a program that keeps the order of simultaneous events. YAPS also waits a
+//! picosecond before each packet of pHost and of the ideal scheduler.
 //!
-//! Where packets meet, the flow named first goes first, because each later flow starts a picosecond later; where this
-//! is not enough, a seed selects the spines.
+//! Where packets meet, the flow named first goes first: each later flow starts a picosecond later, or a seed selects the
+//! spines.
 
 use incast_sim::Params;
 use incast_sim::transport::{PfabricParams, TcpParams, Transport, TransportParams};
@@ -84,9 +83,7 @@ fn phost() {
     compare(40, &yaps, 1, &[(&TWO, &[9.272, 18.272]), (&FOUR, &[9.872, 36.880, 3.448, 38.872])]);
 }
 
-/// While short flows leave the same source, the long flow's tokens expire. Where the round trip takes most of the
-/// window, the receiver issues no more tokens and waits for the whole downgrade, even if data arrives. Within a rack,
-/// the window lasts.
+/// A long flow's tokens expire while its source is busy (docs/design/transports.md, "pHost").
 #[test]
 fn phost_busy_source() {
     let yaps = named("phost", "yaps");
@@ -121,7 +118,6 @@ fn ideal() {
     compare(40, &yaps, 2, &[(&TWO, &[7.632, 16.632]), (&FOUR, &[9.132, 22.632, 3.232, 38.132])]);
 }
 
-/// By YAPS's formula.
 #[test]
 fn ideal_times() {
     let yaps = named("pfabric", "yaps");

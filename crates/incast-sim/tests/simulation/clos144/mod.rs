@@ -1,5 +1,5 @@
-//! The fabric of pFabric, pHost and the disaggregation study, against YAPS, the simulator of pHost's authors
-//! (NetSys/simulator, commit 8e9cf04).
+//! Fabric of pFabric, pHost and the disaggregation study, against YAPS, the simulator of pHost's authors (NetSys/simulator,
+//! commit 8e9cf04).
 
 mod all_to_all;
 mod exact;
@@ -17,7 +17,7 @@ use incast_sim::switch::{EcnParams, Forwarding, QueueParams, SwitchParams};
 use incast_sim::transport::{FastpassParams, Transport, TransportParams};
 use incast_sim::{Carrier, Params, Setup, Simulation};
 
-/// The arbiter is a 145th host on the first rack.
+/// A 145th host, the arbiter, is on the first rack.
 pub(crate) fn fabric(gbps: u64) -> Fabric {
     let (access, delay) = (Rate::gbps(gbps), Time::ns(200));
     let mut builder = FabricBuilder::new();

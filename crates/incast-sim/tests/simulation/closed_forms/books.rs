@@ -47,7 +47,7 @@ fn b1_bytes() {
     check("B1", "books balanced at so many instants", 36, looks as f64, looks == 36);
 }
 
-/// At least one retransmission per lost data packet (ACKs have 60 B).
+/// A retransmission or more per lost data packet (ACKs: 60 B).
 #[test]
 fn b2_b6_flows() {
     let lossless = busy(true).run();
@@ -76,7 +76,7 @@ fn sent_again(outcome: &Outcome) -> u64 {
     outcome.flows.iter().map(|flow| flow.retransmitted).sum()
 }
 
-/// The packet on the wire at the end counts whole.
+/// The last packet on the wire counts whole.
 #[test]
 fn b4_utilisation() {
     let mut most = 0.0f64;
@@ -95,7 +95,6 @@ fn b4_utilisation() {
     check("B4", "largest utilisation of a port", "<= 1", most, most <= 1.0 && most > 0.8);
 }
 
-/// Seeds decide marks.
 #[test]
 fn a7_determinism() {
     let bench = busy(true).with(|params| {

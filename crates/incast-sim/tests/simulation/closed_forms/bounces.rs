@@ -1,7 +1,7 @@
-//! Loops and bounces on Tagger's testbed. TG1 to TG4 are claims of the study `tagger`.
+//! Loops and bounces on Tagger's testbed. TG1 to TG4: claims of the study `tagger`.
 //!
-//! A packet that comes down to a switch and goes up again (a bounce) gets the next tag; after the last tag it is lossy
-//! (Hu et al., CoNEXT 2017, section 4).
+//! A bounce (down to a switch and up again) gets the next tag; after the last tag a packet is lossy (Hu et al., CoNEXT 2017,
+//! section 4).
 
 use incast_model::fabric::{Fabric, NodeKind, PortId};
 use incast_model::units::{Bytes, Time};
@@ -59,7 +59,7 @@ pub(crate) fn watched(bench: Bench, action: WatchdogAction) -> Bench {
     })
 }
 
-/// h0 to h14 and h1 to h15, both over t0, l0, s0, l2 and t3; from [`EVENT`] on, l0 returns h14's packets to t0.
+/// h0 to h14 and h1 to h15, over t0, l0, s0, l2 and t3; from [`EVENT`] on, l0 returns h14's packets to t0.
 fn looping() -> Bench {
     let route = |at: &str, to: &str, via: &str, from: Time| RouteParams {
         at: at.into(),
@@ -85,8 +85,8 @@ fn looping() -> Bench {
 
 /// Flow 0 bounces at l2 and, from [`EVENT`] on, flow 1 at l0: a cyclic dependency over l0, s0, l2, s1.
 ///
-/// It need not deadlock (Hu et al., HotNets 2016). With XOFF at 5 kB every run tried did, at 10 kB three of four, at 30
-/// kB or more none.
+/// It need not deadlock (Hu et al., HotNets 2016): with XOFF at 5 kB every run tried did, at 10 kB three of four, at 30 kB or
+/// more none.
 pub(crate) fn bouncing() -> Bench {
     let bench = bench().with(|params| params.switch.pfc_mode = PfcMode::Static { xoff: Bytes(5_000) });
     let bench = bench.flow(0, 12, 1 << 30, Time::ZERO).via(&["t0", "l0", "s0", "l2", "s1", "l3", "t3"]);
@@ -144,7 +144,7 @@ fn t1_a_loop_deadlocks() {
     assert_eq!(outcome.counts.drops, 0);
 }
 
-/// TG2: a looping packet gets tag 2 and is lossy after its second bounce.
+/// TG2: a looping packet gets tag 2, and is lossy after its second bounce.
 #[test]
 fn t2_tags_let_the_others_through() {
     let outcome = tagged(looping()).run();
@@ -181,7 +181,7 @@ fn t4_tags_keep_bounces_going() {
     assert!(outcome.counts.retagged > 0);
 }
 
-/// Also with little buffer, where lossy packets are dropped, and in the wrong variant.
+/// Also with little buffer (drops), and in the wrong variant.
 #[test]
 fn windows_give_the_same_run_with_tags() {
     for (buffer, queue_by) in
@@ -198,7 +198,7 @@ fn windows_give_the_same_run_with_tags() {
     }
 }
 
-/// In the queue of its arriving tag, a packet passes a pause of its new tag, so lossless packets are dropped.
+/// In its arriving tag's queue a packet passes a pause of its new tag: lossless packets are dropped.
 #[test]
 fn t5_the_queue_is_that_of_the_new_tag() {
     // A flow that bounces at l2 meets two direct flows at t3: l3 and then s1 pause it as priority 4.
@@ -216,9 +216,9 @@ fn t5_the_queue_is_that_of_the_new_tag() {
     assert_eq!(wrong.ledger.unbalanced().count(), 0);
 }
 
-/// A watchdog acts at its first poll after the detection time and releases at the first after the restoration time.
-/// With Drop, the cycle closes again within one poll. With Forward, queues into l0 and l2 are never released: two flows
-/// arrive there for one port, so buffers stay full.
+/// A watchdog acts at its first poll after the detection time and releases at the first after the restoration time. With Drop,
+/// the cycle closes again within one poll. With Forward, two flows arrive for one port at l0 and l2, so queues into them are
+/// never released.
 #[test]
 fn t6_a_watchdog_ends_deadlocks() {
     // The cycle and its feeders.
@@ -286,13 +286,12 @@ fn own(names: &[&str]) -> Vec<String> {
     own
 }
 
-/// Rule look-ups take no time, unlike in a real switch.
 #[test]
 fn t10_rules_that_do_not_apply_cost_nothing() {
     let hosts = 16;
     let fabric = || star(&[Cable::new(40, 1000); 16]);
     let ports: Vec<PortId> = fabric().ports_of(fabric().switches().next().expect("a switch")).collect();
-    // Two flows to h1; ACKs go the other way.
+    // Two flows to h1, and ACKs.
     let used = [(0, 1), (2, 1), (1, 0), (1, 2)];
     let others: Vec<(u8, usize, usize)> = (1..=2)
         .flat_map(|tag| (0..hosts).flat_map(move |input| (0..hosts).map(move |output| (tag, input, output))))
@@ -353,7 +352,7 @@ fn t8_packets_do_not_go_round_for_ever() {
     let outcome = outcome.only_last_flow().run();
     let fabric = testbed(Cable::new(40, 1000));
     exact("T8", "packets that ended by their ttl", 20, outcome.counts.ttl_drops);
-    // A packet visits t0, l0, t0, …: the tenth is l0.
+    // A packet visits t0, l0, t0, …; the tenth is l0.
     assert!(outcome.drops.iter().all(|drop| fabric.node(drop.node).name == "l0" && drop.reason == DropReason::Ttl));
     let too_few = looping().with(|params| params.network.ttl = 5);
     assert!(too_few.refused().contains("more than 5 are needed"), "{}", too_few.refused());

@@ -19,8 +19,8 @@ fn burst(senders: usize) -> (Outcome, u64) {
     (outcome, peak)
 }
 
-/// Input k C, output C: the queue peaks at `(k-1) s`. A buffer of 36 864 B holds k = 4 bursts of 12 000 B, not 5: of 32
-/// packets to queue, 24 fit (threshold: 16 times the free buffer).
+/// Input k C, output C: the queue peaks at `(k-1) s`. A buffer of 36 864 B holds k = 4 bursts of 12 000 B, not 5: of 32 packets
+/// to queue, 24 fit (threshold: 16 times the free buffer).
 #[test]
 fn f1_v5_v6_incast_peak() {
     let (outcome, peak) = burst(4);
@@ -33,7 +33,7 @@ fn f1_v5_v6_incast_peak() {
     exact("V6", "drops of the burst", 8, first);
 }
 
-/// The bottleneck never idles: the last ACK is back after `8 k s / C` plus the round trip.
+/// The bottleneck never idles: last ACK after `8 k s / C` plus the round trip.
 #[test]
 fn f1_incast_completion() {
     for senders in [2u32, 7, 30] {
@@ -62,8 +62,8 @@ fn f2_fast_into_slow() {
     }
 }
 
-/// n equally congested queues, each with threshold alpha times the free buffer, hold `alpha B / (1 + n alpha)` each
-/// (Choudhury and Hahne, ToN 1998).
+/// n equally congested queues, with thresholds of alpha times the free buffer, hold `alpha B / (1 + n alpha)` each (Choudhury
+/// and Hahne, ToN 1998).
 #[test]
 fn f3_dynamic_threshold_of_lossy_queues() {
     for alpha in [0.5, 1.0, 2.0] {
@@ -91,8 +91,8 @@ fn f3_dynamic_threshold_of_lossy_queues() {
     }
 }
 
-/// n equally loaded ingress queues of alpha 1/8 pause at `S = B' n alpha / (1 + n alpha)` together; B' is the buffer
-/// less headrooms and reserves. 17 ports of 100 Gb/s and 1 us, 32 MiB, headrooms of 3 C d: B' = 32 847 300 B.
+/// n equally loaded ingress queues of alpha 1/8 pause at `S = B' n alpha / (1 + n alpha)` together; B': buffer less headrooms
+/// and reserves. 17 ports of 100 Gb/s and 1 us, 32 MiB, headrooms of 3 C d: B' = 32 847 300 B.
 #[test]
 fn s1_pause_threshold() {
     for (senders, of_buffer) in [(2u32, 0.2), (16, 2.0 / 3.0)] {

@@ -7,8 +7,8 @@ use crate::common::{Bench, Cable, check, star, within};
 
 const G: f64 = 1.0 / 256.0;
 
-/// A long flow h1 to h5 with only its first packet marked. Five packets arrive together at a port of twice their rate:
-/// h0's passes, h1's leaves three waiting, above the threshold; the others leave fewer.
+/// A long flow h1 to h5 with only its first packet marked. Of five packets that arrive together at a port of twice their rate,
+/// h1's leaves three waiting, above the threshold; the others leave fewer.
 fn one_mark(set: impl FnOnce(&mut Params)) -> Outcome {
     let edge = Cable::new(100, 1000);
     let bench = Bench::new(star(&[edge, edge, edge, edge, edge, Cable::new(200, 1000)])).control("dcqcn", "vendor");
@@ -20,7 +20,7 @@ fn one_mark(set: impl FnOnce(&mut Params)) -> Outcome {
     bench.with(|params| params.ecn.by_rate.push(step)).with(set).run()
 }
 
-/// Return of the first echo: its packet on both links behind h0's, its ACK on both.
+/// First echo's return: its packet on both links behind h0's, its ACK on both.
 fn echo() -> Time {
     let (edge, fast) = (Rate::gbps(100), Rate::gbps(200));
     let there = edge.time_for(1048).0 + 2 * fast.time_for(1048).0 + 2_000_000;
@@ -28,8 +28,8 @@ fn echo() -> Time {
     Time(there + ack)
 }
 
-/// An echo at 4.001 us cuts the rate by alpha/2 after four updates of alpha; every 300 us it rises half way to the
-/// target, which cannot exceed the line rate.
+/// An echo at 4.001 us cuts the rate by alpha/2 after four updates of alpha; every 300 us it rises half way to the target, at
+/// most the line rate.
 #[test]
 fn q2_q7_cut_and_recovery() {
     let alpha = (1.0 - G).powi(4);
@@ -57,9 +57,8 @@ fn q2_q7_cut_and_recovery() {
     }
 }
 
-/// alpha after n us without echoes is `(1 - g)^n`: a second congestion after 177 us cuts half as much. Its echoes lift
-/// alpha by at most g per us, and the cut comes at most 4 us later. Marks on arrival: a short burst marks the packets
-/// that find it.
+/// alpha after n us without echoes is `(1 - g)^n`: a second congestion after 177 us cuts half as much. Its echoes lift alpha by
+/// at most g per us, and the cut comes at most 4 us later.
 #[test]
 fn q1_alpha_decays() {
     let edge = Cable::new(100, 1000);

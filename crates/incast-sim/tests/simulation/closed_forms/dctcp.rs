@@ -1,17 +1,16 @@
-//! DCTCP's sawtooth (Alizadeh et al., SIGCOMM 2010, section 3.3), for a control of rates with windows that follow them.
+//! DCTCP's sawtooth (Alizadeh et al., SIGCOMM 2010, section 3.3), for rates with windows that follow them.
 //!
-//! N synchronised flows, each growing by w per round trip, are marked from windows W* on, `N W* = C RTT + K`, and react
-//! a round trip later, at W* + w. A window shrinks by `D = (W* + w) alpha / 2` and grows again in D / w round trips:
-//! the queue swings by N D and peaks at K + N w. With a slow filter, alpha is the marked share of all packets: one
-//! round trip in a period of T. Two effects are added:
+//! N synchronised flows, each growing by w per round trip, are marked from windows W* on, `N W* = C RTT + K`, and react a round
+//! trip later, at W* + w. A window shrinks by `D = (W* + w) alpha / 2` and grows again in D / w round trips: the queue swings
+//! by N D and peaks at K + N w. With a slow filter, alpha is the marked share of all packets: one round trip in a period of T.
+//! Two effects are added:
 //!
 //! - The round trip after a cut has no increase: T = D / w + 1.
-//! - For larger gains g, alpha decays until the next cut to `F g (1-g)^(T-1) / (1 - (1-g)^T)`, instead of F / T. F is
-//!   the marked share of the marked round trip: 1 with marks on arrival; marks on leaving last only for the round trip
-//!   without the queue.
+//! - For larger gains g, alpha decays until the next cut to `F g (1-g)^(T-1) / (1 - (1-g)^T)`, instead of F / T. F, the marked
+//!   share of the marked round trip, is 1 with marks on arrival; marks on leaving last only for the round trip without the
+//!   queue.
 //!
-//! A window is BDP times rate over line rate, in payload, so `w = BDP AI / C`; the queue counts 1048 B for 1000 B of
-//! window.
+//! A window is BDP times rate over line rate, in payload, so `w = BDP AI / C`; the queue counts 1048 B for 1000 B of window.
 
 use incast_model::units::{Bytes, Rate, Time};
 use incast_sim::congestion::{Control, DctcpParams};
@@ -22,7 +21,7 @@ use crate::common::{Bench, Cable, check, port, star, within};
 const LINE: f64 = 100e9;
 /// 10 us one way.
 const CABLE: Cable = Cable::new(100, 10_000);
-/// Marking threshold in bytes: above C RTT / 7, which keeps the link busy.
+/// In bytes; above C RTT / 7 the link stays busy.
 const K: f64 = 200_000.0;
 const WIRE: f64 = 1.048;
 /// Both links both ways, packet and ACK once each.
@@ -34,7 +33,7 @@ const AI: f64 = 615e6;
 
 type Variant = (f64, MarkAt);
 
-/// Swing and peak of the queue in bytes, period in seconds.
+/// Swing and peak of the queue in bytes, period in s.
 fn sawtooth(n: f64, (g, mark_at): Variant) -> (f64, f64, f64) {
     let step = BASE * LINE / 8.0 * AI / LINE;
     let marked = (RTT * LINE / 8.0 + K) / WIRE / n;
@@ -52,7 +51,7 @@ fn sawtooth(n: f64, (g, mark_at): Variant) -> (f64, f64, f64) {
     (n * swing(low) * WIRE, K + n * step * WIRE, low * queued)
 }
 
-/// Queue every microsecond, and the link's load.
+/// Queue every us, and the link's load.
 fn queue(n: u32, (g, mark_at): Variant) -> (Vec<f64>, f64) {
     // Four time constants of the filter.
     let from = Time::us((4.0 / g * 60.0) as u64);
@@ -75,8 +74,7 @@ fn queue(n: u32, (g, mark_at): Variant) -> (Vec<f64>, f64) {
     (samples.iter().map(|sample| sample.bytes as f64).collect(), bits / (until - from).seconds() / LINE)
 }
 
-/// Mean peak, trough and samples between peaks. A peak is the highest point between two troughs at least `swing` / 2
-/// below it.
+/// Mean peak, trough and samples between peaks, which lie between troughs at least `swing` / 2 lower.
 fn peaks(queue: &[f64], swing: f64) -> (f64, f64, f64) {
     let (mut tops, mut bottoms): (Vec<(usize, f64)>, Vec<f64>) = (Vec::new(), Vec::new());
     let (mut rising, mut best) = (true, (0, queue[0]));
@@ -103,7 +101,7 @@ fn peaks(queue: &[f64], swing: f64) -> (f64, f64, f64) {
     (mean(&mut tops.iter().map(|top| top.1)), mean(&mut bottoms[1..].iter().copied()), period)
 }
 
-/// Largest tolerance for the swing: some of many flows are cut later, and the queue falls further (18 % for 8 flows).
+/// Largest tolerance for the swing: some of many flows are cut later, and the queue falls further (8 flows: 18 %).
 fn check_sawtooth(variant: Variant) {
     for n in [2u32, 4, 8] {
         let (swing, peak, period) = sawtooth(f64::from(n), variant);

@@ -25,7 +25,7 @@ fn around(flows: usize, rto: Option<Time>, sample_every: Option<Time>) -> (Bench
     (bench, outcome)
 }
 
-/// Each link of the ring carries two flows of line rate.
+/// Two flows of line rate per link of the ring.
 #[test]
 fn g5_s4_ring_deadlocks() {
     for (rto, sampling) in [(None, None), (Some(Time::ms(4)), None), (None, Some(Time::us(10)))] {
@@ -67,8 +67,7 @@ fn g5_s4_without_one_flow() {
     exact("G5 S4", "drops", 0, outcome.counts.drops);
 }
 
-/// A packet takes longer than the interval of stall checks. Marks on every packet that waited keep running DCQCN's
-/// timers, which trigger the checks.
+/// A packet takes longer than the interval of stall checks, which DCQCN's timers trigger: all packets that waited are marked.
 #[test]
 fn slow_wires_are_not_stuck() {
     let fabric = Star { rate: Rate(100_000), ..Star::new(3) }.build().unwrap();

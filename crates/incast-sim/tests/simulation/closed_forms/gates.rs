@@ -88,7 +88,7 @@ fn w4_what_does_not_start() {
     assert_eq!((short.flows[1].start, short.flows[1].delivered, short.flows[1].finish), (None, None, None));
     assert_eq!((short.flows[1].packets, short.flows[1].fct()), (0, None));
 
-    // Three flows lose packets for good and their timers go on.
+    // Three flows lose packets for good; their timers go on.
     let flows = [(0, 1, 1000), (1, 4, 50_000), (2, 4, 50_000), (3, 4, 50_000), (0, 1, 1000), (4, 0, 1)];
     let bench = hosts(5).control("dcqcn", "vendor").flows(flows.map(|(src, dst, size)| (src, dst, size, Time::ZERO)));
     let outcome = bench.gate(&[0], Time::ms(50), &[4]).gate(&[1, 2, 3], Time::ZERO, &[5]).with(|params| {
@@ -115,8 +115,8 @@ fn w5_gates_that_cannot_work_are_refused() {
     assert_eq!(why(&bench.gate(&[2], Time::ZERO, &[1])), "workload: gate 0 names flow 2; there are 2, from 0");
 }
 
-/// Requests and answers of one packet, each 1 us after its predecessor. No request begins at `end` or later; an answer
-/// due then still comes.
+/// Requests and answers of one packet, 1 us after their predecessors. No request begins at `end` or later; an answer due then
+/// still comes.
 #[test]
 fn w6_a_loop_ends() {
     let period = (delivered(1) + Time::us(1)) * 2;
@@ -148,7 +148,7 @@ fn w6_a_loop_ends() {
     assert_eq!(short.stop, Stop::Horizon { unfinished: 9 }, "that a round ends is not known before its time");
 }
 
-/// One of two hosts is slightly late: the round begins for both or neither.
+/// One host is slightly late: the round begins for both or neither.
 #[test]
 fn w7_a_round_is_not_cut() {
     let until = |end: Time| {

@@ -31,8 +31,8 @@ fn pauses_of(bench: &Bench, outcome: &Outcome, from: &str, to: &str) -> Vec<Paus
     outcome.pauses.iter().copied().filter(|pause| pause.port == port).collect()
 }
 
-/// A pause delays a flow by its length less the time until the switch has sent its current packet, even if the switch
-/// pauses the sender meanwhile and resumes it early enough.
+/// A pause delays a flow by its length less the rest of the switch's current packet, even if the switch pauses the sender
+/// meanwhile and resumes it early enough.
 #[test]
 fn i1_a_host_pauses_a_flow() {
     // The host is idle half a packet after an ACK; the frame arrives at `heard`.
@@ -124,7 +124,7 @@ fn i3_pauses_and_tags() {
         outcome.cut_off.iter().map(|one| (one.flow, one.place)).collect::<Vec<_>>(),
         [(0, Obstacle::Held(held))]
     );
-    // As in T5 (`bounces.rs`).
+    // As T5 (`bounces.rs`).
     let wrong = base().with(|params| params.switch.tagging.queue_by = QueueBy::ArrivingTag).run();
     let lost = wrong.counts.lossless_drops;
     check("I3", "lossless drops, queue of the arriving tag", "> 0", lost as f64, lost > 0);
@@ -224,7 +224,7 @@ fn i7_pauses_end_with_their_link() {
     };
     let heard = |time: Time| time + Time(PFC + DELAY);
     let during = down(Time::us(100));
-    // An ACK may be on its way when the first pause begins.
+    // An ACK may be on its way at the first pause.
     assert!(during.0[0].0 >= heard(Time::us(20)) && during.0[0].0 < heard(Time::us(20)) + Time(64 * 80));
     assert_eq!((during.0[0].1, during.0[1]), (Time::us(50), (heard(Time::us(100)), heard(Time::us(300)))));
     assert_eq!((during.0.len(), during.1), (2, (2, 1)));
@@ -232,7 +232,7 @@ fn i7_pauses_end_with_their_link() {
     assert_eq!((beyond.0.len(), beyond.0[0].1, beyond.1), (1, Time::us(50), (1, 0)));
 }
 
-/// The XON will come, though no packet leaves the held queue.
+/// The XON will come, though the held queue sends nothing.
 #[test]
 fn i8_a_hold_in_a_circle_is_no_deadlock() {
     let base = || {

@@ -1,4 +1,4 @@
-//! HPCC's fixed points and reactions: star of 100 Gb/s and 1 us: T = 4.16 us, W = 52 000 B.
+//! HPCC's fixed points and reactions on a star of 100 Gb/s and 1 us: T = 4.16 us, W = 52 000 B.
 
 use incast_model::units::{Rate, Time};
 use incast_sim::Outcome;
@@ -25,7 +25,7 @@ fn long(n: u32, control: Control, [from, every, until]: [Time; 3]) -> (Bench, Ou
     (bench, outcome)
 }
 
-/// Load, mean and largest queue of the link to h0.
+/// Load, mean and largest queue of h0's link.
 fn link_load(bench: &Bench, outcome: &Outcome, every: Time) -> (f64, f64, f64) {
     let link = port(&bench.fabric(), "s0", "h0");
     let samples: Vec<_> = outcome.queues.iter().filter(|sample| sample.port == link).skip(1).collect();
@@ -51,7 +51,7 @@ fn e5_h1_one_flow() {
     }
 }
 
-/// Each flow gets (eta C)/N + AI while `N AI <= (1 - eta) C`, with almost no queue.
+/// (eta C)/N + AI per flow while `N AI <= (1 - eta) C`, with almost no queue.
 #[test]
 fn e5_h2_several_flows() {
     for (n, eta, ai) in [(2u32, 0.95, 50), (8, 0.95, 50), (8, 0.95, 500), (4, 0.99, 50)] {
@@ -76,9 +76,9 @@ fn e5_h3_standing_queue() {
     }
 }
 
-/// Every sender sends its window before any feedback: the queue peaks at about (N - 1) windows of wire bytes. The first
-/// reactions divide rates by about N/eta. The queue is gone within 2 T plus the time to drain the peak. (Not within 3
-/// T: until the first window is acknowledged, rates start from the line rate and rise while the queue falls.)
+/// The queue peaks at about (N - 1) windows of wire bytes, sent before any feedback. First reactions divide rates by about
+/// N/eta. The queue is gone within 2 T plus the time to drain the peak. (Not within 3 T: until the first window is
+/// acknowledged, rates start from the line rate.)
 #[test]
 fn h4_incast() {
     let every = Time::ns(200);
@@ -96,7 +96,7 @@ fn h4_incast() {
     within("H4", "least rate in the first 30 us, Gb/s", 95.0 / 16.0, least, 0.1);
 }
 
-/// maxStage 0 restores eta C within a few round trips; maxStage 5 takes up to 6 times as many.
+/// maxStage 0 restores eta C within a few round trips, maxStage 5 in up to 6 times as many.
 #[test]
 fn h5_survivor() {
     let back = |max_stage: u32| {

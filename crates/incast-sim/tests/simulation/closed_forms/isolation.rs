@@ -10,7 +10,7 @@ use crate::common::{Bench, Cable, check, digest, exact, fct, port, record, two_s
 const DATA: u64 = 1048 * 80;
 const SIZE: u64 = 4_000_000;
 
-/// Four hosts send to h5: two over the link that the victim (h2 to h6) shares, two from h5's own switch.
+/// Four hosts send to h5: two over the link that the victim (h2 to h6) shares, two from h5's switch.
 fn incast() -> Bench {
     let edge = Cable::new(100, 200);
     let fabric = two_switches(&[edge; 3], Cable::new(300, 200), &[edge; 4]);
@@ -48,7 +48,7 @@ fn records_of(bench: &Bench, outcome: &Outcome, from: &str, to: &str) -> Vec<Iso
     outcome.isolations.iter().copied().filter(|record| record.port == port).collect()
 }
 
-/// Switches may isolate the victim for a while.
+/// The victim may be isolated for a while.
 #[test]
 fn n1_a_victim_goes_free() {
     let alone = incast().only_last_flow().run();
@@ -102,7 +102,7 @@ fn n2_order_is_kept() {
     }
 }
 
-/// The upstream switch isolates later, by a message's time plus at most the interval of messages.
+/// The upstream switch isolates later, by a message's time plus at most the messages' interval.
 #[test]
 fn n3_messages_go_one_hop() {
     let isolation = IsolationParams { message_above: Bytes(0), ..small() };

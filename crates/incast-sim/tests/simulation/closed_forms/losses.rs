@@ -24,8 +24,7 @@ fn again(outcome: &Outcome) -> u64 {
     outcome.flows.iter().map(|flow| flow.retransmitted).sum()
 }
 
-/// Selective repeat need not complete earlier: without a control, retransmissions are lost too, which only timeouts
-/// find.
+/// It need not complete earlier: without a control, retransmissions are lost too, which only timeouts find.
 #[test]
 fn l1_selective_repeat_sends_less_again() {
     for senders in [2, 4, 8, 16] {

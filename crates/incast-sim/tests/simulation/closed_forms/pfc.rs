@@ -69,8 +69,8 @@ fn g2_s2_pause_ratio() {
     check("S2", "Jain's index of the two senders", "> 0.999", jain(&shares), jain(&shares) > 0.999);
 }
 
-/// Filled at C and drained at C/4, XON an offset below XOFF. With tau from decision to effect, the queue swings by
-/// `offset + C tau`, rising at 3/4 C and falling at 1/4 C: a cycle takes `(offset + C tau) (4/3 + 4) 8 / C`.
+/// Filled at C and drained at C/4, XON an offset below XOFF. With tau from decision to effect, the queue swings by `offset + C
+/// tau`, rising at 3/4 C and falling at 1/4 C: a cycle takes `(offset + C tau) (4/3 + 4) 8 / C`.
 #[test]
 fn g3_hysteresis() {
     for packets in [2u64, 10, 50] {
@@ -83,7 +83,7 @@ fn g3_hysteresis() {
         let outcome = bench.run();
         let switch = record(&outcome, port(&bench.fabric(), "s0", "h0"), 3);
         assert!(switch.xoff_sent - switch.xon_sent <= 1, "pause and resume alternate");
-        // The frame (64 B and the delay), half a packet until the sender obeys, data back.
+        // Frame (64 B and the delay), half a packet until the sender obeys, data back.
         let tau = 64.0 * 0.08e-9 + 2.0 * 500e-9 + 0.5 * 1048.0 * 0.08e-9;
         let swing = packets as f64 * 1048.0 + 12.5e9 * tau;
         let cycle = swing * (4.0 / 3.0 + 4.0) / 12.5e9;
@@ -117,8 +117,8 @@ fn victim(priority: u8) -> f64 {
     10_000_000.0 * 1.048 * 8.0 / fct(&outcome, 0).seconds() / 1e9
 }
 
-/// Max-min gives the victim 75 of 100 Gb/s: four senders share the link to h2, the victim has the rest of s0-s1. In one
-/// class, PFC leaves it about the blocked flow's 25 Gb/s; in its own, at least half of the link.
+/// Max-min gives the victim 75 of 100 Gb/s: four senders share the link to h2. In one class, PFC leaves it about the blocked
+/// flow's 25 Gb/s; in its own, at least half of the link.
 #[test]
 fn g4_s3_victim() {
     let (same, other) = (victim(3), victim(4));

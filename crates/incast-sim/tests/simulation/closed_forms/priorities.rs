@@ -7,7 +7,7 @@ use incast_sim::switch::SchedulerParams;
 
 use crate::common::{Bench, Cable, check, exact, port, star, within};
 
-/// Bytes per class in 1 ms, all classes always backlogged.
+/// Bytes per class in 1 ms, with all always backlogged.
 fn shares(scheduler: SchedulerParams, classes: &[(u8, u64)]) -> Vec<f64> {
     let cables = vec![Cable::new(100, 1000); classes.len() + 1];
     let mut bench = Bench::new(star(&cables)).with(|params| {
@@ -150,8 +150,7 @@ fn d2_a_list_of_several_priorities() {
     });
     let outcome = strict.run();
     let ends: Vec<Time> = outcome.flows.iter().map(|flow| flow.finish.unwrap()).collect();
-    // Each flow ends when its own bytes and those of higher priorities have left; one packet of each lower class may be
-    // ahead.
+    // Each flow ends when its own and higher priorities' bytes have left; one packet of each lower class may be ahead.
     let alone = outcome.flows[2].ideal_exact;
     let wire = Time(1000 * 1048 * 80);
     for (place, end) in [ends[2], ends[1], ends[0]].into_iter().enumerate() {

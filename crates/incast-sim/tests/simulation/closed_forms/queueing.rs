@@ -1,7 +1,7 @@
 //! Waiting at one link: M/D/1, M/G/1, priorities, Little's law, and Lindley's recursion packet by packet.
 //!
-//! Each packet is a flow of its own, from the next of 64 hosts. Their links are 800 times faster and equally long, so
-//! any delay beyond the ideal is a wait at the link.
+//! Each packet is a flow, from the next of 64 hosts with equal links 800 times faster: any delay beyond the ideal is a wait at
+//! the link.
 
 use incast_model::rng::{Stream, stream, unit};
 use incast_model::units::{Bytes, Rate, Time};
@@ -60,7 +60,7 @@ fn mean(values: &[u64]) -> f64 {
     values.iter().sum::<u64>() as f64 / values.len() as f64
 }
 
-/// `W[n+1] = max(0, W[n] + S[n] - A[n])` (Lindley 1952); simultaneous arrivals in order of their ports.
+/// `W[n+1] = max(0, W[n] + S[n] - A[n])` (Lindley 1952); ties in order of ports.
 fn lindley(arrivals: &[Arrival]) -> Vec<u64> {
     let at_switch = |index: usize| arrivals[index].0 + Rate::gbps(8000).time_for(arrivals[index].1 + 39).0 + 100_000;
     let mut order: Vec<usize> = (0..arrivals.len()).collect();
@@ -75,8 +75,8 @@ fn lindley(arrivals: &[Arrival]) -> Vec<u64> {
     waits
 }
 
-/// `Wq = rho P / (2 (1 - rho))`, `P(wait = 0) = 1 - rho`; Little's law `N = lambda W` is exact over a run that begins
-/// and ends empty: the queue's integral is the sum of the waits.
+/// `Wq = rho P / (2 (1 - rho))`, `P(wait = 0) = 1 - rho`; Little's law `N = lambda W` is exact, as the run begins and ends
+/// empty.
 #[test]
 fn c1_b3_fixed_sizes() {
     let packet = LINK.time_for(1500).0 as f64;
@@ -118,8 +118,8 @@ fn c2_two_sizes() {
     confidence("C2", "M/G/1 mean wait at 0.8, in mean service times", 3.798, &means, 0.02);
 }
 
-/// Two classes of load 0.4 without pre-emption: `R = sum lambda E[S^2] / 2`, `W1 = R / (1 - rho1)`, `W2 = R / ((1 -
-/// rho1) (1 - rho1 - rho2))`: 0.8 and 4.0 us. The mean is that of one FIFO queue: 2.4 us.
+/// Two classes of load 0.4 without pre-emption: `R = sum lambda E[S^2] / 2`, `W1 = R / (1 - rho1)`, `W2 = R / ((1 - rho1) (1 -
+/// rho1 - rho2))`: 0.8 and 4.0 us; mean: one FIFO queue's, 2.4 us.
 #[test]
 fn c4_v4_strict_priority() {
     let (mut high, mut low, mut all) = (Vec::new(), Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! One flow alone: store-and-forward timing, to the picosecond.
+//! A lone flow: store-and-forward timing, to the picosecond.
 
 use incast_model::units::{Bytes, Rate, Time};
 use incast_sim::host::PacketParams;
@@ -21,7 +21,7 @@ fn hops(cables: &[Cable], bytes: u64) -> u64 {
     cables.iter().map(|Cable(rate, delay)| rate.time_for(bytes).0 + delay.0).sum()
 }
 
-/// Arrival of the last of `sizes` and of the last ACK: `end[k][i] = max(end[k][i-1] + d, end[k-1][i]) + 8 L/C`.
+/// Last arrival of `sizes`, and of ACKs: `end[k][i] = max(end[k][i-1] + d, end[k-1][i]) + 8 L/C`.
 fn recursion(cables: &[Cable], sizes: &[u64], ack: u64) -> (u64, u64) {
     let mut free = vec![0; 2 * cables.len()];
     let mut last = (0, 0);
@@ -45,7 +45,7 @@ fn alone(cables: &[Cable], packets: PacketParams, payload: u64) -> (u64, u64) {
     let outcome = Bench::new(chain(cables)).with(|p| p.packets = packets).flow(0, 1, payload, Time::us(3)).run();
     let fct = fct(&outcome, 0).0;
     let ideal = outcome.flows[0].ideal_exact.0;
-    // The ideal omits the last ACK's wait for the one before.
+    // The ideal omits the last ACK's wait for its predecessor.
     let ack = cables.iter().map(|Cable(rate, _)| rate.time_for(packets.ack.0).0).max().unwrap();
     assert!(fct >= ideal && fct - ideal < ack, "a flow alone takes {fct}, its ideal is {ideal}");
     (fct - hops(cables, packets.ack.0), fct)

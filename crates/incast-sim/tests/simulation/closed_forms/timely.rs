@@ -1,5 +1,5 @@
 //! TIMELY (Mittal et al., SIGCOMM 2015, section 4) has no fixed point: at constant round-trip times every rate rises (Zhu et
-//! al., CoNEXT 2016, section 4). Rates oscillate, and shares depend on history.
+//! al., CoNEXT 2016, section 4).
 
 use incast_model::units::{Rate, Time};
 use incast_sim::Outcome;
@@ -37,8 +37,8 @@ fn link(samples: &[QueueSample], [from, every, until]: [Time; 3]) -> (f64, f64, 
     (bits / (time * LINE * 1e6), mean, samples.iter().map(queued).fold(0.0, f64::max))
 }
 
-/// As `link`, for a lone flow with a link of twice the rate. A round ends with the sample of its first packet, which
-/// starts half a packet's time after the round on average and finds the queue of the rates before.
+/// As `link`, for a lone flow with a link of twice the rate. A round ends with the sample of its first packet, which starts
+/// half a packet's time into the round on average and finds the previous rates' queue.
 fn recursion(params: &TimelyParams, [from, until]: [f64; 2]) -> (f64, f64, f64) {
     let us = |time: Time| time.seconds() * 1e6;
     let mbps = |rate: Rate| rate.0 as f64 / 1e6;
@@ -115,8 +115,8 @@ fn e4_several_flows() {
     }
 }
 
-/// Below T_low, after the fifth increase: one step of 500 Mb/s per round trip. One of two flows leaves, the queue
-/// drains, and the other's rate rises linearly.
+/// Below T_low, after the fifth increase: one step of 500 Mb/s per round trip. One of two flows leaves, the queue drains, and
+/// the other's rate rises linearly.
 #[test]
 fn e4_increase_below_the_lower_threshold() {
     let flows = [(1, 0, 500_000_000, Time::ZERO), (2, 0, 30_000_000, Time::ZERO)];

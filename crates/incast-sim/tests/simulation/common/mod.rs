@@ -241,7 +241,7 @@ pub(crate) fn fct(outcome: &Outcome, flow: usize) -> Time {
     outcome.flows[flow].fct().expect("a completed flow")
 }
 
-/// Windows over nodes give the run of the global order of events: to the end, and to a horizon at `cut` / 300.
+/// Windows over nodes give the run of the global event order: to the end, and to a horizon at `cut` / 300.
 pub(crate) fn same_event_by_event(bench: Bench, cut: u64) -> Result<(), TestCaseError> {
     let bench = bench.with(|params| params.measure.fingerprint = true);
     let (outcome, other) = (bench.run(), bench.run_event_by_event());
@@ -254,7 +254,7 @@ pub(crate) fn same_event_by_event(bench: Bench, cut: u64) -> Result<(), TestCase
     same(&early.run(), &early.run_event_by_event())
 }
 
-/// As [`digest`], with only the first difference in the message.
+/// As [`digest`]; the message has only the first difference.
 fn same(outcome: &Outcome, other: &Outcome) -> Result<(), TestCaseError> {
     prop_assert_eq!((&outcome.stop, outcome.end), (&other.stop, other.end));
     prop_assert_eq!(&outcome.waits, &other.waits);
@@ -276,7 +276,7 @@ pub(crate) fn digest(outcome: &Outcome) -> String {
         outcome;
     // They depend on the event loop, not on the network.
     let counts = Counts { events: 0, peak_packets: 0, ..*counts };
-    // Roots of pauses are known only where queueing delays are measured.
+    // Pauses have roots only where queueing delays are measured.
     let found = |record: &IsolationRecord| record.found.map(|found| FoundIn { root: None, ..found });
     let isolations: Vec<_> = isolations.iter().map(|one| IsolationRecord { found: found(one), ..*one }).collect();
     let traffic = outcome.fingerprint.map(|fingerprint| fingerprint.traffic);

@@ -1,4 +1,4 @@
-//! `cargo test -p incast-sim --test simulation closed_forms -- --nocapture` shows the checks of `closed_forms`.
+//! `cargo test -p incast-sim --test simulation closed_forms -- --nocapture` shows the checks.
 
 use std::fmt::Display;
 

@@ -1,5 +1,3 @@
-//! Two large cases; see `facts`.
-
 use std::sync::Arc;
 
 use incast_model::fabric::Fabric;
@@ -61,7 +59,7 @@ pub(crate) struct Incast {
     pub(crate) delay: Time,
     pub(crate) buffer: Bytes,
     pub(crate) flows: Vec<Flow>,
-    /// Completion times in ns; 0 for a flow that never completes.
+    /// Completion times in ns; 0: never completed.
     pub(crate) fct: Vec<(Scheme, Vec<u64>)>,
 }
 
@@ -80,7 +78,7 @@ impl Incast {
         }
     }
 
-    /// The flows of [`Incast::long`]; ns-3's headroom is too small here.
+    /// Flows of [`Incast::long`]; ns-3's headroom is too small here.
     pub(crate) fn short() -> Self {
         let schemes = [
             Scheme::Dcqcn,

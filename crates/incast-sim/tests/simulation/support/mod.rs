@@ -1,5 +1,5 @@
-//! The HPCC authors' ns-3 (github.com/alibaba-edu, High-Precision-Congestion-Control, commit 9f4be2a). A build of that
-//! commit, with only counters added, printed every figure.
+//! The HPCC authors' ns-3 (github.com/alibaba-edu, High-Precision-Congestion-Control, commit 9f4be2a). A build of that commit,
+//! with only counters added, printed every figure.
 
 #![allow(dead_code, reason = "each test uses its part")]
 
@@ -44,7 +44,7 @@ pub(crate) fn exact_params() -> Params {
 /// As set up by ns-3's runner (`run.py`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scheme {
-    /// No window; a paused host goes on sending ACKs.
+    /// No window; paused hosts send ACKs.
     Dcqcn,
     /// No window; ACKs obey pauses.
     DcqcnAcksObey,
@@ -58,7 +58,7 @@ pub(crate) enum Scheme {
     Pint95,
     /// eta 0.99.
     Pint99,
-    /// No window; a paused host goes on sending ACKs.
+    /// No window; paused hosts send ACKs.
     Timely,
     /// As [`Self::Timely`], with the window of [`Self::DcqcnWindow`].
     TimelyWindow,
@@ -151,7 +151,7 @@ pub(crate) fn whole_ns(time: Time) -> u64 {
     time.0 / 1000
 }
 
-/// In ns; 0 for a flow that did not complete.
+/// In ns; 0: not completed.
 pub(crate) fn whole_fcts(outcome: &Outcome) -> Vec<u64> {
     outcome.flows.iter().map(|flow| flow.fct().map_or(0, whole_ns)).collect()
 }

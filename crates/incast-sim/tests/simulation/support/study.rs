@@ -1,5 +1,3 @@
-//! Variants of a run.
-
 use std::sync::Arc;
 
 use incast_model::fabric::{BaseRtts, Fabric};
@@ -30,10 +28,10 @@ pub(crate) struct Study<'a> {
 pub(crate) struct Findings {
     /// Defaults with the reference's ECMP.
     pub(crate) exact: Fcts,
-    /// As `exact`, on links that carry full packets in the reference's truncated times. Not for HPCC and HPCC-PINT,
-    /// which steer to a share of the rate.
+    /// As `exact`, on links that carry full packets in the reference's truncated times. Not for HPCC and HPCC-PINT, which steer
+    /// to a share of the rate.
     pub(crate) wires: Option<Fcts>,
-    /// As `exact`, with other seeds. Only for DCQCN (random marks) and HPCC-PINT (random rounding).
+    /// As `exact`, with other seeds: DCQCN (random marks) and HPCC-PINT (random rounding).
     pub(crate) seeds: Vec<Fcts>,
     /// Reference arithmetic, starts 0 to 63 ns later.
     pub(crate) moved: Vec<Fcts>,

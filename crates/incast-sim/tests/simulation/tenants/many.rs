@@ -143,7 +143,7 @@ fn jitter_ends_phase_effects() {
     within("jitter", "X against 5, Mb/s", 1000.0 * PAYLOAD / 6.0, found.x, 0.3);
     within("jitter", "all, Mb/s", 1000.0 * PAYLOAD, found.x + found.y(), 0.01);
     let again: u64 = outcome.flows.iter().map(|flow| flow.retransmitted).sum();
-    // Only lost packets are resent, except a few after early timeouts.
+    // Only lost packets are resent, and a few after early timeouts.
     let lost = outcome.counts.drops as f64;
     check("jitter", "sent again", format!("{lost} lost"), again as f64, (again as f64) < 1.02 * lost);
 }

@@ -1,4 +1,4 @@
-//! Windows over nodes against the global order of events: VMs, with hypervisors of every kind or none.
+//! Windows against the global event order: VMs, with any or no hypervisor.
 
 use incast_model::fabric::generators::LeafSpine;
 use incast_model::fabric::{Fabric, Vms};
@@ -17,12 +17,12 @@ use super::many::tenant;
 use crate::common::{Bench, same_event_by_event};
 use crate::guarded::{Trouble, trouble};
 
-/// Source, destination, size, start in ns; `Some`: no size, but an end so many ns after the start.
+/// Source, destination, size, start in ns; `Some`: no size, an end in ns after the start.
 type Traffic = (u32, u32, u64, u64, Option<u64>);
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Other {
-    /// In Mb/s; 0 for the rate of the link.
+    /// In Mb/s; 0: the link's rate.
     Udp(u64),
     Tcp,
     /// Without hypervisors; with one, TCP.
@@ -50,7 +50,7 @@ struct Case {
     mark_at: MarkAt,
     kmin: u64,
     isolation: bool,
-    /// In ns; 0 for none.
+    /// In ns; 0: none.
     every: u64,
     histogram: bool,
     /// Without cut-through.
@@ -239,7 +239,7 @@ impl Case {
                 params.measure.sample_every = Some(Time::ns(self.every));
             }
             params.measure.queue_histogram = self.histogram;
-            // The two print a packet lost behind its header, before a faster link, at different times.
+            // A packet lost behind its header, before a faster link, appears at different times.
             if let Some(trouble) = self.trouble.as_ref().filter(|_| whole) {
                 params.network = trouble.network(&fabric, self.queues == QueueParams::Shared);
             }

@@ -1,4 +1,4 @@
-//! Windows over nodes against the global order of events: flows that wait for others, with and without a size.
+//! Windows against the global event order: flows that wait for others, with and without a size.
 
 use incast_model::units::Time;
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::{named, racks};
 use crate::common::{Bench, same_event_by_event};
 
-/// Source, distance to the destination, size, and start or duration in ns.
+/// Source, distance to the destination, size, start or duration in ns.
 type Drawn = (u32, u32, u64, u64);
 
 #[derive(Debug, Clone)]
@@ -26,7 +26,7 @@ struct Case {
     flows: Vec<Drawn>,
     /// The flows before this one are RDMA's.
     rdma: usize,
-    /// Every so many flows of TCP or UDP one has no size; 0: none.
+    /// Every so many TCP or UDP flows one has no size; 0: none.
     backlogged: usize,
     dependencies: Vec<Dependency>,
     /// In ns.

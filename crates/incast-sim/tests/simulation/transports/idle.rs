@@ -1,5 +1,5 @@
-//! A lone page of 4 KB in the 40/160 Gb/s fabric of the disaggregation study: three packets (1460, 1460 and 1176 B of
-//! payload, 40 B of headers each), store-and-forward, 0.2 us per link.
+//! A lone page of 4 KB in the disaggregation study's 40/160 Gb/s fabric: three packets (1460, 1460, 1176 B of payload, 40 B of
+//! headers each), store-and-forward, 0.2 us per link.
 
 use incast_model::units::Time;
 use incast_sim::transport::{FastpassParams, PfabricParams, PhostParams, TcpParams, Transport};
@@ -50,7 +50,7 @@ fn the_ideal_time_of_a_page() {
     }
 }
 
-/// Request, half an epoch of waiting on average, schedule, page.
+/// Request, half an epoch on average, schedule, page.
 #[test]
 fn a_page_by_fastpass_waits_for_an_epoch() {
     let epoch = 2550.0;
@@ -85,7 +85,7 @@ fn a_lost_tail_costs_one_timeout() {
         let fabric = leaf_spine(9, 16, 4, Cable::new(40, 200), Cable::new(160, 200));
         let mut bench = Bench::new(fabric).transport(pfabric.clone()).flow(0, 1, 3 * 1460, Time::ZERO);
         if lose {
-            // The second ACK leaves that link at 1.508 us; the third packet reaches its end at 1.6 us.
+            // The second ACK leaves at 1.508 us; the third packet arrives at 1.6 us.
             let link = ["s0".to_owned(), "h1".to_owned()];
             let failure = incast_sim::network::FailureParams {
                 link: Some(link),
@@ -100,7 +100,7 @@ fn a_lost_tail_costs_one_timeout() {
     };
     exact("I4", "without a loss, ns", 2016, fct(&run(false), 0).0 / 1000);
     let outcome = run(true);
-    // Second ACK at 1.716 us, the timer, the third packet and its ACK.
+    // Second ACK at 1.716 us, timer, third packet and its ACK.
     within("I4", "with the last packet lost, ns", 1716.0 + 45_000.0 + 1416.0, fct(&outcome, 0).0 as f64 / 1000.0, 1e-6);
     assert_eq!((outcome.counts.silent_drops, outcome.flows[0].timeouts), (1, 1));
 }

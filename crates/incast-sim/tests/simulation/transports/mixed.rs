@@ -59,7 +59,7 @@ fn m2_a_port_is_shared_by_rdma_and_tcp() {
     within("M2", "RDMA's flow, us", line(3000.0 * 1048.0 + packets * 1500.0), times[0], 0.01);
 }
 
-/// Like RDMA in G1: 40 Gb/s, 0.2 us, XOFF at 20 kB.
+/// As in G1: 40 Gb/s, 0.2 us, XOFF at 20 kB.
 fn tcp_over_pfc(headroom: Headroom) -> Outcome {
     let mut bench = Bench::new(star(&[Cable::new(40, 200); 3])).transport(named("tcp", "newreno")).with(|params| {
         params.switch = SwitchParams {
@@ -78,8 +78,7 @@ fn tcp_over_pfc(headroom: Headroom) -> Outcome {
     bench.run()
 }
 
-/// 2 · 1000 B on the wire, three segments of 1500 B and a frame of 64 B: 6564 B. Headroom for RDMA's 1048 B is too
-/// small.
+/// 2 · 1000 B on the wire, three segments of 1500 B, a frame of 64 B: 6564 B. Headroom for RDMA's 1048 B is too small.
 #[test]
 fn m3_headroom_goes_by_the_packets_in_use() {
     let computed = tcp_over_pfc(Headroom::Computed);

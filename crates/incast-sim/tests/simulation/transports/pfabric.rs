@@ -7,7 +7,6 @@ fn cables(count: usize) -> Vec<Cable> {
     vec![Cable::new(40, 200); count]
 }
 
-/// Fair shares would end both together.
 #[test]
 fn p1_two_equal_flows_go_one_after_the_other() {
     let size = 4_000_000;

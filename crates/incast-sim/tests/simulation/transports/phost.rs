@@ -19,7 +19,6 @@ fn h1_an_incast_of_long_flows_hardly_queues() {
     assert_eq!(outcome.counts.drops, 0);
     let last = outcome.flows.iter().map(|flow| flow.fct().unwrap().0).max().unwrap() as f64 * 1e-6;
     within("H1", "all done after, us", 8.0 * 400.0 * 0.3, last, 0.03);
-    // Shortest first.
     assert!(outcome.flows.windows(2).all(|pair| pair[0].finish < pair[1].finish));
 }
 

@@ -11,7 +11,7 @@ fn reno() -> TcpParams {
     TcpParams { control: TcpControl::named("reno").unwrap(), ..TcpParams::profile("datacenter").unwrap() }
 }
 
-/// For a 1 Gb/s link with a buffer of `buffer` packets and `bdp` packets on the path, after slow start.
+/// 1 Gb/s, after slow start; buffer and path in packets.
 fn utilisation(params: TcpParams, bdp: u64, buffer: u64) -> f64 {
     // A packet takes 12 us; the rest is propagation.
     let delay = (bdp - 1) * 12_000 / 2;
@@ -29,8 +29,8 @@ fn utilisation(params: TcpParams, bdp: u64, buffer: u64) -> f64 {
     packets * 12e-6 / ((to.time - from.time).0 as f64 * 1e-12)
 }
 
-/// NewReno's window grows to what path and buffer hold, then halves. Utilisation is 1 with a buffer as large as the
-/// path (Appenzeller et al., SIGCOMM 2004), 3/4 without; values between: another packet simulation.
+/// NewReno's window grows to what path and buffer hold, then halves. Utilisation is 1 with a buffer as large as the path
+/// (Appenzeller et al., SIGCOMM 2004), 3/4 without; values between: another packet simulation.
 #[test]
 fn t1_utilisation_by_buffer() {
     for (bdp, buffer, expected) in [
@@ -164,7 +164,7 @@ fn t6_delayed_acknowledgements() {
     let (eager, lazy) = (run(None, 400), run(Some(Time::us(500)), 400));
     let ratio = lazy.counts.ack_hops as f64 / eager.counts.ack_hops as f64;
     within("T6", "ACKs, of those without delay", 0.5, ratio, 0.03);
-    // The first window is one segment, so its ACK waits.
+    // The first window is one segment: its ACK waits.
     let late = (fct(&lazy, 0) - fct(&eager, 0)).0 as f64 * 1e-6;
     check("T6", "later by, us", "500 and a few round trips", late, (500.0..540.0).contains(&late));
     let [eager, lazy] = [None, Some(Time::us(500))].map(|delay| fct(&run(delay, 1), 0));

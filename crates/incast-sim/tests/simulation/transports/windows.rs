@@ -1,4 +1,4 @@
-//! Windows over nodes against the global order of events: every transport, alone and beside RDMA.
+//! Windows against the global event order: every transport, alone and with RDMA.
 
 use incast_model::units::{Bytes, Time};
 use incast_sim::balance::{Balance, SprayOrder, SprayParams};
@@ -36,12 +36,12 @@ struct Case {
     spray: Option<bool>,
     mark_at: MarkAt,
     kmin: u64,
-    /// Source, destination, size, start in ns; of these every so many by RDMA.
+    /// Source, destination, size, start in ns; every so many are RDMA's.
     flows: Vec<(u32, u32, u64, u64)>,
     rdma: usize,
-    /// Every so many flows one waits for the one before, if that ends at its sender; 0: none.
+    /// Every so many flows one waits for its predecessor, if that ends at its sender; 0: none.
     chain: usize,
-    /// Every so many flows one has a path of its own; 0: none.
+    /// Every so many flows one has its own path; 0: none.
     pinned: usize,
     /// In ns; 0: no samples.
     every: u64,

@@ -40,7 +40,7 @@ impl WindowParams for CubicParams {
 #[derive(Debug, Clone)]
 pub(crate) struct Cubic {
     params: CubicParams,
-    /// Start of growth after the last loss; `None` until an acknowledgement follows it.
+    /// Start of growth after the last loss; `None` before an ACK follows.
     epoch: Option<Time>,
     /// Window at which the cubic function is flat.
     peak: f64,
@@ -86,7 +86,7 @@ impl Window for Cubic {
         let grown = if self.at(seconds(since)) < self.estimate {
             self.estimate.max(cwnd)
         } else {
-            // Approaches the window one round trip later, by at most half a window per round trip (sections 4.4, 4.5).
+            // Approaches the window one round trip later, by at most half per round trip (sections 4.4, 4.5).
             let target = self.at(seconds(since + acked.srtt)).clamp(cwnd, 1.5 * cwnd);
             cwnd + (target - cwnd) * segments / cwnd
         };
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn comes_back_to_its_peak_after_k_seconds() {
         let mut cubic = CubicParams::default().start();
-        // K = cbrt(1000 * 0.3 / 0.4) = 9.086 s: 91 round trips of 100 ms. (Reno would need 300.)
+        // K = cbrt(1000 * 0.3 / 0.4) = 9.086 s: 91 round trips of 100 ms (Reno: 300).
         let windows = grow(&mut cubic, 1000, Time::ms(100), 120);
         assert!((windows[0] - 700.0).abs() < 1e-3);
         assert!((windows[91] - 1000.0).abs() < 2.0, "{}", windows[91]);

@@ -40,7 +40,7 @@ pub(crate) struct Dctcp {
     /// In this window of data.
     acked: u64,
     marked: u64,
-    /// The window of data ends once more than this byte is acknowledged.
+    /// The window of data ends beyond this byte.
     window_end: u64,
     reno: Reno,
 }
@@ -78,7 +78,7 @@ mod tests {
     fn cuts_by_the_filtered_share_of_marks() {
         let mut dctcp = TcpDctcpParams::default().start();
         let cwnd = 16 * 1460;
-        // The first acknowledgement is a window of its own; then come windows of 17 acknowledgements, a quarter marked.
+        // The first ACK is a window of its own; then windows of 17 ACKs, a quarter marked.
         let mut una = 0;
         let mut ack = |dctcp: &mut Dctcp, marked| {
             una += 1460;

@@ -1,6 +1,4 @@
 //! Congestion controls of TCP, which size the window; the sender decides what to send.
-//!
-//! To add a control, write its file (parameters, state, tests) and add its line to the list below.
 
 mod cubic;
 mod dctcp;
@@ -23,14 +21,14 @@ pub(super) struct Acked {
     pub(super) una: u64,
     pub(super) high: u64,
     pub(super) marked: bool,
-    /// Before the acknowledgement, in bytes.
+    /// Before the ACK, in bytes.
     pub(super) cwnd: u64,
     pub(super) mss: u64,
     /// [`Time::ZERO`] before the first measurement.
     pub(super) srtt: Time,
 }
 
-/// One flow's control. Windows are in bytes.
+/// A flow's control. Windows in bytes.
 pub(super) trait Window {
     fn avoid_congestion(&mut self, acked: &Acked) -> u64;
     /// Slow start threshold after a loss with `flight` bytes in flight.
@@ -38,7 +36,7 @@ pub(super) trait Window {
     fn after_marks(&mut self, cwnd: u64, flight: u64, mss: u64) -> u64 {
         self.after_loss(cwnd, flight, mss)
     }
-    /// Called for every acknowledgement of new bytes, before other methods.
+    /// For every ACK of new bytes, before other methods.
     fn observe(&mut self, _acked: &Acked) {}
     fn on_timeout(&mut self) {}
 }
@@ -57,10 +55,10 @@ macro_rules! windows {
         }
 
         impl TcpControl {
-            /// Names and summaries of all controls.
+            /// Names and summaries.
             pub const CATALOGUE: &'static [(&'static str, &'static str)] = &[$(($name, $summary)),+];
 
-            /// Control by name, with all defaults.
+            /// Control by name, with defaults.
             pub fn named(name: &str) -> Option<Self> {
                 match name { $($name => Some(Self::$variant($params::default())),)+ _ => None }
             }
@@ -68,7 +66,7 @@ macro_rules! windows {
             pub const fn name(&self) -> &'static str {
                 match self { $(Self::$variant(_) => $name),+ }
             }
-            /// Schema of a control's parameters; `None` for an unknown name.
+            /// Schema of a control's parameters; `None`: unknown name.
             pub fn parameters(name: &str) -> Option<Schema> {
                 match name { $($name => Some(schemars::schema_for!($params)),)+ _ => None }
             }

@@ -1,5 +1,5 @@
-//! Window of YAPS's TCP (`coresim/flow.cpp`, `increase_cwnd`, at commit 8e9cf04), for comparison: it grows by a segment
-//! per acknowledgement at any size, and is one segment after a timeout.
+//! Window of YAPS's TCP (`coresim/flow.cpp`, `increase_cwnd`, at commit 8e9cf04), for comparison: a segment per ACK at any
+//! size; one segment after a timeout.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
