@@ -57,7 +57,7 @@ pub(crate) struct Choice<'a> {
     pub(crate) hops: &'a [PortId],
     pub(crate) group: usize,
     pub(crate) hash: EcmpHash,
-    pub(crate) key: EcmpKey,
+    pub(crate) key: &'a EcmpKey,
     pub(crate) salt: u64,
     /// Time in ps to send a port's queue.
     pub(crate) backlog: &'a dyn Fn(PortId) -> u64,
@@ -65,7 +65,7 @@ pub(crate) struct Choice<'a> {
 
 impl Choice<'_> {
     fn flow_hash(&self) -> u32 {
-        self.hash.hash_prepared(self.key, self.salt)
+        self.hash.hash_prepared(*self.key, self.salt)
     }
 
     fn ecmp(&self) -> usize {
@@ -151,6 +151,7 @@ macro_rules! balancers {
         }
 
         impl Balancer for State {
+            #[inline]
             fn choose(&mut self, choice: &Choice<'_>) -> usize {
                 match self { Self::Ecmp => choice.ecmp(), $(Self::$variant(state) => state.choose(choice)),+ }
             }
@@ -210,7 +211,7 @@ pub(crate) mod testing {
                 hops: &self.hops,
                 group: 7,
                 hash: EcmpHash::Mix64,
-                key: EcmpHash::Mix64.prepare(FlowKey::new(0, 1, sport, 100)),
+                key: &EcmpHash::Mix64.prepare(FlowKey::new(0, 1, sport, 100)),
                 salt: EcmpHash::Mix64.salt(2, 1),
                 backlog: &|port| self.backlogs[port.index()],
             })

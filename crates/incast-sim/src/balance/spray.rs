@@ -54,6 +54,7 @@ impl BalanceParams for SprayParams {
 }
 
 impl Balancer for Spray {
+    #[inline]
     fn choose(&mut self, choice: &Choice<'_>) -> usize {
         if self.is_ecmp(choice.data) {
             return choice.ecmp();

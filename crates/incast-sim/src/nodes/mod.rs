@@ -39,7 +39,7 @@ use host::Host;
 use out::Out;
 use plan::{Layout, Plan};
 pub(crate) use plan::{MAX_NICS, MAX_PORTS, MAX_TIME};
-use run::{ANY, PLAIN, TELEMETRY, kind_of};
+use run::{ANY, PLAIN, TELEMETRY, TRANSPORTS, kind_of};
 use series::Series;
 use switch::Switch;
 
@@ -120,6 +120,7 @@ impl Nodes {
                 match self.run {
                     PLAIN => switch.run::<PLAIN>(plan, &mut self.out, end),
                     TELEMETRY => switch.run::<TELEMETRY>(plan, &mut self.out, end),
+                    TRANSPORTS => switch.run::<TRANSPORTS>(plan, &mut self.out, end),
                     _ => switch.run::<ANY>(plan, &mut self.out, end),
                 }
             }
@@ -128,6 +129,7 @@ impl Nodes {
                 match self.run {
                     PLAIN => host.run::<PLAIN>(plan, &mut self.out, end),
                     TELEMETRY => host.run::<TELEMETRY>(plan, &mut self.out, end),
+                    TRANSPORTS => host.run::<TRANSPORTS>(plan, &mut self.out, end),
                     _ => host.run::<ANY>(plan, &mut self.out, end),
                 }
             }
@@ -138,7 +140,7 @@ impl Nodes {
         let plan = Plan { layout: &self.layout, network: &self.network };
         match self.places[node as usize] {
             Place::Switch(place) => self.switches[place as usize].next(plan, &self.out),
-            Place::Host(place) => self.hosts[place as usize].next(plan, &self.out),
+            Place::Host(place) => self.hosts[place as usize].next(&self.out),
         }
     }
 

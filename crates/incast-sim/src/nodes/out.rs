@@ -7,7 +7,7 @@ use super::calendar::{Calendar, INBOXES, Woken};
 use super::ns3::Ns3;
 use super::packet::{Carried, Packet, Stamp};
 use super::plan::{LINK_BITS, Plan, PortPlan};
-use super::run::{NS3, is_bare};
+use super::run::{NS3, has_extras};
 use super::wire::Wire;
 use crate::host::End;
 use crate::kernel::Line;
@@ -171,7 +171,7 @@ impl Out {
         now: u64,
         carried: &mut Carried,
     ) -> Packet {
-        if !is_bare(RUN) && self.watched {
+        if has_extras(RUN) && self.watched {
             self.watch(plan, (node, line), now);
         }
         let wire = &mut self.wires[line];
@@ -213,9 +213,9 @@ impl Out {
 
     /// Counts an event of a node that is no arrival.
     #[inline(always)]
-    pub(super) fn count(&mut self, node: u32, now: u64, target: impl FnOnce() -> Target) {
+    pub(super) fn count<const RUN: u8>(&mut self, node: u32, now: u64, target: impl FnOnce() -> Target) {
         self.counts.events += 1;
-        if self.prints.is_some() {
+        if has_extras(RUN) && self.prints.is_some() {
             self.print_event(node, Event::new(now, 0, target()));
         }
     }

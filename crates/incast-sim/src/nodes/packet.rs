@@ -1,6 +1,6 @@
 //! Packets by value: a node copies what it forwards, so nodes share no packet.
 
-use super::run::{ANY, PLAIN};
+use super::run::{carries, has_transports};
 use crate::congestion::{IntRecord, MAX_INT_RECORDS};
 use crate::kernel::{Id, IdVec, Kind, NONE, Range, flag};
 use crate::kernel::{LocalPort, PacketId};
@@ -142,8 +142,8 @@ impl Slab {
             place
         };
         self.slots[place].packet.flags = flags;
-        if RUN != PLAIN && packet.records != 0 {
-            if RUN == ANY && packet.has_ranges() {
+        if carries(RUN) && packet.records != 0 {
+            if has_transports(RUN) && packet.has_ranges() {
                 self.insert_ranges(place, carried);
                 return place;
             }
@@ -167,8 +167,8 @@ impl Slab {
         let (packet, next) = (slot.packet, slot.next);
         slot.next = self.free;
         self.free = place;
-        if RUN != PLAIN && packet.records != 0 {
-            if RUN == ANY && packet.has_ranges() {
+        if carries(RUN) && packet.records != 0 {
+            if has_transports(RUN) && packet.has_ranges() {
                 carried.ranges = std::mem::take(&mut self.ranges[place]);
                 return (packet, next);
             }
@@ -231,6 +231,7 @@ impl Slab {
 mod tests {
     use super::*;
     use crate::kernel::flag;
+    use crate::nodes::run::ANY;
 
     #[test]
     fn places_are_reused_and_records_kept() {

@@ -9,7 +9,7 @@ use crate::plan::Network;
 
 use super::local::gates_are_local;
 use super::packet::Packet;
-use super::run::{ANY, is_bare};
+use super::run::{NS3, has_extras, has_transports};
 use crate::kernel::{Line, LocalPort};
 
 /// Low bits of a key: a link or port of a node. The time is above.
@@ -60,12 +60,6 @@ impl PortPlan {
         line: Line(0),
         place: 0,
     };
-
-    /// Returns true if the far end waits for all `size` bytes of a packet in any case.
-    #[inline]
-    pub(super) const fn takes_whole(&self, size: u64) -> bool {
-        size <= self.cut as u64
-    }
 }
 
 /// Fabric and flows in the form that nodes use.
@@ -195,10 +189,10 @@ impl Layout {
     }
 }
 
-pub(super) enum Route {
+pub(super) enum Route<'a> {
     Port(u32),
-    /// Load balancing decides.
-    Several,
+    /// Load balancing chooses one of these.
+    Several(&'a [PortId]),
     None,
 }
 
@@ -209,9 +203,9 @@ pub(super) struct Plan<'a> {
     pub(super) network: &'a Network,
 }
 
-impl Plan<'_> {
+impl<'a> Plan<'a> {
     #[inline(always)]
-    pub(super) fn route(&self, node: u32, packet: &Packet) -> Route {
+    pub(super) fn route(&self, node: u32, packet: &Packet) -> Route<'a> {
         let back = !packet.kind.is_forward();
         if packet.flags & flag::PATH != 0 {
             return self.given(node, packet, back);
@@ -221,13 +215,13 @@ impl Plan<'_> {
             [only] => Route::Port(only.0),
             [] => Route::None,
             hops if routing.is_ecmp() => Route::Port(routing.ecmp(hops, node, packet.flow, back).0),
-            _ => Route::Several,
+            hops => Route::Several(hops),
         }
     }
 
     /// Next hop on an explicit path: the flow's, or the packet's own.
     #[inline(never)]
-    fn given(&self, node: u32, packet: &Packet, back: bool) -> Route {
+    fn given(&self, node: u32, packet: &Packet, back: bool) -> Route<'a> {
         let Some(number) = packet.own_path() else {
             return Route::Port(self.network.path_port(packet.flow, back, usize::from(packet.hops)));
         };
@@ -240,7 +234,7 @@ impl Plan<'_> {
     /// Times at which the last bit of a packet has left, and the port is free.
     #[inline(always)]
     pub(super) fn ends<const RUN: u8>(&self, port: u32, plan: &PortPlan, now: u64, size: u64) -> (u64, u64) {
-        if is_bare(RUN) || RUN == ANY && plan.ps_per_byte != 0 {
+        if !has_extras(RUN) || RUN != NS3 && plan.ps_per_byte != 0 {
             let sent = now + size * plan.ps_per_byte;
             return (sent, sent);
         }
@@ -252,14 +246,30 @@ impl Plan<'_> {
         (now + self.network.wire_time(port, size), now + self.network.busy_time(port, size))
     }
 
-    /// Time at which the far end begins to handle a packet, less the propagation delay. The packet's first bits are sent at
-    /// `begin`, its last one at `sent`.
+    /// Time at which the far end begins to handle a packet, less the propagation delay. The packet's first bits
+    /// are sent at `begin`, its last one at `sent`.
     ///
     /// A cut-through switch waits for the header, and for the rest if the packet leaves by a faster link, which would run out
-    /// of bits. PFC frames and isolation messages end at the far end, which must read
-    /// them.
+    /// of bits. PFC frames and isolation messages end at the far end, which must read them.
+    #[inline(always)]
+    pub(super) fn seen<const RUN: u8>(
+        &self,
+        number: u32,
+        port: &PortPlan,
+        packet: &Packet,
+        (begin, sent): (u64, u64),
+    ) -> u64 {
+        if !has_transports(RUN) || u32::from(packet.size) <= u32::from(port.cut) {
+            return sent;
+        }
+        if has_extras(RUN) || port.speeds_up || matches!(packet.kind, Kind::Pfc | Kind::Isolation) {
+            return self.cut_through(number, packet, begin, sent);
+        }
+        begin + u64::from(port.cut) * port.ps_per_byte
+    }
+
     #[inline(never)]
-    pub(super) fn cut_through(&self, port: u32, packet: &Packet, begin: u64, sent: u64) -> u64 {
+    fn cut_through(&self, port: u32, packet: &Packet, begin: u64, sent: u64) -> u64 {
         let one = &self.layout.ports[port as usize];
         let ends = matches!(packet.kind, Kind::Pfc | Kind::Isolation);
         let waits = ends || one.speeds_up && self.network.speeds_up(port, packet.into());

@@ -1,43 +1,68 @@
 //! Kinds of runs: the code of nodes exists once for each, by a constant of the compiler, so that a run without a feature has no
-//! trace of it.
+//! trace of it. A kind is a set of features.
 
 use crate::plan::{Network, WHOLE_PACKETS};
 use crate::switch::Storage;
 
-/// Any run.
-pub(super) const ANY: u8 = 0;
-/// RDMA whose packets meet routes, queues, the shared buffer, PFC, ECN and telemetry on plain links.
-pub(super) const TELEMETRY: u8 = 1;
-/// Same without telemetry.
-pub(super) const PLAIN: u8 = 2;
-/// `ns3` arithmetic, in the order of one queue of all events.
-pub(super) const NS3: u8 = 3;
+const WITH_TELEMETRY: u8 = 1;
+const WITH_TRANSPORTS: u8 = 2;
+const WITH_EXTRAS: u8 = 4;
+const BY_RANK: u8 = 8;
 
-/// Returns true for kinds of runs in which nothing but the usual is measured or guarded.
-pub(super) const fn is_bare(run: u8) -> bool {
-    matches!(run, TELEMETRY | PLAIN)
+/// RDMA whose packets meet routes, queues, the shared buffer, PFC and ECN on plain links.
+pub(super) const PLAIN: u8 = 0;
+/// Same with INT or PINT.
+pub(super) const TELEMETRY: u8 = WITH_TELEMETRY;
+/// Other transports, buffers per port and cut-through, without telemetry.
+pub(super) const TRANSPORTS: u8 = WITH_TRANSPORTS;
+/// Any run in exact arithmetic.
+pub(super) const ANY: u8 = WITH_TELEMETRY | WITH_TRANSPORTS | WITH_EXTRAS;
+/// `ns3` arithmetic, in the order of one queue of all events; RDMA alone.
+pub(super) const NS3: u8 = WITH_TELEMETRY | WITH_EXTRAS | BY_RANK;
+
+/// Returns true if packets can have INT or PINT records.
+pub(super) const fn has_telemetry(run: u8) -> bool {
+    run & WITH_TELEMETRY != 0
 }
 
-/// Kind of a run. [`ANY`] if switches have guards (`guarded`), and with failures, fingerprints, histograms, deficit round robin,
-/// cut-through, gaps, buffers per port, servers of VMs, selective repeat, demotion by bytes sent, or transports other than RDMA.
+/// Returns true for runs with transports other than RDMA, buffers per port, or cut-through.
+pub(super) const fn has_transports(run: u8) -> bool {
+    run & WITH_TRANSPORTS != 0
+}
+
+/// Returns true if packets can have more than a [`Packet`](super::packet::Packet): records or ranges.
+pub(super) const fn carries(run: u8) -> bool {
+    has_telemetry(run) || has_transports(run)
+}
+
+/// Returns true for runs with guards, failures, fingerprints, histograms, deficit round robin, gaps, servers of VMs, selective
+/// repeat, or demotion by bytes sent.
+pub(super) const fn has_extras(run: u8) -> bool {
+    run & WITH_EXTRAS != 0
+}
+
+/// Kind of a run; `guarded`: switches have guards.
 pub(super) fn kind_of(network: &Network, guarded: bool) -> u8 {
     let config = &network.config;
     let measured = &network.measure;
-    let plain = !guarded
-        && config.plain_wires
-        && config.storage == Storage::Shared
-        && network.faults.is_none()
-        && !network.config.selective
-        && config.demotion == u64::MAX
-        && !measured.fingerprint
-        && !measured.queue_histogram
-        && !network.rule.is_drr()
-        && network.transports.endpoints.is_empty()
-        && network.ports.iter().all(|port| port.cut == WHOLE_PACKETS && !port.at_server);
-    match (plain, config.telemetry) {
+    let extras = guarded
+        || !config.plain_wires
+        || network.faults.is_some()
+        || config.selective
+        || config.demotion != u64::MAX
+        || measured.fingerprint
+        || measured.queue_histogram
+        || network.rule.is_drr()
+        || network.hypervisors.is_some()
+        || network.ports.iter().any(|port| port.at_server);
+    let transports = config.storage != Storage::Shared
+        || !network.transports.endpoints.is_empty()
+        || network.ports.iter().any(|port| port.cut != WHOLE_PACKETS);
+    match (extras, transports, config.telemetry) {
         _ if config.ns3 => NS3,
-        (false, _) => ANY,
-        (true, true) => TELEMETRY,
-        (true, false) => PLAIN,
+        (true, ..) | (_, true, true) => ANY,
+        (_, true, false) => TRANSPORTS,
+        (_, false, true) => TELEMETRY,
+        (_, false, false) => PLAIN,
     }
 }

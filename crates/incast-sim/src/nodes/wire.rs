@@ -9,7 +9,7 @@ use incast_model::rng::{Stream, unit};
 
 use super::packet::{Carried, Packet, Stamp};
 use super::plan::PortPlan;
-use super::run::{ANY, PLAIN};
+use super::run::{carries, has_extras, has_telemetry, has_transports};
 use crate::congestion::IntRecord;
 use crate::kernel::LocalPort;
 use crate::kernel::{Kind, Range};
@@ -99,24 +99,26 @@ impl Wire {
         if packet.kind != Kind::Pfc {
             entry.packet.in_prio = stamp.in_prio;
         }
-        if RUN == PLAIN {
+        if !carries(RUN) {
             self.len += 1;
             return;
         }
-        if RUN == ANY
+        if has_extras(RUN)
             && let Some(origin) = self.origins.get_mut(place)
         {
             *origin = packet.in_port;
         }
         if packet.records != 0 {
-            if RUN == ANY && packet.has_ranges() {
+            if has_transports(RUN) && packet.has_ranges() {
                 self.ranges.push_back(std::mem::take(&mut carried.ranges));
             } else {
                 let count = usize::from(packet.records).min(self.stride);
                 self.records[place * self.stride..][..count].copy_from_slice(&carried.records[..count]);
             }
         }
-        if let Some((record, count)) = stamp.record {
+        if has_telemetry(RUN)
+            && let Some((record, count)) = stamp.record
+        {
             // A record beyond the space overwrites from the front, as in ns-3.
             self.records[place * self.stride + usize::from(count - 1) % self.stride] = record;
             entry.packet.records = count;
@@ -155,8 +157,8 @@ impl Wire {
         self.head = if self.len == 0 { 0 } else { self.head.wrapping_add(1) };
         self.next = if self.len == 0 { u64::MAX } else { self.entries[self.place(0)].time };
         let packet = self.entries[place].packet;
-        if RUN != PLAIN && packet.records != 0 {
-            if RUN == ANY && packet.has_ranges() {
+        if carries(RUN) && packet.records != 0 {
+            if has_transports(RUN) && packet.has_ranges() {
                 carried.ranges = self.ranges.pop_front().expect("pushed with its packet");
             } else {
                 let count = usize::from(packet.records).min(self.stride);
@@ -228,6 +230,7 @@ impl Wire {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::nodes::run::ANY;
 
     const PORT: PortPlan = PortPlan { peer_port: LocalPort(3), ..PortPlan::NONE };
 

@@ -87,21 +87,21 @@ impl Routing {
         self.balancers.first().is_none_or(|balancer| balancer.is_ecmp(data))
     }
 
-    /// `backlog`: time in ps to send a port's packets.
+    /// Choice among `hops`. `backlog`: time in ps to send a port's packets.
     pub(crate) fn balance(
         &self,
         balancer: &mut State,
+        hops: &[PortId],
         (now, node, dst, flow, back): (u64, u32, u32, u32, bool),
         backlog: &dyn Fn(PortId) -> u64,
     ) -> PortId {
-        let hops = self.hops(node, dst);
         let choice = Choice {
             now,
             data: !back,
             hops,
             group: self.routes.class(HostId(dst)),
             hash: self.hash,
-            key: self.keys[flow as usize][usize::from(back)],
+            key: &self.keys[flow as usize][usize::from(back)],
             salt: self.salts[node as usize],
             backlog,
         };

@@ -28,7 +28,8 @@ use crate::balance::State;
 use crate::host::selective::{Repeat, Rules};
 use crate::host::{End, PacketParams, RdmaParams};
 use crate::kernel::{Event, IdVec, Kind, LocalPort, PairId, Target, flag};
-use crate::nodes::run::{ANY, NS3};
+use crate::nodes::run::{ANY, NS3, has_transports};
+use crate::switch::Storage;
 use blocking::HostBlocking;
 use gates::Gates;
 use hypervisor::HostHypervisor;
@@ -56,6 +57,8 @@ pub(super) struct Host {
     /// Bytes after which a flow is an elephant, and the priority of elephants.
     demotion: (u64, u8),
     in_flight: u64,
+    /// Bytes of a packet that fits into an empty port.
+    least_buffer: u32,
     /// Packets queued at its ports.
     slab: Slab,
     pairs: IdVec<PairId, Pair>,
@@ -69,6 +72,8 @@ pub(super) struct Host {
     progress: Vec<Progress>,
     /// Next flow that starts by the clock alone.
     next_start: usize,
+    /// Time of that start in ps; [`u64::MAX`]: none.
+    next_clock: u64,
     gates: Option<Box<Gates>>,
     /// By flow received.
     receivers: Vec<Receiver>,
@@ -110,6 +115,10 @@ impl Host {
                 .then(|| Rules::new(&network.config.packets, &network.config.rdma, network.config.reorder_window)),
             demotion: (network.config.demotion, network.config.elephants),
             in_flight: network.config.in_flight,
+            least_buffer: match network.config.host_storage {
+                Storage::Ranked(limit) | Storage::Own(limit) => limit,
+                Storage::Shared => u32::MAX,
+            },
             slab: Slab::new(plan.layout.records),
             pairs: IdVec::new(),
             repeats: IdVec::new(),
@@ -118,6 +127,7 @@ impl Host {
             progress: vec![Progress::default(); flows.len()],
             flows,
             next_start: 0,
+            next_clock: u64::MAX,
             gates: Gates::new(plan, id),
             receivers: received.iter().map(|&flow| Receiver::new(plan, flow)).collect(),
             timers: BinaryHeap::new(),
@@ -132,26 +142,32 @@ impl Host {
             now: 0,
             event: 0,
         };
-        host.skip_held();
+        host.find_start(plan, 0);
         host
     }
 
-    fn skip_held(&mut self) {
+    /// Finds the next flow, from `first` on, that starts by the clock alone.
+    fn find_start(&mut self, plan: Plan<'_>, first: usize) {
+        self.next_start = first;
         while self.gates.as_ref().is_some_and(|gates| gates.held.get(self.next_start) == Some(&true)) {
             self.next_start += 1;
         }
+        let next = self.flows.get(self.next_start);
+        self.next_clock = next.map_or(u64::MAX, |&flow| plan.network.flows.flows[flow as usize].start.0);
     }
 
     /// Next start: time in ps and own number; [`u64::MAX`] if there is none.
-    #[inline]
-    fn next_start(&self, plan: Plan<'_>) -> (u64, u32) {
-        let start = |flow: u32| plan.network.flows.flows[flow as usize].start.0;
-        let next = self.flows.get(self.next_start);
-        let by_clock = next.map_or((u64::MAX, 0), |&flow| (start(flow), self.next_start as u32));
+    fn next_start(&self) -> (u64, u32) {
+        let by_clock = (self.next_clock, self.next_start as u32);
         match self.gates.as_ref().and_then(|gates| gates.coming.peek()) {
             Some(&Reverse(behind_gate)) => by_clock.min(behind_gate),
             None => by_clock,
         }
+    }
+
+    #[inline(always)]
+    fn start_time(&self) -> u64 {
+        if self.gates.is_some() { self.next_start().0 } else { self.next_clock }
     }
 
     /// Reports to gates that a flow sent is acknowledged, or a flow received has arrived.
@@ -200,12 +216,12 @@ impl Host {
 
     /// Handles all events before `end`. Returns the time of the next known event, in ps.
     pub(super) fn run<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, end: u64) -> u64 {
-        if RUN == ANY && (self.transports.is_some() || self.port_rank != 0) {
-            return self.run_by_event(plan, out, end);
+        if has_transports(RUN) && (self.transports.is_some() || self.port_rank != 0) {
+            return self.run_by_event::<RUN>(plan, out, end);
         }
         loop {
             let (arrival, nic) = self.next_arrival(out);
-            let own = self.timer_time().min(self.next_start(plan).0).min(self.next_due().0);
+            let own = self.timer_time().min(self.start_time()).min(self.next_due().0);
             if arrival < own {
                 if arrival >= end {
                     return arrival;
@@ -222,76 +238,101 @@ impl Host {
     }
 
     /// Same with transports, which have more kinds of events, and with pFabric queues, which change their order.
-    fn run_by_event(&mut self, plan: Plan<'_>, out: &mut Out, end: u64) -> u64 {
+    fn run_by_event<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, end: u64) -> u64 {
         loop {
-            let (timer, (start, own)) = (self.timer_time(), self.next_start(plan));
-            let ((due, due_nic), (arrival, nic)) = (self.next_due(), self.next_arrival(out));
-            let (task, task_nic) =
-                self.transports.as_ref().map_or((u64::MAX, LocalPort(0)), |transports| transports.next_task());
+            let (timer, start, (due, _)) = (self.timer_time(), self.start_time(), self.next_due());
+            let ((arrival, nic), (task, task_nic)) = (self.next_arrival(out), self.next_task());
             let time = timer.min(start).min(due).min(arrival).min(task);
             if time >= end {
                 return time;
             }
-            let target = if timer == time {
-                Target::Timer(self.flows[self.next_timer() as usize])
+            self.now = time;
+            if timer == time {
+                self.fire::<RUN>(plan, out);
             } else if start == time {
-                Target::Start(self.flows[own as usize])
+                self.begin::<RUN>(plan, out);
             } else if due == time && self.port_rank == 0 {
-                Target::Port(self.nics[due_nic].port)
+                self.serve_due::<RUN>(plan, out);
             } else if arrival == time {
-                Target::Arrival(self.nics[nic].wire)
+                self.arrival::<RUN>(plan, out, nic);
             } else if task == time {
-                Target::Agenda(task_nic.0.into())
+                self.task::<RUN>(plan, out, task_nic);
             } else {
-                Target::Port(self.nics[due_nic].port)
-            };
-            self.step(plan, out, Event::new(time, 0, target));
+                self.serve_due::<RUN>(plan, out);
+            }
         }
     }
 
-    fn next_timer(&self) -> u32 {
-        self.timers.peek().map_or(0, |Reverse((_, own))| *own)
+    fn next_task(&self) -> (u64, LocalPort) {
+        self.transports.as_ref().map_or((u64::MAX, LocalPort(0)), |transports| transports.next_task())
     }
 
     /// Handles the own event due at `time`: timers before starts, starts before ports.
     fn own_event<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, time: u64) {
         self.now = time;
-        let (start, own) = self.next_start(plan);
         if self.timer_time() == time {
-            if let Some(Reverse((_, flow))) = self.timers.pop() {
-                out.count(self.node, time, || Target::Timer(self.flows[flow as usize]));
-                self.timer::<RUN>(plan, out, flow);
-            }
-        } else if start == time {
-            out.count(self.node, time, || Target::Start(self.flows[own as usize]));
-            self.begin::<RUN>(plan, out, own);
+            self.fire::<RUN>(plan, out);
+        } else if self.start_time() == time {
+            self.begin::<RUN>(plan, out);
         } else {
             self.serve_due::<RUN>(plan, out);
         }
+    }
+
+    /// Begins an event; `target` is computed if something reads it.
+    #[inline(always)]
+    fn begin_event<const RUN: u8>(&mut self, out: &mut Out, target: impl Fn(&Self) -> Target) {
+        if has_transports(RUN) {
+            self.event = Event::new(self.now, 0, target(self)).target_code();
+        }
+        out.count::<RUN>(self.node, self.now, || target(self));
+    }
+
+    #[inline(always)]
+    fn arrival<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort) {
+        if has_transports(RUN) {
+            self.event = Event::new(self.now, 0, Target::Arrival(self.nics[nic].wire)).target_code();
+        }
+        self.receive::<RUN>(plan, out, nic);
+    }
+
+    fn fire<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out) {
+        let Some(Reverse((_, own))) = self.timers.pop() else { return };
+        self.begin_event::<RUN>(out, |host| Target::Timer(host.flows[own as usize]));
+        self.timer::<RUN>(plan, out, own);
+    }
+
+    fn task<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort) {
+        self.begin_event::<RUN>(out, |_| Target::Agenda(nic.0.into()));
+        self.do_tasks::<RUN>(plan, out);
     }
 
     /// Serves the port that is due now.
     #[inline(always)]
     fn serve_due<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out) {
         let (_, nic) = self.next_due();
-        out.count(self.node, self.now, || Target::Port(self.nics[nic].port));
+        self.begin_event::<RUN>(out, |host| Target::Port(host.nics[nic].port));
         self.nics[nic].due = u64::MAX;
         self.kick::<RUN>(plan, out, nic);
     }
 
-    fn begin<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, own: u32) {
+    /// Starts the flow that is due now.
+    fn begin<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out) {
+        let (_, own) = self.next_start();
+        self.begin_event::<RUN>(out, |host| Target::Start(host.flows[own as usize]));
+        self.begin_flow::<RUN>(plan, out, own);
+    }
+
+    fn begin_flow<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, own: u32) {
         out.moved = out.moved.max(self.now);
         match &mut self.gates {
             Some(gates) if gates.held[own as usize] => drop(gates.coming.pop()),
-            _ => {
-                self.next_start += 1;
-                self.skip_held();
-            }
+            _ => self.find_start(plan, self.next_start + 1),
         }
-        if RUN != ANY || self.is_rdma(own) {
+        if !has_transports(RUN) || self.is_rdma(own) {
             self.start::<RUN>(plan, out, own);
         } else {
-            self.start_transport(plan, out, own);
+            self.start_transport::<RUN>(plan, out, own);
         }
     }
 
@@ -302,41 +343,32 @@ impl Host {
         }
     }
 
-    pub(super) fn next(&self, plan: Plan<'_>, out: &Out) -> Option<Event> {
+    pub(super) fn next(&self, out: &Out) -> Option<Event> {
         let timer = self
             .timers
             .peek()
             .map(|Reverse((time, own))| Event::new(*time, 0, Target::Timer(self.flows[*own as usize])));
-        let (start, own) = self.next_start(plan);
+        let (start, own) = self.next_start();
         let start = (start != u64::MAX).then(|| Event::new(start, 0, Target::Start(self.flows[own as usize])));
         let (due, nic) = self.next_due();
         let port = Event::new(due, self.port_rank, Target::Port(self.nics[nic].port));
         let (arrival, nic) = self.next_arrival(out);
         let arrival = Event::new(arrival, 0, Target::Arrival(self.nics[nic].wire));
-        let (task, nic) =
-            self.transports.as_ref().map_or((u64::MAX, LocalPort(0)), |transports| transports.next_task());
+        let (task, nic) = self.next_task();
         let task = Event::new(task, 0, Target::Agenda(nic.0.into()));
         let known = [port, arrival, task].into_iter().filter(|event| event.time != u64::MAX);
         timer.into_iter().chain(start).chain(known).min()
     }
 
     pub(super) fn step(&mut self, plan: Plan<'_>, out: &mut Out, event: Event) {
-        self.event = event.target_code();
+        self.now = event.time;
         match event.target() {
             Target::Arrival(_) => {
-                self.now = event.time;
                 let (_, nic) = self.next_arrival(out);
-                self.receive::<ANY>(plan, out, nic);
+                self.arrival::<ANY>(plan, out, nic);
             }
-            Target::Agenda(_) => {
-                self.now = event.time;
-                out.count(self.node, event.time, || event.target());
-                self.do_tasks(plan, out);
-            }
-            Target::Port(_) => {
-                self.now = event.time;
-                self.serve_due::<ANY>(plan, out);
-            }
+            Target::Agenda(nic) => self.task::<ANY>(plan, out, LocalPort(nic as u16)),
+            Target::Port(_) => self.serve_due::<ANY>(plan, out),
             _ => self.own_event::<ANY>(plan, out, event.time),
         }
     }
@@ -349,10 +381,10 @@ impl Host {
             let nic = plan.layout.ports[wire as usize].peer_port;
             return self.receive::<NS3>(plan, out, nic);
         }
-        out.count(self.node, event.time, || event.target());
+        out.count::<NS3>(self.node, event.time, || event.target());
         match event.target() {
             Target::Timer(flow) => self.timer::<NS3>(plan, out, plan.layout.at_src[flow as usize]),
-            Target::Start(flow) => self.begin::<NS3>(plan, out, plan.layout.at_src[flow as usize]),
+            Target::Start(flow) => self.begin_flow::<NS3>(plan, out, plan.layout.at_src[flow as usize]),
             Target::Wake(port) => self.wake_reference(plan, out, nic_of(port)),
             Target::Port(port) => self.free_reference(plan, out, nic_of(port)),
             other => unreachable!("{other:?} is no event of a host"),
@@ -370,7 +402,7 @@ impl Host {
             }
             Kind::Segment => {
                 out.counts.data_hops += 1;
-                self.receive_transport(plan, out, nic, &packet);
+                self.receive_transport::<RUN>(plan, out, nic, &packet);
             }
             Kind::Pfc => {
                 out.counts.pfc_hops += 1;
@@ -383,7 +415,7 @@ impl Host {
                     Kind::Ack | Kind::Nack => self.receive_ack::<RUN>(plan, out, &packet),
                     Kind::Cnp => self.receive_cnp::<RUN>(plan, out, &packet),
                     Kind::Isolation => self.receive_isolation(plan, out, nic, &packet),
-                    _ => self.receive_transport(plan, out, nic, &packet),
+                    _ => self.receive_transport::<RUN>(plan, out, nic, &packet),
                 }
             }
         }

@@ -15,9 +15,9 @@ use crate::nodes::lane::Queue;
 use crate::nodes::out::Out;
 use crate::nodes::packet::{Carried, Packet, Stamp};
 use crate::nodes::plan::{Plan, PortPlan};
-use crate::nodes::run::{ANY, NS3};
+use crate::nodes::run::{NS3, has_extras, has_transports};
 use crate::plan::{Network, Sending};
-use crate::switch::{RankedQueue, Rule, Served};
+use crate::switch::{RANKED_QUEUE, RankedQueue, Rule, Served};
 
 /// Port of a host.
 #[derive(Debug)]
@@ -117,12 +117,11 @@ impl Nic {
         self.busy_until = free;
         self.tx_bytes += size;
         let stamp = Stamp { flags: packet.flags, in_prio: packet.prio, record: None };
-        let whole = RUN != ANY || self.plan.takes_whole(size);
-        let seen = if whole { sent } else { plan.cut_through(self.port, packet, now, sent) };
+        let seen = plan.seen::<RUN>(self.port, &self.plan, packet, (now, sent));
         let seen = self
             .jitter
             .as_mut()
-            .filter(|_| RUN == ANY)
+            .filter(|_| has_extras(RUN))
             .map_or(seen, |jitter| jitter.delayed(seen + self.plan.delay) - self.plan.delay);
         if RUN == NS3 {
             out.ns3().transmit(self.port);
@@ -147,14 +146,24 @@ impl Host {
 
     fn serve<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort) {
         let queued = self.nics[nic].eligible_control(&self.rdma);
-        if RUN == ANY && self.mixed && self.is_turn_of_pairs(nic, queued) && self.send_of_pairs::<RUN>(plan, out, nic) {
+        if has_transports(RUN)
+            && self.mixed
+            && self.is_turn_of_pairs(nic, queued)
+            && self.send_of_pairs::<RUN>(plan, out, nic)
+        {
             // Served.
         } else if queued != 0 {
             self.send_queued::<RUN>(plan, out, nic, queued);
-        } else if RUN != ANY || !self.send_pulled(plan, out, nic) {
+        } else if !has_transports(RUN) || !self.send_pulled::<RUN>(plan, out, nic) {
             self.send_of_pairs::<RUN>(plan, out, nic);
         }
-        let pulls = RUN == ANY && self.may_pull(nic);
+        self.plan_service::<RUN>(nic);
+    }
+
+    /// Finds the time at which a port is served next, after it has sent.
+    #[inline(always)]
+    fn plan_service<const RUN: u8>(&mut self, nic: LocalPort) {
+        let pulls = has_transports(RUN) && self.may_pull(nic);
         let state = &mut self.nics[nic];
         let free = state.busy_until;
         if state.eligible_control(&self.rdma) != 0 || state.ready & !state.paused != 0 || pulls {
@@ -164,6 +173,39 @@ impl Host {
         } else if let Some(&Reverse((time, ..))) = state.paced.peek() {
             state.due = state.due.min(time.max(free));
         }
+    }
+
+    /// Sends a packet of a transport from an idle port at once, if all queues there are empty. Returns false otherwise.
+    #[inline(always)]
+    pub(super) fn send_at_once<const RUN: u8>(
+        &mut self,
+        plan: Plan<'_>,
+        out: &mut Out,
+        nic: LocalPort,
+        packet: &Packet,
+    ) -> bool {
+        let (prio, size) = (packet.prio & 7, u32::from(packet.size));
+        let class = if self.ranks && prio != 0 { RANKED_QUEUE } else { prio };
+        let state = &mut self.nics[nic];
+        let paused = if self.rdma.acks_ignore_pause { 0 } else { state.paused & !1 };
+        if has_extras(RUN)
+            || self.mixed
+            || state.busy_until > self.now
+            || state.waiting != 0
+            || paused & 1 << class != 0
+            || size > self.least_buffer
+        {
+            return false;
+        }
+        let queue = &mut state.queues[usize::from(prio)];
+        queue.peak = queue.peak.max(size);
+        state.last_control = class;
+        let ranges = std::mem::take(&mut self.carried.ranges);
+        self.left::<RUN>(plan, out, packet);
+        self.carried.ranges = ranges;
+        self.nics[nic].transmit::<RUN>(plan, out, self.now, packet, &mut self.carried);
+        self.plan_service::<RUN>(nic);
+        true
     }
 
     #[inline]
@@ -179,9 +221,9 @@ impl Host {
         let prio = state.rule.choose_control(eligible, state.last_control);
         state.last_control = prio;
         let packet = self.dequeue::<RUN>(nic, prio);
-        if RUN == ANY && self.transports.is_some() {
+        if has_transports(RUN) && self.transports.is_some() {
             let ranges = std::mem::take(&mut self.carried.ranges);
-            self.left(plan, out, &packet);
+            self.left::<RUN>(plan, out, &packet);
             self.carried.ranges = ranges;
         }
         self.nics[nic].transmit::<RUN>(plan, out, self.now, &packet, &mut self.carried);

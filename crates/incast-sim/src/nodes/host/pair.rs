@@ -15,7 +15,7 @@ use crate::measure::RateSample;
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::{Plan, Route};
-use crate::nodes::run::{ANY, NS3};
+use crate::nodes::run::{ANY, NS3, has_extras};
 use crate::ns3;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -156,19 +156,19 @@ impl Host {
         let flags = if spec.path.is_some() { flag::PATH } else { 0 };
         let port = match plan.route(self.node, &Packet { flow, dst: spec.dst.0, flags, ..Packet::EMPTY }) {
             Route::Port(port) => Some(port),
-            Route::Several => self.balance(plan, flow, spec.dst.0),
+            Route::Several(hops) => self.balance(plan, hops, (flow, spec.dst.0)),
             Route::None => None,
         };
         port.map_or(LocalPort(0), |port| plan.layout.local(self.node, port))
     }
 
-    fn balance(&mut self, plan: Plan<'_>, flow: u32, dst: u32) -> Option<u32> {
+    fn balance(&mut self, plan: Plan<'_>, hops: &[PortId], (flow, dst): (u32, u32)) -> Option<u32> {
         let backlog = |port: PortId| {
             let nic = &self.nics[plan.layout.local(self.node, port.0)];
             backlog((self.now, nic.busy_until), nic.queued, nic.rate)
         };
         let packet = (self.now, self.node, dst, flow, false);
-        Some(plan.network.routing.balance(self.balancer.as_mut()?, packet, &backlog).0)
+        Some(plan.network.routing.balance(self.balancer.as_mut()?, hops, packet, &backlog).0)
     }
 
     /// Time between the starts of two packets of `bytes` at `rate` (bit/s), in ps.
@@ -206,7 +206,7 @@ impl Host {
         pair.high = pair.high.max(pair.next);
         pair.last_size = size;
         let rate = pair.rate;
-        if let Some(rules) = self.rules.as_ref().filter(|_| RUN == ANY) {
+        if let Some(rules) = self.rules.as_ref().filter(|_| has_extras(RUN)) {
             let (repeat, flight) = (&mut self.repeats[place], pair.flight());
             (pair.next, pair.timeout) = repeat.sent(rules, self.now, flight, (seq, again));
         } else if pair.timeout == u64::MAX {
@@ -221,7 +221,7 @@ impl Host {
         let pair = &mut self.pairs[place];
         pair.next_avail = next;
         pair.cc.on_sent(size, Time(self.now));
-        if RUN == ANY && pair.next >= self.demotion.0 {
+        if has_extras(RUN) && pair.next >= self.demotion.0 {
             self.demote(place);
         }
         self.apply_control::<RUN>(out, place);
@@ -269,7 +269,7 @@ impl Host {
             self.complete::<RUN>(plan, out, place);
         } else if RUN != NS3 {
             let pair = &mut self.pairs[place];
-            let next = if let Some(rules) = self.rules.as_ref().filter(|_| RUN == ANY) {
+            let next = if let Some(rules) = self.rules.as_ref().filter(|_| has_extras(RUN)) {
                 let came = came(nack, packet.seq, packet.payload, self.packets.payload.0);
                 let (repeat, flight) = (&mut self.repeats[place], pair.flight());
                 (pair.next, pair.timeout) = repeat.heard(rules, self.now, flight, (came, advanced, pair.timeout));
@@ -341,7 +341,7 @@ impl Host {
 
     pub(super) fn timer<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, own: u32) {
         if !self.is_rdma(own) {
-            return self.transport_timer(plan, out, own);
+            return self.transport_timer::<RUN>(plan, out, own);
         }
         let place = self.pair_of[own as usize];
         if place == PairId::NONE || self.pairs[place].timer != self.now {

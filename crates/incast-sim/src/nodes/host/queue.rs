@@ -3,12 +3,12 @@ use crate::kernel::{Kind, LocalPort, PacketId};
 use crate::nodes::out::{Dropped, Out};
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
-use crate::nodes::run::ANY;
+use crate::nodes::run::{has_extras, has_transports};
 use crate::outcome::DropReason;
 use crate::switch::{RANKED_QUEUE, Storage, rank};
 
 impl Host {
-    pub(super) fn store(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort, packet: &Packet) {
+    pub(super) fn store<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort, packet: &Packet) {
         let size = u64::from(packet.size);
         let fits = |host: &Self, limit: u32| u64::from(host.nics[nic].queued) + size <= u64::from(limit);
         match plan.network.config.host_storage {
@@ -16,24 +16,24 @@ impl Host {
                 let rank = rank(packet.kind, packet.flags, packet.stamp, packet.prio);
                 while !fits(self, limit) {
                     let Some(place) = self.nics[nic].ranked.evict_above(rank) else {
-                        return self.overflow(plan, out, nic, packet);
+                        return self.overflow::<RUN>(plan, out, nic, packet);
                     };
                     let ranges = std::mem::take(&mut self.carried.ranges);
-                    let evicted = self.take_ranked(nic, place);
+                    let evicted = self.take_ranked::<RUN>(nic, place);
                     self.carried.ranges = ranges;
-                    self.overflow(plan, out, nic, &evicted);
+                    self.overflow::<RUN>(plan, out, nic, &evicted);
                 }
-                self.enqueue::<ANY>(nic, packet);
+                self.enqueue::<RUN>(nic, packet);
             }
-            Storage::Own(limit) if !fits(self, limit) => self.overflow(plan, out, nic, packet),
-            _ => self.enqueue::<ANY>(nic, packet),
+            Storage::Own(limit) if !fits(self, limit) => self.overflow::<RUN>(plan, out, nic, packet),
+            _ => self.enqueue::<RUN>(nic, packet),
         }
     }
 
     pub(super) fn enqueue<const RUN: u8>(&mut self, nic: LocalPort, packet: &Packet) {
         let (prio, size) = (packet.prio & 7, u32::from(packet.size));
         let place = self.slab.insert::<RUN>(packet, packet.flags, &mut self.carried);
-        if RUN == ANY
+        if has_extras(RUN)
             && let Some(blocking) = &mut self.blocking
         {
             blocking.queued(place, self.now);
@@ -43,7 +43,7 @@ impl Host {
         queue.bytes += size;
         queue.peak = queue.peak.max(queue.bytes);
         nic.queued += size;
-        if RUN == ANY && self.ranks && prio != 0 {
+        if has_transports(RUN) && self.ranks && prio != 0 {
             let rank = rank(packet.kind, packet.flags, packet.stamp, packet.prio);
             nic.ranked.push(rank, packet.flow, place);
             nic.waiting |= 1 << RANKED_QUEUE;
@@ -60,9 +60,9 @@ impl Host {
 
     #[inline(always)]
     pub(super) fn dequeue<const RUN: u8>(&mut self, nic: LocalPort, prio: u8) -> Packet {
-        if RUN == ANY && self.ranks && prio != 0 {
+        if has_transports(RUN) && self.ranks && prio != 0 {
             let place = self.nics[nic].ranked.pop().expect("a queue that waits has packets");
-            return self.take_ranked(nic, place);
+            return self.take_ranked::<RUN>(nic, place);
         }
         let nic = &mut self.nics[nic];
         let queue = &mut nic.queues[usize::from(prio & 7)];
@@ -77,8 +77,8 @@ impl Host {
     }
 
     /// Removes a packet, already out of its pFabric queue.
-    fn take_ranked(&mut self, nic: LocalPort, place: PacketId) -> Packet {
-        let (packet, _) = self.slab.remove::<ANY>(place, &mut self.carried);
+    fn take_ranked<const RUN: u8>(&mut self, nic: LocalPort, place: PacketId) -> Packet {
+        let (packet, _) = self.slab.remove::<RUN>(place, &mut self.carried);
         let nic = &mut self.nics[nic];
         nic.queues[usize::from(packet.prio & 7)].bytes -= u32::from(packet.size);
         nic.queued -= u32::from(packet.size);
@@ -99,8 +99,8 @@ impl Host {
 
     /// Drops a packet that did not fit, or that another one evicted.
     #[cold]
-    fn overflow(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort, packet: &Packet) {
-        self.left(plan, out, packet);
+    fn overflow<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort, packet: &Packet) {
+        self.left::<RUN>(plan, out, packet);
         let (reason, egress) = (DropReason::Buffer, Some(self.nics[nic].port));
         out.drop(plan.network, packet, Dropped { reason, ingress: None, egress, now: self.now, event: self.event });
         out.live -= 1;

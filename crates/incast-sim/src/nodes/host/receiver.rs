@@ -9,7 +9,7 @@ use crate::kernel::{Kind, LocalPort, flag};
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
-use crate::nodes::run::ANY;
+use crate::nodes::run::has_extras;
 
 /// State of a flow at its receiver.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ impl Host {
             self.notify::<RUN>(plan, out, nic, packet);
         }
         let answer =
-            if RUN == ANY && self.rules.is_some() { self.answer_selectively(packet) } else { self.answer(packet) };
+            if has_extras(RUN) && self.rules.is_some() { self.answer_selectively(packet) } else { self.answer(packet) };
         if self.gates.is_some() && self.receivers[packet.at_dst as usize].delivered == Some(Time(self.now)) {
             self.pass_gates(plan, out, false, packet.at_dst);
         }

@@ -13,7 +13,7 @@ use crate::kernel::{IdVec, Kind, LocalPort, Range, flag};
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
-use crate::nodes::run::ANY;
+use crate::nodes::run::has_extras;
 use crate::transport::{
     Agenda, Endpoints, Incoming, Job, Matching, Outgoing, Path, Scope, Stack, Timers, To, TransportHost,
 };
@@ -72,7 +72,7 @@ impl Transports {
     }
 }
 
-pub(super) struct Work<'a> {
+pub(super) struct Work<'a, const RUN: u8> {
     pub(super) host: &'a mut Host,
     pub(super) plan: Plan<'a>,
     pub(super) out: &'a mut Out,
@@ -90,19 +90,25 @@ impl Host {
     }
 
     #[cold]
-    pub(super) fn start_transport(&mut self, plan: Plan<'_>, out: &mut Out, own: u32) {
+    pub(super) fn start_transport<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, own: u32) {
         let nic = self.first_nic(plan, self.flows[own as usize]);
         self.transports().nics[own as usize] = nic;
         self.progress[own as usize].start = Some(Time(self.now));
-        Work { host: self, plan, out }.start_endpoint(own);
+        Work::<RUN> { host: self, plan, out }.start_endpoint(own);
     }
 
     #[inline(never)]
-    pub(super) fn receive_transport(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort, packet: &Packet) {
+    pub(super) fn receive_transport<const RUN: u8>(
+        &mut self,
+        plan: Plan<'_>,
+        out: &mut Out,
+        nic: LocalPort,
+        packet: &Packet,
+    ) {
         let ranges = if packet.records == 0 { Vec::new() } else { std::mem::take(&mut self.carried.ranges) };
-        let mut work = Work { host: self, plan, out };
+        let mut work = Work::<RUN> { host: self, plan, out };
         let counted;
-        let packet = if work.host.hypervisor.is_some() {
+        let packet = if has_extras(RUN) && work.host.hypervisor.is_some() {
             let Some(passed) = work.pass_hypervisor(packet) else { return };
             counted = passed;
             &counted
@@ -125,24 +131,24 @@ impl Host {
     }
 
     #[inline(never)]
-    pub(super) fn transport_timer(&mut self, plan: Plan<'_>, out: &mut Out, own: u32) {
+    pub(super) fn transport_timer<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, own: u32) {
         let now = self.now;
         match self.transports().timers.expires(own, now) {
-            Ok(true) => Work { host: self, plan, out }.time_endpoint(own),
+            Ok(true) => Work::<RUN> { host: self, plan, out }.time_endpoint(own),
             Ok(false) => {}
             Err(later) => self.timers.push(Reverse((later, own))),
         }
     }
 
     #[inline(never)]
-    pub(super) fn do_tasks(&mut self, plan: Plan<'_>, out: &mut Out) {
+    pub(super) fn do_tasks<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out) {
         let now = self.now;
         let Some(Reverse((_, nic))) = self.transports().due.pop() else { return };
         if !self.transports().agendas[nic].is_due(now) {
             return;
         }
         while let Some(job) = self.transports().agendas[nic].pop(now) {
-            let mut work = Work { host: self, plan, out };
+            let mut work = Work::<RUN> { host: self, plan, out };
             if !work.do_endpoint_job(nic, job) {
                 work.do_hypervisor_job(job);
             }
@@ -160,10 +166,10 @@ impl Host {
     }
 
     /// Reports that a packet of this host has left its queue or was dropped there.
-    pub(super) fn left(&mut self, plan: Plan<'_>, out: &mut Out, packet: &Packet) {
+    pub(super) fn left<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, packet: &Packet) {
         if matches!(packet.kind, Kind::Segment | Kind::Syn) {
             let own = plan.layout.at_src[packet.flow as usize];
-            Work { host: self, plan, out }.left_queue(packet.kind, own);
+            Work::<RUN> { host: self, plan, out }.left_queue(packet.kind, own);
         }
     }
 
@@ -173,17 +179,17 @@ impl Host {
     }
 
     /// Sends the next packet of a transport from which idle NICs pull packets; false if there is none.
-    pub(super) fn send_pulled(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort) -> bool {
+    pub(super) fn send_pulled<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort) -> bool {
         if !self.may_pull(nic) {
             return false;
         }
         let paused = self.nics[nic].paused;
-        let mut work = Work { host: self, plan, out };
+        let mut work = Work::<RUN> { host: self, plan, out };
         let Some((own, packet)) = work.pull_endpoint(nic, paused) else { return false };
         let packet = work.packet_of(To::Receiver(own), packet);
         out.injected[usize::from(packet.prio & 7)] += u64::from(packet.size);
         out.live += 1;
-        self.nics[nic].transmit::<ANY>(plan, out, self.now, &packet, &mut self.carried);
+        self.nics[nic].transmit::<RUN>(plan, out, self.now, &packet, &mut self.carried);
         true
     }
 
@@ -233,7 +239,7 @@ pub(in crate::nodes) fn arrived_bytes(hosts: &[Host], plan: Plan<'_>, flow: u32)
     hosts[dst.index()].receivers[plan.layout.at_dst[flow as usize] as usize].arrived_bytes
 }
 
-impl Work<'_> {
+impl<const RUN: u8> Work<'_, RUN> {
     fn packet_of(&self, to: To, packet: Outgoing) -> Packet {
         let layout = self.plan.layout;
         let flows = &self.plan.network.flows.flows;
@@ -272,8 +278,10 @@ impl Work<'_> {
     pub(super) fn send_out(&mut self, nic: LocalPort, packet: &Packet, ranges: Vec<Range>) {
         self.out.injected[usize::from(packet.prio & 7)] += u64::from(packet.size);
         self.host.carried.ranges = ranges;
-        self.host.store(self.plan, self.out, nic, packet);
-        self.host.kick::<ANY>(self.plan, self.out, nic);
+        if !self.host.send_at_once::<RUN>(self.plan, self.out, nic, packet) {
+            self.host.store::<RUN>(self.plan, self.out, nic, packet);
+            self.host.kick::<RUN>(self.plan, self.out, nic);
+        }
     }
 
     fn of(&self) -> &Transports {
@@ -281,7 +289,7 @@ impl Work<'_> {
     }
 }
 
-impl Stack for Work<'_> {
+impl<const RUN: u8> Stack for Work<'_, RUN> {
     fn now(&self) -> u64 {
         self.host.now
     }
@@ -450,7 +458,7 @@ impl Stack for Work<'_> {
     }
 }
 
-impl TransportHost for Work<'_> {
+impl<const RUN: u8> TransportHost for Work<'_, RUN> {
     fn endpoints(&mut self) -> &mut Endpoints {
         &mut self.host.transports().endpoints
     }
@@ -461,13 +469,13 @@ impl TransportHost for Work<'_> {
             match effect {
                 Effect::Send(nic, packet, ranges) => {
                     self.out.live += 1;
-                    if self.host.hypervisor.is_some() {
+                    if has_extras(RUN) && self.host.hypervisor.is_some() {
                         self.pass_limiter(packet, ranges);
                     } else {
                         self.send_out(nic, &packet, ranges);
                     }
                 }
-                Effect::Kick(nic) => self.host.kick::<ANY>(self.plan, self.out, nic),
+                Effect::Kick(nic) => self.host.kick::<RUN>(self.plan, self.out, nic),
             }
         }
         self.host.transports().outbox = outbox;

@@ -188,7 +188,7 @@ impl<G: Hooks> Switch<G> {
             Target::Arrival(wire) => self.arrival::<NS3>(plan, out, event.time, wire),
             Target::Port(number) => {
                 self.now = event.time;
-                out.count(self.node, event.time, || event.target());
+                out.count::<NS3>(self.node, event.time, || event.target());
                 let port = plan.layout.local(self.node, number);
                 self.ports[port].pending = false;
                 self.serve::<NS3>(plan, out, port);
@@ -222,7 +222,7 @@ impl<G: Hooks> Switch<G> {
         let Some(key) = self.free_at.pop() else { return };
         self.now = key >> LINK_BITS;
         let port = LocalPort(low_bits(key));
-        out.count(self.node, self.now, || Target::Port(self.ports[port].number));
+        out.count::<RUN>(self.node, self.now, || Target::Port(self.ports[port].number));
         self.ports[port].pending = false;
         self.serve::<RUN>(plan, out, port);
     }

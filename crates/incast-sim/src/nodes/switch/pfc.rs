@@ -8,7 +8,7 @@ use crate::kernel::{Kind, NONE, flag};
 use crate::nodes::out::{Note, Noted, Out};
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
-use crate::nodes::run::{ANY, NS3};
+use crate::nodes::run::{ANY, NS3, has_extras};
 use crate::plan::Network;
 
 impl<G: Hooks> Switch<G> {
@@ -24,7 +24,7 @@ impl<G: Hooks> Switch<G> {
         culprit: LocalPort,
     ) {
         let culprit = u64::from(self.ports[culprit].number);
-        let measures = RUN == ANY && self.guarded && xoff;
+        let measures = has_extras(RUN) && self.guarded && xoff;
         let root = if measures { G::root(self, plan.network, port, prio) } else { None };
         let ingress = &mut self.ports[port].lanes[usize::from(prio)].ingress;
         ingress.paused = xoff;
@@ -59,7 +59,7 @@ impl<G: Hooks> Switch<G> {
     ) {
         out.delivered[0] += u64::from(frame.size);
         out.live -= 1;
-        if RUN == ANY && self.guarded && G::voids(self, port, frame.in_prio, frame.flags & flag::XOFF != 0) {
+        if has_extras(RUN) && self.guarded && G::voids(self, port, frame.in_prio, frame.flags & flag::XOFF != 0) {
             return;
         }
         let bit = 1 << frame.in_prio;

@@ -9,7 +9,7 @@ use crate::kernel::{Line, LocalPort};
 use crate::nodes::out::{Dropped, Out};
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::{Plan, Route};
-use crate::nodes::run::{ANY, is_bare};
+use crate::nodes::run::{has_extras, has_transports};
 use crate::outcome::DropReason;
 use crate::plan::Network;
 use crate::switch::Storage;
@@ -28,7 +28,7 @@ impl<G: Hooks> Switch<G> {
             Kind::Lost => return out.live -= 1,
             _ => out.counts.ack_hops += 1,
         }
-        if !is_bare(RUN) && self.guarded {
+        if has_extras(RUN) && self.guarded {
             return G::receive::<RUN>(self, plan, out, &packet);
         }
         let port = self.egress(plan, &packet);
@@ -44,20 +44,20 @@ impl<G: Hooks> Switch<G> {
     pub(in crate::nodes) fn egress(&mut self, plan: Plan<'_>, packet: &Packet) -> Option<LocalPort> {
         let port = match plan.route(self.node, packet) {
             Route::Port(port) => port,
-            Route::Several => self.balance(plan, packet)?,
+            Route::Several(hops) => self.balance(plan, hops, packet)?,
             Route::None => return None,
         };
         Some(plan.layout.local(self.node, port))
     }
 
     #[inline(never)]
-    fn balance(&mut self, plan: Plan<'_>, packet: &Packet) -> Option<u32> {
+    fn balance(&mut self, plan: Plan<'_>, hops: &[PortId], packet: &Packet) -> Option<u32> {
         let backlog = |port: PortId| {
             let port = &self.ports[plan.layout.local(self.node, port.0)];
             backlog((self.now, port.busy_until), port.queued, plan.network.rates[usize::from(port.rate)])
         };
         let packet = (self.now, self.node, packet.dst, packet.flow, !packet.kind.is_forward());
-        Some(plan.network.routing.balance(self.balancer.as_mut()?, packet, &backlog).0)
+        Some(plan.network.routing.balance(self.balancer.as_mut()?, hops, packet, &backlog).0)
     }
 
     #[inline(always)]
@@ -81,12 +81,12 @@ impl<G: Hooks> Switch<G> {
             return;
         }
         let egress = &self.ports[port];
-        if RUN == ANY && egress.down {
+        if has_extras(RUN) && egress.down {
             return self.drop_packet(plan, out, Some(port), packet, DropReason::LinkDown);
         }
         let queued = egress.lanes[usize::from(prio)].queue.bytes;
-        if RUN == ANY && prio != 0 && self.storage != Storage::Shared {
-            self.store(plan, out, port, packet);
+        if has_transports(RUN) && prio != 0 && self.storage != Storage::Shared {
+            self.store::<RUN>(plan, out, port, packet);
             return self.serve_or_wait::<RUN>(plan, out, port);
         }
         let mut flags = packet.flags;

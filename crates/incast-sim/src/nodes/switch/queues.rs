@@ -6,7 +6,7 @@ use crate::kernel::{LocalPort, PacketId};
 use crate::nodes::out::Out;
 use crate::nodes::packet::{Packet, Stamp};
 use crate::nodes::plan::{LINK_BITS, Plan};
-use crate::nodes::run::{ANY, NS3, PLAIN, is_bare};
+use crate::nodes::run::{NS3, has_extras, has_telemetry, has_transports};
 use crate::switch::{Served, Storage};
 
 impl<G: Hooks> Switch<G> {
@@ -14,7 +14,7 @@ impl<G: Hooks> Switch<G> {
     pub(in crate::nodes) fn enqueue<const RUN: u8>(&mut self, port: LocalPort, packet: &Packet, flags: u8) {
         let (size, prio) = (u32::from(packet.size), packet.prio & 7);
         let place = self.slab.insert::<RUN>(packet, flags, &mut self.carried);
-        if RUN == ANY && self.watches_queues {
+        if has_extras(RUN) && self.watches_queues {
             G::queued(self, port, place);
         }
         let state = &mut self.ports[port];
@@ -34,7 +34,7 @@ impl<G: Hooks> Switch<G> {
 
     #[inline]
     pub(super) fn note_length<const RUN: u8>(&mut self, port: LocalPort) {
-        if is_bare(RUN) {
+        if !has_extras(RUN) {
             return;
         }
         if let Some(histogram) = self.histograms.get_mut(port) {
@@ -90,14 +90,14 @@ impl<G: Hooks> Switch<G> {
     pub(super) fn serve<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, port: LocalPort) {
         let state = &mut self.ports[port];
         let mut eligible = state.waiting & (!state.paused | 1);
-        if RUN == ANY && self.watches_queues {
+        if has_extras(RUN) && self.watches_queues {
             eligible = G::eligible(self, port, eligible);
         }
         if eligible == 0 {
             return;
         }
         let state = &mut self.ports[port];
-        let prio = match self.deficits.get_mut(port).filter(|_| !is_bare(RUN)) {
+        let prio = match self.deficits.get_mut(port).filter(|_| has_extras(RUN)) {
             None => self.rule.choose_simply(eligible, &mut state.last_served) & 7,
             Some(deficits) => {
                 let mut served = Served { last: state.last_served, deficits: *deficits };
@@ -116,8 +116,8 @@ impl<G: Hooks> Switch<G> {
     /// Removes the first packet of a queue.
     #[inline(always)]
     pub(super) fn dequeue<const RUN: u8>(&mut self, port: LocalPort, prio: u8) -> Packet {
-        if RUN == ANY && prio != 0 && !self.ranked.is_empty() {
-            return self.dequeue_ranked(port);
+        if has_transports(RUN) && prio != 0 && !self.ranked.is_empty() {
+            return self.dequeue_ranked::<RUN>(port);
         }
         let state = &mut self.ports[port];
         let queue = &mut state.lanes[usize::from(prio & 7)].queue;
@@ -130,7 +130,7 @@ impl<G: Hooks> Switch<G> {
             state.waiting &= !(1 << prio);
         }
         self.note_length::<RUN>(port);
-        if RUN == ANY && self.watches_queues {
+        if has_extras(RUN) && self.watches_queues {
             G::dequeued(self, port, place);
         }
         packet
@@ -140,7 +140,7 @@ impl<G: Hooks> Switch<G> {
     #[inline]
     fn depart<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, port: LocalPort, packet: &Packet) -> u8 {
         let left = self.ports[port].lanes[usize::from(packet.prio & 7)].queue.bytes;
-        if RUN == ANY && self.storage != Storage::Shared {
+        if has_transports(RUN) && self.storage != Storage::Shared {
             return if self.mark_at_enqueue { 0 } else { self.mark::<RUN>(out, port, packet, left) };
         }
         let (in_port, in_prio) = (packet.in_port, packet.in_prio & 7);
@@ -169,8 +169,11 @@ impl<G: Hooks> Switch<G> {
         flags: u8,
     ) {
         let size = u64::from(packet.size);
-        let (record, in_prio) =
-            if RUN != PLAIN && self.stamps { self.stamp::<RUN>(plan, out, port, packet) } else { (None, packet.prio) };
+        let (record, in_prio) = if (has_telemetry(RUN) || has_extras(RUN)) && self.stamps {
+            self.stamp::<RUN>(plan, out, port, packet)
+        } else {
+            (None, packet.prio)
+        };
         let stamp = Stamp { flags, in_prio, record };
         let state = &mut self.ports[port];
         let (sent, free) = plan.ends::<RUN>(state.number, &state.plan, self.now, size);
@@ -179,12 +182,11 @@ impl<G: Hooks> Switch<G> {
         queue.tx_packets += 1;
         state.busy_until = free;
         state.tx_bytes += size;
-        let whole = RUN != ANY || state.plan.takes_whole(size);
-        let seen = if whole { sent } else { plan.cut_through(state.number, packet, self.now, sent) };
+        let seen = plan.seen::<RUN>(state.number, &state.plan, packet, (self.now, sent));
         if RUN == NS3 {
             out.ns3().transmit(state.number);
         }
-        let seen = match self.jitters.get_mut(port).filter(|_| RUN == ANY) {
+        let seen = match self.jitters.get_mut(port).filter(|_| has_extras(RUN)) {
             Some(Some(jitter)) => jitter.delayed(seen + state.plan.delay) - state.plan.delay,
             _ => seen,
         };

@@ -5,7 +5,7 @@ use crate::kernel::{LocalPort, Range, flag};
 use crate::nodes::packet::Packet;
 use crate::transport::{Job, Stack, TransportHost};
 
-impl Work<'_> {
+impl<const RUN: u8> Work<'_, RUN> {
     /// Sends, queues or drops a packet of the VM.
     pub(in crate::nodes::host) fn pass_limiter(&mut self, packet: Packet, ranges: Vec<Range>) {
         let (pair, bytes) = (self.pair_of(&packet), self.weight_of(&packet));
@@ -17,7 +17,7 @@ impl Work<'_> {
             return self.let_go(pair, packet, ranges);
         }
         if !one.half.queue(rules, bytes) {
-            self.host.left(self.plan, self.out, &packet);
+            self.host.left::<RUN>(self.plan, self.out, &packet);
             self.out.live -= 1;
             return;
         }

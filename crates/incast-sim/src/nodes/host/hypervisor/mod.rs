@@ -92,7 +92,7 @@ impl Nodes {
 }
 
 /// Only runs with hypervisors call these.
-impl<'a> Work<'a> {
+impl<'a, const RUN: u8> Work<'a, RUN> {
     /// Pairs and rules; their states are in the hosts.
     fn all(&self) -> &'a Hypervisors {
         self.plan.network.hypervisors.as_ref().expect("the run has hypervisors")

@@ -6,7 +6,7 @@ use crate::kernel::LocalPort;
 use crate::tenant::{ElasticSwitchParams, Hypervisor, Share, partition};
 use crate::transport::{Job, Stack};
 
-impl Work<'_> {
+impl<const RUN: u8> Work<'_, RUN> {
     pub(super) fn wake_sender(&mut self, pair: u32) {
         let (rules, now) = (self.rules(), self.host.now);
         let half = &mut self.outward(pair).half;
