@@ -3,6 +3,8 @@
 //! A target has at most one live event: no two are equal, and the order of scheduling has no effect. (A rescheduled target's
 //! old event stays queued, without effect.)
 
+use incast_model::fabric::PortId;
+
 /// In the order of classes within one picosecond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Target {
@@ -12,11 +14,11 @@ pub(crate) enum Target {
     Timer(u32),
     /// By flow.
     Start(u32),
-    Port(u32),
+    Port(PortId),
     /// Wake-up of a paced NIC's port; `ns3` arithmetic only.
-    Wake(u32),
+    Wake(PortId),
     /// First packet on a sending port's wire arrives.
-    Arrival(u32),
+    Arrival(PortId),
     /// Task in a host's timer queue, by NIC; after all arrivals.
     Agenda(u32),
     /// See [`periodic`].
@@ -56,9 +58,9 @@ impl Event {
             Target::Fault(step) => (0, step),
             Target::Timer(flow) => (1, flow),
             Target::Start(flow) => (2, flow),
-            Target::Port(port) => (3, port),
-            Target::Wake(port) => (4, port),
-            Target::Arrival(port) => (5, port),
+            Target::Port(port) => (3, port.0),
+            Target::Wake(port) => (4, port.0),
+            Target::Arrival(port) => (5, port.0),
             Target::Agenda(nic) => (6, nic),
             Target::Periodic(which) => (7, which),
         };
@@ -77,9 +79,9 @@ impl Event {
             0 => Target::Fault(id),
             1 => Target::Timer(id),
             2 => Target::Start(id),
-            3 => Target::Port(id),
-            4 => Target::Wake(id),
-            5 => Target::Arrival(id),
+            3 => Target::Port(PortId(id)),
+            4 => Target::Wake(PortId(id)),
+            5 => Target::Arrival(PortId(id)),
             6 => Target::Agenda(id),
             _ => Target::Periodic(id),
         }
@@ -109,11 +111,11 @@ mod tests {
             Event::new(2, 0, Target::Timer(7)),
             Event::new(2, 0, Target::Start(0)),
             Event::new(2, 0, Target::Start(1)),
-            Event::new(2, 0, Target::Port(0)),
-            Event::new(2, 0, Target::Port(1)),
-            Event::new(2, 0, Target::Wake(0)),
-            Event::new(2, 0, Target::Arrival(0)),
-            Event::new(2, 0, Target::Arrival(MAX_ID)),
+            Event::new(2, 0, Target::Port(PortId(0))),
+            Event::new(2, 0, Target::Port(PortId(1))),
+            Event::new(2, 0, Target::Wake(PortId(0))),
+            Event::new(2, 0, Target::Arrival(PortId(0))),
+            Event::new(2, 0, Target::Arrival(PortId(MAX_ID))),
             Event::new(2, 0, Target::Agenda(0)),
             Event::new(2, 0, Target::Periodic(periodic::SAMPLE)),
             Event::new(2, 0, Target::Periodic(periodic::WATCHDOG)),
@@ -130,8 +132,8 @@ mod tests {
             Target::Fault(2),
             Target::Timer(3),
             Target::Start(8),
-            Target::Port(MAX_ID),
-            Target::Arrival(5),
+            Target::Port(PortId(MAX_ID)),
+            Target::Arrival(PortId(5)),
             Target::Agenda(9),
             Target::Periodic(periodic::SAMPLE),
             Target::Periodic(periodic::WATCHDOG),

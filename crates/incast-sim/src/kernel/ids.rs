@@ -1,6 +1,8 @@
 //! Numbers of ports, wires, packets, queue pairs and flows.
 
-use super::id_vec::ids;
+use incast_model::fabric::{HostId, NodeId, PortId};
+
+use super::id_vec::{Id, ids};
 
 ids! {
     /// Port of a node.
@@ -11,8 +13,23 @@ ids! {
     PacketId(u32),
     /// Queue pair of a host.
     PairId(u32),
-    /// Flow among those that a host sends.
-    SentFlow(u32),
-    /// Flow among those that a host receives.
-    ReceivedFlow(u32),
 }
+
+/// Numbers of the fabric.
+macro_rules! ids_of_the_fabric {
+    ($($name:ident),+) => {$(
+        impl Id for $name {
+            #[inline(always)]
+            fn new(number: usize) -> Self {
+                Self(number.try_into().expect("the number fits"))
+            }
+
+            #[inline(always)]
+            fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    )+};
+}
+
+ids_of_the_fabric!(HostId, NodeId, PortId);

@@ -139,6 +139,8 @@ impl EventQueue {
 
 #[cfg(test)]
 mod tests {
+    use incast_model::fabric::PortId;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -157,7 +159,7 @@ mod tests {
             let mut now = 0;
             for (delay, port, near) in steps {
                 let delay = if near { delay % 3000 } else { delay };
-                let event = Event::new(now + delay, 0, Target::Port(port));
+                let event = Event::new(now + delay, 0, Target::Port(PortId(port)));
                 wheel.push(event);
                 heap.push(Reverse(event));
                 if port < 2 {

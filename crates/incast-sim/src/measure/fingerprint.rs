@@ -67,6 +67,8 @@ impl Prints {
 
 #[cfg(test)]
 mod tests {
+    use incast_model::fabric::PortId;
+
     use super::*;
     use crate::kernel::{NONE, Target};
 
@@ -84,11 +86,11 @@ mod tests {
 
     #[test]
     fn trajectories_differ_by_order_time_and_target() {
-        let (a, b) = (Event::new(1, 0, Target::Port(3)), Event::new(1, 0, Target::Arrival(3)));
+        let (a, b) = (Event::new(1, 0, Target::Port(PortId(3))), Event::new(1, 0, Target::Arrival(PortId(3))));
         let base = of_events(&[a, b]);
         assert_eq!(of_events(&[a, b]), base);
-        let later = Event::new(2, 0, Target::Arrival(3));
-        let elsewhere = Event::new(1, 0, Target::Arrival(4));
+        let later = Event::new(2, 0, Target::Arrival(PortId(3)));
+        let elsewhere = Event::new(1, 0, Target::Arrival(PortId(4)));
         for other in [&[b, a][..], &[a], &[a, b, b], &[a, later], &[a, elsewhere], &[]] {
             assert_ne!(of_events(other), base);
         }
@@ -101,7 +103,7 @@ mod tests {
         assert_ne!(of_nodes(&[(0, a), (1, b)]), of_nodes(&[(0, b), (1, a)]));
         assert_ne!(of_nodes(&[(0, a), (NONE, b)]), of_nodes(&[(0, a), (1, b)]));
         // Only orders events: fingerprints do not depend on the arithmetic.
-        assert_eq!(of_events(&[a, Event::new(1, 9, Target::Arrival(3))]), base);
+        assert_eq!(of_events(&[a, Event::new(1, 9, Target::Arrival(PortId(3)))]), base);
     }
 
     #[test]

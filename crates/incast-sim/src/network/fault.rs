@@ -4,7 +4,8 @@
 //! Packets for a failed link are dropped until routing knows another path. A link comes up unpaused, since no frame could end
 //! its pauses.
 
-use incast_model::fabric::{Fabric, LinkId};
+use crate::kernel::IdVec;
+use incast_model::fabric::{Fabric, LinkId, PortId};
 use incast_model::rng::{Stream, stream};
 use incast_model::routing::{FixedHops, NextHopOrder, Paths, Routes};
 use incast_model::units::Time;
@@ -28,7 +29,7 @@ pub(crate) struct Faults {
     /// By link: routing knows that it is down.
     known: Vec<bool>,
     /// By port with a dead link: actual or prevented end of its last transmission, in ps.
-    pub(crate) free_at: Vec<u64>,
+    pub(crate) free_at: IdVec<PortId, u64>,
     /// By port; empty without silent failures.
     streams: Vec<Stream>,
     fixed: Vec<TimedHops>,
@@ -57,7 +58,7 @@ impl Faults {
             down: vec![0; links],
             lost: vec![0.0; links],
             known: vec![false; links],
-            free_at: vec![0; ports],
+            free_at: vec![0; ports].into(),
             streams: (0..ports_with_loss).map(|port| stream(seed, "loss", port)).collect(),
             fixed: resolved.fixed,
             rule,
@@ -91,8 +92,8 @@ impl Faults {
         std::mem::replace(&mut self.acked_before, acked) != acked
     }
 
-    pub(crate) fn stream(&self, port: u32) -> Stream {
-        self.streams[port as usize].clone()
+    pub(crate) fn stream(&self, port: PortId) -> Stream {
+        self.streams[port.index()].clone()
     }
 
     pub(crate) fn change(&mut self, begins: &[usize], ends: &[usize]) -> [Vec<LinkId>; 2] {

@@ -4,6 +4,7 @@ use super::Nodes;
 use crate::kernel::{Event, NONE, Target, periodic};
 use crate::plan::Network;
 use crate::progress::{Halt, Limits};
+use incast_model::fabric::NodeId;
 
 /// In order at one time: steps before all events of that time, the others after them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -78,7 +79,7 @@ impl Nodes {
     pub(super) fn wake_for_actions(&mut self) {
         let first = self.actions.first().time;
         if first != u64::MAX {
-            self.out.calendar.wake(0, first);
+            self.out.calendar.wake(NodeId(0), first);
         }
     }
 
@@ -129,9 +130,8 @@ impl Nodes {
     }
 
     /// Next event of all nodes, and its node.
-    pub(super) fn next_event(&self) -> Option<(Event, u32)> {
-        let nodes = 0..self.places.len() as u32;
-        nodes.filter_map(|node| self.next_of(node).map(|event| (event, node))).min()
+    pub(super) fn next_event(&self) -> Option<(Event, NodeId)> {
+        self.places.ids().filter_map(|node| self.next_of(node).map(|event| (event, node))).min()
     }
 
     /// Time of the last event or action, in ps.

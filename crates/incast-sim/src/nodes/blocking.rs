@@ -6,6 +6,7 @@ use super::packet::Packet;
 use crate::kernel::Kind;
 use crate::measure::Waits;
 use crate::plan::Network;
+use incast_model::fabric::PortId;
 
 /// Queueing delays at one node by flow.
 #[derive(Debug, Default)]
@@ -33,7 +34,7 @@ impl Packet {
 
 impl Network {
     /// Returns true if `root` is on the packet's path from `port` on.
-    pub(super) fn packet_goes_by(&self, root: u32, port: u32, packet: &Packet) -> bool {
+    pub(super) fn packet_goes_by(&self, root: PortId, port: PortId, packet: &Packet) -> bool {
         self.goes_by(root, port, packet.flow, packet.own_path())
     }
 }

@@ -62,7 +62,7 @@ impl Nodes {
         let plan = Plan { layout: &self.layout, network: &self.network };
         let host_of = |flow: u32| self.network.flows.flows[flow as usize].src.index();
         let node = match event.target() {
-            Target::Arrival(wire) => plan.layout.ports[wire as usize].peer,
+            Target::Arrival(wire) => plan.layout.ports[wire].peer,
             Target::Port(port) | Target::Wake(port) => plan.node_of(port),
             Target::Timer(flow) => return self.hosts[host_of(flow)].step_ns3(plan, &mut self.out, event),
             Target::Start(flow) => {
@@ -75,7 +75,7 @@ impl Nodes {
             }
             other => unreachable!("{other:?} is between events of nodes"),
         };
-        match self.places[node as usize] {
+        match self.places[node] {
             Place::Switch(place) => self.switches[place as usize].step_ns3(plan, &mut self.out, event),
             Place::Host(place) => self.hosts[place as usize].step_ns3(plan, &mut self.out, event),
         }

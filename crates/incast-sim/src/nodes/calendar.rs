@@ -1,6 +1,8 @@
 //! Nodes with work, by window: one bit per node for each of the next [`SLOTS`] windows. A node with later work is woken in the
 //! last of these windows, and finds nothing to do yet.
 
+use incast_model::fabric::NodeId;
+
 const SLOTS: u64 = 256;
 
 /// Windows for which switches keep lists of arrivals: as many as a power of two.
@@ -48,20 +50,20 @@ impl Calendar {
     }
 
     /// Wakes a node at a time.
-    pub(super) fn wake(&mut self, node: u32, time: u64) {
+    pub(super) fn wake(&mut self, node: NodeId, time: u64) {
         self.set(node, ((time - self.end) / self.lookahead).min(SLOTS - 1));
     }
 
     #[inline]
-    fn set(&mut self, node: u32, ahead: u64) {
+    fn set(&mut self, node: NodeId, ahead: u64) {
         let slot = ((self.slot + ahead) % SLOTS) as usize;
         self.any[slot] = true;
-        self.bits[slot * self.words + node as usize / 64] |= 1 << (node % 64);
+        self.bits[slot * self.words + node.index() / 64] |= 1 << (node.0 % 64);
     }
 
     /// Wakes a node for a packet that arrives at `time`, in the last window with a list at the latest.
     #[inline(never)]
-    pub(super) fn wake_for_packet(&mut self, node: u32, time: u64) -> Woken {
+    pub(super) fn wake_for_packet(&mut self, node: NodeId, time: u64) -> Woken {
         let ahead = (time - self.end) / self.lookahead;
         let last = INBOXES as u64 - 1;
         self.set(node, ahead.min(last));
@@ -76,7 +78,7 @@ impl Calendar {
     }
 
     /// Begins the next window with work and lists its nodes in order. Returns its begin and end, or `None` if no work is left.
-    pub(super) fn advance(&mut self, list: &mut Vec<u32>) -> Option<(u64, u64)> {
+    pub(super) fn advance(&mut self, list: &mut Vec<NodeId>) -> Option<(u64, u64)> {
         let ahead = (0..SLOTS).find(|ahead| self.any[((self.slot + ahead) % SLOTS) as usize])?;
         let slot = ((self.slot + ahead) % SLOTS) as usize;
         self.any[slot] = false;
@@ -87,7 +89,7 @@ impl Calendar {
         for word in 0..self.words {
             let mut bits = std::mem::take(&mut self.bits[slot * self.words + word]);
             while bits != 0 {
-                list.push(word as u32 * 64 + bits.trailing_zeros());
+                list.push(NodeId(word as u32 * 64 + bits.trailing_zeros()));
                 bits &= bits - 1;
             }
         }
@@ -104,17 +106,17 @@ mod tests {
         let mut calendar = Calendar::new(130, 100);
         let mut awake = Vec::new();
         for (node, time) in [(129, 0), (3, 99), (64, 100), (5, 250), (7, 100 * 1000)] {
-            calendar.wake(node, time);
+            calendar.wake(NodeId(node), time);
         }
         let mut seen = Vec::new();
         while let Some((begin, end)) = calendar.advance(&mut awake) {
             assert_eq!(end, begin + 100);
             seen.push((begin, awake.clone()));
-            if awake == [7] && end < 100 * 1000 {
-                calendar.wake(7, 100 * 1000); // as a node does that has nothing to do yet
+            if awake == [NodeId(7)] && end < 100 * 1000 {
+                calendar.wake(NodeId(7), 100 * 1000); // as a node does that has nothing to do yet
             }
         }
-        assert_eq!(seen[..3], [(0, vec![3, 129]), (100, vec![64]), (200, vec![5])]);
-        assert_eq!(seen.last(), Some(&(100 * 1000, vec![7])));
+        assert_eq!(seen[..3], [(0, vec![NodeId(3), NodeId(129)]), (100, vec![NodeId(64)]), (200, vec![NodeId(5)])]);
+        assert_eq!(seen.last(), Some(&(100 * 1000, vec![NodeId(7)])));
     }
 }

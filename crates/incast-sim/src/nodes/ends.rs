@@ -1,6 +1,7 @@
 //! Gates that wait for the ends of flows at several hosts.
 
 use super::Nodes;
+use incast_model::fabric::NodeId;
 
 impl Nodes {
     /// Opens gates within a window. Their flows start in a later one.
@@ -11,7 +12,7 @@ impl Nodes {
     }
 
     /// Reports the ends so far to the gates. Returns the nodes with flows that start then, and these times in ps.
-    pub(super) fn pass_ends(&mut self) -> Vec<(u32, u64)> {
+    pub(super) fn pass_ends(&mut self) -> Vec<(NodeId, u64)> {
         let mut woken = Vec::new();
         let mut ends = std::mem::take(&mut self.out.ends);
         // The last end opens a gate.
@@ -20,19 +21,19 @@ impl Nodes {
             for (started, time) in self.books.gates.report(&self.network.gates, &self.network.flows, (flow, end, now)) {
                 let host = &mut self.hosts[self.network.flows.flows[started as usize].src.index()];
                 host.open(self.layout.at_src[started as usize], time);
-                woken.push((host.node().0, time));
+                woken.push((host.node(), time));
             }
         }
         woken
     }
 
     /// Gives hosts the turns that the ideal scheduler found at others. Returns the nodes, and the times in ps.
-    pub(super) fn give_turns(&mut self) -> Vec<(u32, u64)> {
+    pub(super) fn give_turns(&mut self) -> Vec<(NodeId, u64)> {
         let mut woken = Vec::new();
         for (flow, time) in self.out.turns.drain(..) {
             let host = &mut self.hosts[self.network.flows.flows[flow as usize].src.index()];
             host.take_turn(self.layout.at_src[flow as usize], time);
-            woken.push((host.node().0, time));
+            woken.push((host.node(), time));
         }
         woken
     }

@@ -65,7 +65,7 @@ impl Nodes {
             }
             FaultStep::Given => self.reroute(&faults),
             FaultStep::Hold(changed) => {
-                changed.into_iter().for_each(|(port, priority, holds)| self.hold(port.0, priority, holds));
+                changed.into_iter().for_each(|(port, priority, holds)| self.hold(port, priority, holds));
             }
         }
         self.books.faults = Some(faults);
@@ -104,14 +104,14 @@ impl Nodes {
     }
 
     /// Takes down one end of a link: packets on its wire are lost, pauses end in both directions.
-    fn cut(&mut self, faults: &mut Faults, port: u32) {
+    fn cut(&mut self, faults: &mut Faults, port: PortId) {
         let now = self.books.now;
         let (place, local) = self.place_of(port);
-        let line = self.layout.ports[port as usize].line;
+        let line = self.layout.ports[port].line;
         for (packet, in_port) in self.out.wires[line].lose() {
-            let own = matches!(packet.kind, Kind::Pfc | Kind::Isolation) || self.network.ports[port as usize].at_host;
-            let first = self.network.fabric.ports_of(self.network.fabric.port(PortId(port)).node).next();
-            let ingress = first.filter(|_| !own).map(|first| first.0 + u32::from(in_port.0));
+            let own = matches!(packet.kind, Kind::Pfc | Kind::Isolation) || self.network.ports[port].at_host;
+            let first = self.network.fabric.ports_of(self.network.fabric.port(port).node).next();
+            let ingress = first.filter(|_| !own).map(|first| PortId(first.0 + u32::from(in_port.0)));
             let reason = DropReason::LinkDown;
             self.out.drop(&self.network, &packet, Dropped { reason, ingress, egress: Some(port), now, event: 0 });
         }
@@ -120,7 +120,7 @@ impl Nodes {
             Place::Host(place) => self.hosts[place as usize].fail(&self.network, local, now),
         };
         self.record();
-        faults.free_at[port as usize] = failed.free_at;
+        faults.free_at[port] = failed.free_at;
         for prio in 0..8 {
             let at = self.network.at(port, prio);
             if failed.paused & 1 << prio != 0 {
@@ -135,7 +135,7 @@ impl Nodes {
         let ports = self.network.ends(links);
         for &port in &ports {
             let now = self.books.now;
-            let free_at = faults.free_at[port as usize];
+            let free_at = faults.free_at[port];
             match self.place_of(port) {
                 (Place::Switch(place), local) => self.switches[place as usize].repair(local, free_at, now),
                 (Place::Host(place), local) => self.hosts[place as usize].repair(local, free_at, now),
@@ -159,14 +159,14 @@ impl Nodes {
         for (link, share) in faults.changed_losses(begins, ends) {
             self.note_link(link, if share > 0.0 { LinkChange::Silent } else { LinkChange::Clean });
             for port in self.network.ends(&[link]) {
-                let line = self.layout.ports[port as usize].line;
+                let line = self.layout.ports[port].line;
                 self.out.watched = true;
                 self.out.wires[line].set_loss(share, || faults.stream(port));
             }
         }
     }
 
-    fn hold(&mut self, port: u32, priority: u8, holds: bool) {
+    fn hold(&mut self, port: PortId, priority: u8, holds: bool) {
         let plan = Plan { layout: &self.layout, network: &self.network };
         let now = self.books.now;
         match self.place_of(port) {

@@ -28,6 +28,7 @@ mod view;
 mod windows;
 mod wire;
 
+use crate::kernel::IdVec;
 use incast_model::fabric::{HostId, NodeId, NodeKind};
 
 use crate::kernel::Event;
@@ -58,7 +59,7 @@ pub(crate) struct Nodes {
     /// Kind of the run (`run.rs`).
     run: u8,
     /// By node of the fabric.
-    places: Vec<Place>,
+    places: IdVec<NodeId, Place>,
     switches: Vec<Switch<Guards>>,
     hosts: Vec<Host>,
     out: Out,
@@ -74,20 +75,21 @@ impl Nodes {
         let layout = Layout::new(&network);
         let plan = Plan { layout: &layout, network: &network };
         let fabric = &network.fabric;
-        let (mut places, mut switches) = (vec![Place::Switch(0); fabric.nodes().len()], Vec::new());
-        for (node, kind) in (0u32..).zip(fabric.nodes().iter().map(|node| node.kind)) {
-            if kind == NodeKind::Switch {
-                places[NodeId(node).index()] = Place::Switch(switches.len() as u32);
+        let mut places = IdVec::from(vec![Place::Switch(0); fabric.nodes().len()]);
+        let mut switches = Vec::new();
+        for node in places.ids() {
+            if fabric.node(node).kind == NodeKind::Switch {
+                places[node] = Place::Switch(switches.len() as u32);
                 switches.push(Switch::new(plan, node));
             }
         }
         let hosts: Vec<Host> = (0..fabric.hosts().len() as u32).map(|host| Host::new(plan, HostId(host))).collect();
         for (place, host) in (0u32..).zip(&hosts) {
-            places[host.node().index()] = Place::Host(place);
+            places[host.node()] = Place::Host(place);
         }
         let mut out = Out::new(plan);
         for host in hosts.iter().filter(|host| host.has_starts()) {
-            out.calendar.wake(host.node().0, 0);
+            out.calendar.wake(host.node(), 0);
         }
         Self {
             run: kind_of(&network, switches.iter().any(Switch::is_guarded)),
@@ -112,9 +114,9 @@ impl Nodes {
 
     /// Lets a node handle all events before `end`. Returns the time of its next known event, in ps.
     #[inline]
-    fn run_node(&mut self, node: u32, end: u64) -> u64 {
+    fn run_node(&mut self, node: NodeId, end: u64) -> u64 {
         let plan = Plan { layout: &self.layout, network: &self.network };
-        match self.places[node as usize] {
+        match self.places[node] {
             Place::Switch(place) => {
                 let switch = &mut self.switches[place as usize];
                 match self.run {
@@ -136,17 +138,17 @@ impl Nodes {
         }
     }
 
-    fn next_of(&self, node: u32) -> Option<Event> {
+    fn next_of(&self, node: NodeId) -> Option<Event> {
         let plan = Plan { layout: &self.layout, network: &self.network };
-        match self.places[node as usize] {
+        match self.places[node] {
             Place::Switch(place) => self.switches[place as usize].next(plan, &self.out),
             Place::Host(place) => self.hosts[place as usize].next(&self.out),
         }
     }
 
-    fn step_node(&mut self, node: u32, event: Event) {
+    fn step_node(&mut self, node: NodeId, event: Event) {
         let plan = Plan { layout: &self.layout, network: &self.network };
-        match self.places[node as usize] {
+        match self.places[node] {
             Place::Switch(place) => self.switches[place as usize].step(plan, &mut self.out, event),
             Place::Host(place) => self.hosts[place as usize].step(plan, &mut self.out, event),
         }

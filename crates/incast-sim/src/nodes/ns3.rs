@@ -1,6 +1,7 @@
 //! What all nodes share in `ns3` arithmetic, as in the HPCC authors' simulator: the queue of all events, *ranks* (orders of
 //! scheduling, by which ties go), random numbers.
 
+use incast_model::fabric::PortId;
 use std::collections::VecDeque;
 
 use super::plan::Layout;
@@ -16,9 +17,9 @@ pub(super) struct Ns3 {
     pub(super) rank: u64,
     last_rank: u64,
     /// By port: rank of the end of its transmission.
-    end_rank: Vec<u64>,
+    end_rank: IdVec<PortId, u64>,
     /// By wire: port that sends into it, and ranks of the arrivals of its packets.
-    inward: IdVec<Line, u32>,
+    inward: IdVec<Line, PortId>,
     ranks: IdVec<Line, VecDeque<u64>>,
     /// Random numbers of ECN marks, and of PINT.
     pub(super) draws: Draws,
@@ -38,7 +39,7 @@ impl Ns3 {
                 events: EventQueue::new(network.slot_bits),
                 rank: 0,
                 last_rank: 0,
-                end_rank: vec![0; wires],
+                end_rank: vec![0; wires].into(),
                 inward: layout.inward.clone(),
                 ranks: vec![VecDeque::new(); wires].into(),
                 draws: Draws::new(network.fabric.nodes().len() as u64),
@@ -55,18 +56,18 @@ impl Ns3 {
     }
 
     /// Returns true if a port that transmits until `busy_until` is idle at `now`, both in ps.
-    pub(super) fn is_idle(&self, port: u32, busy_until: u64, now: u64) -> bool {
-        busy_until < now || busy_until == now && self.rank >= self.end_rank[port as usize]
+    pub(super) fn is_idle(&self, port: PortId, busy_until: u64, now: u64) -> bool {
+        busy_until < now || busy_until == now && self.rank >= self.end_rank[port]
     }
 
     /// Begins a transmission of a port.
-    pub(super) fn transmit(&mut self, port: u32) {
-        self.end_rank[port as usize] = self.take_rank();
+    pub(super) fn transmit(&mut self, port: PortId) {
+        self.end_rank[port] = self.take_rank();
     }
 
     /// Schedules the end of the transmission of a port, at `time` in ps.
-    pub(super) fn serve_when_free(&mut self, port: u32, time: u64) {
-        self.events.push(Event::new(time, self.end_rank[port as usize], Target::Port(port)));
+    pub(super) fn serve_when_free(&mut self, port: PortId, time: u64) {
+        self.events.push(Event::new(time, self.end_rank[port], Target::Port(port)));
     }
 
     /// Puts a packet on a wire. Only the first one on a wire has an event.
@@ -96,7 +97,7 @@ impl Ns3 {
     }
 
     /// Schedules a wake-up of a NIC, at `time` in ps. Returns its rank.
-    pub(super) fn wake(&mut self, port: u32, time: u64) -> u64 {
+    pub(super) fn wake(&mut self, port: PortId, time: u64) -> u64 {
         let rank = self.take_rank();
         self.events.push(Event::new(time, rank, Target::Wake(port)));
         rank

@@ -1,6 +1,6 @@
 //! Output of a node while it handles events.
 
-use incast_model::fabric::PortId;
+use incast_model::fabric::{NodeId, PortId};
 use incast_model::units::Time;
 
 use super::calendar::{Calendar, INBOXES, Woken};
@@ -21,7 +21,7 @@ use crate::transport::Matching;
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Note {
     /// Ingress bytes that caused the pause, and egress port of the packet that did.
-    Pause { at: usize, bytes: u64, culprit: u32 },
+    Pause { at: usize, bytes: u64, culprit: PortId },
     /// A priority of a port may send again.
     Resume { at: usize },
     /// A packet is dropped.
@@ -41,8 +41,8 @@ pub(super) struct Noted {
 pub(super) struct Dropped {
     pub(super) reason: DropReason,
     /// Ports of the fabric, one of them at least.
-    pub(super) ingress: Option<u32>,
-    pub(super) egress: Option<u32>,
+    pub(super) ingress: Option<PortId>,
+    pub(super) egress: Option<PortId>,
     pub(super) now: u64,
     pub(super) event: u32,
 }
@@ -51,9 +51,9 @@ pub(super) struct Dropped {
 pub(super) struct Out {
     /// In the order of [`Layout::inward`](super::plan::Layout::inward).
     pub(super) wires: IdVec<Line, Wire>,
-    /// By node, [`INBOXES`] each: arrivals at a switch in a window, time and wire (its place among those that end there) in one
+    /// By node and window: arrivals at a switch in a window, time and wire (its place among those that end there) in one
     /// number, in any order.
-    pub(super) inboxes: Vec<Vec<u64>>,
+    pub(super) inboxes: IdVec<NodeId, [Vec<u64>; INBOXES]>,
     pub(super) calendar: Calendar,
     pub(super) notes: Vec<Noted>,
     pub(super) counts: Counts,
@@ -95,7 +95,7 @@ impl Out {
         let nodes = network.fabric.nodes().len();
         Self {
             wires,
-            inboxes: vec![Vec::new(); INBOXES * nodes],
+            inboxes: vec![Default::default(); nodes].into(),
             calendar: Calendar::new(nodes, layout.window.max(1)),
             notes: Vec::new(),
             counts: Counts::default(),
@@ -143,7 +143,7 @@ impl Out {
                 *woken = self.calendar.wake_for_packet(plan.peer, time);
             }
             if plan.to_switch {
-                let inbox = &mut self.inboxes[plan.peer as usize * INBOXES + woken.slot()];
+                let inbox = &mut self.inboxes[plan.peer][woken.slot()];
                 inbox.push(time << LINK_BITS | u64::from(plan.place));
             }
         }
@@ -152,8 +152,8 @@ impl Out {
 
     /// Moves the arrivals of the current window to those known before.
     #[inline]
-    pub(super) fn take_inbox(&mut self, node: u32, arrivals: &mut Vec<u64>) {
-        let inbox = &mut self.inboxes[node as usize * INBOXES + self.calendar.current()];
+    pub(super) fn take_inbox(&mut self, node: NodeId, arrivals: &mut Vec<u64>) {
+        let inbox = &mut self.inboxes[node][self.calendar.current()];
         if arrivals.is_empty() {
             std::mem::swap(inbox, arrivals);
         } else {
@@ -166,7 +166,7 @@ impl Out {
     pub(super) fn take<const RUN: u8>(
         &mut self,
         plan: Plan<'_>,
-        node: u32,
+        node: NodeId,
         line: Line,
         now: u64,
         carried: &mut Carried,
@@ -189,14 +189,14 @@ impl Out {
     /// turn into [`Kind::Lost`].
     #[cold]
     #[inline(never)]
-    fn watch(&mut self, plan: Plan<'_>, (node, line): (u32, Line), now: u64) {
+    fn watch(&mut self, plan: Plan<'_>, (node, line): (NodeId, Line), now: u64) {
         let wire = plan.layout.inward[line];
         let event = Event::new(now, 0, Target::Arrival(wire));
         let packet = *self.wires[line].front();
         let Packet { kind, flow, seq, size, prio, in_prio, flags, .. } = packet;
         if let Some(prints) = &mut self.prints {
-            prints.event(node, event);
-            prints.arrival(now, wire, OnWire { kind, flow, seq, size, prio, in_prio, flags });
+            prints.event(node.0, event);
+            prints.arrival(now, wire.0, OnWire { kind, flow, seq, size, prio, in_prio, flags });
         }
         if matches!(kind, Kind::Pfc | Kind::Lost) || !self.wires[line].loses() {
             return;
@@ -205,7 +205,7 @@ impl Out {
             Kind::Data | Kind::Segment => self.counts.data_hops += 1,
             _ => self.counts.ack_hops += 1,
         }
-        let (reason, ingress) = (DropReason::Silent, Some(plan.network.ports[wire as usize].peer));
+        let (reason, ingress) = (DropReason::Silent, Some(plan.network.ports[wire].peer));
         let event = event.target_code();
         self.drop(plan.network, &packet, Dropped { reason, ingress, egress: None, now, event });
         self.wires[line].lose_front();
@@ -213,7 +213,7 @@ impl Out {
 
     /// Counts an event of a node that is no arrival.
     #[inline(always)]
-    pub(super) fn count<const RUN: u8>(&mut self, node: u32, now: u64, target: impl FnOnce() -> Target) {
+    pub(super) fn count<const RUN: u8>(&mut self, node: NodeId, now: u64, target: impl FnOnce() -> Target) {
         self.counts.events += 1;
         if has_extras(RUN) && self.prints.is_some() {
             self.print_event(node, Event::new(now, 0, target()));
@@ -222,9 +222,9 @@ impl Out {
 
     #[cold]
     #[inline(never)]
-    fn print_event(&mut self, node: u32, event: Event) {
+    fn print_event(&mut self, node: NodeId, event: Event) {
         if let Some(prints) = &mut self.prints {
-            prints.event(node, event);
+            prints.event(node.0, event);
         }
     }
 
@@ -239,10 +239,10 @@ impl Out {
         let at = if by_link { egress.or(ingress) } else { ingress.or(egress) }.expect("a packet is dropped at a port");
         let record = DropRecord {
             time: Time(now),
-            node: network.fabric.port(PortId(at)).node,
+            node: network.fabric.port(at).node,
             reason,
-            ingress: ingress.map(PortId),
-            egress: egress.map(PortId),
+            ingress: ingress,
+            egress: egress,
             priority: prio,
             flow: (!matches!(packet.kind, Kind::Pfc | Kind::Isolation)).then_some(packet.flow),
             bytes: packet.size.into(),

@@ -35,7 +35,7 @@ impl Nodes {
         counts.peak_packets = counts.peak_packets.max(self.out.live);
         let bin = self.network.measure.histogram_bin.0;
         let histograms = self.switches.into_iter().flat_map(|switch| {
-            let ports = switch.ports.into_iter().map(|port| PortId(port.number));
+            let ports = switch.ports.into_iter().map(|port| port.number);
             ports.zip(switch.histograms).map(|(port, mut histogram)| {
                 histogram.note(now.0, 0, bin);
                 QueueHistogram { port, time_in_bin: histogram.into_bins() }
@@ -137,8 +137,8 @@ impl Nodes {
 
     /// Ports and priorities with traffic, drops or pauses.
     fn port_records(&self) -> Vec<PortRecord> {
-        let ports = 0..self.network.ports.len() as u32;
-        let all = ports.flat_map(|port| (0..8).map(move |priority| self.port_record(port, priority)));
+        let all =
+            self.network.ports.ids().flat_map(|port| (0..8).map(move |priority| self.port_record(port, priority)));
         all.filter(|record| {
             let lost = record.drops + record.lost;
             record.tx_packets > 0 || lost > 0 || record.xoff_sent > 0 || record.xoff_received > 0
@@ -146,14 +146,14 @@ impl Nodes {
         .collect()
     }
 
-    fn port_record(&self, port: u32, priority: u8) -> PortRecord {
+    fn port_record(&self, port: PortId, priority: u8) -> PortRecord {
         let (Lane { queue, ingress }, marks) = match self.place_of(port) {
             (Place::Switch(place), local) => self.switches[place as usize].ports[local].lane_and_marks(priority),
             (Place::Host(place), local) => (self.hosts[place as usize].lane(local, priority), 0),
         };
         let (at, recorder) = (self.network.at(port, priority), &self.books.recorder);
         PortRecord {
-            port: PortId(port),
+            port: port,
             priority,
             tx_bytes: queue.tx_bytes,
             tx_packets: queue.tx_packets,

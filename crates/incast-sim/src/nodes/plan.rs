@@ -4,7 +4,7 @@ use incast_model::fabric::{NodeId, NodeKind, PortId};
 use incast_model::units::Time;
 
 use crate::host::Carrier;
-use crate::kernel::{IdVec, Kind, NONE, flag};
+use crate::kernel::{IdVec, Kind, flag};
 use crate::plan::Network;
 
 use super::local::gates_are_local;
@@ -33,7 +33,7 @@ pub(super) struct PortPlan {
     /// Serialisation time of a byte in ps; 0 if not an integer, or if a gap follows each packet.
     pub(super) ps_per_byte: u64,
     /// Node at the far end, and its port.
-    pub(super) peer: u32,
+    pub(super) peer: NodeId,
     pub(super) peer_port: LocalPort,
     /// As [`crate::plan::Port::cut`].
     pub(super) cut: u16,
@@ -52,7 +52,7 @@ impl PortPlan {
     pub(super) const NONE: Self = Self {
         delay: 0,
         ps_per_byte: 0,
-        peer: 0,
+        peer: NodeId(0),
         peer_port: LocalPort(0),
         cut: 0,
         speeds_up: false,
@@ -66,12 +66,12 @@ impl PortPlan {
 #[derive(Debug)]
 pub(super) struct Layout {
     /// By port.
-    pub(super) ports: Vec<PortPlan>,
+    pub(super) ports: IdVec<PortId, PortPlan>,
     /// By node: its first port.
-    pub(super) first_port: Vec<u32>,
+    pub(super) first_port: IdVec<NodeId, PortId>,
     /// Wires by the egress port that sends into them, ordered by the node where they end; and by node its first wire, with one
     /// more entry at the end.
-    pub(super) inward: IdVec<Line, u32>,
+    pub(super) inward: IdVec<Line, PortId>,
     pub(super) first_inward: Vec<u32>,
     /// By flow: its number among the flows of its sender, and of its receiver.
     pub(super) at_src: Vec<u32>,
@@ -95,40 +95,40 @@ pub(super) struct Layout {
 impl Layout {
     pub(super) fn new(network: &Network) -> Self {
         let fabric = &network.fabric;
-        let nodes = 0..fabric.nodes().len() as u32;
-        let first = |node| fabric.ports_of(NodeId(node)).next().map_or(0, |port| port.0);
+        let nodes = (0..fabric.nodes().len() as u32).map(NodeId);
+        let first = |node| fabric.ports_of(node).next().unwrap_or_default();
         let underrun = network.config.underrun;
-        let mut ports: Vec<PortPlan> = (0u32..)
-            .zip(&network.ports)
+        let mut ports: IdVec<PortId, PortPlan> = network
+            .ports
+            .numbered()
             .map(|(port, state)| {
-                let peer_node = fabric.neighbour(PortId(port));
-                let peer = peer_node.0;
-                let peer_port = LocalPort((state.peer - first(peer)) as u16);
-                let rate = fabric.rate(PortId(port));
-                let speeds_up = !underrun && fabric.ports_of(peer_node).any(|next| fabric.rate(next) > rate);
+                let peer = fabric.neighbour(port);
+                let peer_port = LocalPort((state.peer.0 - first(peer).0) as u16);
+                let rate = fabric.rate(port);
+                let speeds_up = !underrun && fabric.ports_of(peer).any(|next| fabric.rate(next) > rate);
                 let gapless = network.config.packets.gap.0 == 0;
                 let ps_per_byte = if gapless { state.ps_per_byte.into() } else { 0 };
                 let (delay, cut) = (state.delay, state.cut);
-                let to_switch = fabric.node(peer_node).kind == NodeKind::Switch;
+                let to_switch = fabric.node(peer).kind == NodeKind::Switch;
                 PortPlan { delay, ps_per_byte, peer, peer_port, cut, speeds_up, to_switch, line: Line(0), place: 0 }
             })
             .collect();
         let (mut inward, mut first_inward) = (Vec::new(), vec![0]);
         for node in nodes.clone() {
             let begin = inward.len();
-            inward.extend(fabric.ports_of(NodeId(node)).map(|port| network.ports[port.index()].peer));
+            inward.extend(fabric.ports_of(node).map(|port| network.ports[port].peer));
             inward[begin..].sort_unstable();
             first_inward.push(inward.len() as u32);
         }
         for (line, &port) in (0u32..).zip(&inward) {
-            let plan = &mut ports[port as usize];
-            (plan.line, plan.place) = (Line(line), (line - first_inward[plan.peer as usize]) as u16);
+            let plan = &mut ports[port];
+            (plan.line, plan.place) = (Line(line), (line - first_inward[plan.peer.index()]) as u16);
         }
         let packets = &network.config.packets;
         let ack = packets.ack.0.max(packets.min_ack.0);
         let others = packets.control.0.min(packets.segment_header.0);
         let least = packets.pfc.0.min(ack).min(packets.cnp.0).min(packets.data_header.0).min(others);
-        let seen = |(port, plan): (u32, &PortPlan)| plan.delay + network.wire_time(port, least.min(plan.cut.into()));
+        let seen = |(port, plan): (PortId, &PortPlan)| plan.delay + network.wire_time(port, least.min(plan.cut.into()));
         let has_int = network.controls.iter().any(|control| control.flags & flag::INT != 0);
         let hosts = fabric.hosts().len();
         let (mut sent, mut received) = (vec![Vec::new(); hosts], vec![Vec::new(); hosts]);
@@ -147,7 +147,7 @@ impl Layout {
                 gates[network.flows.flows[flow as usize].src.index()].push(number);
             }
         }
-        let lookahead = (0..).zip(&ports).map(seen).min().unwrap_or(1);
+        let lookahead = ports.numbered().map(seen).min().unwrap_or(1);
         let soonest = network.flows.gates.iter().map(|gate| gate.delay.0).min().filter(|_| !local).unwrap_or(u64::MAX);
         let hold = network.isolation.as_ref().map_or(u64::MAX, |isolation| isolation.params.hold.0.max(1));
         let ideal = network.transports.endpoints.is_ideal();
@@ -172,25 +172,25 @@ impl Layout {
 
 impl Layout {
     /// Wires that end at a node.
-    pub(super) fn lines(&self, node: u32) -> impl Iterator<Item = Line> + use<> {
-        (self.first_inward[node as usize]..self.first_inward[node as usize + 1]).map(Line)
+    pub(super) fn lines(&self, node: NodeId) -> impl Iterator<Item = Line> + use<> {
+        (self.first_inward[node.index()]..self.first_inward[node.index() + 1]).map(Line)
     }
 
     /// Wire with a number among those that end at a node.
     #[inline]
-    pub(super) fn line(&self, node: u32, place: u32) -> Line {
-        Line(self.first_inward[node as usize] + place)
+    pub(super) fn line(&self, node: NodeId, place: u32) -> Line {
+        Line(self.first_inward[node.index()] + place)
     }
 
     /// Number of a port of the fabric at its node.
     #[inline]
-    pub(super) fn local(&self, node: u32, port: u32) -> LocalPort {
-        LocalPort((port - self.first_port[node as usize]) as u16)
+    pub(super) fn local(&self, node: NodeId, port: PortId) -> LocalPort {
+        LocalPort((port.0 - self.first_port[node].0) as u16)
     }
 }
 
 pub(super) enum Route<'a> {
-    Port(u32),
+    Port(PortId),
     /// Load balancing chooses one of these.
     Several(&'a [PortId]),
     None,
@@ -205,35 +205,35 @@ pub(super) struct Plan<'a> {
 
 impl<'a> Plan<'a> {
     #[inline(always)]
-    pub(super) fn route(&self, node: u32, packet: &Packet) -> Route<'a> {
+    pub(super) fn route(&self, node: NodeId, packet: &Packet) -> Route<'a> {
         let back = !packet.kind.is_forward();
         if packet.flags & flag::PATH != 0 {
             return self.given(node, packet, back);
         }
         let routing = &self.network.routing;
         match routing.hops(node, packet.dst) {
-            [only] => Route::Port(only.0),
+            [only] => Route::Port(*only),
             [] => Route::None,
-            hops if routing.is_ecmp() => Route::Port(routing.ecmp(hops, node, packet.flow, back).0),
+            hops if routing.is_ecmp() => Route::Port(routing.ecmp(hops, node, packet.flow, back)),
             hops => Route::Several(hops),
         }
     }
 
     /// Next hop on an explicit path: the flow's, or the packet's own.
     #[inline(never)]
-    fn given(&self, node: u32, packet: &Packet, back: bool) -> Route<'a> {
+    fn given(&self, node: NodeId, packet: &Packet, back: bool) -> Route<'a> {
         let Some(number) = packet.own_path() else {
             return Route::Port(self.network.path_port(packet.flow, back, usize::from(packet.hops)));
         };
         match self.network.chosen_port(node, packet.dst, number) {
-            NONE => Route::None,
-            port => Route::Port(port),
+            None => Route::None,
+            Some(port) => Route::Port(port),
         }
     }
 
     /// Times at which the last bit of a packet has left, and the port is free.
     #[inline(always)]
-    pub(super) fn ends<const RUN: u8>(&self, port: u32, plan: &PortPlan, now: u64, size: u64) -> (u64, u64) {
+    pub(super) fn ends<const RUN: u8>(&self, port: PortId, plan: &PortPlan, now: u64, size: u64) -> (u64, u64) {
         if !has_extras(RUN) || RUN != NS3 && plan.ps_per_byte != 0 {
             let sent = now + size * plan.ps_per_byte;
             return (sent, sent);
@@ -242,7 +242,7 @@ impl<'a> Plan<'a> {
     }
 
     #[inline(never)]
-    fn uneven_ends(&self, port: u32, now: u64, size: u64) -> (u64, u64) {
+    fn uneven_ends(&self, port: PortId, now: u64, size: u64) -> (u64, u64) {
         (now + self.network.wire_time(port, size), now + self.network.busy_time(port, size))
     }
 
@@ -254,7 +254,7 @@ impl<'a> Plan<'a> {
     #[inline(always)]
     pub(super) fn seen<const RUN: u8>(
         &self,
-        number: u32,
+        number: PortId,
         port: &PortPlan,
         packet: &Packet,
         (begin, sent): (u64, u64),
@@ -269,15 +269,15 @@ impl<'a> Plan<'a> {
     }
 
     #[inline(never)]
-    fn cut_through(&self, port: u32, packet: &Packet, begin: u64, sent: u64) -> u64 {
-        let one = &self.layout.ports[port as usize];
+    fn cut_through(&self, port: PortId, packet: &Packet, begin: u64, sent: u64) -> u64 {
+        let one = &self.layout.ports[port];
         let ends = matches!(packet.kind, Kind::Pfc | Kind::Isolation);
         let waits = ends || one.speeds_up && self.network.speeds_up(port, packet.into());
         if waits { sent } else { begin + self.network.wire_time(port, one.cut.into()) }
     }
 
-    pub(super) fn node_of(&self, port: u32) -> u32 {
-        self.network.fabric.port(PortId(port)).node.0
+    pub(super) fn node_of(&self, port: PortId) -> NodeId {
+        self.network.fabric.port(port).node
     }
 
     pub(super) fn control(&self, flow: u32) -> usize {

@@ -1,5 +1,6 @@
 //! Collects records; nothing in a run reads them.
 
+use crate::kernel::IdVec;
 use incast_model::fabric::{LinkId, PortId};
 use incast_model::units::Time;
 
@@ -15,7 +16,7 @@ struct Open {
     /// End of the last pause that ended.
     ended: Option<Time>,
     ingress_bytes: u64,
-    culprit: u32,
+    culprit: PortId,
 }
 
 /// Records; queues are indexed by priority, then port.
@@ -39,7 +40,7 @@ pub(crate) struct Recorder {
     pub(crate) rates: Vec<RateSample>,
     pub(crate) pairs: Vec<PairSample>,
     /// Sent bytes by port, at the last sample.
-    sampled_tx: Vec<u64>,
+    sampled_tx: IdVec<PortId, u64>,
 }
 
 impl Recorder {
@@ -60,7 +61,7 @@ impl Recorder {
             queues: Vec::new(),
             rates: Vec::new(),
             pairs: Vec::new(),
-            sampled_tx: vec![0; sampled],
+            sampled_tx: vec![0; sampled].into(),
         }
     }
 
@@ -73,7 +74,7 @@ impl Recorder {
         }
     }
 
-    pub(crate) fn pause(&mut self, at: usize, now: Time, ingress_bytes: u64, culprit: u32) {
+    pub(crate) fn pause(&mut self, at: usize, now: Time, ingress_bytes: u64, culprit: PortId) {
         self.xoffs_received[at] += 1;
         self.open[at] = Open { since: Some(now), ingress_bytes, culprit, ..self.open[at] };
     }
@@ -100,7 +101,7 @@ impl Recorder {
                 start,
                 end,
                 ingress_bytes: open.ingress_bytes,
-                culprit_port: PortId(open.culprit),
+                culprit_port: open.culprit,
             });
         }
     }
@@ -119,10 +120,10 @@ impl Recorder {
     }
 
     /// Samples a switch port that has `queued` bytes and has sent `tx_bytes` in all.
-    pub(crate) fn sample_queue(&mut self, time: Time, port: u32, queued: u32, tx_bytes: u64) {
-        let before = std::mem::replace(&mut self.sampled_tx[port as usize], tx_bytes);
+    pub(crate) fn sample_queue(&mut self, time: Time, port: PortId, queued: u32, tx_bytes: u64) {
+        let before = std::mem::replace(&mut self.sampled_tx[port], tx_bytes);
         if queued > 0 || tx_bytes > before {
-            let (port, bytes, tx_bytes) = (PortId(port), u64::from(queued), tx_bytes - before);
+            let (port, bytes, tx_bytes) = (port, u64::from(queued), tx_bytes - before);
             self.queues.push(QueueSample { time, port, bytes, tx_bytes });
         }
     }

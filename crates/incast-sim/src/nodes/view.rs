@@ -15,14 +15,14 @@ const NAMED: usize = 100;
 
 impl Nodes {
     /// Place of a port's node, and the port's number there.
-    pub(super) fn place_of(&self, port: u32) -> (Place, LocalPort) {
-        let port = self.network.fabric.port(PortId(port));
-        (self.places[port.node.index()], LocalPort(port.local as u16))
+    pub(super) fn place_of(&self, port: PortId) -> (Place, LocalPort) {
+        let port = self.network.fabric.port(port);
+        (self.places[port.node], LocalPort(port.local as u16))
     }
 
     /// Returns true if the far end of a port is a switch that pauses a priority.
     fn is_paused_by_switch(&self, port: PortId, priority: u8) -> bool {
-        match self.place_of(self.network.fabric.port(port).peer.0) {
+        match self.place_of(self.network.fabric.port(port).peer) {
             (Place::Switch(place), local) => self.switches[place as usize].ports[local].ingress(priority).paused,
             (Place::Host(_), _) => false,
         }
@@ -30,8 +30,8 @@ impl Nodes {
 
     /// Returns true if packets of a priority cannot leave by a port because its far end holds the priority in a PFC storm. A
     /// watchdog makes this false, unless it drops the packets.
-    fn is_held(&self, port: u32, priority: u8) -> bool {
-        let held = match self.place_of(self.network.ports[port as usize].peer) {
+    fn is_held(&self, port: PortId, priority: u8) -> bool {
+        let held = match self.place_of(self.network.ports[port].peer) {
             (Place::Switch(place), local) => self.switches[place as usize].ports[local].ingress(priority).held,
             (Place::Host(place), local) => self.hosts[place as usize].holds(local, priority),
         };
@@ -50,7 +50,7 @@ impl Nodes {
         let Some(faults) = &self.books.faults else { return Vec::new() };
         let is_held = |port, priority| self.is_held(port, priority);
         let reach = Reach { network: &self.network, faults, is_held: &is_held };
-        let mut flows: Vec<(u32, u32)> = self.hosts.iter().flat_map(|host| host.under_way()).collect();
+        let mut flows: Vec<(u32, PortId)> = self.hosts.iter().flat_map(|host| host.under_way()).collect();
         flows.sort_unstable();
         flows.into_iter().map(|(flow, port)| reach.obstacle(flow, port)).collect()
     }
@@ -80,8 +80,8 @@ impl Snapshot for Nodes {
         let mut found = Vec::new();
         for (port, paused, at_host) in of_switches.chain(of_hosts).filter(|(_, paused, _)| paused & lossless != 0) {
             for priority in (1..8u8).filter(|prio| paused & lossless & 1 << prio != 0) {
-                if self.is_paused_by_switch(PortId(port), priority) {
-                    found.push(Paused { queue: QueueRef { port: PortId(port), priority }, at_host });
+                if self.is_paused_by_switch(port, priority) {
+                    found.push(Paused { queue: QueueRef { port: port, priority }, at_host });
                 }
             }
         }
@@ -90,30 +90,30 @@ impl Snapshot for Nodes {
     }
 
     fn paused_since(&self, queue: QueueRef) -> Option<Time> {
-        self.books.recorder.paused_since(self.network.at(queue.port.0, queue.priority))
+        self.books.recorder.paused_since(self.network.at(queue.port, queue.priority))
     }
 
     fn packets(&self, queue: QueueRef) -> Vec<(QueueRef, u32)> {
-        let (Place::Switch(place), local) = self.place_of(queue.port.0) else { return Vec::new() };
+        let (Place::Switch(place), local) = self.place_of(queue.port) else { return Vec::new() };
         let switch = &self.switches[place as usize];
         let counter = |(port, priority, size): (LocalPort, u8, u32)| {
-            (QueueRef { port: PortId(switch.ports[port].number), priority }, size)
+            (QueueRef { port: switch.ports[port].number, priority }, size)
         };
         switch.held_in(local, queue.priority).map(counter).collect()
     }
 
     fn bytes(&self, queue: QueueRef) -> u64 {
-        let (Place::Switch(place), local) = self.place_of(queue.port.0) else { return 0 };
+        let (Place::Switch(place), local) = self.place_of(queue.port) else { return 0 };
         self.switches[place as usize].ports[local].lanes[usize::from(queue.priority)].queue.bytes.into()
     }
 
     fn is_in_flight(&self, queue: QueueRef) -> bool {
-        let line = self.layout.ports[queue.port.index()].line;
+        let line = self.layout.ports[queue.port].line;
         self.out.wires[line].packets().any(|(_, packet)| packet.prio == queue.priority)
     }
 
     fn ingress(&self, counter: QueueRef) -> &Ingress {
-        match self.place_of(counter.port.0) {
+        match self.place_of(counter.port) {
             (Place::Switch(place), local) => self.switches[place as usize].ports[local].ingress(counter.priority),
             (Place::Host(_), _) => unreachable!("hosts have no counters"),
         }
@@ -121,7 +121,7 @@ impl Snapshot for Nodes {
 
     fn buffer(&self, switch: NodeId) -> &Buffer {
         debug_assert!(self.network.fabric.node(switch).kind == NodeKind::Switch);
-        match self.places[switch.index()] {
+        match self.places[switch] {
             Place::Switch(place) => &self.switches[place as usize].buffer,
             Place::Host(_) => unreachable!("only switches have a buffer"),
         }

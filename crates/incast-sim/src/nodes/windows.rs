@@ -1,5 +1,6 @@
 //! Windows, and event by event where the order between nodes matters.
 
+use incast_model::fabric::NodeId;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
@@ -8,7 +9,7 @@ use super::actions::Due;
 use super::plan::Plan;
 use super::{Nodes, Place};
 use crate::deadlock::deadlock;
-use crate::kernel::{Event, Target};
+use crate::kernel::{Event, IdVec, Target};
 use crate::outcome::Outcome;
 use crate::progress::{Halt, Limits, Progress};
 
@@ -31,27 +32,27 @@ impl<'a> Watch<'a> {
 /// Next events of nodes before a time, in global order.
 struct Queue {
     end: u64,
-    heap: BinaryHeap<Reverse<(Event, u32)>>,
+    heap: BinaryHeap<Reverse<(Event, NodeId)>>,
     /// By node: its entry that counts.
-    of_node: Vec<Option<Event>>,
+    of_node: IdVec<NodeId, Option<Event>>,
 }
 
 impl Queue {
     fn new(nodes: usize, end: u64) -> Self {
-        Self { end, heap: BinaryHeap::new(), of_node: vec![None; nodes] }
+        Self { end, heap: BinaryHeap::new(), of_node: vec![None; nodes].into() }
     }
 
     /// Sets the next event of a node.
-    fn push(&mut self, event: Option<Event>, node: u32) {
+    fn push(&mut self, event: Option<Event>, node: NodeId) {
         let event = event.filter(|event| event.time < self.end);
-        self.of_node[node as usize] = event;
+        self.of_node[node] = event;
         self.heap.extend(event.map(|event| Reverse((event, node))));
     }
 
     /// Time of the first event; [`u64::MAX`] without events.
     fn first(&mut self) -> u64 {
         while let Some(&Reverse((event, node))) = self.heap.peek() {
-            if self.of_node[node as usize] == Some(event) {
+            if self.of_node[node] == Some(event) {
                 return event.time;
             }
             self.heap.pop();
@@ -59,10 +60,10 @@ impl Queue {
         u64::MAX
     }
 
-    fn pop(&mut self) -> Option<(Event, u32)> {
+    fn pop(&mut self) -> Option<(Event, NodeId)> {
         self.first();
         let Reverse((event, node)) = self.heap.pop()?;
-        self.of_node[node as usize] = None;
+        self.of_node[node] = None;
         Some((event, node))
     }
 }
@@ -165,7 +166,7 @@ impl Nodes {
 
     /// Lets every node handle all events before `end`, in any order. Actions and deadlock searches cut the window; at the same
     /// time, the search comes first.
-    fn window(&mut self, limits: &Limits, awake: &mut Vec<u32>, (begin, end): (u64, u64)) -> Option<Halt> {
+    fn window(&mut self, limits: &Limits, awake: &mut Vec<NodeId>, (begin, end): (u64, u64)) -> Option<Halt> {
         loop {
             let (look, due) = (self.books.detector.next, self.next_action());
             if look.min(due.time) >= end {
@@ -204,13 +205,13 @@ impl Nodes {
         None
     }
 
-    fn all(&self) -> Vec<u32> {
-        (0..self.places.len() as u32).collect()
+    fn all(&self) -> Vec<NodeId> {
+        self.places.ids().collect()
     }
 
     /// Handles the events before `end` in global order; `Some` if the run ends there. No packet sent here arrives before `end`,
     /// so the events of a node depend only on its own.
-    fn event_by_event(&mut self, limits: &Limits, awake: &mut Vec<u32>, end: u64) -> Option<Halt> {
+    fn event_by_event(&mut self, limits: &Limits, awake: &mut Vec<NodeId>, end: u64) -> Option<Halt> {
         let mut queue = Queue::new(self.places.len(), end);
         awake.iter().for_each(|&node| queue.push(self.next_of(node), node));
         loop {
@@ -257,7 +258,7 @@ impl Nodes {
             }
         }
         for &node in &*awake {
-            if let Place::Switch(place) = self.places[node as usize] {
+            if let Place::Switch(place) = self.places[node] {
                 self.switches[place as usize].pass(&mut self.out, end);
             }
             if let Some(next) = self.next_of(node) {

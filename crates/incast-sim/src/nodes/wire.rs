@@ -11,8 +11,12 @@ use super::packet::{Carried, Packet, Stamp};
 use super::plan::PortPlan;
 use super::run::{carries, has_extras, has_telemetry, has_transports};
 use crate::congestion::IntRecord;
-use crate::kernel::LocalPort;
-use crate::kernel::{Kind, Range};
+use crate::kernel::{Id, IdVec, Kind, LocalPort, Range, ids};
+
+ids! {
+    /// Place in the ring of a wire.
+    RingPlace(u32),
+}
 
 #[derive(Debug, Clone, Copy)]
 struct Entry {
@@ -26,7 +30,7 @@ struct Entry {
 #[repr(C, align(64))]
 pub(super) struct Wire {
     /// As many as a power of two; none before the first packet.
-    entries: Vec<Entry>,
+    entries: IdVec<RingPlace, Entry>,
     /// Place of the first packet, before the modulus.
     head: usize,
     len: usize,
@@ -38,7 +42,7 @@ pub(super) struct Wire {
     /// By packet that has ranges, in order.
     ranges: VecDeque<Vec<Range>>,
     /// By place: ingress port at the sending node; empty if links cannot fail.
-    origins: Vec<LocalPort>,
+    origins: IdVec<RingPlace, LocalPort>,
     fails: bool,
     /// Silent losses, if there were any so far.
     loss: Option<Box<Loss>>,
@@ -57,22 +61,22 @@ impl Wire {
     /// `stride`: most INT records of a packet. `fails`: the link may fail.
     pub(super) const fn new(stride: usize, fails: bool) -> Self {
         Self {
-            entries: Vec::new(),
+            entries: IdVec::new(),
             head: 0,
             len: 0,
             next: u64::MAX,
             records: Vec::new(),
             stride,
             ranges: VecDeque::new(),
-            origins: Vec::new(),
+            origins: IdVec::new(),
             fails,
             loss: None,
         }
     }
 
     #[inline]
-    fn place(&self, ahead: usize) -> usize {
-        (self.head + ahead) & (self.entries.len() - 1)
+    fn place(&self, ahead: usize) -> RingPlace {
+        RingPlace(((self.head + ahead) & (self.entries.len() - 1)) as u32)
     }
 
     /// Appends a packet that arrives at `time`, not before the one ahead of it, at the far end of `port`.
@@ -113,14 +117,14 @@ impl Wire {
                 self.ranges.push_back(std::mem::take(&mut carried.ranges));
             } else {
                 let count = usize::from(packet.records).min(self.stride);
-                self.records[place * self.stride..][..count].copy_from_slice(&carried.records[..count]);
+                self.records[place.index() * self.stride..][..count].copy_from_slice(&carried.records[..count]);
             }
         }
         if has_telemetry(RUN)
             && let Some((record, count)) = stamp.record
         {
             // A record beyond the space overwrites from the front, as in ns-3.
-            self.records[place * self.stride + usize::from(count - 1) % self.stride] = record;
+            self.records[place.index() * self.stride + usize::from(count - 1) % self.stride] = record;
             entry.packet.records = count;
         }
         self.len += 1;
@@ -130,16 +134,16 @@ impl Wire {
     fn grow(&mut self) {
         let places = (2 * self.entries.len()).max(PLACES);
         let mut entries: Vec<Entry> = (0..self.len).map(|ahead| self.entries[self.place(ahead)]).collect();
-        let records_at = |ahead| &self.records[self.place(ahead) * self.stride..][..self.stride];
+        let records_at = |ahead| &self.records[self.place(ahead).index() * self.stride..][..self.stride];
         let mut records: Vec<IntRecord> = (0..self.len).flat_map(records_at).copied().collect();
         entries.resize(places, Entry { time: 0, packet: Packet::EMPTY });
         records.resize(places * self.stride, IntRecord::default());
         if self.fails {
             let mut origins: Vec<LocalPort> = (0..self.len).map(|ahead| self.origins[self.place(ahead)]).collect();
             origins.resize(places, LocalPort(0));
-            self.origins = origins;
+            self.origins = origins.into();
         }
-        (self.entries, self.records, self.head) = (entries, records, 0);
+        (self.entries, self.records, self.head) = (entries.into(), records, 0);
     }
 
     /// [`u64::MAX`] if there is no packet.
@@ -162,7 +166,7 @@ impl Wire {
                 carried.ranges = self.ranges.pop_front().expect("pushed with its packet");
             } else {
                 let count = usize::from(packet.records).min(self.stride);
-                carried.records[..count].copy_from_slice(&self.records[place * self.stride..][..count]);
+                carried.records[..count].copy_from_slice(&self.records[place.index() * self.stride..][..count]);
             }
         }
         packet

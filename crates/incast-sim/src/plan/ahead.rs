@@ -1,17 +1,16 @@
-use incast_model::fabric::PortId;
+use incast_model::fabric::{NodeId, PortId};
 
 use super::Network;
-use crate::kernel::NONE;
 
 impl Network {
     /// True if `root` is on the path from `port` on, of a packet with its own path number or of the flow's data.
-    pub(crate) fn goes_by(&self, root: u32, port: u32, flow: u32, own_path: Option<u16>) -> bool {
+    pub(crate) fn goes_by(&self, root: PortId, port: PortId, flow: u32, own_path: Option<u16>) -> bool {
         let Some(number) = own_path else { return self.flow_goes_by(root, port, flow) };
         let dst = self.flows.flows[flow as usize].dst.0;
         self.is_ahead(root, port, dst, |node| self.chosen_port(node, dst, number))
     }
 
-    pub(crate) fn flow_goes_by(&self, root: u32, port: u32, flow: u32) -> bool {
+    pub(crate) fn flow_goes_by(&self, root: PortId, port: PortId, flow: u32) -> bool {
         let dst = self.flows.flows[flow as usize].dst.0;
         match self.rest_of_path(flow, port) {
             Some(rest) => rest.contains(&root),
@@ -19,17 +18,20 @@ impl Network {
         }
     }
 
-    fn is_ahead(&self, root: u32, mut port: u32, dst: u32, next: impl Fn(u32) -> u32) -> bool {
+    fn is_ahead(&self, root: PortId, mut port: PortId, dst: u32, next: impl Fn(NodeId) -> Option<PortId>) -> bool {
         let target = self.fabric.hosts()[dst as usize];
         for _ in 0..=self.config.ttl {
-            if port == root || port == NONE {
+            if port == root {
                 break;
             }
-            let node = self.fabric.neighbour(PortId(port));
+            let node = self.fabric.neighbour(port);
             if node == target {
                 return false;
             }
-            port = next(node.0);
+            match next(node) {
+                Some(next) => port = next,
+                None => return false,
+            }
         }
         port == root
     }
@@ -38,7 +40,7 @@ impl Network {
         self.tagging.as_ref().is_some_and(|tagging| tagging.on_the_wire)
     }
 
-    pub(crate) fn priority_beyond(&self, priority: u8, input: u32, output: u32) -> u8 {
+    pub(crate) fn priority_beyond(&self, priority: u8, input: PortId, output: PortId) -> u8 {
         let tagging = self.tagging.as_ref();
         tagging.map_or(priority, |tagging| tagging.rewritten(&self.fabric, priority, input, output))
     }

@@ -1,3 +1,4 @@
+use crate::kernel::IdVec;
 use incast_model::fabric::{BaseRtts, Fabric, NodeId, NodeKind, PortId};
 use incast_model::field::FieldError;
 use incast_model::flow::FlowSet;
@@ -56,7 +57,7 @@ impl Network {
                 })
                 .collect(),
             slot_bits: slot_bits(&fabric, &params, longest),
-            ports: Vec::with_capacity(ports),
+            ports: IdVec::new(),
             ingress: vec![Ingress::default(); 8 * ports],
             buffers: vec![None; fabric.nodes().len()],
             tagging: tags
@@ -128,7 +129,7 @@ impl Network {
                 let each = headroom(&fabric, params, largest, port);
                 let alpha = fixed_alpha(alpha(params, fabric.rate(port), host_rate));
                 for prio in 0..8 {
-                    let at = self.at(port.0, prio);
+                    let at = self.at(port, prio);
                     let headroom_limit = if self.config.lossless & 1 << prio != 0 { each as u32 } else { 0 };
                     self.ingress[at] = Ingress { headroom_limit, alpha, ..Ingress::default() };
                 }
@@ -181,7 +182,7 @@ impl Network {
             self.ports.push(Port {
                 delay: fabric.delay(id).0,
                 ps_per_byte: rate.ps_per_byte().and_then(|ps| u32::try_from(ps).ok()).unwrap_or(0),
-                peer: port.peer.0,
+                peer: port.peer,
                 rate: self.rates.iter().position(|&known| known == rate.0).expect("the table has every rate") as u8,
                 at_host: is_host(id),
                 at_server: fabric.servers().contains(&port.node),
@@ -205,9 +206,9 @@ impl Network {
         Ok(())
     }
 
-    pub(crate) fn context(&self, port: u32) -> FlowContext {
+    pub(crate) fn context(&self, port: PortId) -> FlowContext {
         let packets = &self.config.packets;
-        let state = &self.ports[port as usize];
+        let state = &self.ports[port];
         let ack_age = self.wire_time(port, packets.ack.0.max(packets.min_ack.0)) + state.delay;
         FlowContext {
             line: Rate(self.rates[usize::from(state.rate)]),

@@ -51,13 +51,13 @@ impl Network {
 
     /// `third.cc`: base RTT (propagation both ways, one payload per link one way) plus the flow with basic headers at the
     /// slowest link. `ns3` arithmetic truncates times to nanoseconds.
-    fn hpcc_ideal(&self, out: &[u32], size: u64) -> Time {
+    fn hpcc_ideal(&self, out: &[PortId], size: u64) -> Time {
         let packets = &self.config.packets;
         let unit = if self.config.ns3 { 1000 } else { 1 };
         let cut = |ps: u128| ps as u64 / unit * unit;
-        let rate = |port: u32| self.rates[usize::from(self.ports[port as usize].rate)];
+        let rate = |port: PortId| self.rates[usize::from(self.ports[port].rate)];
         let time = |bytes: u64, rate: u64| cut(u128::from(bytes) * 8_000_000_000_000 / u128::from(rate));
-        let propagation: u64 = out.iter().map(|&port| 2 * self.ports[port as usize].delay).sum();
+        let propagation: u64 = out.iter().map(|&port| 2 * self.ports[port].delay).sum();
         let serialised: u64 = out.iter().map(|&port| time(packets.payload.0, rate(port))).sum();
         let slowest = out.iter().map(|&port| rate(port)).min().expect("a path has links");
         let wire = size + packets.data_header.0 * size.div_ceil(packets.payload.0);
@@ -89,7 +89,7 @@ impl Network {
 
     /// Back-to-back packets until the last ACK. A lower bound: a short last packet's ACK is assumed not to wait for the one
     /// before.
-    fn exact_ideal(&self, out: &[u32], back: &[u32], size: u64, shape: &Shape) -> Time {
+    fn exact_ideal(&self, out: &[PortId], back: &[PortId], size: u64, shape: &Shape) -> Time {
         let count = size.div_ceil(shape.payload);
         let full = shape.header + shape.payload;
         let last = shape.header + (size - (count - 1) * shape.payload);
@@ -100,7 +100,7 @@ impl Network {
             slowest = each.max(slowest);
             let free = if count > 1 { first + each + (count - 2) * slowest } else { 0 };
             let start = free.max(begin);
-            come = start + self.wire_time(port, last) + self.ports[port as usize].delay;
+            come = start + self.wire_time(port, last) + self.ports[port].delay;
             first += self.passed_on(out, at, full);
             begin = start + self.passed_on(out, at, last);
         }
@@ -109,8 +109,8 @@ impl Network {
     }
 
     /// Time from a packet's start on a link until its start on the next; on the last, until its last bit arrives.
-    pub(crate) fn passed_on(&self, path: &[u32], at: usize, bytes: u64) -> u64 {
-        let (state, rate) = (&self.ports[path[at] as usize], |port: u32| self.fabric.rate(PortId(port)));
+    pub(crate) fn passed_on(&self, path: &[PortId], at: usize, bytes: u64) -> u64 {
+        let (state, rate) = (&self.ports[path[at]], |port: PortId| self.fabric.rate(port));
         let faster = path.get(at + 1).is_some_and(|&next| rate(next) > rate(path[at]));
         let cut = u64::from(state.cut);
         let whole = bytes <= cut || state.cut == WHOLE_PACKETS || (faster && !self.config.underrun);

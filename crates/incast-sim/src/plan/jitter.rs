@@ -1,12 +1,14 @@
 //! Random extra time of hosts per packet, against phase effects (Floyd and Jacobson, "On Traffic Phase Effects in
 //! Packet-Switched Gateways", CCR 1991; docs/design/tenants.md).
 
+use crate::kernel::IdVec;
+use incast_model::fabric::PortId;
 use incast_model::rng::{self, Stream};
 
 #[derive(Debug)]
 pub(crate) struct Jitter {
     /// By port; `None`: no host or server sends by it.
-    ports: Vec<Option<Sending>>,
+    ports: IdVec<PortId, Option<Sending>>,
 }
 
 #[derive(Debug, Clone)]
@@ -26,8 +28,8 @@ impl Sending {
 }
 
 impl Jitter {
-    pub(crate) fn of_port(&self, port: u32) -> Option<Sending> {
-        self.ports[port as usize].clone()
+    pub(crate) fn of_port(&self, port: PortId) -> Option<Sending> {
+        self.ports[port].clone()
     }
 
     /// `None` without jitter.

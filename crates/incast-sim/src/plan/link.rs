@@ -1,11 +1,12 @@
 use super::Network;
 use crate::ns3;
+use incast_model::fabric::PortId;
 
 impl Network {
     /// Serialisation time, in ps.
     #[inline]
-    pub(crate) fn wire_time(&self, port: u32, bytes: u64) -> u64 {
-        let port = &self.ports[port as usize];
+    pub(crate) fn wire_time(&self, port: PortId, bytes: u64) -> u64 {
+        let port = &self.ports[port];
         if self.config.ns3 {
             ns3::serialisation(bytes, self.rates[usize::from(port.rate)])
         } else if port.ps_per_byte != 0 {
@@ -17,7 +18,7 @@ impl Network {
 
     /// Serialisation time with the gap behind, in ps.
     #[inline]
-    pub(crate) fn busy_time(&self, port: u32, bytes: u64) -> u64 {
+    pub(crate) fn busy_time(&self, port: PortId, bytes: u64) -> u64 {
         self.wire_time(port, bytes + self.config.packets.gap.0)
     }
 }

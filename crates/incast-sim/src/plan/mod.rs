@@ -12,9 +12,10 @@ mod reach;
 mod routing;
 mod transports;
 
+use crate::kernel::IdVec;
 use std::sync::Arc;
 
-use incast_model::fabric::{Fabric, LinkId};
+use incast_model::fabric::{Fabric, LinkId, PortId};
 use incast_model::flow::FlowSet;
 use incast_model::units::Time;
 
@@ -39,7 +40,7 @@ pub(crate) struct Port {
     pub(crate) delay: u64,
     /// Serialisation time of a byte; 0: no integer.
     pub(crate) ps_per_byte: u32,
-    pub(crate) peer: u32,
+    pub(crate) peer: PortId,
     /// Index in [`Network::rates`].
     pub(crate) rate: u8,
     pub(crate) at_host: bool,
@@ -108,7 +109,7 @@ pub(crate) struct Network {
     /// Slot width of the event wheel, as a power of two in ps.
     pub(crate) slot_bits: u32,
 
-    pub(crate) ports: Vec<Port>,
+    pub(crate) ports: IdVec<PortId, Port>,
     /// By priority, then port: empty ingress queues.
     pub(crate) ingress: Vec<Ingress>,
     /// Distinct rates, in bit/s.
@@ -141,12 +142,12 @@ pub(crate) struct Network {
 impl Network {
     /// Index in tables by priority, then port.
     #[inline]
-    pub(crate) fn at(&self, port: u32, prio: u8) -> usize {
-        usize::from(prio) * self.ports.len() + port as usize
+    pub(crate) fn at(&self, port: PortId, prio: u8) -> usize {
+        usize::from(prio) * self.ports.len() + port.index()
     }
 
-    pub(crate) fn ends(&self, links: &[LinkId]) -> Vec<u32> {
-        let ends = |link: &LinkId| [self.fabric.link(*link).a.0, self.fabric.link(*link).b.0];
+    pub(crate) fn ends(&self, links: &[LinkId]) -> Vec<PortId> {
+        let ends = |link: &LinkId| [self.fabric.link(*link).a, self.fabric.link(*link).b];
         links.iter().flat_map(ends).collect()
     }
 }

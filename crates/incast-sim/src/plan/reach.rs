@@ -8,18 +8,18 @@ use super::Network;
 use crate::network::Faults;
 use crate::outcome::{CutOff, LinkChange, Obstacle, QueueRef};
 
-type Step = (u32, u8);
+type Step = (PortId, u8);
 
 #[derive(Clone, Copy)]
 pub(crate) struct Reach<'a> {
     pub(crate) network: &'a Network,
     pub(crate) faults: &'a Faults,
-    pub(crate) is_held: &'a dyn Fn(u32, u8) -> bool,
+    pub(crate) is_held: &'a dyn Fn(PortId, u8) -> bool,
 }
 
 impl Reach<'_> {
     /// Obstacle of a flow's data, else of its ACKs; `None`: the flow can finish. `port`: at its host.
-    pub(crate) fn obstacle(&self, flow: u32, port: u32) -> Option<CutOff> {
+    pub(crate) fn obstacle(&self, flow: u32, port: PortId) -> Option<CutOff> {
         let network = self.network;
         let spec = &network.flows.flows[flow as usize];
         let [data, acks] = self.priorities_of(flow);
@@ -31,8 +31,7 @@ impl Reach<'_> {
         if let Some(place) = self.no_way(vec![(port, data)], spec.dst, flow, false) {
             return Some(CutOff { flow, acks: false, place });
         }
-        let home =
-            network.fabric.ports_of(network.fabric.hosts()[spec.dst.index()]).map(|port| (port.0, acks)).collect();
+        let home = network.fabric.ports_of(network.fabric.hosts()[spec.dst.index()]).map(|port| (port, acks)).collect();
         self.no_way(home, spec.src, flow, true).map(|place| CutOff { flow, acks: true, place })
     }
 
@@ -50,21 +49,21 @@ impl Reach<'_> {
     }
 
     fn blocked(&self, (port, priority): Step) -> Option<Obstacle> {
-        let link = self.network.fabric.port(PortId(port)).link;
+        let link = self.network.fabric.port(port).link;
         match self.faults.blocks(link) {
-            Some(LinkChange::Down) => Some(Obstacle::Down(PortId(port))),
-            Some(_) => Some(Obstacle::Silent(PortId(port))),
-            None if (self.is_held)(port, priority) => Some(Obstacle::Held(QueueRef { port: PortId(port), priority })),
+            Some(LinkChange::Down) => Some(Obstacle::Down(port)),
+            Some(_) => Some(Obstacle::Silent(port)),
+            None if (self.is_held)(port, priority) => Some(Obstacle::Held(QueueRef { port: port, priority })),
             None => None,
         }
     }
 
     /// `priority`: at the first port.
-    fn blocked_on(&self, ports: &[u32], mut priority: u8) -> Option<Obstacle> {
+    fn blocked_on(&self, ports: &[PortId], mut priority: u8) -> Option<Obstacle> {
         let mut before = None;
         ports.iter().find_map(|&port| {
             if let Some(before) = before.replace(port) {
-                priority = self.network.priority_beyond(priority, self.network.ports[before as usize].peer, port);
+                priority = self.network.priority_beyond(priority, self.network.ports[before].peer, port);
             }
             self.blocked((port, priority))
         })
@@ -80,7 +79,7 @@ impl Reach<'_> {
                 met = met.or(Some(obstacle));
                 continue;
             }
-            let (node, input) = (self.network.fabric.neighbour(PortId(port)), self.network.ports[port as usize].peer);
+            let (node, input) = (self.network.fabric.neighbour(port), self.network.ports[port].peer);
             if node == target {
                 return None;
             }
@@ -92,16 +91,16 @@ impl Reach<'_> {
             if hops.is_empty() {
                 met = met.or(Some(Obstacle::NoRoute(node)));
             }
-            ahead.extend(hops.into_iter().map(|out| (out.0, self.network.priority_beyond(priority, input, out.0))));
+            ahead.extend(hops.into_iter().map(|out| (out, self.network.priority_beyond(priority, input, out))));
         }
         met
     }
 
     fn hops_of_flow(&self, node: NodeId, dst: HostId, flow: u32, back: bool) -> Vec<PortId> {
-        let hops = self.network.routing.hops(node.0, dst.0);
+        let hops = self.network.routing.hops(node, dst.0);
         if hops.is_empty() || !self.network.routing.leaves_to_ecmp(!back) {
             return hops.to_vec();
         }
-        vec![self.network.routing.ecmp(hops, node.0, flow, back)]
+        vec![self.network.routing.ecmp(hops, node, flow, back)]
     }
 }

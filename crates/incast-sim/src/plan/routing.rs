@@ -9,18 +9,18 @@ use incast_model::routing::{EcmpHash, EcmpKey, FlowKey, Routes};
 
 use super::Network;
 use crate::balance::{Balance, Balancer, Choice, Scale, State};
-use crate::kernel::NONE;
+use crate::kernel::IdVec;
 
 #[derive(Debug)]
 pub(crate) struct Routing {
     routes: Routes,
     hash: EcmpHash,
     /// By node.
-    salts: Vec<u64>,
+    salts: IdVec<NodeId, u64>,
     /// By flow: keys of data and of returning packets.
     keys: Vec<[EcmpKey; 2]>,
     /// By explicit path: egress ports out and back.
-    paths: Vec<[Vec<u32>; 2]>,
+    paths: Vec<[Vec<PortId>; 2]>,
     /// By node; empty if all is ECMP.
     pub(crate) balancers: Vec<State>,
 }
@@ -92,7 +92,7 @@ impl Routing {
         &self,
         balancer: &mut State,
         hops: &[PortId],
-        (now, node, dst, flow, back): (u64, u32, u32, u32, bool),
+        (now, node, dst, flow, back): (u64, NodeId, u32, u32, bool),
         backlog: &dyn Fn(PortId) -> u64,
     ) -> PortId {
         let choice = Choice {
@@ -102,91 +102,91 @@ impl Routing {
             group: self.routes.class(HostId(dst)),
             hash: self.hash,
             key: &self.keys[flow as usize][usize::from(back)],
-            salt: self.salts[node as usize],
+            salt: self.salts[node],
             backlog,
         };
         hops[balancer.choose(&choice)]
     }
 
     #[inline]
-    pub(crate) fn hops(&self, node: u32, dst: u32) -> &[PortId] {
-        self.routes.next_hops(NodeId(node), HostId(dst))
+    pub(crate) fn hops(&self, node: NodeId, dst: u32) -> &[PortId] {
+        self.routes.next_hops(node, HostId(dst))
     }
 
     #[inline]
-    pub(crate) fn ecmp(&self, hops: &[PortId], node: u32, flow: u32, back: bool) -> PortId {
+    pub(crate) fn ecmp(&self, hops: &[PortId], node: NodeId, flow: u32, back: bool) -> PortId {
         let key = self.keys[flow as usize][usize::from(back)];
-        hops[self.hash.hash_prepared(key, self.salts[node as usize]) as usize % hops.len()]
+        hops[self.hash.hash_prepared(key, self.salts[node]) as usize % hops.len()]
     }
 
-    fn ecmp_port(&self, node: u32, dst: u32, flow: u32, back: bool) -> Option<u32> {
+    fn ecmp_port(&self, node: NodeId, dst: u32, flow: u32, back: bool) -> Option<PortId> {
         match self.hops(node, dst) {
             [] => None,
-            [only] => Some(only.0),
-            hops => Some(self.ecmp(hops, node, flow, back).0),
+            [only] => Some(*only),
+            hops => Some(self.ecmp(hops, node, flow, back)),
         }
     }
 }
 
 /// Ports from node to node; the first of parallel links.
-fn egress_ports(fabric: &Fabric, nodes: &mut dyn Iterator<Item = NodeId>) -> Option<Vec<u32>> {
+fn egress_ports(fabric: &Fabric, nodes: &mut dyn Iterator<Item = NodeId>) -> Option<Vec<PortId>> {
     let mut ports = Vec::new();
     let mut at = nodes.next()?;
     for next in nodes {
         let port: PortId = fabric.ports_of(at).find(|&port| fabric.neighbour(port) == next)?;
-        ports.push(port.0);
+        ports.push(port);
         at = next;
     }
     Some(ports)
 }
 
 impl Network {
-    /// Egress port on a packet's own path `number`, from 1; [`NONE`]: no route.
-    pub(crate) fn chosen_port(&self, node: u32, dst: u32, number: u16) -> u32 {
+    /// Egress port on a packet's own path `number`, from 1; `None`: no route.
+    pub(crate) fn chosen_port(&self, node: NodeId, dst: u32, number: u16) -> Option<PortId> {
         match self.routing.hops(node, dst) {
-            [] => NONE,
-            hops => hops[usize::from(number - 1) % hops.len()].0,
+            [] => None,
+            hops => Some(hops[usize::from(number - 1) % hops.len()]),
         }
     }
 
-    pub(crate) fn rest_of_path(&self, flow: u32, port: u32) -> Option<&[u32]> {
+    pub(crate) fn rest_of_path(&self, flow: u32, port: PortId) -> Option<&[PortId]> {
         let path = self.flows.flows[flow as usize].path?;
         let [ports, _] = &self.routing.paths[path as usize];
         ports.iter().position(|&one| one == port).map(|place| &ports[place..])
     }
 
-    /// Egress port of data by ECMP; [`NONE`]: at the destination or no route.
-    pub(crate) fn port_by_ecmp(&self, node: u32, dst: u32, flow: u32) -> u32 {
-        if self.fabric.hosts()[dst as usize].0 == node {
-            return NONE;
+    /// Egress port of data by ECMP; `None`: at the destination or no route.
+    pub(crate) fn port_by_ecmp(&self, node: NodeId, dst: u32, flow: u32) -> Option<PortId> {
+        if self.fabric.hosts()[dst as usize] == node {
+            return None;
         }
-        self.routing.ecmp_port(node, dst, flow, false).unwrap_or(NONE)
+        self.routing.ecmp_port(node, dst, flow, false)
     }
 
-    pub(crate) fn path_port(&self, flow: u32, back: bool, hop: usize) -> u32 {
+    pub(crate) fn path_port(&self, flow: u32, back: bool, hop: usize) -> PortId {
         let path = self.flows.flows[flow as usize].path.expect("only flows with a path ask for it");
         self.routing.paths[path as usize][usize::from(back)][hop]
     }
 
     /// Egress ports of data, and of the return path from the destination.
-    pub(crate) fn walk(&self, flow: u32) -> [Vec<u32>; 2] {
+    pub(crate) fn walk(&self, flow: u32) -> [Vec<PortId>; 2] {
         let spec = &self.flows.flows[flow as usize];
         if let Some(path) = spec.path {
             return self.routing.paths[path as usize].clone();
         }
         let out = self.walk_from(self.fabric.hosts()[spec.src.index()], spec.dst, flow, false);
-        let arrival = self.ports[out[out.len() - 1] as usize].peer;
-        let home = self.walk_from(self.fabric.neighbour(PortId(arrival)), spec.src, flow, true);
+        let arrival = self.ports[out[out.len() - 1]].peer;
+        let home = self.walk_from(self.fabric.neighbour(arrival), spec.src, flow, true);
         [out, [vec![arrival], home].concat()]
     }
 
-    fn walk_from(&self, mut node: NodeId, dst: HostId, flow: u32, back: bool) -> Vec<u32> {
+    fn walk_from(&self, mut node: NodeId, dst: HostId, flow: u32, back: bool) -> Vec<PortId> {
         let target = self.fabric.hosts()[dst.index()];
         let mut ports = Vec::new();
         while node != target {
-            let port = self.routing.ecmp_port(node.0, dst.0, flow, back).expect("the whole fabric is connected");
+            let port = self.routing.ecmp_port(node, dst.0, flow, back).expect("the whole fabric is connected");
             ports.push(port);
-            node = self.fabric.neighbour(PortId(port));
+            node = self.fabric.neighbour(port);
         }
         ports
     }

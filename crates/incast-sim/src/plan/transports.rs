@@ -1,4 +1,4 @@
-use incast_model::fabric::HostId;
+use incast_model::fabric::{HostId, PortId};
 
 use super::Network;
 use crate::transport::{Endpoints, Transport};
@@ -19,9 +19,9 @@ impl Network {
         self.transports.endpoints = Endpoints::new(transports, &self.carriers, &self.flows);
     }
 
-    fn first_port_of(&self, host: u32) -> u32 {
+    fn first_port_of(&self, host: u32) -> PortId {
         let node = self.fabric.hosts()[host as usize];
-        self.fabric.ports_of(node).next().expect("hosts have a port").0
+        self.fabric.ports_of(node).next().expect("hosts have a port")
     }
 
     /// The arbiter's host, and a full packet's time there in ps.

@@ -169,11 +169,11 @@ impl Tagging {
 
     /// Priority at `output` of a packet that came by `input`.
     #[inline]
-    pub(crate) fn rewritten(&self, fabric: &Fabric, priority: u8, input: u32, output: u32) -> u8 {
+    pub(crate) fn rewritten(&self, fabric: &Fabric, priority: u8, input: PortId, output: PortId) -> u8 {
         match self.tags[usize::from(priority)] {
             0 => priority,
             tag => {
-                let new = self.rules.new_tag(fabric, tag, PortId(input), PortId(output));
+                let new = self.rules.new_tag(fabric, tag, input, output);
                 self.priorities[usize::from(new.unwrap_or(0))]
             }
         }

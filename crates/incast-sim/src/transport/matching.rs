@@ -1,18 +1,19 @@
 //! Matching of senders and receivers, shared by all hosts.
 
 use crate::kernel::NONE;
+use incast_model::fabric::PortId;
 
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     src: u32,
     dst: u32,
-    port: u32,
+    port: PortId,
     /// Time from the port to the last link, in ps.
     away: u64,
     due: u64,
 }
 
-const UNKNOWN: Entry = Entry { src: NONE, dst: NONE, port: NONE, away: 0, due: 0 };
+const UNKNOWN: Entry = Entry { src: NONE, dst: NONE, port: PortId(NONE), away: 0, due: 0 };
 
 /// Flows by number in the run; times in ps.
 #[derive(Debug, Default)]
@@ -38,9 +39,9 @@ fn slot<T: Clone>(table: &mut Vec<T>, index: u32, empty: T) -> &mut T {
 
 impl Matching {
     /// `away`: see [`Entry`].
-    pub(super) fn start(&mut self, flow: u32, (src, dst): (u32, u32), port: u32, away: u64) {
+    pub(super) fn start(&mut self, flow: u32, (src, dst): (u32, u32), port: PortId, away: u64) {
         *slot(&mut self.flows, flow, UNKNOWN) = Entry { src, dst, port, away, due: 0 };
-        slot(&mut self.free_at, port, 0);
+        slot(&mut self.free_at, port.0, 0);
         slot(&mut self.taken_until, src.max(dst), 0);
         slot(&mut self.turn_of, src.max(dst), NONE);
     }
@@ -64,7 +65,7 @@ impl Matching {
     pub(super) fn send(&mut self, flow: u32, now: u64, time: u64) {
         let entry = &mut self.flows[flow as usize];
         entry.due = entry.due.saturating_sub(1);
-        self.free_at[entry.port as usize] = now + time;
+        self.free_at[entry.port.index()] = now + time;
         self.taken_until[entry.dst as usize] = now + entry.away + time;
     }
 
@@ -93,7 +94,7 @@ impl Matching {
     /// Earliest time at which the port is idle and the packet finds the last link free.
     fn next_time(&self, flow: u32) -> u64 {
         let Entry { dst, port, away, .. } = self.flows[flow as usize];
-        self.free_at[port as usize].max(self.taken_until[dst as usize].saturating_sub(away))
+        self.free_at[port.index()].max(self.taken_until[dst as usize].saturating_sub(away))
     }
 }
 
@@ -105,7 +106,7 @@ mod tests {
     fn matching() -> Matching {
         let mut matching = Matching::default();
         for (flow, hosts) in [(0, 2), (1, 2), (0, 1)].into_iter().enumerate() {
-            matching.start(flow as u32, hosts, hosts.0, 100);
+            matching.start(flow as u32, hosts, PortId(hosts.0), 100);
         }
         matching
     }
@@ -130,7 +131,7 @@ mod tests {
         matching.send(1, 0, 40);
         assert_eq!(matching.turn(1, 39), None, "the packet and its gap");
         assert!(matching.leave(1));
-        matching.start(0, (0, 2), 0, 30);
+        matching.start(0, (0, 2), PortId(0), 30);
         matching.wait(0, 1);
         assert_eq!(matching.choose(10), [(0, 110)], "nearer by 70, after a packet that has passed at 140");
         assert_eq!((matching.turn(0, 109), matching.turn(0, 110)), (None, Some(0)));

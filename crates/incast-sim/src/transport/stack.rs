@@ -1,5 +1,6 @@
 //! Interface of a host to its transports, which use nothing else.
 
+use incast_model::fabric::PortId;
 use incast_model::flow::Flow;
 
 use super::segments::{Packets, Segment};
@@ -74,7 +75,7 @@ pub(crate) trait Stack {
     /// Time from a full packet's start to its earliest start on the path's last link.
     fn time_to_last_link(&self, own: u32) -> u64;
     fn host_of(&self, nic: LocalPort) -> u32;
-    fn port(&self, nic: LocalPort) -> u32;
+    fn port(&self, nic: LocalPort) -> PortId;
 
     /// Sends after the handler.
     fn send(&mut self, to: To, packet: Outgoing, ranges: impl IntoIterator<Item = Range>);

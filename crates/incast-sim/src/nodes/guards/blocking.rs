@@ -1,6 +1,6 @@
 //! Queueing delays of flows in a switch, and roots of the pauses that it sends: definitions in `measure/waits.rs`.
 
-use incast_model::fabric::NodeId;
+use incast_model::fabric::{NodeId, PortId};
 use incast_model::units::Time;
 
 use super::{Guard, Guards};
@@ -29,9 +29,9 @@ pub(in crate::nodes) struct Blocking {
 impl Guard for Blocking {
     const WATCHES_QUEUES: bool = true;
 
-    fn new(plan: Plan<'_>, node: u32) -> Option<Self> {
+    fn new(plan: Plan<'_>, node: NodeId) -> Option<Self> {
         let network = plan.network;
-        let ports = network.fabric.ports_of(NodeId(node)).len();
+        let ports = network.fabric.ports_of(node).len();
         network.measure.blocking.then(|| Self {
             delays: Delays::default(),
             since: IdVec::new(),
@@ -82,7 +82,7 @@ impl Guard for Blocking {
     }
 
     /// Port with the largest part of the bytes that cause the pause, or the root behind it.
-    fn root(switch: &Switch<Guards>, network: &Network, input: LocalPort, prio: u8) -> Option<u32> {
+    fn root(switch: &Switch<Guards>, network: &Network, input: LocalPort, prio: u8) -> Option<PortId> {
         let blocking = switch.guards.blocking.as_ref()?;
         let mut most = (0, None);
         for output in switch.ports.ids() {
@@ -118,7 +118,7 @@ impl Blocking {
 
 impl Switch<Guards> {
     /// Port that made an egress queue long.
-    fn root_behind(&self, network: &Network, port: LocalPort, prio: usize) -> u32 {
+    fn root_behind(&self, network: &Network, port: LocalPort, prio: usize) -> PortId {
         let (state, pauses) = (&self.ports[port], self.pauses[port][prio]);
         let open = pauses.since.map_or(0, |since| self.now() - since);
         let kept = open + self.guards.blocking.as_ref().map_or(0, |blocking| blocking.kept[port][prio]);

@@ -9,6 +9,7 @@ mod watchdog;
 pub(super) use isolation::{Table, records_in_order};
 
 use blocking::Blocking;
+use incast_model::fabric::{NodeId, PortId};
 use isolation::Isolation;
 use tags::Tags;
 use watchdog::Watchdog;
@@ -28,7 +29,7 @@ pub(super) trait Guard: Sized {
     const WATCHES_QUEUES: bool = false;
 
     /// `None` if the run has no such guard.
-    fn new(plan: Plan<'_>, node: u32) -> Option<Self>;
+    fn new(plan: Plan<'_>, node: NodeId) -> Option<Self>;
 
     /// Bit mask of the priorities in which ECN marks packets.
     fn markable(&self) -> u8 {
@@ -77,7 +78,7 @@ pub(super) trait Guard: Sized {
     fn resumed(_switch: &mut Switch<Guards>, _network: &Network, _port: LocalPort, _prio: u8) {}
 
     /// Congested port that causes a pause of the peer of a port, if known.
-    fn root(_switch: &Switch<Guards>, _network: &Network, _port: LocalPort, _prio: u8) -> Option<u32> {
+    fn root(_switch: &Switch<Guards>, _network: &Network, _port: LocalPort, _prio: u8) -> Option<PortId> {
         None
     }
 }
@@ -91,7 +92,7 @@ macro_rules! guards {
         }
 
         impl Hooks for Guards {
-            fn new(plan: Plan<'_>, node: u32) -> Self {
+            fn new(plan: Plan<'_>, node: NodeId) -> Self {
                 Self { $($field: $guard::new(plan, node).map(Box::new),)+ }
             }
 
@@ -144,7 +145,7 @@ macro_rules! guards {
                 })+
             }
 
-            fn root(switch: &Switch<Self>, network: &Network, port: LocalPort, prio: u8) -> Option<u32> {
+            fn root(switch: &Switch<Self>, network: &Network, port: LocalPort, prio: u8) -> Option<PortId> {
                 $(if switch.guards.$field.is_some()
                     && let Some(root) = $guard::root(switch, network, port, prio)
                 {

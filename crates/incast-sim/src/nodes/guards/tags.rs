@@ -7,6 +7,7 @@ use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
 use crate::nodes::switch::Switch;
 use crate::outcome::DropReason;
+use incast_model::fabric::NodeId;
 
 #[derive(Debug)]
 pub(in crate::nodes) struct Tags {
@@ -15,7 +16,7 @@ pub(in crate::nodes) struct Tags {
 }
 
 impl Guard for Tags {
-    fn new(plan: Plan<'_>, _node: u32) -> Option<Self> {
+    fn new(plan: Plan<'_>, _node: NodeId) -> Option<Self> {
         plan.network.tagging.as_ref().map(|tagging| Self { late: tagging.on_the_wire })
     }
 

@@ -1,6 +1,6 @@
 //! PFC watchdog: releases queues that have been paused for too long. States and times are those of SONiC's `pfcwd`.
 
-use incast_model::fabric::{NodeId, PortId};
+use incast_model::fabric::NodeId;
 use incast_model::units::Time;
 
 use super::{Guard, Guards};
@@ -36,8 +36,8 @@ pub(in crate::nodes) struct Watchdog {
 }
 
 impl Guard for Watchdog {
-    fn new(plan: Plan<'_>, node: u32) -> Option<Self> {
-        let ports = plan.network.fabric.ports_of(NodeId(node)).len();
+    fn new(plan: Plan<'_>, node: NodeId) -> Option<Self> {
+        let ports = plan.network.fabric.ports_of(node).len();
         let params = plan.network.watchdog?;
         Some(Self { params, storms: vec![[None; 8]; ports].into() })
     }
@@ -127,7 +127,7 @@ impl Switch<Guards> {
         self.end_pause(network, port, prio);
         self.ports[port].paused &= !(1 << prio);
         let storm = Stormy { quiet_since: now, announced: true, record: books.storms.len() };
-        books.storms.push(Storm { port: PortId(number), priority: prio, begin: Time(now), end: None });
+        books.storms.push(Storm { port: number, priority: prio, begin: Time(now), end: None });
         if let Some(dog) = &mut self.guards.watchdog {
             dog.storms[port][usize::from(prio)] = Some(storm);
         }

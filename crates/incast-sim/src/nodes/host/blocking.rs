@@ -1,5 +1,6 @@
 //! Time of flows under a pause at their host: definitions in `measure/waits.rs`.
 
+use incast_model::fabric::PortId;
 use std::cmp::Reverse;
 
 use incast_model::units::Time;
@@ -16,7 +17,7 @@ use crate::plan::Network;
 struct Pause {
     /// In ps.
     since: u64,
-    root: Option<u32>,
+    root: Option<PortId>,
 }
 
 /// State of one host; ports are its NICs, from 0.
@@ -48,7 +49,7 @@ impl HostBlocking {
 impl Host {
     pub(super) fn begin_pause(&mut self, nic: LocalPort, frame: &Packet) {
         if let Some(blocking) = &mut self.blocking {
-            let root = (frame.dst != NONE).then_some(frame.dst);
+            let root = (frame.dst != NONE).then_some(PortId(frame.dst));
             blocking.pauses[nic][usize::from(frame.in_prio & 7)] = Some(Pause { since: self.now, root });
         }
     }

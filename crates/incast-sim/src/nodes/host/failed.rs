@@ -24,7 +24,7 @@ pub(super) struct Hold {
 
 impl Host {
     pub(in crate::nodes) const fn balancer(&mut self) -> (NodeId, Option<&mut State>) {
-        (NodeId(self.node), self.balancer.as_mut())
+        (self.node, self.balancer.as_mut())
     }
 
     /// Takes a port down. It is never idle, so it sends nothing.
@@ -113,7 +113,7 @@ impl Host {
         hold.paused = xoff;
         hold.xoffs += u32::from(xoff);
         let frame = Packet {
-            stamp: state.port.into(),
+            stamp: state.port.0.into(),
             dst: NONE,
             size: self.packets.pfc.0 as u16,
             kind: Kind::Pfc,

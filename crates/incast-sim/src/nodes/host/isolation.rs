@@ -1,7 +1,5 @@
 //! Hosts that react to isolation messages: they send the flow's RDMA data under the priority of isolated flows.
 
-use incast_model::fabric::PortId;
-
 use super::Host;
 use crate::kernel::{Event, Kind, LocalPort, PairId, Target, flag};
 use crate::nodes::guards::Table;
@@ -80,7 +78,7 @@ impl Host {
         let order = Event::new(now, 0, Target::Arrival(wire)).target_code();
         let table = &mut self.isolation.as_mut()?.table;
         out.isolated = out.isolated.min(now);
-        Some(table.insert((nic, PortId(port), flow), (IsolatedBy::Message, None), (now, order)))
+        Some(table.insert((nic, port, flow), (IsolatedBy::Message, None), (now, order)))
     }
 
     fn end_isolation(&mut self, plan: Plan<'_>, out: &mut Out, slot: u32) {

@@ -18,7 +18,7 @@ mod stack;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use incast_model::fabric::{HostId, NodeId};
+use incast_model::fabric::{HostId, NodeId, PortId};
 use incast_model::units::Time;
 
 use super::out::{Note, Noted, Out};
@@ -45,7 +45,7 @@ const PRIORITIES: usize = 8;
 /// Several fields are copies from [`crate::plan::Config`].
 #[derive(Debug)]
 pub(super) struct Host {
-    node: u32,
+    node: NodeId,
     id: HostId,
     nics: IdVec<LocalPort, Nic>,
     /// Chooses the port of a flow; `None` with ECMP.
@@ -103,9 +103,9 @@ impl Host {
         let flows = plan.layout.sent[id.index()].clone();
         let received = &plan.layout.received[id.index()];
         let mut host = Self {
-            node: node.0,
+            node: node,
             id,
-            nics: network.fabric.ports_of(node).map(|port| Nic::new(plan, port.0)).collect(),
+            nics: network.fabric.ports_of(node).map(|port| Nic::new(plan, port)).collect(),
             balancer: network.routing.balancers.get(node.index()).cloned(),
             packets: network.config.packets,
             rdma: network.config.rdma.clone(),
@@ -376,9 +376,9 @@ impl Host {
     /// Handles an event of `ns3` arithmetic.
     pub(super) fn step_ns3(&mut self, plan: Plan<'_>, out: &mut Out, event: Event) {
         (self.now, self.event) = (event.time, event.target_code());
-        let nic_of = |port: u32| plan.layout.local(self.node, port);
+        let nic_of = |port: PortId| plan.layout.local(self.node, port);
         if let Target::Arrival(wire) = event.target() {
-            let nic = plan.layout.ports[wire as usize].peer_port;
+            let nic = plan.layout.ports[wire].peer_port;
             return self.receive::<NS3>(plan, out, nic);
         }
         out.count::<NS3>(self.node, event.time, || event.target());
@@ -432,7 +432,7 @@ impl Host {
             if state.paused & bit == 0 {
                 state.paused |= bit;
                 self.begin_pause(nic, frame);
-                out.notes.push(note(Note::Pause { at, bytes: frame.seq, culprit: frame.stamp as u32 }));
+                out.notes.push(note(Note::Pause { at, bytes: frame.seq, culprit: PortId(frame.stamp as u32) }));
             }
             return;
         }
@@ -445,12 +445,12 @@ impl Host {
     }
 
     /// Number of a NIC's port in the fabric, and of the wire that ends there.
-    pub(super) fn port_and_wire(&self, nic: LocalPort) -> (u32, u32) {
+    pub(super) fn port_and_wire(&self, nic: LocalPort) -> (PortId, PortId) {
         (self.nics[nic].port, self.nics[nic].wire)
     }
 
     pub(super) const fn node(&self) -> NodeId {
-        NodeId(self.node)
+        self.node
     }
 
     pub(super) const fn now(&self) -> u64 {

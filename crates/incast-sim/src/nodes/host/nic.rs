@@ -1,5 +1,6 @@
 //! NICs, with the rules of `host/nic.rs`.
 
+use incast_model::fabric::PortId;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -23,8 +24,8 @@ use crate::switch::{RANKED_QUEUE, RankedQueue, Rule, Served};
 #[derive(Debug)]
 pub(super) struct Nic {
     /// Number of the port in the fabric, and number and place of the wire that ends there.
-    pub(super) port: u32,
-    pub(super) wire: u32,
+    pub(super) port: PortId,
+    pub(super) wire: PortId,
     pub(super) line: Line,
     plan: PortPlan,
     /// Random extra times of the host for each packet, in runs with jitter.
@@ -61,14 +62,14 @@ pub(super) struct Nic {
 }
 
 impl Nic {
-    pub(super) fn new(plan: Plan<'_>, port: u32) -> Self {
+    pub(super) fn new(plan: Plan<'_>, port: PortId) -> Self {
         let network = plan.network;
-        let state = &network.ports[port as usize];
+        let state = &network.ports[port];
         Self {
             port,
             wire: state.peer,
-            line: plan.layout.ports[state.peer as usize].line,
-            plan: plan.layout.ports[port as usize],
+            line: plan.layout.ports[state.peer].line,
+            plan: plan.layout.ports[port],
             jitter: network.jitter.as_ref().and_then(|jitter| jitter.of_port(port)).map(Box::new),
             woken: Woken::default(),
             rate: network.rates[usize::from(state.rate)],

@@ -162,13 +162,13 @@ impl Host {
         port.map_or(LocalPort(0), |port| plan.layout.local(self.node, port))
     }
 
-    fn balance(&mut self, plan: Plan<'_>, hops: &[PortId], (flow, dst): (u32, u32)) -> Option<u32> {
+    fn balance(&mut self, plan: Plan<'_>, hops: &[PortId], (flow, dst): (u32, u32)) -> Option<PortId> {
         let backlog = |port: PortId| {
-            let nic = &self.nics[plan.layout.local(self.node, port.0)];
+            let nic = &self.nics[plan.layout.local(self.node, port)];
             backlog((self.now, nic.busy_until), nic.queued, nic.rate)
         };
         let packet = (self.now, self.node, dst, flow, false);
-        Some(plan.network.routing.balance(self.balancer.as_mut()?, hops, packet, &backlog).0)
+        Some(plan.network.routing.balance(self.balancer.as_mut()?, hops, packet, &backlog))
     }
 
     /// Time between the starts of two packets of `bytes` at `rate` (bit/s), in ps.

@@ -6,6 +6,7 @@ use crate::nodes::lane::Lane;
 use crate::nodes::packet::Packet;
 use crate::outcome::FlowRecord;
 use crate::switch::Ingress;
+use incast_model::fabric::PortId;
 
 impl Host {
     /// Writes what the host knows of the flows that it sends.
@@ -29,7 +30,7 @@ impl Host {
     }
 
     /// Flows under way that the host sends, and the ports by which they leave.
-    pub(in crate::nodes) fn under_way(&self) -> impl Iterator<Item = (u32, u32)> {
+    pub(in crate::nodes) fn under_way(&self) -> impl Iterator<Item = (u32, PortId)> {
         let progress = (0u32..).zip(&self.progress);
         let under_way = progress.filter(|(_, one)| one.start.is_some() && one.finish.is_none());
         under_way.map(|(own, _)| (self.flows[own as usize], self.nics[self.nic_of(own)].port))
@@ -43,7 +44,7 @@ impl Host {
     }
 
     /// Ports with their paused priorities, without those whose link is down.
-    pub(in crate::nodes) fn pauses(&self) -> impl Iterator<Item = (u32, u8)> {
+    pub(in crate::nodes) fn pauses(&self) -> impl Iterator<Item = (PortId, u8)> {
         self.nics.iter().filter(|nic| !nic.down).map(|nic| (nic.port, nic.paused))
     }
 

@@ -89,8 +89,8 @@ impl Case {
         let mut nodes = Nodes::new(self.network());
         let (mut lost, mut in_flight) = (0, 0);
         while let Some((event, node)) = nodes.next_event() {
-            if let (Target::Arrival(port), Place::Switch(_)) = (event.target(), nodes.places[node as usize]) {
-                let wire = &mut nodes.out.wires[nodes.layout.ports[port as usize].line];
+            if let (Target::Arrival(port), Place::Switch(_)) = (event.target(), nodes.places[node]) {
+                let wire = &mut nodes.out.wires[nodes.layout.ports[port].line];
                 match fate(wire.front()) {
                     Fate::Goes => {}
                     Fate::Overtaken => wire.swap_front(),

@@ -331,7 +331,7 @@ impl<const RUN: u8> Stack for Work<'_, RUN> {
     }
 
     fn line(&self, nic: LocalPort) -> u64 {
-        crate::tenant::line(&self.plan.network.fabric, PortId(self.host.nics[nic].port))
+        crate::tenant::line(&self.plan.network.fabric, self.host.nics[nic].port)
     }
 
     fn time_to_last_link(&self, own: u32) -> u64 {
@@ -342,7 +342,7 @@ impl<const RUN: u8> Stack for Work<'_, RUN> {
         self.host.id.0
     }
 
-    fn port(&self, nic: LocalPort) -> u32 {
+    fn port(&self, nic: LocalPort) -> PortId {
         self.host.nics[nic].port
     }
 

@@ -15,7 +15,7 @@ use crate::switch::Storage;
 
 impl<G: Hooks> Switch<G> {
     pub(in crate::nodes) const fn balancer(&mut self) -> (NodeId, Option<&mut State>) {
-        (NodeId(self.node), self.balancer.as_mut())
+        (self.node, self.balancer.as_mut())
     }
 
     /// Takes a port down. It is never idle, so it sends nothing.

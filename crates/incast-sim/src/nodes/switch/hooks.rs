@@ -6,10 +6,11 @@ use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
 use crate::plan::Network;
+use incast_model::fabric::{NodeId, PortId};
 
 /// What a switch does with packets besides forwarding them. Implementations find their state in [`Switch::guards`].
 pub(in crate::nodes) trait Hooks: Sized {
-    fn new(plan: Plan<'_>, node: u32) -> Self;
+    fn new(plan: Plan<'_>, node: NodeId) -> Self;
     /// If true, no other function is called.
     fn is_empty(&self) -> bool;
     /// If true, `queued`, `dequeued` and `eligible` are called.
@@ -33,5 +34,5 @@ pub(in crate::nodes) trait Hooks: Sized {
     /// A pause of a queue ends, and is still noted.
     fn resumed(switch: &mut Switch<Self>, network: &Network, port: LocalPort, prio: u8);
     /// Congested port that causes a pause of the peer of a port, if known.
-    fn root(switch: &Switch<Self>, network: &Network, port: LocalPort, prio: u8) -> Option<u32>;
+    fn root(switch: &Switch<Self>, network: &Network, port: LocalPort, prio: u8) -> Option<PortId>;
 }

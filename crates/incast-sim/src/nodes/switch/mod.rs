@@ -12,7 +12,7 @@ mod port;
 mod queues;
 mod telemetry;
 
-use incast_model::fabric::NodeId;
+use incast_model::fabric::{NodeId, PortId};
 use incast_model::rng::{self, Stream};
 
 use super::out::Out;
@@ -32,7 +32,7 @@ use telemetry::Telemetry;
 /// Several fields are copies from [`crate::plan::Config`].
 #[derive(Debug)]
 pub(super) struct Switch<G> {
-    pub(super) node: u32,
+    pub(super) node: NodeId,
     pub(super) buffer: Buffer,
     rng: Stream,
     pub(super) ports: IdVec<LocalPort, Port>,
@@ -79,21 +79,21 @@ pub(super) struct Switch<G> {
 }
 
 impl<G: Hooks> Switch<G> {
-    pub(super) fn new(plan: Plan<'_>, node: u32) -> Self {
+    pub(super) fn new(plan: Plan<'_>, node: NodeId) -> Self {
         let network = plan.network;
-        let numbers = || network.fabric.ports_of(NodeId(node));
+        let numbers = || network.fabric.ports_of(node);
         let (config, measured) = (&network.config, &network.measure);
         let guards = G::new(plan, node);
         let telemetry = Telemetry::new(network, numbers().len());
-        let serves_vms = numbers().any(|port| network.ports[port.index()].at_server);
+        let serves_vms = numbers().any(|port| network.ports[port].at_server);
         let jitter = network.jitter.as_ref().filter(|_| serves_vms);
         let late_tags = guards.rewrites_on_the_wire();
         let stamps = telemetry.is_some() || late_tags;
         Self {
             node,
-            buffer: network.buffers[node as usize].clone().expect("the node is a switch"),
-            rng: rng::stream(config.seed, "ecn", node.into()),
-            ports: numbers().map(|port| Port::new(plan, port.0)).collect(),
+            buffer: network.buffers[node.index()].clone().expect("the node is a switch"),
+            rng: rng::stream(config.seed, "ecn", node.0.into()),
+            ports: numbers().map(|port| Port::new(plan, port)).collect(),
             slab: Slab::new(plan.layout.records),
             free_at: Vec::new(),
             arrivals: Vec::new(),
@@ -105,7 +105,7 @@ impl<G: Hooks> Switch<G> {
             ranked: if config.ranked { vec![RankedQueue::default(); numbers().len()].into() } else { IdVec::new() },
             port_rank: config.port_rank,
             deficits: if network.rule.is_drr() { vec![[0; 8]; numbers().len()].into() } else { IdVec::new() },
-            balancer: network.routing.balancers.get(node as usize).cloned(),
+            balancer: network.routing.balancers.get(node.index()).cloned(),
             lossless: config.lossless,
             guarded: !guards.is_empty(),
             late_tags,
@@ -118,7 +118,7 @@ impl<G: Hooks> Switch<G> {
             telemetry,
             stamps,
             pfc_size: config.packets.pfc.0 as u16,
-            jitters: jitter.map_or_else(IdVec::new, |jitter| numbers().map(|port| jitter.of_port(port.0)).collect()),
+            jitters: jitter.map_or_else(IdVec::new, |jitter| numbers().map(|port| jitter.of_port(port)).collect()),
             histograms: if measured.queue_histogram {
                 vec![Default::default(); numbers().len()].into()
             } else {
@@ -177,9 +177,9 @@ impl<G: Hooks> Switch<G> {
     }
 
     #[inline(always)]
-    fn arrival<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, now: u64, wire: u32) {
+    fn arrival<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, now: u64, wire: PortId) {
         self.now = now;
-        self.receive::<RUN>(plan, out, plan.layout.ports[wire as usize].line);
+        self.receive::<RUN>(plan, out, plan.layout.ports[wire].line);
     }
 
     /// Handles an event of `ns3` arithmetic.

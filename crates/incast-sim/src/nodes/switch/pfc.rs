@@ -1,5 +1,6 @@
 //! PFC at a switch: its own pauses and those of its peers.
 
+use incast_model::fabric::PortId;
 use incast_model::units::Time;
 
 use super::{Hooks, Switch};
@@ -23,7 +24,7 @@ impl<G: Hooks> Switch<G> {
         xoff: bool,
         culprit: LocalPort,
     ) {
-        let culprit = u64::from(self.ports[culprit].number);
+        let culprit = u64::from(self.ports[culprit].number.0);
         let measures = has_extras(RUN) && self.guarded && xoff;
         let root = if measures { G::root(self, plan.network, port, prio) } else { None };
         let ingress = &mut self.ports[port].lanes[usize::from(prio)].ingress;
@@ -38,7 +39,7 @@ impl<G: Hooks> Switch<G> {
         let frame = Packet {
             seq: u64::from(ingress.bytes + ingress.headroom),
             stamp: culprit,
-            dst: root.unwrap_or(NONE),
+            dst: root.map_or(NONE, |root| root.0),
             size: self.pfc_size,
             kind: Kind::Pfc,
             in_prio: prio,
@@ -70,8 +71,8 @@ impl<G: Hooks> Switch<G> {
         if frame.flags & flag::XOFF != 0 {
             if state.paused & bit == 0 {
                 state.paused |= bit;
-                self.begin_pause(port, frame.in_prio, frame.dst);
-                out.notes.push(note(Note::Pause { at, bytes: frame.seq, culprit: frame.stamp as u32 }));
+                self.begin_pause(port, frame.in_prio, (frame.dst != NONE).then_some(PortId(frame.dst)));
+                out.notes.push(note(Note::Pause { at, bytes: frame.seq, culprit: PortId(frame.stamp as u32) }));
             }
             return;
         }
@@ -84,10 +85,10 @@ impl<G: Hooks> Switch<G> {
     }
 
     /// Notes for guards that a pause begins.
-    pub(super) fn begin_pause(&mut self, port: LocalPort, prio: u8, root: u32) {
+    pub(super) fn begin_pause(&mut self, port: LocalPort, prio: u8, root: Option<PortId>) {
         let Some(pauses) = self.pauses.get_mut(port) else { return };
         let pauses = &mut pauses[usize::from(prio & 7)];
-        (pauses.since, pauses.root) = (Some(self.now), (root != NONE).then_some(root));
+        (pauses.since, pauses.root) = (Some(self.now), root);
     }
 
     /// Notes for guards that a pause ends.

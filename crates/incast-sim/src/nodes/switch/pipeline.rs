@@ -51,13 +51,13 @@ impl<G: Hooks> Switch<G> {
     }
 
     #[inline(never)]
-    fn balance(&mut self, plan: Plan<'_>, hops: &[PortId], packet: &Packet) -> Option<u32> {
+    fn balance(&mut self, plan: Plan<'_>, hops: &[PortId], packet: &Packet) -> Option<PortId> {
         let backlog = |port: PortId| {
-            let port = &self.ports[plan.layout.local(self.node, port.0)];
+            let port = &self.ports[plan.layout.local(self.node, port)];
             backlog((self.now, port.busy_until), port.queued, plan.network.rates[usize::from(port.rate)])
         };
         let packet = (self.now, self.node, packet.dst, packet.flow, !packet.kind.is_forward());
-        Some(plan.network.routing.balance(self.balancer.as_mut()?, hops, packet, &backlog).0)
+        Some(plan.network.routing.balance(self.balancer.as_mut()?, hops, packet, &backlog))
     }
 
     #[inline(always)]

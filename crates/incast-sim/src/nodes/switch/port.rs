@@ -4,6 +4,7 @@ use crate::nodes::calendar::Woken;
 use crate::nodes::lane::{Lane, Queue};
 use crate::nodes::plan::{Plan, PortPlan};
 use crate::switch::{EcnPort, Ingress};
+use incast_model::fabric::PortId;
 
 /// Port with its queues. The first cache line has what every packet needs.
 #[derive(Debug)]
@@ -16,7 +17,7 @@ pub(in crate::nodes) struct Port {
     pub(super) plan: PortPlan,
     pub(super) woken: Woken,
     /// Number in the fabric.
-    pub(in crate::nodes) number: u32,
+    pub(in crate::nodes) number: PortId,
     /// Bytes queued in all priorities.
     pub(in crate::nodes) queued: u32,
     /// Priorities with queued packets, one bit each, and priorities paused by the far end.
@@ -43,30 +44,30 @@ pub(in crate::nodes) struct Pauses {
     /// End of the last one.
     pub(in crate::nodes) ended: Option<u64>,
     /// Congested port that caused the last one, if known (`measure.blocking`).
-    pub(in crate::nodes) root: Option<u32>,
+    pub(in crate::nodes) root: Option<PortId>,
 }
 
 impl Port {
-    pub(super) fn new(plan: Plan<'_>, number: u32) -> Self {
-        let (network, at) = (plan.network, number as usize);
+    pub(super) fn new(plan: Plan<'_>, number: PortId) -> Self {
+        let network = plan.network;
         Self {
             busy_until: 0,
             tx_bytes: 0,
-            plan: plan.layout.ports[at],
+            plan: plan.layout.ports[number],
             woken: Woken::default(),
             number,
             queued: 0,
             waiting: 0,
             paused: 0,
             last_served: 0,
-            rate: network.ports[at].rate,
+            rate: network.ports[number].rate,
             pending: false,
             down: false,
             lanes: std::array::from_fn(|prio| Lane {
                 queue: Queue::EMPTY,
                 ingress: network.ingress[network.at(number, prio as u8)],
             }),
-            ecn: network.ecn[at],
+            ecn: network.ecn[number.index()],
             marks: [0; 8],
         }
     }

@@ -1,6 +1,5 @@
 //! Flows that congest a port: found, isolated, released.
 
-use incast_model::fabric::PortId;
 use incast_model::units::Time;
 
 use super::super::Guards;
@@ -62,7 +61,7 @@ impl Switch<Guards> {
         }
         let now = self.now();
         let found = found.map(|prio| self.find_in(plan.network, port, prio, flow));
-        let number = PortId(self.ports[port].number);
+        let number = self.ports[port].number;
         let wire = plan.layout.inward[self.line];
         let order = Event::new(now, 0, Target::Arrival(wire)).target_code();
         let slot = self.isolation().table.insert((port, number, flow), (by, found), (now, order));
@@ -88,7 +87,7 @@ impl Switch<Guards> {
                 Some(_) => Some(Time::ZERO),
                 None => pauses.ended.map(|ended| Time(self.now() - ended)),
             },
-            root: pauses.root.map(|root| (PortId(root), network.flow_goes_by(root, number, flow))),
+            root: pauses.root.map(|root| (root, network.flow_goes_by(root, number, flow))),
         }
     }
 

@@ -58,11 +58,11 @@ const fn is_data(kind: Kind) -> bool {
 impl Guard for Isolation {
     const WATCHES_QUEUES: bool = true;
 
-    fn new(plan: Plan<'_>, node: u32) -> Option<Self> {
+    fn new(plan: Plan<'_>, node: NodeId) -> Option<Self> {
         let all = plan.network.isolation.as_ref()?;
-        let ports = || plan.network.fabric.ports_of(NodeId(node));
+        let ports = || plan.network.fabric.ports_of(node);
         let count = ports().len();
-        let serves_vms = ports().any(|port| plan.network.ports[port.index()].at_server);
+        let serves_vms = ports().any(|port| plan.network.ports[port].at_server);
         Some(Self {
             params: all.params,
             serves_vms,
@@ -71,7 +71,7 @@ impl Guard for Isolation {
             thresholds: ports().map(|port| all.thresholds[port.index()]).collect(),
             table: Table::new(count),
             counters: vec![Default::default(); if all.params.counts_flows() { count } else { 0 }].into(),
-            draws: all.draws[node as usize].clone(),
+            draws: all.draws[node.index()].clone(),
             noted: NONE,
         })
     }
