@@ -12,16 +12,17 @@ use incast_model::units::{Bytes, Rate, Time};
 
 use super::calendar::INBOXES;
 use super::guards::Guards;
+use super::host::Host;
 use super::out::{Note, Out};
 use super::packet::{Carried, Packet, Stamp};
 use super::plan::{LINK_BITS, Plan};
 use super::run::ANY;
 use super::switch::Switch;
-use super::Nodes;
+use super::{Nodes, Place};
 use crate::congestion::{Control, IntRecord, WindowMode};
 use crate::host::{Carrier, PacketParams};
 use crate::kernel::{Kind, NONE, flag};
-use crate::outcome::{Counts, DropReason};
+use crate::outcome::{Counts, DropReason, FlowRecord};
 use crate::plan::Network;
 use crate::setup::{ControlSetup, Params, Setup};
 
@@ -57,6 +58,8 @@ pub(super) struct Sent {
     pub(super) marked: bool,
     /// If true, the packet answers one with a mark.
     pub(super) echo: bool,
+    /// As [`Packet::stamp`].
+    pub(super) stamp: u64,
     pub(super) records: Vec<IntRecord>,
 }
 
@@ -128,10 +131,25 @@ impl Bench {
         bench
     }
 
+    pub(super) fn host(host: u32, flows: &[Flow], change: impl FnOnce(&mut Setup)) -> Self {
+        let mut bench = Self::new(flows, change);
+        bench.nodes.switches.clear();
+        bench.nodes.hosts = vec![bench.nodes.hosts.swap_remove(host as usize)];
+        bench.node = bench.nodes.network.fabric.hosts()[host as usize].0;
+        bench.nodes.places[bench.node as usize] = Place::Host(0);
+        bench
+    }
+
     /// Calls a function of the switch.
     pub(super) fn at_switch<R>(&mut self, act: impl FnOnce(&mut Switch<Guards>, Plan<'_>, &mut Out) -> R) -> R {
         let Nodes { layout, network, switches, out, .. } = &mut self.nodes;
         act(&mut switches[0], Plan { layout, network }, out)
+    }
+
+    /// Calls a function of the host.
+    pub(super) fn at_host<R>(&mut self, act: impl FnOnce(&mut Host, Plan<'_>, &mut Out) -> R) -> R {
+        let Nodes { layout, network, hosts, out, .. } = &mut self.nodes;
+        act(&mut hosts[0], Plan { layout, network }, out)
     }
 
     /// Lets the node handle all events before a time in ns.
@@ -147,6 +165,12 @@ impl Bench {
     /// Lets packets arrive at a port: each with the time of its last bit, in ns.
     pub(super) fn put(&mut self, port: usize, arrivals: &[(u64, Frame)]) {
         arrivals.iter().for_each(|&(time, frame)| self.arrive(port, time, self.packet(frame), &[]));
+    }
+
+    /// Lets a packet with an ECN mark arrive.
+    pub(super) fn put_marked(&mut self, port: usize, time: u64, frame: Frame) {
+        let packet = self.packet(frame);
+        self.arrive(port, time, Packet { flags: packet.flags | flag::CE, ..packet }, &[]);
     }
 
     /// Lets a packet with INT records arrive.
@@ -216,11 +240,11 @@ impl Bench {
             let (time, mut carried) = (wire.first() - DELAY.0, Carried::default());
             let packet = wire.pop::<ANY>(&mut carried);
             assert_eq!(time % 1000, 0, "{packet:?} ends at {time} ps");
-            let Packet { prio, in_prio, flags, .. } = packet;
+            let Packet { prio, in_prio, flags, stamp, .. } = packet;
             let records = carried.records[..usize::from(packet.records).min(stride)].to_vec();
             let (marked, echo) = (flags & flag::CE != 0, flags & flag::ECHO != 0);
             let (end, frame) = (time / 1000, frame_of(&packet));
-            sent.push(Sent { end, frame, prio, in_prio, marked, echo, records });
+            sent.push(Sent { end, frame, prio, in_prio, marked, echo, stamp, records });
         }
         sent
     }
@@ -256,6 +280,16 @@ impl Bench {
 
     pub(super) fn counts(&self) -> Counts {
         self.nodes.out.counts
+    }
+
+    /// What the host knows of a flow that it sends or receives.
+    pub(super) fn record(&self, flow: u32) -> FlowRecord {
+        let (host, Nodes { layout, network, .. }) = (&self.nodes.hosts[0], &self.nodes);
+        let number = network.fabric.hosts().iter().position(|host| host.0 == self.node).expect("a host");
+        let mut records = vec![FlowRecord::default(); network.flows.flows.len()];
+        host.record_sent(&mut records);
+        host.record_received(&layout.received[number], &mut records);
+        records[flow as usize]
     }
 }
 

@@ -149,7 +149,8 @@ mod tests {
 
     /// Data packets of a flow from h0 to h2 arrive at 1000, 1100, … ns, while h2 pauses their queue from 0 on.
     fn paused(packets: u64, resume_offset: u64) -> Bench {
-        let mut bench = Bench::switch(&[flow(0, 2, packets)], |setup| static_thresholds(setup, resume_offset));
+        let flows = [flow(0, 2, packets), Flow { priority: 1, ..flow(1, 0, 1) }];
+        let mut bench = Bench::switch(&flows, |setup| static_thresholds(setup, resume_offset));
         bench.put(2, &[(0, Xoff(3, 0))]);
         let arrivals: Vec<_> = (0..packets).map(|number| (1000 + 100 * number, Data(0, number))).collect();
         bench.put(0, &arrivals);
@@ -161,8 +162,11 @@ mod tests {
         let mut bench = paused(3, 0);
         bench.run(5000);
         // The second packet, at 1100 ns, makes it 2500 B. The frame takes 10 ns.
-        assert_eq!(bench.sent(0), [(1110, Xoff(3, 2500))]);
-        assert_eq!(bench.counts().pauses, 1);
+        let sent = bench.packets(0);
+        assert_eq!((sent.len(), sent[0].end, sent[0].frame, sent[0].prio), (1, 1110, Xoff(3, 2500), 0));
+        assert_eq!(sent[0].stamp, u64::from(bench.port(2).0), "the port by which the packet is to leave");
+        let ingress = bench.at_switch(|switch, _, _| *switch.ports[0].ingress(3));
+        assert_eq!((ingress.paused, ingress.xoffs, bench.counts().pauses), (true, 1, 1));
     }
 
     #[test]
@@ -206,17 +210,19 @@ mod tests {
         let mut bench = paused(2, 1250);
         bench.put(0, &[(2000, Xoff(0, 0)), (2000, Xoff(3, 0))]);
         bench.put(2, &[(5000, Xon(3))]);
+        // The XON of 5000 ns waits for a packet of another priority, which is sent until 5050 ns.
+        bench.put(1, &[(4950, Data(1, 0))]);
         bench.run(9000);
-        assert_eq!(bench.sent(0), [(1110, Xoff(3, 2500)), (5010, Xon(3))]);
+        assert_eq!(bench.sent(0), [(1110, Xoff(3, 2500)), (5050, Data(1, 0)), (5060, Xon(3))]);
     }
 
     #[test]
     fn a_storm_holds_a_priority_to_its_end_and_while_the_threshold_asks_for_it() {
-        // The storm is from 500 ns to 3000 ns; from 5000 ns on a packet leaves every 100 ns. One packet is below the
-        // threshold less the offset, two are above it.
-        for (packets, xon) in [(1, 3010), (2, 5010)] {
+        // The storm is from 500 ns to 3000 ns. One packet, which leaves during the storm, is below the threshold less the
+        // offset; two are above it until one leaves.
+        for (packets, leaves, xon) in [(1, 2000, 3010), (2, 5000, 5010)] {
             let mut bench = paused(packets, 1250);
-            bench.put(2, &[(5000, Xon(3))]);
+            bench.put(2, &[(leaves, Xon(3))]);
             for (time, holds) in [(500, true), (3000, false)] {
                 bench.run(time);
                 bench.at_switch(|switch, plan, out| switch.hold(plan, out, (0, 1000 * time), 3, holds));

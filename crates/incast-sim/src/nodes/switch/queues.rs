@@ -258,6 +258,25 @@ mod tests {
     }
 
     #[test]
+    fn ports_are_served_in_the_order_in_which_they_become_free() {
+        let flows = [flow(0, 2, 2), flow(1, 3, 2), Flow { priority: 5, ..flow(1, 3, 1) }];
+        // The port of h2 becomes free at 1400 ns, that of h3 100 ns after its begin, before or after the other begins.
+        for begin in [990, 1010] {
+            let mut bench = Bench::switch(&flows, |setup| {
+                setup.fabric = star(&[100, 100, 25, 100]);
+                setup.params.switch.scheduler = SchedulerParams::StrictPriority;
+            });
+            bench.put(0, &[(1000, Data(0, 0)), (1001, Data(0, 1))]);
+            // The packet of priority 5 comes after that of 3 has begun.
+            bench.put(1, &[(begin, Data(1, 0)), (begin + 1, Data(1, 1)), (begin + 150, Data(2, 0))]);
+            bench.run(5000);
+            assert_eq!(bench.sent(2), [(1400, Data(0, 0)), (1800, Data(0, 1))]);
+            let sent = [(begin + 100, Data(1, 0)), (begin + 200, Data(1, 1)), (begin + 300, Data(2, 0))];
+            assert_eq!(bench.sent(3), sent);
+        }
+    }
+
+    #[test]
     fn a_gap_follows_each_packet() {
         // 125 B at 100 Gb/s: 10 ns.
         let gap = |setup: &mut Setup| setup.params.packets.gap = Bytes(125);
