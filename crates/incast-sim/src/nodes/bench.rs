@@ -173,6 +173,11 @@ impl Bench {
         self.arrive(port, time, Packet { flags: packet.flags | flag::CE, ..packet }, &[]);
     }
 
+    /// Lets a packet arrive under another priority than that of its flow.
+    pub(super) fn put_under(&mut self, port: usize, time: u64, frame: Frame, prio: u8) {
+        self.arrive(port, time, Packet { prio, ..self.packet(frame) }, &[]);
+    }
+
     /// Lets a packet with INT records arrive.
     pub(super) fn put_with_records(&mut self, port: usize, time: u64, frame: Frame, records: &[IntRecord]) {
         self.arrive(port, time, Packet { records: records.len() as u8, ..self.packet(frame) }, records);

@@ -42,11 +42,11 @@ fn acknowledgements_go_before_data() {
 fn a_pause_stops_data_of_its_priority_after_the_packet_in_transmission() {
     let flows = [flow(0, 1, 3), Flow { priority: 5, ..flow(0, 2, 3) }];
     let mut bench = Bench::host(0, &flows, |_| {});
-    bench.put(0, &[(150, Xoff(5, 7777)), (1000, Xon(5))]);
+    bench.put(0, &[(150, Xoff(5, 7777)), (160, Xoff(5, 8888)), (1000, Xon(5))]);
     bench.run(5000);
     let sent = [(100, Data(0, 0)), (200, Data(1, 0)), (300, Data(0, 1)), (400, Data(0, 2))];
     assert_eq!(bench.sent(0), [&sent[..], &[(1100, Data(1, 1)), (1200, Data(1, 2))]].concat());
-    assert_eq!(bench.pauses(), [(150, Xoff(5, 7777)), (1000, Xon(5))]);
+    assert_eq!(bench.pauses(), [(150, Xoff(5, 7777)), (1000, Xon(5))], "the second frame changes nothing");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use incast_model::flow::Flow;
 use incast_model::units::{Bytes, Time};
 
 use crate::congestion::WindowMode;
-use crate::nodes::bench::Frame::{self, Ack, Cnp, Data, Nack};
+use crate::nodes::bench::Frame::{self, Ack, Cnp, Data, Nack, Xoff, Xon};
 use crate::nodes::bench::{Bench, flow};
 use crate::setup::Setup;
 
@@ -78,9 +78,19 @@ fn a_timeout_goes_back_to_the_first_packet_not_acknowledged() {
 
 #[test]
 fn no_timeout_while_nothing_is_in_flight() {
-    let mut bench = sender(3, &[(400, Ack(0, 3))]);
-    bench.run(50_000);
-    assert_eq!((bench.sent(0), bench.record(0).timeouts), (burst(0, 0..3), 0));
+    // A pause keeps the fourth packet from 250 ns to 30 us; the others are acknowledged.
+    let mut bench = sender(4, &[(250, Xoff(3, 0)), (400, Ack(0, 3)), (30_000, Xon(3))]);
+    bench.run(39_999);
+    assert_eq!(bench.sent(0), [burst(0, 0..3), burst(30_000, 3..4)].concat());
+    assert_eq!(bench.record(0).timeouts, 0);
+}
+
+#[test]
+fn an_acknowledgement_skips_packets_that_were_to_be_sent_again() {
+    // After the timeout of 10 us, packet 0 is under way again when all three turn out to have arrived.
+    let mut bench = sender(9, &[(10_050, Ack(0, 3))]);
+    bench.run(15_000);
+    assert_eq!(bench.sent(0), [burst(0, 0..3), burst(10_000, 0..1), burst(10_100, 3..6)].concat());
 }
 
 #[test]
@@ -105,4 +115,5 @@ fn a_flow_leaves_its_place_to_the_next() {
     bench.run(5000);
     assert_eq!(bench.sent(0), [burst(0, 0..2), vec![(1100, Data(1, 0)), (1200, Data(1, 1))]].concat());
     assert_eq!((bench.record(1).acked, bench.record(1).finish), (2000, Some(Time::ns(1600))));
+    assert_eq!(bench.nodes.hosts[0].pairs.len(), 1);
 }
