@@ -116,10 +116,14 @@ fn setup(flows: &[Flow]) -> Setup {
 
 impl Bench {
     fn new(flows: &[Flow], change: impl FnOnce(&mut Setup)) -> Self {
+        Self { nodes: Self::whole(flows, change), node: 0 }
+    }
+
+    /// All nodes of the fabric.
+    pub(super) fn whole(flows: &[Flow], change: impl FnOnce(&mut Setup)) -> Nodes {
         let mut setup = setup(flows);
         change(&mut setup);
-        let network = setup.checked().and_then(|setup| Network::new(setup.into_inner())).expect("a network");
-        Self { nodes: Nodes::new(network), node: 0 }
+        Nodes::new(setup.checked().and_then(|setup| Network::new(setup.into_inner())).expect("a network"))
     }
 
     /// The switch s0.
@@ -235,7 +239,7 @@ impl Bench {
         }
     }
 
-    /// Takes the packets that left by a port, with all that tests look at.
+    /// Takes the packets that left by a port, with their fields.
     pub(super) fn packets(&mut self, port: usize) -> Vec<Sent> {
         let line = self.nodes.layout.ports[self.port(port).index()].line as usize;
         let stride = self.nodes.layout.records;
@@ -287,7 +291,7 @@ impl Bench {
         self.nodes.out.counts
     }
 
-    /// What the host knows of a flow that it sends or receives.
+    /// Record of a flow, with the fields that the host knows.
     pub(super) fn record(&self, flow: u32) -> FlowRecord {
         let (host, Nodes { layout, network, .. }) = (&self.nodes.hosts[0], &self.nodes);
         let number = network.fabric.hosts().iter().position(|host| host.0 == self.node).expect("a host");

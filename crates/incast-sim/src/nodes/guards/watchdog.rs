@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_storm_drops_its_queue_and_what_comes_for_it_or_from_it() {
+    fn a_storm_drops_its_queue_and_later_packets_to_and_from_it() {
         let mut bench = paused(WatchdogAction::Drop);
         poll(&mut bench, 21_000);
         assert_eq!(bench.counts().watchdog_drops, 2);
@@ -243,7 +243,9 @@ mod tests {
     fn a_storm_under_pauses_does_not_end() {
         let mut bench = paused(WatchdogAction::Drop);
         poll(&mut bench, 21_000);
-        assert_eq!(poll(&mut bench, 900_000), [(21_000, None)], "its last frame was an XOFF");
+        assert_eq!(poll(&mut bench, 900_000), [(21_000, None)]);
+        bench.put(2, &[(900_000, Xon(3)), (910_000, Xoff(3, 0))]);
+        assert_eq!(poll(&mut bench, 2_000_000), [(21_000, None)], "its last frame was an XOFF");
     }
 
     #[test]

@@ -15,14 +15,14 @@ fn three_in_flight(setup: &mut Setup) {
     setup.params.rdma.rto = Some(Time::us(10));
 }
 
-/// h0 with one flow and what arrives there.
+/// h0 with one flow, and arrivals there.
 fn sender(packets: u64, arrivals: &[(u64, Frame)]) -> Bench {
     let mut bench = Bench::host(0, &[flow(0, 1, packets)], three_in_flight);
     bench.put(0, arrivals);
     bench
 }
 
-/// End of the transmission of data packets that follow each other, the first of which begins at `begin`.
+/// Data packets back to back from `begin` on, with the ends of their transmissions.
 fn burst(begin: u64, numbers: std::ops::Range<u64>) -> Vec<(u64, Frame)> {
     (1..).map(|place| begin + 100 * place).zip(numbers.map(|number| Data(0, number))).collect()
 }
@@ -77,7 +77,7 @@ fn a_timeout_goes_back_to_the_first_packet_not_acknowledged() {
 }
 
 #[test]
-fn no_timeout_while_nothing_is_in_flight() {
+fn nothing_in_flight_causes_no_timeout() {
     // A pause keeps the fourth packet from 250 ns to 30 us; the others are acknowledged.
     let mut bench = sender(4, &[(250, Xoff(3, 0)), (400, Ack(0, 3)), (30_000, Xon(3))]);
     bench.run(39_999);

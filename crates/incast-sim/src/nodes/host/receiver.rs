@@ -207,7 +207,7 @@ mod tests {
     use crate::nodes::bench::{Bench, flow};
     use crate::setup::Setup;
 
-    /// h1, which receives packets of a flow from h0, and what it sends.
+    /// Lets packets of a flow from h0 arrive at h1. Returns h1 and the packets that it sends.
     fn receiver(change: impl FnOnce(&mut Setup), arrivals: &[(u64, Frame)]) -> (Bench, Vec<(u64, Frame)>) {
         let mut bench = Bench::host(1, &[flow(0, 1, 4)], change);
         bench.put(0, arrivals);

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn headroom_takes_what_comes_after_xoff_and_then_is_full() {
+    fn headroom_takes_packets_after_xoff_until_it_is_full() {
         let mut bench = paused(5, 0);
         bench.run(5000);
         // Two packets below the threshold, two in the headroom.

@@ -215,9 +215,9 @@ mod tests {
         assert_eq!((bench.sent(2), bench.counts().data_hops), (vec![(300, Data(0, 1))], 1));
     }
 
-    /// Half of the buffer: a lossy queue may have as many bytes as are free (alpha 1).
+    /// With alpha 1, a lossy queue has at most as many bytes as the buffer has free.
     #[test]
-    fn a_lossy_packet_is_dropped_where_its_queue_has_what_is_free() {
+    fn a_lossy_queue_takes_at_most_the_free_buffer() {
         let mut bench = Bench::switch(&[Flow { priority: 1, ..flow(0, 2, 7) }], |setup| {
             let switch = &mut setup.params.switch;
             (switch.pfc, switch.buffer) = (false, Bytes(6250));
