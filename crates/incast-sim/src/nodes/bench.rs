@@ -182,6 +182,11 @@ impl Bench {
         self.arrive(port, time, Packet { prio, ..self.packet(frame) }, &[]);
     }
 
+    /// Lets an XOFF with a known root (`measure.blocking`) arrive.
+    pub(super) fn put_xoff(&mut self, port: usize, time: u64, prio: u8, root: PortId) {
+        self.arrive(port, time, Packet { dst: root.0, ..self.packet(Frame::Xoff(prio, 0)) }, &[]);
+    }
+
     /// Lets a packet with INT records arrive.
     pub(super) fn put_with_records(&mut self, port: usize, time: u64, frame: Frame, records: &[IntRecord]) {
         self.arrive(port, time, Packet { records: records.len() as u8, ..self.packet(frame) }, records);
