@@ -102,3 +102,46 @@ impl Nodes {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use incast_model::units::Time;
+
+    use super::*;
+    use crate::nodes::bench::{Bench, flow};
+    use crate::setup::Arithmetic;
+
+    /// Runs two flows of two packets from h0 and h1 to h2 up to a time in ns. Returns the end of the run and the flows' ends,
+    /// in ns, and the number of samples.
+    fn run(horizon: u64, sample_every: Option<Time>) -> (Halt, u64, Vec<Option<u64>>, usize) {
+        let mut nodes = Bench::whole(&[flow(0, 2, 2), flow(1, 2, 2)], |setup| {
+            setup.params.arithmetic = Arithmetic::Ns3;
+            setup.params.measure.sample_every = sample_every;
+        });
+        let limits = Limits { horizon: 1000 * horizon, events: u64::MAX, stall: u64::MAX };
+        let halt = nodes.run_by_rank(limits, &mut |_| ControlFlow::Continue(()));
+        let outcome = nodes.outcome(halt);
+        let ends = outcome.flows.iter().map(|flow| flow.finish.map(|finish| finish.0 / 1000));
+        (halt, outcome.end.0 / 1000, ends.collect(), outcome.rates.len())
+    }
+
+    #[test]
+    fn simultaneous_packets_leave_in_the_order_in_which_their_events_were_scheduled() {
+        // ns-3 cuts 100 ns to 99 ns and 10 ns to 9 ns. Packets leave the hosts at 0 and 99 ns and arrive 1099 ns later, two by
+        // two. The switch sends them from 1099, 1198, 1297 (second of flow 0) and 1396 ns on; 1099 ns later they have arrived.
+        // Each ACK takes twice 1009 ns: 1297 + 1099 + 2018 = 4414.
+        assert_eq!(run(9000, None), (Halt::Finished, 4513, vec![Some(4414), Some(4513)], 0));
+    }
+
+    #[test]
+    fn no_event_after_the_horizon_is_handled() {
+        assert_eq!(run(4414, None), (Halt::Horizon, 4414, vec![Some(4414), None], 0));
+        assert_eq!(run(4413, None), (Halt::Horizon, 4413, vec![None, None], 0));
+    }
+
+    #[test]
+    fn samples_are_taken_between_events() {
+        // At 0, 1, 2, 3 and 4 us, of both flows.
+        assert_eq!(run(9000, Some(Time::us(1))).3, 10);
+    }
+}

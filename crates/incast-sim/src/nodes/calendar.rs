@@ -102,6 +102,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_packet_wakes_its_receiver_in_its_window_or_in_the_last_with_a_list() {
+        let mut calendar = Calendar::new(1, 100);
+        // Windows of 100 ps from 0 on: until the end of the window, later packets are in the same list.
+        let woken = [0, 99, 100, 799].map(|time| calendar.wake_for_packet(NodeId(0), time));
+        assert_eq!(woken.map(|woken| (woken.until(), woken.slot())), [(100, 0), (100, 0), (200, 1), (800, 7)]);
+        // The eighth window is the last with a list; each later packet is looked at on its own.
+        let late = calendar.wake_for_packet(NodeId(0), 800);
+        assert_eq!((late.until(), late.slot()), (0, 7));
+        let mut awake = Vec::new();
+        let mut lists = Vec::new();
+        while let Some((begin, _)) = calendar.advance(&mut awake) {
+            lists.push((begin, calendar.current()));
+        }
+        assert_eq!(lists, [(0, 0), (100, 1), (700, 7)]);
+    }
+
+    #[test]
     fn nodes_are_woken_in_the_window_of_their_event() {
         let mut calendar = Calendar::new(130, 100);
         let mut awake = Vec::new();

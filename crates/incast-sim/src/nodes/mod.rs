@@ -4,6 +4,8 @@
 //! nodes read the wires only in later windows, so the order of nodes within a window does not matter.
 
 mod actions;
+#[cfg(test)]
+mod bench;
 mod blocking;
 mod books;
 mod by_rank;

@@ -287,3 +287,41 @@ impl<'a> Plan<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use incast_model::units::Bytes;
+
+    use crate::nodes::bench::Frame::{Ack, Data};
+    use crate::nodes::bench::{Bench, flow, star};
+    use crate::switch::Forwarding;
+
+    /// Times in ns, less the delay of the link, at which a cut-through switch can handle the two packets of h0, sent from 0 on.
+    fn handled(gbps: &[u64], forwarding: Forwarding) -> Vec<u64> {
+        let mut bench = Bench::host(0, &[flow(0, 1, 2)], |setup| {
+            setup.fabric = star(gbps);
+            (setup.params.switch.forwarding, setup.params.switch.cut_through_header) = (forwarding, Bytes(125));
+        });
+        bench.run(9000);
+        bench.sent(0).into_iter().map(|(time, _)| time).collect()
+    }
+
+    #[test]
+    fn a_cut_through_switch_waits_for_the_header_or_before_a_faster_link_for_all() {
+        // 1250 B and 125 B take 100 ns and 10 ns at 100 Gb/s, 400 ns and 40 ns at 25 Gb/s.
+        assert_eq!(handled(&[100, 100], Forwarding::StoreAndForward), [100, 200]);
+        assert_eq!(handled(&[100, 100], Forwarding::CutThrough), [10, 110]);
+        assert_eq!(handled(&[25, 100], Forwarding::CutThrough), [400, 800]);
+        assert_eq!(handled(&[25, 100], Forwarding::CutThroughUnderrun), [40, 440]);
+    }
+
+    #[test]
+    fn a_host_waits_for_all() {
+        let mut bench = Bench::switch(&[flow(0, 1, 1), flow(1, 0, 1)], |setup| {
+            setup.params.switch.forwarding = Forwarding::CutThrough;
+        });
+        bench.put(0, &[(1000, Data(0, 0)), (1200, Ack(1, 1))]);
+        bench.run(5000);
+        assert_eq!(bench.sent(1), [(1100, Data(0, 0)), (1210, Ack(1, 1))]);
+    }
+}

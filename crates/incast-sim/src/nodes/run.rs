@@ -66,3 +66,67 @@ pub(super) fn kind_of(network: &Network, guarded: bool) -> u8 {
         (_, false, false) => PLAIN,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use incast_model::units::{Bytes, Time};
+
+    use super::*;
+    use crate::host::{Carrier, Recovery};
+    use crate::nodes::bench::{Bench, control, flow, star};
+    use crate::setup::{Arithmetic, Setup};
+    use crate::switch::{Forwarding, QueueParams, SchedulerParams};
+    use crate::transport::Transport;
+
+    fn kind(change: impl FnOnce(&mut Setup)) -> u8 {
+        Bench::switch(&[flow(0, 1, 1)], change).nodes.run
+    }
+
+    fn hpcc(setup: &mut Setup) {
+        setup.controls = vec![control("hpcc", "ns3")];
+    }
+
+    const TRANSPORT_FEATURES: [fn(&mut Setup); 3] = [
+        |setup| setup.params.switch.forwarding = Forwarding::CutThrough,
+        |setup| setup.params.switch.queues = QueueParams::DropTail { limit: Bytes(9000) },
+        |setup| {
+            setup.transports = vec![Transport::named("udp", "line-rate").expect("a transport")];
+            setup.carriers = vec![Carrier::Transport(0)];
+        },
+    ];
+
+    #[test]
+    fn plain_runs_and_those_with_telemetry_have_code_of_their_own() {
+        assert_eq!(kind(|_| {}), PLAIN);
+        assert_eq!(kind(hpcc), TELEMETRY);
+        let ns3 = |setup: &mut Setup| setup.params.arithmetic = Arithmetic::Ns3;
+        assert_eq!([kind(ns3), kind(|setup| [ns3, hpcc].iter().for_each(|change| change(setup)))], [NS3; 2]);
+    }
+
+    #[test]
+    fn transports_buffers_of_ports_and_cut_through_share_code() {
+        for (number, feature) in TRANSPORT_FEATURES.into_iter().enumerate() {
+            assert_eq!(kind(feature), TRANSPORTS, "feature {number}");
+            assert_eq!(kind(|setup| [hpcc, feature].iter().for_each(|change| change(setup))), ANY, "feature {number}");
+        }
+    }
+
+    #[test]
+    fn any_other_feature_needs_the_general_code() {
+        let features: [fn(&mut Setup); 9] = [
+            |setup| setup.params.switch.watchdog.enabled = true,
+            |setup| setup.params.measure.blocking = true,
+            |setup| setup.params.measure.fingerprint = true,
+            |setup| setup.params.measure.queue_histogram = true,
+            |setup| setup.params.packets.gap = Bytes(20),
+            |setup| setup.params.host.jitter = Time::ns(10),
+            |setup| setup.params.switch.scheduler = SchedulerParams::Drr { quanta: [1250; 8], strict: Vec::new() },
+            |setup| setup.params.rdma.recovery = Recovery::SelectiveRepeat,
+            // 8000 / 30 ps per byte
+            |setup| setup.fabric = star(&[100, 30]),
+        ];
+        for (number, feature) in features.into_iter().enumerate() {
+            assert_eq!(kind(feature), ANY, "feature {number}");
+        }
+    }
+}

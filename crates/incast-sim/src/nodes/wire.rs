@@ -259,6 +259,35 @@ mod tests {
         assert!(wire.packets().map(|(time, packet)| (time, packet.seq)).eq((received..sent).map(|seq| (seq, seq))));
     }
 
+    const PLAIN_STAMP: Stamp = Stamp { flags: 0, in_prio: 0, record: None };
+
+    #[test]
+    fn all_packets_of_a_failed_link_are_lost_once_with_their_ingress_ports() {
+        let (mut wire, mut carried) = (Wire::new(0, true), Carried::default());
+        for seq in 0..3 {
+            let packet = Packet { seq, in_port: LocalPort(5 + seq as u16), ..Packet::EMPTY };
+            wire.push::<ANY>(seq, &PORT, &packet, PLAIN_STAMP, &mut carried);
+        }
+        wire.lose_front();
+        let lost: Vec<(u64, LocalPort)> = wire.lose().iter().map(|(packet, port)| (packet.seq, *port)).collect();
+        assert_eq!(lost, [(1, LocalPort(6)), (2, LocalPort(7))]);
+        let arrived: Vec<(u64, Kind)> = wire.packets().map(|(time, packet)| (time, packet.kind)).collect();
+        assert_eq!(arrived, [(0, Kind::Lost), (1, Kind::Lost), (2, Kind::Lost)]);
+    }
+
+    /// Within four standard deviations.
+    #[test]
+    fn a_link_loses_its_share_of_packets() {
+        let mut wire = Wire::new(0, true);
+        assert!(!wire.loses(), "no loss was set");
+        for (share, least, most) in [(0.25, 2327, 2673), (1.0, 10_000, 10_000), (0.0, 0, 0)] {
+            wire.set_loss(share, || incast_model::rng::stream(1, "loss", 0));
+            // 2500 of 10,000, and 4 times the root of 10,000 / 4 * 3 / 4 = 43.3.
+            let lost = (0..10_000).filter(|_| wire.loses()).count();
+            assert!((least..=most).contains(&lost), "{lost} at {share}");
+        }
+    }
+
     #[test]
     fn a_packet_is_stamped_on_its_way() {
         let mut carried = Carried::default();

@@ -147,3 +147,65 @@ impl Switch<Guards> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nodes::bench::Frame::{Data, Xoff, Xon};
+    use crate::nodes::bench::{Bench, flow};
+
+    /// Packets from h0 to h2 arrive at 1000 and 2000 ns. h2 pauses them from 500 ns to 3000 ns; `root`: port of the switch.
+    fn paused(root: Option<usize>) -> Bench {
+        let mut bench = Bench::switch(&[flow(0, 2, 2)], |setup| setup.params.measure.blocking = true);
+        match root {
+            Some(root) => bench.put_xoff(2, 500, 3, bench.port(root)),
+            None => bench.put(2, &[(500, Xoff(3, 0))]),
+        }
+        bench.put(2, &[(3000, Xon(3))]);
+        bench.put(0, &[(1000, Data(0, 0)), (2000, Data(0, 1))]);
+        bench
+    }
+
+    /// Delays of the flow in ns until a time in ns: in queues, paused, paused as a victim.
+    fn delays(mut bench: Bench, end: u64) -> [u64; 3] {
+        bench.run(end);
+        let mut all = [Waits::default()];
+        bench.at_switch(|switch, plan, _| switch.close_waits(plan.network, 1000 * end, &mut all));
+        [all[0].waited, all[0].blocked, all[0].victim].map(|time| time.0 / 1000)
+    }
+
+    #[test]
+    fn packets_wait_until_they_leave_and_are_blocked_while_their_queue_is_paused() {
+        // 2000 ns and 1100 ns in the queue, all but the last 100 ns under the pause.
+        assert_eq!(delays(paused(None), 9000), [3100, 3000, 0]);
+        // At 2500 ns both still wait.
+        assert_eq!(delays(paused(None), 2500), [2000, 2000, 0]);
+    }
+
+    #[test]
+    fn packets_are_victims_of_roots_off_their_path() {
+        assert_eq!(delays(paused(Some(3)), 9000), [3100, 3000, 3000]);
+        assert_eq!(delays(paused(Some(2)), 9000), [3100, 3000, 0]);
+    }
+
+    #[test]
+    fn the_root_of_a_pause_is_the_congested_port_or_the_root_behind_it() {
+        let root = |bench: &mut Bench| {
+            bench.at_switch(|switch, plan, _| Blocking::root(switch, plan.network, LocalPort(0), 3))
+        };
+        let mut bench = paused(Some(3));
+        bench.run(900);
+        assert_eq!(root(&mut bench), None, "nothing has come from h0");
+        // From 500 ns to 2500 ns the port could have sent 25,000 B: the pause made the queue of 2500 B long.
+        bench.run(2500);
+        assert_eq!(root(&mut bench), Some(bench.port(3)));
+        // Without a pause, packets from two hosts make it long.
+        let mut bench = Bench::switch(&[flow(0, 2, 9), flow(1, 2, 9)], |setup| setup.params.measure.blocking = true);
+        for number in 0..9 {
+            bench.put(0, &[(100 * number, Data(0, number))]);
+            bench.put(1, &[(100 * number, Data(1, number))]);
+        }
+        bench.run(900);
+        assert_eq!(root(&mut bench), Some(bench.port(2)));
+    }
+}

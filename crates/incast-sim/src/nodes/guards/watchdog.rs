@@ -163,3 +163,104 @@ impl Switch<Guards> {
         self.guards.watchdog.is_some() && self.ports.iter().any(|port| port.paused & port.waiting & !1 != 0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use incast_model::flow::Flow;
+
+    use super::*;
+    use crate::nodes::bench::Frame::{Data, Xoff, Xon};
+    use crate::nodes::bench::{Bench, flow};
+
+    /// Flow 0 from h0 to h2, flow 1 back, flow 2 of another priority. Detection after 20 us, restoration after 30 us. h2 pauses
+    /// priority 3 at 1000 ns, and two packets of flow 0 wait.
+    fn paused(action: WatchdogAction) -> Bench {
+        let flows = [flow(0, 2, 9), flow(2, 0, 1), Flow { priority: 5, ..flow(1, 2, 1) }];
+        let (detection, restoration) = (Time::us(20), Time::us(30));
+        let params = WatchdogParams { enabled: true, detection, restoration, action, ..WatchdogParams::default() };
+        let mut bench = Bench::switch(&flows, |setup| setup.params.switch.watchdog = params);
+        bench.put(2, &[(1000, Xoff(3, 0))]);
+        bench.put(0, &[(1100, Data(0, 0)), (1200, Data(0, 1))]);
+        bench
+    }
+
+    /// Polls at a time in ns. Returns the storms so far, with begin and end in ns.
+    fn poll(bench: &mut Bench, time: u64) -> Vec<(u64, Option<u64>)> {
+        bench.run(time);
+        bench.nodes.books.now = 1000 * time;
+        bench.nodes.poll_watchdogs();
+        let storm = |storm: &Storm| (storm.begin.0 / 1000, storm.end.map(|end| end.0 / 1000));
+        bench.nodes.books.storms.iter().map(storm).collect()
+    }
+
+    #[test]
+    fn a_pause_of_the_detection_time_is_a_storm() {
+        let mut bench = paused(WatchdogAction::Drop);
+        assert_eq!(poll(&mut bench, 20_999), []);
+        assert!(bench.nodes.may_be_released());
+        assert_eq!(poll(&mut bench, 21_000), [(21_000, None)]);
+        let Storm { port, priority, .. } = bench.nodes.books.storms[0];
+        assert_eq!((port, priority), (bench.port(2), 3));
+    }
+
+    #[test]
+    fn a_pause_with_an_interruption_begins_again() {
+        let mut bench = paused(WatchdogAction::Drop);
+        bench.put(2, &[(15_000, Xon(3)), (15_050, Xoff(3, 0))]);
+        assert_eq!(poll(&mut bench, 35_049), []);
+        assert_eq!(poll(&mut bench, 35_050), [(35_050, None)]);
+    }
+
+    #[test]
+    fn a_storm_drops_its_queue_and_later_packets_to_and_from_it() {
+        let mut bench = paused(WatchdogAction::Drop);
+        poll(&mut bench, 21_000);
+        assert_eq!(bench.counts().watchdog_drops, 2);
+        bench.put(0, &[(22_000, Data(0, 2))]);
+        bench.put(1, &[(23_000, Data(2, 0))]);
+        bench.put(2, &[(24_000, Data(1, 0))]);
+        bench.run(30_000);
+        let drop = |time, flow, egress| (time, DropReason::Watchdog, Some(flow), Some(egress));
+        assert_eq!(bench.drops()[2..], [drop(22_000, 0, 2), drop(24_000, 1, 0)]);
+        assert_eq!(
+            [bench.sent(0), bench.sent(2)],
+            [vec![], vec![(23_100, Data(2, 0))]],
+            "another priority is not dropped"
+        );
+        assert_eq!((bench.counts().watchdog_bytes, bench.counts().watchdog_lossless_drops), (5000, 4));
+        assert!(bench.at_switch(|switch, _, _| switch.balances()), "the buffer of dropped packets is free");
+    }
+
+    #[test]
+    fn a_storm_ends_after_the_restoration_time_without_pauses() {
+        let mut bench = paused(WatchdogAction::Drop);
+        poll(&mut bench, 21_000);
+        // Frames have no effect in a storm but on its end: 30 us after the last XON.
+        bench.put(2, &[(22_000, Xon(3)), (30_000, Xoff(3, 0)), (40_000, Xon(3))]);
+        bench.put(0, &[(69_000, Data(0, 2)), (70_500, Data(0, 3))]);
+        assert_eq!(poll(&mut bench, 69_999), [(21_000, None)]);
+        assert_eq!(poll(&mut bench, 70_000), [(21_000, Some(70_000))]);
+        bench.run(80_000);
+        assert_eq!((bench.sent(2), bench.counts().watchdog_drops), (vec![(70_600, Data(0, 3))], 3));
+    }
+
+    #[test]
+    fn a_storm_under_pauses_does_not_end() {
+        let mut bench = paused(WatchdogAction::Drop);
+        poll(&mut bench, 21_000);
+        assert_eq!(poll(&mut bench, 900_000), [(21_000, None)]);
+        bench.put(2, &[(900_000, Xon(3)), (910_000, Xoff(3, 0))]);
+        assert_eq!(poll(&mut bench, 2_000_000), [(21_000, None)], "its last frame was an XOFF");
+    }
+
+    #[test]
+    fn a_storm_that_forwards_sends_its_queue_and_ignores_pauses() {
+        let mut bench = paused(WatchdogAction::Forward);
+        poll(&mut bench, 21_000);
+        bench.put(2, &[(22_000, Xoff(3, 0))]);
+        bench.put(0, &[(23_000, Data(0, 2))]);
+        bench.run(30_000);
+        assert_eq!(bench.sent(2), [(21_100, Data(0, 0)), (21_200, Data(0, 1)), (23_100, Data(0, 2))]);
+        assert_eq!(bench.counts().watchdog_drops, 0);
+    }
+}

@@ -133,3 +133,39 @@ impl Host {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nodes::bench::Frame::{Xoff, Xon};
+    use crate::nodes::bench::{Bench, flow};
+
+    /// A flow to h1 is paused from 250 ns to 1000 ns. Returns its delays in ns at the host, all and as a victim.
+    fn delays(root: Option<u32>, end: u64) -> [u64; 2] {
+        let mut bench = Bench::host(0, &[flow(0, 1, 5)], |setup| setup.params.measure.blocking = true);
+        let ports = &bench.nodes.network.fabric.ports();
+        let to = |host: u32| ports.iter().find(|port| ports[port.peer.index()].node.0 == host).expect("a port").peer;
+        match root.map(|host| ports[to(host).index()].peer) {
+            Some(root) => bench.put_xoff(0, 250, 3, root),
+            None => bench.put(0, &[(250, Xoff(3, 0))]),
+        }
+        bench.put(0, &[(1000, Xon(3))]);
+        bench.run(end);
+        let mut all = [Waits::default()];
+        bench.at_host(|host, plan, _| host.close_waits(plan.network, 1000 * end, &mut all));
+        [all[0].host_blocked, all[0].host_victim].map(|time| time.0 / 1000)
+    }
+
+    #[test]
+    fn a_flow_is_blocked_from_the_end_of_its_last_packet_to_the_end_of_the_pause() {
+        // The third packet is sent until 300 ns.
+        assert_eq!(delays(None, 9000), [700, 0]);
+        assert_eq!(delays(None, 600), [300, 0], "the pause is not over");
+    }
+
+    #[test]
+    fn a_flow_is_a_victim_of_a_root_off_its_path() {
+        // Ports of the switch to h1, on the path, and to h2.
+        assert_eq!([delays(Some(1), 9000), delays(Some(2), 9000)], [[700, 0], [700, 700]]);
+    }
+}

@@ -133,3 +133,63 @@ impl Host {
         self.nics[nic].holds.get(usize::from(prio)).is_some_and(|hold| hold.held)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::kernel::LocalPort;
+    use crate::nodes::bench::Frame::{Data, Xoff, Xon};
+    use crate::nodes::bench::{Bench, flow};
+    use crate::nodes::run::ANY;
+    use crate::outcome::DropReason;
+
+    #[test]
+    fn a_storm_lasts_from_its_begin_to_its_end() {
+        let mut bench = Bench::host(0, &[flow(0, 1, 1)], |_| {});
+        for (time, holds) in [(50, true), (3000, false)] {
+            bench.run(time);
+            bench.at_host(|host, plan, out| host.hold(plan, out, (LocalPort(0), 1000 * time), 3, holds));
+        }
+        bench.run(5000);
+        // The XOFF of 50 ns waits for the data packet.
+        assert_eq!(bench.sent(0), [(100, Data(0, 0)), (110, Xoff(3, 0)), (3010, Xon(3))]);
+    }
+
+    #[test]
+    fn a_failed_port_loses_its_queue_and_its_pauses_and_a_repaired_one_sends() {
+        let mut bench = Bench::host(0, &[flow(0, 1, 3), flow(1, 0, 1)], |_| {});
+        bench.put(0, &[(120, Data(1, 0)), (140, Xoff(3, 0))]);
+        bench.run(150);
+        let failed = bench.at_host(|host, plan, out| {
+            let failed = host.fail(plan.network, LocalPort(0), 150_000);
+            host.empty(plan, out, LocalPort(0));
+            failed
+        });
+        // The second data packet was being sent; the acknowledgement that waited for its end is lost.
+        assert_eq!((failed.free_at, failed.paused, failed.pausing), (200_000, 1 << 3, 0));
+        assert_eq!(bench.drops(), [(150, DropReason::LinkDown, Some(1), Some(0))]);
+        bench.run(1000);
+        assert_eq!(bench.sent(0), [(100, Data(0, 0)), (200, Data(0, 1))]);
+        bench.at_host(|host, plan, out| {
+            host.repair(LocalPort(0), failed.free_at, 1_000_000);
+            host.kick::<ANY>(plan, out, LocalPort(0));
+        });
+        bench.run(5000);
+        assert_eq!(bench.sent(0), [(1100, Data(0, 2))]);
+    }
+
+    #[test]
+    fn a_repaired_port_sends_the_pause_of_a_storm_again() {
+        let mut bench = Bench::host(1, &[flow(0, 1, 1)], |_| {});
+        let failed = bench.at_host(|host, plan, out| {
+            host.hold(plan, out, (LocalPort(0), 500_000), 3, true);
+            host.fail(plan.network, LocalPort(0), 1_000_000)
+        });
+        assert_eq!(failed.pausing, 1 << 3);
+        bench.at_host(|host, plan, out| {
+            host.repair(LocalPort(0), failed.free_at, 2_000_000);
+            host.pause_anew(plan, out, LocalPort(0));
+        });
+        bench.run(5000);
+        assert_eq!(bench.sent(0), [(510, Xoff(3, 0)), (2010, Xoff(3, 0))]);
+    }
+}

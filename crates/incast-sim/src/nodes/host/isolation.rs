@@ -111,3 +111,29 @@ impl Host {
         self.isolation.as_ref().map(|isolation| &isolation.table)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::nodes::bench::Frame::{Isolate, Release};
+    use crate::nodes::bench::{Bench, flow};
+    use crate::switch::IsolationAtHosts;
+
+    #[test]
+    fn a_message_moves_a_flow_to_the_isolated_priority_if_the_host_obeys() {
+        for (hosts, prios) in [(IsolationAtHosts::Ignore, [3; 4]), (IsolationAtHosts::Isolate, [3, 3, 2, 2])] {
+            let mut bench = Bench::host(0, &[flow(0, 1, 4)], |setup| {
+                let switch = &mut setup.params.switch;
+                switch.lossless = vec![2, 3];
+                (switch.isolation.enabled, switch.isolation.hosts) = (true, hosts);
+            });
+            bench.put(0, &[(150, Isolate(0)), (250, Release(0))]);
+            bench.run(5000);
+            let sent: Vec<u8> = bench.packets(0).iter().map(|sent| sent.prio).collect();
+            assert_eq!((&sent[..], bench.counts().isolation_messages_to_hosts), (&prios[..], 2));
+            // The request is withdrawn, so the next sweep releases the flow.
+            assert_eq!(bench.nodes.hosts[0].has_isolated(), hosts == IsolationAtHosts::Isolate);
+            bench.at_host(|host, plan, out| host.sweep_isolated(plan, out, 5_000_000));
+            assert!(!bench.nodes.hosts[0].has_isolated());
+        }
+    }
+}

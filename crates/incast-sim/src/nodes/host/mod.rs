@@ -6,7 +6,11 @@ mod gates;
 mod hypervisor;
 mod isolation;
 mod nic;
+#[cfg(test)]
+mod nic_tests;
 mod pair;
+#[cfg(test)]
+mod pair_tests;
 mod queue;
 mod receiver;
 mod records;
@@ -14,6 +18,8 @@ mod reference;
 #[cfg(test)]
 mod selective_tests;
 mod stack;
+#[cfg(test)]
+mod tests;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

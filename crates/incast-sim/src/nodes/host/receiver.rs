@@ -203,3 +203,102 @@ impl Host {
         self.kick::<RUN>(plan, out, nic);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use incast_model::units::Time;
+
+    use crate::host::CnpMode;
+    use crate::nodes::bench::Frame::{self, Ack, Cnp, Data, Nack};
+    use crate::nodes::bench::{Bench, flow};
+    use crate::setup::Setup;
+
+    /// Lets packets of a flow from h0 arrive at h1. Returns h1 and the packets that it sends.
+    fn receiver(change: impl FnOnce(&mut Setup), arrivals: &[(u64, Frame)]) -> (Bench, Vec<(u64, Frame)>) {
+        let mut bench = Bench::host(1, &[flow(0, 1, 4)], change);
+        bench.put(0, arrivals);
+        bench.run(1_000_000);
+        let sent = bench.sent(0);
+        (bench, sent)
+    }
+
+    const IN_ORDER: [(u64, Frame); 4] =
+        [(1000, Data(0, 0)), (1100, Data(0, 1)), (1200, Data(0, 2)), (1300, Data(0, 3))];
+
+    #[test]
+    fn data_in_order_is_acknowledged() {
+        let (bench, sent) = receiver(|_| {}, &IN_ORDER);
+        assert_eq!(sent, [(1010, Ack(0, 1)), (1110, Ack(0, 2)), (1210, Ack(0, 3)), (1310, Ack(0, 4))]);
+        assert_eq!((bench.record(0).delivered, bench.record(0).discarded), (Some(Time::ns(1300)), 0));
+    }
+
+    #[test]
+    fn fewer_acknowledgements_still_include_the_last() {
+        for (every, expected) in
+            [(2, [(1110, Ack(0, 2)), (1310, Ack(0, 4))]), (3, [(1210, Ack(0, 3)), (1310, Ack(0, 4))])]
+        {
+            let (_, sent) = receiver(|setup| setup.params.rdma.ack_every = every, &IN_ORDER);
+            assert_eq!(sent, expected);
+        }
+    }
+
+    #[test]
+    fn a_gap_is_reported_once_per_interval_and_missing_packet() {
+        let interval = |setup: &mut Setup| setup.params.rdma.nack_interval = Time::ns(500);
+        let arrivals = [
+            (1000, Data(0, 1)),
+            (1100, Data(0, 2)),
+            (1499, Data(0, 1)),
+            (1500, Data(0, 1)),
+            (1600, Data(0, 0)),
+            (1700, Data(0, 2)), // another packet is missing
+            (1800, Data(0, 3)),
+        ];
+        let (bench, sent) = receiver(interval, &arrivals);
+        let expected = [(1010, Nack(0, 0)), (1510, Nack(0, 0)), (1610, Ack(0, 1)), (1710, Nack(0, 1))];
+        assert_eq!(sent, expected);
+        assert_eq!((bench.record(0).discarded, bench.record(0).delivered), (6, None));
+    }
+
+    #[test]
+    fn a_duplicate_is_acknowledged_again_if_senders_have_timeouts() {
+        let arrivals = [IN_ORDER[0], (1050, Data(0, 0))];
+        let (bench, sent) = receiver(|_| {}, &arrivals);
+        assert_eq!(sent, [(1010, Ack(0, 1)), (1060, Ack(0, 1))]);
+        assert_eq!(bench.record(0).discarded, 1);
+        let (_, sent) = receiver(|setup| setup.params.rdma.rto = None, &arrivals);
+        assert_eq!(sent, [(1010, Ack(0, 1))]);
+    }
+
+    #[test]
+    fn an_acknowledgement_echoes_the_mark_of_its_packet_and_has_its_own_priority() {
+        let mut bench = Bench::host(1, &[flow(0, 1, 4)], |setup| setup.params.rdma.ack_priority = Some(5));
+        bench.put_marked(0, 1000, Data(0, 0));
+        bench.put(0, &[(1100, Data(0, 1))]);
+        bench.run(5000);
+        let sent: Vec<_> = bench.packets(0).iter().map(|one| (one.frame, one.echo, one.marked, one.prio)).collect();
+        assert_eq!(sent, [(Ack(0, 1), true, false, 5), (Ack(0, 2), false, false, 5)]);
+    }
+
+    #[test]
+    fn marks_give_a_cnp_per_interval() {
+        let mut bench = Bench::host(1, &[flow(0, 1, 4)], |setup| {
+            (setup.params.rdma.cnp, setup.params.rdma.cnp_interval) = (CnpMode::Packet, Time::us(50));
+        });
+        for (time, number) in [(1000, 0), (50_999, 1), (51_000, 2)] {
+            bench.put_marked(0, time, Data(0, number));
+        }
+        bench.put(0, &[(200_000, Data(0, 3))]);
+        bench.run(300_000);
+        let sent: Vec<_> = bench.packets(0).iter().map(|one| (one.end, one.frame, one.echo, one.prio)).collect();
+        let expected = [
+            (1010, Cnp(0), false, 7),
+            (1020, Ack(0, 1), false, 3),
+            (51_009, Ack(0, 2), false, 3),
+            (51_019, Cnp(0), false, 7),
+            (51_029, Ack(0, 3), false, 3),
+            (200_010, Ack(0, 4), false, 3), // without a mark
+        ];
+        assert_eq!(sent, expected);
+    }
+}

@@ -233,3 +233,25 @@ impl<G: Hooks> Switch<G> {
 const fn low_bits(key: u64) -> u16 {
     key as u16 & ((1 << LINK_BITS) - 1)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::nodes::bench::Bench;
+    use crate::nodes::bench::Frame::{Data, Xoff, Xon};
+    use crate::nodes::bench::flow;
+
+    #[test]
+    fn windows_do_not_change_departures() {
+        let sent = [1, 37, 100, 5000].map(|window| {
+            let mut bench = Bench::switch(&[flow(0, 2, 9), flow(1, 2, 9)], |_| {});
+            bench.put(0, &[0, 1, 2, 3].map(|number| (100 * number, Data(0, number))));
+            bench.put(1, &[0, 1, 2, 3].map(|number| (110 * number, Data(1, number))));
+            bench.put(2, &[(250, Xoff(3, 0)), (1000, Xon(3))]);
+            (0..=5000).step_by(window).for_each(|end| bench.run(end));
+            bench.sent(2)
+        });
+        // Three packets before the pause; the last of eight ends 500 ns after it.
+        assert_eq!((sent[0].len(), sent[0][2].0, sent[0][7].0), (8, 300, 1500));
+        assert!(sent.iter().all(|other| *other == sent[0]));
+    }
+}

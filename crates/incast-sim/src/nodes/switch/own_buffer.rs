@@ -77,3 +77,45 @@ impl<G: Hooks> Switch<G> {
         self.take_ranked::<RUN>(port, place)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use incast_model::units::Bytes;
+
+    use crate::nodes::bench::Frame::{Data, Segment};
+    use crate::nodes::bench::{Bench, flow};
+    use crate::outcome::DropReason;
+    use crate::switch::QueueParams;
+
+    #[test]
+    fn a_packet_that_does_not_fit_is_dropped() {
+        // Space for two packets, the one being sent not counted.
+        let limit = Bytes(2500);
+        let mut bench = Bench::switch(&[flow(0, 2, 5)], |setup| {
+            setup.params.switch.queues = QueueParams::DropTail { limit };
+        });
+        bench.put(0, &[0, 1, 2, 3].map(|number| (number, Data(0, number))));
+        bench.put(0, &[(100, Data(0, 4))]);
+        bench.run(1000);
+        assert_eq!(bench.drops(), [(3, DropReason::Buffer, Some(0), Some(2))]);
+        assert_eq!(bench.counts().lossless_drops, 0, "there is no PFC");
+        let sent = [(100, Data(0, 0)), (200, Data(0, 1)), (300, Data(0, 2)), (400, Data(0, 4))];
+        assert_eq!(bench.sent(2), sent);
+    }
+
+    #[test]
+    fn the_flow_with_most_left_loses_a_packet_and_the_one_with_least_left_goes_first() {
+        let limit = Bytes(2500);
+        let flows: Vec<_> = (0..5).map(|_| flow(0, 2, 1)).collect();
+        let mut bench = Bench::switch(&flows, |setup| {
+            setup.params.switch.queues = QueueParams::Pfabric { limit };
+        });
+        let arrivals = [Segment(0, 9000), Segment(1, 7000), Segment(2, 8000), Segment(3, 5000), Segment(4, 8000)];
+        bench.put(0, &[0, 1, 2, 3, 4].map(|at| (at as u64, arrivals[at])));
+        bench.run(1000);
+        // Flow 0 is being sent. Flow 3 evicts flow 2; flow 4 has more left than any that waits.
+        let lost = |time, flow| (time, DropReason::Buffer, Some(flow), Some(2));
+        assert_eq!(bench.drops(), [lost(3, 2), lost(4, 4)]);
+        assert_eq!(bench.sent(2), [(100, Segment(0, 9000)), (200, Segment(3, 5000)), (300, Segment(1, 7000))]);
+    }
+}

@@ -137,3 +137,107 @@ impl<G: Hooks> Switch<G> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::kernel::LocalPort;
+    use incast_model::flow::Flow;
+    use incast_model::units::Bytes;
+
+    use crate::nodes::bench::Frame::{Data, Xoff, Xon};
+    use crate::nodes::bench::{Bench, flow};
+    use crate::setup::Setup;
+    use crate::switch::{Headroom, PfcMode};
+
+    /// XOFF at two data packets (2500 B), XON at the bytes left by `resume_offset`; headroom for two packets.
+    fn static_thresholds(setup: &mut Setup, resume_offset: u64) {
+        let switch = &mut setup.params.switch;
+        switch.pfc_mode = PfcMode::Static { xoff: Bytes(2500) };
+        (switch.resume_offset, switch.headroom) = (Bytes(resume_offset), Headroom::Bytes(Bytes(2500)));
+    }
+
+    /// Data packets of a flow from h0 to h2 arrive at 1000, 1100, … ns, while h2 pauses their queue from 0 on.
+    fn paused(packets: u64, resume_offset: u64) -> Bench {
+        let flows = [flow(0, 2, packets), Flow { priority: 1, ..flow(1, 0, 1) }];
+        let mut bench = Bench::switch(&flows, |setup| static_thresholds(setup, resume_offset));
+        bench.put(2, &[(0, Xoff(3, 0))]);
+        let arrivals: Vec<_> = (0..packets).map(|number| (1000 + 100 * number, Data(0, number))).collect();
+        bench.put(0, &arrivals);
+        bench
+    }
+
+    #[test]
+    fn xoff_follows_the_packet_that_brings_the_ingress_to_its_threshold() {
+        let mut bench = paused(3, 0);
+        bench.run(5000);
+        // The second packet, at 1100 ns, makes it 2500 B. The frame takes 10 ns.
+        let sent = bench.packets(0);
+        assert_eq!((sent.len(), sent[0].end, sent[0].frame, sent[0].prio), (1, 1110, Xoff(3, 2500), 0));
+        assert_eq!(sent[0].stamp, u64::from(bench.port(2).0), "the port by which the packet is to leave");
+        let ingress = bench.at_switch(|switch, _, _| *switch.ports[LocalPort(0)].ingress(3));
+        assert_eq!((ingress.paused, ingress.xoffs, bench.counts().pauses), (true, 1, 1));
+    }
+
+    #[test]
+    fn xon_follows_the_packet_that_leaves_few_enough_bytes() {
+        // From 5000 ns on a packet leaves every 100 ns: the first leaves 1250 B, which with 1250 B are not above 2500 B.
+        for (resume_offset, xon) in [(1250, 5010), (1251, 5110)] {
+            let mut bench = paused(2, resume_offset);
+            bench.put(2, &[(5000, Xon(3))]);
+            bench.run(9000);
+            assert_eq!(bench.sent(0), [(1110, Xoff(3, 2500)), (xon, Xon(3))]);
+            assert_eq!(bench.sent(2), [(5100, Data(0, 0)), (5200, Data(0, 1))]);
+        }
+    }
+
+    #[test]
+    fn headroom_takes_packets_after_xoff_until_it_is_full() {
+        let mut bench = paused(5, 0);
+        bench.run(5000);
+        // Two packets below the threshold, two in the headroom.
+        assert_eq!((bench.drops().len(), bench.counts().lossless_drops), (1, 1));
+        bench.put(2, &[(5000, Xon(3))]);
+        bench.run(9000);
+        let ends = [5100, 5200, 5300, 5400];
+        assert!(bench.sent(2).into_iter().eq(ends.into_iter().zip((0..4).map(|number| Data(0, number)))));
+    }
+
+    #[test]
+    fn xoff_stops_one_queue_after_the_packet_in_transmission_and_xon_releases_it() {
+        let mut bench = Bench::switch(&[flow(0, 2, 4), Flow { priority: 1, ..flow(1, 2, 1) }], |_| {});
+        bench.put(2, &[(1050, Xoff(3, 7777)), (1060, Xoff(3, 8888)), (3000, Xon(3))]);
+        bench.put(0, &[(1000, Data(0, 0)), (1090, Data(0, 1))]);
+        bench.put(1, &[(2000, Data(1, 0))]);
+        bench.run(5000);
+        assert_eq!(bench.sent(2), [(1100, Data(0, 0)), (2100, Data(1, 0)), (3100, Data(0, 1))]);
+        assert_eq!(bench.pauses(), [(1050, Xoff(3, 7777)), (3000, Xon(3))], "the second frame changes nothing");
+        assert_eq!((bench.counts().pfc_hops, bench.counts().pauses), (3, 0));
+    }
+
+    #[test]
+    fn no_pause_stops_pfc_frames() {
+        let mut bench = paused(2, 1250);
+        bench.put(0, &[(2000, Xoff(0, 0)), (2000, Xoff(3, 0))]);
+        bench.put(2, &[(5000, Xon(3))]);
+        // The XON of 5000 ns waits for a packet of another priority, which is sent until 5050 ns.
+        bench.put(1, &[(4950, Data(1, 0))]);
+        bench.run(9000);
+        assert_eq!(bench.sent(0), [(1110, Xoff(3, 2500)), (5050, Data(1, 0)), (5060, Xon(3))]);
+    }
+
+    #[test]
+    fn a_storm_holds_a_priority_to_its_end_and_while_the_threshold_asks_for_it() {
+        // The storm is from 500 ns to 3000 ns. One packet, which leaves during the storm, is below the threshold less the
+        // offset; two are above it until one leaves.
+        for (packets, leaves, xon) in [(1, 2000, 3010), (2, 5000, 5010)] {
+            let mut bench = paused(packets, 1250);
+            bench.put(2, &[(leaves, Xon(3))]);
+            for (time, holds) in [(500, true), (3000, false)] {
+                bench.run(time);
+                bench.at_switch(|switch, plan, out| switch.hold(plan, out, (LocalPort(0), 1000 * time), 3, holds));
+            }
+            bench.run(9000);
+            assert_eq!(bench.sent(0), [(510, Xoff(3, 0)), (xon, Xon(3))]);
+        }
+    }
+}

@@ -140,3 +140,95 @@ impl<G: Hooks> Switch<G> {
         tagging.rewritten(&network.fabric, packet.prio, input, output)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::kernel::LocalPort;
+    use incast_model::flow::Flow;
+    use incast_model::units::{Bytes, Time};
+
+    use crate::network::FailureParams;
+    use crate::nodes::bench::Frame::{Data, Lost, Xoff};
+    use crate::nodes::bench::{Bench, flow};
+    use crate::outcome::DropReason;
+    use crate::plan::Network;
+    use crate::setup::Setup;
+
+    #[test]
+    fn a_packet_leaves_by_the_port_towards_its_destination() {
+        let mut bench = Bench::switch(&[flow(0, 2, 1), flow(0, 3, 1)], |_| {});
+        bench.put(0, &[(1000, Data(0, 0)), (1100, Data(1, 0))]);
+        bench.run(2000);
+        // Idle ports: 100 ns after the last bit has arrived.
+        assert_eq!([bench.sent(2), bench.sent(3)], [[(1100, Data(0, 0))], [(1200, Data(1, 0))]]);
+        assert_eq!([bench.sent(0), bench.sent(1)], [[], []]);
+        assert_eq!((bench.counts().data_hops, bench.drops()), (2, vec![]));
+    }
+
+    #[test]
+    fn the_last_switch_of_the_time_to_live_drops() {
+        for (ttl, sent, dropped) in
+            [(2, vec![(200, Data(0, 0))], vec![]), (1, vec![], vec![(100, DropReason::Ttl, Some(0), Some(2))])]
+        {
+            let mut bench = Bench::switch(&[flow(0, 2, 1)], |_| {});
+            bench.at_switch(|switch, _, _| switch.ttl = ttl);
+            bench.put(0, &[(100, Data(0, 0))]);
+            bench.run(1000);
+            assert_eq!((bench.sent(2), bench.drops()), (sent, dropped));
+        }
+    }
+
+    /// The link of h2 fails at 1 ms, which makes failures possible before.
+    fn failing(setup: &mut Setup) {
+        let link = Some(["h2".into(), "s0".into()]);
+        setup.params.network.failure = vec![FailureParams { link, at: Time::ms(1), ..FailureParams::default() }];
+    }
+
+    #[test]
+    fn a_packet_without_a_route_is_dropped() {
+        let mut bench = Bench::switch(&[flow(0, 2, 1), flow(0, 3, 1)], failing);
+        let port = bench.port(2);
+        let Network { routing, faults, fabric, .. } = &mut bench.nodes.network;
+        let faults = faults.as_mut().expect("the run has failures");
+        faults.learn(&[(fabric.port(port).link, true)]);
+        routing.reroute(faults.routes(fabric, Time::ZERO));
+        bench.put(0, &[(100, Data(0, 0)), (200, Data(1, 0))]);
+        bench.run(1000);
+        assert_eq!(bench.drops(), [(100, DropReason::NoRoute, Some(0), None)]);
+        assert_eq!([bench.sent(2), bench.sent(3)], [vec![], vec![(300, Data(1, 0))]]);
+    }
+
+    #[test]
+    fn a_packet_for_a_dead_link_is_dropped() {
+        let mut bench = Bench::switch(&[flow(0, 2, 1), flow(0, 3, 1)], failing);
+        bench.at_switch(|switch, plan, _| switch.fail(plan.network, LocalPort(2), 50_000));
+        bench.put(0, &[(100, Data(0, 0)), (200, Data(1, 0))]);
+        bench.run(1000);
+        assert_eq!(bench.drops(), [(100, DropReason::LinkDown, Some(0), Some(2))]);
+        assert_eq!([bench.sent(2), bench.sent(3)], [vec![], vec![(300, Data(1, 0))]]);
+    }
+
+    #[test]
+    fn a_lost_packet_vanishes() {
+        let mut bench = Bench::switch(&[flow(0, 2, 2)], |_| {});
+        bench.put(0, &[(100, Lost(0, 0)), (200, Data(0, 1))]);
+        bench.run(1000);
+        assert_eq!((bench.sent(2), bench.counts().data_hops), (vec![(300, Data(0, 1))], 1));
+    }
+
+    /// With alpha 1, a lossy queue has at most as many bytes as the buffer has free.
+    #[test]
+    fn a_lossy_queue_takes_at_most_the_free_buffer() {
+        let mut bench = Bench::switch(&[Flow { priority: 1, ..flow(0, 2, 7) }], |setup| {
+            let switch = &mut setup.params.switch;
+            (switch.pfc, switch.buffer) = (false, Bytes(6250));
+        });
+        bench.put(2, &[(0, Xoff(1, 0))]);
+        bench.put(0, &[0, 1, 2, 3].map(|number| (100 * (number + 1), Data(0, number))));
+        bench.run(1000);
+        // 6250 B: the second packet finds 1250 B queued and 5000 B free; the third 2500 B and 3750 B, its size exactly; the
+        // fourth 3750 B and 2500 B.
+        assert_eq!(bench.drops(), [(400, DropReason::Buffer, Some(0), Some(2))]);
+        assert_eq!(bench.counts().lossless_drops, 0);
+    }
+}

@@ -216,3 +216,111 @@ impl<G: Hooks> Switch<G> {
         (record, if self.late_tags { self.new_tag(plan.network, port, packet) } else { packet.prio })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use incast_model::flow::Flow;
+    use incast_model::units::Bytes;
+
+    use crate::nodes::bench::Frame::{self, Data};
+    use crate::nodes::bench::{Bench, flow, star};
+    use crate::setup::Setup;
+    use crate::switch::SchedulerParams;
+
+    /// One flow from h0 to h2 for each priority 1, 3 and 5, and a fourth one that keeps the port busy from 0 to 100 ns.
+    fn by_priority(scheduler: SchedulerParams, arrivals: &[(u64, Frame)]) -> Vec<(u64, Frame)> {
+        let flows = [1, 3, 5, 1].map(|priority| Flow { priority, ..flow(0, 2, 9) });
+        let mut bench = Bench::switch(&flows, |setup| setup.params.switch.scheduler = scheduler);
+        bench.put(1, &[(0, Data(3, 0))]);
+        bench.put(0, arrivals);
+        bench.run(5000);
+        let mut sent = bench.sent(2);
+        assert_eq!(sent.remove(0), (100, Data(3, 0)));
+        sent
+    }
+
+    #[test]
+    fn packets_of_a_priority_leave_in_order_of_arrival_and_back_to_back() {
+        let mut bench = Bench::switch(&[flow(0, 2, 3), flow(1, 2, 3)], |_| {});
+        bench.put(0, &[0, 100, 200].map(|time| (time, Data(0, time / 100))));
+        bench.put(1, &[50, 150, 250].map(|time| (time, Data(1, time / 100))));
+        bench.run(2000);
+        let order = [Data(0, 0), Data(1, 0), Data(0, 1), Data(1, 1), Data(0, 2), Data(1, 2)];
+        let ends = [100, 200, 300, 400, 500, 600];
+        assert!(bench.sent(2).into_iter().eq(ends.into_iter().zip(order)));
+    }
+
+    #[test]
+    fn a_packet_takes_its_time_at_the_rate_of_the_port() {
+        // 1250 B at 25 Gb/s: 400 ns.
+        let mut bench = Bench::switch(&[flow(0, 2, 2)], |setup| setup.fabric = star(&[100, 100, 25]));
+        bench.put(0, &[(1000, Data(0, 0)), (1100, Data(0, 1))]);
+        bench.run(5000);
+        assert_eq!(bench.sent(2), [(1400, Data(0, 0)), (1800, Data(0, 1))]);
+    }
+
+    #[test]
+    fn ports_are_served_in_the_order_in_which_they_become_free() {
+        let flows = [flow(0, 2, 2), flow(1, 3, 2), Flow { priority: 5, ..flow(1, 3, 1) }];
+        // The port of h2 becomes free at 1400 ns, that of h3 100 ns after its begin, before or after the other begins.
+        for begin in [990, 1010] {
+            let mut bench = Bench::switch(&flows, |setup| {
+                setup.fabric = star(&[100, 100, 25, 100]);
+                setup.params.switch.scheduler = SchedulerParams::StrictPriority;
+            });
+            bench.put(0, &[(1000, Data(0, 0)), (1001, Data(0, 1))]);
+            // The packet of priority 5 comes after that of 3 has begun.
+            bench.put(1, &[(begin, Data(1, 0)), (begin + 1, Data(1, 1)), (begin + 150, Data(2, 0))]);
+            bench.run(5000);
+            assert_eq!(bench.sent(2), [(1400, Data(0, 0)), (1800, Data(0, 1))]);
+            let sent = [(begin + 100, Data(1, 0)), (begin + 200, Data(1, 1)), (begin + 300, Data(2, 0))];
+            assert_eq!(bench.sent(3), sent);
+        }
+    }
+
+    #[test]
+    fn a_gap_follows_each_packet() {
+        // 125 B at 100 Gb/s: 10 ns.
+        let gap = |setup: &mut Setup| setup.params.packets.gap = Bytes(125);
+        let mut bench = Bench::switch(&[flow(0, 2, 3)], gap);
+        bench.put(0, &[0, 1, 2].map(|number| (1000 + number, Data(0, number))));
+        bench.run(5000);
+        assert_eq!(bench.sent(2), [(1100, Data(0, 0)), (1210, Data(0, 1)), (1320, Data(0, 2))]);
+    }
+
+    #[test]
+    fn the_highest_priority_goes_first() {
+        let arrivals = [(10, Data(0, 0)), (20, Data(1, 0)), (30, Data(2, 0)), (40, Data(2, 1))];
+        let sent = by_priority(SchedulerParams::StrictPriority, &arrivals);
+        assert_eq!(sent, [(200, Data(2, 0)), (300, Data(2, 1)), (400, Data(1, 0)), (500, Data(0, 0))]);
+    }
+
+    #[test]
+    fn priorities_take_turns() {
+        let arrivals = [Data(0, 0), Data(0, 1), Data(1, 0), Data(1, 1), Data(2, 0), Data(2, 1)];
+        let arrivals: Vec<(u64, Frame)> = (10..).zip(arrivals).collect();
+        let order = by_priority(SchedulerParams::RoundRobin, &arrivals).into_iter().map(|(_, frame)| frame);
+        // Priority 1 has had the turn before.
+        assert!(order.eq([Data(1, 0), Data(2, 0), Data(0, 0), Data(1, 1), Data(2, 1), Data(0, 1)]));
+    }
+
+    #[test]
+    fn quanta_are_shares_of_bytes() {
+        // In a round, priority 3 sends two packets of 1250 B, priority 5 one.
+        let mut quanta = [1250; 8];
+        quanta[3] = 2500;
+        let arrivals = (0..4).flat_map(|number| [(10 + number, Data(1, number)), (10 + number, Data(2, number))]);
+        let arrivals: Vec<(u64, Frame)> = arrivals.collect();
+        let order = by_priority(SchedulerParams::Drr { quanta, strict: Vec::new() }, &arrivals);
+        let flows: Vec<u32> =
+            order.iter().map(|(_, frame)| if let Data(flow, _) = frame { *flow } else { 9 }).collect();
+        assert_eq!(flows, [1, 1, 2, 1, 1, 2, 2, 2]);
+    }
+
+    #[test]
+    fn a_port_that_becomes_free_comes_before_an_arrival_of_the_same_time() {
+        // The packet of priority 1 leaves although one of priority 5 arrives.
+        let sent = by_priority(SchedulerParams::StrictPriority, &[(10, Data(0, 0)), (100, Data(2, 0))]);
+        assert_eq!(sent, [(200, Data(0, 0)), (300, Data(2, 0))]);
+    }
+}

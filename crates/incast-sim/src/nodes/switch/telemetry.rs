@@ -76,3 +76,48 @@ impl Telemetry {
         power.map(|power| (IntRecord::of_pint(power), 1)).or_else(|| self.int(port, packet, now))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::congestion::IntRecord;
+    use crate::nodes::bench::Frame::Data;
+    use crate::nodes::bench::{Bench, control, flow, star};
+    use crate::setup::Setup;
+
+    /// h0 and h1 at 100 Gb/s, h2 at 25 Gb/s: 400 ns for a packet.
+    fn hpcc(setup: &mut Setup) {
+        (setup.fabric, setup.controls) = (star(&[100, 100, 25]), vec![control("hpcc", "ns3")]);
+    }
+
+    #[test]
+    fn a_record_has_the_port_as_the_packet_finds_it_when_it_leaves() {
+        let mut bench = Bench::switch(&[flow(0, 2, 3), flow(2, 1, 1)], hpcc);
+        bench.put(0, &[0, 100, 200].map(|time| (1000 + time, Data(0, time / 100))));
+        bench.put(2, &[(5000, Data(1, 0))]);
+        bench.run(9000);
+        // Begin in ps, rate (25 Gb/s is the first in the order of rates), bytes sent before, bytes left behind.
+        let records: Vec<_> = bench.packets(2).into_iter().flat_map(|sent| sent.records).collect();
+        let expected = [(1000, 0, 0), (1400, 1250, 1250), (1800, 2500, 0)];
+        assert_eq!(records, expected.map(|(begin, sent, queued)| IntRecord::new(1000 * begin, 0, sent, queued)));
+        // The port of h1 has its own counter.
+        assert_eq!(bench.packets(1)[0].records, [IntRecord::new(5_000_000, 1, 0, 0)]);
+    }
+
+    #[test]
+    fn packets_without_an_int_header_have_no_records() {
+        let mut bench = Bench::switch(&[flow(0, 2, 1)], |_| {});
+        bench.put(0, &[(0, Data(0, 0))]);
+        bench.run(1000);
+        assert!(bench.packets(2)[0].records.is_empty());
+    }
+
+    #[test]
+    fn records_follow_those_of_other_switches() {
+        let mut bench = Bench::switch(&[flow(0, 2, 1)], hpcc);
+        let before = [IntRecord::new(7, 1, 8, 9), IntRecord::new(10, 1, 11, 12)];
+        bench.put_with_records(0, 1000, Data(0, 0), &before);
+        bench.run(9000);
+        let [first, second] = before;
+        assert_eq!(bench.packets(2)[0].records, [first, second, IntRecord::new(1_000_000, 0, 0, 0)]);
+    }
+}

@@ -10,6 +10,8 @@ mod find;
 mod message;
 mod sweep;
 mod table;
+#[cfg(test)]
+mod tests;
 
 use incast_model::fabric::NodeId;
 use incast_model::rng::Stream;

@@ -1,0 +1,323 @@
+//! Test bench: one node of a small fabric, with packets put on its inward wires and taken from its outward wires.
+//!
+//! Sizes and rates make most times whole nanoseconds: at 100 Gb/s a data packet (1000 B of payload, 1250 B on the wire) takes
+//! 100 ns, and every other packet (125 B) takes 10 ns. Switches reserve no buffer. Hosts h0, h1, … are at ports 0, 1, … of
+//! the switch s0, four of them if a test does not say otherwise.
+
+use std::sync::Arc;
+
+use incast_model::fabric::{Fabric, FabricBuilder, HostId, NodeId, NodeKind, PortId};
+use incast_model::flow::{Flow, FlowSet};
+use incast_model::units::{Bytes, Rate, Time};
+
+use super::guards::Guards;
+use super::host::Host;
+use super::out::{Note, Out};
+use super::packet::{Carried, Packet, Stamp};
+use super::plan::{LINK_BITS, Plan};
+use super::run::ANY;
+use super::switch::Switch;
+use super::{Nodes, Place};
+use crate::congestion::{Control, IntRecord, WindowMode};
+use crate::host::{Carrier, PacketParams};
+use crate::kernel::{Kind, NONE, flag};
+use crate::outcome::{Counts, DropReason, FlowRecord};
+use crate::plan::Network;
+use crate::setup::{ControlSetup, Params, Setup};
+
+/// Packet by its flow and the number of a data packet of the flow, from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Frame {
+    Data(u32, u64),
+    /// With the number of the packet expected next.
+    Ack(u32, u64),
+    Nack(u32, u64),
+    Cnp(u32),
+    /// Priority, and ingress bytes that caused the pause.
+    Xoff(u8, u64),
+    Xon(u8),
+    Isolate(u32),
+    Release(u32),
+    /// Segment of pFabric, with the bytes left of its flow.
+    Segment(u32, u64),
+    /// Data packet lost on the wire.
+    Lost(u32, u64),
+}
+
+/// Packet that left the node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Sent {
+    /// End of the transmission, in ns.
+    pub(super) end: u64,
+    pub(super) frame: Frame,
+    pub(super) prio: u8,
+    /// Priority at the far end.
+    pub(super) in_prio: u8,
+    /// If true, the packet has an ECN mark.
+    pub(super) marked: bool,
+    /// If true, the packet answers one with a mark.
+    pub(super) echo: bool,
+    /// As [`Packet::stamp`].
+    pub(super) stamp: u64,
+    pub(super) records: Vec<IntRecord>,
+}
+
+pub(super) struct Bench {
+    /// State of a run without any node but the one under test.
+    pub(super) nodes: Nodes,
+    node: NodeId,
+}
+
+/// Flow of priority 3 that starts at 0.
+pub(super) fn flow(src: u32, dst: u32, packets: u64) -> Flow {
+    let (src, dst, size) = (HostId(src), HostId(dst), Bytes(PAYLOAD * packets));
+    Flow { src, dst, size, start: Time::ZERO, priority: 3, label: 0, sport: 1, dport: 2, path: None, until: None }
+}
+
+/// Fabric by the rates of the hosts' links in Gb/s; all links have a delay of 1 us.
+pub(super) fn star(gbps: &[u64]) -> Arc<Fabric> {
+    let mut builder = FabricBuilder::new();
+    let hosts: Vec<NodeId> = (0..gbps.len()).map(|host| builder.host(format!("h{host}"))).collect();
+    let switch = builder.switch("s0", 1);
+    for (host, &rate) in hosts.into_iter().zip(gbps) {
+        builder.link(host, switch, Rate::gbps(rate), DELAY);
+    }
+    Arc::new(builder.finish().expect("a fabric"))
+}
+
+/// Congestion control without a window.
+pub(super) fn control(name: &str, profile: &str) -> ControlSetup {
+    ControlSetup { control: Control::named(name, profile).expect("a control"), window: WindowMode::Off }
+}
+
+const DELAY: Time = Time::us(1);
+const PAYLOAD: u64 = 1000;
+
+fn setup(flows: &[Flow]) -> Setup {
+    let (other, none) = (Bytes(125), Bytes::ZERO);
+    let mut params = Params::default();
+    params.switch.reserve = none;
+    let packets = PacketParams { payload: Bytes(PAYLOAD), data_header: Bytes(250), ..PacketParams::default() };
+    let packets = PacketParams { ack: other, min_ack: other, cnp: other, pfc: other, control: other, ..packets };
+    params.packets = PacketParams { mss: Bytes(PAYLOAD), segment_header: Bytes(250), ..packets };
+    (params.packets.int_base, params.packets.int_record) = (none, none);
+    Setup {
+        fabric: star(&[100; 4]),
+        flows: Arc::new(FlowSet { flows: flows.to_vec(), labels: vec!["flow".into()], ..FlowSet::default() }),
+        controls: vec![control("unlimited", "default")],
+        transports: Vec::new(),
+        carriers: vec![Carrier::Rdma(0)],
+        tenancy: None,
+        tags: None,
+        params,
+    }
+}
+
+impl Bench {
+    fn new(flows: &[Flow], change: impl FnOnce(&mut Setup)) -> Self {
+        Self { nodes: Self::whole(flows, change), node: NodeId(0) }
+    }
+
+    /// All nodes of the fabric.
+    pub(super) fn whole(flows: &[Flow], change: impl FnOnce(&mut Setup)) -> Nodes {
+        let mut setup = setup(flows);
+        change(&mut setup);
+        Nodes::new(setup.checked().and_then(|setup| Network::new(setup.into_inner())).expect("a network"))
+    }
+
+    /// The switch s0.
+    pub(super) fn switch(flows: &[Flow], change: impl FnOnce(&mut Setup)) -> Self {
+        let mut bench = Self::new(flows, change);
+        bench.nodes.hosts.clear();
+        let nodes = bench.nodes.network.fabric.nodes();
+        bench.node = NodeId(nodes.iter().position(|node| node.kind == NodeKind::Switch).expect("a switch") as u32);
+        bench
+    }
+
+    pub(super) fn host(host: u32, flows: &[Flow], change: impl FnOnce(&mut Setup)) -> Self {
+        let mut bench = Self::new(flows, change);
+        bench.nodes.switches.clear();
+        bench.nodes.hosts = vec![bench.nodes.hosts.swap_remove(host as usize)];
+        bench.node = bench.nodes.network.fabric.hosts()[host as usize];
+        bench.nodes.places[bench.node] = Place::Host(0);
+        bench
+    }
+
+    /// Calls a function of the switch.
+    pub(super) fn at_switch<R>(&mut self, act: impl FnOnce(&mut Switch<Guards>, Plan<'_>, &mut Out) -> R) -> R {
+        let Nodes { layout, network, switches, out, .. } = &mut self.nodes;
+        act(&mut switches[0], Plan { layout, network }, out)
+    }
+
+    /// Calls a function of the host.
+    pub(super) fn at_host<R>(&mut self, act: impl FnOnce(&mut Host, Plan<'_>, &mut Out) -> R) -> R {
+        let Nodes { layout, network, hosts, out, .. } = &mut self.nodes;
+        act(&mut hosts[0], Plan { layout, network }, out)
+    }
+
+    /// Lets the node handle all events before a time in ns.
+    pub(super) fn run(&mut self, end: u64) {
+        self.nodes.run_node(self.node, 1000 * end);
+    }
+
+    /// Number in the fabric of a port of the node.
+    pub(super) fn port(&self, port: usize) -> PortId {
+        PortId(self.nodes.layout.first_port[self.node].0 + port as u32)
+    }
+
+    /// Lets packets arrive at a port: each with the time of its last bit, in ns.
+    pub(super) fn put(&mut self, port: usize, arrivals: &[(u64, Frame)]) {
+        arrivals.iter().for_each(|&(time, frame)| self.arrive(port, time, self.packet(frame), &[]));
+    }
+
+    /// Lets a packet with an ECN mark arrive.
+    pub(super) fn put_marked(&mut self, port: usize, time: u64, frame: Frame) {
+        let packet = self.packet(frame);
+        self.arrive(port, time, Packet { flags: packet.flags | flag::CE, ..packet }, &[]);
+    }
+
+    /// Lets a packet arrive under another priority than that of its flow.
+    pub(super) fn put_under(&mut self, port: usize, time: u64, frame: Frame, prio: u8) {
+        self.arrive(port, time, Packet { prio, ..self.packet(frame) }, &[]);
+    }
+
+    /// Lets an XOFF with a known root (`measure.blocking`) arrive.
+    pub(super) fn put_xoff(&mut self, port: usize, time: u64, prio: u8, root: PortId) {
+        self.arrive(port, time, Packet { dst: root.0, ..self.packet(Frame::Xoff(prio, 0)) }, &[]);
+    }
+
+    /// Lets a packet with INT records arrive.
+    pub(super) fn put_with_records(&mut self, port: usize, time: u64, frame: Frame, records: &[IntRecord]) {
+        self.arrive(port, time, Packet { records: records.len() as u8, ..self.packet(frame) }, records);
+    }
+
+    fn arrive(&mut self, port: usize, time: u64, packet: Packet, records: &[IntRecord]) {
+        let peer = self.nodes.network.fabric.port(self.port(port)).peer;
+        let (plan, out, time) = (self.nodes.layout.ports[peer], &mut self.nodes.out, 1000 * time);
+        out.live += 1;
+        out.injected[usize::from(packet.prio)] += u64::from(packet.size);
+        let stamp = Stamp { flags: packet.flags, in_prio: packet.prio, record: None };
+        let mut carried = Carried::default();
+        carried.records[..records.len()].copy_from_slice(records);
+        out.wires[plan.line].push::<ANY>(time, &plan, &packet, stamp, &mut carried);
+        let window = out.calendar.current();
+        out.inboxes[self.node][window].push(time << LINK_BITS | u64::from(plan.place));
+    }
+
+    fn packet(&self, frame: Frame) -> Packet {
+        let Nodes { layout, network, .. } = &self.nodes;
+        let packets = &network.config.packets;
+        let towards = |flow: u32, back: bool| {
+            let spec = &network.flows.flows[flow as usize];
+            let (dst, at) = if back { (spec.src, &layout.at_src) } else { (spec.dst, &layout.at_dst) };
+            let flags = network.controls[0].flags;
+            let at_dst = at[flow as usize];
+            Packet { flow, dst: dst.0, at_dst, size: packets.ack.0 as u16, prio: spec.priority, flags, ..Packet::EMPTY }
+        };
+        let own = |kind, in_prio, xoff| {
+            let flags = if xoff { flag::XOFF } else { 0 };
+            Packet { kind, dst: NONE, size: packets.pfc.0 as u16, in_prio, flags, ..Packet::EMPTY }
+        };
+        let size = |flow: u32| network.flows.flows[flow as usize].size.0;
+        let seq = |flow, number: u64| size(flow).min(PAYLOAD * number);
+        let data = |kind, flow, number| {
+            let payload = PAYLOAD.min(size(flow) - seq(flow, number));
+            let wire = packets.data_header.0 + payload;
+            let packet = towards(flow, false);
+            Packet { kind, seq: seq(flow, number), size: wire as u16, payload: payload as u16, ..packet }
+        };
+        match frame {
+            Frame::Data(flow, number) => data(Kind::Data, flow, number),
+            Frame::Lost(flow, number) => data(Kind::Lost, flow, number),
+            Frame::Segment(flow, left) => {
+                let packet = data(Kind::Segment, flow, 0);
+                Packet { stamp: left, flags: flag::RANKED, ..packet }
+            }
+            Frame::Ack(flow, number) => Packet { kind: Kind::Ack, seq: seq(flow, number), ..towards(flow, true) },
+            Frame::Nack(flow, number) => Packet { kind: Kind::Nack, seq: seq(flow, number), ..towards(flow, true) },
+            Frame::Cnp(flow) => Packet { kind: Kind::Cnp, ..towards(flow, true) },
+            Frame::Xoff(prio, bytes) => Packet { seq: bytes, ..own(Kind::Pfc, prio, true) },
+            Frame::Xon(prio) => own(Kind::Pfc, prio, false),
+            Frame::Isolate(flow) => Packet { flow, ..own(Kind::Isolation, 0, true) },
+            Frame::Release(flow) => Packet { flow, ..own(Kind::Isolation, 0, false) },
+        }
+    }
+
+    /// Takes the packets that left by a port, with their fields.
+    pub(super) fn packets(&mut self, port: usize) -> Vec<Sent> {
+        let line = self.nodes.layout.ports[self.port(port)].line;
+        let stride = self.nodes.layout.records;
+        let wire = &mut self.nodes.out.wires[line];
+        let mut sent = Vec::new();
+        while wire.first() != u64::MAX {
+            let (time, mut carried) = (wire.first() - DELAY.0, Carried::default());
+            let packet = wire.pop::<ANY>(&mut carried);
+            assert_eq!(time % 1000, 0, "{packet:?} ends at {time} ps");
+            let Packet { prio, in_prio, flags, stamp, .. } = packet;
+            let records = carried.records[..usize::from(packet.records).min(stride)].to_vec();
+            let (marked, echo) = (flags & flag::CE != 0, flags & flag::ECHO != 0);
+            let (end, frame) = (time / 1000, frame_of(&packet));
+            sent.push(Sent { end, frame, prio, in_prio, marked, echo, stamp, records });
+        }
+        sent
+    }
+
+    /// Takes the packets that left by a port, each with the end of its transmission in ns.
+    pub(super) fn sent(&mut self, port: usize) -> Vec<(u64, Frame)> {
+        self.packets(port).into_iter().map(|sent| (sent.end, sent.frame)).collect()
+    }
+
+    /// Pauses of the node's queues that have begun and ended, with their times in ns.
+    pub(super) fn pauses(&self) -> Vec<(u64, Frame)> {
+        let prio = |at: usize| (at / self.nodes.network.ports.len()) as u8;
+        let notes = self.nodes.out.notes.iter();
+        let pauses = notes.filter_map(|noted| match noted.note {
+            Note::Pause { at, bytes, .. } => Some((noted.time.0 / 1000, Frame::Xoff(prio(at), bytes))),
+            Note::Resume { at } => Some((noted.time.0 / 1000, Frame::Xon(prio(at)))),
+            Note::Drop { .. } => None,
+        });
+        pauses.collect()
+    }
+
+    /// Drops noted: time in ns, reason, flow, and egress port of the node.
+    pub(super) fn drops(&self) -> Vec<(u64, DropReason, Option<u32>, Option<u32>)> {
+        let first = self.port(0).0;
+        let notes = self.nodes.out.notes.iter();
+        let records = notes.filter_map(|noted| match noted.note {
+            Note::Drop { record, .. } => Some(record),
+            _ => None,
+        });
+        let egress = |port: PortId| port.0 - first;
+        records.map(|one| (one.time.0 / 1000, one.reason, one.flow, one.egress.map(egress))).collect()
+    }
+
+    pub(super) fn counts(&self) -> Counts {
+        self.nodes.out.counts
+    }
+
+    /// Record of a flow, with the fields that the host knows.
+    pub(super) fn record(&self, flow: u32) -> FlowRecord {
+        let (host, Nodes { layout, network, .. }) = (&self.nodes.hosts[0], &self.nodes);
+        let number = network.fabric.hosts().iter().position(|&host| host == self.node).expect("a host");
+        let mut records = vec![FlowRecord::default(); network.flows.flows.len()];
+        host.record_sent(&mut records);
+        host.record_received(&layout.received[number], &mut records);
+        records[flow as usize]
+    }
+}
+
+fn frame_of(packet: &Packet) -> Frame {
+    let (flow, number, xoff) = (packet.flow, packet.seq.div_ceil(PAYLOAD), packet.flags & flag::XOFF != 0);
+    match packet.kind {
+        Kind::Data => Frame::Data(flow, number),
+        Kind::Segment => Frame::Segment(flow, packet.stamp),
+        Kind::Ack => Frame::Ack(flow, number),
+        Kind::Nack => Frame::Nack(flow, number),
+        Kind::Cnp => Frame::Cnp(flow),
+        Kind::Pfc if xoff => Frame::Xoff(packet.in_prio, packet.seq),
+        Kind::Pfc => Frame::Xon(packet.in_prio),
+        Kind::Isolation if xoff => Frame::Isolate(flow),
+        Kind::Isolation => Frame::Release(flow),
+        other => panic!("{other:?} is not on this bench"),
+    }
+}
