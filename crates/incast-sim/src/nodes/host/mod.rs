@@ -50,10 +50,26 @@ const PRIORITIES: usize = 8;
 
 /// Several fields are copies from [`crate::plan::Config`].
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(super) struct Host {
-    node: NodeId,
-    id: HostId,
     nics: IdVec<LocalPort, Nic>,
+    /// Timers of own flows: time, own number. Outdated ones do nothing.
+    timers: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Time of that start in ps; [`u64::MAX`]: none.
+    next_clock: u64,
+    /// Time of the current event in ps, and its class and number.
+    now: u64,
+    gates: Option<Box<Gates>>,
+    /// `None` in runs with RDMA alone.
+    transports: Option<Box<Transports>>,
+    port_rank: u64,
+    event: u32,
+    node: NodeId,
+    ranks: bool,
+    mixed: bool,
+    /// Bytes of a packet that fits into an empty port.
+    least_buffer: u32,
+    id: HostId,
     /// Chooses the port of a flow; `None` with ECMP.
     balancer: Option<State>,
     packets: PacketParams,
@@ -63,8 +79,6 @@ pub(super) struct Host {
     /// Bytes after which a flow is an elephant, and the priority of elephants.
     demotion: (u64, u8),
     in_flight: u64,
-    /// Bytes of a packet that fits into an empty port.
-    least_buffer: u32,
     /// Packets queued at its ports.
     slab: Slab,
     pairs: IdVec<PairId, Pair>,
@@ -78,28 +92,15 @@ pub(super) struct Host {
     progress: Vec<Progress>,
     /// Next flow that starts by the clock alone.
     next_start: usize,
-    /// Time of that start in ps; [`u64::MAX`]: none.
-    next_clock: u64,
-    gates: Option<Box<Gates>>,
     /// By flow received.
     receivers: Vec<Receiver>,
-    /// Timers of own flows: time, own number. Outdated ones do nothing.
-    timers: BinaryHeap<Reverse<(u64, u32)>>,
-    /// `None` in runs with RDMA alone.
-    transports: Option<Box<Transports>>,
     /// `None` if the run has no hypervisors.
     hypervisor: Option<Box<HostHypervisor>>,
     /// `None` if the run isolates no flows.
     pub(super) isolation: Option<Box<HostIsolation>>,
     /// `None` if queueing delays are not measured.
     blocking: Option<Box<HostBlocking>>,
-    ranks: bool,
-    port_rank: u64,
-    mixed: bool,
     carried: Carried,
-    /// Time of the current event in ps, and its class and number.
-    now: u64,
-    event: u32,
 }
 
 impl Host {

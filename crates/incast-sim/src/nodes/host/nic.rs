@@ -22,24 +22,29 @@ use crate::switch::{RANKED_QUEUE, RankedQueue, Rule, Served};
 
 /// Port of a host.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(super) struct Nic {
-    /// Number of the port in the fabric, and number and place of the wire that ends there.
-    pub(super) port: PortId,
-    pub(super) wire: PortId,
-    pub(super) line: Line,
-    plan: PortPlan,
-    /// Random extra times of the host for each packet, in runs with jitter.
-    jitter: Option<Box<Sending>>,
-    woken: Woken,
-    /// In bit/s.
-    pub(super) rate: u64,
-    pub(super) context: FlowContext,
+    /// Time of the next service in ps; [`u64::MAX`]: none before something changes.
+    pub(super) due: u64,
     pub(super) busy_until: u64,
-    tx_bytes: u64,
+    pub(super) line: Line,
     pub(super) queued: u32,
     pub(super) waiting: u8,
     pub(super) paused: u8,
+    ready: u8,
     pub(super) down: bool,
+    last_control: u8,
+    plan: PortPlan,
+    woken: Woken,
+    tx_bytes: u64,
+    /// Number of the port in the fabric, and number and place of the wire that ends there.
+    pub(super) port: PortId,
+    pub(super) wire: PortId,
+    /// In bit/s.
+    pub(super) rate: u64,
+    /// Random extra times of the host for each packet, in runs with jitter.
+    jitter: Option<Box<Sending>>,
+    pub(super) context: FlowContext,
     /// By priority; empty before the first PFC storm.
     pub(super) holds: Vec<Hold>,
     pair_served: bool,
@@ -49,14 +54,10 @@ pub(super) struct Nic {
     pub(super) ranked: RankedQueue,
     rule: Rule,
     pub(super) turns: [Turns; PRIORITIES],
-    ready: u8,
     /// Turns of data, and priority of the last control packet.
     served: Served,
-    last_control: u8,
     /// Time, flow, place. Outdated entries are skipped.
     pub(super) paced: BinaryHeap<Reverse<(u64, u32, PairId)>>,
-    /// Time of the next service in ps; [`u64::MAX`]: none before something changes.
-    pub(super) due: u64,
     /// In place of turns and `due` in `ns3` arithmetic.
     pub(super) reference: ReferenceNic,
 }

@@ -31,45 +31,46 @@ use telemetry::Telemetry;
 
 /// Several fields are copies from [`crate::plan::Config`].
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(super) struct Switch<G> {
-    pub(super) node: NodeId,
-    pub(super) buffer: Buffer,
-    rng: Stream,
     pub(super) ports: IdVec<LocalPort, Port>,
-    pub(super) slab: Slab,
     /// Ports that become free: time and port in one number, the soonest last.
     free_at: Vec<u64>,
-    /// Arrivals known and not handled yet, as in [`Out::inboxes`].
-    arrivals: Vec<u64>,
-    pub(super) carried: Carried,
     /// Time of the current event, in ps.
     pub(super) now: u64,
     /// Wire of the current arrival; too high during actions.
     pub(super) line: Line,
-    rule: Rule,
-    pub(super) storage: Storage,
-    /// By port; empty without pFabric queues.
-    pub(super) ranked: IdVec<LocalPort, RankedQueue>,
-    port_rank: u64,
-    /// By port; empty without deficit round robin.
-    deficits: IdVec<LocalPort, [u32; 8]>,
-    /// `None` with ECMP.
-    pub(super) balancer: Option<State>,
-    pub(super) lossless: u8,
-    pub(super) guards: G,
+    pub(super) node: NodeId,
+    /// Arrivals known and not handled yet, as in [`Out::inboxes`].
+    arrivals: Vec<u64>,
+    pub(super) slab: Slab,
     /// If true, packets pass guards; these change tags on the wire; these watch queues.
     guarded: bool,
     late_tags: bool,
     pub(super) watches_queues: bool,
     /// As [`Hooks::markable`].
     markable: u8,
-    /// By port and priority; empty without guards.
-    pub(super) pauses: IdVec<LocalPort, [Pauses; 8]>,
+    pub(super) lossless: u8,
     pub(super) mark_at_enqueue: bool,
     pub(super) ttl: u8,
-    telemetry: Option<Box<Telemetry>>,
     /// If true, packets are stamped when they leave.
     stamps: bool,
+    pub(super) storage: Storage,
+    rule: Rule,
+    port_rank: u64,
+    pub(super) buffer: Buffer,
+    rng: Stream,
+    pub(super) carried: Carried,
+    /// By port; empty without pFabric queues.
+    pub(super) ranked: IdVec<LocalPort, RankedQueue>,
+    /// By port; empty without deficit round robin.
+    deficits: IdVec<LocalPort, [u32; 8]>,
+    /// `None` with ECMP.
+    pub(super) balancer: Option<State>,
+    pub(super) guards: G,
+    /// By port and priority; empty without guards.
+    pub(super) pauses: IdVec<LocalPort, [Pauses; 8]>,
+    telemetry: Option<Box<Telemetry>>,
     pfc_size: u16,
     /// By port: random extra times of a server of VMs for each packet; empty without jitter.
     jitters: IdVec<LocalPort, Option<Sending>>,
