@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
+use incast_sim::switch::SwitchParams;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -13,7 +14,10 @@ use crate::tree;
 
 /// Parameters that patches merge key by key. (They replace other tables, such as `pfc_mode`, which are one choice of
 /// several.)
-const TABLES: &[&str] = &["tagging", "watchdog", "isolation", "classes"];
+fn tables() -> Vec<&'static str> {
+    let switch = SwitchParams::default();
+    switch.guards().map(|(guard, _)| guard).chain(["classes"]).collect()
+}
 
 /// Some parameters of a `T` by name, which override those of a whole `T`.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,7 +41,7 @@ impl<T> Patch<T> {
     /// True if this overrides everything that `below` gives of a parameter.
     pub(super) fn replaces(&self, below: &Value, name: &str) -> bool {
         match (self.given.get(name), below) {
-            (Some(Value::Object(own)), Value::Object(below)) if TABLES.contains(&name) => {
+            (Some(Value::Object(own)), Value::Object(below)) if tables().contains(&name) => {
                 below.keys().all(|key| own.contains_key(key))
             }
             (own, _) => own.is_some(),
@@ -67,7 +71,7 @@ impl<T: Serialize + DeserializeOwned + Clone> Patch<T> {
         // Alone first: an error must be about the patch, not the base.
         tree::typed::<T>(&Value::Object(self.given.clone()), path)?;
         match serde_json::to_value(base) {
-            Ok(Value::Object(base)) => tree::typed(&Value::Object(tree::overlaid(&base, &self.given, TABLES)), path),
+            Ok(Value::Object(base)) => tree::typed(&Value::Object(tree::overlaid(&base, &self.given, &tables())), path),
             _ => Err(Diagnostic::new(path, "these parameters cannot be given in part")),
         }
     }
@@ -101,7 +105,7 @@ impl<T: JsonSchema> JsonSchema for Patch<T> {
 mod tests {
     use incast_sim::host::{HostParams, PacketParams, RdmaParams};
     use incast_sim::network::NetworkParams;
-    use incast_sim::switch::{EcnParams, SwitchParams};
+    use incast_sim::switch::EcnParams;
 
     use super::*;
 
@@ -121,7 +125,7 @@ mod tests {
 
     #[test]
     fn the_tables_are_those_of_the_schema() {
-        fn tables<T: JsonSchema>(found: &mut Vec<String>) {
+        fn collect<T: JsonSchema>(found: &mut Vec<String>) {
             let schema = schemars::schema_for!(T);
             let properties = schema.get("properties").and_then(Value::as_object).unwrap();
             for (name, property) in properties {
@@ -133,14 +137,14 @@ mod tests {
             }
         }
         let mut found = Vec::new();
-        tables::<SwitchParams>(&mut found);
-        tables::<HostParams>(&mut found);
-        tables::<RdmaParams>(&mut found);
-        tables::<PacketParams>(&mut found);
-        tables::<EcnParams>(&mut found);
-        tables::<NetworkParams>(&mut found);
+        collect::<SwitchParams>(&mut found);
+        collect::<HostParams>(&mut found);
+        collect::<RdmaParams>(&mut found);
+        collect::<PacketParams>(&mut found);
+        collect::<EcnParams>(&mut found);
+        collect::<NetworkParams>(&mut found);
         found.sort();
-        let mut known = TABLES.to_vec();
+        let mut known = tables();
         known.sort_unstable();
         assert_eq!(found, known);
     }

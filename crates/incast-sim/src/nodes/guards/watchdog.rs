@@ -36,8 +36,8 @@ pub(in crate::nodes) struct Watchdog {
 impl Guard for Watchdog {
     fn new(plan: Plan<'_>, node: u32) -> Option<Self> {
         let ports = plan.network.fabric.ports_of(NodeId(node)).len();
-        let params = plan.network.watchdog?;
-        Some(Self { params, storms: vec![[None; 8]; ports] })
+        let params = plan.network.switch.watchdog;
+        params.enabled.then(|| Self { params, storms: vec![[None; 8]; ports] })
     }
 
     fn routed(
