@@ -1,4 +1,4 @@
-"""A newcomer follows CONTRIBUTING.md to the letter: adds a control, transport, pattern, fabric and result column."""
+"""A newcomer follows CONTRIBUTING.md to the letter: adds a control, transport, guard, pattern, fabric and column."""
 
 from __future__ import annotations
 
@@ -36,6 +36,14 @@ OF_TRANSPORT = {
     "crates/incast-sim/src/transport/mod.rs",
     "docs/reference/transports/fixed.md",
 }
+OF_GUARD = {
+    "crates/incast-sim/src/guards/mod.rs",
+    "crates/incast-sim/src/guards/policer.rs",
+    "docs/reference/results.md",
+    "docs/reference/scenario.md",
+    "docs/reference/sweeps.md",
+    "python/incast/schema.py",
+}
 OF_PATTERN = {
     "crates/incast-model/src/workload/mod.rs",
     "crates/incast-model/src/workload/neighbours.rs",
@@ -51,7 +59,7 @@ OF_FABRIC = {
 OF_COLUMN = {
     "crates/incast-lab/src/results/tables/ports.rs",
     "crates/incast-sim/src/outcome.rs",
-    "crates/incast-sim/src/simulation.rs",
+    "crates/incast-sim/src/nodes/outcome.rs",
     "docs/reference/results.md",
 }
 
@@ -163,15 +171,27 @@ def test_the_examples_are_as_written(checkout: Path) -> None:
     assert re.search(r"^\| `decrease` \| number in \(0, 1\); `0.5` ", page, re.MULTILINE)
     tables = (checkout / "crates/incast-sim/tests/simulation/snapshots/controls/aimd.txt").read_text(encoding="utf-8")
     assert re.search(r"^default, rate +16 to 1 ", tables, re.MULTILINE)
+    assert "guards::policer::tests::a_burst_passes_and_then_the_rate ... ok" in tested
+    assert re.search(r"^Policed: every flow completed", simulated, re.MULTILINE)
+    dropped = pyarrow.parquet.read_table(checkout / "results/policer/drops.parquet")["reason"].to_pylist()
+    assert set(dropped) == {"policer"}
+    assert "class PolicerParams(Tree):" in (checkout / "python/incast/schema.py").read_text(encoding="utf-8")
+    for page, text in (("scenario", "`policer.rate`"), ("results", "`policer_bytes`"), ("sweeps", "`policer_drops`")):
+        assert text in (checkout / f"docs/reference/{page}.md").read_text(encoding="utf-8"), page
     left = pyarrow.parquet.read_table(checkout / "results/left/ports.parquet")["left_bytes"]
     assert max(left.to_pylist()) > 0
-    assert changed(checkout) == OF_CONTROL | OF_TRANSPORT | OF_PATTERN | OF_FABRIC | OF_COLUMN
+    assert changed(checkout) == OF_CONTROL | OF_TRANSPORT | OF_GUARD | OF_PATTERN | OF_FABRIC | OF_COLUMN
 
 
-def test_the_files_are_those_listed() -> None:
-    listed = re.findall(r"^\| `(\S+)` \|", CONTRIBUTING, re.MULTILINE)
-    assert {file.replace("NAME", "aimd") for file in listed if "/" in file and "." in file} == OF_CONTROL
-    assert "Five files change" in CONTRIBUTING
+@pytest.mark.parametrize(
+    ("heading", "name", "number", "files"),
+    [("a congestion control", "aimd", "Five", OF_CONTROL), ("a switch feature", "policer", "Six", OF_GUARD)],
+)
+def test_the_files_are_those_listed(heading: str, name: str, number: str, files: set[str]) -> None:
+    section = CONTRIBUTING.partition(f"\n## Adding {heading}\n")[2].partition("\n## ")[0]
+    listed = re.findall(r"^\| `(\S+)` \|", section, re.MULTILINE)
+    assert {file.replace("NAME", name) for file in listed if "/" in file} == files
+    assert f"{number} files change" in section
 
 
 def test_the_examples_of_style_are_in_the_code() -> None:

@@ -51,7 +51,7 @@ def pages() -> dict[str, str]:
         "transports.md": transports(program),
         "hypervisors.md": hypervisors(program, book),
         "results.md": results(program),
-        "sweeps.md": sweeps.page(),
+        "sweeps.md": sweeps.page(program),
         "studies.md": studies.page(),
     }
     for kind, one in (("control", control), ("transport", transport)):

@@ -1,13 +1,18 @@
-"""The reference page of sweeps, made from the classes that a sweep file is read into and the columns of its dataset."""
+"""The reference page of sweeps, made from the classes that a sweep file is read into and the columns of its dataset.
+
+Counters are those of this checkout, not of the extension that was built last.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from fields import table
+from incast.declared import Counter
 from incast.sweep import runs
 from incast.sweep.columns import of_slowdown
 from incast.sweep.file import Axis, Point, Scale, SweepFile
+from program import Program
 
 FILES = {
     "sweep.json": "sweep, version, outcome of each run",
@@ -20,7 +25,7 @@ FILES = {
 }
 
 
-def page() -> Iterator[str]:
+def page(program: Program) -> Iterator[str]:
     """The lines of the page."""
     yield from [
         "# Sweep file",
@@ -38,7 +43,11 @@ def page() -> Iterator[str]:
     yield from ["## The folder", "", "| file | content |", "|---|---|"]
     yield from (f"| {', '.join(f'`{one}`' for one in name.split(', '))} | {text} |" for name, text in FILES.items())
     yield from ["", "## runs", "", "The varied parameters follow `run`.", ""]
-    of_runs = runs.HEAD | {column.name: column.description for column in runs.columns()}
+    counters, of_hypervisors = (
+        [Counter(**each) for each in program.catalogue[kind]] for kind in ("counters", "hypervisor_counters")
+    )
+    columns = (*runs.of_end(), *runs.of_counters(counters, of_hypervisors))
+    of_runs = runs.HEAD | {column.name: column.description for column in columns}
     yield from (f"- `{name}`: {text}" for name, text in of_runs.items())
     yield from [
         "",

@@ -13,15 +13,15 @@ use incast_sim::Setup;
 use incast_sim::balance::Balance;
 use incast_sim::host::Recovery;
 use incast_sim::network::PauseParams;
-use incast_sim::switch::{EcnParams, WatchdogAction};
+use incast_sim::switch::EcnParams;
 use incast_sim::tenant::Hypervisor;
 use serde::Serialize;
 
 use crate::scenario::{Patch, Prepared, Scenario, marking, tagging};
 use crate::warning::Warning;
 
+mod classes;
 mod estimate;
-mod isolation;
 mod offered;
 mod vms;
 
@@ -204,15 +204,9 @@ fn network(setup: &Setup) -> Vec<String> {
         said.push(format!("{storms}: {}{more}", storm(first)));
     }
     said.extend(tagging::summary(&setup.params, setup.tags.as_deref()));
-    said.extend(isolation::summary(&setup.params));
-    let dog = &setup.params.switch.watchdog;
-    if dog.enabled {
-        let does = if dog.action == WatchdogAction::Drop { "drop" } else { "forward" };
-        said.push(format!(
-            "PFC watchdog: {does}, detection {:#}, restoration {:#}, poll {:#}",
-            dog.detection, dog.restoration, dog.poll
-        ));
-    }
+    said.extend(classes::summary(&setup.params));
+    let guards = setup.params.switch.guards().filter(|(_, guard)| guard.enabled());
+    said.extend(guards.filter_map(|(_, guard)| guard.summary()));
     said
 }
 

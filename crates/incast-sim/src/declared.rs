@@ -30,7 +30,7 @@ pub struct Counter {
 /// Declares counters, each as `field: unit, notice, description;`.
 macro_rules! counters {
     ($(#[$meta:meta])* pub struct $name:ident {
-        $($field:ident: $unit:literal, $notice:ident, $description:literal;)+
+        $($field:ident: $unit:literal, $notice:ident, $description:expr;)+
     }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
@@ -52,7 +52,7 @@ macro_rules! counters {
 
 /// Declares an enum with values `Variant: name, meaning;`.
 macro_rules! named {
-    ($(#[$meta:meta])* pub enum $enum:ident { $($variant:ident: $name:literal, $meaning:literal;)+ }) => {
+    ($(#[$meta:meta])* pub enum $enum:ident { $($variant:ident: $name:expr, $meaning:literal;)+ }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum $enum {

@@ -56,6 +56,7 @@ pub mod balance;
 mod check;
 pub mod congestion;
 mod deadlock;
+mod guards;
 pub mod host;
 mod kernel;
 mod marking;

@@ -5,6 +5,7 @@ use incast_model::units::Time;
 use serde::{Deserialize, Serialize};
 
 pub use crate::declared::{Counter, Notice};
+use crate::guards::for_each_guard;
 use crate::measure::{Fingerprint, QueueHistogram, QueueSample, RateSample, Waits};
 use crate::tenant::{PairRecord, PairSample};
 
@@ -145,50 +146,76 @@ pub struct QueueRef {
     pub priority: u8,
 }
 
-counters! {
-    /// Counters of a run.
-    pub struct Counts {
-        events: "", Quiet, "events handled";
-        data_hops: "", Quiet, "data packets, once per link crossed";
-        ack_hops: "", Quiet, "ACKs, NACKs, CNPs and congestion isolation messages, once per link crossed";
-        pfc_hops: "", Quiet, "PFC frames, once per link crossed";
-        marks: "", Quiet, "packets marked by ECN";
-        drops: "", Quiet, "packets dropped or lost";
-        lossless_drops: "", Failure, "lossless packets dropped: PFC headroom exceeded";
-        link_down_drops: "", Shown, "packets lost on links that were down";
-        silent_drops: "", Shown, "packets lost to gray failures";
-        no_route_drops: "", Shown, "packets dropped: no route to the destination";
-        ttl_drops: "", Shown, "packets dropped: TTL expired";
-        watchdog_drops: "", Shown, "packets dropped by the PFC watchdog";
-        watchdog_lossless_drops: "", Failure, "lossless packets dropped by the PFC watchdog (configured action: drop)";
-        watchdog_bytes: "B", Quiet, "wire bytes dropped by the PFC watchdog";
-        retagged: "", Quiet, "packets with a tag changed by Tagger's rules";
-        made_lossy: "", Quiet, "packets moved to a lossy priority by Tagger's rules";
-        pauses: "", Quiet, "XOFF frames sent";
-        isolation_messages: "", Shown, "isolation messages (CIP) sent";
-        isolation_messages_to_hosts: "", Shown, "isolation messages (CIP) received by hosts";
-        isolations_refused: "", Shown, "flows not isolated: table full";
-        peak_packets: "", Quiet, "packets at one time, at most; with windows, at the end of one";
-    }
-}
-
-impl Counts {
-    pub(crate) fn count_drop(&mut self, record: &DropRecord) {
-        self.drops += 1;
-        match record.reason {
-            DropReason::Buffer => self.lossless_drops += u64::from(record.lossless),
-            DropReason::LinkDown => self.link_down_drops += 1,
-            DropReason::Silent => self.silent_drops += 1,
-            DropReason::NoRoute => self.no_route_drops += 1,
-            DropReason::Ttl => self.ttl_drops += 1,
-            DropReason::Watchdog => {
-                self.watchdog_drops += 1;
-                self.watchdog_lossless_drops += u64::from(record.lossless);
-                self.watchdog_bytes += u64::from(record.bytes);
+/// Declares counters and causes of drops, with those of guards.
+macro_rules! counts_and_drops {
+    ($(
+        #[doc = $doc:literal] $name:ident: $params:ident
+        $(, drops $cause:ident($who:literal, $why:literal, $all:ident, $lossless:ident, $bytes:ident))?;
+    )+) => {
+        counters! {
+            /// Counters of a run.
+            pub struct Counts {
+                events: "", Quiet, "events handled";
+                data_hops: "", Quiet, "data packets, once per link crossed";
+                ack_hops: "", Quiet, "ACKs, NACKs, CNPs and congestion isolation messages, once per link crossed";
+                pfc_hops: "", Quiet, "PFC frames, once per link crossed";
+                marks: "", Quiet, "packets marked by ECN";
+                drops: "", Quiet, "packets dropped or lost";
+                lossless_drops: "", Failure, "lossless packets dropped: PFC headroom exceeded";
+                link_down_drops: "", Shown, "packets lost on links that were down";
+                silent_drops: "", Shown, "packets lost to gray failures";
+                no_route_drops: "", Shown, "packets dropped: no route to the destination";
+                ttl_drops: "", Shown, "packets dropped: TTL expired";
+                $($(
+                    $all: "", Shown, concat!("packets dropped by the ", $who);
+                    $lossless: "", Failure, concat!("lossless packets dropped by the ", $who, " (", $why, ")");
+                    $bytes: "B", Quiet, concat!("wire bytes dropped by the ", $who);
+                )?)+
+                retagged: "", Quiet, "packets with a tag changed by Tagger's rules";
+                made_lossy: "", Quiet, "packets moved to a lossy priority by Tagger's rules";
+                pauses: "", Quiet, "XOFF frames sent";
+                isolation_messages: "", Shown, "isolation messages (CIP) sent";
+                isolation_messages_to_hosts: "", Shown, "isolation messages (CIP) received by hosts";
+                isolations_refused: "", Shown, "flows not isolated: table full";
+                peak_packets: "", Quiet, "packets at one time, at most; with windows, at the end of one";
             }
         }
-    }
 
+        impl Counts {
+            pub(crate) fn count_drop(&mut self, record: &DropRecord) {
+                self.drops += 1;
+                match record.reason {
+                    DropReason::Buffer => self.lossless_drops += u64::from(record.lossless),
+                    DropReason::LinkDown => self.link_down_drops += 1,
+                    DropReason::Silent => self.silent_drops += 1,
+                    DropReason::NoRoute => self.no_route_drops += 1,
+                    DropReason::Ttl => self.ttl_drops += 1,
+                    $($(DropReason::$cause => {
+                        self.$all += 1;
+                        self.$lossless += u64::from(record.lossless);
+                        self.$bytes += u64::from(record.bytes);
+                    })?)+
+                }
+            }
+        }
+
+        named! {
+            /// Cause of a packet drop.
+            pub enum DropReason {
+                Buffer: "buffer", "no buffer space";
+                LinkDown: "link-down", "link down";
+                Silent: "silent", "gray failure";
+                NoRoute: "no-route", "no route to the destination";
+                Ttl: "ttl", "time to live exceeded";
+                $($($cause: stringify!($name), $who;)?)+
+            }
+        }
+    };
+}
+
+for_each_guard!(counts_and_drops);
+
+impl Counts {
     /// Packets of every kind.
     pub const fn packet_hops(&self) -> u64 {
         self.data_hops + self.ack_hops + self.pfc_hops
@@ -441,18 +468,6 @@ named! {
         Counters: "counters", "among the flows with the most bytes in this port's queue";
         Message: "message", "message from the next switch";
         Class: "class", "arrived isolated";
-    }
-}
-
-named! {
-    /// Cause of a packet drop.
-    pub enum DropReason {
-        Buffer: "buffer", "no buffer space";
-        LinkDown: "link-down", "link down";
-        Silent: "silent", "gray failure";
-        NoRoute: "no-route", "no route to the destination";
-        Ttl: "ttl", "time to live exceeded";
-        Watchdog: "watchdog", "PFC watchdog";
     }
 }
 

@@ -5,6 +5,7 @@ use incast_model::fabric::{NodeId, NodeKind};
 use incast_model::field::FieldError;
 use incast_model::gates::check_gates;
 use incast_model::range;
+use incast_model::units::Bytes;
 
 use crate::congestion::{MAX_INT_RECORDS, Telemetry};
 use crate::host::Carrier;
@@ -54,6 +55,9 @@ impl Setup {
         params.check_pauses()?;
         for switch in fabric.switches() {
             BufferPlan::new(fabric, params, largest, switch)?;
+        }
+        for (name, guard) in params.switch.guards().filter(|(_, guard)| guard.enabled()) {
+            guard.check(Bytes(largest)).map_err(|bad| bad.within(format!("switch.{name}")))?;
         }
         params.check_deadlock(tags.as_deref(), flows)?;
         params.check_isolation(fabric, flows, largest)?;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -39,6 +39,11 @@ class Column:
 @cache
 def columns() -> tuple[Column, ...]:
     """Columns of finished runs: size and end of a run, then all counters."""
+    return (*of_end(), *of_counters(declared.counters(), declared.hypervisor_counters()))
+
+
+def of_end() -> tuple[Column, ...]:
+    """Columns of size and end of a run."""
     hops = "packets per link crossed: data, acknowledgements, PFC frames"
     return (
         Column("wall_s", "double", "wall-clock time of the run in seconds", lambda run, _: run["wall_s"]),
@@ -50,9 +55,13 @@ def columns() -> tuple[Column, ...]:
         Column("stop", "varchar", f"stop reason: {_stops()}", lambda _, scheme: scheme["stop"]["reason"]),
         Column("deadlocks", "bigint", "PFC deadlocks, including those that a watchdog ended",
                lambda _, scheme: len(scheme.get("deadlocks", ()))),
-        *(_counter(each, "counts") for each in declared.counters()),
-        *(_counter(each, "hypervisors") for each in declared.hypervisor_counters()),
     )  # fmt: skip
+
+
+def of_counters(counters: Iterable[Counter], hypervisor_counters: Iterable[Counter]) -> Iterator[Column]:
+    """Columns of counters: all of a run, then those of hypervisors."""
+    yield from (_counter(each, "counts") for each in counters)
+    yield from (_counter(each, "hypervisors") for each in hypervisor_counters)
 
 
 def types(varied: Mapping[str, str]) -> dict[str, str]:

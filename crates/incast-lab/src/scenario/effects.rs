@@ -1,6 +1,7 @@
 //! Rules for warning about parameters without effect.
 //!
-//! Tests compare [`RULES`] with the schema (a row per parameter), and run a scenario per condition.
+//! Tests compare [`RULES`] with the schema (a row per parameter; guards have none: [`GuardParams`](incast_sim::switch::GuardParams)
+//! says if they need PFC), and run a scenario per condition.
 
 use std::cell::OnceCell;
 
@@ -66,9 +67,6 @@ pub(super) const RULES: &[(&str, When)] = &[
     ("switch.headroom", If(|facts| facts.headroom())),
     ("switch.lossy_alpha", If(|facts| facts.lossy_traffic())),
     ("switch.scheduler", If(|facts| facts.several_priorities())),
-    ("switch.tagging", If(|facts| facts.pauses())),
-    ("switch.watchdog", If(|facts| facts.pauses())),
-    ("switch.isolation", If(|facts| facts.pauses())),
     ("ecn.enabled", If(|facts| facts.marks_are_read())),
     ("ecn.kmin", If(|facts| facts.scaled_thresholds())),
     ("ecn.kmax", If(|facts| facts.scaled_thresholds())),
@@ -179,8 +177,12 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// `name` as in [`RULES`].
+    /// `name` as in [`RULES`], or `switch` and a guard's.
     pub(super) fn verdict(&self, name: &str) -> Verdict {
+        let is_named = |guard: &str| name.strip_prefix("switch.") == Some(guard);
+        if let Some((_, guard)) = self.params().switch.guards().find(|(guard, _)| is_named(guard)) {
+            return if guard.needs_pfc() { self.pauses() } else { self.switches() };
+        }
         let group = name.rsplit_once('.').map(|(group, _)| format!("{group}.*")).unwrap_or_default();
         RULES.iter().filter(|(rule, _)| *rule == name || *rule == group).try_for_each(|(_, when)| match when {
             Always => Ok(()),

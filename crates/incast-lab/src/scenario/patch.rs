@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
+use incast_sim::switch::SwitchParams;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -12,7 +13,10 @@ use crate::diagnostic::Diagnostic;
 use crate::tree;
 
 /// Merged key by key; patches replace other tables, such as `pfc_mode`, a choice of one.
-const TABLES: &[&str] = &["tagging", "watchdog", "isolation", "classes"];
+fn tables() -> Vec<&'static str> {
+    let switch = SwitchParams::default();
+    switch.guards().map(|(guard, _)| guard).chain(["classes"]).collect()
+}
 
 /// Some parameters of a `T`, which override a whole `T`.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,7 +40,7 @@ impl<T> Patch<T> {
     /// True if it overrides all that `below` gives of a parameter.
     pub(super) fn replaces(&self, below: &Value, name: &str) -> bool {
         match (self.given.get(name), below) {
-            (Some(Value::Object(own)), Value::Object(below)) if TABLES.contains(&name) => {
+            (Some(Value::Object(own)), Value::Object(below)) if tables().contains(&name) => {
                 below.keys().all(|key| own.contains_key(key))
             }
             (own, _) => own.is_some(),
@@ -66,7 +70,7 @@ impl<T: Serialize + DeserializeOwned + Clone> Patch<T> {
         // Alone first: errors must concern the patch, not the base.
         tree::typed::<T>(&Value::Object(self.given.clone()), path)?;
         match serde_json::to_value(base) {
-            Ok(Value::Object(base)) => tree::typed(&Value::Object(tree::overlaid(&base, &self.given, TABLES)), path),
+            Ok(Value::Object(base)) => tree::typed(&Value::Object(tree::overlaid(&base, &self.given, &tables())), path),
             _ => Err(Diagnostic::new(path, "these parameters cannot be given in part")),
         }
     }
@@ -100,7 +104,7 @@ impl<T: JsonSchema> JsonSchema for Patch<T> {
 mod tests {
     use incast_sim::host::{HostParams, PacketParams, RdmaParams};
     use incast_sim::network::NetworkParams;
-    use incast_sim::switch::{EcnParams, SwitchParams};
+    use incast_sim::switch::EcnParams;
 
     use super::*;
 
@@ -120,7 +124,7 @@ mod tests {
 
     #[test]
     fn the_tables_are_those_of_the_schema() {
-        fn tables<T: JsonSchema>(found: &mut Vec<String>) {
+        fn collect<T: JsonSchema>(found: &mut Vec<String>) {
             let schema = schemars::schema_for!(T);
             let properties = schema.get("properties").and_then(Value::as_object).unwrap();
             for (name, property) in properties {
@@ -132,14 +136,14 @@ mod tests {
             }
         }
         let mut found = Vec::new();
-        tables::<SwitchParams>(&mut found);
-        tables::<HostParams>(&mut found);
-        tables::<RdmaParams>(&mut found);
-        tables::<PacketParams>(&mut found);
-        tables::<EcnParams>(&mut found);
-        tables::<NetworkParams>(&mut found);
+        collect::<SwitchParams>(&mut found);
+        collect::<HostParams>(&mut found);
+        collect::<RdmaParams>(&mut found);
+        collect::<PacketParams>(&mut found);
+        collect::<EcnParams>(&mut found);
+        collect::<NetworkParams>(&mut found);
         found.sort();
-        let mut known = TABLES.to_vec();
+        let mut known = tables();
         known.sort_unstable();
         assert_eq!(found, known);
     }

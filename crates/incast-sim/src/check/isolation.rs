@@ -3,44 +3,13 @@ use incast_model::field::FieldError;
 use incast_model::flow::FlowSet;
 use incast_model::units::{Bytes, Rate};
 
+use crate::guards::isolation::scaled;
 use crate::host::ClassBy;
 use crate::plan::BufferPlan;
 use crate::setup::{Arithmetic, Params};
-use crate::switch::isolation::scaled;
-use crate::switch::{FlowDetection, IsolationParams};
 
 fn refuse(field: &str, message: impl Into<String>) -> Result<(), FieldError> {
     Err(FieldError::new(field, message).within("switch.isolation"))
-}
-
-impl IsolationParams {
-    fn check_numbers(&self) -> Result<(), FieldError> {
-        if self.age < self.message_every {
-            let message = format!(
-                "must be at least message_every, {1}, got {0}: otherwise isolation ends before the next message",
-                self.age, self.message_every
-            );
-            return refuse("age", message);
-        }
-        let lowest = match self.detection {
-            FlowDetection::Marks { kmin, kmax, .. } => {
-                if kmin > kmax {
-                    let message = format!("kmin {kmin} is above kmax {kmax}; at most that");
-                    return refuse("detection.marks.kmin", message);
-                }
-                kmin
-            }
-            FlowDetection::Counters { above, .. } => above,
-        };
-        if self.release_below > lowest {
-            let message = format!(
-                "must be at most {lowest}, where isolation starts, got {}: otherwise flows are released immediately",
-                self.release_below
-            );
-            return refuse("release_below", message);
-        }
-        Ok(())
-    }
 }
 
 impl Params {
@@ -50,7 +19,6 @@ impl Params {
         if !isolation.enabled {
             return Ok(());
         }
-        isolation.check_numbers()?;
         self.check_isolation_company()?;
         let queue = isolation.queue;
         let lossless = &self.switch.lossless;

@@ -59,7 +59,8 @@ pub(super) struct Actions {
 
 impl Actions {
     pub(super) fn new(network: &Network) -> Self {
-        let poll = network.watchdog.as_ref().map_or(u64::MAX, |watchdog| watchdog.poll.0);
+        let watchdog = &network.switch.watchdog;
+        let poll = if watchdog.enabled { watchdog.poll.0 } else { u64::MAX };
         Self { step: u64::MAX, poll, sweep: u64::MAX, last: 0 }
     }
 
@@ -102,7 +103,7 @@ impl Nodes {
             Action::Poll => {
                 self.poll_watchdogs();
                 self.record();
-                self.actions.poll = due.time.saturating_add(self.network.watchdog?.poll.0);
+                self.actions.poll = due.time.saturating_add(self.network.switch.watchdog.poll.0);
                 None
             }
             Action::Sweep => {

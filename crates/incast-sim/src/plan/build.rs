@@ -10,15 +10,15 @@ use super::jitter::Jitter;
 use super::transports::Transports;
 use super::{Config, ControlState, Network, Port, Routing, WHOLE_PACKETS};
 use crate::congestion::{Control, FlowContext, IntFormat, Telemetry};
+use crate::guards::Tagging;
+use crate::guards::isolation::Isolation;
 use crate::host::Carrier;
 use crate::host::{Gates, NicQueue, Recovery};
 use crate::kernel::flag;
 use crate::network::{Faults, Resolved};
 use crate::outcome::FlowRecord;
 use crate::setup::{Arithmetic, Params, Setup};
-use crate::switch::{
-    Buffer, EcnPort, Forwarding, Ingress, Isolation, MarkAt, Pint, QueueParams, Rule, Storage, Tagging, fixed_alpha,
-};
+use crate::switch::{Buffer, EcnPort, Forwarding, Ingress, MarkAt, Pint, QueueParams, Rule, Storage, fixed_alpha};
 use crate::tenant::Hypervisors;
 
 fn check(holds: bool, field: &str, message: impl FnOnce() -> String) -> Result<(), FieldError> {
@@ -64,7 +64,7 @@ impl Network {
                 .filter(|_| params.switch.tagging.enabled)
                 .map(|rules| Box::new(Tagging::new(rules, &params.switch.tagging, &params.switch.lossless))),
             isolation: None,
-            watchdog: Some(params.switch.watchdog).filter(|watchdog| watchdog.enabled),
+            switch: params.switch.clone(),
             rule: Rule::new(&params.switch.scheduler, is_ranked(&params)),
             ecn: fabric.ports().iter().map(|port| EcnPort::new(&params.ecn, fabric.link(port.link).rate)).collect(),
             pint: None,

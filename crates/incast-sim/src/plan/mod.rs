@@ -20,11 +20,13 @@ use incast_model::flow::FlowSet;
 use incast_model::units::Time;
 
 use crate::congestion::{Control, WindowMode};
+use crate::guards::Tagging;
+use crate::guards::isolation::Isolation;
 use crate::host::{Carrier, Gates, PacketParams, RdmaParams};
 use crate::measure::MeasureParams;
 use crate::network::Faults;
 use crate::outcome::FlowRecord;
-use crate::switch::{Buffer, EcnPort, Ingress, Isolation, Pint, Rule, Storage, Tagging, WatchdogParams};
+use crate::switch::{Buffer, EcnPort, Ingress, Pint, Rule, Storage, SwitchParams};
 use crate::tenant::Hypervisors;
 
 pub use buffer::BufferPlan;
@@ -116,10 +118,10 @@ pub(crate) struct Network {
     pub(crate) rates: Vec<u64>,
     /// By node: empty switch buffers.
     pub(crate) buffers: Vec<Option<Buffer>>,
+    pub(crate) switch: SwitchParams,
     pub(crate) rule: Rule,
     pub(crate) tagging: Option<Box<Tagging>>,
     pub(crate) isolation: Option<Box<Isolation>>,
-    pub(crate) watchdog: Option<WatchdogParams>,
     pub(crate) ecn: Vec<EcnPort>,
     pub(crate) pint: Option<Box<Pint>>,
     pub(crate) routing: Routing,

@@ -9,76 +9,82 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::plain::{Alpha, Headroom};
+use crate::guards::{GuardParams, for_each_guard};
 
-use super::{IsolationParams, TaggingParams, WatchdogParams};
-
-/// Forwarding, buffer, PFC and scheduling of every switch.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct SwitchParams {
-    /// Forwarding mode. Default store-and-forward (NS3).
-    pub forwarding: Forwarding,
-    /// Bytes of a packet that a cut-through switch needs before it forwards, 1 B to 4096 B. Default 40B (YAPS: its IP
-    /// and TCP headers).
-    #[schemars(transform = least("1B").most("4096B"))]
-    pub cut_through_header: Bytes,
-    /// Packet queues and drops. Default shared (NS3).
-    pub queues: QueueParams,
-    /// Packet buffer of a switch, shared by its ports, at most 2 GiB. Default 33554432B = 32 MiB (NS3 `run.py`:
-    /// 16·bandwidth/50 MiB at 100 Gb/s).
-    #[schemars(transform = above("0B").most("2GiB"))]
-    pub buffer: Bytes,
-    /// Buffer guaranteed to each ingress port and priority. Default 4096B (NS3 `switch-mmu.cc`).
-    #[schemars(transform = most("16MiB"))]
-    pub reserve: Bytes,
-    /// Lossless priorities (PFC), 1 to 7; with tagging, in the order of tags. Default [3] (all data in the HPCC
-    /// evaluation).
-    #[schemars(transform = priority())]
-    pub lossless: Vec<u8>,
-    /// If true, PFC pauses lossless priorities; otherwise they drop like any other. Default true (the HPCC evaluation).
-    pub pfc: bool,
-    /// XOFF threshold of an ingress queue. Default dynamic, by rate (NS3 `third.cc`).
-    pub pfc_mode: PfcMode,
-    /// Distance below the threshold at which an ingress queue sends XON, at most a static threshold. Default 3072B (NS3
-    /// `resume_offset`).
-    pub resume_offset: Bytes,
-    /// Buffer per ingress port for packets after XOFF. Default computed (our choice; NS3: three-delays).
-    pub headroom: Headroom,
-    /// Maximum lossy egress queue as a multiple of the free buffer (Choudhury and Hahne, ToN 1998). Default 1 (our
-    /// choice: half of the buffer for a single queue).
-    #[schemars(transform = above(0).most(16))]
-    pub lossy_alpha: f64,
-    /// Order in which queues of a port are served. Default round-robin (NS3 `broadcom-egress-queue.cc`).
-    pub scheduler: SchedulerParams,
-    /// Tags and rules against deadlocks (Tagger). Default off (the HPCC evaluation).
-    pub tagging: TaggingParams,
-    /// PFC watchdog. Default off (the HPCC evaluation).
-    pub watchdog: WatchdogParams,
-    /// Congestion isolation (IEEE 802.1Qcz). Default off (the HPCC evaluation).
-    pub isolation: IsolationParams,
-}
-
-impl Default for SwitchParams {
-    fn default() -> Self {
-        Self {
-            forwarding: Forwarding::default(),
-            cut_through_header: Bytes(40),
-            queues: QueueParams::default(),
-            buffer: Bytes(32 << 20),
-            reserve: Bytes(4096),
-            lossless: vec![3],
-            pfc: true,
-            pfc_mode: PfcMode::Dynamic { alpha: Alpha::ByRate },
-            resume_offset: Bytes(3072),
-            headroom: Headroom::Computed,
-            lossy_alpha: 1.0,
-            scheduler: SchedulerParams::RoundRobin,
-            tagging: TaggingParams::default(),
-            watchdog: WatchdogParams::default(),
-            isolation: IsolationParams::default(),
+/// Declares [`SwitchParams`], with the tables of guards at the end.
+macro_rules! switch_params {
+    ($(#[doc = $doc:literal] $guard:ident: $params:ident $(, drops $cause:ident $texts:tt)?;)+) => {
+        /// Forwarding, buffer, PFC and scheduling of every switch.
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct SwitchParams {
+            /// Forwarding mode. Default store-and-forward (NS3).
+            pub forwarding: Forwarding,
+            /// Bytes of a packet that a cut-through switch needs before it forwards, 1 B to 4096 B. Default 40B (YAPS: its IP
+            /// and TCP headers).
+            #[schemars(transform = least("1B").most("4096B"))]
+            pub cut_through_header: Bytes,
+            /// Packet queues and drops. Default shared (NS3).
+            pub queues: QueueParams,
+            /// Packet buffer of a switch, shared by its ports, at most 2 GiB. Default 33554432B = 32 MiB (NS3 `run.py`:
+            /// 16·bandwidth/50 MiB at 100 Gb/s).
+            #[schemars(transform = above("0B").most("2GiB"))]
+            pub buffer: Bytes,
+            /// Buffer guaranteed to each ingress port and priority. Default 4096B (NS3 `switch-mmu.cc`).
+            #[schemars(transform = most("16MiB"))]
+            pub reserve: Bytes,
+            /// Lossless priorities (PFC), 1 to 7; with tagging, in the order of tags. Default [3] (all data in the HPCC
+            /// evaluation).
+            #[schemars(transform = priority())]
+            pub lossless: Vec<u8>,
+            /// If true, PFC pauses lossless priorities; otherwise they drop like any other. Default true (the HPCC evaluation).
+            pub pfc: bool,
+            /// XOFF threshold of an ingress queue. Default dynamic, by rate (NS3 `third.cc`).
+            pub pfc_mode: PfcMode,
+            /// Distance below the threshold at which an ingress queue sends XON, at most a static threshold. Default 3072B (NS3
+            /// `resume_offset`).
+            pub resume_offset: Bytes,
+            /// Buffer per ingress port for packets after XOFF. Default computed (our choice; NS3: three-delays).
+            pub headroom: Headroom,
+            /// Maximum lossy egress queue as a multiple of the free buffer (Choudhury and Hahne, ToN 1998). Default 1 (our
+            /// choice: half of the buffer for a single queue).
+            #[schemars(transform = above(0).most(16))]
+            pub lossy_alpha: f64,
+            /// Order in which queues of a port are served. Default round-robin (NS3 `broadcom-egress-queue.cc`).
+            pub scheduler: SchedulerParams,
+            $(#[doc = $doc] pub $guard: crate::guards::$params,)+
         }
-    }
+
+        impl Default for SwitchParams {
+            fn default() -> Self {
+                Self {
+                    forwarding: Forwarding::default(),
+                    cut_through_header: Bytes(40),
+                    queues: QueueParams::default(),
+                    buffer: Bytes(32 << 20),
+                    reserve: Bytes(4096),
+                    lossless: vec![3],
+                    pfc: true,
+                    pfc_mode: PfcMode::Dynamic { alpha: Alpha::ByRate },
+                    resume_offset: Bytes(3072),
+                    headroom: Headroom::Computed,
+                    lossy_alpha: 1.0,
+                    scheduler: SchedulerParams::RoundRobin,
+                    $($guard: crate::guards::$params::default(),)+
+                }
+            }
+        }
+
+        impl SwitchParams {
+            /// Guards, with their names.
+            pub fn guards(&self) -> impl Iterator<Item = (&'static str, &dyn GuardParams)> {
+                [$((stringify!($guard), &self.$guard as &dyn GuardParams),)+].into_iter()
+            }
+        }
+    };
 }
+
+for_each_guard!(switch_params);
 
 impl SwitchParams {
     /// Priorities that PFC pauses, as bits; none without PFC or without a shared buffer.

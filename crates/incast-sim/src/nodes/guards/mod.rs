@@ -1,8 +1,10 @@
 //! Guards of a switch: Tagger's tags, congestion isolation, the PFC watchdog, queueing delays of flows. Each has a file here and a
-//! line in `guards!`; the pipeline calls them at the stages of [`Guard`], in the order of the list.
+//! line in `guards!`; the pipeline calls them at the stages of [`Guard`], in the order of the list. Those that see packets alone are
+//! elsewhere, and one line together (`packets.rs`).
 
 mod blocking;
 mod isolation;
+mod packets;
 mod tags;
 mod watchdog;
 
@@ -11,6 +13,7 @@ pub(super) use isolation::{Table, records_in_order};
 use blocking::Blocking;
 use incast_model::fabric::{NodeId, PortId};
 use isolation::Isolation;
+use packets::PacketGuards;
 use tags::Tags;
 use watchdog::Watchdog;
 
@@ -190,6 +193,7 @@ guards! {
     tags: Tags,
     isolation: Isolation,
     watchdog: Watchdog,
+    packets: PacketGuards,
     blocking: Blocking,
 }
 

@@ -38,8 +38,8 @@ pub(in crate::nodes) struct Watchdog {
 impl Guard for Watchdog {
     fn new(plan: Plan<'_>, node: NodeId) -> Option<Self> {
         let ports = plan.network.fabric.ports_of(node).len();
-        let params = plan.network.watchdog?;
-        Some(Self { params, storms: vec![[None; 8]; ports].into() })
+        let params = plan.network.switch.watchdog;
+        params.enabled.then(|| Self { params, storms: vec![[None; 8]; ports].into() })
     }
 
     fn routed(

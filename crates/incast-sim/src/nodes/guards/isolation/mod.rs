@@ -20,15 +20,14 @@ pub(in crate::nodes) use sweep::records_in_order;
 pub(in crate::nodes) use table::Table;
 
 use super::{Guard, Guards};
-use crate::kernel::{IdVec, Kind, NONE};
-use crate::kernel::{LocalPort, PacketId};
+use crate::guards::isolation::Thresholds;
+use crate::kernel::{IdVec, Kind, LocalPort, NONE, PacketId};
 use crate::nodes::map::Map;
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
 use crate::nodes::switch::Switch;
 use crate::outcome::{DropReason, IsolatedBy};
-use crate::switch::isolation::Thresholds;
 use crate::switch::{IsolationParams, MarkedFlows};
 
 /// State of one switch; ports are its own, from 0.

@@ -9,6 +9,8 @@ use incast_model::range::{least, priority};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::GuardParams;
+
 /// Tags of Tagger: the first priority of `lossless` carries tag 1, and so on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -44,6 +46,16 @@ impl Default for TaggingParams {
             lossy_priority: 1,
             queue_by: QueueBy::default(),
         }
+    }
+}
+
+impl GuardParams for TaggingParams {
+    fn enabled(&self) -> bool {
+        self.enabled
+    }
+
+    fn needs_pfc(&self) -> bool {
+        true
     }
 }
 

@@ -6,6 +6,8 @@ use incast_model::units::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::GuardParams;
+
 /// PFC watchdog of switches, which polls every queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -30,6 +32,24 @@ impl Default for WatchdogParams {
     fn default() -> Self {
         let [detection, restoration, poll] = [Time::ms(200); 3];
         Self { enabled: false, detection, restoration, poll, action: WatchdogAction::default() }
+    }
+}
+
+impl GuardParams for WatchdogParams {
+    fn enabled(&self) -> bool {
+        self.enabled
+    }
+
+    fn needs_pfc(&self) -> bool {
+        true
+    }
+
+    fn summary(&self) -> Option<String> {
+        let action = if self.action == WatchdogAction::Drop { "drop" } else { "forward" };
+        Some(format!(
+            "PFC watchdog: {action}, detection {:#}, restoration {:#}, poll {:#}",
+            self.detection, self.restoration, self.poll
+        ))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Parameters and thresholds of congestion isolation (IEEE 802.1Qcz); the rest is in `nodes/guards/isolation`.
+//! Parameters and thresholds of congestion isolation (IEEE 802.1Qcz); its stages are in `nodes/guards/isolation`.
 
 mod params;
 

@@ -1,10 +1,13 @@
 //! Parameters of congestion isolation. The standard's numbers are not public, and those simulated for its group (K.
 //! Shen, IEEE 802.1 DCB, November 2017) are lost: hence "our choice" below.
 
+use incast_model::field::FieldError;
 use incast_model::range::{above, least, priority};
 use incast_model::units::{Bytes, Time};
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
+
+use super::super::GuardParams;
 
 /// Congestion isolation (IEEE 802.1Qcz): a switch isolates the later packets of flows that congest an egress port in a
 /// separate queue, and notifies the upstream switch, which does the same. Thresholds are for ports of 100 Gb/s and
@@ -64,6 +67,66 @@ impl Default for IsolationParams {
             hosts: IsolationAtHosts::default(),
             mark: MarkedFlows::default(),
         }
+    }
+}
+
+impl GuardParams for IsolationParams {
+    fn enabled(&self) -> bool {
+        self.enabled
+    }
+
+    fn needs_pfc(&self) -> bool {
+        true
+    }
+
+    fn check(&self, _largest: Bytes) -> Result<(), FieldError> {
+        if self.age < self.message_every {
+            let message = format!(
+                "must be at least message_every, {1}, got {0}: otherwise isolation ends before the next message",
+                self.age, self.message_every
+            );
+            return Err(FieldError::new("age", message));
+        }
+        let lowest = match self.detection {
+            FlowDetection::Marks { kmin, kmax, .. } => {
+                if kmin > kmax {
+                    let message = format!("kmin {kmin} is above kmax {kmax}; at most that");
+                    return Err(FieldError::new("detection.marks.kmin", message));
+                }
+                kmin
+            }
+            FlowDetection::Counters { above, .. } => above,
+        };
+        if self.release_below > lowest {
+            let message = format!(
+                "must be at most {lowest}, where isolation starts, got {}: otherwise flows are released immediately",
+                self.release_below
+            );
+            return Err(FieldError::new("release_below", message));
+        }
+        Ok(())
+    }
+
+    fn summary(&self) -> Option<String> {
+        let found = match self.detection {
+            FlowDetection::Marks { kmin, kmax, pmax } => {
+                format!("picked as ECN picks packets (Kmin {kmin:#}, Kmax {kmax:#}, Pmax {pmax})")
+            }
+            FlowDetection::Counters { above, flows } => format!("{flows} largest in a queue above {above:#}"),
+        };
+        let table = self.table.map_or_else(String::new, |most| format!(", at most {most} per port"));
+        let hosts = match self.hosts {
+            IsolationAtHosts::Ignore => "",
+            IsolationAtHosts::Isolate => ", hosts isolate too",
+        };
+        let mark = match self.mark {
+            MarkedFlows::All => "",
+            MarkedFlows::Isolated => ", ECN marks isolated flows only",
+        };
+        Some(format!(
+            "isolation: flows {found}, to priority {}{table}; messages above {:#}, every {:#}{hosts}{mark}",
+            self.queue, self.message_above, self.message_every
+        ))
     }
 }
 
