@@ -153,7 +153,7 @@ impl Nodes {
         };
         let (at, recorder) = (self.network.at(port, priority), &self.books.recorder);
         PortRecord {
-            port: port,
+            port,
             priority,
             tx_bytes: queue.tx_bytes,
             tx_packets: queue.tx_packets,

@@ -81,7 +81,7 @@ impl Snapshot for Nodes {
         for (port, paused, at_host) in of_switches.chain(of_hosts).filter(|(_, paused, _)| paused & lossless != 0) {
             for priority in (1..8u8).filter(|prio| paused & lossless & 1 << prio != 0) {
                 if self.is_paused_by_switch(port, priority) {
-                    found.push(Paused { queue: QueueRef { port: port, priority }, at_host });
+                    found.push(Paused { queue: QueueRef { port, priority }, at_host });
                 }
             }
         }

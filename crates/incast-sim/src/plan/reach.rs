@@ -53,7 +53,7 @@ impl Reach<'_> {
         match self.faults.blocks(link) {
             Some(LinkChange::Down) => Some(Obstacle::Down(port)),
             Some(_) => Some(Obstacle::Silent(port)),
-            None if (self.is_held)(port, priority) => Some(Obstacle::Held(QueueRef { port: port, priority })),
+            None if (self.is_held)(port, priority) => Some(Obstacle::Held(QueueRef { port, priority })),
             None => None,
         }
     }

@@ -110,7 +110,7 @@ impl Host {
         let flows = plan.layout.sent[id.index()].clone();
         let received = &plan.layout.received[id.index()];
         let mut host = Self {
-            node: node,
+            node,
             id,
             nics: network.fabric.ports_of(node).map(|port| Nic::new(plan, port)).collect(),
             balancer: network.routing.balancers.get(node.index()).cloned(),
