@@ -11,7 +11,7 @@ use super::run::{NS3, has_extras};
 use super::wire::Wire;
 use crate::host::End;
 use crate::kernel::Line;
-use crate::kernel::{Event, IdVec, Kind, Target};
+use crate::kernel::{Event, IdVec, Kind, LocalPort, Range, Target};
 use crate::measure::{OnWire, Prints};
 use crate::outcome::{Counts, DropReason, DropRecord};
 use crate::plan::Network;
@@ -45,6 +45,15 @@ pub(super) struct Dropped {
     pub(super) egress: Option<PortId>,
     pub(super) now: u64,
     pub(super) event: u32,
+}
+
+/// Request of a transport's handler.
+#[derive(Debug)]
+pub(super) enum Effect {
+    /// Sends a packet with its ranges by a NIC.
+    Send(LocalPort, Packet, Vec<Range>),
+    /// Serves a NIC.
+    Kick(LocalPort),
 }
 
 #[derive(Debug)]
@@ -84,6 +93,8 @@ pub(super) struct Out {
     pub(super) matching: Option<Box<Matching>>,
     /// Turns of flows at other hosts, and their times in ps.
     pub(super) turns: Vec<(u32, u64)>,
+    /// Of the handler that runs now, applied after it.
+    pub(super) effects: Vec<Effect>,
     /// `None` in exact arithmetic.
     pub(super) ns3: Option<Box<Ns3>>,
 }
@@ -114,6 +125,7 @@ impl Out {
             prints: network.measure.fingerprint.then(|| Box::new(Prints::new(nodes))),
             matching: network.transports.endpoints.is_ideal().then(Box::default),
             turns: Vec::new(),
+            effects: Vec::new(),
             ns3: Ns3::new(network, layout),
         }
     }

@@ -30,6 +30,8 @@ pub(crate) struct Endpoints {
     pulled: Option<u8>,
     arbitrated: Option<u8>,
     ideal: Option<u8>,
+    /// If true, an endpoint is called when a packet has left its queue.
+    watch_queues: bool,
 }
 
 impl Endpoints {
@@ -62,8 +64,10 @@ impl Endpoints {
             }
         };
         let place = |kind: fn(&Transport) -> bool| transports.iter().position(kind).map(|place| place as u8);
+        let slots: Vec<Slot> = transports.iter().map(slot).collect();
         Self {
-            slots: transports.iter().map(slot).collect(),
+            watch_queues: slots.iter().any(|slot| slot.watches_queue),
+            slots,
             sent,
             received,
             pulled: place(|one| matches!(one, Transport::Phost(_))),
@@ -71,6 +75,10 @@ impl Endpoints {
             ideal: place(|one| matches!(one, Transport::Ideal(_))),
             transports,
         }
+    }
+
+    pub(crate) const fn watch_queues(&self) -> bool {
+        self.watch_queues
     }
 
     pub(crate) const fn is_empty(&self) -> bool {

@@ -202,9 +202,7 @@ impl Host {
         let queue = &mut state.queues[usize::from(prio)];
         queue.peak = queue.peak.max(size);
         state.last_control = class;
-        let ranges = std::mem::take(&mut self.carried.ranges);
-        self.left::<RUN>(plan, out, packet);
-        self.carried.ranges = ranges;
+        self.leave::<RUN>(plan, out, packet);
         self.nics[nic].transmit::<RUN>(plan, out, self.now, packet, &mut self.carried);
         self.plan_service::<RUN>(nic);
         true
@@ -224,9 +222,7 @@ impl Host {
         state.last_control = prio;
         let packet = self.dequeue::<RUN>(nic, prio);
         if has_transports(RUN) && self.transports.is_some() {
-            let ranges = std::mem::take(&mut self.carried.ranges);
-            self.left::<RUN>(plan, out, &packet);
-            self.carried.ranges = ranges;
+            self.leave::<RUN>(plan, out, &packet);
         }
         self.nics[nic].transmit::<RUN>(plan, out, self.now, &packet, &mut self.carried);
     }

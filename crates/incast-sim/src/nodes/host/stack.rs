@@ -10,7 +10,7 @@ use incast_model::units::Time;
 use super::Host;
 use crate::host::PacketParams;
 use crate::kernel::{IdVec, Kind, LocalPort, Range, flag};
-use crate::nodes::out::Out;
+use crate::nodes::out::{Effect, Out};
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
 use crate::nodes::run::has_extras;
@@ -28,15 +28,6 @@ pub(super) struct Transports {
     agendas: IdVec<LocalPort, Agenda>,
     /// Events of `agendas`: time in ps, NIC. Outdated ones do nothing.
     due: BinaryHeap<Reverse<(u64, LocalPort)>>,
-    /// Applied once a handler is done.
-    outbox: Vec<Effect>,
-}
-
-/// Request of a handler: a packet with its NIC and ranges, or a NIC to serve.
-#[derive(Debug)]
-enum Effect {
-    Send(LocalPort, Packet, Vec<Range>),
-    Kick(LocalPort),
 }
 
 impl Transports {
@@ -50,7 +41,6 @@ impl Transports {
             timers: Timers::new(sent.len()),
             agendas: (0..nics).map(|_| Agenda::default()).collect(),
             due: BinaryHeap::new(),
-            outbox: Vec::new(),
         };
         if let Some((arbiter, packet)) = plan.network.arbiter() {
             let here = (arbiter == host).then_some((LocalPort(0), &*plan.network.fabric));
@@ -165,6 +155,16 @@ impl Host {
         transports.plan(nic, time, Job::Turn);
     }
 
+    /// As [`Self::left`]; the packet keeps its ranges.
+    #[inline(always)]
+    pub(super) fn leave<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, packet: &Packet) {
+        if self.transports().endpoints.watch_queues() {
+            let ranges = std::mem::take(&mut self.carried.ranges);
+            self.left::<RUN>(plan, out, packet);
+            self.carried.ranges = ranges;
+        }
+    }
+
     /// Reports that a packet of this host has left its queue or was dropped there.
     pub(super) fn left<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, packet: &Packet) {
         if matches!(packet.kind, Kind::Segment | Kind::Syn) {
@@ -277,7 +277,9 @@ impl<const RUN: u8> Work<'_, RUN> {
     /// Queues a packet at a port, past any hypervisor.
     pub(super) fn send_out(&mut self, nic: LocalPort, packet: &Packet, ranges: Vec<Range>) {
         self.out.injected[usize::from(packet.prio & 7)] += u64::from(packet.size);
-        self.host.carried.ranges = ranges;
+        if packet.records != 0 {
+            self.host.carried.ranges = ranges;
+        }
         if !self.host.send_at_once::<RUN>(self.plan, self.out, nic, packet) {
             self.host.store::<RUN>(self.plan, self.out, nic, packet);
             self.host.kick::<RUN>(self.plan, self.out, nic);
@@ -365,11 +367,11 @@ impl<const RUN: u8> Stack for Work<'_, RUN> {
         };
         let ranges: Vec<Range> = ranges.into_iter().collect();
         let packet = Packet { records: u8::from(!ranges.is_empty()), ..self.packet_of(to, packet) };
-        self.host.transports().outbox.push(Effect::Send(nic, packet, ranges));
+        self.out.effects.push(Effect::Send(nic, packet, ranges));
     }
 
     fn kick(&mut self, nic: LocalPort) {
-        self.host.transports().outbox.push(Effect::Kick(nic));
+        self.out.effects.push(Effect::Kick(nic));
     }
 
     fn may_send(&mut self, own: u32) -> bool {
@@ -464,8 +466,8 @@ impl<const RUN: u8> TransportHost for Work<'_, RUN> {
     }
 
     fn flush(&mut self) {
-        let mut outbox = std::mem::take(&mut self.host.transports().outbox);
-        for effect in outbox.drain(..) {
+        let mut effects = std::mem::take(&mut self.out.effects);
+        for effect in effects.drain(..) {
             match effect {
                 Effect::Send(nic, packet, ranges) => {
                     self.out.live += 1;
@@ -478,6 +480,6 @@ impl<const RUN: u8> TransportHost for Work<'_, RUN> {
                 Effect::Kick(nic) => self.host.kick::<RUN>(self.plan, self.out, nic),
             }
         }
-        self.host.transports().outbox = outbox;
+        self.out.effects = effects;
     }
 }
