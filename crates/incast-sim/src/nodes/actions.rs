@@ -31,7 +31,6 @@ impl Action {
     }
 }
 
-/// Time in ps; [`u64::MAX`]: none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Due {
     pub(super) time: u64,
@@ -39,13 +38,13 @@ pub(super) struct Due {
 }
 
 impl Due {
-    /// Time before which nodes handle their events first, in ps.
+    /// Time before which nodes handle their events first.
     pub(super) fn cut(self) -> u64 {
         self.time.saturating_add(u64::from(self.action != Action::Step))
     }
 }
 
-/// Times of the next actions (without samples) and of the last, in ps.
+/// Times of the next actions (without samples) and of the last.
 #[derive(Debug)]
 pub(super) struct Actions {
     pub(super) step: u64,
@@ -118,7 +117,6 @@ impl Nodes {
         self.switches.iter().any(|switch| switch.may_be_released())
     }
 
-    /// In ps.
     pub(super) fn next_time(&self) -> Option<u64> {
         if self.out.ns3.is_some() {
             return Some(self.books.now); // an event is at hand whenever actions are due
@@ -130,7 +128,6 @@ impl Nodes {
         self.places.ids().filter_map(|node| self.next_of(node).map(|event| (event, node))).min()
     }
 
-    /// In ps.
     pub(super) fn last(&self) -> u64 {
         let nodes = self.switches.iter().map(|switch| switch.now()).chain(self.hosts.iter().map(|host| host.now()));
         nodes.max().unwrap_or(0).max(self.actions.last)

@@ -14,7 +14,6 @@ use crate::progress::Progress;
 
 #[derive(Debug)]
 pub(super) struct Books {
-    /// In ps.
     pub(super) now: u64,
     pub(super) recorder: Recorder,
     pub(super) detector: Detector,

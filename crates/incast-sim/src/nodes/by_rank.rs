@@ -40,7 +40,7 @@ impl Nodes {
         }
     }
 
-    /// Actions due before an event at `time`, in ps.
+    /// Actions due before an event at `time`.
     fn before(&mut self, limits: &Limits, time: u64) -> Option<Halt> {
         while self.next_action().cut() <= time {
             let due = self.next_action();

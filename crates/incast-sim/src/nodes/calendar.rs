@@ -10,7 +10,7 @@ pub(super) const INBOXES: usize = 8;
 
 const SLOT_BITS: u32 = INBOXES.trailing_zeros();
 
-/// End, in ps, and number modulo [`INBOXES`] of the window in which the last packet of a port arrives.
+/// End, and number modulo [`INBOXES`] of the window in which the last packet of a port arrives.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Woken(u64);
 
@@ -29,11 +29,11 @@ impl Woken {
 
 #[derive(Debug)]
 pub(super) struct Calendar {
-    /// Length of a window in ps.
+    /// Length of a window.
     lookahead: u64,
     /// Slot of the window that begins at `end`.
     slot: u64,
-    /// End of the current window in ps; no node is woken before.
+    /// End of the current window; no node is woken before.
     end: u64,
     /// Words of 64 nodes per slot.
     words: usize,

@@ -11,7 +11,7 @@ impl Nodes {
         }
     }
 
-    /// Returns the nodes with flows that start then, and times in ps.
+    /// Returns the nodes with flows that start then, and times.
     pub(super) fn pass_ends(&mut self) -> Vec<(NodeId, u64)> {
         let mut woken = Vec::new();
         let mut ends = std::mem::take(&mut self.out.ends);
@@ -27,7 +27,7 @@ impl Nodes {
         woken
     }
 
-    /// Passes turns that the ideal scheduler found at other hosts. Returns nodes and times in ps.
+    /// Passes turns that the ideal scheduler found at other hosts. Returns nodes and times.
     pub(super) fn give_turns(&mut self) -> Vec<(NodeId, u64)> {
         let mut woken = Vec::new();
         for (flow, time) in self.out.turns.drain(..) {

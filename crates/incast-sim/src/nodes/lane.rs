@@ -31,7 +31,7 @@ const _: () = assert!(size_of::<Lane>() == 64);
 
 #[derive(Debug)]
 pub(super) struct Failed {
-    /// End of the last transmission, in ps.
+    /// End of the last transmission.
     pub(super) free_at: u64,
     /// Priorities paused by the far end, and priorities paused there.
     pub(super) paused: u8,

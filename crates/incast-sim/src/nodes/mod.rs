@@ -2,6 +2,8 @@
 //!
 //! Within a window a node handles its events in order of time, class and number, and writes packets onto its wires. Other nodes
 //! read the wires only in later windows, so the order of nodes does not matter.
+//!
+//! Here times (`u64`) are in ps, with [`u64::MAX`] for none or never; sizes are in bytes, rates in bit/s.
 
 mod actions;
 #[cfg(test)]
@@ -112,7 +114,7 @@ impl Nodes {
         self
     }
 
-    /// Returns the time of the node's next known event, in ps.
+    /// Returns the time of the node's next known event.
     #[inline]
     fn run_node(&mut self, node: NodeId, end: u64) -> u64 {
         let plan = Plan { layout: &self.layout, network: &self.network };

@@ -55,7 +55,6 @@ impl Ns3 {
         self.last_rank
     }
 
-    /// Times in ps.
     pub(super) fn is_idle(&self, port: PortId, busy_until: u64, now: u64) -> bool {
         busy_until < now || busy_until == now && self.rank >= self.end_rank[port]
     }
@@ -64,7 +63,6 @@ impl Ns3 {
         self.end_rank[port] = self.take_rank();
     }
 
-    /// `time` in ps.
     pub(super) fn serve_when_free(&mut self, port: PortId, time: u64) {
         self.events.push(Event::new(time, self.end_rank[port], Target::Port(port)));
     }
@@ -78,7 +76,7 @@ impl Ns3 {
         }
     }
 
-    /// `next`: arrival of the packet behind, in ps.
+    /// `next`: arrival of the packet behind.
     pub(super) fn take(&mut self, line: Line, next: u64) {
         self.ranks[line].pop_front();
         self.schedule_arrival(line, next);
@@ -90,12 +88,11 @@ impl Ns3 {
         }
     }
 
-    /// `time` in ps.
     pub(super) fn set_timer(&mut self, flow: u32, time: u64) {
         self.events.push(Event::new(time, rank::FIRST, Target::Timer(flow)));
     }
 
-    /// `time` in ps. Returns the rank.
+    /// Returns the rank.
     pub(super) fn wake(&mut self, port: PortId, time: u64) -> u64 {
         let rank = self.take_rank();
         self.events.push(Event::new(time, rank, Target::Wake(port)));

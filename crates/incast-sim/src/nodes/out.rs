@@ -28,7 +28,7 @@ pub(super) enum Note {
     Drop { at: usize, record: DropRecord },
 }
 
-/// Time in ps, class and number of the event.
+/// Time, class and number of the event.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Noted {
     pub(super) time: Time,
@@ -36,7 +36,7 @@ pub(super) struct Noted {
     pub(super) note: Note,
 }
 
-/// Time in ps, class and number of the event.
+/// Time, class and number of the event.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Dropped {
     pub(super) reason: DropReason,
@@ -67,13 +67,13 @@ pub(super) struct Out {
     pub(super) live: u64,
     /// Payload in bytes.
     pub(super) acked: u64,
-    /// Time of the last arrival or start, in ps.
+    /// Time of the last arrival or start.
     pub(super) moved: u64,
-    /// Ends for gates across hosts; times in ps.
+    /// Ends for gates across hosts.
     pub(super) ends: Vec<(u64, u32, End)>,
-    /// Last packet received by VM, in ps; empty unless hypervisors read it.
+    /// Last packet received by VM; empty unless hypervisors read it.
     pub(super) heard: Vec<u64>,
-    /// First isolation since the last scheduled sweep, in ps; [`u64::MAX`]: none.
+    /// First isolation since the last scheduled sweep.
     pub(super) isolated: u64,
     /// If true, arrivals are printed, or a link may lose packets silently.
     pub(super) watched: bool,
@@ -81,7 +81,7 @@ pub(super) struct Out {
     pub(super) prints: Option<Box<Prints>>,
     /// `None` without the ideal scheduler.
     pub(super) matching: Option<Box<Matching>>,
-    /// Turns at other hosts; times in ps.
+    /// Turns at other hosts.
     pub(super) turns: Vec<(u32, u64)>,
     /// `None` in exact arithmetic.
     pub(super) ns3: Option<Box<Ns3>>,

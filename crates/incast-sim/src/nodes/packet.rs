@@ -81,7 +81,6 @@ impl From<&Packet> for Forwarded {
     }
 }
 
-/// Of the packet that a node handles now.
 #[derive(Debug, Default)]
 pub(super) struct Carried {
     pub(super) records: [IntRecord; MAX_INT_RECORDS],

@@ -26,7 +26,6 @@ const _: () = assert!(MAX_TIME.0 + MAX_TIME.0 / 10 < 1 << (u64::BITS - LINK_BITS
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PortPlan {
-    /// In ps.
     pub(super) delay: u64,
     /// 0 if not an integer, or if gaps follow packets.
     pub(super) ps_per_byte: u64,

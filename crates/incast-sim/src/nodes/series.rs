@@ -9,7 +9,7 @@ use crate::measure::{MeasureParams, RateSample};
 
 #[derive(Debug)]
 pub(super) struct Series {
-    /// In ps, after all else of that time; [`u64::MAX`]: none.
+    /// After all else of that time.
     pub(super) next: u64,
     every: u64,
     until: u64,

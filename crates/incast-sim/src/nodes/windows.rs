@@ -48,7 +48,6 @@ impl Queue {
         self.heap.extend(event.map(|event| Reverse((event, node))));
     }
 
-    /// [`u64::MAX`] without events.
     fn first(&mut self) -> u64 {
         while let Some(&Reverse((event, node))) = self.heap.peek() {
             if self.of_node[node] == Some(event) {

@@ -18,7 +18,6 @@ ids! {
 
 #[derive(Debug, Clone, Copy)]
 struct Entry {
-    /// In ps.
     time: u64,
     packet: Packet,
 }
@@ -32,7 +31,7 @@ pub(super) struct Wire {
     /// First packet, before the modulus.
     head: usize,
     len: usize,
-    /// Arrival of the first packet, in ps; [`u64::MAX`]: none.
+    /// Arrival of the first packet.
     next: u64,
     /// By place, `stride` each.
     records: Vec<IntRecord>,
@@ -144,7 +143,6 @@ impl Wire {
         (self.entries, self.records, self.head) = (entries.into(), records, 0);
     }
 
-    /// [`u64::MAX`] if there is no packet.
     #[inline]
     pub(super) const fn first(&self) -> u64 {
         self.next

@@ -18,7 +18,7 @@ pub(crate) struct Reach<'a> {
 }
 
 impl Reach<'_> {
-    /// Of data, else of ACKs; `None`: the flow can finish. `port`: at its host.
+    /// Obstacle of data, else of ACKs; `None`: the flow can finish. `port`: at its host.
     pub(crate) fn obstacle(&self, flow: u32, port: PortId) -> Option<CutOff> {
         let network = self.network;
         let spec = &network.flows.flows[flow as usize];

@@ -16,12 +16,12 @@ use crate::plan::Network;
 #[derive(Debug)]
 pub(in crate::nodes) struct Blocking {
     delays: Delays,
-    /// Time at which the packet was queued, in ps.
+    /// Time at which the packet was queued.
     since: IdVec<PacketId, u64>,
     ports: usize,
     /// Bytes queued, by ingress port and priority, then egress port and priority.
     held: Vec<u32>,
-    /// Time paused since the queue was last empty, in ps, without an open pause.
+    /// Time paused since the queue was last empty, without an open pause.
     kept: IdVec<LocalPort, [u64; 8]>,
 }
 

@@ -19,7 +19,7 @@ use crate::switch::{WatchdogAction, WatchdogParams};
 
 #[derive(Debug, Clone, Copy)]
 struct Stormy {
-    /// Begin of the storm, last PFC frame, or failure of the link; in ps.
+    /// Begin of the storm, last PFC frame, or failure of the link.
     quiet_since: u64,
     /// True if the last frame was a pause.
     announced: bool,

@@ -15,7 +15,6 @@ use crate::plan::Network;
 
 #[derive(Debug, Clone, Copy)]
 struct Pause {
-    /// In ps.
     since: u64,
     root: Option<PortId>,
 }
@@ -23,7 +22,7 @@ struct Pause {
 #[derive(Debug)]
 pub(super) struct HostBlocking {
     delays: Delays,
-    /// Time at which the packet was queued, in ps.
+    /// Time at which the packet was queued.
     since: IdVec<PacketId, u64>,
     pauses: IdVec<LocalPort, [Option<Pause>; PRIORITIES]>,
 }
@@ -71,7 +70,7 @@ impl Host {
         }
     }
 
-    /// Adds the pause from `from` (in ps) until now.
+    /// Adds the pause from `from` until now.
     fn note_held(&mut self, network: &Network, nic: LocalPort, pause: Pause, flow: u32, from: u64) {
         let port = self.nics[nic].port;
         let victim = pause.root.is_some_and(|root| !network.flow_goes_by(root, port, flow));

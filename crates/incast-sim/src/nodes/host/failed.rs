@@ -45,7 +45,6 @@ impl Host {
         Failed { free_at, paused, pausing }
     }
 
-    /// `now` in ps.
     pub(in crate::nodes) const fn begin_action(&mut self, now: u64) {
         (self.now, self.event) = (now, 0);
     }

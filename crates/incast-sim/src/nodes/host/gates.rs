@@ -11,7 +11,7 @@ use crate::nodes::plan::Plan;
 #[derive(Debug)]
 struct Own {
     left: u32,
-    /// From the last end to the starts, in ps.
+    /// From the last end to the starts.
     delay: u64,
     /// By own number.
     starts: Vec<u32>,
@@ -25,7 +25,7 @@ pub(super) struct Gates {
     received: Vec<Vec<u32>>,
     /// By flow sent: behind a gate.
     pub(super) held: Vec<bool>,
-    /// Time in ps, own number.
+    /// Time, own number.
     pub(super) coming: BinaryHeap<Reverse<(u64, u32)>>,
 }
 
@@ -64,7 +64,7 @@ impl Gates {
         Some(Box::new(all))
     }
 
-    /// `earliest`: start that a flow asks for, in ps.
+    /// `earliest`: start that a flow asks for.
     pub(super) fn acked(&mut self, flow: u32, now: u64, earliest: impl Fn(u32) -> u64) {
         let waiting = std::mem::take(&mut self.sent[flow as usize]);
         self.pass(&waiting, now, earliest);

@@ -55,9 +55,9 @@ pub(super) struct Host {
     nics: IdVec<LocalPort, Nic>,
     /// Time, own number. Outdated ones do nothing.
     timers: BinaryHeap<Reverse<(u64, u32)>>,
-    /// Time of that start in ps; [`u64::MAX`]: none.
+    /// Time of `next_start`.
     next_clock: u64,
-    /// Current event: time in ps, class, number.
+    /// Current event: time, class, number.
     now: u64,
     gates: Option<Box<Gates>>,
     /// `None` with RDMA alone.
@@ -162,7 +162,7 @@ impl Host {
         self.next_clock = next.map_or(u64::MAX, |&flow| plan.network.flows.flows[flow as usize].start.0);
     }
 
-    /// Time in ps, own number; [`u64::MAX`]: none.
+    /// Time, own number.
     fn next_start(&self) -> (u64, u32) {
         let by_clock = (self.next_clock, self.next_start as u32);
         match self.gates.as_ref().and_then(|gates| gates.coming.peek()) {
@@ -202,7 +202,7 @@ impl Host {
         self.timers.peek().map_or(u64::MAX, |Reverse((time, _))| *time)
     }
 
-    /// Time in ps and port; the lowest wire first.
+    /// Time and port; the lowest wire first.
     #[inline(always)]
     fn next_arrival(&self, out: &Out) -> (u64, LocalPort) {
         match self.nics.as_slice() {
@@ -211,7 +211,7 @@ impl Host {
         }
     }
 
-    /// Time in ps and port.
+    /// Time and port.
     #[inline(always)]
     fn next_due(&self) -> (u64, LocalPort) {
         match self.nics.as_slice() {
@@ -220,7 +220,7 @@ impl Host {
         }
     }
 
-    /// Returns the time of the next known event, in ps.
+    /// Returns the time of the next known event.
     pub(super) fn run<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, end: u64) -> u64 {
         if has_transports(RUN) && (self.transports.is_some() || self.port_rank != 0) {
             return self.run_by_event::<RUN>(plan, out, end);
@@ -340,7 +340,7 @@ impl Host {
         }
     }
 
-    /// Behind an opened gate; `time` in ps.
+    /// Behind an opened gate.
     pub(super) fn open(&mut self, own: u32, time: u64) {
         if let Some(gates) = &mut self.gates {
             gates.coming.push(Reverse((time, own)));

@@ -23,7 +23,7 @@ use crate::switch::{RANKED_QUEUE, RankedQueue, Rule, Served};
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct Nic {
-    /// Next service in ps; [`u64::MAX`]: none before something changes.
+    /// Next service; [`u64::MAX`]: none before something changes.
     pub(super) due: u64,
     pub(super) busy_until: u64,
     pub(super) line: Line,
@@ -39,7 +39,6 @@ pub(super) struct Nic {
     /// Port in the fabric, and number and place of the wire that ends there.
     pub(super) port: PortId,
     pub(super) wire: PortId,
-    /// In bit/s.
     pub(super) rate: u64,
     /// Extra times, with jitter.
     jitter: Option<Box<Sending>>,

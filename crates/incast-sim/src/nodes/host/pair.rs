@@ -170,7 +170,7 @@ impl Host {
         Some(plan.network.routing.balance(self.balancer.as_mut()?, hops, packet, &backlog))
     }
 
-    /// Time between starts of packets at `rate` (bit/s), in ps.
+    /// Time between starts of packets at `rate` (bit/s).
     #[inline]
     fn pacing_gap<const RUN: u8>(&self, bytes: u64, rate: u64) -> u64 {
         if RUN == NS3 {

@@ -14,7 +14,6 @@ use crate::nodes::run::has_extras;
 #[derive(Debug)]
 pub(super) struct Receiver {
     expected: u64,
-    /// In bytes.
     size: u64,
     nacked: u64,
     next_nack: u64,

@@ -14,7 +14,7 @@ pub(super) struct ReferenceNic {
     flows: Vec<u32>,
     /// Index served last. Not adjusted when entries before it go.
     last: usize,
-    /// Pending wake-up: time in ps, rank.
+    /// Pending wake-up: time, rank.
     wake: Option<(u64, u64)>,
     /// Served at the end of the transmission.
     pending: bool,

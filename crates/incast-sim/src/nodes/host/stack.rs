@@ -25,7 +25,7 @@ pub(super) struct Transports {
     nics: Vec<LocalPort>,
     timers: Timers,
     agendas: IdVec<LocalPort, Agenda>,
-    /// Time in ps, NIC. Outdated ones do nothing.
+    /// Time, NIC. Outdated ones do nothing.
     due: BinaryHeap<Reverse<(u64, LocalPort)>>,
     /// Applied once a handler is done.
     outbox: Vec<Effect>,
@@ -63,7 +63,7 @@ impl Transports {
         }
     }
 
-    /// Time in ps, and NIC.
+    /// Time, and NIC.
     #[inline]
     pub(super) fn next_task(&self) -> (u64, LocalPort) {
         self.due.peek().map_or((u64::MAX, LocalPort(0)), |&Reverse(next)| next)
@@ -225,7 +225,6 @@ impl Host {
         self.transports.as_ref().map_or(LocalPort(0), |transports| transports.nics[own as usize])
     }
 
-    /// In bit/s.
     pub(super) fn transport_rate(&self, own: u32) -> u64 {
         self.nics[self.transport_nic(own)].rate
     }

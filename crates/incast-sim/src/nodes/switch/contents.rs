@@ -1,4 +1,4 @@
-//! What a switch holds.
+//! Contents of a switch.
 
 use super::{Hooks, Switch};
 use crate::kernel::IdVec;

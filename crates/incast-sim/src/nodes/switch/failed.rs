@@ -70,7 +70,7 @@ impl<G: Hooks> Switch<G> {
         self.ports[port].busy_until = free_at;
     }
 
-    /// Drops of actions come before those of arrivals; `now` in ps.
+    /// Drops of actions come before those of arrivals.
     pub(in crate::nodes) const fn begin_action(&mut self, now: u64) {
         self.now = now;
         self.line = Line::NONE;

@@ -36,7 +36,7 @@ pub(super) struct Switch<G> {
     pub(super) ports: IdVec<LocalPort, Port>,
     /// Ports that become free: time and port in one number, soonest last.
     free_at: Vec<u64>,
-    /// Time of the current event, in ps.
+    /// Time of the current event.
     pub(super) now: u64,
     /// Wire of the current arrival; too high during actions.
     pub(super) line: Line,
@@ -128,7 +128,7 @@ impl<G: Hooks> Switch<G> {
         }
     }
 
-    /// Returns the time of the next known event, in ps.
+    /// Returns the time of the next known event.
     pub(super) fn run<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, end: u64) -> u64 {
         let mut arrivals = std::mem::take(&mut self.arrivals);
         out.take_inbox(self.node, &mut arrivals);

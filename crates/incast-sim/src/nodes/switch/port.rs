@@ -10,7 +10,7 @@ use incast_model::fabric::PortId;
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(in crate::nodes) struct Port {
-    /// End of the transmission and its gap, in ps.
+    /// End of the transmission and its gap.
     pub(super) busy_until: u64,
     /// Wire bytes, as INT reports them.
     pub(in crate::nodes) tx_bytes: u64,
@@ -35,7 +35,6 @@ pub(in crate::nodes) struct Port {
     pub(super) marks: [u64; 8],
 }
 
-/// Times in ps.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::nodes) struct Pauses {
     /// Begin of the one in force.

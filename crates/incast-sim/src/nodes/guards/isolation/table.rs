@@ -33,7 +33,7 @@ pub(crate) struct Table {
     at_port: IdVec<LocalPort, Vec<u32>>,
     /// Entries with `ahead` above 0.
     unsettled: IdVec<LocalPort, u32>,
-    /// In order of begin (in ps) and an order among equal times; open entries hold their counts.
+    /// In order of begin and an order among equal times; open entries hold their counts.
     records: Vec<((u64, u32), IsolationRecord)>,
 }
 
