@@ -44,7 +44,6 @@ impl Due {
     }
 }
 
-/// Times of the next actions (without samples) and of the last.
 #[derive(Debug)]
 pub(super) struct Actions {
     pub(super) step: u64,
@@ -60,7 +59,6 @@ impl Actions {
         Self { step: u64::MAX, poll, sweep: u64::MAX, last: 0 }
     }
 
-    /// First of those that change nodes.
     fn first(&self) -> Due {
         let due = |time, action| Due { time, action };
         due(self.step, Action::Step).min(due(self.poll, Action::Poll)).min(due(self.sweep, Action::Sweep))

@@ -1,4 +1,4 @@
-//! Test bench: one node of a small fabric, with packets put on its inward wires and taken from its outward wires.
+//! Test bench: one node of a small fabric, with its inward and outward wires.
 //!
 //! At 100 Gb/s a data packet (1000 B of payload, 1250 B on the wire) takes 100 ns, and every other packet (125 B) 10 ns.
 //! Switches reserve no buffer. Hosts h0, h1, … (four by default) are at ports 0, 1, … of the switch s0.
@@ -155,7 +155,7 @@ impl Bench {
         PortId(self.nodes.layout.first_port[self.node].0 + port as u32)
     }
 
-    /// Arrivals at a port, with the time of the last bit in ns.
+    /// With times of last bits in ns.
     pub(super) fn put(&mut self, port: usize, arrivals: &[(u64, Frame)]) {
         arrivals.iter().for_each(|&(time, frame)| self.arrive(port, time, self.packet(frame), &[]));
     }

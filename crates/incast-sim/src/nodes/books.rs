@@ -41,7 +41,6 @@ impl Books {
 }
 
 impl Nodes {
-    /// Moves notes into the records, in order of events.
     pub(super) fn record(&mut self) {
         self.out.notes.sort_by_key(|noted| (noted.time, noted.event));
         let recorder = &mut self.books.recorder;

@@ -40,7 +40,6 @@ impl Nodes {
         }
     }
 
-    /// Actions due before an event at `time`.
     fn before(&mut self, limits: &Limits, time: u64) -> Option<Halt> {
         while self.next_action().cut() <= time {
             let due = self.next_action();

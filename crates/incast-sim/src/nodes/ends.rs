@@ -11,7 +11,6 @@ impl Nodes {
         }
     }
 
-    /// Returns the nodes with flows that start then, and times.
     pub(super) fn pass_ends(&mut self) -> Vec<(NodeId, u64)> {
         let mut woken = Vec::new();
         let mut ends = std::mem::take(&mut self.out.ends);

@@ -108,7 +108,6 @@ impl Nodes {
         }
     }
 
-    /// All events in global order.
     pub(crate) fn one_by_one(mut self) -> Self {
         self.layout.one_by_one = true;
         self

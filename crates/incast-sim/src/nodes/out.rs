@@ -159,7 +159,6 @@ impl Out {
         }
     }
 
-    /// Also counts the event.
     #[inline(always)]
     pub(super) fn take<const RUN: u8>(
         &mut self,

@@ -8,7 +8,6 @@ use crate::measure::{MeasureParams, QueueSample, RateSample};
 use crate::outcome::{DropRecord, LinkChange, LinkRecord, PauseRecord};
 use crate::tenant::PairSample;
 
-/// Last pause of a queue.
 #[derive(Debug, Clone, Copy, Default)]
 struct Open {
     /// Begin, if not ended.
@@ -39,7 +38,6 @@ pub(crate) struct Recorder {
     pub(crate) queues: Vec<QueueSample>,
     pub(crate) rates: Vec<RateSample>,
     pub(crate) pairs: Vec<PairSample>,
-    /// At the last sample.
     sampled_tx: IdVec<PortId, u64>,
 }
 
@@ -79,7 +77,6 @@ impl Recorder {
         self.open[at] = Open { since: Some(now), ingress_bytes, culprit, ..self.open[at] };
     }
 
-    /// `None` if not paused.
     pub(crate) fn paused_since(&self, at: usize) -> Option<Time> {
         self.open[at].since
     }
@@ -88,7 +85,6 @@ impl Recorder {
         self.close(at, now, Some(now));
     }
 
-    /// At `end`, or with the run.
     fn close(&mut self, at: usize, now: Time, end: Option<Time>) {
         let open = self.open[at];
         let Some(start) = self.open[at].since.take() else { return };

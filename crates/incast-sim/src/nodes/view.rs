@@ -26,7 +26,7 @@ impl Nodes {
         }
     }
 
-    /// True if the far end holds the priority in a PFC storm. A watchdog makes this false, unless it drops the packets.
+    /// True if the far end holds the priority in a PFC storm; false if a watchdog lets the packets leave.
     fn is_held(&self, port: PortId, priority: u8) -> bool {
         let held = match self.place_of(self.network.ports[port].peer) {
             (Place::Switch(place), local) => self.switches[place as usize].ports[local].ingress(priority).held,

@@ -197,7 +197,6 @@ impl Wire {
         (packet.kind, packet.records) = (Kind::Lost, 0);
     }
 
-    /// Swaps what the first two packets carry.
     #[cfg(test)]
     pub(super) fn swap_front(&mut self) {
         if self.len > 1 {

@@ -59,7 +59,6 @@ impl Guard for Blocking {
         blocking.end_wait(now, place, packet);
     }
 
-    /// Adds the pause to the queue's packets.
     fn resumed(switch: &mut Switch<Guards>, network: &Network, port: LocalPort, prio: u8) {
         let (now, prio, number) = (switch.now(), usize::from(prio & 7), switch.ports[port].number);
         let (pauses, queue) = (switch.pauses[port][prio], switch.ports[port].lanes[prio].queue);

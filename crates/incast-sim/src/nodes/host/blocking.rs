@@ -118,7 +118,6 @@ impl Host {
         held
     }
 
-    /// Adds open pauses at the end of the run.
     pub(in crate::nodes) fn close_waits(&mut self, network: &Network, now: u64, all: &mut [Waits]) {
         self.begin_action(now);
         for nic in self.nics.ids() {

@@ -88,7 +88,6 @@ impl Host {
         }
     }
 
-    /// Repeats pauses after a repair.
     pub(in crate::nodes) fn pause_anew(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort) {
         for prio in 0..self.nics[nic].holds.len() {
             if self.nics[nic].holds[prio].held {
@@ -125,7 +124,6 @@ impl Host {
         self.kick::<ANY>(plan, out, nic);
     }
 
-    /// True in a PFC storm.
     pub(in crate::nodes) fn holds(&self, nic: LocalPort, prio: u8) -> bool {
         self.nics[nic].holds.get(usize::from(prio)).is_some_and(|hold| hold.held)
     }

@@ -13,7 +13,6 @@ struct Own {
     left: u32,
     /// From the last end to the starts.
     delay: u64,
-    /// By own number.
     starts: Vec<u32>,
 }
 

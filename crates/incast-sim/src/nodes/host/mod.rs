@@ -152,7 +152,6 @@ impl Host {
         host
     }
 
-    /// Searches from `first` on.
     fn find_start(&mut self, plan: Plan<'_>, first: usize) {
         self.next_start = first;
         while self.gates.as_ref().is_some_and(|gates| gates.held.get(self.next_start) == Some(&true)) {
@@ -162,7 +161,6 @@ impl Host {
         self.next_clock = next.map_or(u64::MAX, |&flow| plan.network.flows.flows[flow as usize].start.0);
     }
 
-    /// Time, own number.
     fn next_start(&self) -> (u64, u32) {
         let by_clock = (self.next_clock, self.next_start as u32);
         match self.gates.as_ref().and_then(|gates| gates.coming.peek()) {
@@ -211,7 +209,6 @@ impl Host {
         }
     }
 
-    /// Time and port.
     #[inline(always)]
     fn next_due(&self) -> (u64, LocalPort) {
         match self.nics.as_slice() {

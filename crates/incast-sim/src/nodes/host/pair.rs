@@ -379,7 +379,6 @@ impl Host {
         }
     }
 
-    /// [`PairId::NONE`] before its start and after its end.
     pub(in crate::nodes) fn pair_of(&self, plan: Plan<'_>, flow: u32) -> PairId {
         self.pair_of[plan.layout.at_src[flow as usize] as usize]
     }

@@ -97,7 +97,6 @@ impl Host {
         first.is_some_and(|place| self.slab.get(place).kind == Kind::Segment)
     }
 
-    /// The packet did not fit, or another evicted it.
     #[cold]
     fn overflow<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort, packet: &Packet) {
         self.left::<RUN>(plan, out, packet);

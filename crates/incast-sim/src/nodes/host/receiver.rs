@@ -28,7 +28,6 @@ pub(super) struct Receiver {
     pub(super) arrived_bytes: u64,
     /// Packets beyond the expected one (selective repeat).
     arrived: Arrived,
-    /// Duplicates, and packets out of order.
     pub(super) discarded: u32,
 }
 
@@ -74,7 +73,6 @@ impl Host {
         }
     }
 
-    /// Kind, and next byte expected.
     #[inline]
     fn answer(&mut self, packet: &Packet) -> Option<(Kind, u64)> {
         let rdma = &self.rdma;

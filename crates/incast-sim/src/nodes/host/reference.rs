@@ -25,7 +25,6 @@ impl ReferenceNic {
         self.flows.push(own);
     }
 
-    /// From `first` on.
     fn remove_completed(&mut self, first: usize, pair_of: &[PairId]) {
         let mut position = 0;
         self.flows.retain(|&own| {

@@ -63,7 +63,6 @@ impl Transports {
         }
     }
 
-    /// Time, and NIC.
     #[inline]
     pub(super) fn next_task(&self) -> (u64, LocalPort) {
         self.due.peek().map_or((u64::MAX, LocalPort(0)), |&Reverse(next)| next)
@@ -163,7 +162,6 @@ impl Host {
         transports.plan(nic, time, Job::Turn);
     }
 
-    /// A packet has left its queue or was dropped there.
     pub(super) fn left<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, packet: &Packet) {
         if matches!(packet.kind, Kind::Segment | Kind::Syn) {
             let own = plan.layout.at_src[packet.flow as usize];

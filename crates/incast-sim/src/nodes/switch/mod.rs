@@ -36,7 +36,6 @@ pub(super) struct Switch<G> {
     pub(super) ports: IdVec<LocalPort, Port>,
     /// Ports that become free: time and port in one number, soonest last.
     free_at: Vec<u64>,
-    /// Time of the current event.
     pub(super) now: u64,
     /// Wire of the current arrival; too high during actions.
     pub(super) line: Line,

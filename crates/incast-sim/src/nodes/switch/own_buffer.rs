@@ -9,7 +9,6 @@ use crate::outcome::DropReason;
 use crate::switch::{RANKED_QUEUE, Storage, rank};
 
 impl<G: Hooks> Switch<G> {
-    /// Stores a packet, or drops packets that do not fit.
     #[inline(never)]
     pub(super) fn store<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, port: LocalPort, packet: &Packet) {
         let size = u64::from(packet.size);

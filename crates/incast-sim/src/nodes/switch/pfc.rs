@@ -84,7 +84,6 @@ impl<G: Hooks> Switch<G> {
         self.serve_or_wait::<RUN>(plan, out, port);
     }
 
-    /// Notes for guards.
     pub(super) fn begin_pause(&mut self, port: LocalPort, prio: u8, root: Option<PortId>) {
         let Some(pauses) = self.pauses.get_mut(port) else { return };
         let pauses = &mut pauses[usize::from(prio & 7)];
@@ -121,7 +120,6 @@ impl<G: Hooks> Switch<G> {
         }
     }
 
-    /// Repeats pauses after a repair.
     pub(in crate::nodes) fn pause_anew(&mut self, plan: Plan<'_>, out: &mut Out, port: LocalPort) {
         for prio in 1..8 {
             if self.ports[port].lanes[usize::from(prio)].ingress.held {

@@ -37,11 +37,9 @@ pub(in crate::nodes) struct Port {
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::nodes) struct Pauses {
-    /// Begin of the one in force.
     pub(in crate::nodes) since: Option<u64>,
-    /// End of the last one.
     pub(in crate::nodes) ended: Option<u64>,
-    /// Congested port that caused the last one (`measure.blocking`).
+    /// Congested port that caused the last pause (`measure.blocking`).
     pub(in crate::nodes) root: Option<PortId>,
 }
 

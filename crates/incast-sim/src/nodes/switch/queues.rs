@@ -133,7 +133,6 @@ impl<G: Hooks> Switch<G> {
         packet
     }
 
-    /// Frees the packet's buffer and sends a due XON. Returns the mark.
     #[inline]
     fn depart<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, port: LocalPort, packet: &Packet) -> u8 {
         let left = self.ports[port].lanes[usize::from(packet.prio & 7)].queue.bytes;

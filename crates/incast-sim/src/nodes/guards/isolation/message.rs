@@ -33,7 +33,6 @@ impl Switch<Guards> {
         self.send_isolation(plan, out, input, packet.flow, true);
     }
 
-    /// Asks the peer to isolate a flow, or withdraws the request.
     pub(super) fn send_isolation(&mut self, plan: Plan<'_>, out: &mut Out, port: LocalPort, flow: u32, isolate: bool) {
         if self.ports[port].down {
             return;

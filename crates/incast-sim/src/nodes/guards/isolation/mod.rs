@@ -81,7 +81,6 @@ impl Guard for Isolation {
         }
     }
 
-    /// Gives packets of isolated flows their priority; otherwise looks for flows to isolate.
     fn routed(
         switch: &mut Switch<Guards>,
         plan: Plan<'_>,

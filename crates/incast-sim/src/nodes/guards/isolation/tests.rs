@@ -132,7 +132,7 @@ fn a_flow_is_released_after_its_hold_time_and_upstream_is_notified() {
     bench.put(0, &packets(0, 1000, 6));
     bench.put(2, &[(4000, Xon(2)), (4000, Xon(3))]);
     sweep(&mut bench, 4450);
-    // The last packet leaves its queue at 4500 ns.
+    // Last packet: 4500 ns.
     sweep(&mut bench, 54_499);
     assert_eq!(records(&mut bench)[0].end, None);
     sweep(&mut bench, 54_500);

@@ -57,7 +57,6 @@ impl<const RUN: u8> Work<'_, RUN> {
         self.send_out(LocalPort(0), &Packet { at_dst: number, flags: packet.flags & !marks, ..packet }, ranges);
     }
 
-    /// Resumes flows that wait for space.
     fn wake_sources(&mut self, pair: u32) {
         let rules = self.rules();
         let half = &mut self.outward(pair).half;

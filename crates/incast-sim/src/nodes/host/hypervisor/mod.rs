@@ -28,7 +28,6 @@ pub(super) struct HostHypervisor {
 #[derive(Debug)]
 struct Outward {
     half: Sending,
-    /// At the limiter.
     queue: VecDeque<(Packet, Vec<Range>)>,
 }
 
@@ -53,7 +52,6 @@ impl HostHypervisor {
 }
 
 impl Nodes {
-    /// Both halves of each pair, in order.
     fn pairs(&self) -> impl Iterator<Item = (&Pair, &Sending, &Receiving)> {
         let pairs = self.network.hypervisors.iter().flat_map(|all| &all.pairs);
         let own = |host: u32| self.hosts[host as usize].hypervisor.as_ref().expect("each VM has a hypervisor");

@@ -35,7 +35,6 @@ impl<const RUN: u8> Work<'_, RUN> {
         }
     }
 
-    /// Starts the VM's timers.
     fn wake_vm(&mut self) {
         let (rules, host, now) = (self.rules(), self.host.id.0, self.host.now);
         for (time, job) in self.hypervisor().vm.wake(rules, host, now) {
@@ -87,7 +86,6 @@ impl<const RUN: u8> Work<'_, RUN> {
         vm.awake = !vm.sends.is_empty() || !vm.receives.is_empty();
     }
 
-    /// Ends a period of guarantee partitioning.
     pub(super) fn divide(&mut self) {
         let (all, now) = (self.all(), self.host.now);
         let Hypervisor::ElasticSwitch(params) = &all.rules.params else { return };
