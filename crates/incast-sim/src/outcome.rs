@@ -71,7 +71,7 @@ pub enum Stop {
         /// Flows not completed.
         unfinished: u32,
     },
-    /// Paused queues wait for each other in a cycle, for ever.
+    /// Paused queues wait for each other in a cycle.
     Deadlock {
         /// Each queue waits for the next, cyclically.
         cycle: Vec<QueueRef>,
@@ -271,7 +271,7 @@ pub struct FlowRecord {
     pub packets: u64,
     /// Data packets retransmitted.
     pub retransmitted: u64,
-    /// Data packets discarded by the receiver: duplicates and, with go-back-N, out-of-order packets.
+    /// Data packets discarded by the receiver: duplicates and (go-back-N) out of order.
     pub discarded: u32,
     /// NACKs received by the sender.
     pub nacks: u32,
@@ -282,7 +282,7 @@ pub struct FlowRecord {
     /// Ideal FCT of the HPCC authors' ns-3 (`third.cc`): base RTT (one payload per hop) plus payload and basic headers at the
     /// slowest link.
     pub ideal_hpcc: Time,
-    /// Exact ideal FCT: alone, with real packets back to back, until the last ACK. No run is faster.
+    /// Exact ideal FCT: alone, packets back to back, until the last ACK. No run is faster.
     pub ideal_exact: Time,
     /// Links on the path.
     pub hops: u8,
@@ -344,7 +344,7 @@ pub struct PortRecord {
     pub marks: u64,
     /// Packets dropped on arrival.
     pub drops: u64,
-    /// Packets lost with the link: queued, on the wire, or bound for the port.
+    /// Packets lost with the link.
     pub lost: u64,
     /// Maximum queue length in bytes.
     pub peak_queue: u64,
@@ -373,9 +373,9 @@ pub struct PauseRecord {
     pub start: Time,
     /// XON took effect; `None`: not before the stop.
     pub end: Option<Time>,
-    /// Cause: the peer's ingress bytes of this port and priority at the XOFF.
+    /// The peer's ingress bytes of this port and priority at the XOFF.
     pub ingress_bytes: u64,
-    /// The peer's egress port of the packet that crossed the XOFF threshold; for `network.pause`, the port that sent the XOFF.
+    /// Peer's egress port of the packet that crossed the threshold; for `network.pause`, the sender of the XOFF.
     pub culprit_port: PortId,
 }
 
@@ -390,7 +390,7 @@ pub struct DeadlockRecord {
     pub seen: Time,
     /// First check that no longer found it; `None`: lasted to the stop.
     pub ended: Option<Time>,
-    /// Maximum of stuck switch queues, in a cycle or waiting for one, of all deadlocks at a time.
+    /// Maximum of stuck switch queues of all deadlocks, in a cycle or waiting for one.
     pub stuck_queues: u32,
     /// Maximum bytes in stuck queues.
     pub stuck_bytes: u64,

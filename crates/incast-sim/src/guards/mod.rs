@@ -1,5 +1,5 @@
-//! Guards of switches: features other than forwarding. Here are their list, their parameters, and guards that see packets alone
-//! ([`PacketGuard`]); stages of those that act on queues and pauses are in `nodes/guards`.
+//! Guards of switches: their list, their parameters, and guards that see packets alone ([`PacketGuard`]). Stages of guards that
+//! act on queues and pauses are in `nodes/guards`.
 
 pub(crate) mod isolation;
 mod tagging;
@@ -45,25 +45,25 @@ pub trait GuardParams {
         false
     }
 
-    /// Checks relations between the parameters, and to the wire size of the largest packet; only if enabled.
+    /// Checks relations between parameters, and to the wire size of the largest packet; only if enabled.
     fn check(&self, _largest: Bytes) -> Result<(), FieldError> {
         Ok(())
     }
 
-    /// Parameters in a line, for `incast show`; only if enabled.
+    /// Line for `incast show`; only if enabled.
     fn summary(&self) -> Option<String> {
         None
     }
 
-    /// State in a switch with so many ports, if the guard sees arriving packets alone; only if enabled.
+    /// State in a switch with so many ports, for guards that see packets alone; only if enabled.
     fn start(&self, _ports: usize) -> Option<Box<dyn PacketGuard>> {
         None
     }
 }
 
-/// State of a guard that sees arriving packets, and nothing else of its switch.
+/// State of a guard that sees only arriving packets.
 pub trait PacketGuard: Debug + Send {
-    /// Handles a packet that is to enter a queue, in order of arrival. If true, the packet is dropped.
+    /// Handles a packet that is to enter a queue. If true, the packet is dropped.
     fn drops(&mut self, arrival: &Arrival) -> bool;
 }
 

@@ -98,7 +98,7 @@ pub enum QueueBy {
     ArrivingTag,
 }
 
-/// Tagger rules of all switches.
+/// Rules of all switches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TagRules {
     tags: u8,
@@ -109,7 +109,7 @@ pub struct TagRules {
 }
 
 impl TagRules {
-    /// Without rules, every packet becomes lossy at its first switch. `tags` is at least 1.
+    /// Without rules, every packet becomes lossy. `tags` is at least 1.
     pub fn new(fabric: &Fabric, tags: u8) -> Self {
         let mut tables = Vec::with_capacity(fabric.nodes().len());
         let mut size = 0;
@@ -159,7 +159,7 @@ pub(crate) struct Tagging {
     tags: [u8; 8],
     /// Priority of each tag; at 0 the lossy priority.
     priorities: [u8; 8],
-    /// If true, tags change on the wire, not before the egress queue: the wrong variant.
+    /// If true, tags change on the wire (wrong variant).
     pub(crate) on_the_wire: bool,
 }
 
@@ -179,7 +179,6 @@ impl Tagging {
         tagging
     }
 
-    /// Priority at `output` of a packet that came by `input`.
     #[inline]
     pub(crate) fn rewritten(&self, fabric: &Fabric, priority: u8, input: PortId, output: PortId) -> u8 {
         match self.tags[usize::from(priority)] {

@@ -1,5 +1,4 @@
-//! PFC watchdog: releases a queue paused for too long, at the price of lost packets. States and times are those of
-//! SONiC's `pfcwd`.
+//! PFC watchdog: releases a queue paused for too long, at the price of lost packets (as SONiC's `pfcwd`).
 
 use incast_model::range::above;
 use incast_model::units::Time;

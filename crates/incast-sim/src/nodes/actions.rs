@@ -9,17 +9,14 @@ use incast_model::fabric::NodeId;
 /// In order at one time: steps before all events of that time, the others after them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Action {
-    /// Links fail or come up, or routes change; after the last step, a check that flows can still finish.
+    /// Links fail or come up, or routes change.
     Step,
-    /// PFC watchdogs poll.
     Poll,
-    /// Switches release isolated flows.
     Sweep,
     Sample,
 }
 
 impl Action {
-    /// Returns true if nodes may have other events afterwards.
     pub(super) const fn changes_nodes(self) -> bool {
         !matches!(self, Self::Sample)
     }
@@ -34,7 +31,6 @@ impl Action {
     }
 }
 
-/// Action and its time in ps; [`u64::MAX`]: none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Due {
     pub(super) time: u64,
@@ -42,13 +38,12 @@ pub(super) struct Due {
 }
 
 impl Due {
-    /// Time before which nodes handle their events first, in ps.
+    /// Time before which nodes handle their events first.
     pub(super) fn cut(self) -> u64 {
         self.time.saturating_add(u64::from(self.action != Action::Step))
     }
 }
 
-/// Times of the next actions but samples, and of the last action, in ps.
 #[derive(Debug)]
 pub(super) struct Actions {
     pub(super) step: u64,
@@ -64,7 +59,6 @@ impl Actions {
         Self { step: u64::MAX, poll, sweep: u64::MAX, last: 0 }
     }
 
-    /// First of those that change nodes.
     fn first(&self) -> Due {
         let due = |time, action| Due { time, action };
         due(self.step, Action::Step).min(due(self.poll, Action::Poll)).min(due(self.sweep, Action::Sweep))
@@ -84,7 +78,7 @@ impl Nodes {
         }
     }
 
-    /// Takes the next action, after the nodes have handled all earlier events. `Some` if the run ends instead, or with it.
+    /// `Some` if the run ends. Nodes must have handled all earlier events.
     pub(super) fn act(&mut self, due: Due, limits: &Limits) -> Option<Halt> {
         let over = due.action != Action::Step && self.books.faults.is_none() && self.next_time().is_none();
         if over && !self.may_be_released() {
@@ -117,12 +111,10 @@ impl Nodes {
         }
     }
 
-    /// Returns true if a watchdog may yet release a queue.
     pub(super) fn may_be_released(&self) -> bool {
         self.switches.iter().any(|switch| switch.may_be_released())
     }
 
-    /// Time of the next event of a node, in ps.
     pub(super) fn next_time(&self) -> Option<u64> {
         if self.out.ns3.is_some() {
             return Some(self.books.now); // an event is at hand whenever actions are due
@@ -130,12 +122,10 @@ impl Nodes {
         self.next_event().map(|(event, _)| event.time)
     }
 
-    /// Next event of all nodes, and its node.
     pub(super) fn next_event(&self) -> Option<(Event, NodeId)> {
         self.places.ids().filter_map(|node| self.next_of(node).map(|event| (event, node))).min()
     }
 
-    /// Time of the last event or action, in ps.
     pub(super) fn last(&self) -> u64 {
         let nodes = self.switches.iter().map(|switch| switch.now()).chain(self.hosts.iter().map(|host| host.now()));
         nodes.max().unwrap_or(0).max(self.actions.last)

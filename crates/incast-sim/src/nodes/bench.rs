@@ -1,8 +1,7 @@
-//! Test bench: one node of a small fabric, with packets put on its inward wires and taken from its outward wires.
+//! Test bench: one node of a small fabric, with its inward and outward wires.
 //!
-//! Sizes and rates make most times whole nanoseconds: at 100 Gb/s a data packet (1000 B of payload, 1250 B on the wire) takes
-//! 100 ns, and every other packet (125 B) takes 10 ns. Switches reserve no buffer. Hosts h0, h1, … are at ports 0, 1, … of
-//! the switch s0, four of them if a test does not say otherwise.
+//! At 100 Gb/s a data packet (1000 B of payload, 1250 B on the wire) takes 100 ns, and every other packet (125 B) 10 ns.
+//! Switches reserve no buffer. Hosts h0, h1, … (four by default) are at ports 0, 1, … of the switch s0.
 
 use std::sync::Arc;
 
@@ -25,45 +24,40 @@ use crate::outcome::{Counts, DropReason, FlowRecord};
 use crate::plan::Network;
 use crate::setup::{ControlSetup, Params, Setup};
 
-/// Packet by its flow and the number of a data packet of the flow, from 0.
+/// Flow, and number of a data packet, from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Frame {
     Data(u32, u64),
-    /// With the number of the packet expected next.
+    /// Number of the packet expected next.
     Ack(u32, u64),
     Nack(u32, u64),
     Cnp(u32),
-    /// Priority, and ingress bytes that caused the pause.
+    /// Priority, ingress bytes.
     Xoff(u8, u64),
     Xon(u8),
     Isolate(u32),
     Release(u32),
-    /// Segment of pFabric, with the bytes left of its flow.
+    /// pFabric; bytes left of the flow.
     Segment(u32, u64),
-    /// Data packet lost on the wire.
     Lost(u32, u64),
 }
 
-/// Packet that left the node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Sent {
     /// End of the transmission, in ns.
     pub(super) end: u64,
     pub(super) frame: Frame,
     pub(super) prio: u8,
-    /// Priority at the far end.
+    /// At the far end.
     pub(super) in_prio: u8,
-    /// If true, the packet has an ECN mark.
     pub(super) marked: bool,
-    /// If true, the packet answers one with a mark.
     pub(super) echo: bool,
-    /// As [`Packet::stamp`].
     pub(super) stamp: u64,
     pub(super) records: Vec<IntRecord>,
 }
 
 pub(super) struct Bench {
-    /// State of a run without any node but the one under test.
+    /// Run without any node but the one under test.
     pub(super) nodes: Nodes,
     node: NodeId,
 }
@@ -74,7 +68,7 @@ pub(super) fn flow(src: u32, dst: u32, packets: u64) -> Flow {
     Flow { src, dst, size, start: Time::ZERO, priority: 3, label: 0, sport: 1, dport: 2, path: None, until: None }
 }
 
-/// Fabric by the rates of the hosts' links in Gb/s; all links have a delay of 1 us.
+/// By rates of the hosts' links in Gb/s; delays of 1 us.
 pub(super) fn star(gbps: &[u64]) -> Arc<Fabric> {
     let mut builder = FabricBuilder::new();
     let hosts: Vec<NodeId> = (0..gbps.len()).map(|host| builder.host(format!("h{host}"))).collect();
@@ -118,14 +112,12 @@ impl Bench {
         Self { nodes: Self::whole(flows, change), node: NodeId(0) }
     }
 
-    /// All nodes of the fabric.
     pub(super) fn whole(flows: &[Flow], change: impl FnOnce(&mut Setup)) -> Nodes {
         let mut setup = setup(flows);
         change(&mut setup);
         Nodes::new(setup.checked().and_then(|setup| Network::new(setup.into_inner())).expect("a network"))
     }
 
-    /// The switch s0.
     pub(super) fn switch(flows: &[Flow], change: impl FnOnce(&mut Setup)) -> Self {
         let mut bench = Self::new(flows, change);
         bench.nodes.hosts.clear();
@@ -143,50 +135,46 @@ impl Bench {
         bench
     }
 
-    /// Calls a function of the switch.
     pub(super) fn at_switch<R>(&mut self, act: impl FnOnce(&mut Switch<Guards>, Plan<'_>, &mut Out) -> R) -> R {
         let Nodes { layout, network, switches, out, .. } = &mut self.nodes;
         act(&mut switches[0], Plan { layout, network }, out)
     }
 
-    /// Calls a function of the host.
     pub(super) fn at_host<R>(&mut self, act: impl FnOnce(&mut Host, Plan<'_>, &mut Out) -> R) -> R {
         let Nodes { layout, network, hosts, out, .. } = &mut self.nodes;
         act(&mut hosts[0], Plan { layout, network }, out)
     }
 
-    /// Lets the node handle all events before a time in ns.
+    /// `end` in ns.
     pub(super) fn run(&mut self, end: u64) {
         self.nodes.run_node(self.node, 1000 * end);
     }
 
-    /// Number in the fabric of a port of the node.
+    /// Number in the fabric.
     pub(super) fn port(&self, port: usize) -> PortId {
         PortId(self.nodes.layout.first_port[self.node].0 + port as u32)
     }
 
-    /// Lets packets arrive at a port: each with the time of its last bit, in ns.
+    /// With times of last bits in ns.
     pub(super) fn put(&mut self, port: usize, arrivals: &[(u64, Frame)]) {
         arrivals.iter().for_each(|&(time, frame)| self.arrive(port, time, self.packet(frame), &[]));
     }
 
-    /// Lets a packet with an ECN mark arrive.
     pub(super) fn put_marked(&mut self, port: usize, time: u64, frame: Frame) {
         let packet = self.packet(frame);
         self.arrive(port, time, Packet { flags: packet.flags | flag::CE, ..packet }, &[]);
     }
 
-    /// Lets a packet arrive under another priority than that of its flow.
+    /// Under another priority than its flow's.
     pub(super) fn put_under(&mut self, port: usize, time: u64, frame: Frame, prio: u8) {
         self.arrive(port, time, Packet { prio, ..self.packet(frame) }, &[]);
     }
 
-    /// Lets an XOFF with a known root (`measure.blocking`) arrive.
+    /// With a known root (`measure.blocking`).
     pub(super) fn put_xoff(&mut self, port: usize, time: u64, prio: u8, root: PortId) {
         self.arrive(port, time, Packet { dst: root.0, ..self.packet(Frame::Xoff(prio, 0)) }, &[]);
     }
 
-    /// Lets a packet with INT records arrive.
     pub(super) fn put_with_records(&mut self, port: usize, time: u64, frame: Frame, records: &[IntRecord]) {
         self.arrive(port, time, Packet { records: records.len() as u8, ..self.packet(frame) }, records);
     }
@@ -243,7 +231,6 @@ impl Bench {
         }
     }
 
-    /// Takes the packets that left by a port, with their fields.
     pub(super) fn packets(&mut self, port: usize) -> Vec<Sent> {
         let line = self.nodes.layout.ports[self.port(port)].line;
         let stride = self.nodes.layout.records;
@@ -262,12 +249,12 @@ impl Bench {
         sent
     }
 
-    /// Takes the packets that left by a port, each with the end of its transmission in ns.
+    /// With the ends of their transmissions in ns.
     pub(super) fn sent(&mut self, port: usize) -> Vec<(u64, Frame)> {
         self.packets(port).into_iter().map(|sent| (sent.end, sent.frame)).collect()
     }
 
-    /// Pauses of the node's queues that have begun and ended, with their times in ns.
+    /// Begun and ended pauses of the node's queues, in ns.
     pub(super) fn pauses(&self) -> Vec<(u64, Frame)> {
         let prio = |at: usize| (at / self.nodes.network.ports.len()) as u8;
         let notes = self.nodes.out.notes.iter();
@@ -279,7 +266,7 @@ impl Bench {
         pauses.collect()
     }
 
-    /// Drops noted: time in ns, reason, flow, and egress port of the node.
+    /// Time in ns, reason, flow, egress port of the node.
     pub(super) fn drops(&self) -> Vec<(u64, DropReason, Option<u32>, Option<u32>)> {
         let first = self.port(0).0;
         let notes = self.nodes.out.notes.iter();
@@ -295,7 +282,7 @@ impl Bench {
         self.nodes.out.counts
     }
 
-    /// Record of a flow, with the fields that the host knows.
+    /// Has only the fields that the host knows.
     pub(super) fn record(&self, flow: u32) -> FlowRecord {
         let (host, Nodes { layout, network, .. }) = (&self.nodes.hosts[0], &self.nodes);
         let number = network.fabric.hosts().iter().position(|&host| host == self.node).expect("a host");

@@ -1,5 +1,4 @@
-//! Books of a run: its records, and the state of what concerns the whole network. Nodes write notes; between windows these move
-//! into the books.
+//! Books of a run: records, and state of the whole network. Notes of nodes move into them between windows.
 
 use incast_model::units::Time;
 
@@ -15,7 +14,6 @@ use crate::progress::Progress;
 
 #[derive(Debug)]
 pub(super) struct Books {
-    /// Simulated time in ps.
     pub(super) now: u64,
     pub(super) recorder: Recorder,
     pub(super) detector: Detector,
@@ -37,14 +35,12 @@ impl Books {
         }
     }
 
-    /// Number of steps of failures taken.
     pub(super) fn steps_taken(&self) -> u32 {
         self.faults.as_ref().map_or(0, |faults| faults.taken())
     }
 }
 
 impl Nodes {
-    /// Moves notes into the records, in order of time and number of their events.
     pub(super) fn record(&mut self) {
         self.out.notes.sort_by_key(|noted| (noted.time, noted.event));
         let recorder = &mut self.books.recorder;

@@ -1,4 +1,4 @@
-//! Runs in `ns3` arithmetic: all events in one queue, by time and rank.
+//! Runs in `ns3` arithmetic: one queue of all events, by time and rank.
 
 use std::ops::ControlFlow;
 
@@ -40,7 +40,6 @@ impl Nodes {
         }
     }
 
-    /// Takes the actions due before an event at `time`, in ps.
     fn before(&mut self, limits: &Limits, time: u64) -> Option<Halt> {
         while self.next_action().cut() <= time {
             let due = self.next_action();
@@ -81,7 +80,7 @@ impl Nodes {
         }
     }
 
-    /// Applies what an event changes beyond its node.
+    /// Effects of an event beyond its node.
     fn settle(&mut self, event: Event) {
         self.out.counts.peak_packets = self.out.counts.peak_packets.max(self.out.live);
         if let Some(flow) = self.out.ns3().completed.take() {
@@ -111,8 +110,8 @@ mod tests {
     use crate::nodes::bench::{Bench, flow};
     use crate::setup::Arithmetic;
 
-    /// Runs two flows of two packets from h0 and h1 to h2 up to a time in ns. Returns the end of the run and the flows' ends,
-    /// in ns, and the number of samples.
+    /// Two flows of two packets from h0 and h1 to h2, until `horizon` in ns. Returns the flows' ends in ns and the number of
+    /// samples.
     fn run(horizon: u64, sample_every: Option<Time>) -> (Halt, u64, Vec<Option<u64>>, usize) {
         let mut nodes = Bench::whole(&[flow(0, 2, 2), flow(1, 2, 2)], |setup| {
             setup.params.arithmetic = Arithmetic::Ns3;

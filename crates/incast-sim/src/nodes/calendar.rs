@@ -1,21 +1,21 @@
-//! Nodes with work, by window: one bit per node for each of the next [`SLOTS`] windows. A node with later work is woken in the
-//! last of these windows, and finds nothing to do yet.
+//! Nodes with work, by window: one bit per node for each of the next [`SLOTS`] windows. Later work wakes a node in the last of
+//! these windows, with nothing to do yet.
 
 use incast_model::fabric::NodeId;
 
 const SLOTS: u64 = 256;
 
-/// Windows for which switches keep lists of arrivals: as many as a power of two.
+/// Windows for which switches keep lists of arrivals; a power of two.
 pub(super) const INBOXES: usize = 8;
 
 const SLOT_BITS: u32 = INBOXES.trailing_zeros();
 
-/// End, in ps, and number modulo [`INBOXES`] of the window in which the last packet of a port arrives.
+/// End, and number modulo [`INBOXES`] of the window in which the last packet of a port arrives.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Woken(u64);
 
 impl Woken {
-    /// Time before which a packet arrives in the same window.
+    /// Packets before this time arrive in the same window.
     #[inline]
     pub(super) const fn until(self) -> u64 {
         self.0 >> SLOT_BITS
@@ -29,11 +29,11 @@ impl Woken {
 
 #[derive(Debug)]
 pub(super) struct Calendar {
-    /// Length of a window in ps.
+    /// Length of a window.
     lookahead: u64,
     /// Slot of the window that begins at `end`.
     slot: u64,
-    /// End of the current window in ps; no node is woken before.
+    /// End of the current window; no node is woken before.
     end: u64,
     /// Words of 64 nodes per slot.
     words: usize,
@@ -49,7 +49,6 @@ impl Calendar {
         Self { lookahead, slot: 0, end: 0, words, bits: vec![0; words * slots], any: vec![false; slots] }
     }
 
-    /// Wakes a node at a time.
     pub(super) fn wake(&mut self, node: NodeId, time: u64) {
         self.set(node, ((time - self.end) / self.lookahead).min(SLOTS - 1));
     }
@@ -61,7 +60,7 @@ impl Calendar {
         self.bits[slot * self.words + node.index() / 64] |= 1 << (node.0 % 64);
     }
 
-    /// Wakes a node for a packet that arrives at `time`, in the last window with a list at the latest.
+    /// Wakes a node in the last window with a list at the latest.
     #[inline(never)]
     pub(super) fn wake_for_packet(&mut self, node: NodeId, time: u64) -> Woken {
         let ahead = (time - self.end) / self.lookahead;
@@ -71,13 +70,13 @@ impl Calendar {
         Woken((until << SLOT_BITS) | ((self.slot + ahead.min(last)) % INBOXES as u64))
     }
 
-    /// Number modulo [`INBOXES`] of the current window.
+    /// Current window modulo [`INBOXES`].
     #[inline]
     pub(super) const fn current(&self) -> usize {
         self.slot.wrapping_sub(1) as usize & (INBOXES - 1)
     }
 
-    /// Begins the next window with work and lists its nodes in order. Returns its begin and end, or `None` if no work is left.
+    /// Next window with work. Lists its nodes in order and returns its begin and end, or `None` if no work is left.
     pub(super) fn advance(&mut self, list: &mut Vec<NodeId>) -> Option<(u64, u64)> {
         let ahead = (0..SLOTS).find(|ahead| self.any[((self.slot + ahead) % SLOTS) as usize])?;
         let slot = ((self.slot + ahead) % SLOTS) as usize;
@@ -107,7 +106,7 @@ mod tests {
         // Windows of 100 ps from 0 on: until the end of the window, later packets are in the same list.
         let woken = [0, 99, 100, 799].map(|time| calendar.wake_for_packet(NodeId(0), time));
         assert_eq!(woken.map(|woken| (woken.until(), woken.slot())), [(100, 0), (100, 0), (200, 1), (800, 7)]);
-        // The eighth window is the last with a list; each later packet is looked at on its own.
+        // The eighth window is the last with a list.
         let late = calendar.wake_for_packet(NodeId(0), 800);
         assert_eq!((late.until(), late.slot()), (0, 7));
         let mut awake = Vec::new();
@@ -130,7 +129,7 @@ mod tests {
             assert_eq!(end, begin + 100);
             seen.push((begin, awake.clone()));
             if awake == [NodeId(7)] && end < 100 * 1000 {
-                calendar.wake(NodeId(7), 100 * 1000); // as a node does that has nothing to do yet
+                calendar.wake(NodeId(7), 100 * 1000); // nothing to do yet
             }
         }
         assert_eq!(seen[..3], [(0, vec![NodeId(3), NodeId(129)]), (100, vec![NodeId(64)]), (200, vec![NodeId(5)])]);

@@ -4,14 +4,13 @@ use super::Nodes;
 use incast_model::fabric::NodeId;
 
 impl Nodes {
-    /// Opens gates within a window. Their flows start in a later one.
+    /// Flows behind them start in a later window.
     pub(super) fn open_gates(&mut self) {
         for (node, start) in self.pass_ends() {
             self.out.calendar.wake(node, start);
         }
     }
 
-    /// Reports the ends so far to the gates. Returns the nodes with flows that start then, and these times in ps.
     pub(super) fn pass_ends(&mut self) -> Vec<(NodeId, u64)> {
         let mut woken = Vec::new();
         let mut ends = std::mem::take(&mut self.out.ends);
@@ -27,7 +26,7 @@ impl Nodes {
         woken
     }
 
-    /// Gives hosts the turns that the ideal scheduler found at others. Returns the nodes, and the times in ps.
+    /// Passes turns that the ideal scheduler found at other hosts. Returns nodes and times.
     pub(super) fn give_turns(&mut self) -> Vec<(NodeId, u64)> {
         let mut woken = Vec::new();
         for (flow, time) in self.out.turns.drain(..) {

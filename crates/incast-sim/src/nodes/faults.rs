@@ -14,7 +14,6 @@ use crate::outcome::{DropReason, LinkChange};
 use crate::progress::Limits;
 
 impl Nodes {
-    /// Takes the steps of time 0, and schedules the next.
     pub(super) fn take_first_steps(&mut self, stall: u64) {
         while self.books.faults.as_ref().is_some_and(|faults| faults.next_step() == Some(0)) {
             self.take_step();
@@ -27,7 +26,7 @@ impl Nodes {
         self.actions.step = faults.next_step().unwrap_or(self.books.now.saturating_add(stall));
     }
 
-    /// Takes the next step; after the last one, returns true if flows can no longer finish.
+    /// After the last step, true if flows can no longer finish.
     pub(super) fn step(&mut self, limits: &Limits) -> bool {
         let pending = self.books.faults.as_ref().is_some_and(|faults| faults.pending());
         if pending {
@@ -38,7 +37,7 @@ impl Nodes {
         !pending && (self.is_given_up() || still && self.is_stuck())
     }
 
-    /// Returns true if nothing was acknowledged since the last call, and no flow can finish.
+    /// True if nothing was acknowledged since the last call, and no flow can finish.
     fn is_given_up(&mut self) -> bool {
         let acked = self.out.acked;
         let idle = self.books.faults.as_mut().is_some_and(|faults| !faults.has_progressed(acked));
@@ -103,7 +102,7 @@ impl Nodes {
         self.record();
     }
 
-    /// Takes down one end of a link: packets on its wire are lost, pauses end in both directions.
+    /// Packets on the wire are lost; pauses end in both directions.
     fn cut(&mut self, faults: &mut Faults, port: PortId) {
         let now = self.books.now;
         let (place, local) = self.place_of(port);

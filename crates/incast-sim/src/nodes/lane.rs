@@ -3,7 +3,7 @@
 use crate::kernel::PacketId;
 use crate::switch::Ingress;
 
-/// List of packets in a slab, with counters. Sizes are in bytes.
+/// Packets of a slab; sizes in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Queue {
     pub(super) head: PacketId,
@@ -19,7 +19,7 @@ impl Queue {
         Self { head: PacketId::NONE, tail: PacketId::NONE, bytes: 0, peak: 0, tx_bytes: 0, tx_packets: 0 };
 }
 
-/// State of a priority: one cache line.
+/// One cache line.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Lane {
@@ -29,10 +29,9 @@ pub(super) struct Lane {
 
 const _: () = assert!(size_of::<Lane>() == 64);
 
-/// State of a port before its link failed.
 #[derive(Debug)]
 pub(super) struct Failed {
-    /// End of the last transmission, in ps.
+    /// End of the last transmission.
     pub(super) free_at: u64,
     /// Priorities paused by the far end, and priorities paused there.
     pub(super) paused: u8,

@@ -2,8 +2,8 @@
 
 use incast_model::flow::FlowSet;
 
-/// Returns true if, for every gate, one host sends all flows behind it and sees all ends that it waits for. False with rounds,
-/// which other hosts can cancel. Only the sender sees the end of a flow without a size.
+/// True if, for every gate, one host sends all flows behind it and sees all ends that it waits for. False with rounds, which
+/// other hosts can cancel.
 pub(super) fn gates_are_local(flows: &FlowSet) -> bool {
     flows.gates.iter().all(|gate| {
         let mut hosts = gate.starts.iter().map(|&flow| flows.flows[flow as usize].src);

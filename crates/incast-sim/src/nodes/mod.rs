@@ -1,7 +1,9 @@
 //! Nodes own their state and run in windows (docs/design/kernel.md).
 //!
-//! Within one lookahead a node handles its events in order of time, class and number, and writes packets onto its wires. Other
-//! nodes read the wires only in later windows, so the order of nodes within a window does not matter.
+//! Within a window a node handles its events in order of time, class and number, and writes packets onto its wires. Other nodes
+//! read the wires only in later windows, so the order of nodes does not matter.
+//!
+//! Here times (`u64`) are in ps, with [`u64::MAX`] for none or never; sizes are in bytes, rates in bit/s.
 
 mod actions;
 #[cfg(test)]
@@ -55,12 +57,10 @@ enum Place {
 
 #[derive(Debug)]
 pub(crate) struct Nodes {
-    /// Read by all nodes; written, between windows, by new routes alone.
+    /// Only new routes change it, between windows.
     network: Network,
     layout: Layout,
-    /// Kind of the run (`run.rs`).
     run: u8,
-    /// By node of the fabric.
     places: IdVec<NodeId, Place>,
     switches: Vec<Switch<Guards>>,
     hosts: Vec<Host>,
@@ -108,13 +108,12 @@ impl Nodes {
         }
     }
 
-    /// Makes nodes handle all events in global order.
     pub(crate) fn one_by_one(mut self) -> Self {
         self.layout.one_by_one = true;
         self
     }
 
-    /// Lets a node handle all events before `end`. Returns the time of its next known event, in ps.
+    /// Returns the time of the node's next known event.
     #[inline]
     fn run_node(&mut self, node: NodeId, end: u64) -> u64 {
         let plan = Plan { layout: &self.layout, network: &self.network };

@@ -1,5 +1,5 @@
-//! What all nodes share in `ns3` arithmetic, as in the HPCC authors' simulator: the queue of all events, *ranks* (orders of
-//! scheduling, by which ties go), random numbers.
+//! State that all nodes share in `ns3` arithmetic: queue of all events, *ranks* (orders of scheduling, which break ties),
+//! random numbers.
 
 use incast_model::fabric::PortId;
 use std::collections::VecDeque;
@@ -16,12 +16,12 @@ pub(super) struct Ns3 {
     /// Rank of the current event, and of the last event scheduled.
     pub(super) rank: u64,
     last_rank: u64,
-    /// By port: rank of the end of its transmission.
+    /// Rank of the end of its transmission.
     end_rank: IdVec<PortId, u64>,
-    /// By wire: port that sends into it, and ranks of the arrivals of its packets.
+    /// Port that sends into the wire, and ranks of arrivals.
     inward: IdVec<Line, PortId>,
     ranks: IdVec<Line, VecDeque<u64>>,
-    /// Random numbers of ECN marks, and of PINT.
+    /// Draws of ECN marks, and of PINT.
     pub(super) draws: Draws,
     pub(super) rand: Option<Rand>,
     /// Flow whose sender has got the last ACK in the current event.
@@ -55,22 +55,19 @@ impl Ns3 {
         self.last_rank
     }
 
-    /// Returns true if a port that transmits until `busy_until` is idle at `now`, both in ps.
     pub(super) fn is_idle(&self, port: PortId, busy_until: u64, now: u64) -> bool {
         busy_until < now || busy_until == now && self.rank >= self.end_rank[port]
     }
 
-    /// Begins a transmission of a port.
     pub(super) fn transmit(&mut self, port: PortId) {
         self.end_rank[port] = self.take_rank();
     }
 
-    /// Schedules the end of the transmission of a port, at `time` in ps.
     pub(super) fn serve_when_free(&mut self, port: PortId, time: u64) {
         self.events.push(Event::new(time, self.end_rank[port], Target::Port(port)));
     }
 
-    /// Puts a packet on a wire. Only the first one on a wire has an event.
+    /// Only the first packet on a wire has an event.
     pub(super) fn send(&mut self, line: Line, time: u64) {
         let rank = self.take_rank();
         self.ranks[line].push_back(rank);
@@ -79,7 +76,7 @@ impl Ns3 {
         }
     }
 
-    /// Takes the first packet from a wire. `next`: arrival of the one behind it, in ps.
+    /// `next`: arrival of the packet behind.
     pub(super) fn take(&mut self, line: Line, next: u64) {
         self.ranks[line].pop_front();
         self.schedule_arrival(line, next);
@@ -91,12 +88,11 @@ impl Ns3 {
         }
     }
 
-    /// Schedules a timer of a control, at `time` in ps.
     pub(super) fn set_timer(&mut self, flow: u32, time: u64) {
         self.events.push(Event::new(time, rank::FIRST, Target::Timer(flow)));
     }
 
-    /// Schedules a wake-up of a NIC, at `time` in ps. Returns its rank.
+    /// Returns the rank.
     pub(super) fn wake(&mut self, port: PortId, time: u64) -> u64 {
         let rank = self.take_rank();
         self.events.push(Event::new(time, rank, Target::Wake(port)));
@@ -107,7 +103,6 @@ impl Ns3 {
         self.events.push(Event::new(time, rank::LAST, Target::Start(flow)));
     }
 
-    /// Schedules the next start by the clock.
     pub(super) fn schedule_next_start(&mut self, network: &Network) {
         while network.gates.holds(self.next_flow) {
             self.next_flow += 1;
@@ -117,7 +112,7 @@ impl Ns3 {
         }
     }
 
-    /// Next event, the current one from now on.
+    /// The event becomes the current one.
     pub(super) fn pop(&mut self) -> Option<Event> {
         let mut event = self.events.pop_current();
         while event.is_none() && self.events.advance() {

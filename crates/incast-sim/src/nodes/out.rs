@@ -17,18 +17,18 @@ use crate::outcome::{Counts, DropReason, DropRecord};
 use crate::plan::Network;
 use crate::transport::Matching;
 
-/// Record of an event; moves into the run's records in order between windows.
+/// Moves into the run's records between windows.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Note {
-    /// Ingress bytes that caused the pause, and egress port of the packet that did.
+    /// Cause: ingress bytes, and egress port of the packet.
     Pause { at: usize, bytes: u64, culprit: PortId },
-    /// A priority of a port may send again.
+    /// A priority may send again.
     Resume { at: usize },
-    /// A packet is dropped.
+    /// The packet is lost.
     Drop { at: usize, record: DropRecord },
 }
 
-/// Note with the time in ps, and class and number of its event.
+/// Time, class and number of the event.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Noted {
     pub(super) time: Time,
@@ -36,11 +36,11 @@ pub(super) struct Noted {
     pub(super) note: Note,
 }
 
-/// Reason, place and time in ps of a drop, and class and number of its event.
+/// Time, class and number of the event.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Dropped {
     pub(super) reason: DropReason,
-    /// Ports of the fabric, one of them at least.
+    /// At least one of the two ports.
     pub(super) ingress: Option<PortId>,
     pub(super) egress: Option<PortId>,
     pub(super) now: u64,
@@ -60,8 +60,7 @@ pub(super) enum Effect {
 pub(super) struct Out {
     /// In the order of [`Layout::inward`](super::plan::Layout::inward).
     pub(super) wires: IdVec<Line, Wire>,
-    /// By node and window: arrivals at a switch in a window, time and wire (its place among those that end there) in one
-    /// number, in any order.
+    /// Arrivals at a switch, by window: time and the wire's place there in one number, in any order.
     pub(super) inboxes: IdVec<NodeId, [Vec<u64>; INBOXES]>,
     pub(super) calendar: Calendar,
     pub(super) notes: Vec<Noted>,
@@ -70,20 +69,20 @@ pub(super) struct Out {
     pub(super) injected: [u64; 8],
     pub(super) delivered: [u64; 8],
     pub(super) dropped: [u64; 8],
-    /// Wire bytes moved to each priority by tags, less those moved from it.
+    /// Wire bytes gained minus lost, by tags.
     pub(super) retagged: [i64; 8],
     pub(super) done: usize,
     /// Packets that exist.
     pub(super) live: u64,
-    /// Payload acknowledged, in bytes.
+    /// Payload in bytes.
     pub(super) acked: u64,
-    /// Time of the last arrival or start, in ps.
+    /// Time of the last arrival or start.
     pub(super) moved: u64,
-    /// Ends of flows that gates across hosts wait for, with their times in ps.
+    /// Ends for gates across hosts.
     pub(super) ends: Vec<(u64, u32, End)>,
-    /// By VM: last packet received, in ps. Hypervisors read it of VMs on their server, in global order; empty if they do not.
+    /// Last packet received by VM; empty unless hypervisors read it.
     pub(super) heard: Vec<u64>,
-    /// First isolation since the last sweep was scheduled, in ps; [`u64::MAX`]: none.
+    /// First isolation since the last scheduled sweep.
     pub(super) isolated: u64,
     /// If true, arrivals are printed, or a link may lose packets silently.
     pub(super) watched: bool,
@@ -91,7 +90,7 @@ pub(super) struct Out {
     pub(super) prints: Option<Box<Prints>>,
     /// `None` without the ideal scheduler.
     pub(super) matching: Option<Box<Matching>>,
-    /// Turns of flows at other hosts, and their times in ps.
+    /// Turns at other hosts.
     pub(super) turns: Vec<(u32, u64)>,
     /// Of the handler that runs now, applied after it.
     pub(super) effects: Vec<Effect>,
@@ -136,7 +135,7 @@ impl Out {
         self.ns3.as_mut().expect("the run is in ns3 arithmetic")
     }
 
-    /// Puts a packet on a wire. `seen`: time at which the last bit leaves, or the header if the far end cuts through.
+    /// `seen`: time at which the last bit leaves, or the header if the far end cuts through.
     #[inline(always)]
     pub(super) fn send<const RUN: u8>(
         &mut self,
@@ -162,7 +161,6 @@ impl Out {
         self.wires[line].push::<RUN>(time, plan, packet, stamp, carried);
     }
 
-    /// Moves the arrivals of the current window to those known before.
     #[inline]
     pub(super) fn take_inbox(&mut self, node: NodeId, arrivals: &mut Vec<u64>) {
         let inbox = &mut self.inboxes[node][self.calendar.current()];
@@ -173,7 +171,6 @@ impl Out {
         }
     }
 
-    /// Takes the packet that arrives at a node now, and counts the event.
     #[inline(always)]
     pub(super) fn take<const RUN: u8>(
         &mut self,
@@ -197,8 +194,7 @@ impl Out {
         packet
     }
 
-    /// Prints the packet that arrives now, if the run has fingerprints. On a link that loses packets silently, those count, and
-    /// turn into [`Kind::Lost`].
+    /// Fingerprints the arriving packet. Silent losses count, and turn into [`Kind::Lost`].
     #[cold]
     #[inline(never)]
     fn watch(&mut self, plan: Plan<'_>, (node, line): (NodeId, Line), now: u64) {
@@ -223,7 +219,7 @@ impl Out {
         self.wires[line].lose_front();
     }
 
-    /// Counts an event of a node that is no arrival.
+    /// Counts an event other than an arrival.
     #[inline(always)]
     pub(super) fn count<const RUN: u8>(&mut self, node: NodeId, now: u64, target: impl FnOnce() -> Target) {
         self.counts.events += 1;
@@ -240,7 +236,7 @@ impl Out {
         }
     }
 
-    /// Counts and notes a drop. The packet stays among those that exist.
+    /// The packet still counts as live.
     #[cold]
     pub(super) fn drop(&mut self, network: &Network, packet: &Packet, dropped: Dropped) {
         let Dropped { reason, ingress, egress, now, event } = dropped;

@@ -94,7 +94,7 @@ impl Nodes {
         records
     }
 
-    /// Queueing delays, with the waits and pauses that are open at the end of the run; empty if not measured.
+    /// With open waits and pauses; empty if not measured.
     fn close_waits(&mut self) -> Vec<Waits> {
         if !self.network.measure.blocking {
             return Vec::new();
@@ -114,7 +114,7 @@ impl Nodes {
         records_in_order(switches.chain(self.hosts.iter().filter_map(|host| host.isolation_table())))
     }
 
-    /// Bytes by fate, with packets in queues and on wires.
+    /// With packets in queues and on wires.
     fn close_ledger(&self) -> Ledger {
         let out = &self.out;
         let mut ledger = Ledger {
@@ -135,7 +135,7 @@ impl Nodes {
         ledger
     }
 
-    /// Ports and priorities with traffic, drops or pauses.
+    /// With traffic, drops or pauses.
     fn port_records(&self) -> Vec<PortRecord> {
         let all =
             self.network.ports.ids().flat_map(|port| (0..8).map(move |priority| self.port_record(port, priority)));
@@ -171,7 +171,7 @@ impl Nodes {
     }
 }
 
-/// Unfinished flows that have started: others wait and are not the cause.
+/// Only started ones: others wait and are not the cause.
 fn unfinished_flows(flows: &[FlowRecord]) -> Vec<u32> {
     let unfinished = |record: &FlowRecord| record.start.is_some() && record.finish.is_none();
     let numbered = (0u32..).zip(flows);

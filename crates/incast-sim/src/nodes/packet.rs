@@ -1,4 +1,4 @@
-//! Packets by value: a node copies what it forwards, so nodes share no packet.
+//! Packets by value: nodes share no packet.
 
 use super::run::{carries, has_transports};
 use crate::congestion::{IntRecord, MAX_INT_RECORDS};
@@ -12,30 +12,30 @@ use crate::plan::Forwarded;
 pub(super) struct Packet {
     /// Data: first byte. ACK, NACK: next byte expected. PFC: ingress bytes that caused it.
     pub(super) seq: u64,
-    /// Data: start of its transmission, echoed by ACKs. PFC: egress port of the packet that caused it. Other transports: their
-    /// own value, or the packet's path number.
+    /// Data: start of its transmission, echoed by ACKs. PFC: egress port of the cause. Other transports: their own value, or
+    /// the path number.
     pub(super) stamp: u64,
     /// [`NONE`] for PFC frames.
     pub(super) flow: u32,
     /// PFC: root of the pause (`measure.blocking`); [`NONE`] if unknown.
     pub(super) dst: u32,
-    /// Number of the flow at the destination host. Between hypervisors: number of the packet in its pair.
+    /// The flow's number at the destination host. Between hypervisors: the packet's number in its pair.
     pub(super) at_dst: u32,
-    /// Ingress port at this node.
+    /// At this node.
     pub(super) in_port: LocalPort,
     /// Wire bytes.
     pub(super) size: u16,
-    /// Data: payload bytes. NACK: packets between the expected one and the one that arrived.
+    /// Data: payload bytes. NACK: packets between the expected and the arrived one.
     pub(super) payload: u16,
     pub(super) kind: Kind,
-    /// Priority on the wire and in the egress queue.
+    /// On the wire and in the egress queue.
     pub(super) prio: u8,
-    /// Priority on arrival at this node. PFC: the paused priority.
+    /// On arrival at this node. PFC: the paused priority.
     pub(super) in_prio: u8,
     pub(super) flags: u8,
-    /// INT records; 1 with PINT, and for a selective acknowledgement or a schedule with ranges.
+    /// INT records; 1 with PINT, selective acknowledgements and schedules with ranges.
     pub(super) records: u8,
-    /// Links crossed, the current one included.
+    /// Links crossed, with the current one.
     pub(super) hops: u8,
 }
 
@@ -61,13 +61,13 @@ impl Packet {
 }
 
 impl Packet {
-    /// Returns true if the packet has byte ranges or slots, not INT records.
+    /// Byte ranges or slots, not INT records.
     #[inline]
     pub(super) const fn has_ranges(&self) -> bool {
         matches!(self.kind, Kind::SegmentAck | Kind::Schedule)
     }
 
-    /// Number of the path that the packet's transport chose, not its flow.
+    /// Path that the transport chose for this packet.
     pub(super) const fn own_path(&self) -> Option<u16> {
         let has = matches!(self.kind, Kind::Segment) && self.flags & flag::OWN_PATH != 0;
         if has { Some(self.stamp as u16) } else { None }
@@ -81,7 +81,6 @@ impl From<&Packet> for Forwarded {
     }
 }
 
-/// Data carried by the packet that a node handles now.
 #[derive(Debug, Default)]
 pub(super) struct Carried {
     pub(super) records: [IntRecord; MAX_INT_RECORDS],
@@ -89,14 +88,13 @@ pub(super) struct Carried {
     pub(super) ranges: Vec<Range>,
 }
 
-/// Changes to a packet when it is sent. They go into the copy on the wire: a whole copy that is read soon after one of its
-/// bytes was written stalls the processor.
+/// Changes to the copy on the wire: a copy of a whole packet soon after a write to one of its bytes stalls the processor.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stamp {
     pub(super) flags: u8,
-    /// Ingress priority at the far end.
+    /// At the far end.
     pub(super) in_prio: u8,
-    /// Record that the switch writes, and the number of records with it.
+    /// Record of the switch, and the number of records with it.
     pub(super) record: Option<(IntRecord, u8)>,
 }
 
@@ -105,11 +103,11 @@ struct Slot {
     packet: Packet,
     /// Next packet of the list, or next free place.
     next: PacketId,
-    /// Entry of isolation; only its guard writes it.
+    /// Entry of isolation.
     note: u32,
 }
 
-/// Stored packets. The place freed last is used first, so that places in use stay in cache.
+/// The place freed last is used first, so that places in use stay in cache.
 #[derive(Debug)]
 pub(super) struct Slab {
     slots: IdVec<PacketId, Slot>,
@@ -127,7 +125,7 @@ impl Slab {
         Self { slots: IdVec::new(), free: PacketId::NONE, records: Vec::new(), stride, ranges: IdVec::new() }
     }
 
-    /// Stores a packet, with other flags, as the end of a list. Returns its place.
+    /// Stores a packet, with other flags, as the end of a list.
     #[inline]
     pub(super) fn insert<const RUN: u8>(&mut self, packet: &Packet, flags: u8, carried: &mut Carried) -> PacketId {
         let place = if self.free == PacketId::NONE {
@@ -160,7 +158,7 @@ impl Slab {
         self.ranges[place] = std::mem::take(&mut carried.ranges);
     }
 
-    /// Takes out a packet. Also returns the next place of its list.
+    /// Also returns the next place of the list.
     #[inline]
     pub(super) fn remove<const RUN: u8>(&mut self, place: PacketId, carried: &mut Carried) -> (Packet, PacketId) {
         let slot = &mut self.slots[place];
@@ -191,7 +189,7 @@ impl Slab {
         self.slots[place].note = note;
     }
 
-    /// Sets the note of some packets of a list; returns their number.
+    /// Returns the number of packets with the note.
     pub(super) fn note_list(&mut self, mut place: PacketId, note: u32, wanted: impl Fn(&Packet) -> bool) -> u32 {
         let mut found = 0;
         while let Some(slot) = self.slots.get_mut(place) {
@@ -208,7 +206,6 @@ impl Slab {
         self.get(place).size.into()
     }
 
-    /// Puts `next` behind `place` in its list.
     #[inline]
     pub(super) fn link(&mut self, place: PacketId, next: PacketId) {
         self.slots[place].next = next;
@@ -218,7 +215,6 @@ impl Slab {
         self.places(place).map(|place| self.get(place))
     }
 
-    /// Places of a list, from its first.
     pub(super) fn places(&self, mut place: PacketId) -> impl Iterator<Item = PacketId> {
         std::iter::from_fn(move || {
             let next = self.slots.get(place)?.next;

@@ -1,4 +1,4 @@
-//! Data that a run does not change: read by all nodes, written by none.
+//! Data that a run does not change.
 
 use incast_model::fabric::{NodeId, NodeKind, PortId};
 use incast_model::units::Time;
@@ -12,27 +12,23 @@ use super::packet::Packet;
 use super::run::{NS3, has_extras, has_transports};
 use crate::kernel::{Line, LocalPort};
 
-/// Low bits of a key: a link or port of a node. The time is above.
+/// Low bits of a key: link or port of a node. The time is above.
 pub(super) const LINK_BITS: u32 = 12;
 
 /// Ports of a switch: a link must fit into a key.
 pub(crate) const MAX_PORTS: usize = 1 << LINK_BITS;
 
-/// Ports of a host.
 pub(crate) const MAX_NICS: usize = 255;
 
-/// Latest end of a run.
 pub(crate) const MAX_TIME: Time = Time::ms(4_000_000);
 
 const _: () = assert!(MAX_TIME.0 + MAX_TIME.0 / 10 < 1 << (u64::BITS - LINK_BITS), "times with links fit into keys");
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PortPlan {
-    /// In ps.
     pub(super) delay: u64,
-    /// Serialisation time of a byte in ps; 0 if not an integer, or if a gap follows each packet.
+    /// 0 if not an integer, or if gaps follow packets.
     pub(super) ps_per_byte: u64,
-    /// Node at the far end, and its port.
     pub(super) peer: NodeId,
     pub(super) peer_port: LocalPort,
     /// As [`crate::plan::Port::cut`].
@@ -40,7 +36,7 @@ pub(super) struct PortPlan {
     /// If true, a packet may leave the far end by a faster link.
     pub(super) speeds_up: bool,
     pub(super) to_switch: bool,
-    /// Its wire, and the wire's number among those that end at the same node.
+    /// Wire, and its number among those that end at the same node.
     pub(super) line: Line,
     pub(super) place: u16,
 }
@@ -62,33 +58,30 @@ impl PortPlan {
     };
 }
 
-/// Fabric and flows in the form that nodes use.
+/// Fabric and flows as nodes use them.
 #[derive(Debug)]
 pub(super) struct Layout {
-    /// By port.
     pub(super) ports: IdVec<PortId, PortPlan>,
-    /// By node: its first port.
     pub(super) first_port: IdVec<NodeId, PortId>,
-    /// Wires by the egress port that sends into them, ordered by the node where they end; and by node its first wire, with one
-    /// more entry at the end.
+    /// Wires by egress port, ordered by the node where they end; first wire of each node, with one more entry at the end.
     pub(super) inward: IdVec<Line, PortId>,
     pub(super) first_inward: Vec<u32>,
-    /// By flow: its number among the flows of its sender, and of its receiver.
+    /// Numbers of a flow at its sender and receiver.
     pub(super) at_src: Vec<u32>,
     pub(super) at_dst: Vec<u32>,
-    /// Flows by host, in order.
+    /// By host, in order.
     pub(super) sent: Vec<Vec<u32>>,
     pub(super) received: Vec<Vec<u32>>,
-    /// By host: gates in front of flows that it sends; empty without gates, and if a gate waits for ends at several hosts.
+    /// By host: gates of flows that it sends; empty without gates, and if a gate waits for several hosts.
     pub(super) gates: Vec<Vec<u32>>,
     /// If true, hosts depend on each other within a window: the order of their events matters.
     pub(super) one_by_one: bool,
     /// If true, hypervisors see which VMs on their server receive.
     pub(super) neighbours: bool,
-    /// Length of a window in ps: at most the shortest time from append to arrival on a wire. A sweep of isolation tables comes
-    /// in a later one than the isolation that causes it.
+    /// In ps: at most the shortest time from append to arrival on a wire. A sweep comes in a later window than the isolation
+    /// that causes it.
     pub(super) window: u64,
-    /// Space for INT records in a packet: 1 for PINT alone, 0 without either.
+    /// INT records of a packet: 1 for PINT alone.
     pub(super) records: usize,
 }
 
@@ -171,18 +164,16 @@ impl Layout {
 }
 
 impl Layout {
-    /// Wires that end at a node.
     pub(super) fn lines(&self, node: NodeId) -> impl Iterator<Item = Line> + use<> {
         (self.first_inward[node.index()]..self.first_inward[node.index() + 1]).map(Line)
     }
 
-    /// Wire with a number among those that end at a node.
+    /// `place`: number among the wires that end at the node.
     #[inline]
     pub(super) fn line(&self, node: NodeId, place: u32) -> Line {
         Line(self.first_inward[node.index()] + place)
     }
 
-    /// Number of a port of the fabric at its node.
     #[inline]
     pub(super) fn local(&self, node: NodeId, port: PortId) -> LocalPort {
         LocalPort((port.0 - self.first_port[node].0) as u16)
@@ -196,7 +187,7 @@ pub(super) enum Route<'a> {
     None,
 }
 
-/// Layout, and from the network only what a run does not change: parameters, routes, flows.
+/// Only the constant parts of the network: parameters, routes, flows.
 #[derive(Clone, Copy)]
 pub(super) struct Plan<'a> {
     pub(super) layout: &'a Layout,
@@ -219,7 +210,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Next hop on an explicit path: the flow's, or the packet's own.
+    /// Path of the flow, or the packet's own.
     #[inline(never)]
     fn given(&self, node: NodeId, packet: &Packet, back: bool) -> Route<'a> {
         let Some(number) = packet.own_path() else {
@@ -231,7 +222,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Times at which the last bit of a packet has left, and the port is free.
+    /// Times at which the last bit has left, and the port is free.
     #[inline(always)]
     pub(super) fn ends<const RUN: u8>(&self, port: PortId, plan: &PortPlan, now: u64, size: u64) -> (u64, u64) {
         if !has_extras(RUN) || RUN != NS3 && plan.ps_per_byte != 0 {
@@ -246,11 +237,11 @@ impl<'a> Plan<'a> {
         (now + self.network.wire_time(port, size), now + self.network.busy_time(port, size))
     }
 
-    /// Time at which the far end begins to handle a packet, less the propagation delay. The packet's first bits
-    /// are sent at `begin`, its last one at `sent`.
+    /// Time at which the far end begins to handle a packet, less the propagation delay. The packet is sent from `begin` to
+    /// `sent`.
     ///
-    /// A cut-through switch waits for the header, and for the rest if the packet leaves by a faster link, which would run out
-    /// of bits. PFC frames and isolation messages end at the far end, which must read them.
+    /// A cut-through switch waits for the header, and for the rest if the packet leaves by a faster link. PFC frames and
+    /// isolation messages end at the far end, which must read them.
     #[inline(always)]
     pub(super) fn seen<const RUN: u8>(
         &self,
@@ -296,7 +287,7 @@ mod tests {
     use crate::nodes::bench::{Bench, flow, star};
     use crate::switch::Forwarding;
 
-    /// Times in ns, less the delay of the link, at which a cut-through switch can handle the two packets of h0, sent from 0 on.
+    /// Times in ns, less the link's delay, at which a cut-through switch can handle two packets, sent from 0 on.
     fn handled(gbps: &[u64], forwarding: Forwarding) -> Vec<u64> {
         let mut bench = Bench::host(0, &[flow(0, 1, 2)], |setup| {
             setup.fabric = star(gbps);

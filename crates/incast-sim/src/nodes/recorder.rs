@@ -8,27 +8,26 @@ use crate::measure::{MeasureParams, QueueSample, RateSample};
 use crate::outcome::{DropRecord, LinkChange, LinkRecord, PauseRecord};
 use crate::tenant::PairSample;
 
-/// Last pause of a queue.
 #[derive(Debug, Clone, Copy, Default)]
 struct Open {
     /// Begin, if not ended.
     since: Option<Time>,
-    /// End of the last pause that ended.
+    /// End of the last ended pause.
     ended: Option<Time>,
     ingress_bytes: u64,
     culprit: PortId,
 }
 
-/// Records; queues are indexed by priority, then port.
+/// Queues are indexed by priority, then port.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     pub(crate) params: MeasureParams,
     ports: usize,
-    /// Drops on arrival, by ingress.
+    /// On arrival, by ingress.
     pub(crate) drops_at: Vec<u64>,
-    /// Losses by a link that was down, by egress.
+    /// By dead links, by egress.
     pub(crate) lost_at: Vec<u64>,
-    /// Pauses of the peer that a link failure ended, without an XON.
+    /// Pauses of the peer ended by link failure, without XON.
     pub(crate) unresumed: Vec<u32>,
     pub(crate) xoffs_received: Vec<u64>,
     pub(crate) paused: Vec<Time>,
@@ -39,7 +38,6 @@ pub(crate) struct Recorder {
     pub(crate) queues: Vec<QueueSample>,
     pub(crate) rates: Vec<RateSample>,
     pub(crate) pairs: Vec<PairSample>,
-    /// Sent bytes by port, at the last sample.
     sampled_tx: IdVec<PortId, u64>,
 }
 
@@ -65,7 +63,7 @@ impl Recorder {
         }
     }
 
-    /// `by_link`: the link of this egress was down; otherwise dropped on arrival.
+    /// `by_link`: the egress link was down; otherwise dropped on arrival.
     pub(crate) fn drop_packet(&mut self, at: usize, by_link: bool, record: DropRecord) {
         let counter = if by_link { &mut self.lost_at } else { &mut self.drops_at };
         counter[at] += 1;
@@ -79,7 +77,6 @@ impl Recorder {
         self.open[at] = Open { since: Some(now), ingress_bytes, culprit, ..self.open[at] };
     }
 
-    /// Begin of a pause; `None` if not paused.
     pub(crate) fn paused_since(&self, at: usize) -> Option<Time> {
         self.open[at].since
     }
@@ -88,7 +85,6 @@ impl Recorder {
         self.close(at, now, Some(now));
     }
 
-    /// Ends a pause, at `end` or with the run.
     fn close(&mut self, at: usize, now: Time, end: Option<Time>) {
         let open = self.open[at];
         let Some(start) = self.open[at].since.take() else { return };
@@ -114,12 +110,11 @@ impl Recorder {
         self.pauses.sort_by_key(|pause| (pause.start, pause.port, pause.priority));
     }
 
-    /// Notes a change of a link at `now`.
     pub(crate) fn link(&mut self, now: Time, link: LinkId, change: LinkChange) {
         self.links.push(LinkRecord { time: now, link, change });
     }
 
-    /// Samples a switch port that has `queued` bytes and has sent `tx_bytes` in all.
+    /// `tx_bytes`: sent in all.
     pub(crate) fn sample_queue(&mut self, time: Time, port: PortId, queued: u32, tx_bytes: u64) {
         let before = std::mem::replace(&mut self.sampled_tx[port], tx_bytes);
         if queued > 0 || tx_bytes > before {

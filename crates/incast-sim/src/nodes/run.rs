@@ -1,5 +1,5 @@
-//! Kinds of runs: the code of nodes exists once for each, by a constant of the compiler, so that a run without a feature has no
-//! trace of it. A kind is a set of features.
+//! Kinds of runs, which are sets of features. Node code exists once per kind (a constant of the compiler), so that a run
+//! without a feature does not pay for it.
 
 use crate::plan::{Network, WHOLE_PACKETS};
 use crate::switch::Storage;
@@ -9,7 +9,7 @@ const WITH_TRANSPORTS: u8 = 2;
 const WITH_EXTRAS: u8 = 4;
 const BY_RANK: u8 = 8;
 
-/// RDMA whose packets meet routes, queues, the shared buffer, PFC and ECN on plain links.
+/// RDMA on plain links, with a shared buffer, PFC and ECN.
 pub(super) const PLAIN: u8 = 0;
 /// Same with INT or PINT.
 pub(super) const TELEMETRY: u8 = WITH_TELEMETRY;
@@ -17,31 +17,31 @@ pub(super) const TELEMETRY: u8 = WITH_TELEMETRY;
 pub(super) const TRANSPORTS: u8 = WITH_TRANSPORTS;
 /// Any run in exact arithmetic.
 pub(super) const ANY: u8 = WITH_TELEMETRY | WITH_TRANSPORTS | WITH_EXTRAS;
-/// `ns3` arithmetic, in the order of one queue of all events; RDMA alone.
+/// `ns3` arithmetic; RDMA alone.
 pub(super) const NS3: u8 = WITH_TELEMETRY | WITH_EXTRAS | BY_RANK;
 
-/// Returns true if packets can have INT or PINT records.
+/// INT or PINT records.
 pub(super) const fn has_telemetry(run: u8) -> bool {
     run & WITH_TELEMETRY != 0
 }
 
-/// Returns true for runs with transports other than RDMA, buffers per port, or cut-through.
+/// Transports other than RDMA, buffers per port, or cut-through.
 pub(super) const fn has_transports(run: u8) -> bool {
     run & WITH_TRANSPORTS != 0
 }
 
-/// Returns true if packets can have more than a [`Packet`](super::packet::Packet): records or ranges.
+/// INT records or ranges.
 pub(super) const fn carries(run: u8) -> bool {
     has_telemetry(run) || has_transports(run)
 }
 
-/// Returns true for runs with guards, failures, fingerprints, histograms, deficit round robin, gaps, servers of VMs, selective
-/// repeat, or demotion by bytes sent.
+/// Guards, failures, fingerprints, histograms, deficit round robin, gaps, servers of VMs, selective repeat, or demotion by
+/// bytes sent.
 pub(super) const fn has_extras(run: u8) -> bool {
     run & WITH_EXTRAS != 0
 }
 
-/// Kind of a run; `guarded`: switches have guards.
+/// `guarded`: switches have guards.
 pub(super) fn kind_of(network: &Network, guarded: bool) -> u8 {
     let config = &network.config;
     let measured = &network.measure;

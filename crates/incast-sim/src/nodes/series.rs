@@ -9,7 +9,7 @@ use crate::measure::{MeasureParams, RateSample};
 
 #[derive(Debug)]
 pub(super) struct Series {
-    /// Time of the next sample in ps, after all else of that time; [`u64::MAX`]: none.
+    /// After all else of that time.
     pub(super) next: u64,
     every: u64,
     until: u64,
@@ -33,7 +33,7 @@ impl Series {
 }
 
 impl Nodes {
-    /// Takes the due sample, after all nodes have handled everything before it.
+    /// Nodes must have handled everything before.
     pub(super) fn sample(&mut self) {
         let time = Time(self.books.now);
         for port in self.switches.iter().flat_map(|switch| &switch.ports) {
@@ -49,7 +49,7 @@ impl Nodes {
         self.series.advance();
     }
 
-    /// Adds the bytes that receivers have counted, and flows with idle senders and data on the way.
+    /// Adds bytes counted by receivers, and flows with idle senders and data in flight.
     fn sample_unacknowledged(&mut self, active: &mut Vec<RateSample>) {
         let plan = Plan { layout: &self.layout, network: &self.network };
         for sample in active.iter_mut() {

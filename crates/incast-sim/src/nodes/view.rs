@@ -1,4 +1,4 @@
-//! What searches over the whole network read of its nodes, between windows.
+//! Queries about nodes for searches over the whole network, between windows.
 
 use incast_model::fabric::{Fabric, NodeId, NodeKind, PortId};
 use incast_model::units::Time;
@@ -14,13 +14,11 @@ use crate::switch::{Buffer, Ingress};
 const NAMED: usize = 100;
 
 impl Nodes {
-    /// Place of a port's node, and the port's number there.
     pub(super) fn place_of(&self, port: PortId) -> (Place, LocalPort) {
         let port = self.network.fabric.port(port);
         (self.places[port.node], LocalPort(port.local as u16))
     }
 
-    /// Returns true if the far end of a port is a switch that pauses a priority.
     fn is_paused_by_switch(&self, port: PortId, priority: u8) -> bool {
         match self.place_of(self.network.fabric.port(port).peer) {
             (Place::Switch(place), local) => self.switches[place as usize].ports[local].ingress(priority).paused,
@@ -28,8 +26,7 @@ impl Nodes {
         }
     }
 
-    /// Returns true if packets of a priority cannot leave by a port because its far end holds the priority in a PFC storm. A
-    /// watchdog makes this false, unless it drops the packets.
+    /// True if the far end holds the priority in a PFC storm; false if a watchdog lets the packets leave.
     fn is_held(&self, port: PortId, priority: u8) -> bool {
         let held = match self.place_of(self.network.ports[port].peer) {
             (Place::Switch(place), local) => self.switches[place as usize].ports[local].ingress(priority).held,
@@ -45,7 +42,7 @@ impl Nodes {
         }
     }
 
-    /// Obstacles of flows under way, in order of flows; `None` for those that can finish.
+    /// Flows under way, in order; `None`: can finish.
     fn obstacles(&self) -> Vec<Option<CutOff>> {
         let Some(faults) = &self.books.faults else { return Vec::new() };
         let is_held = |port, priority| self.is_held(port, priority);
@@ -55,12 +52,10 @@ impl Nodes {
         flows.into_iter().map(|(flow, port)| reach.obstacle(flow, port)).collect()
     }
 
-    /// Flows under way that failures or storms keep from their end.
     pub(super) fn cut_off(&self) -> Vec<CutOff> {
         self.obstacles().into_iter().flatten().take(NAMED).collect()
     }
 
-    /// Returns true if no flow under way can finish.
     pub(super) fn all_cut_off(&self) -> bool {
         self.obstacles().iter().all(Option::is_some)
     }

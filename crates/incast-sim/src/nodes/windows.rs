@@ -42,14 +42,12 @@ impl Queue {
         Self { end, heap: BinaryHeap::new(), of_node: vec![None; nodes].into() }
     }
 
-    /// Sets the next event of a node.
     fn push(&mut self, event: Option<Event>, node: NodeId) {
         let event = event.filter(|event| event.time < self.end);
         self.of_node[node] = event;
         self.heap.extend(event.map(|event| Reverse((event, node))));
     }
 
-    /// Time of the first event; [`u64::MAX`] without events.
     fn first(&mut self) -> u64 {
         while let Some(&Reverse((event, node))) = self.heap.peek() {
             if self.of_node[node] == Some(event) {
@@ -110,7 +108,7 @@ impl Nodes {
         }
     }
 
-    /// Ends a run in which no node has an event left.
+    /// Called when no node has an event left.
     pub(super) fn run_dry(&mut self, horizon: u64) -> Halt {
         let next = self.next_action().time;
         if next != u64::MAX && next > horizon {
@@ -121,7 +119,6 @@ impl Nodes {
         Halt::Idle
     }
 
-    /// Takes the actions due before the window that begins at `begin`.
     fn act_before(&mut self, begin: u64, limits: &Limits) -> Option<Halt> {
         loop {
             let due = self.next_action();
@@ -134,7 +131,7 @@ impl Nodes {
         }
     }
 
-    /// Takes an action and the deadlock search before it; [`Halt::Horizon`] if it is due after the horizon.
+    /// Searches for deadlocks first. [`Halt::Horizon`] if due after the horizon.
     pub(super) fn act_in_time(&mut self, due: Due, limits: &Limits) -> Option<Halt> {
         if due.time > limits.horizon {
             self.books.now = limits.horizon;
@@ -146,10 +143,10 @@ impl Nodes {
         self.act(due, limits)
     }
 
-    /// Returns true if all flows may complete before `end`.
+    /// True if all flows may complete before `end`.
     ///
-    /// A flow completes when the ACK of its last byte arrives; that ACK is on the wire when the window begins. A flow that
-    /// passes here completes in this window: each flow is checked until then, and never again.
+    /// A flow completes with the ACK of its last byte, which is on the wire when the window begins. A flow that passes
+    /// completes in this window and is never checked again.
     fn may_end(&mut self, end: u64) -> bool {
         let flows = &self.network.flows.flows;
         while let Some(flow) = flows.get(self.completing) {
@@ -164,8 +161,8 @@ impl Nodes {
         true
     }
 
-    /// Lets every node handle all events before `end`, in any order. Actions and deadlock searches cut the window; at the same
-    /// time, the search comes first.
+    /// Handles all events before `end`, in any order of nodes. Actions and deadlock searches cut the window; searches come
+    /// first.
     fn window(&mut self, limits: &Limits, awake: &mut Vec<NodeId>, (begin, end): (u64, u64)) -> Option<Halt> {
         loop {
             let (look, due) = (self.books.detector.next, self.next_action());
@@ -209,8 +206,8 @@ impl Nodes {
         self.places.ids().collect()
     }
 
-    /// Handles the events before `end` in global order; `Some` if the run ends there. No packet sent here arrives before `end`,
-    /// so the events of a node depend only on its own.
+    /// Handles events before `end` in global order; `Some` if the run ends. Packets sent here arrive later, so a node's events
+    /// depend only on its own.
     fn event_by_event(&mut self, limits: &Limits, awake: &mut Vec<NodeId>, end: u64) -> Option<Halt> {
         let mut queue = Queue::new(self.places.len(), end);
         awake.iter().for_each(|&node| queue.push(self.next_of(node), node));
@@ -276,7 +273,7 @@ impl Nodes {
         self.books.detector = detector;
     }
 
-    /// Returns true if nothing can move any more, or only queues that wait for each other.
+    /// True if nothing can move, or only queues that wait for each other.
     pub(super) fn is_stuck(&mut self) -> bool {
         if self.books.faults.as_ref().is_some_and(|faults| faults.pending()) || self.may_be_released() {
             return false;

@@ -1,7 +1,6 @@
 //! One direction of a link: a ring of packets in order of arrival.
 //!
-//! The sending node appends, the receiving node takes from the front. A packet arrives at least one lookahead after it is
-//! appended, so the receiver never misses one.
+//! A packet arrives at least one lookahead after its sender appends it, so the receiver never misses one.
 
 use std::collections::VecDeque;
 
@@ -14,13 +13,11 @@ use crate::congestion::IntRecord;
 use crate::kernel::{Id, IdVec, Kind, LocalPort, Range, ids};
 
 ids! {
-    /// Place in the ring of a wire.
     RingPlace(u32),
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Entry {
-    /// In ps.
     time: u64,
     packet: Packet,
 }
@@ -29,26 +26,26 @@ struct Entry {
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct Wire {
-    /// As many as a power of two; none before the first packet.
+    /// A power of two; empty before the first packet.
     entries: IdVec<RingPlace, Entry>,
-    /// Place of the first packet, before the modulus.
+    /// First packet, before the modulus.
     head: usize,
     len: usize,
-    /// Arrival of the first packet, in ps; [`u64::MAX`]: none.
+    /// Arrival of the first packet.
     next: u64,
     /// By place, `stride` each.
     records: Vec<IntRecord>,
     stride: usize,
-    /// By packet that has ranges, in order.
+    /// By packet with ranges, in order.
     ranges: VecDeque<Vec<Range>>,
-    /// By place: ingress port at the sending node; empty if links cannot fail.
+    /// Ingress ports at the sending node; empty if links cannot fail.
     origins: IdVec<RingPlace, LocalPort>,
     fails: bool,
     /// Silent losses, if there were any so far.
     loss: Option<Box<Loss>>,
 }
 
-/// Fraction of packets that a link loses silently.
+/// Fraction of packets lost silently.
 #[derive(Debug)]
 struct Loss {
     share: f64,
@@ -79,7 +76,7 @@ impl Wire {
         RingPlace(((self.head + ahead) & (self.entries.len() - 1)) as u32)
     }
 
-    /// Appends a packet that arrives at `time`, not before the one ahead of it, at the far end of `port`.
+    /// `time`: arrival at the far end of `port`, not before the packet ahead.
     #[inline(always)]
     pub(super) fn push<const RUN: u8>(
         &mut self,
@@ -146,7 +143,6 @@ impl Wire {
         (self.entries, self.records, self.head) = (entries.into(), records, 0);
     }
 
-    /// [`u64::MAX`] if there is no packet.
     #[inline]
     pub(super) const fn first(&self) -> u64 {
         self.next
@@ -157,7 +153,7 @@ impl Wire {
         debug_assert!(self.len > 0);
         let place = self.place(0);
         self.len -= 1;
-        // An empty ring begins again at its first place: a wire with few packets stays in the same cache lines.
+        // An empty ring begins again at its first place, to stay in the same cache lines.
         self.head = if self.len == 0 { 0 } else { self.head.wrapping_add(1) };
         self.next = if self.len == 0 { u64::MAX } else { self.entries[self.place(0)].time };
         let packet = self.entries[place].packet;
@@ -172,7 +168,7 @@ impl Wire {
         packet
     }
 
-    /// Loses all packets: they arrive as [`Kind::Lost`]. Returns those lost now, with their ingress ports at the sending node.
+    /// Turns all packets into [`Kind::Lost`]. Returns those lost now, with ingress ports at the sending node.
     pub(super) fn lose(&mut self) -> Vec<(Packet, LocalPort)> {
         let mut lost = Vec::new();
         for ahead in 0..self.len {
@@ -187,12 +183,11 @@ impl Wire {
         lost
     }
 
-    /// First packet; there must be one.
+    /// There must be one.
     pub(super) fn front(&self) -> &Packet {
         &self.entries[self.place(0)].packet
     }
 
-    /// Loses the first packet.
     pub(super) fn lose_front(&mut self) {
         let place = self.place(0);
         let packet = &mut self.entries[place].packet;
@@ -202,7 +197,6 @@ impl Wire {
         (packet.kind, packet.records) = (Kind::Lost, 0);
     }
 
-    /// Swaps what the first two packets carry, if there are two.
     #[cfg(test)]
     pub(super) fn swap_front(&mut self) {
         if self.len > 1 {
@@ -213,12 +207,11 @@ impl Wire {
         }
     }
 
-    /// Sets the fraction of packets lost silently; `draws` begins their draws.
+    /// `draws` begins the draws of losses.
     pub(super) fn set_loss(&mut self, share: f64, draws: impl FnOnce() -> Stream) {
         self.loss.get_or_insert_with(|| Box::new(Loss { share, draws: draws() })).share = share;
     }
 
-    /// Returns true if the packet that arrives now is lost silently.
     pub(super) fn loses(&mut self) -> bool {
         self.loss
             .as_mut()
@@ -275,7 +268,6 @@ mod tests {
         assert_eq!(arrived, [(0, Kind::Lost), (1, Kind::Lost), (2, Kind::Lost)]);
     }
 
-    /// Within four standard deviations.
     #[test]
     fn a_link_loses_its_share_of_packets() {
         let mut wire = Wire::new(0, true);

@@ -3,7 +3,7 @@ use incast_model::fabric::{NodeId, PortId};
 use super::Network;
 
 impl Network {
-    /// True if `root` is on the path from `port` on, of a packet with its own path number or of the flow's data.
+    /// True if `root` is on the path from `port` on, of a packet's own path or of the flow's data.
     pub(crate) fn goes_by(&self, root: PortId, port: PortId, flow: u32, own_path: Option<u16>) -> bool {
         let Some(number) = own_path else { return self.flow_goes_by(root, port, flow) };
         let dst = self.flows.flows[flow as usize].dst.0;

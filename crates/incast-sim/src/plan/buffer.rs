@@ -18,14 +18,14 @@ pub struct BufferPlan {
 
 impl BufferPlan {
     /// Plan of one switch, all 0 if ports have their own buffers. Fails if nothing is left to share, or less than static
-    /// thresholds promise. `largest`: [`PacketParams::largest`](crate::host::PacketParams::largest).
+    /// thresholds. `largest`: [`PacketParams::largest`](crate::host::PacketParams::largest).
     pub fn new(fabric: &Fabric, params: &Params, largest: u64, switch: NodeId) -> Result<Self, FieldError> {
         if params.switch.queues != QueueParams::Shared {
             return Ok(Self { headroom: 0, reserved: 0, shared: 0 });
         }
         let lossless = u64::from(params.switch.paused_priorities().count_ones());
         let count = fabric.ports_of(switch).len() as u64;
-        // One per port for any number of lossless priorities (NS3).
+        // One per port (NS3).
         let times = if params.switch.headroom == Headroom::ThreeDelays { 1 } else { lossless };
         let of_port = |port| headroom(fabric, params, largest, port).saturating_mul(times);
         let headroom = fabric.ports_of(switch).map(of_port).fold(0, u64::saturating_add);
@@ -68,7 +68,7 @@ impl BufferPlan {
         })
     }
 
-    /// XOFF threshold of an empty buffer (the largest), in bytes beyond the reserve.
+    /// Largest XOFF threshold (empty buffer), in bytes beyond the reserve.
     pub fn largest_xoff(&self, fabric: &Fabric, params: &Params, rate: Rate) -> u64 {
         self.xoff(params, |shared| alpha(params, rate, host_rate(fabric)) * shared)
     }
@@ -81,7 +81,7 @@ impl BufferPlan {
     }
 }
 
-/// Ingress headroom of a port in bytes, per lossless priority.
+/// Headroom of a port in bytes, per lossless priority.
 pub(crate) fn headroom(fabric: &Fabric, params: &Params, largest: u64, port: PortId) -> u64 {
     let (rate, delay) = (fabric.rate(port), fabric.delay(port));
     match params.switch.headroom {
@@ -89,7 +89,7 @@ pub(crate) fn headroom(fabric: &Fabric, params: &Params, largest: u64, port: Por
         // NS3 (`third.cc`): rate times whole nanoseconds, to bytes, times 3.
         Headroom::ThreeDelays => (u128::from(rate.0) * u128::from(delay.0 / 1000) / 8 / 1_000_000_000 * 3) as u64,
         Headroom::Computed => {
-            // The pause frame and data cross the link once each. Packets: trigger, one in transmission at each end. One frame
+            // The pause frame and data cross the link once each; packets: trigger, one in transmission at each end; one frame
             // per priority.
             let flight = (u128::from(rate.0) * 2 * u128::from(delay.0)).div_ceil(8_000_000_000_000) as u64;
             let packet = largest + params.packets.gap.0;
@@ -100,7 +100,6 @@ pub(crate) fn headroom(fabric: &Fabric, params: &Params, largest: u64, port: Por
     }
 }
 
-/// Share of the free buffer per ingress queue.
 pub(crate) fn alpha(params: &Params, rate: Rate, host_rate: Rate) -> f64 {
     match params.switch.pfc_mode {
         PfcMode::Dynamic { alpha: Alpha::Value(alpha) } => alpha,

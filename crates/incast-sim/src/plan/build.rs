@@ -191,7 +191,7 @@ impl Network {
         }
     }
 
-    /// PINT controls must have the same base.
+    /// PINT controls share one base.
     fn add_pint(&mut self) -> Result<(), FieldError> {
         let mut bases = self.controls.iter().filter_map(|state| match &state.control {
             Control::HpccPint(params) => Some(params.log_base),
@@ -294,7 +294,7 @@ fn rate_table(fabric: &Fabric) -> Result<Vec<u64>, FieldError> {
     Ok(rates)
 }
 
-/// As a power of two in ps: a few events per slot at half load; the longest link fits.
+/// A power of two in ps: a few events per slot at half load; the longest link fits.
 fn slot_bits(fabric: &Fabric, params: &Params, longest: Time) -> u32 {
     let packets_per_ps: f64 =
         fabric.links().iter().map(|link| 2.0 * link.rate.0 as f64 / (8e12 * params.packets.payload.0 as f64)).sum();

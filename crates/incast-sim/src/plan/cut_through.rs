@@ -1,6 +1,5 @@
-//! Cut-through (docs/design/transports.md): arrival events are those of headers.
-//!
-//! Before a faster link a packet waits for its last bit. At most one packet per wire waits.
+//! Cut-through (docs/design/transports.md): arrival events are those of headers. Before a faster link a packet waits for its
+//! last bit, at most one per wire.
 
 use incast_model::fabric::PortId;
 
@@ -17,7 +16,6 @@ pub(crate) struct Forwarded {
     /// Towards the sender of the flow.
     pub(crate) back: bool,
     pub(crate) flags: u8,
-    /// Switches passed.
     pub(crate) hops: u8,
 }
 

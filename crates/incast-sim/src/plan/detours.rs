@@ -10,8 +10,7 @@ use crate::kernel::flag;
 use crate::network::Faults;
 
 impl Network {
-    /// Rejects INT on loops or with fewer records than switches, and flows without a path because links are down from the
-    /// start. Explicit paths do not change.
+    /// Rejects INT on loops or with too few records, and flows without a path from the start. Explicit paths do not change.
     pub(super) fn check_detours(&self, faults: &Faults, int_records: u8) -> Result<(), FieldError> {
         let routed = |(_, flow): &(usize, &Flow)| flow.path.is_none();
         let flows: Vec<(usize, &Flow)> = self.flows.flows.iter().enumerate().filter(routed).collect();
@@ -42,7 +41,7 @@ impl Network {
         }
     }
 
-    /// Links on the longer of the data and ACK paths; `None`: one does not exist.
+    /// Links on the longer of the data and ACK paths; `None`: no path.
     fn links(&self, routes: &Routes, flow: &Flow) -> Option<usize> {
         let out = routes.links_between(&self.fabric, flow.src, flow.dst)?;
         Some(out.max(routes.links_between(&self.fabric, flow.dst, flow.src)?))

@@ -49,8 +49,8 @@ impl Network {
         Ok(())
     }
 
-    /// `third.cc`: base RTT (propagation both ways, one payload per link one way) plus the flow with basic headers at the
-    /// slowest link. `ns3` arithmetic truncates times to nanoseconds.
+    /// `third.cc`: base RTT (propagation both ways, a payload per link one way) plus the flow with basic headers at the slowest
+    /// link. `ns3` arithmetic truncates to nanoseconds.
     fn hpcc_ideal(&self, out: &[PortId], size: u64) -> Time {
         let packets = &self.config.packets;
         let unit = if self.config.ns3 { 1000 } else { 1 };
@@ -64,7 +64,7 @@ impl Network {
         Time(propagation + serialised + time(wire, slowest))
     }
 
-    /// Time in ps from a full packet's start until it may start on its flow's last link.
+    /// In ps, from a full packet's start until it may start on the last link.
     pub(crate) fn time_to_last_link(&self, flow: u32) -> u64 {
         let [out, _] = self.walk(flow);
         let full = self.config.packets.mss.0 + self.config.packets.segment_header.0;
@@ -87,13 +87,11 @@ impl Network {
         }
     }
 
-    /// Back-to-back packets until the last ACK. A lower bound: a short last packet's ACK is assumed not to wait for the one
-    /// before.
+    /// Back-to-back packets until the last ACK. A lower bound: the ACK of a short last packet does not wait for the one before.
     fn exact_ideal(&self, out: &[PortId], back: &[PortId], size: u64, shape: &Shape) -> Time {
         let count = size.div_ceil(shape.payload);
         let full = shape.header + shape.payload;
         let last = shape.header + (size - (count - 1) * shape.payload);
-        // Earliest starts of the first and last packets.
         let (mut first, mut begin, mut slowest, mut come) = (0, 0, 0, 0);
         for (at, &port) in out.iter().enumerate() {
             let each = self.busy_time(port, full);
@@ -108,7 +106,7 @@ impl Network {
         Time(come + returned)
     }
 
-    /// Time from a packet's start on a link until its start on the next; on the last, until its last bit arrives.
+    /// From a packet's start on a link until its start on the next, or on the last its last bit's arrival.
     pub(crate) fn passed_on(&self, path: &[PortId], at: usize, bytes: u64) -> u64 {
         let (state, rate) = (&self.ports[path[at]], |port: PortId| self.fabric.rate(port));
         let faster = path.get(at + 1).is_some_and(|&next| rate(next) > rate(path[at]));
@@ -118,7 +116,7 @@ impl Network {
     }
 }
 
-/// Bytes with telemetry; `payload` of a full packet.
+/// With telemetry; `payload` of a full packet.
 struct Shape {
     payload: u64,
     header: u64,

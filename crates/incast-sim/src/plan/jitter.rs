@@ -1,5 +1,4 @@
-//! Random extra time of hosts per packet, against phase effects (Floyd and Jacobson, "On Traffic Phase Effects in
-//! Packet-Switched Gateways", CCR 1991; docs/design/tenants.md).
+//! Random extra time of hosts per packet, against phase effects (Floyd and Jacobson, CCR 1991; docs/design/tenants.md).
 
 use crate::kernel::IdVec;
 use incast_model::fabric::PortId;
@@ -7,13 +6,13 @@ use incast_model::rng::{self, Stream};
 
 #[derive(Debug)]
 pub(crate) struct Jitter {
-    /// By port; `None`: no host or server sends by it.
+    /// `None`: no host or server sends by it.
     ports: IdVec<PortId, Option<Sending>>,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct Sending {
-    /// Longest extra time, in ps.
+    /// In ps.
     most: u64,
     draws: Stream,
     /// Last arrival in ps; keeps packets in order.

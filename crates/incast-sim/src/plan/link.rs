@@ -3,7 +3,7 @@ use crate::ns3;
 use incast_model::fabric::PortId;
 
 impl Network {
-    /// Serialisation time, in ps.
+    /// In ps.
     #[inline]
     pub(crate) fn wire_time(&self, port: PortId, bytes: u64) -> u64 {
         let port = &self.ports[port];
@@ -16,7 +16,7 @@ impl Network {
         }
     }
 
-    /// Serialisation time with the gap behind, in ps.
+    /// With the gap behind, in ps.
     #[inline]
     pub(crate) fn busy_time(&self, port: PortId, bytes: u64) -> u64 {
         self.wire_time(port, bytes + self.config.packets.gap.0)

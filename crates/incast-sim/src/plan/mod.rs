@@ -36,11 +36,11 @@ pub(crate) use reach::Reach;
 pub(crate) use routing::Routing;
 use transports::Transports;
 
-/// Port and its link; times in ps.
+/// Times in ps.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Port {
     pub(crate) delay: u64,
-    /// Serialisation time of a byte; 0: no integer.
+    /// 0: no integer.
     pub(crate) ps_per_byte: u32,
     pub(crate) peer: PortId,
     /// Index in [`Network::rates`].
@@ -48,7 +48,7 @@ pub(crate) struct Port {
     pub(crate) at_host: bool,
     /// On a server's virtual switch.
     pub(crate) at_server: bool,
-    /// Bytes of a packet needed by the far end ([`WHOLE_PACKETS`]: all).
+    /// Bytes that the far end needs ([`WHOLE_PACKETS`]: all).
     pub(crate) cut: u16,
 }
 
@@ -58,20 +58,20 @@ pub(crate) struct Config {
     pub(crate) seed: u64,
     pub(crate) packets: PacketParams,
     pub(crate) rdma: RdmaParams,
-    /// Priorities under PFC, as bits.
+    /// Under PFC, as bits.
     pub(crate) lossless: u8,
     pub(crate) mark_at_enqueue: bool,
     /// At switch ports, and at host ports except for RDMA data.
     pub(crate) storage: Storage,
     pub(crate) host_storage: Storage,
-    /// Queue limit in bytes of a VM server's port.
+    /// In bytes, of a VM server's port.
     pub(crate) server_queue: u32,
     pub(crate) ranked: bool,
-    /// Rank of events of ports that become free, in exact arithmetic; 1: last in their instant.
+    /// Rank of ports that become free, in exact arithmetic; 1: last in their instant.
     pub(crate) port_rank: u64,
     /// Most switches of a packet; the last drops it.
     pub(crate) ttl: u8,
-    /// Bytes until a flow becomes an elephant; [`u64::MAX`]: never.
+    /// Bytes until a flow is an elephant; [`u64::MAX`]: never.
     pub(crate) demotion: u64,
     pub(crate) elephants: u8,
     /// Switches cut through to faster links too.
@@ -82,10 +82,10 @@ pub(crate) struct Config {
     pub(crate) plain_wires: bool,
     pub(crate) telemetry: bool,
     pub(crate) int: crate::congestion::IntFormat,
-    /// Bound on bytes in flight per flow; [`u64::MAX`]: none.
+    /// Bytes per flow; [`u64::MAX`]: none.
     pub(crate) in_flight: u64,
     pub(crate) selective: bool,
-    /// Packets that may overtake before selective repeat counts a loss.
+    /// Packets that may overtake before a loss counts.
     pub(crate) reorder_window: u64,
 }
 
@@ -98,7 +98,7 @@ pub(crate) struct ControlState {
     pub(crate) moves_next_send: bool,
 }
 
-/// Everything known before a run. Only new routes change it, between windows.
+/// Only new routes change it, between windows.
 #[derive(Debug)]
 pub(crate) struct Network {
     pub(crate) fabric: Arc<Fabric>,
@@ -106,17 +106,16 @@ pub(crate) struct Network {
     pub(crate) config: Config,
     pub(crate) measure: MeasureParams,
     pub(crate) controls: Vec<ControlState>,
-    /// By label.
     pub(crate) carriers: Vec<Carrier>,
-    /// Slot width of the event wheel, as a power of two in ps.
+    /// Slot width of the event wheel, a power of two in ps.
     pub(crate) slot_bits: u32,
 
     pub(crate) ports: IdVec<PortId, Port>,
-    /// By priority, then port: empty ingress queues.
+    /// Empty ingress queues, by priority, then port.
     pub(crate) ingress: Vec<Ingress>,
     /// Distinct rates, in bit/s.
     pub(crate) rates: Vec<u64>,
-    /// By node: empty switch buffers.
+    /// Empty switch buffers.
     pub(crate) buffers: Vec<Option<Buffer>>,
     pub(crate) switch: SwitchParams,
     pub(crate) rule: Rule,
@@ -142,7 +141,7 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// Index in tables by priority, then port.
+    /// Index by priority, then port.
     #[inline]
     pub(crate) fn at(&self, port: PortId, prio: u8) -> usize {
         usize::from(prio) * self.ports.len() + port.index()

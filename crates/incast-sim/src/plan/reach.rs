@@ -1,4 +1,4 @@
-//! Flows kept from their destination by failures or PFC storms.
+//! Flows that failures or PFC storms keep from their destination.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ pub(crate) struct Reach<'a> {
 }
 
 impl Reach<'_> {
-    /// Obstacle of a flow's data, else of its ACKs; `None`: the flow can finish. `port`: at its host.
+    /// Obstacle of data, else of ACKs; `None`: the flow can finish. `port`: at its host.
     pub(crate) fn obstacle(&self, flow: u32, port: PortId) -> Option<CutOff> {
         let network = self.network;
         let spec = &network.flows.flows[flow as usize];
@@ -58,7 +58,7 @@ impl Reach<'_> {
         }
     }
 
-    /// `priority`: at the first port.
+    /// `priority` at the first port.
     fn blocked_on(&self, ports: &[PortId], mut priority: u8) -> Option<Obstacle> {
         let mut before = None;
         ports.iter().find_map(|&port| {
@@ -69,7 +69,7 @@ impl Reach<'_> {
         })
     }
 
-    /// First obstacle found; `None` if a packet that leaves by a queue in `ahead` can reach the host.
+    /// First obstacle found; `None` if a packet from a queue in `ahead` can reach the host.
     fn no_way(&self, mut ahead: Vec<Step>, dst: HostId, flow: u32, back: bool) -> Option<Obstacle> {
         let target = self.network.fabric.hosts()[dst.index()];
         let mut met = None;

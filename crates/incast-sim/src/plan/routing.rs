@@ -15,13 +15,12 @@ use crate::kernel::IdVec;
 pub(crate) struct Routing {
     routes: Routes,
     hash: EcmpHash,
-    /// By node.
     salts: IdVec<NodeId, u64>,
-    /// By flow: keys of data and of returning packets.
+    /// Keys of data and of returning packets.
     keys: Vec<[EcmpKey; 2]>,
-    /// By explicit path: egress ports out and back.
+    /// Egress ports out and back.
     paths: Vec<[Vec<PortId>; 2]>,
-    /// By node; empty if all is ECMP.
+    /// Empty if all is ECMP.
     pub(crate) balancers: Vec<State>,
 }
 
@@ -82,12 +81,12 @@ impl Routing {
         self.balancers.is_empty()
     }
 
-    /// True if all data, or else all ACKs, NACKs and CNPs, use ECMP.
+    /// True if all data, or else all returning packets, use ECMP.
     pub(super) fn leaves_to_ecmp(&self, data: bool) -> bool {
         self.balancers.first().is_none_or(|balancer| balancer.is_ecmp(data))
     }
 
-    /// Choice among `hops`. `backlog`: time in ps to send a port's packets.
+    /// `backlog`: time in ps to send a port's packets.
     pub(crate) fn balance(
         &self,
         balancer: &mut State,
@@ -128,7 +127,7 @@ impl Routing {
     }
 }
 
-/// Ports from node to node; the first of parallel links.
+/// First of parallel links.
 fn egress_ports(fabric: &Fabric, nodes: &mut dyn Iterator<Item = NodeId>) -> Option<Vec<PortId>> {
     let mut ports = Vec::new();
     let mut at = nodes.next()?;
@@ -141,7 +140,7 @@ fn egress_ports(fabric: &Fabric, nodes: &mut dyn Iterator<Item = NodeId>) -> Opt
 }
 
 impl Network {
-    /// Egress port on a packet's own path `number`, from 1; `None`: no route.
+    /// A packet's own path, from 1; `None`: no route.
     pub(crate) fn chosen_port(&self, node: NodeId, dst: u32, number: u16) -> Option<PortId> {
         match self.routing.hops(node, dst) {
             [] => None,
@@ -155,7 +154,7 @@ impl Network {
         ports.iter().position(|&one| one == port).map(|place| &ports[place..])
     }
 
-    /// Egress port of data by ECMP; `None`: at the destination or no route.
+    /// `None`: at the destination or no route.
     pub(crate) fn port_by_ecmp(&self, node: NodeId, dst: u32, flow: u32) -> Option<PortId> {
         if self.fabric.hosts()[dst as usize] == node {
             return None;
@@ -168,7 +167,7 @@ impl Network {
         self.routing.paths[path as usize][usize::from(back)][hop]
     }
 
-    /// Egress ports of data, and of the return path from the destination.
+    /// Egress ports of data, and of the return path.
     pub(crate) fn walk(&self, flow: u32) -> [Vec<PortId>; 2] {
         let spec = &self.flows.flows[flow as usize];
         if let Some(path) = spec.path {

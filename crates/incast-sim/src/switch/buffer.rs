@@ -1,7 +1,7 @@
 //! Memory management unit: shared buffer, reserves, headroom, XOFF and XON.
 //!
-//! A packet counts at its ingress port and priority: first in the reserve, then in the shared buffer up to the
-//! threshold, then in the headroom (HPCC authors' ns-3, `switch-mmu.cc` at commit 9f4be2a).
+//! A packet counts at its ingress port and priority: in the reserve, then in the shared buffer up to the threshold, then in the
+//! headroom (HPCC authors' ns-3, `switch-mmu.cc` at commit 9f4be2a).
 
 use super::params::{PfcMode, SwitchParams};
 
@@ -55,7 +55,7 @@ impl Buffer {
         }
     }
 
-    /// Admits everything, for ports with buffers of their own.
+    /// Admits everything; for ports with own buffers.
     pub(crate) fn unused() -> Self {
         Self { shared: i64::MAX, reserve: u32::MAX, ..Self::default() }
     }
@@ -65,7 +65,7 @@ impl Buffer {
         (self.shared - self.used).max(0) as u64
     }
 
-    /// XOFF threshold in bytes above the reserve.
+    /// In bytes above the reserve.
     #[inline]
     fn threshold(&self, ingress: &Ingress) -> u64 {
         match self.fixed {
@@ -79,7 +79,7 @@ impl Buffer {
         u64::from(ingress.bytes.saturating_sub(self.reserve))
     }
 
-    /// True if a packet forwarded immediately would change no counter.
+    /// True if a packet forwarded immediately changes no counter.
     #[inline]
     pub(crate) fn passes(&self, ingress: &Ingress, len: u32) -> bool {
         ingress.bytes + len <= self.reserve && !ingress.paused && self.used < self.shared
@@ -116,7 +116,7 @@ impl Buffer {
         u64::from(queued) + u64::from(len) <= limit
     }
 
-    /// False if the egress queue, with `queued` bytes, is at its limit.
+    /// False if the egress queue of `queued` bytes is at its limit.
     #[inline]
     pub(crate) fn admit_lossy(&mut self, ingress: &mut Ingress, len: u32, queued: u32) -> bool {
         if !self.has_lossy_room(len, queued) {
@@ -144,14 +144,14 @@ impl Buffer {
         !ingress.paused && (ingress.headroom > 0 || self.above_reserve(ingress) >= self.threshold(ingress))
     }
 
-    /// Headroom and shared bytes once all but `kept` bytes of an ingress queue have left.
+    /// Headroom and shared bytes once all but `kept` bytes have left.
     pub(crate) fn left_of(&self, ingress: &Ingress, kept: u32) -> (u32, u64) {
         let leaves = (ingress.bytes + ingress.headroom).saturating_sub(kept);
         let headroom = ingress.headroom.saturating_sub(leaves);
         (headroom, u64::from((kept - headroom.min(kept)).saturating_sub(self.reserve)))
     }
 
-    /// True if a paused peer could resume with `kept` bytes in its queue and `used` in the shared buffer.
+    /// True if a paused peer could resume with `kept` bytes queued and `used` shared bytes.
     pub(crate) fn resumes_with(&self, ingress: &Ingress, kept: u32, used: u64) -> bool {
         let (headroom, above) = self.left_of(ingress, kept);
         let threshold = match self.fixed {

@@ -1,4 +1,4 @@
-//! Parts of an output-queued switch, with their parameters; `nodes/switch` is the pipeline.
+//! Parts of an output-queued switch; `nodes/switch` is the pipeline.
 
 mod buffer;
 mod ecn;

@@ -1,5 +1,5 @@
-//! PINT at the switch: writes filtered port utilisation into packets, as a power of a base (Ben Basat et al., SIGCOMM
-//! 2020; HPCC authors' ns-3, `switch-node.cc` and `pint.cc`).
+//! PINT at the switch: filtered port utilisation in packets, as a power of a base (Ben Basat et al., SIGCOMM 2020; HPCC
+//! authors' ns-3, `switch-node.cc` and `pint.cc`).
 
 use crate::kernel::{IdVec, LocalPort};
 use std::sync::Arc;
@@ -25,12 +25,11 @@ pub(crate) struct Pint {
     inverse_log: f64,
     base: f64,
     powers: Arc<[f64]>,
-    /// Base RTT in ticks: the filter's time constant.
+    /// In ticks: the filter's time constant.
     rtt: u64,
     /// Per second.
     ticks: f64,
     tick: u64,
-    /// Present in `ns3` arithmetic.
     pub(crate) reference: Option<Rand>,
 }
 
@@ -52,8 +51,7 @@ impl Pint {
         Self { ports: vec![PintPort::default(); ports].into(), ..self.clone() }
     }
 
-    /// `now` in ps, `queued` bytes behind the packet, `rate` in bit/s. Returns the power that the packet carries on, if
-    /// any.
+    /// `now` in ps, `queued` bytes behind the packet, `rate` in bit/s. Returns the packet's power, if any.
     pub(crate) fn pass(
         &mut self,
         port: LocalPort,
@@ -109,7 +107,7 @@ impl Pint {
         let x = (utilisation * UNITS).ceil().max(1.0);
         let power = libm::log(x) * self.inverse_log;
         let (low, high) = (power.floor(), power.ceil());
-        let drawn = draw(); // let drawn = draw(); // always, as in ns-3
+        let drawn = draw(); // always, as in ns-3
         if low == high {
             return low as u16;
         }

@@ -1,13 +1,13 @@
-//! Buffers of single ports: drop-tail, or in pFabric's order. The packet being sent does not count.
+//! Buffers of single ports, without the packet being sent.
 
 use super::params::QueueParams;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Storage {
     Shared,
-    /// Bytes, in queues by priority.
+    /// Bytes by priority.
     Own(u32),
-    /// Bytes, in one queue by rank.
+    /// Bytes.
     Ranked(u32),
 }
 

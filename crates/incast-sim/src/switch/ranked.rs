@@ -1,6 +1,6 @@
 use crate::kernel::{Kind, PacketId, flag};
 
-/// Priority of a pFabric queue, whatever the priorities of its packets.
+/// Whatever the priorities of its packets.
 pub(crate) const RANKED_QUEUE: u8 = 1;
 
 #[derive(Debug, Clone, Copy)]
@@ -11,8 +11,7 @@ struct Entry {
     id: PacketId,
 }
 
-/// In order of arrival (pFabric, SIGCOMM 2013, section 4.1). Linear search: a queue holds a few dozen, adjacent in
-/// memory.
+/// In order of arrival (pFabric, SIGCOMM 2013, section 4.1). Linear search: a queue holds a few dozen, adjacent in memory.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RankedQueue(Vec<Entry>);
 
@@ -21,15 +20,14 @@ impl RankedQueue {
         self.0.push(Entry { rank, flow, id });
     }
 
-    /// Takes the first packet of the flow with the lowest rank: a flow stays in order, and its early packets with a
-    /// higher rank do not starve.
+    /// First packet of the flow with the lowest rank: flows stay in order, and early packets with a higher rank do not starve.
     pub(crate) fn pop(&mut self) -> Option<PacketId> {
         let best = self.0.iter().min_by_key(|entry| entry.rank)?.flow;
         let first = self.0.iter().position(|entry| entry.flow == best)?;
         Some(self.0.remove(first).id)
     }
 
-    /// Takes the packet of highest rank (the last such) if above `rank`.
+    /// Takes the last packet of highest rank, if above `rank`.
     pub(crate) fn evict_above(&mut self, rank: u64) -> Option<PacketId> {
         let worst = self.0.iter().enumerate().max_by_key(|(_, entry)| entry.rank)?;
         let (at, above) = (worst.0, worst.1.rank > rank);

@@ -1,4 +1,4 @@
-//! Choice of a port's next queue. All schedulers serve priority 0 (PFC frames, CNPs) first, and no pause stops it.
+//! Choice of a port's next queue. Priority 0 (PFC frames, CNPs) is always first, and no pause stops it.
 
 use super::params::SchedulerParams;
 
@@ -7,14 +7,14 @@ pub(crate) enum Rule {
     RoundRobin,
     StrictPriority,
     Ranked,
-    /// Deficit round robin; `strict` priorities, as bits, are served before the rounds.
+    /// `strict` priorities, as bits, are served before the rounds.
     Drr {
         quanta: [u32; 8],
         strict: u8,
     },
 }
 
-/// Last priority served, and the deficits in bytes.
+/// Deficits in bytes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Served {
     pub(crate) last: u8,
@@ -53,15 +53,14 @@ impl Rule {
 
     /// `eligible` is not empty; `waiting` includes paused priorities; `first`: wire bytes of a priority's next packet.
     ///
-    /// A queue earns its quantum when its turn comes and keeps the turn while its first packet is within its deficit.
-    /// An emptied queue loses its deficit; a paused one keeps it and earns nothing (our choice).
+    /// A queue earns its quantum when its turn comes and keeps the turn while its first packet is within its deficit. An
+    /// emptied queue loses its deficit; a paused one keeps it and earns nothing (our choice).
     #[inline(never)]
     pub(crate) fn choose_drr(&self, eligible: u8, waiting: u8, served: &mut Served, first: impl Fn(u8) -> u32) -> u8 {
         let Self::Drr { quanta, strict } = self else { unreachable!("called under DRR only") };
         if eligible & 1 != 0 {
             return 0;
         }
-        // Strict priorities do not affect the turns of the others.
         if eligible & strict != 0 {
             return highest(eligible & strict);
         }

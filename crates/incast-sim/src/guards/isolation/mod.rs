@@ -11,7 +11,7 @@ pub use params::{FlowDetection, IsolationAtHosts, IsolationParams, MarkedFlows};
 /// In bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Thresholds {
-    /// No flow is isolated up to this queue length.
+    /// No isolation up to this queue length.
     pub(crate) from: u32,
     /// Packets above this queue length always isolate their flow.
     pub(crate) always: u32,
@@ -22,12 +22,12 @@ pub(crate) struct Thresholds {
 #[derive(Debug)]
 pub(crate) struct Isolation {
     pub(crate) params: IsolationParams,
-    /// Lossless priorities from which flows are isolated, as bits.
+    /// As bits.
     pub(crate) monitored: u8,
     /// Least `from` of all ports' queues together.
     pub(crate) calm: u32,
     pub(crate) thresholds: Vec<Thresholds>,
-    /// By node; hosts have that of the first switch.
+    /// Hosts have that of the first switch.
     pub(crate) draws: Vec<Stream>,
 }
 
@@ -50,7 +50,7 @@ impl Thresholds {
         }
     }
 
-    /// `queued`: bytes that the packet finds. With marks, random between the thresholds.
+    /// `queued`: bytes before the packet. With marks, random between the thresholds.
     pub(crate) fn pick(&self, detection: FlowDetection, queued: u32, draws: &mut Stream) -> bool {
         let Self { from, always, .. } = *self;
         if queued <= from {
@@ -62,7 +62,7 @@ impl Thresholds {
 }
 
 impl Isolation {
-    /// `paused`: priorities under PFC, as bits; `rates`: of ports, in bit/s.
+    /// `paused`: priorities under PFC, as bits; `rates` in bit/s.
     pub(crate) fn new(params: IsolationParams, paused: u8, rates: &[u64], fabric: &Fabric, seed: u64) -> Self {
         let mut switches = 0..;
         let mut draws_of = |node: &Node| {

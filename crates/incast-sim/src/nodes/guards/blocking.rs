@@ -1,4 +1,4 @@
-//! Queueing delays of flows in a switch, and roots of the pauses that it sends: definitions in `measure/waits.rs`.
+//! Queueing delays in a switch, and roots of its pauses: definitions in `measure/waits.rs`.
 
 use incast_model::fabric::{NodeId, PortId};
 use incast_model::units::Time;
@@ -13,16 +13,15 @@ use crate::nodes::plan::Plan;
 use crate::nodes::switch::Switch;
 use crate::plan::Network;
 
-/// State of one switch; ports are its own, from 0.
 #[derive(Debug)]
 pub(in crate::nodes) struct Blocking {
     delays: Delays,
-    /// By place of the slab: time at which its packet was queued, in ps.
+    /// Time at which the packet was queued.
     since: IdVec<PacketId, u64>,
     ports: usize,
     /// Bytes queued, by ingress port and priority, then egress port and priority.
     held: Vec<u32>,
-    /// By port and priority: time paused since the queue was last empty, in ps, without an open pause.
+    /// Time paused since the queue was last empty, without an open pause.
     kept: IdVec<LocalPort, [u64; 8]>,
 }
 
@@ -60,7 +59,6 @@ impl Guard for Blocking {
         blocking.end_wait(now, place, packet);
     }
 
-    /// Adds the pause to the waits of the queue's packets.
     fn resumed(switch: &mut Switch<Guards>, network: &Network, port: LocalPort, prio: u8) {
         let (now, prio, number) = (switch.now(), usize::from(prio & 7), switch.ports[port].number);
         let (pauses, queue) = (switch.pauses[port][prio], switch.ports[port].lanes[prio].queue);
@@ -129,7 +127,7 @@ impl Switch<Guards> {
         pauses.root.unwrap_or(state.number)
     }
 
-    /// Adds open pauses and waits at the end of the run, and all delays to `all`.
+    /// Adds open pauses and waits at the end of the run.
     pub(in crate::nodes) fn close_waits(&mut self, network: &Network, now: u64, all: &mut [Waits]) {
         self.begin_action(now);
         for port in self.ports.ids() {
@@ -154,7 +152,7 @@ mod tests {
     use crate::nodes::bench::Frame::{Data, Xoff, Xon};
     use crate::nodes::bench::{Bench, flow};
 
-    /// Packets from h0 to h2 arrive at 1000 and 2000 ns. h2 pauses them from 500 ns to 3000 ns; `root`: port of the switch.
+    /// Packets from h0 to h2 arrive at 1000 and 2000 ns; h2 pauses them from 500 ns to 3000 ns.
     fn paused(root: Option<usize>) -> Bench {
         let mut bench = Bench::switch(&[flow(0, 2, 2)], |setup| setup.params.measure.blocking = true);
         match root {
@@ -166,7 +164,7 @@ mod tests {
         bench
     }
 
-    /// Delays of the flow in ns until a time in ns: in queues, paused, paused as a victim.
+    /// Delays in ns until `end`: in queues, paused, paused as a victim.
     fn delays(mut bench: Bench, end: u64) -> [u64; 3] {
         bench.run(end);
         let mut all = [Waits::default()];
@@ -199,7 +197,7 @@ mod tests {
         // From 500 ns to 2500 ns the port could have sent 25,000 B: the pause made the queue of 2500 B long.
         bench.run(2500);
         assert_eq!(root(&mut bench), Some(bench.port(3)));
-        // Without a pause, packets from two hosts make it long.
+        // Two hosts make it long without a pause.
         let mut bench = Bench::switch(&[flow(0, 2, 9), flow(1, 2, 9)], |setup| setup.params.measure.blocking = true);
         for number in 0..9 {
             bench.put(0, &[(100 * number, Data(0, number))]);

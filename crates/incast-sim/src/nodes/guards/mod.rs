@@ -1,6 +1,5 @@
-//! Guards of a switch: Tagger's tags, congestion isolation, the PFC watchdog, queueing delays of flows. Each has a file here and a
-//! line in `guards!`; the pipeline calls them at the stages of [`Guard`], in the order of the list. Those that see packets alone are
-//! elsewhere, and one line together (`packets.rs`).
+//! Guards of a switch. Each has a file here and a line in `guards!`; the pipeline calls their stages ([`Guard`]) in the order
+//! of the list. Guards that see packets alone share one line (`packets.rs`).
 
 mod blocking;
 mod isolation;
@@ -26,7 +25,7 @@ use crate::kernel::{LocalPort, PacketId};
 use crate::outcome::DropReason;
 use crate::plan::Network;
 
-/// Stages of the pipeline that concern a guard; it finds its state in the switch.
+/// Stages of a guard, which finds its state in the switch.
 pub(super) trait Guard: Sized {
     /// If true, `queued`, `dequeued` and `eligible` are called.
     const WATCHES_QUEUES: bool = false;
@@ -34,20 +33,20 @@ pub(super) trait Guard: Sized {
     /// `None` if the run has no such guard.
     fn new(plan: Plan<'_>, node: NodeId) -> Option<Self>;
 
-    /// Bit mask of the priorities in which ECN marks packets.
+    /// Priorities in which ECN marks packets, as bits.
     fn markable(&self) -> u8 {
         u8::MAX
     }
 
-    /// If true, packets get the priority of their new tag on the wire.
+    /// If true, new tags change the priority on the wire.
     fn rewrites_on_the_wire(&self) -> bool {
         false
     }
 
-    /// A packet has arrived, and has no route yet.
+    /// A packet has arrived, without a route yet.
     fn arrived(_switch: &mut Switch<Guards>, _out: &mut Out, _packet: &mut Packet) {}
 
-    /// A packet is to leave by a port, under a priority that can change here. `Some`: it is dropped.
+    /// A packet is to leave by a port, under a priority that can change here. `Some`: drops it.
     fn routed(
         _switch: &mut Switch<Guards>,
         _plan: Plan<'_>,
@@ -58,13 +57,13 @@ pub(super) trait Guard: Sized {
         None
     }
 
-    /// A packet is in a queue, at a place of the slab.
+    /// A packet is in a queue.
     fn queued(_switch: &mut Switch<Guards>, _port: LocalPort, _place: PacketId) {}
 
     /// A packet has left its queue, not yet the switch.
     fn dequeued(_switch: &mut Switch<Guards>, _port: LocalPort, _place: PacketId) {}
 
-    /// Priorities that may send at a port, of those not paused.
+    /// Priorities that may send, of those not paused.
     fn eligible(_switch: &Switch<Guards>, _port: LocalPort, eligible: u8) -> u8 {
         eligible
     }
@@ -74,13 +73,12 @@ pub(super) trait Guard: Sized {
         false
     }
 
-    /// The link of a port has failed.
     fn link_down(_switch: &mut Switch<Guards>, _port: LocalPort) {}
 
-    /// A pause of a queue ends, and is still noted.
+    /// A pause ends, and is still noted.
     fn resumed(_switch: &mut Switch<Guards>, _network: &Network, _port: LocalPort, _prio: u8) {}
 
-    /// Congested port that causes a pause of the peer of a port, if known.
+    /// Congested port that causes a pause of the peer, if known.
     fn root(_switch: &Switch<Guards>, _network: &Network, _port: LocalPort, _prio: u8) -> Option<PortId> {
         None
     }
@@ -88,7 +86,6 @@ pub(super) trait Guard: Sized {
 
 macro_rules! guards {
     ($($field:ident: $guard:ident),+ $(,)?) => {
-        /// Guards of the run.
         #[derive(Debug)]
         pub(super) struct Guards {
             $($field: Option<Box<$guard>>,)+
@@ -198,7 +195,7 @@ guards! {
 }
 
 impl Switch<Guards> {
-    /// Takes an arrived packet through the guards, to the queues. Other switches do the same without guards, faster.
+    /// Other switches do the same without guards, faster.
     #[inline(never)]
     pub(super) fn receive_guarded<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, packet: &Packet) {
         if packet.kind == Kind::Isolation {

@@ -12,7 +12,7 @@ use crate::nodes::plan::Plan;
 use crate::nodes::switch::Switch;
 use crate::outcome::DropReason;
 
-/// States of one switch, each with its cause of drops, which has the name of the guard.
+/// With the cause of drops, named as the guard.
 #[derive(Debug)]
 pub(in crate::nodes) struct PacketGuards(Vec<(Box<dyn PacketGuard>, DropReason)>);
 

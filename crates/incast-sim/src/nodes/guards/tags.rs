@@ -11,7 +11,7 @@ use incast_model::fabric::NodeId;
 
 #[derive(Debug)]
 pub(in crate::nodes) struct Tags {
-    /// If true, tags change on the wire, not before the egress queue: the wrong variant.
+    /// If true, tags change on the wire, not before the egress queue (wrong variant).
     late: bool,
 }
 
@@ -66,8 +66,8 @@ mod tests {
     use crate::nodes::bench::{Bench, flow};
     use crate::switch::{PfcMode, QueueBy, TagRules};
 
-    /// Tags 1 and 2 are priorities 3 and 4; others become lossy, priority 1. The one rule: tag 1 from h0 to h2 becomes tag 2.
-    /// Flow 0 goes this way, flow 1 another with tag 1, and flow 2 has no tag. XOFF at 2500 B.
+    /// Tags 1 and 2 are priorities 3 and 4; others become lossy (1). One rule: tag 1 from h0 to h2 (flow 0) becomes tag 2. Flow
+    /// 1 has tag 1 on another path, flow 2 no tag. XOFF at 2500 B.
     fn tagged(queue_by: QueueBy) -> Bench {
         let flows = [flow(0, 2, 9), flow(1, 2, 1), Flow { priority: 5, ..flow(0, 2, 1) }];
         Bench::switch(&flows, |setup| {

@@ -1,4 +1,4 @@
-//! PFC watchdog: releases queues that have been paused for too long. States and times are those of SONiC's `pfcwd`.
+//! PFC watchdog, with the states and times of SONiC's `pfcwd`.
 
 use incast_model::fabric::NodeId;
 use incast_model::units::Time;
@@ -17,12 +17,11 @@ use crate::outcome::{DropReason, Storm};
 use crate::plan::Network;
 use crate::switch::{WatchdogAction, WatchdogParams};
 
-/// Queue in a storm.
 #[derive(Debug, Clone, Copy)]
 struct Stormy {
-    /// Begin of the storm, last PFC frame, or failure of the link; in ps.
+    /// Begin of the storm, last PFC frame, or failure of the link.
     quiet_since: u64,
-    /// If true, the last frame was a pause.
+    /// True if the last frame was a pause.
     announced: bool,
     /// Number of its record.
     record: usize,
@@ -31,7 +30,6 @@ struct Stormy {
 #[derive(Debug)]
 pub(in crate::nodes) struct Watchdog {
     params: WatchdogParams,
-    /// By port and priority.
     storms: IdVec<LocalPort, [Option<Stormy>; 8]>,
 }
 
@@ -79,7 +77,6 @@ impl Watchdog {
 }
 
 impl Nodes {
-    /// Begins and ends storms at all switches.
     pub(in crate::nodes) fn poll_watchdogs(&mut self) {
         for switch in &mut self.switches {
             switch.begin_action(self.books.now);
@@ -133,7 +130,6 @@ impl Switch<Guards> {
         }
     }
 
-    /// Drops the queue of a new storm, or lets it send.
     fn release_queue(&mut self, plan: Plan<'_>, out: &mut Out, port: LocalPort, prio: u8) {
         if self.guards.watchdog.as_ref().is_some_and(|dog| dog.drops(port, prio)) {
             while self.ports[port].waiting & 1 << prio != 0 {
@@ -150,7 +146,7 @@ impl Switch<Guards> {
         }
     }
 
-    /// Returns true if packets of a queue do not leave while the far end pauses it: a watchdog may let them.
+    /// True if a pause by the far end stops a queue, which a watchdog may prevent.
     pub(in crate::nodes) fn keeps(&self, port: LocalPort, prio: u8) -> bool {
         match &self.guards.watchdog {
             Some(dog) => dog.drops(port, prio),
@@ -158,7 +154,7 @@ impl Switch<Guards> {
         }
     }
 
-    /// Returns true if a queue with packets is paused: a watchdog may yet act.
+    /// True if a queue with packets is paused.
     pub(in crate::nodes) fn may_be_released(&self) -> bool {
         self.guards.watchdog.is_some() && self.ports.iter().any(|port| port.paused & port.waiting & !1 != 0)
     }
@@ -172,8 +168,8 @@ mod tests {
     use crate::nodes::bench::Frame::{Data, Xoff, Xon};
     use crate::nodes::bench::{Bench, flow};
 
-    /// Flow 0 from h0 to h2, flow 1 back, flow 2 of another priority. Detection after 20 us, restoration after 30 us. h2 pauses
-    /// priority 3 at 1000 ns, and two packets of flow 0 wait.
+    /// Flow 0 from h0 to h2, flow 1 back, flow 2 of another priority. h2 pauses priority 3 at 1000 ns, and two packets of flow
+    /// 0 wait. Detection after 20 us, restoration after 30 us.
     fn paused(action: WatchdogAction) -> Bench {
         let flows = [flow(0, 2, 9), flow(2, 0, 1), Flow { priority: 5, ..flow(1, 2, 1) }];
         let (detection, restoration) = (Time::us(20), Time::us(30));
@@ -184,7 +180,7 @@ mod tests {
         bench
     }
 
-    /// Polls at a time in ns. Returns the storms so far, with begin and end in ns.
+    /// Polls at a time in ns. Returns begins and ends of storms in ns.
     fn poll(bench: &mut Bench, time: u64) -> Vec<(u64, Option<u64>)> {
         bench.run(time);
         bench.nodes.books.now = 1000 * time;
@@ -235,7 +231,7 @@ mod tests {
     fn a_storm_ends_after_the_restoration_time_without_pauses() {
         let mut bench = paused(WatchdogAction::Drop);
         poll(&mut bench, 21_000);
-        // Frames have no effect in a storm but on its end: 30 us after the last XON.
+        // In a storm, frames affect only its end: 30 us after the last XON.
         bench.put(2, &[(22_000, Xon(3)), (30_000, Xoff(3, 0)), (40_000, Xon(3))]);
         bench.put(0, &[(69_000, Data(0, 2)), (70_500, Data(0, 3))]);
         assert_eq!(poll(&mut bench, 69_999), [(21_000, None)]);

@@ -15,18 +15,15 @@ use crate::plan::Network;
 
 #[derive(Debug, Clone, Copy)]
 struct Pause {
-    /// In ps.
     since: u64,
     root: Option<PortId>,
 }
 
-/// State of one host; ports are its NICs, from 0.
 #[derive(Debug)]
 pub(super) struct HostBlocking {
     delays: Delays,
-    /// By place of the slab: time at which its packet was queued, in ps.
+    /// Time at which the packet was queued.
     since: IdVec<PacketId, u64>,
-    /// By NIC and priority: the pause in force.
     pauses: IdVec<LocalPort, [Option<Pause>; PRIORITIES]>,
 }
 
@@ -39,7 +36,6 @@ impl HostBlocking {
         })
     }
 
-    /// Notes that the packet at a place of the slab is queued now.
     pub(super) fn queued(&mut self, place: PacketId, now: u64) {
         self.since.extend_to(place, || 0);
         self.since[place] = now;
@@ -54,7 +50,7 @@ impl Host {
         }
     }
 
-    /// Adds a pause, which ends now, to the flows that only the pause held.
+    /// Adds the pause to flows that only the pause held.
     pub(super) fn end_pause(&mut self, network: &Network, nic: LocalPort, prio: u8) {
         let Some(blocking) = &mut self.blocking else { return };
         let Some(pause) = blocking.pauses[nic][usize::from(prio & 7)].take() else { return };
@@ -64,7 +60,7 @@ impl Host {
         }
     }
 
-    /// Adds the wait of a ready queue pair before it changes its priority or ends.
+    /// Called before the pair changes its priority or ends.
     pub(super) fn end_pair_wait(&mut self, network: &Network, place: PairId) {
         let Some(blocking) = &self.blocking else { return };
         let pair = &self.pairs[place];
@@ -74,7 +70,7 @@ impl Host {
         }
     }
 
-    /// Adds the part of a pause from `from` until now, in ps.
+    /// Adds the pause from `from` until now.
     fn note_held(&mut self, network: &Network, nic: LocalPort, pause: Pause, flow: u32, from: u64) {
         let port = self.nics[nic].port;
         let victim = pause.root.is_some_and(|root| !network.flow_goes_by(root, port, flow));
@@ -87,7 +83,7 @@ impl Host {
         }
     }
 
-    /// Flows of queue pairs that only a pause keeps from sending, and since when.
+    /// Flows that only a pause keeps from sending, and since when.
     fn held_pairs(&self, nic: LocalPort, prio: u8) -> Vec<(u32, u64)> {
         let state = &self.nics[nic];
         let ready = state.turns[usize::from(prio & 7)].iter().filter(|&(flow, place)| {
@@ -109,7 +105,7 @@ impl Host {
         held
     }
 
-    /// Flows of other transports with packets in a queue, and since when.
+    /// Flows of other transports, and since when.
     fn held_in_queue(&self, nic: LocalPort, prio: u8) -> Vec<(u32, u64)> {
         let mut held: Vec<(u32, u64)> = Vec::new();
         let Some(blocking) = &self.blocking else { return held };
@@ -122,7 +118,6 @@ impl Host {
         held
     }
 
-    /// Adds open pauses at the end of the run, and all delays to `all`.
     pub(in crate::nodes) fn close_waits(&mut self, network: &Network, now: u64, all: &mut [Waits]) {
         self.begin_action(now);
         for nic in self.nics.ids() {
@@ -140,7 +135,7 @@ mod tests {
     use crate::nodes::bench::Frame::{Xoff, Xon};
     use crate::nodes::bench::{Bench, flow};
 
-    /// A flow to h1 is paused from 250 ns to 1000 ns. Returns its delays in ns at the host, all and as a victim.
+    /// Paused from 250 ns to 1000 ns. Returns delays in ns, all and as a victim.
     fn delays(root: Option<u32>, end: u64) -> [u64; 2] {
         let mut bench = Bench::host(0, &[flow(0, 1, 5)], |setup| setup.params.measure.blocking = true);
         let ports = &bench.nodes.network.fabric.ports();

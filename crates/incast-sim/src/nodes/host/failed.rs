@@ -14,7 +14,7 @@ use crate::nodes::run::ANY;
 use crate::outcome::DropReason;
 use crate::plan::Network;
 
-/// Pauses that a port sends regardless of any buffer.
+/// Pauses sent regardless of any buffer.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Hold {
     held: bool,
@@ -27,7 +27,7 @@ impl Host {
         (self.node, self.balancer.as_mut())
     }
 
-    /// Takes a port down. It is never idle, so it sends nothing.
+    /// The port is never idle, so it sends nothing.
     pub(in crate::nodes) fn fail(&mut self, network: &Network, nic: LocalPort, now: u64) -> Failed {
         self.begin_action(now);
         let state = &mut self.nics[nic];
@@ -45,12 +45,10 @@ impl Host {
         Failed { free_at, paused, pausing }
     }
 
-    /// Sets the time of an action, in ps.
     pub(in crate::nodes) const fn begin_action(&mut self, now: u64) {
         (self.now, self.event) = (now, 0);
     }
 
-    /// Drops all packets queued at a dead port.
     pub(in crate::nodes) fn empty(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort) {
         while self.nics[nic].waiting != 0 {
             let prio = self.nics[nic].waiting.trailing_zeros() as u8;
@@ -68,7 +66,6 @@ impl Host {
         self.nics[nic].busy_until = free_at;
     }
 
-    /// Begins or ends a PFC storm of a priority.
     pub(in crate::nodes) fn hold(
         &mut self,
         plan: Plan<'_>,
@@ -91,7 +88,6 @@ impl Host {
         }
     }
 
-    /// Sends the pauses of held priorities again, after a repair.
     pub(in crate::nodes) fn pause_anew(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort) {
         for prio in 0..self.nics[nic].holds.len() {
             if self.nics[nic].holds[prio].held {
@@ -128,7 +124,6 @@ impl Host {
         self.kick::<ANY>(plan, out, nic);
     }
 
-    /// Returns true if a port holds a priority of the far end in a PFC storm.
     pub(in crate::nodes) fn holds(&self, nic: LocalPort, prio: u8) -> bool {
         self.nics[nic].holds.get(usize::from(prio)).is_some_and(|hold| hold.held)
     }

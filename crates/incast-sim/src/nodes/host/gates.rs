@@ -1,5 +1,5 @@
-//! Flows that start when others have ended ([`incast_model::flow::Gate`]): gates of a host that sees all ends, and starts behind
-//! gates that wait for ends at several hosts.
+//! Flows that start after others ([`incast_model::flow::Gate`]): gates of a host that sees all ends, and starts behind gates
+//! that wait for several hosts.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,21 +11,20 @@ use crate::nodes::plan::Plan;
 #[derive(Debug)]
 struct Own {
     left: u32,
-    /// Time from the last end to the starts, in ps.
+    /// From the last end to the starts.
     delay: u64,
-    /// Flows that start then, by own number.
     starts: Vec<u32>,
 }
 
 #[derive(Debug)]
 pub(super) struct Gates {
     gates: Vec<Own>,
-    /// By flow sent or received: gates that wait for the ACK of its last byte, or for its last byte.
+    /// Gates by flow: an end is the ACK of the last byte, or at the receiver the last byte.
     sent: Vec<Vec<u32>>,
     received: Vec<Vec<u32>>,
-    /// By flow sent: true if it is behind a gate.
+    /// By flow sent: behind a gate.
     pub(super) held: Vec<bool>,
-    /// Starts behind open gates: time in ps, own number of the flow.
+    /// Time, own number.
     pub(super) coming: BinaryHeap<Reverse<(u64, u32)>>,
 }
 
@@ -50,7 +49,7 @@ impl Gates {
         for (number, &gate) in (0u32..).zip(own) {
             let gate = &set.gates[gate as usize];
             for &flow in &gate.waits_for {
-                // A host's own flow ends for it when the ACK arrives.
+                // The sender sees the end when the ACK arrives.
                 let lists = if set.flows[flow as usize].src == host {
                     &mut all.sent[layout.at_src[flow as usize] as usize]
                 } else {
@@ -64,7 +63,7 @@ impl Gates {
         Some(Box::new(all))
     }
 
-    /// Handles the ACK of a whole flow; `earliest` gives the start that a flow asks for, in ps.
+    /// `earliest`: start that a flow asks for.
     pub(super) fn acked(&mut self, flow: u32, now: u64, earliest: impl Fn(u32) -> u64) {
         let waiting = std::mem::take(&mut self.sent[flow as usize]);
         self.pass(&waiting, now, earliest);

@@ -9,7 +9,6 @@ use crate::nodes::plan::Plan;
 use crate::outcome::IsolatedBy;
 use crate::switch::{IsolationAtHosts, IsolationParams};
 
-/// State of one host; ports are its NICs, from 0.
 #[derive(Debug)]
 pub(in crate::nodes) struct HostIsolation {
     params: IsolationParams,
@@ -17,7 +16,7 @@ pub(in crate::nodes) struct HostIsolation {
 }
 
 impl HostIsolation {
-    /// `None` if the run isolates no flows.
+    /// `None` without isolation.
     pub(in crate::nodes) fn new(plan: Plan<'_>, nics: usize) -> Option<Box<Self>> {
         let params = plan.network.isolation.as_ref()?.params;
         Some(Box::new(Self { params, table: Table::new(nics) }))
@@ -29,7 +28,7 @@ impl HostIsolation {
 }
 
 impl Host {
-    /// Handles a message about data that leaves by its NIC.
+    /// The message is about data that leaves by its NIC.
     pub(in crate::nodes) fn receive_isolation(
         &mut self,
         plan: Plan<'_>,
@@ -67,7 +66,7 @@ impl Host {
         let isolation = self.isolation.as_ref()?;
         let places = || isolation.table.places(nic);
         if isolation.params.table.is_some_and(|most| places().count() >= most as usize) {
-            // The oldest makes place, as it has no packets here.
+            // The oldest makes place: it has no packets here.
             let Some(oldest) = places().next() else {
                 out.counts.isolations_refused += 1;
                 return None;
@@ -106,7 +105,6 @@ impl Host {
         self.isolation.as_ref().is_some_and(|isolation| !isolation.table.is_empty())
     }
 
-    /// Table of isolated flows, if the run isolates any.
     pub(in crate::nodes) fn isolation_table(&self) -> Option<&Table> {
         self.isolation.as_ref().map(|isolation| &isolation.table)
     }

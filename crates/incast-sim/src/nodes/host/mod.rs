@@ -53,14 +53,14 @@ const PRIORITIES: usize = 8;
 #[repr(C, align(64))]
 pub(super) struct Host {
     nics: IdVec<LocalPort, Nic>,
-    /// Timers of own flows: time, own number. Outdated ones do nothing.
+    /// Time, own number. Outdated ones do nothing.
     timers: BinaryHeap<Reverse<(u64, u32)>>,
-    /// Time of that start in ps; [`u64::MAX`]: none.
+    /// Time of `next_start`.
     next_clock: u64,
-    /// Time of the current event in ps, and its class and number.
+    /// Current event: time, class, number.
     now: u64,
     gates: Option<Box<Gates>>,
-    /// `None` in runs with RDMA alone.
+    /// `None` with RDMA alone.
     transports: Option<Box<Transports>>,
     port_rank: u64,
     event: u32,
@@ -70,23 +70,22 @@ pub(super) struct Host {
     /// Bytes of a packet that fits into an empty port.
     least_buffer: u32,
     id: HostId,
-    /// Chooses the port of a flow; `None` with ECMP.
+    /// `None` with ECMP.
     balancer: Option<State>,
     packets: PacketParams,
     rdma: RdmaParams,
     /// `None` without selective repeat.
     rules: Option<Rules>,
-    /// Bytes after which a flow is an elephant, and the priority of elephants.
+    /// Bytes after which a flow is an elephant, and elephants' priority.
     demotion: (u64, u8),
     in_flight: u64,
-    /// Packets queued at its ports.
     slab: Slab,
     pairs: IdVec<PairId, Pair>,
-    /// By pair; empty without selective repeat.
+    /// Empty without selective repeat.
     repeats: IdVec<PairId, Repeat>,
     /// Unused places of `pairs`.
     free: Vec<PairId>,
-    /// By flow sent: number, pair ([`PairId::NONE`] before the start and after the end) and progress.
+    /// By flow sent; the pair is [`PairId::NONE`] before the start and after the end.
     flows: Vec<u32>,
     pair_of: Vec<PairId>,
     progress: Vec<Progress>,
@@ -94,11 +93,11 @@ pub(super) struct Host {
     next_start: usize,
     /// By flow received.
     receivers: Vec<Receiver>,
-    /// `None` if the run has no hypervisors.
+    /// `None` without hypervisors.
     hypervisor: Option<Box<HostHypervisor>>,
-    /// `None` if the run isolates no flows.
+    /// `None` without isolation.
     pub(super) isolation: Option<Box<HostIsolation>>,
-    /// `None` if queueing delays are not measured.
+    /// `None` if not measured.
     blocking: Option<Box<HostBlocking>>,
     carried: Carried,
 }
@@ -153,7 +152,6 @@ impl Host {
         host
     }
 
-    /// Finds the next flow, from `first` on, that starts by the clock alone.
     fn find_start(&mut self, plan: Plan<'_>, first: usize) {
         self.next_start = first;
         while self.gates.as_ref().is_some_and(|gates| gates.held.get(self.next_start) == Some(&true)) {
@@ -163,7 +161,6 @@ impl Host {
         self.next_clock = next.map_or(u64::MAX, |&flow| plan.network.flows.flows[flow as usize].start.0);
     }
 
-    /// Next start: time in ps and own number; [`u64::MAX`] if there is none.
     fn next_start(&self) -> (u64, u32) {
         let by_clock = (self.next_clock, self.next_start as u32);
         match self.gates.as_ref().and_then(|gates| gates.coming.peek()) {
@@ -177,7 +174,7 @@ impl Host {
         if self.gates.is_some() { self.next_start().0 } else { self.next_clock }
     }
 
-    /// Reports to gates that a flow sent is acknowledged, or a flow received has arrived.
+    /// `sent`: acknowledged; otherwise arrived here.
     fn pass_gates(&mut self, plan: Plan<'_>, out: &mut Out, sent: bool, flow: u32) {
         if let Some(gates) = &mut self.gates {
             if plan.layout.gates.is_empty() {
@@ -191,7 +188,7 @@ impl Host {
         }
     }
 
-    /// Reports to gates that all bytes of a flow without a size have arrived, as its sender knows.
+    /// All bytes of a flow without a size have arrived, as its sender knows.
     #[cold]
     fn pass_delivered(&self, plan: Plan<'_>, out: &mut Out, own: u32) {
         if self.gates.is_some() && plan.layout.gates.is_empty() {
@@ -203,7 +200,7 @@ impl Host {
         self.timers.peek().map_or(u64::MAX, |Reverse((time, _))| *time)
     }
 
-    /// Next arrival: time in ps and port. The lowest wire comes first at equal times.
+    /// Time and port; the lowest wire first.
     #[inline(always)]
     fn next_arrival(&self, out: &Out) -> (u64, LocalPort) {
         match self.nics.as_slice() {
@@ -212,7 +209,6 @@ impl Host {
         }
     }
 
-    /// Time in ps and port.
     #[inline(always)]
     fn next_due(&self) -> (u64, LocalPort) {
         match self.nics.as_slice() {
@@ -221,7 +217,7 @@ impl Host {
         }
     }
 
-    /// Handles all events before `end`. Returns the time of the next known event, in ps.
+    /// Returns the time of the next known event.
     pub(super) fn run<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, end: u64) -> u64 {
         if has_transports(RUN) && (self.transports.is_some() || self.port_rank != 0) {
             return self.run_by_event::<RUN>(plan, out, end);
@@ -244,7 +240,7 @@ impl Host {
         }
     }
 
-    /// Same with transports, which have more kinds of events, and with pFabric queues, which change their order.
+    /// For transports, with more kinds of events, and pFabric queues, with another order.
     fn run_by_event<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, end: u64) -> u64 {
         loop {
             let (timer, start, (due, _)) = (self.timer_time(), self.start_time(), self.next_due());
@@ -274,7 +270,7 @@ impl Host {
         self.transports.as_ref().map_or((u64::MAX, LocalPort(0)), |transports| transports.next_task())
     }
 
-    /// Handles the own event due at `time`: timers before starts, starts before ports.
+    /// Timers before starts, starts before ports.
     fn own_event<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, time: u64) {
         self.now = time;
         if self.timer_time() == time {
@@ -286,7 +282,7 @@ impl Host {
         }
     }
 
-    /// Begins an event; `target` is computed if something reads it.
+    /// `target` is computed only if read.
     #[inline(always)]
     fn begin_event<const RUN: u8>(&mut self, out: &mut Out, target: impl Fn(&Self) -> Target) {
         if has_transports(RUN) {
@@ -314,7 +310,6 @@ impl Host {
         self.do_tasks::<RUN>(plan, out);
     }
 
-    /// Serves the port that is due now.
     #[inline(always)]
     fn serve_due<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out) {
         let (_, nic) = self.next_due();
@@ -323,7 +318,6 @@ impl Host {
         self.kick::<RUN>(plan, out, nic);
     }
 
-    /// Starts the flow that is due now.
     fn begin<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out) {
         let (_, own) = self.next_start();
         self.begin_event::<RUN>(out, |host| Target::Start(host.flows[own as usize]));
@@ -343,7 +337,7 @@ impl Host {
         }
     }
 
-    /// Starts an own flow at `time`, in ps, behind a gate that has opened.
+    /// Behind an opened gate.
     pub(super) fn open(&mut self, own: u32, time: u64) {
         if let Some(gates) = &mut self.gates {
             gates.coming.push(Reverse((time, own)));
@@ -380,7 +374,6 @@ impl Host {
         }
     }
 
-    /// Handles an event of `ns3` arithmetic.
     pub(super) fn step_ns3(&mut self, plan: Plan<'_>, out: &mut Out, event: Event) {
         (self.now, self.event) = (event.time, event.target_code());
         let nic_of = |port: PortId| plan.layout.local(self.node, port);
@@ -451,7 +444,7 @@ impl Host {
         self.kick::<RUN>(plan, out, nic);
     }
 
-    /// Number of a NIC's port in the fabric, and of the wire that ends there.
+    /// Port in the fabric, and wire that ends there.
     pub(super) fn port_and_wire(&self, nic: LocalPort) -> (PortId, PortId) {
         (self.nics[nic].port, self.nics[nic].wire)
     }

@@ -20,11 +20,10 @@ use crate::nodes::run::{NS3, has_extras, has_transports};
 use crate::plan::{Network, Sending};
 use crate::switch::{RANKED_QUEUE, RankedQueue, Rule, Served};
 
-/// Port of a host.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct Nic {
-    /// Time of the next service in ps; [`u64::MAX`]: none before something changes.
+    /// Next service; [`u64::MAX`]: none before something changes.
     pub(super) due: u64,
     pub(super) busy_until: u64,
     pub(super) line: Line,
@@ -37,20 +36,19 @@ pub(super) struct Nic {
     plan: PortPlan,
     woken: Woken,
     tx_bytes: u64,
-    /// Number of the port in the fabric, and number and place of the wire that ends there.
+    /// Port in the fabric, and number and place of the wire that ends there.
     pub(super) port: PortId,
     pub(super) wire: PortId,
-    /// In bit/s.
     pub(super) rate: u64,
-    /// Random extra times of the host for each packet, in runs with jitter.
+    /// Extra times, with jitter.
     jitter: Option<Box<Sending>>,
     pub(super) context: FlowContext,
-    /// By priority; empty before the first PFC storm.
+    /// Empty before the first PFC storm.
     pub(super) holds: Vec<Hold>,
     pair_served: bool,
-    /// By priority: ACKs and CNPs of RDMA (its data waits in queue pairs), and all packets of other transports.
+    /// ACKs and CNPs of RDMA, whose data waits in queue pairs; all packets of other transports.
     pub(super) queues: [Queue; PRIORITIES],
-    /// pFabric queue, in place of all these but priority 0.
+    /// In place of all queues but priority 0.
     pub(super) ranked: RankedQueue,
     rule: Rule,
     pub(super) turns: [Turns; PRIORITIES],
@@ -162,7 +160,6 @@ impl Host {
         self.plan_service::<RUN>(nic);
     }
 
-    /// Finds the time at which a port is served next, after it has sent.
     #[inline(always)]
     fn plan_service<const RUN: u8>(&mut self, nic: LocalPort) {
         let pulls = has_transports(RUN) && self.may_pull(nic);
@@ -177,7 +174,7 @@ impl Host {
         }
     }
 
-    /// Sends a packet of a transport from an idle port at once, if all queues there are empty. Returns false otherwise.
+    /// Returns false if a queue of the idle port is not empty.
     #[inline(always)]
     pub(super) fn send_at_once<const RUN: u8>(
         &mut self,

@@ -8,7 +8,7 @@ use crate::nodes::bench::{Bench, control, flow};
 use crate::setup::Setup;
 use crate::switch::SchedulerParams;
 
-/// Packets that h0 sends before 5000 ns.
+/// Sent by h0 before 5000 ns.
 fn sent(flows: &[Flow], change: impl FnOnce(&mut Setup), arrivals: &[(u64, Frame)]) -> Vec<(u64, Frame)> {
     let mut bench = Bench::host(0, flows, change);
     bench.put(0, arrivals);

@@ -30,13 +30,12 @@ pub(super) enum PairState {
 pub(super) struct Pair {
     /// [`NONE`] in an unused place.
     pub(super) flow: u32,
-    /// Own number of the flow here, and at the receiver.
+    /// Own number here, and at the receiver.
     at_src: u32,
     at_dst: u32,
     dst: u32,
     pub(super) prio: u8,
     pub(super) state: PairState,
-    /// Port by which it leaves.
     pub(super) nic: LocalPort,
     /// [`flag`] bits of its data packets.
     flags: u8,
@@ -47,7 +46,7 @@ pub(super) struct Pair {
     pub(super) una: u64,
     pub(super) high: u64,
     pub(super) next_avail: u64,
-    /// Ready or paced: time from which it may send, as known then.
+    /// Earliest time to send, if ready or paced.
     pub(super) placed_at: u64,
     last_size: u64,
     rate: u64,
@@ -76,12 +75,12 @@ impl Pair {
     }
 }
 
-/// Counters of a flow at its sender, as in [`crate::outcome::FlowRecord`].
+/// As in [`crate::outcome::FlowRecord`].
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Progress {
     pub(super) start: Option<Time>,
     pub(super) finish: Option<Time>,
-    /// Arrival of the last byte of a flow without a size, as its sender knows.
+    /// Arrival of the last byte of a flow without a size.
     pub(super) delivered: Option<Time>,
     pub(super) acked: u64,
     pub(super) packets: u64,
@@ -147,7 +146,7 @@ impl Host {
         self.kick::<RUN>(plan, out, nic);
     }
 
-    /// Port by which a flow leaves; the first without a route.
+    /// The first NIC without a route.
     pub(super) fn first_nic(&mut self, plan: Plan<'_>, flow: u32) -> LocalPort {
         if self.nics.len() == 1 {
             return LocalPort(0);
@@ -171,7 +170,7 @@ impl Host {
         Some(plan.network.routing.balance(self.balancer.as_mut()?, hops, packet, &backlog))
     }
 
-    /// Time between the starts of two packets of `bytes` at `rate` (bit/s), in ps.
+    /// Time between starts of packets at `rate` (bit/s).
     #[inline]
     fn pacing_gap<const RUN: u8>(&self, bytes: u64, rate: u64) -> u64 {
         if RUN == NS3 {
@@ -240,7 +239,7 @@ impl Host {
         if RUN == NS3
             && let Some(rand) = &mut out.ns3().rand
         {
-            rand.next(); // the reference draws whether to use the ACK, even if it always does
+            rand.next(); // ns-3 draws for every ACK
         }
         let nack = packet.kind == Kind::Nack;
         let rto = self.rto();
@@ -255,7 +254,7 @@ impl Host {
             progress.acked = packet.seq;
             pair.una = packet.seq;
             if RUN != NS3 {
-                // ns-3 resends bytes that were acknowledged after it went back.
+                // ns-3 resends acknowledged bytes after it went back.
                 pair.next = pair.next.max(pair.una);
             }
             pair.timeout = self.now.saturating_add(rto);
@@ -289,8 +288,8 @@ impl Host {
         self.kick::<RUN>(plan, out, nic);
     }
 
-    /// Same as without `ns3` arithmetic, but the last ACK counts too, and can move the NIC's wake-up. The `first` ACK changes
-    /// no rate in ns-3, not even to the same one.
+    /// The last ACK counts too, and can move the NIC's wake-up. The `first` ACK changes no rate in ns-3, not even to the same
+    /// one.
     fn react_in_ns3(&mut self, plan: Plan<'_>, out: &mut Out, place: PairId, packet: &Packet, first: bool) {
         let pair = &mut self.pairs[place];
         if packet.kind == Kind::Nack && pair.una < pair.size {
@@ -354,7 +353,6 @@ impl Host {
             pair.cc.on_timer(now);
         }
         if pair.timeout <= self.now {
-            // Go back to the first byte that is not acknowledged.
             pair.next = pair.una;
             pair.timeout = u64::MAX;
             pair.cc.on_timeout(now);
@@ -365,14 +363,14 @@ impl Host {
         }
         let nic = pair.nic;
         self.apply_control::<RUN>(out, place);
-        // ns-3 does not look at its NIC when a control's timer changes a rate.
+        // In ns-3, a control's timer does not wake the NIC.
         if RUN != NS3 {
             self.place(place);
             self.kick::<RUN>(plan, out, nic);
         }
     }
 
-    /// Makes a pair an elephant, unless its switch has isolated it.
+    /// Does nothing if its switch has isolated it.
     #[cold]
     fn demote(&mut self, place: PairId) {
         let pair = &mut self.pairs[place];
@@ -381,12 +379,11 @@ impl Host {
         }
     }
 
-    /// Place of the pair of an RDMA flow; [`PairId::NONE`] before its start and after its end.
     pub(in crate::nodes) fn pair_of(&self, plan: Plan<'_>, flow: u32) -> PairId {
         self.pair_of[plan.layout.at_src[flow as usize] as usize]
     }
 
-    /// Returns data of a flow to the priority of its class.
+    /// Returns data to the priority of its class.
     pub(in crate::nodes) fn send_as_usual(&mut self, plan: Plan<'_>, out: &mut Out, flow: u32) {
         let place = self.pair_of(plan, flow);
         if place != PairId::NONE {
@@ -397,7 +394,6 @@ impl Host {
         }
     }
 
-    /// Sends data of a flow under another priority from now on.
     pub(in crate::nodes) fn send_under(&mut self, plan: Plan<'_>, out: &mut Out, flow: u32, prio: u8) {
         let place = self.pair_of(plan, flow);
         if place == PairId::NONE || self.pairs[place].prio == prio {
@@ -464,13 +460,13 @@ impl Host {
         self.pair_of[own] = PairId::NONE;
         if pair.state != PairState::Ready {
             self.free.push(place);
-        } // else it is among the ready ones, as after a timeout that was too early: free when its turn comes
+        } // else ready, as after an early timeout: free when its turn comes
         self.progress[own].finish = Some(Time(self.now));
         out.done += 1;
         self.pass_gates(plan, out, true, own as u32);
     }
 
-    /// Returns true if own flow number `own` has completed, or an ACK of its last byte arrives before `end`.
+    /// True if completed, or if an ACK of its last byte arrives before `end`.
     pub(in crate::nodes) fn completes_before(&self, plan: Plan<'_>, out: &Out, own: u32, end: u64) -> bool {
         if self.progress[own as usize].finish.is_some() {
             return true;
@@ -497,7 +493,7 @@ impl Host {
             window: pair.window,
             acked: pair.una,
         });
-        // Other transports do not pace: their packets leave at the speed of the link.
+        // Other transports send at the speed of the link.
         pairs.chain(self.transport_flows().map(move |(own, window)| RateSample {
             time,
             flow: self.flows[own as usize],
@@ -507,7 +503,7 @@ impl Host {
         }))
     }
 
-    /// Returns true if a flow waits only for its pacing.
+    /// True if a flow waits only for its pacing.
     pub(in crate::nodes) fn is_paced(&self) -> bool {
         self.pairs.iter().any(|pair| pair.flow != NONE && pair.may_send() && pair.next_avail > self.now)
     }

@@ -15,14 +15,13 @@ fn three_in_flight(setup: &mut Setup) {
     setup.params.rdma.rto = Some(Time::us(10));
 }
 
-/// h0 with one flow, and arrivals there.
 fn sender(packets: u64, arrivals: &[(u64, Frame)]) -> Bench {
     let mut bench = Bench::host(0, &[flow(0, 1, packets)], three_in_flight);
     bench.put(0, arrivals);
     bench
 }
 
-/// Data packets back to back from `begin` on, with the ends of their transmissions.
+/// Back to back from `begin` on.
 fn burst(begin: u64, numbers: std::ops::Range<u64>) -> Vec<(u64, Frame)> {
     (1..).map(|place| begin + 100 * place).zip(numbers.map(|number| Data(0, number))).collect()
 }

@@ -76,7 +76,7 @@ impl Host {
         packet
     }
 
-    /// Removes a packet, already out of its pFabric queue.
+    /// The packet is already out of its queue.
     fn take_ranked<const RUN: u8>(&mut self, nic: LocalPort, place: PacketId) -> Packet {
         let (packet, _) = self.slab.remove::<RUN>(place, &mut self.carried);
         let nic = &mut self.nics[nic];
@@ -97,7 +97,6 @@ impl Host {
         first.is_some_and(|place| self.slab.get(place).kind == Kind::Segment)
     }
 
-    /// Drops a packet that did not fit, or that another one evicted.
     #[cold]
     fn overflow<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort, packet: &Packet) {
         self.left::<RUN>(plan, out, packet);

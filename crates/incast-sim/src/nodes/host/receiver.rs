@@ -11,26 +11,23 @@ use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
 use crate::nodes::run::has_extras;
 
-/// State of a flow at its receiver.
 #[derive(Debug)]
 pub(super) struct Receiver {
     expected: u64,
-    /// In bytes.
     size: u64,
     nacked: u64,
     next_nack: u64,
     next_cnp: u64,
     unanswered: u32,
-    /// Sending host, and own number of the flow there.
+    /// Sending host, and the flow's number there.
     src: u32,
     at_src: u32,
     prio: u8,
     pub(super) delivered: Option<Time>,
-    /// Bytes arrived, with a transport without acknowledgements.
+    /// Bytes, with a transport without acknowledgements.
     pub(super) arrived_bytes: u64,
-    /// Packets beyond the expected one; none without selective repeat.
+    /// Packets beyond the expected one (selective repeat).
     arrived: Arrived,
-    /// Data packets not kept: duplicates and out of order.
     pub(super) discarded: u32,
 }
 
@@ -76,7 +73,6 @@ impl Host {
         }
     }
 
-    /// Kind, and next byte expected.
     #[inline]
     fn answer(&mut self, packet: &Packet) -> Option<(Kind, u64)> {
         let rdma = &self.rdma;
@@ -96,7 +92,7 @@ impl Host {
         }
         receiver.discarded += 1;
         if packet.seq > receiver.expected {
-            // A gap: go back, but not too often for the same byte.
+            // Go back, but not too often for the same byte.
             if self.now < receiver.next_nack && receiver.nacked == receiver.expected {
                 return None;
             }
@@ -104,7 +100,7 @@ impl Host {
             receiver.nacked = receiver.expected;
             return Some((Kind::Nack, receiver.expected));
         }
-        // A duplicate. If senders have timeouts, the ACK may have been lost and is repeated; ns-3 sends nothing.
+        // A duplicate. With timeouts, its ACK may have been lost and is repeated; ns-3 sends nothing.
         rdma.rto.map(|_| (Kind::Ack, receiver.expected))
     }
 
@@ -114,7 +110,7 @@ impl Host {
         let Receiver { expected, size, .. } = *receiver;
         let (next, filled) = match receiver.arrived.take(packet.seq, expected, (self.packets.payload.0, size)) {
             Taken::Duplicate => {
-                // The ACK may have been lost, so it is repeated.
+                // Repeats a possibly lost ACK.
                 receiver.discarded += 1;
                 return rdma.rto.map(|_| (Kind::Ack, expected));
             }
@@ -140,7 +136,6 @@ impl Host {
         Some((Kind::Ack, next))
     }
 
-    /// Makes a flow new to its receiver.
     pub(in crate::nodes) fn forget_received(&mut self, own: u32) {
         let receiver = &mut self.receivers[own as usize];
         (receiver.expected, receiver.nacked, receiver.next_nack, receiver.next_cnp) = (0, 0, 0, 0);
@@ -178,7 +173,7 @@ impl Host {
         self.kick::<RUN>(plan, out, nic);
     }
 
-    /// Sends a CNP for a marked packet, at most one per flow and `cnp_interval`.
+    /// At most one CNP per flow and `cnp_interval`.
     fn notify<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort, packet: &Packet) {
         let receiver = &mut self.receivers[packet.at_dst as usize];
         if self.now < receiver.next_cnp {
@@ -213,7 +208,7 @@ mod tests {
     use crate::nodes::bench::{Bench, flow};
     use crate::setup::Setup;
 
-    /// Lets packets of a flow from h0 arrive at h1. Returns h1 and the packets that it sends.
+    /// Packets from h0 arrive at h1. Returns h1 and its packets.
     fn receiver(change: impl FnOnce(&mut Setup), arrivals: &[(u64, Frame)]) -> (Bench, Vec<(u64, Frame)>) {
         let mut bench = Bench::host(1, &[flow(0, 1, 4)], change);
         bench.put(0, arrivals);

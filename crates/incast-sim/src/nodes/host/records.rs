@@ -1,4 +1,4 @@
-//! What a host has at the end of a run, and what searches over the network read of it.
+//! State of a host at the end of a run, and for searches over the network.
 
 use super::Host;
 use crate::kernel::{LocalPort, PairId};
@@ -9,7 +9,6 @@ use crate::switch::Ingress;
 use incast_model::fabric::PortId;
 
 impl Host {
-    /// Writes what the host knows of the flows that it sends.
     pub(in crate::nodes) fn record_sent(&self, records: &mut [FlowRecord]) {
         for (progress, &flow) in self.progress.iter().zip(&self.flows) {
             let record = &mut records[flow as usize];
@@ -20,7 +19,7 @@ impl Host {
         }
     }
 
-    /// Adds what the host knows of the flows that it receives, to what their senders know.
+    /// Adds to the senders' records.
     pub(in crate::nodes) fn record_received(&self, flows: &[u32], records: &mut [FlowRecord]) {
         for (receiver, &flow) in self.receivers.iter().zip(flows) {
             let record = &mut records[flow as usize];
@@ -29,7 +28,7 @@ impl Host {
         }
     }
 
-    /// Flows under way that the host sends, and the ports by which they leave.
+    /// Flows sent, and their ports.
     pub(in crate::nodes) fn under_way(&self) -> impl Iterator<Item = (u32, PortId)> {
         let progress = (0u32..).zip(&self.progress);
         let under_way = progress.filter(|(_, one)| one.start.is_some() && one.finish.is_none());
@@ -43,7 +42,7 @@ impl Host {
         }
     }
 
-    /// Ports with their paused priorities, without those whose link is down.
+    /// Paused priorities, without ports with dead links.
     pub(in crate::nodes) fn pauses(&self) -> impl Iterator<Item = (PortId, u8)> {
         self.nics.iter().filter(|nic| !nic.down).map(|nic| (nic.port, nic.paused))
     }
@@ -52,7 +51,7 @@ impl Host {
         self.nics[nic].paused & 1 << priority != 0
     }
 
-    /// Queue of a priority at a port, and pauses that the port sent.
+    /// Queue, and pauses that the port sent.
     pub(in crate::nodes) fn lane(&self, nic: LocalPort, priority: u8) -> Lane {
         let (nic, priority) = (&self.nics[nic], usize::from(priority));
         let hold = nic.holds.get(priority).copied().unwrap_or_default();
@@ -60,7 +59,6 @@ impl Host {
         Lane { queue: nic.queues[priority], ingress }
     }
 
-    /// Packets queued at the ports.
     pub(in crate::nodes) fn packets(&self) -> impl Iterator<Item = &Packet> {
         let lists = self.nics.iter().flat_map(|nic| &nic.queues).flat_map(|queue| self.slab.list(queue.head));
         let ranked = self.nics.iter().flat_map(|nic| nic.ranked.packets());

@@ -1,6 +1,6 @@
-//! NIC of the HPCC authors' ns-3, rule by rule (`qbb-net-device.cc`: GetNextQindex, DequeueAndTransmit, UpdateNextAvail): a
-//! list of queue pairs in order of creation, scanned from after the last index served, with its completed entries removed only
-//! by scans; a wake-up at the earliest next time of *all* queue pairs with unsent bytes, window-bound and paused ones included.
+//! NIC of the HPCC authors' ns-3 (`qbb-net-device.cc`: GetNextQindex, DequeueAndTransmit, UpdateNextAvail): queue pairs in
+//! order of creation, scanned from after the last index served. Only scans remove completed pairs. The wake-up is at the
+//! earliest next time of *all* pairs with unsent bytes, window-bound and paused ones included.
 
 use super::Host;
 use crate::kernel::{LocalPort, PairId};
@@ -10,13 +10,13 @@ use crate::nodes::run::NS3;
 
 #[derive(Debug, Default)]
 pub(super) struct ReferenceNic {
-    /// Own numbers of flows, in order of creation.
+    /// Own numbers, in order of creation.
     flows: Vec<u32>,
     /// Index served last. Not adjusted when entries before it go.
     last: usize,
-    /// Time in ps and rank of the pending wake-up.
+    /// Pending wake-up: time, rank.
     wake: Option<(u64, u64)>,
-    /// If true, the port is served at the end of its transmission.
+    /// Served at the end of the transmission.
     pending: bool,
 }
 
@@ -25,7 +25,6 @@ impl ReferenceNic {
         self.flows.push(own);
     }
 
-    /// Removes completed flows from `first` on; `pair_of` gives the pair of a flow.
     fn remove_completed(&mut self, first: usize, pair_of: &[PairId]) {
         let mut position = 0;
         self.flows.retain(|&own| {
@@ -40,7 +39,7 @@ impl Host {
         &mut self.nics[nic].reference
     }
 
-    /// TriggerTransmit: does nothing while the port is busy; the end of its transmission tries again.
+    /// TriggerTransmit: nothing while busy; the end of the transmission tries again.
     pub(super) fn kick_reference(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort) {
         let state = &self.nics[nic];
         if !state.reference.pending && out.ns3().is_idle(state.port, state.busy_until, self.now) {
@@ -48,13 +47,12 @@ impl Host {
         }
     }
 
-    /// Handles the end of a transmission.
     pub(super) fn free_reference(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort) {
         self.reference(nic).pending = false;
         self.serve_reference(plan, out, nic);
     }
 
-    /// Handles a wake-up; one that was moved does nothing.
+    /// A wake-up that was moved does nothing.
     pub(super) fn wake_reference(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort) {
         let wake = Some((self.now, out.ns3().rank));
         if self.reference(nic).wake == wake {
@@ -78,7 +76,7 @@ impl Host {
         out.ns3().serve_when_free(state.port, state.busy_until);
     }
 
-    /// GetNextQindex: next pair to serve. Removes the completed flows that it met, from the smallest index on.
+    /// GetNextQindex. Removes completed flows met, from the smallest index on.
     fn next_in_reference(&mut self, nic: LocalPort) -> Option<PairId> {
         let (paused, list) = (self.nics[nic].paused, &self.nics[nic].reference);
         let count = list.flows.len();
@@ -113,7 +111,7 @@ impl Host {
         })
     }
 
-    /// Wakes up at the earliest next time, unless a wake-up is pending or that time has passed.
+    /// Wakes up at the earliest next time, unless a wake-up is pending or the time has passed.
     fn sleep_reference(&mut self, out: &mut Out, nic: LocalPort) {
         let list = &self.nics[nic].reference;
         let pairs = list.flows.iter().filter_map(|&own| self.pairs.get(self.pair_of[own as usize]));
@@ -131,8 +129,7 @@ impl Host {
         state.reference.wake = Some((time, out.ns3().wake(state.port, time)));
     }
 
-    /// UpdateNextAvail, after an ACK of a control that moves its next transmission: a pending wake-up moves to an earlier next
-    /// time.
+    /// UpdateNextAvail, after an ACK of a control that moves its next transmission: moves a pending wake-up earlier.
     pub(super) fn hasten_reference(&mut self, out: &mut Out, place: PairId) {
         let pair = &self.pairs[place];
         if !pair.moves_next_send {

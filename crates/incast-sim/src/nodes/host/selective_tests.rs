@@ -24,11 +24,11 @@ use crate::setup::{ControlSetup, Params, Setup};
 enum Fate {
     Goes,
     Lost,
-    /// Changes places with the one behind it, if there is one.
+    /// Changes places with the one behind.
     Overtaken,
 }
 
-/// One flow between two hosts on a switch, 100 Gb/s and 1 us a link.
+/// Two hosts on a switch, 100 Gb/s and 1 us a link.
 struct Case {
     size: u64,
     params: Params,
@@ -84,7 +84,7 @@ impl Case {
         setup.checked().and_then(|setup| Network::new(setup.into_inner())).expect("a network")
     }
 
-    /// `fate` decides for every packet that leaves a host.
+    /// `fate`: for each packet that leaves a host.
     fn run(&self, mut fate: impl FnMut(&Packet) -> Fate) -> Ran {
         let mut nodes = Nodes::new(self.network());
         let (mut lost, mut in_flight) = (0, 0);
@@ -114,7 +114,7 @@ impl Case {
     }
 }
 
-/// Loses data packets by number, each as often as listed.
+/// Loses data packets, each as often as listed.
 fn without(numbers: &[u64]) -> impl FnMut(&Packet) -> Fate {
     let mut left = numbers.to_vec();
     move |packet| {
@@ -136,7 +136,7 @@ fn without_ack(number: u64) -> impl FnMut(&Packet) -> Fate {
     }
 }
 
-/// Time from the start of `packets` back to back until the answer to the last.
+/// From the start of `packets` back to back until the last answer.
 fn answered(packets: u64) -> Time {
     let rate = Rate::gbps(100);
     rate.time_for(1048) * (packets + 1) + rate.time_for(60) * 2 + Time::us(4)
@@ -154,7 +154,7 @@ fn nothing_lost() {
     assert_eq!(facts(&ran), (answered(10), 0, 0, 0, 0));
 }
 
-/// The NACK of packet 4 triggers packet 3; all later packets have been kept.
+/// The NACK of packet 4 resends packet 3; later packets have been kept.
 #[test]
 fn one_loss() {
     let ran = Case::packets(10).run(without(&[3]));
@@ -171,7 +171,7 @@ fn two_losses() {
     assert_eq!(facts(&ran), (answered(6) + answered(1) + second, 2, 5, 0, 0), "back to back");
 }
 
-/// No NACK reports a lost retransmission: the timeout counts from its sending. Packets that arrived are not resent.
+/// No NACK reports a lost retransmission: the timeout counts from its sending.
 #[test]
 fn a_lost_retransmission() {
     let ran = Case::packets(10).run(without(&[3, 3]));
@@ -185,7 +185,7 @@ fn a_lost_ack() {
     assert_eq!(facts(&ran), (answered(10), 0, 0, 0, 0));
 }
 
-/// For its sender one packet is in flight: the short timeout, from the last ACK that came.
+/// For its sender one packet is in flight: the short timeout, from the last ACK.
 #[test]
 fn the_last_ack() {
     let ran = Case::packets(10).run(without_ack(10));
@@ -211,7 +211,7 @@ fn a_tail() {
     assert_eq!(facts(&ran), (answered(7) + RTO_LOW + answered(3), 3, 0, 1, 0));
 }
 
-/// A packet overtaken by one is lost for IRN, but not with a reordering window, which detects losses later.
+/// Lost for IRN, but not with a reordering window, which detects losses later.
 #[test]
 fn a_reorder_window() {
     let overtaken = || {
@@ -227,8 +227,7 @@ fn a_reorder_window() {
     assert_eq!(facts(&ran), (answered(7) + answered(1), 1, 6, 0, 0), "when packet 6 has come");
 }
 
-/// The last packets cannot report a loss by overtaking. Because of the gap the short timeout applies, and only packets in the
-/// gap are resent.
+/// No later packets report a loss. Because of the gap the short timeout applies, and only the gap is resent.
 #[test]
 fn a_gap_near_the_end() {
     let patient = || Case::packets(20).with(|params| params.rdma.reorder_window = Some(6));
@@ -240,8 +239,8 @@ fn a_gap_near_the_end() {
     assert_eq!(facts(&ran).3, 0, "timeouts are off");
 }
 
-/// Default window: 0 without reordering, else the packets that a sender bound by the bandwidth-delay product can send after a
-/// packet. So the last packet of a full round trip reports every loss within a long flow.
+/// 0 without reordering, else the packets that a sender bound by the bandwidth-delay product can send after a packet: the last
+/// packet of a round trip reports every loss within a long flow.
 #[test]
 fn the_default_window() {
     let spray = Balance::Spray(SprayParams::default());
@@ -280,7 +279,7 @@ fn fewer_acks() {
     assert_eq!(facts(&ran), (answered(7) + answered(1), 1, 4, 0, 0));
 }
 
-/// Packets beyond a finished recovery that are resent already are left alone by the next.
+/// The next recovery leaves packets alone that are resent already.
 #[test]
 fn no_third_time() {
     let ran = Case::packets(55).run(without(&[0, 50, 52]));
@@ -288,7 +287,7 @@ fn no_third_time() {
 }
 
 proptest! {
-    /// The flow ends and every packet is kept once, whatever is lost or overtaken.
+    /// The flow ends and every packet is kept once.
     #[test]
     fn any_losses(count in 1u64..150, window in 0u32..4, permille in 0u64..400, seed: u64, ack_every in 1u32..4) {
         let mut draws = 0;
@@ -311,7 +310,6 @@ proptest! {
         prop_assert!(ran.record.finish >= Some(ran.record.ideal_exact));
     }
 
-    /// Go-back-N resends no fewer for the same losses.
     #[test]
     fn no_more_is_sent_again_than_by_go_back_n(count in 1u64..100, lost in prop::collection::btree_set(0u64..100, 0..12)) {
         let lost: Vec<u64> = lost.into_iter().filter(|&number| number < count).collect();

@@ -21,12 +21,11 @@ use crate::transport::{
 #[derive(Debug)]
 pub(super) struct Transports {
     pub(super) endpoints: Endpoints,
-    /// By flow sent: its NIC.
+    /// By flow sent.
     nics: Vec<LocalPort>,
     timers: Timers,
-    /// By NIC.
     agendas: IdVec<LocalPort, Agenda>,
-    /// Events of `agendas`: time in ps, NIC. Outdated ones do nothing.
+    /// Time, NIC. Outdated ones do nothing.
     due: BinaryHeap<Reverse<(u64, LocalPort)>>,
 }
 
@@ -55,7 +54,6 @@ impl Transports {
         }
     }
 
-    /// Time in ps, and NIC.
     #[inline]
     pub(super) fn next_task(&self) -> (u64, LocalPort) {
         self.due.peek().map_or((u64::MAX, LocalPort(0)), |&Reverse(next)| next)
@@ -148,7 +146,7 @@ impl Host {
         }
     }
 
-    /// Plans a turn of the ideal scheduler, given by another host.
+    /// A turn given by another host.
     pub(in crate::nodes) fn take_turn(&mut self, own: u32, time: u64) {
         let transports = self.transports();
         let nic = transports.nics[own as usize];
@@ -178,7 +176,7 @@ impl Host {
         self.transports.as_ref().is_some_and(|transports| transports.endpoints.may_pull(nic))
     }
 
-    /// Sends the next packet of a transport from which idle NICs pull packets; false if there is none.
+    /// False if the transport has none for the idle NIC.
     pub(super) fn send_pulled<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort) -> bool {
         if !self.may_pull(nic) {
             return false;
@@ -208,12 +206,12 @@ impl Host {
         stops || transports.endpoints.may_end(own, end, &acks)
     }
 
-    /// Flows under way, and windows in bytes.
+    /// Under way; windows in bytes.
     pub(super) fn transport_flows(&self) -> impl Iterator<Item = (u32, u64)> {
         self.transports.iter().flat_map(|transports| transports.endpoints.flows())
     }
 
-    /// Flows of a host that have ended at their sender but may have packets in flight, with their bytes arrived.
+    /// Flows ended at their sender that may have packets in flight, with their bytes arrived.
     pub(in crate::nodes) fn late(hosts: &mut [Self], place: usize, plan: Plan<'_>, now: u64) -> Vec<(u32, u64)> {
         let Some(mut transports) = hosts[place].transports.take() else { return Vec::new() };
         let bytes = |own: u32| arrived_bytes(hosts, plan, hosts[place].flows[own as usize]);
@@ -227,13 +225,12 @@ impl Host {
         self.transports.as_ref().map_or(LocalPort(0), |transports| transports.nics[own as usize])
     }
 
-    /// In bit/s.
     pub(super) fn transport_rate(&self, own: u32) -> u64 {
         self.nics[self.transport_nic(own)].rate
     }
 }
 
-/// Bytes of a flow without acknowledgements that its receiver has counted.
+/// Counted by the receiver, without acknowledgements.
 pub(in crate::nodes) fn arrived_bytes(hosts: &[Host], plan: Plan<'_>, flow: u32) -> u64 {
     let dst = plan.network.flows.flows[flow as usize].dst;
     hosts[dst.index()].receivers[plan.layout.at_dst[flow as usize] as usize].arrived_bytes
@@ -274,7 +271,7 @@ impl<const RUN: u8> Work<'_, RUN> {
         }
     }
 
-    /// Queues a packet at a port, past any hypervisor.
+    /// Past any hypervisor.
     pub(super) fn send_out(&mut self, nic: LocalPort, packet: &Packet, ranges: Vec<Range>) {
         self.out.injected[usize::from(packet.prio & 7)] += u64::from(packet.size);
         if packet.records != 0 {

@@ -18,8 +18,8 @@ fn with_udp(setup: &mut Setup) {
     setup.carriers.push(Carrier::Transport(0));
 }
 
-/// h0, which sends flow 0 and receives flow 1 by RDMA, and receives flow 2 by UDP. Its own packets leave before 300 ns; one
-/// packet arrives at 1000 ns.
+/// h0 sends flow 0 and receives flow 1 by RDMA, and receives flow 2 by UDP. It sends until 300 ns; one packet arrives at 1000
+/// ns.
 fn host(arrival: Frame) -> Bench {
     let udp = Flow { label: 1, ..flow(2, 0, 1) };
     let mut bench = Bench::host(0, &[flow(0, 1, 3), flow(1, 0, 3), udp], with_udp);
@@ -30,7 +30,7 @@ fn host(arrival: Frame) -> Bench {
     bench
 }
 
-/// Data, control and PFC frames received, and wire bytes delivered by priority 3 and 0.
+/// Data, control and PFC frames received; wire bytes delivered by priorities 3 and 0.
 fn received(bench: &Bench) -> (u64, u64, u64, u64, u64) {
     let (counts, delivered) = (bench.counts(), bench.nodes.out.delivered);
     (counts.data_hops, counts.ack_hops, counts.pfc_hops, delivered[3], delivered[0])

@@ -1,4 +1,4 @@
-//! What a switch holds.
+//! Contents of a switch.
 
 use super::{Hooks, Switch};
 use crate::kernel::IdVec;
@@ -7,7 +7,6 @@ use crate::nodes::packet::Packet;
 use crate::switch::Storage;
 
 impl<G: Hooks> Switch<G> {
-    /// Packets queued at the switch.
     pub(in crate::nodes) fn packets(&self) -> impl Iterator<Item = &Packet> {
         let lanes = self.ports.iter().flat_map(|port| &port.lanes);
         let lists = lanes.flat_map(|lane| self.slab.list(lane.queue.head));
@@ -15,7 +14,7 @@ impl<G: Hooks> Switch<G> {
         lists.chain(ranked.map(|place| self.slab.get(place)))
     }
 
-    /// Ingress port and priority, and bytes, of each packet in a queue.
+    /// Ingress port and priority, and bytes, of queued packets.
     pub(in crate::nodes) fn held_in(
         &self,
         port: LocalPort,
@@ -25,7 +24,7 @@ impl<G: Hooks> Switch<G> {
         packets.map(|packet| (packet.in_port, packet.in_prio, packet.size.into()))
     }
 
-    /// Returns true if the counters of a shared buffer have exactly the bytes of the packets queued here.
+    /// True if a shared buffer's counters equal the bytes queued.
     pub(in crate::nodes) fn balances(&self) -> bool {
         if self.storage != Storage::Shared {
             return true;

@@ -11,7 +11,7 @@ use crate::nodes::run::NS3;
 use crate::switch::Verdict;
 
 impl<G: Hooks> Switch<G> {
-    /// Mark of a packet in an egress queue of `queued` bytes, if it gets one.
+    /// `queued` in bytes.
     #[inline]
     pub(super) fn mark<const RUN: u8>(&mut self, out: &mut Out, port: LocalPort, packet: &Packet, queued: u32) -> u8 {
         let hit = match self.ports[port].ecn.verdict(queued) {
@@ -41,7 +41,7 @@ mod tests {
         EcnParams { kmin: Bytes(kmin), kmax: Bytes(kmax), pmax, mark_at, ..EcnParams::default() }
     }
 
-    /// Seven packets wait in a paused queue, then leave. Returns by packet: true if marked.
+    /// Seven packets wait in a paused queue, then leave.
     fn marks(ecn: EcnParams) -> [bool; 7] {
         let mut bench = Bench::switch(&[flow(0, 2, 7)], |setup| setup.params.ecn = ecn);
         bench.put(2, &[(0, Xoff(3, 0)), (2000, Xon(3))]);
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn between_kmin_and_kmax_the_share_of_marks_is_on_the_line_to_pmax() {
         let count = 10_000;
-        // A packet arrives whenever one leaves: behind each wait 1250 B times the packets at first, less one.
+        // A packet arrives whenever one leaves: behind each wait `waiting` - 1 packets of 1250 B.
         for (waiting, share) in [(3, 0.0), (4, 0.1), (5, 0.2), (6, 0.3), (7, 0.4), (8, 1.0)] {
             let mut bench = Bench::switch(&[flow(0, 2, count + waiting)], |setup| {
                 setup.params.ecn = red(2500, 7500, 0.4, MarkAt::Dequeue);

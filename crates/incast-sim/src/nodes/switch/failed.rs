@@ -37,7 +37,6 @@ impl<G: Hooks> Switch<G> {
         Failed { free_at, paused, pausing }
     }
 
-    /// Drops all packets queued at a dead port.
     pub(in crate::nodes) fn empty(&mut self, plan: Plan<'_>, out: &mut Out, port: LocalPort) {
         while self.ports[port].waiting != 0 {
             let prio = self.ports[port].waiting.trailing_zeros() as u8;
@@ -45,7 +44,6 @@ impl<G: Hooks> Switch<G> {
         }
     }
 
-    /// Drops the first packet of a queue.
     pub(in crate::nodes) fn drop_first(
         &mut self,
         plan: Plan<'_>,
@@ -72,7 +70,7 @@ impl<G: Hooks> Switch<G> {
         self.ports[port].busy_until = free_at;
     }
 
-    /// Begins an action at `now`, in ps. Its drops come before those of arrivals.
+    /// Drops of actions come before those of arrivals.
     pub(in crate::nodes) const fn begin_action(&mut self, now: u64) {
         self.now = now;
         self.line = Line::NONE;
@@ -90,8 +88,8 @@ mod tests {
     use crate::outcome::DropReason;
     use crate::switch::PfcMode;
 
-    /// Packets from h0 to h2 arrive at 1000, 1100 and 1200 ns, and h2 pauses their queue at 1050 ns: two packets wait, with
-    /// which h0 is paused (XOFF at 2500 B, XON from 1250 B on).
+    /// Packets from h0 to h2 arrive at 1000, 1100 and 1200 ns; h2 pauses their queue at 1050 ns. Two wait, and pause h0 (XOFF
+    /// at 2500 B, XON from 1250 B on).
     fn two_waiting() -> Bench {
         let mut bench = Bench::switch(&[flow(0, 2, 5)], |setup| {
             let link = Some(["h2".into(), "s0".into()]);

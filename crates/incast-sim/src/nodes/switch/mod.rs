@@ -34,17 +34,16 @@ use telemetry::Telemetry;
 #[repr(C, align(64))]
 pub(super) struct Switch<G> {
     pub(super) ports: IdVec<LocalPort, Port>,
-    /// Ports that become free: time and port in one number, the soonest last.
+    /// Ports that become free: time and port in one number, soonest last.
     free_at: Vec<u64>,
-    /// Time of the current event, in ps.
     pub(super) now: u64,
     /// Wire of the current arrival; too high during actions.
     pub(super) line: Line,
     pub(super) node: NodeId,
-    /// Arrivals known and not handled yet, as in [`Out::inboxes`].
+    /// Known arrivals, as in [`Out::inboxes`].
     arrivals: Vec<u64>,
     pub(super) slab: Slab,
-    /// If true, packets pass guards; these change tags on the wire; these watch queues.
+    /// Packets pass guards; these change tags on the wire; these watch queues.
     guarded: bool,
     late_tags: bool,
     pub(super) watches_queues: bool,
@@ -53,7 +52,6 @@ pub(super) struct Switch<G> {
     pub(super) lossless: u8,
     pub(super) mark_at_enqueue: bool,
     pub(super) ttl: u8,
-    /// If true, packets are stamped when they leave.
     stamps: bool,
     pub(super) storage: Storage,
     rule: Rule,
@@ -61,20 +59,20 @@ pub(super) struct Switch<G> {
     pub(super) buffer: Buffer,
     rng: Stream,
     pub(super) carried: Carried,
-    /// By port; empty without pFabric queues.
+    /// Empty without pFabric queues.
     pub(super) ranked: IdVec<LocalPort, RankedQueue>,
-    /// By port; empty without deficit round robin.
+    /// Empty without deficit round robin.
     deficits: IdVec<LocalPort, [u32; 8]>,
     /// `None` with ECMP.
     pub(super) balancer: Option<State>,
     pub(super) guards: G,
-    /// By port and priority; empty without guards.
+    /// Empty without guards.
     pub(super) pauses: IdVec<LocalPort, [Pauses; 8]>,
     telemetry: Option<Box<Telemetry>>,
     pfc_size: u16,
-    /// By port: random extra times of a server of VMs for each packet; empty without jitter.
+    /// Extra times in a server of VMs; empty without jitter.
     jitters: IdVec<LocalPort, Option<Sending>>,
-    /// By port (empty if not measured), and width of bins in bytes.
+    /// Empty if not measured; width of bins in bytes.
     pub(super) histograms: IdVec<LocalPort, LengthHistogram>,
     bin: u64,
 }
@@ -129,7 +127,7 @@ impl<G: Hooks> Switch<G> {
         }
     }
 
-    /// Handles all events before `end`. Returns the time of the next known event, in ps.
+    /// Returns the time of the next known event.
     pub(super) fn run<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, end: u64) -> u64 {
         let mut arrivals = std::mem::take(&mut self.arrivals);
         out.take_inbox(self.node, &mut arrivals);
@@ -183,7 +181,6 @@ impl<G: Hooks> Switch<G> {
         self.receive::<RUN>(plan, out, plan.layout.ports[wire].line);
     }
 
-    /// Handles an event of `ns3` arithmetic.
     pub(super) fn step_ns3(&mut self, plan: Plan<'_>, out: &mut Out, event: Event) {
         match event.target() {
             Target::Arrival(wire) => self.arrival::<NS3>(plan, out, event.time, wire),
@@ -198,7 +195,6 @@ impl<G: Hooks> Switch<G> {
         }
     }
 
-    /// Returns true if packets pass guards.
     pub(super) const fn is_guarded(&self) -> bool {
         self.guarded
     }

@@ -9,7 +9,6 @@ use crate::outcome::DropReason;
 use crate::switch::{RANKED_QUEUE, Storage, rank};
 
 impl<G: Hooks> Switch<G> {
-    /// Stores a packet in the buffer of a port, or drops packets that do not fit.
     #[inline(never)]
     pub(super) fn store<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, port: LocalPort, packet: &Packet) {
         let size = u64::from(packet.size);
@@ -21,7 +20,7 @@ impl<G: Hooks> Switch<G> {
                     let Some(place) = self.ranked[port].evict_above(rank) else {
                         return self.drop_packet(plan, out, Some(port), packet, DropReason::Buffer);
                     };
-                    // The packet that is stored keeps what it carries.
+                    // The stored packet keeps what it carries.
                     let ranges = std::mem::take(&mut self.carried.ranges);
                     let evicted = self.take_ranked::<RUN>(port, place);
                     self.carried.ranges = ranges;
@@ -58,7 +57,7 @@ impl<G: Hooks> Switch<G> {
         self.note_length::<RUN>(port);
     }
 
-    /// Removes a packet, already out of its queue.
+    /// The packet is already out of its queue.
     fn take_ranked<const RUN: u8>(&mut self, port: LocalPort, place: PacketId) -> Packet {
         let (packet, _) = self.slab.remove::<RUN>(place, &mut self.carried);
         let state = &mut self.ports[port];
@@ -89,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_packet_that_does_not_fit_is_dropped() {
-        // Space for two packets, the one being sent not counted.
+        // Two packets, besides the one being sent.
         let limit = Bytes(2500);
         let mut bench = Bench::switch(&[flow(0, 2, 5)], |setup| {
             setup.params.switch.queues = QueueParams::DropTail { limit };

@@ -13,7 +13,7 @@ use crate::nodes::run::{ANY, NS3, has_extras};
 use crate::plan::Network;
 
 impl<G: Hooks> Switch<G> {
-    /// `culprit` is the egress port of the packet that caused the frame.
+    /// `culprit`: egress port of the packet that caused the frame.
     #[cold]
     pub(super) fn send_pfc<const RUN: u8>(
         &mut self,
@@ -84,14 +84,12 @@ impl<G: Hooks> Switch<G> {
         self.serve_or_wait::<RUN>(plan, out, port);
     }
 
-    /// Notes for guards that a pause begins.
     pub(super) fn begin_pause(&mut self, port: LocalPort, prio: u8, root: Option<PortId>) {
         let Some(pauses) = self.pauses.get_mut(port) else { return };
         let pauses = &mut pauses[usize::from(prio & 7)];
         (pauses.since, pauses.root) = (Some(self.now), root);
     }
 
-    /// Notes for guards that a pause ends.
     pub(in crate::nodes) fn end_pause(&mut self, network: &Network, port: LocalPort, prio: u8) {
         if self.pauses.is_empty() {
             return;
@@ -101,7 +99,7 @@ impl<G: Hooks> Switch<G> {
         (pauses.since, pauses.ended) = (None, Some(self.now));
     }
 
-    /// Begins or ends a PFC storm of a priority towards the far end of a port.
+    /// Begins or ends a PFC storm.
     pub(in crate::nodes) fn hold(
         &mut self,
         plan: Plan<'_>,
@@ -116,13 +114,12 @@ impl<G: Hooks> Switch<G> {
         if holds {
             return self.pause_held(plan, out, port, prio);
         }
-        // A switch above its own threshold sends XON later, once enough has left.
+        // A switch above its threshold sends XON later.
         if self.buffer.wants_xon(ingress) {
             self.send_pfc::<ANY>(plan, out, port, prio, false, port);
         }
     }
 
-    /// Sends the pauses of held priorities again, after a repair.
     pub(in crate::nodes) fn pause_anew(&mut self, plan: Plan<'_>, out: &mut Out, port: LocalPort) {
         for prio in 1..8 {
             if self.ports[port].lanes[usize::from(prio)].ingress.held {
@@ -149,14 +146,14 @@ mod tests {
     use crate::setup::Setup;
     use crate::switch::{Headroom, PfcMode};
 
-    /// XOFF at two data packets (2500 B), XON at the bytes left by `resume_offset`; headroom for two packets.
+    /// XOFF at 2500 B, XON at the bytes left by `resume_offset`; headroom for two packets.
     fn static_thresholds(setup: &mut Setup, resume_offset: u64) {
         let switch = &mut setup.params.switch;
         switch.pfc_mode = PfcMode::Static { xoff: Bytes(2500) };
         (switch.resume_offset, switch.headroom) = (Bytes(resume_offset), Headroom::Bytes(Bytes(2500)));
     }
 
-    /// Data packets of a flow from h0 to h2 arrive at 1000, 1100, … ns, while h2 pauses their queue from 0 on.
+    /// Data from h0 to h2 arrives at 1000, 1100, … ns, while h2 pauses its queue.
     fn paused(packets: u64, resume_offset: u64) -> Bench {
         let flows = [flow(0, 2, packets), Flow { priority: 1, ..flow(1, 0, 1) }];
         let mut bench = Bench::switch(&flows, |setup| static_thresholds(setup, resume_offset));
@@ -219,7 +216,7 @@ mod tests {
         let mut bench = paused(2, 1250);
         bench.put(0, &[(2000, Xoff(0, 0)), (2000, Xoff(3, 0))]);
         bench.put(2, &[(5000, Xon(3))]);
-        // The XON of 5000 ns waits for a packet of another priority, which is sent until 5050 ns.
+        // The XON of 5000 ns waits for a packet sent until 5050 ns.
         bench.put(1, &[(4950, Data(1, 0))]);
         bench.run(9000);
         assert_eq!(bench.sent(0), [(1110, Xoff(3, 2500)), (5050, Data(1, 0)), (5060, Xon(3))]);
@@ -227,8 +224,8 @@ mod tests {
 
     #[test]
     fn a_storm_holds_a_priority_to_its_end_and_while_the_threshold_asks_for_it() {
-        // The storm is from 500 ns to 3000 ns. One packet, which leaves during the storm, is below the threshold less the
-        // offset; two are above it until one leaves.
+        // Storm from 500 ns to 3000 ns. One packet, gone within the storm, is below the threshold less the offset; two are
+        // above it until one leaves.
         for (packets, leaves, xon) in [(1, 2000, 3010), (2, 5000, 5010)] {
             let mut bench = paused(packets, 1250);
             bench.put(2, &[(leaves, Xon(3))]);

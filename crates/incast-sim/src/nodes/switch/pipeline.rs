@@ -39,7 +39,7 @@ impl<G: Hooks> Switch<G> {
         self.forward::<RUN>(plan, out, port, &packet);
     }
 
-    /// Egress port of a packet; `None` without a route.
+    /// `None` without a route.
     #[inline(always)]
     pub(in crate::nodes) fn egress(&mut self, plan: Plan<'_>, packet: &Packet) -> Option<LocalPort> {
         let port = match plan.route(self.node, packet) {
@@ -69,7 +69,7 @@ impl<G: Hooks> Switch<G> {
         packet: &Packet,
     ) {
         let (size, prio, in_port) = (u32::from(packet.size), packet.prio & 7, packet.in_port);
-        // A new tag has changed the priority with which it leaves, not the one with which it arrived.
+        // A new tag changes only the priority with which it leaves.
         let in_prio = packet.in_prio & 7;
         let egress = &self.ports[port];
         if egress.waiting == 0
@@ -93,7 +93,7 @@ impl<G: Hooks> Switch<G> {
         if prio != 0 {
             let ingress = &mut self.ports[in_port].lanes[usize::from(in_prio)].ingress;
             let stored = if self.lossless & 1 << in_prio != 0 {
-                // One that has become lossy here also needs space in its lossy queue.
+                // A packet that became lossy here also needs space in its lossy queue.
                 let fits = self.lossless & 1 << prio != 0 || self.buffer.has_lossy_room(size, queued);
                 fits && self.buffer.admit_lossless(ingress, size)
             } else {
@@ -133,7 +133,6 @@ impl<G: Hooks> Switch<G> {
         out.live -= 1;
     }
 
-    /// Priority with the tag that the rules give a packet for a port.
     pub(in crate::nodes) fn new_tag(&self, network: &Network, port: LocalPort, packet: &Packet) -> u8 {
         let Some(tagging) = &network.tagging else { return packet.prio };
         let (input, output) = (self.ports[packet.in_port].number, self.ports[port].number);
@@ -159,7 +158,7 @@ mod tests {
         let mut bench = Bench::switch(&[flow(0, 2, 1), flow(0, 3, 1)], |_| {});
         bench.put(0, &[(1000, Data(0, 0)), (1100, Data(1, 0))]);
         bench.run(2000);
-        // Idle ports: 100 ns after the last bit has arrived.
+        // Idle ports: 100 ns after the last bit.
         assert_eq!([bench.sent(2), bench.sent(3)], [[(1100, Data(0, 0))], [(1200, Data(1, 0))]]);
         assert_eq!([bench.sent(0), bench.sent(1)], [[], []]);
         assert_eq!((bench.counts().data_hops, bench.drops()), (2, vec![]));
@@ -178,7 +177,7 @@ mod tests {
         }
     }
 
-    /// The link of h2 fails at 1 ms, which makes failures possible before.
+    /// The failure, at 1 ms, makes failures possible before.
     fn failing(setup: &mut Setup) {
         let link = Some(["h2".into(), "s0".into()]);
         setup.params.network.failure = vec![FailureParams { link, at: Time::ms(1), ..FailureParams::default() }];
@@ -216,7 +215,7 @@ mod tests {
         assert_eq!((bench.sent(2), bench.counts().data_hops), (vec![(300, Data(0, 1))], 1));
     }
 
-    /// With alpha 1, a lossy queue has at most as many bytes as the buffer has free.
+    /// With alpha 1, a lossy queue has at most the free bytes.
     #[test]
     fn a_lossy_queue_takes_at_most_the_free_buffer() {
         let mut bench = Bench::switch(&[Flow { priority: 1, ..flow(0, 2, 7) }], |setup| {
@@ -226,8 +225,8 @@ mod tests {
         bench.put(2, &[(0, Xoff(1, 0))]);
         bench.put(0, &[0, 1, 2, 3].map(|number| (100 * (number + 1), Data(0, number))));
         bench.run(1000);
-        // 6250 B: the second packet finds 1250 B queued and 5000 B free; the third 2500 B and 3750 B, its size exactly; the
-        // fourth 3750 B and 2500 B.
+        // Buffer of 6250 B: packets 2 to 4 find 1250, 2500 and 3750 B queued and 5000, 3750 and 2500 B free. The third fits
+        // exactly.
         assert_eq!(bench.drops(), [(400, DropReason::Buffer, Some(0), Some(2))]);
         assert_eq!(bench.counts().lossless_drops, 0);
     }

@@ -6,44 +6,40 @@ use crate::nodes::plan::{Plan, PortPlan};
 use crate::switch::{EcnPort, Ingress};
 use incast_model::fabric::PortId;
 
-/// Port with its queues. The first cache line has what every packet needs.
+/// The first cache line has what every packet needs.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(in crate::nodes) struct Port {
-    /// End of the current transmission and the gap after it, in ps.
+    /// End of the transmission and its gap.
     pub(super) busy_until: u64,
-    /// Wire bytes sent, as INT reports them.
+    /// Wire bytes, as INT reports them.
     pub(in crate::nodes) tx_bytes: u64,
     pub(super) plan: PortPlan,
     pub(super) woken: Woken,
     /// Number in the fabric.
     pub(in crate::nodes) number: PortId,
-    /// Bytes queued in all priorities.
+    /// Bytes in all priorities.
     pub(in crate::nodes) queued: u32,
-    /// Priorities with queued packets, one bit each, and priorities paused by the far end.
+    /// Priorities with queued packets, and those paused by the far end, as bits.
     pub(in crate::nodes) waiting: u8,
     pub(in crate::nodes) paused: u8,
     pub(super) last_served: u8,
     /// Index in the run's table of rates.
     pub(in crate::nodes) rate: u8,
-    /// If true, the port is served when it becomes free.
+    /// Served when the port becomes free.
     pub(super) pending: bool,
     pub(in crate::nodes) down: bool,
-    /// By priority.
     pub(in crate::nodes) lanes: [Lane; 8],
     pub(super) ecn: EcnPort,
     /// ECN marks by priority.
     pub(super) marks: [u64; 8],
 }
 
-/// Pauses of an egress queue; times in ps.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::nodes) struct Pauses {
-    /// Begin of the one in force.
     pub(in crate::nodes) since: Option<u64>,
-    /// End of the last one.
     pub(in crate::nodes) ended: Option<u64>,
-    /// Congested port that caused the last one, if known (`measure.blocking`).
+    /// Congested port that caused the last pause (`measure.blocking`).
     pub(in crate::nodes) root: Option<PortId>,
 }
 
@@ -72,12 +68,10 @@ impl Port {
         }
     }
 
-    /// Counter of what came by the port under a priority.
     pub(in crate::nodes) const fn ingress(&self, priority: u8) -> &Ingress {
         &self.lanes[priority as usize].ingress
     }
 
-    /// Queue and counter of a priority, and its ECN marks.
     pub(in crate::nodes) const fn lane_and_marks(&self, priority: u8) -> (Lane, u64) {
         (self.lanes[priority as usize], self.marks[priority as usize])
     }

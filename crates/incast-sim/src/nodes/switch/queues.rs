@@ -42,7 +42,6 @@ impl<G: Hooks> Switch<G> {
         }
     }
 
-    /// Serves a port now, or when it becomes free.
     #[inline]
     pub(in crate::nodes) fn serve_or_wait<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, port: LocalPort) {
         if self.ports[port].pending {
@@ -55,8 +54,7 @@ impl<G: Hooks> Switch<G> {
         }
     }
 
-    /// Returns true if a port is not transmitting. In `ns3` arithmetic, ranks decide whether a transmission that ends now has
-    /// ended.
+    /// True if not transmitting. In `ns3` arithmetic, ranks decide whether a transmission that ends now has ended.
     #[inline(always)]
     pub(super) fn is_idle<const RUN: u8>(&self, out: &mut Out, port: LocalPort) -> bool {
         let state = &self.ports[port];
@@ -77,7 +75,7 @@ impl<G: Hooks> Switch<G> {
             return out.ns3().serve_when_free(state.number, state.busy_until);
         }
         let key = state.busy_until << LINK_BITS | u64::from(port.0);
-        // Most transmissions end after all others under way: few entries move.
+        // Most transmissions end last: few entries move.
         let mut place = self.free_at.len();
         self.free_at.push(key);
         while place > 0 && self.free_at[place - 1] < key {
@@ -113,7 +111,6 @@ impl<G: Hooks> Switch<G> {
         self.serve_when_free::<RUN>(out, port);
     }
 
-    /// Removes the first packet of a queue.
     #[inline(always)]
     pub(super) fn dequeue<const RUN: u8>(&mut self, port: LocalPort, prio: u8) -> Packet {
         if has_transports(RUN) && prio != 0 && !self.ranked.is_empty() {
@@ -136,7 +133,6 @@ impl<G: Hooks> Switch<G> {
         packet
     }
 
-    /// Frees the buffer of a packet that leaves its queue, and sends an XON if due. Returns the packet's mark.
     #[inline]
     fn depart<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, port: LocalPort, packet: &Packet) -> u8 {
         let left = self.ports[port].lanes[usize::from(packet.prio & 7)].queue.bytes;
@@ -149,7 +145,7 @@ impl<G: Hooks> Switch<G> {
         let resume = self.buffer.wants_xon(ingress);
         let mark = if self.mark_at_enqueue { 0 } else { self.mark::<RUN>(out, port, packet, left) };
         if resume {
-            // The packet leaves by its ingress port, which is about to send it and serves the XON afterwards.
+            // The port is about to send this packet and serves the XON afterwards.
             let busy = in_port == port;
             self.ports[port].pending |= busy;
             self.send_pfc::<RUN>(plan, out, in_port, in_prio, false, port);
@@ -158,7 +154,7 @@ impl<G: Hooks> Switch<G> {
         mark
     }
 
-    /// Sends a packet, with other flags, out of an idle port.
+    /// Sends a packet, with other flags, by an idle port.
     #[inline(always)]
     pub(super) fn transmit<const RUN: u8>(
         &mut self,
@@ -193,7 +189,7 @@ impl<G: Hooks> Switch<G> {
         out.send::<RUN>((&state.plan, &mut state.woken), seen, packet, stamp, &mut self.carried);
     }
 
-    /// Telemetry of a packet that a port sends, and its priority at the far end if tags change on the wire.
+    /// Telemetry, and the priority at the far end if tags change on the wire.
     #[inline(always)]
     fn stamp<const RUN: u8>(
         &mut self,
@@ -227,7 +223,7 @@ mod tests {
     use crate::setup::Setup;
     use crate::switch::SchedulerParams;
 
-    /// One flow from h0 to h2 for each priority 1, 3 and 5, and a fourth one that keeps the port busy from 0 to 100 ns.
+    /// Flows from h0 to h2 of priorities 1, 3 and 5; a fourth one keeps the port busy until 100 ns.
     fn by_priority(scheduler: SchedulerParams, arrivals: &[(u64, Frame)]) -> Vec<(u64, Frame)> {
         let flows = [1, 3, 5, 1].map(|priority| Flow { priority, ..flow(0, 2, 9) });
         let mut bench = Bench::switch(&flows, |setup| setup.params.switch.scheduler = scheduler);
@@ -269,7 +265,7 @@ mod tests {
                 setup.params.switch.scheduler = SchedulerParams::StrictPriority;
             });
             bench.put(0, &[(1000, Data(0, 0)), (1001, Data(0, 1))]);
-            // The packet of priority 5 comes after that of 3 has begun.
+            // Priority 5 arrives after 3 has begun.
             bench.put(1, &[(begin, Data(1, 0)), (begin + 1, Data(1, 1)), (begin + 150, Data(2, 0))]);
             bench.run(5000);
             assert_eq!(bench.sent(2), [(1400, Data(0, 0)), (1800, Data(0, 1))]);
@@ -300,13 +296,13 @@ mod tests {
         let arrivals = [Data(0, 0), Data(0, 1), Data(1, 0), Data(1, 1), Data(2, 0), Data(2, 1)];
         let arrivals: Vec<(u64, Frame)> = (10..).zip(arrivals).collect();
         let order = by_priority(SchedulerParams::RoundRobin, &arrivals).into_iter().map(|(_, frame)| frame);
-        // Priority 1 has had the turn before.
+        // Priority 1 was served before.
         assert!(order.eq([Data(1, 0), Data(2, 0), Data(0, 0), Data(1, 1), Data(2, 1), Data(0, 1)]));
     }
 
     #[test]
     fn quanta_are_shares_of_bytes() {
-        // In a round, priority 3 sends two packets of 1250 B, priority 5 one.
+        // Per round, priority 3 sends two packets of 1250 B, priority 5 one.
         let mut quanta = [1250; 8];
         quanta[3] = 2500;
         let arrivals = (0..4).flat_map(|number| [(10 + number, Data(1, number)), (10 + number, Data(2, number))]);
@@ -319,7 +315,6 @@ mod tests {
 
     #[test]
     fn a_port_that_becomes_free_comes_before_an_arrival_of_the_same_time() {
-        // The packet of priority 1 leaves although one of priority 5 arrives.
         let sent = by_priority(SchedulerParams::StrictPriority, &[(10, Data(0, 0)), (100, Data(2, 0))]);
         assert_eq!(sent, [(200, Data(0, 0)), (300, Data(2, 0))]);
     }

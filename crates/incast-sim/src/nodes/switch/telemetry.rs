@@ -16,12 +16,12 @@ use crate::switch::Pint;
 pub(super) struct Telemetry {
     format: IntFormat,
     pint: Option<Pint>,
-    /// In bit/s, each once.
+    /// Distinct, in bit/s.
     rates: Vec<u64>,
 }
 
 impl Telemetry {
-    /// `None` if no control of the run needs telemetry from switches.
+    /// `None` if no control needs telemetry.
     pub(super) fn new(network: &Network, ports: usize) -> Option<Box<Self>> {
         network.config.telemetry.then(|| {
             let pint = network.pint.as_ref().map(|pint| pint.of_ports(ports));
@@ -29,14 +29,14 @@ impl Telemetry {
         })
     }
 
-    /// Exchanges PINT's random numbers with those of the run, which all switches share in `ns3` arithmetic.
+    /// In `ns3` arithmetic, all switches share PINT's random numbers.
     pub(super) fn exchange(&mut self, rand: &mut Option<Rand>) {
         if let Some(pint) = &mut self.pint {
             std::mem::swap(&mut pint.reference, rand);
         }
     }
 
-    /// Record for a packet that a port sends, and the packet's number of records with it.
+    /// With the packet's number of records.
     #[inline]
     pub(super) fn record(
         &mut self,
@@ -84,7 +84,7 @@ mod tests {
     use crate::nodes::bench::{Bench, control, flow, star};
     use crate::setup::Setup;
 
-    /// h0 and h1 at 100 Gb/s, h2 at 25 Gb/s: 400 ns for a packet.
+    /// h2 has 25 Gb/s: 400 ns for a packet.
     fn hpcc(setup: &mut Setup) {
         (setup.fabric, setup.controls) = (star(&[100, 100, 25]), vec![control("hpcc", "ns3")]);
     }

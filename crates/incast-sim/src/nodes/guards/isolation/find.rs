@@ -15,7 +15,7 @@ use crate::plan::Network;
 use crate::switch::FlowDetection;
 
 impl Switch<Guards> {
-    /// Isolates the flow of an arriving packet, or the largest in its queue, if the queue is long.
+    /// Isolates the packet's flow, or the largest in its queue, if the queue is long.
     pub(super) fn find_congesting(&mut self, plan: Plan<'_>, out: &mut Out, port: LocalPort, packet: &Packet) {
         let (prio, flow) = (packet.prio, packet.flow);
         let queued = self.ports[port].lanes[usize::from(prio & 7)].queue.bytes;
@@ -45,8 +45,7 @@ impl Switch<Guards> {
         }
     }
 
-    /// Isolates a flow at a port; `found`: priority of the queue in which it was found, if any. `None` if the port's table is
-    /// full.
+    /// `found`: priority of the queue in which it was found. `None` if the port's table is full.
     pub(super) fn isolate(
         &mut self,
         plan: Plan<'_>,
@@ -71,7 +70,7 @@ impl Switch<Guards> {
         Some(slot)
     }
 
-    /// State of the queue in which a flow is found, and of the pause behind it: shows wrong picks. Nothing in a run reads it.
+    /// State of the queue and of the pause behind it: shows wrong picks. Nothing in a run reads it.
     fn find_in(&self, network: &Network, port: LocalPort, prio: u8, flow: u32) -> FoundIn {
         let queue = &self.ports[port].lanes[usize::from(prio & 7)].queue;
         let data = || self.slab.list(queue.head).filter(|packet| is_data(packet.kind));
@@ -91,7 +90,7 @@ impl Switch<Guards> {
         }
     }
 
-    /// Returns true if a port's table has a place, if need be by the release of its oldest flow without packets.
+    /// True if a port's table has a place, if need be by release of its oldest flow without packets.
     fn make_place(&mut self, plan: Plan<'_>, out: &mut Out, port: LocalPort) -> bool {
         let isolation = self.isolation();
         let table = &isolation.table;

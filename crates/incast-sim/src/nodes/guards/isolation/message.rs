@@ -1,5 +1,5 @@
-//! Congestion isolation messages (CIP in the slides, CIM in the standard; EtherType 0x89A2): from a port to the node at the far
-//! end of its link, and no further.
+//! Congestion isolation messages (CIP in the slides, CIM in the standard; EtherType 0x89A2), for the node at the far end of a
+//! link only.
 
 use crate::kernel::LocalPort;
 use crate::kernel::{Kind, flag};
@@ -12,7 +12,7 @@ use crate::nodes::switch::Switch;
 use crate::outcome::IsolatedBy;
 
 impl Switch<Guards> {
-    /// Asks the node that a packet comes from to isolate its flow too, if the isolated queue is long and the last message old.
+    /// Asks the upstream node to isolate, if the isolated queue is long and the last message old.
     pub(super) fn tell_upstream(&mut self, plan: Plan<'_>, out: &mut Out, slot: u32, packet: &Packet) {
         let now = self.now();
         let input = packet.in_port;
@@ -33,7 +33,6 @@ impl Switch<Guards> {
         self.send_isolation(plan, out, input, packet.flow, true);
     }
 
-    /// Asks the peer of a port to isolate a flow (true), or withdraws the request.
     pub(super) fn send_isolation(&mut self, plan: Plan<'_>, out: &mut Out, port: LocalPort, flow: u32, isolate: bool) {
         if self.ports[port].down {
             return;
@@ -48,7 +47,7 @@ impl Switch<Guards> {
         self.serve_or_wait::<ANY>(plan, out, port);
     }
 
-    /// Handles a message about packets that leave by its ingress port. A server of VMs ignores it.
+    /// The message is about packets that leave by its ingress port. A server of VMs ignores it.
     pub(in crate::nodes) fn receive_isolation(&mut self, plan: Plan<'_>, out: &mut Out, message: &Packet) {
         out.delivered[0] += u64::from(message.size);
         out.live -= 1;

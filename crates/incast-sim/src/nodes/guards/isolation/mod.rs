@@ -1,10 +1,9 @@
 //! Congestion isolation (IEEE 802.1Qcz): flows that congest an egress port leave it by a queue of their own, so that others do
 //! not wait behind them, here or, through PFC, upstream.
 //!
-//! Isolation is per flow and egress port. Packets take the priority of isolated flows and keep it on the wire: the next switch
-//! counts them under that priority, pauses it alone, and isolates them as well. Messages ([`message`]) ask upstream switches to
-//! isolate. Order is kept: isolated packets wait until earlier ones of their flow have left the other queues, and a flow is
-//! released only when no packet is left.
+//! Packets take the priority of isolated flows and keep it on the wire: the next switch counts them under that priority, pauses
+//! it alone, and isolates them as well. Messages ([`message`]) ask upstream switches to isolate. To keep order, isolated
+//! packets wait until earlier ones of their flow have left other queues, and a flow is released only when no packet is left.
 
 mod find;
 mod message;
@@ -30,27 +29,25 @@ use crate::nodes::switch::Switch;
 use crate::outcome::{DropReason, IsolatedBy};
 use crate::switch::{IsolationParams, MarkedFlows};
 
-/// State of one switch; ports are its own, from 0.
 #[derive(Debug)]
 pub(in crate::nodes) struct Isolation {
     params: IsolationParams,
-    /// If true, the switch is that of a server of VMs, which isolates nothing.
+    /// A server of VMs isolates nothing.
     serves_vms: bool,
-    /// Lossless priorities from which flows are isolated, as bits.
+    /// Priorities from which flows are isolated, as bits.
     monitored: u8,
-    /// Total queue length of a port, in bytes, up to which no flow is found.
+    /// Queue length of a port in bytes up to which no flow is found.
     calm: u32,
-    /// By port.
     thresholds: IdVec<LocalPort, Thresholds>,
     table: Table,
-    /// By port and priority, with counters: bytes of each flow.
+    /// With counters: bytes of each flow.
     counters: IdVec<LocalPort, [Map<u32, u32>; 8]>,
     draws: Stream,
-    /// Entry of the packet that is handled now, if it has one.
+    /// Entry of the packet handled now.
     noted: u32,
 }
 
-/// Returns true for packets that fill queues: the only ones isolated.
+/// Packets that fill queues: the only ones isolated.
 #[inline]
 const fn is_data(kind: Kind) -> bool {
     matches!(kind, Kind::Data | Kind::Segment)
@@ -84,7 +81,6 @@ impl Guard for Isolation {
         }
     }
 
-    /// Gives a packet the priority of isolated flows if its flow is isolated at the port; otherwise looks for flows to isolate.
     fn routed(
         switch: &mut Switch<Guards>,
         plan: Plan<'_>,
@@ -97,7 +93,7 @@ impl Guard for Isolation {
         isolation.noted = NONE;
         let queue = isolation.params.queue;
         let isolated = packet.prio == queue;
-        // Most packets find short queues and nothing isolated, as the port alone shows.
+        // Most packets find short queues and nothing isolated.
         let any = !isolation.table.is_empty_at(port);
         let calm = !any && queued <= isolation.calm;
         if !isolated && (calm || isolation.monitored & 1 << packet.prio == 0) || !is_data(packet.kind) {
@@ -149,12 +145,10 @@ impl Isolation {
 }
 
 impl Switch<Guards> {
-    /// State of the guard; only its hooks ask for it.
     fn isolation(&mut self) -> &mut Isolation {
         self.guards.isolation.as_mut().expect("the run isolates flows")
     }
 
-    /// Lets a packet of an isolated flow pass, in its queue.
     fn pass_isolated(&mut self, plan: Plan<'_>, out: &mut Out, slot: u32, packet: &mut Packet) {
         let now = self.now();
         let isolation = self.isolation();
@@ -173,7 +167,7 @@ impl Switch<Guards> {
         self.tell_upstream(plan, out, slot, packet);
     }
 
-    /// Counts a packet that has entered (true) or left a queue.
+    /// `came`: entered a queue; otherwise left.
     fn count(&mut self, port: LocalPort, place: PacketId, came: bool) {
         let now = self.now();
         let (&Packet { kind, flow, prio, size, .. }, note) = (self.slab.get(place), self.slab.note(place));

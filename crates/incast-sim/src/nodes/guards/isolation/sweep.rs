@@ -8,7 +8,7 @@ use crate::nodes::switch::Switch;
 use crate::outcome::IsolationRecord;
 
 impl Nodes {
-    /// Schedules the sweep that follows the first isolation, between windows.
+    /// After the first isolation, between windows.
     pub(in crate::nodes) fn sweep_later(&mut self) {
         let first = std::mem::replace(&mut self.out.isolated, u64::MAX);
         if let Some(isolation) =
@@ -18,7 +18,6 @@ impl Nodes {
         }
     }
 
-    /// Releases flows.
     pub(in crate::nodes) fn sweep_isolated(&mut self) {
         let plan = Plan { layout: &self.layout, network: &self.network };
         for switch in &mut self.switches {
@@ -45,13 +44,12 @@ impl Switch<Guards> {
         self.guards.isolation.as_ref().map_or_else(Vec::new, |isolation| isolation.table.slots())
     }
 
-    /// Table of isolated flows, if the run isolates any.
     pub(in crate::nodes) fn isolation_table(&self) -> Option<&Table> {
         self.guards.isolation.as_ref().map(|isolation| &isolation.table)
     }
 }
 
-/// Records of all tables, in the order of their events.
+/// In the order of events.
 pub(in crate::nodes) fn records_in_order<'a>(tables: impl Iterator<Item = &'a Table>) -> Vec<IsolationRecord> {
     let mut all: Vec<((u64, u32), IsolationRecord)> = tables.flat_map(Table::records).collect();
     all.sort_by_key(|(order, _)| *order);

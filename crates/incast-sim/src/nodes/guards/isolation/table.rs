@@ -10,16 +10,16 @@ use crate::outcome::{FoundIn, IsolatedBy, IsolationRecord};
 pub(crate) struct Entry {
     pub(crate) port: LocalPort,
     pub(crate) flow: u32,
-    /// Packets in other queues of the port, which must leave first.
+    /// Packets in other queues, which must leave first.
     pub(crate) ahead: u32,
     pub(crate) held: u32,
     /// Time of the last packet that left the isolated queue or arrived isolated.
     pub(crate) quiet_since: u64,
-    /// Time of the next switch's last request; `None` without one, or if withdrawn.
+    /// Last request of the next switch; `None` without one, or if withdrawn.
     pub(crate) asked: Option<u64>,
     pub(crate) packets: u64,
     pub(crate) bytes: u64,
-    /// Notified ports, and times of the last messages.
+    /// With times of the last messages.
     pub(crate) notified: Vec<(LocalPort, u64)>,
     record: u32,
 }
@@ -29,11 +29,11 @@ pub(crate) struct Table {
     entries: Vec<Entry>,
     free: Vec<u32>,
     index: Map<u64, u32>,
-    /// By port, oldest first.
+    /// Oldest first.
     at_port: IdVec<LocalPort, Vec<u32>>,
-    /// By port: entries with `ahead` above 0.
+    /// Entries with `ahead` above 0.
     unsettled: IdVec<LocalPort, u32>,
-    /// In order of their begin, with its time in ps and an order among equal times; open entries hold their counts.
+    /// In order of begin and an order among equal times; open entries hold their counts.
     records: Vec<((u64, u32), IsolationRecord)>,
 }
 
@@ -63,7 +63,7 @@ impl Table {
         self.index.get(&key(port, flow)).copied()
     }
 
-    /// Entry noted in a packet of `flow` for `port`, unless it is another's.
+    /// Entry noted in a packet, unless it is another's.
     #[inline]
     pub(crate) fn noted(&self, port: LocalPort, flow: u32, note: u64) -> Option<u32> {
         let entry = self.entries.get(usize::try_from(note).ok()?)?;
@@ -83,7 +83,7 @@ impl Table {
         self.at_port.iter().flatten().copied().collect()
     }
 
-    /// Entries that count towards a port's table: not those of flows that arrived isolated.
+    /// Entries that count towards the limit: not those of flows that arrived isolated.
     pub(crate) fn places(&self, port: LocalPort) -> impl Iterator<Item = u32> + '_ {
         self.at_port[port].iter().copied().filter(|&slot| self.record(slot).by != IsolatedBy::Class)
     }
@@ -131,7 +131,7 @@ impl Table {
         self.unsettled[entry.port] += u32::from(ahead > 0);
     }
 
-    /// Releases a flow; returns the notified ports.
+    /// Returns the notified ports.
     pub(crate) fn remove(&mut self, slot: u32, now: u64) -> Vec<(LocalPort, u64)> {
         let entry = &mut self.entries[slot as usize];
         let (port, flow, notified) = (entry.port, entry.flow, std::mem::take(&mut entry.notified));
@@ -154,7 +154,6 @@ impl Table {
         *unsettled = *unsettled + u32::from(has && !had) - u32::from(had && !has);
     }
 
-    /// Records so far, each with the time of its begin in ps and its order among equal times.
     pub(crate) fn records(&self) -> Vec<((u64, u32), IsolationRecord)> {
         let mut records = self.records.clone();
         for entry in self.at_port.iter().flatten().map(|&slot| &self.entries[slot as usize]) {

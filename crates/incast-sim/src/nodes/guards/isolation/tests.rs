@@ -10,8 +10,8 @@ use crate::switch::{FlowDetection, IsolationParams};
 const MARKS: FlowDetection = FlowDetection::Marks { kmin: Bytes(2500), kmax: Bytes(2500), pmax: 1.0 };
 const COUNTERS: FlowDetection = FlowDetection::Counters { above: Bytes(2500), flows: 1 };
 
-/// Flow 0 from h0 to h2 and flow 1 from h1 to h2. A flow is found in a queue above 2500 B and isolated under priority 2; from
-/// two isolated packets on, one message per microsecond. Released after 50 us; messages hold for 200 us.
+/// Flows 0 and 1 from h0 and h1 to h2. A flow is found above 2500 B and isolated under priority 2; from two isolated packets
+/// on, one message per microsecond. Released after 50 us; messages hold for 200 us.
 fn switch(change: impl FnOnce(&mut IsolationParams)) -> Bench {
     Bench::switch(&[flow(0, 2, 20), flow(1, 2, 20)], |setup| {
         let params = &mut setup.params.switch;
@@ -29,14 +29,14 @@ fn switch(change: impl FnOnce(&mut IsolationParams)) -> Bench {
     })
 }
 
-/// Same while h2 pauses priorities 2 and 3 from 0 on.
+/// h2 pauses priorities 2 and 3 from 0 on.
 fn paused(change: impl FnOnce(&mut IsolationParams)) -> Bench {
     let mut bench = switch(change);
     bench.put(2, &[(0, Xoff(2, 0)), (0, Xoff(3, 0))]);
     bench
 }
 
-/// Packets of a flow, one per 100 ns.
+/// One per 100 ns.
 fn packets(flow: u32, begin: u64, count: u64) -> Vec<(u64, Frame)> {
     (0..count).map(|number| (begin + 100 * number, Data(flow, number))).collect()
 }
@@ -45,7 +45,7 @@ fn records(bench: &mut Bench) -> Vec<IsolationRecord> {
     bench.at_switch(|switch, _, _| super::records_in_order(switch.isolation_table().into_iter()))
 }
 
-/// Runs to a time in ns, and releases flows there.
+/// `time` in ns.
 fn sweep(bench: &mut Bench, time: u64) {
     bench.run(time);
     bench.nodes.books.now = 1000 * time;
@@ -132,7 +132,7 @@ fn a_flow_is_released_after_its_hold_time_and_upstream_is_notified() {
     bench.put(0, &packets(0, 1000, 6));
     bench.put(2, &[(4000, Xon(2)), (4000, Xon(3))]);
     sweep(&mut bench, 4450);
-    // The last packet leaves its queue at 4500 ns.
+    // Last packet: 4500 ns.
     sweep(&mut bench, 54_499);
     assert_eq!(records(&mut bench)[0].end, None);
     sweep(&mut bench, 54_500);

@@ -6,7 +6,6 @@ use crate::nodes::packet::Packet;
 use crate::transport::{Job, Stack, TransportHost};
 
 impl<const RUN: u8> Work<'_, RUN> {
-    /// Sends, queues or drops a packet of the VM.
     pub(in crate::nodes::host) fn pass_limiter(&mut self, packet: Packet, ranges: Vec<Range>) {
         let (pair, bytes) = (self.pair_of(&packet), self.weight_of(&packet));
         let (rules, now) = (self.rules(), self.host.now);
@@ -58,7 +57,6 @@ impl<const RUN: u8> Work<'_, RUN> {
         self.send_out(LocalPort(0), &Packet { at_dst: number, flags: packet.flags & !marks, ..packet }, ranges);
     }
 
-    /// Resumes flows that wait for space in the limiter's queue.
     fn wake_sources(&mut self, pair: u32) {
         let rules = self.rules();
         let half = &mut self.outward(pair).half;
@@ -70,7 +68,7 @@ impl<const RUN: u8> Work<'_, RUN> {
         }
     }
 
-    /// Returns true if the limiter has space for an uncontrolled flow; otherwise notes the flow, which is resumed later.
+    /// True if an uncontrolled flow has space; otherwise it is resumed later.
     pub(in crate::nodes::host) fn has_space_or_sleeps(&mut self, own: u32) -> bool {
         if self.host.hypervisor.is_none() {
             return true;
@@ -84,7 +82,7 @@ impl<const RUN: u8> Work<'_, RUN> {
         fits
     }
 
-    /// Counts packets of a flow refused before their creation.
+    /// Packets refused before their creation.
     pub(in crate::nodes::host) fn count_unmade(&mut self, own: u32, packets: u64) {
         if self.host.hypervisor.is_some() {
             let (pair, now) = (self.all().pair_of(self.flow_of(own), true), self.host.now);
@@ -95,7 +93,7 @@ impl<const RUN: u8> Work<'_, RUN> {
         }
     }
 
-    /// Counts a packet that arrived. Returns it without its mark, with the flow's own number.
+    /// Returns the packet without its mark, with the flow's own number.
     pub(super) fn count_arrival(&mut self, packet: &Packet) -> Packet {
         let (pair, bytes) = (self.pair_of(packet), self.weight_of(packet));
         let (rules, now) = (self.rules(), self.host.now);

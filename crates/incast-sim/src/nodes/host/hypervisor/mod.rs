@@ -1,5 +1,4 @@
-//! Hypervisor of a VM: the limiter in front of its port, counters of what arrives, timers, and messages to other hypervisors.
-//! The rules are those of [`crate::tenant`].
+//! Hypervisor of a VM: limiter in front of its port, counters of arrivals, timers, messages. Rules: [`crate::tenant`].
 
 mod limiter;
 mod periods;
@@ -20,7 +19,7 @@ use crate::transport::Job;
 #[derive(Debug)]
 pub(super) struct HostHypervisor {
     vm: Vm,
-    /// Pairs that the VM sends, and pairs that it receives.
+    /// Pairs that the VM sends, and receives.
     sends: Vec<Outward>,
     receives: Vec<Inward>,
     counts: HypervisorCounts,
@@ -29,7 +28,6 @@ pub(super) struct HostHypervisor {
 #[derive(Debug)]
 struct Outward {
     half: Sending,
-    /// Packets at the limiter.
     queue: VecDeque<(Packet, Vec<Range>)>,
 }
 
@@ -39,7 +37,7 @@ struct Inward {
 }
 
 impl HostHypervisor {
-    /// `None` if the run has no hypervisors.
+    /// `None` without hypervisors.
     pub(super) fn new(plan: Plan<'_>, host: u32) -> Option<Box<Self>> {
         let all = plan.network.hypervisors.as_ref()?;
         let sends = all.pairs.iter().filter(|one| one.src == host);
@@ -54,7 +52,6 @@ impl HostHypervisor {
 }
 
 impl Nodes {
-    /// Both halves of each pair of VMs, in order.
     fn pairs(&self) -> impl Iterator<Item = (&Pair, &Sending, &Receiving)> {
         let pairs = self.network.hypervisors.iter().flat_map(|all| &all.pairs);
         let own = |host: u32| self.hosts[host as usize].hypervisor.as_ref().expect("each VM has a hypervisor");
@@ -65,7 +62,6 @@ impl Nodes {
         })
     }
 
-    /// Samples all active pairs.
     pub(in crate::nodes) fn sample_pairs(&mut self, time: Time) {
         let numbered = (0u32..).zip(self.pairs()).filter(|(_, (_, send, _))| send.active);
         let samples: Vec<PairSample> =
@@ -73,7 +69,6 @@ impl Nodes {
         self.books.recorder.pairs.extend(samples);
     }
 
-    /// Counters of all pairs, and those of all hypervisors together.
     pub(in crate::nodes) fn pair_records(&self) -> (Vec<PairRecord>, HypervisorCounts) {
         let record = |(pair, send, receive): (&Pair, &Sending, &Receiving)| PairRecord {
             src: pair.src,
@@ -91,9 +86,9 @@ impl Nodes {
     }
 }
 
-/// Only runs with hypervisors call these.
+/// Only for runs with hypervisors.
 impl<'a, const RUN: u8> Work<'a, RUN> {
-    /// Pairs and rules; their states are in the hosts.
+    /// Pairs and rules, without state.
     fn all(&self) -> &'a Hypervisors {
         self.plan.network.hypervisors.as_ref().expect("the run has hypervisors")
     }
@@ -116,17 +111,15 @@ impl<'a, const RUN: u8> Work<'a, RUN> {
         &mut self.hypervisor().receives[at as usize]
     }
 
-    /// Pair of a packet that a flow sends or receives here.
     fn pair_of(&self, packet: &Packet) -> u32 {
         self.all().pair_of(packet.flow, packet.kind.is_forward())
     }
 
-    /// Wire bytes with the gap, as limiters count.
+    /// Wire bytes with the gap.
     fn weight_of(&self, packet: &Packet) -> u64 {
         u64::from(packet.size) + self.host.packets.gap.0
     }
 
-    /// A task of the hypervisor is due.
     pub(super) fn do_hypervisor_job(&mut self, job: Job) {
         match job {
             Job::Release(pair) => self.release_pair(pair),
@@ -138,7 +131,7 @@ impl<'a, const RUN: u8> Work<'a, RUN> {
         }
     }
 
-    /// Handles a packet that arrives at the VM. Returns it as the transport gets it; `None` if it is a message.
+    /// `None` if the packet is a message of hypervisors.
     pub(super) fn pass_hypervisor(&mut self, packet: &Packet) -> Option<Packet> {
         match packet.kind {
             Kind::Offer | Kind::Share | Kind::Feedback | Kind::Rate => {
@@ -149,7 +142,6 @@ impl<'a, const RUN: u8> Work<'a, RUN> {
         }
     }
 
-    /// Sends a message between the hypervisors of a pair.
     fn tell(&mut self, pair: u32, kind: Kind, [seq, stamp]: [u64; 2], bit: bool) {
         let one = &self.all().pairs[pair as usize];
         let packet = Packet {

@@ -35,7 +35,6 @@ impl<const RUN: u8> Work<'_, RUN> {
         }
     }
 
-    /// Starts the VM's timers for a new pair.
     fn wake_vm(&mut self) {
         let (rules, host, now) = (self.rules(), self.host.id.0, self.host.now);
         for (time, job) in self.hypervisor().vm.wake(rules, host, now) {
@@ -43,7 +42,7 @@ impl<const RUN: u8> Work<'_, RUN> {
         }
     }
 
-    /// Plans the end of the VM's next period while its timers run.
+    /// Only while the VM's timers run.
     fn plan_next(&mut self, period: u64, job: Job) {
         let now = self.host.now;
         let vm = &self.hypervisor().vm;
@@ -53,7 +52,7 @@ impl<const RUN: u8> Work<'_, RUN> {
         }
     }
 
-    /// Ends a period of rate allocation: new limits, congestion reports.
+    /// New limits, congestion reports.
     pub(super) fn allocate_rates(&mut self) {
         let (all, rules, now) = (self.all(), self.rules(), self.host.now);
         self.drop_idle();
@@ -77,7 +76,6 @@ impl<const RUN: u8> Work<'_, RUN> {
         }
     }
 
-    /// Ends activity of idle pairs and of an idle VM.
     fn drop_idle(&mut self) {
         let (all, now) = (self.all(), self.host.now);
         let patience = all.rules.params.idle_timeout().0;
@@ -88,7 +86,6 @@ impl<const RUN: u8> Work<'_, RUN> {
         vm.awake = !vm.sends.is_empty() || !vm.receives.is_empty();
     }
 
-    /// Ends a period of guarantee partitioning.
     pub(super) fn divide(&mut self) {
         let (all, now) = (self.all(), self.host.now);
         let Hypervisor::ElasticSwitch(params) = &all.rules.params else { return };
@@ -104,7 +101,7 @@ impl<const RUN: u8> Work<'_, RUN> {
         self.plan_next(params.partition_period.0, Job::Divide(self.host.id.0));
     }
 
-    /// Divides the guarantee early, for new pairs.
+    /// Divides the guarantee for new pairs.
     pub(super) fn divide_soon(&mut self) {
         self.hypervisor().vm.soon = false;
         if let Hypervisor::ElasticSwitch(params) = &self.rules().params {
@@ -132,7 +129,6 @@ impl<const RUN: u8> Work<'_, RUN> {
         }
     }
 
-    /// Counts received bytes.
     pub(super) fn meter(&mut self, bytes: u64) {
         self.hypervisor().vm.metered += bytes;
         let (host, now) = (self.host.id.index(), self.host.now);
@@ -141,7 +137,6 @@ impl<const RUN: u8> Work<'_, RUN> {
         }
     }
 
-    /// Sends the present rate to a new sender.
     fn tell_new_sender(&mut self, pair: u32) {
         let rate = self.hypervisor().vm.reported_rate;
         if rate.is_finite() && self.all().pairs[pair as usize].carries_data {
@@ -149,7 +144,7 @@ impl<const RUN: u8> Work<'_, RUN> {
         }
     }
 
-    /// Ends a period: adapts the VM's rate and sends it to all senders.
+    /// Adapts the VM's rate and sends it to all senders.
     pub(super) fn look_at_meter(&mut self) {
         let (all, now) = (self.all(), self.host.now);
         self.drop_idle();
