@@ -94,6 +94,8 @@ pub(super) struct Out {
     pub(super) turns: Vec<(u32, u64)>,
     /// Of the handler that runs now, applied after it.
     pub(super) effects: Vec<Effect>,
+    /// Of the packet that a node handles now.
+    pub(super) carried: Carried,
     /// `None` in exact arithmetic.
     pub(super) ns3: Option<Box<Ns3>>,
 }
@@ -125,6 +127,7 @@ impl Out {
             matching: network.transports.endpoints.is_ideal().then(Box::default),
             turns: Vec::new(),
             effects: Vec::new(),
+            carried: Carried::default(),
             ns3: Ns3::new(network, layout),
         }
     }
@@ -143,7 +146,6 @@ impl Out {
         seen: u64,
         packet: &Packet,
         stamp: Stamp,
-        carried: &mut Carried,
     ) {
         let time = seen + plan.delay;
         let line = plan.line;
@@ -158,7 +160,7 @@ impl Out {
                 inbox.push(time << LINK_BITS | u64::from(plan.place));
             }
         }
-        self.wires[line].push::<RUN>(time, plan, packet, stamp, carried);
+        self.wires[line].push::<RUN>(time, plan, packet, stamp, &mut self.carried);
     }
 
     #[inline]
@@ -172,19 +174,12 @@ impl Out {
     }
 
     #[inline(always)]
-    pub(super) fn take<const RUN: u8>(
-        &mut self,
-        plan: Plan<'_>,
-        node: NodeId,
-        line: Line,
-        now: u64,
-        carried: &mut Carried,
-    ) -> Packet {
+    pub(super) fn take<const RUN: u8>(&mut self, plan: Plan<'_>, node: NodeId, line: Line, now: u64) -> Packet {
         if has_extras(RUN) && self.watched {
             self.watch(plan, (node, line), now);
         }
         let wire = &mut self.wires[line];
-        let packet = wire.pop::<RUN>(carried);
+        let packet = wire.pop::<RUN>(&mut self.carried);
         if RUN == NS3 {
             let next = wire.first();
             self.ns3().take(line, next);

@@ -52,7 +52,7 @@ impl Host {
     pub(in crate::nodes) fn empty(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort) {
         while self.nics[nic].waiting != 0 {
             let prio = self.nics[nic].waiting.trailing_zeros() as u8;
-            let packet = self.dequeue::<ANY>(nic, prio);
+            let packet = self.dequeue::<ANY>(out, nic, prio);
             let (reason, egress) = (DropReason::LinkDown, Some(self.nics[nic].port));
             let dropped = Dropped { reason, ingress: None, egress, now: self.now, event: 0 };
             out.drop(plan.network, &packet, dropped);
@@ -120,7 +120,7 @@ impl Host {
         out.counts.pauses += u64::from(xoff);
         out.injected[0] += u64::from(frame.size);
         out.live += 1;
-        self.enqueue::<ANY>(nic, &frame);
+        self.enqueue::<ANY>(out, nic, &frame);
         self.kick::<ANY>(plan, out, nic);
     }
 

@@ -28,7 +28,7 @@ use incast_model::fabric::{HostId, NodeId, PortId};
 use incast_model::units::Time;
 
 use super::out::{Note, Noted, Out};
-use super::packet::{Carried, Packet, Slab};
+use super::packet::{Packet, Slab};
 use super::plan::Plan;
 use crate::balance::State;
 use crate::host::selective::{Repeat, Rules};
@@ -99,7 +99,6 @@ pub(super) struct Host {
     pub(super) isolation: Option<Box<HostIsolation>>,
     /// `None` if not measured.
     blocking: Option<Box<HostBlocking>>,
-    carried: Carried,
 }
 
 impl Host {
@@ -144,7 +143,6 @@ impl Host {
             ranks: network.config.ranked,
             port_rank: network.config.port_rank,
             mixed: network.config.mixed,
-            carried: Carried::default(),
             now: 0,
             event: 0,
         };
@@ -392,7 +390,7 @@ impl Host {
     }
 
     fn receive<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort) {
-        let packet = out.take::<RUN>(plan, self.node, self.nics[nic].line, self.now, &mut self.carried);
+        let packet = out.take::<RUN>(plan, self.node, self.nics[nic].line, self.now);
         out.delivered[usize::from(packet.prio & 7)] += u64::from(packet.size);
         out.live -= 1;
         match packet.kind {

@@ -14,7 +14,7 @@ use crate::kernel::{Line, LocalPort, NONE, PairId};
 use crate::nodes::calendar::Woken;
 use crate::nodes::lane::Queue;
 use crate::nodes::out::Out;
-use crate::nodes::packet::{Carried, Packet, Stamp};
+use crate::nodes::packet::{Packet, Stamp};
 use crate::nodes::plan::{Plan, PortPlan};
 use crate::nodes::run::{NS3, has_extras, has_transports};
 use crate::plan::{Network, Sending};
@@ -101,14 +101,7 @@ impl Nic {
     }
 
     #[inline(always)]
-    pub(super) fn transmit<const RUN: u8>(
-        &mut self,
-        plan: Plan<'_>,
-        out: &mut Out,
-        now: u64,
-        packet: &Packet,
-        carried: &mut Carried,
-    ) {
+    pub(super) fn transmit<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, now: u64, packet: &Packet) {
         let size = u64::from(packet.size);
         let (sent, free) = plan.ends::<RUN>(self.port, &self.plan, now, size);
         let queue = &mut self.queues[usize::from(packet.prio & 7)];
@@ -126,7 +119,7 @@ impl Nic {
         if RUN == NS3 {
             out.ns3().transmit(self.port);
         }
-        out.send::<RUN>((&self.plan, &mut self.woken), seen, packet, stamp, carried);
+        out.send::<RUN>((&self.plan, &mut self.woken), seen, packet, stamp);
     }
 }
 
@@ -200,7 +193,7 @@ impl Host {
         queue.peak = queue.peak.max(size);
         state.last_control = class;
         self.leave::<RUN>(plan, out, packet);
-        self.nics[nic].transmit::<RUN>(plan, out, self.now, packet, &mut self.carried);
+        self.nics[nic].transmit::<RUN>(plan, out, self.now, packet);
         self.plan_service::<RUN>(nic);
         true
     }
@@ -217,11 +210,11 @@ impl Host {
         let state = &mut self.nics[nic];
         let prio = state.rule.choose_control(eligible, state.last_control);
         state.last_control = prio;
-        let packet = self.dequeue::<RUN>(nic, prio);
+        let packet = self.dequeue::<RUN>(out, nic, prio);
         if has_transports(RUN) && self.transports.is_some() {
             self.leave::<RUN>(plan, out, &packet);
         }
-        self.nics[nic].transmit::<RUN>(plan, out, self.now, &packet, &mut self.carried);
+        self.nics[nic].transmit::<RUN>(plan, out, self.now, &packet);
     }
 
     fn is_turn_of_pairs(&mut self, nic: LocalPort, queued: u8) -> bool {

@@ -214,7 +214,7 @@ impl Host {
         out.injected[usize::from(packet.prio & 7)] += size;
         out.live += 1;
         let nic = &mut self.nics[pair.nic];
-        nic.transmit::<RUN>(plan, out, self.now, &packet, &mut self.carried);
+        nic.transmit::<RUN>(plan, out, self.now, &packet);
         let line = (rate == nic.rate).then_some(nic.busy_until);
         let next = line.unwrap_or_else(|| self.now + self.pacing_gap::<RUN>(size, rate));
         let pair = &mut self.pairs[place];
@@ -315,8 +315,8 @@ impl Host {
             marked: packet.flags & flag::ECHO != 0,
             nack: packet.kind == Kind::Nack,
             rtt: Time(self.now - packet.stamp),
-            int: &self.carried.records[..records],
-            pint: if packet.records == 0 { 0 } else { self.carried.records[0].pint() },
+            int: &out.carried.records[..records],
+            pint: if packet.records == 0 { 0 } else { out.carried.records[0].pint() },
             flow: &self.nics[pair.nic].context,
             rates: &plan.network.rates,
         });

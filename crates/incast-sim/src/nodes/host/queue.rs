@@ -18,21 +18,21 @@ impl Host {
                     let Some(place) = self.nics[nic].ranked.evict_above(rank) else {
                         return self.overflow::<RUN>(plan, out, nic, packet);
                     };
-                    let ranges = std::mem::take(&mut self.carried.ranges);
-                    let evicted = self.take_ranked::<RUN>(nic, place);
-                    self.carried.ranges = ranges;
+                    let ranges = std::mem::take(&mut out.carried.ranges);
+                    let evicted = self.take_ranked::<RUN>(out, nic, place);
+                    out.carried.ranges = ranges;
                     self.overflow::<RUN>(plan, out, nic, &evicted);
                 }
-                self.enqueue::<RUN>(nic, packet);
+                self.enqueue::<RUN>(out, nic, packet);
             }
             Storage::Own(limit) if !fits(self, limit) => self.overflow::<RUN>(plan, out, nic, packet),
-            _ => self.enqueue::<RUN>(nic, packet),
+            _ => self.enqueue::<RUN>(out, nic, packet),
         }
     }
 
-    pub(super) fn enqueue<const RUN: u8>(&mut self, nic: LocalPort, packet: &Packet) {
+    pub(super) fn enqueue<const RUN: u8>(&mut self, out: &mut Out, nic: LocalPort, packet: &Packet) {
         let (prio, size) = (packet.prio & 7, u32::from(packet.size));
-        let place = self.slab.insert::<RUN>(packet, packet.flags, &mut self.carried);
+        let place = self.slab.insert::<RUN>(packet, packet.flags, &mut out.carried);
         if has_extras(RUN)
             && let Some(blocking) = &mut self.blocking
         {
@@ -59,14 +59,14 @@ impl Host {
     }
 
     #[inline(always)]
-    pub(super) fn dequeue<const RUN: u8>(&mut self, nic: LocalPort, prio: u8) -> Packet {
+    pub(super) fn dequeue<const RUN: u8>(&mut self, out: &mut Out, nic: LocalPort, prio: u8) -> Packet {
         if has_transports(RUN) && self.ranks && prio != 0 {
             let place = self.nics[nic].ranked.pop().expect("a queue that waits has packets");
-            return self.take_ranked::<RUN>(nic, place);
+            return self.take_ranked::<RUN>(out, nic, place);
         }
         let nic = &mut self.nics[nic];
         let queue = &mut nic.queues[usize::from(prio & 7)];
-        let (packet, next) = self.slab.remove::<RUN>(queue.head, &mut self.carried);
+        let (packet, next) = self.slab.remove::<RUN>(queue.head, &mut out.carried);
         queue.head = next;
         queue.bytes -= u32::from(packet.size);
         if queue.head == PacketId::NONE {
@@ -77,8 +77,8 @@ impl Host {
     }
 
     /// The packet is already out of its queue.
-    fn take_ranked<const RUN: u8>(&mut self, nic: LocalPort, place: PacketId) -> Packet {
-        let (packet, _) = self.slab.remove::<RUN>(place, &mut self.carried);
+    fn take_ranked<const RUN: u8>(&mut self, out: &mut Out, nic: LocalPort, place: PacketId) -> Packet {
+        let (packet, _) = self.slab.remove::<RUN>(place, &mut out.carried);
         let nic = &mut self.nics[nic];
         nic.queues[usize::from(packet.prio & 7)].bytes -= u32::from(packet.size);
         nic.queued -= u32::from(packet.size);

@@ -169,7 +169,7 @@ impl Host {
         };
         out.injected[usize::from(answer.prio & 7)] += size;
         out.live += 1;
-        self.enqueue::<RUN>(nic, &answer);
+        self.enqueue::<RUN>(out, nic, &answer);
         self.kick::<RUN>(plan, out, nic);
     }
 
@@ -194,7 +194,7 @@ impl Host {
         };
         out.injected[usize::from(notification.prio & 7)] += size;
         out.live += 1;
-        self.enqueue::<RUN>(nic, &notification);
+        self.enqueue::<RUN>(out, nic, &notification);
         self.kick::<RUN>(plan, out, nic);
     }
 }

@@ -93,7 +93,7 @@ impl Host {
         nic: LocalPort,
         packet: &Packet,
     ) {
-        let ranges = if packet.records == 0 { Vec::new() } else { std::mem::take(&mut self.carried.ranges) };
+        let ranges = if packet.records == 0 { Vec::new() } else { std::mem::take(&mut out.carried.ranges) };
         let mut work = Work::<RUN> { host: self, plan, out };
         let counted;
         let packet = if has_extras(RUN) && work.host.hypervisor.is_some() {
@@ -157,9 +157,9 @@ impl Host {
     #[inline(always)]
     pub(super) fn leave<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, packet: &Packet) {
         if self.transports().endpoints.watch_queues() {
-            let ranges = std::mem::take(&mut self.carried.ranges);
+            let ranges = std::mem::take(&mut out.carried.ranges);
             self.left::<RUN>(plan, out, packet);
-            self.carried.ranges = ranges;
+            out.carried.ranges = ranges;
         }
     }
 
@@ -187,7 +187,7 @@ impl Host {
         let packet = work.packet_of(To::Receiver(own), packet);
         out.injected[usize::from(packet.prio & 7)] += u64::from(packet.size);
         out.live += 1;
-        self.nics[nic].transmit::<RUN>(plan, out, self.now, &packet, &mut self.carried);
+        self.nics[nic].transmit::<RUN>(plan, out, self.now, &packet);
         true
     }
 
@@ -275,7 +275,7 @@ impl<const RUN: u8> Work<'_, RUN> {
     pub(super) fn send_out(&mut self, nic: LocalPort, packet: &Packet, ranges: Vec<Range>) {
         self.out.injected[usize::from(packet.prio & 7)] += u64::from(packet.size);
         if packet.records != 0 {
-            self.host.carried.ranges = ranges;
+            self.out.carried.ranges = ranges;
         }
         if !self.host.send_at_once::<RUN>(self.plan, self.out, nic, packet) {
             self.host.store::<RUN>(self.plan, self.out, nic, packet);

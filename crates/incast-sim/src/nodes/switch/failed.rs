@@ -51,7 +51,7 @@ impl<G: Hooks> Switch<G> {
         (port, prio): (LocalPort, u8),
         reason: DropReason,
     ) {
-        let packet = self.dequeue::<ANY>(port, prio);
+        let packet = self.dequeue::<ANY>(out, port, prio);
         self.drop_packet(plan, out, Some(port), &packet, reason);
         if prio == 0 || self.storage != Storage::Shared {
             return;

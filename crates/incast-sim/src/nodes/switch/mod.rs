@@ -16,7 +16,7 @@ use incast_model::fabric::{NodeId, PortId};
 use incast_model::rng::{self, Stream};
 
 use super::out::Out;
-use super::packet::{Carried, Slab};
+use super::packet::Slab;
 use super::plan::{LINK_BITS, Plan};
 use super::run::{ANY, NS3};
 use crate::balance::State;
@@ -58,7 +58,6 @@ pub(super) struct Switch<G> {
     port_rank: u64,
     pub(super) buffer: Buffer,
     rng: Stream,
-    pub(super) carried: Carried,
     /// Empty without pFabric queues.
     pub(super) ranked: IdVec<LocalPort, RankedQueue>,
     /// Empty without deficit round robin.
@@ -96,7 +95,6 @@ impl<G: Hooks> Switch<G> {
             slab: Slab::new(plan.layout.records),
             free_at: Vec::new(),
             arrivals: Vec::new(),
-            carried: Carried::default(),
             now: 0,
             line: Line::NONE,
             rule: network.rule,

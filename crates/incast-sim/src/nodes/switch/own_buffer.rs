@@ -21,14 +21,14 @@ impl<G: Hooks> Switch<G> {
                         return self.drop_packet(plan, out, Some(port), packet, DropReason::Buffer);
                     };
                     // The stored packet keeps what it carries.
-                    let ranges = std::mem::take(&mut self.carried.ranges);
-                    let evicted = self.take_ranked::<RUN>(port, place);
-                    self.carried.ranges = ranges;
+                    let ranges = std::mem::take(&mut out.carried.ranges);
+                    let evicted = self.take_ranked::<RUN>(out, port, place);
+                    out.carried.ranges = ranges;
                     self.drop_packet(plan, out, Some(port), &evicted, DropReason::Buffer);
                 }
                 let queued = self.ports[port].queued;
                 let mark = if self.mark_at_enqueue { self.mark::<RUN>(out, port, packet, queued) } else { 0 };
-                self.enqueue_ranked::<RUN>(port, packet, packet.flags | mark, rank);
+                self.enqueue_ranked::<RUN>(out, port, packet, packet.flags | mark, rank);
             }
             Storage::Own(limit) if !fits(self, limit) => {
                 self.drop_packet(plan, out, Some(port), packet, DropReason::Buffer);
@@ -37,16 +37,16 @@ impl<G: Hooks> Switch<G> {
                 let queued = self.ports[port].lanes[usize::from(packet.prio & 7)].queue.bytes;
                 let mark = if self.mark_at_enqueue { self.mark::<RUN>(out, port, packet, queued) } else { 0 };
                 if self.ranked.is_empty() {
-                    return self.enqueue::<RUN>(port, packet, packet.flags | mark);
+                    return self.enqueue::<RUN>(out, port, packet, packet.flags | mark);
                 }
                 let rank = rank(packet.kind, packet.flags, packet.stamp, packet.prio);
-                self.enqueue_ranked::<RUN>(port, packet, packet.flags | mark, rank);
+                self.enqueue_ranked::<RUN>(out, port, packet, packet.flags | mark, rank);
             }
         }
     }
 
-    fn enqueue_ranked<const RUN: u8>(&mut self, port: LocalPort, packet: &Packet, flags: u8, rank: u64) {
-        let place = self.slab.insert::<RUN>(packet, flags, &mut self.carried);
+    fn enqueue_ranked<const RUN: u8>(&mut self, out: &mut Out, port: LocalPort, packet: &Packet, flags: u8, rank: u64) {
+        let place = self.slab.insert::<RUN>(packet, flags, &mut out.carried);
         self.ranked[port].push(rank, packet.flow, place);
         let state = &mut self.ports[port];
         let queue = &mut state.lanes[usize::from(packet.prio & 7)].queue;
@@ -58,8 +58,8 @@ impl<G: Hooks> Switch<G> {
     }
 
     /// The packet is already out of its queue.
-    fn take_ranked<const RUN: u8>(&mut self, port: LocalPort, place: PacketId) -> Packet {
-        let (packet, _) = self.slab.remove::<RUN>(place, &mut self.carried);
+    fn take_ranked<const RUN: u8>(&mut self, out: &mut Out, port: LocalPort, place: PacketId) -> Packet {
+        let (packet, _) = self.slab.remove::<RUN>(place, &mut out.carried);
         let state = &mut self.ports[port];
         state.lanes[usize::from(packet.prio & 7)].queue.bytes -= u32::from(packet.size);
         state.queued -= u32::from(packet.size);
@@ -71,9 +71,9 @@ impl<G: Hooks> Switch<G> {
     }
 
     #[inline(never)]
-    pub(super) fn dequeue_ranked<const RUN: u8>(&mut self, port: LocalPort) -> Packet {
+    pub(super) fn dequeue_ranked<const RUN: u8>(&mut self, out: &mut Out, port: LocalPort) -> Packet {
         let place = self.ranked[port].pop().expect("a queue that waits has packets");
-        self.take_ranked::<RUN>(port, place)
+        self.take_ranked::<RUN>(out, port, place)
     }
 }
 

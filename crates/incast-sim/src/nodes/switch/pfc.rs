@@ -46,7 +46,7 @@ impl<G: Hooks> Switch<G> {
             flags: if xoff { flag::XOFF } else { 0 },
             ..Packet::EMPTY
         };
-        self.enqueue::<RUN>(port, &frame, frame.flags);
+        self.enqueue::<RUN>(out, port, &frame, frame.flags);
         self.serve_or_wait::<RUN>(plan, out, port);
     }
 

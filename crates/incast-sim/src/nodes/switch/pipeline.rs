@@ -18,7 +18,7 @@ impl<G: Hooks> Switch<G> {
     #[inline]
     pub(super) fn receive<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, line: Line) {
         self.line = line;
-        let packet = out.take::<RUN>(plan, self.node, line, self.now, &mut self.carried);
+        let packet = out.take::<RUN>(plan, self.node, line, self.now);
         match packet.kind {
             Kind::Data | Kind::Segment => out.counts.data_hops += 1,
             Kind::Pfc => {
@@ -109,7 +109,7 @@ impl<G: Hooks> Switch<G> {
                 flags |= self.mark::<RUN>(out, port, packet, queued);
             }
         }
-        self.enqueue::<RUN>(port, packet, flags);
+        self.enqueue::<RUN>(out, port, packet, flags);
         self.serve_or_wait::<RUN>(plan, out, port);
     }
 

@@ -11,9 +11,15 @@ use crate::switch::{Served, Storage};
 
 impl<G: Hooks> Switch<G> {
     #[inline]
-    pub(in crate::nodes) fn enqueue<const RUN: u8>(&mut self, port: LocalPort, packet: &Packet, flags: u8) {
+    pub(in crate::nodes) fn enqueue<const RUN: u8>(
+        &mut self,
+        out: &mut Out,
+        port: LocalPort,
+        packet: &Packet,
+        flags: u8,
+    ) {
         let (size, prio) = (u32::from(packet.size), packet.prio & 7);
-        let place = self.slab.insert::<RUN>(packet, flags, &mut self.carried);
+        let place = self.slab.insert::<RUN>(packet, flags, &mut out.carried);
         if has_extras(RUN) && self.watches_queues {
             G::queued(self, port, place);
         }
@@ -105,21 +111,21 @@ impl<G: Hooks> Switch<G> {
                 prio & 7
             }
         };
-        let packet = self.dequeue::<RUN>(port, prio);
+        let packet = self.dequeue::<RUN>(out, port, prio);
         let mark = if prio == 0 { 0 } else { self.depart::<RUN>(plan, out, port, &packet) };
         self.transmit::<RUN>(plan, out, port, &packet, packet.flags | mark);
         self.serve_when_free::<RUN>(out, port);
     }
 
     #[inline(always)]
-    pub(super) fn dequeue<const RUN: u8>(&mut self, port: LocalPort, prio: u8) -> Packet {
+    pub(super) fn dequeue<const RUN: u8>(&mut self, out: &mut Out, port: LocalPort, prio: u8) -> Packet {
         if has_transports(RUN) && prio != 0 && !self.ranked.is_empty() {
-            return self.dequeue_ranked::<RUN>(port);
+            return self.dequeue_ranked::<RUN>(out, port);
         }
         let state = &mut self.ports[port];
         let queue = &mut state.lanes[usize::from(prio & 7)].queue;
         let place = queue.head;
-        let (packet, next) = self.slab.remove::<RUN>(place, &mut self.carried);
+        let (packet, next) = self.slab.remove::<RUN>(place, &mut out.carried);
         queue.head = next;
         queue.bytes -= u32::from(packet.size);
         state.queued -= u32::from(packet.size);
@@ -186,7 +192,7 @@ impl<G: Hooks> Switch<G> {
             Some(Some(jitter)) => jitter.delayed(seen + state.plan.delay) - state.plan.delay,
             _ => seen,
         };
-        out.send::<RUN>((&state.plan, &mut state.woken), seen, packet, stamp, &mut self.carried);
+        out.send::<RUN>((&state.plan, &mut state.woken), seen, packet, stamp);
     }
 
     /// Telemetry, and the priority at the far end if tags change on the wire.
@@ -204,7 +210,7 @@ impl<G: Hooks> Switch<G> {
                 telemetry.exchange(&mut out.ns3().rand);
             }
             let state = &self.ports[port];
-            record = telemetry.record(port, state, packet, self.now, &self.carried, &mut self.rng);
+            record = telemetry.record(port, state, packet, self.now, &out.carried, &mut self.rng);
             if RUN == NS3 {
                 telemetry.exchange(&mut out.ns3().rand);
             }

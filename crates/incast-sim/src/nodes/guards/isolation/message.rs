@@ -43,7 +43,7 @@ impl Switch<Guards> {
         out.live += 1;
         let flags = if isolate { flag::XOFF } else { 0 };
         let message = Packet { kind: Kind::Isolation, flow, size: size as u16, flags, ..Packet::EMPTY };
-        self.enqueue::<ANY>(port, &message, flags);
+        self.enqueue::<ANY>(out, port, &message, flags);
         self.serve_or_wait::<ANY>(plan, out, port);
     }
 
