@@ -1,8 +1,8 @@
-//! The simulator uses `libm`: std's functions may differ between machines. `+ - * /`, `sqrt` and rounding are exact (IEEE 754).
+//! The simulator uses `libm`: std's functions differ between machines. `+ - * /`, `sqrt` and rounding are exact (IEEE 754).
 
 use std::path::{Path, PathBuf};
 
-/// "Unspecified precision" in std's documentation, and the slow `mul_add`.
+/// "Unspecified precision" in std's documentation; and the slow `mul_add`.
 const FORBIDDEN: [&str; 24] = [
     "acos", "asin", "atan", "atan2", "cbrt", "cos", "cosh", "exp", "exp2", "exp_m1", "hypot", "ln", "ln_1p", "log",
     "log10", "log2", "mul_add", "powf", "powi", "sin", "sin_cos", "sinh", "tan", "tanh",

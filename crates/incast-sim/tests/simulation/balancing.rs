@@ -61,7 +61,7 @@ fn ecmp_keeps_flows_together_and_in_order() {
     for sport in 0..6 {
         let mut bench = bench(4);
         for _ in 0..sport {
-            bench = bench.flow(4, 0, 1, Time::ZERO); // takes a source port, sends nothing from s0
+            bench = bench.flow(4, 0, 1, Time::ZERO); // takes a source port
         }
         let bench = bench.flow(0, 4, 100_000, Time::ZERO);
         let outcome = bench.run();
@@ -104,7 +104,6 @@ fn flowlets_stay_in_order_if_the_gap_is_longer_than_paths_differ() {
     assert!(outcome.flows.iter().all(|flow| flow.nacks == 0));
 }
 
-/// Go-back-N treats reordered packets as lost.
 #[test]
 fn sprayed_over_unequal_paths_packets_come_out_of_order() {
     let mut builder = FabricBuilder::new();
@@ -137,7 +136,6 @@ fn the_shortest_queue_is_shared_better_than_by_hash() {
     let most = |outcome: &Outcome| outcome.ports.iter().map(|record| record.peak_queue).max().unwrap();
     let adaptive = run(Balance::Adaptive(AdaptiveParams { samples: 4, ..AdaptiveParams::default() }));
     assert_eq!(adaptive.stop, Stop::Finished);
-    // Four senders, four spines: one port is always free.
     assert!(most(&adaptive) < 3 * 1048, "{}", most(&adaptive));
     assert!(most(&run(Balance::Ecmp)) > 100_000);
 }
@@ -244,7 +242,6 @@ fn selective_repeat_sends_nothing_again_where_nothing_is_lost() {
             outcome.flows.iter().map(|flow| flow.retransmitted).sum::<u64>()
         };
         assert_eq!(again(None), 0, "{balance:?}");
-        // Round robin over equal paths need not reorder; ECMP never does.
         match balance {
             Balance::Ecmp => assert_eq!(again(Some(0)), 0),
             Balance::Spray(SprayParams { order: SprayOrder::Random, .. }) => assert!(again(Some(0)) > 0),

@@ -86,7 +86,7 @@ fn small() -> String {
     text
 }
 
-/// Only schemes that complete every flow in the reference.
+/// Schemes that complete every flow in the reference.
 fn incast(case: &Incast) -> String {
     let mut text = String::new();
     let fabric = |rate: &dyn Fn(u64) -> Rate| case.fabric(rate(100));

@@ -1,4 +1,4 @@
-//! Windows against the global event order: failures, new routes, PFC storms, guards and queueing delays.
+//! Windows against the global event order: failures, routes, PFC storms, guards, queueing delays.
 
 use incast_model::fabric::Fabric;
 use incast_model::units::{Bytes, Time};

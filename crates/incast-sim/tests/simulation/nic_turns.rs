@@ -21,7 +21,7 @@ fn a_paced_flow_keeps_its_turn() {
     let expected = last_start + 2 * 1_087_200 + 2 * 1_007_040;
     let got = second_of_two(Params::default());
     assert!(got.abs_diff(expected) <= 2 * 87_200, "{got} ps, expected about {expected} ps");
-    // The reference truncates 87.2 ns to 87 ns.
+    // The reference truncates 87.2 ns.
     let reference = second_of_two(ns3_params());
     assert!(got.abs_diff(reference) < got / 50, "{got} ps, in the reference's arithmetic {reference} ps");
 }

@@ -1,4 +1,4 @@
-//! Invariants of random runs; `congestion/hpcc.rs` tests those of INT records.
+//! Invariants of random runs; `congestion/hpcc.rs` tests INT records.
 
 use std::collections::HashMap;
 
@@ -17,11 +17,10 @@ use crate::common::{Bench, digest, same_event_by_event};
 
 #[derive(Debug, Clone)]
 struct Shape {
-    /// Per switch after the first: an earlier switch and the link.
+    /// Each switch's link to an earlier one.
     switches: Vec<(usize, Link)>,
-    /// Per host: switch, link, and whether a second link leads to the next switch.
+    /// Switch, link, and whether a second link leads to the next switch.
     hosts: Vec<(usize, Link, bool)>,
-    /// Two links between neighbouring switches.
     doubled: bool,
 }
 
@@ -160,7 +159,7 @@ impl Shape {
 }
 
 impl Scenario {
-    /// (first, second), in writing order: the second waits for the first.
+    /// (first, second) in writing order: the second waits.
     fn waits(&self) -> impl Iterator<Item = (u32, u32)> {
         let last = if self.chain == 0 { 0 } else { self.flows.len() as u32 };
         (1..last).filter(|flow| flow % self.chain as u32 == 0).map(|flow| (flow - 1, flow))
@@ -229,7 +228,6 @@ impl Scenario {
 /// From a flow's end to its successor's start.
 const DELAY: Time = Time::ns(300);
 
-/// Slightly more than the largest switch's headrooms and reserves.
 fn set_aside(fabric: &Fabric, lossless: bool) -> u64 {
     let headroom = |port| 3 * (fabric.rate(port).0 * 2 * fabric.delay(port).0 / 8_000_000_000_000 + 13_000);
     let of_switch =

@@ -1,7 +1,6 @@
 //! 2000 flows between random hosts at load 0.6: slowdowns by size against YAPS.
 //!
-//! Each YAPS host starts spraying at a random spine, so only means can agree. YAPS has one run per transport, this test three
-//! seeds.
+//! YAPS hosts start spraying at a random spine, so only means can agree: of one run per transport, and of three seeds here.
 
 use std::fmt::Write;
 
@@ -32,7 +31,6 @@ fn read(text: &str, column: &str) -> (Vec<Sent>, Vec<f64>) {
     lines.map(row).unzip()
 }
 
-/// By YAPS's definitions.
 fn figures(slowdowns: &[f64]) -> [f64; 3] {
     let mut sorted = slowdowns.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -49,7 +47,7 @@ fn by_class(flows: &[Sent], ideal: &[f64], fct: &[f64]) -> Vec<(usize, [f64; 3])
     CLASSES.iter().map(of).collect()
 }
 
-/// Means and medians may deviate by 5 %, 99th percentiles by `tail`.
+/// Limits: 5 % for means and medians, `tail` for 99th percentiles.
 fn compare(name: &str, profile: &str, text: &str, tail: f64) -> String {
     let (flows, theirs) = read(text, &format!("fct_{name}_ns"));
     let transport = named(name, profile);
@@ -89,7 +87,7 @@ fn pfabric() {
     insta::assert_snapshot!(compare("pfabric", "yaps", FLOWS, 0.05));
 }
 
-/// YAPS sprays by a counter per sending host: tails of short flows are 5 % longer here.
+/// YAPS sprays by a counter per sender: tails of short flows are 5 % longer here.
 #[test]
 fn phost() {
     insta::assert_snapshot!(compare("phost", "yaps", FLOWS, 0.08));
@@ -106,7 +104,6 @@ fn tcp() {
     insta::assert_snapshot!(compare("tcp", "yaps", FLOWS, 0.15));
 }
 
-/// Without gaps between packets, queues grow until they drop.
 #[test]
 fn ideal() {
     insta::assert_snapshot!(compare("ideal", "paced", FLOWS, 0.05));

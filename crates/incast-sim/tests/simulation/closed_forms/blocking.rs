@@ -24,7 +24,6 @@ fn others(outcome: &Outcome, of: impl Fn(&incast_sim::measure::Waits) -> Time) -
     outcome.waits[..VICTIM].iter().map(|waits| of(waits).0).sum()
 }
 
-/// The root is two switches away: all blocked time of victims is victim time.
 #[test]
 fn o1_the_root_is_the_end_of_the_chain() {
     let outcome = two_hops().run();

@@ -47,7 +47,7 @@ fn b1_bytes() {
     check("B1", "books balanced at so many instants", 36, looks as f64, looks == 36);
 }
 
-/// A retransmission or more per lost data packet (ACKs: 60 B).
+/// At least one retransmission per lost data packet (ACKs: 60 B).
 #[test]
 fn b2_b6_flows() {
     let lossless = busy(true).run();

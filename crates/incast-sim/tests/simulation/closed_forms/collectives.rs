@@ -1,4 +1,4 @@
-//! Collectives on a non-blocking switch: sums of messages.
+//! Collectives on a non-blocking switch.
 
 use incast_model::units::{Bytes, Rate, Time};
 use incast_model::workload::{
@@ -27,7 +27,7 @@ fn serialised(bytes: u64, payload: u64) -> Time {
     Rate::gbps(GBPS).time_for(bytes + bytes.div_ceil(payload) * 48)
 }
 
-/// Last byte of whole packets over two links, store-and-forward.
+/// Over two links, store-and-forward.
 fn delivered(bytes: u64, payload: u64) -> Time {
     serialised(bytes, payload) + serialised(payload.min(bytes), payload) + LATENCY
 }
@@ -62,7 +62,7 @@ fn tree(size: u64, algorithm: TreeAlgorithm) -> WorkloadSpec {
 fn v10_ring_all_reduce() {
     let outcome = hosts(8, 8000).workload(&ring(8_000_000, RingPart::Both, 1, 1, Time::ZERO)).run();
     let formula = 2.8e-3 + 14.0 * 2e-6;
-    // Omitted: headers (0.6 %) and a packet's store-and-forward per step (0.8 %).
+    // Omitted: headers (0.6 %), a packet's store-and-forward per step (0.8 %).
     within("V10", "ring all-reduce, payload only", formula, end(&outcome).0 as f64 / 1e12, 0.02);
     let step = delivered(1_000_000, 8000);
     exact("V10", "ring all-reduce, 14 steps, 13 behind an ACK", step * 14 + ack() * 13, end(&outcome));
@@ -70,8 +70,7 @@ fn v10_ring_all_reduce() {
     exact("V10", "all-gather, 7 steps", step * 7 + ack() * 6, end(&half));
 }
 
-/// Chunks hide only part of a step's latency: queue pairs alternate by packet, so chunks that start together mostly wait
-/// together.
+/// Queue pairs alternate by packet, so chunks that start together mostly wait together.
 #[test]
 fn v11_chunks_hide_latency() {
     let (size, payload) = (800_000, 1000);
@@ -85,7 +84,6 @@ fn v11_chunks_hide_latency() {
     });
 }
 
-/// An iteration begins after the ACKs and the computing of its predecessor.
 #[test]
 fn v12_iterations() {
     let (size, compute) = (80_000, Time::us(50));

@@ -58,7 +58,7 @@ fn q2_q7_cut_and_recovery() {
 }
 
 /// alpha after n us without echoes is `(1 - g)^n`: a second congestion after 177 us cuts half as much. Its echoes lift alpha by
-/// at most g per us, and the cut comes at most 4 us later.
+/// at most g per us; the cut comes at most 4 us later.
 #[test]
 fn q1_alpha_decays() {
     let edge = Cable::new(100, 1000);

@@ -1,8 +1,8 @@
 //! Fixed point of DCQCN: its paper's reaction point at 40 Gb/s, RED marks of 5 kB, 200 kB, 1 %.
 //!
-//! The fluid model (Zhu et al., SIGCOMM 2015; CoNEXT 2016) has a CNP with the same probability in every interval of 50 us. Real
-//! CNPs are at least 50 us apart, so gain and loss balance at a marking probability 27 % to 33 % higher. The expected queue is
-//! that of one reaction point under independent marks; without spacing it agrees with the fluid model.
+//! The fluid model (Zhu et al., SIGCOMM 2015; CoNEXT 2016) has equal CNP probabilities in every interval of 50 us. Real CNPs
+//! are at least 50 us apart: gain and loss balance at a marking probability 27 % to 33 % higher. The expected queue is that of
+//! one reaction point under independent marks; without spacing it agrees with the fluid model.
 
 use incast_model::rng::{stream, unit};
 use incast_model::units::{Bytes, Rate, Time};
@@ -42,7 +42,6 @@ fn balance(rate: f64, spacing: f64) -> f64 {
     bisect(|p| (0..4).map(|seed| mean_rate(p, rate, spacing, seed)).sum::<f64>() / 4.0 < rate)
 }
 
-/// Least p in 1e-5 to 0.1 with `enough`.
 fn bisect(enough: impl Fn(f64) -> bool) -> f64 {
     let (mut low, mut high) = (1e-5f64, 0.1f64);
     for _ in 0..16 {
@@ -52,8 +51,7 @@ fn bisect(enough: impl Fn(f64) -> bool) -> f64 {
     (low * high).sqrt()
 }
 
-/// Mean rate over 2 s from `start`; `p`: marking probability per packet; `spacing`: least time between CNPs. The rate is
-/// constant between events (timer, byte counter, CNP).
+/// Mean rate over 2 s from `start`, at marking probability `p`: constant between events (timer, byte counter, CNP).
 fn mean_rate(p: f64, start: f64, spacing: f64, seed: u64) -> f64 {
     let mut rng = stream(seed, "test/marks", 0);
     let (mut rate, mut target, mut alpha) = (start, start, 1.0 - (1.0 - p).powf(TIMER * start / PACKET));

@@ -10,7 +10,7 @@ fn hosts(count: usize) -> Bench {
     Bench::new(star(&vec![CABLE; count]))
 }
 
-/// Store-and-forward: n packets of 1048 B, and one more on the second link.
+/// Store-and-forward: n packets of 1048 B, one more on the second link.
 fn delivered(packets: u64) -> Time {
     Time((packets + 1) * Rate::gbps(100).time_for(1048).0) + Time::us(2)
 }

@@ -31,8 +31,8 @@ fn pauses_of(bench: &Bench, outcome: &Outcome, from: &str, to: &str) -> Vec<Paus
     outcome.pauses.iter().copied().filter(|pause| pause.port == port).collect()
 }
 
-/// A pause delays a flow by its length less the rest of the switch's current packet, even if the switch pauses the sender
-/// meanwhile and resumes it early enough.
+/// A pause delays a flow by its length less the rest of the switch's current packet, even if the switch itself pauses the
+/// sender meanwhile.
 #[test]
 fn i1_a_host_pauses_a_flow() {
     // The host is idle half a packet after an ACK; the frame arrives at `heard`.

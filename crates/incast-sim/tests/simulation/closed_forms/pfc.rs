@@ -34,7 +34,7 @@ fn blast(headroom: Headroom, sizes: &[u64]) -> Outcome {
 /// `H = 2 C d + 3 MTU + PFC frame`: 2000 + 4500 + 64 = 6564 B.
 #[test]
 fn g1_v9_headroom() {
-    // Arrivals take every phase against the pause frames.
+    // Arrivals at every phase against the pause frames.
     let sizes: Vec<u64> = (0..40).map(|k| 100_000 + 137 * k).collect();
     let given = blast(Headroom::Bytes(Bytes(6564)), &sizes);
     exact("G1 V9", "drops with 6564 B", 0, given.counts.drops);
@@ -69,7 +69,7 @@ fn g2_s2_pause_ratio() {
     check("S2", "Jain's index of the two senders", "> 0.999", jain(&shares), jain(&shares) > 0.999);
 }
 
-/// Filled at C and drained at C/4, XON an offset below XOFF. With tau from decision to effect, the queue swings by `offset + C
+/// Filled at C and drained at C/4, XON an offset below XOFF; tau: from decision to effect. The queue swings by `offset + C
 /// tau`, rising at 3/4 C and falling at 1/4 C: a cycle takes `(offset + C tau) (4/3 + 4) 8 / C`.
 #[test]
 fn g3_hysteresis() {
@@ -118,7 +118,7 @@ fn victim(priority: u8) -> f64 {
 }
 
 /// Max-min gives the victim 75 of 100 Gb/s: four senders share the link to h2. In one class, PFC leaves it about the blocked
-/// flow's 25 Gb/s; in its own, at least half of the link.
+/// flow's 25 Gb/s; in its own, at least half.
 #[test]
 fn g4_s3_victim() {
     let (same, other) = (victim(3), victim(4));

@@ -7,7 +7,7 @@ use incast_sim::switch::SchedulerParams;
 
 use crate::common::{Bench, Cable, check, exact, port, star, within};
 
-/// Bytes per class in 1 ms, with all always backlogged.
+/// Bytes per class in 1 ms, all always backlogged.
 fn shares(scheduler: SchedulerParams, classes: &[(u8, u64)]) -> Vec<f64> {
     let cables = vec![Cable::new(100, 1000); classes.len() + 1];
     let mut bench = Bench::new(star(&cables)).with(|params| {
@@ -106,7 +106,6 @@ fn shares_of_host(scheduler: SchedulerParams) -> [f64; 2] {
     [0, 1].map(|class| (outcome.flows[2 * class].packets + outcome.flows[2 * class + 1].packets) as f64)
 }
 
-/// ACKs take no turn from data of their class.
 #[test]
 fn d2_classes_of_a_host() {
     let mut quanta = [1000; 8];

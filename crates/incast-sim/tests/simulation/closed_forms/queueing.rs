@@ -1,7 +1,6 @@
 //! Waiting at one link: M/D/1, M/G/1, priorities, Little's law, and Lindley's recursion packet by packet.
 //!
-//! Each packet is a flow, from the next of 64 hosts with equal links 800 times faster: any delay beyond the ideal is a wait at
-//! the link.
+//! Each packet is a flow from one of 64 hosts with links 800 times faster: any delay beyond the ideal is a wait at the link.
 
 use incast_model::rng::{Stream, stream, unit};
 use incast_model::units::{Bytes, Rate, Time};
@@ -17,7 +16,7 @@ const LINK: Rate = Rate::gbps(10);
 /// Arrival in ps, payload (39 B of headers on top), priority.
 type Arrival = (u64, u64, u8);
 
-/// Poisson process of load `rho`; 1461 B of payload are 1500 B on the wire.
+/// Load `rho`; 1461 B of payload are 1500 B on the wire.
 fn poisson(rng: &mut Stream, count: usize, rho: f64, payloads: &[u64]) -> Vec<Arrival> {
     let mean_bytes = payloads.iter().map(|payload| payload + 39).sum::<u64>() as f64 / payloads.len() as f64;
     let gap = mean_bytes * 8e12 / LINK.0 as f64 / rho;

@@ -1,4 +1,4 @@
-//! A lone flow: store-and-forward timing, to the picosecond.
+//! A lone flow, to the picosecond.
 
 use incast_model::units::{Bytes, Rate, Time};
 use incast_sim::host::PacketParams;
@@ -40,7 +40,7 @@ fn recursion(cables: &[Cable], sizes: &[u64], ack: u64) -> (u64, u64) {
     last
 }
 
-/// Completion time without and with the last ACK.
+/// Without and with the last ACK.
 fn alone(cables: &[Cable], packets: PacketParams, payload: u64) -> (u64, u64) {
     let outcome = Bench::new(chain(cables)).with(|p| p.packets = packets).flow(0, 1, payload, Time::us(3)).run();
     let fct = fct(&outcome, 0).0;
@@ -90,7 +90,6 @@ fn a4_short_last_packet() {
     exact("A4", "4096 B across, ACK back, ps", 2_913_200, across.1);
 }
 
-/// A packet arrives with its last bit, before the gap.
 #[test]
 fn a4_gap_between_frames() {
     let packets = PacketParams { gap: Bytes(20), ..packets(1500, 40, 40) };

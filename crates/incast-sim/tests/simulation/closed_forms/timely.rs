@@ -28,7 +28,7 @@ fn run(cables: &[Cable], params: &TimelyParams, [from, every, until]: [Time; 3])
     (outcome.queues.iter().filter(|sample| sample.port == link).skip(1).copied().collect(), outcome)
 }
 
-/// Utilisation, mean and largest queue (in us).
+/// Utilisation; mean and largest queue, in us.
 fn link(samples: &[QueueSample], [from, every, until]: [Time; 3]) -> (f64, f64, f64) {
     let bits: f64 = samples.iter().map(|sample| 8.0 * sample.tx_bytes as f64).sum();
     let queued = |sample: &QueueSample| 8.0 * sample.bytes as f64 / LINE;
@@ -37,8 +37,8 @@ fn link(samples: &[QueueSample], [from, every, until]: [Time; 3]) -> (f64, f64, 
     (bits / (time * LINE * 1e6), mean, samples.iter().map(queued).fold(0.0, f64::max))
 }
 
-/// As `link`, for a lone flow with a link of twice the rate. A round ends with the sample of its first packet, which starts
-/// half a packet's time into the round on average and finds the previous rates' queue.
+/// As `link`, for a lone flow with a link of twice the rate. A round ends with the sample of its first packet: half a packet's
+/// time into the round on average, behind the previous rates' queue.
 fn recursion(params: &TimelyParams, [from, until]: [f64; 2]) -> (f64, f64, f64) {
     let us = |time: Time| time.seconds() * 1e6;
     let mbps = |rate: Rate| rate.0 as f64 / 1e6;
@@ -115,8 +115,8 @@ fn e4_several_flows() {
     }
 }
 
-/// Below T_low, after the fifth increase: one step of 500 Mb/s per round trip. One of two flows leaves, the queue drains, and
-/// the other's rate rises linearly.
+/// Below T_low, after the fifth increase: 500 Mb/s per round trip. As one of two flows leaves, the queue drains and the other's
+/// rate rises linearly.
 #[test]
 fn e4_increase_below_the_lower_threshold() {
     let flows = [(1, 0, 500_000_000, Time::ZERO), (2, 0, 30_000_000, Time::ZERO)];

@@ -45,7 +45,7 @@ fn student(degrees: usize) -> f64 {
     [2.776, 2.571, 2.447, 2.365, 2.306, 2.262][degrees - 4]
 }
 
-/// Fairness index (Jain, Chiu, Hawe, DEC TR-301, 1984).
+/// Jain, Chiu, Hawe, DEC TR-301, 1984.
 pub(crate) fn jain(shares: &[f64]) -> f64 {
     let (sum, squares) = shares.iter().fold((0.0, 0.0), |(s, q), x| (s + x, q + x * x));
     sum * sum / (shares.len() as f64 * squares)

@@ -13,7 +13,7 @@ pub(crate) struct Tree {
     pub(crate) flows: Vec<Flow>,
     /// ns-3's estimate in an idle fabric, in ns.
     pub(crate) standalone: Vec<u64>,
-    /// In ns, under each of [`Tree::SCHEMES`].
+    /// In ns, by [`Tree::SCHEMES`].
     pub(crate) fct: [Vec<u64>; 6],
 }
 
@@ -55,7 +55,6 @@ impl Tree {
 #[derive(Debug)]
 pub(crate) struct Incast {
     pub(crate) name: &'static str,
-    /// One way.
     pub(crate) delay: Time,
     pub(crate) buffer: Bytes,
     pub(crate) flows: Vec<Flow>,
@@ -64,7 +63,6 @@ pub(crate) struct Incast {
 }
 
 impl Incast {
-    /// Nothing is lost if ACKs obey pauses.
     pub(crate) fn long() -> Self {
         let schemes = [Scheme::DcqcnAcksObey, Scheme::Dcqcn, Scheme::DcqcnWindow, Scheme::Hpcc95, Scheme::Timely];
         let rows = long_rows();

@@ -24,11 +24,9 @@ pub(crate) struct Case {
     /// For a given rate of every link.
     pub(crate) fabric: fn(Rate) -> Arc<Fabric>,
     pub(crate) flows: Vec<Flow>,
-    /// ns-3's estimate in an idle fabric, in ns.
+    /// In an idle fabric, in ns.
     pub(crate) standalone: u64,
-    /// DCQCN and HPCC.
     pub(crate) reference: [Reference; 4],
-    /// HPCC-PINT, TIMELY and DCTCP.
     pub(crate) family: &'static [Reference],
 }
 
