@@ -113,7 +113,7 @@ impl Controller for HpccPint {
 }
 
 impl HpccPint {
-    /// Selects ACKs by a hash, as switches select packets.
+    /// By a hash, as switches select packets.
     fn uses(&self, seq: u64) -> bool {
         (mix(seq) >> 11) as f64 / (1u64 << 53) as f64 <= self.params.probability
     }

@@ -141,7 +141,7 @@ pub struct Swift {
     offset: f64,
     mtu: u64,
     line: Rate,
-    /// Wire bytes of the last packet sent, for pacing.
+    /// Last packet in wire bytes, for pacing.
     packet: u64,
     /// In packets.
     cwnd: f64,
@@ -209,7 +209,7 @@ impl Swift {
         self.last_decrease.is_none_or(|last| (now - last).0 >= self.rtt)
     }
 
-    /// Filter of TCP (RFC 6298) and HTSIM.
+    /// As TCP (RFC 6298) and HTSIM.
     fn smooth(&mut self, rtt: u64) {
         self.rtt = if self.rtt == 0 { rtt } else { self.rtt - self.rtt / 8 + rtt / 8 };
     }

@@ -1,5 +1,3 @@
-//! Endpoints of a host, by flow, packet or task.
-
 use incast_model::fabric::Fabric;
 use incast_model::flow::{Flow, FlowSet};
 
@@ -26,14 +24,12 @@ pub(crate) struct Endpoints {
     /// By flow; empty in runs of RDMA alone.
     sent: Vec<u8>,
     received: Vec<u8>,
-    /// Endpoints that make packets for idle NICs, have an arbiter, know the fabric.
     pulled: Option<u8>,
     arbitrated: Option<u8>,
     ideal: Option<u8>,
 }
 
 impl Endpoints {
-    /// Stateless endpoints of all flows.
     pub(crate) fn new(transports: Vec<Transport>, carriers: &[Carrier], set: &FlowSet) -> Self {
         // Equal transports share an endpoint: some have one state for all flows of a host.
         let first = |index: usize| transports.iter().position(|one| *one == transports[index]).unwrap_or(index);
@@ -89,7 +85,7 @@ impl Endpoints {
         !self.slots[usize::from(self.sent[own as usize])].acknowledges
     }
 
-    /// At the arbiter's host: `packet`, a full packet's time in ps; `here`, NIC and fabric.
+    /// `packet`: a full packet's time in ps; `here`: NIC and fabric.
     pub(crate) fn place_arbiter(&mut self, host: u32, packet: u64, here: Option<(LocalPort, &Fabric)>) {
         let slot = self.arbitrated.and_then(|index| self.slots[usize::from(index)].endpoint.as_deref_mut());
         if let Some(AnyEndpoint::Fastpass(fastpass)) = slot {

@@ -9,7 +9,6 @@ pub(crate) struct Reassembly {
 }
 
 impl Reassembly {
-    /// As [`Ranges::insert`].
     pub(crate) fn take(&mut self, seq: u64, len: u64) -> u64 {
         let (start, end) = (seq.max(self.next), seq + len);
         if start >= end {

@@ -2,7 +2,6 @@
 pub(crate) struct Segment {
     pub(crate) seq: u64,
     pub(crate) len: u64,
-    /// Some bytes were sent before.
     pub(crate) again: bool,
 }
 
@@ -18,7 +17,6 @@ impl Packets {
         self.size.div_ceil(self.mss)
     }
 
-    /// Payload of the packet at byte `seq`.
     pub(crate) fn len(&self, seq: u64) -> u64 {
         self.mss.min(self.size - seq)
     }

@@ -186,7 +186,6 @@ impl Tcp {
         }
     }
 
-    /// Sends an ACK that does not answer the segment just received.
     fn send_ack(&self, stack: &mut impl Stack, (own, nic): (u32, LocalPort), answer: Answer) {
         let mut ack = stack.control(Kind::SegmentAck, stack.received(own).priority);
         ack.seq = answer.next;
