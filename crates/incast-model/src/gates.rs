@@ -182,7 +182,6 @@ pub(crate) fn cycle(flows: usize, gates: &[Gate]) -> Option<Vec<u32>> {
     for (at, gate) in (0u32..).zip(gates) {
         gate.starts.iter().for_each(|&flow| gate_of[flow as usize] = at);
     }
-    // Flows in or behind a cycle never end.
     let waiting = Waiting::new(flows, gates);
     let mut left: Vec<u32> = gates.iter().map(|gate| gate.waits_for.len() as u32).collect();
     let mut ended = vec![false; gate_of.len()];

@@ -92,7 +92,7 @@ impl Input {
         Ok(self.file.metadata()?.len())
     }
 
-    /// Reads at most `count` bytes; later reads continue after them.
+    /// Reads at most `count` bytes; later reads continue there.
     pub fn head(&mut self, count: u64) -> Result<Vec<u8>, InputError> {
         let mut head = Vec::new();
         Read::by_ref(&mut self.file).take(count).read_to_end(&mut head)?;

@@ -59,7 +59,7 @@ pub fn amount(bytes: f64) -> String {
     }
 }
 
-/// Value, in bytes, of a table such as `MemFree:  12 kB`.
+/// In bytes, of a table such as `MemFree:  12 kB`.
 fn kilobytes(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
@@ -96,7 +96,7 @@ fn of_group(root: &Path, groups: &str) -> Option<u64> {
     left.min()
 }
 
-/// Remainder of one group. File pages count as free: the system drops them first.
+/// File pages count as free: the system drops them first.
 fn of_folder(folder: &Path, limit: &str, usage: &str) -> Option<u64> {
     let read = |file: &str| std::fs::read_to_string(folder.join(file)).ok();
     // "max": no limit.

@@ -35,7 +35,7 @@ const RATES: &[(&str, u64)] = &[
     ("GiB/s", 1 << 33),
 ];
 
-/// In ps; ns-3's femtoseconds are finer than our clock.
+/// In ps; our clock has no femtoseconds.
 const TIMES: &[(&str, u64)] =
     &[("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000), ("ps", 1)];
 

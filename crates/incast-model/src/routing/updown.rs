@@ -4,9 +4,9 @@ use crate::fabric::{Fabric, NodeId, NodeKind, PortId};
 /// Distances to a destination: of the shortest downward path, or else by the higher neighbours with the least remaining
 /// distance. So packets never go up again after down, by the tables alone. Links within a tier are unused.
 pub(super) struct UpDownDistances {
-    /// Hops that only go down; [`u32::MAX`] for none.
+    /// Only down; [`u32::MAX`]: none.
     down: Vec<u32>,
-    /// Hops in all; [`u32::MAX`] for none.
+    /// [`u32::MAX`]: none.
     all: Vec<u32>,
 }
 

@@ -156,7 +156,7 @@ pub(super) fn room(capacity: Rate, headroom: f64) -> Rate {
     Rate(((1.0 - headroom) * capacity.0 as f64).round() as u64)
 }
 
-/// Cuts around a tenant's VMs, with the number of VMs inside.
+/// Cuts around a tenant's VMs, with the VMs inside.
 pub(super) fn crossings(cuts: &Cuts, tenant: &Tenant) -> Vec<(usize, usize)> {
     let mut of: Vec<usize> = tenant.vms.iter().flat_map(|vm| cuts.of_host[vm.host.index()].iter().copied()).collect();
     of.sort_unstable();
@@ -167,7 +167,7 @@ fn needs(tenant: &Tenant, inside: usize) -> (Rate, Rate) {
     needed((tenant.send, tenant.receive), inside, tenant.vms.len())
 }
 
-/// Rates from the inside and to it, on a cut with `inside` of `all` equal VMs.
+/// From the inside and to it, on a cut with `inside` of `all` equal VMs.
 pub(super) fn needed((send, receive): (Rate, Rate), inside: usize, all: usize) -> (Rate, Rate) {
     let times = |rate: Rate, vms: usize| rate.0.saturating_mul(vms as u64);
     let outside = all - inside;

@@ -8,7 +8,7 @@ use crate::units::Rate;
 pub(super) struct Cut {
     /// Such as `h3.1`, `h3`, `leaf0`, `agg0 to agg1`.
     pub(super) name: String,
-    /// Tier of the joining switches: 0 for a VM, 1 for a server.
+    /// Of the joining switches: 0 for a VM, 1 for a server.
     pub(super) tier: u8,
     pub(super) capacity: Rate,
     /// Maximal cuts inside.
@@ -50,7 +50,7 @@ impl Cuts {
         Ok(all)
     }
 
-    /// Adds a tier's cuts around those of lower tiers; `inner` marks cuts inside another.
+    /// Adds a tier's cuts around lower ones; `inner` marks cuts inside another.
     fn add_tier(&mut self, fabric: &Fabric, tier: u8, inner: &mut Vec<bool>) {
         let groups = Groups::new(fabric, tier);
         let mut capacity = vec![0u64; fabric.nodes().len()];

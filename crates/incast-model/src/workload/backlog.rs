@@ -84,7 +84,7 @@ impl JsonSchema for MessageSize {
 #[derive(Debug)]
 pub(super) enum Amounts {
     Drawn(SizeLaw),
-    /// End of a backlogged flow.
+    /// End.
     Backlogged(Time),
 }
 
@@ -121,7 +121,7 @@ impl Amounts {
         }
     }
 
-    /// Draws a message by a uniform `u` in [0, 1).
+    /// `u`: uniform in [0, 1).
     pub(super) fn flow(&self, entry: &Entry<'_>, src: HostId, dst: HostId, u: f64, start: Time) -> Flow {
         match self {
             Self::Drawn(law) => entry.flow(src, dst, law.sample(u), start),

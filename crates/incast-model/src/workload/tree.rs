@@ -128,7 +128,7 @@ fn halving_doubling(n: usize, bytes: u64) -> Vec<Step> {
     let halve = |distance: usize| {
         let message = move |from: usize| {
             let to = from ^ distance;
-            // The partner keeps as many segments as the distance, in its own block.
+            // It keeps as many segments as the distance, in its own block.
             let first = to / distance * distance;
             (from, to, first)
         };

@@ -187,7 +187,7 @@ impl Graph {
         free <= 1 && seen.into_iter().all(|seen| seen)
     }
 
-    /// Links in ascending order, also the port order.
+    /// In ascending order, also the port order.
     fn links(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.neighbours.iter().enumerate().flat_map(|(a, neighbours)| {
             let mut above: Vec<u32> = neighbours.iter().copied().filter(|&b| b > a as u32).collect();

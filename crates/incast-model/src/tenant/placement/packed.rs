@@ -65,7 +65,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// At most `most` slots in a subtree, as its links allow.
+    /// At most `most`, as the subtree's links allow.
     fn fill(&self, cut: usize, most: usize) -> Vec<HostId> {
         let mut want = most;
         loop {
