@@ -102,6 +102,7 @@ macro_rules! balancers {
                 $(($name, $summary)),+
             ];
 
+            /// Name.
             pub const fn name(&self) -> &'static str {
                 match self { Self::Ecmp => "ecmp", $(Self::$variant(_) => $name),+ }
             }
