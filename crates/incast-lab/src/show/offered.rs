@@ -22,7 +22,7 @@ impl fmt::Display for Lines<'_> {
     }
 }
 
-/// `105.8 % up`, with the busiest link if over 1 % above.
+/// With the busiest link if over 1 % above: `105.8 % up`.
 fn in_words(load: &OfferedLoad) -> String {
     let direction = match load.direction {
         Direction::Up => " up",
