@@ -68,7 +68,7 @@ pub struct Ports {
     first: Vec<u32>,
     /// By node.
     host: Vec<bool>,
-    /// By node. Packets of single-linked hosts count at their switch.
+    /// By node: packets of single-linked hosts count at their switch.
     routed: Vec<bool>,
     /// By node: first word of its rows in a turn set.
     rows: Vec<u32>,
@@ -79,7 +79,7 @@ pub struct Ports {
     /// By node: first trunk.
     first_trunk: Vec<u32>,
     trunks: Vec<PortId>,
-    /// Ports of links that are down, in order.
+    /// Of links that are down, in order.
     down: Vec<PortId>,
 }
 

@@ -21,7 +21,6 @@ impl Default for P4Ids {
     }
 }
 
-/// Match fields and action parameter of [`p4_program`].
 const TAG: u32 = 1;
 const INPUT: u32 = 2;
 const OUTPUT: u32 = 3;
@@ -33,8 +32,7 @@ const NEW_TAG: u32 = 1;
 /// In [`p4_program`] each port is a key bit, so a TCAM matches a port set: value 0 under a mask of all other ports. The
 /// specification omits fields with mask 0, as for a set of all ports.
 ///
-/// # Errors
-/// A node that is no switch.
+/// # Errors A node that is no switch.
 pub fn write_p4runtime(
     wiring: &Wiring<'_>,
     table: &RuleTable,
@@ -66,7 +64,7 @@ fn update(entry: &Entry, ports: usize, ids: P4Ids) -> Value {
                 "actionId": ids.action,
                 "params": [{ "paramId": NEW_TAG, "value": base64(&[entry.new_tag.0]) }],
             } },
-            // Entries never disagree: one priority suffices; ternary fields require one above 0.
+            // Entries never disagree; ternary fields require a priority above 0.
             "priority": 1,
         } },
     })
