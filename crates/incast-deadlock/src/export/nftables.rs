@@ -17,7 +17,8 @@ use crate::wiring::Wiring;
 /// of the new priority must stop the packet. `accept` ends this chain only. Packets with a lossless tag but no rule become
 /// lossy.
 ///
-/// # Errors Too many tags, invalid code points, invalid names.
+/// # Errors
+/// Too many tags, invalid code points, invalid names.
 pub fn write_nftables(
     wiring: &Wiring<'_>,
     table: &RuleTable,

@@ -32,7 +32,8 @@ const NEW_TAG: u32 = 1;
 /// In [`p4_program`] each port is a key bit, so a TCAM matches a port set: value 0 under a mask of all other ports. The
 /// specification omits fields with mask 0, as for a set of all ports.
 ///
-/// # Errors A node that is no switch.
+/// # Errors
+/// A node that is no switch.
 pub fn write_p4runtime(
     wiring: &Wiring<'_>,
     table: &RuleTable,

@@ -70,6 +70,7 @@ impl Verified {
     }
 }
 
+/// Verifies rules files. Relative file names start at `base`.
 pub fn verify(loaded: &Loaded, options: &VerifyOptions, base: &Path) -> Result<Verified, Diagnostics> {
     if options.files.is_empty() {
         return Err(Diagnostic::new("", "no file of rules; at least one is needed").into());
