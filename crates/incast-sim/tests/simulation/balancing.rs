@@ -88,7 +88,7 @@ fn flowlets_begin_when_the_gap_is_passed() {
     assert_eq!(outcome.flows[0].finish.unwrap().0, 64 * round_trip.0);
     let together = shares(&bench, &outcome, 2);
     assert!(together.contains(&64) && together.contains(&0), "{together:?}");
-    // A flowlet per packet (one path for all: probability 2^-63).
+    // One path for all: probability 2^-63.
     let (bench, outcome) = one_at_a_time(round_trip - Time(1));
     let apart = shares(&bench, &outcome, 2);
     assert!(apart.iter().all(|&share| share > 10) && apart.iter().sum::<u64>() == 64, "{apart:?}");
@@ -224,7 +224,7 @@ fn hosts_choose_their_port_by_the_same_rule() {
     assert_eq!(sent, [50, 50]);
 }
 
-/// Reordering counts as a loss only with a reorder window of 0 (IRN), not by default.
+/// Default: reordering is no loss; with a reorder window of 0 (IRN) it is.
 #[test]
 fn selective_repeat_sends_nothing_again_where_nothing_is_lost() {
     let adaptive = Balance::Adaptive(AdaptiveParams::default());

@@ -38,7 +38,7 @@ pub(crate) struct Scenario {
     window: Option<WindowMode>,
     pub(crate) lossless: bool,
     xoff: Option<u64>,
-    /// Buffer bytes beyond headrooms, reserves and static thresholds.
+    /// Beyond headrooms, reserves and static thresholds.
     shared: u64,
     scheduler: u8,
     kmin: u64,
@@ -98,8 +98,8 @@ pub(crate) fn scenario() -> impl Strategy<Value = Scenario> {
     let switch = (any::<bool>(), prop::option::of(3072u64..60_000), 5_000u64..300_000, 0u8..3, 500u64..100_000);
     let host = (any::<bool>(), any::<bool>(), 1u32..9, 1u8..4, prop::option::of(3u8..7));
     let packet = (prop::sample::select(vec![256u64, 1000, 1000, 1000, 4096]), prop::sample::select(vec![0u64, 20]));
-    // Without timeouts, nothing may be lost and no window may end before an ACK is due. ns-3's truncated times overrun
-    // headrooms: a larger buffer.
+    // Without timeouts, nothing may be lost and no window may end before an ACK is due: ns-3's truncated times overrun
+    // headrooms.
     let timeouts = prop::sample::select(vec![
         (Arithmetic::Exact, Some(Time::us(400))),
         (Arithmetic::Exact, None),
@@ -295,7 +295,6 @@ proptest! {
         pauses_alternate(&bench, &outcome)?;
     }
 
-    /// Gated flows start only if the first gate opens before the round's end.
     #[test]
     fn rounds_begin_as_a_whole_or_not_at_all(scenario in scenario(), end in 0u64..60_000) {
         let (end, waits) = (Time::ns(end), scenario.waits().count());
@@ -369,7 +368,7 @@ proptest! {
     }
 }
 
-/// An ACK that opens a window must wake the port with data; the ideal's ACK leaves by the port at which data arrives.
+/// An ACK that opens a window must wake the port with data; the ideal's ACK leaves by the port of its data.
 #[test]
 fn acks_by_another_port() {
     let mut builder = FabricBuilder::new();
@@ -388,7 +387,7 @@ fn acks_by_another_port() {
     assert_eq!(bench.window(WindowMode::Fixed).run().stop, Stop::Finished);
 }
 
-/// A queue pair may complete after a premature timeout, before its turn; until then its slot must not be reused.
+/// After a premature timeout, before its turn; until then its slot must not be reused.
 #[test]
 fn a_queue_pair_completes_while_it_waits() {
     let star = crate::common::star(&[crate::common::Cable::new(100, 5000); 4]);
@@ -397,7 +396,7 @@ fn a_queue_pair_completes_while_it_waits() {
     for _ in 0..200 {
         bench = bench.flow(0, 1, 50_000, Time::ns(200));
     }
-    // Timeout at 20 us, ACK at 20.3 us; these flows take its slot.
+    // Timeout at 20 us, ACK at 20.3 us.
     let late = (0..40).map(|k| (2, 3, 30_000, Time::ns(20_100 + 50 * k)));
     let outcome = bench.flows(late).run();
     assert_eq!(outcome.stop, Stop::Finished);
@@ -405,7 +404,6 @@ fn a_queue_pair_completes_while_it_waits() {
     assert_eq!(outcome.ledger.unbalanced().count(), 0);
 }
 
-/// Hosts send after receiving a message and, with `own`, after sending theirs.
 #[test]
 fn windows_give_the_same_run_with_gates() {
     for (delay, own) in [(0, false), (700, false), (0, true), (300, true)] {
@@ -428,7 +426,7 @@ fn windows_give_the_same_run_with_gates() {
     }
 }
 
-/// Lossless packets without headroom are lost; unlimited flows resend many after their last byte.
+/// Lossless packets without headroom are lost.
 #[test]
 fn windows_give_the_same_run_when_many_packets_are_resent() {
     let star = crate::common::star(&[crate::common::Cable::new(100, 1000); 8]);

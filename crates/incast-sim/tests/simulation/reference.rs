@@ -35,7 +35,7 @@ fn dumbbell() {
     check(4);
 }
 
-/// Numbers of nodes and links (hence ports) decide ties and paths.
+/// They decide ties and paths.
 #[test]
 fn fabrics_are_numbered_alike() {
     let at_100g = |ends: Vec<(u32, u32)>| -> Vec<_> {

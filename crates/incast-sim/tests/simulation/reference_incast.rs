@@ -18,7 +18,7 @@ type Frame = [u64; 4];
 
 struct Reference {
     scheme: Scheme,
-    /// Data packets and ACKs, once per link crossed.
+    /// Data and ACKs, per link crossed.
     hops: [u64; 2],
     marks: u64,
     drops: u64,
@@ -34,7 +34,6 @@ impl Reference {
     }
 }
 
-/// Each sent once, once per link crossed.
 const PACKET_HOPS: u64 = 2_674_636;
 
 /// FNV-1a offset basis.

@@ -2,7 +2,7 @@
 //!
 //! *slowdown*: mean ratio to the exact ideal time; *Jain*: fairness of throughputs; *peak q*: longest switch queue.
 //!
-//! `INSTA_UPDATE=always` accepts new tables; the test and release profiles have the same.
+//! `INSTA_UPDATE=always` accepts new tables.
 
 use std::fmt::Write;
 use std::path::Path;

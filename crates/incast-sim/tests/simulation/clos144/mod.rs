@@ -17,7 +17,7 @@ use incast_sim::switch::{EcnParams, Forwarding, QueueParams, SwitchParams};
 use incast_sim::transport::{FastpassParams, Transport, TransportParams};
 use incast_sim::{Carrier, Params, Setup, Simulation};
 
-/// Host 144, the arbiter, is on the first rack.
+/// Host 144 is the arbiter.
 pub(crate) fn fabric(gbps: u64) -> Fabric {
     let (access, delay) = (Rate::gbps(gbps), Time::ns(200));
     let mut builder = FabricBuilder::new();

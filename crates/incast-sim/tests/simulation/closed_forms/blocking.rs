@@ -85,7 +85,6 @@ fn o3_who_may_not_send_does_not_wait() {
         from: Time::us(1),
         until: Some(Time::us(50)),
     };
-    // The packet leaves before the pause.
     let outcome = Bench::new(star(&[Cable::new(100, 500); 2]))
         .flow(0, 1, 1000, Time::ZERO)
         .with(|params| {

@@ -59,7 +59,7 @@ pub(crate) fn watched(bench: Bench, action: WatchdogAction) -> Bench {
     })
 }
 
-/// h0 to h14 and h1 to h15, over t0, l0, s0, l2 and t3; from [`EVENT`] on, l0 returns h14's packets to t0.
+/// Two flows over t0, l0, s0, l2 and t3; from [`EVENT`] on, l0 returns h14's packets to t0.
 fn looping() -> Bench {
     let route = |at: &str, to: &str, via: &str, from: Time| RouteParams {
         at: at.into(),
@@ -144,7 +144,7 @@ fn t1_a_loop_deadlocks() {
     assert_eq!(outcome.counts.drops, 0);
 }
 
-/// TG2: a looping packet is lossy after its second bounce.
+/// TG2: lossy after the second bounce.
 #[test]
 fn t2_tags_let_the_others_through() {
     let outcome = tagged(looping()).run();
@@ -197,7 +197,7 @@ fn windows_give_the_same_run_with_tags() {
     }
 }
 
-/// In its arriving tag's queue, a packet passes a pause of its new tag: lossless packets are dropped.
+/// Lossless packets are dropped: in the arriving tag's queue they pass a pause of the new tag.
 #[test]
 fn t5_the_queue_is_that_of_the_new_tag() {
     // A flow that bounces at l2 meets two others at t3: l3 and then s1 pause it as priority 4.
@@ -215,11 +215,10 @@ fn t5_the_queue_is_that_of_the_new_tag() {
     assert_eq!(wrong.ledger.unbalanced().count(), 0);
 }
 
-/// A watchdog acts at its first poll after the detection or restoration time. With Drop, the cycle closes again within a poll.
-/// With Forward, two flows arrive for one port at l0 and l2: queues into them are never released.
+/// Acts at its first poll after the detection or restoration time. With Drop, the cycle closes again within a poll. With
+/// Forward, two flows arrive for one port at l0 and l2: queues into them are never released.
 #[test]
 fn t6_a_watchdog_ends_deadlocks() {
-    // The cycle and its feeders.
     let to_spines = ["l0-s0", "l2-s1"];
     let to_leaves = ["s0-l2", "s1-l0", "t0-l0", "t2-l2"];
     for action in [WatchdogAction::Drop, WatchdogAction::Forward] {
@@ -232,7 +231,6 @@ fn t6_a_watchdog_ends_deadlocks() {
                 |pause: &&PauseRecord| (pause.port, pause.priority, pause.end) == (storm.port, 3, Some(storm.begin));
             let pause = outcome.pauses.iter().find(of).expect("a pause that the storm ends");
             assert_eq!(storm.begin, look_after(pause.start + detection), "{action:?} {storm:?}");
-            // Pause frames on their way arrive after its begin.
             assert!(storm.end.is_none_or(|end| end == storm.begin + restoration + poll), "{action:?} {storm:?}");
         }
         let first = outcome.storms[0].begin;

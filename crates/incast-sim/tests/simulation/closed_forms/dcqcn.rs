@@ -7,8 +7,8 @@ use crate::common::{Bench, Cable, check, star, within};
 
 const G: f64 = 1.0 / 256.0;
 
-/// A long flow h1 to h5 with only its first packet marked. Of five packets that arrive together at a port of twice their rate,
-/// h1's leaves three waiting, above the threshold; the others leave fewer.
+/// Marks only the first packet of a long flow h1 to h5. Of five packets that arrive together at a port of twice their rate,
+/// h1's leaves three waiting, above the threshold.
 fn one_mark(set: impl FnOnce(&mut Params)) -> Outcome {
     let edge = Cable::new(100, 1000);
     let bench = Bench::new(star(&[edge, edge, edge, edge, edge, Cable::new(200, 1000)])).control("dcqcn", "vendor");

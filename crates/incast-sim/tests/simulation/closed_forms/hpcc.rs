@@ -1,4 +1,4 @@
-//! HPCC's fixed points and reactions on a star of 100 Gb/s and 1 us: T = 4.16 us, W = 52 000 B.
+//! HPCC on a star of 100 Gb/s and 1 us: T = 4.16 us, W = 52 000 B.
 
 use incast_model::units::{Rate, Time};
 use incast_sim::Outcome;
@@ -77,8 +77,8 @@ fn e5_h3_standing_queue() {
 }
 
 /// The queue peaks at about (N - 1) windows of wire bytes. First reactions divide rates by about N/eta: the queue is gone
-/// within 2 T plus the time to drain the peak. (Not within 3 T: until the first window is acknowledged, rates start from the
-/// line rate.)
+/// within 2 T plus the time to drain the peak. (Not 3 T: until the first window is acknowledged, rates start from the line
+/// rate.)
 #[test]
 fn h4_incast() {
     let every = Time::ns(200);

@@ -28,7 +28,7 @@ fn incast() -> Bench {
 
 const VICTIM: usize = 4;
 
-/// Below the 200 kB at which these switches pause.
+/// Below the PFC threshold of 200 kB.
 fn small() -> IsolationParams {
     IsolationParams {
         enabled: true,
@@ -48,7 +48,6 @@ fn records_of(bench: &Bench, outcome: &Outcome, from: &str, to: &str) -> Vec<Iso
     outcome.isolations.iter().copied().filter(|record| record.port == port).collect()
 }
 
-/// The victim may be isolated for a while.
 #[test]
 fn n1_a_victim_goes_free() {
     let alone = incast().only_last_flow().run();
@@ -83,7 +82,7 @@ fn n2_order_is_kept() {
         SchedulerParams::StrictPriority,
         SchedulerParams::RoundRobin,
         drr(weighted, vec![7]),
-        // Isolated queue first: an isolated flow would overtake itself.
+        // Otherwise an isolated flow would overtake itself.
         drr([1000; 8], vec![7, 2]),
     ];
     for scheduler in schedulers {
@@ -101,11 +100,10 @@ fn n2_order_is_kept() {
     }
 }
 
-/// The upstream switch isolates later, by a message's time plus at most the messages' interval.
+/// Later by a message's time and at most the messages' interval.
 #[test]
 fn n3_messages_go_one_hop() {
     let isolation = IsolationParams { message_above: Bytes(0), ..small() };
-    // No pause delays the packets that trigger messages.
     let bench = isolating(incast(), isolation)
         .with(|params| params.switch.pfc_mode = PfcMode::Static { xoff: Bytes(3_000_000) });
     let outcome = bench.run();
@@ -131,7 +129,7 @@ fn n3_messages_go_one_hop() {
     });
 }
 
-/// 400 us: hold and age, and one look through the tables for each.
+/// 400 us: hold, age, and one look through the tables for each.
 #[test]
 fn n4_all_flows_are_let_go() {
     let late = Time::ms(6);

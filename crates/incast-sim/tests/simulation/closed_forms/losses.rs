@@ -24,7 +24,7 @@ fn again(outcome: &Outcome) -> u64 {
     outcome.flows.iter().map(|flow| flow.retransmitted).sum()
 }
 
-/// It need not complete earlier: without a control, only timeouts find lost retransmissions.
+/// Not always earlier: only timeouts find lost retransmissions.
 #[test]
 fn l1_selective_repeat_sends_less_again() {
     for senders in [2, 4, 8, 16] {

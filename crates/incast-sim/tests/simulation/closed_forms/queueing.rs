@@ -1,4 +1,4 @@
-//! Waiting at one link: M/D/1, M/G/1, priorities, Little's law, and Lindley's recursion packet by packet.
+//! Waiting at one link: M/D/1, M/G/1, priorities, Little's law, Lindley's recursion.
 //!
 //! Each packet is a flow from one of 64 hosts with links 800 times faster: any delay beyond the ideal is a wait at the link.
 
@@ -117,8 +117,8 @@ fn c2_two_sizes() {
     confidence("C2", "M/G/1 mean wait at 0.8, in mean service times", 3.798, &means, 0.02);
 }
 
-/// Two classes of load 0.4 without pre-emption: `R = sum lambda E[S^2] / 2`, `W1 = R / (1 - rho1)`, `W2 = R / ((1 - rho1) (1 -
-/// rho1 - rho2))`: 0.8 and 4.0 us; mean: one FIFO queue's, 2.4 us.
+/// Load 0.4 each, no pre-emption: `R = sum lambda E[S^2] / 2`, `W1 = R / (1 - rho1)`, `W2 = R / ((1 - rho1) (1 - rho1 -
+/// rho2))`: 0.8 and 4.0 us; mean: one FIFO queue's, 2.4 us.
 #[test]
 fn c4_v4_strict_priority() {
     let (mut high, mut low, mut all) = (Vec::new(), Vec::new(), Vec::new());

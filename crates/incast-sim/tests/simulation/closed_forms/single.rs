@@ -16,7 +16,6 @@ fn packets(wire: u64, header: u64, ack: u64) -> PacketParams {
     }
 }
 
-/// Serialisation and propagation on each link, in ps.
 fn hops(cables: &[Cable], bytes: u64) -> u64 {
     cables.iter().map(|Cable(rate, delay)| rate.time_for(bytes).0 + delay.0).sum()
 }
@@ -45,7 +44,7 @@ fn alone(cables: &[Cable], packets: PacketParams, payload: u64) -> (u64, u64) {
     let outcome = Bench::new(chain(cables)).with(|p| p.packets = packets).flow(0, 1, payload, Time::us(3)).run();
     let fct = fct(&outcome, 0).0;
     let ideal = outcome.flows[0].ideal_exact.0;
-    // The ideal omits the last ACK's wait for its predecessor.
+    // Without the last ACK's wait for its predecessor.
     let ack = cables.iter().map(|Cable(rate, _)| rate.time_for(packets.ack.0).0).max().unwrap();
     assert!(fct >= ideal && fct - ideal < ack, "a flow alone takes {fct}, its ideal is {ideal}");
     (fct - hops(cables, packets.ack.0), fct)

@@ -15,7 +15,7 @@ const ACK: f64 = 8.0 * 60.0;
 /// Shared link, in bit/us.
 const LINE: f64 = 1e5;
 
-/// Samples of h0's link without the first.
+/// Without the first sample.
 fn run(cables: &[Cable], params: &TimelyParams, [from, every, until]: [Time; 3]) -> (Vec<QueueSample>, Outcome) {
     let flows = (1..cables.len() as u32).map(|src| (src, 0, 2_000_000_000, Time::us(u64::from(src))));
     let bench = Bench::new(star(cables)).flows(flows).controlled(Control::Timely(params.clone())).with(|params| {
@@ -53,7 +53,7 @@ fn recursion(params: &TimelyParams, [from, until]: [f64; 2]) -> (f64, f64, f64) 
         queue = f64::max(0.0, queue + grown);
         if now > from {
             used += if queue > 0.0 { LINE * span } else { before + rate * span };
-            // A queue that empties is a triangle, otherwise a trapezium.
+            // A triangle if it empties, otherwise a trapezium.
             let full = if queue > 0.0 || before == 0.0 { span } else { before / (LINE - rate) };
             area += (before + queue) / 2.0 * full;
             most = most.max(queue / LINE);
@@ -115,8 +115,7 @@ fn e4_several_flows() {
     }
 }
 
-/// Below T_low, after the fifth increase: 500 Mb/s per round trip. As one of two flows leaves, the queue drains and the other's
-/// rate rises linearly.
+/// Below T_low, after the fifth increase: 500 Mb/s per round trip.
 #[test]
 fn e4_increase_below_the_lower_threshold() {
     let flows = [(1, 0, 500_000_000, Time::ZERO), (2, 0, 30_000_000, Time::ZERO)];

@@ -35,7 +35,6 @@ pub(crate) fn star(cables: &[Cable]) -> Fabric {
     builder.finish().unwrap()
 }
 
-/// h0, a row of switches, h1: one link per cable.
 pub(crate) fn chain(cables: &[Cable]) -> Fabric {
     let mut builder = FabricBuilder::new();
     let ends = hosts(&mut builder, 2);

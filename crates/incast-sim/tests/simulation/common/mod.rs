@@ -72,7 +72,6 @@ impl Bench {
         self.controlled(Control::named(name, profile).unwrap())
     }
 
-    /// Sets the marking that the control asks for.
     pub(crate) fn controlled(mut self, control: Control) -> Self {
         let window = control.default_window();
         self.params.ecn = control.ecn().unwrap_or(self.params.ecn);
@@ -144,7 +143,7 @@ impl Bench {
         self
     }
 
-    /// Path of the last flow, without its hosts.
+    /// Of the last flow, without its hosts.
     pub(crate) fn via(mut self, switches: &[&str]) -> Self {
         let node = |name: &str| {
             let at = self.fabric.nodes().iter().position(|node| node.name == name);
@@ -265,11 +264,11 @@ fn same(outcome: &Outcome, other: &Outcome) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// A run without time series and histograms.
+/// Without time series and histograms.
 pub(crate) fn digest(outcome: &Outcome) -> String {
     let Outcome { stop, end, counts, ledger, flows, ports, pauses, drops, links, storms, isolations, cut_off, .. } =
         outcome;
-    // They depend on the event loop, not on the network.
+    // They depend on the event loop.
     let counts = Counts { events: 0, peak_packets: 0, ..*counts };
     // Pauses have roots only where queueing delays are measured.
     let found = |record: &IsolationRecord| record.found.map(|found| FoundIn { root: None, ..found });

@@ -27,7 +27,7 @@ pub(crate) fn check(id: &str, what: &str, expected: impl Display, measured: f64,
     assert!(pass, "{id} {what}: expected {expected}, measured {measured}");
 }
 
-/// Passes within the tolerance, or if the 95 % interval (Student's t) contains the value.
+/// Within the tolerance, or the 95 % interval (Student's t) contains the value.
 #[track_caller]
 pub(crate) fn confidence(id: &str, what: &str, expected: f64, runs: &[f64], tolerance: f64) {
     let n = runs.len() as f64;

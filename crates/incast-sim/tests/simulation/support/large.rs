@@ -11,7 +11,7 @@ use super::{Scheme, facts, flow};
 #[derive(Debug)]
 pub(crate) struct Tree {
     pub(crate) flows: Vec<Flow>,
-    /// ns-3's estimate in an idle fabric, in ns.
+    /// In an idle fabric, in ns.
     pub(crate) standalone: Vec<u64>,
     /// In ns, by [`Tree::SCHEMES`].
     pub(crate) fct: [Vec<u64>; 6],
@@ -51,7 +51,7 @@ impl Tree {
     }
 }
 
-/// Incasts of 60 servers over FB Hadoop flows, with pauses.
+/// 60 servers each, over FB Hadoop flows.
 #[derive(Debug)]
 pub(crate) struct Incast {
     pub(crate) name: &'static str,
@@ -76,7 +76,7 @@ impl Incast {
         }
     }
 
-    /// Flows of [`Incast::long`]; ns-3's headroom is too small here.
+    /// ns-3's headroom is too small here.
     pub(crate) fn short() -> Self {
         let schemes = [
             Scheme::Dcqcn,

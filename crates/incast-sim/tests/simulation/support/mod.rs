@@ -32,7 +32,7 @@ pub(crate) fn ns3_params() -> Params {
     }
 }
 
-/// ns-3's ECMP: every flow takes the same path.
+/// Every flow takes ns-3's path.
 pub(crate) fn exact_params() -> Params {
     let mut params = Params::default();
     params.network.hash = EcmpHash::Murmur3;

@@ -1,4 +1,4 @@
-//! Flows without a size end when their time is over and all data is there.
+//! Flows without a size.
 
 use incast_model::units::{Bytes, Rate, Time};
 use incast_sim::host::NicQueue;

@@ -17,7 +17,7 @@ use super::many::tenant;
 use crate::common::{Bench, same_event_by_event};
 use crate::guarded::{Trouble, trouble};
 
-/// Source, destination, size, start in ns; `Some`: no size, an end in ns after the start.
+/// Source, destination, size, start in ns; `Some`: an end in ns after the start.
 type Traffic = (u32, u32, u64, u64, Option<u64>);
 
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -169,7 +169,6 @@ proptest! {
     }
 }
 
-/// The run ends then, not at the window's edge.
 #[test]
 fn a_flow_may_end_as_it_starts() {
     let bench = Bench::new(racks(2)).transport(named("udp", "line-rate")).flow(0, 1, 1, Time::ns(1));
