@@ -139,7 +139,7 @@ impl Search {
         Self { from, round: 0, found: Vec::new() }
     }
 
-    /// Over higher vertices than `start`.
+    /// Shortest cycle from `start` over higher vertices.
     fn cycle(&mut self, graph: &Graph, start: u32, longest: usize) -> Option<Vec<u32>> {
         watch::check();
         self.round += 1;

@@ -79,7 +79,7 @@ pub struct Ports {
     /// By node: first trunk.
     first_trunk: Vec<u32>,
     trunks: Vec<PortId>,
-    /// Of links that are down, in order.
+    /// Ports of links that are down, in order.
     down: Vec<PortId>,
 }
 

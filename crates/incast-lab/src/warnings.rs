@@ -281,7 +281,7 @@ fn timeouts(setup: &Setup, fabric: &Fabric) -> Vec<(String, Time, Time)> {
     setup.transports.iter().filter_map(of_transport).collect()
 }
 
-/// Of at most that round trip; that round trip.
+/// Periods of at most that round trip; that round trip.
 fn periods(setup: &Setup, fabric: &Fabric) -> Vec<(String, Time, Time)> {
     let packets = &setup.params.packets;
     let longest = BaseRtts::new(fabric, Bytes(packets.mss.0 + packets.segment_header.0)).max().0;
@@ -290,7 +290,7 @@ fn periods(setup: &Setup, fabric: &Fabric) -> Vec<(String, Time, Time)> {
     short.map(|(field, period)| (format!("hypervisor.{}.{field}", hypervisor.name()), period, longest)).collect()
 }
 
-/// With the kind of queue that it needs.
+/// Transport and the kind of queue that it needs.
 fn foreign_queues(setup: &Setup) -> Option<(&'static str, QueueParams)> {
     let ranked = |queues: &QueueParams| matches!(queues, QueueParams::Pfabric { .. });
     let wants = setup.transports.iter().map(|one| (one.name(), one.switch().queues));

@@ -7,7 +7,7 @@ const NONE: u32 = u32::MAX;
 /// Gates that wait for each flow.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Waiting {
-    /// Start of each flow's gates in `gates`, then the end; empty without gates.
+    /// Start of each flow's gates in `gates`, then the end.
     first: Vec<u32>,
     gates: Vec<u32>,
 }

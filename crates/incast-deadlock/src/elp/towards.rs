@@ -4,7 +4,7 @@ use incast_model::fabric::{NodeId, PortId};
 
 use crate::wiring::Ports;
 
-/// With its far end: most time goes into these look-ups.
+/// Egress port with its far end: most time goes into these look-ups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Hop {
     pub(crate) port: PortId,

@@ -69,7 +69,7 @@ pub fn read_csv(wiring: &Wiring<'_>, text: &str) -> Result<RuleTable, RulesError
     reader.finish()
 }
 
-/// With its lines, and the rest.
+/// First record, its lines, the rest.
 fn record(text: &str) -> Result<(Vec<String>, usize, &str), String> {
     let (mut fields, mut lines) = (vec![String::new()], 1);
     let mut characters = text.char_indices().peekable();

@@ -104,14 +104,14 @@ impl fmt::Display for TaggedCycle {
 pub(crate) type Move = (Tag, PortId, PortId, Tag);
 
 pub(crate) struct Reached {
-    /// Of rules and hosts.
+    /// Tags of rules and hosts.
     tags: usize,
     buffers: usize,
     pub(crate) moves: Vec<Move>,
 }
 
 impl Reached {
-    /// Only by turns of `within`, if given.
+    /// Walks only by turns of `within`, if given.
     pub(crate) fn new(ports: &Ports, rules: &Transitions, sent: &[Tag], within: Option<&TurnSet>) -> Self {
         let tags = usize::from(sent.iter().map(|tag| tag.0).fold(rules.tags(), u8::max));
         let mut seen = vec![false; tags * ports.len()];

@@ -278,7 +278,7 @@ impl<'a> Facts<'a> {
         if self.params().switch.headroom == Headroom::ThreeDelays { self.shares_buffers() } else { self.pauses() }
     }
 
-    /// Of all packets, also after demotion, isolation and tagging.
+    /// Priorities of all packets, also after demotion, isolation and tagging.
     fn priorities(&self) -> u8 {
         let rdma = &self.params().rdma;
         let classes = &self.params().host.classes;

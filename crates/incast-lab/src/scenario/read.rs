@@ -136,7 +136,7 @@ fn ending(value: &Value, at: &mut Vec<Step>, steps: &[Step], found: &mut Vec<Str
     }
 }
 
-/// With the folder of relative files.
+/// Values, and folder of relative files.
 fn read(file: &Path) -> Result<(Tree, &Path), Diagnostics> {
     let text = text_file::read(file)?;
     let base_dir = match file.parent() {

@@ -21,7 +21,7 @@ use crate::diagnostic::Diagnostics;
 type Doubted = (Arc<TagRules>, Option<String>);
 
 impl Scenario {
-    /// With a doubt about them; `None` without tagging.
+    /// Rules and a doubt about them; `None` without tagging.
     pub(super) fn tag_rules(
         &self,
         scheme: &str,
@@ -35,7 +35,7 @@ impl Scenario {
         Ok(Some((Arc::new(table(fabric, &rules)), doubt)))
     }
 
-    /// With a file's traffic classes; `None` without tagging.
+    /// Rules and a file's traffic classes; `None` without tagging.
     pub(crate) fn tagger(
         &self,
         scheme: &str,

@@ -22,7 +22,7 @@ impl fmt::Display for Lines<'_> {
     }
 }
 
-/// With the busiest link if over 1 % above: `105.8 % up`.
+/// `105.8 % up`, with the busiest link if over 1 % above.
 fn in_words(load: &OfferedLoad) -> String {
     let direction = match load.direction {
         Direction::Up => " up",

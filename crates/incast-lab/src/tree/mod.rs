@@ -32,7 +32,7 @@ struct Site {
     value: Range<usize>,
 }
 
-/// With places of written values.
+/// Values by name, with places of written ones.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tree {
     pub(crate) root: Map<String, Value>,

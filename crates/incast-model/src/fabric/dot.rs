@@ -3,7 +3,7 @@ use std::fmt::Write as _;
 
 use super::graph::{Fabric, NodeId, NodeKind};
 
-/// Graphviz drawing: one rank per tier, hosts (ellipses) below switches (boxes). Rates are labels, delays tool tips.
+/// Graphviz drawing: one rank per tier, hosts (ellipses) below switches (boxes).
 pub fn write_dot(fabric: &Fabric) -> String {
     let mut text = String::from("graph fabric {\n  ranksep=1.5;\n  node [shape=box];\n");
     let mut tiers: BTreeMap<u8, Vec<NodeId>> = BTreeMap::new();

@@ -56,7 +56,7 @@ pub(crate) fn tiers_with_uplinks(fabric: &Fabric) -> Vec<u8> {
     tiers
 }
 
-/// Lower end, upper end and number of links between tiers.
+/// Lower end, upper end and link.
 fn levels(fabric: &Fabric) -> impl Iterator<Item = (NodeId, NodeId, LinkId)> + '_ {
     (0..).map(LinkId).zip(fabric.links()).filter_map(|(number, link)| {
         let [a, b] = [link.a, link.b].map(|port| fabric.port(port).node);

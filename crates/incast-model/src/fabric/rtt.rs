@@ -105,9 +105,9 @@ impl BaseRtts {
         src.leg.then(trunk).then(dst.leg).pair()
     }
 
-    /// Largest base RTT and largest bandwidth-delay product, maybe of different pairs.
+    /// Largest base RTT and bandwidth-delay product, maybe of different pairs.
     pub fn max(&self) -> (Time, Bytes) {
-        // Equal spokes are one kind; a kind of two or more hosts is also paired with itself.
+        // Equal spokes are one kind; two or more are also paired with each other.
         let mut kinds: HashMap<Spoke, bool> = HashMap::new();
         for &spoke in &self.spokes {
             kinds.entry(spoke).and_modify(|several| *several = true).or_insert(false);

@@ -7,7 +7,7 @@ use crate::flow::{Flow, FlowSet};
 use crate::foreign::{Ns3Error, Token, Tokens, digits, read_text};
 use crate::units::{Bytes, Time, scale};
 
-/// Of a pair's first flow; later ports count up (`third.cc`, ScheduleFlowInputs, commit 9f4be2a).
+/// Source port of a pair's first flow; later ports count up (`third.cc`, ScheduleFlowInputs, commit 9f4be2a).
 const FIRST_SPORT: u32 = 10_000;
 
 /// Rounding of starts in a file.
@@ -143,7 +143,7 @@ fn start(text: &str, rounding: StartRounding) -> Result<Time, String> {
     }
 }
 
-/// With an exact product, for x of 0 or more.
+/// floor(x · 10⁹) by an exact product, for x of 0 or more.
 fn floor_ns(x: f64) -> Option<u64> {
     let bits = x.to_bits();
     let exponent = (bits >> 52) as i32;

@@ -74,7 +74,7 @@ pub fn static_split(tenancy: &Tenancy, pairs: &[Pair]) -> Vec<f64> {
     max_min(&hoses.collect::<Vec<_>>(), &pairs.iter().map(demand).collect::<Vec<_>>())
 }
 
-/// With shares of the traffic.
+/// Ports with shares of the traffic.
 pub(super) fn over_links(fabric: &Fabric, routes: &Routes, pair: &Pair) -> Way {
     let [src, dst] = [pair.src, pair.dst].map(|host| fabric.hosts()[host.index()]);
     let mut ports = Vec::new();

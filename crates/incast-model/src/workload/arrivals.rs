@@ -88,8 +88,7 @@ impl Arrivals {
     }
 }
 
-/// Flows of one host, from its own stream, with equally many draws per flow: a host's k-th flow keeps size and destination at
-/// any load.
+/// From its own stream, with equally many draws per flow: a host's k-th flow keeps size and destination at any load.
 pub(super) fn open_loop(
     entry: &Entry<'_>,
     out: &mut Collector,

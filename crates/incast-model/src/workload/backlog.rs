@@ -136,7 +136,7 @@ impl Amounts {
 /// 70 TB, 700 s at 400 Gb/s: sums over a quarter of a million flows stay below 2^64.
 const MOST: u64 = 70_000_000_000_000;
 
-/// More than a host can send at `rate` bit/s: twice the link's capacity, and a mebibyte.
+/// Twice the capacity of a link of `rate` bit/s, and a mebibyte.
 fn bound(rate: f64, time: Time) -> u64 {
     (rate * time.seconds() / 4.0) as u64 + (1 << 20)
 }

@@ -40,7 +40,7 @@ pub(super) fn parse(text: &str, file: &Path) -> Result<SizeCdf, EntryError> {
     })
 }
 
-/// With first column in characters, from 1.
+/// Cells with first column in characters, from 1.
 fn cells(line: &str) -> Vec<(usize, &str)> {
     let blank = |c: char| c.is_whitespace() || c == ',';
     let mut cells = Vec::new();

@@ -22,7 +22,6 @@ pub(super) struct Step {
 /// Dependencies of a rank's messages in a step.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Waits {
-    /// All messages of the iteration, not only the last active step's.
     pub(super) all: bool,
     /// Also the rank's own messages.
     pub(super) own: bool,
@@ -41,7 +40,7 @@ pub(super) struct Collective<'a> {
 }
 
 impl Collective<'_> {
-    /// `steps` returns an iteration's steps, by chunk. Chunks are independent. A rank begins an iteration when all its messages
+    /// `steps` returns an iteration's steps, by chunk; chunks are independent. A rank begins an iteration when all its messages
     /// of the previous one have ended.
     pub(super) fn add(
         &self,
@@ -80,7 +79,7 @@ impl Collective<'_> {
                 let mut news = vec![Vec::new(); self.ranks.len()];
                 for messages in step.messages.chunk_by(|a, b| a.from == b.from) {
                     let from = messages[0].from;
-                    // Compute time delays a rank's first messages; forwarded data has waited at others.
+                    // Compute time delays only a rank's first messages.
                     let begins = !begun[from] && !before[from].is_empty();
                     let (delay, round) = if begins { (self.compute, round) } else { (step.delay, None) };
                     let begin = Begin { waits: &waiting[from], delay, round };
@@ -171,7 +170,7 @@ pub(super) mod tests {
     use crate::flow::FlowSet;
     use crate::gates::check_gates;
 
-    /// Step of every flow: 0 without a gate, else one more than its last dependency's.
+    /// By flow: 0 without a gate, else one more than its last dependency's.
     pub(in crate::workload) fn depths(set: &FlowSet) -> Vec<usize> {
         check_gates(set).unwrap();
         let mut behind = vec![false; set.flows.len()];

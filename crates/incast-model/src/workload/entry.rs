@@ -237,7 +237,7 @@ impl Collector {
         Some(self.set.rounds.len() as u32 - 1)
     }
 
-    /// Over flows from `first` on, one round each.
+    /// Adds gates over flows from `first` on, one round each.
     pub(super) fn gates_from(&mut self, first: u32, gates: Vec<Gate>, entry: &Entry<'_>) {
         for mut gate in gates {
             gate.waits_for.iter_mut().chain(&mut gate.starts).for_each(|flow| *flow += first);
@@ -269,7 +269,6 @@ impl Collector {
         self.set.flows.retain(|_| out.next() == Some(false));
     }
 
-    /// Maps host numbers to the fabric's, for flows from `first` on.
     pub(super) fn place(&mut self, first: usize, members: Members<'_>) {
         for flow in &mut self.set.flows[first..] {
             (flow.src, flow.dst) = (members.host(flow.src), members.host(flow.dst));

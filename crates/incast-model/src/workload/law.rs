@@ -109,7 +109,7 @@ pub(super) mod tests {
     use super::*;
     use crate::rng::{stream, unit};
 
-    /// Largest distance between `n` draws' distribution and the law. A draw of k represents sizes that round to k.
+    /// Largest distance between `n` draws' distribution and the law; a draw of k represents sizes that round to k.
     pub(in crate::workload) fn ks_distance(law: &SizeLaw, n: usize, seed: u64) -> f64 {
         let mut rng = stream(seed, "test/sizes", 0);
         let mut draws: Vec<u64> = (0..n).map(|_| law.sample(unit(&mut rng))).collect();

@@ -60,7 +60,7 @@ impl Pattern for Vec<ListedFlow> {
     }
 }
 
-/// Over places in the list.
+/// Gates over places in the list.
 fn waits(list: &[ListedFlow], entry: &Entry<'_>) -> Result<Vec<Gate>, EntryError> {
     let at = |index: usize, name: &str| format!("{}[{index}].{name}", entry.path);
     let lonely = list.iter().enumerate().filter(|(_, flow)| flow.after.is_empty());

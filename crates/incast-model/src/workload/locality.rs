@@ -141,7 +141,7 @@ impl<'a> Destinations<'a> {
     pub(super) fn parts(&self, rates: &[f64], out: &mut Parts) {
         let all = out.set(self.hosts.to_vec());
         for &(share, inner, outer) in self.classes.iter().filter(|class| class.0 > 0.0) {
-            // A host never draws itself: single hosts need no separate parts.
+            // A host never draws itself.
             let level = if inner == SELF { outer } else { inner };
             for near in self.order.chunk_by(|&a, &b| self.spans[a][level] == self.spans[b][level]) {
                 let sources = near.iter().map(|&own| (self.hosts[own], share * rates[own])).collect();

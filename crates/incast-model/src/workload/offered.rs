@@ -196,7 +196,7 @@ struct Sender {
     host: HostId,
     /// Bit/s to each receiver.
     each: f64,
-    /// But not from itself.
+    /// Receives, but not from itself.
     receives: bool,
 }
 
@@ -236,7 +236,7 @@ fn by_class(routes: &Routes, set: &[HostId]) -> HashMap<usize, f64> {
     counts
 }
 
-/// Over entries' start times.
+/// Largest loads over entries' start times.
 fn peaks(fabric: &Fabric, entries: &[Carried]) -> Vec<OfferedLoad> {
     let mut kinds: BTreeMap<(Links, Direction), Vec<PortId>> = BTreeMap::new();
     for port in (0..fabric.ports().len() as u32).map(PortId) {

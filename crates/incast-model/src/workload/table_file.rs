@@ -18,7 +18,7 @@ pub(super) struct Table {
     field: String,
     pub(super) file: PathBuf,
     pub(super) text: String,
-    /// Parquet, which has rows instead of lines: the text's second line is the first row.
+    /// Parquet has rows: the text's second line is the first row.
     rows: bool,
 }
 
@@ -57,7 +57,7 @@ impl Table {
     }
 }
 
-/// Of a row's text and flow.
+/// Row's text and flow.
 const ROW_BYTES: f64 = 100.0;
 
 fn parquet_as_csv(file: File) -> Result<String, String> {

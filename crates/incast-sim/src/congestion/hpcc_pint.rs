@@ -80,7 +80,6 @@ pub struct HpccPint {
     params: HpccPintParams,
     line: u64,
     rate: u64,
-    /// At the start of the round trip.
     reference: u64,
     stage: u32,
     last_update: u64,

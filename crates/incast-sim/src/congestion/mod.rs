@@ -185,7 +185,7 @@ pub trait Controller {
     fn window(&self) -> u64 {
         u64::MAX
     }
-    /// Time of the next [`Controller::on_timer`]; [`Time::MAX`] for never.
+    /// Time of the next [`Controller::on_timer`]; [`Time::MAX`]: never.
     fn next_timer(&self) -> Time {
         Time::MAX
     }

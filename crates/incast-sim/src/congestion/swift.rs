@@ -153,7 +153,6 @@ pub struct Swift {
     rtt: u64,
     una: u64,
     last_decrease: Option<Time>,
-    /// Since the last ACK.
     timeouts: u32,
 }
 
@@ -256,7 +255,7 @@ mod tests {
         cc
     }
 
-    /// ACKs one more packet; times in us.
+    /// Times in us.
     fn hear(cc: &mut Swift, now: u64, rtt: u64, nack: bool) -> f64 {
         let (flow, seq) = (flow(), cc.una + 1000);
         cc.on_ack(&Ack { now: Time::us(now), rtt: Time::us(rtt), nack, ..ack(&flow, seq, seq + 1000) });

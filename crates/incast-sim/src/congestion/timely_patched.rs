@@ -126,7 +126,6 @@ impl TimelyPatched {
     }
 }
 
-/// Weight of the distance against the additive increase.
 fn weight(gradient: f64) -> f64 {
     (2.0 * gradient + 0.5).clamp(0.0, 1.0)
 }

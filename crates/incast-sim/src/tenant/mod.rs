@@ -114,7 +114,6 @@ impl Hypervisors {
         all
     }
 
-    /// `forward`: data; otherwise answers.
     pub(crate) fn pair_of(&self, flow: u32, forward: bool) -> u32 {
         self.pairs_of[flow as usize][usize::from(!forward)]
     }

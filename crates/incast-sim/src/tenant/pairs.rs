@@ -13,7 +13,6 @@ pub(crate) struct Pair {
     pub(crate) at_dst: u32,
     /// Any flow of the pair, for messages.
     pub(crate) flow: u32,
-    /// If false, only answers.
     pub(crate) carries_data: bool,
     pub(crate) send: Sending,
     pub(crate) receive: Receiving,

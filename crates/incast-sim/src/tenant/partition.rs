@@ -1,7 +1,7 @@
 //! Guarantee Partitioning: divides a VM's hose into guarantees of its pairs (ElasticSwitch, SIGCOMM 2013, section 4.1).
 //!
 //! The paper's rule for messages is not available. Ours (docs/design/tenants.md), Charny's advertised rates, converges to
-//! max-min shares in any order of messages.
+//! max-min shares.
 
 /// Bounds of a pair at one end, in bit/s.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -20,7 +20,7 @@ pub(crate) struct Share {
     pub(crate) offer: f64,
 }
 
-/// A demand counts at least `floor` of an equal part: a waking pair can show demand.
+/// A demand counts at least `floor` of an equal part, so that a waking pair can show demand.
 pub(crate) fn partition(hose: f64, floor: f64, wants: &[Want]) -> Vec<Share> {
     let least = floor * hose / wants.len() as f64;
     let caps: Vec<f64> = wants.iter().map(|want| want.demand.max(least).min(want.offer)).collect();
@@ -150,7 +150,6 @@ mod tests {
 
     #[test]
     fn a_receiver_gives_to_others_what_a_sender_cannot_use() {
-        // The first VM sends to ten; the second to one of them.
         let pairs: Vec<(usize, usize)> = (2..12).map(|to| (0, to)).chain([(1, 2)]).collect();
         let (settled, done) = settle(&[450.0; 12], &pairs, 60);
         assert!(done);

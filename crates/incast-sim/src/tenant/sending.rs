@@ -29,7 +29,6 @@ pub(crate) struct Sending {
     pub(crate) guarantee: f64,
     allocator: Allocator,
     pub(crate) shaper: Shaper,
-    /// Waiting flows of uncontrolled senders.
     pub(crate) asleep: Vec<u32>,
     /// Lost and marked packets reported by the receiver.
     reports: u64,
@@ -80,7 +79,6 @@ impl Sending {
         self.shaper.packets == 0 && self.shaper.goes_at(bytes) <= now
     }
 
-    /// False if the limiter refuses it.
     pub(crate) fn queue(&mut self, rules: &Rules, bytes: u64) -> bool {
         (self.divided.waited, self.period.waited) = (true, true);
         let fits = self.has_space(rules);
@@ -206,7 +204,7 @@ impl Sending {
     /// `equal`: equal part of the sender's hose. True if packets wait.
     pub(crate) fn take_share(&mut self, rules: &Rules, now: u64, share: Share, equal: f64) -> bool {
         self.mine = share.share;
-        // Before the receiver's first message: at most an equal part.
+        // Before the receiver's first message.
         let theirs = if self.theirs.is_finite() { self.theirs } else { equal };
         self.guarantee = self.mine.min(theirs);
         self.allocator.raise(self.guarantee);

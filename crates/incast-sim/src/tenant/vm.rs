@@ -15,7 +15,7 @@ pub(crate) struct Vm {
     pub(crate) server: u32,
     pub(crate) sends: Vec<u32>,
     pub(crate) receives: Vec<u32>,
-    /// Of the periods, in [0, 1): hypervisors are not synchronised.
+    /// Periods' phase in [0, 1): hypervisors are not synchronised.
     phase: f64,
     pub(crate) awake: bool,
     /// Last full division (`edge_only`: measurement).
@@ -104,7 +104,7 @@ impl Vm {
         }
     }
 
-    /// Begin of the ended period in ps, and length in s.
+    /// Returns its begin in ps and length in s.
     pub(crate) const fn end_period(&mut self, now: u64) -> (u64, f64) {
         let since = std::mem::replace(&mut self.divided_at, now);
         (since, (now - since) as f64 * 1e-12)

@@ -40,7 +40,6 @@ impl Default for Agenda {
 }
 
 impl Agenda {
-    /// True if the task needs an event.
     pub(crate) fn plan(&mut self, time: u64, job: Job) -> bool {
         self.jobs.push(Reverse((time, job)));
         self.wakes(time)

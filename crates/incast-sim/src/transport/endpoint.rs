@@ -35,7 +35,6 @@ pub(crate) trait Endpoint {
     /// A data packet or handshake left its host's queue, or was dropped there.
     fn left_host(&mut self, _stack: &mut impl Stack, _own: u32) {}
 
-    /// Ends new data of a flow without a size.
     fn stop(&mut self, _stack: &mut impl Stack, _own: u32) {}
 
     /// See [`Stack::may_send`].

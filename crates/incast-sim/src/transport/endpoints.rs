@@ -6,7 +6,7 @@ use crate::host::Carrier;
 use crate::kernel::Kind;
 use crate::kernel::LocalPort;
 
-/// RDMA has queue pairs instead of an endpoint.
+/// RDMA has queue pairs.
 const RDMA: u8 = u8::MAX;
 
 #[derive(Debug)]

@@ -8,7 +8,7 @@ struct Entry {
     src: u32,
     dst: u32,
     port: PortId,
-    /// Time from the port to the last link, in ps.
+    /// Time to the last link, in ps.
     away: u64,
     due: u64,
 }
@@ -67,7 +67,7 @@ impl Matching {
         self.taken_until[entry.dst as usize] = now + entry.away + time;
     }
 
-    /// Returns flows that hosts begin to send, and starts; fewest packets first.
+    /// Flows that hosts begin to send, and starts; fewest packets first.
     pub(super) fn choose(&mut self, now: u64) -> Vec<(u32, u64)> {
         let Self { flows, waiting, .. } = self;
         waiting.sort_by_key(|&flow| (flows[flow as usize].due, flow));
@@ -99,7 +99,6 @@ impl Matching {
 mod tests {
     use super::*;
 
-    /// Flows 0 to 2: hosts 0, 1 and 0 to 2, 2 and 1.
     fn matching() -> Matching {
         let mut matching = Matching::default();
         for (flow, hosts) in [(0, 2), (1, 2), (0, 1)].into_iter().enumerate() {

@@ -4,7 +4,6 @@ use crate::kernel::Range;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Reassembly {
     next: u64,
-    /// Bytes beyond the first gap.
     beyond: Ranges,
 }
 

@@ -5,7 +5,7 @@ pub(crate) struct Segment {
     pub(crate) again: bool,
 }
 
-/// Full packets and a last one; sizes are payload bytes.
+/// Sizes are payload bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Packets {
     pub(crate) size: u64,

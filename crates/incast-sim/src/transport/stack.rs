@@ -20,7 +20,6 @@ pub(crate) struct Incoming<'a> {
     pub(crate) payload: u64,
     pub(crate) prio: u8,
     pub(crate) flags: u8,
-    /// Took its own path ([`Path::Number`]).
     pub(crate) own_path: bool,
     /// SACK blocks, or a schedule's slots.
     pub(crate) ranges: &'a [Range],
@@ -68,7 +67,7 @@ pub(crate) trait Stack {
     fn nic_of(&self, own: u32) -> LocalPort;
 
     fn wire_time(&self, nic: LocalPort, bytes: u64) -> u64;
-    /// With the gap behind a packet.
+    /// Includes the gap behind a packet.
     fn busy_time(&self, nic: LocalPort, bytes: u64) -> u64;
     /// In bit/s; a VM's: of its server's link.
     fn line(&self, nic: LocalPort) -> u64;
@@ -83,7 +82,6 @@ pub(crate) trait Stack {
     fn kick(&mut self, nic: LocalPort);
     /// If false, the host resumes the flow later.
     fn may_send(&mut self, own: u32) -> bool;
-    /// Packets given up by a held-back flow.
     fn count_refused(&mut self, own: u32, packets: u64);
 
     /// [`u64::MAX`]: never.
@@ -98,13 +96,11 @@ pub(crate) trait Stack {
     fn count_packet(&mut self, own: u32, again: bool);
     fn count_mark(&mut self, own: u32);
     fn count_timeout(&mut self, own: u32);
-    /// Bytes known to have arrived.
     fn acknowledge(&mut self, own: u32, bytes: u64);
     fn end(&mut self, own: u32);
     /// Full delivery, at the sender of a flow without a size.
     fn deliver_sent(&mut self, own: u32);
 
-    /// Data without new bytes.
     fn count_discarded(&mut self, own: u32);
     fn deliver(&mut self, own: u32);
     fn is_delivered(&self, own: u32) -> bool;
@@ -146,7 +142,6 @@ pub(crate) trait Stack {
     /// Echoes the time stamp, and `echo` as a mark.
     fn answer(&self, packet: &Incoming<'_>, kind: Kind, seq: u64, prio: u8, echo: bool) -> Outgoing {
         let mut answer = Outgoing { seq, stamp: packet.stamp, ..self.control(kind, prio) };
-        // A packet's own path does not apply to its answer.
         answer.path = if packet.own_path { Path::Any } else { Path::OfFlow };
         answer.flags |= if echo { flag::ECHO } else { 0 };
         answer

@@ -135,7 +135,7 @@ impl Graph {
         if pairs.is_empty() { None } else { Some(pairs[below(pairs.len(), rng)]) }
     }
 
-    /// Replaces a random link by links to two free ports, of one node or of two neighbours.
+    /// Replaces a random link by links to two free ports.
     fn use_leftovers(&mut self, rng: &mut impl Rng) {
         loop {
             let open = (0..self.neighbours.len() as u32).flat_map(|node| std::iter::repeat_n(node, self.free(node)));

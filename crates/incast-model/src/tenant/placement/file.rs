@@ -85,7 +85,7 @@ fn refuse(file: &Path, (line, column): (usize, usize), value: &str, allowed: Str
     EntryError::File { file: file.into(), line, column, value: value.into(), allowed, nearest: None }
 }
 
-/// With first column in characters, from 1.
+/// Cells with first column in characters, from 1.
 fn cells(line: &str) -> Vec<(usize, &str)> {
     let mut column = 1;
     let cell = |cell: &'_ str| {

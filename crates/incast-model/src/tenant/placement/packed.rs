@@ -30,8 +30,7 @@ impl Residual {
         }
     }
 
-    /// Slots in the first lowest subtree with enough slots and capacity. Subtrees within it are filled in turn, without
-    /// backtracking.
+    /// Slots in the first lowest subtree with enough slots and capacity, filled without backtracking.
     pub(in crate::tenant) fn packed(
         &self,
         vms: usize,

@@ -1,4 +1,4 @@
-//! Gaps and sizes measured in one small system; every simulated system draws from them.
+//! Gaps and sizes measured in one small system, for every simulated system.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,5 +1,4 @@
-//! Arbiter: at most one packet per slot for each source and destination (SIGCOMM 2014, section 3; YAPS,
-//! `ext/fastpasshost.cpp`).
+//! Arbiter: at most one packet per slot for each source and destination (section 3; YAPS, `ext/fastpasshost.cpp`).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -22,7 +21,6 @@ struct Demand {
 #[derive(Debug, Default)]
 pub(super) struct Arbiter {
     demands: HashMap<u32, Demand>,
-    /// In order of service.
     waiting: BTreeSet<(u64, u64, u32)>,
     order: FastpassOrder,
     asked: u64,

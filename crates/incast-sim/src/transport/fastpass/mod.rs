@@ -128,7 +128,6 @@ impl Fastpass {
         });
     }
 
-    /// Requests slots, and sets a timer to repeat it.
     fn ask(&mut self, stack: &mut impl Stack, own: u32) {
         let Some(sender) = self.senders.get_mut(own) else { return };
         let (left, reminds) = (sender.ask(), sender.tries > 0);
@@ -207,7 +206,6 @@ impl Fastpass {
     fn use_slot(&mut self, stack: &mut impl Stack, own: u32, path: u16) {
         let retry = self.params.retry.map_or(self.epoch, |retry| retry.0);
         let patience = u64::from(self.params.patience) * self.epoch;
-        // A flow that has ended wastes its slot.
         let Some(sender) = self.senders.get_mut(own) else { return };
         let (segment, last) = sender.use_slot();
         stack.set_timer(own, stack.now() + if last { retry } else { patience });

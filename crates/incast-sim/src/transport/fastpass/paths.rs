@@ -1,5 +1,4 @@
-//! Paths for a slot's packets without overbooked links (Fastpass, SIGCOMM 2014, section 4): edge colours of a bipartite
-//! multigraph of racks.
+//! Paths for a slot's packets without overbooked links (section 4): edge colours of a bipartite multigraph of racks.
 //!
 //! A spine with links n times as fast as hosts' has n colours. A rack's packets in a slot bound the colours needed (König,
 //! 1916).
@@ -11,7 +10,6 @@ const FREE: u32 = u32::MAX;
 #[derive(Debug, Default)]
 pub(super) struct Ways {
     rack: Vec<u32>,
-    /// Packets per path, rack and direction in a slot.
     per_way: u32,
     ways: u32,
     /// By side (source or destination), rack and colour: edge, or [`FREE`].

@@ -15,10 +15,8 @@ pub(super) struct Sender {
     rto: u64,
     max_cwnd: u32,
     probe_after: u32,
-    /// First unacknowledged byte.
     una: u64,
     next: u64,
-    /// First byte never sent.
     high: u64,
     sacked: Ranges,
     /// In packets.
@@ -125,7 +123,7 @@ impl Sender {
         self.cwnd = self.cwnd.min(self.max_cwnd);
     }
 
-    /// True if the flow sends a probe, not data.
+    /// True for a probe instead of data.
     pub(super) fn on_timeout(&mut self) -> bool {
         self.timeouts += 1;
         self.ssthresh = (self.cwnd / 2).max(2);

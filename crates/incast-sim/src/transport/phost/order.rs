@@ -7,7 +7,7 @@ pub(super) struct Place {
     flow: u32,
 }
 
-/// Labels, keys and flows in reverse order: the list is short and changes near its end.
+/// In reverse order: the list is short and changes near its end.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     flows: Vec<Place>,

@@ -148,7 +148,7 @@ impl Pacer {
         }
     }
 
-    /// The token to send; plans the next search.
+    /// Returns a token to send; plans the next search.
     pub(super) fn tick(
         &mut self,
         flows: &mut ByFlow<Inbound>,
@@ -212,7 +212,6 @@ mod tests {
             self.pacer.announce(&mut self.flows, (flow, label), packets(count), now, (&self.params, &TIMES))
         }
 
-        /// Time, flow and packet of tokens.
         fn run(&mut self, end: u64) -> Vec<(u64, u32, u64)> {
             let mut granted = Vec::new();
             while self.pacer.due < end {

@@ -39,7 +39,6 @@ impl Source {
         self.tokens.push_back(token);
     }
 
-    /// Valid token that expires first.
     fn use_token(&mut self, now: u64) -> Option<Token> {
         self.tokens.retain(|token| token.expiry > now);
         let first = (0..self.tokens.len()).min_by_key(|&at| self.tokens[at].expiry)?;

@@ -54,7 +54,7 @@ impl Receiver {
             self.recent.copy_within(..RECENT - 1, 1);
             self.recent[0] = seq;
         }
-        // Out of order, in a gap, duplicate, or last: the sender needs to know.
+        // The sender needs to know: out of order, in a gap, duplicate, or last.
         let urgent = seq != before || next != end || !self.stream.beyond().is_empty() || next == size;
         if self.waiting == 0 {
             self.stamp = packet.stamp;

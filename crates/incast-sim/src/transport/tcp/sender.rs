@@ -13,9 +13,8 @@ use crate::transport::segments::{Packets, Segment};
 pub(super) enum Phase {
     Handshake,
     Open,
-    /// Resends segments that duplicate ACKs report lost.
     Recovery,
-    /// After a timeout, resends from the first unacknowledged byte.
+    /// Resends from the first unacknowledged byte.
     Loss,
 }
 
@@ -119,7 +118,7 @@ impl Sender {
     }
 
     /// True if the timer's segment, the first unacknowledged, is in the host's queue. If it was not resent, all segments first
-    /// sent since are behind it. (Segments resent since count as before it: a timeout too soon is better than none.)
+    /// sent since are behind it; segments resent since count as before it: a timeout too soon is better than none.
     pub(super) fn first_waits(&self) -> bool {
         let since = (self.next - self.una).div_ceil(self.packets.mss).max(1);
         let number = if self.first_again > 0 { self.first_again } else { (self.given + 1).saturating_sub(since) };
@@ -266,7 +265,7 @@ impl Sender {
             Phase::Open => {
                 self.duplicates += 1;
                 self.judge(dupacks);
-                // After a timeout, segments sent twice are answered twice: no loss (RFC 6582, section 3.2).
+                // Segments sent twice are answered twice: no loss (RFC 6582, section 3.2).
                 let fresh = self.una > self.recover || self.recover == 0;
                 if self.duplicates >= dupacks && fresh || !self.lost.is_empty() {
                     self.enter_recovery();

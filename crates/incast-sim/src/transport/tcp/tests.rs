@@ -55,7 +55,7 @@ fn slow_start_doubles_and_congestion_avoidance_adds_one() {
         in_flight = in_flight.iter().flat_map(|segment| ack(&mut flow, segment + 1)).collect();
     }
     assert_eq!(rounds, [1, 2, 4, 8, 16]);
-    // Slow start ends at half of the flight; then each round adds a segment.
+    // Slow start up to half of the flight; then a segment per round.
     flow.on_timeout();
     let mut in_flight = sent(&mut flow);
     let mut rounds = Vec::new();
@@ -214,7 +214,6 @@ fn the_first_segment_waits_until_its_latest_copy_has_left() {
     flow.leave();
     assert!(!flow.first_waits());
     flow.leave();
-    // Segment 1 is first, and has left.
     assert_eq!(ack(&mut flow, 1), [4, 5]);
     assert!(!flow.first_waits());
     // Segment 1 is queued again, behind 2 to 5.

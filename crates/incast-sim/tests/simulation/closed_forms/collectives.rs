@@ -27,7 +27,7 @@ fn serialised(bytes: u64, payload: u64) -> Time {
     Rate::gbps(GBPS).time_for(bytes + bytes.div_ceil(payload) * 48)
 }
 
-/// Over two links, store-and-forward.
+/// Last byte over two links, store-and-forward.
 fn delivered(bytes: u64, payload: u64) -> Time {
     serialised(bytes, payload) + serialised(payload.min(bytes), payload) + LATENCY
 }

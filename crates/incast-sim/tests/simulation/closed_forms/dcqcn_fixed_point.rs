@@ -51,7 +51,7 @@ fn bisect(enough: impl Fn(f64) -> bool) -> f64 {
     (low * high).sqrt()
 }
 
-/// Over 2 s, at marking probability `p`; constant between events.
+/// Mean over 2 s, at marking probability `p`; constant between events.
 fn mean_rate(p: f64, start: f64, spacing: f64, seed: u64) -> f64 {
     let mut rng = stream(seed, "test/marks", 0);
     let (mut rate, mut target, mut alpha) = (start, start, 1.0 - (1.0 - p).powf(TIMER * start / PACKET));

@@ -7,7 +7,7 @@ use crate::common::{Bench, Cable, chain, check, exact, fct, jain, port, star, wi
 
 /// 12.5 bytes per ns.
 const CABLE: Cable = Cable::new(100, 1000);
-/// With time stamp, on the wire.
+/// Wire bytes with time stamp.
 const PACKET: f64 = 1056.0;
 const ACK: f64 = 60.0;
 /// In us: 4 us of wire, a packet and an ACK serialised twice.

@@ -100,7 +100,7 @@ fn n2_order_is_kept() {
     }
 }
 
-/// Later by a message's time and at most the messages' interval.
+/// Upstream, isolation is later by a message's time and at most the messages' interval.
 #[test]
 fn n3_messages_go_one_hop() {
     let isolation = IsolationParams { message_above: Bytes(0), ..small() };

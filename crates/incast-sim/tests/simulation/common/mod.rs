@@ -143,7 +143,7 @@ impl Bench {
         self
     }
 
-    /// Of the last flow, without its hosts.
+    /// Path of the last flow, without its hosts.
     pub(crate) fn via(mut self, switches: &[&str]) -> Self {
         let node = |name: &str| {
             let at = self.fabric.nodes().iter().position(|node| node.name == name);

@@ -59,7 +59,7 @@ pub(crate) enum Scheme {
     Pint99,
     /// No window; paused hosts send ACKs.
     Timely,
-    /// With the window of [`Self::DcqcnWindow`].
+    /// Has the window of [`Self::DcqcnWindow`].
     TimelyWindow,
     /// Step marking at 300 kB per 100 Gb/s.
     Dctcp,

@@ -40,7 +40,7 @@ impl WindowParams for CubicParams {
 #[derive(Debug, Clone)]
 pub(crate) struct Cubic {
     params: CubicParams,
-    /// Of growth after the last loss; `None` before an ACK follows.
+    /// Start of growth after the last loss; `None` before an ACK follows.
     epoch: Option<Time>,
     /// Window at which the cubic function is flat.
     peak: f64,

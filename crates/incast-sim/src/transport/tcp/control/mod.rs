@@ -31,7 +31,6 @@ pub(super) struct Acked {
 /// Windows in bytes.
 pub(super) trait Window {
     fn avoid_congestion(&mut self, acked: &Acked) -> u64;
-    /// Slow start threshold after a loss.
     fn after_loss(&mut self, cwnd: u64, flight: u64, mss: u64) -> u64;
     fn after_marks(&mut self, cwnd: u64, flight: u64, mss: u64) -> u64 {
         self.after_loss(cwnd, flight, mss)
