@@ -1,5 +1,4 @@
-//! Buffer dependencies of all shortest paths on a Jellyfish, and a shortest cycle with its traffic (`incast deadlock check`
-//! without paths or failures).
+//! Buffer dependencies of all shortest paths on a Jellyfish, and a shortest cycle.
 //!
 //! `cargo run --release -p incast-deadlock --example dependencies -- SWITCHES PORTS [SEED]`; half of the ports lead to
 //! switches.

@@ -1,7 +1,7 @@
 //! A row of Tagger's table on Jellyfish, with time and memory.
 //!
 //! `cargo run --release -p incast-deadlock --example jellyfish -- SWITCHES PORTS [SEED [CONVENTION]]`; conventions:
-//! `incast_deadlock::table::CONVENTIONS`, default F. The seed draws graph, trees and random orders.
+//! `incast_deadlock::table::CONVENTIONS`, default F.
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -57,7 +57,7 @@ fn row(switches: u32, ports: u32, seed: u64, convention: Convention) -> Result<(
     if verified { Ok(()) } else { Err("the rules do not hold".into()) }
 }
 
-/// Peak memory in MiB, from Linux.
+/// In MiB, from Linux.
 fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -41,8 +41,7 @@ impl Graph {
         &self.to[self.first[vertex as usize] as usize..self.first[vertex as usize + 1] as usize]
     }
 
-    /// Strongly connected components with a cycle, each ascending, by lowest vertex: Tarjan (SIAM Journal on Computing 1(2),
-    /// 1972), without recursion.
+    /// Those with a cycle, each ascending, by lowest vertex: Tarjan (SIAM Journal on Computing 1(2), 1972), without recursion.
     pub(crate) fn components(&self) -> Vec<Vec<u32>> {
         const UNSEEN: u32 = u32::MAX;
         let mut number = vec![UNSEEN; self.vertices()];
@@ -93,7 +92,7 @@ impl Graph {
         components
     }
 
-    /// At most `most` shortest cycles, one per lowest vertex, where each begins.
+    /// At most `most`, one per lowest vertex, where each begins.
     pub(crate) fn shortest_cycles(&self, component: &[u32], most: usize) -> Vec<Vec<u32>> {
         let mut search = Search::new(self.vertices(), component);
         // All vertices quickly exclude cycles of length 3; then the first few of length 4 suffice.
@@ -124,13 +123,13 @@ impl Graph {
 const LOOKED_FOR: usize = 6;
 
 struct Search {
-    /// By vertex: last search that found it, and its predecessor; [`OUTSIDE`] in other components.
+    /// By vertex: last search that found it, and its predecessor.
     from: Vec<(u64, u32)>,
     round: u64,
     found: Vec<u32>,
 }
 
-/// Exceeds all search numbers: these vertices look found.
+/// Exceeds all search numbers: vertices of other components look found.
 const OUTSIDE: u64 = u64::MAX;
 
 impl Search {
@@ -146,7 +145,7 @@ impl Search {
         self.round += 1;
         self.found.clear();
         self.found.push(start);
-        // Vertices of one distance are adjacent; the next distance begins at `end`.
+        // The vertices of the next distance begin at `end`.
         let (mut at, mut end, mut distance) = (0, 1, 0);
         while let Some(&vertex) = self.found.get(at) {
             if at == end {

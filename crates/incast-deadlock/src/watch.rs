@@ -1,5 +1,5 @@
-//! Stopped work unwinds to [`Watch::over`] (as in salsa and rust-analyzer) without output: no function can mistake half a
-//! result for a whole one.
+//! Stopped work unwinds to [`Watch::over`] (as in salsa and rust-analyzer): no function can mistake half a result for a whole
+//! one.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -124,7 +124,6 @@ mod tests {
         });
         assert_eq!(ended, Err(Stopped));
         assert!(watch.stage().done < 1_000_000 && current().is_none());
-        // Without a watch nothing stops.
         assert_eq!(sum(spread("numbers", 10, || 0, add)), 45);
     }
 

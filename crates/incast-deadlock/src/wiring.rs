@@ -68,7 +68,7 @@ pub struct Ports {
     first: Vec<u32>,
     /// By node.
     host: Vec<bool>,
-    /// By node. Packets of single-linked hosts count at their switch.
+    /// By node: packets of single-linked hosts count at their switch.
     routed: Vec<bool>,
     /// By node: first word of its rows in a turn set.
     rows: Vec<u32>,

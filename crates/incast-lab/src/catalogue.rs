@@ -1,4 +1,4 @@
-//! Items that a scenario can name: for `incast list` and the reference.
+//! Items that a scenario can name.
 
 use incast_model::fabric::GENERATORS;
 use incast_model::range;
@@ -91,9 +91,9 @@ pub struct SizeEntry {
     pub source: String,
     /// Its other names.
     pub also: Vec<String>,
-    /// Mean in bytes under linear interpolation, used for loads.
+    /// Mean in bytes under linear interpolation, for loads.
     pub mean_bytes: f64,
-    /// Mean in bytes if only the points' sizes are drawn, as in some generators.
+    /// Mean in bytes if only the points' sizes are drawn.
     pub step_mean_bytes: f64,
     /// Median in bytes.
     pub median_bytes: f64,

@@ -103,7 +103,7 @@ impl Diagnostic {
         line
     }
 
-    /// `heading`: `error` or `warning`. Escapes and shortens names and values: no raw foreign text reaches a terminal.
+    /// Escapes and shortens names and values: no raw foreign text reaches a terminal.
     fn write(&self, heading: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (message, path) = (echo::message(&self.message), word(&self.path));
         match (&self.place, path.is_empty()) {

@@ -9,15 +9,14 @@ use incast_sim::outcome::FlowRecord;
 use crate::diagnostic::Diagnostic;
 use crate::scenario::Prepared;
 
-/// Bytes of a flow in simulation and tables, without its record. Measured: 170 (RDMA), 210 (TCP).
+/// Per flow, without its record. Measured: 170 (RDMA), 210 (TCP).
 const FLOW_STATE: u64 = 170;
 
-/// Bytes of a port in simulation, measured.
+/// Per port, measured.
 const PORT_STATE: u64 = 1_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Demand {
-    /// By all schemes.
     shared: u64,
     /// Kept until all schemes are done.
     records: u64,

@@ -8,7 +8,7 @@ pub(crate) struct ImportedControl {
     pub(crate) parameters: Vec<(&'static str, Value)>,
 }
 
-/// Keys without a sensible ns-3 default; true if set.
+/// Without a sensible ns-3 default; true if set.
 pub(crate) fn needed(config: &Ns3Config) -> Vec<(&'static str, bool)> {
     let ai = ("RATE_AI", config.rate_ai.is_some());
     let hai = ("RATE_HAI", config.rate_hai.is_some());
@@ -55,7 +55,7 @@ pub(crate) fn control(config: &Ns3Config, window: &str) -> ImportedControl {
                 ("probability", Value::from(config.pint_probability.unwrap_or(1.0))),
             ],
         },
-        // No key sets TIMELY's other parameters (`rdma-hw.cc`): incast's defaults.
+        // No key sets TIMELY's other parameters (`rdma-hw.cc`).
         CcMode::Timely => ImportedControl {
             scheme: named("TIMELY", "TIMELY+w"),
             control: "timely",

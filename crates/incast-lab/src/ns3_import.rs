@@ -1,6 +1,4 @@
-//! Scenarios from the HPCC authors' ns-3: topology, flows and configuration.
-//!
-//! Missing keys have that simulator's defaults (`third.cc`, commit 9f4be2a), not incast's.
+//! Scenarios from the HPCC authors' ns-3. Missing keys have its defaults (`third.cc`, commit 9f4be2a), not incast's.
 
 use std::collections::BTreeSet;
 use std::fmt::{Display, Write as _};
@@ -53,7 +51,7 @@ pub fn import_ns3(topology: &Path, flows: &Path, configs: &[PathBuf], out: &Path
         text += USUAL_SCHEMES;
     } else {
         let configs = read_all(configs)?;
-        // Its rates determine required ECN thresholds and INT unit.
+        // Its rates determine ECN thresholds and INT unit.
         let fabric =
             Loaded::from_text("scenario.toml", &(text.clone() + USUAL_SCHEMES), folder, &[])?.prepare()?.fabric;
         let mut found = Vec::new();
@@ -89,7 +87,7 @@ fn read_all(files: &[PathBuf]) -> Result<Vec<Ns3Config>, Diagnostics> {
 const USUAL_SCHEMES: &str =
     "[scheme.HPCC]\ncontrol = \"hpcc\"\n\n[scheme.\"DCQCN+w\"]\ncontrol = \"dcqcn\"\nwindow = \"rate\"\n";
 
-/// Adds errors to `found`; returns ignorable settings.
+/// Returns ignorable settings.
 fn check(config: &Ns3Config, fabric: &Fabric, found: &mut Vec<Diagnostic>) -> Vec<Notice> {
     let (errors, notices): (Vec<Notice>, Vec<Notice>) =
         config.not_honoured().into_iter().partition(|notice| notice.severity == Severity::Error);

@@ -142,7 +142,7 @@ fn carriers(setup: &Setup) -> Vec<String> {
     controls.chain(setup.transports.iter().map(|one| one.name().to_owned())).collect()
 }
 
-/// Sources of ECN settings, most specific first.
+/// Most specific first.
 fn marking_source(scenario: &Scenario, name: &str) -> String {
     let Some(scheme) = scenario.scheme.get(name) else { return String::new() };
     let keys = |patch: &Patch<EcnParams>| patch.given().keys().map(String::as_str).collect::<Vec<_>>().join(", ");

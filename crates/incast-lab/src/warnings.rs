@@ -174,7 +174,7 @@ fn flows_of(setup: &Setup, is: impl Fn(&Control) -> bool) -> impl Iterator<Item 
     setup.flows.flows.iter().filter(move |flow| wanted[usize::from(flow.label)])
 }
 
-/// Control or transport with default marking unlike the scheme's, if nothing sets `ecn`.
+/// If nothing sets `ecn`.
 fn other_marking(prepared: &Prepared, scheme: &PreparedScheme) -> Option<(&'static str, EcnParams)> {
     let said = prepared.scenario.scheme.get(&scheme.name)?;
     if !said.ecn.is_empty() || !prepared.scenario.ecn.is_empty() {
@@ -217,7 +217,6 @@ fn ecn_above_pfc(fabric: &Fabric, setup: &Setup) -> Option<(NodeId, u64, u64)> {
 }
 
 /// Switch with a port that resumes only with an empty queue, and its largest dynamic XOFF threshold, which the offset exceeds.
-/// Static thresholds were checked before.
 fn never_resumes_early(fabric: &Fabric, setup: &Setup) -> Option<(NodeId, u64)> {
     let params = &setup.params;
     if params.switch.paused_priorities() == 0 || !matches!(params.switch.pfc_mode, PfcMode::Dynamic { .. }) {
@@ -231,7 +230,7 @@ fn never_resumes_early(fabric: &Fabric, setup: &Setup) -> Option<(NodeId, u64)> 
     })
 }
 
-/// Reason why marking only isolated flows equals marking all.
+/// Marking only isolated flows equals marking all.
 fn spares_nobody(fabric: &Fabric, setup: &Setup) -> Option<String> {
     let (isolation, ecn) = (&setup.params.switch.isolation, &setup.params.ecn);
     if !isolation.enabled || isolation.mark != MarkedFlows::Isolated {
@@ -282,7 +281,7 @@ fn timeouts(setup: &Setup, fabric: &Fabric) -> Vec<(String, Time, Time)> {
     setup.transports.iter().filter_map(of_transport).collect()
 }
 
-/// Hypervisors' periods of at most that round trip; that round trip.
+/// Periods of at most that round trip; that round trip.
 fn periods(setup: &Setup, fabric: &Fabric) -> Vec<(String, Time, Time)> {
     let packets = &setup.params.packets;
     let longest = BaseRtts::new(fabric, Bytes(packets.mss.0 + packets.segment_header.0)).max().0;
@@ -291,7 +290,7 @@ fn periods(setup: &Setup, fabric: &Fabric) -> Vec<(String, Time, Time)> {
     short.map(|(field, period)| (format!("hypervisor.{}.{field}", hypervisor.name()), period, longest)).collect()
 }
 
-/// Transport that needs another kind of queue; that kind.
+/// Transport and the kind of queue that it needs.
 fn foreign_queues(setup: &Setup) -> Option<(&'static str, QueueParams)> {
     let ranked = |queues: &QueueParams| matches!(queues, QueueParams::Pfabric { .. });
     let wants = setup.transports.iter().map(|one| (one.name(), one.switch().queues));

@@ -40,7 +40,7 @@ pub struct Gate {
     pub waits_for: Vec<u32>,
     /// Time from the last end to the starts, for computing or thinking.
     pub delay: Time,
-    /// Flows that start then, with this gate only.
+    /// Flows that start then, by this gate only.
     pub starts: Vec<u32>,
     /// Round that the gate begins (index into [`FlowSet::rounds`]). If it is cancelled, the gate never opens.
     pub round: Option<u32>,
@@ -58,10 +58,10 @@ pub struct FlowSet {
     /// Gates without cycles.
     pub gates: Vec<Gate>,
     /// End of each round (iteration, request). The round's first gate without pending flows decides: if it would open (after
-    /// its delay) before the end, all gates of the round open, at any time; otherwise none. Flows behind a shut gate never
-    /// start, nor do flows that wait for them.
+    /// its delay) before the end, all gates of the round open, at any time; otherwise none. Flows behind a shut gate, and flows
+    /// that wait for them, never start.
     pub rounds: Vec<Time>,
-    /// First flow of each message, whose flows are consecutive and start together. Empty if every flow is a message.
+    /// First flow of each message: its flows are consecutive and start together. Empty if every flow is a message.
     pub messages: Vec<u32>,
 }
 

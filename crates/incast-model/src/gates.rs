@@ -7,7 +7,7 @@ const NONE: u32 = u32::MAX;
 /// Gates that wait for each flow.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Waiting {
-    /// Start of each flow's gates in `gates`, then the end; empty without gates.
+    /// Start of each flow's gates in `gates`, then the end.
     first: Vec<u32>,
     gates: Vec<u32>,
 }
@@ -182,7 +182,6 @@ pub(crate) fn cycle(flows: usize, gates: &[Gate]) -> Option<Vec<u32>> {
     for (at, gate) in (0u32..).zip(gates) {
         gate.starts.iter().for_each(|&flow| gate_of[flow as usize] = at);
     }
-    // Flows in or behind a cycle never end.
     let waiting = Waiting::new(flows, gates);
     let mut left: Vec<u32> = gates.iter().map(|gate| gate.waits_for.len() as u32).collect();
     let mut ended = vec![false; gate_of.len()];

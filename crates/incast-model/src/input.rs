@@ -6,12 +6,10 @@ use std::path::Path;
 
 use crate::memory::{Memory, amount};
 
-/// Largest document (scenario, sweep, manifest, table of sizes or VMs): 64 MiB, 100 times the largest known scenario (our
-/// choice).
+/// Largest document (scenario, sweep, manifest, table): 64 MiB, 100 times the largest known scenario (our choice).
 pub const DOCUMENT: u64 = 64 << 20;
 
-/// Largest file of another program (trace, topology, rules, paths): 16 GiB (our choice). The flows of larger ones exceed a
-/// server's memory.
+/// Largest file of another program: 16 GiB (our choice). The flows of larger ones exceed a server's memory.
 pub const LARGE: u64 = 16 << 30;
 
 /// Error that completes "cannot read FILE: ".
@@ -71,7 +69,7 @@ pub struct Input {
 impl Input {
     /// Opens a file of at most `most` bytes. Refuses devices without waiting; accepts shell pipes, `/dev/stdin` and `<(…)`.
     pub fn open(path: &Path, most: u64) -> Result<Self, InputError> {
-        // Opening alone can have effects (tapes) or block (named pipes).
+        // Opening has effects (tapes) or blocks (named pipes).
         let piped = is_descriptor(path);
         allowed(&std::fs::metadata(path)?, piped)?;
         let file = if piped { File::open(path)? } else { open_at_once(path)? };
@@ -92,7 +90,7 @@ impl Input {
         Ok(self.file.metadata()?.len())
     }
 
-    /// Reads at most `count` bytes; later reads continue after them.
+    /// Reads at most `count` bytes; later reads continue there.
     pub fn head(&mut self, count: u64) -> Result<Vec<u8>, InputError> {
         let mut head = Vec::new();
         Read::by_ref(&mut self.file).take(count).read_to_end(&mut head)?;
@@ -177,7 +175,7 @@ fn kind(found: FileType) -> Option<&'static str> {
     Some("no regular file")
 }
 
-/// Does not block if a named pipe has replaced the file since the check.
+/// Does not block on a named pipe that has replaced the file.
 #[cfg(unix)]
 fn open_at_once(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;

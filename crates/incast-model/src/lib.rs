@@ -1,4 +1,4 @@
-//! Inputs of the simulator, without simulated time: units, fabrics, routes and workloads.
+//! Inputs of the simulator: units, fabrics, routes and workloads.
 
 pub mod caught;
 pub mod echo;

@@ -26,7 +26,7 @@ impl Demand {
 /// constraint get infinity.
 ///
 /// Progressive filling: rates rise in proportion to their weights until their demand is met or a constraint is used up. n
-/// constraints and demands in e pairs take about (n + e) log n steps in practice.
+/// constraints and demands in e pairs take about (n + e) log n steps.
 pub fn max_min(capacities: &[f64], demands: &[Demand]) -> Vec<f64> {
     let mut filling = Filling::new(capacities, demands);
     let mut next = BinaryHeap::new();
@@ -73,7 +73,7 @@ impl Level {
 
 struct Filling<'a> {
     demands: &'a [Demand],
-    /// By constraint: capacity that stopped demands do not use.
+    /// By constraint: capacity left by stopped demands.
     left: Vec<f64>,
     /// By constraint: sum of rising weights times their shares.
     rising: Vec<f64>,
@@ -96,7 +96,7 @@ impl<'a> Filling<'a> {
         Self { demands, left: capacities.to_vec(), rising, under, count, rates: vec![None; demands.len()] }
     }
 
-    /// Level that uses up a constraint; `None` if infinite or without rising demands.
+    /// `None` if infinite or without rising demands.
     fn level(&self, constraint: usize) -> Option<Level> {
         let bounded = self.count[constraint] > 0 && self.left[constraint].is_finite();
         bounded.then(|| Level::of(self.left[constraint] / self.rising[constraint]))

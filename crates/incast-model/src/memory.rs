@@ -59,7 +59,7 @@ pub fn amount(bytes: f64) -> String {
     }
 }
 
-/// Value, in bytes, of a table such as `MemFree:  12 kB`.
+/// In bytes, of a table such as `MemFree:  12 kB`.
 fn kilobytes(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
@@ -74,7 +74,7 @@ fn address_space(text: &str) -> Option<u64> {
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// Least remainder of the control group and its ancestors: version 2, or the memory controller of version 1. `groups`: text of
+/// Least remainder of the control group (version 2, or memory controller of version 1) and its ancestors. `groups`: text of
 /// `/proc/self/cgroup`.
 fn of_group(root: &Path, groups: &str) -> Option<u64> {
     let left = groups.lines().filter_map(|line| {
@@ -88,7 +88,7 @@ fn of_group(root: &Path, groups: &str) -> Option<u64> {
             _ => return None,
         };
         let base = root.join(base);
-        // In a container the path may be the host's and absent; `base` is the container's own group.
+        // In a container the path may be the host's and absent.
         let own = base.join(group.trim_start_matches('/'));
         let above = own.ancestors().take_while(|folder| folder.starts_with(&base));
         above.filter_map(|folder| of_folder(folder, limit, usage)).min()
@@ -96,7 +96,7 @@ fn of_group(root: &Path, groups: &str) -> Option<u64> {
     left.min()
 }
 
-/// Remainder of one group. File pages count as free: the system drops them first.
+/// File pages count as free: the system drops them first.
 fn of_folder(folder: &Path, limit: &str, usage: &str) -> Option<u64> {
     let read = |file: &str| std::fs::read_to_string(folder.join(file)).ok();
     // "max": no limit.

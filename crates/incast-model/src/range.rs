@@ -1,5 +1,5 @@
-//! Ranges of parameters, declared at their fields: `#[schemars(transform = above(0).most(1))]`. The check and the reference
-//! read them from the schema.
+//! Ranges of parameters, declared at their fields: `#[schemars(transform = above(0).most(1))]`. Check and reference read the
+//! schema.
 
 use std::any::TypeId;
 use std::cmp::Ordering::{self, Equal, Greater, Less};
@@ -31,7 +31,7 @@ pub struct Range {
 #[derive(Debug, Clone)]
 struct Bound {
     value: Value,
-    /// True if the bound itself is out of range.
+    /// The bound itself is out of range.
     open: bool,
 }
 
@@ -50,7 +50,7 @@ pub fn most(bound: impl Into<Value>) -> Range {
     Range::default().most(bound)
 }
 
-/// In one second light travels around the Earth seven times.
+/// Light travels around the Earth seven times.
 pub(crate) const MAX_DELAY: Time = Time::ms(1000);
 
 /// Propagation delays.
@@ -221,7 +221,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Order of a value against a bound; `None` without a bound or between kinds.
+/// `None` without a bound or between kinds.
 fn order(value: &Value, bound: &Value) -> Option<Ordering> {
     match (value, bound) {
         (Value::String(value), Value::String(bound)) => Some(quantity(value)?.0.cmp(&quantity(bound)?.0)),
@@ -233,7 +233,7 @@ fn order(value: &Value, bound: &Value) -> Option<Ordering> {
     }
 }
 
-/// Quantity in its smallest unit, and its usual spelling.
+/// In its smallest unit, and its usual spelling.
 fn quantity(text: &str) -> Option<(u64, String)> {
     let time = text.parse::<Time>().map(|time| (time.0, time.to_string()));
     let rate = || text.parse::<Rate>().map(|rate| (rate.0, rate.to_string()));

@@ -1,6 +1,4 @@
-//! [`Time`] (integer picoseconds), [`Rate`] (bit/s) and [`Bytes`].
-//!
-//! Decimal prefixes are powers of ten (kB, MB, GB), binary ones powers of two (KiB, MiB, GiB).
+//! [`Time`] (integer picoseconds), [`Rate`] (bit/s) and [`Bytes`]. Prefixes are decimal (kB, MB, GB) or binary (KiB, MiB, GiB).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,7 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[error("{0}")]
 pub struct QuantityError(String);
 
-/// Suffixes and factors, largest first.
+/// Largest first.
 type Units = &'static [(&'static str, u64)];
 
 const TIME: Units = &[("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000), ("ps", 1)];
@@ -25,7 +23,7 @@ const RATE: Units =
     &[("Tbps", 1_000_000_000_000), ("Gbps", 1_000_000_000), ("Mbps", 1_000_000), ("kbps", 1_000), ("bps", 1)];
 const SIZE: Units = &[("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000), ("B", 1)];
 
-/// Spellings that are read, never printed.
+/// Read, never printed.
 const TIME_ALIASES: Units = &[("µs", 1_000_000), ("μs", 1_000_000)];
 const RATE_ALIASES: Units = &[
     ("Gb/s", 1_000_000_000),
@@ -227,7 +225,7 @@ fn parse(text: &str, units: &[Units], bare: bool) -> Result<u64, String> {
     scale(number.strip_prefix('+').unwrap_or(&number), factor)
 }
 
-/// Multiplies decimal digits, with at most one point, by `factor` exactly.
+/// Multiplies decimal digits, with at most one point, exactly.
 pub(crate) fn scale(number: &str, factor: u64) -> Result<u64, String> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let digits = format!("{whole}{fraction}");
@@ -248,7 +246,7 @@ fn spaced(text: &str) -> String {
     format!("{} {}", &text[..unit], text[unit..].replace("bps", "b/s"))
 }
 
-/// Formats in the largest unit with at most three decimals, or in a binary unit if `value` is a whole number of it and not of
+/// In the largest unit with at most three decimals, or in a binary unit if `value` is a whole number of it and not of
 /// thousands.
 fn print(value: u64, units: Units, binary: Units) -> String {
     let whole = |factor: u64| value >= factor && value.is_multiple_of(factor);

@@ -21,7 +21,7 @@ struct State {
     input: PortId,
     detours: u8,
     before: Option<u32>,
-    /// The destination can be reached.
+    /// Can reach the destination.
     good: bool,
 }
 

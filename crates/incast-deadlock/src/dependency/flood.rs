@@ -13,7 +13,6 @@ pub(super) struct Flood {
     /// By port: last flood that found it, and the previous ingress port.
     cause: Vec<(u32, Option<PortId>)>,
     round: u32,
-    /// In order of discovery.
     pub(super) found: Vec<PortId>,
 }
 
@@ -102,7 +101,7 @@ impl<'t, 'f> Turns<'t, 'f> {
                 turns.insert(input, output);
             }
         }
-        // One host per switch sufficed; the others use the same ports.
+        // One host per switch suffices: the others use the same ports.
         for switch in wiring.switches().filter(|&switch| routed.is_source(wiring, switch, class)) {
             for output in routed.hops(wiring, switch, class) {
                 let hosts = &routed.sources[wiring.span(switch)];

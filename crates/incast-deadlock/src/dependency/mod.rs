@@ -81,7 +81,7 @@ impl Dependencies {
         Self { edges: Edges::Tagged(rules.transitions().clone()) }
     }
 
-    /// Dependencies of packets that either set keeps lossless: during a change, packets meet both.
+    /// Dependencies of packets that either set keeps lossless, as during a change.
     pub fn of_change(before: &Rules, after: &Rules) -> Self {
         let mut both = before.transitions().clone();
         both.union(after.transitions());

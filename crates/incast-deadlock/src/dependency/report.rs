@@ -125,7 +125,7 @@ impl Dependencies {
             .iter()
             .map(|members| graph.shortest_cycles(members, most).iter().map(|cycle| turns_of(wiring, cycle)).collect())
             .collect();
-        // All together: the search visits every destination.
+        // The search visits every destination.
         let all: Vec<(PortId, PortId)> = cycles.iter().flatten().flatten().map(|&(_, i, o)| (i, o)).collect();
         let mut users = match parts {
             [] => Vec::new(),

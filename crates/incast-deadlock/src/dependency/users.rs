@@ -42,7 +42,7 @@ pub struct Part<'p> {
     pub when: Option<&'p str>,
 }
 
-/// Traffic of each turn, from the first part with such packets.
+/// From the first part with such packets.
 pub(super) fn users_of_parts(wiring: &Wiring<'_>, parts: &[Part<'_>], turns: &[Turn]) -> Result<Vec<Users>, ElpError> {
     let mut all = vec![Users::default(); turns.len()];
     for part in parts {
@@ -109,7 +109,7 @@ impl<'t> Counter<'t> {
     }
 }
 
-/// Path with a turn: as the packet came, then by first next hops to a host or repeated port.
+/// As the packet came, then by first next hops to a host or repeated port.
 fn whole_path(
     ports: &Ports,
     flood: &Flood,
@@ -146,7 +146,6 @@ fn of_shortest(wiring: &Wiring<'_>, elp: &Elp<'_>, turns: &[Turn]) -> Result<Vec
             }
             next.iter_mut().for_each(Vec::clear);
             towards.iter().for_each(|(node, hops)| next[node.index()].extend(hops.iter().map(|hop| hop.port)));
-            // One host per switch suffices.
             let of_switch = |node| ones(towards.injecting(wiring, node)).map(move |at| wiring.port(node, at)).next();
             let sources = towards.iter().flat_map(|(node, hops)| match wiring.is_host(node) {
                 true => hops.iter().filter(|hop| !wiring.is_host(hop.far)).map(|hop| hop.input).collect::<Vec<_>>(),
@@ -171,7 +170,7 @@ fn of_routes(wiring: &Wiring<'_>, routes: &Routes, turns: &[Turn]) -> Vec<Users>
     counter.users
 }
 
-/// Names one path: they are too many to count.
+/// One path: they are too many to count.
 fn of_up_down(wiring: &Wiring<'_>, up_down: &UpDown, turns: &[Turn]) -> Result<Vec<Users>, ElpError> {
     let walks = Walks::new(wiring, up_down)?;
     let example = |&turn| walks.by(turn).map(|path| NamedPath::new(wiring, &path));
@@ -184,7 +183,6 @@ struct Walks<'w, 'f> {
     tiers: Tiers,
     /// By port and bounces: a host can still be reached.
     useful: Vec<Vec<bool>>,
-    /// In order of discovery.
     states: Vec<State>,
     before: HashMap<State, Option<State>>,
 }
@@ -216,7 +214,7 @@ impl<'w, 'f> Walks<'w, 'f> {
         self.up_down.moves(self.wiring, &self.tiers, state).filter(move |(_, next)| next.is_none_or(useful))
     }
 
-    /// Path with a turn: as the packet came, then down where possible.
+    /// As the packet came, then down where possible.
     fn by(&self, (input, output): Turn) -> Option<Vec<PortId>> {
         let turns = |state: State| self.moves(state).find(|&(port, _)| state.0 == input && port == output);
         let (state, (_, mut next)) = self.states.iter().find_map(|&state| Some((state, turns(state)?)))?;

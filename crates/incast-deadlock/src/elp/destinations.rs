@@ -18,7 +18,6 @@ enum Kind<'a> {
     Routed(Routed<'a>),
 }
 
-/// Reused for every destination.
 #[derive(Debug)]
 pub(crate) struct Tables(Scratch, Towards);
 

@@ -96,7 +96,7 @@ struct Collector<'w, 'f> {
     layers: Vec<TurnSet>,
     /// Egress ports of all single-linked hosts of a switch at hop 0, a bit each; compact until the end, as they are most turns.
     entries: Vec<u64>,
-    /// By hop: ingress ports with packets, a bit each.
+    /// By hop: a bit per ingress port.
     at: Vec<Vec<u64>>,
     /// By node: last hop with packets, plus one.
     hops: Vec<u32>,
@@ -119,7 +119,6 @@ impl<'w, 'f> Collector<'w, 'f> {
             if hosts.iter().any(|&word| word != 0) {
                 self.enter(node, hosts, next);
             }
-            // Farther nodes come first.
             for hop in 0..std::mem::take(&mut self.hops[node.index()]) as usize {
                 self.pass(node, hop, next);
             }

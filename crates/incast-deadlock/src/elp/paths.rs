@@ -16,7 +16,7 @@ pub struct PathSet {
     ports: Vec<PortId>,
     /// By path; empty for a drawn path.
     places: Vec<String>,
-    /// If true, hosts at the ends represent all single-linked hosts of their switches.
+    /// Hosts at the ends represent all single-linked hosts of their switches.
     shared: bool,
 }
 

@@ -13,7 +13,7 @@ pub(crate) struct Routed<'r> {
     pub(crate) routes: &'r Routes,
     /// Hosts that share all next hops but the last.
     pub(crate) classes: Vec<Vec<HostId>>,
-    /// Ports of switches to single-linked hosts, a bit each, if their link is up.
+    /// Ports of switches to single-linked hosts, a bit each, if up.
     pub(crate) sources: Arc<[u64]>,
 }
 
@@ -63,7 +63,7 @@ impl<'r> Routed<'r> {
         Ok(())
     }
 
-    /// Ingress ports where packets enter the fabric; one per switch for single-linked hosts.
+    /// Ingress ports where packets enter; one per switch for single-linked hosts.
     pub(crate) fn sources(&self, wiring: &Wiring<'_>, class: usize) -> Vec<PortId> {
         let nodes = (0..wiring.nodes() as u32).map(NodeId).filter(|&node| self.is_source(wiring, node, class));
         nodes
@@ -86,7 +86,7 @@ impl<'r> Routed<'r> {
         }
     }
 
-    /// Nodes before their successors: depth first, without recursion.
+    /// Before their successors: depth first, without recursion.
     fn order(&self, wiring: &Wiring<'_>, class: usize) -> Result<Vec<NodeId>, ElpError> {
         #[derive(Clone, Copy, PartialEq)]
         enum Mark {

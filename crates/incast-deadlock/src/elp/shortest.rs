@@ -67,7 +67,6 @@ pub(crate) fn targets(ports: &Ports) -> Vec<Target> {
 }
 
 impl ShortestPaths {
-    /// Calls `each` once, or per host.
     pub(crate) fn towards(&self, ports: &Ports, target: Target, scratch: &mut Scratch, each: &mut dyn FnMut(&Towards)) {
         scratch.search.run(ports, target.0);
         let root = |host: NodeId| stream(self.seed, "tree", u64::from(host.0));
@@ -117,7 +116,6 @@ pub(crate) fn below(bound: usize, rng: &mut impl Rng) -> usize {
     (((rng.next_u64() >> 32) * bound as u64) >> 32) as usize
 }
 
-/// Reused for every target.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     search: Search,
@@ -131,7 +129,7 @@ impl Scratch {
     }
 }
 
-/// Breadth-first search from a target: all ports one hop closer.
+/// All ports one hop closer to a target.
 #[derive(Debug)]
 struct Search {
     target: NodeId,
@@ -160,7 +158,6 @@ impl Search {
         let mut next = 0;
         while let Some(&node) = self.order.get(next) {
             next += 1;
-            // Hosts do not forward.
             if ports.is_host(node) && node != target {
                 continue;
             }
@@ -192,7 +189,6 @@ impl Search {
         }
     }
 
-    /// Nearest first.
     fn iter(&self) -> impl DoubleEndedIterator<Item = (NodeId, &[Hop])> {
         self.order
             .iter()
@@ -203,7 +199,7 @@ impl Search {
 
 #[derive(Debug)]
 struct Trees {
-    /// By node: place in the queue.
+    /// By node.
     place: Vec<u32>,
     level: Vec<(u64, NodeId)>,
     chosen: Vec<Hop>,

@@ -25,12 +25,12 @@ impl Hop {
 pub(crate) struct Towards {
     /// Farthest first: a next hop leads to a host or a later node.
     nodes: Vec<NodeId>,
-    /// By node of `nodes`, plus one: begin of its next hops.
+    /// By node of `nodes`, plus one.
     first: Vec<u32>,
     hops: Vec<Hop>,
     /// Last switch, if its hosts are no sources (no paths within a switch).
     mute: Option<NodeId>,
-    /// Ports to single-linked hosts that are sources, a bit each; `None`: all.
+    /// Sources' ports at switches, a bit each; `None`: all.
     sources: Option<Arc<[u64]>>,
 }
 

@@ -18,7 +18,7 @@ pub struct UpDown {
     pub bounces: u8,
 }
 
-/// Ports that lead up; hosts have tier 0.
+/// Hosts have tier 0.
 #[derive(Debug, Clone)]
 pub(crate) struct Tiers {
     up: Vec<bool>,

@@ -21,7 +21,6 @@ impl Default for P4Ids {
     }
 }
 
-/// Match fields and action parameter of [`p4_program`].
 const TAG: u32 = 1;
 const INPUT: u32 = 2;
 const OUTPUT: u32 = 3;
@@ -66,7 +65,7 @@ fn update(entry: &Entry, ports: usize, ids: P4Ids) -> Value {
                 "actionId": ids.action,
                 "params": [{ "paramId": NEW_TAG, "value": base64(&[entry.new_tag.0]) }],
             } },
-            // Entries never disagree: one priority suffices; ternary fields require one above 0.
+            // Entries never disagree; ternary fields require a priority above 0.
             "priority": 1,
         } },
     })

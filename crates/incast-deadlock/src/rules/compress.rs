@@ -186,7 +186,6 @@ fn columns(rows: &[Vec<u64>]) -> Vec<Vec<u64>> {
     columns
 }
 
-/// Equal rows may share a rectangle.
 fn by_rows(rows: &[Vec<u64>], may_share: impl Fn(usize) -> bool) -> Vec<Rectangle> {
     let mut shared: BTreeMap<&[u64], Vec<u64>> = BTreeMap::new();
     let mut rectangles = Vec::new();
@@ -201,7 +200,7 @@ fn by_rows(rows: &[Vec<u64>], may_share: impl Fn(usize) -> bool) -> Vec<Rectangl
     rectangles
 }
 
-/// Greedy: always the maximal rectangle, spanned by a row or column, that covers most of the rest.
+/// Greedy: the maximal rectangle, spanned by a row or column, that covers most of the rest.
 fn cover(rows: &[Vec<u64>]) -> Vec<Rectangle> {
     let columns = columns(rows);
     let spanned = |line: &Vec<u64>, lines: &[Vec<u64>]| {

@@ -20,7 +20,6 @@ pub use count::{Count, Counting};
 pub struct Transitions {
     ports: Arc<Ports>,
     tags: u8,
-    /// No set is empty.
     turns: BTreeMap<(Tag, Tag), TurnSet>,
 }
 

@@ -50,7 +50,7 @@ pub struct Convention {
     pub random_order: bool,
     /// Tag of servers' packets.
     pub injection: Injection,
-    /// If true, a turn with several new tags counts once (only then a switch can have it), else for each.
+    /// If true, a turn with several new tags counts once (as only then a switch can have it), else for each.
     pub installable: bool,
     /// Definition of one rule.
     pub counting: Counting,
@@ -103,7 +103,7 @@ impl Convention {
         CONVENTIONS.into_iter().find(|convention| convention.name == name)
     }
 
-    /// Paths, with random trees from `seed`. Paths within a switch need no tag and are omitted: they would count with
+    /// Paths, with random trees from `seed`; without those within a switch, which need no tag but would count with
     /// [`Injection::Own`].
     pub fn paths(&self, seed: u64) -> Elp<'static> {
         let Self { choice, roots, .. } = *self;

@@ -70,7 +70,7 @@ impl Convention {
             switches,
             ports,
             seed,
-            // Switches and two servers.
+            // With two servers.
             diameter: hops.layers().len() as u32 + 2,
             classes: rules.tags(),
             total: count.total,

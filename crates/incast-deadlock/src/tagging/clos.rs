@@ -9,8 +9,8 @@ use crate::wiring::Wiring;
 /// Tags that count bounces (Hu et al., CoNEXT 2017, section 4): a bounce adds one; a bounce with the last tag makes packets
 /// lossy. Lossless paths with k bounces need at least k + 1 tags.
 ///
-/// Class j of n sends with tag j and survives k bounces: n + k tags instead of n · (k + 1). The price: bounced packets of class
-/// j share queues with class j + 1.
+/// Class j of n sends with tag j and survives k bounces: n + k tags instead of n · (k + 1), but bounced packets of class j
+/// share queues with class j + 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClosScheme {

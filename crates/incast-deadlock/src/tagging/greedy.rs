@@ -64,7 +64,6 @@ impl Greedy {
             if tag.0 == u8::MAX {
                 return Err(placement::TagError::TooLong { hops: hops.layers().len() });
             }
-            // Edges from smaller tags close no cycle.
             let before = with_tag(&placement, &ports, hop - 1, tag);
             let mut put_off = false;
             for &output in &links {
@@ -88,7 +87,7 @@ impl Greedy {
         Ok(placement)
     }
 
-    /// Egress ports between switches, in the order tried.
+    /// In the order tried.
     fn links(&self, ports: &Ports) -> Vec<PortId> {
         let between = |port: &PortId| !ports.is_host(ports.node(*port)) && ports.to_switch(*port);
         let mut links: Vec<PortId> = (0..ports.len() as u32).map(PortId).filter(between).collect();

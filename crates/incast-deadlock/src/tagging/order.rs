@@ -18,7 +18,7 @@ pub(crate) struct Dag {
     ports: Arc<Ports>,
     /// By egress port: ingress ports with an edge to its far end.
     into: TurnSet,
-    /// By ingress port: egress ports of its edges.
+    /// By ingress port: egress ports.
     out_of: TurnSet,
     order: List,
     forward: Search,
@@ -38,8 +38,8 @@ impl Dag {
         }
     }
 
-    /// Adds edges from a switch's ingress ports, a bit each, to the far end of `output`; false, with none added, if they close
-    /// a cycle.
+    /// Edges go from a switch's ingress ports, a bit each, to the far end of `output`; false, with none added, if they close a
+    /// cycle.
     pub(crate) fn add(&mut self, inputs: &[u64], output: PortId) -> bool {
         let node = self.ports.node(output);
         let rest = self.ports.single_hosts(node).iter().zip(self.into.row(output));
@@ -101,7 +101,6 @@ impl Dag {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Side {
-    /// At the switch.
     Near,
     /// At the far ends of its links.
     Far,
@@ -116,7 +115,6 @@ enum Step {
 
 #[derive(Debug)]
 struct Search {
-    /// A bit per visited port.
     seen: Vec<u64>,
     touched: Vec<Range<usize>>,
     found: Vec<PortId>,
@@ -177,7 +175,7 @@ impl Search {
 /// Linked list of ports, numbered for comparison.
 #[derive(Debug)]
 struct List {
-    /// By port: grows along the list.
+    /// Grows along the list.
     place: Vec<u64>,
     next: Vec<u32>,
     previous: Vec<u32>,
@@ -311,7 +309,6 @@ mod tests {
     fn a_list_is_numbered_anew_when_there_is_no_room() {
         let mut list = List::new(6);
         for _ in 0..100 {
-            // The same two each time.
             list.move_behind(PortId(0), &[PortId(5)]);
             list.move_before(PortId(5), &[PortId(4), PortId(3)]);
             let places: Vec<u64> = [0, 4, 3, 5, 1, 2].map(|port| list.place(PortId(port))).into();

@@ -86,7 +86,7 @@ impl<'h> Placement<'h> {
         self.of.get(hop).map(|tags| tags[input.index()]).filter(|&tag| tag > 0).map(Tag)
     }
 
-    /// Tag after a turn; unchanged if a host follows.
+    /// Unchanged if a host follows.
     pub(super) fn after(&self, hop: usize, input: PortId, output: PortId) -> Option<Tag> {
         match self.ports.to_switch(output) {
             true => self.tag(hop + 1, self.ports.peer(output)),

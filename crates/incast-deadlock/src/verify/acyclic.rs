@@ -17,7 +17,7 @@ pub(super) fn falling(wiring: &Wiring<'_>, rules: &Rules) -> (usize, Vec<(Turn, 
     (count, named.collect())
 }
 
-/// Removes ports without predecessors; the rest is on cycles, or behind one. Rules may be unused.
+/// Removes ports without predecessors; the rest is on cycles, or behind one.
 pub(super) fn cycle(wiring: &Wiring<'_>, rules: &Rules, tag: Tag) -> Option<Cycle> {
     let (_, _, turns) = rules.turns().find(|&(from, to, _)| from == tag && to == tag)?;
     let links = || (0..wiring.len() as u32).map(PortId).filter(|&output| wiring.to_switch(output));

@@ -1,5 +1,5 @@
-//! Checks of rules that share only rules and path descriptions with the algorithms. They find cycles by removing ports without
-//! predecessors (Kahn, CACM 1962), and walk packets through the rules on every path.
+//! Checks of rules that share only rules and path descriptions with the algorithms: they remove ports without predecessors
+//! (Kahn, CACM 1962), and walk packets through the rules on every path.
 //!
 //! Tagger's two conditions are sufficient. [`Circularity`] is exact: it finds cycles across all tags that packets reach, also
 //! while switches change between sets of rules.
@@ -25,7 +25,7 @@ pub use walk::Walked;
 pub(crate) use whole::Reached;
 pub use whole::{Circularity, Step, TaggedCycle};
 
-/// Most named faults per kind; all are counted.
+/// Per kind; all are counted.
 const NAMED: usize = 10;
 
 /// Faults of rules; Tagger's rules have none (Hu et al., CoNEXT 2017, section 5).

@@ -11,7 +11,7 @@ use crate::wiring::{Ports, Wiring};
 
 pub(super) type Goal<'a> = &'a mut dyn FnMut(Tag, PortId, PortId) -> bool;
 
-/// Fabric, rules, and tag of hosts.
+/// Tag of hosts.
 pub(super) type Walk<'w, 'f> = (&'w Wiring<'f>, &'w Rules, Tag);
 
 #[derive(Debug, Clone)]
@@ -41,7 +41,7 @@ fn path_to<S: Copy + Eq + std::hash::Hash>(
     path
 }
 
-/// Follows packets of all hosts on a path, up to wanted turns.
+/// Packets of all hosts on a path, up to wanted turns.
 pub(super) fn path((wiring, rules, sent): Walk<'_, '_>, paths: &PathSet, path: &[PortId], goal: Goal<'_>) -> Vec<Hit> {
     let [entries, exits] = paths.ends(wiring, path);
     let mut hits = Vec::new();

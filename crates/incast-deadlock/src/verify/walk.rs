@@ -54,7 +54,6 @@ fn lossy_walk(wiring: &Wiring<'_>, hit: &Hit) -> LossyWalk {
     LossyWalk { turn: Turn::new(wiring, Some(tag), input, output), path: NamedPath::new(wiring, &hit.path) }
 }
 
-/// Destination, and its number of a lossy tree.
 type LossyTree = (usize, usize);
 
 fn walk_trees(walk: Walk<'_, '_>, destinations: &Destinations<'_, '_>) -> Result<Found, ElpError> {
@@ -105,14 +104,13 @@ fn walk_trees(walk: Walk<'_, '_>, destinations: &Destinations<'_, '_>) -> Result
 
 struct Packets<'w, 'f> {
     wiring: &'w Wiring<'f>,
-    /// Tag of hosts.
     first: Tag,
-    /// By tag: new tags with their turns.
+    /// By tag.
     rules: Vec<Vec<(Tag, &'w TurnSet)>>,
-    /// By tag: ingress ports with packets, a bit each.
+    /// By tag: a bit per ingress port.
     at: Vec<Vec<u64>>,
     packets: Vec<u64>,
-    /// By egress port: cached new tag of packets from all single-linked hosts.
+    /// By egress port: new tag of packets from all single-linked hosts.
     sent: Vec<u8>,
 }
 
@@ -130,7 +128,6 @@ impl<'w, 'f> Packets<'w, 'f> {
         Self { wiring, first, rules: by_tag, at, packets: Vec::new(), sent: vec![UNKNOWN; wiring.len()] }
     }
 
-    /// Number of turns with a tag at which packets become lossy.
     fn walk(&mut self, towards: &Towards) -> usize {
         let ports: &Ports = self.wiring;
         let mut lossy = 0;

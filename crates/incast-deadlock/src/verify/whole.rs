@@ -111,7 +111,7 @@ pub(crate) struct Reached {
 }
 
 impl Reached {
-    /// From all host ports with tags `sent`, only by turns of `within`, if given.
+    /// Walks only by turns of `within`, if given.
     pub(crate) fn new(ports: &Ports, rules: &Transitions, sent: &[Tag], within: Option<&TurnSet>) -> Self {
         let tags = usize::from(sent.iter().map(|tag| tag.0).fold(rules.tags(), u8::max));
         let mut seen = vec![false; tags * ports.len()];

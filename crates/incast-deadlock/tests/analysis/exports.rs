@@ -1,4 +1,4 @@
-//! Exports, read back by readers that share only the target's semantics: the same function of (tag, ingress port, egress port).
+//! Exports, read back by readers that share only the target's semantics.
 
 use std::collections::HashMap;
 
@@ -258,7 +258,7 @@ fn nftables_is_read_back() {
         for family in ["ip", "ip6"] {
             same(wiring, switch, rules, &|tag, input, output| {
                 let name = |port: u32| format!("eth{}", 3 + 2 * port);
-                // The chain does not know the tag: packets keep it.
+                // Packets keep an unknown tag.
                 if tag > rules.tags() {
                     return None;
                 }
@@ -378,7 +378,7 @@ fn names_with_commas_and_quotes_survive_csv() {
     let hops = Elp::Shortest(ShortestPaths::default()).hops(&wiring).unwrap();
     let table = Placement::per_hop(&hops).unwrap().rules().compress(Compression::None);
     assert_eq!(read_csv(&wiring, &write_csv(&wiring, &table)).unwrap(), table);
-    // Other programs end lines with CR LF.
+    // CR LF.
     let crlf = "switch,tag,in_ports,out_ports,new_tag\r\n\"a,\"\"b\"\"\",1,0,1,2\r\n";
     assert_eq!(read_csv(&wiring, crlf).unwrap().len(), 1);
 }

@@ -21,7 +21,6 @@ fn far(fabric: &Fabric, port: PortId) -> (PortId, NodeId) {
     (fabric.port(port).peer, fabric.neighbour(port))
 }
 
-/// Hosts do not forward.
 fn next_hops(fabric: &Fabric, dst: NodeId) -> HashMap<NodeId, Vec<PortId>> {
     let mut distance = HashMap::from([(dst, 0)]);
     let mut queue = VecDeque::from([dst]);
@@ -51,7 +50,6 @@ fn next_hops(fabric: &Fabric, dst: NodeId) -> HashMap<NodeId, Vec<PortId>> {
 
 type Packet = (PortId, u8);
 
-/// Turns of all packets while only the ends of down links know of them.
 fn turns(fabric: &Fabric, down: &[LinkId], detours: u8) -> Turns {
     let mut all = Turns::new();
     let up = |port: PortId| !down.contains(&fabric.port(port).link);
@@ -59,7 +57,6 @@ fn turns(fabric: &Fabric, down: &[LinkId], detours: u8) -> Turns {
         let hops = next_hops(fabric, dst);
         let sources = fabric.hosts().iter().filter(|host| **host != dst).flat_map(|host| &hops[host]);
         let sources: Vec<PortId> = sources.map(|&port| far(fabric, port).0).collect();
-        // Packets on their old paths.
         let (mut seen, mut way) = (HashSet::new(), sources.clone());
         while let Some(input) = way.pop() {
             let node = fabric.port(input).node;
@@ -73,7 +70,6 @@ fn turns(fabric: &Fabric, down: &[LinkId], detours: u8) -> Turns {
                 way.push(far(fabric, output).0);
             }
         }
-        // Packets that meet down links.
         let mut moves: Vec<(Packet, PortId, Packet)> = Vec::new();
         let mut way: Vec<Packet> = sources.iter().map(|&port| (port, 0)).collect();
         let mut seen: HashSet<Packet> = HashSet::new();
@@ -155,7 +151,7 @@ proptest! {
         }
     }
 
-    /// The check of plain routes relies on this, without a table of routes.
+    /// The check of plain routes relies on this.
     #[test]
     fn plain_routes_are_all_shortest_paths(fabric in fabrics()) {
         let wiring = Wiring::new(&fabric);

@@ -1,6 +1,5 @@
 //! Tagger's published table on Jellyfish, by the conventions of `docs/design/deadlock.md`, against our implementation in
-//! another language on other random graphs: same classes, and within a few percent. Rows of 1,000 and 2,000 switches: see the
-//! example.
+//! another language on other random graphs: same classes, and within a few percent.
 
 use incast_deadlock::Wiring;
 use incast_deadlock::elp::Elp;
@@ -34,7 +33,6 @@ fn verified(fabric: &Fabric, elp: &Elp<'_>, rules: &Rules) {
     let wiring = Wiring::new(fabric);
     let verified = verify(&wiring, rules, elp).unwrap();
     assert!(verified.holds(), "{verified:?}");
-    // Each tree is walked from every switch.
     assert!(verified.walked.trees >= fabric.switches().count());
 }
 

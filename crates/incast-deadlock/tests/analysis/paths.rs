@@ -87,8 +87,7 @@ fn up_and_down_need_tiers() {
     assert_eq!(wrong, "255 classes that survive 1 bounces; allowed: 1 class or more, 255 of both together");
 }
 
-/// A draft of Tagger's evaluation: cycles arise easily in Jellyfish and BCube with a few random shortest paths per pair of
-/// nodes; how often?
+/// A draft of Tagger's evaluation: cycles arise easily in Jellyfish and BCube with a few random shortest paths per pair.
 #[test]
 fn random_shortest_paths_close_circles_and_tags_open_them() {
     for (fabric, few, many) in

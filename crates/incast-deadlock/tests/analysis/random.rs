@@ -104,7 +104,6 @@ fn seeds_draw_other_paths_and_more_paths_are_more() {
     assert!(hops(drawn(200, 1)) == Elp::Shortest(ShortestPaths::default()).hops(&wiring).unwrap());
 }
 
-/// Drawn paths have no line of a file.
 #[test]
 fn who_closes_a_cycle_is_told_by_an_example() {
     let fabric = Jellyfish::new(20, 8, 4).build().unwrap();
@@ -117,7 +116,7 @@ fn who_closes_a_cycle_is_told_by_an_example() {
     assert!(text.contains(" paths, such as h") || text.contains("one path: h"), "{text}");
 }
 
-/// Paths are for all hosts of a switch: verification finds rules without one.
+/// Paths are for all hosts of a switch.
 #[test]
 fn every_host_is_walked() {
     let fabric = Jellyfish::new(10, 8, 4).build().unwrap();
@@ -130,7 +129,6 @@ fn every_host_is_walked() {
             rules.turns().flat_map(|(tag, new, turns)| turns.iter().map(move |turn| (tag, new, turn))).collect();
         let end = |(input, output): (PortId, PortId)| if at_end { output } else { input };
         let ports = all.iter().map(|&(_, _, turn)| end(turn)).filter(|&port| host(port));
-        // The last host of its switch.
         let left_out = ports.max().unwrap();
         let mut rest = Rules::new(&wiring);
         for (tag, new, (input, output)) in all {

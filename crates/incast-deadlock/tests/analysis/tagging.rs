@@ -52,7 +52,7 @@ fn walk_choices() -> impl Strategy<Value = Vec<(prop::sample::Index, Vec<prop::s
     proptest::collection::vec(walk, 1..40)
 }
 
-/// Checks rules with the verifier and the search for cyclic dependencies, which share nothing.
+/// The verifier and the search for cyclic dependencies share nothing.
 fn check(wiring: &Wiring<'_>, rules: &Rules, elp: &Elp<'_>) -> Result<(), TestCaseError> {
     let verified = verify(wiring, rules, elp).unwrap();
     prop_assert!(verified.holds(), "{verified:?}");
@@ -257,7 +257,7 @@ fn long_way(fabric: &Fabric, rng: &mut Stream) -> Vec<NodeId> {
     }
 }
 
-/// Packets on paths given one by one may have a smaller tag than planned; without added rules they become lossy.
+/// Packets on paths given one by one may have a smaller tag than planned.
 #[test]
 fn packets_with_a_smaller_tag_than_planned_get_rules_of_their_own() {
     let mut needed = 0;
@@ -278,7 +278,6 @@ fn packets_with_a_smaller_tag_than_planned_get_rules_of_their_own() {
     assert!(needed > 100, "{needed}");
 }
 
-/// While switches change between sets, packets meet both.
 #[test]
 fn a_change_of_rules_can_close_a_circle() {
     let fabric = Jellyfish::new(20, 10, 5).build().unwrap();
@@ -288,7 +287,6 @@ fn a_change_of_rules_can_close_a_circle() {
     let (before, after) = (rules(Order::Number), rules(Order::Random(1)));
     assert!(![&before, &after].iter().any(|rules| Dependencies::of_rules(rules).cyclic(&wiring)));
     assert!(Dependencies::of_change(&before, &after).cyclic(&wiring));
-    // Surviving one more bounce is always safe.
     let fabric = testbed();
     let wiring = Wiring::new(&fabric);
     let clos = |bounces| ClosScheme::new(bounces).rules(&wiring).unwrap();

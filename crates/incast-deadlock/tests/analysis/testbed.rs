@@ -1,4 +1,4 @@
-//! Both scenarios of Tagger's evaluation as dependencies, with and without tags.
+//! Both scenarios of Tagger's evaluation, with and without tags.
 
 use incast_deadlock::dependency::{Dependencies, Failures, Rerouting};
 use incast_deadlock::elp::{Elp, PathSet, UpDown};
@@ -38,7 +38,6 @@ fn two_paths_with_a_bounce_each_close_a_circle() {
          L3            2  S1           3  S2  line 2: H1 → T1 → L1 → S1 → L3 → S2 → L4 → T4 → H13\n    \
          S2            2  L3           0  L1  line 3: H9 → T3 → L3 → S2 → L1 → S1 → L2 → T1 → H4\n"
     );
-    // One flow alone cannot.
     let one = PathSet::parse(&wiring, BOUNCES.lines().nth(1).unwrap()).unwrap();
     assert!(!Dependencies::of_paths(&wiring, &Elp::Paths(one)).unwrap().cyclic(&wiring));
 }
@@ -115,7 +114,6 @@ fn a_routing_loop_is_a_circle_of_two_buffers() {
     assert_eq!(cycle.users[1].example.as_ref().unwrap().to_string(), "H1 → T1 → L1 → T1");
     let healthy = Routes::shortest(&fabric, NextHopOrder::Port);
     assert!(!Dependencies::of_routes(&wiring, &healthy).cyclic(&wiring));
-    // Tags do not make a loop a path.
     assert_eq!(
         elp.hops(&wiring).unwrap_err().to_string(),
         "packets to H15 loop: T1 → L1 → T1; lossless paths must end at a host"
@@ -148,7 +146,6 @@ fn two_failures_and_switches_next_to_them_that_send_back_up_close_the_circle() {
     let found = &report.named[0];
     assert_eq!(found.links, [["T4", "L3"], ["T1", "L1"]].map(|ends| ends.map(String::from)));
     let cycle = &found.cycle;
-    // The reverse is a cycle too.
     assert_eq!(cycle.cycle.to_string(), "L1 port 2 → S2 port 0 → L3 port 3 → S1 port 2 → L1 port 2");
     let examples: Vec<String> = cycle.users.iter().map(|users| users.example.as_ref().unwrap().to_string()).collect();
     assert_eq!(examples[0], "H9 → T3 → L3 → S1 → L1 → S2 → L2 → T1 → H1");

@@ -58,7 +58,7 @@ fn shortest(waits: &BTreeMap<Buffer, BTreeSet<Buffer>>) -> Option<usize> {
 /// Set of rules, ingress port, egress port, tag and new tag.
 type Choice = (bool, prop::sample::Index, prop::sample::Index, u8, u8);
 
-/// Two random sets; the first rule for the same packets counts.
+/// The first rule for the same packets counts.
 fn rules(fabric: &Fabric, choices: &[Choice]) -> [Rules; 2] {
     let wiring = Wiring::new(fabric);
     let mut sets = [Rules::new(&wiring), Rules::new(&wiring)];
@@ -107,7 +107,6 @@ proptest! {
     }
 }
 
-/// No tag has a cycle, all together do.
 #[test]
 fn opposite_changes_of_two_users_are_circular_across_tags() {
     let fabric = testbed();

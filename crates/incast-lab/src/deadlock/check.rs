@@ -190,7 +190,7 @@ struct Search<'s> {
     wiring: &'s Wiring<'s>,
     flows: &'s FlowSet,
     failures: Option<Failures>,
-    /// By routing parameters; `None` if paths do not depend on them.
+    /// `None` if paths do not depend on routing parameters.
     known: Vec<(Option<NetworkParams>, Packets<'s>)>,
 }
 
@@ -281,7 +281,6 @@ impl Search<'_> {
         })
     }
 
-    /// Turns at all times; parts only if they add turns.
     fn routed(&self, scheme: &str, network: &NetworkParams) -> Result<Packets<'static>, Diagnostics> {
         let (wiring, scenario) = (self.wiring, self.ready.loaded.scenario());
         let changes = !network.route.is_empty() || network.failure.iter().any(|failure| failure.silent.is_none());

@@ -22,7 +22,7 @@ pub(super) fn links(fabric: &Fabric, names: &[String]) -> Result<Vec<LinkId>, Di
 
 type End = (NodeId, Option<usize>);
 
-/// `A-B`, or `A:2-B` with a port; default: the first of parallel links.
+/// Default: the first of parallel links.
 fn link(fabric: &Fabric, name: &str) -> Result<LinkId, Diagnostics> {
     let wrong = |what: String| Diagnostic::new("--fail", format!("`{name}`: {what}"));
     // Names may contain dashes.
@@ -74,7 +74,7 @@ fn link(fabric: &Fabric, name: &str) -> Result<LinkId, Diagnostics> {
     Ok(fabric.port(found).link)
 }
 
-/// Node, with the port after a colon unless the name has the colon.
+/// Port after a colon, unless the name has the colon.
 fn end(fabric: &Fabric, text: &str) -> Option<End> {
     let node = |name: &str| fabric.nodes().iter().position(|node| node.name == name).map(|at| NodeId(at as u32));
     if let Some(node) = node(text) {

@@ -27,7 +27,7 @@ pub use table::{TableFacts, table_facts, table_row};
 pub use tag::{ExportForm, Method, RuleFile, TagOptions, TagShow, tag};
 pub use verify::{Verified, VerifiedFile, VerifyOptions, verify};
 
-/// Routes are made on first use: slow on thousands of switches.
+/// Made on first use: slow on thousands of switches.
 struct Ready<'l> {
     loaded: &'l Loaded,
     fabric: Fabric,

@@ -75,7 +75,6 @@ impl PathsOption {
     }
 }
 
-/// Suggests the nearest kind of path.
 fn unread(file: &Path, error: &InputError) -> Diagnostics {
     let name = file.to_string_lossy();
     let found = Diagnostic::new("--paths", format!("`{name}`: {error}"));

@@ -177,7 +177,6 @@ impl Names {
     }
 }
 
-/// Parses `swp1` or `Ethernet0/8`.
 fn port_names(text: &str) -> Result<PortNames, Diagnostics> {
     let (first, step) = text.split_once('/').unwrap_or((text, "1"));
     let prefix = first.trim_end_matches(|c: char| c.is_ascii_digit());

@@ -243,7 +243,7 @@ fn routes_of_all_times_count() {
     let later = route(", from = \"5ms\"");
     assert!(later.contains("T1 port 4 → L1 port 0 → T1 port 4"), "{later}");
     assert!(later.contains("from 5ms, to one destination: "), "{later}");
-    // Runs refuse routing loops at the start; a check reports them.
+    // Runs refuse routing loops at the start.
     let at_once = route("");
     assert!(at_once.contains("T1 port 4 → L1 port 0 → T1 port 4") && !at_once.contains("from 0"), "{at_once}");
 }
@@ -263,7 +263,6 @@ fn failures_of_the_scenario_count() {
     assert!(turns(&found("")) > turns(&found("reroute_after = \"none\"\n")));
 }
 
-/// Both flows bounce at a leaf of the other's pod.
 fn bouncing(more: [&str; 2]) -> String {
     format!(
         r#"[[workload]]

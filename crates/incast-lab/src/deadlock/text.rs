@@ -44,7 +44,7 @@ impl fmt::Display for Checked {
 }
 
 impl Checked {
-    /// Names of schemes; none if all are meant.
+    /// None if all are meant.
     fn of(&self, schemes: &[String]) -> Vec<String> {
         if schemes.len() == self.schemes { Vec::new() } else { vec![listed(schemes)] }
     }

@@ -20,11 +20,9 @@ pub(super) struct Traffic {
     pub(super) network: NetworkParams,
     /// Flows' priorities that PFC never pauses.
     pub(super) lossy: Vec<u8>,
-    /// Reason if PFC pauses no priority.
     pub(super) without_pfc: Option<&'static str>,
-    /// Paused priorities without tags, by equal explicit paths.
+    /// Without tags, by equal explicit paths.
     pub(super) held: Vec<(Vec<u8>, Paths)>,
-    /// Priorities that stand for tags.
     pub(super) tagged: Option<Tagged>,
 }
 
@@ -40,7 +38,7 @@ pub(super) struct Tagged {
 /// Explicit paths (number, true if backwards) with their first flow.
 pub(super) type Paths = BTreeMap<(u32, bool), usize>;
 
-/// Traffic of all schemes; equal traffic once.
+/// Equal traffic once.
 pub(super) fn of_schemes(
     ready: &Ready<'_>,
     wiring: &Wiring<'_>,

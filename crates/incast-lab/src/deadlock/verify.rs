@@ -70,7 +70,7 @@ impl Verified {
     }
 }
 
-/// Relative file names start at `base`.
+/// Verifies rules files. Relative file names start at `base`.
 pub fn verify(loaded: &Loaded, options: &VerifyOptions, base: &Path) -> Result<Verified, Diagnostics> {
     if options.files.is_empty() {
         return Err(Diagnostic::new("", "no file of rules; at least one is needed").into());
@@ -111,7 +111,6 @@ pub fn verify(loaded: &Loaded, options: &VerifyOptions, base: &Path) -> Result<V
     })
 }
 
-/// From a file of `incast deadlock tag --export json`.
 fn read(wiring: &Wiring<'_>, file: &Path, base: &Path) -> Result<(Rules, u8), Diagnostics> {
     const FORM: &str = "a file as `incast deadlock tag --export json` writes it";
     let wrong = |what: String| Diagnostic::new(file.display().to_string(), what);

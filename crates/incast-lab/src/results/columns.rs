@@ -75,7 +75,7 @@ pub(crate) fn schema(description: &str, columns: &[Column]) -> SchemaRef {
 
 pub(super) type Names = &'static [(&'static str, &'static str)];
 
-/// Accessor of values; determines the column's type.
+/// Determines the column's type.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Get<R> {
     U8(fn(Row<'_, R>) -> u8),
@@ -156,7 +156,6 @@ pub(super) const fn name<R>(
     ColumnOf { name, unit: "", description, get: Get::Name(names, index) }
 }
 
-/// Describes all values.
 pub(super) const fn one_of<R>(name: &'static str, names: Names, index: fn(Row<'_, R>) -> usize) -> ColumnOf<R> {
     ColumnOf { name, unit: "", description: "", get: Get::OneOf(names, index) }
 }
@@ -210,7 +209,7 @@ impl<R> ColumnOf<R> {
     }
 }
 
-/// Tables store times and bytes signed; values are far below the limit.
+/// Tables store times and bytes signed.
 fn signed(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }

@@ -75,7 +75,7 @@ fn rounded(time: Time) -> String {
     format!("{} ms", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// Priorities are shown if they differ.
+/// Shows priorities if they differ.
 pub(super) fn path(cycle: &[QueueManifest]) -> String {
     let several = cycle.windows(2).any(|pair| pair[0].priority != pair[1].priority);
     let link = |at: &QueueManifest| match several {

@@ -244,7 +244,7 @@ impl Machine {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Left {
     pub(super) not_started: u32,
-    /// Backlogged flows in progress have no size to complete.
+    /// Flows in progress without a size to complete.
     pub(super) backlogged: u32,
     pub(super) cancelled: u32,
 }
@@ -374,7 +374,6 @@ impl SchemeManifest {
     }
 }
 
-/// More digits are noise.
 fn seconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e3).round() / 1e3
 }

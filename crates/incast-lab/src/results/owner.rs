@@ -1,7 +1,7 @@
 //! Process that writes an unfinished folder: its name, and a lock that ends with it.
 //!
 //! The lock is the kernel's (`flock`): other containers see it, and a killed process loses it. File systems may lack locks or
-//! keep them to one machine: so the name also has machine, PID namespace and process.
+//! keep them to one machine, so the name also has machine, PID namespace and process.
 
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
@@ -22,7 +22,7 @@ pub(super) struct Owner {
     pub(super) host: u32,
     /// Digest of the boot ID, shared by a machine's containers; 0: unknown (not Linux).
     pub(super) boot: u32,
-    /// PID namespace; 0 if unknown.
+    /// 0 if unknown.
     pub(super) namespace: u64,
     pub(super) process: u32,
 }
@@ -56,7 +56,6 @@ impl Owner {
         format!("{:08x}{:08x}-{}-{}-{random:08x}", self.host, self.boot, self.namespace, self.process)
     }
 
-    /// `None` if not from [`Owner::token`].
     pub(super) fn of_token(token: &str) -> Option<Self> {
         let parts: Vec<&str> = token.split('-').collect();
         let [machine, namespace, process, _] = parts[..] else { return None };
@@ -90,7 +89,7 @@ impl Owner {
 #[derive(Debug)]
 pub(super) enum Fate {
     Alive,
-    /// Ended without removing its folder; dropping releases the lock, if any.
+    /// Dropping releases the lock, if any.
     Dead(Option<File>),
     Unknown,
 }

@@ -13,7 +13,7 @@ pub(super) struct Records<'a> {
     pub(super) fabric: &'a Fabric,
     pub(super) flows: &'a FlowSet,
     pub(super) tenancy: Option<&'a Tenancy>,
-    /// All schemes' names, so that batches share a dictionary.
+    /// All schemes', so that batches share a dictionary.
     pub(super) schemes: &'a [String],
     pub(super) scheme: usize,
     pub(super) histogram_bin: Bytes,

@@ -1,5 +1,3 @@
-//! Runs schemes, several at a time.
-
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -118,7 +116,7 @@ pub(super) fn simulate_with(
         loop {
             match results.recv_timeout(TICK) {
                 Ok((index, Ok(run))) => runs[index] = Some(run),
-                // Keeps the first failure, as it causes others.
+                // Keeps the first failure: it causes others.
                 Ok((_, Err(error))) => {
                     shared.stop.store(true, Ordering::Relaxed);
                     failure.get_or_insert(error);

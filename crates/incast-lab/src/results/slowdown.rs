@@ -147,7 +147,7 @@ impl Finished {
         let schemes = numbers(batch, "scheme", &mut self.schemes)?;
         let labels = numbers(batch, "label", &mut self.labels)?;
         let starts = batch.column_by_name("start_ps")?;
-        // Missing in earlier versions. Backlogged flows have no size, so no ideal time.
+        // Missing in earlier versions. Backlogged flows have no ideal time.
         let backlogged = match batch.column_by_name("backlogged") {
             Some(column) => Some(column.as_boolean_opt()?),
             None => None,
@@ -161,7 +161,6 @@ impl Finished {
     }
 }
 
-/// `names` grows as needed.
 fn numbers(batch: &RecordBatch, column: &str, names: &mut Vec<String>) -> Option<Vec<usize>> {
     let column = batch.column_by_name(column)?.as_any_dictionary_opt()?;
     let values = column.values().as_string_opt::<i32>()?;
@@ -222,7 +221,6 @@ pub fn slowdown_bins(flows: &Finished, options: &SlowdownOptions) -> SlowdownTab
     table
 }
 
-/// See [`slowdown_bins`].
 fn bins_of(sizes: &[u64], count: usize) -> Vec<(usize, u64)> {
     let all = sizes.len();
     let nearest = |at: usize| {
@@ -265,7 +263,7 @@ fn row(scheme: &str, flows: &[(u64, f64, usize)]) -> Option<SlowdownRow> {
 }
 
 impl fmt::Display for SlowdownTable {
-    /// p50, p95 and p99 of bins, labels and all flows, schemes side by side.
+    /// p50, p95 and p99, schemes side by side.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write_head(f)?;
         self.write_bins("", f)?;
@@ -302,7 +300,7 @@ impl SlowdownTable {
         Ok(())
     }
 
-    /// One size needs no bins: they would repeat the total.
+    /// One size needs no bins.
     fn write_bins(&self, indent: &str, f: &mut impl fmt::Write) -> fmt::Result {
         let sizes = |row: &SlowdownRow| row.size_min < row.size_max;
         for rows in self.bins.iter().filter(|rows| !rows.is_empty() && self.overall.iter().any(sizes)) {
@@ -321,7 +319,6 @@ impl SlowdownTable {
     }
 }
 
-/// In a text.
 const LABELS: usize = 4;
 
 /// Formats a block per label: flows by size, then the total. Beyond four labels, the smallest share one.
@@ -373,7 +370,7 @@ fn short(bytes: u64) -> String {
 mod tests {
     use super::*;
 
-    /// Numbers of flows per label, of sizes from 1 kB.
+    /// Number of flows per label, of sizes from 1 kB.
     fn flows(labels: &[(&str, usize)]) -> Finished {
         let rows = labels.iter().enumerate().flat_map(|(label, &(_, count))| {
             (0..2)
@@ -409,7 +406,7 @@ mod tests {
         let different: Vec<(u64, usize)> = (1..=10).map(|size| (size, 1)).collect();
         assert_eq!(bins(&different, 5), ["0: 2", "1: 4", "2: 6", "3: 8", "4: 10"]);
         assert_eq!(bins(&different[..3], 5), ["0: 1", "2: 2", "3: 3"]);
-        // Two bins, numbered by where they begin; other counts change little.
+        // Two bins, numbered by where they begin.
         assert_eq!(bins(&[(1, 50), (2, 50)], 20), ["0: 1", "10: 2"]);
         assert_eq!(bins(&[(1, 49), (2, 52)], 20), ["0: 1", "10: 2"]);
         assert_eq!(bins(&[(1, 99), (2, 1)], 20), ["0: 1", "19: 2"]);

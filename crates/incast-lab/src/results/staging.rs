@@ -1,4 +1,4 @@
-//! A folder that appears whole or not at all: written under a hidden name nearby, then renamed.
+//! A folder that appears whole or not at all: written under a hidden name, then renamed.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -11,7 +11,7 @@ use super::owner::{Fate, LOCK, Owner, claim};
 /// To lock a new folder before others remove it as a leftover.
 const ATTEMPTS: usize = 16;
 
-/// Unfinished results folder; removed if dropped before [`Staging::commit`].
+/// Removed if dropped before [`Staging::commit`].
 #[derive(Debug)]
 pub(super) struct Staging {
     target: PathBuf,
@@ -23,7 +23,7 @@ pub(super) struct Staging {
     committed: bool,
 }
 
-/// Folders made for a results folder, innermost first; removed on drop.
+/// Made for a results folder, innermost first; removed on drop.
 #[derive(Debug, Default)]
 struct Parents(Vec<PathBuf>);
 
@@ -118,7 +118,7 @@ impl Staging {
         }
         if let Err(error) = fs::rename(&self.partial, &self.target) {
             if let Some(old) = &replaced {
-                // If even this fails, the next run finds the hidden folder.
+                // Otherwise the next run finds the hidden folder.
                 let _ = fs::rename(old, &self.target);
             }
             return Err(fail(error));
@@ -348,7 +348,7 @@ mod tests {
         let one = Owner { process: 1, ..Owner::this() };
         leave(&target, "partial", &one, true);
         let left = leave(&target, "partial", &one, false);
-        // Process 1 lives: without locks its folder stays; no name collides.
+        // Process 1 lives: without locks its folder stays.
         let staging = Staging::begin_as(&one, &target, false).unwrap();
         assert_eq!(listing(folder.path()).len(), 2);
         staging.write("manifest.json", b"{}").unwrap();
@@ -368,7 +368,6 @@ mod tests {
             fs::write(left.join(file), "").unwrap();
         }
         let other = leave(&folder.path().join("other"), "partial", &killed, true);
-        // Restored results are then refused.
         assert!(matches!(Staging::begin(&target, false), Err(ResultsError::Exists { results: true, .. })));
         assert_eq!(listing(folder.path()), [other.as_str(), "run"]);
         // Results at the target replace those set aside.

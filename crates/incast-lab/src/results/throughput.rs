@@ -90,7 +90,6 @@ fn interval_rows(
     active.into_iter().enumerate().map(row).collect()
 }
 
-/// Start, sample times, and end.
 fn cuts(setup: &Setup, end: Time) -> Vec<u64> {
     let measure = &setup.params.measure;
     let last = measure.sample_until.unwrap_or(end).min(end).0;

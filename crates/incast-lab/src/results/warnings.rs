@@ -8,7 +8,6 @@ use super::simulate::SchemeRun;
 use crate::scenario::{Prepared, PreparedScheme};
 use crate::warning::{Warning, joined};
 
-/// Warning that only a scheme's run shows.
 type Rule = fn(&PreparedScheme, &Outcome) -> Option<Warning>;
 
 /// To add a rule, write a function here and name it.
@@ -32,7 +31,7 @@ fn by_rules(rules: &[Rule], prepared: &Prepared, runs: &[SchemeRun]) -> Vec<Warn
 /// pHost's receivers re-request late packets: up to 1 % is normal (our choice).
 const PHOST_NORMAL: u64 = 100;
 
-/// Reordering or delay taken for loss costs bandwidth; results show recovery rather than the network.
+/// Reordering or delay taken for loss costs bandwidth.
 fn resent_without_loss(scheme: &PreparedScheme, outcome: &Outcome) -> Option<Warning> {
     let sum = |of: fn(&FlowRecord) -> u64| outcome.flows.iter().map(of).sum::<u64>();
     let (resent, timeouts) = (sum(|flow| flow.retransmitted), sum(|flow| flow.timeouts.into()));

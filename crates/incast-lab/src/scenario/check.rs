@@ -58,7 +58,7 @@ impl Scenario {
         Diagnostics::check(found)
     }
 
-    /// Violated relations, located where scheme or scenario sets the parameter; out of range, only unreadable patches.
+    /// Located where scheme or scenario sets the parameter; out of range, only unreadable patches.
     fn relations(&self, scheme: &Scheme, name: &str, path: &str, in_range: bool) -> Vec<Diagnostic> {
         let params = match self.params(scheme, path) {
             Err(error) => return vec![error],

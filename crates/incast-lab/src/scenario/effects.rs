@@ -1,7 +1,7 @@
 //! Rules for warning about parameters without effect.
 //!
-//! Tests compare [`RULES`] with the schema (a row per parameter; guards have none: [`GuardParams`](incast_sim::switch::GuardParams)
-//! says if they need PFC), and run a scenario per condition.
+//! Tests compare [`RULES`] with the schema (a row per parameter; guards have none:
+//! [`GuardParams`](incast_sim::switch::GuardParams) says if they need PFC), and run a scenario per condition.
 
 use std::cell::OnceCell;
 
@@ -142,7 +142,6 @@ pub(super) struct Facts<'a> {
     setup: &'a Setup,
     /// By label.
     has_flows: Vec<bool>,
-    /// A flow has the scheme's own window.
     own_window: bool,
     /// Control with the parameter; likewise below.
     pub(super) control: Option<&'a Control>,
@@ -396,7 +395,6 @@ impl<'a> Facts<'a> {
         unless(self.params().ecn.enabled, "ecn.enabled is false")
     }
 
-    /// For parameters of controls that read marks.
     fn marked(&self) -> Verdict {
         self.switches()?;
         unless(self.params().ecn.enabled, "ecn.enabled is false: there is no mark to react to")
@@ -504,7 +502,6 @@ impl<'a> Facts<'a> {
         unless(!other, otherwise)
     }
 
-    /// Depends on random draws.
     fn random(&self) -> Verdict {
         let written_out = |entry: &incast_model::workload::WorkloadSpec| {
             entry.list.is_some() || entry.trace.is_some() || entry.ns3.is_some()
@@ -517,7 +514,7 @@ impl<'a> Facts<'a> {
         let drawn = self.slope().is_ok() || (exact && self.thresholds_by_rate().is_ok());
         // With ns-3 arithmetic, marks follow a fixed sequence.
         let marks = drawn && params.arithmetic != Arithmetic::Ns3;
-        // Each hypervisor draws a phase of its clock.
+        // Each hypervisor draws a phase.
         let clocks = params.hypervisor.as_ref().is_some_and(|one| !one.periods().is_empty());
         unless(
             flows || paths || marks || clocks || params.host.jitter > Time::ZERO || self.failures().is_ok(),

@@ -22,7 +22,7 @@ struct Idle {
     reason: &'static str,
 }
 
-/// Warns about written parameters that change a value without effect; neighbours with one reason share a warning.
+/// Warns about written values without effect; neighbours with one reason share a warning.
 pub(crate) fn without_effect(prepared: &Prepared) -> Vec<Warning> {
     let given = &prepared.given;
     let found = Search::new(given, prepared).run();
@@ -89,7 +89,6 @@ impl<'a> Search<'a> {
         self.found
     }
 
-    /// True if the value changes under any scheme.
     fn differs(&self, section: &str, name: &str, default: &Value) -> bool {
         // Defaults depend on control or transport.
         let scenario = &self.prepared.scenario;

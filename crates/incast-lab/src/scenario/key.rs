@@ -1,5 +1,3 @@
-//! Digest of everything that results depend on.
-
 use std::path::{Path, PathBuf};
 
 use incast_model::input;

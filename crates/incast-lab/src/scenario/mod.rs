@@ -1,6 +1,4 @@
-//! The scenario, with every parameter of a run.
-//!
-//! Its types are the only list of parameters: readers, schema, catalogue and reference come from them.
+//! The scenario: its types are the only list of parameters, from which readers, schema, catalogue and reference come.
 
 mod check;
 mod effects;

@@ -1,5 +1,3 @@
-//! Parameters that override others.
-
 use std::borrow::Cow;
 use std::marker::PhantomData;
 

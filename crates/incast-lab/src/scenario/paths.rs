@@ -8,7 +8,7 @@ use incast_model::workload::{OfferedLoad, offered};
 use super::Prepared;
 
 impl Prepared {
-    /// Routes, ignoring failures.
+    /// Ignores failures.
     pub(crate) fn routes(&self) -> Routes {
         let network = &self.scenario.network;
         Routes::along(&self.fabric, network.routing, network.next_hop_order, &|_| true, &[])
@@ -23,7 +23,7 @@ impl Prepared {
             let port = *routes.next_hops(at, flow.dst).first()?;
             Some(self.fabric.neighbour(port))
         };
-        // Shortest and up-down paths have no loops: ends at the receiver.
+        // Shortest and up-down paths have no loops.
         std::iter::successors(Some(node(flow.src)), |at| if *at == node(flow.dst) { None } else { next(at) }).count()
             as u64
             - 1
@@ -35,7 +35,7 @@ impl Prepared {
         let (fabric, tenancy) = (&*self.fabric, self.tenancy.as_deref());
         let horizon = scenario.simulation.horizon;
         let found = offered(&scenario.workload, fabric, routes, tenancy, &self.base_dir, scenario.seed, horizon);
-        // Valid arguments: the flows were generated with them.
+        // The flows were generated with these arguments.
         found.unwrap_or_default()
     }
 }

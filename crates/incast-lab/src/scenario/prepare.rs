@@ -1,5 +1,3 @@
-//! Builds the simulator's input from a scenario.
-
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -125,13 +123,13 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// Scheme's, scenario's, transport's, or default.
+    /// From scheme, scenario, transport, or default.
     pub(crate) fn switch(&self, scheme: &Scheme, path: &str) -> Result<SwitchParams, Diagnostic> {
         let wanted = scheme.wanted_switch();
         scheme.switch.over(&self.switch.over(&wanted, "switch")?, &path::join(path, "switch"))
     }
 
-    /// Scheme's, scenario's, control's or transport's, or default.
+    /// From scheme, scenario, control or transport, or default.
     pub(crate) fn ecn(&self, scheme: &Scheme, path: &str) -> Result<EcnParams, Diagnostic> {
         let wanted = scheme.wanted_ecn().unwrap_or_default();
         scheme.ecn.over(&self.ecn.over(&wanted, "ecn")?, &path::join(path, "ecn"))
@@ -203,8 +201,7 @@ pub(crate) fn located(scenario: &Scenario, scheme: &str, error: FieldError) -> D
     FieldError { field, ..error }.into()
 }
 
-/// Path of the field that sets a parameter: the scheme's if it has more of the path's steps than the common section,
-/// else the common one's.
+/// The scheme's field if it has more of the path's steps than the common section, else the common one's.
 pub(super) fn where_set(scenario: &Scenario, name: &str, field: &str) -> String {
     let Some(scheme) = scenario.scheme.get(name) else { return field.to_owned() };
     let (section, rest) = field.split_once('.').unwrap_or((field, ""));
@@ -231,7 +228,7 @@ pub(super) fn where_set(scenario: &Scenario, name: &str, field: &str) -> String 
     }
 }
 
-/// Non-default parameters: those written for all schemes, as far as that matters.
+/// Those written for all schemes, as far as that matters.
 fn unusual<T: Serialize + Default>(params: &T) -> Map<String, Value> {
     match (value(params), value(T::default())) {
         (Value::Object(now), Value::Object(usual)) => differing(&now, &usual),

@@ -17,7 +17,7 @@ pub const SCENARIO_PROFILES: &[(&str, &str)] = &[(
     "behaviour of the HPCC authors' ns-3: arithmetic, ECMP hash, order of next hops, headroom of three delays, 43 B PFC frames, no retransmission timeout, starts of flow files",
 )];
 
-/// Sections where "none" stands for an absent value.
+/// Where "none" stands for an absent value.
 const OPTIONAL_SECTIONS: [&str; 8] = ["network", "switch", "ecn", "packets", "host", "rdma", "measure", "simulation"];
 
 fn scenario_profile(name: &str) -> Option<Value> {
@@ -154,7 +154,7 @@ fn shorthand(kind: Kind, value: &mut Value, path: &str, found: &mut Vec<Diagnost
         match profile.as_str().and_then(|profile| kind.values(name, profile)) {
             Some(Value::Object(mut values)) => {
                 if let Some(Value::Object(values)) = values.remove(name.as_str()) {
-                    // `control` is one choice: parameters of two do not mix.
+                    // Parameters of two controls do not mix.
                     let own = params.contains_key("control");
                     let values = values.into_iter().filter(|(key, _)| !(own && key == "control"));
                     tree::fill(params, &values.collect());
@@ -229,7 +229,7 @@ fn fill_sections(root: &mut Map<String, Value>, sections: &Map<String, Value>) {
     }
 }
 
-/// Flow files start as in ns-3.
+/// As in ns-3.
 fn ns3_starts(root: &mut Map<String, Value>) {
     for entry in root.get_mut("workload").and_then(Value::as_array_mut).into_iter().flatten() {
         if let Some(Value::Object(ns3)) = entry.get_mut("ns3") {
@@ -238,7 +238,7 @@ fn ns3_starts(root: &mut Map<String, Value>) {
     }
 }
 
-/// "none" stands for absent values, which TOML lacks.
+/// TOML has no absent values.
 fn absent(section: Option<&mut Value>) {
     if let Some(Value::Object(section)) = section {
         for value in section.values_mut().filter(|value| value.as_str() == Some("none")) {

@@ -103,7 +103,7 @@ fn with_whole_path(mut diagnostic: Diagnostic, written: Tree, base_dir: &Path, s
     }
     let others: Vec<String> = sets.iter().filter(|set| **set != text).cloned().collect();
     if others.len() == sets.len() {
-        // The text is no override: reading without it would fail again.
+        // Not an override: reading without it would fail again.
         return diagnostic;
     }
     let Ok(whole) = Loaded::from_tree(written, base_dir, &others) else { return diagnostic };

@@ -50,7 +50,7 @@ fn no_two_types_share_a_name() {
             assert_eq!(*by_name.entry(name.clone()).or_insert_with(|| definition.clone()), definition, "{name}");
         }
     }
-    // The schema renames detected duplicates: `Name2`.
+    // The schema renames duplicates: `Name2`.
     for name in whole.keys() {
         let base = name.trim_end_matches(|digit: char| digit.is_ascii_digit());
         assert!(base == name || !whole.contains_key(base), "{name} stands beside {base}");

@@ -1,4 +1,4 @@
-//! Schemes: RDMA congestion control or another transport, with parameters.
+//! Schemes: RDMA congestion control or another transport.
 
 use incast_sim::congestion::{Control, WindowMode};
 use incast_sim::host::{HostParams, PacketParams, RdmaParams};
@@ -105,7 +105,7 @@ impl Scheme {
         control.or(self.transport.as_ref().map(Transport::name)).unwrap_or("nothing")
     }
 
-    /// From hypervisor, control or transport; `None`: the general default.
+    /// `None`: the general default.
     pub(crate) fn wanted_ecn(&self) -> Option<EcnParams> {
         if let Some(wanted) = self.hypervisor.as_ref().and_then(Hypervisor::ecn) {
             return Some(wanted);
@@ -120,7 +120,6 @@ impl Scheme {
         }
     }
 
-    /// From its transport.
     pub(crate) fn wanted_switch(&self) -> SwitchParams {
         match (&self.control, &self.transport) {
             (None, Some(transport)) => transport.switch(),

@@ -21,7 +21,7 @@ use crate::diagnostic::Diagnostics;
 type Doubted = (Arc<TagRules>, Option<String>);
 
 impl Scenario {
-    /// Rules, and a doubt about them; `None` without tagging.
+    /// Rules and a doubt about them; `None` without tagging.
     pub(super) fn tag_rules(
         &self,
         scheme: &str,
@@ -35,7 +35,7 @@ impl Scenario {
         Ok(Some((Arc::new(table(fabric, &rules)), doubt)))
     }
 
-    /// Rules, and a file's traffic classes; `None` without tagging.
+    /// Rules and a file's traffic classes; `None` without tagging.
     pub(crate) fn tagger(
         &self,
         scheme: &str,
@@ -76,7 +76,7 @@ fn from_file(wiring: &Wiring<'_>, file: &Path) -> Result<(Rules, u8), FieldError
     Ok((rules, table.classes()))
 }
 
-/// Warns of deadlocks with the file's and the flows' tags. Not an error: wrong rules can be studied.
+/// Deadlocks with the file's and the flows' tags. Not an error: wrong rules can be studied.
 fn doubt(wiring: &Wiring<'_>, rules: &Rules, classes: u8, params: &Params, flows: &FlowSet) -> Option<String> {
     let tag = |priority: u8| params.switch.lossless.iter().position(|&one| one == priority).map_or(0, |at| at + 1);
     let sent = flows.flows.iter().map(|flow| tag(flow.priority)).max().unwrap_or(0);
@@ -206,7 +206,7 @@ switch.tagging.enabled = true
         let by_file = CLOS.replace("tagging.enabled = true", "tagging = { enabled = true, rules = \"rules.json\" }");
         let rules = |text: &str| prepared(text, folder.path()).unwrap().schemes[1].setup.tags.clone().unwrap();
         assert_eq!(rules(&by_file), rules(CLOS));
-        // Keeping the tag at a bounce closes a cycle: a warning.
+        // Keeping the tag at a bounce closes a cycle.
         let warnings = |text: &str| {
             let prepared = prepared(text, folder.path()).unwrap();
             let lines = prepared.warnings().iter().map(|one| one.summary(prepared.schemes.len()));

@@ -25,7 +25,7 @@ impl Scenario {
         Ok(Some(tenancy))
     }
 
-    /// Refuses guarantees that links cannot carry or that cannot be checked.
+    /// Guarantees that links cannot carry or that cannot be checked are refused.
     fn admit(&self, fabric: &Fabric, vms: &Vms, tenancy: &Tenancy) -> Result<(), Diagnostic> {
         let admission = Admission::new(fabric, tenancy, vms.headroom).map_err(|why| {
             let message = format!("cannot tell if this fabric carries the guarantees: {why}");

@@ -193,14 +193,13 @@ fn controls_bring_their_marking() {
         marks("[ecn]\nkmin = \"100kB\"\n[scheme.DCTCP.ecn]\nkmax = \"1MB\""),
         [(100, 1600, 0.2), (100, 1000, 1.0)]
     );
-    // A control by label does not change the switches.
     assert_eq!(marks("control_by_label.burst = \"hpcc\""), [(400, 1600, 0.2), (300, 300, 1.0)]);
     let kmin = format!("{SMALL}{dctcp}[ecn]\nkmin = \"350kB\"\n");
     assert_eq!(
         refused(&kmin),
         "s.toml:16:8: ecn.kmin: `350kB` is out of range (allowed: at most kmax, 300kB, the default of dctcp)"
     );
-    // A scheme added later, as from Python, gets the same defaults.
+    // As from Python: the same defaults.
     let mut value = serde_json::to_value(scenario(SMALL)).unwrap();
     value["scheme"]["later"] = serde_json::json!({ "control": "dctcp" });
     let prepared = Loaded::from_value(value, Path::new("."), &[]).unwrap().prepare().unwrap();
@@ -587,7 +586,7 @@ fn the_schema_describes_every_field() {
     assert_eq!(schema["properties"]["profile"]["enum"][0], "ns3");
 }
 
-/// Two leaves, two spines; `network`: text of that section.
+/// Two leaves, two spines.
 fn two_tiers(network: &str) -> String {
     let fabric = "[fabric.leaf_spine]\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\n";
     let flow = "[[workload]]\nlist = [{ src = 0, dst = 2, size = \"10kB\" }]\n[scheme.A]\ncontrol = \"dcqcn\"\n";
@@ -625,7 +624,6 @@ silent = 0.5
     assert_eq!(a.setup.params.network, read.network);
     assert_eq!(b.setup.params.network.load_balancing.name(), "adaptive");
     assert_eq!(b.setup.params.network.failure, read.network.failure);
-    // Routes never follow; ECMP has no parameters.
     let never = scenario(&two_tiers("[network]\nreroute_after = \"none\"\nload_balancing = \"ecmp\"\n"));
     assert_eq!((never.network.reroute_after, scenario(&never.to_toml()).network), (None, never.network.clone()));
     assert_eq!(scenario(&two_tiers("")).network.reroute_after, Some(Time::ms(10)));

@@ -28,7 +28,7 @@ impl Scenario {
             written.shift_insert(at, "window".into(), serde_json::to_value(window).unwrap_or_default());
         }
         let mut fill = |section: &str, before: &[&str], whole: Value| {
-            // At its own position, to keep the order.
+            // To keep the order.
             written.shift_remove(section);
             let at = written.keys().position(|key| before.contains(&key.as_str())).unwrap_or(written.len());
             written.shift_insert(at, section.into(), whole);

@@ -1,5 +1,3 @@
-//! Priority classes in a line.
-
 use incast_sim::Params;
 use incast_sim::host::ClassBy;
 

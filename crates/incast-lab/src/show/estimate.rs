@@ -35,7 +35,7 @@ impl Estimate {
             hops = hops.saturating_add(links(flow) * (data + data.div_ceil(ack_every)));
         }
         let schemes = prepared.schemes.len();
-        // Compressed rows: about 60 bytes (flows), 40 (ports).
+        // About 60 bytes (flows), 40 (ports).
         let rows = 60 * prepared.flows.flows.len() as u64 + 40 * prepared.fabric.ports().len() as u64;
         Self {
             packets,
@@ -49,7 +49,7 @@ impl Estimate {
     }
 }
 
-/// Size; if backlogged, a share of the links among backlogged flows.
+/// If backlogged, a share of the links.
 fn payloads(prepared: &Prepared, routes: &Routes) -> Vec<u64> {
     let flows = &prepared.flows.flows;
     let backlogged: Vec<usize> = (0..flows.len()).filter(|&at| flows[at].until.is_some()).collect();

@@ -6,7 +6,6 @@ use serde_json::{Map, Value};
 use super::{Tree, path};
 use crate::diagnostic::Diagnostic;
 
-/// Fields that, if text, name a file.
 pub(crate) const FILES: [&str; 5] = ["file", "flows", "rules", "topology", "trace"];
 
 /// Line breaks and tabs in values (SQL, prose).

@@ -1,4 +1,4 @@
-//! Scenario as a tree of plain values with places, which locate errors.
+//! Tree of plain values with places, which locate errors.
 //!
 //! TOML text, overrides and Python dictionaries become a tree; profiles fill it in; then it is read into types.
 
@@ -45,7 +45,7 @@ impl Tree {
         Self { root, ..Self::default() }
     }
 
-    /// Adds the parameter's place, or the nearest written table's.
+    /// The parameter's place, or the nearest written table's.
     pub(crate) fn locate(&self, mut diagnostic: Diagnostic) -> Diagnostic {
         if diagnostic.place.is_some() {
             return diagnostic;
@@ -94,7 +94,6 @@ impl Tree {
     }
 }
 
-/// Errors have the full path.
 pub(crate) fn typed<T: DeserializeOwned>(value: &Value, path: &str) -> Result<T, Diagnostic> {
     serde_path_to_error::deserialize(strict::Strict(value)).map_err(|error| {
         let (mut at, mut pointer) = (path.to_owned(), String::new());
@@ -127,7 +126,6 @@ const SINGLE_KEY: &str = "expected map with a single key";
 
 const ONE_ALLOWED: &str = " are given where one is allowed";
 
-/// One of several alternatives may be misspelt.
 fn several<'a, T: DeserializeOwned>(
     value: &Value,
     path: &str,
@@ -212,7 +210,7 @@ pub(crate) fn fill(table: &mut Map<String, Value>, defaults: &Map<String, Value>
     }
 }
 
-/// For `tables`, overrides inner keys if both values are tables.
+/// Inner keys only for `tables`.
 pub(crate) fn overlaid(table: &Map<String, Value>, over: &Map<String, Value>, tables: &[&str]) -> Map<String, Value> {
     let mut merged = table.clone();
     for (key, value) in over {

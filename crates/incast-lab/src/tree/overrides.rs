@@ -29,7 +29,7 @@ impl Tree {
         self.sites.retain(|path, _| !within(path, &replaced));
         let source = self.sources.len();
         self.sources.push(Source { name: "--set".into(), text: text.into() });
-        // Made tables have the override's place: errors point at the command line.
+        // Errors in made tables point at the command line.
         for (depth, end) in text[..at].match_indices('.').map(|(end, _)| end).enumerate() {
             let made = path::print(&steps[..=depth.min(steps.len() - 1)]);
             if made == text[..end] && !self.sites.contains_key(&made) {

@@ -59,7 +59,6 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Step>, String> {
     Ok(steps)
 }
 
-/// Key after its opening quote, and the rest.
 fn quoted(text: &str) -> Result<(String, &str), String> {
     let mut key = String::new();
     let mut chars = text.char_indices();

@@ -1,6 +1,5 @@
-//! Strict reading into types. Tables must be tables (derived readers also take a list of fields: `clients = [2]` meant two
-//! clients, not host 2). Lists of fixed length must have it (derived readers ignore excess items). A variant may be its name if
-//! all parameters have defaults.
+//! Strict reading into types. Derived readers also take a list of fields for a table (`clients = [2]` meant two clients, not
+//! host 2), and ignore excess items of lists of fixed length. A variant may be its name if all parameters have defaults.
 
 use serde::de::value::{MapAccessDeserializer, MapDeserializer, SeqDeserializer};
 use serde::de::{

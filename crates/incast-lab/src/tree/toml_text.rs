@@ -12,7 +12,6 @@ impl Tree {
         Ok(tree)
     }
 
-    /// Keeps places of values, under `path`.
     pub(super) fn read_source(&mut self, name: &str, text: &str, path: &str) -> Result<Map<String, Value>, Diagnostic> {
         let table = DeTable::parse(text).map_err(|error| {
             let range = error.span().unwrap_or(text.len()..text.len());

@@ -10,7 +10,7 @@ use crate::tree::path;
 
 /// If NICs are at least twice as fast as default increases suit: path of the control, and message with values in proportion.
 pub(super) fn unscaled(prepared: &Prepared, scheme: &PreparedScheme) -> Vec<(String, String)> {
-    // A `profile` reproduces another simulator, with its defaults.
+    // A `profile` reproduces another simulator.
     let repeats = prepared.given.written(&["profile"]).is_some();
     let Some(read) = prepared.scenario.scheme.get(&scheme.name).filter(|_| !repeats) else { return Vec::new() };
     let own = read.control.iter().map(|control| (vec!["control"], control));

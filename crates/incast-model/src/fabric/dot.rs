@@ -3,7 +3,7 @@ use std::fmt::Write as _;
 
 use super::graph::{Fabric, NodeId, NodeKind};
 
-/// Graphviz drawing: one rank per tier, hosts (ellipses) below switches (boxes). Rates are labels, delays tool tips.
+/// Graphviz drawing: one rank per tier, hosts (ellipses) below switches (boxes).
 pub fn write_dot(fabric: &Fabric) -> String {
     let mut text = String::from("graph fabric {\n  ranksep=1.5;\n  node [shape=box];\n");
     let mut tiers: BTreeMap<u8, Vec<NodeId>> = BTreeMap::new();
@@ -22,7 +22,7 @@ pub fn write_dot(fabric: &Fabric) -> String {
     }
     for link in fabric.links() {
         let [a, b] = [link.a, link.b].map(|port| fabric.node(fabric.port(port).node));
-        // Graphviz puts the first end of a link above the second.
+        // Graphviz puts the first end above the second.
         let (high, low) = if a.tier >= b.tier { (a, b) } else { (b, a) };
         let _ = writeln!(
             text,
@@ -36,7 +36,6 @@ pub fn write_dot(fabric: &Fabric) -> String {
     text + "}\n"
 }
 
-/// Only quotes and backslashes need escapes.
 fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""))
 }

@@ -2,7 +2,6 @@ use std::collections::HashMap;
 
 use super::graph::{Fabric, HostId, NodeId, NodeKind, PortId};
 
-/// Destinations with separate routes.
 pub(crate) struct Ends {
     pub(crate) targets: Vec<NodeId>,
     pub(crate) class_of_host: Vec<u32>,
@@ -11,7 +10,7 @@ pub(crate) struct Ends {
 }
 
 impl Ends {
-    /// Collects nodes; `pinned` hosts share no routes.
+    /// `pinned` hosts share no routes.
     pub(crate) fn new(fabric: &Fabric, up: &dyn Fn(PortId) -> bool, pinned: &dyn Fn(HostId) -> bool) -> Self {
         let mut class_of_target: HashMap<NodeId, u32> = HashMap::new();
         let mut targets = Vec::new();

@@ -209,7 +209,7 @@ impl Fabric {
     pub const fn slots(&self) -> u32 {
         self.slots
     }
-    /// Makes each `gpus` hosts a server; `inside`: switches in servers, lowest first.
+    /// `inside`: switches in servers, lowest first.
     pub(super) fn with_gpus(self, gpus: u32, inside: Vec<NodeId>) -> Self {
         Self { gpus, inside, ..self }
     }

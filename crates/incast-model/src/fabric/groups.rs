@@ -1,15 +1,15 @@
 use super::graph::{Fabric, LinkId, NodeId};
 
-/// Nodes joined by switches up to a tier, without NVLink (within a server).
+/// Nodes joined by switches up to a tier, without NVLink.
 #[derive(Debug, Clone)]
 pub(crate) struct Groups {
     tier: u8,
-    /// By node: representative of its group.
+    /// By node: its group's representative.
     of: Vec<u32>,
 }
 
 impl Groups {
-    /// Racks for tier 1, pods for tier 2. Groups nest in those of higher tiers.
+    /// Racks for tier 1, pods for tier 2; nested.
     pub(crate) fn new(fabric: &Fabric, tier: u8) -> Self {
         let mut groups = Self { tier, of: (0..fabric.nodes().len() as u32).collect() };
         let within = |high: NodeId| fabric.node(high).tier <= tier && !fabric.is_nvlink_switch(high);
@@ -47,7 +47,7 @@ impl Groups {
     }
 }
 
-/// Tiers with uplinks, lowest first; hosts are tier 0.
+/// Lowest first; hosts are tier 0.
 pub(crate) fn tiers_with_uplinks(fabric: &Fabric) -> Vec<u8> {
     let outside = levels(fabric).filter(|&(.., link)| !fabric.is_nvlink(link));
     let mut tiers: Vec<u8> = outside.map(|(low, ..)| fabric.node(low).tier).collect();
@@ -56,7 +56,7 @@ pub(crate) fn tiers_with_uplinks(fabric: &Fabric) -> Vec<u8> {
     tiers
 }
 
-/// Lower end, upper end and number of links between tiers.
+/// Lower end, upper end and link.
 fn levels(fabric: &Fabric) -> impl Iterator<Item = (NodeId, NodeId, LinkId)> + '_ {
     (0..).map(LinkId).zip(fabric.links()).filter_map(|(number, link)| {
         let [a, b] = [link.a, link.b].map(|port| fabric.port(port).node);

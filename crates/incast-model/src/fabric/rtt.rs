@@ -2,10 +2,10 @@
 //! and main, commit 9f4be2a).
 //!
 //! base RTT = 2 · sum of the path's one-way delays + sum of one full payload's times on its links, without headers and the
-//! ACK's own time. The first shortest path in port order counts.
+//! ACK's own time, on the first shortest path in port order.
 //!
-//! DEVIATION: ns-3 cuts every link's payload time to whole nanoseconds; here it is exact to the picosecond. Both agree for 1000
-//! bytes at 10, 25, 40, 50, 100, 200, 400 and 800 Gb/s.
+//! DEVIATION: ns-3 cuts every link's payload time to whole nanoseconds; here it is exact. Both agree for 1000 bytes at 10, 25,
+//! 40, 50, 100, 200, 400 and 800 Gb/s.
 
 use std::collections::HashMap;
 
@@ -105,9 +105,9 @@ impl BaseRtts {
         src.leg.then(trunk).then(dst.leg).pair()
     }
 
-    /// Largest base RTT and largest bandwidth-delay product, maybe of different pairs.
+    /// Largest base RTT and bandwidth-delay product, maybe of different pairs.
     pub fn max(&self) -> (Time, Bytes) {
-        // Equal spokes are one kind; a kind of two or more hosts is also paired with itself.
+        // Equal spokes are one kind; two or more are also paired with each other.
         let mut kinds: HashMap<Spoke, bool> = HashMap::new();
         for &spoke in &self.spokes {
             kinds.entry(spoke).and_modify(|several| *several = true).or_insert(false);
@@ -139,7 +139,7 @@ fn spoke(fabric: &Fabric, host: NodeId, payload: Bytes) -> (NodeId, Leg) {
     }
 }
 
-/// First shortest path, in port order, to every node; hosts do not forward.
+/// In port order; hosts do not forward.
 fn first_paths(fabric: &Fabric, from: NodeId, payload: Bytes) -> Vec<Option<Leg>> {
     let mut reached = vec![None; fabric.nodes().len()];
     reached[from.index()] = Some(Leg::NONE);

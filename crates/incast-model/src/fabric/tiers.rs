@@ -1,4 +1,4 @@
-/// Hops from the nearest host; 0 for nodes that no host reaches.
+/// Hops from the nearest host; 0 if no host reaches the node.
 pub(crate) fn tiers(is_host: &[bool], links: impl Iterator<Item = (usize, usize)>) -> Vec<u8> {
     let mut neighbours = vec![Vec::new(); is_host.len()];
     for (a, b) in links {

@@ -65,7 +65,7 @@ const fn tenth() -> f64 {
     0.1
 }
 
-/// As many as nodes of a fabric.
+/// As many as nodes.
 const MAX_VMS: u64 = 1 << 20;
 
 impl Vms {

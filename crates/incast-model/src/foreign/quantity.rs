@@ -1,4 +1,4 @@
-//! Rates and times in ns-3's spelling (data-rate.cc and time.cc of ns-3.17), read exactly.
+//! Rates and times in ns-3's spelling (data-rate.cc and time.cc of ns-3.17).
 
 use super::error::Ns3Error;
 use super::tokens::{Token, Tokens};
@@ -35,7 +35,7 @@ const RATES: &[(&str, u64)] = &[
     ("GiB/s", 1 << 33),
 ];
 
-/// In ps; ns-3's femtoseconds are finer than our clock.
+/// In ps; our clock has no femtoseconds.
 const TIMES: &[(&str, u64)] =
     &[("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000), ("ps", 1)];
 
@@ -115,7 +115,7 @@ pub(crate) fn write_rate(rate: Rate) -> String {
     }
 }
 
-/// In ns, ns-3's clock, or in ps where that is finer.
+/// In ns, ns-3's clock, or if finer in ps.
 pub(crate) fn write_time(time: Time) -> String {
     if time.0.is_multiple_of(1000) { format!("{}ns", time.0 / 1000) } else { format!("{}ps", time.0) }
 }

@@ -50,7 +50,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Next token, for `field`; `allowed` states the expected amount.
+    /// `allowed` states the expected amount.
     pub(crate) fn want(&mut self, field: impl Display, allowed: impl Display) -> Result<Token<'a>, Ns3Error> {
         self.next().ok_or_else(|| Ns3Error::Truncated {
             file: self.file.into(),

@@ -21,7 +21,7 @@ pub enum StartRounding {
     Ns3,
 }
 
-/// First start. The authors' generator adds 2 s to all; subtract this to begin at 0.
+/// First start: the authors' generator adds 2 s to all.
 pub fn earliest_start(flows: &FlowSet) -> Option<Time> {
     flows.flows.iter().map(|flow| flow.start).min()
 }
@@ -143,7 +143,7 @@ fn start(text: &str, rounding: StartRounding) -> Result<Time, String> {
     }
 }
 
-/// Returns floor(x · 10⁹) with an exact product, for x of 0 or more.
+/// floor(x · 10⁹) by an exact product, for x of 0 or more.
 fn floor_ns(x: f64) -> Option<u64> {
     let bits = x.to_bits();
     let exponent = (bits >> 52) as i32;
@@ -156,7 +156,7 @@ fn floor_ns(x: f64) -> Option<u64> {
     let shift = exponent - 1075;
     let scaled = match u32::try_from(-shift) {
         Ok(right) => product.checked_shr(right).unwrap_or(0),
-        // 2^53 seconds and more exceed the clock anyway.
+        // 2^53 seconds and more exceed the clock.
         Err(_) => return None,
     };
     u64::try_from(scaled).ok()

@@ -1,7 +1,7 @@
 //! Files of the HPCC authors' ns-3 (alibaba-edu/High-Precision-Congestion-Control).
 //!
-//! ns-3 reads with `>>`: it silently drops excess rows, reads missing ones as zeros, and takes an unknown key's value for the
-//! next key. Here these are errors with file, line and token.
+//! ns-3 reads with `>>`: it drops excess rows, reads missing ones as zeros, and takes an unknown key's value for the next key.
+//! Here these are errors with file, line and token.
 
 mod config;
 mod fct;

@@ -2,8 +2,7 @@ use super::config::Ns3Config;
 use crate::foreign::{Notice, Severity};
 
 impl Ns3Config {
-    /// Settings that incast does not support or need, by line: errors if results would differ, warnings for ns-3's output and
-    /// values that ns-3 ignores.
+    /// Settings that incast does not support or need, by line: errors if results would differ, otherwise warnings.
     pub fn not_honoured(&self) -> Vec<Notice> {
         use Severity::{Error, Warning};
         let mut notices = Vec::new();

@@ -1,6 +1,6 @@
 use crate::fabric::{Fabric, NodeId, NodeKind, PortId};
 
-/// Hops to `target`, over `up` links and switches.
+/// Hops over `up` links and switches.
 pub(super) fn distances(fabric: &Fabric, target: NodeId, up: &dyn Fn(PortId) -> bool) -> Vec<u32> {
     let mut distance = vec![u32::MAX; fabric.nodes().len()];
     distance[target.index()] = 0;
@@ -24,7 +24,7 @@ pub(super) fn distances(fabric: &Fabric, target: NodeId, up: &dyn Fn(PortId) -> 
     distance
 }
 
-/// Ports with an `up` link to a node one hop closer to `target`.
+/// Ports to a node one hop closer to `target`.
 pub(super) fn closer(
     fabric: &Fabric,
     node: NodeId,

@@ -38,7 +38,6 @@ impl FlowKey {
     }
 }
 
-/// `third.cc`'s address of a node.
 const fn address(node: u32) -> u32 {
     0x0b00_0001 + (node / 256) * 0x1_0000 + (node % 256) * 0x100
 }
@@ -87,7 +86,6 @@ impl EcmpHash {
     }
 }
 
-/// Appleby's public-domain definition.
 const fn murmur3_word(word: u32) -> u32 {
     word.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593)
 }

@@ -51,9 +51,9 @@ pub struct Routes {
     paths: Paths,
     classes: usize,
     class_of_host: Vec<u32>,
-    /// By single-homed host: switch, and the switch's port.
+    /// By single-homed host: its switch, and the switch's port.
     last_hop: Vec<(NodeId, PortId)>,
-    /// Only port of each of the first nodes, while those are hosts with one link.
+    /// Port of each of the first nodes, while those are hosts with one link.
     alone: Vec<PortId>,
     /// `groups[(node - alone) * classes + class]` is a range of `hops`.
     groups: Vec<(u32, u32)>,
@@ -134,7 +134,6 @@ impl Routes {
             if !hops.is_empty() {
                 order.sort(fabric, &mut hops);
                 let group = routes.group(fixed.node, fixed.dst);
-                // Hosts without a group have no choice.
                 if let Some(group) = routes.groups.get_mut(group) {
                     *group = (routes.hops.len() as u32, hops.len() as u32);
                     routes.hops.extend(hops);
@@ -144,7 +143,7 @@ impl Routes {
         routes
     }
 
-    /// Next-hop group; beyond all groups for hosts without a row.
+    /// Beyond all groups for hosts without a row.
     #[inline]
     fn group(&self, node: NodeId, dst: HostId) -> usize {
         // Nodes before the first row wrap around.

@@ -2,11 +2,11 @@ use super::distances::closer;
 use crate::fabric::{Fabric, NodeId, NodeKind, PortId};
 
 /// Distances to a destination: of the shortest downward path, or else by the higher neighbours with the least remaining
-/// distance. So packets never go up again after down, by the tables alone. Links within a tier are unused.
+/// distance. By the tables alone, packets never go up again after down. Links within a tier are unused.
 pub(super) struct UpDownDistances {
-    /// Hops that only go down; [`u32::MAX`] for none.
+    /// Hops that only go down; [`u32::MAX`]: none.
     down: Vec<u32>,
-    /// Hops in all; [`u32::MAX`] for none.
+    /// [`u32::MAX`]: none.
     all: Vec<u32>,
 }
 

@@ -1,7 +1,7 @@
 //! Admission control: a tenant's traffic across a cut is at most the send guarantees on one side and the receive guarantees on
 //! the other (Oktopus: Ballani et al., SIGCOMM 2011, section 4).
 //!
-//! On a tree each cut is a link. Several uplinks of a rack count as their sum, which needs routing that spreads guarantees.
+//! On a tree each cut is a link. Several uplinks of a rack count as their sum: routing must spread guarantees.
 
 use super::cuts::{Cuts, NoTree};
 use super::{Tenancy, Tenant};
@@ -156,7 +156,7 @@ pub(super) fn room(capacity: Rate, headroom: f64) -> Rate {
     Rate(((1.0 - headroom) * capacity.0 as f64).round() as u64)
 }
 
-/// Cuts around a tenant's VMs, with the number of VMs inside.
+/// Cuts around a tenant's VMs, with the VMs inside.
 pub(super) fn crossings(cuts: &Cuts, tenant: &Tenant) -> Vec<(usize, usize)> {
     let mut of: Vec<usize> = tenant.vms.iter().flat_map(|vm| cuts.of_host[vm.host.index()].iter().copied()).collect();
     of.sort_unstable();
@@ -167,7 +167,6 @@ fn needs(tenant: &Tenant, inside: usize) -> (Rate, Rate) {
     needed((tenant.send, tenant.receive), inside, tenant.vms.len())
 }
 
-/// Rates from the inside and to it, on a cut with `inside` of `all` equal VMs.
 pub(super) fn needed((send, receive): (Rate, Rate), inside: usize, all: usize) -> (Rate, Rate) {
     let times = |rate: Rate, vms: usize| rate.0.saturating_mul(vms as u64);
     let outside = all - inside;

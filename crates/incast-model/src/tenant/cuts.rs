@@ -3,12 +3,12 @@ use std::collections::HashMap;
 use crate::fabric::{Fabric, Groups, NodeId};
 use crate::units::Rate;
 
-/// Hosts joined by switches up to a tier, against all others.
+/// Hosts joined by switches up to a tier.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Cut {
     /// Such as `h3.1`, `h3`, `leaf0`, `agg0 to agg1`.
     pub(super) name: String,
-    /// Tier of the joining switches: 0 for a VM, 1 for a server.
+    /// Joining switches' tier: 0 for a VM, 1 for a server.
     pub(super) tier: u8,
     pub(super) capacity: Rate,
     /// Maximal cuts inside.
@@ -50,7 +50,7 @@ impl Cuts {
         Ok(all)
     }
 
-    /// Adds a tier's cuts around those of lower tiers; `inner` marks cuts inside another.
+    /// `inner` marks cuts inside another.
     fn add_tier(&mut self, fabric: &Fabric, tier: u8, inner: &mut Vec<bool>) {
         let groups = Groups::new(fabric, tier);
         let mut capacity = vec![0u64; fabric.nodes().len()];
@@ -86,7 +86,7 @@ impl Cuts {
     }
 }
 
-/// Allows links within a tier only between two halves of a fabric.
+/// Links within a tier only join two halves of a fabric.
 fn check(fabric: &Fabric) -> Result<(), NoTree> {
     let highest = fabric.nodes().iter().map(|node| node.tier).max().unwrap_or(0);
     let groups = Groups::new(fabric, highest);

@@ -13,7 +13,7 @@ pub struct Pair {
     pub src: HostId,
     /// Receiver.
     pub dst: HostId,
-    /// Bit/s on the wire (with headers); infinite if backlogged.
+    /// Bit/s on the wire; infinite if backlogged.
     pub demand: f64,
 }
 
@@ -24,8 +24,8 @@ impl Pair {
     }
 }
 
-/// Work-conserving optimum: max-min fair rates of pairs, in bit/s on the wire (with headers and inter-packet gaps), spread
-/// evenly over shortest paths. Equal pairs count separately.
+/// Work-conserving optimum: max-min fair rates of pairs, in bit/s on the wire (with headers and gaps), spread evenly over
+/// shortest paths. Equal pairs count separately.
 ///
 /// The sum of the rates may be below the maximum: a pair over many links takes from many others.
 pub fn optimum(fabric: &Fabric, routes: &Routes, pairs: &[Pair]) -> Vec<f64> {
@@ -74,7 +74,7 @@ pub fn static_split(tenancy: &Tenancy, pairs: &[Pair]) -> Vec<f64> {
     max_min(&hoses.collect::<Vec<_>>(), &pairs.iter().map(demand).collect::<Vec<_>>())
 }
 
-/// Sending ports between a pair's hosts, with shares of the traffic.
+/// Ports with shares of the traffic.
 pub(super) fn over_links(fabric: &Fabric, routes: &Routes, pair: &Pair) -> Way {
     let [src, dst] = [pair.src, pair.dst].map(|host| fabric.hosts()[host.index()]);
     let mut ports = Vec::new();

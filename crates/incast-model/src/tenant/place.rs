@@ -32,7 +32,7 @@ pub fn place(
 
 enum Placed {
     There(usize),
-    /// Number of VMs without links for their guarantees.
+    /// VMs without links for their guarantees.
     Nowhere(usize),
 }
 
@@ -85,7 +85,7 @@ impl Placer<'_> {
         }
     }
 
-    /// Places tenants up to a share of the free slots; if packed, until one does not fit.
+    /// Up to a share of the free slots; if packed, until one does not fit.
     fn fill(&mut self, entry: &Entry<'_>, fill: f64) -> Result<(), EntryError> {
         let (free, least) = (self.free().len(), entry.least());
         let mut left = (free as f64 * fill + 1e-9) as usize;
@@ -108,7 +108,7 @@ impl Placer<'_> {
         Ok(())
     }
 
-    /// Places a tenant of at most `most` VMs, or fails; returns its number of VMs.
+    /// At most `most` VMs; returns their number.
     fn must(&mut self, entry: &Entry<'_>, name: String, most: usize) -> Result<usize, EntryError> {
         let said = name.clone();
         match self.one(entry, name, most)? {
@@ -200,7 +200,7 @@ impl Placer<'_> {
         Ok(found)
     }
 
-    /// Number of VMs; if drawn, at most `most` where the range allows.
+    /// If drawn, at most `most` where the range allows.
     fn draw_vms(&self, entry: &Entry<'_>, name: &str, most: usize) -> usize {
         let (from, to) = match entry.spec.vms {
             VmCount::Fixed(count) => return count as usize,

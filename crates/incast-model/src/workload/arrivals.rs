@@ -42,7 +42,7 @@ pub struct LognormalArrivals {
     pub sigma: f64,
 }
 
-/// Mean gap in ps for `load` of `bit_per_s` with flows of `bytes` on average.
+/// In ps, for `load` of `bit_per_s` with flows of `bytes` on average.
 pub(super) fn mean_gap(bytes: f64, load: f64, bit_per_s: f64) -> f64 {
     bytes * 8.0 / (load * bit_per_s) * 1e12
 }
@@ -59,7 +59,7 @@ pub(super) struct Arrivals {
 }
 
 impl Arrivals {
-    /// Poisson arrivals; `mean` gap in ps.
+    /// Poisson; `mean` gap in ps.
     pub(super) fn new(window: Window, mean: f64) -> Self {
         Self { begun: false, now: window.start.0, end: window.end.0, mean, law: ArrivalLaw::Poisson }
     }
@@ -88,8 +88,7 @@ impl Arrivals {
     }
 }
 
-/// Adds the flows of one host, from its own stream, with equally many draws per flow. So a host's k-th flow keeps size and
-/// destination at any load: runs at two loads are paired.
+/// From its own stream, with equally many draws per flow: a host's k-th flow keeps size and destination at any load.
 pub(super) fn open_loop(
     entry: &Entry<'_>,
     out: &mut Collector,

@@ -84,7 +84,7 @@ impl JsonSchema for MessageSize {
 #[derive(Debug)]
 pub(super) enum Amounts {
     Drawn(SizeLaw),
-    /// End of a backlogged flow.
+    /// End.
     Backlogged(Time),
 }
 
@@ -121,7 +121,7 @@ impl Amounts {
         }
     }
 
-    /// Draws a message by a uniform `u` in [0, 1).
+    /// `u`: uniform in [0, 1).
     pub(super) fn flow(&self, entry: &Entry<'_>, src: HostId, dst: HostId, u: f64, start: Time) -> Flow {
         match self {
             Self::Drawn(law) => entry.flow(src, dst, law.sample(u), start),
@@ -136,7 +136,7 @@ impl Amounts {
 /// 70 TB, 700 s at 400 Gb/s: sums over a quarter of a million flows stay below 2^64.
 const MOST: u64 = 70_000_000_000_000;
 
-/// More than a host can send at `rate` bit/s: twice the link's capacity, and a mebibyte.
+/// Twice the capacity of a link of `rate` bit/s, and a mebibyte.
 fn bound(rate: f64, time: Time) -> u64 {
     (rate * time.seconds() / 4.0) as u64 + (1 << 20)
 }

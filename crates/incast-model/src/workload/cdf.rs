@@ -1,8 +1,8 @@
 /// Flow sizes drawn by inverse transform from a piecewise-linear cumulative distribution function (CDF).
 ///
-/// Two points of equal size are a jump (the probability of that size); a first point above 0 is an atom. Draws are rounded down
-/// to whole bytes, at least 1, as in the HPCC authors' traffic generator (repository
-/// alibaba-edu/High-Precision-Congestion-Control, commit 9f4be2a, `traffic_gen/custom_rand.py`).
+/// Two points of equal size are a jump; a first point above 0 is an atom. Draws are rounded down to whole bytes, at least 1, as
+/// in the HPCC authors' traffic generator (repository alibaba-edu/High-Precision-Congestion-Control, commit 9f4be2a,
+/// `traffic_gen/custom_rand.py`).
 #[derive(Debug, Clone, PartialEq)]
 pub struct SizeCdf {
     points: Vec<Point>,
@@ -31,7 +31,7 @@ pub(super) enum Part {
 }
 
 impl SizeCdf {
-    /// Reads (bytes, cumulative percent) pairs: neither falls, percentages end at 100.
+    /// (bytes, cumulative percent): neither falls, percentages end at 100.
     pub(super) fn from_percent(points: &[(f64, f64)]) -> Result<Self, PointError> {
         let error = |point, part, allowed: &str| Err(PointError { point, part, allowed: allowed.into() });
         let mut last = (0.0, 0.0);
@@ -60,7 +60,7 @@ impl SizeCdf {
         Ok(Self::of_table(points))
     }
 
-    /// Reads a table's points, which tests have checked.
+    /// Tests check a table's points.
     pub(super) fn of_table(points: &[(f64, f64)]) -> Self {
         Self { points: points.iter().map(|&(bytes, percent)| Point { bytes, cdf: percent / 100.0 }).collect() }
     }

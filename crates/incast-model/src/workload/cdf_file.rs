@@ -3,8 +3,7 @@ use std::path::Path;
 use super::cdf::{Part, SizeCdf};
 use crate::entry::{EntryError, Place};
 
-/// Parses rows of `bytes percent`, separated by blanks or a comma; skips blank lines and lines that begin with `#`. `file` is
-/// for messages.
+/// Rows of `bytes percent`, separated by blanks or a comma; skips blank lines and lines that begin with `#`.
 pub(super) fn parse(text: &str, file: &Path) -> Result<SizeCdf, EntryError> {
     let mut points = Vec::new();
     let mut rows = Vec::new();
@@ -41,7 +40,7 @@ pub(super) fn parse(text: &str, file: &Path) -> Result<SizeCdf, EntryError> {
     })
 }
 
-/// Cells, with first column in characters, from 1.
+/// Cells with first column in characters, from 1.
 fn cells(line: &str) -> Vec<(usize, &str)> {
     let blank = |c: char| c.is_whitespace() || c == ',';
     let mut cells = Vec::new();

@@ -15,23 +15,22 @@ pub(super) struct Message {
 pub(super) struct Step {
     /// By sender, none empty.
     pub(super) messages: Vec<Message>,
-    /// Time after the end of a rank's dependencies.
+    /// After the end of a rank's dependencies.
     pub(super) delay: Time,
 }
 
 /// Dependencies of a rank's messages in a step.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Waits {
-    /// If true, all messages of the iteration, not only the last active step's.
     pub(super) all: bool,
-    /// If true, also the rank's own messages.
+    /// Also the rank's own messages.
     pub(super) own: bool,
 }
 
 pub(super) struct Collective<'a> {
     pub(super) ranks: &'a [HostId],
     pub(super) iterations: u32,
-    /// Time between a rank's iterations.
+    /// Between a rank's iterations.
     pub(super) compute: Time,
     pub(super) waits: Waits,
     /// Iterations per round, at least 1: an entry's end cancels whole rounds.
@@ -41,8 +40,8 @@ pub(super) struct Collective<'a> {
 }
 
 impl Collective<'_> {
-    /// Adds the flows; `steps` returns an iteration's steps, by chunk. Chunks are independent. A rank begins an iteration when
-    /// all its messages of the previous one have ended.
+    /// `steps` returns an iteration's steps, by chunk; chunks are independent. A rank begins an iteration when all its messages
+    /// of the previous one have ended.
     pub(super) fn add(
         &self,
         entry: &Entry<'_>,
@@ -50,7 +49,7 @@ impl Collective<'_> {
         steps: impl Fn(u32) -> Vec<Vec<Step>>,
     ) -> Result<(), EntryError> {
         let (messages, gates) = self.size;
-        // One iteration may be too large to build its steps.
+        // An iteration may be too large to build its steps.
         let all = f64::from(self.iterations);
         entry.expect("iterations", self.iterations, messages * all, gates * all)?;
         let mut before = vec![Vec::new(); self.ranks.len()];
@@ -64,7 +63,7 @@ impl Collective<'_> {
         Ok(())
     }
 
-    /// Adds one iteration. `before`: dependencies and round of the ranks' first messages; `ended`: each rank's flows.
+    /// `before`: dependencies and round of the ranks' first messages; `ended`: each rank's flows.
     fn once(
         &self,
         entry: &Entry<'_>,
@@ -80,7 +79,7 @@ impl Collective<'_> {
                 let mut news = vec![Vec::new(); self.ranks.len()];
                 for messages in step.messages.chunk_by(|a, b| a.from == b.from) {
                     let from = messages[0].from;
-                    // Compute time delays a rank's first messages; forwarded data has waited at others.
+                    // Compute time delays only a rank's first messages.
                     let begins = !begun[from] && !before[from].is_empty();
                     let (delay, round) = if begins { (self.compute, round) } else { (step.delay, None) };
                     let begin = Begin { waits: &waiting[from], delay, round };
@@ -111,15 +110,15 @@ impl Collective<'_> {
 }
 
 pub(super) struct Begin<'a> {
-    /// Flows that end before; if empty, start by the clock.
+    /// If empty, start by the clock.
     pub(super) waits: &'a [u32],
-    /// Time after their end or the entry's start.
+    /// After their end or the entry's start.
     pub(super) delay: Time,
-    /// Round that waiting flows begin.
+    /// Begun by waiting flows.
     pub(super) round: Option<u32>,
 }
 
-/// Adds flows that start together; returns the first number.
+/// They start together; returns the first number.
 pub(super) fn send(
     entry: &Entry<'_>,
     out: &mut Collector,
@@ -137,7 +136,7 @@ pub(super) fn send(
     Ok(first)
 }
 
-/// Splits into whole bytes in proportion to `weights`.
+/// In proportion to `weights`.
 pub(super) fn split(total: u64, weights: &[f64]) -> Vec<u64> {
     let sum: f64 = weights.iter().sum();
     let mut cumulative = 0.0;
@@ -153,7 +152,7 @@ pub(super) fn split(total: u64, weights: &[f64]) -> Vec<u64> {
     weights.iter().enumerate().map(share).collect()
 }
 
-/// Splits into parts that differ by at most 1, larger ones first.
+/// Parts differ by at most 1, larger ones first.
 pub(super) fn parts(total: u64, parts: u64) -> impl Iterator<Item = u64> + Clone {
     (0..parts).map(move |part| total / parts + u64::from(part < total % parts))
 }
@@ -171,7 +170,7 @@ pub(super) mod tests {
     use crate::flow::FlowSet;
     use crate::gates::check_gates;
 
-    /// Step of every flow: 0 without a gate, else one more than its last dependency's.
+    /// By flow: 0 without a gate, else one more than its last dependency's.
     pub(in crate::workload) fn depths(set: &FlowSet) -> Vec<usize> {
         check_gates(set).unwrap();
         let mut behind = vec![false; set.flows.len()];

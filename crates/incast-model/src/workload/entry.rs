@@ -112,7 +112,7 @@ impl Entry<'_> {
         sum.ok_or_else(|| self.refuse(name, offset, format!("at most {}", Time::MAX.saturating_sub(self.start))))
     }
 
-    /// Refuses, before allocation, more flows and gates than can be numbered or fit the memory.
+    /// Before allocation, refuses more flows and gates than can be numbered or fit the memory.
     pub(super) fn expect(
         &self,
         name: &str,
@@ -153,25 +153,24 @@ pub(super) const UNASSIGNED: u16 = 0;
 /// As in the HPCC authors' traffic generator.
 const DPORT: u16 = 100;
 
-/// Flows of at least a byte.
+/// At least a byte each.
 fn parts(message: &Flow, qps: u16) -> u64 {
     u64::from(qps).min(message.size.0)
 }
 
-/// Flow numbers have 32 bits.
 const MAX_FLOWS: u32 = u32::MAX;
 
-/// Least bytes per flow and its place in the start order. Measured: 70 in order, 94 not.
+/// Per flow and its place in the start order. Measured: 70 in order, 94 not.
 pub(super) const FLOW_BYTES: u64 = 70;
 
-/// Least bytes per gate and its two lists. Measured: 135.
+/// Per gate and its two lists. Measured: 135.
 pub(super) const GATE_BYTES: u64 = 130;
 
 fn too_many_flows(flows: f64, needed: f64, memory: Memory) -> String {
     format!("few enough flows for the memory: about {flows:.3e} take at least {}; {memory}", amount(needed))
 }
 
-/// Returns true if CSV needs no quotes.
+/// CSV needs no quotes.
 pub(super) fn is_label(name: &str) -> bool {
     !name.is_empty() && name == name.trim() && !name.contains(|c: char| is_control(c) || c == ',' || c == '"')
 }
@@ -206,7 +205,7 @@ impl Collector {
         self.path.clone_from(&entry.path);
     }
 
-    /// Adds a message; gates use its number until [`Collector::finish`].
+    /// Gates use the number until [`Collector::finish`].
     pub(super) fn push(&mut self, flow: Flow) -> Result<u32, EntryError> {
         let qps = self.qps.last().map_or(1, |last| last.1);
         let parts = parts(&flow, qps);
@@ -224,7 +223,6 @@ impl Collector {
         Ok(self.set.flows.len() as u32 - 1)
     }
 
-    /// Adds a gate over messages added before.
     pub(super) fn gate(&mut self, gate: Gate) {
         self.bytes += GATE_BYTES + 4 * (gate.waits_for.len() + gate.starts.len()) as u64;
         self.set.gates.push(gate);
@@ -271,7 +269,6 @@ impl Collector {
         self.set.flows.retain(|_| out.next() == Some(false));
     }
 
-    /// Maps host numbers to the fabric's, for flows from `first` on.
     pub(super) fn place(&mut self, first: usize, members: Members<'_>) {
         for flow in &mut self.set.flows[first..] {
             (flow.src, flow.dst) = (members.host(flow.src), members.host(flow.dst));
@@ -301,7 +298,7 @@ impl Collector {
         self.set.paths.len() as u32 - 1
     }
 
-    /// Flows by start, with the labels in use.
+    /// By start, with the labels in use.
     pub(super) fn finish(mut self) -> FlowSet {
         let mut used = vec![false; self.set.labels.len()];
         self.set.flows.iter().for_each(|flow| used[usize::from(flow.label)] = true);

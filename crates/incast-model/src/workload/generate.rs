@@ -214,7 +214,6 @@ pub fn warnings(
     warnings
 }
 
-/// Warns about collectives of GPU servers without NVLink, with the share of messages within a server.
 fn within_servers(specs: &[WorkloadSpec], fabric: &Fabric, flows: &FlowSet) -> Vec<WorkloadWarning> {
     if fabric.has_nvlink() {
         return Vec::new();
@@ -241,8 +240,7 @@ fn within_servers(specs: &[WorkloadSpec], fabric: &Fabric, flows: &FlowSet) -> V
 /// Tolerated deviation of mean sizes (our choice).
 const TOLERATED: f64 = 0.3;
 
-/// Warns if an entry's mean size is far from the load's assumption: too few flows for the tail. Skips entries that share a
-/// label, as flows record only that.
+/// Too few flows for the tail. Skips entries that share a label: flows record only that.
 fn off_the_mean(specs: &[WorkloadSpec], index: usize, base_dir: &Path, flows: &FlowSet) -> Option<WorkloadWarning> {
     let path = format!("workload[{index}]");
     let (pattern_name, pattern) = specs[index].pattern(&path).ok()?;
@@ -326,7 +324,7 @@ mod tests {
 
     #[test]
     fn the_flows_of_a_seed_stay_what_they_are() {
-        // Guards against silent changes of streams, draws or rounding, which would change published results.
+        // Other streams, draws or rounding would change published results.
         let set = all(&[background(), bursts(), permutation()], &star(16, Rate::gbps(100)), 1).unwrap();
         let facts = |f: &Flow| [f.src.0.into(), f.dst.0.into(), f.size.0, f.start.0, f.sport.into(), f.label.into()];
         let digest = set.flows.iter().flat_map(facts).fold(0, |digest, fact| mix(digest ^ fact));

@@ -28,7 +28,7 @@ pub struct HostRange {
 pub struct HostSetError(String);
 
 impl HostSet {
-    /// Hosts in order, all below `count`; `all` describes those in messages.
+    /// All below `count`; `all` describes them in messages.
     pub(super) fn hosts(&self, field: &str, count: u32, all: &str) -> Result<Vec<HostId>, EntryError> {
         if let Some(range) = self.0.iter().find(|range| range.last >= count) {
             let allowed = format!("{all}, 0 to {}", count - 1);

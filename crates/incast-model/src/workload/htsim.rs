@@ -143,7 +143,7 @@ impl<'a> Matrix<'a> {
         }
     }
 
-    /// Parses `trigger id 1 oneshot` or `trigger id 2 barrier count 4`.
+    /// Such as `trigger id 1 oneshot` or `trigger id 2 barrier count 4`.
     fn trigger(&mut self, words: &[Word<'a>]) -> Result<(), EntryError> {
         let (mut id, mut count, mut kind) = (None, None, None);
         let mut at = 1;
@@ -204,7 +204,7 @@ impl<'a> Matrix<'a> {
         gates.into_values().filter(|gate| !gate.starts.is_empty()).collect()
     }
 
-    /// Checks that triggers exist and are activated as often as they wait for.
+    /// Triggers exist, and are activated as often as they wait for.
     fn check_triggers(&self) -> Result<(), EntryError> {
         let mut activated: BTreeMap<u32, usize> = BTreeMap::new();
         for (trigger, word) in self.connections.iter().flat_map(|one| one.activates.iter().chain(&one.trigger)) {

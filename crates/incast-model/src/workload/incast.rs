@@ -100,7 +100,7 @@ impl Pattern for Incast {
 }
 
 impl Incast {
-    /// Sizes; repeated events need one.
+    /// Repeated events need one.
     fn amounts(&self, entry: &Entry<'_>) -> Result<Amounts, EntryError> {
         let field = entry.field("size");
         match (self.every, self.load) {
@@ -110,7 +110,6 @@ impl Incast {
     }
 
     fn check_fan_in(&self, entry: &Entry<'_>, hosts: &[HostId], receiver: Option<HostId>) -> Result<(), EntryError> {
-        // A random receiver is one of the hosts, a fixed one not always.
         let candidates = match receiver {
             Some(receiver) if !hosts.contains(&receiver) => hosts.len(),
             _ => hosts.len().saturating_sub(1),

@@ -99,7 +99,7 @@ impl SizeLaw {
     }
 }
 
-/// `p`-quantile of a lognormal law; its logarithm has mean `ln mean - sigma²/2`, standard deviation `sigma`.
+/// `p`-quantile; the logarithm has mean `ln mean - sigma²/2`, standard deviation `sigma`.
 pub(super) fn lognormal(mean: f64, sigma: f64, p: f64) -> f64 {
     mean * libm::exp(sigma * normal::quantile(p) - sigma * sigma / 2.0)
 }
@@ -109,7 +109,7 @@ pub(super) mod tests {
     use super::*;
     use crate::rng::{stream, unit};
 
-    /// Largest distance between `n` draws' distribution and the law. A draw of k represents sizes that round to k.
+    /// Largest distance between `n` draws' distribution and the law; a draw of k represents sizes that round to k.
     pub(in crate::workload) fn ks_distance(law: &SizeLaw, n: usize, seed: u64) -> f64 {
         let mut rng = stream(seed, "test/sizes", 0);
         let mut draws: Vec<u64> = (0..n).map(|_| law.sample(unit(&mut rng))).collect();
@@ -123,7 +123,7 @@ pub(super) mod tests {
         for group in draws.chunk_by(|a, b| a == b) {
             let through = draws.partition_point(|&x| x <= group[0]);
             let before = through - group.len();
-            // No draw is below 1 B; the law at 1 B includes sizes rounded up to it.
+            // The law at 1 B includes sizes rounded up to it.
             let law_before = if group[0] == 1 { 0.0 } else { below(group[0] as f64 - down) };
             worst = worst.max((before as f64 / n as f64 - law_before).abs());
             worst = worst.max((through as f64 / n as f64 - below(group[0] as f64 + up)).abs());

@@ -60,7 +60,7 @@ impl Pattern for Vec<ListedFlow> {
     }
 }
 
-/// Gates, over places in the list.
+/// Gates over places in the list.
 fn waits(list: &[ListedFlow], entry: &Entry<'_>) -> Result<Vec<Gate>, EntryError> {
     let at = |index: usize, name: &str| format!("{}[{index}].{name}", entry.path);
     let lonely = list.iter().enumerate().filter(|(_, flow)| flow.after.is_empty());
@@ -127,7 +127,7 @@ impl ListedFlow {
         out.push(flow)
     }
 
-    /// Nodes of an explicit path: known, linked, from `src` over switches to `dst`.
+    /// Known, linked, from `src` over switches to `dst`.
     fn nodes(&self, path: &[String], field: &str, entry: &Entry<'_>) -> Result<Vec<NodeId>, EntryError> {
         let fabric = entry.members.fabric;
         let at = |hop: usize| format!("{field}[{hop}]");
@@ -159,7 +159,7 @@ impl ListedFlow {
     }
 }
 
-/// Returns true for data: Ethernet has 0 to 7 (IEEE 802.1Q), PFC frames use 0.
+/// Ethernet has 0 to 7 (IEEE 802.1Q); PFC frames use 0.
 pub(super) fn is_priority(priority: u8) -> bool {
     (1..8).contains(&priority)
 }

@@ -44,7 +44,7 @@ pub enum LoadAt {
 pub(super) struct Destinations<'a> {
     members: Members<'a>,
     hosts: &'a [HostId],
-    /// Hosts, grouped by rack and pod.
+    /// Grouped by rack and pod.
     order: Vec<usize>,
     /// By host: spans of `order` with itself, its rack, its pod and all.
     spans: Vec<[Range<usize>; 4]>,
@@ -141,7 +141,7 @@ impl<'a> Destinations<'a> {
     pub(super) fn parts(&self, rates: &[f64], out: &mut Parts) {
         let all = out.set(self.hosts.to_vec());
         for &(share, inner, outer) in self.classes.iter().filter(|class| class.0 > 0.0) {
-            // A host never draws itself: single hosts need no separate parts.
+            // A host never draws itself.
             let level = if inner == SELF { outer } else { inner };
             for near in self.order.chunk_by(|&a, &b| self.spans[a][level] == self.spans[b][level]) {
                 let sources = near.iter().map(|&own| (self.hosts[own], share * rates[own])).collect();
@@ -154,7 +154,7 @@ impl<'a> Destinations<'a> {
         }
     }
 
-    /// Converts a load at `at` to one of host links; `field` is the path of `load_at`.
+    /// To one of host links; `field`: path of `load_at`.
     pub(super) fn host_load(&self, load: f64, at: LoadAt, field: &str) -> Result<f64, EntryError> {
         let above = tiers_with_uplinks(self.members.fabric);
         let (tier, name) = match at {
@@ -235,7 +235,7 @@ impl Locality {
         if rest < -1e-9 {
             return Err(EntryError::field(field, format!("{} and {pod}", self.rack), "shares with a sum up to 1"));
         }
-        // Remainders from rounding are 0.
+        // Rounding leaves no remainder.
         let rest = if rest < 1e-9 { 0.0 } else { rest };
         Ok(match self.pod {
             None => vec![(self.rack, SELF, RACK), (rest, RACK, ALL)],

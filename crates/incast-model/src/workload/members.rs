@@ -71,7 +71,7 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// A tenant's mappers (`true`) or others, if it has mappers.
+    /// `None` without mappers.
     pub(super) fn mappers(self, are: bool) -> Option<Vec<HostId>> {
         let vms = &self.tenant.filter(|tenant| tenant.vms.iter().any(|vm| vm.mapper))?.vms;
         Some((0..).map(HostId).zip(vms).filter(|(_, vm)| vm.mapper == are).map(|(number, _)| number).collect())

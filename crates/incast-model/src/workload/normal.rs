@@ -1,4 +1,4 @@
-/// Numerator and denominator, by falling power.
+/// By falling power.
 type Ratio = ([f64; 8], [f64; 8]);
 
 const CENTRE: Ratio = (

@@ -15,7 +15,7 @@ pub(super) struct Offer {
 pub(super) enum Dial {
     /// Proportional to traffic.
     Load(f64),
-    /// Inversely proportional to traffic.
+    /// Inversely.
     Every(Time),
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Parts {
 pub(super) struct Part {
     /// Hosts, and the bit/s that each sends.
     pub(super) sources: Vec<(HostId, f64)>,
-    /// Receiver set; a source in it sends to the others.
+    /// A source in it sends to the others.
     pub(super) to: usize,
     /// Subset that receives nothing.
     pub(super) except: Option<usize>,

@@ -123,7 +123,7 @@ pub fn offered<'a>(
     Ok(peaks(fabric, &entries))
 }
 
-/// Spreads traffic evenly over next hops at each node.
+/// Evenly over next hops at each node.
 fn carry(fabric: &Fabric, routes: &Routes, parts: &Parts, ports: &mut [f64]) {
     let hosts = fabric.hosts();
     let node = |host: HostId| hosts[host.index()];
@@ -196,7 +196,7 @@ struct Sender {
     host: HostId,
     /// Bit/s to each receiver.
     each: f64,
-    /// If true, receives, but not from itself.
+    /// Receives, but not from itself.
     receives: bool,
 }
 
@@ -309,7 +309,7 @@ fn kind(fabric: &Fabric, port: PortId) -> (Links, Direction) {
     (links, direction)
 }
 
-/// Largest load without a warning: 100 % as rounded in messages.
+/// 100 % as rounded in messages.
 const FULL: f64 = 1.0005;
 
 /// Warns once per kind of overloaded links, with values that overload none.
@@ -357,7 +357,7 @@ impl OfferedLoad {
 }
 
 impl Dial {
-    /// Value for `times` less traffic, as a scenario writes it.
+    /// For `times` less traffic, as a scenario writes it.
     fn scaled(self, times: f64) -> String {
         match self {
             Self::Load(load) => three_digits(load / times, f64::floor).to_string(),

@@ -64,7 +64,7 @@ fn is_poisson(law: &ArrivalLaw) -> bool {
     *law == ArrivalLaw::Poisson
 }
 
-/// Headers: 48 B on 1000 B.
+/// 48 B of headers on 1000 B.
 const OVERHEAD: f64 = 1.048;
 
 impl Pattern for Poisson {
@@ -125,7 +125,7 @@ impl Poisson {
         Ok(hosts.chunks(size))
     }
 
-    /// Divisor that converts a load to payload.
+    /// Converts a load to payload.
     fn overhead(&self, entry: &Entry<'_>) -> Result<f64, EntryError> {
         match (self.load_of, self.overhead) {
             (LoadOf::Payload, None) => Ok(1.0),

@@ -37,7 +37,7 @@ pub enum RankOrder {
 }
 
 impl Ranks {
-    /// Hosts of at least `least` ranks; `name` is the field that holds `ranks`.
+    /// At least `least`; `name`: field of `ranks`.
     pub(super) fn place(
         ranks: Option<&Self>,
         name: &str,
@@ -95,7 +95,6 @@ mod tests {
     use super::super::testing::{flows, pattern, refused, star};
     use crate::units::Rate;
 
-    /// A ring's first step is from each rank to the next.
     fn ring(ranks: &str) -> Vec<u32> {
         let json = format!(r#"{{"size": "1kB", "part": "all_gather", "ranks": {ranks}}}"#);
         let set = flows(&star(16, Rate::gbps(100)), &pattern("ring_all_reduce", &json), 1);

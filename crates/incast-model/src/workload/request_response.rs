@@ -157,7 +157,7 @@ impl Loops<'_> {
     }
 }
 
-/// First steps of a Fisher-Yates shuffle: every choice is equally likely.
+/// First steps of a Fisher-Yates shuffle.
 fn choose<'a>(all: &'a mut [HostId], count: usize, rng: &mut Stream) -> &'a [HostId] {
     for chosen in 0..count {
         let other = chosen + pick(rng, all.len() - chosen);

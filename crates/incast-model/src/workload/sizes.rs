@@ -105,7 +105,7 @@ pub struct GeneralizedParetoSizes {
 pub struct SizeSpecError(String);
 
 impl SizeSpec {
-    /// Distribution; `field` is this field's path, relative files start at `base`.
+    /// `field`: this field's path; relative files start at `base`.
     pub(super) fn law(&self, field: &str, base: &Path) -> Result<SizeLaw, EntryError> {
         match self {
             Self::Table(table) => Ok(table.law()),
@@ -211,7 +211,7 @@ impl fmt::Display for SizeSpec {
 impl FromStr for SizeSpec {
     type Err = SizeSpecError;
 
-    /// Text that begins like a number is a size, other text a table's name.
+    /// Text that begins like a number is a size.
     fn from_str(text: &str) -> Result<Self, SizeSpecError> {
         let text = text.trim();
         if text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) {

@@ -20,7 +20,6 @@ use crate::entry::EntryError;
 use crate::range::{least, priority};
 use crate::units::Time;
 
-/// Makes [`WorkloadSpec`], the entry of a workload, from the list of patterns.
 macro_rules! patterns {
     ($($(#[$doc:meta])* $name:ident: $kind:ty, $summary:literal, $source:expr;)+) => {
         /// Entry of the workload: exactly one pattern, and the common parameters of its flows.

@@ -18,7 +18,7 @@ pub(super) struct Table {
     field: String,
     pub(super) file: PathBuf,
     pub(super) text: String,
-    /// True for Parquet, which has rows instead of lines: the text's second line is the first row.
+    /// Parquet has rows: the text's second line is the first row.
     rows: bool,
 }
 
@@ -44,7 +44,6 @@ fn text(file: &Path) -> Result<(String, bool), String> {
 }
 
 impl Table {
-    /// Converts an error's line to the file's row.
     pub(super) fn located(&self, error: EntryError) -> EntryError {
         match error {
             EntryError::File { file, line, value, allowed, nearest, .. } if self.rows => {
@@ -58,7 +57,7 @@ impl Table {
     }
 }
 
-/// Least bytes of a row's text and flow.
+/// Row's text and flow.
 const ROW_BYTES: f64 = 100.0;
 
 fn parquet_as_csv(file: File) -> Result<String, String> {

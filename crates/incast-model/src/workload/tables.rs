@@ -75,7 +75,7 @@ macro_rules! points {
     };
 }
 
-/// To add a table: its points in `data/sizes` and an entry here; tests and catalogue find it.
+/// To add a table: its points in `data/sizes` and an entry here.
 ///
 /// Simulators use a name for different curves (means of "Hadoop" range from 0.12 to 3.4 MB), so entries name the points' exact
 /// file.

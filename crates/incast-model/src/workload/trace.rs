@@ -41,7 +41,7 @@ enum Column {
     Src,
     Dst,
     Size,
-    /// Unit in picoseconds.
+    /// Unit in ps.
     Start(u64),
     Priority,
     Label,
@@ -49,7 +49,7 @@ enum Column {
     Dport,
     Name,
     After,
-    /// Unit in picoseconds.
+    /// Unit in ps.
     Delay(u64),
 }
 
@@ -73,7 +73,6 @@ const COLUMNS: [(&str, Column); 17] = [
     ("delay_s", Column::Delay(1_000_000_000_000)),
 ];
 
-/// Content of a line, with places for errors.
 struct Row<'a> {
     flow: Flow,
     named: Named<'a>,
@@ -87,7 +86,7 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// Reads the cell at `begin`; errors state the allowed values.
+    /// Errors state the allowed values.
     fn read(
         &mut self,
         kind: Column,
@@ -150,7 +149,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Adds gates; `first` is the number of the first flow.
+/// `first`: number of the first flow.
 fn add_gates(
     rows: Vec<Row<'_>>,
     first: u32,
@@ -260,8 +259,7 @@ fn port(text: &str) -> Option<u16> {
     text.parse().ok().filter(|&port| port > 0)
 }
 
-/// Reads units of `factor` ps. Whole numbers are exact; others are read as the binary fraction that the program most likely
-/// had.
+/// In units of `factor` ps. Whole numbers are exact; others are read as the binary fraction that the program most likely had.
 fn time(text: &str, factor: u64) -> Option<Time> {
     if let Ok(whole) = text.parse::<u64>() {
         return whole.checked_mul(factor).map(Time);
@@ -282,8 +280,8 @@ pub fn check_trace(flows: &FlowSet) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, why))
 }
 
-/// Writes a trace that reads back as the same flows, in order, without explicit paths and message membership;
-/// see [`check_trace`].
+/// Writes a trace that reads back as the same flows, in order, without explicit paths and message membership; see
+/// [`check_trace`].
 pub fn write_trace(flows: &FlowSet, mut to: impl Write) -> io::Result<()> {
     if let Some(label) = flows.labels.iter().find(|label| !is_label(label)) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("label `{label}`: must be {LABEL_RULE}")));

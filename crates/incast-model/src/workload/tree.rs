@@ -117,7 +117,7 @@ fn doubling(n: usize, bytes: u64) -> Vec<Step> {
     (0..n.ilog2()).map(|k| step((0..n).map(|from| Message { from, to: from ^ (1 << k), bytes }))).collect()
 }
 
-/// In step k of the first half a rank keeps the half of its range with itself, and sends the other.
+/// In step k of the first half a rank sends the half of its range without itself.
 fn halving_doubling(n: usize, bytes: u64) -> Vec<Step> {
     let edges: Vec<u64> = std::iter::once(0)
         .chain(parts(bytes, n as u64).scan(0, |sum, part| {
@@ -128,7 +128,7 @@ fn halving_doubling(n: usize, bytes: u64) -> Vec<Step> {
     let halve = |distance: usize| {
         let message = move |from: usize| {
             let to = from ^ distance;
-            // The partner keeps as many segments as the distance, in its own block.
+            // As many segments as the distance, in its own block.
             let first = to / distance * distance;
             (from, to, first)
         };

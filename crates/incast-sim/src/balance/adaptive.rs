@@ -57,7 +57,7 @@ impl Balancer for Adaptive {
         }
         let rng = &mut self.stream;
         let backlog = |hop: usize| (choice.backlog)(choice.hops[hop]);
-        // The first sample wins among equal queues: a random one.
+        // Ties go to the first sample, a random one.
         let start = choice.random(rng);
         let count = choice.hops.len();
         let mut best = (backlog(start), start);

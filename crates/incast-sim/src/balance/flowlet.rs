@@ -1,7 +1,7 @@
 //! Flowlet switching with random choices: LetFlow (Vanini et al., "Let It Flow", NSDI 2017).
 //!
-//! A packet later than the gap after its flow's last one begins a flowlet, with a random port. Flows with equal hash table
-//! entries count as one, as in hardware.
+//! A packet later than the gap after its flow's last one begins a flowlet. Flows with equal hash table entries count as one, as
+//! in hardware.
 
 use incast_model::range::{above, least};
 use incast_model::rng::Stream;
@@ -30,7 +30,7 @@ impl Default for FlowletParams {
     }
 }
 
-/// Empty for a host: every flow is a new flowlet.
+/// Without a table at hosts: every flow is a new flowlet.
 #[derive(Debug, Clone)]
 pub(crate) struct Flowlet {
     gap: u64,
@@ -59,7 +59,7 @@ impl Balancer for Flowlet {
         }
         let at = choice.flow_hash() as usize % self.last.len();
         let before = std::mem::replace(&mut self.last[at], choice.now);
-        // A port that is no next hop (rerouted, other destination) also begins a flowlet.
+        // A port that is no next hop (rerouted, other destination) begins a flowlet.
         let kept = choice.hops.iter().position(|hop| hop.0 + 1 == self.port[at]);
         let hop = match kept {
             Some(hop) if choice.now - before <= self.gap => hop,
@@ -91,7 +91,6 @@ mod tests {
             now += 1000; // equal to the gap
             assert_eq!(leaf.choose(&mut state, now, 1), first);
         }
-        // Longer by 1 ps: random ports.
         let mut counts = vec![0u64; 64];
         for _ in 0..6400 {
             now += 1001;

@@ -1,6 +1,4 @@
-//! Load balancing: choice among equal next hops.
-//!
-//! Rules other than ECMP run only with several next hops. `balancers!` lists them.
+//! Load balancing: choice among equal next hops. `balancers!` lists the rules; all but ECMP run only with several next hops.
 
 mod adaptive;
 mod flowlet;
@@ -46,7 +44,7 @@ impl Scale {
     }
 }
 
-/// Packet with several next hops. A flow's choice of a host port counts as data.
+/// A flow's choice of a host port counts as data.
 #[derive(Clone, Copy)]
 pub(crate) struct Choice<'a> {
     /// In ps.
@@ -82,7 +80,6 @@ pub(crate) trait Balancer {
     fn is_ecmp(&self, _data: bool) -> bool {
         false
     }
-    /// New groups of next hops.
     fn rerouted(&mut self, _groups: Range<usize>) {}
 }
 
@@ -181,7 +178,7 @@ pub(crate) mod testing {
 
     use super::*;
 
-    /// A leaf's next hops to another leaf; backlogs in ps.
+    /// Next hops to another leaf; backlogs in ps.
     pub(crate) struct Leaf {
         pub(crate) hops: Vec<PortId>,
         pub(crate) backlogs: Vec<u64>,

@@ -279,7 +279,7 @@ impl Dcqcn {
         self.next_increase = now + self.params.increase_interval;
     }
 
-    /// Fast recovery, then additive, then hyper increase (SIGCOMM 2015, section 3.2, after QCN).
+    /// Fast recovery, then additive, then hyper increase (section 3.2, after QCN).
     fn paper_increase(&mut self) {
         let f = self.params.fast_recovery;
         let step = if self.timer_steps.max(self.byte_steps) < f {

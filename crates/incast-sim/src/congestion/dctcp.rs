@@ -69,9 +69,9 @@ pub struct Dctcp {
     alpha: f64,
     marked: u64,
     batch: u64,
-    /// A round trip ends when this byte is exceeded.
+    /// Byte that ends a round trip.
     last_update: u64,
-    /// After a cut, rate fixed until this byte is exceeded.
+    /// No increases up to this byte after a cut.
     reduced_until: Option<u64>,
 }
 

@@ -93,7 +93,6 @@ pub struct Hpcc {
     /// The paper's U.
     utilisation: f64,
     stage: u32,
-    /// Acknowledged byte at which `reference` is updated.
     last_update: u64,
     records: usize,
     last: [IntRecord; MAX_INT_RECORDS],
@@ -102,7 +101,6 @@ pub struct Hpcc {
 impl Controller for Hpcc {
     fn on_ack(&mut self, ack: &Ack<'_>) {
         if self.last_update == 0 {
-            // The first ACK only provides records.
             self.last_update = ack.next;
             self.remember(ack.int);
             return;
@@ -137,8 +135,7 @@ impl Hpcc {
         }
     }
 
-    /// MeasureInflight of algorithm 1, with ns-3's order of operations for bit-identical doubles. False if all hops are
-    /// skipped.
+    /// MeasureInflight of algorithm 1, in ns-3's order of operations for bit-identical doubles. False if all hops are skipped.
     fn measure(&mut self, ack: &Ack<'_>, skip_empty: bool) -> bool {
         let flow = ack.flow;
         let mut best = 0.0;
@@ -181,8 +178,8 @@ impl Hpcc {
     }
 }
 
-/// ComputeWind of algorithm 1. `ratio`: utilisation over target. After `max_stage` additive increases the rate (bit/s) follows
-/// `ratio` upwards too.
+/// ComputeWind of algorithm 1. `ratio`: utilisation over target. After `max_stage` additive increases the rate (bit/s) also
+/// follows `ratio` upwards.
 pub(super) fn next_rate((reference, stage): (u64, u32), ratio: f64, ai: Rate, max_stage: u32) -> (u64, u32) {
     if ratio >= 1.0 || stage >= max_stage {
         ((reference as f64 / ratio) as u64 + ai.0, 0)

@@ -80,7 +80,6 @@ pub struct HpccPint {
     params: HpccPintParams,
     line: u64,
     rate: u64,
-    /// At the start of the round trip.
     reference: u64,
     stage: u32,
     last_update: u64,
@@ -113,7 +112,7 @@ impl Controller for HpccPint {
 }
 
 impl HpccPint {
-    /// Selects ACKs by a hash, as switches select packets.
+    /// By a hash, as switches select packets.
     fn uses(&self, seq: u64) -> bool {
         (mix(seq) >> 11) as f64 / (1u64 << 53) as f64 <= self.params.probability
     }

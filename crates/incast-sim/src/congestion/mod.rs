@@ -1,6 +1,4 @@
-//! Congestion controls: pure state machines without packets, queues or clocks.
-//!
-//! `controls!` lists them.
+//! Congestion controls: pure state machines without packets, queues or clocks. `controls!` lists them.
 
 mod dcqcn;
 mod dctcp;
@@ -38,7 +36,7 @@ pub const MAX_INT_RECORDS: usize = 8;
 /// State of a port when a packet departs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct IntRecord {
-    /// Departure in ticks ([`FlowContext::tick`]): low 56 bits; index of the port's rate: high 8.
+    /// Low 56 bits: departure in ticks ([`FlowContext::tick`]); high 8: index of the port's rate.
     stamp: u64,
     /// Wire bytes sent before, modulo 2^32; quantised: ns-3's units, modulo 2^20.
     pub tx: u32,
@@ -84,7 +82,7 @@ pub enum IntFormat {
 pub struct FlowContext {
     /// Rate of the sender's port.
     pub line: Rate,
-    /// Base round-trip time, to convert windows and rates.
+    /// Base round-trip time.
     pub base_rtt: Time,
     /// Window at line rate, in bytes.
     pub bdp: u64,
@@ -105,7 +103,7 @@ pub struct FlowContext {
 pub enum Telemetry {
     /// At most an ECN bit.
     None,
-    /// Time of sending, which all packets have; this variant adds the header's bytes.
+    /// Time of sending; the variant adds the header's bytes.
     Timestamp,
     /// A record per switch.
     Int,
@@ -130,7 +128,7 @@ pub enum Input {
     Bdp,
 }
 
-/// ACK or NACK, after the update of the sender's counters.
+/// ACK or NACK.
 #[derive(Debug, Clone, Copy)]
 pub struct Ack<'a> {
     /// Arrival.
@@ -187,7 +185,7 @@ pub trait Controller {
     fn window(&self) -> u64 {
         u64::MAX
     }
-    /// Time of the next [`Controller::on_timer`]; [`Time::MAX`] for never.
+    /// Time of the next [`Controller::on_timer`]; [`Time::MAX`]: never.
     fn next_timer(&self) -> Time {
         Time::MAX
     }

@@ -141,7 +141,7 @@ pub struct Swift {
     offset: f64,
     mtu: u64,
     line: Rate,
-    /// Wire bytes of the last packet sent, for pacing.
+    /// Last packet in wire bytes, for pacing.
     packet: u64,
     /// In packets.
     cwnd: f64,
@@ -153,7 +153,6 @@ pub struct Swift {
     rtt: u64,
     una: u64,
     last_decrease: Option<Time>,
-    /// Since the last ACK.
     timeouts: u32,
 }
 
@@ -209,7 +208,7 @@ impl Swift {
         self.last_decrease.is_none_or(|last| (now - last).0 >= self.rtt)
     }
 
-    /// Filter of TCP (RFC 6298) and HTSIM.
+    /// As TCP (RFC 6298) and HTSIM.
     fn smooth(&mut self, rtt: u64) {
         self.rtt = if self.rtt == 0 { rtt } else { self.rtt - self.rtt / 8 + rtt / 8 };
     }
@@ -256,7 +255,7 @@ mod tests {
         cc
     }
 
-    /// ACKs one more packet; times in us.
+    /// Times in us.
     fn hear(cc: &mut Swift, now: u64, rtt: u64, nack: bool) -> f64 {
         let (flow, seq) = (flow(), cc.una + 1000);
         cc.on_ack(&Ack { now: Time::us(now), rtt: Time::us(rtt), nack, ..ack(&flow, seq, seq + 1000) });

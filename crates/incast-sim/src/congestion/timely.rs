@@ -86,7 +86,6 @@ impl ControlParams for TimelyParams {
 pub(super) struct RttFilter {
     /// In ps.
     tick: u64,
-    /// Acknowledged byte at which the next sample is due.
     last_update: u64,
     /// In ticks.
     last_rtt: f64,

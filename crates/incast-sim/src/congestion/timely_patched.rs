@@ -1,8 +1,8 @@
 //! Patched TIMELY: one fixed point, at which flows share equally (Zhu et al., CoNEXT 2016).
 //!
-//! TIMELY's gradient alone can be 0 at any rates. The patch adds the RTT's distance to a reference: each round trip, `rate = (1
-//! - w) AI + rate (1 - w beta (rtt - ref) / ref)`, with w from 0 to 1 for gradients from -1/4 to 1/4. At the fixed point w is
-//! 1/2 and `rtt = ref (1 + N AI / (beta C))`.
+//! TIMELY's gradient alone can be 0 at any rates. The patch adds the RTT's distance to a reference. Each round trip,
+//! `rate = (1 - w) AI + rate (1 - w beta (rtt - ref) / ref)`, with w from 0 to 1 for gradients from -1/4 to 1/4. At the fixed
+//! point w is 1/2 and `rtt = ref (1 + N AI / (beta C))`.
 
 use incast_model::field::FieldError;
 use incast_model::range::above;
@@ -126,7 +126,6 @@ impl TimelyPatched {
     }
 }
 
-/// Weight of the distance against the additive increase.
 fn weight(gradient: f64) -> f64 {
     (2.0 * gradient + 0.5).clamp(0.0, 1.0)
 }

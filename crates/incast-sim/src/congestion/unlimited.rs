@@ -1,4 +1,4 @@
-//! No congestion control: PFC or a window alone limits line rate.
+//! No congestion control: only PFC or a window limits line rate.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

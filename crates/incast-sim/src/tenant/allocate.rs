@@ -1,7 +1,7 @@
 //! Rate Allocation: a pair's limit between its guarantee and the network's capacity (ElasticSwitch, SIGCOMM 2013, section 5).
 //!
-//! The paper gives only constants of Seawall's law. Ours has its shape: below the limit at the last congestion, fast then slow
-//! growth; beyond it, slow then fast.
+//! The paper gives only constants of Seawall's law. Ours has its shape: fast then slow growth below the limit at the last
+//! congestion, slow then fast beyond.
 
 use super::params::RateParams;
 

@@ -2,7 +2,6 @@
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Gap {
-    /// First missing number, and one past the last.
     from: u32,
     to: u32,
     since: u32,
@@ -17,7 +16,7 @@ pub(super) struct Gaps {
 }
 
 impl Gaps {
-    /// Counts missing packets as lost after `patience` later ones.
+    /// Packets are lost after `patience` later ones.
     pub(super) fn hear(&mut self, number: u32, patience: u32) {
         if number < self.next {
             self.fill(number);

@@ -1,7 +1,7 @@
 //! Hypervisors between VMs (hosts of the fabric) and the network. A *pair* is all traffic from one VM to another.
 //!
 //! A limiter at the sender (`shaper`) delays packets; the receiver counts them (`gaps`). Limits come from ElasticSwitch or
-//! Seawall (`allocate`, `partition`), from the receivers, or are fixed (`reserved`). Messages are packets.
+//! Seawall (`allocate`, `partition`), from receivers, or are fixed (`reserved`). Messages are packets.
 
 mod allocate;
 mod gaps;
@@ -114,7 +114,6 @@ impl Hypervisors {
         all
     }
 
-    /// `forward`: data; otherwise answers.
     pub(crate) fn pair_of(&self, flow: u32, forward: bool) -> u32 {
         self.pairs_of[flow as usize][usize::from(!forward)]
     }
@@ -125,7 +124,7 @@ impl Hypervisors {
         both[usize::from(dst != if forward { first.dst } else { first.src })]
     }
 
-    /// Sum of hoses in bit/s of a server's VMs that received recently; `heard`: last packet by VM, in ps.
+    /// Sum in bit/s over a server's VMs that received recently; `heard`: last packet by VM, in ps.
     pub(crate) fn recent_hoses(&self, server: u32, params: &EdgeOnlyParams, heard: &[u64], now: u64) -> f64 {
         let is_recent = |&&host: &&u32| {
             let last = heard[host as usize];
@@ -135,7 +134,7 @@ impl Hypervisors {
     }
 }
 
-/// Maximum rate of a host in bit/s; a VM's is at most its server's links'.
+/// In bit/s; a VM's is at most its server's links'.
 pub(crate) fn line(fabric: &Fabric, port: PortId) -> u64 {
     let (own, server) = (fabric.rate(port).0, fabric.neighbour(port));
     if !fabric.servers().contains(&server) {

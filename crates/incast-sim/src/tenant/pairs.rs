@@ -1,5 +1,3 @@
-//! Pairs of VMs, with a half at each end.
-
 use std::collections::HashMap;
 
 use incast_model::flow::FlowSet;
@@ -15,13 +13,12 @@ pub(crate) struct Pair {
     pub(crate) at_dst: u32,
     /// Any flow of the pair, for messages.
     pub(crate) flow: u32,
-    /// If false, only answers.
     pub(crate) carries_data: bool,
     pub(crate) send: Sending,
     pub(crate) receive: Receiving,
 }
 
-/// Pairs in order of first flows; by flow, pairs of data and answers.
+/// In order of first flows; by flow, pairs of data and answers.
 pub(super) fn of(flows: &FlowSet, hosts: usize) -> (Vec<Pair>, Vec<[u32; 2]>) {
     let mut pairs: Vec<Pair> = Vec::new();
     let mut known: HashMap<(u32, u32), u32> = HashMap::new();

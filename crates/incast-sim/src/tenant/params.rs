@@ -371,7 +371,6 @@ impl Hypervisor {
         rate.into_iter().chain(own).collect()
     }
 
-    /// True if a hypervisor uses what its server's other VMs receive.
     pub(crate) const fn sees_neighbours(&self) -> bool {
         matches!(self, Self::EdgeOnly(_))
     }
@@ -384,7 +383,7 @@ impl Hypervisor {
         }
     }
 
-    /// Time after its last packet until a pair is inactive.
+    /// Silence after which a pair is inactive.
     pub(crate) const fn idle_timeout(&self) -> Time {
         match self {
             Self::ElasticSwitch(params) => params.idle_timeout,

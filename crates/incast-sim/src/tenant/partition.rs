@@ -1,7 +1,7 @@
 //! Guarantee Partitioning: divides a VM's hose into guarantees of its pairs (ElasticSwitch, SIGCOMM 2013, section 4.1).
 //!
-//! The paper's rule for messages is not available; ours (docs/design/tenants.md) is that of Charny's advertised rates. It
-//! converges to max-min shares in any order of messages.
+//! The paper's rule for messages is not available. Ours (docs/design/tenants.md), Charny's advertised rates, converges to
+//! max-min shares.
 
 /// Bounds of a pair at one end, in bit/s.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -27,7 +27,6 @@ pub(crate) fn partition(hose: f64, floor: f64, wants: &[Want]) -> Vec<Share> {
     let mut sorted = caps.clone();
     sorted.sort_by(f64::total_cmp);
     let level = level(hose, &sorted);
-    // Spreads unused bandwidth by demand.
     let asked: f64 = caps.iter().sum();
     let spread = if asked < hose && asked > 0.0 { hose / asked } else { 1.0 };
     caps.iter().map(|&cap| Share { share: cap.min(level) * spread, offer: level_without(hose, &sorted, cap) }).collect()
@@ -46,7 +45,7 @@ fn level(hose: f64, sorted: &[f64]) -> f64 {
     f64::INFINITY
 }
 
-/// Same without its own cap, one of `sorted`.
+/// Without its own cap, one of `sorted`.
 fn level_without(hose: f64, sorted: &[f64], own: f64) -> f64 {
     let mut left = hose;
     let mut passed = false;
@@ -151,7 +150,6 @@ mod tests {
 
     #[test]
     fn a_receiver_gives_to_others_what_a_sender_cannot_use() {
-        // The first VM sends to ten; the second also sends to one of them.
         let pairs: Vec<(usize, usize)> = (2..12).map(|to| (0, to)).chain([(1, 2)]).collect();
         let (settled, done) = settle(&[450.0; 12], &pairs, 60);
         assert!(done);

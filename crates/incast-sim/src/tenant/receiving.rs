@@ -1,4 +1,4 @@
-//! Receiving half of a pair. Rates are in bit/s.
+//! Receiving half of a pair. Rates in bit/s.
 
 use super::gaps::Gaps;
 use super::partition::Want;
@@ -11,10 +11,9 @@ pub(crate) struct Receiving {
     since: u64,
     last: u64,
     gaps: Gaps,
-    /// Since the last division.
     bytes: u64,
     demand: f64,
-    /// If true, packets wait at the sender's limiter.
+    /// Packets wait at the sender's limiter.
     limited: bool,
     /// Infinite while unknown.
     offer: f64,
@@ -52,7 +51,7 @@ impl Receiving {
         (self.demand, self.offer) = (f64::INFINITY, f64::INFINITY);
     }
 
-    /// False, and ends activity, after `patience` without a packet.
+    /// Ends activity after `patience` without a packet.
     pub(crate) const fn stays_active(&mut self, now: u64, patience: u64) -> bool {
         self.active = now - self.last < patience;
         self.active
@@ -75,7 +74,7 @@ impl Receiving {
         (self.offer, self.limited) = (offer, limited);
     }
 
-    /// Lost and marked packets, and wire bytes received.
+    /// Lost and marked packets; wire bytes.
     pub(crate) const fn report(&mut self) -> Option<[u64; 2]> {
         let congested = self.lost() + self.marked;
         if congested <= self.reports {

@@ -10,7 +10,7 @@ impl Hypervisors {
         if !matches!(self.rules.params, Hypervisor::Reservation(_)) {
             return;
         }
-        // Two hoses per VM, to send and to receive; no guarantee: unlimited.
+        // Hoses to send and to receive; no guarantee: unlimited.
         let hose = |rate: f64| if rate > 0.0 { rate } else { f64::INFINITY };
         let hoses: Vec<f64> = self.vms.iter().flat_map(|vm| [hose(vm.send), hose(vm.receive)]).collect();
         let reserved: Vec<u32> =

@@ -1,4 +1,4 @@
-//! Sending half of a pair: limiter, guarantee, limit. Rates in bit/s, times in ps.
+//! Sending half of a pair. Rates in bit/s, times in ps.
 
 use super::allocate::{Allocator, Seen, Title};
 use super::partition::{Share, Want};
@@ -29,11 +29,9 @@ pub(crate) struct Sending {
     pub(crate) guarantee: f64,
     allocator: Allocator,
     pub(crate) shaper: Shaper,
-    /// Flows of uncontrolled senders that wait for the limiter.
     pub(crate) asleep: Vec<u32>,
     /// Lost and marked packets reported by the receiver.
     reports: u64,
-    /// Part of `reports` used by rate allocation.
     handled: u64,
     pub(crate) sent: u64,
     pub(crate) refused: u64,
@@ -81,7 +79,6 @@ impl Sending {
         self.shaper.packets == 0 && self.shaper.goes_at(bytes) <= now
     }
 
-    /// False if the limiter refuses the packet.
     pub(crate) fn queue(&mut self, rules: &Rules, bytes: u64) -> bool {
         (self.divided.waited, self.period.waited) = (true, true);
         let fits = self.has_space(rules);
@@ -94,7 +91,7 @@ impl Sending {
         fits
     }
 
-    /// Next release, if it needs a new task. `bytes`: the first waiting packet's.
+    /// `None` if its task is planned. `bytes`: the first waiting packet's.
     pub(crate) fn next_release(&mut self, now: u64, bytes: u64) -> Option<u64> {
         let time = self.shaper.goes_at(bytes).max(now);
         (time < self.shaper.due).then(|| {
@@ -109,7 +106,6 @@ impl Sending {
         }
     }
 
-    /// True if the first packet may leave the queue.
     pub(crate) fn release(&mut self, now: u64, bytes: u64) -> bool {
         let goes = self.shaper.goes_at(bytes) <= now;
         if goes {
@@ -150,7 +146,7 @@ impl Sending {
         self.set_limit(rules, now);
     }
 
-    /// False, and ends activity, after `patience` without a packet.
+    /// Ends activity after `patience` without a packet.
     pub(crate) const fn stays_active(&mut self, now: u64, patience: u64) -> bool {
         self.active = self.shaper.packets > 0 || now - self.last < patience;
         self.active
@@ -195,7 +191,6 @@ impl Sending {
         self.set_limit(rules, now);
     }
 
-    /// Period of `seconds` since `since`.
     pub(crate) fn measure(&mut self, params: &ElasticSwitchParams, since: u64, seconds: f64) {
         let window = std::mem::take(&mut self.divided);
         let unknown = window.waited || self.since > since || seconds <= 0.0;
@@ -209,7 +204,7 @@ impl Sending {
     /// `equal`: equal part of the sender's hose. True if packets wait.
     pub(crate) fn take_share(&mut self, rules: &Rules, now: u64, share: Share, equal: f64) -> bool {
         self.mine = share.share;
-        // Before the receiver's first message: at most an equal part.
+        // Before the receiver's first message.
         let theirs = if self.theirs.is_finite() { self.theirs } else { equal };
         self.guarantee = self.mine.min(theirs);
         self.allocator.raise(self.guarantee);
@@ -225,7 +220,7 @@ mod tests {
 
     const US: u64 = 1_000_000;
 
-    /// 1 Gb/s, a bucket of two packets of 1250 B, a queue of two.
+    /// 1 Gb/s, a bucket and a queue of two packets of 1250 B.
     fn limited(params: Hypervisor) -> (Rules, Sending) {
         let rules = Rules { params, packet: 1250 };
         let mut half = Sending::default();

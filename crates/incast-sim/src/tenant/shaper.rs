@@ -1,8 +1,8 @@
 //! Rate limiter of a pair: a token bucket, without its queue.
 //!
-//! State is the time when the bucket would be full: exact, without work between packets.
+//! State is the time of a full bucket: exact, without work between packets.
 
-/// Time in ps for `bytes` at `rate` bit/s, rounded up.
+/// In ps, rounded up.
 pub(super) fn time_for(bytes: u64, rate: u64) -> u64 {
     (u128::from(bytes) * 8_000_000_000_000).div_ceil(u128::from(rate)) as u64
 }
@@ -15,7 +15,7 @@ pub(crate) struct Shaper {
     rate: Option<u64>,
     /// Bucket size, in ps at the rate.
     depth: u64,
-    /// Time of a full bucket, in ps.
+    /// In ps.
     full_at: u64,
     /// Next release; [`u64::MAX`]: none.
     pub(super) due: u64,
@@ -32,8 +32,7 @@ impl Shaper {
         self.rate
     }
 
-    /// Sets the limit and a bucket of `burst` bytes. Tokens (within the new bucket) and debts persist, to avoid a burst or
-    /// pause.
+    /// Tokens (within the new bucket of `burst` bytes) and debts persist, to avoid a burst or pause.
     pub(super) fn set(&mut self, now: u64, rate: Option<u64>, burst: u64) {
         let depth = rate.map_or(0, |rate| time_for(burst, rate));
         self.full_at = match (self.rate, rate) {

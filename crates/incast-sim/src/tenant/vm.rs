@@ -15,7 +15,7 @@ pub(crate) struct Vm {
     pub(crate) server: u32,
     pub(crate) sends: Vec<u32>,
     pub(crate) receives: Vec<u32>,
-    /// Phase of the periods in [0, 1): hypervisors are not synchronised.
+    /// Periods' phase in [0, 1): hypervisors are not synchronised.
     phase: f64,
     pub(crate) awake: bool,
     /// Last full division (`edge_only`: measurement).
@@ -104,7 +104,7 @@ impl Vm {
         }
     }
 
-    /// Ends a period of guarantee partitioning: its begin in ps and length in s.
+    /// Returns its begin in ps and length in s.
     pub(crate) const fn end_period(&mut self, now: u64) -> (u64, f64) {
         let since = std::mem::replace(&mut self.divided_at, now);
         (since, (now - since) as f64 * 1e-12)
@@ -115,7 +115,6 @@ impl Vm {
         (1.0 - params.headroom) * self.line * self.receive / all.max(self.receive)
     }
 
-    /// New rate; next measurement in ps.
     pub(crate) fn adapt(&mut self, params: &EdgeOnlyParams, now: u64, all: f64, senders: usize) -> (f64, u64) {
         let may = self.may_receive(params, all);
         let (_, seconds) = self.end_period(now);
@@ -126,8 +125,7 @@ impl Vm {
     }
 }
 
-/// Time to the next measurement in ps: at least a period, and `feedback_every` received bytes per message. Faster changes would
-/// oscillate.
+/// In ps: at least a period, and `feedback_every` received bytes per message. Faster changes would oscillate.
 fn until_next(params: &EdgeOnlyParams, senders: usize, may: f64) -> u64 {
     let bits = (8 * params.feedback_every.0 * senders as u64) as f64;
     params.period.0.max((bits / may * 1e12) as u64)

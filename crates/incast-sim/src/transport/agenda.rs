@@ -1,9 +1,9 @@
-//! Timer queue of a host for all tasks but timers of sent flows.
+//! Timer queue of a host, except for timers of sent flows.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Never removed early: the executor checks that tasks still apply.
+/// Never removed early: the executor checks that they still apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Job {
     DelayedAck(u32),
@@ -15,15 +15,14 @@ pub(crate) enum Job {
     Turn,
     Burst(u32),
     Stop(u32),
-    /// Limiter of a pair releases a packet.
+    /// Limiter of a pair.
     Release(u32),
-    /// End of a VM's limit period.
+    /// A VM's limit period ends.
     Allocate(u32),
-    /// End of a VM's guarantee period.
+    /// A VM's guarantee period ends.
     Divide(u32),
     /// New pairs of a VM.
     DivideSoon(u32),
-    /// Measurement of received traffic.
     Meter(u32),
 }
 
@@ -41,7 +40,6 @@ impl Default for Agenda {
 }
 
 impl Agenda {
-    /// True if the task needs an event.
     pub(crate) fn plan(&mut self, time: u64, job: Job) -> bool {
         self.jobs.push(Reverse((time, job)));
         self.wakes(time)
@@ -65,7 +63,6 @@ impl Agenda {
         due.then(|| self.jobs.pop()).flatten().map(|Reverse((_, job))| job)
     }
 
-    /// Next event needed after all due tasks.
     pub(crate) fn next(&mut self) -> Option<u64> {
         self.due = u64::MAX;
         let time = self.jobs.peek().map(|Reverse((time, _))| *time)?;

@@ -33,7 +33,7 @@ pub trait TransportParams: Default + Clone + Serialize + DeserializeOwned + Json
     fn timeout(&self) -> Option<(&'static str, Time)> {
         None
     }
-    /// Longest time that a flow may wait on its own, before it is stuck.
+    /// Time after which a waiting flow is stuck.
     fn patience(&self) -> Time;
 }
 

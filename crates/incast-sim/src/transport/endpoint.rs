@@ -9,7 +9,7 @@ pub(crate) struct Scope {
     pub(crate) nics: usize,
 }
 
-/// Senders and receivers of a transport's flows at a host, which they use through a [`Stack`] alone.
+/// A transport's senders and receivers at a host, which they use only through a [`Stack`].
 pub(crate) trait Endpoint {
     type Params;
 
@@ -19,7 +19,7 @@ pub(crate) trait Endpoint {
     /// All packets of a flow have its priority.
     const KEEPS_PRIORITY: bool = false;
 
-    /// Flows end by ACKs; otherwise one may end as it starts.
+    /// Flows end by ACKs, not perhaps as they start.
     const ACKNOWLEDGES: bool = true;
 
     fn new(params: &Self::Params, scope: Scope) -> Self;
@@ -28,7 +28,6 @@ pub(crate) trait Endpoint {
 
     fn receive(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>);
 
-    /// The expired timer has stopped.
     fn timer(&mut self, _stack: &mut impl Stack, _own: u32) {}
 
     fn task(&mut self, _stack: &mut impl Stack, _nic: LocalPort, _job: Job) {}
@@ -36,7 +35,6 @@ pub(crate) trait Endpoint {
     /// A data packet or handshake left its host's queue, or was dropped there.
     fn left_host(&mut self, _stack: &mut impl Stack, _own: u32) {}
 
-    /// Ends new data of a flow without a size.
     fn stop(&mut self, _stack: &mut impl Stack, _own: u32) {}
 
     /// See [`Stack::may_send`].
@@ -57,7 +55,7 @@ pub(crate) trait Endpoint {
     /// Windows in bytes ([`u64::MAX`]: none), in any order.
     fn flows(&self) -> impl Iterator<Item = (u32, u64)>;
 
-    /// Flows that ended at their sender, with packets perhaps in flight.
+    /// Flows that ended at their sender, perhaps with packets in flight.
     fn late(&mut self, _now: u64, _arrived: &dyn Fn(u32) -> u64) -> Vec<u32> {
         Vec::new()
     }

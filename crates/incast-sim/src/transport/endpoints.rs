@@ -1,5 +1,3 @@
-//! Endpoints of a host, by flow, packet or task.
-
 use incast_model::fabric::Fabric;
 use incast_model::flow::{Flow, FlowSet};
 
@@ -8,7 +6,7 @@ use crate::host::Carrier;
 use crate::kernel::Kind;
 use crate::kernel::LocalPort;
 
-/// RDMA has queue pairs instead of an endpoint.
+/// RDMA has queue pairs.
 const RDMA: u8 = u8::MAX;
 
 #[derive(Debug)]
@@ -26,7 +24,6 @@ pub(crate) struct Endpoints {
     /// By flow; empty in runs of RDMA alone.
     sent: Vec<u8>,
     received: Vec<u8>,
-    /// Endpoints that make packets for idle NICs, have an arbiter, know the fabric.
     pulled: Option<u8>,
     arbitrated: Option<u8>,
     ideal: Option<u8>,
@@ -35,7 +32,6 @@ pub(crate) struct Endpoints {
 }
 
 impl Endpoints {
-    /// Stateless endpoints of all flows.
     pub(crate) fn new(transports: Vec<Transport>, carriers: &[Carrier], set: &FlowSet) -> Self {
         // Equal transports share an endpoint: some have one state for all flows of a host.
         let first = |index: usize| transports.iter().position(|one| *one == transports[index]).unwrap_or(index);
@@ -97,7 +93,7 @@ impl Endpoints {
         !self.slots[usize::from(self.sent[own as usize])].acknowledges
     }
 
-    /// At the arbiter's host: `packet`, a full packet's time in ps; `here`, NIC and fabric.
+    /// `packet`: a full packet's time in ps; `here`: NIC and fabric.
     pub(crate) fn place_arbiter(&mut self, host: u32, packet: u64, here: Option<(LocalPort, &Fabric)>) {
         let slot = self.arbitrated.and_then(|index| self.slots[usize::from(index)].endpoint.as_deref_mut());
         if let Some(AnyEndpoint::Fastpass(fastpass)) = slot {

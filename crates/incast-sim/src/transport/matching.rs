@@ -8,7 +8,7 @@ struct Entry {
     src: u32,
     dst: u32,
     port: PortId,
-    /// Time from the port to the last link, in ps.
+    /// Time to the last link, in ps.
     away: u64,
     due: u64,
 }
@@ -18,14 +18,13 @@ const UNKNOWN: Entry = Entry { src: NONE, dst: NONE, port: PortId(NONE), away: 0
 /// Flows by number in the run; times in ps.
 #[derive(Debug, Default)]
 pub(crate) struct Matching {
-    /// By flow, up to the last started.
     flows: Vec<Entry>,
     waiting: Vec<u32>,
     /// By host; [`NONE`]: sends no flow.
     turn_of: Vec<u32>,
     /// By port.
     free_at: Vec<u64>,
-    /// By host: its last packet has left its link then.
+    /// By host: end of its last packet on its link.
     taken_until: Vec<u64>,
 }
 
@@ -38,7 +37,6 @@ fn slot<T: Clone>(table: &mut Vec<T>, index: u32, empty: T) -> &mut T {
 }
 
 impl Matching {
-    /// `away`: see [`Entry`].
     pub(super) fn start(&mut self, flow: u32, (src, dst): (u32, u32), port: PortId, away: u64) {
         *slot(&mut self.flows, flow, UNKNOWN) = Entry { src, dst, port, away, due: 0 };
         slot(&mut self.free_at, port.0, 0);
@@ -69,7 +67,7 @@ impl Matching {
         self.taken_until[entry.dst as usize] = now + entry.away + time;
     }
 
-    /// Matches flows to hosts, fewest packets first. Returns flows that hosts begin to send, and starts.
+    /// Flows that hosts begin to send, and starts; fewest packets first.
     pub(super) fn choose(&mut self, now: u64) -> Vec<(u32, u64)> {
         let Self { flows, waiting, .. } = self;
         waiting.sort_by_key(|&flow| (flows[flow as usize].due, flow));
@@ -82,7 +80,6 @@ impl Matching {
             let (src, dst) = (src as usize, dst as usize);
             if self.turn_of[src] == NONE && !receives[dst] {
                 (self.turn_of[src], receives[dst]) = (flow, true);
-                // Its next packet is planned.
                 if before[src] != flow {
                     turns.push((flow, self.next_time(flow).max(now)));
                 }
@@ -91,7 +88,7 @@ impl Matching {
         turns
     }
 
-    /// Earliest time at which the port is idle and the packet finds the last link free.
+    /// Earliest time with an idle port and, at the packet's arrival, a free last link.
     fn next_time(&self, flow: u32) -> u64 {
         let Entry { dst, port, away, .. } = self.flows[flow as usize];
         self.free_at[port.index()].max(self.taken_until[dst as usize].saturating_sub(away))
@@ -102,7 +99,6 @@ impl Matching {
 mod tests {
     use super::*;
 
-    /// Flows 0 to 2: hosts 0, 1 and 0 to 2, 2 and 1.
     fn matching() -> Matching {
         let mut matching = Matching::default();
         for (flow, hosts) in [(0, 2), (1, 2), (0, 1)].into_iter().enumerate() {

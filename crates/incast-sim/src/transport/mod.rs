@@ -1,6 +1,6 @@
 //! End-host transports other than RDMA.
 //!
-//! A folder each: parameters, state machines (without packets, queues or clock), and an `Endpoint`.
+//! A folder each: parameters, state machines (without packets, queues or clock), an `Endpoint`.
 
 mod agenda;
 mod by_flow;

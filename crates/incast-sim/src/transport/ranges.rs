@@ -5,12 +5,10 @@ use crate::kernel::Range;
 pub(crate) struct Ranges(Vec<Range>);
 
 impl Ranges {
-    /// Returns the new bytes.
     pub(crate) fn insert(&mut self, start: u64, end: u64) -> u64 {
         if start >= end {
             return 0;
         }
-        // Ranges `first..last` touch the new one.
         let first = self.0.partition_point(|&(_, stop)| stop < start);
         let last = first + self.0[first..].partition_point(|&(begin, _)| begin <= end);
         if first == last {

@@ -4,12 +4,10 @@ use crate::kernel::Range;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Reassembly {
     next: u64,
-    /// Bytes beyond the first gap.
     beyond: Ranges,
 }
 
 impl Reassembly {
-    /// As [`Ranges::insert`].
     pub(crate) fn take(&mut self, seq: u64, len: u64) -> u64 {
         let (start, end) = (seq.max(self.next), seq + len);
         if start >= end {

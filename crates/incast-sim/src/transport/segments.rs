@@ -2,11 +2,10 @@
 pub(crate) struct Segment {
     pub(crate) seq: u64,
     pub(crate) len: u64,
-    /// Some bytes were sent before.
     pub(crate) again: bool,
 }
 
-/// Full packets and a last one; sizes are payload bytes.
+/// Sizes are payload bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Packets {
     pub(crate) size: u64,
@@ -18,7 +17,6 @@ impl Packets {
         self.size.div_ceil(self.mss)
     }
 
-    /// Payload of the packet at byte `seq`.
     pub(crate) fn len(&self, seq: u64) -> u64 {
         self.mss.min(self.size - seq)
     }

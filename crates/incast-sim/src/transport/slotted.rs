@@ -31,7 +31,7 @@ impl Slotted {
         self.due
     }
 
-    /// Next unacknowledged packet, cyclically; true if all requested slots are used.
+    /// Cyclic; true if all requested slots are used.
     pub(super) fn use_slot(&mut self) -> (Segment, bool) {
         let ahead = self.acked.first_missing(self.cursor);
         let seq = if ahead < self.packets.size { ahead } else { self.acked.first_missing(0) };

@@ -1,4 +1,4 @@
-//! Interface of a host to its transports, which use nothing else.
+//! Interface of a host to its transports.
 
 use incast_model::fabric::PortId;
 use incast_model::flow::Flow;
@@ -20,9 +20,8 @@ pub(crate) struct Incoming<'a> {
     pub(crate) payload: u64,
     pub(crate) prio: u8,
     pub(crate) flags: u8,
-    /// Took its own path ([`Path::Number`]).
     pub(crate) own_path: bool,
-    /// SACK blocks, or slots of a schedule.
+    /// SACK blocks, or a schedule's slots.
     pub(crate) ranges: &'a [Range],
 }
 
@@ -31,7 +30,7 @@ pub(crate) enum Path {
     /// The flow's path, or any.
     OfFlow,
     Any,
-    /// Next hop of this number, from 1, at each choice.
+    /// Next hop by number, from 1, at each choice.
     Number(u16),
 }
 
@@ -56,7 +55,7 @@ pub(crate) enum To {
     Host(u32, u32, LocalPort),
 }
 
-/// Host as seen by its transports. `flow`: number in the run; `own`: the host's number of a flow sent or received. Times in ps.
+/// Host as seen by its transports. `flow`: number in the run; `own`: the host's number of a flow. Times in ps.
 pub(crate) trait Stack {
     fn now(&self) -> u64;
     fn sizes(&self) -> &PacketParams;
@@ -68,22 +67,21 @@ pub(crate) trait Stack {
     fn nic_of(&self, own: u32) -> LocalPort;
 
     fn wire_time(&self, nic: LocalPort, bytes: u64) -> u64;
-    /// Wire time with the gap behind a packet.
+    /// Includes the gap behind a packet.
     fn busy_time(&self, nic: LocalPort, bytes: u64) -> u64;
     /// In bit/s; a VM's: of its server's link.
     fn line(&self, nic: LocalPort) -> u64;
-    /// Time from a full packet's start to its earliest start on the path's last link.
+    /// From a full packet's start to its earliest start on the path's last link.
     fn time_to_last_link(&self, own: u32) -> u64;
     fn host_of(&self, nic: LocalPort) -> u32;
     fn port(&self, nic: LocalPort) -> PortId;
 
-    /// Sends after the handler.
+    /// After the handler.
     fn send(&mut self, to: To, packet: Outgoing, ranges: impl IntoIterator<Item = Range>);
-    /// Lets a NIC send after the handler.
+    /// After the handler.
     fn kick(&mut self, nic: LocalPort);
     /// If false, the host resumes the flow later.
     fn may_send(&mut self, own: u32) -> bool;
-    /// Counts packets given up by a held-back flow.
     fn count_refused(&mut self, own: u32, packets: u64);
 
     /// [`u64::MAX`]: never.
@@ -91,7 +89,6 @@ pub(crate) trait Stack {
     /// [`u64::MAX`] stops it.
     fn set_timer(&mut self, own: u32, deadline: u64);
     fn plan(&mut self, nic: LocalPort, time: u64, job: Job);
-    /// Shared by all hosts of the ideal scheduler.
     fn matching(&mut self) -> &mut Matching;
     /// Plans [`Job::Turn`] at the flow's sender.
     fn give_turn(&mut self, flow: u32, time: u64);
@@ -99,13 +96,11 @@ pub(crate) trait Stack {
     fn count_packet(&mut self, own: u32, again: bool);
     fn count_mark(&mut self, own: u32);
     fn count_timeout(&mut self, own: u32);
-    /// Sets the bytes known to have arrived.
     fn acknowledge(&mut self, own: u32, bytes: u64);
     fn end(&mut self, own: u32);
     /// Full delivery, at the sender of a flow without a size.
     fn deliver_sent(&mut self, own: u32);
 
-    /// Data without new bytes.
     fn count_discarded(&mut self, own: u32);
     fn deliver(&mut self, own: u32);
     fn is_delivered(&self, own: u32) -> bool;
@@ -125,7 +120,6 @@ pub(crate) trait Stack {
         self.sizes().mss.0 + self.sizes().segment_header.0
     }
 
-    /// Counts as sent.
     fn segment(&mut self, own: u32, segment: Segment) -> Outgoing {
         self.count_packet(own, segment.again);
         Outgoing {
@@ -145,10 +139,9 @@ pub(crate) trait Stack {
         Outgoing { kind, seq: 0, stamp: 0, payload: 0, size, prio, flags: flag::NOT_ECT, path: Path::OfFlow }
     }
 
-    /// Answer to a packet with its time stamp, marked if `echo`.
+    /// Echoes the time stamp, and `echo` as a mark.
     fn answer(&self, packet: &Incoming<'_>, kind: Kind, seq: u64, prio: u8, echo: bool) -> Outgoing {
         let mut answer = Outgoing { seq, stamp: packet.stamp, ..self.control(kind, prio) };
-        // A packet's own path does not apply to its answer.
         answer.path = if packet.own_path { Path::Any } else { Path::OfFlow };
         answer.flags |= if echo { flag::ECHO } else { 0 };
         answer

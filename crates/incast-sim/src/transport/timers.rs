@@ -1,10 +1,10 @@
-//! One timer per sent flow: deadlines move with every ACK, events do not.
+//! One timer per sent flow: ACKs move deadlines, not events.
 
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
     /// By flow, in ps; [`u64::MAX`]: never.
     deadline: Vec<u64>,
-    /// By flow: time of its event; [`u64::MAX`]: none.
+    /// By flow: its event; [`u64::MAX`]: none.
     pending: Vec<u64>,
 }
 

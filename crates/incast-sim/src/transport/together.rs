@@ -6,11 +6,10 @@ use incast_model::nearest::nearest;
 use super::Transport;
 
 impl Transport {
-    /// Checks that transports can share a run.
     pub(crate) fn check_together(transports: &[Self], fabric: &Fabric, flows: &FlowSet) -> Result<(), FieldError> {
         for (index, transport) in transports.iter().enumerate() {
             let named = |bad: FieldError| bad.within(format!("transport.{}", transport.name()));
-            // One state for all flows of a host, or of the fabric.
+            // One state for all flows of a host or the fabric.
             let shared = matches!(transport, Self::Phost(_) | Self::Fastpass(_) | Self::Ideal(_));
             let other = transports[..index].iter().any(|one| one.name() == transport.name() && one != transport);
             if shared && other {

@@ -1,8 +1,8 @@
-//! The simulator uses `libm`: std's functions may differ between machines. `+ - * /`, `sqrt` and rounding are exact (IEEE 754).
+//! std's functions differ between machines, unlike `libm`'s. `+ - * /`, `sqrt` and rounding are exact (IEEE 754).
 
 use std::path::{Path, PathBuf};
 
-/// "Unspecified precision" in std's documentation, and the slow `mul_add`.
+/// "Unspecified precision" in std's documentation; slow: `mul_add`.
 const FORBIDDEN: [&str; 24] = [
     "acos", "asin", "atan", "atan2", "cbrt", "cos", "cosh", "exp", "exp2", "exp_m1", "hypot", "ln", "ln_1p", "log",
     "log10", "log2", "mul_add", "powf", "powi", "sin", "sin_cos", "sinh", "tan", "tanh",
@@ -19,7 +19,6 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Methods of `self` are the crate's own.
 fn forbidden(line: &str) -> impl Iterator<Item = &'static str> {
     let code = line.split("//").next().unwrap_or_default().replace("self.", "self ");
     FORBIDDEN.into_iter().filter(move |name| {

@@ -61,7 +61,7 @@ fn ecmp_keeps_flows_together_and_in_order() {
     for sport in 0..6 {
         let mut bench = bench(4);
         for _ in 0..sport {
-            bench = bench.flow(4, 0, 1, Time::ZERO); // takes a source port, sends nothing from s0
+            bench = bench.flow(4, 0, 1, Time::ZERO); // takes a source port
         }
         let bench = bench.flow(0, 4, 100_000, Time::ZERO);
         let outcome = bench.run();
@@ -88,7 +88,7 @@ fn flowlets_begin_when_the_gap_is_passed() {
     assert_eq!(outcome.flows[0].finish.unwrap().0, 64 * round_trip.0);
     let together = shares(&bench, &outcome, 2);
     assert!(together.contains(&64) && together.contains(&0), "{together:?}");
-    // A flowlet per packet (one path for all: probability 2^-63).
+    // One path for all: probability 2^-63.
     let (bench, outcome) = one_at_a_time(round_trip - Time(1));
     let apart = shares(&bench, &outcome, 2);
     assert!(apart.iter().all(|&share| share > 10) && apart.iter().sum::<u64>() == 64, "{apart:?}");
@@ -104,7 +104,6 @@ fn flowlets_stay_in_order_if_the_gap_is_longer_than_paths_differ() {
     assert!(outcome.flows.iter().all(|flow| flow.nacks == 0));
 }
 
-/// Go-back-N treats reordered packets as lost.
 #[test]
 fn sprayed_over_unequal_paths_packets_come_out_of_order() {
     let mut builder = FabricBuilder::new();
@@ -137,7 +136,6 @@ fn the_shortest_queue_is_shared_better_than_by_hash() {
     let most = |outcome: &Outcome| outcome.ports.iter().map(|record| record.peak_queue).max().unwrap();
     let adaptive = run(Balance::Adaptive(AdaptiveParams { samples: 4, ..AdaptiveParams::default() }));
     assert_eq!(adaptive.stop, Stop::Finished);
-    // Four senders, four spines: one port is always free.
     assert!(most(&adaptive) < 3 * 1048, "{}", most(&adaptive));
     assert!(most(&run(Balance::Ecmp)) > 100_000);
 }
@@ -226,7 +224,7 @@ fn hosts_choose_their_port_by_the_same_rule() {
     assert_eq!(sent, [50, 50]);
 }
 
-/// Reordering counts as a loss only with a reorder window of 0 (IRN), not by default.
+/// Default: reordering is no loss; with a reorder window of 0 (IRN) it is.
 #[test]
 fn selective_repeat_sends_nothing_again_where_nothing_is_lost() {
     let adaptive = Balance::Adaptive(AdaptiveParams::default());
@@ -244,7 +242,6 @@ fn selective_repeat_sends_nothing_again_where_nothing_is_lost() {
             outcome.flows.iter().map(|flow| flow.retransmitted).sum::<u64>()
         };
         assert_eq!(again(None), 0, "{balance:?}");
-        // Round robin over equal paths need not reorder; ECMP never does.
         match balance {
             Balance::Ecmp => assert_eq!(again(Some(0)), 0),
             Balance::Spray(SprayParams { order: SprayOrder::Random, .. }) => assert!(again(Some(0)) > 0),

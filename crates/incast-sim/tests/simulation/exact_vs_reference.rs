@@ -1,4 +1,4 @@
-//! Differences between exact arithmetic and the HPCC authors' ns-3 (docs/design/agreement.md).
+//! Exact arithmetic against the HPCC authors' ns-3 (docs/design/agreement.md).
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -86,7 +86,6 @@ fn small() -> String {
     text
 }
 
-/// Only schemes that complete every flow in the reference.
 fn incast(case: &Incast) -> String {
     let mut text = String::new();
     let fabric = |rate: &dyn Fn(u64) -> Rate| case.fabric(rate(100));

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use crate::common::{Bench, Cable, digest, leaf_spine, port, testbed};
 
 const CABLE: Cable = Cable::new(100, 1000);
-/// Serialisation times of a full packet and an ACK, in ps.
+/// Full packet and ACK, in ps.
 const DATA: u64 = 1048 * 80;
 const ACK: u64 = 60 * 80;
 const DELAY: u64 = 1_000_000;
@@ -62,7 +62,7 @@ fn a_flow_goes_round_a_link_that_fails() {
     let bench = failing(flow(count * 1000), vec![link("s0", "s2", cut, None)], Some(Time::us(50)));
     let outcome = bench.run();
     assert_eq!(outcome.stop, Stop::Finished);
-    // Packet k is at s2 after k + 2 serialisations and 2 delays.
+    // At s2 after k + 2 serialisations and 2 delays.
     let through = (0..count).take_while(|k| (k + 2) * DATA + 2 * DELAY < cut.0).count() as u64;
     let last_ack = (through + 3) * DATA + 4 * DELAY + 4 * (ACK + DELAY);
     let rest = (count - through) * DATA + 3 * DATA + 4 * DELAY + 4 * (ACK + DELAY);
@@ -85,7 +85,7 @@ fn what_is_on_the_wire_is_lost_and_only_that() {
     let bench = failing(flow(200_000), vec![link("s2", "s0", cut, Some(repair))], None);
     let outcome = bench.run();
     let through = (0..200).take_while(|k| (k + 2) * DATA + 2 * DELAY < cut.0).count() as u64;
-    // s0 begins packet k after k + 1 serialisations and 1 delay.
+    // Begun after k + 1 serialisations and 1 delay.
     let begun = (0..200).take_while(|k| (k + 1) * DATA + DELAY < cut.0).count() as u64;
     assert_eq!(dropped(&outcome, DropReason::LinkDown), begun - through);
     assert_eq!((&outcome.stop, outcome.flows[0].timeouts), (&Stop::Finished, 0), "the gap is seen by the receiver");
@@ -101,7 +101,6 @@ fn without_rerouting_a_flow_waits_for_the_repair() {
     assert_eq!(outcome.stop, Stop::Finished);
     let through = (0..100).take_while(|k| (k + 2) * DATA + 2 * DELAY < 5_000_000).count() as u64;
     let last_ack = (through + 3) * DATA + 4 * DELAY + 4 * (ACK + DELAY);
-    // Each attempt starts its timeout with its first packet.
     let attempts = (1..).find(|n| last_ack + n * RTO.0 >= until.0).unwrap();
     let rest = (100 - through + 3) * DATA + 4 * DELAY + 4 * (ACK + DELAY);
     assert_eq!(outcome.flows[0].finish.unwrap().0, last_ack + attempts * RTO.0 + rest);
@@ -139,7 +138,6 @@ fn a_silent_failure_is_routed_into_until_it_ends() {
 
 #[test]
 fn a_run_ends_when_failures_keep_all_that_is_left_apart() {
-    // The other flow completes.
     let bench = |failure, reroute| failing(flow(10_000).flow(0, 1, 1_000_000, Time::us(1)), vec![failure], reroute);
     let down = link("s0", "s2", Time::ZERO, None);
     let silent = FailureParams { silent: Some(1.0), ..down.clone() };
@@ -184,7 +182,6 @@ fn a_host_waits_for_its_own_link() {
     let bench = failing(flow(100_000), vec![link("h0", "s0", Time::us(2), Some(until))], Some(Time::us(1)));
     let outcome = bench.run();
     assert_eq!(outcome.stop, Stop::Finished);
-    // The timeout passes while the link is down.
     assert_eq!(outcome.flows[0].finish.unwrap(), until + outcome.flows[0].ideal_exact);
     assert_eq!(outcome.flows[0].timeouts, 1);
     let begun = 2_000_000_u64.div_ceil(DATA);
@@ -193,7 +190,7 @@ fn a_host_waits_for_its_own_link() {
 
 #[test]
 fn pauses_end_with_their_link() {
-    // Two to one: s1 pauses s0, s0 pauses the hosts.
+    // s1 pauses s0, s0 pauses the hosts.
     let mut builder = FabricBuilder::new();
     let hosts = ["h0", "h1", "h2", "h3"].map(|name| builder.host(name));
     let ends = [builder.switch("s0", 1), builder.switch("s1", 1)];
@@ -276,7 +273,7 @@ fn what_cannot_be_is_refused() {
 
 #[test]
 fn int_needs_room_for_the_way_round() {
-    // Ring of five: s0 to s1 directly (2 switches), or around (5 switches).
+    // Ring of five: s0 to s1 directly, or around.
     let ring = || Bench::new(crate::common::ring(5, CABLE)).control("hpcc", "ns3").flow(0, 1, 50_000, Time::ZERO);
     let failures = || vec![link("s0", "s1", Time::us(4), None)];
     let error = refused(&failing(ring(), failures(), Some(Time::us(7))).with(|params| params.packets.int_records = 4));
@@ -286,7 +283,6 @@ fn int_needs_room_for_the_way_round() {
     assert_eq!((outcome.stop, outcome.flows[0].hops), (Stop::Finished, 3));
 }
 
-/// Failures that end.
 fn failures() -> impl Strategy<Value = Vec<FailureParams>> {
     let what = prop_oneof![
         (0usize..3, 3usize..6).prop_map(|(leaf, spine)| link(
@@ -337,7 +333,6 @@ fn balance() -> impl Strategy<Value = Balance> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, max_shrink_iters: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Each run also checks its buffers.
     #[test]
     fn everything_recovers(
         failures in failures(),
@@ -366,7 +361,7 @@ proptest! {
         let outcome = bench.run();
         prop_assert_eq!(&outcome.stop, &Stop::Finished);
         prop_assert_eq!(outcome.ledger.unbalanced().count(), 0, "{:?}", outcome.ledger);
-        // A repaired link is unpaused, and paused packets may occupy the headroom that its packets need.
+        // Paused packets may occupy a repaired link's headroom.
         prop_assert!(outcome.counts.lossless_drops == 0 || held);
         prop_assert_eq!(outcome.cut_off.len(), 0);
         let counted: u64 = outcome.ports.iter().map(|record| record.drops + record.lost).sum();
@@ -450,7 +445,6 @@ proptest! {
     }
 }
 
-/// From the other pod to t3: down to t2, and up.
 #[test]
 fn up_down_routes_do_not_turn_up_again() {
     let run = |paths, at, until| {
@@ -482,7 +476,6 @@ fn up_down_routes_do_not_turn_up_again() {
     assert_eq!(run(Paths::Shortest, Time::ZERO, None).run().stop, Stop::Finished);
 }
 
-/// On a complete folded Clos, up-down routes are shortest.
 #[test]
 fn up_down_routes_are_for_tiers() {
     let run = |paths| {
@@ -524,7 +517,7 @@ fn random_links_are_drawn_once_each_by_seed() {
     };
     assert_eq!(drawn(1, None), drawn(1, None));
     assert!((2..12).any(|seed| drawn(seed, None) != drawn(1, None)));
-    // Hosts' links come first in this fabric.
+    // Hosts' links come first.
     assert!((1..12).all(|seed| drawn(seed, None).iter().all(|link| link.0 >= 6)));
 }
 

@@ -1,4 +1,4 @@
-//! Windows against the global event order: failures, new routes, PFC storms, guards and queueing delays.
+//! Windows against the global event order: failures, routes, PFC storms, guards, queueing delays.
 
 use incast_model::fabric::Fabric;
 use incast_model::units::{Bytes, Time};
@@ -43,7 +43,6 @@ impl Trouble {
             let link = &fabric.links()[link % fabric.links().len()];
             let ends = [link.a, link.b].map(|port| name(fabric.port(port).node));
             let silent = (share > 0).then(|| f64::from(share) / 3.0);
-            // Every flow has a path at first.
             FailureParams {
                 link: Some(ends),
                 at: Time::ns(at + 1),

@@ -1,4 +1,4 @@
-//! Invariants of random runs; `congestion/hpcc.rs` tests those of INT records.
+//! Invariants of random runs; `congestion/hpcc.rs` tests INT records.
 
 use std::collections::HashMap;
 
@@ -17,11 +17,10 @@ use crate::common::{Bench, digest, same_event_by_event};
 
 #[derive(Debug, Clone)]
 struct Shape {
-    /// Per switch after the first: an earlier switch and the link.
+    /// Each switch's link to an earlier one.
     switches: Vec<(usize, Link)>,
-    /// Per host: switch, link, and whether a second link leads to the next switch.
+    /// Switch, link, and whether a second link leads to the next switch.
     hosts: Vec<(usize, Link, bool)>,
-    /// Two links between neighbouring switches.
     doubled: bool,
 }
 
@@ -39,7 +38,7 @@ pub(crate) struct Scenario {
     window: Option<WindowMode>,
     pub(crate) lossless: bool,
     xoff: Option<u64>,
-    /// Buffer bytes beyond headrooms, reserves and static thresholds.
+    /// Beyond headrooms, reserves and static thresholds.
     shared: u64,
     scheduler: u8,
     kmin: u64,
@@ -99,8 +98,8 @@ pub(crate) fn scenario() -> impl Strategy<Value = Scenario> {
     let switch = (any::<bool>(), prop::option::of(3072u64..60_000), 5_000u64..300_000, 0u8..3, 500u64..100_000);
     let host = (any::<bool>(), any::<bool>(), 1u32..9, 1u8..4, prop::option::of(3u8..7));
     let packet = (prop::sample::select(vec![256u64, 1000, 1000, 1000, 4096]), prop::sample::select(vec![0u64, 20]));
-    // Without timeouts, nothing may be lost and no window may end before an ACK is due. ns-3's truncated times overrun
-    // headrooms: a larger buffer.
+    // Without timeouts, nothing may be lost and no window may end before an ACK is due: ns-3's truncated times overrun
+    // headrooms.
     let timeouts = prop::sample::select(vec![
         (Arithmetic::Exact, Some(Time::us(400))),
         (Arithmetic::Exact, None),
@@ -160,7 +159,7 @@ impl Shape {
 }
 
 impl Scenario {
-    /// (first, second), in writing order: the second waits for the first.
+    /// (first, second) in writing order: the second waits.
     fn waits(&self) -> impl Iterator<Item = (u32, u32)> {
         let last = if self.chain == 0 { 0 } else { self.flows.len() as u32 };
         (1..last).filter(|flow| flow % self.chain as u32 == 0).map(|flow| (flow - 1, flow))
@@ -229,7 +228,6 @@ impl Scenario {
 /// From a flow's end to its successor's start.
 const DELAY: Time = Time::ns(300);
 
-/// Slightly more than the largest switch's headrooms and reserves.
 fn set_aside(fabric: &Fabric, lossless: bool) -> u64 {
     let headroom = |port| 3 * (fabric.rate(port).0 * 2 * fabric.delay(port).0 / 8_000_000_000_000 + 13_000);
     let of_switch =
@@ -297,7 +295,6 @@ proptest! {
         pauses_alternate(&bench, &outcome)?;
     }
 
-    /// Gated flows start only if the first gate opens before the round's end.
     #[test]
     fn rounds_begin_as_a_whole_or_not_at_all(scenario in scenario(), end in 0u64..60_000) {
         let (end, waits) = (Time::ns(end), scenario.waits().count());
@@ -371,7 +368,7 @@ proptest! {
     }
 }
 
-/// An ACK that opens a window must wake the port with data; the ideal's ACK leaves by the port at which data arrives.
+/// An ACK that opens a window must wake the port with data; the ideal's ACK leaves by the port of its data.
 #[test]
 fn acks_by_another_port() {
     let mut builder = FabricBuilder::new();
@@ -390,7 +387,7 @@ fn acks_by_another_port() {
     assert_eq!(bench.window(WindowMode::Fixed).run().stop, Stop::Finished);
 }
 
-/// A queue pair may complete after a premature timeout, before its turn; until then its slot must not be reused.
+/// After a premature timeout, before its turn; until then its slot must not be reused.
 #[test]
 fn a_queue_pair_completes_while_it_waits() {
     let star = crate::common::star(&[crate::common::Cable::new(100, 5000); 4]);
@@ -399,7 +396,7 @@ fn a_queue_pair_completes_while_it_waits() {
     for _ in 0..200 {
         bench = bench.flow(0, 1, 50_000, Time::ns(200));
     }
-    // Timeout at 20 us, ACK at 20.3 us; these flows take its slot.
+    // Timeout at 20 us, ACK at 20.3 us.
     let late = (0..40).map(|k| (2, 3, 30_000, Time::ns(20_100 + 50 * k)));
     let outcome = bench.flows(late).run();
     assert_eq!(outcome.stop, Stop::Finished);
@@ -407,7 +404,6 @@ fn a_queue_pair_completes_while_it_waits() {
     assert_eq!(outcome.ledger.unbalanced().count(), 0);
 }
 
-/// Hosts send after receiving a message and, with `own`, after sending theirs.
 #[test]
 fn windows_give_the_same_run_with_gates() {
     for (delay, own) in [(0, false), (700, false), (0, true), (300, true)] {
@@ -430,7 +426,7 @@ fn windows_give_the_same_run_with_gates() {
     }
 }
 
-/// Lossless packets without headroom are lost; unlimited flows resend many after their last byte.
+/// Lossless packets without headroom are lost.
 #[test]
 fn windows_give_the_same_run_when_many_packets_are_resent() {
     let star = crate::common::star(&[crate::common::Cable::new(100, 1000); 8]);

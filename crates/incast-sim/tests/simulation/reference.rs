@@ -1,5 +1,4 @@
-//! Small cases match the HPCC authors' ns-3: completion times to the nanosecond, and random numbers (ECN's and PINT's, from C's
-//! `rand()`).
+//! Small cases match the HPCC authors' ns-3: completion times to the nanosecond, random numbers (C's `rand()`).
 
 use crate::support::small::{self, Case, cases};
 use crate::support::{assert_hosts_first, links};
@@ -36,7 +35,7 @@ fn dumbbell() {
     check(4);
 }
 
-/// Node numbers and the order of links (hence ports) decide ties and paths.
+/// They decide ties and paths.
 #[test]
 fn fabrics_are_numbered_alike() {
     let at_100g = |ends: Vec<(u32, u32)>| -> Vec<_> {

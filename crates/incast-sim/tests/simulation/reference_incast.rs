@@ -18,7 +18,7 @@ type Frame = [u64; 4];
 
 struct Reference {
     scheme: Scheme,
-    /// Data packets and ACKs, once per link crossed.
+    /// Data and ACKs, per link crossed.
     hops: [u64; 2],
     marks: u64,
     drops: u64,
@@ -34,13 +34,12 @@ impl Reference {
     }
 }
 
-/// Each sent once, once per link crossed.
 const PACKET_HOPS: u64 = 2_674_636;
 
 /// FNV-1a offset basis.
 const EMPTY: u64 = 0xcbf2_9ce4_8422_2325;
 
-/// FNV-1a (64 bit) over decimal numbers. A separate program computed the references from ns-3's log.
+/// FNV-1a (64 bit) over decimal numbers. A separate program digested ns-3's log.
 fn digest<const N: usize>(entries: &[[u64; N]]) -> u64 {
     let line = |entry: &[u64; N]| entry.map(|number| number.to_string()).join(" ") + "\n";
     let bytes = entries.iter().map(line).flat_map(String::into_bytes);
@@ -89,7 +88,7 @@ fn written_out(links: &str, scheme: &str) -> (Vec<Frame>, Vec<[u64; 3]>) {
 fn simulate(case: &Incast, scheme: Scheme) -> Outcome {
     let params = Params {
         switch: SwitchParams { buffer: case.buffer, ..ns3_params().switch },
-        // End of the ns-3 run.
+        // ns-3's end.
         horizon: Some(Time::ms(2020)),
         ..ns3_params()
     };
@@ -235,7 +234,6 @@ mod links_of_200ns {
         check(&Incast::short(), &Reference::lossless(Scheme::Dctcp, 72_540, 8, 0x6ccb_d0c2_d35e_4f14));
     }
 
-    /// ns-3's headroom is too small whatever the buffer.
     #[test]
     fn headroom_is_too_little() {
         let outcome = simulate(&Incast { buffer: Bytes(32 << 20), ..Incast::short() }, Scheme::DcqcnAcksObey);

@@ -23,7 +23,7 @@ fn check(scheme: Scheme, marks: u64) {
         assert_eq!(flow.ideal_hpcc, Time::ns(standalone));
     }
 
-    // Follows from the above; the paper shows these percentiles.
+    // The percentiles that the paper shows.
     let sizes: Vec<u64> = tree.flows.iter().map(|flow| flow.size.0).collect();
     for bin in size_bins(&sizes, 20) {
         let [ours, theirs] = [&ours, theirs].map(|fct| bin.iter().map(|&flow| fct[flow]).collect::<Vec<_>>());

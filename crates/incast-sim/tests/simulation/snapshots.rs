@@ -2,7 +2,7 @@
 //!
 //! *slowdown*: mean ratio to the exact ideal time; *Jain*: fairness of throughputs; *peak q*: longest switch queue.
 //!
-//! `make test` compares the test and release profiles with the same tables. `INSTA_UPDATE=always` accepts new ones.
+//! `INSTA_UPDATE=always` accepts new tables.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -29,7 +29,7 @@ struct Row {
     cnp: CnpMode,
 }
 
-/// Every profile with the control's window, the first with the other windows, and DCQCN's paper with marks as packets.
+/// Every profile with the control's window, the first with the others, and DCQCN's paper with marks as packets.
 fn rows(info: &ControlInfo) -> Vec<Row> {
     let row = |profile, window| Row { control: info.name, profile, window, cnp: CnpMode::Echo };
     let mut rows: Vec<Row> = info.profiles.iter().map(|(profile, _)| row(profile, info.window)).collect();
@@ -57,7 +57,6 @@ fn scenarios() -> [Scenario; 4] {
     ]
 }
 
-/// Outcome and longest switch queue.
 fn run(row: Row, (_, fabric, flows): &Scenario) -> (Outcome, u64) {
     let bench = Bench::new(fabric.clone()).control(row.control, row.profile).window(row.window);
     let bench = bench.flows(flows.iter().copied()).with(|params| {
@@ -129,7 +128,6 @@ fn tables(info: &ControlInfo, scenarios: &[Scenario]) -> String {
     table
 }
 
-/// Difference; or rewrites the tables.
 fn compare(name: &str, tables: &str) -> Option<String> {
     let file = format!("tests/simulation/snapshots/controls/{name}.txt");
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(&file);

@@ -7,7 +7,7 @@ use crate::common::{Bench, Cable, star};
 const SENDERS: u32 = 12;
 const SIZE: u64 = 200_000;
 
-/// Packets of 12 windows of 40 kB, and one PFC frame per sender's link.
+/// Packets of 12 windows of 40 kB, one PFC frame per sender's link.
 const BOUND: u64 = SENDERS as u64 * (40 + 1);
 
 fn incast(control: &str, profile: &str, window: WindowMode) -> Bench {
@@ -39,7 +39,6 @@ fn every_control_ends_an_incast_under_every_window() {
     });
 }
 
-/// A packet in flight exists as a packet or its ACK.
 #[test]
 fn windows_bound_what_is_in_flight() {
     every_incast(|name, window, outcome| {

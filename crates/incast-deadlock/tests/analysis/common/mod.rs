@@ -15,7 +15,7 @@ pub(crate) fn fabric(hosts: &[&str], switches: &[&str], links: &[(&str, &str)]) 
     custom.build().unwrap()
 }
 
-/// Testbed of Tagger's evaluation: 16 servers, 4 ToRs, 4 leaves, 2 spines. Pod 1 is T1, T2, L1, L2.
+/// Tagger's evaluation: 16 servers, 4 ToRs, 4 leaves, 2 spines. Pod 1 is T1, T2, L1, L2.
 pub(crate) fn testbed() -> Fabric {
     let hosts: Vec<String> = (1..=16).map(|h| format!("H{h}")).collect();
     let tors: Vec<String> = (0..16).map(|h| format!("T{}", h / 4 + 1)).collect();

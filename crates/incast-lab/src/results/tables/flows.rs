@@ -13,7 +13,6 @@ use super::super::columns::{
 use super::shared::{Between, dst, dst_name, flow, label, priority, scheme, src, src_name, time};
 use super::{Condition, Records, Row, Table};
 
-/// Parts of a row that the record lacks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FlowRow {
     message: u32,

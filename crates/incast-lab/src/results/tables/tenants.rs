@@ -47,7 +47,6 @@ impl<'a> Row<'a, VmRow> {
         &tenants(self.run)[self.tenant]
     }
 
-    /// Node's index.
     fn server(self) -> usize {
         let node = self.run.fabric.hosts()[self.vm.host.index()];
         self.run.fabric.ports_of(node).next().map_or(node.index(), |port| self.run.peer_of(port))

@@ -136,7 +136,7 @@ impl Dragonfly {
             }
             for (place, &distance) in (rounds * others..).zip(&rest) {
                 let other = (group + distance) % groups;
-                // Distances come in pairs that sum to the number of groups; the middle one is its own pair.
+                // Distances come in pairs that sum to the number of groups, or one is half of it.
                 let back = rest.iter().position(|&back| back == groups - distance).expect("distances come in pairs");
                 if group < other {
                     links.push(((group, place), (other, rounds * others + back as u32)));

@@ -19,7 +19,7 @@ pub(super) enum TopOrder {
 }
 
 /// Tree of two or three tiers. In a pod all bottom and middle switches are joined; middle switch j of every pod reaches the
-/// same top switches. Two tiers are one pod without top switches.
+/// same top switches. Two tiers are one pod.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Folded {
     pub(super) names: [&'static str; 3],
@@ -31,7 +31,7 @@ pub(super) struct Folded {
     pub(super) middles: u32,
     pub(super) tops_per_middle: u32,
     pub(super) order: TopOrder,
-    /// Parallel links: bottom-middle, middle-top.
+    /// Bottom-middle, middle-top.
     pub(super) bundles: [u32; 2],
     /// Links of hosts, bottom-middle, middle-top.
     pub(super) links: [Links; 3],

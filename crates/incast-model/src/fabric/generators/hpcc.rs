@@ -9,10 +9,9 @@ use crate::range::{above, delay};
 use crate::units::{Rate, Time};
 
 const PODS: u32 = 5;
-/// Numbers of ToRs and of aggregation switches.
+/// ToRs, or aggregation switches.
 const PER_POD: u32 = 4;
 const HOSTS_PER_TOR: u32 = 16;
-/// Core switches per aggregation switch.
 const UPLINKS: u32 = 4;
 
 /// The 320-server tree of the HPCC evaluation (Li et al., SIGCOMM 2019, section 5.1): 5 pods of 4 ToR and 4 aggregation

@@ -135,7 +135,7 @@ impl Graph {
         if pairs.is_empty() { None } else { Some(pairs[below(pairs.len(), rng)]) }
     }
 
-    /// Replaces a random link by links to two free ports, of one node or of two neighbours.
+    /// Replaces a random link by links to two free ports.
     fn use_leftovers(&mut self, rng: &mut impl Rng) {
         loop {
             let open = (0..self.neighbours.len() as u32).flat_map(|node| std::iter::repeat_n(node, self.free(node)));
@@ -187,7 +187,7 @@ impl Graph {
         free <= 1 && seen.into_iter().all(|seen| seen)
     }
 
-    /// Links in ascending order, also the port order.
+    /// In ascending order, also the port order.
     fn links(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.neighbours.iter().enumerate().flat_map(|(a, neighbours)| {
             let mut above: Vec<u32> = neighbours.iter().copied().filter(|&b| b > a as u32).collect();

@@ -1,6 +1,6 @@
 //! Fabric generators; [`FabricSpec`] holds them all.
 //!
-//! Each creates hosts, then switches by layer, then links from the hosts up by node number; port order follows link order.
+//! Each creates hosts, then switches by layer, then links from the hosts up by node number (also the port order).
 
 mod bcube;
 mod check;
@@ -58,12 +58,12 @@ pub enum GeneratorError {
     Htsim(Ns3Error),
 }
 
-/// NIC speed of the HPCC evaluation and most recent papers.
+/// HPCC evaluation, and most recent papers.
 const fn rate_100g() -> Rate {
     Rate::gbps(100)
 }
 
-/// Fabric speed of the HPCC evaluation.
+/// HPCC evaluation.
 const fn rate_400g() -> Rate {
     Rate::gbps(400)
 }
@@ -76,7 +76,7 @@ const fn one_seed() -> u64 {
     1
 }
 
-/// 200 m of fibre, as in the HPCC evaluation.
+/// HPCC evaluation: 200 m of fibre.
 const fn delay_1us() -> Time {
     Time::us(1)
 }

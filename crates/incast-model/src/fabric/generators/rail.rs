@@ -141,7 +141,7 @@ impl RailOptimized {
         }
     }
 
-    /// Builds the fabric. Links to rails come first: the NIC is a host's first port.
+    /// Builds the fabric. A host's first port is its NIC.
     pub fn build(&self) -> Result<Fabric, GeneratorError> {
         let pods = self.check()?;
         let per_server = self.gpus_per_server as usize;

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::fabric::Fabric;
 
-/// Makes [`FabricSpec`] and [`GENERATORS`]. `in folder`: the generator reads files, with relative names from there.
+/// Makes [`FabricSpec`] and [`GENERATORS`]. `in folder`: the generator reads files relative to it.
 macro_rules! fabrics {
     ($($(#[$doc:meta])* $name:literal, $summary:literal => $variant:ident($kind:ty) $(in $folder:ident)?),+ $(,)?) => {
         /// The fabric of a scenario: exactly one generator, by name.

@@ -14,7 +14,6 @@ pub(in crate::tenant) struct Table {
 
 #[derive(Debug)]
 struct Row {
-    /// Line and columns of the cells, for errors.
     line: usize,
     at: [usize; 3],
     tenant: String,
@@ -86,7 +85,7 @@ fn refuse(file: &Path, (line, column): (usize, usize), value: &str, allowed: Str
     EntryError::File { file: file.into(), line, column, value: value.into(), allowed, nearest: None }
 }
 
-/// Cells, with first column in characters, from 1.
+/// Cells with first column in characters, from 1.
 fn cells(line: &str) -> Vec<(usize, &str)> {
     let mut column = 1;
     let cell = |cell: &'_ str| {

@@ -30,8 +30,7 @@ impl Residual {
         }
     }
 
-    /// Slots in the first lowest subtree with enough slots and capacity. Subtrees within it are filled in turn, without
-    /// backtracking.
+    /// Slots in the first lowest subtree with enough slots and capacity, filled without backtracking.
     pub(in crate::tenant) fn packed(
         &self,
         vms: usize,
@@ -65,7 +64,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// At most `most` slots in a subtree, as its links allow.
+    /// At most `most`, as the subtree's links allow.
     fn fill(&self, cut: usize, most: usize) -> Vec<HostId> {
         let mut want = most;
         loop {

@@ -1,7 +1,7 @@
 use crate::fabric::HostId;
 use crate::rng::{Stream, pick};
 
-/// Random free slots, equally likely in choice and order (first steps of a Fisher-Yates shuffle).
+/// Equally likely in choice and order (first steps of a Fisher-Yates shuffle).
 pub(in crate::tenant) fn random(mut free: Vec<HostId>, vms: usize, rng: &mut Stream) -> Vec<HostId> {
     for chosen in 0..vms {
         let other = chosen + pick(rng, free.len() - chosen);

@@ -1,6 +1,6 @@
 use crate::fabric::HostId;
 
-/// Gives mappers the first free slots, others the last: traffic crosses the core.
+/// Mappers get the first free slots, others the last: traffic crosses the core.
 pub(in crate::tenant) fn unbalanced(free: &[HostId], mappers: &[bool]) -> Vec<HostId> {
     let (mut first, mut last) = (free.iter(), free.iter().rev());
     mappers.iter().filter_map(|&mapper| if mapper { first.next() } else { last.next() }).copied().collect()

@@ -50,7 +50,7 @@ impl Kind {
 
 #[derive(Debug, Clone)]
 pub(super) struct Mix {
-    /// By [`Kind`], with a sum of 1.
+    /// By [`Kind`]; the sum is 1.
     pub(super) shares: [f64; 3],
     disk: Option<[u64; 2]>,
     network: Network,
@@ -98,7 +98,7 @@ impl Mix {
     }
 }
 
-/// Sizes with equally likely doublings.
+/// Equally likely doublings.
 fn doublings(min: u64, max: u64) -> SizeLaw {
     let steps = (max / min).ilog2();
     let point = |step: u32| ((min << step) as f64, 100.0 * f64::from(step) / f64::from(steps));

@@ -63,7 +63,7 @@ impl Blades {
         format!("the name of a blade: {}", kinds.into_iter().flatten().collect::<Vec<_>>().join(", "))
     }
 
-    /// Kind of traffic; memory and disks exchange data with CPUs only.
+    /// Memory and disks exchange data with CPUs only.
     pub(super) fn kind(&self, src: Blade, dst: Blade) -> Option<Kind> {
         match (src, dst) {
             (Blade::Cpu(a), Blade::Cpu(b)) => (a != b).then_some(Kind::Network),
@@ -74,7 +74,7 @@ impl Blades {
     }
 }
 
-/// Systems of `count` hosts of a rack, without left-over hosts.
+/// Without left-over hosts.
 pub(super) fn in_racks(members: Members<'_>, hosts: &[HostId], count: u32) -> Vec<Vec<HostId>> {
     let racks = members.racks();
     let mut groups: Vec<(u32, Vec<HostId>)> = Vec::new();

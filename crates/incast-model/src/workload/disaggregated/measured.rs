@@ -1,4 +1,4 @@
-//! Gaps and sizes measured in one small system; every simulated system draws from them.
+//! Gaps and sizes measured in one small system, for every simulated system.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,7 +16,7 @@ pub(super) struct Pair {
 }
 
 impl Pair {
-    /// Draws a gap, interpolated between measured ones.
+    /// Interpolated between measured gaps.
     pub(super) fn gap(&self, rng: &mut Stream) -> u64 {
         let place = unit(rng) * (self.gaps.len() - 1) as f64;
         let below = place as usize;
@@ -56,7 +56,7 @@ pub(super) type Pairs = BTreeMap<(Blade, Blade, Kind), Pair>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Column {
-    /// Unit in picoseconds.
+    /// In ps.
     Time(u64),
     Src,
     Dst,
@@ -86,7 +86,7 @@ struct Row {
     kind: Option<Kind>,
 }
 
-/// Parses a trace; `page` is the size of flows with an address only.
+/// `page`: size of flows with an address only.
 pub(super) fn parse(text: &str, file: &Path, blades: &Blades, page: u64) -> Result<Pairs, EntryError> {
     let mut lines = text.strip_prefix('\u{feff}').unwrap_or(text).lines().enumerate();
     let (_, header) = lines.next().unwrap_or_default();
@@ -134,7 +134,7 @@ pub(super) fn parse(text: &str, file: &Path, blades: &Blades, page: u64) -> Resu
 }
 
 impl Row {
-    /// Reads a cell; errors state the allowed values. `before`: the previous line's time.
+    /// Errors state the allowed values. `before`: the previous line's time.
     fn read(&mut self, column: Column, text: &str, blades: &Blades, before: u64) -> Result<(), String> {
         match column {
             Column::Time(factor) => {
@@ -150,7 +150,7 @@ impl Row {
                 Ok(bytes) if bytes > 0 => self.size = Some(bytes),
                 _ => return Err("a whole number of bytes, at least 1".into()),
             },
-            // The network does not need the page's identity.
+            // The network needs no identity of pages.
             Column::Address if text.is_empty() => return Err("the address of a page".into()),
             Column::Address => {}
             Column::Kind => {

@@ -126,7 +126,7 @@ enum Traffic {
         mix: Mix,
         /// By [`Kind`].
         sizes: [SizeLaw; 3],
-        /// Mean gap of a pair in ps; infinite without flows.
+        /// In ps; infinite without flows.
         gaps: [f64; 3],
     },
     Measured(Pairs),
@@ -262,7 +262,7 @@ impl Disaggregated {
         Blades { cpu: self.cpus, memory: self.memories, disk: self.disks }
     }
 
-    /// Each system's hosts, in order of blades.
+    /// In order of blades.
     fn systems(&self, entry: &Entry<'_>, blades: &Blades) -> Result<Vec<Vec<HostId>>, EntryError> {
         let (hosts, count) = (entry.hosts(self.hosts.as_ref())?, blades.count());
         let systems = match self.scale {
@@ -283,7 +283,7 @@ impl Disaggregated {
         Err(entry.refuse(field, value, allowed))
     }
 
-    /// Gaps and sizes; the slowest host has `rate` bit/s.
+    /// The slowest host has `rate` bit/s.
     fn traffic(&self, entry: &Entry<'_>, blades: &Blades, rate: f64) -> Result<Traffic, EntryError> {
         let application = match (self.application, &self.trace) {
             (Some(application), None) => application,
@@ -311,7 +311,7 @@ impl Disaggregated {
         let [cpu, memory, disk] = [blades.cpu, blades.memory, blades.disk].map(f64::from);
         let of_cpu = memory * each[0] + disk * each[1] + (cpu - 1.0) * each[2];
         let busiest = of_cpu.max(cpu * each[0]).max(if disk > 0.0 { cpu * each[1] } else { 0.0 });
-        // Picoseconds between the system's flows.
+        // In ps, between the system's flows.
         let gap = busiest * 8.0 / (load * rate) * 1e12;
         let gaps = std::array::from_fn(|kind| match shares[kind] {
             0.0 => f64::INFINITY,

@@ -6,7 +6,6 @@ use crate::flow::FlowSet;
 use crate::units::Rate;
 use crate::workload::testing::{flows, folder, generate_in, pattern, refused, refused_in};
 
-/// The study's hosts.
 fn fabric() -> Fabric {
     let mut spec = LeafSpine::new(9, 4, 16);
     (spec.host_rate, spec.uplink_rate) = (Rate::gbps(40), Rate::gbps(160));

@@ -1,5 +1,4 @@
-//! Arbiter: at most one packet per slot for each source and each destination (SIGCOMM 2014, section 3; YAPS,
-//! `ext/fastpasshost.cpp`).
+//! Arbiter: at most one packet per slot for each source and destination (section 3; YAPS, `ext/fastpasshost.cpp`).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -11,7 +10,7 @@ struct Demand {
     src: u32,
     dst: u32,
     left: u64,
-    /// Order of its first request, for ties.
+    /// Order of first requests, for ties.
     rank: u64,
     /// Total of slots granted at its last one.
     served: u64,
@@ -22,7 +21,6 @@ struct Demand {
 #[derive(Debug, Default)]
 pub(super) struct Arbiter {
     demands: HashMap<u32, Demand>,
-    /// In order of service.
     waiting: BTreeSet<(u64, u64, u32)>,
     order: FastpassOrder,
     asked: u64,
@@ -33,7 +31,7 @@ pub(super) struct Arbiter {
     used_dst: Vec<bool>,
 }
 
-/// By source: slots and flows; high half of a flow: its packet's path, from 1, or 0 for any.
+/// By source: slots and flows; a flow's high half: its packet's path, from 1, or 0 for any.
 pub(super) type Schedules = BTreeMap<u32, Vec<(u64, u64)>>;
 
 impl Arbiter {
@@ -48,8 +46,8 @@ impl Arbiter {
         }
     }
 
-    /// Sets the packets that a flow has to place; 0: none. `reminds`: epoch in which a flow without slots asks again; slots of
-    /// the last two epochs may be on their way.
+    /// Sets a flow's packets to place; 0: none. `reminds`: epoch in which a flow without slots asks again; slots of the last
+    /// two epochs may be on their way.
     pub(super) fn request(&mut self, flow: u32, (src, dst): (u32, u32), mut left: u64, reminds: Option<u64>) {
         self.requests += 1;
         if let Some(&known) = self.demands.get(&flow) {
@@ -60,7 +58,7 @@ impl Arbiter {
             }
         }
         if left == 0 {
-            // A flow that reminds stays known: if its last slots are lost, it reminds again.
+            // If its last slots are lost, it reminds again.
             if reminds.is_none() {
                 self.demands.remove(&flow);
             }
@@ -78,7 +76,6 @@ impl Arbiter {
         self.waiting.is_empty()
     }
 
-    /// A greedy maximal matching per slot.
     pub(super) fn fill(&mut self, slots: u32, now: u64) -> Schedules {
         self.requests = 0;
         let mut schedules = Schedules::new();
@@ -105,7 +102,7 @@ impl Arbiter {
         schedules
     }
 
-    /// Flows with a packet in a slot, numbered if it needs a path.
+    /// A greedy maximal matching, numbered where a packet needs a path.
     fn matching(&mut self) -> Vec<((u64, u64, u32), Option<usize>)> {
         let mut given = Vec::new();
         if let Some(ways) = &mut self.ways {

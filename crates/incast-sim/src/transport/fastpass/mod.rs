@@ -37,7 +37,7 @@ struct Central {
     nic: LocalPort,
     arbiter: Arbiter,
     awake: bool,
-    /// Unfinished schedules in order, and when each is computed.
+    /// In order, and when each is computed.
     computed: VecDeque<Schedule>,
     busy_until: u64,
 }
@@ -84,7 +84,7 @@ impl Endpoint for Fastpass {
         }
     }
 
-    /// Requests slots again: none came for too long, or last packets lack ACKs.
+    /// No slots came for too long, or last packets lack ACKs.
     fn timer(&mut self, stack: &mut impl Stack, own: u32) {
         stack.count_timeout(own);
         self.ask(stack, own);
@@ -128,7 +128,6 @@ impl Fastpass {
         });
     }
 
-    /// Sets a timer to repeat the request.
     fn ask(&mut self, stack: &mut impl Stack, own: u32) {
         let Some(sender) = self.senders.get_mut(own) else { return };
         let (left, reminds) = (sender.ask(), sender.tries > 0);
@@ -207,7 +206,6 @@ impl Fastpass {
     fn use_slot(&mut self, stack: &mut impl Stack, own: u32, path: u16) {
         let retry = self.params.retry.map_or(self.epoch, |retry| retry.0);
         let patience = u64::from(self.params.patience) * self.epoch;
-        // A flow that has ended wastes its slot.
         let Some(sender) = self.senders.get_mut(own) else { return };
         let (segment, last) = sender.use_slot();
         stack.set_timer(own, stack.now() + if last { retry } else { patience });

@@ -1,5 +1,4 @@
-//! Paths for a slot's packets without overbooked links (Fastpass, SIGCOMM 2014, section 4): edge colours of a bipartite
-//! multigraph with racks on both sides.
+//! Paths for a slot's packets without overbooked links (section 4): edge colours of a bipartite multigraph of racks.
 //!
 //! A spine with links n times as fast as hosts' has n colours. A rack's packets in a slot bound the colours needed (König,
 //! 1916).
@@ -11,7 +10,6 @@ const FREE: u32 = u32::MAX;
 #[derive(Debug, Default)]
 pub(super) struct Ways {
     rack: Vec<u32>,
-    /// A slot's packets per path and rack, in each direction.
     per_way: u32,
     ways: u32,
     /// By side (source or destination), rack and colour: edge, or [`FREE`].
@@ -102,8 +100,8 @@ impl Ways {
         Ok(Some(edge))
     }
 
-    /// Swaps colours `from` and `to` along the alternating path from a destination with `to` free, which frees `from`. The path
-    /// never reaches the source with `from` free: it enters sources by edges of that colour.
+    /// Swaps colours `from` and `to` along the alternating path from a destination with `to` free, which frees `from`. It
+    /// enters sources by edges of colour `from`, so it never reaches the source with `from` free.
     fn flip(&mut self, rack: u32, from: u32, to: u32) {
         let (mut side, mut rack, mut colour) = (1, rack, from);
         let mut path = Vec::new();
@@ -172,7 +170,7 @@ mod tests {
             picks in prop::collection::vec(any::<bool>(), 24),
             faster in prop::sample::select(vec![1u64, 2, 4]),
         ) {
-            // Three leaves of eight hosts; eight paths of one packet each, four of two, or two of four.
+            // Eight paths of one packet each, four of two, or two of four.
             let fabric = fabric(3, 8 / faster as u32, 8, faster);
             let mut ways = Ways::new(&fabric).unwrap();
             ways.clear();

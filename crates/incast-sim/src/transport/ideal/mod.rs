@@ -1,4 +1,4 @@
-//! Ideal scheduler for comparison: knows every flow immediately, at no cost.
+//! Ideal scheduler: knows every flow immediately, at no cost.
 //!
 //! When a flow starts or has sent all packets, senders and receivers are matched, flows with fewest packets first. Only data
 //! and ACKs cross the fabric.
@@ -157,7 +157,7 @@ impl Ideal {
         if !sender.on_ack(packet.seq) {
             return stack.acknowledge(own, sender.acked());
         }
-        // The flow's last packets may be queued or in flight again.
+        // Its last packets may be queued or in flight again.
         self.senders.remove(own);
         let waited = stack.matching().leave(packet.flow);
         stack.finish(own);

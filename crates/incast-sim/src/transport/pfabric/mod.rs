@@ -1,7 +1,7 @@
 //! pFabric (Alizadeh et al., "pFabric: Minimal Near-Optimal Datacenter Transport", SIGCOMM 2013).
 //!
 //! Packets carry their flow's remaining bytes; queues keep the most urgent
-//! ([`QueueParams::Pfabric`](crate::switch::QueueParams)). Hosts send a window immediately; a short fixed timeout alone detects
+//! ([`QueueParams::Pfabric`](crate::switch::QueueParams)). Hosts send a window immediately; only a short fixed timeout detects
 //! losses. ACKs list all byte ranges beyond the first gap.
 
 mod params;

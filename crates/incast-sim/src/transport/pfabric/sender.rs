@@ -1,4 +1,4 @@
-//! Sender of a pFabric flow (SIGCOMM 2013, section 4.2; open details as in YAPS, `coresim/flow.cpp`, `ext/pfabricflow.cpp`).
+//! Sender of a pFabric flow (section 4.2; open details as in YAPS, `coresim/flow.cpp`, `ext/pfabricflow.cpp`).
 
 use super::PfabricParams;
 use crate::kernel::Range;
@@ -15,17 +15,13 @@ pub(super) struct Sender {
     rto: u64,
     max_cwnd: u32,
     probe_after: u32,
-    /// First unacknowledged byte.
     una: u64,
     next: u64,
-    /// First byte never sent.
     high: u64,
-    /// Arrived beyond `una`.
     sacked: Ranges,
     /// In packets.
     cwnd: u32,
     ssthresh: u32,
-    /// ACKs since the window grew, after slow start.
     heard: u32,
     timeouts: u32,
 }
@@ -77,7 +73,6 @@ impl Sender {
         self.timeouts >= self.probe_after
     }
 
-    /// Counts as sent.
     pub(super) fn next_segment(&mut self) -> Option<Segment> {
         let end = self.una + u64::from(self.cwnd) * self.packets.mss + self.sacked.bytes();
         while !self.probes() && self.next < self.packets.size && self.next + self.packets.mss <= end {
@@ -93,8 +88,8 @@ impl Sender {
         None
     }
 
-    /// All bytes before `next` and in `beyond` have arrived. True if the flow may go on: bytes beyond the gap alone suffice
-    /// only in the answer to a probe.
+    /// `next`: end of the first bytes. True if the flow may go on: bytes beyond the gap alone suffice only in the answer to a
+    /// probe.
     pub(super) fn on_ack(&mut self, next: u64, beyond: &[Range]) -> bool {
         for &(start, end) in beyond {
             self.sacked.insert(start.max(self.una), end);
@@ -128,7 +123,7 @@ impl Sender {
         self.cwnd = self.cwnd.min(self.max_cwnd);
     }
 
-    /// True if the flow sends a probe instead of data.
+    /// True for a probe instead of data.
     pub(super) fn on_timeout(&mut self) -> bool {
         self.timeouts += 1;
         self.ssthresh = (self.cwnd / 2).max(2);

@@ -1,7 +1,7 @@
 //! pHost (Gao et al., "pHost: Distributed Near-Optimal Datacenter Transport Over Commodity Network Fabric", CoNEXT 2015).
 //!
-//! A receiver issues at most one token per packet time to announced flows, for one packet to be sent soon. Short flows begin
-//! with free tokens. An idle port sends for one of its flows with tokens. One ACK ends a flow.
+//! A receiver issues at most one token per packet time to announced flows, for one packet soon. Short flows begin with free
+//! tokens. An idle port sends for one of its flows with tokens. One ACK ends a flow.
 
 mod order;
 mod params;
@@ -127,7 +127,6 @@ impl Endpoint for Phost {
     }
 
     fn may_end(&self, own: u32, _end: u64, acks: &[u64]) -> bool {
-        // The only acknowledgement ends the flow.
         self.sources.get(own).is_none() || !acks.is_empty()
     }
 

@@ -1,4 +1,4 @@
-//! Flows of a host in order of service: labels in turn, a label's flows by a key. Without turns all have one label.
+//! Flows of a host in order of service: labels in turn, a label's flows by a key.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
@@ -7,7 +7,7 @@ pub(super) struct Place {
     flow: u32,
 }
 
-/// Labels, keys and flows in reverse order: the list is short and changes near its end.
+/// In reverse order: the list is short and changes near its end.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     flows: Vec<Place>,
@@ -43,7 +43,6 @@ impl Queue {
         new
     }
 
-    /// Most often the first in service.
     fn find(&self, place: Place) -> Option<usize> {
         if self.flows.last() == Some(&place) {
             return Some(self.flows.len() - 1);

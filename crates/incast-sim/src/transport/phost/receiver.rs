@@ -1,4 +1,4 @@
-//! Receiver of pHost (CoNEXT 2015, section 3; YAPS, `ext/capabilityhost.cpp`): choice of the next token.
+//! Receiver of pHost (section 3; YAPS, `ext/capabilityhost.cpp`): choice of the next token.
 
 use super::order::{Place, Queue};
 use super::params::{PhostHold, PhostOrder, PhostParams};
@@ -20,7 +20,7 @@ pub(super) struct Inbound {
     missing: u64,
     /// Free tokens included.
     issued: u64,
-    /// Tokens to issue before the wait for their data.
+    /// Tokens to issue before a wait for data.
     goal: u64,
     /// First token neither answered by data nor written off.
     answered: u64,
@@ -44,7 +44,6 @@ pub(super) struct Pacer {
     queue: Queue,
     /// Next search for a flow; [`u64::MAX`] for never.
     pub(super) due: u64,
-    /// A new flow starts a search.
     waits: bool,
     /// Packet times kept free for data of free tokens.
     hold: u64,
@@ -69,7 +68,7 @@ impl Inbound {
         self.missing == 0
     }
 
-    /// First missing packet from the cursor on, cyclically.
+    /// From the cursor on, cyclically.
     fn next_missing(&mut self) -> u64 {
         let ahead = self.came.first_missing(self.cursor);
         let seq = if ahead < self.packets.size { ahead } else { self.came.first_missing(0) };
@@ -86,7 +85,7 @@ impl Inbound {
             self.quiet_until = None;
             self.goal += self.missing;
         }
-        // The source is busy: others get its turns for a while.
+        // Others get its turns for a while.
         if self.issued + 1 > self.answered + window {
             let patience = self.last_issue + times.pass_over;
             if now < patience {
@@ -149,7 +148,7 @@ impl Pacer {
         }
     }
 
-    /// The token to send, if any; plans the next search.
+    /// Returns a token to send; plans the next search.
     pub(super) fn tick(
         &mut self,
         flows: &mut ByFlow<Inbound>,
@@ -213,7 +212,6 @@ mod tests {
             self.pacer.announce(&mut self.flows, (flow, label), packets(count), now, (&self.params, &TIMES))
         }
 
-        /// Time, flow and packet of tokens.
         fn run(&mut self, end: u64) -> Vec<(u64, u32, u64)> {
             let mut granted = Vec::new();
             while self.pacer.due < end {

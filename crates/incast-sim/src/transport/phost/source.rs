@@ -1,4 +1,4 @@
-//! Source of pHost (CoNEXT 2015, section 3; YAPS, `ext/capabilityflow.cpp`).
+//! Source of pHost (section 3; YAPS, `ext/capabilityflow.cpp`).
 
 use std::collections::VecDeque;
 
@@ -22,7 +22,6 @@ pub(super) struct Source {
     pub(super) left: u64,
     sent: Ranges,
     pub(super) tries: u32,
-    /// In its host's queue, while it has tokens.
     place: Option<Place>,
 }
 
@@ -31,7 +30,7 @@ impl Source {
         Self { packets, tokens: VecDeque::new(), left: packets.count(), sent: Ranges::default(), tries: 0, place: None }
     }
 
-    /// Only the receiver knows then which packets are missing.
+    /// Only the receiver knows then which are missing.
     pub(super) fn has_sent_all(&self) -> bool {
         self.sent.first_missing(0) == self.packets.size
     }
@@ -40,7 +39,6 @@ impl Source {
         self.tokens.push_back(token);
     }
 
-    /// Valid token that expires first.
     fn use_token(&mut self, now: u64) -> Option<Token> {
         self.tokens.retain(|token| token.expiry > now);
         let first = (0..self.tokens.len()).min_by_key(|&at| self.tokens[at].expiry)?;

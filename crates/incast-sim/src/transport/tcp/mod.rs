@@ -61,7 +61,7 @@ impl Endpoint for Tcp {
         }
     }
 
-    /// Does not resend a segment still in the host's queue (Linux: `skb_still_in_host_queue`): copies would fill it.
+    /// Does not resend a segment still in the host's queue (as Linux, `skb_still_in_host_queue`).
     fn timer(&mut self, stack: &mut impl Stack, own: u32) {
         let Some(sender) = self.senders.get_mut(own) else { return };
         if sender.first_waits() {
@@ -186,7 +186,6 @@ impl Tcp {
         }
     }
 
-    /// Sends an ACK that does not answer the segment just received.
     fn send_ack(&self, stack: &mut impl Stack, (own, nic): (u32, LocalPort), answer: Answer) {
         let mut ack = stack.control(Kind::SegmentAck, stack.received(own).priority);
         ack.seq = answer.next;

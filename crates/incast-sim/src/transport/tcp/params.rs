@@ -86,7 +86,7 @@ impl Default for TcpParams {
 }
 
 impl TcpParams {
-    /// For the round trips of a datacenter (Vasudevan et al., SIGCOMM 2009: 1 ms and less).
+    /// For round trips of datacenters (Vasudevan et al., SIGCOMM 2009: 1 ms and less).
     fn datacenter(control: TcpControl) -> Self {
         Self { control, rto_min: Time::ms(1), rto_init: Time::ms(10), delayed_ack: None, ..Self::default() }
     }
@@ -106,7 +106,7 @@ impl TcpParams {
         }
     }
 
-    /// Marks are echoed until the sender reports a reduced window (RFC 3168, section 6.1.3); otherwise each once (RFC 8257).
+    /// Marks are echoed until the sender reports a reduced window (RFC 3168, section 6.1.3), or once each (RFC 8257).
     pub(super) const fn ecn_echo_is_latched(&self) -> bool {
         !matches!(self.control, TcpControl::Dctcp(_))
     }

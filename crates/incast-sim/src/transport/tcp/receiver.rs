@@ -1,4 +1,4 @@
-//! Receiver of a TCP flow: when and what to acknowledge (RFC 5681, section 4.2; RFC 2018; RFC 3168; RFC 8257, section 3.2).
+//! Receiver of a TCP flow (RFC 5681, section 4.2; RFC 2018; RFC 3168; RFC 8257, section 3.2).
 
 use super::TcpParams;
 use crate::kernel::LocalPort;
@@ -6,7 +6,7 @@ use crate::kernel::{Range, flag};
 use crate::transport::Reassembly;
 use crate::transport::stack::Incoming;
 
-/// Most SACK blocks in header options (RFC 2018, section 3).
+/// SACK blocks in header options (RFC 2018, section 3).
 const RECENT: usize = 4;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub(super) struct Receiver {
     /// In ps.
     pub(super) due: u64,
     pub(super) nic: LocalPort,
-    /// The last segment was marked (DCTCP), or marks have to be echoed (others).
+    /// Last segment marked (DCTCP), or marks to echo (others).
     marked: bool,
 }
 
@@ -54,7 +54,7 @@ impl Receiver {
             self.recent.copy_within(..RECENT - 1, 1);
             self.recent[0] = seq;
         }
-        // Out of order, in a gap, duplicate, or last: the sender needs to know.
+        // The sender needs to know: out of order, in a gap, duplicate, or last.
         let urgent = seq != before || next != end || !self.stream.beyond().is_empty() || next == size;
         if self.waiting == 0 {
             self.stamp = packet.stamp;
@@ -157,7 +157,7 @@ mod tests {
         let params = TcpParams { delayed_ack: Some(Time::ms(1)), ..TcpParams::profile("dctcp").expect("there is one") };
         let ce = flag::CE;
         let said = answers(&params, &[(0, 0), (1, ce), (2, ce), (3, 0), (4, 0)]);
-        // The second's mark acknowledges the first; then two marked together, then two others.
+        // The second's mark acknowledges the first.
         assert_eq!(said, [None, Some((1, false)), None, Some((3, true)), None, Some((5, false))]);
     }
 

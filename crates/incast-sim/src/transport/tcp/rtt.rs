@@ -10,7 +10,7 @@ pub(super) struct Rtt {
     /// `None` before the first measurement.
     smoothed: Option<u64>,
     variation: u64,
-    /// Timeouts since new bytes were acknowledged.
+    /// Since new bytes were acknowledged.
     doublings: u32,
     fixed: Option<u64>,
     first: u64,

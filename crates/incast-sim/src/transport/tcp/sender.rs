@@ -1,4 +1,4 @@
-//! Sender of a TCP flow (RFC 5681; NewReno of RFC 6582; with selective acknowledgements RFC 6675).
+//! Sender of a TCP flow (RFC 5681; NewReno of RFC 6582; with SACK RFC 6675).
 
 use incast_model::units::Time;
 
@@ -13,9 +13,8 @@ use crate::transport::segments::{Packets, Segment};
 pub(super) enum Phase {
     Handshake,
     Open,
-    /// Resends segments reported lost by duplicate ACKs.
     Recovery,
-    /// Resends from the first unacknowledged byte, after a timeout.
+    /// Resends from the first unacknowledged byte.
     Loss,
 }
 
@@ -23,7 +22,6 @@ pub(super) enum Phase {
 pub(super) struct Heard<'a> {
     pub(super) now: Time,
     pub(super) next: u64,
-    /// Some byte ranges beyond `next`.
     pub(super) beyond: &'a [Range],
     /// In ps, of the answered segment.
     pub(super) rtt: u64,
@@ -37,7 +35,7 @@ pub(super) struct Sender {
     pub(super) phase: Phase,
     /// First unacknowledged byte.
     una: u64,
-    /// Packets put into the host's queue; those that left it.
+    /// Packets put into the host's queue, and out of it.
     given: u64,
     left: u64,
     /// `given` when the first unacknowledged segment was last resent; 0: never.
@@ -47,7 +45,7 @@ pub(super) struct Sender {
     high: u64,
     cwnd: u64,
     ssthresh: u64,
-    /// Recovery, or the phase after a timeout, ends when bytes up to this one are acknowledged.
+    /// Recovery, or the phase after a timeout, lasts until bytes up to here are acknowledged.
     recover: u64,
     duplicates: u32,
     /// Arrived beyond `una`.
@@ -60,9 +58,9 @@ pub(super) struct Sender {
     at_once: bool,
     rtt: Rtt,
     control: control::State,
-    /// Marks reduce the window only beyond this acknowledged byte.
+    /// Marks count again beyond this acknowledged byte.
     reduced_until: u64,
-    /// The receiver does not know yet that marks reduced the window.
+    /// Until the receiver knows that marks reduced the window.
     pub(super) reports_reduction: bool,
     has_sack: bool,
     listens: bool,
@@ -120,7 +118,7 @@ impl Sender {
     }
 
     /// True if the timer's segment, the first unacknowledged, is in the host's queue. If it was not resent, all segments first
-    /// sent since are behind it. (Segments resent since count as before it: a timeout too soon is better than none.)
+    /// sent since are behind it; segments resent since count as before it: a timeout too soon is better than none.
     pub(super) fn first_waits(&self) -> bool {
         let since = (self.next - self.una).div_ceil(self.packets.mss).max(1);
         let number = if self.first_again > 0 { self.first_again } else { (self.given + 1).saturating_sub(since) };
@@ -149,7 +147,6 @@ impl Sender {
         self.next - self.una - come - self.lost.bytes()
     }
 
-    /// Counts as sent.
     pub(super) fn next_segment(&mut self) -> Option<Segment> {
         if self.phase == Phase::Handshake {
             return None;
@@ -201,7 +198,6 @@ impl Sender {
         false
     }
 
-    /// True if an ACK without new bytes may allow a segment.
     pub(super) const fn counts_duplicates(&self) -> bool {
         self.dupacks.is_some()
     }
@@ -269,7 +265,7 @@ impl Sender {
             Phase::Open => {
                 self.duplicates += 1;
                 self.judge(dupacks);
-                // After a timeout, segments sent twice are answered twice: no loss (RFC 6582, section 3.2).
+                // Segments sent twice are answered twice: no loss (RFC 6582, section 3.2).
                 let fresh = self.una > self.recover || self.recover == 0;
                 if self.duplicates >= dupacks && fresh || !self.lost.is_empty() {
                     self.enter_recovery();
@@ -282,7 +278,7 @@ impl Sender {
         }
     }
 
-    /// Missing bytes are lost after `dupacks` segments beyond them (RFC 6675, section 4: IsLost).
+    /// RFC 6675, section 4 (IsLost): `dupacks` segments beyond are needed.
     fn judge(&mut self, dupacks: u32) {
         let mut segments = 0;
         let Some(&(before, _)) = self.sacked.as_slice().iter().rev().find(|(start, end)| {
@@ -318,7 +314,7 @@ impl Sender {
         self.at_once = true;
     }
 
-    /// A partial ACK: the next segment is lost too (RFC 6582, section 3.2, step 3), unless resent.
+    /// The next segment is lost too (RFC 6582, section 3.2, step 3), unless resent.
     fn partial(&mut self, bytes: u64) {
         if self.una >= self.judged || !self.has_sack {
             self.lose_first();
@@ -333,7 +329,7 @@ impl Sender {
 
     fn end_recovery(&mut self) {
         let (mss, flight) = (self.packets.mss, self.high - self.una);
-        // Without SACK the window may far exceed the bytes in flight: avoids a burst (RFC 6582, section 3.2, step 3).
+        // Avoids a burst: without SACK the window may far exceed the bytes in flight (RFC 6582, section 3.2, step 3).
         self.cwnd = if self.has_sack { self.ssthresh } else { self.ssthresh.min(flight.max(mss) + mss) };
         self.phase = Phase::Open;
         self.duplicates = 0;

@@ -55,7 +55,7 @@ fn slow_start_doubles_and_congestion_avoidance_adds_one() {
         in_flight = in_flight.iter().flat_map(|segment| ack(&mut flow, segment + 1)).collect();
     }
     assert_eq!(rounds, [1, 2, 4, 8, 16]);
-    // Slow start ends at half of the flight; then each round adds a segment.
+    // Slow start up to half of the flight; then a segment per round.
     flow.on_timeout();
     let mut in_flight = sent(&mut flow);
     let mut rounds = Vec::new();
@@ -98,7 +98,7 @@ fn with_sack_all_holes_are_filled_within_the_window() {
     sent(&mut flow);
     assert_eq!(ack_with(&mut flow, 0, &[(1, 2)], false), [10], "what has come is no longer in flight");
     assert_eq!(ack_with(&mut flow, 0, &[(1, 3)], false), [11]);
-    // Three segments beyond the first hole: it is lost. The window is six, eight are in flight: only the first goes.
+    // The first hole is lost: three segments beyond. The window is six, eight are in flight.
     assert_eq!(ack_with(&mut flow, 0, &[(1, 3), (5, 6)], false), [0]);
     assert_eq!((flow.phase, flow.cwnd()), (Phase::Recovery, 6 * MSS));
     assert!(ack_with(&mut flow, 0, &[(1, 3), (5, 7)], false).is_empty());
@@ -136,7 +136,7 @@ fn marks_cut_once_per_window() {
     let mut flow = sender(1000, dctcp);
     sent(&mut flow);
     ack_with(&mut flow, 1, &[], true);
-    // The first window of data ends with its first segment: alpha stays 1 (all bytes marked), the window is halved.
+    // The first window of data is one segment: alpha stays 1, the window is halved.
     assert_eq!(flow.cwnd(), 5 * MSS);
     (2..11).for_each(|next| drop(ack_with(&mut flow, next, &[], true)));
     assert_eq!(flow.cwnd() / MSS, 5, "of the same window of data");
@@ -214,10 +214,9 @@ fn the_first_segment_waits_until_its_latest_copy_has_left() {
     flow.leave();
     assert!(!flow.first_waits());
     flow.leave();
-    // Segment 0 is acknowledged, 4 and 5 go out; 1 is first, and has left.
     assert_eq!(ack(&mut flow, 1), [4, 5]);
     assert!(!flow.first_waits());
-    // After a timeout segment 1 is queued again, behind 2 to 5.
+    // Segment 1 is queued again, behind 2 to 5.
     flow.on_timeout();
     assert_eq!(sent(&mut flow), [1]);
     for _ in 0..5 {

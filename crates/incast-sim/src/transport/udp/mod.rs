@@ -54,14 +54,14 @@ struct Source {
 pub(crate) struct Udp {
     params: UdpParams,
     sources: ByFlow<Source>,
-    /// Flows that sent all packets, some perhaps in flight.
+    /// Flows that sent all, with packets perhaps in flight.
     late: Vec<Late>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Late {
     own: u32,
-    /// Bytes arrived by the last sample (`None` before the first), and time of their last change in ps.
+    /// Bytes by the last sample (`None` before the first), and time of their last change in ps.
     arrived: Option<u64>,
     changed: u64,
 }
@@ -110,7 +110,7 @@ impl Endpoint for Udp {
         }
     }
 
-    /// Packets of the held-back time are refused, not sent later.
+    /// Packets of the held-back time are refused.
     fn resume(&mut self, stack: &mut impl Stack, own: u32) {
         let Some(source) = self.sources.get_mut(own) else { return };
         let packets = source.packets;

@@ -1,7 +1,5 @@
-//! 2000 flows between random hosts at load 0.6: slowdowns by size against YAPS.
-//!
-//! Each YAPS host starts spraying at a random spine, so only means can agree. YAPS has one run per transport, this test three
-//! seeds.
+//! 2000 flows between random hosts at load 0.6: mean slowdowns (YAPS hosts start spraying at a random spine) by size against
+//! YAPS, of one run per transport and three seeds here.
 
 use std::fmt::Write;
 
@@ -32,7 +30,6 @@ fn read(text: &str, column: &str) -> (Vec<Sent>, Vec<f64>) {
     lines.map(row).unzip()
 }
 
-/// By YAPS's definitions.
 fn figures(slowdowns: &[f64]) -> [f64; 3] {
     let mut sorted = slowdowns.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -49,7 +46,7 @@ fn by_class(flows: &[Sent], ideal: &[f64], fct: &[f64]) -> Vec<(usize, [f64; 3])
     CLASSES.iter().map(of).collect()
 }
 
-/// Means and medians may deviate by 5 %, 99th percentiles by `tail`.
+/// 5 % for means and medians, `tail` for 99th percentiles.
 fn compare(name: &str, profile: &str, text: &str, tail: f64) -> String {
     let (flows, theirs) = read(text, &format!("fct_{name}_ns"));
     let transport = named(name, profile);
@@ -89,7 +86,7 @@ fn pfabric() {
     insta::assert_snapshot!(compare("pfabric", "yaps", FLOWS, 0.05));
 }
 
-/// YAPS sprays by a counter per sending host: tails of short flows are 5 % longer here.
+/// YAPS sprays by sender: tails of short flows are 5 % longer here.
 #[test]
 fn phost() {
     insta::assert_snapshot!(compare("phost", "yaps", FLOWS, 0.08));
@@ -100,13 +97,12 @@ fn fastpass() {
     insta::assert_snapshot!(compare("fastpass", "yaps", FASTPASS, 0.05));
 }
 
-/// p99 of long flows is the slowest of 72; that of all rests on 20 with several timeouts of 45 us.
+/// p99 of long flows is the slowest of 72; that of all rests on 20.
 #[test]
 fn tcp() {
     insta::assert_snapshot!(compare("tcp", "yaps", FLOWS, 0.15));
 }
 
-/// Without gaps between packets, queues grow until they drop.
 #[test]
 fn ideal() {
     insta::assert_snapshot!(compare("ideal", "paced", FLOWS, 0.05));

@@ -3,8 +3,7 @@
 //! Times are YAPS's or, if "reordered", those of a program that keeps the order of simultaneous events. YAPS also waits a
 //! picosecond before each packet of pHost and of the ideal scheduler.
 //!
-//! Where packets meet, the flow named first goes first: each later flow starts a picosecond later, or a seed selects the
-//! spines.
+//! Flows named first go first: later ones start a picosecond later, or a seed selects the spines.
 
 use incast_sim::Params;
 use incast_sim::transport::{PfabricParams, TcpParams, Transport, TransportParams};

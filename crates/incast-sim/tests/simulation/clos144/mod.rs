@@ -1,5 +1,5 @@
-//! Fabric of pFabric, pHost and the disaggregation study, against YAPS, the simulator of pHost's authors (NetSys/simulator,
-//! commit 8e9cf04).
+//! Fabric of pFabric, pHost and the disaggregation study, against YAPS, simulator of pHost's authors (NetSys/simulator, commit
+//! 8e9cf04).
 
 mod all_to_all;
 mod exact;
@@ -17,7 +17,7 @@ use incast_sim::switch::{EcnParams, Forwarding, QueueParams, SwitchParams};
 use incast_sim::transport::{FastpassParams, Transport, TransportParams};
 use incast_sim::{Carrier, Params, Setup, Simulation};
 
-/// A 145th host, the arbiter, is on the first rack.
+/// Host 144 is the arbiter.
 pub(crate) fn fabric(gbps: u64) -> Fabric {
     let (access, delay) = (Rate::gbps(gbps), Time::ns(200));
     let mut builder = FabricBuilder::new();
@@ -37,7 +37,7 @@ pub(crate) fn fabric(gbps: u64) -> Fabric {
     builder.finish().unwrap()
 }
 
-/// Source, destination, full packets, start in ns (plus a picosecond per earlier flow).
+/// Source, destination, full packets, start in ns (plus 1 ps per earlier flow).
 pub(crate) type Case = (u32, u32, u64, u64);
 
 pub(crate) fn flows(cases: &[Case]) -> FlowSet {
@@ -46,7 +46,7 @@ pub(crate) fn flows(cases: &[Case]) -> FlowSet {
     flow_set(&(0..).zip(cases).map(picoseconds).collect::<Vec<_>>())
 }
 
-/// (source, destination, bytes, start in ps)
+/// Starts in ps.
 pub(crate) fn flow_set(list: &[(u32, u32, u64, u64)]) -> FlowSet {
     let flow = |&(src, dst, size, start): &(u32, u32, u64, u64)| Flow {
         src: HostId(src),

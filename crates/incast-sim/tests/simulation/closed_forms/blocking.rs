@@ -24,7 +24,6 @@ fn others(outcome: &Outcome, of: impl Fn(&incast_sim::measure::Waits) -> Time) -
     outcome.waits[..VICTIM].iter().map(|waits| of(waits).0).sum()
 }
 
-/// The root is two switches away: all blocked time of victims is victim time.
 #[test]
 fn o1_the_root_is_the_end_of_the_chain() {
     let outcome = two_hops().run();
@@ -86,7 +85,6 @@ fn o3_who_may_not_send_does_not_wait() {
         from: Time::us(1),
         until: Some(Time::us(50)),
     };
-    // The packet leaves before the pause.
     let outcome = Bench::new(star(&[Cable::new(100, 500); 2]))
         .flow(0, 1, 1000, Time::ZERO)
         .with(|params| {

@@ -18,7 +18,7 @@ fn busy(lossless: bool) -> Bench {
     bench.control("dcqcn", "vendor")
 }
 
-/// By priority, `injected = delivered + dropped + in flight`; by switch, bytes in = out + dropped + queued.
+/// `injected = delivered + dropped + in flight` by priority; bytes in = out + dropped + queued by switch.
 #[test]
 fn b1_bytes() {
     let mut looks = 0;
@@ -47,7 +47,6 @@ fn b1_bytes() {
     check("B1", "books balanced at so many instants", 36, looks as f64, looks == 36);
 }
 
-/// A retransmission or more per lost data packet (ACKs: 60 B).
 #[test]
 fn b2_b6_flows() {
     let lossless = busy(true).run();
@@ -76,7 +75,6 @@ fn sent_again(outcome: &Outcome) -> u64 {
     outcome.flows.iter().map(|flow| flow.retransmitted).sum()
 }
 
-/// The last packet on the wire counts whole.
 #[test]
 fn b4_utilisation() {
     let mut most = 0.0f64;

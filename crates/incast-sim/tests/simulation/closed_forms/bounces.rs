@@ -1,6 +1,6 @@
 //! Loops and bounces on Tagger's testbed. TG1 to TG4: claims of the study `tagger`.
 //!
-//! A bounce (down to a switch and up again) gets the next tag; after the last tag a packet is lossy (Hu et al., CoNEXT 2017,
+//! A bounce (down to a switch and up again) gets the next tag; after the last, a packet is lossy (Hu et al., CoNEXT 2017,
 //! section 4).
 
 use incast_model::fabric::{Fabric, NodeKind, PortId};
@@ -59,7 +59,7 @@ pub(crate) fn watched(bench: Bench, action: WatchdogAction) -> Bench {
     })
 }
 
-/// h0 to h14 and h1 to h15, over t0, l0, s0, l2 and t3; from [`EVENT`] on, l0 returns h14's packets to t0.
+/// Two flows over t0, l0, s0, l2 and t3; from [`EVENT`] on, l0 returns h14's packets to t0.
 fn looping() -> Bench {
     let route = |at: &str, to: &str, via: &str, from: Time| RouteParams {
         at: at.into(),
@@ -83,10 +83,10 @@ fn looping() -> Bench {
     bench.flow(0, 14, 1 << 30, Time::ZERO).flow(1, 15, 1 << 30, Time::ZERO)
 }
 
-/// Flow 0 bounces at l2 and, from [`EVENT`] on, flow 1 at l0: a cyclic dependency over l0, s0, l2, s1.
+/// Flow 0 bounces at l2, flow 1 from [`EVENT`] on at l0: a cyclic dependency over l0, s0, l2, s1.
 ///
-/// It need not deadlock (Hu et al., HotNets 2016): with XOFF at 5 kB every run tried did, at 10 kB three of four, at 30 kB or
-/// more none.
+/// It need not deadlock (Hu et al., HotNets 2016): with XOFF at 5 kB every run tried did, at 10 kB three of four, at 30 kB
+/// none.
 pub(crate) fn bouncing() -> Bench {
     let bench = bench().with(|params| params.switch.pfc_mode = PfcMode::Static { xoff: Bytes(5_000) });
     let bench = bench.flow(0, 12, 1 << 30, Time::ZERO).via(&["t0", "l0", "s0", "l2", "s1", "l3", "t3"]);
@@ -144,7 +144,7 @@ fn t1_a_loop_deadlocks() {
     assert_eq!(outcome.counts.drops, 0);
 }
 
-/// TG2: a looping packet gets tag 2, and is lossy after its second bounce.
+/// TG2: lossy after the second bounce.
 #[test]
 fn t2_tags_let_the_others_through() {
     let outcome = tagged(looping()).run();
@@ -181,7 +181,6 @@ fn t4_tags_keep_bounces_going() {
     assert!(outcome.counts.retagged > 0);
 }
 
-/// Also with little buffer (drops), and in the wrong variant.
 #[test]
 fn windows_give_the_same_run_with_tags() {
     for (buffer, queue_by) in
@@ -198,10 +197,10 @@ fn windows_give_the_same_run_with_tags() {
     }
 }
 
-/// In its arriving tag's queue a packet passes a pause of its new tag: lossless packets are dropped.
+/// Lossless packets are dropped: in the arriving tag's queue they pass a pause of the new tag.
 #[test]
 fn t5_the_queue_is_that_of_the_new_tag() {
-    // A flow that bounces at l2 meets two direct flows at t3: l3 and then s1 pause it as priority 4.
+    // A flow that bounces at l2 meets two others at t3: l3 and then s1 pause it as priority 4.
     let base = || {
         let bench = bench().flow(0, 12, 1 << 30, Time::ZERO).via(&["t0", "l0", "s0", "l2", "s1", "l3", "t3"]);
         let direct = |bench: Bench, src| bench.flow(src, 12, 1 << 30, Time::ZERO).via(&["t2", "l3", "t3"]);
@@ -216,12 +215,10 @@ fn t5_the_queue_is_that_of_the_new_tag() {
     assert_eq!(wrong.ledger.unbalanced().count(), 0);
 }
 
-/// A watchdog acts at its first poll after the detection time and releases at the first after the restoration time. With Drop,
-/// the cycle closes again within one poll. With Forward, two flows arrive for one port at l0 and l2, so queues into them are
-/// never released.
+/// Acts at its first poll after the detection or restoration time. With Drop, the cycle closes again within a poll. With
+/// Forward, two flows arrive for one port at l0 and l2: queues into them are never released.
 #[test]
 fn t6_a_watchdog_ends_deadlocks() {
-    // The cycle and its feeders.
     let to_spines = ["l0-s0", "l2-s1"];
     let to_leaves = ["s0-l2", "s1-l0", "t0-l0", "t2-l2"];
     for action in [WatchdogAction::Drop, WatchdogAction::Forward] {
@@ -234,7 +231,6 @@ fn t6_a_watchdog_ends_deadlocks() {
                 |pause: &&PauseRecord| (pause.port, pause.priority, pause.end) == (storm.port, 3, Some(storm.begin));
             let pause = outcome.pauses.iter().find(of).expect("a pause that the storm ends");
             assert_eq!(storm.begin, look_after(pause.start + detection), "{action:?} {storm:?}");
-            // Pause frames on their way arrive after its begin, and are the last.
             assert!(storm.end.is_none_or(|end| end == storm.begin + restoration + poll), "{action:?} {storm:?}");
         }
         let first = outcome.storms[0].begin;
@@ -352,7 +348,7 @@ fn t8_packets_do_not_go_round_for_ever() {
     let outcome = outcome.only_last_flow().run();
     let fabric = testbed(Cable::new(40, 1000));
     exact("T8", "packets that ended by their ttl", 20, outcome.counts.ttl_drops);
-    // A packet visits t0, l0, t0, …; the tenth is l0.
+    // A packet visits t0, l0, t0, …: the tenth is l0.
     assert!(outcome.drops.iter().all(|drop| fabric.node(drop.node).name == "l0" && drop.reason == DropReason::Ttl));
     let too_few = looping().with(|params| params.network.ttl = 5);
     assert!(too_few.refused().contains("more than 5 are needed"), "{}", too_few.refused());
@@ -377,7 +373,6 @@ fn what_cannot_be_is_refused() {
     assert!(zero.refused().starts_with("switch.watchdog.poll = "), "{}", zero.refused());
 }
 
-/// Packets with their own egress port are not stuck, however long paused.
 #[test]
 fn t9_congestion_is_no_deadlock() {
     let mut bench = bench();

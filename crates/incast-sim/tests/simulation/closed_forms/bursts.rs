@@ -33,7 +33,7 @@ fn f1_v5_v6_incast_peak() {
     exact("V6", "drops of the burst", 8, first);
 }
 
-/// The bottleneck never idles: last ACK after `8 k s / C` plus the round trip.
+/// The last ACK comes after `8 k s / C` plus the round trip.
 #[test]
 fn f1_incast_completion() {
     for senders in [2u32, 7, 30] {
@@ -62,8 +62,8 @@ fn f2_fast_into_slow() {
     }
 }
 
-/// n equally congested queues, with thresholds of alpha times the free buffer, hold `alpha B / (1 + n alpha)` each (Choudhury
-/// and Hahne, ToN 1998).
+/// n equally congested queues with thresholds of alpha times the free buffer hold `alpha B / (1 + n alpha)` each (Choudhury and
+/// Hahne, ToN 1998).
 #[test]
 fn f3_dynamic_threshold_of_lossy_queues() {
     for alpha in [0.5, 1.0, 2.0] {

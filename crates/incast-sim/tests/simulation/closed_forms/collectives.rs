@@ -1,4 +1,4 @@
-//! Collectives on a non-blocking switch: sums of messages.
+//! Collectives on a non-blocking switch.
 
 use incast_model::units::{Bytes, Rate, Time};
 use incast_model::workload::{
@@ -13,7 +13,7 @@ const GBPS: u64 = 40;
 const DELAY: Time = Time::us(1);
 const LATENCY: Time = Time::us(2);
 
-/// One ACK per message, before a host continues.
+/// One ACK per message.
 fn hosts(count: usize, payload: u64) -> Bench {
     let bench = Bench::new(star(&vec![Cable::new(GBPS, DELAY.0 / 1000); count]));
     bench.with(|params| {
@@ -27,7 +27,7 @@ fn serialised(bytes: u64, payload: u64) -> Time {
     Rate::gbps(GBPS).time_for(bytes + bytes.div_ceil(payload) * 48)
 }
 
-/// Last byte of whole packets over two links, store-and-forward.
+/// Last byte over two links, store-and-forward.
 fn delivered(bytes: u64, payload: u64) -> Time {
     serialised(bytes, payload) + serialised(payload.min(bytes), payload) + LATENCY
 }
@@ -62,7 +62,7 @@ fn tree(size: u64, algorithm: TreeAlgorithm) -> WorkloadSpec {
 fn v10_ring_all_reduce() {
     let outcome = hosts(8, 8000).workload(&ring(8_000_000, RingPart::Both, 1, 1, Time::ZERO)).run();
     let formula = 2.8e-3 + 14.0 * 2e-6;
-    // Omitted: headers (0.6 %) and a packet's store-and-forward per step (0.8 %).
+    // Omitted: headers (0.6 %), a packet's store-and-forward per step (0.8 %).
     within("V10", "ring all-reduce, payload only", formula, end(&outcome).0 as f64 / 1e12, 0.02);
     let step = delivered(1_000_000, 8000);
     exact("V10", "ring all-reduce, 14 steps, 13 behind an ACK", step * 14 + ack() * 13, end(&outcome));
@@ -70,22 +70,19 @@ fn v10_ring_all_reduce() {
     exact("V10", "all-gather, 7 steps", step * 7 + ack() * 6, end(&half));
 }
 
-/// Chunks hide only part of a step's latency: queue pairs alternate by packet, so chunks that start together mostly wait
-/// together.
+/// Queue pairs alternate by packet: chunks that start together wait together.
 #[test]
 fn v11_chunks_hide_latency() {
     let (size, payload) = (800_000, 1000);
     let time = |chunks| end(&hosts(8, payload).workload(&ring(size, RingPart::Both, chunks, 1, Time::ZERO)).run());
     let wire = serialised(2 * 7 * 100_000, payload).0 as f64;
     exact("V11", "one chunk", delivered(100_000, payload) * 14 + ack() * 13, time(1));
-    // If chunks hid all, the last step's 2 us would remain.
     let (one, five) = (time(1).0 as f64, time(5).0 as f64);
     check("V11", "five chunks, of what one chunk waits", "0 to 0.9", (five - wire) / (one - wire), {
         five >= wire + 2.0e6 && five - wire <= 0.9 * (one - wire)
     });
 }
 
-/// An iteration begins after the ACKs and the computing of its predecessor.
 #[test]
 fn v12_iterations() {
     let (size, compute) = (80_000, Time::us(50));
@@ -105,7 +102,7 @@ fn v13_trees_and_exchanges() {
     exact("V13", "recursive doubling", message * 3 + ack() * 2, run(TreeAlgorithm::RecursiveDoubling));
     let halves = [2, 4, 8].map(|part| delivered(size / part, payload)).into_iter().sum::<Time>();
     exact("V13", "halving and doubling", halves * 2 + ack() * 5, run(TreeAlgorithm::HalvingDoubling));
-    // Both children send, and receive, at once: two messages' time per tier.
+    // Both children send, and receive, at once.
     let tier = serialised(2 * size, payload) + serialised(payload, payload) + LATENCY;
     let outcome = hosts(7, payload).workload(&tree(size, TreeAlgorithm::BinaryTree)).run();
     exact("V13", "binary tree of 7, 4 tiers", tier * 4 + ack() * 3, end(&outcome));

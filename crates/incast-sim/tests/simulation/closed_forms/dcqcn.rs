@@ -7,8 +7,8 @@ use crate::common::{Bench, Cable, check, star, within};
 
 const G: f64 = 1.0 / 256.0;
 
-/// A long flow h1 to h5 with only its first packet marked. Of five packets that arrive together at a port of twice their rate,
-/// h1's leaves three waiting, above the threshold; the others leave fewer.
+/// Marks only the first packet of a long flow h1 to h5. Of five packets that arrive together at a port of twice their rate,
+/// h1's leaves three waiting, above the threshold.
 fn one_mark(set: impl FnOnce(&mut Params)) -> Outcome {
     let edge = Cable::new(100, 1000);
     let bench = Bench::new(star(&[edge, edge, edge, edge, edge, Cable::new(200, 1000)])).control("dcqcn", "vendor");
@@ -58,7 +58,7 @@ fn q2_q7_cut_and_recovery() {
 }
 
 /// alpha after n us without echoes is `(1 - g)^n`: a second congestion after 177 us cuts half as much. Its echoes lift alpha by
-/// at most g per us, and the cut comes at most 4 us later.
+/// at most g per us; the cut comes at most 4 us later.
 #[test]
 fn q1_alpha_decays() {
     let edge = Cable::new(100, 1000);

@@ -1,8 +1,8 @@
 //! Fixed point of DCQCN: its paper's reaction point at 40 Gb/s, RED marks of 5 kB, 200 kB, 1 %.
 //!
-//! The fluid model (Zhu et al., SIGCOMM 2015; CoNEXT 2016) has a CNP with the same probability in every interval of 50 us. Real
-//! CNPs are at least 50 us apart, so gain and loss balance at a marking probability 27 % to 33 % higher. The expected queue is
-//! that of one reaction point under independent marks; without spacing it agrees with the fluid model.
+//! The fluid model (Zhu et al., SIGCOMM 2015; CoNEXT 2016) has equal CNP probabilities in every interval of 50 us. Real CNPs
+//! are at least 50 us apart: gain and loss balance at a marking probability 27 % to 33 % higher. The expected queue is that of
+//! one reaction point under independent marks.
 
 use incast_model::rng::{stream, unit};
 use incast_model::units::{Bytes, Rate, Time};
@@ -24,8 +24,8 @@ const HAI: f64 = 400e6;
 const FAST: u32 = 5;
 const G: f64 = 1.0 / 256.0;
 
-/// Marking probability of flows at `rate` in the fluid model: the root of `alpha hit / SPACING = gap (b + t)` with `alpha = 1 -
-/// (1-p)^(TIMER r)`; `r` in packets per second, `counter` in packets.
+/// Marking probability in the fluid model: the root of `alpha hit / SPACING = gap (b + t)` with `alpha = 1 - (1-p)^(TIMER r)`;
+/// `r` in packets per second, `counter` in packets.
 fn fluid(rate: f64) -> f64 {
     let (r, counter, f) = (rate / PACKET, COUNTER / PACKET, f64::from(FAST));
     bisect(|p| {
@@ -37,12 +37,11 @@ fn fluid(rate: f64) -> f64 {
     })
 }
 
-/// Marking probability that holds a lone reaction point at `rate`.
+/// Marking probability of a lone reaction point.
 fn balance(rate: f64, spacing: f64) -> f64 {
     bisect(|p| (0..4).map(|seed| mean_rate(p, rate, spacing, seed)).sum::<f64>() / 4.0 < rate)
 }
 
-/// Least p in 1e-5 to 0.1 with `enough`.
 fn bisect(enough: impl Fn(f64) -> bool) -> f64 {
     let (mut low, mut high) = (1e-5f64, 0.1f64);
     for _ in 0..16 {
@@ -52,8 +51,7 @@ fn bisect(enough: impl Fn(f64) -> bool) -> f64 {
     (low * high).sqrt()
 }
 
-/// Mean rate over 2 s from `start`; `p`: marking probability per packet; `spacing`: least time between CNPs. The rate is
-/// constant between events (timer, byte counter, CNP).
+/// Mean over 2 s, at marking probability `p`; constant between events.
 fn mean_rate(p: f64, start: f64, spacing: f64, seed: u64) -> f64 {
     let mut rng = stream(seed, "test/marks", 0);
     let (mut rate, mut target, mut alpha) = (start, start, 1.0 - (1.0 - p).powf(TIMER * start / PACKET));

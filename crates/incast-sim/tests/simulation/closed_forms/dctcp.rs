@@ -2,15 +2,14 @@
 //!
 //! N synchronised flows, each growing by w per round trip, are marked from windows W* on, `N W* = C RTT + K`, and react a round
 //! trip later, at W* + w. A window shrinks by `D = (W* + w) alpha / 2` and grows again in D / w round trips: the queue swings
-//! by N D and peaks at K + N w. With a slow filter, alpha is the marked share of all packets: one round trip in a period of T.
-//! Two effects are added:
+//! by N D and peaks at K + N w. With a slow filter, alpha is the marked share of packets: one round trip in T. Two effects are
+//! added:
 //!
 //! - The round trip after a cut has no increase: T = D / w + 1.
-//! - For larger gains g, alpha decays until the next cut to `F g (1-g)^(T-1) / (1 - (1-g)^T)`, instead of F / T. F, the marked
-//!   share of the marked round trip, is 1 with marks on arrival; marks on leaving last only for the round trip without the
-//!   queue.
+//! - For larger gains g, alpha decays until the next cut to `F g (1-g)^(T-1) / (1 - (1-g)^T)`, not F / T. F, the marked share
+//!   of the marked round trip, is 1 with marks on arrival; marks on leaving last only for the round trip without the queue.
 //!
-//! A window is BDP times rate over line rate, in payload, so `w = BDP AI / C`; the queue counts 1048 B for 1000 B of window.
+//! A window is BDP times rate over line rate: `w = BDP AI / C`; the queue counts 1048 B per 1000 B of payload.
 
 use incast_model::units::{Bytes, Rate, Time};
 use incast_sim::congestion::{Control, DctcpParams};
@@ -24,9 +23,9 @@ const CABLE: Cable = Cable::new(100, 10_000);
 /// In bytes; above C RTT / 7 the link stays busy.
 const K: f64 = 200_000.0;
 const WIRE: f64 = 1.048;
-/// Both links both ways, packet and ACK once each.
+/// Packet and ACK once on each link.
 const RTT: f64 = 4.0 * 10e-6 + 2.0 * (1048.0 + 60.0) * 8.0 / LINE;
-/// Base RTT of windows: the payload once per link.
+/// The payload once per link.
 const BASE: f64 = 4.0 * 10e-6 + 2.0 * 1000.0 * 8.0 / LINE;
 /// Additive increase in bit/s.
 const AI: f64 = 615e6;
@@ -51,9 +50,8 @@ fn sawtooth(n: f64, (g, mark_at): Variant) -> (f64, f64, f64) {
     (n * swing(low) * WIRE, K + n * step * WIRE, low * queued)
 }
 
-/// Queue every us, and the link's load.
+/// Queue each us, and the link's load.
 fn queue(n: u32, (g, mark_at): Variant) -> (Vec<f64>, f64) {
-    // Four time constants of the filter.
     let from = Time::us((4.0 / g * 60.0) as u64);
     let until = from + Time::ms(25);
     let flows = (1..=n).map(|src| (src, 0, 5_000_000_000, Time::ZERO));
@@ -74,7 +72,7 @@ fn queue(n: u32, (g, mark_at): Variant) -> (Vec<f64>, f64) {
     (samples.iter().map(|sample| sample.bytes as f64).collect(), bits / (until - from).seconds() / LINE)
 }
 
-/// Mean peak, trough and samples between peaks, which lie between troughs at least `swing` / 2 lower.
+/// Mean peak, trough and samples between peaks; troughs are at least `swing` / 2 lower.
 fn peaks(queue: &[f64], swing: f64) -> (f64, f64, f64) {
     let (mut tops, mut bottoms): (Vec<(usize, f64)>, Vec<f64>) = (Vec::new(), Vec::new());
     let (mut rising, mut best) = (true, (0, queue[0]));
@@ -95,13 +93,12 @@ fn peaks(queue: &[f64], swing: f64) -> (f64, f64, f64) {
         let count = values.len() as f64;
         values.sum::<f64>() / count
     };
-    // The first and the last may be cut off.
     let tops = &tops[1..tops.len() - 1];
     let period = (tops[tops.len() - 1].0 - tops[0].0) as f64 / (tops.len() - 1) as f64;
     (mean(&mut tops.iter().map(|top| top.1)), mean(&mut bottoms[1..].iter().copied()), period)
 }
 
-/// Largest tolerance for the swing: some of many flows are cut later, and the queue falls further (8 flows: 18 %).
+/// Largest tolerance for the swing: late cuts deepen the fall (8 flows: 18 %).
 fn check_sawtooth(variant: Variant) {
     for n in [2u32, 4, 8] {
         let (swing, peak, period) = sawtooth(f64::from(n), variant);

@@ -8,7 +8,7 @@ use crate::common::{Bench, Cable, check, exact, port, ring};
 
 const SIZE: usize = 3;
 
-/// Flows from h(k) over s(k), s(k+1), s(k+2) to h(k+2), for k below `flows`.
+/// Flow k from h(k) over s(k), s(k+1), s(k+2) to h(k+2).
 fn around(flows: usize, rto: Option<Time>, sample_every: Option<Time>) -> (Bench, Outcome) {
     let mut bench = Bench::new(ring(SIZE, Cable::new(100, 1000))).with(|params| {
         params.switch.pfc_mode = PfcMode::Static { xoff: Bytes(30_000) };
@@ -25,7 +25,6 @@ fn around(flows: usize, rto: Option<Time>, sample_every: Option<Time>) -> (Bench
     (bench, outcome)
 }
 
-/// Two flows of line rate per link of the ring.
 #[test]
 fn g5_s4_ring_deadlocks() {
     for (rto, sampling) in [(None, None), (Some(Time::ms(4)), None), (None, Some(Time::us(10)))] {
@@ -67,7 +66,7 @@ fn g5_s4_without_one_flow() {
     exact("G5 S4", "drops", 0, outcome.counts.drops);
 }
 
-/// A packet takes longer than the interval of stall checks, which DCQCN's timers trigger: all packets that waited are marked.
+/// A packet takes longer than the interval of stall checks.
 #[test]
 fn slow_wires_are_not_stuck() {
     let fabric = Star { rate: Rate(100_000), ..Star::new(3) }.build().unwrap();

@@ -7,13 +7,13 @@ use crate::common::{Bench, Cable, chain, check, exact, fct, jain, port, star, wi
 
 /// 12.5 bytes per ns.
 const CABLE: Cable = Cable::new(100, 1000);
-/// Wire bytes of data with its time stamp, and of its ACK.
+/// Wire bytes with time stamp.
 const PACKET: f64 = 1056.0;
 const ACK: f64 = 60.0;
 /// In us: 4 us of wire, a packet and an ACK serialised twice.
 const BASE: f64 = 4.0 + 2.0 * (PACKET + ACK) * 8.0 / 1e5;
 
-/// From at most 100 hosts to h0: wire rates in Gb/s, mean queueing delay in us.
+/// Wire rates in Gb/s, mean queueing delay in us.
 fn greedy(n: u32, control: Control, apart: Time, [from, until]: [Time; 2]) -> (Vec<f64>, f64) {
     let hosts = n.min(100);
     let flows = (0..n).map(|flow| (1 + flow % hosts, 0, 5_000_000_000, apart * u64::from(flow)));
@@ -36,8 +36,7 @@ fn greedy(n: u32, control: Control, apart: Time, [from, until]: [Time; 2]) -> (V
     (rates, bytes as f64 / samples as f64 / 12_500.0)
 }
 
-/// Swift's window (packets) at which the round-trip time equals its target (us): `n cwnd` packets are on the path and in the
-/// queue; the target falls as the window grows.
+/// Swift's window (packets) at which the round-trip time equals its target (us): path and queue hold `n cwnd` packets.
 fn swift_fixed_point(n: f64, params: &SwiftParams, links: f64) -> (f64, f64) {
     let us = |time: Time| time.seconds() * 1e6;
     let (low, high) = (params.fs_min_cwnd.powf(-0.5), params.fs_max_cwnd.powf(-0.5));
@@ -55,7 +54,7 @@ fn swift_fixed_point(n: f64, params: &SwiftParams, links: f64) -> (f64, f64) {
     (least, target(least))
 }
 
-/// Queueing delay: target less base round-trip time. (2 flows still converge.)
+/// Target less base round-trip time. (2 flows still converge.)
 #[test]
 fn e6_swift() {
     let params = SwiftParams::default();
@@ -70,8 +69,7 @@ fn e6_swift() {
     }
 }
 
-/// The queue settles above the target: an ACK below it adds a whole packet to a window of half a packet, which several round
-/// trips above it remove.
+/// Above the target: an ACK below it adds a whole packet to a window of half a packet.
 #[test]
 fn e6_swift_incast() {
     let params = SwiftParams::default();
@@ -104,8 +102,8 @@ fn e7_patched_timely() {
     }
 }
 
-/// Completion time in ps of `packets` of 1500 B at 100 Gb/s. ACKs arrive 12.7392 us after their packets start, never above the
-/// target: each adds its share of a packet to the window, 15 packets at first. `whole`: in whole bytes.
+/// Completion time in ps of `packets` of 1500 B at 100 Gb/s. ACKs arrive 12.7392 us after their packets start: each adds its
+/// share of a packet to the window, at first 15.
 fn alone(packets: u64, whole: bool) -> u64 {
     let mut cwnd = 15.0 * 1500.0;
     let (mut sent, mut free, mut now) = (0u64, 0u64, 0u64);
@@ -126,8 +124,7 @@ fn alone(packets: u64, whole: bool) -> u64 {
 }
 
 /// Fat tree of 128 hosts, six links of 1 us. csg-htsim (commit 4fe5d85, `htsim_swift -nodes 128 -mtu 1500 -cwnd 15 -flowsize
-/// N`) sends one packet more than requested: 12.8592 us for 1 packet, 523.507 us for 1334. Windows in whole bytes explain the
-/// difference.
+/// N`) sends one packet more than requested: 12.8592 us for 1, 523.507 us for 1334, if windows are whole bytes.
 #[test]
 fn e6_swift_alone_as_in_htsim() {
     exact("E6", "htsim, 2 packets, ns", 12_859, alone(2, true) / 1000);
@@ -137,7 +134,7 @@ fn e6_swift_alone_as_in_htsim() {
         let bench = Bench::new(fabric.clone()).control("swift", "htsim").flow(0, 1, packets * 1491, Time::ZERO);
         let outcome = bench
             .with(|params| {
-                // 1500 B on the wire, with 8 B of time stamp and the smallest header.
+                // 8 B of time stamp and the smallest header.
                 params.packets.payload = Bytes(1491);
                 params.packets.data_header = Bytes(1);
                 params.packets.ack = Bytes(32);

@@ -10,7 +10,7 @@ fn hosts(count: usize) -> Bench {
     Bench::new(star(&vec![CABLE; count]))
 }
 
-/// Store-and-forward: n packets of 1048 B, and one more on the second link.
+/// n packets of 1048 B, one more on the second link.
 fn delivered(packets: u64) -> Time {
     Time((packets + 1) * Rate::gbps(100).time_for(1048).0) + Time::us(2)
 }
@@ -23,7 +23,6 @@ fn start(outcome: &Outcome, flow: usize) -> Time {
     outcome.flows[flow].start.expect("a flow that started")
 }
 
-/// Another host's flow starts at the arrival, the sender's own at the ACK.
 #[test]
 fn w1_ends_as_seen_by_who_goes_on() {
     let bench = hosts(3).flow(0, 1, 10_000, Time::ZERO).flow(1, 2, 1000, Time::ZERO).flow(0, 2, 1000, Time::ZERO);
@@ -74,7 +73,7 @@ fn w3_a_chain_of_flows() {
     assert!(digest(&outcome) == digest(&ring(Arithmetic::Exact).run()), "the same again");
     let ns3 = ring(Arithmetic::Ns3).run();
     assert_eq!(ns3.stop, Stop::Finished);
-    // ns-3 truncates each of a hop's 4 serialisations to a nanosecond.
+    // ns-3 truncates each of a hop's 4 serialisations.
     assert!(
         (1..24).all(|at| start(&ns3, at) <= hop * at as u64 && start(&ns3, at) + Time::ns(5 * 24) > hop * at as u64)
     );
@@ -88,7 +87,6 @@ fn w4_what_does_not_start() {
     assert_eq!((short.flows[1].start, short.flows[1].delivered, short.flows[1].finish), (None, None, None));
     assert_eq!((short.flows[1].packets, short.flows[1].fct()), (0, None));
 
-    // Three flows lose packets for good; their timers go on.
     let flows = [(0, 1, 1000), (1, 4, 50_000), (2, 4, 50_000), (3, 4, 50_000), (0, 1, 1000), (4, 0, 1)];
     let bench = hosts(5).control("dcqcn", "vendor").flows(flows.map(|(src, dst, size)| (src, dst, size, Time::ZERO)));
     let outcome = bench.gate(&[0], Time::ms(50), &[4]).gate(&[1, 2, 3], Time::ZERO, &[5]).with(|params| {
@@ -115,8 +113,7 @@ fn w5_gates_that_cannot_work_are_refused() {
     assert_eq!(why(&bench.gate(&[2], Time::ZERO, &[1])), "workload: gate 0 names flow 2; there are 2, from 0");
 }
 
-/// Requests and answers of one packet, 1 us after their predecessors. No request begins at `end` or later; an answer due then
-/// still comes.
+/// No request begins at `end` or later; an answer due then still comes.
 #[test]
 fn w6_a_loop_ends() {
     let period = (delivered(1) + Time::us(1)) * 2;
@@ -148,7 +145,6 @@ fn w6_a_loop_ends() {
     assert_eq!(short.stop, Stop::Horizon { unfinished: 9 }, "that a round ends is not known before its time");
 }
 
-/// One host is slightly late: the round begins for both or neither.
 #[test]
 fn w7_a_round_is_not_cut() {
     let until = |end: Time| {

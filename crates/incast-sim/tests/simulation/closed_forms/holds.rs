@@ -9,7 +9,7 @@ use incast_sim::switch::{PfcMode, QueueBy, WatchdogAction};
 use super::bounces::{END, EVENT, bench, bouncing, rate, tagged, watched};
 use crate::common::{Bench, Cable, chain, check, exact, fct, port, record, star};
 
-/// A full packet, a PFC frame and a link of 100 m, in ps.
+/// Full packet, PFC frame, link of 100 m, in ps.
 const DATA: u64 = 1048 * 80;
 const PFC: u64 = 64 * 80;
 const DELAY: u64 = 500_000;
@@ -31,11 +31,10 @@ fn pauses_of(bench: &Bench, outcome: &Outcome, from: &str, to: &str) -> Vec<Paus
     outcome.pauses.iter().copied().filter(|pause| pause.port == port).collect()
 }
 
-/// A pause delays a flow by its length less the rest of the switch's current packet, even if the switch pauses the sender
-/// meanwhile and resumes it early enough.
+/// A pause delays a flow by its length less the rest of the switch's current packet.
 #[test]
 fn i1_a_host_pauses_a_flow() {
-    // The host is idle half a packet after an ACK; the frame arrives at `heard`.
+    // The host is idle half a packet after an ACK.
     let from = 2 * (DATA + DELAY) + 500 * DATA + DATA / 2;
     let (length, heard) = (Time::us(100).0, from + PFC + DELAY);
     let first = DATA + DELAY;
@@ -191,7 +190,6 @@ fn i6_a_switch_holds_and_pauses() {
     let within = hold(start, middle);
     assert_eq!(within.0, own);
     exact("I6", "completion, ps", fct(&plain, 0).0, within.1.0);
-    // The hold ends after all packets have left.
     let long = end + Time::us(200);
     let (found, later) = hold(middle, long);
     exact("I6", "begin of the pause, ps", start.0, found[1].start.0);
@@ -224,7 +222,6 @@ fn i7_pauses_end_with_their_link() {
     };
     let heard = |time: Time| time + Time(PFC + DELAY);
     let during = down(Time::us(100));
-    // An ACK may be on its way at the first pause.
     assert!(during.0[0].0 >= heard(Time::us(20)) && during.0[0].0 < heard(Time::us(20)) + Time(64 * 80));
     assert_eq!((during.0[0].1, during.0[1]), (Time::us(50), (heard(Time::us(100)), heard(Time::us(300)))));
     assert_eq!((during.0.len(), during.1), (2, (2, 1)));
@@ -232,7 +229,7 @@ fn i7_pauses_end_with_their_link() {
     assert_eq!((beyond.0.len(), beyond.0[0].1, beyond.1), (1, Time::us(50), (1, 0)));
 }
 
-/// The XON will come, though the held queue sends nothing.
+/// The XON will come.
 #[test]
 fn i8_a_hold_in_a_circle_is_no_deadlock() {
     let base = || {
@@ -243,7 +240,7 @@ fn i8_a_hold_in_a_circle_is_no_deadlock() {
     };
     exact("I8", "deadlocks without a hold", 0, base().run().deadlocks.len());
     let hold = |from: Time, until: Time| PauseParams { peer: Some("l0".into()), ..pause("s0", 3, from, Some(until)) };
-    // The first hold fills the cycle; between the holds, some packets reach full queues.
+    // The first hold fills the cycle.
     let (begin, again) = (EVENT + Time::ms(1), EVENT + Time::us(1503));
     let outcome = holding(base(), &[hold(begin, begin + Time::us(500)), hold(again, again + Time::ms(2))]).run();
     let fabric = base().fabric();

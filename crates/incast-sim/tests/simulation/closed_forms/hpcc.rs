@@ -1,4 +1,4 @@
-//! HPCC's fixed points and reactions on a star of 100 Gb/s and 1 us: T = 4.16 us, W = 52 000 B.
+//! HPCC on a star of 100 Gb/s and 1 us: T = 4.16 us, W = 52 000 B.
 
 use incast_model::units::{Rate, Time};
 use incast_sim::Outcome;
@@ -36,7 +36,7 @@ fn link_load(bench: &Bench, outcome: &Outcome, every: Time) -> (f64, f64, f64) {
     (load, mean, most)
 }
 
-/// The link carries eta C + AI; of 1090 wire bytes 1000 are payload.
+/// The link carries eta C + AI; payload is 1000 of 1090 wire bytes.
 #[test]
 fn e5_h1_one_flow() {
     for eta in [0.95, 0.99] {
@@ -76,9 +76,9 @@ fn e5_h3_standing_queue() {
     }
 }
 
-/// The queue peaks at about (N - 1) windows of wire bytes, sent before any feedback. First reactions divide rates by about
-/// N/eta. The queue is gone within 2 T plus the time to drain the peak. (Not within 3 T: until the first window is
-/// acknowledged, rates start from the line rate.)
+/// The queue peaks at about (N - 1) windows of wire bytes. First reactions divide rates by about N/eta: the queue is gone
+/// within 2 T plus the time to drain the peak. (Not 3 T: until the first window is acknowledged, rates start from the line
+/// rate.)
 #[test]
 fn h4_incast() {
     let every = Time::ns(200);

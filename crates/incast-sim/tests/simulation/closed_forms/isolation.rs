@@ -6,11 +6,11 @@ use incast_sim::switch::{FlowDetection, IsolationAtHosts, IsolationParams, Marke
 
 use crate::common::{Bench, Cable, check, digest, exact, fct, port, record, two_switches, within};
 
-/// Time of a full packet at 100 Gb/s, in ps.
+/// Full packet at 100 Gb/s, in ps.
 const DATA: u64 = 1048 * 80;
 const SIZE: u64 = 4_000_000;
 
-/// Four hosts send to h5: two over the link that the victim (h2 to h6) shares, two from h5's switch.
+/// Four hosts send to h5: two over the victim's link (h2 to h6), two from h5's switch.
 fn incast() -> Bench {
     let edge = Cable::new(100, 200);
     let fabric = two_switches(&[edge; 3], Cable::new(300, 200), &[edge; 4]);
@@ -28,7 +28,7 @@ fn incast() -> Bench {
 
 const VICTIM: usize = 4;
 
-/// Below the 200 kB at which these switches pause.
+/// Below the PFC threshold of 200 kB.
 fn small() -> IsolationParams {
     IsolationParams {
         enabled: true,
@@ -48,7 +48,6 @@ fn records_of(bench: &Bench, outcome: &Outcome, from: &str, to: &str) -> Vec<Iso
     outcome.isolations.iter().copied().filter(|record| record.port == port).collect()
 }
 
-/// The victim may be isolated for a while.
 #[test]
 fn n1_a_victim_goes_free() {
     let alone = incast().only_last_flow().run();
@@ -60,7 +59,6 @@ fn n1_a_victim_goes_free() {
     check("N1", "victim's time with isolation, of that alone", "< 1.1", after, after < 1.1);
     within("N1", "the incast's time, of that without", 1.0, fct(&isolated, 0).0 as f64 / fct(&plain, 0).0 as f64, 0.05);
     exact("N1", "drops", 0, isolated.counts.drops);
-    // Hosts send all data under one priority.
     let core = port(&incast().fabric(), "s0", "s1");
     let xoffs =
         |outcome: &Outcome, prio| outcome.pauses.iter().filter(|one| one.port == core && one.priority == prio).count();
@@ -84,7 +82,7 @@ fn n2_order_is_kept() {
         SchedulerParams::StrictPriority,
         SchedulerParams::RoundRobin,
         drr(weighted, vec![7]),
-        // The isolated queue goes first: an isolated flow would overtake itself.
+        // Otherwise an isolated flow would overtake itself.
         drr([1000; 8], vec![7, 2]),
     ];
     for scheduler in schedulers {
@@ -102,11 +100,10 @@ fn n2_order_is_kept() {
     }
 }
 
-/// The upstream switch isolates later, by a message's time plus at most the messages' interval.
+/// Upstream, isolation is later by a message's time and at most the messages' interval.
 #[test]
 fn n3_messages_go_one_hop() {
     let isolation = IsolationParams { message_above: Bytes(0), ..small() };
-    // No pause delays the packets that trigger messages.
     let bench = isolating(incast(), isolation)
         .with(|params| params.switch.pfc_mode = PfcMode::Static { xoff: Bytes(3_000_000) });
     let outcome = bench.run();
@@ -132,7 +129,7 @@ fn n3_messages_go_one_hop() {
     });
 }
 
-/// 400 us: hold and age, and one look through the tables for each.
+/// 400 us: hold, age, and one look through the tables for each.
 #[test]
 fn n4_all_flows_are_let_go() {
     let late = Time::ms(6);

@@ -1,4 +1,4 @@
-//! Release and eviction to the picosecond.
+//! Release and eviction, to the picosecond.
 
 use incast_model::fabric::Fabric;
 use incast_model::units::{Bytes, Time};
@@ -13,7 +13,7 @@ use crate::common::{
     Bench, Cable, check, digest, exact, fct, leaf_spine, port, same_event_by_event, star, two_switches,
 };
 
-/// A full packet at 100 Gb/s and a link, in ps.
+/// Full packet at 100 Gb/s, and link, in ps.
 const DATA: u64 = 1048 * 80;
 const TAU: u64 = 200_000;
 
@@ -24,7 +24,7 @@ fn narrow(senders: usize, isolation: IsolationParams) -> Bench {
     isolated_at(star(&cables), isolation)
 }
 
-/// Isolates flows at more than 20 kB queued, without pauses.
+/// Above 20 kB queued, without pauses.
 fn isolated_at(fabric: Fabric, isolation: IsolationParams) -> Bench {
     Bench::new(fabric).with(|params| {
         params.switch.lossless = vec![2, 3];
@@ -43,13 +43,12 @@ fn records(bench: &Bench, outcome: &Outcome, to: &str) -> Vec<IsolationRecord> {
     outcome.isolations.iter().copied().filter(|record| record.port == port).collect()
 }
 
-/// An idle flow is released at the first look through the tables (one per `hold` since the first isolation) at which the
-/// isolated queue has held none of its packets for `hold`.
+/// Released at the first look (one per `hold` since the first isolation) at which the isolated queue has held none of the
+/// flow's packets for `hold`.
 #[test]
 fn n13_hold_to_the_picosecond() {
     for hold in [Time::us(1), Time::ns(7_300), Time::us(50), Time::us(400)] {
         let bench = narrow(1, IsolationParams { hold, ..IsolationParams::default() }).flow(0, 1, 400_000, Time::ZERO);
-        // Keeps the run going.
         let bench = bench.flow(0, 1, 1000, Time::ms(2));
         let outcome = bench.run();
         let [record] = records(&bench, &outcome, "h1")[..] else { panic!("one flow, isolated once") };
@@ -64,14 +63,14 @@ fn n13_hold_to_the_picosecond() {
     }
 }
 
-/// Arrivals must exceed departures by `kmin`: the packet that finds this queue triggers isolation.
+/// Arrivals exceed departures by `kmin` at the packet that triggers isolation.
 #[test]
 fn n14_found_to_the_picosecond() {
     let bench = narrow(1, IsolationParams::default()).flow(0, 1, 400_000, Time::ZERO);
     let outcome = bench.run();
     let [record] = records(&bench, &outcome, "h1")[..] else { panic!("one flow, isolated once") };
-    // Packet k, from 0, arrives at k + 1 packet times of the fast link; the slow link has begun every other one. The port
-    // serves after arrivals.
+    // Packet k arrives at k + 1 packet times of the fast link; the slow link has begun every other one. The port serves after
+    // arrivals.
     let (fast, found) = (DATA / 2, record.found.expect("found here"));
     let arrived = (record.begin.0 - TAU) / fast;
     exact("N14", "at the arrival of a packet, ps", 0, (record.begin.0 - TAU) % fast);
@@ -106,15 +105,14 @@ fn n15_the_oldest_without_a_packet_leaves() {
     assert!(of(0).end.is_none_or(|end| end > fct(&outcome, 0)), "the first stays as long as it sends");
 }
 
-/// Fifteen packets too many for the last link, then as many as it carries: a queue of 14 or 15 packets, too short for
-/// isolation.
+/// A burst of fifteen packets too many, then line rate: 14 or 15 packets stay queued.
 fn standing_queue(bench: Bench, [burst, steady]: [u32; 2], to: u32, start: Time, end: Time) -> Bench {
     let bytes = (end.0 - start.0) / DATA * 1000;
     bench.flow(steady, to, bytes, start).flow(burst, to, 15_000, start)
 }
 
-/// An idle flow is released at the first look at which other flows' queue (14 or 15 packets of 1048 B), which begins as its own
-/// ends, is below `release_below`.
+/// Released at the first look at which other flows' queue (14 or 15 packets of 1048 B), which begins as its own ends, is below
+/// `release_below`.
 #[test]
 fn n16_release_below_to_the_picosecond() {
     for (release, stands) in [(20_000, false), (15_721, false), (14_672, true), (10_000, true), (1049, true), (1, true)]
@@ -129,7 +127,7 @@ fn n16_release_below_to_the_picosecond() {
         let found = records(&bench, &outcome, "h3");
         let [record] = found[..] else { panic!("one flow, isolated once: {found:?}") };
         let last = outcome.flows[1..3].iter().map(|flow| flow.delivered.expect("delivered")).max().expect("two").0;
-        // The queue is empty after the last packet, has one packet after its predecessor, and so on.
+        // The queue has one packet after the last but one, and so on.
         let left = last - TAU - DATA - (release - 1) / 1048 * DATA;
         let quiet = outcome.flows[0].delivered.expect("delivered").0 - DATA - TAU + hold.0;
         let may = if stands { left } else { quiet };
@@ -139,8 +137,7 @@ fn n16_release_below_to_the_picosecond() {
     }
 }
 
-/// A flow isolated by a message is released at the first look later than `age` after the last message: one here, as the next
-/// switch keeps the flow.
+/// Released at the first look later than `age` after the last message: the first here, as the next switch keeps the flow.
 #[test]
 fn n17_age_to_the_picosecond() {
     for age in [Time::us(100), Time::us(150), Time::us(300), Time::us(1000)] {

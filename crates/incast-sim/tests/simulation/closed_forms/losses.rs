@@ -24,7 +24,7 @@ fn again(outcome: &Outcome) -> u64 {
     outcome.flows.iter().map(|flow| flow.retransmitted).sum()
 }
 
-/// It need not complete earlier: without a control, retransmissions are lost too, which only timeouts find.
+/// Not always earlier: only timeouts find lost retransmissions.
 #[test]
 fn l1_selective_repeat_sends_less_again() {
     for senders in [2, 4, 8, 16] {
@@ -32,7 +32,6 @@ fn l1_selective_repeat_sends_less_again() {
         let (repeats, backs) = (again(&repeat), again(&back));
         check("L1", &format!("{senders} to 1, sent again"), format!("<= {backs}"), repeats as f64, repeats <= backs);
         assert!(repeat.counts.drops > 0 && repeats >= repeat.counts.drops, "what is lost is sent again");
-        // Every arrival is kept or discarded.
         for outcome in [&repeat, &back] {
             let sent: u64 = outcome.flows.iter().map(|flow| flow.packets).sum();
             let discarded: u64 = outcome.flows.iter().map(|flow| u64::from(flow.discarded)).sum();

@@ -1,10 +1,8 @@
 //! Closed forms: formulas to the picosecond, averages within tolerances.
 //!
-//! Names of checks: A one flow, B books, C queueing, D sharing, E fixed points of controls, F bursts and buffers, G PFC, H
-//! HPCC, I pauses sent by nodes themselves, L losses, N congestion isolation, O head-of-line blocking, P HPCC over PINT, Q
-//! DCQCN, S the switch's buffer, T Tagger, loops and watchdogs, V collectives, W flows that wait.
-//!
-//! Elsewhere: generators (`incast-model`), alpha's decay (`congestion/dcqcn.rs`), the buffer's books (`switch/buffer.rs`).
+//! Names: A one flow, B books, C queueing, D sharing, E fixed points of controls, F bursts and buffers, G PFC, H HPCC, I pauses
+//! sent by nodes, L losses, N congestion isolation, O head-of-line blocking, P HPCC over PINT, Q DCQCN, S switch buffer, T
+//! Tagger, loops and watchdogs, V collectives, W flows that wait.
 
 mod blocking;
 mod books;

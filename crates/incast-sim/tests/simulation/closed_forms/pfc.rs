@@ -9,7 +9,7 @@ fn most_headroom(outcome: &Outcome) -> u64 {
     outcome.ports.iter().map(|record| record.peak_headroom).max().unwrap()
 }
 
-/// Two hosts send to a third over 40 m (0.2 us); pause frames wait for a packet of the switch's own.
+/// Two hosts send to a third over 40 m (0.2 us).
 fn blast(headroom: Headroom, sizes: &[u64]) -> Outcome {
     let mut bench = Bench::new(star(&[Cable::new(40, 200); 3])).with(|params| {
         params.packets = PacketParams {
@@ -34,7 +34,7 @@ fn blast(headroom: Headroom, sizes: &[u64]) -> Outcome {
 /// `H = 2 C d + 3 MTU + PFC frame`: 2000 + 4500 + 64 = 6564 B.
 #[test]
 fn g1_v9_headroom() {
-    // Arrivals take every phase against the pause frames.
+    // Every phase against the pause frames.
     let sizes: Vec<u64> = (0..40).map(|k| 100_000 + 137 * k).collect();
     let given = blast(Headroom::Bytes(Bytes(6564)), &sizes);
     exact("G1 V9", "drops with 6564 B", 0, given.counts.drops);
@@ -69,8 +69,8 @@ fn g2_s2_pause_ratio() {
     check("S2", "Jain's index of the two senders", "> 0.999", jain(&shares), jain(&shares) > 0.999);
 }
 
-/// Filled at C and drained at C/4, XON an offset below XOFF. With tau from decision to effect, the queue swings by `offset + C
-/// tau`, rising at 3/4 C and falling at 1/4 C: a cycle takes `(offset + C tau) (4/3 + 4) 8 / C`.
+/// Filled at C and drained at C/4, XON an offset below XOFF; tau: from decision to effect. The queue swings by `offset + C
+/// tau`, at 3/4 C up and 1/4 C down: a cycle takes `(offset + C tau) (4/3 + 4) 8 / C`.
 #[test]
 fn g3_hysteresis() {
     for packets in [2u64, 10, 50] {
@@ -83,7 +83,7 @@ fn g3_hysteresis() {
         let outcome = bench.run();
         let switch = record(&outcome, port(&bench.fabric(), "s0", "h0"), 3);
         assert!(switch.xoff_sent - switch.xon_sent <= 1, "pause and resume alternate");
-        // Frame (64 B and the delay), half a packet until the sender obeys, data back.
+        // Frame, half a packet until the sender obeys, data back.
         let tau = 64.0 * 0.08e-9 + 2.0 * 500e-9 + 0.5 * 1048.0 * 0.08e-9;
         let swing = packets as f64 * 1048.0 + 12.5e9 * tau;
         let cycle = swing * (4.0 / 3.0 + 4.0) / 12.5e9;
@@ -100,7 +100,7 @@ fn g3_hysteresis() {
     }
 }
 
-/// Gb/s from h0 to the idle h3; one of four flows to h2 shares s0-s1.
+/// In Gb/s; one of four flows to h2 shares s0-s1.
 fn victim(priority: u8) -> f64 {
     let cable = Cable::new(100, 1000);
     let fabric = two_switches(&[cable; 2], cable, &[cable; 5]);
@@ -117,8 +117,8 @@ fn victim(priority: u8) -> f64 {
     10_000_000.0 * 1.048 * 8.0 / fct(&outcome, 0).seconds() / 1e9
 }
 
-/// Max-min gives the victim 75 of 100 Gb/s: four senders share the link to h2. In one class, PFC leaves it about the blocked
-/// flow's 25 Gb/s; in its own, at least half of the link.
+/// Max-min gives the victim 75 of 100 Gb/s. In one class, PFC leaves it about the blocked flow's 25 Gb/s; in its own, at least
+/// half.
 #[test]
 fn g4_s3_victim() {
     let (same, other) = (victim(3), victim(4));

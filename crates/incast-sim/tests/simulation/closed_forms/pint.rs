@@ -1,8 +1,8 @@
 //! Utilisation under HPCC over PINT.
 //!
 //! A switch rounds a utilisation x to a power of the base b, with mean x (Ben Basat et al., SIGCOMM 2020, section 4.3). A
-//! sender divides by the decoded value, so a steady rate solves x = eta up to the spread of one rounding, at most `(b-1)/(2
-//! sqrt b)`: 2.4 % for b = 1.05.
+//! sender divides by the decoded value: a steady rate solves x = eta up to `(b-1)/(2 sqrt b)`, the spread of one rounding: 2.4
+//! % for b = 1.05.
 
 use incast_model::units::{Rate, Time};
 use incast_sim::congestion::{Control, HpccPintParams};
@@ -36,7 +36,7 @@ fn steady(bench: Bench, n: u32, from: &str, to: &str) -> (f64, f64, Vec<f64>) {
     (bits / (samples.len() as f64 * every.seconds() * 1e11), queue, (0..n).map(acked).collect())
 }
 
-/// The link carries eta C + N AI with almost no queue.
+/// The link carries eta C + N AI.
 #[test]
 fn e5_p3_p4_utilisation() {
     for (n, eta, base) in [(1u32, 0.95, 1.05), (1, 0.99, 1.05), (2, 0.95, 1.05), (8, 0.95, 1.05), (8, 0.95, 1.01)] {
@@ -49,8 +49,8 @@ fn e5_p3_p4_utilisation() {
     }
 }
 
-/// Load at which a sender's divisions balance, `E[1 / decoded] = 1 / eta`, for the largest of `k` independent roundings to a
-/// power of `base`.
+/// Load at which divisions balance, `E[1 / decoded] = 1 / eta`, for the largest of `k` independent roundings to a power of
+/// `base`.
 fn balance(k: f64, eta: f64, base: f64) -> f64 {
     let low = base.powf(((512.0 * eta).ln() / base.ln()).floor()) / 512.0;
     let high = low * base;
@@ -58,7 +58,7 @@ fn balance(k: f64, eta: f64, base: f64) -> f64 {
     low + (high - low) * (1.0 - all_low.powf(1.0 / k))
 }
 
-/// The largest rounded value counts: its mean exceeds the load, and the flow stays below eta, by less than a step of the base.
+/// The mean of the largest rounded value exceeds the load by less than a step of the base.
 #[test]
 fn p1_the_largest_of_several_roundings() {
     for (links, base) in [(2usize, 1.05), (3, 1.05), (5, 1.05), (5, 1.1)] {

@@ -7,7 +7,7 @@ use incast_sim::switch::SchedulerParams;
 
 use crate::common::{Bench, Cable, check, exact, port, star, within};
 
-/// Bytes per class in 1 ms, with all always backlogged.
+/// Bytes per class in 1 ms, all backlogged.
 fn shares(scheduler: SchedulerParams, classes: &[(u8, u64)]) -> Vec<f64> {
     let cables = vec![Cable::new(100, 1000); classes.len() + 1];
     let mut bench = Bench::new(star(&cables)).with(|params| {
@@ -91,7 +91,7 @@ fn d2_round_robin_and_strict_priority() {
     check("D2", "strict priority: packets of the lower class", "<= 2", got[0] / 1048.0, got[0] <= 2.0 * 1048.0);
 }
 
-/// Packets of classes 3 and 4 from a host that also acknowledges a class-3 flow at line rate.
+/// Packets of classes 3 and 4; the host also acknowledges a class-3 flow at line rate.
 fn shares_of_host(scheduler: SchedulerParams) -> [f64; 2] {
     let cable = Cable::new(100, 1000);
     let bench = Bench::new(star(&[cable, Cable::new(400, 1000), cable])).with(|params| {
@@ -106,7 +106,6 @@ fn shares_of_host(scheduler: SchedulerParams) -> [f64; 2] {
     [0, 1].map(|class| (outcome.flows[2 * class].packets + outcome.flows[2 * class + 1].packets) as f64)
 }
 
-/// ACKs take no turn from data of their class.
 #[test]
 fn d2_classes_of_a_host() {
     let mut quanta = [1000; 8];
@@ -150,7 +149,7 @@ fn d2_a_list_of_several_priorities() {
     });
     let outcome = strict.run();
     let ends: Vec<Time> = outcome.flows.iter().map(|flow| flow.finish.unwrap()).collect();
-    // Each flow ends when its own and higher priorities' bytes have left; one packet of each lower class may be ahead.
+    // Own and higher priorities' bytes, and one packet of each lower class.
     let alone = outcome.flows[2].ideal_exact;
     let wire = Time(1000 * 1048 * 80);
     for (place, end) in [ends[2], ends[1], ends[0]].into_iter().enumerate() {

@@ -1,7 +1,6 @@
-//! Waiting at one link: M/D/1, M/G/1, priorities, Little's law, and Lindley's recursion packet by packet.
+//! Waiting at one link: M/D/1, M/G/1, priorities, Little's law, Lindley's recursion.
 //!
-//! Each packet is a flow, from the next of 64 hosts with equal links 800 times faster: any delay beyond the ideal is a wait at
-//! the link.
+//! Each packet is a flow from one of 64 hosts with links 800 times faster: any delay beyond the ideal is a wait at the link.
 
 use incast_model::rng::{Stream, stream, unit};
 use incast_model::units::{Bytes, Rate, Time};
@@ -17,7 +16,7 @@ const LINK: Rate = Rate::gbps(10);
 /// Arrival in ps, payload (39 B of headers on top), priority.
 type Arrival = (u64, u64, u8);
 
-/// Poisson process of load `rho`; 1461 B of payload are 1500 B on the wire.
+/// Load `rho`; 1461 B of payload are 1500 B on the wire.
 fn poisson(rng: &mut Stream, count: usize, rho: f64, payloads: &[u64]) -> Vec<Arrival> {
     let mean_bytes = payloads.iter().map(|payload| payload + 39).sum::<u64>() as f64 / payloads.len() as f64;
     let gap = mean_bytes * 8e12 / LINK.0 as f64 / rho;
@@ -118,8 +117,8 @@ fn c2_two_sizes() {
     confidence("C2", "M/G/1 mean wait at 0.8, in mean service times", 3.798, &means, 0.02);
 }
 
-/// Two classes of load 0.4 without pre-emption: `R = sum lambda E[S^2] / 2`, `W1 = R / (1 - rho1)`, `W2 = R / ((1 - rho1) (1 -
-/// rho1 - rho2))`: 0.8 and 4.0 us; mean: one FIFO queue's, 2.4 us.
+/// Load 0.4 each, no pre-emption: `R = sum lambda E[S^2] / 2`, `W1 = R / (1 - rho1)`, `W2 = R / ((1 - rho1) (1 - rho1 -
+/// rho2))`: 0.8 and 4.0 us; mean: one FIFO queue's, 2.4 us.
 #[test]
 fn c4_v4_strict_priority() {
     let (mut high, mut low, mut all) = (Vec::new(), Vec::new(), Vec::new());

@@ -4,7 +4,7 @@ use incast_sim::{Outcome, Params};
 
 use crate::common::{Bench, Cable, check, jain, leaf_spine, parking_lot, port, record, star, two_switches, within};
 
-/// `ai` of 400 Mb/s converges in a few hundred round trips, 50 Mb/s in thousands.
+/// `ai` of 400 Mb/s converges in hundreds of round trips, 50 Mb/s in thousands.
 fn hpcc(eta: f64, ai: u64) -> Control {
     Control::Hpcc(HpccParams { eta, ai: Rate::mbps(ai), ..HpccParams::default() })
 }
@@ -39,7 +39,7 @@ fn d1_one_link() {
     }
 }
 
-/// One flow over all three links, others as in `crossed`.
+/// One flow over all three links.
 fn parking(ai: u64, crossed: &[(u32, u32)]) -> Vec<f64> {
     let pairs = [(0, 6)].into_iter().chain(crossed.iter().copied());
     let flows = pairs.map(|(src, dst)| (src, dst, 80_000_000, Time::ZERO));
@@ -49,9 +49,9 @@ fn parking(ai: u64, crossed: &[(u32, u32)]) -> Vec<f64> {
 
 /// Max-min: C/2 each.
 ///
-/// HPCC achieves it for a flow that meets another on one link, but not on several: it uses the largest of its hops' noisy
-/// utilisations. At the fixed point `R (1 - eta/U) = AI`, this costs more the smaller AI is: with three shared links, the long
-/// flow gets 19.1 Gb/s at AI 50 Mb/s, 26.0 at 400 and 48.3 at 2400, which still satisfies `N AI <= (1 - eta) C`.
+/// HPCC achieves it on one shared link only: it uses the largest of its hops' noisy utilisations. At the fixed point `R (1 -
+/// eta/U) = AI`, this costs more the smaller AI is: with three shared links, the long flow gets 19.1 Gb/s at AI 50 Mb/s, 26.0
+/// at 400 and 48.3 at 2400, which still satisfies `N AI <= (1 - eta) C`.
 #[test]
 fn d1_v7_parking_lot() {
     for ai in [50, 400] {
@@ -84,7 +84,7 @@ fn d1_unequal_needs() {
     within("D1", "flow to a receiver of 25G, Gb/s", 25.0, rates[1], 0.1);
 }
 
-/// m flows over p equal paths by hash: as uniform draws (chi-square at 1 %), none beyond `m/p + 2 sqrt(2 (m/p) ln p)`.
+/// Chi-square at 1 %, and none beyond `m/p + 2 sqrt(2 (m/p) ln p)` of m flows over p equal paths.
 #[test]
 fn d4_ecmp_balance() {
     // 99 % quantiles of chi-square, p - 1 degrees of freedom.

@@ -1,4 +1,4 @@
-//! A lone flow: store-and-forward timing, to the picosecond.
+//! A lone flow, to the picosecond.
 
 use incast_model::units::{Bytes, Rate, Time};
 use incast_sim::host::PacketParams;
@@ -16,7 +16,6 @@ fn packets(wire: u64, header: u64, ack: u64) -> PacketParams {
     }
 }
 
-/// Serialisation and propagation on each link, in ps.
 fn hops(cables: &[Cable], bytes: u64) -> u64 {
     cables.iter().map(|Cable(rate, delay)| rate.time_for(bytes).0 + delay.0).sum()
 }
@@ -40,12 +39,12 @@ fn recursion(cables: &[Cable], sizes: &[u64], ack: u64) -> (u64, u64) {
     last
 }
 
-/// Completion time without and with the last ACK.
+/// Without and with the last ACK.
 fn alone(cables: &[Cable], packets: PacketParams, payload: u64) -> (u64, u64) {
     let outcome = Bench::new(chain(cables)).with(|p| p.packets = packets).flow(0, 1, payload, Time::us(3)).run();
     let fct = fct(&outcome, 0).0;
     let ideal = outcome.flows[0].ideal_exact.0;
-    // The ideal omits the last ACK's wait for its predecessor.
+    // Without the last ACK's wait for its predecessor.
     let ack = cables.iter().map(|Cable(rate, _)| rate.time_for(packets.ack.0).0).max().unwrap();
     assert!(fct >= ideal && fct - ideal < ack, "a flow alone takes {fct}, its ideal is {ideal}");
     (fct - hops(cables, packets.ack.0), fct)
@@ -90,7 +89,6 @@ fn a4_short_last_packet() {
     exact("A4", "4096 B across, ACK back, ps", 2_913_200, across.1);
 }
 
-/// A packet arrives with its last bit, before the gap.
 #[test]
 fn a4_gap_between_frames() {
     let packets = PacketParams { gap: Bytes(20), ..packets(1500, 40, 40) };

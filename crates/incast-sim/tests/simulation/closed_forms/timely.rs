@@ -15,7 +15,7 @@ const ACK: f64 = 8.0 * 60.0;
 /// Shared link, in bit/us.
 const LINE: f64 = 1e5;
 
-/// Samples of h0's link without the first.
+/// Without the first sample.
 fn run(cables: &[Cable], params: &TimelyParams, [from, every, until]: [Time; 3]) -> (Vec<QueueSample>, Outcome) {
     let flows = (1..cables.len() as u32).map(|src| (src, 0, 2_000_000_000, Time::us(u64::from(src))));
     let bench = Bench::new(star(cables)).flows(flows).controlled(Control::Timely(params.clone())).with(|params| {
@@ -28,7 +28,7 @@ fn run(cables: &[Cable], params: &TimelyParams, [from, every, until]: [Time; 3])
     (outcome.queues.iter().filter(|sample| sample.port == link).skip(1).copied().collect(), outcome)
 }
 
-/// Utilisation, mean and largest queue (in us).
+/// Utilisation; mean and largest queue, in us.
 fn link(samples: &[QueueSample], [from, every, until]: [Time; 3]) -> (f64, f64, f64) {
     let bits: f64 = samples.iter().map(|sample| 8.0 * sample.tx_bytes as f64).sum();
     let queued = |sample: &QueueSample| 8.0 * sample.bytes as f64 / LINE;
@@ -37,8 +37,8 @@ fn link(samples: &[QueueSample], [from, every, until]: [Time; 3]) -> (f64, f64, 
     (bits / (time * LINE * 1e6), mean, samples.iter().map(queued).fold(0.0, f64::max))
 }
 
-/// As `link`, for a lone flow with a link of twice the rate. A round ends with the sample of its first packet, which starts
-/// half a packet's time into the round on average and finds the previous rates' queue.
+/// As `link`, for a lone flow with a link of twice the rate. A round ends with the sample of its first packet: half a packet's
+/// time into the round on average, behind the previous rates' queue.
 fn recursion(params: &TimelyParams, [from, until]: [f64; 2]) -> (f64, f64, f64) {
     let us = |time: Time| time.seconds() * 1e6;
     let mbps = |rate: Rate| rate.0 as f64 / 1e6;
@@ -53,7 +53,7 @@ fn recursion(params: &TimelyParams, [from, until]: [f64; 2]) -> (f64, f64, f64) 
         queue = f64::max(0.0, queue + grown);
         if now > from {
             used += if queue > 0.0 { LINE * span } else { before + rate * span };
-            // A queue that empties is a triangle, otherwise a trapezium.
+            // A triangle if it empties, otherwise a trapezium.
             let full = if queue > 0.0 || before == 0.0 { span } else { before / (LINE - rate) };
             area += (before + queue) / 2.0 * full;
             most = most.max(queue / LINE);
@@ -115,8 +115,7 @@ fn e4_several_flows() {
     }
 }
 
-/// Below T_low, after the fifth increase: one step of 500 Mb/s per round trip. One of two flows leaves, the queue drains, and
-/// the other's rate rises linearly.
+/// Below T_low, after the fifth increase: 500 Mb/s per round trip.
 #[test]
 fn e4_increase_below_the_lower_threshold() {
     let flows = [(1, 0, 500_000_000, Time::ZERO), (2, 0, 30_000_000, Time::ZERO)];

@@ -25,7 +25,6 @@ fn link(builder: &mut FabricBuilder, a: NodeId, b: NodeId, cable: Cable) {
     builder.link(a, b, cable.0, cable.1);
 }
 
-/// One host per cable on s0.
 pub(crate) fn star(cables: &[Cable]) -> Fabric {
     let mut builder = FabricBuilder::new();
     let hosts = hosts(&mut builder, cables.len());
@@ -36,7 +35,6 @@ pub(crate) fn star(cables: &[Cable]) -> Fabric {
     builder.finish().unwrap()
 }
 
-/// h0, a row of switches, h1: one link per cable.
 pub(crate) fn chain(cables: &[Cable]) -> Fabric {
     let mut builder = FabricBuilder::new();
     let ends = hosts(&mut builder, 2);
@@ -48,7 +46,6 @@ pub(crate) fn chain(cables: &[Cable]) -> Fabric {
     builder.finish().unwrap()
 }
 
-/// Senders on s0, receivers on s1.
 pub(crate) fn two_switches(senders: &[Cable], core: Cable, receivers: &[Cable]) -> Fabric {
     let mut builder = FabricBuilder::new();
     let hosts = hosts(&mut builder, senders.len() + receivers.len());
@@ -60,7 +57,6 @@ pub(crate) fn two_switches(senders: &[Cable], core: Cable, receivers: &[Cable]) 
     builder.finish().unwrap()
 }
 
-/// `pairs` senders on s0, as many receivers on s1.
 pub(crate) fn dumbbell(pairs: usize, edge: Cable, core: Cable) -> Fabric {
     two_switches(&vec![edge; pairs], core, &vec![edge; pairs])
 }

@@ -30,7 +30,6 @@ pub(crate) struct Bench {
     flows: FlowSet,
     control: ControlSetup,
     transports: Vec<Transport>,
-    /// By label.
     carriers: Vec<Carrier>,
     params: Params,
     tenancy: Option<Arc<Tenancy>>,
@@ -53,7 +52,6 @@ impl Bench {
         }
     }
 
-    /// Needs `switch.tagging`.
     pub(crate) fn tags(mut self, rules: TagRules) -> Self {
         self.tags = Some(Arc::new(rules));
         self
@@ -70,12 +68,10 @@ impl Bench {
         self
     }
 
-    /// Uses the control's default window.
     pub(crate) fn control(self, name: &str, profile: &str) -> Self {
         self.controlled(Control::named(name, profile).unwrap())
     }
 
-    /// Switches mark as the control asks.
     pub(crate) fn controlled(mut self, control: Control) -> Self {
         let window = control.default_window();
         self.params.ecn = control.ecn().unwrap_or(self.params.ecn);
@@ -162,7 +158,6 @@ impl Bench {
         self
     }
 
-    /// Numbers flows as they are added.
     pub(crate) fn gate(mut self, waits_for: &[u32], delay: Time, starts: &[u32]) -> Self {
         self.flows.gates.push(Gate { waits_for: waits_for.to_vec(), delay, starts: starts.to_vec(), round: None });
         self
@@ -254,7 +249,6 @@ pub(crate) fn same_event_by_event(bench: Bench, cut: u64) -> Result<(), TestCase
     same(&early.run(), &early.run_event_by_event())
 }
 
-/// As [`digest`]; the message has only the first difference.
 fn same(outcome: &Outcome, other: &Outcome) -> Result<(), TestCaseError> {
     prop_assert_eq!((&outcome.stop, outcome.end), (&other.stop, other.end));
     prop_assert_eq!(&outcome.waits, &other.waits);
@@ -270,11 +264,11 @@ fn same(outcome: &Outcome, other: &Outcome) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Text of a run, without time series and histograms.
+/// Without time series and histograms.
 pub(crate) fn digest(outcome: &Outcome) -> String {
     let Outcome { stop, end, counts, ledger, flows, ports, pauses, drops, links, storms, isolations, cut_off, .. } =
         outcome;
-    // They depend on the event loop, not on the network.
+    // They depend on the event loop.
     let counts = Counts { events: 0, peak_packets: 0, ..*counts };
     // Pauses have roots only where queueing delays are measured.
     let found = |record: &IsolationRecord| record.found.map(|found| FoundIn { root: None, ..found });

@@ -27,7 +27,7 @@ pub(crate) fn check(id: &str, what: &str, expected: impl Display, measured: f64,
     assert!(pass, "{id} {what}: expected {expected}, measured {measured}");
 }
 
-/// Passes within the tolerance, or if the 95 % interval (Student's t) contains the value.
+/// Within the tolerance, or the 95 % interval (Student's t) contains the value.
 #[track_caller]
 pub(crate) fn confidence(id: &str, what: &str, expected: f64, runs: &[f64], tolerance: f64) {
     let n = runs.len() as f64;
@@ -45,7 +45,7 @@ fn student(degrees: usize) -> f64 {
     [2.776, 2.571, 2.447, 2.365, 2.306, 2.262][degrees - 4]
 }
 
-/// Fairness index (Jain, Chiu, Hawe, DEC TR-301, 1984).
+/// Jain, Chiu, Hawe, DEC TR-301, 1984.
 pub(crate) fn jain(shares: &[f64]) -> f64 {
     let (sum, squares) = shares.iter().fold((0.0, 0.0), |(s, q), x| (s + x, q + x * x));
     sum * sum / (shares.len() as f64 * squares)

@@ -1,4 +1,4 @@
-//! Tables of `facts`: comma-separated whole numbers, `#` before comments.
+//! Tables in `facts`: comma-separated whole numbers, `#` before comments.
 
 pub(crate) fn rows<const N: usize>(text: &str, columns: [&str; N]) -> Vec<[u64; N]> {
     let mut lines = text.lines().filter(|line| !line.starts_with('#'));

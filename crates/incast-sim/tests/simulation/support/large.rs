@@ -11,9 +11,9 @@ use super::{Scheme, facts, flow};
 #[derive(Debug)]
 pub(crate) struct Tree {
     pub(crate) flows: Vec<Flow>,
-    /// ns-3's estimate in an idle fabric, in ns.
+    /// In an idle fabric, in ns.
     pub(crate) standalone: Vec<u64>,
-    /// In ns, under each of [`Tree::SCHEMES`].
+    /// In ns, by [`Tree::SCHEMES`].
     pub(crate) fct: [Vec<u64>; 6],
 }
 
@@ -51,11 +51,10 @@ impl Tree {
     }
 }
 
-/// Incasts of 60 servers over FB Hadoop flows, with pauses.
+/// 60 servers each, over FB Hadoop flows.
 #[derive(Debug)]
 pub(crate) struct Incast {
     pub(crate) name: &'static str,
-    /// One way.
     pub(crate) delay: Time,
     pub(crate) buffer: Bytes,
     pub(crate) flows: Vec<Flow>,
@@ -64,7 +63,6 @@ pub(crate) struct Incast {
 }
 
 impl Incast {
-    /// Nothing is lost if ACKs obey pauses.
     pub(crate) fn long() -> Self {
         let schemes = [Scheme::DcqcnAcksObey, Scheme::Dcqcn, Scheme::DcqcnWindow, Scheme::Hpcc95, Scheme::Timely];
         let rows = long_rows();
@@ -78,7 +76,7 @@ impl Incast {
         }
     }
 
-    /// Flows of [`Incast::long`]; ns-3's headroom is too small here.
+    /// ns-3's headroom is too small here.
     pub(crate) fn short() -> Self {
         let schemes = [
             Scheme::Dcqcn,

@@ -22,7 +22,6 @@ use incast_sim::outcome::{FlowRecord, Stop};
 use incast_sim::switch::{EcnParams, Headroom, SwitchParams};
 use incast_sim::{Arithmetic, Carrier, ControlSetup, Outcome, Params, Setup, Simulation};
 
-/// The other defaults already have ns-3's values.
 pub(crate) fn ns3_params() -> Params {
     Params {
         arithmetic: Arithmetic::Ns3,
@@ -33,7 +32,7 @@ pub(crate) fn ns3_params() -> Params {
     }
 }
 
-/// ns-3's ECMP: every flow takes the same path.
+/// Every flow takes ns-3's path.
 pub(crate) fn exact_params() -> Params {
     let mut params = Params::default();
     params.network.hash = EcmpHash::Murmur3;
@@ -60,7 +59,7 @@ pub(crate) enum Scheme {
     Pint99,
     /// No window; paused hosts send ACKs.
     Timely,
-    /// As [`Self::Timely`], with the window of [`Self::DcqcnWindow`].
+    /// Has the window of [`Self::DcqcnWindow`].
     TimelyWindow,
     /// Step marking at 300 kB per 100 Gb/s.
     Dctcp,
@@ -163,13 +162,11 @@ pub(crate) fn different(outcome: &Outcome, theirs: &[u64]) -> Vec<(usize, u64, u
     (0..ours.len()).filter(|&flow| ours[flow] != theirs[flow]).map(|flow| (flow, ours[flow], theirs[flow])).collect()
 }
 
-/// As in ns-3's topology files.
 pub(crate) fn links(fabric: &Fabric) -> Vec<(u32, u32, Rate, Time)> {
     let node = |port| fabric.port(port).node.0;
     fabric.links().iter().map(|link| (node(link.a), node(link.b), link.rate, link.delay)).collect()
 }
 
-/// As in ns-3's topology files.
 pub(crate) fn assert_hosts_first(fabric: &Fabric, hosts: u32) {
     assert_eq!(fabric.hosts(), (0..hosts).map(NodeId).collect::<Vec<_>>());
 }

@@ -21,14 +21,12 @@ pub(crate) struct Reference {
 #[derive(Debug)]
 pub(crate) struct Case {
     pub(crate) name: &'static str,
-    /// For a given rate of every link.
+    /// By rate of every link.
     pub(crate) fabric: fn(Rate) -> Arc<Fabric>,
     pub(crate) flows: Vec<Flow>,
-    /// ns-3's estimate in an idle fabric, in ns.
+    /// In an idle fabric, in ns.
     pub(crate) standalone: u64,
-    /// DCQCN and HPCC.
     pub(crate) reference: [Reference; 4],
-    /// HPCC-PINT, TIMELY and DCTCP.
     pub(crate) family: &'static [Reference],
 }
 
@@ -67,7 +65,7 @@ pub(crate) fn check(case: &Case, references: &[Reference]) {
 
 pub(crate) fn cases() -> [Case; 5] {
     let incast = |senders: u32, size| (0..senders).map(|src| flow(src, senders, size, START, 10_000, 100)).collect();
-    // ns-3 rounds starts down from binary fractions: the third is 1 ns early.
+    // ns-3 rounds binary fractions down: the third is 1 ns early.
     let steps = [0, 100_000, 199_999, 300_000];
     [
         Case {

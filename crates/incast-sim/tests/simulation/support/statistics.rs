@@ -7,7 +7,7 @@ pub(crate) fn percentile(values: &[u64], fraction: f64) -> u64 {
     sorted[(sorted.len() as f64 * fraction) as usize]
 }
 
-/// `count` bins of equal number (up to one); ties in list order.
+/// Equal numbers (up to one); ties in list order.
 pub(crate) fn size_bins(sizes: &[u64], count: usize) -> Vec<Vec<usize>> {
     let mut order: Vec<usize> = (0..sizes.len()).collect();
     order.sort_by_key(|&flow| sizes[flow]);

@@ -11,7 +11,7 @@ use super::{Scheme, exact_params, fct_ps, ns3_params, run};
 /// In ps, by flow.
 pub(crate) type Fcts = Vec<u64>;
 
-/// The function maps nominal Gb/s to a link's rate.
+/// Maps nominal Gb/s to a link's rate.
 pub(crate) type MakeFabric<'a> = &'a (dyn Fn(&dyn Fn(u64) -> Rate) -> Arc<Fabric> + Sync);
 
 #[derive(Clone, Copy)]
@@ -28,10 +28,10 @@ pub(crate) struct Study<'a> {
 pub(crate) struct Findings {
     /// Defaults with the reference's ECMP.
     pub(crate) exact: Fcts,
-    /// As `exact`, on links that carry full packets in the reference's truncated times. Not for HPCC and HPCC-PINT, which steer
-    /// to a share of the rate.
+    /// Links carry full packets in the reference's truncated times. Not for HPCC and HPCC-PINT, which steer to a share of the
+    /// rate.
     pub(crate) wires: Option<Fcts>,
-    /// As `exact`, with other seeds: DCQCN (random marks) and HPCC-PINT (random rounding).
+    /// Other seeds: DCQCN (random marks), HPCC-PINT (random rounding).
     pub(crate) seeds: Vec<Fcts>,
     /// Reference arithmetic, starts 0 to 63 ns later.
     pub(crate) moved: Vec<Fcts>,

@@ -129,7 +129,7 @@ fn x_keeps_its_guarantee_against_many() {
 fn without_protection_x_has_a_share_of_one() {
     let (_, found) = Case::new(20, tcp(), None).run(6);
     let share = 1000.0 * PAYLOAD / 21.0;
-    // Often far less: a full queue drops packets of X's lone sender first (TCP Outcast, NSDI 2012).
+    // A full queue drops packets of X's lone sender first (TCP Outcast, NSDI 2012).
     check("ES5", "X against 20 without protection, Mb/s", "1/21 or less", found.x, found.x < 1.5 * share);
 }
 
@@ -143,7 +143,7 @@ fn jitter_ends_phase_effects() {
     within("jitter", "X against 5, Mb/s", 1000.0 * PAYLOAD / 6.0, found.x, 0.3);
     within("jitter", "all, Mb/s", 1000.0 * PAYLOAD, found.x + found.y(), 0.01);
     let again: u64 = outcome.flows.iter().map(|flow| flow.retransmitted).sum();
-    // Only lost packets are resent, and a few after early timeouts.
+    // Some after early timeouts.
     let lost = outcome.counts.drops as f64;
     check("jitter", "sent again", format!("{lost} lost"), again as f64, (again as f64) < 1.02 * lost);
 }

@@ -1,4 +1,4 @@
-//! VM guarantees: many against one, as in ElasticSwitch (SIGCOMM 2013, section 7.1); small cases.
+//! VM guarantees: many against one, as in ElasticSwitch (SIGCOMM 2013, section 7.1).
 
 mod many;
 mod small;

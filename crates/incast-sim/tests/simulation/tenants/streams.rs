@@ -1,4 +1,4 @@
-//! Flows without a size end when their time is over and all data is there.
+//! Flows without a size.
 
 use incast_model::units::{Bytes, Rate, Time};
 use incast_sim::host::NicQueue;
@@ -44,7 +44,7 @@ fn a_stream_of_udp_keeps_its_rate() {
         outcome.flows[0].acked as f64 * 1e-6,
         0.01,
     );
-    // 100 packets of 120 us: the last leaves 99 gaps after the first.
+    // 100 packets of 120 us: the last leaves 99 gaps later.
     let fct = outcome.flows[1].fct().unwrap().0 as f64 * 1e-6;
     within("udp", "146 kB at 100 Mb/s have left after, us", 99.0 * 120.0, fct, 0.01);
 }

@@ -1,4 +1,4 @@
-//! Windows against the global event order: VMs, with any or no hypervisor.
+//! Windows against the global event order: VMs with and without hypervisors.
 
 use incast_model::fabric::generators::LeafSpine;
 use incast_model::fabric::{Fabric, Vms};
@@ -17,7 +17,7 @@ use super::many::tenant;
 use crate::common::{Bench, same_event_by_event};
 use crate::guarded::{Trouble, trouble};
 
-/// Source, destination, size, start in ns; `Some`: no size, an end in ns after the start.
+/// Source, destination, size, start in ns; `Some`: an end in ns after the start.
 type Traffic = (u32, u32, u64, u64, Option<u64>);
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -25,7 +25,7 @@ enum Other {
     /// In Mb/s; 0: the link's rate.
     Udp(u64),
     Tcp,
-    /// Without hypervisors; with one, TCP.
+    /// Without hypervisors; else TCP.
     Rdma,
 }
 
@@ -50,7 +50,6 @@ struct Case {
     mark_at: MarkAt,
     kmin: u64,
     isolation: bool,
-    /// In ns; 0: none.
     every: u64,
     histogram: bool,
     /// Without cut-through.

@@ -1,4 +1,4 @@
-//! Windows against the global event order: flows that wait for others, with and without a size.
+//! Windows against the global event order: flows that wait for others.
 
 use incast_model::units::Time;
 use proptest::prelude::*;
@@ -14,7 +14,6 @@ struct Dependency {
     /// Modulo the number of flows before it.
     waits_for: Vec<u32>,
     starts: usize,
-    /// In ns.
     delay: u64,
     /// End of its round in ns.
     round: Option<u64>,
@@ -24,12 +23,10 @@ struct Dependency {
 struct Case {
     transport: (&'static str, &'static str),
     flows: Vec<Drawn>,
-    /// The flows before this one are RDMA's.
     rdma: usize,
-    /// Every so many TCP or UDP flows one has no size; 0: none.
+    /// Every so many TCP or UDP flows; 0: none.
     backlogged: usize,
     dependencies: Vec<Dependency>,
-    /// In ns.
     every: Option<u64>,
 }
 

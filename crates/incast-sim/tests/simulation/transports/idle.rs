@@ -1,5 +1,5 @@
 //! A lone page of 4 KB in the disaggregation study's 40/160 Gb/s fabric: three packets (1460, 1460, 1176 B of payload, 40 B of
-//! headers each), store-and-forward, 0.2 us per link.
+//! headers each), 0.2 us per link.
 
 use incast_model::units::Time;
 use incast_sim::transport::{FastpassParams, PfabricParams, PhostParams, TcpParams, Transport};
@@ -9,7 +9,7 @@ use crate::common::{Bench, Cable, exact, fct, leaf_spine, within};
 
 const PAGE: u64 = 4096;
 
-/// In ns, within a rack and across the core.
+/// In ns: within a rack, across the core.
 fn page(transport: &Transport) -> [f64; 2] {
     [1, 143].map(|dst| {
         let fabric = leaf_spine(9, 16, 4, Cable::new(40, 200), Cable::new(160, 200));
@@ -67,7 +67,7 @@ fn a_page_by_fastpass_waits_for_an_epoch() {
             fct(&Bench::new(fabric).transport(transport).flow(src, 143, PAGE, start).run(), 0).0 as f64 / 1000.0
         };
         let waits: Vec<f64> = (0..255).map(|step| fct_at(10_200 + 10 * step)).collect();
-        // Two slots, an eighth of an epoch each, precede the last packet.
+        // Two slots, an eighth of an epoch each, precede it.
         let last = 2.0 * epoch / 8.0 + (1176.0 + 40.0) / 5.0 * 2.0 + (1176.0 + 40.0) / 20.0 * 2.0 + 800.0 + 820.0;
         let expected = control + epoch / 2.0 + control + last;
         let mean = waits.iter().sum::<f64>() / waits.len() as f64;

@@ -49,7 +49,7 @@ fn l1_every_flow_completes_whatever_is_lost() {
                 check("L1", &what, 100, done as f64, done == 100 && outcome.stop == Stop::Finished);
                 assert_eq!(outcome.ledger.unbalanced().count(), 0);
                 assert!(outcome.flows.iter().all(|flow| flow.delivered <= flow.finish));
-                // Over another spine, a short last packet can overtake its predecessor by 0.3 us.
+                // A short last packet can overtake its predecessor by 0.3 us.
                 assert!(outcome.flows.iter().all(|flow| flow.fct() >= Some(flow.ideal_exact - Time::ns(300))));
                 if lost > 0.009 {
                     assert!(outcome.counts.silent_drops > 0);
@@ -64,7 +64,7 @@ fn l2_without_losses_nothing_is_sent_again() {
     for transport in all() {
         let outcome = lossy(&transport, 0.0, 3).run();
         let (again, drops) = (outcome.flows.iter().map(|flow| flow.retransmitted).sum::<u64>(), outcome.counts.drops);
-        // pFabric flows can starve for longer than their timeout; Fastpass asks again before ACKs arrive.
+        // pFabric flows can starve; Fastpass asks again before ACKs arrive.
         let timeouts: u64 = outcome.flows.iter().map(|flow| u64::from(flow.timeouts)).sum();
         // pHost receivers reissue tokens of late sources.
         let most = match transport.name() {

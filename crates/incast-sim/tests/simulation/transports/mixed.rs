@@ -78,7 +78,7 @@ fn tcp_over_pfc(headroom: Headroom) -> Outcome {
     bench.run()
 }
 
-/// 2 · 1000 B on the wire, three segments of 1500 B, a frame of 64 B: 6564 B. Headroom for RDMA's 1048 B is too small.
+/// 2 · 1000 B on the wire, three segments of 1500 B, a frame of 64 B: 6564 B. Too small for RDMA's 1048 B.
 #[test]
 fn m3_headroom_goes_by_the_packets_in_use() {
     let computed = tcp_over_pfc(Headroom::Computed);

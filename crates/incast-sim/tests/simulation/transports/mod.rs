@@ -18,7 +18,6 @@ use incast_sim::transport::{FastpassParams, Transport, TransportParams};
 
 use crate::common::Bench;
 
-/// The arbiter is on the first rack.
 fn racks(count: usize) -> Fabric {
     let (edge, core, delay) = (Rate::gbps(40), Rate::gbps(80), Time::ns(200));
     let mut builder = FabricBuilder::new();
@@ -54,7 +53,7 @@ fn all() -> Vec<Transport> {
     profiles.into_iter().chain([("ideal", "yaps")]).map(|(name, profile)| named(name, profile)).collect()
 }
 
-/// With ACKs sprayed too, data could have every other turn, and one of two paths.
+/// With ACKs sprayed too, data could have one of two paths.
 fn sprayed(bench: Bench) -> Bench {
     let spray = SprayParams { order: SprayOrder::RoundRobin, acks: false };
     bench.with(|params| params.network.load_balancing = Balance::Spray(spray))

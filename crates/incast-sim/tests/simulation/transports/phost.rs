@@ -32,7 +32,7 @@ fn h2_a_long_flow_alone_is_at_line_rate() {
     check("H2", "slowdown of 10 MB alone", "1 to 1.01", slowdown, (1.0..1.01).contains(&slowdown));
 }
 
-/// Flows of eight packets: those of four senders fit.
+/// Four senders' flows of eight packets fit.
 #[test]
 fn h3_free_tokens_can_collide() {
     for (senders, drops) in [(4u32, false), (8, true)] {
@@ -50,7 +50,6 @@ fn h3_free_tokens_can_collide() {
 
 #[test]
 fn h4_a_busy_source_is_passed_over() {
-    // Host 0 first sends to host 3.
     let outcome = Bench::new(star(&cables(5)))
         .transport(named("phost", "disaggregation"))
         .flow(0, 3, 200 * 1460, Time::ZERO)

@@ -11,9 +11,9 @@ fn reno() -> TcpParams {
     TcpParams { control: TcpControl::named("reno").unwrap(), ..TcpParams::profile("datacenter").unwrap() }
 }
 
-/// 1 Gb/s, after slow start; buffer and path in packets.
+/// At 1 Gb/s after slow start; buffer and path in packets.
 fn utilisation(params: TcpParams, bdp: u64, buffer: u64) -> f64 {
-    // A packet takes 12 us; the rest is propagation.
+    // A packet takes 12 us.
     let delay = (bdp - 1) * 12_000 / 2;
     let fabric = dumbbell(1, Cable::new(10, 0), Cable::new(1, delay));
     let queues = QueueParams::DropTail { limit: Bytes(1500 * buffer) };
@@ -30,7 +30,7 @@ fn utilisation(params: TcpParams, bdp: u64, buffer: u64) -> f64 {
 }
 
 /// NewReno's window grows to what path and buffer hold, then halves. Utilisation is 1 with a buffer as large as the path
-/// (Appenzeller et al., SIGCOMM 2004), 3/4 without; values between: another packet simulation.
+/// (Appenzeller et al., SIGCOMM 2004), 3/4 without; between: another packet simulation.
 #[test]
 fn t1_utilisation_by_buffer() {
     for (bdp, buffer, expected) in [
@@ -164,7 +164,6 @@ fn t6_delayed_acknowledgements() {
     let (eager, lazy) = (run(None, 400), run(Some(Time::us(500)), 400));
     let ratio = lazy.counts.ack_hops as f64 / eager.counts.ack_hops as f64;
     within("T6", "ACKs, of those without delay", 0.5, ratio, 0.03);
-    // The first window is one segment: its ACK waits.
     let late = (fct(&lazy, 0) - fct(&eager, 0)).0 as f64 * 1e-6;
     check("T6", "later by, us", "500 and a few round trips", late, (500.0..540.0).contains(&late));
     let [eager, lazy] = [None, Some(Time::us(500))].map(|delay| fct(&run(delay, 1), 0));

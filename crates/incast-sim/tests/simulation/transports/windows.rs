@@ -41,9 +41,8 @@ struct Case {
     rdma: usize,
     /// Every so many flows one waits for its predecessor, if that ends at its sender; 0: none.
     chain: usize,
-    /// Every so many flows one has its own path; 0: none.
+    /// Every so many flows; 0: none.
     pinned: usize,
-    /// In ns; 0: no samples.
     every: u64,
     seed: u64,
 }
@@ -170,7 +169,6 @@ proptest! {
     }
 }
 
-/// The run ends then, not at the window's edge.
 #[test]
 fn a_flow_may_end_as_it_starts() {
     let bench = Bench::new(racks(2)).transport(named("udp", "line-rate")).flow(0, 1, 1, Time::ns(1));

@@ -4,7 +4,6 @@ use crate::nearest::nearest;
 type Key = (&'static str, u32, u32);
 
 const HEADER: [Key; 3] = [("Nodes", 2, 1 << 20), ("Tiers", 2, 3), ("Podsize", 1, 1 << 20)];
-/// Latencies are at most one second, as for every link.
 const TIER: [Key; 9] = [
     ("Downlink_speed_Gbps", 1, 100_000),
     ("Radix_Down", 1, 1 << 16),
@@ -154,7 +153,7 @@ impl<'a> TopoFile<'a> {
         }
     }
 
-    /// Refuses buffers of single ports, which fabrics do not have.
+    /// Fabrics have no buffers of single ports.
     pub(super) fn refuse_queues(&self) -> Result<(), Ns3Error> {
         match self.entries.iter().find(|entry| entry.key.starts_with("Queue")) {
             None => Ok(()),

@@ -51,7 +51,7 @@ impl HtsimFile {
 /// Interprets a file as htsim's loader does (`fat_tree_topology.cpp`, commit 40ccb05).
 ///
 /// DEVIATION: htsim also compares a ToR's oversubscription with its numbers of ports, which refuses different rates up and
-/// down. Here only rates count, as for aggregation switches.
+/// down. Here only rates count.
 fn tree(text: &str, file: &str, ignore_queues: bool) -> Result<Folded, Ns3Error> {
     let file = TopoFile::parse(text, file)?;
     let tiers = file.header("Tiers")?;

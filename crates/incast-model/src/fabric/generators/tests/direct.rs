@@ -97,7 +97,7 @@ fn jellyfish_have_the_bisection_and_the_paths_of_random_graphs() {
     }
 }
 
-/// Cuts off the hosts and splits `server{i}`: one path goes through each.
+/// Splits `server{i}`: one path goes through each.
 fn disjoint_paths(n: u32, k: u32, from: usize, to: usize) -> u64 {
     let fabric = BCube::new(n, k).build().unwrap();
     let mut builder = FabricBuilder::new();
@@ -138,7 +138,7 @@ fn bcubes() {
         let ways = Ways::new(&fabric);
         for (a, b) in (0..servers).flat_map(|a| (0..servers).map(move |b| (a, b))).filter(|(a, b)| a != b) {
             let differing = (0..levels).filter(|&digit| a / n.pow(digit) % n != b / n.pow(digit) % n).count();
-            // A switch and a server per differing digit, plus the hosts' links; any order of digits.
+            // A switch and a server per differing digit, in any order, plus the hosts' links.
             assert_eq!(ways.links(a, b), 2 + 2 * differing);
             assert_eq!(ways.paths(a, b), (1..=differing).product::<usize>());
         }

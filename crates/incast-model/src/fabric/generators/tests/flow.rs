@@ -3,7 +3,7 @@ use std::collections::VecDeque;
 use crate::fabric::{Fabric, FabricBuilder, NodeId, NodeKind, PortId};
 use crate::units::{Rate, Time};
 
-/// Maximum flow (Edmonds and Karp), links in both directions; other hosts do not forward.
+/// Maximum flow (Edmonds and Karp); other hosts do not forward.
 pub(super) fn between(fabric: &Fabric, from: &[NodeId], to: &[NodeId]) -> Rate {
     let mut left: Vec<u64> = (0..fabric.ports().len() as u32).map(|port| fabric.rate(PortId(port)).0).collect();
     let mut total = 0;

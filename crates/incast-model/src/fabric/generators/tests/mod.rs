@@ -57,7 +57,6 @@ impl<'a> Ways<'a> {
         Self { fabric, routes: Routes::shortest(fabric, NextHopOrder::Port) }
     }
 
-    /// Counts parallel links separately.
     fn paths(&self, from: u32, to: u32) -> usize {
         self.paths_from(self.fabric.hosts()[from as usize], HostId(to))
     }

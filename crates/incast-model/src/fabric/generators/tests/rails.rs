@@ -93,7 +93,7 @@ fn nvlink_is_the_default_and_none_is_said() {
     assert_eq!(Ways::new(&fabric).first(0, 1), ["h0", "nvlink0", "h1"]);
     let without = read(r#", "nvlink": "none""#).unwrap();
     assert_eq!(Ways::new(&without.build().unwrap()).first(0, 1), ["h0", "rail0", "spine0", "rail1", "h1"]);
-    // A file with all defaults must state it: the default differs.
+    // The default differs.
     assert!(serde_json::to_value(&without).unwrap()["nvlink"].is_null());
     let forward = read(r#", "nvlink": {"forward": true}"#).unwrap().nvlink.unwrap();
     assert_eq!(forward, NvLink { forward: true, ..NvLink::default() });

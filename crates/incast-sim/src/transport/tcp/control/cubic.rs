@@ -48,7 +48,6 @@ pub(crate) struct Cubic {
     k: f64,
     /// Window of Reno with this `beta`.
     estimate: f64,
-    /// Fraction of a byte not yet added.
     fraction: f64,
 }
 
@@ -86,7 +85,7 @@ impl Window for Cubic {
         let grown = if self.at(seconds(since)) < self.estimate {
             self.estimate.max(cwnd)
         } else {
-            // Approaches the window one round trip later, by at most half per round trip (sections 4.4, 4.5).
+            // Toward the window one round trip later, by at most half per round trip (sections 4.4, 4.5).
             let target = self.at(seconds(since + acked.srtt)).clamp(cwnd, 1.5 * cwnd);
             cwnd + (target - cwnd) * segments / cwnd
         };

@@ -40,7 +40,6 @@ pub(crate) struct Dctcp {
     /// In this window of data.
     acked: u64,
     marked: u64,
-    /// The window of data ends beyond this byte.
     window_end: u64,
     reno: Reno,
 }

@@ -1,4 +1,4 @@
-//! Congestion controls of TCP, which size the window; the sender decides what to send.
+//! Congestion controls of TCP: they size the window.
 
 mod cubic;
 mod dctcp;
@@ -28,10 +28,9 @@ pub(super) struct Acked {
     pub(super) srtt: Time,
 }
 
-/// A flow's control. Windows in bytes.
+/// Windows in bytes.
 pub(super) trait Window {
     fn avoid_congestion(&mut self, acked: &Acked) -> u64;
-    /// Slow start threshold after a loss with `flight` bytes in flight.
     fn after_loss(&mut self, cwnd: u64, flight: u64, mss: u64) -> u64;
     fn after_marks(&mut self, cwnd: u64, flight: u64, mss: u64) -> u64 {
         self.after_loss(cwnd, flight, mss)

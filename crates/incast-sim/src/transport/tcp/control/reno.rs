@@ -20,7 +20,7 @@ impl WindowParams for RenoParams {
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Reno {
-    /// Bytes acknowledged since the window last grew.
+    /// Since the window last grew.
     acked: u64,
 }
 
