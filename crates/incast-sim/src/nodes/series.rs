@@ -37,7 +37,7 @@ impl Nodes {
     pub(super) fn sample(&mut self) {
         let time = Time(self.books.now);
         for port in self.switches.iter().flat_map(|switch| &switch.ports) {
-            self.books.recorder.sample_queue(time, port.number, port.queued, port.tx_bytes);
+            self.books.recorder.sample_queue(time, port.number, port.queued, port.sent());
         }
         let mut active: Vec<RateSample> = self.hosts.iter().flat_map(|host| host.samples(time)).collect();
         if self.network.transports.endpoints.leaves_unacknowledged() {

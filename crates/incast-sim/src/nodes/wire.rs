@@ -16,7 +16,9 @@ ids! {
     RingPlace(u32),
 }
 
+/// One cache line.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
 struct Entry {
     time: u64,
     packet: Packet,

@@ -35,7 +35,6 @@ pub(super) struct Nic {
     last_control: u8,
     plan: PortPlan,
     woken: Woken,
-    tx_bytes: u64,
     /// Port in the fabric, and number and place of the wire that ends there.
     pub(super) port: PortId,
     pub(super) wire: PortId,
@@ -74,7 +73,6 @@ impl Nic {
             rate: network.rates[usize::from(state.rate)],
             context: network.context(port),
             busy_until: 0,
-            tx_bytes: 0,
             queued: 0,
             waiting: 0,
             paused: 0,
@@ -108,7 +106,6 @@ impl Nic {
         queue.tx_bytes += size;
         queue.tx_packets += 1;
         self.busy_until = free;
-        self.tx_bytes += size;
         let stamp = Stamp { flags: packet.flags, in_prio: packet.prio, record: None };
         let seen = plan.seen::<RUN>(self.port, &self.plan, packet, (now, sent));
         let seen = self

@@ -12,7 +12,7 @@ use crate::nodes::plan::{Plan, Route};
 use crate::nodes::run::{has_extras, has_transports};
 use crate::outcome::DropReason;
 use crate::plan::Network;
-use crate::switch::Storage;
+use crate::switch::{Ingress, Storage};
 
 impl<G: Hooks> Switch<G> {
     #[inline]
@@ -60,6 +60,15 @@ impl<G: Hooks> Switch<G> {
         Some(plan.network.routing.balance(self.balancer.as_mut()?, hops, packet, &backlog))
     }
 
+    /// True if a packet for an idle port needs no buffer.
+    #[inline(always)]
+    fn passes<const RUN: u8>(&self, in_port: LocalPort, in_prio: u8, size: u32) -> bool {
+        if has_transports(RUN) && !has_extras(RUN) && self.storage != Storage::Shared {
+            return self.buffer.passes(&Ingress::default(), size);
+        }
+        self.buffer.passes(&self.ports[in_port].lanes[usize::from(in_prio)].ingress, size)
+    }
+
     #[inline(always)]
     pub(in crate::nodes) fn forward<const RUN: u8>(
         &mut self,
@@ -74,7 +83,7 @@ impl<G: Hooks> Switch<G> {
         let egress = &self.ports[port];
         if egress.waiting == 0
             && egress.paused & 1 << prio == 0
-            && (prio == 0 || self.buffer.passes(&self.ports[in_port].lanes[usize::from(in_prio)].ingress, size))
+            && (prio == 0 || self.passes::<RUN>(in_port, in_prio, size))
             && self.is_idle::<RUN>(out, port)
         {
             self.transmit::<RUN>(plan, out, port, packet, packet.flags);

@@ -12,12 +12,8 @@ use incast_model::fabric::PortId;
 pub(in crate::nodes) struct Port {
     /// End of the transmission and its gap.
     pub(super) busy_until: u64,
-    /// Wire bytes, as INT reports them.
-    pub(in crate::nodes) tx_bytes: u64,
     pub(super) plan: PortPlan,
     pub(super) woken: Woken,
-    /// Number in the fabric.
-    pub(in crate::nodes) number: PortId,
     /// Bytes in all priorities.
     pub(in crate::nodes) queued: u32,
     /// Priorities with queued packets, and those paused by the far end, as bits.
@@ -29,8 +25,12 @@ pub(in crate::nodes) struct Port {
     /// Served when the port becomes free.
     pub(super) pending: bool,
     pub(in crate::nodes) down: bool,
-    pub(in crate::nodes) lanes: [Lane; 8],
+    /// Number in the fabric.
+    pub(in crate::nodes) number: PortId,
+    /// Wire bytes, as INT reports them; only in runs with telemetry.
+    pub(super) tx_bytes: u64,
     pub(super) ecn: EcnPort,
+    pub(in crate::nodes) lanes: [Lane; 8],
     /// ECN marks by priority.
     pub(super) marks: [u64; 8],
 }
@@ -70,6 +70,11 @@ impl Port {
 
     pub(in crate::nodes) const fn ingress(&self, priority: u8) -> &Ingress {
         &self.lanes[priority as usize].ingress
+    }
+
+    /// Wire bytes sent.
+    pub(in crate::nodes) fn sent(&self) -> u64 {
+        self.lanes.iter().map(|lane| lane.queue.tx_bytes).sum()
     }
 
     pub(in crate::nodes) const fn lane_and_marks(&self, priority: u8) -> (Lane, u64) {

@@ -183,7 +183,9 @@ impl<G: Hooks> Switch<G> {
         queue.tx_bytes += size;
         queue.tx_packets += 1;
         state.busy_until = free;
-        state.tx_bytes += size;
+        if has_telemetry(RUN) {
+            state.tx_bytes += size;
+        }
         let seen = plan.seen::<RUN>(state.number, &state.plan, packet, (self.now, sent));
         if RUN == NS3 {
             out.ns3().transmit(state.number);
