@@ -1,36 +1,35 @@
 //! Packets by value: nodes share no packet.
 
+use incast_model::fabric::{PortId};
 use super::run::{carries, has_transports};
 use crate::congestion::{IntRecord, MAX_INT_RECORDS};
-use crate::kernel::{Id, IdVec, Kind, NONE, Range, flag};
+use crate::kernel::{Id, IdVec, Kind, NONE, Range, ReceivedFlow, SentFlow, flag};
 use crate::kernel::{LocalPort, PacketId};
 use crate::plan::Forwarded;
 
-/// Some packets have more: [`Carried`].
+/// Some packets have more: [`Carried`]. PFC frames are [`PfcFrame`]s.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(super) struct Packet {
-    /// Data: first byte. ACK, NACK: next byte expected. PFC: ingress bytes that caused it.
+    /// Data: first byte. ACK, NACK: next byte expected.
     pub(super) seq: u64,
-    /// Data: start of its transmission, echoed by ACKs. PFC: egress port of the cause. Other transports: their own value, or
-    /// the path number.
+    /// Data: start of its transmission, echoed by ACKs. Other transports: their own value, or the path number.
     pub(super) stamp: u64,
     /// [`NONE`] for PFC frames.
     pub(super) flow: u32,
-    /// PFC: root of the pause (`measure.blocking`); [`NONE`] if unknown.
     pub(super) dst: u32,
-    /// The flow's number at the destination host. Between hypervisors: the packet's number in its pair.
+    /// Read by [`Packet::received`], [`Packet::sent`] or [`Packet::number_in_pair`].
     pub(super) at_dst: u32,
     /// At this node.
     pub(super) in_port: LocalPort,
     /// Wire bytes.
     pub(super) size: u16,
-    /// Data: payload bytes. NACK: packets between the expected and the arrived one.
+    /// Data: payload bytes. NACK: read by [`Packet::gap`].
     pub(super) payload: u16,
     pub(super) kind: Kind,
     /// On the wire and in the egress queue.
     pub(super) prio: u8,
-    /// On arrival at this node. PFC: the paused priority.
+    /// On arrival at this node.
     pub(super) in_prio: u8,
     pub(super) flags: u8,
     /// INT records; 1 with PINT, selective acknowledgements and schedules with ranges.
@@ -67,10 +66,72 @@ impl Packet {
         matches!(self.kind, Kind::SegmentAck | Kind::Schedule)
     }
 
+    /// Flow of a packet from its sender, by its number at the receiver.
+    #[inline]
+    pub(super) const fn received(&self) -> ReceivedFlow {
+        ReceivedFlow(self.at_dst)
+    }
+
+    /// Flow of an answer, by its number at the sender.
+    #[inline]
+    pub(super) const fn sent(&self) -> SentFlow {
+        SentFlow(self.at_dst)
+    }
+
+    /// Between hypervisors.
+    pub(super) const fn number_in_pair(&self) -> u32 {
+        self.at_dst
+    }
+
+    /// NACK: packets between the expected and the arrived one.
+    pub(super) const fn gap(&self) -> u16 {
+        self.payload
+    }
+
     /// Path that the transport chose for this packet.
     pub(super) const fn own_path(&self) -> Option<u16> {
         let has = matches!(self.kind, Kind::Segment) && self.flags & flag::OWN_PATH != 0;
         if has { Some(self.stamp as u16) } else { None }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PfcFrame {
+    pub(super) prio: u8,
+    pub(super) xoff: bool,
+    /// Ingress bytes that caused it.
+    pub(super) bytes: u64,
+    /// Egress port of the packet that caused it.
+    pub(super) culprit: PortId,
+    /// Root of the pause, if known (`measure.blocking`).
+    pub(super) root: Option<PortId>,
+}
+
+impl PfcFrame {
+    pub(super) fn packet(self, size: u16) -> Packet {
+        Packet {
+            seq: self.bytes,
+            stamp: self.culprit.0.into(),
+            dst: self.root.map_or(NONE, |root| root.0),
+            size,
+            kind: Kind::Pfc,
+            in_prio: self.prio,
+            flags: if self.xoff { flag::XOFF } else { 0 },
+            ..Packet::EMPTY
+        }
+    }
+}
+
+impl From<&Packet> for PfcFrame {
+    fn from(packet: &Packet) -> Self {
+        debug_assert_eq!(packet.kind, Kind::Pfc);
+        Self {
+            prio: packet.in_prio,
+            xoff: packet.flags & flag::XOFF != 0,
+            bytes: packet.seq,
+            culprit: PortId(packet.stamp as u32),
+            root: (packet.dst != NONE).then_some(PortId(packet.dst)),
+        }
     }
 }
 

@@ -7,10 +7,9 @@ use incast_model::units::Time;
 
 use super::pair::PairState;
 use super::{Host, PRIORITIES};
-use crate::kernel::{IdVec, LocalPort, NONE, PacketId, PairId};
+use crate::kernel::{IdVec, LocalPort, PacketId, PairId};
 use crate::measure::Waits;
 use crate::nodes::blocking::Delays;
-use crate::nodes::packet::Packet;
 use crate::plan::Network;
 
 #[derive(Debug, Clone, Copy)]
@@ -43,10 +42,9 @@ impl HostBlocking {
 }
 
 impl Host {
-    pub(super) fn begin_pause(&mut self, nic: LocalPort, frame: &Packet) {
+    pub(super) fn begin_pause(&mut self, nic: LocalPort, prio: u8, root: Option<PortId>) {
         if let Some(blocking) = &mut self.blocking {
-            let root = (frame.dst != NONE).then_some(PortId(frame.dst));
-            blocking.pauses[nic][usize::from(frame.in_prio & 7)] = Some(Pause { since: self.now, root });
+            blocking.pauses[nic][usize::from(prio & 7)] = Some(Pause { since: self.now, root });
         }
     }
 

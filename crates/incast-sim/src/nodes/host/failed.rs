@@ -5,10 +5,9 @@ use incast_model::fabric::NodeId;
 use super::{Host, PRIORITIES};
 use crate::balance::State;
 use crate::kernel::LocalPort;
-use crate::kernel::{Kind, NONE, flag};
 use crate::nodes::lane::Failed;
 use crate::nodes::out::{Dropped, Out};
-use crate::nodes::packet::Packet;
+use crate::nodes::packet::PfcFrame;
 use crate::nodes::plan::Plan;
 use crate::nodes::run::ANY;
 use crate::outcome::DropReason;
@@ -108,15 +107,8 @@ impl Host {
         let hold = &mut state.holds[usize::from(prio)];
         hold.paused = xoff;
         hold.xoffs += u32::from(xoff);
-        let frame = Packet {
-            stamp: state.port.0.into(),
-            dst: NONE,
-            size: self.packets.pfc.0 as u16,
-            kind: Kind::Pfc,
-            in_prio: prio,
-            flags: if xoff { flag::XOFF } else { 0 },
-            ..Packet::EMPTY
-        };
+        let size = self.packets.pfc.0 as u16;
+        let frame = PfcFrame { prio, xoff, bytes: 0, culprit: state.port, root: None }.packet(size);
         out.counts.pauses += u64::from(xoff);
         out.injected[0] += u64::from(frame.size);
         out.live += 1;

@@ -28,12 +28,12 @@ use incast_model::fabric::{HostId, NodeId, PortId};
 use incast_model::units::Time;
 
 use super::out::{Note, Noted, Out};
-use super::packet::{Packet, Slab};
+use super::packet::{Packet, PfcFrame, Slab};
 use super::plan::Plan;
 use crate::balance::State;
 use crate::host::selective::{Repeat, Rules};
 use crate::host::{End, PacketParams, RdmaParams};
-use crate::kernel::{Event, IdVec, Kind, LocalPort, PairId, Target, flag};
+use crate::kernel::{Event, IdVec, Kind, LocalPort, PairId, Target};
 use crate::nodes::run::{ANY, NS3, has_transports};
 use crate::switch::Storage;
 use blocking::HostBlocking;
@@ -420,23 +420,24 @@ impl Host {
     }
 
     #[cold]
-    fn receive_pfc<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort, frame: &Packet) {
-        let bit = 1 << frame.in_prio;
+    fn receive_pfc<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort, packet: &Packet) {
+        let frame = PfcFrame::from(packet);
+        let bit = 1 << frame.prio;
         let state = &mut self.nics[nic];
-        let at = plan.network.at(state.port, frame.in_prio);
+        let at = plan.network.at(state.port, frame.prio);
         let time = Time(self.now);
         let note = |note| Noted { time, event: 0, note };
-        if frame.flags & flag::XOFF != 0 {
+        if frame.xoff {
             if state.paused & bit == 0 {
                 state.paused |= bit;
-                self.begin_pause(nic, frame);
-                out.notes.push(note(Note::Pause { at, bytes: frame.seq, culprit: PortId(frame.stamp as u32) }));
+                self.begin_pause(nic, frame.prio, frame.root);
+                out.notes.push(note(Note::Pause { at, bytes: frame.bytes, culprit: frame.culprit }));
             }
             return;
         }
         if state.paused & bit != 0 {
             state.paused &= !bit;
-            self.end_pause(plan.network, nic, frame.in_prio);
+            self.end_pause(plan.network, nic, frame.prio);
             out.notes.push(note(Note::Resume { at }));
         }
         self.kick::<RUN>(plan, out, nic);

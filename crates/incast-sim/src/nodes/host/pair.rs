@@ -269,7 +269,7 @@ impl Host {
         } else if RUN != NS3 {
             let pair = &mut self.pairs[place];
             let next = if let Some(rules) = self.rules.as_ref().filter(|_| has_extras(RUN)) {
-                let came = came(nack, packet.seq, packet.payload, self.packets.payload.0);
+                let came = came(nack, packet.seq, packet.gap(), self.packets.payload.0);
                 let (repeat, flight) = (&mut self.repeats[place], pair.flight());
                 (pair.next, pair.timeout) = repeat.heard(rules, self.now, flight, (came, advanced, pair.timeout));
                 pair.high

@@ -5,9 +5,8 @@ use incast_model::units::Time;
 
 use super::{Hooks, Switch};
 use crate::kernel::LocalPort;
-use crate::kernel::{Kind, NONE, flag};
 use crate::nodes::out::{Note, Noted, Out};
-use crate::nodes::packet::Packet;
+use crate::nodes::packet::{Packet, PfcFrame};
 use crate::nodes::plan::Plan;
 use crate::nodes::run::{ANY, NS3, has_extras};
 use crate::plan::Network;
@@ -24,7 +23,7 @@ impl<G: Hooks> Switch<G> {
         xoff: bool,
         culprit: LocalPort,
     ) {
-        let culprit = u64::from(self.ports[culprit].number.0);
+        let culprit = self.ports[culprit].number;
         let measures = has_extras(RUN) && self.guarded && xoff;
         let root = if measures { G::root(self, plan.network, port, prio) } else { None };
         let ingress = &mut self.ports[port].lanes[usize::from(prio)].ingress;
@@ -36,16 +35,8 @@ impl<G: Hooks> Switch<G> {
         if RUN == NS3 {
             out.ns3().draws.skip();
         }
-        let frame = Packet {
-            seq: u64::from(ingress.bytes + ingress.headroom),
-            stamp: culprit,
-            dst: root.map_or(NONE, |root| root.0),
-            size: self.pfc_size,
-            kind: Kind::Pfc,
-            in_prio: prio,
-            flags: if xoff { flag::XOFF } else { 0 },
-            ..Packet::EMPTY
-        };
+        let bytes = u64::from(ingress.bytes + ingress.headroom);
+        let frame = PfcFrame { prio, xoff, bytes, culprit, root }.packet(self.pfc_size);
         self.enqueue::<RUN>(out, port, &frame, frame.flags);
         self.serve_or_wait::<RUN>(plan, out, port);
     }
@@ -56,29 +47,30 @@ impl<G: Hooks> Switch<G> {
         plan: Plan<'_>,
         out: &mut Out,
         port: LocalPort,
-        frame: &Packet,
+        packet: &Packet,
     ) {
-        out.delivered[0] += u64::from(frame.size);
+        out.delivered[0] += u64::from(packet.size);
         out.live -= 1;
-        if has_extras(RUN) && self.guarded && G::voids(self, port, frame.in_prio, frame.flags & flag::XOFF != 0) {
+        let frame = PfcFrame::from(packet);
+        if has_extras(RUN) && self.guarded && G::voids(self, port, frame.prio, frame.xoff) {
             return;
         }
-        let bit = 1 << frame.in_prio;
+        let bit = 1 << frame.prio;
         let state = &mut self.ports[port];
-        let at = plan.network.at(state.number, frame.in_prio);
+        let at = plan.network.at(state.number, frame.prio);
         let time = Time(self.now);
         let note = |note| Noted { time, event: 0, note };
-        if frame.flags & flag::XOFF != 0 {
+        if frame.xoff {
             if state.paused & bit == 0 {
                 state.paused |= bit;
-                self.begin_pause(port, frame.in_prio, (frame.dst != NONE).then_some(PortId(frame.dst)));
-                out.notes.push(note(Note::Pause { at, bytes: frame.seq, culprit: PortId(frame.stamp as u32) }));
+                self.begin_pause(port, frame.prio, frame.root);
+                out.notes.push(note(Note::Pause { at, bytes: frame.bytes, culprit: frame.culprit }));
             }
             return;
         }
         if state.paused & bit != 0 {
             state.paused &= !bit;
-            self.end_pause(plan.network, port, frame.in_prio);
+            self.end_pause(plan.network, port, frame.prio);
             out.notes.push(note(Note::Resume { at }));
         }
         self.serve_or_wait::<RUN>(plan, out, port);

@@ -98,7 +98,7 @@ impl<const RUN: u8> Work<'_, RUN> {
         let (pair, bytes) = (self.pair_of(packet), self.weight_of(packet));
         let (rules, now) = (self.rules(), self.host.now);
         self.wake_receiver(pair);
-        let flags = self.inward(pair).half.hear(rules, (now, bytes), packet.at_dst, packet.flags);
+        let flags = self.inward(pair).half.hear(rules, (now, bytes), packet.number_in_pair(), packet.flags);
         self.meter(bytes);
         let layout = self.plan.layout;
         let numbers = if packet.kind.is_forward() { &layout.at_dst } else { &layout.at_src };
