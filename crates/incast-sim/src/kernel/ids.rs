@@ -13,10 +13,6 @@ ids! {
     PacketId(u32),
     /// Queue pair of a host.
     PairId(u32),
-    /// Flow among those that a host sends.
-    SentFlow(u32),
-    /// Flow among those that a host receives.
-    ReceivedFlow(u32),
 }
 
 /// Numbers of the fabric.

@@ -1,3 +1,5 @@
+//! Events, kinds of packets, numbers as types.
+
 mod event;
 mod id_vec;
 mod ids;
@@ -6,6 +8,6 @@ mod wheel;
 
 pub(crate) use event::{Event, MAX_ID, Target, periodic, rank};
 pub(crate) use id_vec::{Id, IdVec, ids};
-pub(crate) use ids::{Line, LocalPort, PacketId, PairId, ReceivedFlow, SentFlow};
+pub(crate) use ids::{Line, LocalPort, PacketId, PairId};
 pub(crate) use kind::{Kind, NONE, Range, flag};
 pub(crate) use wheel::EventQueue;

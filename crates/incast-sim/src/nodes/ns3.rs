@@ -5,8 +5,7 @@ use incast_model::fabric::PortId;
 use std::collections::VecDeque;
 
 use super::plan::Layout;
-use crate::kernel::Line;
-use crate::kernel::{Event, EventQueue, IdVec, Target, rank};
+use crate::kernel::{Event, EventQueue, IdVec, Line, Target, rank};
 use crate::ns3::{Draws, Rand};
 use crate::plan::Network;
 

@@ -1,11 +1,10 @@
 //! Packets by value: nodes share no packet.
 
-use incast_model::fabric::{PortId};
 use super::run::{carries, has_transports};
 use crate::congestion::{IntRecord, MAX_INT_RECORDS};
-use crate::kernel::{Id, IdVec, Kind, NONE, Range, ReceivedFlow, SentFlow, flag};
-use crate::kernel::{LocalPort, PacketId};
+use crate::kernel::{Id, IdVec, Kind, LocalPort, NONE, PacketId, Range, flag};
 use crate::plan::Forwarded;
+use incast_model::fabric::PortId;
 
 /// Some packets have more: [`Carried`]. PFC frames are [`PfcFrame`]s.
 #[derive(Debug, Clone, Copy)]
@@ -18,7 +17,7 @@ pub(super) struct Packet {
     /// [`NONE`] for PFC frames.
     pub(super) flow: u32,
     pub(super) dst: u32,
-    /// Read by [`Packet::received`], [`Packet::sent`] or [`Packet::number_in_pair`].
+    /// Read by [`Packet::own_flow`] or [`Packet::number_in_pair`].
     pub(super) at_dst: u32,
     /// At this node.
     pub(super) in_port: LocalPort,
@@ -66,16 +65,10 @@ impl Packet {
         matches!(self.kind, Kind::SegmentAck | Kind::Schedule)
     }
 
-    /// Flow of a packet from its sender, by its number at the receiver.
+    /// The flow's number at the destination host.
     #[inline]
-    pub(super) const fn received(&self) -> ReceivedFlow {
-        ReceivedFlow(self.at_dst)
-    }
-
-    /// Flow of an answer, by its number at the sender.
-    #[inline]
-    pub(super) const fn sent(&self) -> SentFlow {
-        SentFlow(self.at_dst)
+    pub(super) const fn own_flow(&self) -> u32 {
+        self.at_dst
     }
 
     /// Between hypervisors.

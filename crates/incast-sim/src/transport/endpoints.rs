@@ -3,8 +3,7 @@ use incast_model::flow::{Flow, FlowSet};
 
 use super::{AnyEndpoint, Incoming, Job, Outgoing, Scope, Stack, Transport};
 use crate::host::Carrier;
-use crate::kernel::Kind;
-use crate::kernel::LocalPort;
+use crate::kernel::{Kind, LocalPort};
 
 /// RDMA has queue pairs.
 const RDMA: u8 = u8::MAX;

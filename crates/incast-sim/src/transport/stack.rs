@@ -6,8 +6,7 @@ use incast_model::flow::Flow;
 use super::segments::{Packets, Segment};
 use super::{Job, Matching};
 use crate::host::PacketParams;
-use crate::kernel::LocalPort;
-use crate::kernel::{Kind, Range, flag};
+use crate::kernel::{Kind, LocalPort, Range, flag};
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Incoming<'a> {

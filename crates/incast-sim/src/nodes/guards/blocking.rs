@@ -4,8 +4,7 @@ use incast_model::fabric::{NodeId, PortId};
 use incast_model::units::Time;
 
 use super::{Guard, Guards};
-use crate::kernel::{Id, IdVec};
-use crate::kernel::{LocalPort, PacketId};
+use crate::kernel::{Id, IdVec, LocalPort, PacketId};
 use crate::measure::Waits;
 use crate::nodes::blocking::Delays;
 use crate::nodes::packet::Packet;

@@ -20,8 +20,7 @@ use super::out::Out;
 use super::packet::Packet;
 use super::plan::Plan;
 use super::switch::{Hooks, Switch};
-use crate::kernel::Kind;
-use crate::kernel::{LocalPort, PacketId};
+use crate::kernel::{Kind, LocalPort, PacketId};
 use crate::outcome::DropReason;
 use crate::plan::Network;
 

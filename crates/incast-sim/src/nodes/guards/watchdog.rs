@@ -4,8 +4,7 @@ use incast_model::fabric::NodeId;
 use incast_model::units::Time;
 
 use super::{Guard, Guards};
-use crate::kernel::IdVec;
-use crate::kernel::LocalPort;
+use crate::kernel::{IdVec, LocalPort};
 use crate::nodes::Nodes;
 use crate::nodes::books::Books;
 use crate::nodes::out::Out;

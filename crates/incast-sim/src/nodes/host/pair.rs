@@ -232,7 +232,7 @@ impl Host {
     }
 
     pub(super) fn receive_ack<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, packet: &Packet) {
-        let place = self.pair_of[packet.at_dst as usize];
+        let place = self.pair_of[packet.own_flow() as usize];
         if place == PairId::NONE {
             return; // of a flow that has completed
         }
@@ -244,7 +244,7 @@ impl Host {
         let nack = packet.kind == Kind::Nack;
         let rto = self.rto();
         let pair = &mut self.pairs[place];
-        let progress = &mut self.progress[packet.at_dst as usize];
+        let progress = &mut self.progress[packet.own_flow() as usize];
         progress.nacks += u32::from(nack);
         progress.marks += u64::from(packet.flags & flag::ECHO != 0);
         let first = pair.una == 0;
@@ -324,9 +324,9 @@ impl Host {
     }
 
     pub(super) fn receive_cnp<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, packet: &Packet) {
-        let place = self.pair_of[packet.at_dst as usize];
+        let place = self.pair_of[packet.own_flow() as usize];
         if place != PairId::NONE {
-            self.progress[packet.at_dst as usize].marks += 1;
+            self.progress[packet.own_flow() as usize].marks += 1;
             let pair = &mut self.pairs[place];
             pair.cc.on_cnp(Time(self.now));
             let nic = pair.nic;
@@ -480,7 +480,7 @@ impl Host {
             let wires = self.nics.iter().map(|nic| &out.wires[nic.line]);
             let arriving = wires.flat_map(|wire| wire.packets().take_while(|(time, _)| *time < end));
             let mut acks = arriving.filter(|(_, packet)| matches!(packet.kind, Kind::Ack | Kind::Nack));
-            acks.any(|(_, packet)| packet.at_dst == own && packet.seq >= size)
+            acks.any(|(_, packet)| packet.own_flow() == own && packet.seq >= size)
         }
     }
 

@@ -65,8 +65,8 @@ impl Host {
         }
         let answer =
             if has_extras(RUN) && self.rules.is_some() { self.answer_selectively(packet) } else { self.answer(packet) };
-        if self.gates.is_some() && self.receivers[packet.at_dst as usize].delivered == Some(Time(self.now)) {
-            self.pass_gates(plan, out, false, packet.at_dst);
+        if self.gates.is_some() && self.receivers[packet.own_flow() as usize].delivered == Some(Time(self.now)) {
+            self.pass_gates(plan, out, false, packet.own_flow());
         }
         if let Some((kind, seq)) = answer {
             self.send_answer::<RUN>(plan, out, nic, packet, (kind, seq));
@@ -76,7 +76,7 @@ impl Host {
     #[inline]
     fn answer(&mut self, packet: &Packet) -> Option<(Kind, u64)> {
         let rdma = &self.rdma;
-        let receiver = &mut self.receivers[packet.at_dst as usize];
+        let receiver = &mut self.receivers[packet.own_flow() as usize];
         if packet.seq == receiver.expected {
             receiver.expected += u64::from(packet.payload);
             receiver.unanswered += 1;
@@ -106,7 +106,7 @@ impl Host {
 
     fn answer_selectively(&mut self, packet: &Packet) -> Option<(Kind, u64)> {
         let rdma = &self.rdma;
-        let receiver = &mut self.receivers[packet.at_dst as usize];
+        let receiver = &mut self.receivers[packet.own_flow() as usize];
         let Receiver { expected, size, .. } = *receiver;
         let (next, filled) = match receiver.arrived.take(packet.seq, expected, (self.packets.payload.0, size)) {
             Taken::Duplicate => {
@@ -150,7 +150,7 @@ impl Host {
         packet: &Packet,
         (kind, seq): (Kind, u64),
     ) {
-        let receiver = &self.receivers[packet.at_dst as usize];
+        let receiver = &self.receivers[packet.own_flow() as usize];
         let size = (self.packets.ack.0 + self.packets.telemetry(packet.flags)).max(self.packets.min_ack.0);
         let echo = packet.flags & flag::CE != 0 && self.rdma.cnp == CnpMode::Echo;
         let ahead = if kind == Kind::Nack { (packet.seq - seq) / self.packets.payload.0 } else { 0 };
@@ -175,7 +175,7 @@ impl Host {
 
     /// At most one CNP per flow and `cnp_interval`.
     fn notify<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort, packet: &Packet) {
-        let receiver = &mut self.receivers[packet.at_dst as usize];
+        let receiver = &mut self.receivers[packet.own_flow() as usize];
         if self.now < receiver.next_cnp {
             return;
         }

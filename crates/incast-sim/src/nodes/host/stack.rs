@@ -106,7 +106,7 @@ impl Host {
         work.give_endpoint(&Incoming {
             kind: packet.kind,
             flow: packet.flow,
-            own: packet.at_dst,
+            own: packet.own_flow(),
             nic,
             seq: packet.seq,
             stamp: packet.stamp,

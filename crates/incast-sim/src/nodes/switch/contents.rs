@@ -1,8 +1,7 @@
 //! Contents of a switch.
 
 use super::{Hooks, Switch};
-use crate::kernel::IdVec;
-use crate::kernel::LocalPort;
+use crate::kernel::{IdVec, LocalPort};
 use crate::nodes::packet::Packet;
 use crate::switch::Storage;
 

@@ -3,8 +3,7 @@
 use incast_model::rng::unit;
 
 use super::{Hooks, Switch};
-use crate::kernel::LocalPort;
-use crate::kernel::flag;
+use crate::kernel::{LocalPort, flag};
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
 use crate::nodes::run::NS3;

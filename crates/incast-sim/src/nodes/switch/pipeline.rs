@@ -4,8 +4,7 @@ use incast_model::fabric::PortId;
 
 use super::{Hooks, Switch};
 use crate::balance::backlog;
-use crate::kernel::{Event, Kind, Target};
-use crate::kernel::{Line, LocalPort};
+use crate::kernel::{Event, Kind, Line, LocalPort, Target};
 use crate::nodes::out::{Dropped, Out};
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::{Plan, Route};

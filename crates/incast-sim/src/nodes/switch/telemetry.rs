@@ -5,8 +5,7 @@ use incast_model::units::Time;
 
 use super::port::Port;
 use crate::congestion::{IntFormat, IntRecord, int_record};
-use crate::kernel::LocalPort;
-use crate::kernel::flag;
+use crate::kernel::{LocalPort, flag};
 use crate::nodes::packet::{Carried, Packet};
 use crate::ns3::Rand;
 use crate::plan::Network;

@@ -15,8 +15,7 @@ use paths::Ways;
 use super::slotted::acknowledge_each;
 use super::stack::{Incoming, Path, Stack, To};
 use super::{ByFlow, Endpoint, Job, Reassembly, Scope, Slotted};
-use crate::kernel::LocalPort;
-use crate::kernel::{Kind, NONE};
+use crate::kernel::{Kind, LocalPort, NONE};
 
 /// Requests in a row until the waiting time stays at 2^6 times `patience`.
 const MOST_DOUBLINGS: u32 = 6;

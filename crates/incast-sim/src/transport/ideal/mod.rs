@@ -13,8 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::slotted::acknowledge_each;
 use super::stack::{Incoming, Stack, To};
 use super::{ByFlow, Endpoint, Job, Reassembly, Scope, Slotted, TransportParams};
-use crate::kernel::Kind;
-use crate::kernel::LocalPort;
+use crate::kernel::{Kind, LocalPort};
 use crate::switch::{QueueParams, SchedulerParams, SwitchParams};
 
 /// Parameters of the ideal scheduler; the same for all its flows. By default every port has a buffer of 36864 B with

@@ -8,15 +8,13 @@ mod params;
 mod receiver;
 mod source;
 
-use crate::kernel::IdVec;
+use crate::kernel::{IdVec, Kind, LocalPort};
 pub use params::{PhostHold, PhostOrder, PhostParams};
 use receiver::{Inbound, Pacer, Times};
 use source::{Holders, Source, Token};
 
 use super::stack::{Incoming, Outgoing, Stack, To};
 use super::{ByFlow, Endpoint, Job, Scope};
-use crate::kernel::Kind;
-use crate::kernel::LocalPort;
 
 /// Announcements in a row until the waiting time stays at 2^6 times `retry`.
 const MOST_DOUBLINGS: u32 = 6;

@@ -1,8 +1,7 @@
 //! Receiver of a TCP flow (RFC 5681, section 4.2; RFC 2018; RFC 3168; RFC 8257, section 3.2).
 
 use super::TcpParams;
-use crate::kernel::LocalPort;
-use crate::kernel::{Range, flag};
+use crate::kernel::{LocalPort, Range, flag};
 use crate::transport::Reassembly;
 use crate::transport::stack::Incoming;
 

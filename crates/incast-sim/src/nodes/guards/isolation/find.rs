@@ -4,8 +4,7 @@ use incast_model::units::Time;
 
 use super::super::Guards;
 use super::is_data;
-use crate::kernel::LocalPort;
-use crate::kernel::{Event, Target};
+use crate::kernel::{Event, LocalPort, Target};
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;

@@ -1,8 +1,7 @@
 //! Congestion isolation messages (CIP in the slides, CIM in the standard; EtherType 0x89A2), for the node at the far end of a
 //! link only.
 
-use crate::kernel::LocalPort;
-use crate::kernel::{Kind, flag};
+use crate::kernel::{Kind, LocalPort, flag};
 use crate::nodes::guards::Guards;
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;

@@ -1,8 +1,7 @@
 use incast_model::fabric::PortId;
 use incast_model::units::Time;
 
-use crate::kernel::LocalPort;
-use crate::kernel::{IdVec, NONE};
+use crate::kernel::{IdVec, LocalPort, NONE};
 use crate::nodes::map::Map;
 use crate::outcome::{FoundIn, IsolatedBy, IsolationRecord};
 

@@ -1,8 +1,7 @@
 //! Timers of a VM: guarantee partitioning, rate allocation, measurement of received traffic.
 
 use super::Work;
-use crate::kernel::Kind;
-use crate::kernel::LocalPort;
+use crate::kernel::{Kind, LocalPort};
 use crate::tenant::{ElasticSwitchParams, Hypervisor, Share, partition};
 use crate::transport::{Job, Stack};
 
