@@ -1,7 +1,6 @@
 //! Preloaded library that makes part of a program's memory remote. It serves large anonymous memory by userfaultfd in 4 KiB
 //! pages: a share stays local, the others move to a store that represents another host's memory. It records and delays every
-//! page fetch. Gao et al., "Network Requirements for Resource Disaggregation", OSDI 2016, section 3, has the same instrument as
-//! a swap device.
+//! page fetch, as the swap device of Gao et al. (OSDI 2016, section 3) does.
 //!
 //! The [`handler`] must not touch memory of the region: its tables are mapped before the region is served.
 

@@ -10,8 +10,8 @@ use crate::wiring::Wiring;
 /// Writes a Linux switch's rules for `nft -f`: a forward chain rewrites the tag in the DSCP of IPv4 and IPv6 packets. The file
 /// replaces an earlier one.
 ///
-/// Each tag has a map from (ingress, egress) to the chain that writes the new tag: one hash look-up for any number of rules
-/// (`incast deadlock cost` compares a plain chain). Maps have no port sets: compression has no effect.
+/// Each tag has a map from (ingress, egress) to the chain that writes the new tag: one hash look-up. Maps have no port sets:
+/// compression has no effect.
 ///
 /// The new tag also becomes `meta priority`, by which `mqprio` and `dcb` choose the egress queue and its PFC priority: a PAUSE
 /// of the new priority must stop the packet. `accept` ends this chain only. Packets with a lossless tag but no rule become

@@ -11,8 +11,7 @@ use crate::wiring::Ports;
 ///
 /// Maintains a topological order. As in Pearce and Kelly (ACM Journal of Experimental Algorithmics 11, 2006), a search visits
 /// only ports between both ends of new edges. But forward and backward search alternate, and the first to end moves its side
-/// past the other (in a list; in Jellyfish with random link order one side is some 75 times the other). A search reads 64 ports
-/// of a switch at a time. Ports to single-linked hosts are omitted: they are never on a cycle.
+/// past the other: in Jellyfish one side is some 75 times the other. A search reads 64 ports of a switch at a time. Ports to single-linked hosts are omitted: they are never on a cycle.
 #[derive(Debug)]
 pub(crate) struct Dag {
     ports: Arc<Ports>,

@@ -1,9 +1,8 @@
 //! Incasts through a leaf-spine fabric match the HPCC authors' ns-3: completion times to the nanosecond, counters, pause
 //! frames, drops.
 //!
-//! 2932 flows with 16 incasts of 60 servers; links of 1 us with 32 MiB of buffer per switch, or of 200 ns with 4 MiB. ns-3's
-//! headroom is too small for the latter, and for ACKs of paused hosts. Only NACKs cause retransmissions: some flows never
-//! complete.
+//! 2932 flows with 16 incasts of 60 servers; links of 1 us with 32 MiB of buffer per switch, or of 200 ns with 4 MiB, for which
+//! ns-3's headroom is too small. Only NACKs cause retransmissions: some flows never complete.
 
 use crate::support::large::Incast;
 use crate::support::{Scheme, assert_hosts_first, different, facts, links, ns3_params, run_to_end, whole_ns};

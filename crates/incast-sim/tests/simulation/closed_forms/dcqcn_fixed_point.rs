@@ -1,8 +1,7 @@
 //! Fixed point of DCQCN: its paper's reaction point at 40 Gb/s, RED marks of 5 kB, 200 kB, 1 %.
 //!
 //! The fluid model (Zhu et al., SIGCOMM 2015; CoNEXT 2016) has equal CNP probabilities in every interval of 50 us. Real CNPs
-//! are at least 50 us apart: gain and loss balance at a marking probability 27 % to 33 % higher. The expected queue is that of
-//! one reaction point under independent marks.
+//! are at least 50 us apart: gain and loss balance at a marking probability 27 % to 33 % higher.
 
 use incast_model::rng::{stream, unit};
 use incast_model::units::{Bytes, Rate, Time};

@@ -1,9 +1,8 @@
 //! Congestion isolation (IEEE 802.1Qcz): flows that congest an egress port leave it by a queue of their own, so that others do
-//! not wait behind them, here or, through PFC, upstream.
+//! not wait behind them, here or, through PFC, upstream (docs/design/isolation.md).
 //!
-//! Packets take the priority of isolated flows and keep it on the wire: the next switch counts them under that priority, pauses
-//! it alone, and isolates them as well. Messages ([`message`]) ask upstream switches to isolate. To keep order, isolated
-//! packets wait until earlier ones of their flow have left other queues, and a flow is released only when no packet is left.
+//! To keep order, isolated packets wait until earlier ones of their flow have left other queues, and a flow is released only
+//! when no packet is left.
 
 mod find;
 mod message;
