@@ -151,7 +151,6 @@ proptest! {
         }
     }
 
-    /// The check of plain routes relies on this.
     #[test]
     fn plain_routes_are_all_shortest_paths(fabric in fabrics()) {
         let wiring = Wiring::new(&fabric);

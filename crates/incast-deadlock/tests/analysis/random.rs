@@ -116,7 +116,6 @@ fn who_closes_a_cycle_is_told_by_an_example() {
     assert!(text.contains(" paths, such as h") || text.contains("one path: h"), "{text}");
 }
 
-/// Paths are for all hosts of a switch.
 #[test]
 fn every_host_is_walked() {
     let fabric = Jellyfish::new(10, 8, 4).build().unwrap();

@@ -186,7 +186,6 @@ fn all_single_and_double_failures_of_the_testbed() {
     assert!(report.sets == 50 && report.cyclic > 0 && report.named.len() <= 3);
 }
 
-/// Every rule is one of a Clos scheme.
 #[test]
 fn tags_that_fall_for_one_user_make_a_circle_across_tags() {
     let fabric = testbed();

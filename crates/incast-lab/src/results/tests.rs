@@ -233,7 +233,6 @@ fn values_are_the_records() {
     assert_eq!(i64s(&histograms, "time_ps")[..2], [Some(5), Some(6)]);
 }
 
-/// The second message waits for the first; the third starts after the horizon.
 #[test]
 fn messages_and_gates_are_in_the_tables() {
     let text = r#"
@@ -284,7 +283,6 @@ horizon = "1ms"
     assert_eq!(i64s(&messages, "fct_ps"), [fct(0..2), fct(2..4), None]);
 }
 
-/// A loop with its third request after the end.
 #[test]
 fn cancelled_flows_are_in_the_results() {
     let text = r#"

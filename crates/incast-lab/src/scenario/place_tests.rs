@@ -80,7 +80,6 @@ fn lists_have_their_length() {
     }
 }
 
-/// Choices may be named alone if parameters have defaults.
 #[test]
 fn names_stand_for_tables() {
     let detection = |text: &str| {

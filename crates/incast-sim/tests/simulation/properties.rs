@@ -426,7 +426,6 @@ fn windows_give_the_same_run_with_gates() {
     }
 }
 
-/// Lossless packets without headroom are lost.
 #[test]
 fn windows_give_the_same_run_when_many_packets_are_resent() {
     let star = crate::common::star(&[crate::common::Cable::new(100, 1000); 8]);

@@ -35,7 +35,6 @@ fn dumbbell() {
     check(4);
 }
 
-/// They decide ties and paths.
 #[test]
 fn fabrics_are_numbered_alike() {
     let at_100g = |ends: Vec<(u32, u32)>| -> Vec<_> {

@@ -178,7 +178,6 @@ fn a_lost_retransmission() {
     assert_eq!(facts(&ran), (answered(5) + RTO + answered(1), 2, 6, 1, 0));
 }
 
-/// The next ACK covers the lost one.
 #[test]
 fn a_lost_ack() {
     let ran = Case::packets(10).run(without_ack(4));
@@ -202,7 +201,6 @@ fn the_last_packet() {
     assert_eq!(facts(&ran), (answered(9) + RTO + answered(1), 1, 0, 1, 0));
 }
 
-/// More packets than are few: the long timeout, then all back to back.
 #[test]
 fn a_tail() {
     let ran = Case::packets(10).run(without(&[5, 6, 7, 8, 9]));
@@ -279,7 +277,6 @@ fn fewer_acks() {
     assert_eq!(facts(&ran), (answered(7) + answered(1), 1, 4, 0, 0));
 }
 
-/// The next recovery leaves packets alone that are resent already.
 #[test]
 fn no_third_time() {
     let ran = Case::packets(55).run(without(&[0, 50, 52]));
@@ -287,7 +284,6 @@ fn no_third_time() {
 }
 
 proptest! {
-    /// The flow ends and every packet is kept once.
     #[test]
     fn any_losses(count in 1u64..150, window in 0u32..4, permille in 0u64..400, seed: u64, ack_every in 1u32..4) {
         let mut draws = 0;

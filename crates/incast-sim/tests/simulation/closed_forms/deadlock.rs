@@ -66,7 +66,6 @@ fn g5_s4_without_one_flow() {
     exact("G5 S4", "drops", 0, outcome.counts.drops);
 }
 
-/// A packet takes longer than the interval of stall checks.
 #[test]
 fn slow_wires_are_not_stuck() {
     let fabric = Star { rate: Rate(100_000), ..Star::new(3) }.build().unwrap();

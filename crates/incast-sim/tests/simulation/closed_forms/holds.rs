@@ -229,7 +229,6 @@ fn i7_pauses_end_with_their_link() {
     assert_eq!((beyond.0.len(), beyond.0[0].1, beyond.1), (1, Time::us(50), (1, 0)));
 }
 
-/// The XON will come.
 #[test]
 fn i8_a_hold_in_a_circle_is_no_deadlock() {
     let base = || {

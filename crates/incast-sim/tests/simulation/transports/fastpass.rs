@@ -53,7 +53,6 @@ fn f3_a_slow_arbiter_is_the_bottleneck() {
     within("F3", "time with an arbiter at half the speed of epochs", 2.0 * fast, slow, 0.03);
 }
 
-/// A request that overtakes an ACK causes a duplicate.
 #[test]
 fn f4_few_packets_are_sent_twice() {
     let outcome = permutation(named("fastpass", "yaps")).run();

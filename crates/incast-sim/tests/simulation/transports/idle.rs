@@ -50,7 +50,6 @@ fn the_ideal_time_of_a_page() {
     }
 }
 
-/// Request, half an epoch on average, schedule, page.
 #[test]
 fn a_page_by_fastpass_waits_for_an_epoch() {
     let epoch = 2550.0;
