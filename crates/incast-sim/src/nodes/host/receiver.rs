@@ -63,9 +63,10 @@ impl Host {
         if packet.flags & flag::CE != 0 && self.rdma.cnp == CnpMode::Packet {
             self.notify::<RUN>(plan, out, nic, packet);
         }
+        let before = self.receivers[packet.own_flow() as usize].delivered;
         let answer =
             if has_extras(RUN) && self.rules.is_some() { self.answer_selectively(packet) } else { self.answer(packet) };
-        if self.gates.is_some() && self.receivers[packet.own_flow() as usize].delivered == Some(Time(self.now)) {
+        if self.gates.is_some() && self.receivers[packet.own_flow() as usize].delivered != before {
             self.pass_gates(plan, out, false, packet.own_flow());
         }
         if let Some((kind, seq)) = answer {
@@ -201,9 +202,12 @@ impl Host {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use incast_model::flow::Gate;
     use incast_model::units::Time;
 
-    use crate::host::CnpMode;
+    use crate::host::{CnpMode, End};
     use crate::nodes::bench::Frame::{self, Ack, Cnp, Data, Nack};
     use crate::nodes::bench::{Bench, flow};
     use crate::setup::Setup;
@@ -225,6 +229,18 @@ mod tests {
         let (bench, sent) = receiver(|_| {}, &IN_ORDER);
         assert_eq!(sent, [(1010, Ack(0, 1)), (1110, Ack(0, 2)), (1210, Ack(0, 3)), (1310, Ack(0, 4))]);
         assert_eq!((bench.record(0).delivered, bench.record(0).discarded), (Some(Time::ns(1300)), 0));
+    }
+
+    #[test]
+    fn a_duplicate_at_the_same_instant_ends_no_flow_again() {
+        let gate = Gate { waits_for: vec![0], starts: vec![1], delay: Time::ZERO, round: None };
+        let mut bench = Bench::host(1, &[flow(0, 1, 4), flow(2, 3, 1)], |setup| {
+            Arc::make_mut(&mut setup.flows).gates.push(gate);
+        });
+        bench.put(0, &IN_ORDER);
+        bench.put(0, &[(1300, Data(0, 3))]);
+        bench.run(2000);
+        assert_eq!(bench.nodes.out.ends, [(1_300_000, 0, End::Delivered)]);
     }
 
     #[test]
