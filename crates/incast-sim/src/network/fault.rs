@@ -4,7 +4,6 @@
 //! Packets for a failed link are dropped until routing knows another path. A link comes up unpaused, since no frame could end
 //! its pauses.
 
-use crate::kernel::IdVec;
 use incast_model::fabric::{Fabric, LinkId, PortId};
 use incast_model::rng::{Stream, stream};
 use incast_model::routing::{FixedHops, NextHopOrder, Paths, Routes};
@@ -12,6 +11,7 @@ use incast_model::units::Time;
 
 use super::changes::{Outage, Resolved, Step, TimedHops};
 use super::pause;
+use crate::kernel::IdVec;
 use crate::outcome::LinkChange;
 
 #[derive(Debug, Clone)]

@@ -1,10 +1,11 @@
 //! Actions on the whole network, between events of nodes.
 
+use incast_model::fabric::NodeId;
+
 use super::Nodes;
 use crate::kernel::{Event, NONE, Target, periodic};
 use crate::plan::Network;
 use crate::progress::{Halt, Limits};
-use incast_model::fabric::NodeId;
 
 /// In order at one time: steps before all events of that time, the others after them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

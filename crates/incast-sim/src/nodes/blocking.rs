@@ -1,11 +1,12 @@
 //! Queueing delays of flows at one node (`measure.blocking`). Guards measure at switches, [`super::host`] at hosts.
 
+use incast_model::fabric::PortId;
+
 use super::map::Map;
 use super::packet::Packet;
 use crate::kernel::Kind;
 use crate::measure::Waits;
 use crate::plan::Network;
-use incast_model::fabric::PortId;
 
 #[derive(Debug, Default)]
 pub(super) struct Delays(Map<u32, Waits>);

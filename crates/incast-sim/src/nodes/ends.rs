@@ -1,7 +1,8 @@
 //! Gates that wait for the ends of flows at several hosts.
 
-use super::Nodes;
 use incast_model::fabric::NodeId;
+
+use super::Nodes;
 
 impl Nodes {
     /// Flows behind them start in a later window.

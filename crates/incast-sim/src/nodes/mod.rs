@@ -32,9 +32,9 @@ mod view;
 mod windows;
 mod wire;
 
-use crate::kernel::{Event, IdVec};
 use incast_model::fabric::{HostId, NodeId, NodeKind};
 
+use crate::kernel::{Event, IdVec};
 use crate::plan::Network;
 use actions::Actions;
 use books::Books;

@@ -1,10 +1,11 @@
 //! Packets by value: nodes share no packet.
 
+use incast_model::fabric::PortId;
+
 use super::run::{carries, has_transports};
 use crate::congestion::{IntRecord, MAX_INT_RECORDS};
 use crate::kernel::{Id, IdVec, Kind, LocalPort, NONE, PacketId, Range, flag};
 use crate::plan::Forwarded;
-use incast_model::fabric::PortId;
 
 /// Some packets have more: [`Carried`]. PFC frames are [`PfcFrame`]s.
 #[derive(Debug, Clone, Copy)]

@@ -3,13 +3,12 @@
 use incast_model::fabric::{NodeId, NodeKind, PortId};
 use incast_model::units::Time;
 
-use crate::host::Carrier;
-use crate::kernel::{IdVec, Kind, Line, LocalPort, flag};
-use crate::plan::Network;
-
 use super::local::gates_are_local;
 use super::packet::Packet;
 use super::run::{NS3, has_extras, has_transports};
+use crate::host::Carrier;
+use crate::kernel::{IdVec, Kind, Line, LocalPort, flag};
+use crate::plan::Network;
 
 /// Low bits of a key: link or port of a node. The time is above.
 pub(super) const LINK_BITS: u32 = 12;

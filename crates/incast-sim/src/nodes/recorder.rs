@@ -1,9 +1,9 @@
 //! Collects records; nothing in a run reads them.
 
-use crate::kernel::IdVec;
 use incast_model::fabric::{LinkId, PortId};
 use incast_model::units::Time;
 
+use crate::kernel::IdVec;
 use crate::measure::{MeasureParams, QueueSample, RateSample};
 use crate::outcome::{DropRecord, LinkChange, LinkRecord, PauseRecord};
 use crate::tenant::PairSample;

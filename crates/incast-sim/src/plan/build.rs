@@ -1,4 +1,3 @@
-use crate::kernel::{IdVec, flag};
 use incast_model::fabric::{BaseRtts, Fabric, NodeId, NodeKind, PortId};
 use incast_model::field::FieldError;
 use incast_model::flow::FlowSet;
@@ -14,6 +13,7 @@ use crate::guards::Tagging;
 use crate::guards::isolation::Isolation;
 use crate::host::Carrier;
 use crate::host::{Gates, NicQueue, Recovery};
+use crate::kernel::{IdVec, flag};
 use crate::network::{Faults, Resolved};
 use crate::outcome::FlowRecord;
 use crate::setup::{Arithmetic, Params, Setup};

@@ -1,8 +1,9 @@
 //! Random extra time of hosts per packet, against phase effects (Floyd and Jacobson, CCR 1991; docs/design/tenants.md).
 
-use crate::kernel::IdVec;
 use incast_model::fabric::PortId;
 use incast_model::rng::{self, Stream};
+
+use crate::kernel::IdVec;
 
 #[derive(Debug)]
 pub(crate) struct Jitter {

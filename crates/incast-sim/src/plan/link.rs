@@ -1,6 +1,7 @@
+use incast_model::fabric::PortId;
+
 use super::Network;
 use crate::ns3;
-use incast_model::fabric::PortId;
 
 impl Network {
     /// In ps.

@@ -1,7 +1,8 @@
 //! Matching of senders and receivers, shared by all hosts.
 
-use crate::kernel::NONE;
 use incast_model::fabric::PortId;
+
+use crate::kernel::NONE;
 
 #[derive(Debug, Clone, Copy)]
 struct Entry {

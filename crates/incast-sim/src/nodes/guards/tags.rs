@@ -1,5 +1,7 @@
 //! Tagger: new priorities by tag, ingress port and egress port.
 
+use incast_model::fabric::NodeId;
+
 use super::{Guard, Guards};
 use crate::kernel::LocalPort;
 use crate::nodes::out::Out;
@@ -7,7 +9,6 @@ use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
 use crate::nodes::switch::Switch;
 use crate::outcome::DropReason;
-use incast_model::fabric::NodeId;
 
 #[derive(Debug)]
 pub(in crate::nodes) struct Tags {

@@ -1,12 +1,13 @@
 //! State of a host at the end of a run, and for searches over the network.
 
+use incast_model::fabric::PortId;
+
 use super::Host;
 use crate::kernel::{LocalPort, PairId};
 use crate::nodes::lane::Lane;
 use crate::nodes::packet::Packet;
 use crate::outcome::FlowRecord;
 use crate::switch::Ingress;
-use incast_model::fabric::PortId;
 
 impl Host {
     pub(in crate::nodes) fn record_sent(&self, records: &mut [FlowRecord]) {

@@ -1,12 +1,13 @@
 //! Seam between the pipeline and its guards.
 
+use incast_model::fabric::{NodeId, PortId};
+
 use super::Switch;
 use crate::kernel::{LocalPort, PacketId};
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
 use crate::plan::Network;
-use incast_model::fabric::{NodeId, PortId};
 
 /// Work on packets besides forwarding. Stages are those of `nodes/guards`; state is in [`Switch::guards`].
 pub(in crate::nodes) trait Hooks: Sized {

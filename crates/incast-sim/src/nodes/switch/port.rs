@@ -1,10 +1,11 @@
 //! State of a switch port.
 
+use incast_model::fabric::PortId;
+
 use crate::nodes::calendar::Woken;
 use crate::nodes::lane::{Lane, Queue};
 use crate::nodes::plan::{Plan, PortPlan};
 use crate::switch::{EcnPort, Ingress};
-use incast_model::fabric::PortId;
 
 /// The first cache line has what every packet needs.
 #[derive(Debug)]
