@@ -1,4 +1,4 @@
-//! Numbers of ports, wires, packets, queue pairs and flows.
+//! Numbers of ports, wires, packets and queue pairs.
 
 use incast_model::fabric::{HostId, NodeId, PortId};
 
