@@ -40,7 +40,7 @@ struct Fetch {
     thread: u32,
     write: bool,
     seen: u64,
-    /// Time at which only mapping was left.
+    /// Begin of the mapping, once all else is done.
     ready: u64,
     asked: u32,
 }

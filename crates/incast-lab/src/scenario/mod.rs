@@ -1,4 +1,4 @@
-//! The scenario: its types are the only list of parameters, from which readers, schema, catalogue and reference come.
+//! Scenario. Its types are the only list of parameters: readers, schema, catalogue and reference follow them.
 
 mod check;
 mod effects;

@@ -15,19 +15,9 @@ pub(crate) trait Id: Copy {
     fn index(self) -> usize;
 }
 
-/// Declares types of numbers: name and integer type. `NONE` is the number of no thing.
-macro_rules! ids {
-    ($($(#[$doc:meta])* $name:ident($int:ty),)+) => {$(
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[repr(transparent)]
-        pub(crate) struct $name(pub(crate) $int);
-
-        impl $name {
-            #[allow(dead_code, reason = "not every kind has a number of no thing")]
-            pub(crate) const NONE: Self = Self(<$int>::MAX);
-        }
-
+/// Makes types of numbers indices.
+macro_rules! indices {
+    ($($name:ident),+) => {$(
         impl $crate::kernel::Id for $name {
             #[inline(always)]
             fn new(number: usize) -> Self {
@@ -42,7 +32,25 @@ macro_rules! ids {
     )+};
 }
 
-pub(crate) use ids;
+pub(crate) use indices;
+
+/// Declares types of numbers: name and integer type. `NONE` is the number of no thing.
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident($int:ty),)+) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(transparent)]
+        pub(crate) struct $name(pub(crate) $int);
+
+        impl $name {
+            pub(crate) const NONE: Self = Self(<$int>::MAX);
+        }
+
+        $crate::kernel::indices!($name);
+    )+};
+}
+
+pub(super) use ids;
 
 /// Vector of `T`, indexed by `I` alone.
 pub(crate) struct IdVec<I, T> {

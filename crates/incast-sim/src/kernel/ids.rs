@@ -2,7 +2,7 @@
 
 use incast_model::fabric::{HostId, NodeId, PortId};
 
-use super::id_vec::{Id, ids};
+use super::id_vec::{ids, indices};
 
 ids! {
     /// Port of a node.
@@ -15,21 +15,4 @@ ids! {
     PairId(u32),
 }
 
-/// Numbers of the fabric.
-macro_rules! ids_of_the_fabric {
-    ($($name:ident),+) => {$(
-        impl Id for $name {
-            #[inline(always)]
-            fn new(number: usize) -> Self {
-                Self(number.try_into().expect("the number fits"))
-            }
-
-            #[inline(always)]
-            fn index(self) -> usize {
-                self.0 as usize
-            }
-        }
-    )+};
-}
-
-ids_of_the_fabric!(HostId, NodeId, PortId);
+indices!(HostId, NodeId, PortId);

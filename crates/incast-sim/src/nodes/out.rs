@@ -5,7 +5,7 @@ use incast_model::units::Time;
 
 use super::calendar::{Calendar, INBOXES, Woken};
 use super::ns3::Ns3;
-use super::packet::{Carried, Packet, Stamp};
+use super::packet::{Carried, Packet, PfcFrame, Stamp};
 use super::plan::{LINK_BITS, Plan, PortPlan};
 use super::run::{NS3, has_extras};
 use super::wire::Wire;
@@ -25,6 +25,17 @@ pub(super) enum Note {
     Resume { at: usize },
     /// The packet is lost.
     Drop { at: usize, record: DropRecord },
+}
+
+impl Note {
+    /// Pauses or resumes a frame's priority in a port's bits of paused priorities. `None`: that changes nothing.
+    pub(super) fn of_frame(frame: &PfcFrame, at: usize, paused: &mut u8) -> Option<Self> {
+        let before = *paused;
+        let bit = 1 << frame.prio;
+        *paused = if frame.xoff { before | bit } else { before & !bit };
+        let pause = Self::Pause { at, bytes: frame.bytes, culprit: frame.culprit };
+        (*paused != before).then_some(if frame.xoff { pause } else { Self::Resume { at } })
+    }
 }
 
 /// Time, class and number of the event.

@@ -87,7 +87,7 @@ impl Layout {
     pub(super) fn new(network: &Network) -> Self {
         let fabric = &network.fabric;
         let nodes = (0..fabric.nodes().len() as u32).map(NodeId);
-        let first = |node| fabric.ports_of(node).next().unwrap_or_default();
+        let first = |node| fabric.ports_of(node).next().expect("a node of a connected graph has a port");
         let underrun = network.config.underrun;
         let mut ports: IdVec<PortId, PortPlan> = network
             .ports

@@ -10,11 +10,13 @@ use super::packet::{Carried, Packet, Stamp};
 use super::plan::PortPlan;
 use super::run::{carries, has_extras, has_telemetry, has_transports};
 use crate::congestion::IntRecord;
-use crate::kernel::{Id, IdVec, Kind, LocalPort, Range, ids};
+use crate::kernel::{Id, IdVec, Kind, LocalPort, Range, indices};
 
-ids! {
-    RingPlace(u32),
-}
+/// Place in the ring of a wire.
+#[derive(Debug, Clone, Copy)]
+struct RingPlace(u32);
+
+indices!(RingPlace);
 
 /// One cache line.
 #[derive(Debug, Clone, Copy)]

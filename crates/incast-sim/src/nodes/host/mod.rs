@@ -422,25 +422,18 @@ impl Host {
     #[cold]
     fn receive_pfc<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort, packet: &Packet) {
         let frame = PfcFrame::from(packet);
-        let bit = 1 << frame.prio;
         let state = &mut self.nics[nic];
         let at = plan.network.at(state.port, frame.prio);
-        let time = Time(self.now);
-        let note = |note| Noted { time, event: 0, note };
-        if frame.xoff {
-            if state.paused & bit == 0 {
-                state.paused |= bit;
-                self.begin_pause(nic, frame.prio, frame.root);
-                out.notes.push(note(Note::Pause { at, bytes: frame.bytes, culprit: frame.culprit }));
+        if let Some(note) = Note::of_frame(&frame, at, &mut state.paused) {
+            match frame.xoff {
+                true => self.begin_pause(nic, frame.prio, frame.root),
+                false => self.end_pause(plan.network, nic, frame.prio),
             }
-            return;
+            out.notes.push(Noted { time: Time(self.now), event: 0, note });
         }
-        if state.paused & bit != 0 {
-            state.paused &= !bit;
-            self.end_pause(plan.network, nic, frame.prio);
-            out.notes.push(note(Note::Resume { at }));
+        if !frame.xoff {
+            self.kick::<RUN>(plan, out, nic);
         }
-        self.kick::<RUN>(plan, out, nic);
     }
 
     /// Port in the fabric, and wire that ends there.

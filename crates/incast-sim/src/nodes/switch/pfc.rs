@@ -55,25 +55,18 @@ impl<G: Hooks> Switch<G> {
         if has_extras(RUN) && self.guarded && G::voids(self, port, frame.prio, frame.xoff) {
             return;
         }
-        let bit = 1 << frame.prio;
         let state = &mut self.ports[port];
         let at = plan.network.at(state.number, frame.prio);
-        let time = Time(self.now);
-        let note = |note| Noted { time, event: 0, note };
-        if frame.xoff {
-            if state.paused & bit == 0 {
-                state.paused |= bit;
-                self.begin_pause(port, frame.prio, frame.root);
-                out.notes.push(note(Note::Pause { at, bytes: frame.bytes, culprit: frame.culprit }));
+        if let Some(note) = Note::of_frame(&frame, at, &mut state.paused) {
+            match frame.xoff {
+                true => self.begin_pause(port, frame.prio, frame.root),
+                false => self.end_pause(plan.network, port, frame.prio),
             }
-            return;
+            out.notes.push(Noted { time: Time(self.now), event: 0, note });
         }
-        if state.paused & bit != 0 {
-            state.paused &= !bit;
-            self.end_pause(plan.network, port, frame.prio);
-            out.notes.push(note(Note::Resume { at }));
+        if !frame.xoff {
+            self.serve_or_wait::<RUN>(plan, out, port);
         }
-        self.serve_or_wait::<RUN>(plan, out, port);
     }
 
     pub(super) fn begin_pause(&mut self, port: LocalPort, prio: u8, root: Option<PortId>) {
