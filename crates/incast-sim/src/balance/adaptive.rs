@@ -69,7 +69,7 @@ impl Balancer for Adaptive {
                 best = (length, hop);
             }
         }
-        if let Some(kept) = self.best.get_mut(choice.group) {
+        if let Some(kept) = self.best.get_mut((choice.group)()) {
             if let Some(hop) = choice.hops.iter().position(|hop| hop.0 == *kept)
                 && backlog(hop) < best.0
             {

@@ -57,7 +57,7 @@ impl Balancer for Flowlet {
         if self.last.is_empty() {
             return choice.random(&mut self.stream);
         }
-        let at = choice.flow_hash() as usize % self.last.len();
+        let at = (choice.hash)() as usize % self.last.len();
         let before = std::mem::replace(&mut self.last[at], choice.now);
         // A port that is no next hop (rerouted, other destination) begins a flowlet.
         let kept = choice.hops.iter().position(|hop| hop.0 + 1 == self.port[at]);

@@ -8,7 +8,6 @@ use std::ops::Range;
 
 use incast_model::fabric::PortId;
 use incast_model::rng::{Stream, stream};
-use incast_model::routing::{EcmpHash, EcmpKey};
 use rand::Rng;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
@@ -53,21 +52,16 @@ pub(crate) struct Choice<'a> {
     pub(crate) data: bool,
     /// At least two.
     pub(crate) hops: &'a [PortId],
-    pub(crate) group: usize,
-    pub(crate) hash: EcmpHash,
-    pub(crate) key: &'a EcmpKey,
-    pub(crate) salt: u64,
+    pub(crate) group: &'a dyn Fn() -> usize,
+    /// ECMP's hash.
+    pub(crate) hash: &'a dyn Fn() -> u32,
     /// Time in ps to send a port's queue.
     pub(crate) backlog: &'a dyn Fn(PortId) -> u64,
 }
 
 impl Choice<'_> {
-    fn flow_hash(&self) -> u32 {
-        self.hash.hash_prepared(*self.key, self.salt)
-    }
-
     fn ecmp(&self) -> usize {
-        self.flow_hash() as usize % self.hops.len()
+        (self.hash)() as usize % self.hops.len()
     }
 
     fn random(&self, rng: &mut Stream) -> usize {
@@ -174,7 +168,7 @@ balancers! {
 #[cfg(test)]
 pub(crate) mod testing {
 
-    use incast_model::routing::FlowKey;
+    use incast_model::routing::{EcmpHash, FlowKey};
 
     use super::*;
 
@@ -202,14 +196,14 @@ pub(crate) mod testing {
         }
 
         fn ask(&self, state: &mut impl Balancer, now: u64, sport: u16, data: bool) -> usize {
+            let hash = EcmpHash::Mix64;
+            let hash_of_flow = || hash.hash_prepared(hash.prepare(FlowKey::new(0, 1, sport, 100)), hash.salt(2, 1));
             state.choose(&Choice {
                 now,
                 data,
                 hops: &self.hops,
-                group: 7,
-                hash: EcmpHash::Mix64,
-                key: &EcmpHash::Mix64.prepare(FlowKey::new(0, 1, sport, 100)),
-                salt: EcmpHash::Mix64.salt(2, 1),
+                group: &|| 7,
+                hash: &hash_of_flow,
                 backlog: &|port| self.backlogs[port.index()],
             })
         }

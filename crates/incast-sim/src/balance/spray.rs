@@ -62,7 +62,7 @@ impl Balancer for Spray {
         match self.order {
             SprayOrder::Random => choice.random(&mut self.stream),
             SprayOrder::RoundRobin => {
-                let turn = &mut self.turns[choice.group];
+                let turn = &mut self.turns[(choice.group)()];
                 *turn = (*turn + 1) % choice.hops.len() as u32;
                 *turn as usize
             }

@@ -3,7 +3,7 @@
 
 use incast_model::fabric::NodeId;
 
-const SLOTS: u64 = 256;
+const SLOTS: usize = 1 << u8::BITS;
 
 /// Windows for which switches keep lists of arrivals; a power of two.
 pub(super) const INBOXES: usize = 8;
@@ -31,31 +31,30 @@ impl Woken {
 pub(super) struct Calendar {
     /// Length of a window.
     lookahead: u64,
-    /// Slot of the window that begins at `end`.
-    slot: u64,
+    /// Slot of the window that begins at `end`; the last one is before the first.
+    slot: u8,
     /// End of the current window; no node is woken before.
     end: u64,
     /// Words of 64 nodes per slot.
     words: usize,
     bits: Vec<u64>,
     /// By slot: true if a bit is set.
-    any: Vec<bool>,
+    any: [bool; SLOTS],
 }
 
 impl Calendar {
     pub(super) fn new(nodes: usize, lookahead: u64) -> Self {
         let words = nodes.div_ceil(64);
-        let slots = SLOTS as usize;
-        Self { lookahead, slot: 0, end: 0, words, bits: vec![0; words * slots], any: vec![false; slots] }
+        Self { lookahead, slot: 0, end: 0, words, bits: vec![0; words * SLOTS], any: [false; SLOTS] }
     }
 
     pub(super) fn wake(&mut self, node: NodeId, time: u64) {
-        self.set(node, ((time - self.end) / self.lookahead).min(SLOTS - 1));
+        self.set(node, ((time - self.end) / self.lookahead).min(SLOTS as u64 - 1) as u8);
     }
 
     #[inline]
-    fn set(&mut self, node: NodeId, ahead: u64) {
-        let slot = ((self.slot + ahead) % SLOTS) as usize;
+    fn set(&mut self, node: NodeId, ahead: u8) {
+        let slot = usize::from(self.slot.wrapping_add(ahead));
         self.any[slot] = true;
         self.bits[slot * self.words + node.index() / 64] |= 1 << (node.0 % 64);
     }
@@ -63,26 +62,28 @@ impl Calendar {
     /// Wakes a node in the last window with a list at the latest.
     #[inline(never)]
     pub(super) fn wake_for_packet(&mut self, node: NodeId, time: u64) -> Woken {
-        let ahead = (time - self.end) / self.lookahead;
-        let last = INBOXES as u64 - 1;
-        self.set(node, ahead.min(last));
-        let until = if ahead > last { 0 } else { self.end + (ahead + 1) * self.lookahead };
-        Woken((until << SLOT_BITS) | ((self.slot + ahead.min(last)) % INBOXES as u64))
+        let (mut ahead, mut until) = (0, self.end + self.lookahead);
+        while time >= until && usize::from(ahead) < INBOXES - 1 {
+            (ahead, until) = (ahead + 1, until + self.lookahead);
+        }
+        self.set(node, ahead);
+        let until = if time < until { until } else { 0 };
+        Woken((until << SLOT_BITS) | u64::from(self.slot.wrapping_add(ahead)) % INBOXES as u64)
     }
 
     /// Current window modulo [`INBOXES`].
     #[inline]
     pub(super) const fn current(&self) -> usize {
-        self.slot.wrapping_sub(1) as usize & (INBOXES - 1)
+        (self.slot.wrapping_sub(1) as usize) % INBOXES
     }
 
     /// Next window with work. Lists its nodes in order and returns its begin and end, or `None` if no work is left.
     pub(super) fn advance(&mut self, list: &mut Vec<NodeId>) -> Option<(u64, u64)> {
-        let ahead = (0..SLOTS).find(|ahead| self.any[((self.slot + ahead) % SLOTS) as usize])?;
-        let slot = ((self.slot + ahead) % SLOTS) as usize;
+        let ahead = (0..=u8::MAX).find(|&ahead| self.any[usize::from(self.slot.wrapping_add(ahead))])?;
+        let slot = usize::from(self.slot.wrapping_add(ahead));
         self.any[slot] = false;
-        self.slot = (self.slot + ahead + 1) % SLOTS;
-        let begin = self.end + ahead * self.lookahead;
+        self.slot = self.slot.wrapping_add(ahead).wrapping_add(1);
+        let begin = self.end + u64::from(ahead) * self.lookahead;
         self.end = begin + self.lookahead;
         list.clear();
         for word in 0..self.words {

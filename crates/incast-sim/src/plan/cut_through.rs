@@ -22,13 +22,13 @@ pub(crate) struct Forwarded {
 impl Network {
     /// True if a packet leaves the far end of `port` by a faster link (the first of several next hops).
     pub(crate) fn speeds_up(&self, port: PortId, packet: Forwarded) -> bool {
-        let node = self.fabric.neighbour(port);
-        let of_flow = self.flows.flows[packet.flow as usize].path.is_some() && packet.flags & flag::PATH != 0;
+        let of_flow = packet.flags & flag::PATH != 0 && self.flows.flows[packet.flow as usize].path.is_some();
         let out = if of_flow {
             Some(self.path_port(packet.flow, packet.back, usize::from(packet.hops) + 1))
         } else {
-            self.routing.hops(node, packet.dst).first().copied()
+            self.routing.hops(self.fabric.neighbour(port), packet.dst).first().copied()
         };
-        out.is_some_and(|out| self.fabric.rate(out) > self.fabric.rate(port))
+        let rate = |port| self.rates[usize::from(self.ports[port].rate)];
+        out.is_some_and(|out| rate(out) > rate(port))
     }
 }

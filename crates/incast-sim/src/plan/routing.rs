@@ -86,6 +86,7 @@ impl Routing {
         self.balancers.first().is_none_or(|balancer| balancer.is_ecmp(data))
     }
 
+    #[inline]
     /// `backlog`: time in ps to send a port's packets.
     pub(crate) fn balance(
         &self,
@@ -98,10 +99,8 @@ impl Routing {
             now,
             data: !back,
             hops,
-            group: self.routes.class(HostId(dst)),
-            hash: self.hash,
-            key: &self.keys[flow as usize][usize::from(back)],
-            salt: self.salts[node],
+            group: &|| self.routes.class(HostId(dst)),
+            hash: &|| self.hash.hash_prepared(self.keys[flow as usize][usize::from(back)], self.salts[node]),
             backlog,
         };
         hops[balancer.choose(&choice)]

@@ -72,6 +72,12 @@ impl Endpoints {
         }
     }
 
+    /// True if an endpoint is called when a packet leaves its queue or its NIC is idle.
+    #[inline]
+    pub(crate) const fn hear_of_queues(&self) -> bool {
+        self.watch_queues || self.pulled.is_some()
+    }
+
     pub(crate) const fn watch_queues(&self) -> bool {
         self.watch_queues
     }

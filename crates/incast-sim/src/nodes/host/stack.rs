@@ -364,6 +364,10 @@ impl<const RUN: u8> Stack for Work<'_, RUN> {
         };
         let ranges: Vec<Range> = ranges.into_iter().collect();
         let packet = Packet { records: u8::from(!ranges.is_empty()), ..self.packet_of(to, packet) };
+        if !has_extras(RUN) && self.out.effects.is_empty() && !self.of().endpoints.hear_of_queues() {
+            self.out.live += 1;
+            return self.send_out(nic, &packet, ranges);
+        }
         self.out.effects.push(Effect::Send(nic, packet, ranges));
     }
 
@@ -462,7 +466,17 @@ impl<const RUN: u8> TransportHost for Work<'_, RUN> {
         &mut self.host.transports().endpoints
     }
 
+    #[inline]
     fn flush(&mut self) {
+        if !self.out.effects.is_empty() {
+            self.apply_effects();
+        }
+    }
+}
+
+impl<const RUN: u8> Work<'_, RUN> {
+    #[inline(never)]
+    fn apply_effects(&mut self) {
         let mut effects = std::mem::take(&mut self.out.effects);
         for effect in effects.drain(..) {
             match effect {
