@@ -70,7 +70,7 @@ def test_paths_that_become_lossy(command: Command, make: Make) -> None:
 
 
 def test_two_users_that_change_tags_in_opposite_directions(command: Command, make: Make, tmp_path: Path) -> None:
-    """User 1 goes from tag 1 to 2 where it bounces, user 2 from 2 to 1: two priorities, and circles across them."""
+    """User 1 goes from tag 1 to 2 where it bounces, user 2 from 2 to 1: two priorities, and cycles across them."""
     classes = ("--classes", 2)
     counted = make("counted.json", *BOUNCED, "--method", "clos", *classes)
     code, found = verify_json(command, "counted.json", *classes, *BOUNCED)
@@ -135,7 +135,7 @@ def test_other_trees_on_jellyfish(seed: int, free: bool, command: Command, make:
     assert all(file["conditions"] for file in found["files"])
     if not free:
         turns = found["cycle"]["turns"]
-        assert {at for turn in turns for at in turn["of"]} == {0, 1}, "neither file has all rules of the circle"
+        assert {at for turn in turns for at in turn["of"]} == {0, 1}, "neither file has all rules of the cycle"
         code, said = verify(command, "old.json", "new.json", fabric=fabric)
         heads, *rows = said.splitlines()[-1 - len(turns) :]
         assert " ".join(heads.split()) == "switch in port from tag out port to new tag a rule of"

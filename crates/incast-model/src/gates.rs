@@ -113,7 +113,7 @@ pub enum GateError {
         rounds: usize,
     },
     /// Flows that wait for each other.
-    #[error("flows depend on each other in a cycle and would never start: {}", circle(.flows))]
+    #[error("flows depend on each other in a cycle and would never start: {}", listed(.flows))]
     Cycle {
         /// Flows; each waits for the next, the last for the first.
         flows: Vec<u32>,
@@ -132,7 +132,7 @@ pub(crate) fn spelled(flows: &[u32], between: &str, name: impl Fn(u32) -> String
     names.join(between)
 }
 
-fn circle(flows: &[u32]) -> String {
+fn listed(flows: &[u32]) -> String {
     spelled(flows, " waits for ", |flow| flow.to_string())
 }
 

@@ -1,4 +1,4 @@
-"""Positions of the nodes of a small fabric in a drawing: tiers as rows, or a circle for a single tier."""
+"""Positions of the nodes of a small fabric in a drawing: tiers as rows, or a ring for a single tier."""
 
 from __future__ import annotations
 

@@ -126,12 +126,12 @@ pub enum ElpError {
         tier: u8,
     },
     /// Loop in the routes.
-    #[error("packets to {destination} loop: {circle}; lossless paths must end at a host")]
-    Circle {
+    #[error("packets to {destination} loop: {nodes}; lossless paths must end at a host")]
+    RoutingLoop {
         /// Destination host.
         destination: String,
         /// Switches, the first again at the end.
-        circle: String,
+        nodes: String,
     },
 }
 

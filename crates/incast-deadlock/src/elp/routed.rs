@@ -121,7 +121,7 @@ impl<'r> Routed<'r> {
                         marks[far.index()] = Mark::OnTheWay;
                         way.push((far, 0));
                     }
-                    Mark::OnTheWay => return Err(self.circle(wiring, class, &way, far)),
+                    Mark::OnTheWay => return Err(self.routing_loop(wiring, class, &way, far)),
                     Mark::Done => {}
                 }
             }
@@ -130,11 +130,11 @@ impl<'r> Routed<'r> {
         Ok(done)
     }
 
-    fn circle(&self, wiring: &Wiring<'_>, class: usize, way: &[(NodeId, usize)], again: NodeId) -> ElpError {
+    fn routing_loop(&self, wiring: &Wiring<'_>, class: usize, way: &[(NodeId, usize)], again: NodeId) -> ElpError {
         let begin = way.iter().position(|&(node, _)| node == again).unwrap_or_default();
         let nodes = way[begin..].iter().map(|&(node, _)| node).chain([again]);
-        let circle: Vec<&str> = nodes.map(|node| wiring.name(node)).collect();
+        let nodes: Vec<&str> = nodes.map(|node| wiring.name(node)).collect();
         let destination = wiring.fabric().hosts()[self.classes[class][0].index()];
-        ElpError::Circle { destination: wiring.name(destination).into(), circle: circle.join(" → ") }
+        ElpError::RoutingLoop { destination: wiring.name(destination).into(), nodes: nodes.join(" → ") }
     }
 }

@@ -89,7 +89,7 @@ fn up_and_down_need_tiers() {
 
 /// A draft of Tagger's evaluation: cycles arise easily in Jellyfish and BCube with a few random shortest paths per pair.
 #[test]
-fn random_shortest_paths_close_circles_and_tags_open_them() {
+fn random_shortest_paths_close_cycles_and_tags_open_them() {
     for (fabric, few, many) in
         [(Jellyfish::new(20, 8, 4).build().unwrap(), 1, 4), (BCube::new(3, 1).build().unwrap(), 1, 4)]
     {

@@ -279,7 +279,7 @@ fn packets_with_a_smaller_tag_than_planned_get_rules_of_their_own() {
 }
 
 #[test]
-fn a_change_of_rules_can_close_a_circle() {
+fn a_change_of_rules_can_close_a_cycle() {
     let fabric = Jellyfish::new(20, 10, 5).build().unwrap();
     let wiring = Wiring::new(&fabric);
     let hops = Elp::Shortest(ShortestPaths::default()).hops(&wiring).unwrap();

@@ -22,7 +22,7 @@ fn bounces(wiring: &Wiring<'_>) -> Elp<'static> {
 }
 
 #[test]
-fn two_paths_with_a_bounce_each_close_a_circle() {
+fn two_paths_with_a_bounce_each_close_a_cycle() {
     let fabric = testbed();
     let wiring = Wiring::new(&fabric);
     let elp = bounces(&wiring);
@@ -101,7 +101,7 @@ fn loop_routes(fabric: &Fabric) -> Routes {
 }
 
 #[test]
-fn a_routing_loop_is_a_circle_of_two_buffers() {
+fn a_routing_loop_is_a_cycle_of_two_buffers() {
     let fabric = testbed();
     let wiring = Wiring::new(&fabric);
     let routes = loop_routes(&fabric);
@@ -134,7 +134,7 @@ fn the_clos_scheme_lets_a_looping_packet_bounce_once() {
 }
 
 #[test]
-fn two_failures_and_switches_next_to_them_that_send_back_up_close_the_circle() {
+fn two_failures_and_switches_next_to_them_that_send_back_up_close_the_cycle() {
     let fabric = testbed();
     let wiring = Wiring::new(&fabric);
     let routes = Routes::shortest(&fabric, NextHopOrder::Port);
@@ -187,7 +187,7 @@ fn all_single_and_double_failures_of_the_testbed() {
 }
 
 #[test]
-fn tags_that_fall_for_one_user_make_a_circle_across_tags() {
+fn tags_that_fall_for_one_user_make_a_cycle_across_tags() {
     let fabric = testbed();
     let wiring = Wiring::new(&fabric);
     let mut crossed = Rules::new(&wiring);

@@ -135,9 +135,9 @@ fn what_no_packet_comes_to_does_not_count() {
     let wiring = Wiring::new(&fabric);
     let mut rules = ClosScheme::new(1).rules(&wiring).unwrap();
     let turn = |a, b, c| (port(&fabric, b, a), port(&fabric, b, c));
-    let circle = ["T1", "L1", "T2", "L2"];
+    let cycle = ["T1", "L1", "T2", "L2"];
     for at in 0..4 {
-        let (input, output) = turn(circle[at], circle[(at + 1) % 4], circle[(at + 2) % 4]);
+        let (input, output) = turn(cycle[at], cycle[(at + 1) % 4], cycle[(at + 2) % 4]);
         rules.insert(Tag(7), input, output, Tag(7)).unwrap();
     }
     let found = Circularity::new(&wiring, &[&rules], 1);

@@ -292,7 +292,7 @@ impl Search<'_> {
             return Ok(Packets { turns, parts: vec![(None, Kind::Paths(elp))] });
         }
         let mut packets = Packets { turns: TurnSet::new(wiring), parts: Vec::new() };
-        let mut circles = Ok(());
+        let mut outcome = Ok(());
         let done =
             network.each_routes(&self.ready.fabric, scenario.seed, &mut |time, routes| match Dependencies::turns_on(
                 wiring,
@@ -306,10 +306,10 @@ impl Search<'_> {
                         packets.parts.push((when, Kind::Routes(routes)));
                     }
                 }
-                Err(error) => circles = Err(option("paths", error)),
+                Err(error) => outcome = Err(option("paths", error)),
             });
         done.map_err(|bad| self.located(scheme, bad))?;
-        circles.map(|()| packets)
+        outcome.map(|()| packets)
     }
 
     fn located(&self, scheme: &str, bad: FieldError) -> Diagnostics {

@@ -154,14 +154,14 @@ impl fmt::Display for Verified {
             writeln!(f, "Tagger's conditions ({what}) are not met; they are sufficient, not necessary")?;
         }
         if let Some(cycle) = cycle {
-            self.circle(cycle, f)?;
+            self.write_cycle(cycle, f)?;
         }
         self.files.iter().try_for_each(|file| file.paths(f))
     }
 }
 
 impl Verified {
-    fn circle(&self, cycle: &TaggedCycle, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn write_cycle(&self, cycle: &TaggedCycle, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "\n  {cycle}")?;
         let heads = ["switch", "in port", "from", "tag", "out port", "to", "new tag", "a rule of"].map(String::from);
         let rows = cycle.turns.iter().map(|Step { turn, new_tag, of }| {

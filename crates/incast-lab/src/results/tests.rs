@@ -591,6 +591,35 @@ fn bad_isolation_is_located() {
     }
 }
 
+/// Lossless priorities of a scheme with isolation.
+fn isolated(switch: &str, of_scheme: &str) -> Result<Vec<u8>, String> {
+    let text = format!(
+        "[fabric.star]\nhosts = 3\n[switch]\n{switch}\n[[workload]]\nlist = [{{ src = 0, dst = 1, size = 1 }}]\n\
+         [scheme.A]\ncontrol = \"hpcc\"\nswitch.isolation = {{ enabled = true{of_scheme} }}\n"
+    );
+    let prepared = Loaded::from_text("s.toml", &text, Path::new("."), &[]).and_then(|loaded| loaded.prepare());
+    let prepared = prepared.map_err(|error| error.to_string())?;
+    let again = Loaded::from_text("s.toml", &prepared.scenario.to_toml(), Path::new("."), &[]).unwrap();
+    let params = |prepared: &Prepared| prepared.schemes[0].setup.params.clone();
+    assert_eq!(params(&again.prepare().unwrap()), params(&prepared));
+    Ok(params(&prepared).switch.lossless)
+}
+
+#[test]
+fn isolation_makes_its_queue_lossless_by_default() {
+    assert_eq!(isolated("", "").unwrap(), [2, 3]);
+    assert_eq!(isolated("", ", queue = 5").unwrap(), [3, 5]);
+    assert_eq!(isolated("lossless = [3, 2]", "").unwrap(), [3, 2]);
+    for (switch, of_scheme, said) in [
+        ("lossless = [3]", "", "2 is a lossy priority"),
+        ("", ", queue = 3", "3 is the only lossless priority"),
+        ("pfc = false", "", "there is no PFC here"),
+    ] {
+        let error = isolated(switch, of_scheme).unwrap_err();
+        assert!(error.contains(said), "{error}");
+    }
+}
+
 #[test]
 fn columns_of_names_list_all() {
     let described = |table: &str, name: &str| {

@@ -9,7 +9,7 @@ use incast_model::tenant::{Optimum, Pair, Tenancy, static_split};
 use incast_model::units::{Bytes, Time};
 use incast_sim::outcome::FlowRecord;
 use incast_sim::transport::Transport;
-use incast_sim::{Carrier, Setup};
+use incast_sim::{Carrier, Params, Setup};
 
 use crate::scenario::Prepared;
 
@@ -38,9 +38,10 @@ struct Offered {
 }
 
 /// By interval, then by the pair's first flow.
-pub(super) fn rows(prepared: &Prepared, scheme: usize, routes: &Routes, outcome: &incast_sim::Outcome) -> Vec<Row> {
+pub(super) fn rows(prepared: &Prepared, scheme: usize, outcome: &incast_sim::Outcome) -> Vec<Row> {
     let Some(tenancy) = prepared.tenancy.as_deref() else { return Vec::new() };
     let setup = &prepared.schemes[scheme].setup;
+    let routes = routes(setup);
     let cuts = cuts(setup, outcome.end);
     let pairs = Pairs::of(&prepared.flows.flows);
     let mut offered = vec![vec![Offered::default(); pairs.ends.len()]; cuts.len().saturating_sub(1)];
@@ -57,12 +58,19 @@ pub(super) fn rows(prepared: &Prepared, scheme: usize, routes: &Routes, outcome:
             }
         }
     }
-    let optimum = Optimum::new(&prepared.fabric, routes);
+    let optimum = Optimum::new(&prepared.fabric, &routes);
     let of_interval = |(interval, all): (usize, Vec<Offered>)| {
         let span = [cuts[interval], cuts[interval + 1]];
         interval_rows(&pairs, &all, span, tenancy, &optimum)
     };
     offered.into_iter().enumerate().flat_map(of_interval).collect()
+}
+
+/// Routes of the start, as if no link failed.
+fn routes(setup: &Setup) -> Routes {
+    let Params { network, seed, .. } = &setup.params;
+    let given = network.routes(&setup.fabric, *seed);
+    given.expect("the setup is checked")
 }
 
 fn interval_rows(
@@ -209,7 +217,6 @@ mod tests {
     use std::ops::ControlFlow;
     use std::path::Path;
 
-    use incast_model::routing::NextHopOrder;
     use incast_sim::Simulation;
 
     use super::*;
@@ -257,11 +264,14 @@ hypervisor = "reservation"
 "#;
 
     fn rows_of(scheme: usize) -> Vec<Row> {
-        let prepared = Loaded::from_text("s.toml", SCENARIO, Path::new("."), &[]).unwrap().prepare().unwrap();
-        let routes = Routes::shortest(&prepared.fabric, NextHopOrder::Port);
+        rows_in(SCENARIO, scheme)
+    }
+
+    fn rows_in(scenario: &str, scheme: usize) -> Vec<Row> {
+        let prepared = Loaded::from_text("s.toml", scenario, Path::new("."), &[]).unwrap().prepare().unwrap();
         let setup = prepared.schemes[scheme].setup.clone();
         let outcome = Simulation::new(setup).unwrap().run(&mut |_| ControlFlow::Continue(()));
-        let rows = rows(&prepared, scheme, &routes, &outcome);
+        let rows = rows(&prepared, scheme, &outcome);
         for flow in &outcome.flows {
             assert!(flow.acked > 0);
         }
@@ -302,6 +312,38 @@ hypervisor = "reservation"
                 _ => (2000.0, 0.0),
             };
             assert!((most - expected.0).abs() < 0.1 && (sure - expected.1).abs() < 0.1, "{row:?}: {most}, {sure}");
+        }
+    }
+
+    #[test]
+    fn the_optimum_is_that_of_the_schemes_routes() {
+        let scenario = r#"
+[fabric.leaf_spine]
+leaves = 2
+spines = 2
+hosts_per_leaf = 1
+host_rate = "4Gbps"
+uplink_rate = "1Gbps"
+[vms]
+slots = 1
+rate = "4Gbps"
+[[tenant]]
+name = "x"
+vms = 2
+[[workload]]
+tenant = "x"
+list = [{ src = 0, dst = 1, size = "backlogged" }]
+[simulation]
+horizon = "1ms"
+[scheme.both]
+transport = "udp"
+[scheme.one]
+transport = "udp"
+network.route = [{ at = "leaf0", to = "h1", via = ["spine1"] }]
+"#;
+        for (scheme, optimum) in [(0, 2000.0), (1, 1000.0)] {
+            let rows = rows_in(scenario, scheme);
+            assert_eq!(rows.iter().map(|row| mbps(row, row.optimum)).collect::<Vec<_>>(), [optimum]);
         }
     }
 

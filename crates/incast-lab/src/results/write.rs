@@ -4,7 +4,6 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use incast_model::routing::{NextHopOrder, Routes};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
@@ -113,8 +112,7 @@ fn throughput_of(prepared: &Prepared, runs: &[SchemeRun]) -> Vec<Vec<Row>> {
     if prepared.tenancy.is_none() {
         return vec![Vec::new(); runs.len()];
     }
-    let routes = Routes::shortest(&prepared.fabric, NextHopOrder::Port);
-    (runs.iter().enumerate()).map(|(scheme, run)| throughput::rows(prepared, scheme, &routes, &run.outcome)).collect()
+    (runs.iter().enumerate()).map(|(scheme, run)| throughput::rows(prepared, scheme, &run.outcome)).collect()
 }
 
 fn reason(error: &parquet::errors::ParquetError) -> String {

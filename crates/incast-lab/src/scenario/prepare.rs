@@ -126,7 +126,9 @@ impl Scenario {
     /// From scheme, scenario, transport, or default.
     pub(crate) fn switch(&self, scheme: &Scheme, path: &str) -> Result<SwitchParams, Diagnostic> {
         let wanted = scheme.wanted_switch();
-        scheme.switch.over(&self.switch.over(&wanted, "switch")?, &path::join(path, "switch"))
+        let switch = scheme.switch.over(&self.switch.over(&wanted, "switch")?, &path::join(path, "switch"))?;
+        let given = [&self.switch, &scheme.switch].iter().any(|patch| patch.given().contains_key("lossless"));
+        Ok(if given { switch } else { switch.with_isolated_lossless() })
     }
 
     /// From scheme, scenario, control or transport, or default.

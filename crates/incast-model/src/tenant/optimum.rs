@@ -25,7 +25,7 @@ impl Pair {
 }
 
 /// Work-conserving optimum: max-min fair rates of pairs, in bit/s on the wire (with headers and gaps), spread evenly over
-/// shortest paths. Equal pairs count separately.
+/// equal next hops. Equal pairs count separately.
 ///
 /// The sum of the rates may be below the maximum: a pair over many links takes from many others.
 pub fn optimum(fabric: &Fabric, routes: &Routes, pairs: &[Pair]) -> Vec<f64> {

@@ -174,8 +174,8 @@ impl<'a> Matrix<'a> {
     fn add(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), EntryError> {
         self.check_triggers()?;
         let gates = self.gates();
-        if let Some(circle) = cycle(self.connections.len(), &gates) {
-            let (_, word) = self.connections[circle[0] as usize].trigger.expect("who waits has a trigger");
+        if let Some(found) = cycle(self.connections.len(), &gates) {
+            let (_, word) = self.connections[found[0] as usize].trigger.expect("who waits has a trigger");
             return Err(word.refuse("a trigger that does not wait for the flow that it starts"));
         }
         let mut first = None;
@@ -388,9 +388,9 @@ mod tests {
             why("trigger id 4 oneshot\n0->1 id 1 trigger 4 size 1\n"),
             "m.cm:1:1: `trigger`: must be activated by 1 flow(s), as it waits for; 0 do"
         );
-        let circle = "trigger id 4 oneshot\ntrigger id 5 oneshot\n0->1 id 1 trigger 4 size 1 send_done_trigger 5\n\
+        let cyclic = "trigger id 4 oneshot\ntrigger id 5 oneshot\n0->1 id 1 trigger 4 size 1 send_done_trigger 5\n\
                       1->0 id 2 trigger 5 size 1 send_done_trigger 4\n";
-        assert_eq!(why(circle), "m.cm:3:19: `4`: must be a trigger that does not wait for the flow that it starts");
+        assert_eq!(why(cyclic), "m.cm:3:19: `4`: must be a trigger that does not wait for the flow that it starts");
         assert!(why("trigger id 4 barrier\n0->1 start 0 size 1\n").ends_with("must be a barrier with a count"));
     }
 }

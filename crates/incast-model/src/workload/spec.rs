@@ -139,7 +139,7 @@ patterns! {
     list: Vec<ListedFlow>,
         "flows listed in the scenario, optionally with explicit paths and dependencies",
         None;
-    /// Flows of a CSV file.
+    /// Flows of a CSV or Parquet file.
     trace: Trace,
         "flows of a CSV or Parquet file, optionally with dependencies",
         None;

@@ -46,10 +46,10 @@ pub(super) fn gates(
         }
         gates.push(Gate { waits_for, delay: flow.delay, starts: vec![place as u32], round: None });
     }
-    if let Some(circle) = cycle(flows.len(), &gates) {
-        let names = spelled(&circle, " after ", |flow| word(flows[flow as usize].name.unwrap_or_default()));
+    if let Some(found) = cycle(flows.len(), &gates) {
+        let names = spelled(&found, " after ", |flow| word(flows[flow as usize].name.unwrap_or_default()));
         let allowed = "dependencies without a cycle, in which no flow would ever start".into();
-        return Err(refuse(circle[0] as usize, Spot::After(0), &names, allowed));
+        return Err(refuse(found[0] as usize, Spot::After(0), &names, allowed));
     }
     Ok(gates)
 }

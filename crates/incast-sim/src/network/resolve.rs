@@ -102,7 +102,7 @@ impl NetworkParams {
                 let (at, dst) = (&fabric.node(one.node).name, &fabric.node(fabric.hosts()[one.dst.index()]).name);
                 let name = |node| &fabric.node(node).name;
                 let message = match astray {
-                    Astray::Circle(node) => format!("packets of {at} to {dst} can return to {}", name(node)),
+                    Astray::Loop(node) => format!("packets of {at} to {dst} can return to {}", name(node)),
                     Astray::DeadEnd(node) => {
                         format!("packets of {at} to {dst} can reach {}, which has no up-down path there", name(node))
                     }
@@ -173,7 +173,7 @@ fn overlap(a: &TimedHops, b: &TimedHops) -> bool {
 }
 
 enum Astray {
-    Circle(NodeId),
+    Loop(NodeId),
     DeadEnd(NodeId),
 }
 
@@ -202,7 +202,7 @@ fn astray(fabric: &Fabric, routes: &Routes, from: &FixedHops) -> Option<Astray> 
         *edge += 1;
         let next = fabric.neighbour(port);
         match marks[next.index()] {
-            Mark::OnTheWay => return Some(Astray::Circle(next)),
+            Mark::OnTheWay => return Some(Astray::Loop(next)),
             Mark::Unseen if next != target => {
                 marks[next.index()] = Mark::OnTheWay;
                 way.push((next, 0));

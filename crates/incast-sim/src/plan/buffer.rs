@@ -10,7 +10,7 @@ use crate::switch::{Alpha, Headroom, PfcMode, QueueParams};
 pub struct BufferPlan {
     /// Bytes for packets that arrive after XOFF, all ports.
     pub headroom: u64,
-    /// Bytes guaranteed to ports, all ports.
+    /// Reserves set aside: one per port, whatever its priorities (NS3).
     pub reserved: u64,
     /// Bytes shared by ports.
     pub shared: u64,

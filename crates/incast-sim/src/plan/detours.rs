@@ -23,8 +23,8 @@ impl Network {
         for (time, routes) in faults.states(&self.fabric) {
             unreachable.retain(|(_, flow)| self.links(&routes, flow).is_none());
             for &(index, flow) in &with_int {
-                if self.goes_in_circles(&routes, flow) {
-                    return Err(circles(index, time));
+                if self.has_routing_loop(&routes, flow) {
+                    return Err(routing_loop(index, time));
                 }
                 let switches = self.links(&routes, flow).map_or(0, |links| links - 1);
                 if switches > usize::from(int_records) {
@@ -47,7 +47,7 @@ impl Network {
         Some(out.max(routes.links_between(&self.fabric, flow.dst, flow.src)?))
     }
 
-    fn goes_in_circles(&self, routes: &Routes, flow: &Flow) -> bool {
+    fn has_routing_loop(&self, routes: &Routes, flow: &Flow) -> bool {
         let (mut node, end) = (self.fabric.hosts()[flow.src.index()], self.fabric.hosts()[flow.dst.index()]);
         for _ in 0..self.fabric.nodes().len() {
             match routes.next_hops(node, flow.dst).first() {
@@ -70,7 +70,7 @@ impl Network {
     }
 }
 
-fn circles(flow: usize, time: Time) -> FieldError {
+fn routing_loop(flow: usize, time: Time) -> FieldError {
     FieldError::new(
         "network.route",
         format!(

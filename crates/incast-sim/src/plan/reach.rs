@@ -28,11 +28,11 @@ impl Reach<'_> {
             let found = self.blocked_on(&out, data).map(|place| CutOff { flow, acks: false, place });
             return found.or_else(|| self.blocked_on(&back, acks).map(|place| CutOff { flow, acks: true, place }));
         }
-        if let Some(place) = self.no_way(vec![(port, data)], spec.dst, flow, false) {
+        if let Some(place) = self.find_obstacle(vec![(port, data)], spec.dst, flow, false) {
             return Some(CutOff { flow, acks: false, place });
         }
         let home = network.fabric.ports_of(network.fabric.hosts()[spec.dst.index()]).map(|port| (port, acks)).collect();
-        self.no_way(home, spec.src, flow, true).map(|place| CutOff { flow, acks: true, place })
+        self.find_obstacle(home, spec.src, flow, true).map(|place| CutOff { flow, acks: true, place })
     }
 
     /// Priorities of data and ACKs at their hosts; 0 (never paused): ACKs that ignore pauses, transports that choose a priority
@@ -70,7 +70,7 @@ impl Reach<'_> {
     }
 
     /// First obstacle found; `None` if a packet from a queue in `ahead` can reach the host.
-    fn no_way(&self, mut ahead: Vec<Step>, dst: HostId, flow: u32, back: bool) -> Option<Obstacle> {
+    fn find_obstacle(&self, mut ahead: Vec<Step>, dst: HostId, flow: u32, back: bool) -> Option<Obstacle> {
         let target = self.network.fabric.hosts()[dst.index()];
         let mut met = None;
         let mut seen = BTreeSet::new();

@@ -17,6 +17,7 @@ pub(crate) struct Buffer {
     shared: i64,
     used: i64,
     reserve: u32,
+    /// At least 1, so that no fill asks for XOFF and XON.
     resume_offset: u32,
     fixed: Option<u32>,
     /// See [`fixed_alpha`].
@@ -46,7 +47,7 @@ impl Buffer {
             shared,
             used: 0,
             reserve: params.reserve.0 as u32,
-            resume_offset: params.resume_offset.0.min(u64::from(u32::MAX)) as u32,
+            resume_offset: params.resume_offset.0.clamp(1, u64::from(u32::MAX)) as u32,
             fixed: match params.pfc_mode {
                 PfcMode::Static { xoff } => Some(xoff.0.min(u64::from(u32::MAX)) as u32),
                 PfcMode::Dynamic { .. } => None,
@@ -173,6 +174,7 @@ impl Buffer {
 
 #[cfg(test)]
 mod tests {
+    use incast_model::units::Bytes;
     use proptest::prelude::*;
 
     use super::*;
@@ -218,6 +220,31 @@ mod tests {
             buffer.release(&mut port, 1000);
         }
         assert_eq!(port.headroom, 0);
+    }
+
+    #[test]
+    fn xon_needs_less_than_xoff_without_an_offset() {
+        let dynamic = SwitchParams::default().pfc_mode;
+        for pfc_mode in [PfcMode::Static { xoff: Bytes(10_000) }, dynamic] {
+            let params = SwitchParams { pfc_mode, resume_offset: Bytes(0), ..SwitchParams::default() };
+            let (mut buffer, mut port) = (Buffer::new(90_000, &params), ingress(0));
+            // 10 kB above the reserve leave 80 kB free, an eighth of which is 10 kB.
+            assert!([4096, 10_000].into_iter().all(|len| buffer.admit_lossless(&mut port, len)));
+            assert!(buffer.wants_xoff(&port));
+            port.paused = true;
+            assert!(!buffer.wants_xon(&port));
+            buffer.release(&mut port, 1);
+            assert!(buffer.wants_xon(&port));
+        }
+    }
+
+    #[test]
+    fn reserves_of_further_priorities_come_on_top_of_the_shared_buffer() {
+        let (mut buffer, mut lanes) = (buffer(1), [ingress(0); 2]);
+        for lane in &mut lanes {
+            assert!(buffer.admit_lossless(lane, 4096));
+        }
+        assert_eq!(buffer.used, 0);
     }
 
     #[test]

@@ -30,19 +30,20 @@ macro_rules! switch_params {
             /// 16·bandwidth/50 MiB at 100 Gb/s).
             #[schemars(transform = above("0B").most("2GiB"))]
             pub buffer: Bytes,
-            /// Buffer guaranteed to each ingress port and priority. Default 4096B (NS3 `switch-mmu.cc`).
+            /// Buffer guaranteed to each ingress port and priority; the buffer sets one per port aside (NS3). Default 4096B (NS3
+            /// `switch-mmu.cc`).
             #[schemars(transform = most("16MiB"))]
             pub reserve: Bytes,
             /// Lossless priorities (PFC), 1 to 7; with tagging, in the order of tags. Default [3] (all data in the HPCC
-            /// evaluation).
+            /// evaluation); with isolation also its queue.
             #[schemars(transform = priority())]
             pub lossless: Vec<u8>,
             /// If true, PFC pauses lossless priorities; otherwise they drop like any other. Default true (the HPCC evaluation).
             pub pfc: bool,
             /// XOFF threshold of an ingress queue. Default dynamic, by rate (NS3 `third.cc`).
             pub pfc_mode: PfcMode,
-            /// Distance below the threshold at which an ingress queue sends XON, at most a static threshold. Default 3072B (NS3
-            /// `resume_offset`).
+            /// Distance below the threshold at which an ingress queue sends XON, at most a static threshold; 0 acts as 1B.
+            /// Default 3072B (NS3 `resume_offset`).
             pub resume_offset: Bytes,
             /// Buffer per ingress port for packets after XOFF. Default computed (our choice; NS3: three-delays).
             pub headroom: Headroom,
@@ -87,6 +88,17 @@ macro_rules! switch_params {
 for_each_guard!(switch_params);
 
 impl SwitchParams {
+    /// Makes the queue of enabled isolation lossless, unless all priorities are lossy.
+    #[must_use]
+    pub fn with_isolated_lossless(mut self) -> Self {
+        let queue = self.isolation.queue;
+        if self.isolation.enabled && !self.lossless.is_empty() && !self.lossless.contains(&queue) {
+            self.lossless.push(queue);
+            self.lossless.sort_unstable();
+        }
+        self
+    }
+
     /// Priorities that PFC pauses, as bits; none without PFC or without a shared buffer.
     pub fn paused_priorities(&self) -> u8 {
         if self.pfc && self.queues == QueueParams::Shared {

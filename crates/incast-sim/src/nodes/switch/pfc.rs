@@ -173,6 +173,15 @@ mod tests {
     }
 
     #[test]
+    fn no_xon_at_the_fill_that_sends_xoff() {
+        let mut bench = paused(3, 0);
+        bench.put(2, &[(5000, Xon(3))]);
+        bench.run(9000);
+        // The first departure empties the headroom and leaves 2500 B, the threshold.
+        assert_eq!(bench.sent(0), [(1110, Xoff(3, 2500)), (5110, Xon(3))]);
+    }
+
+    #[test]
     fn headroom_takes_packets_after_xoff_until_it_is_full() {
         let mut bench = paused(5, 0);
         bench.run(5000);

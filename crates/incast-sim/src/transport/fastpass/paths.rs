@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_way_is_left_out() {
+    fn pairs_without_a_free_path_are_left_out() {
         let mut ways = Ways::new(&fabric(2, 1, 4, 2)).unwrap();
         ways.clear();
         assert_eq!([ways.add(0, 4), ways.add(1, 5)], [Ok(Some(0)), Ok(Some(1))]);

@@ -136,10 +136,10 @@ fn n4_all_flows_are_let_go() {
     let outcome = isolating(incast().flow(0, 6, 1000, late), small()).run();
     let end = (0..=VICTIM).map(|flow| fct(&outcome, flow)).max().expect("flows");
     check("N4", "flows that were isolated", ">= 4", outcome.isolations.len() as f64, outcome.isolations.len() >= 4);
-    let last = outcome.isolations.iter().map(|one| one.end.expect("let go")).max().expect("isolated flows");
+    let last = outcome.isolations.iter().map(|one| one.end.expect("released")).max().expect("isolated flows");
     check(
         "N4",
-        "last let go, after the end, us",
+        "last released, after the end, us",
         "< 400",
         (last.0 as f64 - end.0 as f64) / 1e6,
         last < end + Time::us(400),

@@ -56,7 +56,7 @@ fn n13_hold_to_the_picosecond() {
         let looks = (left + hold.0 - record.begin.0).div_ceil(hold.0);
         exact(
             "N13",
-            &format!("let go, hold {hold}, ps"),
+            &format!("released, hold {hold}, ps"),
             record.begin.0 + looks * hold.0,
             record.end.expect("an end").0,
         );
@@ -132,7 +132,7 @@ fn n16_release_below_to_the_picosecond() {
         let quiet = outcome.flows[0].delivered.expect("delivered").0 - DATA - TAU + hold.0;
         let may = if stands { left } else { quiet };
         let looks = (may - record.begin.0).div_ceil(hold.0);
-        let what = format!("let go, release below {release} B, ps");
+        let what = format!("released, release below {release} B, ps");
         exact("N16", &what, record.begin.0 + looks * hold.0, record.end.expect("an end").0);
     }
 }
@@ -167,7 +167,7 @@ fn n17_age_to_the_picosecond() {
         assert_eq!((before.by, next.messages), (IsolatedBy::Message, 1));
         assert!(next.end > before.end, "the next switch keeps it for longer");
         let looks = (before.begin + age - next.begin).0 / hold.0 + 1;
-        let what = format!("let go, age {age}, ps");
+        let what = format!("released, age {age}, ps");
         exact("N17", &what, next.begin.0 + looks * hold.0, before.end.expect("an end").0);
     }
 }

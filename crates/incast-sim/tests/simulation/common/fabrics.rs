@@ -79,12 +79,12 @@ pub(crate) fn parking_lot(links: usize, cable: Cable) -> Fabric {
 pub(crate) fn ring(size: usize, cable: Cable) -> Fabric {
     let mut builder = FabricBuilder::new();
     let hosts = hosts(&mut builder, size);
-    let circle = switches(&mut builder, size);
-    for (host, switch) in hosts.into_iter().zip(&circle) {
+    let ring = switches(&mut builder, size);
+    for (host, switch) in hosts.into_iter().zip(&ring) {
         link(&mut builder, host, *switch, cable);
     }
-    for (index, switch) in circle.iter().enumerate() {
-        link(&mut builder, *switch, circle[(index + 1) % size], cable);
+    for (index, switch) in ring.iter().enumerate() {
+        link(&mut builder, *switch, ring[(index + 1) % size], cable);
     }
     builder.finish().unwrap()
 }

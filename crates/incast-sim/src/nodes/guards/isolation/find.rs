@@ -114,7 +114,7 @@ impl Switch<Guards> {
         found
     }
 
-    pub(super) fn may_let_go(&self, slot: u32) -> bool {
+    pub(super) fn can_release(&self, slot: u32) -> bool {
         let Some(isolation) = &self.guards.isolation else { return false };
         let (entry, params) = (&isolation.table[slot], &isolation.params);
         let since = |time: u64| self.now() - time;

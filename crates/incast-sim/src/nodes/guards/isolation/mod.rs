@@ -99,7 +99,7 @@ impl Guard for Isolation {
             return None;
         }
         let slot = match any.then(|| isolation.table.find(port, packet.flow)).flatten() {
-            Some(slot) if !isolated && switch.may_let_go(slot) => {
+            Some(slot) if !isolated && switch.can_release(slot) => {
                 switch.end_isolation(plan, out, slot);
                 None
             }

@@ -23,7 +23,7 @@ impl Nodes {
         for switch in &mut self.switches {
             switch.begin_action(self.books.now);
             for slot in switch.isolated() {
-                if switch.may_let_go(slot) {
+                if switch.can_release(slot) {
                     switch.end_isolation(plan, &mut self.out, slot);
                 }
             }

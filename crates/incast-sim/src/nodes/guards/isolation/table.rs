@@ -134,7 +134,7 @@ impl Table {
     pub(crate) fn remove(&mut self, slot: u32, now: u64) -> Vec<(LocalPort, u64)> {
         let entry = &mut self.entries[slot as usize];
         let (port, flow, notified) = (entry.port, entry.flow, std::mem::take(&mut entry.notified));
-        debug_assert!(entry.ahead == 0 && entry.held == 0, "a flow is let go when none of its packets waits");
+        debug_assert!(entry.ahead == 0 && entry.held == 0, "a flow is released when none of its packets waits");
         let record = &mut self.records[entry.record as usize].1;
         (record.end, record.packets, record.bytes) = (Some(Time(now)), entry.packets, entry.bytes);
         (entry.port, entry.flow) = (LocalPort::NONE, NONE);
