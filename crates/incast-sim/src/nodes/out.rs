@@ -64,6 +64,8 @@ pub(super) enum Effect {
     Send(LocalPort, Packet, Vec<Range>),
     /// Serves a NIC.
     Kick(LocalPort),
+    /// Tells the sender of a flow, whose handler runs, that a packet left its queue.
+    Left(u32),
 }
 
 #[derive(Debug)]

@@ -72,10 +72,15 @@ impl Endpoints {
         }
     }
 
-    /// True if an endpoint is called when a packet leaves its queue or its NIC is idle.
+    /// True if idle NICs call an endpoint.
     #[inline]
-    pub(crate) const fn hear_of_queues(&self) -> bool {
-        self.watch_queues || self.pulled.is_some()
+    pub(crate) const fn are_pulled(&self) -> bool {
+        self.pulled.is_some()
+    }
+
+    /// True while a handler of the flow's sender runs.
+    pub(crate) fn is_busy(&self, own: u32) -> bool {
+        self.slots[usize::from(self.sent[own as usize])].endpoint.is_none()
     }
 
     pub(crate) const fn watch_queues(&self) -> bool {
@@ -208,12 +213,10 @@ pub(crate) trait TransportHost: Stack + Sized {
     }
 
     #[inline]
-    fn left_queue(&mut self, kind: Kind, own: u32) {
-        if matches!(kind, Kind::Segment | Kind::Syn) {
-            let index = self.endpoints().sent[own as usize];
-            if self.endpoints().slots[usize::from(index)].watches_queue {
-                self.with(index, |endpoint, host| endpoint.left_host(host, own));
-            }
+    fn left_queue(&mut self, own: u32) {
+        let index = self.endpoints().sent[own as usize];
+        if self.endpoints().slots[usize::from(index)].watches_queue {
+            self.with(index, |endpoint, host| endpoint.left_host(host, own));
         }
     }
 

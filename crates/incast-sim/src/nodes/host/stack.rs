@@ -167,7 +167,11 @@ impl Host {
     pub(super) fn left<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, packet: &Packet) {
         if matches!(packet.kind, Kind::Segment | Kind::Syn) {
             let own = plan.layout.at_src[packet.flow as usize];
-            Work::<RUN> { host: self, plan, out }.left_queue(packet.kind, own);
+            if self.transports().endpoints.is_busy(own) {
+                out.effects.push(Effect::Left(own));
+            } else {
+                Work::<RUN> { host: self, plan, out }.left_queue(own);
+            }
         }
     }
 
@@ -364,7 +368,8 @@ impl<const RUN: u8> Stack for Work<'_, RUN> {
         };
         let ranges: Vec<Range> = ranges.into_iter().collect();
         let packet = Packet { records: u8::from(!ranges.is_empty()), ..self.packet_of(to, packet) };
-        if !has_extras(RUN) && self.out.effects.is_empty() && !self.of().endpoints.hear_of_queues() {
+        let in_order = matches!(self.out.effects.last(), None | Some(Effect::Left(..)));
+        if !has_extras(RUN) && in_order && !self.of().endpoints.are_pulled() {
             self.out.live += 1;
             return self.send_out(nic, &packet, ranges);
         }
@@ -489,6 +494,7 @@ impl<const RUN: u8> Work<'_, RUN> {
                     }
                 }
                 Effect::Kick(nic) => self.host.kick::<RUN>(self.plan, self.out, nic),
+                Effect::Left(own) => self.left_queue(own),
             }
         }
         self.out.effects = effects;
