@@ -4,6 +4,8 @@ use incast_model::flow::{FlowSet, Gate};
 use incast_model::gates::Waiting;
 use incast_model::units::Time;
 
+use crate::kernel::{FlowId, Id, IdVec};
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     /// Last byte at the receiver.
@@ -17,7 +19,7 @@ pub(crate) struct Gates {
     waiting: Waiting,
     /// Sender of all flows of the gate; `None`: several.
     starter: Vec<Option<u32>>,
-    held: Vec<bool>,
+    held: IdVec<FlowId, bool>,
 }
 
 #[derive(Debug)]
@@ -25,7 +27,7 @@ pub(crate) struct Countdown {
     left: Vec<u32>,
     /// By round: `None` until decided.
     begun: Vec<Option<bool>>,
-    cancelled: Vec<bool>,
+    cancelled: IdVec<FlowId, bool>,
     /// Flows and their payload bytes, without cancelled ones.
     pub(crate) flows: usize,
     pub(crate) bytes: u64,
@@ -36,8 +38,8 @@ impl Gates {
         if set.gates.is_empty() {
             return Self::default();
         }
-        let mut held = vec![false; set.flows.len()];
-        set.gates.iter().flat_map(|gate| &gate.starts).for_each(|&flow| held[flow as usize] = true);
+        let mut held: IdVec<FlowId, bool> = vec![false; set.flows.len()].into();
+        set.gates.iter().flat_map(|gate| &gate.starts).for_each(|&flow| held[FlowId(flow)] = true);
         let starter = |starts: &[u32]| {
             let mut hosts = starts.iter().map(|&flow| set.flows[flow as usize].src.0);
             let first = hosts.next()?;
@@ -51,8 +53,8 @@ impl Gates {
     }
 
     #[inline]
-    pub(crate) fn holds(&self, flow: u32) -> bool {
-        self.held.get(flow as usize) == Some(&true)
+    pub(crate) fn holds(&self, flow: FlowId) -> bool {
+        self.held.get(flow) == Some(&true)
     }
 }
 
@@ -61,13 +63,13 @@ impl Countdown {
         Self {
             left: set.gates.iter().map(|gate| gate.waits_for.len() as u32).collect(),
             begun: vec![None; set.rounds.len()],
-            cancelled: vec![false; if set.rounds.is_empty() { 0 } else { set.flows.len() }],
+            cancelled: vec![false; if set.rounds.is_empty() { 0 } else { set.flows.len() }].into(),
             flows: set.flows.len(),
             bytes: set.bytes().0,
         }
     }
 
-    pub(crate) fn is_cancelled(&self, flow: usize) -> bool {
+    pub(crate) fn is_cancelled(&self, flow: FlowId) -> bool {
         self.cancelled.get(flow) == Some(&true)
     }
 
@@ -76,11 +78,11 @@ impl Countdown {
         &mut self,
         gates: &Gates,
         set: &FlowSet,
-        (flow, end, now): (u32, End, u64),
-    ) -> Vec<(u32, u64)> {
+        (flow, end, now): (FlowId, End, u64),
+    ) -> Vec<(FlowId, u64)> {
         let mut starts = Vec::new();
-        let sender = set.flows[flow as usize].src.0;
-        for &gate in gates.waiting.of(flow) {
+        let sender = set.flows[flow.index()].src.0;
+        for &gate in gates.waiting.of(flow.0) {
             // A gate waits for the ACK if all its flows start at this flow's sender, else for the last byte.
             let wanted = if gates.starter[gate as usize] == Some(sender) { End::Acked } else { End::Delivered };
             if end == wanted {
@@ -94,13 +96,13 @@ impl Countdown {
         starts
     }
 
-    fn open(&mut self, gates: &Gates, set: &FlowSet, gate: u32, now: u64, starts: &mut Vec<(u32, u64)>) {
+    fn open(&mut self, gates: &Gates, set: &FlowSet, gate: u32, now: u64, starts: &mut Vec<(FlowId, u64)>) {
         let spec = &set.gates[gate as usize];
         let open = now.saturating_add(spec.delay.0);
         if !self.begins(spec, &set.rounds, open) {
             return self.call_off(gates, set, gate);
         }
-        starts.extend(spec.starts.iter().map(|&flow| (flow, open.max(set.flows[flow as usize].start.0))));
+        starts.extend(spec.starts.iter().map(|&flow| (FlowId(flow), open.max(set.flows[flow as usize].start.0))));
     }
 
     /// True if a gate opens, at `open`. The first gate of a round decides for all.
@@ -117,7 +119,7 @@ impl Countdown {
         let mut next = vec![gate];
         while let Some(gate) = next.pop() {
             for &flow in &set.gates[gate as usize].starts {
-                if std::mem::replace(&mut self.cancelled[flow as usize], true) {
+                if std::mem::replace(&mut self.cancelled[FlowId(flow)], true) {
                     break; // already cancelled
                 }
                 self.flows -= 1;

@@ -1,7 +1,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::kernel::PairId;
+use crate::kernel::{FlowId, PairId};
 
 /// Ready queue pairs, served in rounds in order of their flows.
 ///
@@ -9,15 +9,15 @@ use crate::kernel::PairId;
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
     /// Flows and their queue pairs.
-    round: BinaryHeap<Reverse<(u32, PairId)>>,
-    next: BinaryHeap<Reverse<(u32, PairId)>>,
+    round: BinaryHeap<Reverse<(FlowId, PairId)>>,
+    next: BinaryHeap<Reverse<(FlowId, PairId)>>,
     /// First flow that can still be served in this round.
-    from: u32,
+    from: FlowId,
 }
 
 impl Turns {
     #[inline]
-    pub(crate) fn push(&mut self, flow: u32, pair: PairId) {
+    pub(crate) fn push(&mut self, flow: FlowId, pair: PairId) {
         let turns = if flow >= self.from { &mut self.round } else { &mut self.next };
         turns.push(Reverse((flow, pair)));
     }
@@ -32,22 +32,22 @@ impl Turns {
         self.round.pop().or_else(|| self.next.pop()).map(|Reverse((_, pair))| pair)
     }
 
-    pub(crate) fn remove(&mut self, flow: u32) {
+    pub(crate) fn remove(&mut self, flow: FlowId) {
         self.round.retain(|Reverse((one, _))| *one != flow);
         self.next.retain(|Reverse((one, _))| *one != flow);
     }
 
     #[inline]
-    pub(crate) fn served(&mut self, flow: u32) {
+    pub(crate) fn served(&mut self, flow: FlowId) {
         if flow < self.from {
             // The pair was first of the next round.
             debug_assert!(self.round.is_empty());
             std::mem::swap(&mut self.round, &mut self.next);
         }
-        self.from = flow + 1;
+        self.from = FlowId(flow.0 + 1);
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, PairId)> + '_ {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (FlowId, PairId)> + '_ {
         self.round.iter().chain(&self.next).map(|Reverse(one)| *one)
     }
 
@@ -65,12 +65,12 @@ mod tests {
 
     /// Makes a flow ready, with a queue pair of the same number.
     fn push(turns: &mut Turns, flow: u32) {
-        turns.push(flow, PairId(flow));
+        turns.push(FlowId(flow), PairId(flow));
     }
 
     fn serve(turns: &mut Turns) -> Option<u32> {
         let PairId(flow) = turns.pop()?;
-        turns.served(flow);
+        turns.served(FlowId(flow));
         Some(flow)
     }
 

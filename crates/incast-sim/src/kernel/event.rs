@@ -5,15 +5,17 @@
 
 use incast_model::fabric::PortId;
 
+use super::ids::FlowId;
+
 /// In the order of classes within one picosecond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Target {
     /// Step; exact arithmetic only.
     Fault(u32),
     /// By flow.
-    Timer(u32),
+    Timer(FlowId),
     /// By flow.
-    Start(u32),
+    Start(FlowId),
     Port(PortId),
     /// Wake-up of a paced NIC's port; `ns3` arithmetic only.
     Wake(PortId),
@@ -56,8 +58,8 @@ impl Event {
     pub(crate) const fn new(time: u64, rank: u64, target: Target) -> Self {
         let (class, id) = match target {
             Target::Fault(step) => (0, step),
-            Target::Timer(flow) => (1, flow),
-            Target::Start(flow) => (2, flow),
+            Target::Timer(flow) => (1, flow.0),
+            Target::Start(flow) => (2, flow.0),
             Target::Port(port) => (3, port.0),
             Target::Wake(port) => (4, port.0),
             Target::Arrival(port) => (5, port.0),
@@ -77,8 +79,8 @@ impl Event {
         let id = self.key as u32 & MAX_ID;
         match self.key as u32 >> ID_BITS & 7 {
             0 => Target::Fault(id),
-            1 => Target::Timer(id),
-            2 => Target::Start(id),
+            1 => Target::Timer(FlowId(id)),
+            2 => Target::Start(FlowId(id)),
             3 => Target::Port(PortId(id)),
             4 => Target::Wake(PortId(id)),
             5 => Target::Arrival(PortId(id)),
@@ -108,9 +110,9 @@ mod tests {
             Event::new(1, 9, Target::Periodic(periodic::SAMPLE)),
             Event::new(2, 0, Target::Fault(8)),
             Event::new(2, 0, Target::Fault(9)),
-            Event::new(2, 0, Target::Timer(7)),
-            Event::new(2, 0, Target::Start(0)),
-            Event::new(2, 0, Target::Start(1)),
+            Event::new(2, 0, Target::Timer(FlowId(7))),
+            Event::new(2, 0, Target::Start(FlowId(0))),
+            Event::new(2, 0, Target::Start(FlowId(1))),
             Event::new(2, 0, Target::Port(PortId(0))),
             Event::new(2, 0, Target::Port(PortId(1))),
             Event::new(2, 0, Target::Wake(PortId(0))),
@@ -119,9 +121,9 @@ mod tests {
             Event::new(2, 0, Target::Agenda(0)),
             Event::new(2, 0, Target::Periodic(periodic::SAMPLE)),
             Event::new(2, 0, Target::Periodic(periodic::WATCHDOG)),
-            Event::new(2, 1, Target::Timer(0)),
-            Event::new(2, rank::LAST, Target::Start(0)),
-            Event::new(3, 0, Target::Timer(0)),
+            Event::new(2, 1, Target::Timer(FlowId(0))),
+            Event::new(2, rank::LAST, Target::Start(FlowId(0))),
+            Event::new(3, 0, Target::Timer(FlowId(0))),
         ];
         assert!(ordered.windows(2).all(|pair| pair[0] < pair[1] && pair[0].order() < pair[1].order()));
     }
@@ -130,8 +132,8 @@ mod tests {
     fn events_keep_what_they_are_for() {
         for target in [
             Target::Fault(2),
-            Target::Timer(3),
-            Target::Start(8),
+            Target::Timer(FlowId(3)),
+            Target::Start(FlowId(8)),
             Target::Port(PortId(MAX_ID)),
             Target::Arrival(PortId(5)),
             Target::Agenda(9),

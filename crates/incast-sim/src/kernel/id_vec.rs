@@ -43,6 +43,7 @@ macro_rules! ids {
         pub(crate) struct $name(pub(crate) $int);
 
         impl $name {
+            #[allow(dead_code, reason = "not all have one")]
             pub(crate) const NONE: Self = Self(<$int>::MAX);
         }
 

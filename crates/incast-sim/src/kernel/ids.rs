@@ -1,4 +1,4 @@
-//! Numbers of ports, wires, packets and queue pairs.
+//! Numbers of ports, wires, packets, queue pairs and flows.
 
 use incast_model::fabric::{HostId, NodeId, PortId};
 
@@ -13,6 +13,12 @@ ids! {
     PacketId(u32),
     /// Queue pair of a host.
     PairId(u32),
+    /// Flow in the run.
+    FlowId(u32),
+    /// Flow among those that its sender sends.
+    SentId(u32),
+    /// Flow among those that its receiver receives.
+    ReceivedId(u32),
 }
 
 indices!(HostId, NodeId, PortId);

@@ -2,7 +2,7 @@
 
 use incast_model::rng::mix;
 
-use crate::kernel::{Event, Kind, flag};
+use crate::kernel::{Event, FlowId, Kind, flag};
 
 /// Digests of a run: equal for equal runs, on every machine and in every build; for others with probability 2^-64.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct Fingerprint {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OnWire {
     pub(crate) kind: Kind,
-    pub(crate) flow: u32,
+    pub(crate) flow: FlowId,
     pub(crate) seq: u64,
     pub(crate) size: u16,
     pub(crate) prio: u8,
@@ -53,7 +53,7 @@ impl Prints {
         let visible = packet.flags & (flag::CE | flag::ECHO | flag::XOFF);
         let header =
             u64::from(packet.size) << 24 | u64::from(prio) << 16 | u64::from(visible) << 8 | packet.kind as u64;
-        let place = u64::from(port) << 32 | u64::from(packet.flow);
+        let place = u64::from(port) << 32 | u64::from(packet.flow.0);
         let digest = [place, seq, header].iter().fold(mix(time), |digest, &word| mix(digest ^ word));
         self.traffic = self.traffic.wrapping_add(digest);
     }
@@ -108,11 +108,11 @@ mod tests {
 
     #[test]
     fn traffic_differs_by_what_is_on_the_wire() {
-        let packet = OnWire { kind: Kind::Data, flow: 7, seq: 1000, size: 1048, prio: 3, in_prio: 0, flags: 0 };
+        let packet = OnWire { kind: Kind::Data, flow: FlowId(7), seq: 1000, size: 1048, prio: 3, in_prio: 0, flags: 0 };
         let base = of_packets(&[(5, 1, packet), (6, 2, packet)]);
         assert_eq!(of_packets(&[(6, 2, packet), (5, 1, packet)]), base, "in any order");
         let changed = [
-            OnWire { flow: 8, ..packet },
+            OnWire { flow: FlowId(8), ..packet },
             OnWire { seq: 2000, ..packet },
             OnWire { size: 1000, ..packet },
             OnWire { prio: 4, ..packet },

@@ -19,7 +19,7 @@ use super::switch::Switch;
 use super::{Nodes, Place};
 use crate::congestion::{Control, IntRecord, WindowMode};
 use crate::host::{Carrier, PacketParams};
-use crate::kernel::{Kind, NONE, flag};
+use crate::kernel::{FlowId, IdVec, Kind, NONE, flag};
 use crate::outcome::{Counts, DropReason, FlowRecord};
 use crate::plan::Network;
 use crate::setup::{ControlSetup, Params, Setup};
@@ -196,17 +196,18 @@ impl Bench {
         let Nodes { layout, network, .. } = &self.nodes;
         let packets = &network.config.packets;
         let towards = |flow: u32, back: bool| {
-            let spec = &network.flows.flows[flow as usize];
-            let (dst, at) = if back { (spec.src, &layout.at_src) } else { (spec.dst, &layout.at_dst) };
+            let flow = FlowId(flow);
+            let spec = network.flow(flow);
+            let (dst, at_dst) =
+                if back { (spec.src, layout.at_src[flow].0) } else { (spec.dst, layout.at_dst[flow].0) };
             let flags = network.controls[0].flags;
-            let at_dst = at[flow as usize];
             Packet { flow, dst: dst.0, at_dst, size: packets.ack.0 as u16, prio: spec.priority, flags, ..Packet::EMPTY }
         };
         let own = |kind, in_prio, xoff| {
             let flags = if xoff { flag::XOFF } else { 0 };
             Packet { kind, dst: NONE, size: packets.pfc.0 as u16, in_prio, flags, ..Packet::EMPTY }
         };
-        let size = |flow: u32| network.flows.flows[flow as usize].size.0;
+        let size = |flow: u32| network.flow(FlowId(flow)).size.0;
         let seq = |flow, number: u64| size(flow).min(PAYLOAD * number);
         let data = |kind, flow, number| {
             let payload = PAYLOAD.min(size(flow) - seq(flow, number));
@@ -226,8 +227,8 @@ impl Bench {
             Frame::Cnp(flow) => Packet { kind: Kind::Cnp, ..towards(flow, true) },
             Frame::Xoff(prio, bytes) => Packet { seq: bytes, ..own(Kind::Pfc, prio, true) },
             Frame::Xon(prio) => own(Kind::Pfc, prio, false),
-            Frame::Isolate(flow) => Packet { flow, ..own(Kind::Isolation, 0, true) },
-            Frame::Release(flow) => Packet { flow, ..own(Kind::Isolation, 0, false) },
+            Frame::Isolate(flow) => Packet { flow: FlowId(flow), ..own(Kind::Isolation, 0, true) },
+            Frame::Release(flow) => Packet { flow: FlowId(flow), ..own(Kind::Isolation, 0, false) },
         }
     }
 
@@ -285,16 +286,15 @@ impl Bench {
     /// Has only the fields that the host knows.
     pub(super) fn record(&self, flow: u32) -> FlowRecord {
         let (host, Nodes { layout, network, .. }) = (&self.nodes.hosts[0], &self.nodes);
-        let number = network.fabric.hosts().iter().position(|&host| host == self.node).expect("a host");
-        let mut records = vec![FlowRecord::default(); network.flows.flows.len()];
+        let mut records: IdVec<_, _> = vec![FlowRecord::default(); network.flows.flows.len()].into();
         host.record_sent(&mut records);
-        host.record_received(&layout.received[number], &mut records);
-        records[flow as usize]
+        host.record_received(layout, &mut records);
+        records[FlowId(flow)]
     }
 }
 
 fn frame_of(packet: &Packet) -> Frame {
-    let (flow, number, xoff) = (packet.flow, packet.seq.div_ceil(PAYLOAD), packet.flags & flag::XOFF != 0);
+    let (flow, number, xoff) = (packet.flow.0, packet.seq.div_ceil(PAYLOAD), packet.flags & flag::XOFF != 0);
     match packet.kind {
         Kind::Data => Frame::Data(flow, number),
         Kind::Segment => Frame::Segment(flow, packet.stamp),

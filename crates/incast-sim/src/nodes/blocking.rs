@@ -4,21 +4,21 @@ use incast_model::fabric::PortId;
 
 use super::map::Map;
 use super::packet::Packet;
-use crate::kernel::Kind;
+use crate::kernel::{FlowId, Id, Kind};
 use crate::measure::Waits;
 use crate::plan::Network;
 
 #[derive(Debug, Default)]
-pub(super) struct Delays(Map<u32, Waits>);
+pub(super) struct Delays(Map<FlowId, Waits>);
 
 impl Delays {
-    pub(super) fn of(&mut self, flow: u32) -> &mut Waits {
+    pub(super) fn of(&mut self, flow: FlowId) -> &mut Waits {
         self.0.entry(flow).or_default()
     }
 
     pub(super) fn add_to(&self, all: &mut [Waits]) {
         for (&flow, &waits) in &self.0 {
-            all[flow as usize] += waits;
+            all[flow.index()] += waits;
         }
     }
 }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use super::plan::Plan;
 use super::windows::{STRIDE, Watch};
 use super::{Nodes, Place};
-use crate::kernel::{Event, Target};
+use crate::kernel::{Event, FlowId, Target};
 use crate::progress::{Halt, Limits, Progress};
 
 impl Nodes {
@@ -59,7 +59,7 @@ impl Nodes {
 
     fn step_ns3(&mut self, event: Event) {
         let plan = Plan { layout: &self.layout, network: &self.network };
-        let host_of = |flow: u32| self.network.flows.flows[flow as usize].src.index();
+        let host_of = |flow: FlowId| self.network.flow(flow).src.index();
         let node = match event.target() {
             Target::Arrival(wire) => plan.layout.ports[wire].peer,
             Target::Port(port) | Target::Wake(port) => plan.node_of(port),
@@ -67,7 +67,7 @@ impl Nodes {
             Target::Start(flow) => {
                 if !self.network.gates.holds(flow) {
                     let ns3 = self.out.ns3();
-                    ns3.next_flow += 1;
+                    ns3.next_flow.0 += 1;
                     ns3.schedule_next_start(&self.network);
                 }
                 return self.hosts[host_of(flow)].step_ns3(plan, &mut self.out, event);
@@ -85,13 +85,13 @@ impl Nodes {
         self.out.counts.peak_packets = self.out.counts.peak_packets.max(self.out.live);
         if let Some(flow) = self.out.ns3().completed.take() {
             // In the HPCC authors' ns-3 the receiver's state dies with the flow at its sender.
-            let receiver = self.network.flows.flows[flow as usize].dst.index();
-            self.hosts[receiver].forget_received(self.layout.at_dst[flow as usize]);
+            let receiver = self.network.flow(flow).dst.index();
+            self.hosts[receiver].forget_received(self.layout.at_dst[flow]);
         }
         for (now, flow, end) in std::mem::take(&mut self.out.ends) {
             for (started, time) in self.books.gates.report(&self.network.gates, &self.network.flows, (flow, end, now)) {
-                let host = self.network.flows.flows[started as usize].src.index();
-                self.hosts[host].open(self.layout.at_src[started as usize], time);
+                let host = self.network.flow(started).src.index();
+                self.hosts[host].open(self.layout.at_src[started], time);
                 self.out.ns3().schedule_start(started, time);
             }
         }

@@ -19,8 +19,8 @@ impl Nodes {
         ends.sort_by_key(|&(now, ..)| now);
         for (now, flow, end) in ends {
             for (started, time) in self.books.gates.report(&self.network.gates, &self.network.flows, (flow, end, now)) {
-                let host = &mut self.hosts[self.network.flows.flows[started as usize].src.index()];
-                host.open(self.layout.at_src[started as usize], time);
+                let host = &mut self.hosts[self.network.flow(started).src.index()];
+                host.open(self.layout.at_src[started], time);
                 woken.push((host.node(), time));
             }
         }
@@ -31,8 +31,8 @@ impl Nodes {
     pub(super) fn give_turns(&mut self) -> Vec<(NodeId, u64)> {
         let mut woken = Vec::new();
         for (flow, time) in self.out.turns.drain(..) {
-            let host = &mut self.hosts[self.network.flows.flows[flow as usize].src.index()];
-            host.take_turn(self.layout.at_src[flow as usize], time);
+            let host = &mut self.hosts[self.network.flow(flow).src.index()];
+            host.take_turn(self.layout.at_src[flow], time);
             woken.push((host.node(), time));
         }
         woken

@@ -4,6 +4,7 @@
 //! read the wires only in later windows, so the order of nodes does not matter.
 //!
 //! Here times (`u64`) are in ps, with [`u64::MAX`] for none or never; sizes are in bytes, rates in bit/s.
+use crate::kernel::FlowId;
 
 mod actions;
 #[cfg(test)]
@@ -68,7 +69,7 @@ pub(crate) struct Nodes {
     series: Series,
     actions: Actions,
     /// First flow not known to complete in this window or before.
-    completing: usize,
+    completing: FlowId,
 }
 
 impl Nodes {
@@ -97,7 +98,7 @@ impl Nodes {
             series: Series::new(&network.measure),
             actions: Actions::new(&network),
             books: Books::new(&network),
-            completing: 0,
+            completing: FlowId(0),
             network,
             layout,
             places,

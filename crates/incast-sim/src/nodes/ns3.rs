@@ -5,7 +5,7 @@ use incast_model::fabric::PortId;
 use std::collections::VecDeque;
 
 use super::plan::Layout;
-use crate::kernel::{Event, EventQueue, IdVec, Line, Target, rank};
+use crate::kernel::{Event, EventQueue, FlowId, Id, IdVec, Line, Target, rank};
 use crate::ns3::{Draws, Rand};
 use crate::plan::Network;
 
@@ -24,9 +24,9 @@ pub(super) struct Ns3 {
     pub(super) draws: Draws,
     pub(super) rand: Option<Rand>,
     /// Flow whose sender has got the last ACK in the current event.
-    pub(super) completed: Option<u32>,
+    pub(super) completed: Option<FlowId>,
     /// Next flow to start that is not behind a gate.
-    pub(super) next_flow: u32,
+    pub(super) next_flow: FlowId,
 }
 
 impl Ns3 {
@@ -44,7 +44,7 @@ impl Ns3 {
                 draws: Draws::new(network.fabric.nodes().len() as u64),
                 rand: network.pint.as_ref().map(|_| Rand::default()),
                 completed: None,
-                next_flow: 0,
+                next_flow: FlowId(0),
             })
         })
     }
@@ -87,7 +87,7 @@ impl Ns3 {
         }
     }
 
-    pub(super) fn set_timer(&mut self, flow: u32, time: u64) {
+    pub(super) fn set_timer(&mut self, flow: FlowId, time: u64) {
         self.events.push(Event::new(time, rank::FIRST, Target::Timer(flow)));
     }
 
@@ -98,15 +98,15 @@ impl Ns3 {
         rank
     }
 
-    pub(super) fn schedule_start(&mut self, flow: u32, time: u64) {
+    pub(super) fn schedule_start(&mut self, flow: FlowId, time: u64) {
         self.events.push(Event::new(time, rank::LAST, Target::Start(flow)));
     }
 
     pub(super) fn schedule_next_start(&mut self, network: &Network) {
         while network.gates.holds(self.next_flow) {
-            self.next_flow += 1;
+            self.next_flow.0 += 1;
         }
-        if let Some(flow) = network.flows.flows.get(self.next_flow as usize) {
+        if let Some(flow) = network.flows.flows.get(self.next_flow.index()) {
             self.schedule_start(self.next_flow, flow.start.0);
         }
     }

@@ -10,7 +10,7 @@ use super::plan::{LINK_BITS, Plan, PortPlan};
 use super::run::{NS3, has_extras};
 use super::wire::Wire;
 use crate::host::End;
-use crate::kernel::{Event, IdVec, Kind, Line, LocalPort, Range, Target};
+use crate::kernel::{Event, FlowId, IdVec, Kind, Line, LocalPort, Range, SentId, Target};
 use crate::measure::{OnWire, Prints};
 use crate::outcome::{Counts, DropReason, DropRecord};
 use crate::plan::Network;
@@ -65,7 +65,7 @@ pub(super) enum Effect {
     /// Serves a NIC.
     Kick(LocalPort),
     /// Tells the sender of a flow, whose handler runs, that a packet left its queue.
-    Left(u32),
+    Left(SentId),
 }
 
 #[derive(Debug)]
@@ -91,7 +91,7 @@ pub(super) struct Out {
     /// Time of the last arrival or start.
     pub(super) moved: u64,
     /// Ends for gates across hosts.
-    pub(super) ends: Vec<(u64, u32, End)>,
+    pub(super) ends: Vec<(u64, FlowId, End)>,
     /// Last packet received by VM; empty unless hypervisors read it.
     pub(super) heard: Vec<u64>,
     /// First isolation since the last scheduled sweep.
@@ -103,7 +103,7 @@ pub(super) struct Out {
     /// `None` without the ideal scheduler.
     pub(super) matching: Option<Box<Matching>>,
     /// Turns at other hosts.
-    pub(super) turns: Vec<(u32, u64)>,
+    pub(super) turns: Vec<(FlowId, u64)>,
     /// Of the handler that runs now, applied after it.
     pub(super) effects: Vec<Effect>,
     /// Of the packet that a node handles now.
@@ -136,7 +136,7 @@ impl Out {
             isolated: u64::MAX,
             watched: network.measure.fingerprint,
             prints: network.measure.fingerprint.then(|| Box::new(Prints::new(nodes))),
-            matching: network.transports.endpoints.is_ideal().then(Box::default),
+            matching: network.transports.of_flows.is_ideal().then(Box::default),
             turns: Vec::new(),
             effects: Vec::new(),
             carried: Carried::default(),
@@ -259,7 +259,7 @@ impl Out {
             ingress,
             egress,
             priority: prio,
-            flow: (!matches!(packet.kind, Kind::Pfc | Kind::Isolation)).then_some(packet.flow),
+            flow: (!matches!(packet.kind, Kind::Pfc | Kind::Isolation)).then_some(packet.flow.0),
             bytes: packet.size.into(),
             lossless,
         };

@@ -84,14 +84,12 @@ impl Nodes {
 
     fn flow_records(&self) -> Vec<FlowRecord> {
         let mut records = self.network.records.clone();
-        for (flow, record) in records.iter_mut().enumerate() {
-            record.cancelled = self.books.gates.is_cancelled(flow);
+        for flow in self.network.flow_ids() {
+            records[flow].cancelled = self.books.gates.is_cancelled(flow);
         }
         self.hosts.iter().for_each(|host| host.record_sent(&mut records));
-        for (host, received) in self.hosts.iter().zip(&self.layout.received) {
-            host.record_received(received, &mut records);
-        }
-        records
+        self.hosts.iter().for_each(|host| host.record_received(&self.layout, &mut records));
+        records.into_iter().collect()
     }
 
     /// With open waits and pauses; empty if not measured.

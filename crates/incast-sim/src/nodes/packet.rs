@@ -4,7 +4,7 @@ use incast_model::fabric::PortId;
 
 use super::run::{carries, has_transports};
 use crate::congestion::{IntRecord, MAX_INT_RECORDS};
-use crate::kernel::{Id, IdVec, Kind, LocalPort, NONE, PacketId, Range, flag};
+use crate::kernel::{FlowId, Id, IdVec, Kind, LocalPort, NONE, PacketId, Range, ReceivedId, SentId, flag};
 use crate::plan::Forwarded;
 
 /// Some packets have more: [`Carried`]. PFC frames are [`PfcFrame`]s.
@@ -15,10 +15,10 @@ pub(super) struct Packet {
     pub(super) seq: u64,
     /// Data: start of its transmission, echoed by ACKs. Other transports: their own value, or the path number.
     pub(super) stamp: u64,
-    /// [`NONE`] for PFC frames.
-    pub(super) flow: u32,
+    /// [`FlowId::NONE`] for PFC frames.
+    pub(super) flow: FlowId,
     pub(super) dst: u32,
-    /// Read by [`Packet::own_flow`] or [`Packet::number_in_pair`].
+    /// Read by [`Packet::received_flow`], [`Packet::sent_flow`] or [`Packet::number_in_pair`].
     pub(super) at_dst: u32,
     /// At this node.
     pub(super) in_port: LocalPort,
@@ -44,7 +44,7 @@ impl Packet {
     pub(super) const EMPTY: Self = Self {
         seq: 0,
         stamp: 0,
-        flow: NONE,
+        flow: FlowId::NONE,
         dst: 0,
         at_dst: 0,
         in_port: LocalPort(0),
@@ -66,10 +66,18 @@ impl Packet {
         matches!(self.kind, Kind::SegmentAck | Kind::Schedule)
     }
 
-    /// The flow's number at the destination host.
+    /// Of data.
     #[inline]
-    pub(super) const fn own_flow(&self) -> u32 {
-        self.at_dst
+    pub(super) const fn received_flow(&self) -> ReceivedId {
+        debug_assert!(self.kind.is_forward());
+        ReceivedId(self.at_dst)
+    }
+
+    /// Of an answer.
+    #[inline]
+    pub(super) const fn sent_flow(&self) -> SentId {
+        debug_assert!(!self.kind.is_forward());
+        SentId(self.at_dst)
     }
 
     /// Between hypervisors.

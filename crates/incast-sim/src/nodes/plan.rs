@@ -1,13 +1,13 @@
 //! Data that a run does not change.
 
-use incast_model::fabric::{NodeId, NodeKind, PortId};
+use incast_model::fabric::{HostId, NodeId, NodeKind, PortId};
 use incast_model::units::Time;
 
 use super::local::gates_are_local;
 use super::packet::Packet;
 use super::run::{NS3, has_extras, has_transports};
 use crate::host::Carrier;
-use crate::kernel::{IdVec, Kind, Line, LocalPort, flag};
+use crate::kernel::{FlowId, IdVec, Kind, Line, LocalPort, ReceivedId, SentId, flag};
 use crate::plan::Network;
 
 /// Low bits of a key: link or port of a node. The time is above.
@@ -64,14 +64,12 @@ pub(super) struct Layout {
     /// Wires by egress port, ordered by the node where they end; first wire of each node, with one more entry at the end.
     pub(super) inward: IdVec<Line, PortId>,
     pub(super) first_inward: Vec<u32>,
-    /// Numbers of a flow at its sender and receiver.
-    pub(super) at_src: Vec<u32>,
-    pub(super) at_dst: Vec<u32>,
-    /// By host, in order.
-    pub(super) sent: Vec<Vec<u32>>,
-    pub(super) received: Vec<Vec<u32>>,
+    pub(super) at_src: IdVec<FlowId, SentId>,
+    pub(super) at_dst: IdVec<FlowId, ReceivedId>,
+    pub(super) sent: IdVec<HostId, IdVec<SentId, FlowId>>,
+    pub(super) received: IdVec<HostId, IdVec<ReceivedId, FlowId>>,
     /// By host: gates of flows that it sends; empty without gates, and if a gate waits for several hosts.
-    pub(super) gates: Vec<Vec<u32>>,
+    pub(super) gates: IdVec<HostId, Vec<u32>>,
     /// If true, hosts depend on each other within a window: the order of their events matters.
     pub(super) one_by_one: bool,
     /// If true, hypervisors see which VMs on their server receive.
@@ -122,26 +120,21 @@ impl Layout {
         let seen = |(port, plan): (PortId, &PortPlan)| plan.delay + network.wire_time(port, least.min(plan.cut.into()));
         let has_int = network.controls.iter().any(|control| control.flags & flag::INT != 0);
         let hosts = fabric.hosts().len();
-        let (mut sent, mut received) = (vec![Vec::new(); hosts], vec![Vec::new(); hosts]);
-        let (mut at_src, mut at_dst) = (Vec::new(), Vec::new());
-        for (number, flow) in (0u32..).zip(&network.flows.flows) {
-            for (host, numbers, lists) in [(flow.src, &mut at_src, &mut sent), (flow.dst, &mut at_dst, &mut received)] {
-                let list: &mut Vec<u32> = &mut lists[host.index()];
-                numbers.push(list.len() as u32);
-                list.push(number);
-            }
-        }
+        let mut sent: IdVec<HostId, IdVec<SentId, FlowId>> = vec![IdVec::new(); hosts].into();
+        let mut received: IdVec<HostId, IdVec<ReceivedId, FlowId>> = vec![IdVec::new(); hosts].into();
+        let at_src = network.flow_ids().map(|flow| sent[network.flow(flow).src].push(flow)).collect();
+        let at_dst = network.flow_ids().map(|flow| received[network.flow(flow).dst].push(flow)).collect();
         let local = !network.config.ns3 && !network.flows.gates.is_empty() && gates_are_local(&network.flows);
-        let mut gates = vec![Vec::new(); if local { hosts } else { 0 }];
+        let mut gates: IdVec<HostId, Vec<u32>> = vec![Vec::new(); if local { hosts } else { 0 }].into();
         for (number, gate) in (0u32..).zip(network.flows.gates.iter().filter(|_| local)) {
             if let Some(&flow) = gate.starts.first() {
-                gates[network.flows.flows[flow as usize].src.index()].push(number);
+                gates[network.flow(FlowId(flow)).src].push(number);
             }
         }
         let lookahead = ports.numbered().map(seen).min().unwrap_or(1);
         let soonest = network.flows.gates.iter().map(|gate| gate.delay.0).min().filter(|_| !local).unwrap_or(u64::MAX);
         let hold = network.isolation.as_ref().map_or(u64::MAX, |isolation| isolation.params.hold.0.max(1));
-        let ideal = network.transports.endpoints.is_ideal();
+        let ideal = network.transports.of_flows.is_ideal();
         let neighbours = network.hypervisors.as_ref().is_some_and(|all| all.rules.params.sees_neighbours());
         Self {
             gates,
@@ -269,8 +262,8 @@ impl<'a> Plan<'a> {
         self.network.fabric.port(port).node
     }
 
-    pub(super) fn control(&self, flow: u32) -> usize {
-        match self.network.carriers[usize::from(self.network.flows.flows[flow as usize].label)] {
+    pub(super) fn control(&self, flow: FlowId) -> usize {
+        match self.network.carriers[usize::from(self.network.flow(flow).label)] {
             Carrier::Rdma(control) => control,
             Carrier::Transport(_) => unreachable!("only RDMA's flows are simulated here"),
         }

@@ -56,7 +56,7 @@ pub(super) fn kind_of(network: &Network, guarded: bool) -> u8 {
         || network.hypervisors.is_some()
         || network.ports.iter().any(|port| port.at_server);
     let transports = config.storage != Storage::Shared
-        || !network.transports.endpoints.is_empty()
+        || !network.transports.of_flows.is_empty()
         || network.ports.iter().any(|port| port.cut != WHOLE_PACKETS);
     match (extras, transports, config.telemetry) {
         _ if config.ns3 => NS3,

@@ -5,6 +5,7 @@ use incast_model::units::Time;
 use super::Nodes;
 use super::host::{Host, arrived_bytes};
 use super::plan::Plan;
+use crate::kernel::FlowId;
 use crate::measure::{MeasureParams, RateSample};
 
 #[derive(Debug)]
@@ -40,7 +41,7 @@ impl Nodes {
             self.books.recorder.sample_queue(time, port.number, port.queued, port.sent());
         }
         let mut active: Vec<RateSample> = self.hosts.iter().flat_map(|host| host.samples(time)).collect();
-        if self.network.transports.endpoints.leaves_unacknowledged() {
+        if self.network.transports.of_flows.leaves_unacknowledged() {
             self.sample_unacknowledged(&mut active);
         }
         active.sort_by_key(|sample| sample.flow);
@@ -53,12 +54,18 @@ impl Nodes {
     fn sample_unacknowledged(&mut self, active: &mut Vec<RateSample>) {
         let plan = Plan { layout: &self.layout, network: &self.network };
         for sample in active.iter_mut() {
-            sample.acked += arrived_bytes(&self.hosts, plan, sample.flow);
+            sample.acked += arrived_bytes(&self.hosts, plan, FlowId(sample.flow));
         }
         let time = Time(self.books.now);
         for place in 0..self.hosts.len() {
             let late = Host::late(&mut self.hosts, place, plan, self.books.now).into_iter();
-            active.extend(late.map(|(flow, acked)| RateSample { time, flow, rate: 0, window: u64::MAX, acked }));
+            active.extend(late.map(|(flow, acked)| RateSample {
+                time,
+                flow: flow.0,
+                rate: 0,
+                window: u64::MAX,
+                acked,
+            }));
         }
     }
 }

@@ -5,7 +5,7 @@ use incast_model::units::Time;
 
 use super::{Nodes, Place};
 use crate::deadlock::{Paused, Snapshot};
-use crate::kernel::LocalPort;
+use crate::kernel::{FlowId, LocalPort};
 use crate::outcome::{CutOff, QueueRef};
 use crate::plan::Reach;
 use crate::switch::{Buffer, Ingress};
@@ -47,7 +47,7 @@ impl Nodes {
         let Some(faults) = &self.books.faults else { return Vec::new() };
         let is_held = |port, priority| self.is_held(port, priority);
         let reach = Reach { network: &self.network, faults, is_held: &is_held };
-        let mut flows: Vec<(u32, PortId)> = self.hosts.iter().flat_map(|host| host.under_way()).collect();
+        let mut flows: Vec<(FlowId, PortId)> = self.hosts.iter().flat_map(|host| host.under_way()).collect();
         flows.sort_unstable();
         flows.into_iter().map(|(flow, port)| reach.obstacle(flow, port)).collect()
     }

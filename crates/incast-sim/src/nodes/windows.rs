@@ -9,7 +9,7 @@ use super::actions::Due;
 use super::plan::Plan;
 use super::{Nodes, Place};
 use crate::deadlock::deadlock;
-use crate::kernel::{Event, IdVec, Target};
+use crate::kernel::{Event, Id, IdVec, Target};
 use crate::outcome::Outcome;
 use crate::progress::{Halt, Limits, Progress};
 
@@ -149,14 +149,14 @@ impl Nodes {
     /// completes in this window and is never checked again.
     fn may_end(&mut self, end: u64) -> bool {
         let flows = &self.network.flows.flows;
-        while let Some(flow) = flows.get(self.completing) {
+        while let Some(flow) = flows.get(self.completing.index()) {
             let own = self.layout.at_src[self.completing];
             let plan = Plan { layout: &self.layout, network: &self.network };
             let cancelled = self.books.gates.is_cancelled(self.completing);
             if !cancelled && !self.hosts[flow.src.index()].completes_before(plan, &self.out, own, end) {
                 return false;
             }
-            self.completing += 1;
+            self.completing.0 += 1;
         }
         true
     }

@@ -1,17 +1,18 @@
 use incast_model::fabric::{NodeId, PortId};
 
 use super::Network;
+use crate::kernel::FlowId;
 
 impl Network {
     /// True if `root` is on the path from `port` on, of a packet's own path or of the flow's data.
-    pub(crate) fn goes_by(&self, root: PortId, port: PortId, flow: u32, own_path: Option<u16>) -> bool {
+    pub(crate) fn goes_by(&self, root: PortId, port: PortId, flow: FlowId, own_path: Option<u16>) -> bool {
         let Some(number) = own_path else { return self.flow_goes_by(root, port, flow) };
-        let dst = self.flows.flows[flow as usize].dst.0;
+        let dst = self.flow(flow).dst.0;
         self.is_ahead(root, port, dst, |node| self.chosen_port(node, dst, number))
     }
 
-    pub(crate) fn flow_goes_by(&self, root: PortId, port: PortId, flow: u32) -> bool {
-        let dst = self.flows.flows[flow as usize].dst.0;
+    pub(crate) fn flow_goes_by(&self, root: PortId, port: PortId, flow: FlowId) -> bool {
+        let dst = self.flow(flow).dst.0;
         match self.rest_of_path(flow, port) {
             Some(rest) => rest.contains(&root),
             None => self.is_ahead(root, port, dst, |node| self.port_by_ecmp(node, dst, flow)),

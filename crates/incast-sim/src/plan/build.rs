@@ -87,7 +87,7 @@ impl Network {
                 .filter_map(|flow| flow.until)
                 .max()
                 .map(|end| end.min(params.horizon.unwrap_or(end))),
-            records: vec![FlowRecord::default(); flows.flows.len()],
+            records: vec![FlowRecord::default(); flows.flows.len()].into(),
             measure: params.measure.clone(),
             rates,
             carriers,

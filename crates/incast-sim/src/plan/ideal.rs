@@ -6,24 +6,25 @@ use incast_model::units::Time;
 
 use super::{Network, WHOLE_PACKETS};
 use crate::host::Carrier;
-use crate::kernel::flag;
+use crate::kernel::{FlowId, flag};
 use crate::setup::Params;
 
 impl Network {
     /// Fails if a path has too many switches for INT or the TTL.
     pub(super) fn find_ideals(&mut self, params: &Params) -> Result<(), FieldError> {
-        for flow in 0..self.flows.flows.len() as u32 {
+        for flow in self.flow_ids() {
             let [out, back] = self.walk(flow);
-            let spec = &self.flows.flows[flow as usize];
+            let spec = self.flow(flow);
             let shape = self.shape(spec.label);
             let switches = out.len() - 1;
             if shape.flags & flag::INT != 0 && switches > usize::from(params.packets.int_records) {
                 return Err(FieldError::new(
                     "packets.int_records",
                     format!(
-                        "{} records do not cover the {switches} switches on the path of flow {flow}; at least {switches} are \
+                        "{} records do not cover the {switches} switches on the path of flow {}; at least {switches} are \
                          needed (at most {} are possible)",
                         params.packets.int_records,
+                        flow.0,
                         crate::congestion::MAX_INT_RECORDS
                     ),
                 ));
@@ -32,17 +33,17 @@ impl Network {
                 return Err(FieldError::new(
                     "network.ttl",
                     format!(
-                        "{} ends packets of flow {flow} before their destination, which is behind {switches} switches; more than \
+                        "{} ends packets of flow {} before their destination, which is behind {switches} switches; more than \
                          {switches} are needed",
-                        params.network.ttl
+                        params.network.ttl, flow.0
                     ),
                 ));
             }
             let size = spec.size.0;
             let exact = self.exact_ideal(&out, &back, size, &shape);
             // YAPS, the other transports' reference, uses the exact time.
-            let reference = if self.transports.endpoints.is_rdma(flow) { self.hpcc_ideal(&out, size) } else { exact };
-            let record = &mut self.records[flow as usize];
+            let reference = if self.transports.of_flows.is_rdma(flow) { self.hpcc_ideal(&out, size) } else { exact };
+            let record = &mut self.records[flow];
             record.hops = out.len().min(255) as u8;
             (record.ideal_hpcc, record.ideal_exact) = (reference, exact);
         }
@@ -65,7 +66,7 @@ impl Network {
     }
 
     /// In ps, from a full packet's start until it may start on the last link.
-    pub(crate) fn time_to_last_link(&self, flow: u32) -> u64 {
+    pub(crate) fn time_to_last_link(&self, flow: FlowId) -> u64 {
         let [out, _] = self.walk(flow);
         let full = self.config.packets.mss.0 + self.config.packets.segment_header.0;
         (0..out.len() - 1).map(|at| self.passed_on(&out, at, full)).sum()

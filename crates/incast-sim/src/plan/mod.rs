@@ -12,7 +12,7 @@ mod reach;
 mod routing;
 mod transports;
 
-use crate::kernel::IdVec;
+use crate::kernel::{FlowId, IdVec};
 use std::sync::Arc;
 
 use incast_model::fabric::{Fabric, LinkId, PortId};
@@ -137,7 +137,7 @@ pub(crate) struct Network {
     /// Latest end of flows without a size, at most the horizon.
     pub(crate) end: Option<Time>,
     /// By flow: path and ideal times only.
-    pub(crate) records: Vec<FlowRecord>,
+    pub(crate) records: IdVec<FlowId, FlowRecord>,
 }
 
 impl Network {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use incast_model::fabric::{HostId, NodeId, PortId};
 
 use super::Network;
+use crate::kernel::FlowId;
 use crate::network::Faults;
 use crate::outcome::{CutOff, LinkChange, Obstacle, QueueRef};
 
@@ -19,31 +20,32 @@ pub(crate) struct Reach<'a> {
 
 impl Reach<'_> {
     /// Obstacle of data, else of ACKs; `None`: the flow can finish. `port`: at its host.
-    pub(crate) fn obstacle(&self, flow: u32, port: PortId) -> Option<CutOff> {
+    pub(crate) fn obstacle(&self, flow: FlowId, port: PortId) -> Option<CutOff> {
         let network = self.network;
-        let spec = &network.flows.flows[flow as usize];
+        let spec = network.flow(flow);
         let [data, acks] = self.priorities_of(flow);
         if spec.path.is_some() {
             let [out, back] = network.walk(flow);
-            let found = self.blocked_on(&out, data).map(|place| CutOff { flow, acks: false, place });
-            return found.or_else(|| self.blocked_on(&back, acks).map(|place| CutOff { flow, acks: true, place }));
+            let found = self.blocked_on(&out, data).map(|place| CutOff { flow: flow.0, acks: false, place });
+            return found
+                .or_else(|| self.blocked_on(&back, acks).map(|place| CutOff { flow: flow.0, acks: true, place }));
         }
         if let Some(place) = self.find_obstacle(vec![(port, data)], spec.dst, flow, false) {
-            return Some(CutOff { flow, acks: false, place });
+            return Some(CutOff { flow: flow.0, acks: false, place });
         }
         let home = network.fabric.ports_of(network.fabric.hosts()[spec.dst.index()]).map(|port| (port, acks)).collect();
-        self.find_obstacle(home, spec.src, flow, true).map(|place| CutOff { flow, acks: true, place })
+        self.find_obstacle(home, spec.src, flow, true).map(|place| CutOff { flow: flow.0, acks: true, place })
     }
 
     /// Priorities of data and ACKs at their hosts; 0 (never paused): ACKs that ignore pauses, transports that choose a priority
     /// per packet.
-    fn priorities_of(&self, flow: u32) -> [u8; 2] {
-        let data = self.network.flows.flows[flow as usize].priority;
-        let endpoints = &self.network.transports.endpoints;
-        match endpoints.is_rdma(flow) {
+    fn priorities_of(&self, flow: FlowId) -> [u8; 2] {
+        let data = self.network.flow(flow).priority;
+        let transports = &self.network.transports.of_flows;
+        match transports.is_rdma(flow) {
             true if self.network.config.rdma.acks_ignore_pause => [data, 0],
             true => [data, self.network.config.rdma.ack_priority.unwrap_or(data)],
-            false if endpoints.keeps_priority(flow) => [data, data],
+            false if transports.keeps_priority(flow) => [data, data],
             false => [0, 0],
         }
     }
@@ -70,7 +72,7 @@ impl Reach<'_> {
     }
 
     /// First obstacle found; `None` if a packet from a queue in `ahead` can reach the host.
-    fn find_obstacle(&self, mut ahead: Vec<Step>, dst: HostId, flow: u32, back: bool) -> Option<Obstacle> {
+    fn find_obstacle(&self, mut ahead: Vec<Step>, dst: HostId, flow: FlowId, back: bool) -> Option<Obstacle> {
         let target = self.network.fabric.hosts()[dst.index()];
         let mut met = None;
         let mut seen = BTreeSet::new();
@@ -96,7 +98,7 @@ impl Reach<'_> {
         met
     }
 
-    fn hops_of_flow(&self, node: NodeId, dst: HostId, flow: u32, back: bool) -> Vec<PortId> {
+    fn hops_of_flow(&self, node: NodeId, dst: HostId, flow: FlowId, back: bool) -> Vec<PortId> {
         let hops = self.network.routing.hops(node, dst.0);
         if hops.is_empty() || !self.network.routing.leaves_to_ecmp(!back) {
             return hops.to_vec();

@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use incast_model::fabric::{Fabric, HostId, NodeId, NodeKind, PortId};
 use incast_model::field::FieldError;
-use incast_model::flow::FlowSet;
+use incast_model::flow::{Flow, FlowSet};
 use incast_model::routing::{EcmpHash, EcmpKey, FlowKey, Routes};
 
 use super::Network;
 use crate::balance::{Balance, Balancer, Choice, Scale, State};
-use crate::kernel::IdVec;
+use crate::kernel::{FlowId, Id, IdVec};
 
 #[derive(Debug)]
 pub(crate) struct Routing {
@@ -17,7 +17,7 @@ pub(crate) struct Routing {
     hash: EcmpHash,
     salts: IdVec<NodeId, u64>,
     /// Keys of data and of returning packets.
-    keys: Vec<[EcmpKey; 2]>,
+    keys: IdVec<FlowId, [EcmpKey; 2]>,
     /// Egress ports out and back.
     paths: Vec<[Vec<PortId>; 2]>,
     /// Empty if all is ECMP.
@@ -92,7 +92,7 @@ impl Routing {
         &self,
         balancer: &mut State,
         hops: &[PortId],
-        (now, node, dst, flow, back): (u64, NodeId, u32, u32, bool),
+        (now, node, dst, flow, back): (u64, NodeId, u32, FlowId, bool),
         backlog: &dyn Fn(PortId) -> u64,
     ) -> PortId {
         let choice = Choice {
@@ -100,7 +100,7 @@ impl Routing {
             data: !back,
             hops,
             group: &|| self.routes.class(HostId(dst)),
-            hash: &|| self.hash.hash_prepared(self.keys[flow as usize][usize::from(back)], self.salts[node]),
+            hash: &|| self.hash.hash_prepared(self.keys[flow][usize::from(back)], self.salts[node]),
             backlog,
         };
         hops[balancer.choose(&choice)]
@@ -112,12 +112,12 @@ impl Routing {
     }
 
     #[inline]
-    pub(crate) fn ecmp(&self, hops: &[PortId], node: NodeId, flow: u32, back: bool) -> PortId {
-        let key = self.keys[flow as usize][usize::from(back)];
+    pub(crate) fn ecmp(&self, hops: &[PortId], node: NodeId, flow: FlowId, back: bool) -> PortId {
+        let key = self.keys[flow][usize::from(back)];
         hops[self.hash.hash_prepared(key, self.salts[node]) as usize % hops.len()]
     }
 
-    fn ecmp_port(&self, node: NodeId, dst: u32, flow: u32, back: bool) -> Option<PortId> {
+    fn ecmp_port(&self, node: NodeId, dst: u32, flow: FlowId, back: bool) -> Option<PortId> {
         match self.hops(node, dst) {
             [] => None,
             [only] => Some(*only),
@@ -139,6 +139,14 @@ fn egress_ports(fabric: &Fabric, nodes: &mut dyn Iterator<Item = NodeId>) -> Opt
 }
 
 impl Network {
+    pub(crate) fn flow(&self, flow: FlowId) -> &Flow {
+        &self.flows.flows[flow.index()]
+    }
+
+    pub(crate) fn flow_ids(&self) -> impl Iterator<Item = FlowId> + use<> {
+        (0..self.flows.flows.len()).map(FlowId::new)
+    }
+
     /// A packet's own path, from 1; `None`: no route.
     pub(crate) fn chosen_port(&self, node: NodeId, dst: u32, number: u16) -> Option<PortId> {
         match self.routing.hops(node, dst) {
@@ -147,28 +155,28 @@ impl Network {
         }
     }
 
-    pub(crate) fn rest_of_path(&self, flow: u32, port: PortId) -> Option<&[PortId]> {
-        let path = self.flows.flows[flow as usize].path?;
+    pub(crate) fn rest_of_path(&self, flow: FlowId, port: PortId) -> Option<&[PortId]> {
+        let path = self.flow(flow).path?;
         let [ports, _] = &self.routing.paths[path as usize];
         ports.iter().position(|&one| one == port).map(|place| &ports[place..])
     }
 
     /// `None`: at the destination or no route.
-    pub(crate) fn port_by_ecmp(&self, node: NodeId, dst: u32, flow: u32) -> Option<PortId> {
+    pub(crate) fn port_by_ecmp(&self, node: NodeId, dst: u32, flow: FlowId) -> Option<PortId> {
         if self.fabric.hosts()[dst as usize] == node {
             return None;
         }
         self.routing.ecmp_port(node, dst, flow, false)
     }
 
-    pub(crate) fn path_port(&self, flow: u32, back: bool, hop: usize) -> PortId {
-        let path = self.flows.flows[flow as usize].path.expect("only flows with a path ask for it");
+    pub(crate) fn path_port(&self, flow: FlowId, back: bool, hop: usize) -> PortId {
+        let path = self.flow(flow).path.expect("only flows with a path ask for it");
         self.routing.paths[path as usize][usize::from(back)][hop]
     }
 
     /// Egress ports of data, and of the return path.
-    pub(crate) fn walk(&self, flow: u32) -> [Vec<PortId>; 2] {
-        let spec = &self.flows.flows[flow as usize];
+    pub(crate) fn walk(&self, flow: FlowId) -> [Vec<PortId>; 2] {
+        let spec = self.flow(flow);
         if let Some(path) = spec.path {
             return self.routing.paths[path as usize].clone();
         }
@@ -178,7 +186,7 @@ impl Network {
         [out, [vec![arrival], home].concat()]
     }
 
-    fn walk_from(&self, mut node: NodeId, dst: HostId, flow: u32, back: bool) -> Vec<PortId> {
+    fn walk_from(&self, mut node: NodeId, dst: HostId, flow: FlowId, back: bool) -> Vec<PortId> {
         let target = self.fabric.hosts()[dst.index()];
         let mut ports = Vec::new();
         while node != target {

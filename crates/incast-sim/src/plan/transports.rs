@@ -1,11 +1,11 @@
 use incast_model::fabric::{HostId, PortId};
 
 use super::Network;
-use crate::transport::{Endpoints, Transport};
+use crate::transport::{FlowTransports, Transport};
 
 #[derive(Debug, Default)]
 pub(crate) struct Transports {
-    pub(crate) endpoints: Endpoints,
+    pub(crate) of_flows: FlowTransports,
     arbiter: Option<HostId>,
 }
 
@@ -16,7 +16,7 @@ impl Network {
         }
         let arbiter = |one: &Transport| one.arbiter(&self.fabric, &self.flows).ok().flatten();
         self.transports.arbiter = transports.iter().find_map(arbiter);
-        self.transports.endpoints = Endpoints::new(transports, &self.carriers, &self.flows);
+        self.transports.of_flows = FlowTransports::new(transports, &self.carriers, &self.flows);
     }
 
     fn first_port_of(&self, host: u32) -> PortId {

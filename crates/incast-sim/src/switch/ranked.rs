@@ -1,4 +1,4 @@
-use crate::kernel::{Kind, PacketId, flag};
+use crate::kernel::{FlowId, Kind, PacketId, flag};
 
 /// Whatever the priorities of its packets.
 pub(crate) const RANKED_QUEUE: u8 = 1;
@@ -7,7 +7,7 @@ pub(crate) const RANKED_QUEUE: u8 = 1;
 struct Entry {
     /// Lower is more urgent.
     rank: u64,
-    flow: u32,
+    flow: FlowId,
     id: PacketId,
 }
 
@@ -16,7 +16,7 @@ struct Entry {
 pub(crate) struct RankedQueue(Vec<Entry>);
 
 impl RankedQueue {
-    pub(crate) fn push(&mut self, rank: u64, flow: u32, id: PacketId) {
+    pub(crate) fn push(&mut self, rank: u64, flow: FlowId, id: PacketId) {
         self.0.push(Entry { rank, flow, id });
     }
 
@@ -58,7 +58,7 @@ mod tests {
 
     fn queue(packets: &[(u64, u32)]) -> RankedQueue {
         let mut queue = RankedQueue::default();
-        (0..).zip(packets).for_each(|(id, &(rank, flow))| queue.push(rank, flow, PacketId(id)));
+        (0..).zip(packets).for_each(|(id, &(rank, flow))| queue.push(rank, FlowId(flow), PacketId(id)));
         queue
     }
 

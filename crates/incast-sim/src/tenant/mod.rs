@@ -22,6 +22,8 @@ use incast_model::rng;
 use incast_model::tenant::Tenancy;
 use incast_model::units::{Rate, Time};
 
+use crate::kernel::{FlowId, IdVec};
+
 pub(crate) use pairs::Pair;
 pub use params::{
     Detection, EdgeOnlyParams, ElasticSwitchParams, Hypervisor, HypervisorInfo, RateParams, ReservationParams,
@@ -36,7 +38,7 @@ pub(crate) use vm::Vm;
 pub(crate) struct Hypervisors {
     pub(crate) rules: Rules,
     /// By flow: pairs of data and answers.
-    pairs_of: Vec<[u32; 2]>,
+    pairs_of: IdVec<FlowId, [u32; 2]>,
     pub(crate) pairs: Vec<Pair>,
     pub(crate) vms: Vec<Vm>,
     servers: HashMap<u32, Vec<u32>>,
@@ -114,12 +116,12 @@ impl Hypervisors {
         all
     }
 
-    pub(crate) fn pair_of(&self, flow: u32, forward: bool) -> u32 {
-        self.pairs_of[flow as usize][usize::from(!forward)]
+    pub(crate) fn pair_of(&self, flow: FlowId, forward: bool) -> u32 {
+        self.pairs_of[flow][usize::from(!forward)]
     }
 
-    pub(crate) fn pair_of_message(&self, flow: u32, forward: bool, dst: u32) -> u32 {
-        let both = self.pairs_of[flow as usize];
+    pub(crate) fn pair_of_message(&self, flow: FlowId, forward: bool, dst: u32) -> u32 {
+        let both = self.pairs_of[flow];
         let first = &self.pairs[both[0] as usize];
         both[usize::from(dst != if forward { first.dst } else { first.src })]
     }

@@ -3,6 +3,7 @@ use std::collections::HashMap;
 use incast_model::flow::FlowSet;
 
 use super::{Receiving, Sending};
+use crate::kernel::{FlowId, IdVec};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Pair {
@@ -12,14 +13,14 @@ pub(crate) struct Pair {
     pub(crate) at_src: u32,
     pub(crate) at_dst: u32,
     /// Any flow of the pair, for messages.
-    pub(crate) flow: u32,
+    pub(crate) flow: FlowId,
     pub(crate) carries_data: bool,
     pub(crate) send: Sending,
     pub(crate) receive: Receiving,
 }
 
 /// In order of first flows; by flow, pairs of data and answers.
-pub(super) fn of(flows: &FlowSet, hosts: usize) -> (Vec<Pair>, Vec<[u32; 2]>) {
+pub(super) fn of(flows: &FlowSet, hosts: usize) -> (Vec<Pair>, IdVec<FlowId, [u32; 2]>) {
     let mut pairs: Vec<Pair> = Vec::new();
     let mut known: HashMap<(u32, u32), u32> = HashMap::new();
     let (mut sends, mut receives) = (vec![0; hosts], vec![0; hosts]);
@@ -27,8 +28,8 @@ pub(super) fn of(flows: &FlowSet, hosts: usize) -> (Vec<Pair>, Vec<[u32; 2]>) {
         numbers[host as usize] += 1;
         numbers[host as usize] - 1
     };
-    let mut of_flows = Vec::with_capacity(flows.flows.len());
-    for (flow, spec) in (0u32..).zip(&flows.flows) {
+    let mut of_flows = IdVec::new();
+    for (flow, spec) in (0..).map(FlowId).zip(&flows.flows) {
         let ends = [(spec.src.0, spec.dst.0), (spec.dst.0, spec.src.0)];
         let found = ends.map(|(src, dst)| {
             *known.entry((src, dst)).or_insert_with(|| {

@@ -4,6 +4,7 @@ use super::allocate::{Allocator, Seen, Title};
 use super::partition::{Share, Want};
 use super::shaper::{Shaper, time_for};
 use super::{ElasticSwitchParams, Hypervisor, Rules};
+use crate::kernel::SentId;
 
 /// Packets that may always wait (our choice).
 const ALWAYS: u32 = 4;
@@ -29,7 +30,7 @@ pub(crate) struct Sending {
     pub(crate) guarantee: f64,
     allocator: Allocator,
     pub(crate) shaper: Shaper,
-    pub(crate) asleep: Vec<u32>,
+    pub(crate) asleep: Vec<SentId>,
     /// Lost and marked packets reported by the receiver.
     reports: u64,
     handled: u64,

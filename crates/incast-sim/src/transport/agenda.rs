@@ -3,18 +3,20 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use crate::kernel::{ReceivedId, SentId};
+
 /// Never removed early: the executor checks that they still apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Job {
-    DelayedAck(u32),
+    DelayedAck(ReceivedId),
     Token,
-    Slot(u32, u16),
+    Slot(SentId, u16),
     Epoch,
     Computed,
     /// Ideal scheduler: the host may send.
     Turn,
-    Burst(u32),
-    Stop(u32),
+    Burst(SentId),
+    Stop(SentId),
     /// Limiter of a pair.
     Release(u32),
     /// A VM's limit period ends.
@@ -79,9 +81,12 @@ mod tests {
         let mut agenda = Agenda::default();
         assert!(agenda.plan(20, Job::Turn));
         assert!(!agenda.plan(30, Job::Token));
-        assert!(agenda.plan(10, Job::Burst(1)) && !agenda.plan(10, Job::DelayedAck(7)));
+        assert!(agenda.plan(10, Job::Burst(SentId(1))) && !agenda.plan(10, Job::DelayedAck(ReceivedId(7))));
         assert!(agenda.is_due(10) && !agenda.is_due(20));
-        assert_eq!(std::iter::from_fn(|| agenda.pop(10)).collect::<Vec<_>>(), [Job::DelayedAck(7), Job::Burst(1)]);
+        assert_eq!(
+            std::iter::from_fn(|| agenda.pop(10)).collect::<Vec<_>>(),
+            [Job::DelayedAck(ReceivedId(7)), Job::Burst(SentId(1))]
+        );
         assert_eq!((agenda.next(), agenda.pop(20), agenda.pop(20)), (Some(20), Some(Job::Turn), None));
         assert_eq!((agenda.next(), agenda.pop(30), agenda.next()), (Some(30), Some(Job::Token), None));
     }

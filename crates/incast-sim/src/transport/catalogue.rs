@@ -112,6 +112,15 @@ macro_rules! transports {
             pub fn ecn(&self) -> Option<$crate::switch::EcnParams> {
                 match self { $(Self::$variant(params) => params.ecn()),+ }
             }
+            pub(crate) const fn watches_queue(&self) -> bool {
+                match self { $(Self::$variant(_) => <$endpoint>::WATCHES_QUEUE),+ }
+            }
+            pub(crate) const fn acknowledges(&self) -> bool {
+                match self { $(Self::$variant(_) => <$endpoint>::ACKNOWLEDGES),+ }
+            }
+            pub(crate) const fn keeps_priority(&self) -> bool {
+                match self { $(Self::$variant(_) => <$endpoint>::KEEPS_PRIORITY),+ }
+            }
         }
 
         #[derive(Debug)]
@@ -123,49 +132,40 @@ macro_rules! transports {
             pub(crate) fn new(transport: &Transport, scope: Scope) -> Self {
                 match transport { $(Transport::$variant(params) => Self::$variant(<$endpoint>::new(params, scope))),+ }
             }
-            pub(crate) fn watches_queue(&self) -> bool {
-                match self { $(Self::$variant(_) => <$endpoint>::WATCHES_QUEUE),+ }
-            }
-            pub(crate) fn acknowledges(&self) -> bool {
-                match self { $(Self::$variant(_) => <$endpoint>::ACKNOWLEDGES),+ }
-            }
-            pub(crate) fn keeps_priority(&self) -> bool {
-                match self { $(Self::$variant(_) => <$endpoint>::KEEPS_PRIORITY),+ }
-            }
-            pub(crate) fn start(&mut self, stack: &mut impl Stack, own: u32) {
+            pub(crate) fn start(&mut self, stack: &mut impl Stack, own: $crate::kernel::SentId) {
                 match self { $(Self::$variant(one) => one.start(stack, own)),+ }
             }
             pub(crate) fn receive(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
                 match self { $(Self::$variant(one) => one.receive(stack, packet)),+ }
             }
-            pub(crate) fn timer(&mut self, stack: &mut impl Stack, own: u32) {
+            pub(crate) fn timer(&mut self, stack: &mut impl Stack, own: $crate::kernel::SentId) {
                 match self { $(Self::$variant(one) => one.timer(stack, own)),+ }
             }
-            pub(crate) fn task(&mut self, stack: &mut impl Stack, nic: crate::kernel::LocalPort, job: Job) {
+            pub(crate) fn task(&mut self, stack: &mut impl Stack, nic: $crate::kernel::LocalPort, job: Job) {
                 match self { $(Self::$variant(one) => one.task(stack, nic, job)),+ }
             }
-            pub(crate) fn left_host(&mut self, stack: &mut impl Stack, own: u32) {
+            pub(crate) fn left_host(&mut self, stack: &mut impl Stack, own: $crate::kernel::SentId) {
                 match self { $(Self::$variant(one) => one.left_host(stack, own)),+ }
             }
-            pub(crate) fn stop(&mut self, stack: &mut impl Stack, own: u32) {
+            pub(crate) fn stop(&mut self, stack: &mut impl Stack, own: $crate::kernel::SentId) {
                 match self { $(Self::$variant(one) => one.stop(stack, own)),+ }
             }
-            pub(crate) fn resume(&mut self, stack: &mut impl Stack, own: u32) {
+            pub(crate) fn resume(&mut self, stack: &mut impl Stack, own: $crate::kernel::SentId) {
                 match self { $(Self::$variant(one) => one.resume(stack, own)),+ }
             }
-            pub(crate) fn pull(&mut self, stack: &mut impl Stack, nic: crate::kernel::LocalPort, paused: u8) -> Option<(u32, Outgoing)> {
+            pub(crate) fn pull(&mut self, stack: &mut impl Stack, nic: $crate::kernel::LocalPort, paused: u8) -> Option<($crate::kernel::SentId, Outgoing)> {
                 match self { $(Self::$variant(one) => one.pull(stack, nic, paused)),+ }
             }
-            pub(crate) fn may_pull(&self, nic: crate::kernel::LocalPort) -> bool {
+            pub(crate) fn may_pull(&self, nic: $crate::kernel::LocalPort) -> bool {
                 match self { $(Self::$variant(one) => one.may_pull(nic)),+ }
             }
-            pub(crate) fn may_end(&self, own: u32, end: u64, acks: &[u64]) -> bool {
+            pub(crate) fn may_end(&self, own: $crate::kernel::SentId, end: u64, acks: &[u64]) -> bool {
                 match self { $(Self::$variant(one) => one.may_end(own, end, acks)),+ }
             }
-            pub(crate) fn flows(&self) -> Box<dyn Iterator<Item = (u32, u64)> + '_> {
+            pub(crate) fn flows(&self) -> Box<dyn Iterator<Item = ($crate::kernel::SentId, u64)> + '_> {
                 match self { $(Self::$variant(one) => Box::new(one.flows())),+ }
             }
-            pub(crate) fn late(&mut self, now: u64, arrived: &dyn Fn(u32) -> u64) -> Vec<u32> {
+            pub(crate) fn late(&mut self, now: u64, arrived: &dyn Fn($crate::kernel::SentId) -> u64) -> Vec<$crate::kernel::SentId> {
                 match self { $(Self::$variant(one) => one.late(now, arrived)),+ }
             }
         }

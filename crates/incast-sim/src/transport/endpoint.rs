@@ -1,6 +1,6 @@
 use super::Job;
 use super::stack::{Incoming, Outgoing, Stack};
-use crate::kernel::LocalPort;
+use crate::kernel::{LocalPort, SentId};
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scope {
@@ -24,24 +24,24 @@ pub(crate) trait Endpoint {
 
     fn new(params: &Self::Params, scope: Scope) -> Self;
 
-    fn start(&mut self, stack: &mut impl Stack, own: u32);
+    fn start(&mut self, stack: &mut impl Stack, own: SentId);
 
     fn receive(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>);
 
-    fn timer(&mut self, _stack: &mut impl Stack, _own: u32) {}
+    fn timer(&mut self, _stack: &mut impl Stack, _own: SentId) {}
 
     fn task(&mut self, _stack: &mut impl Stack, _nic: LocalPort, _job: Job) {}
 
     /// A data packet or handshake left its host's queue, or was dropped there.
-    fn left_host(&mut self, _stack: &mut impl Stack, _own: u32) {}
+    fn left_host(&mut self, _stack: &mut impl Stack, _own: SentId) {}
 
-    fn stop(&mut self, _stack: &mut impl Stack, _own: u32) {}
+    fn stop(&mut self, _stack: &mut impl Stack, _own: SentId) {}
 
     /// See [`Stack::may_send`].
-    fn resume(&mut self, _stack: &mut impl Stack, _own: u32) {}
+    fn resume(&mut self, _stack: &mut impl Stack, _own: SentId) {}
 
     /// `paused`: priorities that may not be sent, as bits.
-    fn pull(&mut self, _stack: &mut impl Stack, _nic: LocalPort, _paused: u8) -> Option<(u32, Outgoing)> {
+    fn pull(&mut self, _stack: &mut impl Stack, _nic: LocalPort, _paused: u8) -> Option<(SentId, Outgoing)> {
         None
     }
 
@@ -50,13 +50,13 @@ pub(crate) trait Endpoint {
     }
 
     /// `end` in ps; `acks`: sequence numbers of [`SegmentAck`](crate::kernel::Kind) packets that reach its sender before.
-    fn may_end(&self, own: u32, end: u64, acks: &[u64]) -> bool;
+    fn may_end(&self, own: SentId, end: u64, acks: &[u64]) -> bool;
 
     /// Windows in bytes ([`u64::MAX`]: none), in any order.
-    fn flows(&self) -> impl Iterator<Item = (u32, u64)>;
+    fn flows(&self) -> impl Iterator<Item = (SentId, u64)>;
 
     /// Flows that ended at their sender, perhaps with packets in flight.
-    fn late(&mut self, _now: u64, _arrived: &dyn Fn(u32) -> u64) -> Vec<u32> {
+    fn late(&mut self, _now: u64, _arrived: &dyn Fn(SentId) -> u64) -> Vec<SentId> {
         Vec::new()
     }
 }

@@ -3,7 +3,7 @@ use incast_model::flow::{Flow, FlowSet};
 
 use super::{AnyEndpoint, Incoming, Job, Outgoing, Scope, Stack, Transport};
 use crate::host::Carrier;
-use crate::kernel::{Kind, LocalPort};
+use crate::kernel::{FlowId, IdVec, Kind, LocalPort, ReceivedId, SentId};
 
 /// RDMA has queue pairs.
 const RDMA: u8 = u8::MAX;
@@ -12,17 +12,21 @@ const RDMA: u8 = u8::MAX;
 struct Slot {
     endpoint: Option<Box<AnyEndpoint>>,
     watches_queue: bool,
-    keeps_priority: bool,
     acknowledges: bool,
 }
 
+/// Empty in runs of RDMA alone.
 #[derive(Debug, Default)]
-pub(crate) struct Endpoints {
+pub(crate) struct FlowTransports {
     transports: Vec<Transport>,
+    of_flow: IdVec<FlowId, u8>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Endpoints {
     slots: Vec<Slot>,
-    /// By flow; empty in runs of RDMA alone.
-    sent: Vec<u8>,
-    received: Vec<u8>,
+    sent: IdVec<SentId, u8>,
+    received: IdVec<ReceivedId, u8>,
     pulled: Option<u8>,
     arbitrated: Option<u8>,
     ideal: Option<u8>,
@@ -30,7 +34,7 @@ pub(crate) struct Endpoints {
     watch_queues: bool,
 }
 
-impl Endpoints {
+impl FlowTransports {
     pub(crate) fn new(transports: Vec<Transport>, carriers: &[Carrier], set: &FlowSet) -> Self {
         // Equal transports share an endpoint: some have one state for all flows of a host.
         let first = |index: usize| transports.iter().position(|one| *one == transports[index]).unwrap_or(index);
@@ -38,25 +42,54 @@ impl Endpoints {
             Carrier::Rdma(_) => RDMA,
             Carrier::Transport(index) => first(index) as u8,
         };
-        let flows = set.flows.iter().map(endpoint).collect();
-        Self::of(transports, Scope { sent: 0, received: 0, nics: 0 }, flows, Vec::new())
+        let of_flow = set.flows.iter().map(endpoint).collect();
+        Self { transports, of_flow }
     }
 
-    pub(crate) fn of_host(&self, scope: Scope, sent: &[u32], received: &[u32]) -> Option<Self> {
-        let endpoints = |flows: &[u32]| flows.iter().map(|&flow| self.sent[flow as usize]).collect();
-        let some = !self.slots.is_empty();
-        some.then(|| Self::of(self.transports.clone(), scope, endpoints(sent), endpoints(received)))
+    /// `None`: RDMA alone.
+    pub(crate) fn endpoints(
+        &self,
+        nics: usize,
+        sent: &IdVec<SentId, FlowId>,
+        received: &IdVec<ReceivedId, FlowId>,
+    ) -> Option<Endpoints> {
+        if self.is_empty() {
+            return None;
+        }
+        let scope = Scope { sent: sent.len(), received: received.len(), nics };
+        let of_flow = |&flow: &FlowId| self.of_flow[flow];
+        let (sent, received) = (sent.iter().map(of_flow).collect(), received.iter().map(of_flow).collect());
+        Some(Endpoints::new(&self.transports, scope, sent, received))
     }
 
-    fn of(transports: Vec<Transport>, scope: Scope, sent: Vec<u8>, received: Vec<u8>) -> Self {
-        let slot = |transport: &Transport| {
-            let endpoint = AnyEndpoint::new(transport, scope);
-            Slot {
-                watches_queue: endpoint.watches_queue(),
-                keeps_priority: endpoint.keeps_priority(),
-                acknowledges: endpoint.acknowledges(),
-                endpoint: Some(Box::new(endpoint)),
-            }
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.transports.is_empty()
+    }
+
+    pub(crate) fn is_ideal(&self) -> bool {
+        self.transports.iter().any(|one| matches!(one, Transport::Ideal(_)))
+    }
+
+    pub(crate) fn leaves_unacknowledged(&self) -> bool {
+        self.transports.iter().any(|one| !one.acknowledges())
+    }
+
+    pub(crate) fn is_rdma(&self, flow: FlowId) -> bool {
+        self.of_flow.get(flow).is_none_or(|&index| index == RDMA)
+    }
+
+    pub(crate) fn keeps_priority(&self, flow: FlowId) -> bool {
+        let index = self.of_flow.get(flow).map(|&index| usize::from(index));
+        index.and_then(|index| self.transports.get(index)).is_none_or(Transport::keeps_priority)
+    }
+}
+
+impl Endpoints {
+    fn new(transports: &[Transport], scope: Scope, sent: IdVec<SentId, u8>, received: IdVec<ReceivedId, u8>) -> Self {
+        let slot = |transport: &Transport| Slot {
+            endpoint: Some(Box::new(AnyEndpoint::new(transport, scope))),
+            watches_queue: transport.watches_queue(),
+            acknowledges: transport.acknowledges(),
         };
         let place = |kind: fn(&Transport) -> bool| transports.iter().position(kind).map(|place| place as u8);
         let slots: Vec<Slot> = transports.iter().map(slot).collect();
@@ -68,7 +101,6 @@ impl Endpoints {
             pulled: place(|one| matches!(one, Transport::Phost(_))),
             arbitrated: place(|one| matches!(one, Transport::Fastpass(_))),
             ideal: place(|one| matches!(one, Transport::Ideal(_))),
-            transports,
         }
     }
 
@@ -79,28 +111,16 @@ impl Endpoints {
     }
 
     /// True while a handler of the flow's sender runs.
-    pub(crate) fn is_busy(&self, own: u32) -> bool {
-        self.slots[usize::from(self.sent[own as usize])].endpoint.is_none()
+    pub(crate) fn is_busy(&self, own: SentId) -> bool {
+        self.slots[usize::from(self.sent[own])].endpoint.is_none()
     }
 
     pub(crate) const fn watch_queues(&self) -> bool {
         self.watch_queues
     }
 
-    pub(crate) const fn is_empty(&self) -> bool {
-        self.slots.is_empty()
-    }
-
-    pub(crate) const fn is_ideal(&self) -> bool {
-        self.ideal.is_some()
-    }
-
-    pub(crate) fn leaves_unacknowledged(&self) -> bool {
-        self.slots.iter().any(|slot| !slot.acknowledges)
-    }
-
-    pub(crate) fn may_end_at_start(&self, own: u32) -> bool {
-        !self.slots[usize::from(self.sent[own as usize])].acknowledges
+    pub(crate) fn may_end_at_start(&self, own: SentId) -> bool {
+        !self.slots[usize::from(self.sent[own])].acknowledges
     }
 
     /// `packet`: a full packet's time in ps; `here`: NIC and fabric.
@@ -112,13 +132,8 @@ impl Endpoints {
     }
 
     #[inline]
-    pub(crate) fn is_rdma(&self, own: u32) -> bool {
-        self.sent.get(own as usize).is_none_or(|&index| index == RDMA)
-    }
-
-    pub(crate) fn keeps_priority(&self, own: u32) -> bool {
-        let index = self.sent.get(own as usize).map(|&index| usize::from(index));
-        index.and_then(|index| self.slots.get(index)).is_none_or(|slot| slot.keeps_priority)
+    pub(crate) fn is_rdma(&self, own: SentId) -> bool {
+        self.sent.get(own).is_none_or(|&index| index == RDMA)
     }
 
     #[inline]
@@ -127,16 +142,16 @@ impl Endpoints {
         endpoint.is_some_and(|endpoint| endpoint.may_pull(nic))
     }
 
-    pub(crate) fn may_end(&self, own: u32, end: u64, acks: &[u64]) -> bool {
-        let slot = &self.slots[usize::from(self.sent[own as usize])];
+    pub(crate) fn may_end(&self, own: SentId, end: u64, acks: &[u64]) -> bool {
+        let slot = &self.slots[usize::from(self.sent[own])];
         slot.endpoint.as_deref().is_none_or(|endpoint| endpoint.may_end(own, end, acks))
     }
 
-    pub(crate) fn flows(&self) -> impl Iterator<Item = (u32, u64)> {
+    pub(crate) fn flows(&self) -> impl Iterator<Item = (SentId, u64)> {
         self.slots.iter().filter_map(|slot| slot.endpoint.as_deref()).flat_map(AnyEndpoint::flows)
     }
 
-    pub(crate) fn late(&mut self, now: u64, arrived: &dyn Fn(u32) -> u64) -> Vec<u32> {
+    pub(crate) fn late(&mut self, now: u64, arrived: &dyn Fn(SentId) -> u64) -> Vec<SentId> {
         let all = self.slots.iter_mut().filter_map(|slot| slot.endpoint.as_deref_mut());
         all.flat_map(|endpoint| endpoint.late(now, arrived)).collect()
     }
@@ -144,16 +159,16 @@ impl Endpoints {
     fn of_packet(&self, packet: &Incoming<'_>) -> u8 {
         match packet.kind {
             Kind::Request | Kind::Schedule => self.arbitrated.unwrap_or(RDMA),
-            kind if kind.is_forward() => self.received[packet.own as usize],
-            _ => self.sent[packet.own as usize],
+            kind if kind.is_forward() => self.received[packet.received_flow()],
+            _ => self.sent[packet.sent_flow()],
         }
     }
 
     /// `None`: hypervisors.
     fn of_job(&self, job: Job) -> Option<u8> {
         match job {
-            Job::DelayedAck(own) => Some(self.received[own as usize]),
-            Job::Slot(own, _) | Job::Burst(own) | Job::Stop(own) => Some(self.sent[own as usize]),
+            Job::DelayedAck(own) => Some(self.received[own]),
+            Job::Slot(own, _) | Job::Burst(own) | Job::Stop(own) => Some(self.sent[own]),
             Job::Token => self.pulled,
             Job::Epoch | Job::Computed => self.arbitrated,
             Job::Turn => self.ideal,
@@ -175,11 +190,11 @@ pub(crate) trait TransportHost: Stack + Sized {
         result
     }
 
-    fn start_endpoint(&mut self, own: u32) {
+    fn start_endpoint(&mut self, own: SentId) {
         if let Some(until) = self.sent(own).until {
             self.plan(self.nic_of(own), until.0.max(self.now()), Job::Stop(own));
         }
-        let index = self.endpoints().sent[own as usize];
+        let index = self.endpoints().sent[own];
         self.with(index, |endpoint, host| endpoint.start(host, own));
         self.flush();
     }
@@ -190,8 +205,8 @@ pub(crate) trait TransportHost: Stack + Sized {
         self.flush();
     }
 
-    fn time_endpoint(&mut self, own: u32) {
-        let index = self.endpoints().sent[own as usize];
+    fn time_endpoint(&mut self, own: SentId) {
+        let index = self.endpoints().sent[own];
         self.with(index, |endpoint, host| endpoint.timer(host, own));
         self.flush();
     }
@@ -206,21 +221,21 @@ pub(crate) trait TransportHost: Stack + Sized {
         true
     }
 
-    fn resume_endpoint(&mut self, own: u32) {
-        let index = self.endpoints().sent[own as usize];
+    fn resume_endpoint(&mut self, own: SentId) {
+        let index = self.endpoints().sent[own];
         self.with(index, |endpoint, host| endpoint.resume(host, own));
         self.flush();
     }
 
     #[inline]
-    fn left_queue(&mut self, own: u32) {
-        let index = self.endpoints().sent[own as usize];
+    fn left_queue(&mut self, own: SentId) {
+        let index = self.endpoints().sent[own];
         if self.endpoints().slots[usize::from(index)].watches_queue {
             self.with(index, |endpoint, host| endpoint.left_host(host, own));
         }
     }
 
-    fn pull_endpoint(&mut self, nic: LocalPort, paused: u8) -> Option<(u32, Outgoing)> {
+    fn pull_endpoint(&mut self, nic: LocalPort, paused: u8) -> Option<(SentId, Outgoing)> {
         let index = self.endpoints().pulled?;
         self.with(index, |endpoint, host| endpoint.pull(host, nic, paused))
     }

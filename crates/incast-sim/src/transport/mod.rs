@@ -43,7 +43,7 @@ pub use udp::UdpParams;
 
 use by_flow::ByFlow;
 pub(crate) use endpoint::{Endpoint, Scope};
-pub(crate) use endpoints::{Endpoints, TransportHost};
+pub(crate) use endpoints::{Endpoints, FlowTransports, TransportHost};
 use slotted::Slotted;
 
 transports! {

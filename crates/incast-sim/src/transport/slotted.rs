@@ -2,7 +2,7 @@
 
 use super::segments::{Packets, Segment};
 use super::{Incoming, Ranges, Reassembly, Stack, To};
-use crate::kernel::Kind;
+use crate::kernel::{IdVec, Kind, ReceivedId};
 
 #[derive(Debug)]
 pub(super) struct Slotted {
@@ -55,13 +55,13 @@ impl Slotted {
 
 /// ACKs carry the packet's own sequence number, and this priority.
 pub(super) fn acknowledge_each(
-    receivers: &mut [Reassembly],
+    receivers: &mut IdVec<ReceivedId, Reassembly>,
     stack: &mut impl Stack,
     packet: &Incoming<'_>,
     priority: u8,
 ) {
-    let own = packet.own;
-    let receiver = &mut receivers[own as usize];
+    let own = packet.received_flow();
+    let receiver = &mut receivers[own];
     let new = receiver.take(packet.seq, packet.payload);
     let whole = receiver.next() == stack.received(own).size.0;
     stack.count_duplicate(own, new);

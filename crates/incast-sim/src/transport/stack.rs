@@ -6,13 +6,14 @@ use incast_model::flow::Flow;
 use super::segments::{Packets, Segment};
 use super::{Job, Matching};
 use crate::host::PacketParams;
-use crate::kernel::{Kind, LocalPort, Range, flag};
+use crate::kernel::{FlowId, Kind, LocalPort, Range, ReceivedId, SentId, flag};
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Incoming<'a> {
     pub(crate) kind: Kind,
-    pub(crate) flow: u32,
-    pub(crate) own: u32,
+    pub(crate) flow: FlowId,
+    /// As [`Incoming::sent_flow`] or [`Incoming::received_flow`].
+    pub(crate) at_host: u32,
     pub(crate) nic: LocalPort,
     pub(crate) seq: u64,
     pub(crate) stamp: u64,
@@ -22,6 +23,22 @@ pub(crate) struct Incoming<'a> {
     pub(crate) own_path: bool,
     /// SACK blocks, or a schedule's slots.
     pub(crate) ranges: &'a [Range],
+}
+
+impl Incoming<'_> {
+    /// Of data.
+    #[inline]
+    pub(crate) fn received_flow(&self) -> ReceivedId {
+        debug_assert!(self.kind.is_forward());
+        ReceivedId(self.at_host)
+    }
+
+    /// Of an answer.
+    #[inline]
+    pub(crate) fn sent_flow(&self) -> SentId {
+        debug_assert!(!self.kind.is_forward());
+        SentId(self.at_host)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,22 +65,22 @@ pub(crate) struct Outgoing {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum To {
-    Receiver(u32),
-    Sender(u32, LocalPort),
-    /// Host, by this NIC, about a flow (number in the run).
-    Host(u32, u32, LocalPort),
+    Receiver(SentId),
+    Sender(ReceivedId, LocalPort),
+    /// Host, by this NIC, about a flow.
+    Host(u32, FlowId, LocalPort),
 }
 
-/// Host as seen by its transports. `flow`: number in the run; `own`: the host's number of a flow. Times in ps.
+/// Host as seen by its transports. Times in ps.
 pub(crate) trait Stack {
     fn now(&self) -> u64;
     fn sizes(&self) -> &PacketParams;
-    fn sent(&self, own: u32) -> &Flow;
-    fn received(&self, own: u32) -> &Flow;
-    fn flow(&self, flow: u32) -> &Flow;
-    fn number_of(&self, flow: u32) -> u32;
-    fn flow_of(&self, own: u32) -> u32;
-    fn nic_of(&self, own: u32) -> LocalPort;
+    fn sent(&self, own: SentId) -> &Flow;
+    fn received(&self, own: ReceivedId) -> &Flow;
+    fn flow(&self, flow: FlowId) -> &Flow;
+    fn number_of(&self, flow: FlowId) -> SentId;
+    fn flow_of(&self, own: SentId) -> FlowId;
+    fn nic_of(&self, own: SentId) -> LocalPort;
 
     fn wire_time(&self, nic: LocalPort, bytes: u64) -> u64;
     /// Includes the gap behind a packet.
@@ -71,7 +88,7 @@ pub(crate) trait Stack {
     /// In bit/s; a VM's: of its server's link.
     fn line(&self, nic: LocalPort) -> u64;
     /// From a full packet's start to its earliest start on the path's last link.
-    fn time_to_last_link(&self, own: u32) -> u64;
+    fn time_to_last_link(&self, own: SentId) -> u64;
     fn host_of(&self, nic: LocalPort) -> u32;
     fn port(&self, nic: LocalPort) -> PortId;
 
@@ -80,38 +97,38 @@ pub(crate) trait Stack {
     /// After the handler.
     fn kick(&mut self, nic: LocalPort);
     /// If false, the host resumes the flow later.
-    fn may_send(&mut self, own: u32) -> bool;
-    fn count_refused(&mut self, own: u32, packets: u64);
+    fn may_send(&mut self, own: SentId) -> bool;
+    fn count_refused(&mut self, own: SentId, packets: u64);
 
     /// [`u64::MAX`]: never.
-    fn timer(&self, own: u32) -> u64;
+    fn timer(&self, own: SentId) -> u64;
     /// [`u64::MAX`] stops it.
-    fn set_timer(&mut self, own: u32, deadline: u64);
+    fn set_timer(&mut self, own: SentId, deadline: u64);
     fn plan(&mut self, nic: LocalPort, time: u64, job: Job);
     fn matching(&mut self) -> &mut Matching;
     /// Plans [`Job::Turn`] at the flow's sender.
-    fn give_turn(&mut self, flow: u32, time: u64);
+    fn give_turn(&mut self, flow: FlowId, time: u64);
 
-    fn count_packet(&mut self, own: u32, again: bool);
-    fn count_mark(&mut self, own: u32);
-    fn count_timeout(&mut self, own: u32);
-    fn acknowledge(&mut self, own: u32, bytes: u64);
-    fn end(&mut self, own: u32);
+    fn count_packet(&mut self, own: SentId, again: bool);
+    fn count_mark(&mut self, own: SentId);
+    fn count_timeout(&mut self, own: SentId);
+    fn acknowledge(&mut self, own: SentId, bytes: u64);
+    fn end(&mut self, own: SentId);
     /// Full delivery, at the sender of a flow without a size.
-    fn deliver_sent(&mut self, own: u32);
+    fn deliver_sent(&mut self, own: SentId);
 
-    fn count_discarded(&mut self, own: u32);
-    fn deliver(&mut self, own: u32);
-    fn is_delivered(&self, own: u32) -> bool;
+    fn count_discarded(&mut self, own: ReceivedId);
+    fn deliver(&mut self, own: ReceivedId);
+    fn is_delivered(&self, own: ReceivedId) -> bool;
     /// Bytes never acknowledged; returns their total.
-    fn count_arrived(&mut self, own: u32, bytes: u64) -> u64;
+    fn count_arrived(&mut self, own: ReceivedId, bytes: u64) -> u64;
     fn samples(&self) -> bool;
 
-    fn packets_sent(&self, own: u32) -> Packets {
+    fn packets_sent(&self, own: SentId) -> Packets {
         Packets { size: self.sent(own).size.0, mss: self.sizes().mss.0 }
     }
 
-    fn packets_received(&self, own: u32) -> Packets {
+    fn packets_received(&self, own: ReceivedId) -> Packets {
         Packets { size: self.received(own).size.0, mss: self.sizes().mss.0 }
     }
 
@@ -119,7 +136,7 @@ pub(crate) trait Stack {
         self.sizes().mss.0 + self.sizes().segment_header.0
     }
 
-    fn segment(&mut self, own: u32, segment: Segment) -> Outgoing {
+    fn segment(&mut self, own: SentId, segment: Segment) -> Outgoing {
         self.count_packet(own, segment.again);
         Outgoing {
             kind: Kind::Segment,
@@ -146,12 +163,12 @@ pub(crate) trait Stack {
         answer
     }
 
-    fn finish(&mut self, own: u32) {
+    fn finish(&mut self, own: SentId) {
         self.acknowledge(own, self.sent(own).size.0);
         self.end(own);
     }
 
-    fn count_duplicate(&mut self, own: u32, new_bytes: u64) {
+    fn count_duplicate(&mut self, own: ReceivedId, new_bytes: u64) {
         if new_bytes == 0 {
             self.count_discarded(own);
         }

@@ -1,42 +1,44 @@
 //! One timer per sent flow: ACKs move deadlines, not events.
 
+use crate::kernel::{IdVec, SentId};
+
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
     /// By flow, in ps; [`u64::MAX`]: never.
-    deadline: Vec<u64>,
+    deadline: IdVec<SentId, u64>,
     /// By flow: its event; [`u64::MAX`]: none.
-    pending: Vec<u64>,
+    pending: IdVec<SentId, u64>,
 }
 
 impl Timers {
     pub(crate) fn new(flows: usize) -> Self {
-        Self { deadline: vec![u64::MAX; flows], pending: vec![u64::MAX; flows] }
+        Self { deadline: vec![u64::MAX; flows].into(), pending: vec![u64::MAX; flows].into() }
     }
 
-    pub(crate) fn deadline(&self, flow: u32) -> u64 {
-        self.deadline[flow as usize]
+    pub(crate) fn deadline(&self, flow: SentId) -> u64 {
+        self.deadline[flow]
     }
 
     /// [`u64::MAX`] stops the timer. True if it needs an event.
     #[inline]
-    pub(crate) fn set(&mut self, flow: u32, deadline: u64) -> bool {
-        self.deadline[flow as usize] = deadline;
-        let sooner = deadline < self.pending[flow as usize];
+    pub(crate) fn set(&mut self, flow: SentId, deadline: u64) -> bool {
+        self.deadline[flow] = deadline;
+        let sooner = deadline < self.pending[flow];
         if sooner {
-            self.pending[flow as usize] = deadline;
+            self.pending[flow] = deadline;
         }
         sooner
     }
 
     /// True if the timer expires, which stops it. Error: time of another event for a moved timer.
-    pub(crate) fn expires(&mut self, flow: u32, now: u64) -> Result<bool, u64> {
-        if self.pending[flow as usize] != now {
+    pub(crate) fn expires(&mut self, flow: SentId, now: u64) -> Result<bool, u64> {
+        if self.pending[flow] != now {
             return Ok(false);
         }
-        self.pending[flow as usize] = u64::MAX;
-        let deadline = self.deadline[flow as usize];
+        self.pending[flow] = u64::MAX;
+        let deadline = self.deadline[flow];
         if deadline <= now {
-            self.deadline[flow as usize] = u64::MAX;
+            self.deadline[flow] = u64::MAX;
             return Ok(true);
         }
         if self.set(flow, deadline) { Err(deadline) } else { Ok(false) }
@@ -47,15 +49,17 @@ impl Timers {
 mod tests {
     use super::*;
 
+    const FLOW: SentId = SentId(0);
+
     #[test]
     fn deadlines_move_and_events_do_not() {
         let mut timers = Timers::new(1);
-        assert!(timers.set(0, 50));
-        assert!(!timers.set(0, 80), "the event at 50 will find the new deadline");
-        assert_eq!(timers.expires(0, 50), Err(80));
-        assert_eq!((timers.expires(0, 80), timers.deadline(0)), (Ok(true), u64::MAX));
-        assert!(timers.set(0, 100) && timers.set(0, 90));
-        assert!(!timers.set(0, u64::MAX));
-        assert_eq!([timers.expires(0, 90), timers.expires(0, 100)], [Ok(false), Ok(false)], "stopped");
+        assert!(timers.set(FLOW, 50));
+        assert!(!timers.set(FLOW, 80), "the event at 50 will find the new deadline");
+        assert_eq!(timers.expires(FLOW, 50), Err(80));
+        assert_eq!((timers.expires(FLOW, 80), timers.deadline(FLOW)), (Ok(true), u64::MAX));
+        assert!(timers.set(FLOW, 100) && timers.set(FLOW, 90));
+        assert!(!timers.set(FLOW, u64::MAX));
+        assert_eq!([timers.expires(FLOW, 90), timers.expires(FLOW, 100)], [Ok(false), Ok(false)], "stopped");
     }
 }

@@ -7,7 +7,7 @@ use incast_model::units::Time;
 
 use super::pair::PairState;
 use super::{Host, PRIORITIES};
-use crate::kernel::{IdVec, LocalPort, PacketId, PairId};
+use crate::kernel::{FlowId, IdVec, LocalPort, PacketId, PairId};
 use crate::measure::Waits;
 use crate::nodes::blocking::Delays;
 use crate::plan::Network;
@@ -69,7 +69,7 @@ impl Host {
     }
 
     /// Adds the pause from `from` until now.
-    fn note_held(&mut self, network: &Network, nic: LocalPort, pause: Pause, flow: u32, from: u64) {
+    fn note_held(&mut self, network: &Network, nic: LocalPort, pause: Pause, flow: FlowId, from: u64) {
         let port = self.nics[nic].port;
         let victim = pause.root.is_some_and(|root| !network.flow_goes_by(root, port, flow));
         let held = Time(self.now.saturating_sub(from.max(pause.since)));
@@ -82,7 +82,7 @@ impl Host {
     }
 
     /// Flows that only a pause keeps from sending, and since when.
-    fn held_pairs(&self, nic: LocalPort, prio: u8) -> Vec<(u32, u64)> {
+    fn held_pairs(&self, nic: LocalPort, prio: u8) -> Vec<(FlowId, u64)> {
         let state = &self.nics[nic];
         let ready = state.turns[usize::from(prio & 7)].iter().filter(|&(flow, place)| {
             let pair = &self.pairs[place];
@@ -96,7 +96,7 @@ impl Host {
         });
         let pairs = ready.chain(due).map(|(flow, place)| (flow, &self.pairs[place]));
         let held = pairs.filter(|(_, pair)| pair.may_send() && pair.next_avail <= self.now);
-        let mut held: Vec<(u32, u64)> = held.map(|(flow, pair)| (flow, pair.placed_at)).collect();
+        let mut held: Vec<(FlowId, u64)> = held.map(|(flow, pair)| (flow, pair.placed_at)).collect();
         // The heap can have an entry twice.
         held.sort_unstable();
         held.dedup();
@@ -104,8 +104,8 @@ impl Host {
     }
 
     /// Flows of other transports, and since when.
-    fn held_in_queue(&self, nic: LocalPort, prio: u8) -> Vec<(u32, u64)> {
-        let mut held: Vec<(u32, u64)> = Vec::new();
+    fn held_in_queue(&self, nic: LocalPort, prio: u8) -> Vec<(FlowId, u64)> {
+        let mut held: Vec<(FlowId, u64)> = Vec::new();
         let Some(blocking) = &self.blocking else { return held };
         for place in self.slab.places(self.nics[nic].queues[usize::from(prio & 7)].head) {
             let packet = self.slab.get(place);

@@ -1,7 +1,7 @@
 //! Hosts that react to isolation messages: they send the flow's RDMA data under the priority of isolated flows.
 
 use super::Host;
-use crate::kernel::{Event, Kind, LocalPort, PairId, Target, flag};
+use crate::kernel::{Event, FlowId, Kind, LocalPort, PairId, Target, flag};
 use crate::nodes::guards::Table;
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
@@ -61,7 +61,7 @@ impl Host {
     }
 
     /// `None` if the NIC's table is full.
-    fn isolate(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort, flow: u32) -> Option<u32> {
+    fn isolate(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort, flow: FlowId) -> Option<u32> {
         let now = self.now();
         let isolation = self.isolation.as_ref()?;
         let places = || isolation.table.places(nic);

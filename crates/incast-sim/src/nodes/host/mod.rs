@@ -1,4 +1,5 @@
 //! Hosts: NICs (one per port), queue pairs of the flows sent, and state of the flows received.
+use crate::kernel::{FlowId, ReceivedId, SentId};
 
 mod blocking;
 mod failed;
@@ -53,8 +54,8 @@ const PRIORITIES: usize = 8;
 #[repr(C, align(64))]
 pub(super) struct Host {
     nics: IdVec<LocalPort, Nic>,
-    /// Time, own number. Outdated ones do nothing.
-    timers: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Outdated ones do nothing.
+    timers: BinaryHeap<Reverse<(u64, SentId)>>,
     /// Time of `next_start`.
     next_clock: u64,
     /// Current event: time, class, number.
@@ -86,13 +87,12 @@ pub(super) struct Host {
     /// Unused places of `pairs`.
     free: Vec<PairId>,
     /// By flow sent; the pair is [`PairId::NONE`] before the start and after the end.
-    flows: Vec<u32>,
-    pair_of: Vec<PairId>,
-    progress: Vec<Progress>,
+    flows: IdVec<SentId, FlowId>,
+    pair_of: IdVec<SentId, PairId>,
+    progress: IdVec<SentId, Progress>,
     /// Next flow that starts by the clock alone.
-    next_start: usize,
-    /// By flow received.
-    receivers: Vec<Receiver>,
+    next_start: SentId,
+    receivers: IdVec<ReceivedId, Receiver>,
     /// `None` without hypervisors.
     hypervisor: Option<Box<HostHypervisor>>,
     /// `None` without isolation.
@@ -105,8 +105,8 @@ impl Host {
     pub(super) fn new(plan: Plan<'_>, id: HostId) -> Self {
         let network = plan.network;
         let node = network.fabric.hosts()[id.index()];
-        let flows = plan.layout.sent[id.index()].clone();
-        let received = &plan.layout.received[id.index()];
+        let flows = plan.layout.sent[id].clone();
+        let received = &plan.layout.received[id];
         let mut host = Self {
             node,
             id,
@@ -128,15 +128,15 @@ impl Host {
             pairs: IdVec::new(),
             repeats: IdVec::new(),
             free: Vec::new(),
-            pair_of: vec![PairId::NONE; flows.len()],
-            progress: vec![Progress::default(); flows.len()],
+            pair_of: vec![PairId::NONE; flows.len()].into(),
+            progress: vec![Progress::default(); flows.len()].into(),
             flows,
-            next_start: 0,
+            next_start: SentId(0),
             next_clock: u64::MAX,
             gates: Gates::new(plan, id),
             receivers: received.iter().map(|&flow| Receiver::new(plan, flow)).collect(),
             timers: BinaryHeap::new(),
-            transports: Transports::new(plan, id.0, network.fabric.ports_of(node).len()),
+            transports: Transports::new(plan, id, network.fabric.ports_of(node).len()),
             hypervisor: HostHypervisor::new(plan, id.0),
             isolation: HostIsolation::new(plan, network.fabric.ports_of(node).len()),
             blocking: HostBlocking::new(network, network.fabric.ports_of(node).len()),
@@ -146,21 +146,21 @@ impl Host {
             now: 0,
             event: 0,
         };
-        host.find_start(plan, 0);
+        host.find_start(plan, SentId(0));
         host
     }
 
-    fn find_start(&mut self, plan: Plan<'_>, first: usize) {
+    fn find_start(&mut self, plan: Plan<'_>, first: SentId) {
         self.next_start = first;
         while self.gates.as_ref().is_some_and(|gates| gates.held.get(self.next_start) == Some(&true)) {
-            self.next_start += 1;
+            self.next_start.0 += 1;
         }
         let next = self.flows.get(self.next_start);
-        self.next_clock = next.map_or(u64::MAX, |&flow| plan.network.flows.flows[flow as usize].start.0);
+        self.next_clock = next.map_or(u64::MAX, |&flow| plan.network.flow(flow).start.0);
     }
 
-    fn next_start(&self) -> (u64, u32) {
-        let by_clock = (self.next_clock, self.next_start as u32);
+    fn next_start(&self) -> (u64, SentId) {
+        let by_clock = (self.next_clock, self.next_start);
         match self.gates.as_ref().and_then(|gates| gates.coming.peek()) {
             Some(&Reverse(behind_gate)) => by_clock.min(behind_gate),
             None => by_clock,
@@ -172,25 +172,31 @@ impl Host {
         if self.gates.is_some() { self.next_start().0 } else { self.next_clock }
     }
 
-    /// `sent`: acknowledged; otherwise arrived here.
-    fn pass_gates(&mut self, plan: Plan<'_>, out: &mut Out, sent: bool, flow: u32) {
+    fn pass_acked(&mut self, plan: Plan<'_>, out: &mut Out, own: SentId) {
         if let Some(gates) = &mut self.gates {
             if plan.layout.gates.is_empty() {
-                let lists = if sent { &plan.layout.sent } else { &plan.layout.received };
-                let end = if sent { End::Acked } else { End::Delivered };
-                out.ends.push((self.now, lists[self.id.index()][flow as usize], end));
-                return;
+                out.ends.push((self.now, self.flows[own], End::Acked));
+            } else {
+                gates.acked(own, self.now, |own| plan.network.flow(self.flows[own]).start.0);
             }
-            let earliest = |own: u32| plan.network.flows.flows[self.flows[own as usize] as usize].start.0;
-            if sent { gates.acked(flow, self.now, earliest) } else { gates.delivered(flow, self.now, earliest) }
+        }
+    }
+
+    fn pass_delivered(&mut self, plan: Plan<'_>, out: &mut Out, own: ReceivedId) {
+        if let Some(gates) = &mut self.gates {
+            if plan.layout.gates.is_empty() {
+                out.ends.push((self.now, plan.layout.received[self.id][own], End::Delivered));
+            } else {
+                gates.delivered(own, self.now, |own| plan.network.flow(self.flows[own]).start.0);
+            }
         }
     }
 
     /// All bytes of a flow without a size have arrived, as its sender knows.
     #[cold]
-    fn pass_delivered(&self, plan: Plan<'_>, out: &mut Out, own: u32) {
+    fn pass_sent_delivered(&self, plan: Plan<'_>, out: &mut Out, own: SentId) {
         if self.gates.is_some() && plan.layout.gates.is_empty() {
-            out.ends.push((self.now, self.flows[own as usize], End::Delivered));
+            out.ends.push((self.now, self.flows[own], End::Delivered));
         }
     }
 
@@ -299,7 +305,7 @@ impl Host {
 
     fn fire<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out) {
         let Some(Reverse((_, own))) = self.timers.pop() else { return };
-        self.begin_event::<RUN>(out, |host| Target::Timer(host.flows[own as usize]));
+        self.begin_event::<RUN>(out, |host| Target::Timer(host.flows[own]));
         self.timer::<RUN>(plan, out, own);
     }
 
@@ -318,15 +324,15 @@ impl Host {
 
     fn begin<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out) {
         let (_, own) = self.next_start();
-        self.begin_event::<RUN>(out, |host| Target::Start(host.flows[own as usize]));
+        self.begin_event::<RUN>(out, |host| Target::Start(host.flows[own]));
         self.begin_flow::<RUN>(plan, out, own);
     }
 
-    fn begin_flow<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, own: u32) {
+    fn begin_flow<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, own: SentId) {
         out.moved = out.moved.max(self.now);
         match &mut self.gates {
-            Some(gates) if gates.held[own as usize] => drop(gates.coming.pop()),
-            _ => self.find_start(plan, self.next_start + 1),
+            Some(gates) if gates.held[own] => drop(gates.coming.pop()),
+            _ => self.find_start(plan, SentId(self.next_start.0 + 1)),
         }
         if !has_transports(RUN) || self.is_rdma(own) {
             self.start::<RUN>(plan, out, own);
@@ -336,19 +342,17 @@ impl Host {
     }
 
     /// Behind an opened gate.
-    pub(super) fn open(&mut self, own: u32, time: u64) {
+    pub(super) fn open(&mut self, own: SentId, time: u64) {
         if let Some(gates) = &mut self.gates {
             gates.coming.push(Reverse((time, own)));
         }
     }
 
     pub(super) fn next(&self, out: &Out) -> Option<Event> {
-        let timer = self
-            .timers
-            .peek()
-            .map(|Reverse((time, own))| Event::new(*time, 0, Target::Timer(self.flows[*own as usize])));
+        let timer =
+            self.timers.peek().map(|Reverse((time, own))| Event::new(*time, 0, Target::Timer(self.flows[*own])));
         let (start, own) = self.next_start();
-        let start = (start != u64::MAX).then(|| Event::new(start, 0, Target::Start(self.flows[own as usize])));
+        let start = (start != u64::MAX).then(|| Event::new(start, 0, Target::Start(self.flows[own])));
         let (due, nic) = self.next_due();
         let port = Event::new(due, self.port_rank, Target::Port(self.nics[nic].port));
         let (arrival, nic) = self.next_arrival(out);
@@ -381,8 +385,8 @@ impl Host {
         }
         out.count::<NS3>(self.node, event.time, || event.target());
         match event.target() {
-            Target::Timer(flow) => self.timer::<NS3>(plan, out, plan.layout.at_src[flow as usize]),
-            Target::Start(flow) => self.begin_flow::<NS3>(plan, out, plan.layout.at_src[flow as usize]),
+            Target::Timer(flow) => self.timer::<NS3>(plan, out, plan.layout.at_src[flow]),
+            Target::Start(flow) => self.begin_flow::<NS3>(plan, out, plan.layout.at_src[flow]),
             Target::Wake(port) => self.wake_reference(plan, out, nic_of(port)),
             Target::Port(port) => self.free_reference(plan, out, nic_of(port)),
             other => unreachable!("{other:?} is no event of a host"),

@@ -10,7 +10,7 @@ use super::reference::ReferenceNic;
 use super::{Host, PRIORITIES};
 use crate::congestion::FlowContext;
 use crate::host::{RdmaParams, Turns};
-use crate::kernel::{Line, LocalPort, NONE, PairId};
+use crate::kernel::{FlowId, Line, LocalPort, PairId};
 use crate::nodes::calendar::Woken;
 use crate::nodes::lane::Queue;
 use crate::nodes::out::Out;
@@ -53,8 +53,8 @@ pub(super) struct Nic {
     pub(super) turns: [Turns; PRIORITIES],
     /// Turns of data, and priority of the last control packet.
     served: Served,
-    /// Time, flow, place. Outdated entries are skipped.
-    pub(super) paced: BinaryHeap<Reverse<(u64, u32, PairId)>>,
+    /// Outdated entries are skipped.
+    pub(super) paced: BinaryHeap<Reverse<(u64, FlowId, PairId)>>,
     /// In place of turns and `due` in `ns3` arithmetic.
     pub(super) reference: ReferenceNic,
 }
@@ -269,7 +269,7 @@ impl Host {
     fn drop_bound(&mut self, nic: LocalPort, prio: usize) {
         while let Some(place) = self.nics[nic].turns[prio].first() {
             let pair = &self.pairs[place];
-            let live = pair.flow != NONE;
+            let live = pair.flow != FlowId::NONE;
             if live && pair.may_send() && pair.next_avail <= self.now {
                 return;
             }

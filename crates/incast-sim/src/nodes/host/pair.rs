@@ -10,7 +10,7 @@ use crate::balance::backlog;
 use crate::congestion::{Ack, Controller, State, WindowMode};
 use crate::host::PacketParams;
 use crate::host::selective::{Flight, Repeat, came};
-use crate::kernel::{Kind, LocalPort, NONE, PairId, flag};
+use crate::kernel::{FlowId, Id, Kind, LocalPort, PairId, ReceivedId, SentId, flag};
 use crate::measure::RateSample;
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
@@ -28,11 +28,10 @@ pub(super) enum PairState {
 /// Flow at its sender, from start to end.
 #[derive(Debug)]
 pub(super) struct Pair {
-    /// [`NONE`] in an unused place.
-    pub(super) flow: u32,
-    /// Own number here, and at the receiver.
-    at_src: u32,
-    at_dst: u32,
+    /// [`FlowId::NONE`] in an unused place.
+    pub(super) flow: FlowId,
+    at_src: SentId,
+    at_dst: ReceivedId,
     dst: u32,
     pub(super) prio: u8,
     pub(super) state: PairState,
@@ -91,18 +90,18 @@ pub(super) struct Progress {
 }
 
 impl Host {
-    pub(super) fn start<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, own: u32) {
+    pub(super) fn start<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, own: SentId) {
         let network = plan.network;
-        let flow = self.flows[own as usize];
-        let spec = &network.flows.flows[flow as usize];
+        let flow = self.flows[own];
+        let spec = network.flow(flow);
         let control = &network.controls[plan.control(flow)];
         let nic = self.first_nic(plan, flow);
         let mut cc = control.control.start(&self.nics[nic].context);
-        cc.on_path(network.records[flow as usize].hops);
+        cc.on_path(network.records[flow].hops);
         let pair = Pair {
             flow,
             at_src: own,
-            at_dst: plan.layout.at_dst[flow as usize],
+            at_dst: plan.layout.at_dst[flow],
             dst: spec.dst.0,
             prio: spec.priority,
             state: PairState::Idle,
@@ -135,8 +134,8 @@ impl Host {
             self.repeats.extend_to(place, Repeat::default);
             self.repeats[place] = Repeat::default();
         }
-        self.pair_of[own as usize] = place;
-        self.progress[own as usize].start = Some(Time(self.now));
+        self.pair_of[own] = place;
+        self.progress[own].start = Some(Time(self.now));
         self.apply_control::<RUN>(out, place);
         if RUN == NS3 {
             self.nics[nic].reference.add(own);
@@ -147,11 +146,11 @@ impl Host {
     }
 
     /// The first NIC without a route.
-    pub(super) fn first_nic(&mut self, plan: Plan<'_>, flow: u32) -> LocalPort {
+    pub(super) fn first_nic(&mut self, plan: Plan<'_>, flow: FlowId) -> LocalPort {
         if self.nics.len() == 1 {
             return LocalPort(0);
         }
-        let spec = &plan.network.flows.flows[flow as usize];
+        let spec = plan.network.flow(flow);
         let flags = if spec.path.is_some() { flag::PATH } else { 0 };
         let port = match plan.route(self.node, &Packet { flow, dst: spec.dst.0, flags, ..Packet::EMPTY }) {
             Route::Port(port) => Some(port),
@@ -161,7 +160,7 @@ impl Host {
         port.map_or(LocalPort(0), |port| plan.layout.local(self.node, port))
     }
 
-    fn balance(&mut self, plan: Plan<'_>, hops: &[PortId], (flow, dst): (u32, u32)) -> Option<PortId> {
+    fn balance(&mut self, plan: Plan<'_>, hops: &[PortId], (flow, dst): (FlowId, u32)) -> Option<PortId> {
         let backlog = |port: PortId| {
             let nic = &self.nics[plan.layout.local(self.node, port)];
             backlog((self.now, nic.busy_until), nic.queued, nic.rate)
@@ -189,7 +188,7 @@ impl Host {
             stamp: self.now,
             flow: pair.flow,
             dst: pair.dst,
-            at_dst: pair.at_dst,
+            at_dst: pair.at_dst.0,
             size: size as u16,
             payload: payload as u16,
             kind: Kind::Data,
@@ -197,7 +196,7 @@ impl Host {
             flags: pair.flags,
             ..Packet::EMPTY
         };
-        let progress = &mut self.progress[pair.at_src as usize];
+        let progress = &mut self.progress[pair.at_src];
         progress.packets += 1;
         let (seq, again) = (pair.next, pair.next < pair.high);
         progress.retransmitted += u64::from(again);
@@ -232,7 +231,8 @@ impl Host {
     }
 
     pub(super) fn receive_ack<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, packet: &Packet) {
-        let place = self.pair_of[packet.own_flow() as usize];
+        let own = packet.sent_flow();
+        let place = self.pair_of[own];
         if place == PairId::NONE {
             return; // of a flow that has completed
         }
@@ -244,7 +244,7 @@ impl Host {
         let nack = packet.kind == Kind::Nack;
         let rto = self.rto();
         let pair = &mut self.pairs[place];
-        let progress = &mut self.progress[packet.own_flow() as usize];
+        let progress = &mut self.progress[own];
         progress.nacks += u32::from(nack);
         progress.marks += u64::from(packet.flags & flag::ECHO != 0);
         let first = pair.una == 0;
@@ -324,9 +324,10 @@ impl Host {
     }
 
     pub(super) fn receive_cnp<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, packet: &Packet) {
-        let place = self.pair_of[packet.own_flow() as usize];
+        let own = packet.sent_flow();
+        let place = self.pair_of[own];
         if place != PairId::NONE {
-            self.progress[packet.own_flow() as usize].marks += 1;
+            self.progress[own].marks += 1;
             let pair = &mut self.pairs[place];
             pair.cc.on_cnp(Time(self.now));
             let nic = pair.nic;
@@ -338,11 +339,11 @@ impl Host {
         }
     }
 
-    pub(super) fn timer<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, own: u32) {
+    pub(super) fn timer<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, own: SentId) {
         if !self.is_rdma(own) {
             return self.transport_timer::<RUN>(plan, out, own);
         }
-        let place = self.pair_of[own as usize];
+        let place = self.pair_of[own];
         if place == PairId::NONE || self.pairs[place].timer != self.now {
             return;
         }
@@ -356,7 +357,7 @@ impl Host {
             pair.next = pair.una;
             pair.timeout = u64::MAX;
             pair.cc.on_timeout(now);
-            self.progress[own as usize].timeouts += 1;
+            self.progress[own].timeouts += 1;
             if let Some(rules) = &self.rules {
                 self.repeats[place].recover(rules, pair.flight());
             }
@@ -379,22 +380,22 @@ impl Host {
         }
     }
 
-    pub(in crate::nodes) fn pair_of(&self, plan: Plan<'_>, flow: u32) -> PairId {
-        self.pair_of[plan.layout.at_src[flow as usize] as usize]
+    pub(in crate::nodes) fn pair_of(&self, plan: Plan<'_>, flow: FlowId) -> PairId {
+        self.pair_of[plan.layout.at_src[flow]]
     }
 
     /// Returns data to the priority of its class.
-    pub(in crate::nodes) fn send_as_usual(&mut self, plan: Plan<'_>, out: &mut Out, flow: u32) {
+    pub(in crate::nodes) fn send_as_usual(&mut self, plan: Plan<'_>, out: &mut Out, flow: FlowId) {
         let place = self.pair_of(plan, flow);
         if place != PairId::NONE {
             let (limit, elephants) = self.demotion;
             let demoted = self.pairs[place].high >= limit;
-            let usual = plan.network.flows.flows[flow as usize].priority;
+            let usual = plan.network.flow(flow).priority;
             self.send_under(plan, out, flow, if demoted { elephants } else { usual });
         }
     }
 
-    pub(in crate::nodes) fn send_under(&mut self, plan: Plan<'_>, out: &mut Out, flow: u32, prio: u8) {
+    pub(in crate::nodes) fn send_under(&mut self, plan: Plan<'_>, out: &mut Out, flow: FlowId, prio: u8) {
         let place = self.pair_of(plan, flow);
         if place == PairId::NONE || self.pairs[place].prio == prio {
             return;
@@ -455,40 +456,40 @@ impl Host {
         if RUN == NS3 {
             out.ns3().completed = Some(pair.flow);
         }
-        pair.flow = NONE;
-        let own = pair.at_src as usize;
+        pair.flow = FlowId::NONE;
+        let own = pair.at_src;
         self.pair_of[own] = PairId::NONE;
         if pair.state != PairState::Ready {
             self.free.push(place);
         } // else ready, as after an early timeout: free when its turn comes
         self.progress[own].finish = Some(Time(self.now));
         out.done += 1;
-        self.pass_gates(plan, out, true, own as u32);
+        self.pass_acked(plan, out, own);
     }
 
     /// True if completed, or if an ACK of its last byte arrives before `end`.
-    pub(in crate::nodes) fn completes_before(&self, plan: Plan<'_>, out: &Out, own: u32, end: u64) -> bool {
-        if self.progress[own as usize].finish.is_some() {
+    pub(in crate::nodes) fn completes_before(&self, plan: Plan<'_>, out: &Out, own: SentId, end: u64) -> bool {
+        if self.progress[own].finish.is_some() {
             return true;
         }
         if !self.is_rdma(own) {
             return self.transport_completes_before(plan, out, own, end);
         }
-        let place = self.pair_of[own as usize];
+        let place = self.pair_of[own];
         place != PairId::NONE && {
             let size = self.pairs[place].size;
             let wires = self.nics.iter().map(|nic| &out.wires[nic.line]);
             let arriving = wires.flat_map(|wire| wire.packets().take_while(|(time, _)| *time < end));
             let mut acks = arriving.filter(|(_, packet)| matches!(packet.kind, Kind::Ack | Kind::Nack));
-            acks.any(|(_, packet)| packet.own_flow() == own && packet.seq >= size)
+            acks.any(|(_, packet)| packet.sent_flow() == own && packet.seq >= size)
         }
     }
 
     pub(in crate::nodes) fn samples(&self, time: Time) -> impl Iterator<Item = RateSample> {
-        let live = self.pairs.iter().filter(|pair| pair.flow != NONE);
+        let live = self.pairs.iter().filter(|pair| pair.flow != FlowId::NONE);
         let pairs = live.map(move |pair| RateSample {
             time,
-            flow: pair.flow,
+            flow: pair.flow.0,
             rate: pair.rate,
             window: pair.window,
             acked: pair.una,
@@ -496,19 +497,19 @@ impl Host {
         // Other transports send at the speed of the link.
         pairs.chain(self.transport_flows().map(move |(own, window)| RateSample {
             time,
-            flow: self.flows[own as usize],
+            flow: self.flows[own].0,
             rate: self.transport_rate(own),
             window,
-            acked: self.progress[own as usize].acked,
+            acked: self.progress[own].acked,
         }))
     }
 
     /// True if a flow waits only for its pacing.
     pub(in crate::nodes) fn is_paced(&self) -> bool {
-        self.pairs.iter().any(|pair| pair.flow != NONE && pair.may_send() && pair.next_avail > self.now)
+        self.pairs.iter().any(|pair| pair.flow != FlowId::NONE && pair.may_send() && pair.next_avail > self.now)
     }
 
     pub(in crate::nodes) fn has_starts(&self) -> bool {
-        self.next_start < self.flows.len() || self.gates.as_ref().is_some_and(|gates| !gates.coming.is_empty())
+        self.next_start.index() < self.flows.len() || self.gates.as_ref().is_some_and(|gates| !gates.coming.is_empty())
     }
 }

@@ -5,7 +5,7 @@ use incast_model::units::Time;
 use super::Host;
 use crate::host::CnpMode;
 use crate::host::selective::{Arrived, Taken};
-use crate::kernel::{Kind, LocalPort, flag};
+use crate::kernel::{FlowId, Kind, LocalPort, ReceivedId, SentId, flag};
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
@@ -19,9 +19,8 @@ pub(super) struct Receiver {
     next_nack: u64,
     next_cnp: u64,
     unanswered: u32,
-    /// Sending host, and the flow's number there.
     src: u32,
-    at_src: u32,
+    at_src: SentId,
     prio: u8,
     pub(super) delivered: Option<Time>,
     /// Bytes, with a transport without acknowledgements.
@@ -32,8 +31,8 @@ pub(super) struct Receiver {
 }
 
 impl Receiver {
-    pub(super) fn new(plan: Plan<'_>, flow: u32) -> Self {
-        let spec = &plan.network.flows.flows[flow as usize];
+    pub(super) fn new(plan: Plan<'_>, flow: FlowId) -> Self {
+        let spec = plan.network.flow(flow);
         Self {
             expected: 0,
             size: spec.size.0,
@@ -42,7 +41,7 @@ impl Receiver {
             next_cnp: 0,
             unanswered: 0,
             src: spec.src.0,
-            at_src: plan.layout.at_src[flow as usize],
+            at_src: plan.layout.at_src[flow],
             prio: spec.priority,
             delivered: None,
             arrived_bytes: 0,
@@ -63,11 +62,11 @@ impl Host {
         if packet.flags & flag::CE != 0 && self.rdma.cnp == CnpMode::Packet {
             self.notify::<RUN>(plan, out, nic, packet);
         }
-        let before = self.receivers[packet.own_flow() as usize].delivered;
+        let before = self.receivers[packet.received_flow()].delivered;
         let answer =
             if has_extras(RUN) && self.rules.is_some() { self.answer_selectively(packet) } else { self.answer(packet) };
-        if self.gates.is_some() && self.receivers[packet.own_flow() as usize].delivered != before {
-            self.pass_gates(plan, out, false, packet.own_flow());
+        if self.gates.is_some() && self.receivers[packet.received_flow()].delivered != before {
+            self.pass_delivered(plan, out, packet.received_flow());
         }
         if let Some((kind, seq)) = answer {
             self.send_answer::<RUN>(plan, out, nic, packet, (kind, seq));
@@ -77,7 +76,7 @@ impl Host {
     #[inline]
     fn answer(&mut self, packet: &Packet) -> Option<(Kind, u64)> {
         let rdma = &self.rdma;
-        let receiver = &mut self.receivers[packet.own_flow() as usize];
+        let receiver = &mut self.receivers[packet.received_flow()];
         if packet.seq == receiver.expected {
             receiver.expected += u64::from(packet.payload);
             receiver.unanswered += 1;
@@ -107,7 +106,7 @@ impl Host {
 
     fn answer_selectively(&mut self, packet: &Packet) -> Option<(Kind, u64)> {
         let rdma = &self.rdma;
-        let receiver = &mut self.receivers[packet.own_flow() as usize];
+        let receiver = &mut self.receivers[packet.received_flow()];
         let Receiver { expected, size, .. } = *receiver;
         let (next, filled) = match receiver.arrived.take(packet.seq, expected, (self.packets.payload.0, size)) {
             Taken::Duplicate => {
@@ -137,8 +136,8 @@ impl Host {
         Some((Kind::Ack, next))
     }
 
-    pub(in crate::nodes) fn forget_received(&mut self, own: u32) {
-        let receiver = &mut self.receivers[own as usize];
+    pub(in crate::nodes) fn forget_received(&mut self, own: ReceivedId) {
+        let receiver = &mut self.receivers[own];
         (receiver.expected, receiver.nacked, receiver.next_nack, receiver.next_cnp) = (0, 0, 0, 0);
         receiver.unanswered = 0;
     }
@@ -151,14 +150,14 @@ impl Host {
         packet: &Packet,
         (kind, seq): (Kind, u64),
     ) {
-        let receiver = &self.receivers[packet.own_flow() as usize];
+        let receiver = &self.receivers[packet.received_flow()];
         let size = (self.packets.ack.0 + self.packets.telemetry(packet.flags)).max(self.packets.min_ack.0);
         let echo = packet.flags & flag::CE != 0 && self.rdma.cnp == CnpMode::Echo;
         let ahead = if kind == Kind::Nack { (packet.seq - seq) / self.packets.payload.0 } else { 0 };
         let answer = Packet {
             seq,
             dst: receiver.src,
-            at_dst: receiver.at_src,
+            at_dst: receiver.at_src.0,
             size: size as u16,
             payload: ahead as u16,
             kind,
@@ -176,7 +175,7 @@ impl Host {
 
     /// At most one CNP per flow and `cnp_interval`.
     fn notify<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort, packet: &Packet) {
-        let receiver = &mut self.receivers[packet.own_flow() as usize];
+        let receiver = &mut self.receivers[packet.received_flow()];
         if self.now < receiver.next_cnp {
             return;
         }
@@ -186,7 +185,7 @@ impl Host {
             stamp: packet.stamp,
             flow: packet.flow,
             dst: receiver.src,
-            at_dst: receiver.at_src,
+            at_dst: receiver.at_src.0,
             size: size as u16,
             kind: Kind::Cnp,
             prio: self.rdma.cnp_priority,
@@ -208,6 +207,7 @@ mod tests {
     use incast_model::units::Time;
 
     use crate::host::{CnpMode, End};
+    use crate::kernel::FlowId;
     use crate::nodes::bench::Frame::{self, Ack, Cnp, Data, Nack};
     use crate::nodes::bench::{Bench, flow};
     use crate::setup::Setup;
@@ -240,7 +240,7 @@ mod tests {
         bench.put(0, &IN_ORDER);
         bench.put(0, &[(1300, Data(0, 3))]);
         bench.run(2000);
-        assert_eq!(bench.nodes.out.ends, [(1_300_000, 0, End::Delivered)]);
+        assert_eq!(bench.nodes.out.ends, [(1_300_000, FlowId(0), End::Delivered)]);
     }
 
     #[test]

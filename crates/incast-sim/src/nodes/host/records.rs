@@ -3,16 +3,17 @@
 use incast_model::fabric::PortId;
 
 use super::Host;
-use crate::kernel::{LocalPort, PairId};
+use crate::kernel::{FlowId, IdVec, LocalPort, PairId, SentId};
 use crate::nodes::lane::Lane;
 use crate::nodes::packet::Packet;
+use crate::nodes::plan::Layout;
 use crate::outcome::FlowRecord;
 use crate::switch::Ingress;
 
 impl Host {
-    pub(in crate::nodes) fn record_sent(&self, records: &mut [FlowRecord]) {
+    pub(in crate::nodes) fn record_sent(&self, records: &mut IdVec<FlowId, FlowRecord>) {
         for (progress, &flow) in self.progress.iter().zip(&self.flows) {
-            let record = &mut records[flow as usize];
+            let record = &mut records[flow];
             (record.start, record.finish, record.acked) = (progress.start, progress.finish, progress.acked);
             record.delivered = progress.delivered;
             (record.packets, record.retransmitted) = (progress.packets, progress.retransmitted);
@@ -21,23 +22,22 @@ impl Host {
     }
 
     /// Adds to the senders' records.
-    pub(in crate::nodes) fn record_received(&self, flows: &[u32], records: &mut [FlowRecord]) {
-        for (receiver, &flow) in self.receivers.iter().zip(flows) {
-            let record = &mut records[flow as usize];
+    pub(in crate::nodes) fn record_received(&self, layout: &Layout, records: &mut IdVec<FlowId, FlowRecord>) {
+        for (receiver, &flow) in self.receivers.iter().zip(&layout.received[self.id]) {
+            let record = &mut records[flow];
             (record.delivered, record.discarded) = (receiver.delivered.or(record.delivered), receiver.discarded);
             record.acked += receiver.arrived_bytes;
         }
     }
 
     /// Flows sent, and their ports.
-    pub(in crate::nodes) fn under_way(&self) -> impl Iterator<Item = (u32, PortId)> {
-        let progress = (0u32..).zip(&self.progress);
-        let under_way = progress.filter(|(_, one)| one.start.is_some() && one.finish.is_none());
-        under_way.map(|(own, _)| (self.flows[own as usize], self.nics[self.nic_of(own)].port))
+    pub(in crate::nodes) fn under_way(&self) -> impl Iterator<Item = (FlowId, PortId)> {
+        let under_way = self.progress.numbered().filter(|(_, one)| one.start.is_some() && one.finish.is_none());
+        under_way.map(|(own, _)| (self.flows[own], self.nics[self.nic_of(own)].port))
     }
 
-    fn nic_of(&self, own: u32) -> LocalPort {
-        match self.pair_of[own as usize] {
+    fn nic_of(&self, own: SentId) -> LocalPort {
+        match self.pair_of[own] {
             PairId::NONE => self.transport_nic(own),
             place => self.pairs[place].nic,
         }

@@ -3,15 +3,15 @@
 //! earliest next time of *all* pairs with unsent bytes, window-bound and paused ones included.
 
 use super::Host;
-use crate::kernel::{LocalPort, PairId};
+use crate::kernel::{IdVec, LocalPort, PairId, SentId};
 use crate::nodes::out::Out;
 use crate::nodes::plan::Plan;
 use crate::nodes::run::NS3;
 
 #[derive(Debug, Default)]
 pub(super) struct ReferenceNic {
-    /// Own numbers, in order of creation.
-    flows: Vec<u32>,
+    /// In order of creation.
+    flows: Vec<SentId>,
     /// Index served last. Not adjusted when entries before it go.
     last: usize,
     /// Pending wake-up: time, rank.
@@ -21,15 +21,15 @@ pub(super) struct ReferenceNic {
 }
 
 impl ReferenceNic {
-    pub(super) fn add(&mut self, own: u32) {
+    pub(super) fn add(&mut self, own: SentId) {
         self.flows.push(own);
     }
 
-    fn remove_completed(&mut self, first: usize, pair_of: &[PairId]) {
+    fn remove_completed(&mut self, first: usize, pair_of: &IdVec<SentId, PairId>) {
         let mut position = 0;
         self.flows.retain(|&own| {
             position += 1;
-            position <= first || pair_of[own as usize] != PairId::NONE
+            position <= first || pair_of[own] != PairId::NONE
         });
     }
 }
@@ -84,7 +84,7 @@ impl Host {
         let mut found = None;
         for step in 1..=count {
             let index = (step + list.last) % count;
-            let place = self.pair_of[list.flows[index] as usize];
+            let place = self.pair_of[list.flows[index]];
             if place == PairId::NONE {
                 first_done = first_done.min(index);
                 continue;
@@ -100,7 +100,7 @@ impl Host {
             if let Some((index, _)) = &mut found
                 && *index > first_done
             {
-                let done = |own: &&u32| self.pair_of[**own as usize] == PairId::NONE;
+                let done = |own: &&SentId| self.pair_of[**own] == PairId::NONE;
                 *index -= list.flows[first_done..*index].iter().filter(done).count();
             }
             list.remove_completed(first_done, &self.pair_of);
@@ -114,7 +114,7 @@ impl Host {
     /// Wakes up at the earliest next time, unless a wake-up is pending or the time has passed.
     fn sleep_reference(&mut self, out: &mut Out, nic: LocalPort) {
         let list = &self.nics[nic].reference;
-        let pairs = list.flows.iter().filter_map(|&own| self.pairs.get(self.pair_of[own as usize]));
+        let pairs = list.flows.iter().filter_map(|&own| self.pairs.get(self.pair_of[own]));
         let earliest = pairs.filter(|pair| pair.next < pair.size).map(|pair| pair.next_avail).min();
         if let Some(time) = earliest
             && list.wake.is_none()

@@ -3,26 +3,23 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use incast_model::fabric::PortId;
+use incast_model::fabric::{HostId, PortId};
 use incast_model::flow::Flow;
 use incast_model::units::Time;
 
 use super::Host;
 use crate::host::PacketParams;
-use crate::kernel::{IdVec, Kind, LocalPort, Range, flag};
+use crate::kernel::{FlowId, IdVec, Kind, LocalPort, Range, ReceivedId, SentId, flag};
 use crate::nodes::out::{Effect, Out};
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
 use crate::nodes::run::has_extras;
-use crate::transport::{
-    Agenda, Endpoints, Incoming, Job, Matching, Outgoing, Path, Scope, Stack, Timers, To, TransportHost,
-};
+use crate::transport::{Agenda, Endpoints, Incoming, Job, Matching, Outgoing, Path, Stack, Timers, To, TransportHost};
 
 #[derive(Debug)]
 pub(super) struct Transports {
     pub(super) endpoints: Endpoints,
-    /// By flow sent.
-    nics: Vec<LocalPort>,
+    nics: IdVec<SentId, LocalPort>,
     timers: Timers,
     agendas: IdVec<LocalPort, Agenda>,
     /// Time, NIC. Outdated ones do nothing.
@@ -30,19 +27,18 @@ pub(super) struct Transports {
 }
 
 impl Transports {
-    pub(super) fn new(plan: Plan<'_>, host: u32, nics: usize) -> Option<Box<Self>> {
-        let (sent, received) = (&plan.layout.sent[host as usize], &plan.layout.received[host as usize]);
-        let scope = Scope { sent: sent.len(), received: received.len(), nics };
-        let endpoints = plan.network.transports.endpoints.of_host(scope, sent, received)?;
+    pub(super) fn new(plan: Plan<'_>, host: HostId, nics: usize) -> Option<Box<Self>> {
+        let (sent, received) = (&plan.layout.sent[host], &plan.layout.received[host]);
+        let endpoints = plan.network.transports.of_flows.endpoints(nics, sent, received)?;
         let mut transports = Self {
             endpoints,
-            nics: vec![LocalPort(0); sent.len()],
+            nics: vec![LocalPort(0); sent.len()].into(),
             timers: Timers::new(sent.len()),
             agendas: (0..nics).map(|_| Agenda::default()).collect(),
             due: BinaryHeap::new(),
         };
         if let Some((arbiter, packet)) = plan.network.arbiter() {
-            let here = (arbiter == host).then_some((LocalPort(0), &*plan.network.fabric));
+            let here = (arbiter == host.0).then_some((LocalPort(0), &*plan.network.fabric));
             transports.endpoints.place_arbiter(arbiter, packet, here);
         }
         Some(Box::new(transports))
@@ -73,15 +69,15 @@ impl Host {
     }
 
     #[inline]
-    pub(super) fn is_rdma(&self, own: u32) -> bool {
+    pub(super) fn is_rdma(&self, own: SentId) -> bool {
         self.transports.as_ref().is_none_or(|transports| transports.endpoints.is_rdma(own))
     }
 
     #[cold]
-    pub(super) fn start_transport<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, own: u32) {
-        let nic = self.first_nic(plan, self.flows[own as usize]);
-        self.transports().nics[own as usize] = nic;
-        self.progress[own as usize].start = Some(Time(self.now));
+    pub(super) fn start_transport<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, own: SentId) {
+        let nic = self.first_nic(plan, self.flows[own]);
+        self.transports().nics[own] = nic;
+        self.progress[own].start = Some(Time(self.now));
         Work::<RUN> { host: self, plan, out }.start_endpoint(own);
     }
 
@@ -106,7 +102,7 @@ impl Host {
         work.give_endpoint(&Incoming {
             kind: packet.kind,
             flow: packet.flow,
-            own: packet.own_flow(),
+            at_host: packet.at_dst,
             nic,
             seq: packet.seq,
             stamp: packet.stamp,
@@ -119,7 +115,7 @@ impl Host {
     }
 
     #[inline(never)]
-    pub(super) fn transport_timer<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, own: u32) {
+    pub(super) fn transport_timer<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, own: SentId) {
         let now = self.now;
         match self.transports().timers.expires(own, now) {
             Ok(true) => Work::<RUN> { host: self, plan, out }.time_endpoint(own),
@@ -147,9 +143,9 @@ impl Host {
     }
 
     /// A turn given by another host.
-    pub(in crate::nodes) fn take_turn(&mut self, own: u32, time: u64) {
+    pub(in crate::nodes) fn take_turn(&mut self, own: SentId, time: u64) {
         let transports = self.transports();
-        let nic = transports.nics[own as usize];
+        let nic = transports.nics[own];
         transports.plan(nic, time, Job::Turn);
     }
 
@@ -166,7 +162,7 @@ impl Host {
     /// Reports that a packet of this host has left its queue or was dropped there.
     pub(super) fn left<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, packet: &Packet) {
         if matches!(packet.kind, Kind::Segment | Kind::Syn) {
-            let own = plan.layout.at_src[packet.flow as usize];
+            let own = plan.layout.at_src[packet.flow];
             if self.transports().endpoints.is_busy(own) {
                 out.effects.push(Effect::Left(own));
             } else {
@@ -195,68 +191,67 @@ impl Host {
         true
     }
 
-    pub(super) fn transport_completes_before(&self, plan: Plan<'_>, out: &Out, own: u32, end: u64) -> bool {
+    pub(super) fn transport_completes_before(&self, plan: Plan<'_>, out: &Out, own: SentId, end: u64) -> bool {
         let Some(transports) = &self.transports else { return false };
-        let flow = &plan.network.flows.flows[self.flows[own as usize] as usize];
+        let flow = plan.network.flow(self.flows[own]);
         let stops = flow.until.is_some_and(|until| until.0 < end);
-        if self.progress[own as usize].start.is_none() {
+        if self.progress[own].start.is_none() {
             return flow.start.0 < end && (stops || transports.endpoints.may_end_at_start(own));
         }
         let wires = self.nics.iter().map(|nic| &out.wires[nic.line]);
         let arriving = wires.flat_map(|wire| wire.packets().take_while(|(time, _)| *time < end));
-        let number = self.flows[own as usize];
+        let number = self.flows[own];
         let own_acks = arriving.filter(|(_, packet)| packet.kind == Kind::SegmentAck && packet.flow == number);
         let acks: Vec<u64> = own_acks.map(|(_, packet)| packet.seq).collect();
         stops || transports.endpoints.may_end(own, end, &acks)
     }
 
     /// Under way; windows in bytes.
-    pub(super) fn transport_flows(&self) -> impl Iterator<Item = (u32, u64)> {
+    pub(super) fn transport_flows(&self) -> impl Iterator<Item = (SentId, u64)> {
         self.transports.iter().flat_map(|transports| transports.endpoints.flows())
     }
 
     /// Flows ended at their sender that may have packets in flight, with their bytes arrived.
-    pub(in crate::nodes) fn late(hosts: &mut [Self], place: usize, plan: Plan<'_>, now: u64) -> Vec<(u32, u64)> {
+    pub(in crate::nodes) fn late(hosts: &mut [Self], place: usize, plan: Plan<'_>, now: u64) -> Vec<(FlowId, u64)> {
         let Some(mut transports) = hosts[place].transports.take() else { return Vec::new() };
-        let bytes = |own: u32| arrived_bytes(hosts, plan, hosts[place].flows[own as usize]);
+        let bytes = |own: SentId| arrived_bytes(hosts, plan, hosts[place].flows[own]);
         let late = transports.endpoints.late(now, &bytes);
-        let late = late.into_iter().map(|own| (hosts[place].flows[own as usize], bytes(own))).collect();
+        let late = late.into_iter().map(|own| (hosts[place].flows[own], bytes(own))).collect();
         hosts[place].transports = Some(transports);
         late
     }
 
-    pub(super) fn transport_nic(&self, own: u32) -> LocalPort {
-        self.transports.as_ref().map_or(LocalPort(0), |transports| transports.nics[own as usize])
+    pub(super) fn transport_nic(&self, own: SentId) -> LocalPort {
+        self.transports.as_ref().map_or(LocalPort(0), |transports| transports.nics[own])
     }
 
-    pub(super) fn transport_rate(&self, own: u32) -> u64 {
+    pub(super) fn transport_rate(&self, own: SentId) -> u64 {
         self.nics[self.transport_nic(own)].rate
     }
 }
 
 /// Counted by the receiver, without acknowledgements.
-pub(in crate::nodes) fn arrived_bytes(hosts: &[Host], plan: Plan<'_>, flow: u32) -> u64 {
-    let dst = plan.network.flows.flows[flow as usize].dst;
-    hosts[dst.index()].receivers[plan.layout.at_dst[flow as usize] as usize].arrived_bytes
+pub(in crate::nodes) fn arrived_bytes(hosts: &[Host], plan: Plan<'_>, flow: FlowId) -> u64 {
+    let dst = plan.network.flow(flow).dst;
+    hosts[dst.index()].receivers[plan.layout.at_dst[flow]].arrived_bytes
 }
 
 impl<const RUN: u8> Work<'_, RUN> {
     fn packet_of(&self, to: To, packet: Outgoing) -> Packet {
-        let layout = self.plan.layout;
-        let flows = &self.plan.network.flows.flows;
+        let Plan { layout, network } = self.plan;
         let (flow, dst, at_dst) = match to {
             To::Receiver(own) => {
                 let flow = self.flow_of(own);
-                (flow, flows[flow as usize].dst.0, layout.at_dst[flow as usize])
+                (flow, network.flow(flow).dst.0, layout.at_dst[flow].0)
             }
             To::Sender(own, _) => {
-                let flow = layout.received[self.host.id.index()][own as usize];
-                (flow, flows[flow as usize].src.0, layout.at_src[flow as usize])
+                let flow = layout.received[self.host.id][own];
+                (flow, network.flow(flow).src.0, layout.at_src[flow].0)
             }
             To::Host(host, flow, _) => (flow, host, 0),
         };
         let (path, stamp) = match packet.path {
-            Path::OfFlow if flows[flow as usize].path.is_some() => (flag::PATH, packet.stamp),
+            Path::OfFlow if network.flow(flow).path.is_some() => (flag::PATH, packet.stamp),
             Path::OfFlow | Path::Any => (0, packet.stamp),
             Path::Number(number) => (flag::PATH | flag::OWN_PATH, number.into()),
         };
@@ -301,28 +296,28 @@ impl<const RUN: u8> Stack for Work<'_, RUN> {
         &self.host.packets
     }
 
-    fn sent(&self, own: u32) -> &Flow {
+    fn sent(&self, own: SentId) -> &Flow {
         self.flow(self.flow_of(own))
     }
 
-    fn received(&self, own: u32) -> &Flow {
-        self.flow(self.plan.layout.received[self.host.id.index()][own as usize])
+    fn received(&self, own: ReceivedId) -> &Flow {
+        self.flow(self.plan.layout.received[self.host.id][own])
     }
 
-    fn flow(&self, flow: u32) -> &Flow {
-        &self.plan.network.flows.flows[flow as usize]
+    fn flow(&self, flow: FlowId) -> &Flow {
+        self.plan.network.flow(flow)
     }
 
-    fn number_of(&self, flow: u32) -> u32 {
-        self.plan.layout.at_src[flow as usize]
+    fn number_of(&self, flow: FlowId) -> SentId {
+        self.plan.layout.at_src[flow]
     }
 
-    fn flow_of(&self, own: u32) -> u32 {
-        self.host.flows[own as usize]
+    fn flow_of(&self, own: SentId) -> FlowId {
+        self.host.flows[own]
     }
 
-    fn nic_of(&self, own: u32) -> LocalPort {
-        self.of().nics[own as usize]
+    fn nic_of(&self, own: SentId) -> LocalPort {
+        self.of().nics[own]
     }
 
     fn wire_time(&self, nic: LocalPort, bytes: u64) -> u64 {
@@ -337,7 +332,7 @@ impl<const RUN: u8> Stack for Work<'_, RUN> {
         crate::tenant::line(&self.plan.network.fabric, self.host.nics[nic].port)
     }
 
-    fn time_to_last_link(&self, own: u32) -> u64 {
+    fn time_to_last_link(&self, own: SentId) -> u64 {
         self.plan.network.time_to_last_link(self.flow_of(own))
     }
 
@@ -353,7 +348,7 @@ impl<const RUN: u8> Stack for Work<'_, RUN> {
         self.out.matching.as_mut().expect("the run has the ideal scheduler")
     }
 
-    fn give_turn(&mut self, flow: u32, time: u64) {
+    fn give_turn(&mut self, flow: FlowId, time: u64) {
         if self.flow(flow).src == self.host.id {
             self.plan(self.nic_of(self.number_of(flow)), time, Job::Turn);
         } else {
@@ -380,20 +375,20 @@ impl<const RUN: u8> Stack for Work<'_, RUN> {
         self.out.effects.push(Effect::Kick(nic));
     }
 
-    fn may_send(&mut self, own: u32) -> bool {
+    fn may_send(&mut self, own: SentId) -> bool {
         self.has_space_or_sleeps(own)
     }
 
-    fn count_refused(&mut self, own: u32, packets: u64) {
+    fn count_refused(&mut self, own: SentId, packets: u64) {
         self.count_unmade(own, packets);
     }
 
-    fn timer(&self, own: u32) -> u64 {
+    fn timer(&self, own: SentId) -> u64 {
         self.of().timers.deadline(own)
     }
 
     #[inline]
-    fn set_timer(&mut self, own: u32, deadline: u64) {
+    fn set_timer(&mut self, own: SentId, deadline: u64) {
         if self.host.transports().timers.set(own, deadline) {
             self.host.timers.push(Reverse((deadline, own)));
         }
@@ -403,59 +398,59 @@ impl<const RUN: u8> Stack for Work<'_, RUN> {
         self.host.transports().plan(nic, time, job);
     }
 
-    fn count_packet(&mut self, own: u32, again: bool) {
-        let progress = &mut self.host.progress[own as usize];
+    fn count_packet(&mut self, own: SentId, again: bool) {
+        let progress = &mut self.host.progress[own];
         progress.packets += 1;
         progress.retransmitted += u64::from(again);
     }
 
-    fn count_mark(&mut self, own: u32) {
-        self.host.progress[own as usize].marks += 1;
+    fn count_mark(&mut self, own: SentId) {
+        self.host.progress[own].marks += 1;
     }
 
-    fn count_timeout(&mut self, own: u32) {
-        self.host.progress[own as usize].timeouts += 1;
+    fn count_timeout(&mut self, own: SentId) {
+        self.host.progress[own].timeouts += 1;
     }
 
-    fn acknowledge(&mut self, own: u32, bytes: u64) {
-        let progress = &mut self.host.progress[own as usize];
+    fn acknowledge(&mut self, own: SentId, bytes: u64) {
+        let progress = &mut self.host.progress[own];
         self.out.acked += bytes.saturating_sub(progress.acked);
         progress.acked = progress.acked.max(bytes);
     }
 
-    fn end(&mut self, own: u32) {
-        self.host.progress[own as usize].finish = Some(Time(self.host.now));
+    fn end(&mut self, own: SentId) {
+        self.host.progress[own].finish = Some(Time(self.host.now));
         self.set_timer(own, u64::MAX);
         self.out.done += 1;
-        self.host.pass_gates(self.plan, self.out, true, own);
+        self.host.pass_acked(self.plan, self.out, own);
     }
 
-    fn deliver_sent(&mut self, own: u32) {
-        let progress = &mut self.host.progress[own as usize];
+    fn deliver_sent(&mut self, own: SentId) {
+        let progress = &mut self.host.progress[own];
         progress.delivered = progress.delivered.or(Some(Time(self.host.now)));
         if self.sent(own).until.is_some() {
+            self.host.pass_sent_delivered(self.plan, self.out, own);
+        }
+    }
+
+    fn count_discarded(&mut self, own: ReceivedId) {
+        self.host.receivers[own].discarded += 1;
+    }
+
+    fn deliver(&mut self, own: ReceivedId) {
+        let receiver = &mut self.host.receivers[own];
+        if receiver.delivered.is_none() {
+            receiver.delivered = Some(Time(self.host.now));
             self.host.pass_delivered(self.plan, self.out, own);
         }
     }
 
-    fn count_discarded(&mut self, own: u32) {
-        self.host.receivers[own as usize].discarded += 1;
+    fn is_delivered(&self, own: ReceivedId) -> bool {
+        self.host.receivers[own].delivered.is_some()
     }
 
-    fn deliver(&mut self, own: u32) {
-        let receiver = &mut self.host.receivers[own as usize];
-        if receiver.delivered.is_none() {
-            receiver.delivered = Some(Time(self.host.now));
-            self.host.pass_gates(self.plan, self.out, false, own);
-        }
-    }
-
-    fn is_delivered(&self, own: u32) -> bool {
-        self.host.receivers[own as usize].delivered.is_some()
-    }
-
-    fn count_arrived(&mut self, own: u32, bytes: u64) -> u64 {
-        let receiver = &mut self.host.receivers[own as usize];
+    fn count_arrived(&mut self, own: ReceivedId, bytes: u64) -> u64 {
+        let receiver = &mut self.host.receivers[own];
         receiver.arrived_bytes += bytes;
         self.out.acked += bytes;
         receiver.arrived_bytes

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::params::FastpassOrder;
 use super::paths::Ways;
+use crate::kernel::FlowId;
 
 #[derive(Debug, Clone, Copy)]
 struct Demand {
@@ -20,8 +21,8 @@ struct Demand {
 
 #[derive(Debug, Default)]
 pub(super) struct Arbiter {
-    demands: HashMap<u32, Demand>,
-    waiting: BTreeSet<(u64, u64, u32)>,
+    demands: HashMap<FlowId, Demand>,
+    waiting: BTreeSet<(u64, u64, FlowId)>,
     order: FastpassOrder,
     asked: u64,
     slots: u64,
@@ -39,7 +40,7 @@ impl Arbiter {
         Self { order, used_src: vec![false; hosts], used_dst: vec![false; hosts], ..Self::default() }
     }
 
-    fn key(&self, flow: u32, demand: &Demand) -> (u64, u64, u32) {
+    fn key(&self, flow: FlowId, demand: &Demand) -> (u64, u64, FlowId) {
         match self.order {
             FastpassOrder::Srpt => (demand.left, demand.rank, flow),
             FastpassOrder::LeastRecent => (demand.served, demand.rank, flow),
@@ -48,7 +49,7 @@ impl Arbiter {
 
     /// Sets a flow's packets to place; 0: none. `reminds`: epoch in which a flow without slots asks again; slots of the last
     /// two epochs may be on their way.
-    pub(super) fn request(&mut self, flow: u32, (src, dst): (u32, u32), mut left: u64, reminds: Option<u64>) {
+    pub(super) fn request(&mut self, flow: FlowId, (src, dst): (u32, u32), mut left: u64, reminds: Option<u64>) {
         self.requests += 1;
         if let Some(&known) = self.demands.get(&flow) {
             self.waiting.remove(&self.key(flow, &known));
@@ -91,7 +92,7 @@ impl Arbiter {
                 let given = if demand.given.0 == now { demand.given.1 } else { 0 };
                 demand.given = (now, given + 1);
                 let way = edge.and_then(|edge| Some(self.ways.as_ref()?.way(edge) + 1)).unwrap_or(0);
-                schedules.entry(demand.src).or_default().push((slot, u64::from(way) << 32 | u64::from(flow)));
+                schedules.entry(demand.src).or_default().push((slot, u64::from(way) << 32 | u64::from(flow.0)));
                 let demand = *demand;
                 (self.used_src[demand.src as usize], self.used_dst[demand.dst as usize]) = (false, false);
                 if demand.left > 0 {
@@ -103,7 +104,7 @@ impl Arbiter {
     }
 
     /// A greedy maximal matching, numbered where a packet needs a path.
-    fn matching(&mut self) -> Vec<((u64, u64, u32), Option<usize>)> {
+    fn matching(&mut self) -> Vec<((u64, u64, FlowId), Option<usize>)> {
         let mut given = Vec::new();
         if let Some(ways) = &mut self.ways {
             ways.clear();
@@ -137,14 +138,14 @@ mod tests {
     #[test]
     fn the_shortest_goes_first_and_others_fill_in() {
         let mut arbiter = arbiter(FastpassOrder::Srpt);
-        arbiter.request(0, (0, 1), 5, None);
-        arbiter.request(1, (0, 2), 2, None);
-        arbiter.request(2, (3, 2), 4, None);
-        arbiter.request(3, (3, 1), 9, None);
+        arbiter.request(FlowId(0), (0, 1), 5, None);
+        arbiter.request(FlowId(1), (0, 2), 2, None);
+        arbiter.request(FlowId(2), (3, 2), 4, None);
+        arbiter.request(FlowId(3), (3, 1), 9, None);
         let schedules = arbiter.fill(4, 0);
         assert_eq!(schedules[&0], [(0, 1), (1, 1), (2, 0), (3, 0)]);
         assert_eq!(schedules[&3], [(0, 3), (1, 3), (2, 2), (3, 2)]);
-        arbiter.request(0, (0, 1), 0, None);
+        arbiter.request(FlowId(0), (0, 1), 0, None);
         assert_eq!(arbiter.fill(9, 0)[&3], [(0, 2), (1, 2), (2, 3), (3, 3), (4, 3), (5, 3), (6, 3), (7, 3), (8, 3)]);
         assert!(arbiter.is_idle() && arbiter.fill(8, 0).is_empty());
     }
@@ -152,8 +153,8 @@ mod tests {
     #[test]
     fn the_least_recently_served_takes_turns() {
         let mut arbiter = arbiter(FastpassOrder::LeastRecent);
-        arbiter.request(7, (0, 1), 5, None);
-        arbiter.request(8, (2, 1), 50, None);
+        arbiter.request(FlowId(7), (0, 1), 5, None);
+        arbiter.request(FlowId(8), (2, 1), 50, None);
         let schedules = arbiter.fill(6, 0);
         assert_eq!(schedules[&0], [(0, 7), (2, 7), (4, 7)]);
         assert_eq!(schedules[&2], [(1, 8), (3, 8), (5, 8)]);
@@ -162,8 +163,8 @@ mod tests {
     #[test]
     fn a_request_counts_anew() {
         let mut arbiter = arbiter(FastpassOrder::Srpt);
-        arbiter.request(0, (0, 1), 5, None);
-        arbiter.request(0, (0, 1), 2, None);
+        arbiter.request(FlowId(0), (0, 1), 5, None);
+        arbiter.request(FlowId(0), (0, 1), 2, None);
         assert_eq!(arbiter.requests, 2);
         assert_eq!(arbiter.fill(8, 0)[&0].len(), 2);
         assert_eq!(arbiter.requests, 0);
@@ -172,14 +173,14 @@ mod tests {
     #[test]
     fn a_reminder_does_not_ask_for_slots_on_their_way() {
         let mut arbiter = arbiter(FastpassOrder::Srpt);
-        arbiter.request(0, (0, 1), 10, None);
+        arbiter.request(FlowId(0), (0, 1), 10, None);
         assert_eq!(arbiter.fill(8, 5)[&0].len(), 8);
-        arbiter.request(0, (0, 1), 10, Some(5));
+        arbiter.request(FlowId(0), (0, 1), 10, Some(5));
         assert_eq!(arbiter.fill(8, 6)[&0].len(), 2);
-        arbiter.request(0, (0, 1), 10, Some(7));
+        arbiter.request(FlowId(0), (0, 1), 10, Some(7));
         assert!(arbiter.fill(8, 7).is_empty());
         // The slots would have arrived.
-        arbiter.request(0, (0, 1), 10, Some(8));
+        arbiter.request(FlowId(0), (0, 1), 10, Some(8));
         assert_eq!(arbiter.fill(8, 8)[&0].len(), 8);
     }
 
@@ -189,7 +190,7 @@ mod tests {
             let mut arbiter = arbiter(FastpassOrder::Srpt);
             let mut left: Vec<u64> = asked.iter().map(|(.., left)| *left).collect();
             for (flow, &(src, dst, packets)) in asked.iter().enumerate() {
-                arbiter.request(flow as u32, (src, dst), packets, None);
+                arbiter.request(FlowId(flow as u32), (src, dst), packets, None);
             }
             let schedules = arbiter.fill(8, 0);
             for slot in 0..8 {

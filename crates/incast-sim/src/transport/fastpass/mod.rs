@@ -15,7 +15,7 @@ use paths::Ways;
 use super::slotted::acknowledge_each;
 use super::stack::{Incoming, Path, Stack, To};
 use super::{ByFlow, Endpoint, Job, Reassembly, Scope, Slotted};
-use crate::kernel::{Kind, LocalPort, NONE};
+use crate::kernel::{FlowId, IdVec, Kind, LocalPort, NONE, ReceivedId, SentId};
 
 /// Requests in a row until the waiting time stays at 2^6 times `patience`.
 const MOST_DOUBLINGS: u32 = 6;
@@ -27,8 +27,8 @@ pub(crate) struct Fastpass {
     /// In ps.
     epoch: u64,
     central: Option<Box<Central>>,
-    senders: ByFlow<Slotted>,
-    receivers: Vec<Reassembly>,
+    senders: ByFlow<SentId, Slotted>,
+    receivers: IdVec<ReceivedId, Reassembly>,
 }
 
 #[derive(Debug)]
@@ -65,11 +65,11 @@ impl Endpoint for Fastpass {
             epoch: 0,
             central: None,
             senders: ByFlow::new(scope.sent),
-            receivers: vec![Reassembly::default(); scope.received],
+            receivers: vec![Reassembly::default(); scope.received].into(),
         }
     }
 
-    fn start(&mut self, stack: &mut impl Stack, own: u32) {
+    fn start(&mut self, stack: &mut impl Stack, own: SentId) {
         self.senders.insert(own, Slotted::new(stack.packets_sent(own)));
         self.ask(stack, own);
     }
@@ -84,7 +84,7 @@ impl Endpoint for Fastpass {
     }
 
     /// No slots came for too long, or last packets lack ACKs.
-    fn timer(&mut self, stack: &mut impl Stack, own: u32) {
+    fn timer(&mut self, stack: &mut impl Stack, own: SentId) {
         stack.count_timeout(own);
         self.ask(stack, own);
     }
@@ -104,11 +104,11 @@ impl Endpoint for Fastpass {
         }
     }
 
-    fn may_end(&self, own: u32, _end: u64, acks: &[u64]) -> bool {
+    fn may_end(&self, own: SentId, _end: u64, acks: &[u64]) -> bool {
         self.senders.get(own).is_none_or(|sender| acks.len() as u64 >= sender.missing())
     }
 
-    fn flows(&self) -> impl Iterator<Item = (u32, u64)> {
+    fn flows(&self) -> impl Iterator<Item = (SentId, u64)> {
         self.senders.iter().map(|(own, _)| (own, u64::MAX))
     }
 }
@@ -127,7 +127,7 @@ impl Fastpass {
         });
     }
 
-    fn ask(&mut self, stack: &mut impl Stack, own: u32) {
+    fn ask(&mut self, stack: &mut impl Stack, own: SentId) {
         let Some(sender) = self.senders.get_mut(own) else { return };
         let (left, reminds) = (sender.ask(), sender.tries > 0);
         let patience = (u64::from(self.params.patience) * self.epoch) << sender.tries.min(MOST_DOUBLINGS);
@@ -137,7 +137,7 @@ impl Fastpass {
     }
 
     /// `reminds`: the last request brought no slot.
-    fn send_request(&self, stack: &mut impl Stack, own: u32, left: u64, reminds: bool) {
+    fn send_request(&self, stack: &mut impl Stack, own: SentId, left: u64, reminds: bool) {
         let mut packet = stack.control(Kind::Request, self.params.control_priority);
         packet.seq = left;
         packet.stamp = reminds.into();
@@ -181,7 +181,7 @@ impl Fastpass {
     }
 
     fn send_schedule(&self, stack: &mut impl Stack, nic: LocalPort, schedule: Schedule) {
-        let flow = schedule.slots[0].1 as u32; // let flow = schedule.slots[0].1 as u32; // the low half
+        let flow = FlowId(schedule.slots[0].1 as u32); // the low half
         let mut packet = stack.control(Kind::Schedule, self.params.control_priority);
         packet.stamp = schedule.begin;
         packet.path = Path::Any;
@@ -197,12 +197,12 @@ impl Fastpass {
         for &(slot, flow) in packet.ranges {
             let time = begin + slot * self.epoch / slots;
             let path = (flow >> 32) as u16;
-            stack.plan(packet.nic, time.max(stack.now()), Job::Slot(stack.number_of(flow as u32), path));
+            stack.plan(packet.nic, time.max(stack.now()), Job::Slot(stack.number_of(FlowId(flow as u32)), path));
         }
     }
 
     /// `path`: from 1, or 0 for any.
-    fn use_slot(&mut self, stack: &mut impl Stack, own: u32, path: u16) {
+    fn use_slot(&mut self, stack: &mut impl Stack, own: SentId, path: u16) {
         let retry = self.params.retry.map_or(self.epoch, |retry| retry.0);
         let patience = u64::from(self.params.patience) * self.epoch;
         let Some(sender) = self.senders.get_mut(own) else { return };
@@ -219,7 +219,7 @@ impl Fastpass {
     }
 
     fn receive_ack(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
-        let own = packet.own;
+        let own = packet.sent_flow();
         let Some(sender) = self.senders.get_mut(own) else { return };
         if sender.on_ack(packet.seq) {
             self.senders.remove(own);

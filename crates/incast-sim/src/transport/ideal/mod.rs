@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::slotted::acknowledge_each;
 use super::stack::{Incoming, Stack, To};
 use super::{ByFlow, Endpoint, Job, Reassembly, Scope, Slotted, TransportParams};
-use crate::kernel::{Kind, LocalPort};
+use crate::kernel::{IdVec, Kind, LocalPort, ReceivedId, SentId};
 use crate::switch::{QueueParams, SchedulerParams, SwitchParams};
 
 /// Parameters of the ideal scheduler; the same for all its flows. By default every port has a buffer of 36864 B with
@@ -78,8 +78,8 @@ impl TransportParams for IdealParams {
 #[derive(Debug)]
 pub(crate) struct Ideal {
     params: IdealParams,
-    senders: ByFlow<Slotted>,
-    receivers: Vec<Reassembly>,
+    senders: ByFlow<SentId, Slotted>,
+    receivers: IdVec<ReceivedId, Reassembly>,
 }
 
 impl Endpoint for Ideal {
@@ -89,11 +89,11 @@ impl Endpoint for Ideal {
         Self {
             params: params.clone(),
             senders: ByFlow::new(scope.sent),
-            receivers: vec![Reassembly::default(); scope.received],
+            receivers: vec![Reassembly::default(); scope.received].into(),
         }
     }
 
-    fn start(&mut self, stack: &mut impl Stack, own: u32) {
+    fn start(&mut self, stack: &mut impl Stack, own: SentId) {
         let mut sender = Slotted::new(stack.packets_sent(own));
         let packets = sender.ask();
         self.senders.insert(own, sender);
@@ -112,7 +112,7 @@ impl Endpoint for Ideal {
     }
 
     /// Schedules packets still unacknowledged long after the last was sent.
-    fn timer(&mut self, stack: &mut impl Stack, own: u32) {
+    fn timer(&mut self, stack: &mut impl Stack, own: SentId) {
         let Some(sender) = self.senders.get_mut(own) else { return };
         let flow = stack.flow_of(own);
         stack.matching().wait(flow, sender.ask());
@@ -140,18 +140,18 @@ impl Endpoint for Ideal {
         stack.plan(nic, now + packet_time, Job::Turn);
     }
 
-    fn may_end(&self, own: u32, _end: u64, acks: &[u64]) -> bool {
+    fn may_end(&self, own: SentId, _end: u64, acks: &[u64]) -> bool {
         self.senders.get(own).is_none_or(|sender| acks.len() as u64 >= sender.missing())
     }
 
-    fn flows(&self) -> impl Iterator<Item = (u32, u64)> {
+    fn flows(&self) -> impl Iterator<Item = (SentId, u64)> {
         self.senders.iter().map(|(own, _)| (own, u64::MAX))
     }
 }
 
 impl Ideal {
     fn receive_ack(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
-        let own = packet.own;
+        let own = packet.sent_flow();
         let Some(sender) = self.senders.get_mut(own) else { return };
         if !sender.on_ack(packet.seq) {
             return stack.acknowledge(own, sender.acked());

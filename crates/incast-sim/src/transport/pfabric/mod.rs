@@ -12,24 +12,24 @@ use sender::Sender;
 
 use super::stack::{Incoming, Stack, To};
 use super::{ByFlow, Endpoint, Reassembly, Scope};
-use crate::kernel::{Kind, flag};
+use crate::kernel::{IdVec, Kind, ReceivedId, SentId, flag};
 
 #[derive(Debug)]
 pub(crate) struct Pfabric {
     params: PfabricParams,
-    senders: ByFlow<Sender>,
-    receivers: Vec<Reassembly>,
+    senders: ByFlow<SentId, Sender>,
+    receivers: IdVec<ReceivedId, Reassembly>,
 }
 
 impl Endpoint for Pfabric {
     type Params = PfabricParams;
 
     fn new(params: &PfabricParams, scope: Scope) -> Self {
-        let receivers = vec![Reassembly::default(); scope.received];
+        let receivers = vec![Reassembly::default(); scope.received].into();
         Self { params: params.clone(), senders: ByFlow::new(scope.sent), receivers }
     }
 
-    fn start(&mut self, stack: &mut impl Stack, own: u32) {
+    fn start(&mut self, stack: &mut impl Stack, own: SentId) {
         self.senders.insert(own, Sender::new(&self.params, stack.packets_sent(own)));
         self.pump(stack, own);
     }
@@ -41,7 +41,7 @@ impl Endpoint for Pfabric {
         }
     }
 
-    fn timer(&mut self, stack: &mut impl Stack, own: u32) {
+    fn timer(&mut self, stack: &mut impl Stack, own: SentId) {
         let Some(sender) = self.senders.get_mut(own) else { return };
         let probe = sender.on_timeout();
         let (rto, left, una) = (sender.rto(), sender.left(), sender.una());
@@ -57,17 +57,17 @@ impl Endpoint for Pfabric {
         stack.set_timer(own, stack.now() + rto);
     }
 
-    fn may_end(&self, own: u32, _end: u64, acks: &[u64]) -> bool {
+    fn may_end(&self, own: SentId, _end: u64, acks: &[u64]) -> bool {
         self.senders.get(own).is_none_or(|sender| acks.iter().any(|&next| next >= sender.size()))
     }
 
-    fn flows(&self) -> impl Iterator<Item = (u32, u64)> {
+    fn flows(&self) -> impl Iterator<Item = (SentId, u64)> {
         self.senders.iter().map(|(own, sender)| (own, sender.window()))
     }
 }
 
 impl Pfabric {
-    fn pump(&mut self, stack: &mut impl Stack, own: u32) {
+    fn pump(&mut self, stack: &mut impl Stack, own: SentId) {
         let Some(sender) = self.senders.get_mut(own) else { return };
         while let Some(segment) = sender.next_segment() {
             let mut packet = stack.segment(own, segment);
@@ -81,8 +81,8 @@ impl Pfabric {
     }
 
     fn receive_segment(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
-        let own = packet.own;
-        let receiver = &mut self.receivers[own as usize];
+        let own = packet.received_flow();
+        let receiver = &mut self.receivers[own];
         let new = receiver.take(packet.seq, packet.payload);
         if packet.kind == Kind::Segment {
             stack.count_duplicate(own, new);
@@ -95,7 +95,7 @@ impl Pfabric {
     }
 
     fn receive_ack(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
-        let own = packet.own;
+        let own = packet.sent_flow();
         let Some(sender) = self.senders.get_mut(own) else { return };
         let goes_on = sender.on_ack(packet.seq, packet.ranges);
         if sender.is_done() {

@@ -8,7 +8,7 @@ mod params;
 mod receiver;
 mod source;
 
-use crate::kernel::{IdVec, Kind, LocalPort};
+use crate::kernel::{IdVec, Kind, LocalPort, ReceivedId, SentId};
 pub use params::{PhostHold, PhostOrder, PhostParams};
 use receiver::{Inbound, Pacer, Times};
 use source::{Holders, Source, Token};
@@ -22,8 +22,8 @@ const MOST_DOUBLINGS: u32 = 6;
 #[derive(Debug)]
 pub(crate) struct Phost {
     params: PhostParams,
-    sources: ByFlow<Source>,
-    inbound: ByFlow<Inbound>,
+    sources: ByFlow<SentId, Source>,
+    inbound: ByFlow<ReceivedId, Inbound>,
     holders: IdVec<LocalPort, Holders>,
     pacers: IdVec<LocalPort, Pacer>,
 }
@@ -41,7 +41,7 @@ impl Endpoint for Phost {
         }
     }
 
-    fn start(&mut self, stack: &mut impl Stack, own: u32) {
+    fn start(&mut self, stack: &mut impl Stack, own: SentId) {
         let packets = stack.packets_sent(own);
         let times = self.times(stack, stack.nic_of(own));
         let (count, free) = (packets.count(), self.params.free(packets.count()));
@@ -69,7 +69,7 @@ impl Endpoint for Phost {
         }
     }
 
-    fn timer(&mut self, stack: &mut impl Stack, own: u32) {
+    fn timer(&mut self, stack: &mut impl Stack, own: SentId) {
         if let Some(source) = self.sources.get_mut(own) {
             source.tries += 1;
             stack.count_timeout(own);
@@ -95,7 +95,7 @@ impl Endpoint for Phost {
         }
     }
 
-    fn pull(&mut self, stack: &mut impl Stack, nic: LocalPort, paused: u8) -> Option<(u32, Outgoing)> {
+    fn pull(&mut self, stack: &mut impl Stack, nic: LocalPort, paused: u8) -> Option<(SentId, Outgoing)> {
         let holders = &mut self.holders[nic];
         loop {
             let own = holders.first()?;
@@ -124,11 +124,11 @@ impl Endpoint for Phost {
         self.holders[nic].first().is_some()
     }
 
-    fn may_end(&self, own: u32, _end: u64, acks: &[u64]) -> bool {
+    fn may_end(&self, own: SentId, _end: u64, acks: &[u64]) -> bool {
         self.sources.get(own).is_none() || !acks.is_empty()
     }
 
-    fn flows(&self) -> impl Iterator<Item = (u32, u64)> {
+    fn flows(&self) -> impl Iterator<Item = (SentId, u64)> {
         self.sources.iter().map(|(own, _)| (own, u64::MAX))
     }
 }
@@ -140,13 +140,13 @@ impl Phost {
         Times { packet, reissue: times(self.params.reissue_after), pass_over: times(self.params.downgrade_for) }
     }
 
-    fn announce(&mut self, stack: &mut impl Stack, own: u32) {
+    fn announce(&mut self, stack: &mut impl Stack, own: SentId) {
         self.wait_for_answer(stack, own);
         let packet = stack.control(Kind::Rts, self.params.control_priority);
         stack.send(To::Receiver(own), packet, []);
     }
 
-    fn wait_for_answer(&self, stack: &mut impl Stack, own: u32) {
+    fn wait_for_answer(&self, stack: &mut impl Stack, own: SentId) {
         if let Some(source) = self.sources.get(own) {
             let patience = self.params.retry.0 << source.tries.min(MOST_DOUBLINGS);
             stack.set_timer(own, stack.now() + patience);
@@ -154,7 +154,7 @@ impl Phost {
     }
 
     /// `left`: packets missing at the receiver.
-    fn hold_token(&mut self, stack: &impl Stack, own: u32, left: u64) {
+    fn hold_token(&mut self, stack: &impl Stack, own: SentId, left: u64) {
         let label = stack.sent(own).label;
         let Some(source) = self.sources.get_mut(own) else { return };
         source.left = left;
@@ -167,7 +167,7 @@ impl Phost {
     }
 
     fn receive_token(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
-        let own = packet.own;
+        let own = packet.sent_flow();
         let Some(source) = self.sources.get_mut(own) else { return };
         let nic = stack.nic_of(own);
         let (number, left) = ((packet.stamp >> 32) as u32, packet.stamp & u64::from(u32::MAX));
@@ -181,7 +181,7 @@ impl Phost {
     }
 
     fn learn_of(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
-        let (own, nic) = (packet.own, packet.nic);
+        let (own, nic) = (packet.received_flow(), packet.nic);
         if stack.is_delivered(own) || self.inbound.get(own).is_some() {
             return;
         }
@@ -194,14 +194,15 @@ impl Phost {
     }
 
     fn confirm(&self, stack: &mut impl Stack, packet: &Incoming<'_>) {
-        if stack.is_delivered(packet.own) {
+        let own = packet.received_flow();
+        if stack.is_delivered(own) {
             let answer = stack.control(Kind::SegmentAck, self.params.control_priority);
-            stack.send(To::Sender(packet.own, packet.nic), answer, []);
+            stack.send(To::Sender(own, packet.nic), answer, []);
         }
     }
 
     fn receive_segment(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
-        let own = packet.own;
+        let own = packet.received_flow();
         self.learn_of(stack, packet);
         let Some(inbound) = self.inbound.get_mut(own) else {
             stack.count_discarded(own);
@@ -221,7 +222,7 @@ impl Phost {
     }
 
     fn receive_ack(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
-        let own = packet.own;
+        let own = packet.sent_flow();
         let Some(source) = self.sources.get_mut(own) else { return };
         self.holders[stack.nic_of(own)].take_out(source);
         self.sources.remove(own);

@@ -1,34 +1,34 @@
 //! Flows of a host in order of service: labels in turn, a label's flows by a key.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct Place<I> {
     label: u16,
     key: u64,
-    flow: u32,
+    flow: I,
 }
 
 /// In reverse order: the list is short and changes near its end.
 #[derive(Debug, Default)]
-pub(super) struct Queue {
-    flows: Vec<Place>,
+pub(super) struct Queue<I> {
+    flows: Vec<Place<I>>,
     turn: u16,
 }
 
-impl Queue {
-    pub(super) fn insert(&mut self, label: u16, key: u64, flow: u32) -> Place {
+impl<I: Copy + Ord> Queue<I> {
+    pub(super) fn insert(&mut self, label: u16, key: u64, flow: I) -> Place<I> {
         let place = Place { label, key, flow };
         let at = self.flows.partition_point(|other| *other > place);
         self.flows.insert(at, place);
         place
     }
 
-    pub(super) fn remove(&mut self, place: Place) {
+    pub(super) fn remove(&mut self, place: Place<I>) {
         if let Some(at) = self.find(place) {
             self.flows.remove(at);
         }
     }
 
-    pub(super) fn change(&mut self, place: Place, key: u64) -> Place {
+    pub(super) fn change(&mut self, place: Place<I>, key: u64) -> Place<I> {
         let new = Place { key, ..place };
         let Some(mut at) = self.find(place) else { return self.insert(new.label, new.key, new.flow) };
         while at + 1 < self.flows.len() && self.flows[at + 1] > new {
@@ -43,14 +43,14 @@ impl Queue {
         new
     }
 
-    fn find(&self, place: Place) -> Option<usize> {
+    fn find(&self, place: Place<I>) -> Option<usize> {
         if self.flows.last() == Some(&place) {
             return Some(self.flows.len() - 1);
         }
         self.flows.binary_search_by(|other| place.cmp(other)).ok()
     }
 
-    fn split(&self) -> (&[Place], &[Place]) {
+    fn split(&self) -> (&[Place<I>], &[Place<I>]) {
         let before = match self.flows.first() {
             Some(last) if last.label < self.turn => 0,
             _ => self.flows.partition_point(|place| place.label >= self.turn),
@@ -59,17 +59,17 @@ impl Queue {
         (before_turn, from_turn)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+    pub(super) fn iter(&self) -> impl Iterator<Item = I> + '_ {
         let (before, from) = self.split();
         from.iter().rev().chain(before.iter().rev()).map(|place| place.flow)
     }
 
-    fn front(&self) -> Option<Place> {
+    fn front(&self) -> Option<Place<I>> {
         let (before, from) = self.split();
         from.last().or(before.last()).copied()
     }
 
-    pub(super) fn first(&self) -> Option<u32> {
+    pub(super) fn first(&self) -> Option<I> {
         self.front().map(|place| place.flow)
     }
 

@@ -2,6 +2,7 @@
 
 use super::order::{Place, Queue};
 use super::params::{PhostHold, PhostOrder, PhostParams};
+use crate::kernel::ReceivedId;
 use crate::transport::segments::Packets;
 use crate::transport::{ByFlow, Ranges};
 
@@ -28,12 +29,12 @@ pub(super) struct Inbound {
     quiet_until: Option<u64>,
     last_issue: u64,
     cursor: u64,
-    place: Place,
+    place: Place<ReceivedId>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Grant {
-    pub(super) flow: u32,
+    pub(super) flow: ReceivedId,
     pub(super) seq: u64,
     pub(super) number: u64,
     pub(super) left: u64,
@@ -41,7 +42,7 @@ pub(super) struct Grant {
 
 #[derive(Debug)]
 pub(super) struct Pacer {
-    queue: Queue,
+    queue: Queue<ReceivedId>,
     /// Next search for a flow; [`u64::MAX`] for never.
     pub(super) due: u64,
     waits: bool,
@@ -107,8 +108,8 @@ impl Pacer {
     /// `now` if the search starts now; `None` if it is planned anyway.
     pub(super) fn announce(
         &mut self,
-        flows: &mut ByFlow<Inbound>,
-        (flow, label): (u32, u16),
+        flows: &mut ByFlow<ReceivedId, Inbound>,
+        (flow, label): (ReceivedId, u16),
         packets: Packets,
         now: u64,
         (params, times): (&PhostParams, &Times),
@@ -151,7 +152,7 @@ impl Pacer {
     /// Returns a token to send; plans the next search.
     pub(super) fn tick(
         &mut self,
-        flows: &mut ByFlow<Inbound>,
+        flows: &mut ByFlow<ReceivedId, Inbound>,
         now: u64,
         params: &PhostParams,
         times: &Times,
@@ -198,7 +199,7 @@ mod tests {
 
     struct Host {
         pacer: Pacer,
-        flows: ByFlow<Inbound>,
+        flows: ByFlow<ReceivedId, Inbound>,
         params: PhostParams,
     }
 
@@ -209,7 +210,7 @@ mod tests {
 
         fn announce(&mut self, flow: u32, count: u64, now: u64) -> Option<u64> {
             let label = (flow % 2) as u16;
-            self.pacer.announce(&mut self.flows, (flow, label), packets(count), now, (&self.params, &TIMES))
+            self.pacer.announce(&mut self.flows, (ReceivedId(flow), label), packets(count), now, (&self.params, &TIMES))
         }
 
         fn run(&mut self, end: u64) -> Vec<(u64, u32, u64)> {
@@ -217,14 +218,14 @@ mod tests {
             while self.pacer.due < end {
                 let now = self.pacer.due;
                 if let Some(grant) = self.pacer.tick(&mut self.flows, now, &self.params, &TIMES) {
-                    granted.push((now, grant.flow, grant.seq / 1000));
+                    granted.push((now, grant.flow.0, grant.seq / 1000));
                 }
             }
             granted
         }
 
         fn take(&mut self, flow: u32, packet: u64, number: u64) {
-            let inbound = self.flows.get_mut(flow).unwrap();
+            let inbound = self.flows.get_mut(ReceivedId(flow)).unwrap();
             if inbound.take(1000 * packet, 1000, number) {
                 self.pacer.update(inbound, self.params.order);
             }
@@ -254,7 +255,7 @@ mod tests {
         assert_eq!(host.run(90), [(60, 0, 0), (70, 0, 2)], "what is missing");
         host.take(0, 0, 3);
         host.take(0, 2, 4);
-        assert!(host.flows.get(0).unwrap().is_whole());
+        assert!(host.flows.get(ReceivedId(0)).unwrap().is_whole());
         assert_eq!(host.run(1000), []);
     }
 

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::order::{Place, Queue};
+use crate::kernel::SentId;
 use crate::transport::Ranges;
 use crate::transport::segments::{Packets, Segment};
 
@@ -22,7 +23,7 @@ pub(super) struct Source {
     pub(super) left: u64,
     sent: Ranges,
     pub(super) tries: u32,
-    place: Option<Place>,
+    place: Option<Place<SentId>>,
 }
 
 impl Source {
@@ -47,10 +48,10 @@ impl Source {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Holders(Queue);
+pub(super) struct Holders(Queue<SentId>);
 
 impl Holders {
-    pub(super) fn put(&mut self, flow: u32, label: u16, source: &mut Source, key: u64) {
+    pub(super) fn put(&mut self, flow: SentId, label: u16, source: &mut Source, key: u64) {
         source.place = Some(match source.place {
             Some(place) => self.0.change(place, key),
             None => self.0.insert(label, key, flow),
@@ -63,7 +64,7 @@ impl Holders {
         }
     }
 
-    pub(super) fn first(&self) -> Option<u32> {
+    pub(super) fn first(&self) -> Option<SentId> {
         self.0.first()
     }
 
@@ -107,14 +108,14 @@ mod tests {
         let mut holders = Holders::default();
         let mut flows = [5, 3, 3].map(|_| Source::new(Packets { size: 1, mss: 1 }));
         for (flow, key) in [(0, 5), (1, 3), (2, 3)] {
-            holders.put(flow, 0, &mut flows[flow as usize], key);
+            holders.put(SentId(flow), 0, &mut flows[flow as usize], key);
         }
-        assert_eq!(holders.first(), Some(1));
-        holders.put(0, 0, &mut flows[0], 1);
-        assert_eq!(holders.first(), Some(0));
+        assert_eq!(holders.first(), Some(SentId(1)));
+        holders.put(SentId(0), 0, &mut flows[0], 1);
+        assert_eq!(holders.first(), Some(SentId(0)));
         holders.take_out(&mut flows[0]);
         holders.take_out(&mut flows[0]);
         holders.take_out(&mut flows[1]);
-        assert_eq!(holders.first(), Some(2));
+        assert_eq!(holders.first(), Some(SentId(2)));
     }
 }

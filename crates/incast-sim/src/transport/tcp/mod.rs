@@ -1,4 +1,5 @@
 //! TCP for datacenters (RFC 9293, 5681, 6582, 2018, 6675, 6298, 3168), with a choice of congestion controls.
+use crate::kernel::{IdVec, Kind, LocalPort, Range, ReceivedId, SentId, flag};
 
 mod control;
 mod params;
@@ -17,14 +18,12 @@ use sender::{Heard, Phase, Sender};
 
 use super::stack::{Incoming, Stack, To};
 use super::{ByFlow, Endpoint, Job, Scope};
-use crate::kernel::LocalPort;
-use crate::kernel::{Kind, Range, flag};
 
 #[derive(Debug)]
 pub(crate) struct Tcp {
     params: TcpParams,
-    senders: ByFlow<Sender>,
-    receivers: Vec<Receiver>,
+    senders: ByFlow<SentId, Sender>,
+    receivers: IdVec<ReceivedId, Receiver>,
 }
 
 impl Endpoint for Tcp {
@@ -34,11 +33,11 @@ impl Endpoint for Tcp {
     const KEEPS_PRIORITY: bool = true;
 
     fn new(params: &TcpParams, scope: Scope) -> Self {
-        let receivers = vec![Receiver::default(); scope.received];
+        let receivers = vec![Receiver::default(); scope.received].into();
         Self { params: params.clone(), senders: ByFlow::new(scope.sent), receivers }
     }
 
-    fn start(&mut self, stack: &mut impl Stack, own: u32) {
+    fn start(&mut self, stack: &mut impl Stack, own: SentId) {
         let sender = Sender::new(&self.params, stack.packets_sent(own));
         let shakes_hands = sender.phase == Phase::Handshake;
         self.senders.insert(own, sender);
@@ -55,14 +54,14 @@ impl Endpoint for Tcp {
             Kind::SegmentAck => self.receive_ack(stack, packet),
             Kind::Syn => {
                 let answer = stack.answer(packet, Kind::SynAck, 0, packet.prio, false);
-                stack.send(To::Sender(packet.own, packet.nic), answer, []);
+                stack.send(To::Sender(packet.received_flow(), packet.nic), answer, []);
             }
             _ => self.receive_syn_ack(stack, packet),
         }
     }
 
     /// Does not resend a segment still in the host's queue (as Linux, `skb_still_in_host_queue`).
-    fn timer(&mut self, stack: &mut impl Stack, own: u32) {
+    fn timer(&mut self, stack: &mut impl Stack, own: SentId) {
         let Some(sender) = self.senders.get_mut(own) else { return };
         if sender.first_waits() {
             return;
@@ -79,7 +78,7 @@ impl Endpoint for Tcp {
 
     fn task(&mut self, stack: &mut impl Stack, _nic: LocalPort, job: Job) {
         let Job::DelayedAck(own) = job else { return };
-        let receiver = &mut self.receivers[own as usize];
+        let receiver = &mut self.receivers[own];
         if receiver.due == stack.now()
             && let Some(answer) = receiver.answer()
         {
@@ -89,7 +88,7 @@ impl Endpoint for Tcp {
     }
 
     /// Restarts the timer if it expired meanwhile.
-    fn left_host(&mut self, stack: &mut impl Stack, own: u32) {
+    fn left_host(&mut self, stack: &mut impl Stack, own: SentId) {
         let Some(sender) = self.senders.get_mut(own) else { return };
         sender.leave();
         if stack.timer(own) == u64::MAX {
@@ -97,7 +96,7 @@ impl Endpoint for Tcp {
         }
     }
 
-    fn stop(&mut self, stack: &mut impl Stack, own: u32) {
+    fn stop(&mut self, stack: &mut impl Stack, own: SentId) {
         if let Some(sender) = self.senders.get_mut(own) {
             sender.stop();
             if sender.is_done() {
@@ -106,17 +105,17 @@ impl Endpoint for Tcp {
         }
     }
 
-    fn may_end(&self, own: u32, _end: u64, acks: &[u64]) -> bool {
+    fn may_end(&self, own: SentId, _end: u64, acks: &[u64]) -> bool {
         self.senders.get(own).is_none_or(|sender| acks.iter().any(|&next| next >= sender.packets.size))
     }
 
-    fn flows(&self) -> impl Iterator<Item = (u32, u64)> {
+    fn flows(&self) -> impl Iterator<Item = (SentId, u64)> {
         self.senders.iter().map(|(own, sender)| (own, sender.cwnd()))
     }
 }
 
 impl Tcp {
-    fn send_syn(&mut self, stack: &mut impl Stack, own: u32) {
+    fn send_syn(&mut self, stack: &mut impl Stack, own: SentId) {
         if let Some(sender) = self.senders.get_mut(own) {
             sender.give(None);
         }
@@ -126,22 +125,23 @@ impl Tcp {
         stack.send(To::Receiver(own), packet, []);
     }
 
-    fn arm(&self, stack: &mut impl Stack, own: u32) {
+    fn arm(&self, stack: &mut impl Stack, own: SentId) {
         if let Some(sender) = self.senders.get(own) {
             stack.set_timer(own, stack.now().saturating_add(sender.timeout()));
         }
     }
 
     fn receive_syn_ack(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
-        let Some(sender) = self.senders.get_mut(packet.own) else { return };
+        let own = packet.sent_flow();
+        let Some(sender) = self.senders.get_mut(own) else { return };
         if sender.phase == Phase::Handshake {
             sender.on_syn_ack(stack.now() - packet.stamp);
-            stack.set_timer(packet.own, u64::MAX);
-            self.pump(stack, packet.own);
+            stack.set_timer(own, u64::MAX);
+            self.pump(stack, own);
         }
     }
 
-    fn pump(&mut self, stack: &mut impl Stack, own: u32) {
+    fn pump(&mut self, stack: &mut impl Stack, own: SentId) {
         let listens = self.params.listens();
         let Some(sender) = self.senders.get_mut(own) else { return };
         while let Some(segment) = sender.next_segment() {
@@ -161,9 +161,9 @@ impl Tcp {
     }
 
     fn receive_segment(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
-        let (own, nic) = (packet.own, packet.nic);
+        let (own, nic) = (packet.received_flow(), packet.nic);
         let size = stack.received(own).size.0;
-        let receiver = &mut self.receivers[own as usize];
+        let receiver = &mut self.receivers[own];
         receiver.nic = nic;
         let verdict = receiver.take(packet, size, &self.params);
         let whole = receiver.next() == size;
@@ -186,7 +186,7 @@ impl Tcp {
         }
     }
 
-    fn send_ack(&self, stack: &mut impl Stack, (own, nic): (u32, LocalPort), answer: Answer) {
+    fn send_ack(&self, stack: &mut impl Stack, (own, nic): (ReceivedId, LocalPort), answer: Answer) {
         let mut ack = stack.control(Kind::SegmentAck, stack.received(own).priority);
         ack.seq = answer.next;
         ack.stamp = answer.stamp;
@@ -194,13 +194,13 @@ impl Tcp {
         stack.send(To::Sender(own, nic), ack, self.blocks(own));
     }
 
-    fn blocks(&self, own: u32) -> impl Iterator<Item = Range> + '_ {
-        let receiver = self.params.sack.then(|| &self.receivers[own as usize]);
+    fn blocks(&self, own: ReceivedId) -> impl Iterator<Item = Range> + '_ {
+        let receiver = self.params.sack.then(|| &self.receivers[own]);
         receiver.into_iter().flat_map(|receiver| receiver.blocks(self.params.sack_blocks))
     }
 
     fn receive_ack(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
-        let own = packet.own;
+        let own = packet.sent_flow();
         let Some(sender) = self.senders.get_mut(own) else { return };
         let heard = Heard {
             now: Time(stack.now()),
@@ -226,7 +226,7 @@ impl Tcp {
         }
     }
 
-    fn end(&mut self, stack: &mut impl Stack, own: u32) {
+    fn end(&mut self, stack: &mut impl Stack, own: SentId) {
         if let Some(sender) = self.senders.get(own) {
             let size = sender.packets.size;
             self.senders.remove(own);

@@ -110,13 +110,14 @@ mod tests {
     use incast_model::units::Time;
 
     use super::*;
-    use crate::kernel::Kind;
+    use crate::kernel::{FlowId, Kind};
     use crate::transport::TransportParams;
 
     fn segment(number: u64, flags: u8) -> Incoming<'static> {
         let (seq, stamp) = (1000 * number, 7 + number);
-        let (flow, own, nic, prio, own_path) = (0, 0, LocalPort(0), 3, false);
-        Incoming { kind: Kind::Segment, flow, own, nic, seq, stamp, payload: 1000, prio, flags, own_path, ranges: &[] }
+        let (kind, flow, at_host, nic) = (Kind::Segment, FlowId(0), 0, LocalPort(0));
+        let (payload, prio, own_path, ranges) = (1000, 3, false, &[][..]);
+        Incoming { kind, flow, at_host, nic, seq, stamp, payload, prio, flags, own_path, ranges }
     }
 
     /// Next byte in thousands, and echo; `None` if delayed.

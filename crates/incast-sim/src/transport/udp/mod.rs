@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::segments::{Packets, Segment};
 use super::stack::{Incoming, Stack, To};
 use super::{ByFlow, Endpoint, Job, Scope, TransportParams};
-use crate::kernel::LocalPort;
+use crate::kernel::{LocalPort, SentId};
 use crate::switch::SwitchParams;
 
 /// Parameters of UDP.
@@ -53,14 +53,14 @@ struct Source {
 #[derive(Debug)]
 pub(crate) struct Udp {
     params: UdpParams,
-    sources: ByFlow<Source>,
+    sources: ByFlow<SentId, Source>,
     /// Flows that sent all, with packets perhaps in flight.
     late: Vec<Late>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Late {
-    own: u32,
+    own: SentId,
     /// Bytes by the last sample (`None` before the first), and time of their last change in ps.
     arrived: Option<u64>,
     changed: u64,
@@ -79,7 +79,7 @@ impl Endpoint for Udp {
         Self { params: params.clone(), sources: ByFlow::new(scope.sent), late: Vec::new() }
     }
 
-    fn start(&mut self, stack: &mut impl Stack, own: u32) {
+    fn start(&mut self, stack: &mut impl Stack, own: SentId) {
         let full = stack.full_size();
         let rate = self.params.rate.map_or_else(|| stack.line(stack.nic_of(own)), |rate| rate.0);
         let gap = ((full + stack.sizes().gap.0) * 8_000_000_000_000).div_ceil(rate);
@@ -89,8 +89,9 @@ impl Endpoint for Udp {
     }
 
     fn receive(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
-        if stack.count_arrived(packet.own, packet.payload) == stack.received(packet.own).size.0 {
-            stack.deliver(packet.own);
+        let own = packet.received_flow();
+        if stack.count_arrived(own, packet.payload) == stack.received(own).size.0 {
+            stack.deliver(own);
         }
     }
 
@@ -100,7 +101,7 @@ impl Endpoint for Udp {
         }
     }
 
-    fn stop(&mut self, stack: &mut impl Stack, own: u32) {
+    fn stop(&mut self, stack: &mut impl Stack, own: SentId) {
         if self.sources.get(own).is_some() {
             self.sources.remove(own);
             if stack.samples() {
@@ -111,7 +112,7 @@ impl Endpoint for Udp {
     }
 
     /// Packets of the held-back time are refused.
-    fn resume(&mut self, stack: &mut impl Stack, own: u32) {
+    fn resume(&mut self, stack: &mut impl Stack, own: SentId) {
         let Some(source) = self.sources.get_mut(own) else { return };
         let packets = source.packets;
         let left = (packets.size - source.next).div_ceil(packets.mss);
@@ -126,18 +127,18 @@ impl Endpoint for Udp {
         stack.plan(stack.nic_of(own), due, Job::Burst(own));
     }
 
-    fn may_end(&self, own: u32, end: u64, _acks: &[u64]) -> bool {
+    fn may_end(&self, own: SentId, end: u64, _acks: &[u64]) -> bool {
         self.sources.get(own).is_none_or(|source| {
             let left = (source.packets.size - source.next).div_ceil(source.packets.mss);
             source.due.saturating_add(left.saturating_sub(1).saturating_mul(source.gap)) < end
         })
     }
 
-    fn flows(&self) -> impl Iterator<Item = (u32, u64)> {
+    fn flows(&self) -> impl Iterator<Item = (SentId, u64)> {
         self.sources.iter().map(|(own, _)| (own, u64::MAX))
     }
 
-    fn late(&mut self, now: u64, arrived: &dyn Fn(u32) -> u64) -> Vec<u32> {
+    fn late(&mut self, now: u64, arrived: &dyn Fn(SentId) -> u64) -> Vec<SentId> {
         self.late.retain_mut(|one| {
             let arrived = Some(arrived(one.own));
             if std::mem::replace(&mut one.arrived, arrived) != arrived {
@@ -150,7 +151,7 @@ impl Endpoint for Udp {
 }
 
 impl Udp {
-    fn send(&mut self, stack: &mut impl Stack, own: u32) {
+    fn send(&mut self, stack: &mut impl Stack, own: SentId) {
         let Some(source) = self.sources.get_mut(own) else { return };
         let (packets, now) = (source.packets, stack.now());
         if source.due > now || !stack.may_send(own) {

@@ -4,7 +4,7 @@ use incast_model::units::Time;
 
 use super::super::Guards;
 use super::is_data;
-use crate::kernel::{Event, LocalPort, Target};
+use crate::kernel::{Event, FlowId, LocalPort, Target};
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
@@ -30,7 +30,7 @@ impl Switch<Guards> {
             }
             FlowDetection::Counters { flows, .. } => {
                 let counters = &isolation.counters[port][usize::from(prio & 7)];
-                let mut largest: Vec<(u32, u32)> = counters.iter().map(|(&flow, &bytes)| (bytes, flow)).collect();
+                let mut largest: Vec<(u32, FlowId)> = counters.iter().map(|(&flow, &bytes)| (bytes, flow)).collect();
                 largest.sort_unstable_by_key(|&(bytes, flow)| (std::cmp::Reverse(bytes), flow));
                 for (_, one) in largest.into_iter().take(flows as usize) {
                     if self.isolation().table.find(port, one).is_none() {
@@ -49,7 +49,7 @@ impl Switch<Guards> {
         &mut self,
         plan: Plan<'_>,
         out: &mut Out,
-        (port, flow): (LocalPort, u32),
+        (port, flow): (LocalPort, FlowId),
         by: IsolatedBy,
         found: Option<u8>,
     ) -> Option<u32> {
@@ -70,10 +70,10 @@ impl Switch<Guards> {
     }
 
     /// State of the queue and of the pause behind it: shows wrong picks. Nothing in a run reads it.
-    fn find_in(&self, network: &Network, port: LocalPort, prio: u8, flow: u32) -> FoundIn {
+    fn find_in(&self, network: &Network, port: LocalPort, prio: u8, flow: FlowId) -> FoundIn {
         let queue = &self.ports[port].lanes[usize::from(prio & 7)].queue;
         let data = || self.slab.list(queue.head).filter(|packet| is_data(packet.kind));
-        let mut flows: Vec<u32> = data().map(|packet| packet.flow).collect();
+        let mut flows: Vec<FlowId> = data().map(|packet| packet.flow).collect();
         flows.sort_unstable();
         flows.dedup();
         let (pauses, number) = (self.pauses[port][usize::from(prio & 7)], self.ports[port].number);
@@ -104,7 +104,7 @@ impl Switch<Guards> {
     }
 
     /// Notes the flow's entry in its packets in other queues; returns their number.
-    fn note_packets_ahead(&mut self, port: LocalPort, flow: u32, slot: u32) -> u32 {
+    fn note_packets_ahead(&mut self, port: LocalPort, flow: FlowId, slot: u32) -> u32 {
         let monitored = self.isolation().monitored;
         let mut found = 0;
         for prio in (0..8).filter(|prio| monitored & 1 << prio != 0) {

@@ -1,7 +1,7 @@
 //! Congestion isolation messages (CIP in the slides, CIM in the standard; EtherType 0x89A2), for the node at the far end of a
 //! link only.
 
-use crate::kernel::{Kind, LocalPort, flag};
+use crate::kernel::{FlowId, Kind, LocalPort, flag};
 use crate::nodes::guards::Guards;
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
@@ -32,7 +32,14 @@ impl Switch<Guards> {
         self.send_isolation(plan, out, input, packet.flow, true);
     }
 
-    pub(super) fn send_isolation(&mut self, plan: Plan<'_>, out: &mut Out, port: LocalPort, flow: u32, isolate: bool) {
+    pub(super) fn send_isolation(
+        &mut self,
+        plan: Plan<'_>,
+        out: &mut Out,
+        port: LocalPort,
+        flow: FlowId,
+        isolate: bool,
+    ) {
         if self.ports[port].down {
             return;
         }

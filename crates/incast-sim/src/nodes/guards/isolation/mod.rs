@@ -3,6 +3,7 @@
 //!
 //! To keep order, isolated packets wait until earlier ones of their flow have left other queues, and a flow is released only
 //! when no packet is left.
+use crate::kernel::FlowId;
 
 mod find;
 mod message;
@@ -40,7 +41,7 @@ pub(in crate::nodes) struct Isolation {
     thresholds: IdVec<LocalPort, Thresholds>,
     table: Table,
     /// With counters: bytes of each flow.
-    counters: IdVec<LocalPort, [Map<u32, u32>; 8]>,
+    counters: IdVec<LocalPort, [Map<FlowId, u32>; 8]>,
     draws: Stream,
     /// Entry of the packet handled now.
     noted: u32,

@@ -1,14 +1,14 @@
 use incast_model::fabric::PortId;
 use incast_model::units::Time;
 
-use crate::kernel::{IdVec, LocalPort, NONE};
+use crate::kernel::{FlowId, IdVec, LocalPort};
 use crate::nodes::map::Map;
 use crate::outcome::{FoundIn, IsolatedBy, IsolationRecord};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
     pub(crate) port: LocalPort,
-    pub(crate) flow: u32,
+    pub(crate) flow: FlowId,
     /// Packets in other queues, which must leave first.
     pub(crate) ahead: u32,
     pub(crate) held: u32,
@@ -36,8 +36,8 @@ pub(crate) struct Table {
     records: Vec<((u64, u32), IsolationRecord)>,
 }
 
-const fn key(port: LocalPort, flow: u32) -> u64 {
-    (port.0 as u64) << 32 | flow as u64
+const fn key(port: LocalPort, flow: FlowId) -> u64 {
+    (port.0 as u64) << 32 | flow.0 as u64
 }
 
 impl Table {
@@ -58,13 +58,13 @@ impl Table {
     }
 
     #[inline]
-    pub(crate) fn find(&self, port: LocalPort, flow: u32) -> Option<u32> {
+    pub(crate) fn find(&self, port: LocalPort, flow: FlowId) -> Option<u32> {
         self.index.get(&key(port, flow)).copied()
     }
 
     /// Entry noted in a packet, unless it is another's.
     #[inline]
-    pub(crate) fn noted(&self, port: LocalPort, flow: u32, note: u64) -> Option<u32> {
+    pub(crate) fn noted(&self, port: LocalPort, flow: FlowId, note: u64) -> Option<u32> {
         let entry = self.entries.get(usize::try_from(note).ok()?)?;
         (entry.port == port && entry.flow == flow).then_some(note as u32)
     }
@@ -89,13 +89,14 @@ impl Table {
 
     pub(crate) fn insert(
         &mut self,
-        (port, number, flow): (LocalPort, PortId, u32),
+        (port, number, flow): (LocalPort, PortId, FlowId),
         (by, found): (IsolatedBy, Option<FoundIn>),
         (now, order): (u64, u32),
     ) -> u32 {
         let place = self.records.len() as u32;
         let (begin, end) = (Time(now), None);
-        let record = IsolationRecord { port: number, flow, by, begin, end, packets: 0, bytes: 0, messages: 0, found };
+        let record =
+            IsolationRecord { port: number, flow: flow.0, by, begin, end, packets: 0, bytes: 0, messages: 0, found };
         self.records.push(((now, order), record));
         let entry = Entry {
             port,
@@ -137,7 +138,7 @@ impl Table {
         debug_assert!(entry.ahead == 0 && entry.held == 0, "a flow is released when none of its packets waits");
         let record = &mut self.records[entry.record as usize].1;
         (record.end, record.packets, record.bytes) = (Some(Time(now)), entry.packets, entry.bytes);
-        (entry.port, entry.flow) = (LocalPort::NONE, NONE);
+        (entry.port, entry.flow) = (LocalPort::NONE, FlowId::NONE);
         self.index.remove(&key(port, flow));
         self.at_port[port].retain(|&one| one != slot);
         self.free.push(slot);

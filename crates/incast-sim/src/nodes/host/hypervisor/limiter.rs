@@ -1,7 +1,7 @@
 //! Packets in a hypervisor: the limiter at the sender, the counters at the receiver.
 
 use super::Work;
-use crate::kernel::{LocalPort, Range, flag};
+use crate::kernel::{LocalPort, Range, SentId, flag};
 use crate::nodes::packet::Packet;
 use crate::transport::{Job, Stack, TransportHost};
 
@@ -69,7 +69,7 @@ impl<const RUN: u8> Work<'_, RUN> {
     }
 
     /// True if an uncontrolled flow has space; otherwise it is resumed later.
-    pub(in crate::nodes::host) fn has_space_or_sleeps(&mut self, own: u32) -> bool {
+    pub(in crate::nodes::host) fn has_space_or_sleeps(&mut self, own: SentId) -> bool {
         if self.host.hypervisor.is_none() {
             return true;
         }
@@ -83,7 +83,7 @@ impl<const RUN: u8> Work<'_, RUN> {
     }
 
     /// Packets refused before their creation.
-    pub(in crate::nodes::host) fn count_unmade(&mut self, own: u32, packets: u64) {
+    pub(in crate::nodes::host) fn count_unmade(&mut self, own: SentId, packets: u64) {
         if self.host.hypervisor.is_some() {
             let (pair, now) = (self.all().pair_of(self.flow_of(own), true), self.host.now);
             let half = &mut self.outward(pair).half;
@@ -101,7 +101,8 @@ impl<const RUN: u8> Work<'_, RUN> {
         let flags = self.inward(pair).half.hear(rules, (now, bytes), packet.number_in_pair(), packet.flags);
         self.meter(bytes);
         let layout = self.plan.layout;
-        let numbers = if packet.kind.is_forward() { &layout.at_dst } else { &layout.at_src };
-        Packet { at_dst: numbers[packet.flow as usize], flags, ..*packet }
+        let flow = packet.flow;
+        let at_dst = if packet.kind.is_forward() { layout.at_dst[flow].0 } else { layout.at_src[flow].0 };
+        Packet { at_dst, flags, ..*packet }
     }
 }

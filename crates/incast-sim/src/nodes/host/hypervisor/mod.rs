@@ -151,7 +151,7 @@ impl<'a, const RUN: u8> Work<'a, RUN> {
             dst: if kind.is_forward() { one.dst } else { one.src },
             size: self.host.packets.control.0 as u16,
             kind,
-            prio: self.plan.network.flows.flows[one.flow as usize].priority,
+            prio: self.plan.network.flow(one.flow).priority,
             flags: flag::NOT_ECT | if bit { flag::ECHO } else { 0 },
             ..Packet::EMPTY
         };
