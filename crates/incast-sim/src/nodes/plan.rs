@@ -88,7 +88,7 @@ impl Layout {
         let fabric = &network.fabric;
         let nodes = (0..fabric.nodes().len() as u32).map(NodeId);
         let first = |node| fabric.ports_of(node).next().expect("a node of a connected graph has a port");
-        let underrun = network.config.underrun;
+        let underrun = network.config.switch.underrun;
         let mut ports: IdVec<PortId, PortPlan> = network
             .ports
             .numbered()

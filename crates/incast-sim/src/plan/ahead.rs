@@ -20,7 +20,7 @@ impl Network {
 
     fn is_ahead(&self, root: PortId, mut port: PortId, dst: u32, next: impl Fn(NodeId) -> Option<PortId>) -> bool {
         let target = self.fabric.hosts()[dst as usize];
-        for _ in 0..=self.config.ttl {
+        for _ in 0..=self.config.switch.ttl {
             if port == root {
                 break;
             }

@@ -7,7 +7,7 @@ use incast_model::units::{Bytes, Rate, Time};
 use super::buffer::{BufferPlan, alpha, headroom, host_rate};
 use super::jitter::Jitter;
 use super::transports::Transports;
-use super::{Config, ControlState, Network, Port, Routing, WHOLE_PACKETS};
+use super::{Config, ControlState, HostConfig, Network, Port, QueueConfig, Routing, SwitchConfig, WHOLE_PACKETS};
 use crate::congestion::{Control, FlowContext, IntFormat, Telemetry};
 use crate::guards::Tagging;
 use crate::guards::isolation::Isolation;
@@ -76,7 +76,7 @@ impl Network {
             }),
             faults: None,
             base_rtt: params.rdma.base_rtt.unwrap_or(base_rtt),
-            bdp: params.rdma.window.unwrap_or(bdp).0.min(config.in_flight),
+            bdp: params.rdma.window.unwrap_or(bdp).0.min(config.host.in_flight),
             config,
             transports: Transports::default(),
             hypervisors: None,
@@ -129,12 +129,12 @@ impl Network {
                 let alpha = fixed_alpha(alpha(params, fabric.rate(port), host_rate));
                 for prio in 0..8 {
                     let at = self.at(port, prio);
-                    let headroom_limit = if self.config.lossless & 1 << prio != 0 { each as u32 } else { 0 };
+                    let headroom_limit = if self.config.queues.lossless & 1 << prio != 0 { each as u32 } else { 0 };
                     self.ingress[at] = Ingress { headroom_limit, alpha, ..Ingress::default() };
                 }
             }
             let plan = BufferPlan::new(&fabric, params, largest, id)?;
-            self.buffers[id.index()] = Some(match self.config.storage {
+            self.buffers[id.index()] = Some(match self.config.queues.storage {
                 Storage::Shared => Buffer::new(plan.shared as i64, &params.switch),
                 Storage::Own(_) | Storage::Ranked(_) => Buffer::unused(),
             });
@@ -216,7 +216,7 @@ impl Network {
             mtu: packets.payload.0,
             tick: if self.config.ns3 { 1e-9 } else { 1e-12 },
             rtt_ticks: self.rtt_ticks(),
-            int: self.config.int,
+            int: self.config.switch.int,
             ack_age: if self.config.ns3 { Time(ack_age) } else { Time::ZERO },
         }
     }
@@ -228,37 +228,51 @@ impl Network {
 
 fn config(params: &Params, ns3: bool, fabric: &Fabric, mixed: bool, telemetry: bool) -> Config {
     let nic = host_rate(fabric);
-    let storage = Storage::new(&params.switch.queues);
-    let selective = params.rdma.recovery == Recovery::SelectiveRepeat;
-    let payload = params.packets.payload;
-    let bdp = if selective { BaseRtts::new(fabric, payload).max().1 } else { Bytes::ZERO };
     Config {
         ns3,
         seed: params.seed,
         packets: params.packets,
-        rdma: params.rdma.clone(),
+        queues: queues(params),
+        switch: SwitchConfig {
+            mark_at_enqueue: params.ecn.mark_at == MarkAt::Enqueue,
+            ttl: params.network.ttl,
+            underrun: params.switch.forwarding == Forwarding::CutThroughUnderrun,
+            telemetry,
+            int: if ns3 {
+                IntFormat::Quantised { multi: ((nic.0 / 25_000_000_000) as u32).max(1) }
+            } else {
+                IntFormat::Exact
+            },
+        },
+        host: host(params, fabric),
+        mixed,
+        plain_wires: false,
+    }
+}
+
+fn queues(params: &Params) -> QueueConfig {
+    let storage = Storage::new(&params.switch.queues);
+    QueueConfig {
         lossless: params.switch.paused_priorities(),
-        mark_at_enqueue: params.ecn.mark_at == MarkAt::Enqueue,
         storage,
         host_storage: match params.host.nic_queue {
             NicQueue::Unlimited => storage.without_limit(),
             NicQueue::Port => storage,
         },
-        server_queue: params.server_queue.0.min(u64::from(u32::MAX)) as u32,
+        server: params.server_queue.0.min(u64::from(u32::MAX)) as u32,
         ranked: is_ranked(params),
         port_rank: is_ranked(params).into(),
-        ttl: params.network.ttl,
+    }
+}
+
+fn host(params: &Params, fabric: &Fabric) -> HostConfig {
+    let selective = params.rdma.recovery == Recovery::SelectiveRepeat;
+    let payload = params.packets.payload;
+    let bdp = if selective { BaseRtts::new(fabric, payload).max().1 } else { Bytes::ZERO };
+    HostConfig {
+        rdma: params.rdma.clone(),
         demotion: params.host.classes.demotion(),
         elephants: params.host.classes.elephants,
-        underrun: params.switch.forwarding == Forwarding::CutThroughUnderrun,
-        mixed,
-        telemetry,
-        plain_wires: false,
-        int: if ns3 {
-            IntFormat::Quantised { multi: ((nic.0 / 25_000_000_000) as u32).max(1) }
-        } else {
-            IntFormat::Exact
-        },
         in_flight: if selective && params.rdma.bdp_bound { bdp.0 } else { u64::MAX },
         selective,
         reorder_window: params.rdma.reorder_packets(&params.network.load_balancing, bdp, payload).into(),

@@ -111,7 +111,7 @@ impl Network {
         let (state, rate) = (&self.ports[path[at]], |port: PortId| self.fabric.rate(port));
         let faster = path.get(at + 1).is_some_and(|&next| rate(next) > rate(path[at]));
         let cut = u64::from(state.cut);
-        let whole = bytes <= cut || state.cut == WHOLE_PACKETS || (faster && !self.config.underrun);
+        let whole = bytes <= cut || state.cut == WHOLE_PACKETS || (faster && !self.config.switch.underrun);
         self.wire_time(path[at], if whole { bytes } else { cut }) + state.delay
     }
 }

@@ -19,7 +19,7 @@ use incast_model::fabric::{Fabric, LinkId, PortId};
 use incast_model::flow::FlowSet;
 use incast_model::units::Time;
 
-use crate::congestion::{Control, WindowMode};
+use crate::congestion::{Control, IntFormat, WindowMode};
 use crate::guards::Tagging;
 use crate::guards::isolation::Isolation;
 use crate::host::{Carrier, Gates, PacketParams, RdmaParams};
@@ -57,31 +57,46 @@ pub(crate) struct Config {
     pub(crate) ns3: bool,
     pub(crate) seed: u64,
     pub(crate) packets: PacketParams,
-    pub(crate) rdma: RdmaParams,
-    /// Under PFC, as bits.
-    pub(crate) lossless: u8,
-    pub(crate) mark_at_enqueue: bool,
-    /// At switch ports, and at host ports except for RDMA data.
-    pub(crate) storage: Storage,
-    pub(crate) host_storage: Storage,
-    /// In bytes, of a VM server's port.
-    pub(crate) server_queue: u32,
-    pub(crate) ranked: bool,
-    /// Rank of ports that become free, in exact arithmetic; 1: last in their instant.
-    pub(crate) port_rank: u64,
-    /// Most switches of a packet; the last drops it.
-    pub(crate) ttl: u8,
-    /// Bytes until a flow is an elephant; [`u64::MAX`]: never.
-    pub(crate) demotion: u64,
-    pub(crate) elephants: u8,
-    /// Switches cut through to faster links too.
-    pub(crate) underrun: bool,
+    pub(crate) queues: QueueConfig,
+    pub(crate) switch: SwitchConfig,
+    pub(crate) host: HostConfig,
     /// Some flows are RDMA's, some are not.
     pub(crate) mixed: bool,
     /// No gaps, no jitter, whole picoseconds per byte, no ns-3 rounding: one comparison instead of four.
     pub(crate) plain_wires: bool,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct QueueConfig {
+    /// Under PFC, as bits.
+    pub(crate) lossless: u8,
+    /// At switch ports, and at host ports except for RDMA data.
+    pub(crate) storage: Storage,
+    pub(crate) host_storage: Storage,
+    /// In bytes, of a VM server's port.
+    pub(crate) server: u32,
+    pub(crate) ranked: bool,
+    /// Rank of ports that become free, in exact arithmetic; 1: last in their instant.
+    pub(crate) port_rank: u64,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct SwitchConfig {
+    pub(crate) mark_at_enqueue: bool,
+    /// Most switches of a packet; the last drops it.
+    pub(crate) ttl: u8,
+    /// Switches cut through to faster links too.
+    pub(crate) underrun: bool,
     pub(crate) telemetry: bool,
-    pub(crate) int: crate::congestion::IntFormat,
+    pub(crate) int: IntFormat,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct HostConfig {
+    pub(crate) rdma: RdmaParams,
+    /// Bytes until a flow is an elephant; [`u64::MAX`]: never.
+    pub(crate) demotion: u64,
+    pub(crate) elephants: u8,
     /// Bytes per flow; [`u64::MAX`]: none.
     pub(crate) in_flight: u64,
     pub(crate) selective: bool,

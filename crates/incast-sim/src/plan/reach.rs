@@ -41,8 +41,8 @@ impl Reach<'_> {
         let data = self.network.flows.flows[flow as usize].priority;
         let endpoints = &self.network.transports.endpoints;
         match endpoints.is_rdma(flow) {
-            true if self.network.config.rdma.acks_ignore_pause => [data, 0],
-            true => [data, self.network.config.rdma.ack_priority.unwrap_or(data)],
+            true if self.network.config.host.rdma.acks_ignore_pause => [data, 0],
+            true => [data, self.network.config.host.rdma.ack_priority.unwrap_or(data)],
             false if endpoints.keeps_priority(flow) => [data, data],
             false => [0, 0],
         }
