@@ -198,7 +198,7 @@ impl Bench {
         let towards = |flow: u32, back: bool| {
             let spec = &network.flows.flows[flow as usize];
             let (dst, at) = if back { (spec.src, &layout.at_src) } else { (spec.dst, &layout.at_dst) };
-            let flags = network.controls[0].flags;
+            let flags = network.hosts.controls[0].flags;
             let at_dst = at[flow as usize];
             Packet { flow, dst: dst.0, at_dst, size: packets.ack.0 as u16, prio: spec.priority, flags, ..Packet::EMPTY }
         };

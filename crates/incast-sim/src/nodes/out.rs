@@ -134,7 +134,7 @@ impl Out {
             isolated: u64::MAX,
             watched: network.measure.fingerprint,
             prints: network.measure.fingerprint.then(|| Box::new(Prints::new(nodes))),
-            matching: network.transports.endpoints.is_ideal().then(Box::default),
+            matching: network.hosts.transports.endpoints.is_ideal().then(Box::default),
             turns: Vec::new(),
             effects: Vec::new(),
             carried: Carried::default(),

@@ -52,11 +52,11 @@ pub(super) fn kind_of(network: &Network, guarded: bool) -> u8 {
         || config.host.demotion != u64::MAX
         || measured.fingerprint
         || measured.queue_histogram
-        || network.rule.is_drr()
-        || network.hypervisors.is_some()
+        || network.switches.rule.is_drr()
+        || network.hosts.hypervisors.is_some()
         || network.ports.iter().any(|port| port.at_server);
     let transports = config.queues.storage != Storage::Shared
-        || !network.transports.endpoints.is_empty()
+        || !network.hosts.transports.endpoints.is_empty()
         || network.ports.iter().any(|port| port.cut != WHOLE_PACKETS);
     match (extras, transports, config.switch.telemetry) {
         _ if config.ns3 => NS3,

@@ -37,11 +37,11 @@ impl Network {
     }
 
     pub(crate) fn tags_on_the_wire(&self) -> bool {
-        self.tagging.as_ref().is_some_and(|tagging| tagging.on_the_wire)
+        self.switches.tagging.as_ref().is_some_and(|tagging| tagging.on_the_wire)
     }
 
     pub(crate) fn priority_beyond(&self, priority: u8, input: PortId, output: PortId) -> u8 {
-        let tagging = self.tagging.as_ref();
+        let tagging = self.switches.tagging.as_ref();
         tagging.map_or(priority, |tagging| tagging.rewritten(&self.fabric, priority, input, output))
     }
 }

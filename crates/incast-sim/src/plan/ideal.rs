@@ -41,7 +41,8 @@ impl Network {
             let size = spec.size.0;
             let exact = self.exact_ideal(&out, &back, size, &shape);
             // YAPS, the other transports' reference, uses the exact time.
-            let reference = if self.transports.endpoints.is_rdma(flow) { self.hpcc_ideal(&out, size) } else { exact };
+            let reference =
+                if self.hosts.transports.endpoints.is_rdma(flow) { self.hpcc_ideal(&out, size) } else { exact };
             let record = &mut self.records[flow as usize];
             record.hops = out.len().min(255) as u8;
             (record.ideal_hpcc, record.ideal_exact) = (reference, exact);
@@ -73,9 +74,9 @@ impl Network {
 
     fn shape(&self, label: u16) -> Shape {
         let packets = &self.config.packets;
-        match self.carriers[usize::from(label)] {
+        match self.hosts.carriers[usize::from(label)] {
             Carrier::Rdma(control) => {
-                let flags = self.controls[control].flags;
+                let flags = self.hosts.controls[control].flags;
                 let telemetry = packets.telemetry(flags);
                 let ack = (packets.ack.0 + telemetry).max(packets.min_ack.0);
                 Shape { payload: packets.payload.0, header: packets.data_header.0 + telemetry, ack, flags }

@@ -39,7 +39,7 @@ impl Reach<'_> {
     /// per packet.
     fn priorities_of(&self, flow: u32) -> [u8; 2] {
         let data = self.network.flows.flows[flow as usize].priority;
-        let endpoints = &self.network.transports.endpoints;
+        let endpoints = &self.network.hosts.transports.endpoints;
         match endpoints.is_rdma(flow) {
             true if self.network.config.host.rdma.acks_ignore_pause => [data, 0],
             true => [data, self.network.config.host.rdma.ack_priority.unwrap_or(data)],
@@ -84,7 +84,7 @@ impl Reach<'_> {
                 return None;
             }
             // The input port selects the next tag.
-            if !seen.insert((node, priority, self.network.tagging.as_ref().map(|_| input))) {
+            if !seen.insert((node, priority, self.network.switches.tagging.as_ref().map(|_| input))) {
                 continue;
             }
             let hops = self.hops_of_flow(node, dst, flow, back);

@@ -18,7 +18,7 @@ pub(in crate::nodes) struct Tags {
 
 impl Guard for Tags {
     fn new(plan: Plan<'_>, _node: NodeId) -> Option<Self> {
-        plan.network.tagging.as_ref().map(|tagging| Self { late: tagging.on_the_wire })
+        plan.network.switches.tagging.as_ref().map(|tagging| Self { late: tagging.on_the_wire })
     }
 
     fn rewrites_on_the_wire(&self) -> bool {

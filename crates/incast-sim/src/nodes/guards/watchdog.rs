@@ -35,7 +35,7 @@ pub(in crate::nodes) struct Watchdog {
 impl Guard for Watchdog {
     fn new(plan: Plan<'_>, node: NodeId) -> Option<Self> {
         let ports = plan.network.fabric.ports_of(node).len();
-        let params = plan.network.switch.watchdog;
+        let params = plan.network.switches.params.watchdog;
         params.enabled.then(|| Self { params, storms: vec![[None; 8]; ports].into() })
     }
 

@@ -43,7 +43,7 @@ impl Gates {
             coming: BinaryHeap::new(),
         };
         for (own, &flow) in layout.sent[host.index()].iter().enumerate() {
-            all.held[own] = plan.network.gates.holds(flow);
+            all.held[own] = plan.network.hosts.gates.holds(flow);
         }
         let own = layout.gates.get(host.index()).into_iter().flatten();
         for (number, &gate) in (0u32..).zip(own) {

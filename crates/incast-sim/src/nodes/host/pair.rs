@@ -95,7 +95,7 @@ impl Host {
         let network = plan.network;
         let flow = self.flows[own as usize];
         let spec = &network.flows.flows[flow as usize];
-        let control = &network.controls[plan.control(flow)];
+        let control = &network.hosts.controls[plan.control(flow)];
         let nic = self.first_nic(plan, flow);
         let mut cc = control.control.start(&self.nics[nic].context);
         cc.on_path(network.records[flow as usize].hops);

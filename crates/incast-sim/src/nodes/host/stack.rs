@@ -33,7 +33,7 @@ impl Transports {
     pub(super) fn new(plan: Plan<'_>, host: u32, nics: usize) -> Option<Box<Self>> {
         let (sent, received) = (&plan.layout.sent[host as usize], &plan.layout.received[host as usize]);
         let scope = Scope { sent: sent.len(), received: received.len(), nics };
-        let endpoints = plan.network.transports.endpoints.of_host(scope, sent, received)?;
+        let endpoints = plan.network.hosts.transports.endpoints.of_host(scope, sent, received)?;
         let mut transports = Self {
             endpoints,
             nics: vec![LocalPort(0); sent.len()],

@@ -88,7 +88,7 @@ impl<G: Hooks> Switch<G> {
         let stamps = telemetry.is_some() || late_tags;
         Self {
             node,
-            buffer: network.buffers[node.index()].clone().expect("the node is a switch"),
+            buffer: network.switches.buffers[node.index()].clone().expect("the node is a switch"),
             rng: rng::stream(config.seed, "ecn", node.0.into()),
             ports: numbers().map(|port| Port::new(plan, port)).collect(),
             slab: Slab::new(plan.layout.records),
@@ -96,7 +96,7 @@ impl<G: Hooks> Switch<G> {
             arrivals: Vec::new(),
             now: 0,
             line: Line::NONE,
-            rule: network.rule,
+            rule: network.switches.rule,
             storage: if serves_vms { Storage::Own(config.queues.server) } else { config.queues.storage },
             ranked: if config.queues.ranked {
                 vec![RankedQueue::default(); numbers().len()].into()
@@ -104,7 +104,7 @@ impl<G: Hooks> Switch<G> {
                 IdVec::new()
             },
             port_rank: config.queues.port_rank,
-            deficits: if network.rule.is_drr() { vec![[0; 8]; numbers().len()].into() } else { IdVec::new() },
+            deficits: if network.switches.rule.is_drr() { vec![[0; 8]; numbers().len()].into() } else { IdVec::new() },
             balancer: network.routing.balancers.get(node.index()).cloned(),
             lossless: config.queues.lossless,
             guarded: !guards.is_empty(),

@@ -142,7 +142,7 @@ impl<G: Hooks> Switch<G> {
     }
 
     pub(in crate::nodes) fn new_tag(&self, network: &Network, port: LocalPort, packet: &Packet) -> u8 {
-        let Some(tagging) = &network.tagging else { return packet.prio };
+        let Some(tagging) = &network.switches.tagging else { return packet.prio };
         let (input, output) = (self.ports[packet.in_port].number, self.ports[port].number);
         tagging.rewritten(&network.fabric, packet.prio, input, output)
     }
