@@ -52,7 +52,7 @@ fn change_priority(switch: &Switch<Guards>, out: &mut Out, packet: &mut Packet, 
         out.retagged[usize::from(old & 7)] -= size;
         out.retagged[usize::from(new & 7)] += size;
         out.counts.retagged += 1;
-        out.counts.made_lossy += u64::from(switch.lossless & 1 << new == 0);
+        out.counts.made_lossy += u64::from(switch.settings.lossless & 1 << new == 0);
     }
 }
 

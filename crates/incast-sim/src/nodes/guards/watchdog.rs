@@ -99,7 +99,7 @@ impl Switch<Guards> {
         let WatchdogParams { detection, restoration, .. } = self.guards.watchdog.as_ref()?.params;
         let now = books.now;
         for (port, prio) in queues {
-            let Some(dog) = self.guards.watchdog.as_ref().filter(|_| self.lossless & 1 << prio != 0) else {
+            let Some(dog) = self.guards.watchdog.as_ref().filter(|_| self.settings.lossless & 1 << prio != 0) else {
                 continue;
             };
             match (dog.storms[port][usize::from(prio)], self.pauses[port][usize::from(prio)].since) {
