@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 pub use fingerprint::Fingerprint;
 pub(crate) use fingerprint::{OnWire, Prints};
-pub(crate) use histogram::LengthHistogram;
+pub(crate) use histogram::Lengths;
 pub use waits::Waits;
 
 /// Recorded data.

@@ -55,7 +55,7 @@ pub(super) struct Actions {
 
 impl Actions {
     pub(super) fn new(network: &Network) -> Self {
-        let watchdog = &network.switch.watchdog;
+        let watchdog = &network.switches.params.watchdog;
         let poll = if watchdog.enabled { watchdog.poll.0 } else { u64::MAX };
         Self { step: u64::MAX, poll, sweep: u64::MAX, last: 0 }
     }
@@ -98,7 +98,7 @@ impl Nodes {
             Action::Poll => {
                 self.poll_watchdogs();
                 self.record();
-                self.actions.poll = due.time.saturating_add(self.network.switch.watchdog.poll.0);
+                self.actions.poll = due.time.saturating_add(self.network.switches.params.watchdog.poll.0);
                 None
             }
             Action::Sweep => {

@@ -200,7 +200,7 @@ impl Bench {
             let spec = network.flow(flow);
             let (dst, at_dst) =
                 if back { (spec.src, layout.at_src[flow].0) } else { (spec.dst, layout.at_dst[flow].0) };
-            let flags = network.controls[0].flags;
+            let flags = network.hosts.controls[0].flags;
             Packet { flow, dst: dst.0, at_dst, size: packets.ack.0 as u16, prio: spec.priority, flags, ..Packet::EMPTY }
         };
         let own = |kind, in_prio, xoff| {

@@ -65,7 +65,7 @@ impl Nodes {
             Target::Port(port) | Target::Wake(port) => plan.node_of(port),
             Target::Timer(flow) => return self.hosts[host_of(flow)].step_ns3(plan, &mut self.out, event),
             Target::Start(flow) => {
-                if !self.network.gates.holds(flow) {
+                if !self.network.hosts.gates.holds(flow) {
                     let ns3 = self.out.ns3();
                     ns3.next_flow.0 += 1;
                     ns3.schedule_next_start(&self.network);
@@ -89,7 +89,9 @@ impl Nodes {
             self.hosts[receiver].forget_received(self.layout.at_dst[flow]);
         }
         for (now, flow, end) in std::mem::take(&mut self.out.ends) {
-            for (started, time) in self.books.gates.report(&self.network.gates, &self.network.flows, (flow, end, now)) {
+            for (started, time) in
+                self.books.gates.report(&self.network.hosts.gates, &self.network.flows, (flow, end, now))
+            {
                 let host = self.network.flow(started).src.index();
                 self.hosts[host].open(self.layout.at_src[started], time);
                 self.out.ns3().schedule_start(started, time);

@@ -18,7 +18,9 @@ impl Nodes {
         // The last end opens a gate.
         ends.sort_by_key(|&(now, ..)| now);
         for (now, flow, end) in ends {
-            for (started, time) in self.books.gates.report(&self.network.gates, &self.network.flows, (flow, end, now)) {
+            for (started, time) in
+                self.books.gates.report(&self.network.hosts.gates, &self.network.flows, (flow, end, now))
+            {
                 let host = &mut self.hosts[self.network.flow(started).src.index()];
                 host.open(self.layout.at_src[started], time);
                 woken.push((host.node(), time));

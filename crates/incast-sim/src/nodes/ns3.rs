@@ -42,7 +42,7 @@ impl Ns3 {
                 inward: layout.inward.clone(),
                 ranks: vec![VecDeque::new(); wires].into(),
                 draws: Draws::new(network.fabric.nodes().len() as u64),
-                rand: network.pint.as_ref().map(|_| Rand::default()),
+                rand: network.switches.pint.as_ref().map(|_| Rand::default()),
                 completed: None,
                 next_flow: FlowId(0),
             })
@@ -103,7 +103,7 @@ impl Ns3 {
     }
 
     pub(super) fn schedule_next_start(&mut self, network: &Network) {
-        while network.gates.holds(self.next_flow) {
+        while network.hosts.gates.holds(self.next_flow) {
             self.next_flow.0 += 1;
         }
         if let Some(flow) = network.flows.flows.get(self.next_flow.index()) {

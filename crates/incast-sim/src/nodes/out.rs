@@ -136,7 +136,7 @@ impl Out {
             isolated: u64::MAX,
             watched: network.measure.fingerprint,
             prints: network.measure.fingerprint.then(|| Box::new(Prints::new(nodes))),
-            matching: network.transports.of_flows.is_ideal().then(Box::default),
+            matching: network.hosts.transports.of_flows.is_ideal().then(Box::default),
             turns: Vec::new(),
             effects: Vec::new(),
             carried: Carried::default(),
@@ -248,7 +248,7 @@ impl Out {
     pub(super) fn drop(&mut self, network: &Network, packet: &Packet, dropped: Dropped) {
         let Dropped { reason, ingress, egress, now, event } = dropped;
         let prio = packet.prio & 7;
-        let lossless = network.config.lossless & 1 << prio != 0;
+        let lossless = network.config.queues.lossless & 1 << prio != 0;
         // Counted at the port of the dead link, or else at the ingress port; at a host, where it was to leave.
         let by_link = reason == DropReason::LinkDown;
         let at = if by_link { egress.or(ingress) } else { ingress.or(egress) }.expect("a packet is dropped at a port");

@@ -33,13 +33,9 @@ impl Nodes {
         let (ledger, isolations) = (self.close_ledger(), self.isolation_records());
         let (recorder, mut counts) = (self.books.recorder, self.out.counts);
         counts.peak_packets = counts.peak_packets.max(self.out.live);
-        let bin = self.network.measure.histogram_bin.0;
         let histograms = self.switches.into_iter().flat_map(|switch| {
             let ports = switch.ports.into_iter().map(|port| port.number);
-            ports.zip(switch.histograms).map(|(port, mut histogram)| {
-                histogram.note(now.0, 0, bin);
-                QueueHistogram { port, time_in_bin: histogram.into_bins() }
-            })
+            ports.zip(switch.lengths.close(now.0)).map(|(port, time_in_bin)| QueueHistogram { port, time_in_bin })
         });
         let mut histograms: Vec<QueueHistogram> = histograms.collect();
         histograms.sort_by_key(|histogram| histogram.port);

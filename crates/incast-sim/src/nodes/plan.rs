@@ -86,7 +86,7 @@ impl Layout {
         let fabric = &network.fabric;
         let nodes = (0..fabric.nodes().len() as u32).map(NodeId);
         let first = |node| fabric.ports_of(node).next().expect("a node of a connected graph has a port");
-        let underrun = network.config.underrun;
+        let underrun = network.config.switch.underrun;
         let mut ports: IdVec<PortId, PortPlan> = network
             .ports
             .numbered()
@@ -118,7 +118,7 @@ impl Layout {
         let others = packets.control.0.min(packets.segment_header.0);
         let least = packets.pfc.0.min(ack).min(packets.cnp.0).min(packets.data_header.0).min(others);
         let seen = |(port, plan): (PortId, &PortPlan)| plan.delay + network.wire_time(port, least.min(plan.cut.into()));
-        let has_int = network.controls.iter().any(|control| control.flags & flag::INT != 0);
+        let has_int = network.hosts.controls.iter().any(|control| control.flags & flag::INT != 0);
         let hosts = fabric.hosts().len();
         let mut sent: IdVec<HostId, IdVec<SentId, FlowId>> = vec![IdVec::new(); hosts].into();
         let mut received: IdVec<HostId, IdVec<ReceivedId, FlowId>> = vec![IdVec::new(); hosts].into();
@@ -133,9 +133,9 @@ impl Layout {
         }
         let lookahead = ports.numbered().map(seen).min().unwrap_or(1);
         let soonest = network.flows.gates.iter().map(|gate| gate.delay.0).min().filter(|_| !local).unwrap_or(u64::MAX);
-        let hold = network.isolation.as_ref().map_or(u64::MAX, |isolation| isolation.params.hold.0.max(1));
-        let ideal = network.transports.of_flows.is_ideal();
-        let neighbours = network.hypervisors.as_ref().is_some_and(|all| all.rules.params.sees_neighbours());
+        let hold = network.switches.isolation.as_ref().map_or(u64::MAX, |isolation| isolation.params.hold.0.max(1));
+        let ideal = network.hosts.transports.of_flows.is_ideal();
+        let neighbours = network.hosts.hypervisors.as_ref().is_some_and(|all| all.rules.params.sees_neighbours());
         Self {
             gates,
             window: lookahead.min(hold),
@@ -149,7 +149,11 @@ impl Layout {
             at_dst,
             sent,
             received,
-            records: if has_int { usize::from(packets.int_records) } else { usize::from(network.pint.is_some()) },
+            records: if has_int {
+                usize::from(packets.int_records)
+            } else {
+                usize::from(network.switches.pint.is_some())
+            },
         }
     }
 }
@@ -263,7 +267,7 @@ impl<'a> Plan<'a> {
     }
 
     pub(super) fn control(&self, flow: FlowId) -> usize {
-        match self.network.carriers[usize::from(self.network.flow(flow).label)] {
+        match self.network.hosts.carriers[usize::from(self.network.flow(flow).label)] {
             Carrier::Rdma(control) => control,
             Carrier::Transport(_) => unreachable!("only RDMA's flows are simulated here"),
         }

@@ -48,17 +48,17 @@ pub(super) fn kind_of(network: &Network, guarded: bool) -> u8 {
     let extras = guarded
         || !config.plain_wires
         || network.faults.is_some()
-        || config.selective
-        || config.demotion != u64::MAX
+        || config.host.selective
+        || config.host.demotion != u64::MAX
         || measured.fingerprint
         || measured.queue_histogram
-        || network.rule.is_drr()
-        || network.hypervisors.is_some()
+        || network.switches.rule.is_drr()
+        || network.hosts.hypervisors.is_some()
         || network.ports.iter().any(|port| port.at_server);
-    let transports = config.storage != Storage::Shared
-        || !network.transports.of_flows.is_empty()
+    let transports = config.queues.storage != Storage::Shared
+        || !network.hosts.transports.of_flows.is_empty()
         || network.ports.iter().any(|port| port.cut != WHOLE_PACKETS);
-    match (extras, transports, config.telemetry) {
+    match (extras, transports, config.switch.telemetry) {
         _ if config.ns3 => NS3,
         (true, ..) | (_, true, true) => ANY,
         (_, true, false) => TRANSPORTS,

@@ -41,7 +41,7 @@ impl Nodes {
             self.books.recorder.sample_queue(time, port.number, port.queued, port.sent());
         }
         let mut active: Vec<RateSample> = self.hosts.iter().flat_map(|host| host.samples(time)).collect();
-        if self.network.transports.of_flows.leaves_unacknowledged() {
+        if self.network.hosts.transports.of_flows.leaves_unacknowledged() {
             self.sample_unacknowledged(&mut active);
         }
         active.sort_by_key(|sample| sample.flow);

@@ -67,7 +67,7 @@ impl Snapshot for Nodes {
     }
 
     fn paused(&self) -> Vec<Paused> {
-        let lossless = self.network.config.lossless;
+        let lossless = self.network.config.queues.lossless;
         let of_switches = self.switches.iter().flat_map(|switch| &switch.ports);
         let of_switches = of_switches.filter(|port| port.paused != 0 && !port.down);
         let of_switches = of_switches.map(|port| (port.number, port.paused & port.waiting, false));

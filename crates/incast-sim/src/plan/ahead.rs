@@ -21,7 +21,7 @@ impl Network {
 
     fn is_ahead(&self, root: PortId, mut port: PortId, dst: u32, next: impl Fn(NodeId) -> Option<PortId>) -> bool {
         let target = self.fabric.hosts()[dst as usize];
-        for _ in 0..=self.config.ttl {
+        for _ in 0..=self.config.switch.ttl {
             if port == root {
                 break;
             }
@@ -38,11 +38,11 @@ impl Network {
     }
 
     pub(crate) fn tags_on_the_wire(&self) -> bool {
-        self.tagging.as_ref().is_some_and(|tagging| tagging.on_the_wire)
+        self.switches.tagging.as_ref().is_some_and(|tagging| tagging.on_the_wire)
     }
 
     pub(crate) fn priority_beyond(&self, priority: u8, input: PortId, output: PortId) -> u8 {
-        let tagging = self.tagging.as_ref();
+        let tagging = self.switches.tagging.as_ref();
         tagging.map_or(priority, |tagging| tagging.rewritten(&self.fabric, priority, input, output))
     }
 }

@@ -14,8 +14,8 @@ impl Network {
     pub(super) fn check_detours(&self, faults: &Faults, int_records: u8) -> Result<(), FieldError> {
         let routed = |(_, flow): &(usize, &Flow)| flow.path.is_none();
         let flows: Vec<(usize, &Flow)> = self.flows.flows.iter().enumerate().filter(routed).collect();
-        let has_int = |flow: &Flow| match self.carriers[usize::from(flow.label)] {
-            Carrier::Rdma(control) => self.controls[control].flags & flag::INT != 0,
+        let has_int = |flow: &Flow| match self.hosts.carriers[usize::from(flow.label)] {
+            Carrier::Rdma(control) => self.hosts.controls[control].flags & flag::INT != 0,
             Carrier::Transport(_) => false,
         };
         let with_int: Vec<(usize, &Flow)> = flows.iter().copied().filter(|(_, flow)| has_int(flow)).collect();

@@ -42,7 +42,8 @@ impl Network {
             let size = spec.size.0;
             let exact = self.exact_ideal(&out, &back, size, &shape);
             // YAPS, the other transports' reference, uses the exact time.
-            let reference = if self.transports.of_flows.is_rdma(flow) { self.hpcc_ideal(&out, size) } else { exact };
+            let reference =
+                if self.hosts.transports.of_flows.is_rdma(flow) { self.hpcc_ideal(&out, size) } else { exact };
             let record = &mut self.records[flow];
             record.hops = out.len().min(255) as u8;
             (record.ideal_hpcc, record.ideal_exact) = (reference, exact);
@@ -74,9 +75,9 @@ impl Network {
 
     fn shape(&self, label: u16) -> Shape {
         let packets = &self.config.packets;
-        match self.carriers[usize::from(label)] {
+        match self.hosts.carriers[usize::from(label)] {
             Carrier::Rdma(control) => {
-                let flags = self.controls[control].flags;
+                let flags = self.hosts.controls[control].flags;
                 let telemetry = packets.telemetry(flags);
                 let ack = (packets.ack.0 + telemetry).max(packets.min_ack.0);
                 Shape { payload: packets.payload.0, header: packets.data_header.0 + telemetry, ack, flags }
@@ -112,7 +113,7 @@ impl Network {
         let (state, rate) = (&self.ports[path[at]], |port: PortId| self.fabric.rate(port));
         let faster = path.get(at + 1).is_some_and(|&next| rate(next) > rate(path[at]));
         let cut = u64::from(state.cut);
-        let whole = bytes <= cut || state.cut == WHOLE_PACKETS || (faster && !self.config.underrun);
+        let whole = bytes <= cut || state.cut == WHOLE_PACKETS || (faster && !self.config.switch.underrun);
         self.wire_time(path[at], if whole { bytes } else { cut }) + state.delay
     }
 }

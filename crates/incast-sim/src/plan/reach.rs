@@ -41,10 +41,10 @@ impl Reach<'_> {
     /// per packet.
     fn priorities_of(&self, flow: FlowId) -> [u8; 2] {
         let data = self.network.flow(flow).priority;
-        let transports = &self.network.transports.of_flows;
+        let transports = &self.network.hosts.transports.of_flows;
         match transports.is_rdma(flow) {
-            true if self.network.config.rdma.acks_ignore_pause => [data, 0],
-            true => [data, self.network.config.rdma.ack_priority.unwrap_or(data)],
+            true if self.network.config.host.rdma.acks_ignore_pause => [data, 0],
+            true => [data, self.network.config.host.rdma.ack_priority.unwrap_or(data)],
             false if transports.keeps_priority(flow) => [data, data],
             false => [0, 0],
         }
@@ -86,7 +86,7 @@ impl Reach<'_> {
                 return None;
             }
             // The input port selects the next tag.
-            if !seen.insert((node, priority, self.network.tagging.as_ref().map(|_| input))) {
+            if !seen.insert((node, priority, self.network.switches.tagging.as_ref().map(|_| input))) {
                 continue;
             }
             let hops = self.hops_of_flow(node, dst, flow, back);

@@ -15,8 +15,8 @@ impl Network {
             return;
         }
         let arbiter = |one: &Transport| one.arbiter(&self.fabric, &self.flows).ok().flatten();
-        self.transports.arbiter = transports.iter().find_map(arbiter);
-        self.transports.of_flows = FlowTransports::new(transports, &self.carriers, &self.flows);
+        self.hosts.transports.arbiter = transports.iter().find_map(arbiter);
+        self.hosts.transports.of_flows = FlowTransports::new(transports, &self.hosts.carriers, &self.flows);
     }
 
     fn first_port_of(&self, host: u32) -> PortId {
@@ -26,7 +26,7 @@ impl Network {
 
     /// The arbiter's host, and a full packet's time there in ps.
     pub(crate) fn arbiter(&self) -> Option<(u32, u64)> {
-        let host = self.transports.arbiter?.0;
+        let host = self.hosts.transports.arbiter?.0;
         Some((
             host,
             self.wire_time(self.first_port_of(host), self.config.packets.mss.0 + self.config.packets.segment_header.0),

@@ -203,7 +203,7 @@ impl Switch<Guards> {
         let mut packet = *packet;
         self.guard_arrival(out, &mut packet);
         let port = self.egress(plan, &packet);
-        if packet.hops >= self.ttl {
+        if packet.hops >= self.settings.ttl {
             return self.drop_packet(plan, out, port, &packet, DropReason::Ttl);
         }
         let Some(port) = port else { return self.drop_packet(plan, out, None, &packet, DropReason::NoRoute) };

@@ -19,10 +19,11 @@ pub(in crate::nodes) struct PacketGuards(Vec<(Box<dyn PacketGuard>, DropReason)>
 impl Guard for PacketGuards {
     fn new(plan: Plan<'_>, node: NodeId) -> Option<Self> {
         let ports = plan.network.fabric.ports_of(node).len();
-        let started = plan.network.switch.guards().filter(|(_, guard)| guard.enabled()).filter_map(|(name, guard)| {
-            let reason = DropReason::ALL.iter().find(|reason| reason.name() == name);
-            Some((guard.start(ports)?, *reason.expect("the list has a cause of drops for each guard of packets")))
-        });
+        let started =
+            plan.network.switches.params.guards().filter(|(_, guard)| guard.enabled()).filter_map(|(name, guard)| {
+                let reason = DropReason::ALL.iter().find(|reason| reason.name() == name);
+                Some((guard.start(ports)?, *reason.expect("the list has a cause of drops for each guard of packets")))
+            });
         let started: Vec<_> = started.collect();
         (!started.is_empty()).then_some(Self(started))
     }

@@ -18,7 +18,7 @@ pub(in crate::nodes) struct Tags {
 
 impl Guard for Tags {
     fn new(plan: Plan<'_>, _node: NodeId) -> Option<Self> {
-        plan.network.tagging.as_ref().map(|tagging| Self { late: tagging.on_the_wire })
+        plan.network.switches.tagging.as_ref().map(|tagging| Self { late: tagging.on_the_wire })
     }
 
     fn rewrites_on_the_wire(&self) -> bool {
@@ -52,7 +52,7 @@ fn change_priority(switch: &Switch<Guards>, out: &mut Out, packet: &mut Packet, 
         out.retagged[usize::from(old & 7)] -= size;
         out.retagged[usize::from(new & 7)] += size;
         out.counts.retagged += 1;
-        out.counts.made_lossy += u64::from(switch.lossless & 1 << new == 0);
+        out.counts.made_lossy += u64::from(switch.settings.lossless & 1 << new == 0);
     }
 }
 

@@ -35,7 +35,7 @@ pub(in crate::nodes) struct Watchdog {
 impl Guard for Watchdog {
     fn new(plan: Plan<'_>, node: NodeId) -> Option<Self> {
         let ports = plan.network.fabric.ports_of(node).len();
-        let params = plan.network.switch.watchdog;
+        let params = plan.network.switches.params.watchdog;
         params.enabled.then(|| Self { params, storms: vec![[None; 8]; ports].into() })
     }
 
@@ -99,7 +99,7 @@ impl Switch<Guards> {
         let WatchdogParams { detection, restoration, .. } = self.guards.watchdog.as_ref()?.params;
         let now = books.now;
         for (port, prio) in queues {
-            let Some(dog) = self.guards.watchdog.as_ref().filter(|_| self.lossless & 1 << prio != 0) else {
+            let Some(dog) = self.guards.watchdog.as_ref().filter(|_| self.settings.lossless & 1 << prio != 0) else {
                 continue;
             };
             match (dog.storms[port][usize::from(prio)], self.pauses[port][usize::from(prio)].since) {

@@ -39,7 +39,7 @@ impl Gates {
             gates: Vec::new(),
             sent: vec![Vec::new(); layout.sent[host].len()].into(),
             received: vec![Vec::new(); layout.received[host].len()].into(),
-            held: layout.sent[host].iter().map(|&flow| plan.network.gates.holds(flow)).collect(),
+            held: layout.sent[host].iter().map(|&flow| plan.network.hosts.gates.holds(flow)).collect(),
             coming: BinaryHeap::new(),
         };
         let own = layout.gates.get(host).into_iter().flatten();

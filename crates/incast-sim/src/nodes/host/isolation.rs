@@ -18,7 +18,7 @@ pub(in crate::nodes) struct HostIsolation {
 impl HostIsolation {
     /// `None` without isolation.
     pub(in crate::nodes) fn new(plan: Plan<'_>, nics: usize) -> Option<Box<Self>> {
-        let params = plan.network.isolation.as_ref()?.params;
+        let params = plan.network.switches.isolation.as_ref()?.params;
         Some(Box::new(Self { params, table: Table::new(nics) }))
     }
 

@@ -113,14 +113,13 @@ impl Host {
             nics: network.fabric.ports_of(node).map(|port| Nic::new(plan, port)).collect(),
             balancer: network.routing.balancers.get(node.index()).cloned(),
             packets: network.config.packets,
-            rdma: network.config.rdma.clone(),
-            rules: network
-                .config
-                .selective
-                .then(|| Rules::new(&network.config.packets, &network.config.rdma, network.config.reorder_window)),
-            demotion: (network.config.demotion, network.config.elephants),
-            in_flight: network.config.in_flight,
-            least_buffer: match network.config.host_storage {
+            rdma: network.config.host.rdma.clone(),
+            rules: network.config.host.selective.then(|| {
+                Rules::new(&network.config.packets, &network.config.host.rdma, network.config.host.reorder_window)
+            }),
+            demotion: (network.config.host.demotion, network.config.host.elephants),
+            in_flight: network.config.host.in_flight,
+            least_buffer: match network.config.queues.host_storage {
                 Storage::Ranked(limit) | Storage::Own(limit) => limit,
                 Storage::Shared => u32::MAX,
             },
@@ -140,8 +139,8 @@ impl Host {
             hypervisor: HostHypervisor::new(plan, id.0),
             isolation: HostIsolation::new(plan, network.fabric.ports_of(node).len()),
             blocking: HostBlocking::new(network, network.fabric.ports_of(node).len()),
-            ranks: network.config.ranked,
-            port_rank: network.config.port_rank,
+            ranks: network.config.queues.ranked,
+            port_rank: network.config.queues.port_rank,
             mixed: network.config.mixed,
             now: 0,
             event: 0,

@@ -81,7 +81,7 @@ impl Nic {
             pair_served: false,
             queues: [Queue::EMPTY; PRIORITIES],
             ranked: RankedQueue::default(),
-            rule: network.rule,
+            rule: network.switches.rule,
             turns: Default::default(),
             ready: 0,
             served: Served::default(),

@@ -94,7 +94,7 @@ impl Host {
         let network = plan.network;
         let flow = self.flows[own];
         let spec = network.flow(flow);
-        let control = &network.controls[plan.control(flow)];
+        let control = &network.hosts.controls[plan.control(flow)];
         let nic = self.first_nic(plan, flow);
         let mut cc = control.control.start(&self.nics[nic].context);
         cc.on_path(network.records[flow].hops);

@@ -11,7 +11,7 @@ impl Host {
     pub(super) fn store<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort, packet: &Packet) {
         let size = u64::from(packet.size);
         let fits = |host: &Self, limit: u32| u64::from(host.nics[nic].queued) + size <= u64::from(limit);
-        match plan.network.config.host_storage {
+        match plan.network.config.queues.host_storage {
             Storage::Ranked(limit) => {
                 let rank = rank(packet.kind, packet.flags, packet.stamp, packet.prio);
                 while !fits(self, limit) {

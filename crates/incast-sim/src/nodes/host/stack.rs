@@ -29,7 +29,7 @@ pub(super) struct Transports {
 impl Transports {
     pub(super) fn new(plan: Plan<'_>, host: HostId, nics: usize) -> Option<Box<Self>> {
         let (sent, received) = (&plan.layout.sent[host], &plan.layout.received[host]);
-        let endpoints = plan.network.transports.of_flows.endpoints(nics, sent, received)?;
+        let endpoints = plan.network.hosts.transports.of_flows.endpoints(nics, sent, received)?;
         let mut transports = Self {
             endpoints,
             nics: vec![LocalPort(0); sent.len()].into(),

@@ -25,7 +25,7 @@ impl<G: Hooks> Switch<G> {
 
     /// True if a shared buffer's counters equal the bytes queued.
     pub(in crate::nodes) fn balances(&self) -> bool {
-        if self.storage != Storage::Shared {
+        if self.settings.storage != Storage::Shared {
             return true;
         }
         let mut held = IdVec::<LocalPort, _>::from(vec![[0u64; 8]; self.ports.len()]);

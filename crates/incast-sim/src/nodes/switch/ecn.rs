@@ -19,7 +19,7 @@ impl<G: Hooks> Switch<G> {
             Verdict::WithProbability(p) if RUN == NS3 => out.ns3().draws.next() < p,
             Verdict::WithProbability(p) => unit(&mut self.rng) < p,
         };
-        if !hit || self.markable & 1 << packet.prio == 0 || !packet.kind.understands_marks(packet.flags) {
+        if !hit || self.settings.markable & 1 << packet.prio == 0 || !packet.kind.understands_marks(packet.flags) {
             return 0;
         }
         out.counts.marks += 1;

@@ -4,7 +4,7 @@ use incast_model::fabric::NodeId;
 
 use super::{Hooks, Switch};
 use crate::balance::State;
-use crate::kernel::{Line, LocalPort};
+use crate::kernel::LocalPort;
 use crate::nodes::lane::Failed;
 use crate::nodes::out::Out;
 use crate::nodes::plan::Plan;
@@ -53,7 +53,7 @@ impl<G: Hooks> Switch<G> {
     ) {
         let packet = self.dequeue::<ANY>(out, port, prio);
         self.drop_packet(plan, out, Some(port), &packet, reason);
-        if prio == 0 || self.storage != Storage::Shared {
+        if prio == 0 || self.settings.storage != Storage::Shared {
             return;
         }
         let (in_port, in_prio) = (packet.in_port, packet.in_prio & 7);
@@ -72,8 +72,7 @@ impl<G: Hooks> Switch<G> {
 
     /// Drops of actions come before those of arrivals.
     pub(in crate::nodes) const fn begin_action(&mut self, now: u64) {
-        self.now = now;
-        self.line = Line::NONE;
+        self.clock.begin_action(now);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Order of stages, as in the HPCC authors' ns-3 (`switch-node.cc`). Arrival: route, admission, accounting, pause check, queue,
 //! port. Departure: queue, accounting, ECN, resume check, INT, wire.
 
+mod clock;
 mod contents;
 mod ecn;
 mod failed;
@@ -10,6 +11,7 @@ mod pfc;
 mod pipeline;
 mod port;
 mod queues;
+mod settings;
 mod telemetry;
 
 use incast_model::fabric::{NodeId, PortId};
@@ -20,41 +22,24 @@ use super::packet::Slab;
 use super::plan::{LINK_BITS, Plan};
 use super::run::{ANY, NS3};
 use crate::balance::State;
-use crate::kernel::{Event, IdVec, Line, LocalPort, Target};
-use crate::measure::LengthHistogram;
+use crate::kernel::{Event, IdVec, LocalPort, Target};
+use crate::measure::Lengths;
 use crate::plan::Sending;
-use crate::switch::{Buffer, RankedQueue, Rule, Storage};
+use crate::switch::{Buffer, RankedQueue};
+use clock::{Clock, low_bits};
 pub(super) use hooks::Hooks;
 use port::{Pauses, Port};
+use settings::Settings;
 use telemetry::Telemetry;
 
-/// Several fields are copies from [`crate::plan::Config`].
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct Switch<G> {
     pub(super) ports: IdVec<LocalPort, Port>,
-    /// Ports that become free: time and port in one number, soonest last.
-    free_at: Vec<u64>,
-    pub(super) now: u64,
-    /// Wire of the current arrival; too high during actions.
-    pub(super) line: Line,
+    pub(super) clock: Clock,
     pub(super) node: NodeId,
-    /// Known arrivals, as in [`Out::inboxes`].
-    arrivals: Vec<u64>,
+    pub(super) settings: Settings,
     pub(super) slab: Slab,
-    /// Packets pass guards; these change tags on the wire; these watch queues.
-    guarded: bool,
-    late_tags: bool,
-    pub(super) watches_queues: bool,
-    /// As [`Hooks::markable`].
-    markable: u8,
-    pub(super) lossless: u8,
-    pub(super) mark_at_enqueue: bool,
-    pub(super) ttl: u8,
-    stamps: bool,
-    pub(super) storage: Storage,
-    rule: Rule,
-    port_rank: u64,
     pub(super) buffer: Buffer,
     rng: Stream,
     /// Empty without pFabric queues.
@@ -67,66 +52,42 @@ pub(super) struct Switch<G> {
     /// Empty without guards.
     pub(super) pauses: IdVec<LocalPort, [Pauses; 8]>,
     telemetry: Option<Box<Telemetry>>,
-    pfc_size: u16,
     /// Extra times in a server of VMs; empty without jitter.
     jitters: IdVec<LocalPort, Option<Sending>>,
-    /// Empty if not measured; width of bins in bytes.
-    pub(super) histograms: IdVec<LocalPort, LengthHistogram>,
-    bin: u64,
+    pub(super) lengths: Lengths,
 }
 
 impl<G: Hooks> Switch<G> {
     pub(super) fn new(plan: Plan<'_>, node: NodeId) -> Self {
         let network = plan.network;
         let numbers = || network.fabric.ports_of(node);
-        let (config, measured) = (&network.config, &network.measure);
         let guards = G::new(plan, node);
         let telemetry = Telemetry::new(network, numbers().len());
         let serves_vms = numbers().any(|port| network.ports[port].at_server);
         let jitter = network.jitter.as_ref().filter(|_| serves_vms);
-        let late_tags = guards.rewrites_on_the_wire();
-        let stamps = telemetry.is_some() || late_tags;
+        let ports_if = |holds: bool| if holds { numbers().len() } else { 0 };
         Self {
-            node,
-            buffer: network.buffers[node.index()].clone().expect("the node is a switch"),
-            rng: rng::stream(config.seed, "ecn", node.0.into()),
             ports: numbers().map(|port| Port::new(plan, port)).collect(),
+            clock: Clock::new(),
+            node,
+            settings: Settings::new(network, &guards, telemetry.is_some(), serves_vms),
             slab: Slab::new(plan.layout.records),
-            free_at: Vec::new(),
-            arrivals: Vec::new(),
-            now: 0,
-            line: Line::NONE,
-            rule: network.rule,
-            storage: if serves_vms { Storage::Own(config.server_queue) } else { config.storage },
-            ranked: if config.ranked { vec![RankedQueue::default(); numbers().len()].into() } else { IdVec::new() },
-            port_rank: config.port_rank,
-            deficits: if network.rule.is_drr() { vec![[0; 8]; numbers().len()].into() } else { IdVec::new() },
+            buffer: network.switches.buffers[node.index()].clone().expect("the node is a switch"),
+            rng: rng::stream(network.config.seed, "ecn", node.0.into()),
+            ranked: vec![RankedQueue::default(); ports_if(network.config.queues.ranked)].into(),
+            deficits: vec![[0; 8]; ports_if(network.switches.rule.is_drr())].into(),
             balancer: network.routing.balancers.get(node.index()).cloned(),
-            lossless: config.lossless,
-            guarded: !guards.is_empty(),
-            late_tags,
-            watches_queues: guards.watches_queues(),
-            markable: guards.markable(),
-            pauses: if guards.is_empty() { IdVec::new() } else { vec![Default::default(); numbers().len()].into() },
+            pauses: vec![Default::default(); ports_if(!guards.is_empty())].into(),
             guards,
-            mark_at_enqueue: config.mark_at_enqueue,
-            ttl: config.ttl,
             telemetry,
-            stamps,
-            pfc_size: config.packets.pfc.0 as u16,
             jitters: jitter.map_or_else(IdVec::new, |jitter| numbers().map(|port| jitter.of_port(port)).collect()),
-            histograms: if measured.queue_histogram {
-                vec![Default::default(); numbers().len()].into()
-            } else {
-                IdVec::new()
-            },
-            bin: measured.histogram_bin.0,
+            lengths: Lengths::new(&network.measure, numbers().len()),
         }
     }
 
     /// Returns the time of the next known event.
     pub(super) fn run<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, end: u64) -> u64 {
-        let mut arrivals = std::mem::take(&mut self.arrivals);
+        let mut arrivals = std::mem::take(&mut self.clock.arrivals);
         out.take_inbox(self.node, &mut arrivals);
         arrivals.sort_unstable();
         let mut handled = 0;
@@ -136,28 +97,26 @@ impl<G: Hooks> Switch<G> {
                 break;
             }
             handled += 1;
-            self.serve_until::<RUN>(plan, out, time + 1 - self.port_rank);
-            self.now = time;
+            self.serve_until::<RUN>(plan, out, time + 1 - self.settings.port_rank);
+            self.clock.now = time;
             self.receive::<RUN>(plan, out, plan.layout.line(self.node, low_bits(*key).into()));
         }
         self.serve_until::<RUN>(plan, out, end);
         arrivals.drain(..handled);
         let next = arrivals.first().map_or(u64::MAX, |key| key >> LINK_BITS);
-        self.arrivals = arrivals;
-        next.min(self.next_free())
+        self.clock.arrivals = arrivals;
+        next.min(self.clock.next_free())
     }
 
     /// Forgets the arrivals before `end`, which came event by event.
     pub(super) fn pass(&mut self, out: &mut Out, end: u64) {
-        out.take_inbox(self.node, &mut self.arrivals);
-        self.arrivals.retain(|key| key >> LINK_BITS >= end);
+        out.take_inbox(self.node, &mut self.clock.arrivals);
+        self.clock.arrivals.retain(|key| key >> LINK_BITS >= end);
     }
 
     pub(super) fn next(&self, plan: Plan<'_>, out: &Out) -> Option<Event> {
-        let free = self.free_at.last().map(|key| {
-            let port = &self.ports[LocalPort(low_bits(*key))];
-            Event::new(key >> LINK_BITS, self.port_rank, Target::Port(port.number))
-        });
+        let (rank, number) = (self.settings.port_rank, |port| Target::Port(self.ports[port].number));
+        let free = self.clock.next_port().map(|(time, port)| Event::new(time, rank, number(port)));
         let arrivals = plan
             .layout
             .lines(self.node)
@@ -174,7 +133,7 @@ impl<G: Hooks> Switch<G> {
 
     #[inline(always)]
     fn arrival<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, now: u64, wire: PortId) {
-        self.now = now;
+        self.clock.now = now;
         self.receive::<RUN>(plan, out, plan.layout.ports[wire].line);
     }
 
@@ -182,7 +141,7 @@ impl<G: Hooks> Switch<G> {
         match event.target() {
             Target::Arrival(wire) => self.arrival::<NS3>(plan, out, event.time, wire),
             Target::Port(number) => {
-                self.now = event.time;
+                self.clock.now = event.time;
                 out.count::<NS3>(self.node, event.time, || event.target());
                 let port = plan.layout.local(self.node, number);
                 self.ports[port].pending = false;
@@ -193,39 +152,27 @@ impl<G: Hooks> Switch<G> {
     }
 
     pub(super) const fn is_guarded(&self) -> bool {
-        self.guarded
+        self.settings.guarded
     }
 
     pub(super) const fn now(&self) -> u64 {
-        self.now
-    }
-
-    fn next_free(&self) -> u64 {
-        self.free_at.last().map_or(u64::MAX, |key| key >> LINK_BITS)
+        self.clock.now
     }
 
     #[inline(always)]
     fn serve_until<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, end: u64) {
-        while self.next_free() < end {
+        while self.clock.next_free() < end {
             self.serve_next::<RUN>(plan, out);
         }
     }
 
     #[inline(never)]
     fn serve_next<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out) {
-        let Some(key) = self.free_at.pop() else { return };
-        self.now = key >> LINK_BITS;
-        let port = LocalPort(low_bits(key));
-        out.count::<RUN>(self.node, self.now, || Target::Port(self.ports[port].number));
+        let Some(port) = self.clock.free_port() else { return };
+        out.count::<RUN>(self.node, self.clock.now, || Target::Port(self.ports[port].number));
         self.ports[port].pending = false;
         self.serve::<RUN>(plan, out, port);
     }
-}
-
-/// Port or link in a key.
-#[inline(always)]
-const fn low_bits(key: u64) -> u16 {
-    key as u16 & ((1 << LINK_BITS) - 1)
 }
 
 #[cfg(test)]

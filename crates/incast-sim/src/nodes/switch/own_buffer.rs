@@ -13,7 +13,7 @@ impl<G: Hooks> Switch<G> {
     pub(super) fn store<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, port: LocalPort, packet: &Packet) {
         let size = u64::from(packet.size);
         let fits = |switch: &Self, limit: u32| u64::from(switch.ports[port].queued) + size <= u64::from(limit);
-        match self.storage {
+        match self.settings.storage {
             Storage::Ranked(limit) => {
                 let rank = rank(packet.kind, packet.flags, packet.stamp, packet.prio);
                 while !fits(self, limit) {
@@ -27,7 +27,7 @@ impl<G: Hooks> Switch<G> {
                     self.drop_packet(plan, out, Some(port), &evicted, DropReason::Buffer);
                 }
                 let queued = self.ports[port].queued;
-                let mark = if self.mark_at_enqueue { self.mark::<RUN>(out, port, packet, queued) } else { 0 };
+                let mark = if self.settings.mark_at_enqueue { self.mark::<RUN>(out, port, packet, queued) } else { 0 };
                 self.enqueue_ranked::<RUN>(out, port, packet, packet.flags | mark, rank);
             }
             Storage::Own(limit) if !fits(self, limit) => {
@@ -35,7 +35,7 @@ impl<G: Hooks> Switch<G> {
             }
             _ => {
                 let queued = self.ports[port].lanes[usize::from(packet.prio & 7)].queue.bytes;
-                let mark = if self.mark_at_enqueue { self.mark::<RUN>(out, port, packet, queued) } else { 0 };
+                let mark = if self.settings.mark_at_enqueue { self.mark::<RUN>(out, port, packet, queued) } else { 0 };
                 if self.ranked.is_empty() {
                     return self.enqueue::<RUN>(out, port, packet, packet.flags | mark);
                 }

@@ -24,19 +24,19 @@ impl<G: Hooks> Switch<G> {
         culprit: LocalPort,
     ) {
         let culprit = self.ports[culprit].number;
-        let measures = has_extras(RUN) && self.guarded && xoff;
+        let measures = has_extras(RUN) && self.settings.guarded && xoff;
         let root = if measures { G::root(self, plan.network, port, prio) } else { None };
         let ingress = &mut self.ports[port].lanes[usize::from(prio)].ingress;
         ingress.paused = xoff;
         ingress.xoffs += u32::from(xoff);
         out.counts.pauses += u64::from(xoff);
-        out.injected[0] += u64::from(self.pfc_size);
+        out.injected[0] += u64::from(self.settings.pfc_size);
         out.live += 1;
         if RUN == NS3 {
             out.ns3().draws.skip();
         }
         let bytes = u64::from(ingress.bytes + ingress.headroom);
-        let frame = PfcFrame { prio, xoff, bytes, culprit, root }.packet(self.pfc_size);
+        let frame = PfcFrame { prio, xoff, bytes, culprit, root }.packet(self.settings.pfc_size);
         self.enqueue::<RUN>(out, port, &frame, frame.flags);
         self.serve_or_wait::<RUN>(plan, out, port);
     }
@@ -52,7 +52,7 @@ impl<G: Hooks> Switch<G> {
         out.delivered[0] += u64::from(packet.size);
         out.live -= 1;
         let frame = PfcFrame::from(packet);
-        if has_extras(RUN) && self.guarded && G::voids(self, port, frame.prio, frame.xoff) {
+        if has_extras(RUN) && self.settings.guarded && G::voids(self, port, frame.prio, frame.xoff) {
             return;
         }
         let state = &mut self.ports[port];
@@ -62,7 +62,7 @@ impl<G: Hooks> Switch<G> {
                 true => self.begin_pause(port, frame.prio, frame.root),
                 false => self.end_pause(plan.network, port, frame.prio),
             }
-            out.notes.push(Noted { time: Time(self.now), event: 0, note });
+            out.notes.push(Noted { time: Time(self.clock.now), event: 0, note });
         }
         if !frame.xoff {
             self.serve_or_wait::<RUN>(plan, out, port);
@@ -72,7 +72,7 @@ impl<G: Hooks> Switch<G> {
     pub(super) fn begin_pause(&mut self, port: LocalPort, prio: u8, root: Option<PortId>) {
         let Some(pauses) = self.pauses.get_mut(port) else { return };
         let pauses = &mut pauses[usize::from(prio & 7)];
-        (pauses.since, pauses.root) = (Some(self.now), root);
+        (pauses.since, pauses.root) = (Some(self.clock.now), root);
     }
 
     pub(in crate::nodes) fn end_pause(&mut self, network: &Network, port: LocalPort, prio: u8) {
@@ -81,7 +81,7 @@ impl<G: Hooks> Switch<G> {
         }
         G::resumed(self, network, port, prio);
         let pauses = &mut self.pauses[port][usize::from(prio & 7)];
-        (pauses.since, pauses.ended) = (None, Some(self.now));
+        (pauses.since, pauses.ended) = (None, Some(self.clock.now));
     }
 
     /// Begins or ends a PFC storm.

@@ -16,8 +16,8 @@ use crate::switch::{Ingress, Storage};
 impl<G: Hooks> Switch<G> {
     #[inline]
     pub(super) fn receive<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, line: Line) {
-        self.line = line;
-        let packet = out.take::<RUN>(plan, self.node, line, self.now);
+        self.clock.line = line;
+        let packet = out.take::<RUN>(plan, self.node, line, self.clock.now);
         match packet.kind {
             Kind::Data | Kind::Segment => out.counts.data_hops += 1,
             Kind::Pfc => {
@@ -27,11 +27,11 @@ impl<G: Hooks> Switch<G> {
             Kind::Lost => return out.live -= 1,
             _ => out.counts.ack_hops += 1,
         }
-        if has_extras(RUN) && self.guarded {
+        if has_extras(RUN) && self.settings.guarded {
             return G::receive::<RUN>(self, plan, out, &packet);
         }
         let port = self.egress(plan, &packet);
-        if packet.hops >= self.ttl {
+        if packet.hops >= self.settings.ttl {
             return self.drop_packet(plan, out, port, &packet, DropReason::Ttl);
         }
         let Some(port) = port else { return self.drop_packet(plan, out, None, &packet, DropReason::NoRoute) };
@@ -53,16 +53,16 @@ impl<G: Hooks> Switch<G> {
     fn balance(&mut self, plan: Plan<'_>, hops: &[PortId], packet: &Packet) -> Option<PortId> {
         let backlog = |port: PortId| {
             let port = &self.ports[plan.layout.local(self.node, port)];
-            backlog((self.now, port.busy_until), port.queued, plan.network.rates[usize::from(port.rate)])
+            backlog((self.clock.now, port.busy_until), port.queued, plan.network.rates[usize::from(port.rate)])
         };
-        let packet = (self.now, self.node, packet.dst, packet.flow, !packet.kind.is_forward());
+        let packet = (self.clock.now, self.node, packet.dst, packet.flow, !packet.kind.is_forward());
         Some(plan.network.routing.balance(self.balancer.as_mut()?, hops, packet, &backlog))
     }
 
     /// True if a packet for an idle port needs no buffer.
     #[inline(always)]
     fn passes<const RUN: u8>(&self, in_port: LocalPort, in_prio: u8, size: u32) -> bool {
-        if has_transports(RUN) && !has_extras(RUN) && self.storage != Storage::Shared {
+        if has_transports(RUN) && !has_extras(RUN) && self.settings.storage != Storage::Shared {
             return self.buffer.passes(&Ingress::default(), size);
         }
         self.buffer.passes(&self.ports[in_port].lanes[usize::from(in_prio)].ingress, size)
@@ -93,16 +93,16 @@ impl<G: Hooks> Switch<G> {
             return self.drop_packet(plan, out, Some(port), packet, DropReason::LinkDown);
         }
         let queued = egress.lanes[usize::from(prio)].queue.bytes;
-        if has_transports(RUN) && prio != 0 && self.storage != Storage::Shared {
+        if has_transports(RUN) && prio != 0 && self.settings.storage != Storage::Shared {
             self.store::<RUN>(plan, out, port, packet);
             return self.serve_or_wait::<RUN>(plan, out, port);
         }
         let mut flags = packet.flags;
         if prio != 0 {
             let ingress = &mut self.ports[in_port].lanes[usize::from(in_prio)].ingress;
-            let stored = if self.lossless & 1 << in_prio != 0 {
+            let stored = if self.settings.lossless & 1 << in_prio != 0 {
                 // A packet that became lossy here also needs space in its lossy queue.
-                let fits = self.lossless & 1 << prio != 0 || self.buffer.has_lossy_room(size, queued);
+                let fits = self.settings.lossless & 1 << prio != 0 || self.buffer.has_lossy_room(size, queued);
                 fits && self.buffer.admit_lossless(ingress, size)
             } else {
                 self.buffer.admit_lossy(ingress, size, queued)
@@ -110,10 +110,10 @@ impl<G: Hooks> Switch<G> {
             if !stored {
                 return self.drop_packet(plan, out, Some(port), packet, DropReason::Buffer);
             }
-            if self.lossless & 1 << in_prio != 0 && self.buffer.wants_xoff(ingress) {
+            if self.settings.lossless & 1 << in_prio != 0 && self.buffer.wants_xoff(ingress) {
                 self.send_pfc::<RUN>(plan, out, in_port, in_prio, true, port);
             }
-            if self.mark_at_enqueue {
+            if self.settings.mark_at_enqueue {
                 flags |= self.mark::<RUN>(out, port, packet, queued);
             }
         }
@@ -133,16 +133,16 @@ impl<G: Hooks> Switch<G> {
         let ingress = self.ports.get(packet.in_port).map(|port| port.number);
         // A frame has no ingress port here, unless it arrives now.
         let own = matches!(packet.kind, Kind::Pfc | Kind::Isolation);
-        let wire = plan.layout.inward.get(self.line);
-        let event = wire.map_or(0, |&wire| Event::new(self.now, 0, Target::Arrival(wire)).target_code());
+        let wire = plan.layout.inward.get(self.clock.line);
+        let event = wire.map_or(0, |&wire| Event::new(self.clock.now, 0, Target::Arrival(wire)).target_code());
         let egress = port.map(|port| self.ports[port].number);
         let ingress = ingress.filter(|_| !own || egress.is_none());
-        out.drop(plan.network, packet, Dropped { reason, ingress, egress, now: self.now, event });
+        out.drop(plan.network, packet, Dropped { reason, ingress, egress, now: self.clock.now, event });
         out.live -= 1;
     }
 
     pub(in crate::nodes) fn new_tag(&self, network: &Network, port: LocalPort, packet: &Packet) -> u8 {
-        let Some(tagging) = &network.tagging else { return packet.prio };
+        let Some(tagging) = &network.switches.tagging else { return packet.prio };
         let (input, output) = (self.ports[packet.in_port].number, self.ports[port].number);
         tagging.rewritten(&network.fabric, packet.prio, input, output)
     }
@@ -178,7 +178,7 @@ mod tests {
             [(2, vec![(200, Data(0, 0))], vec![]), (1, vec![], vec![(100, DropReason::Ttl, Some(0), Some(2))])]
         {
             let mut bench = Bench::switch(&[flow(0, 2, 1)], |_| {});
-            bench.at_switch(|switch, _, _| switch.ttl = ttl);
+            bench.at_switch(|switch, _, _| switch.settings.ttl = ttl);
             bench.put(0, &[(100, Data(0, 0))]);
             bench.run(1000);
             assert_eq!((bench.sent(2), bench.drops()), (sent, dropped));

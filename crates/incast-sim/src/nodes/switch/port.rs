@@ -62,9 +62,9 @@ impl Port {
             down: false,
             lanes: std::array::from_fn(|prio| Lane {
                 queue: Queue::EMPTY,
-                ingress: network.ingress[network.at(number, prio as u8)],
+                ingress: network.switches.ingress[network.at(number, prio as u8)],
             }),
-            ecn: network.ecn[number.index()],
+            ecn: network.switches.ecn[number.index()],
             marks: [0; 8],
         }
     }

@@ -5,7 +5,7 @@ use crate::congestion::IntRecord;
 use crate::kernel::{LocalPort, PacketId};
 use crate::nodes::out::Out;
 use crate::nodes::packet::{Packet, Stamp};
-use crate::nodes::plan::{LINK_BITS, Plan};
+use crate::nodes::plan::Plan;
 use crate::nodes::run::{NS3, has_extras, has_telemetry, has_transports};
 use crate::switch::{Served, Storage};
 
@@ -20,7 +20,7 @@ impl<G: Hooks> Switch<G> {
     ) {
         let (size, prio) = (u32::from(packet.size), packet.prio & 7);
         let place = self.slab.insert::<RUN>(packet, flags, &mut out.carried);
-        if has_extras(RUN) && self.watches_queues {
+        if has_extras(RUN) && self.settings.watches_queues {
             G::queued(self, port, place);
         }
         let state = &mut self.ports[port];
@@ -43,9 +43,7 @@ impl<G: Hooks> Switch<G> {
         if !has_extras(RUN) {
             return;
         }
-        if let Some(histogram) = self.histograms.get_mut(port) {
-            histogram.note(self.now, self.ports[port].queued, self.bin);
-        }
+        self.lengths.note(port, self.clock.now, self.ports[port].queued);
     }
 
     #[inline]
@@ -65,9 +63,9 @@ impl<G: Hooks> Switch<G> {
     pub(super) fn is_idle<const RUN: u8>(&self, out: &mut Out, port: LocalPort) -> bool {
         let state = &self.ports[port];
         if RUN == NS3 {
-            return out.ns3().is_idle(state.number, state.busy_until, self.now);
+            return out.ns3().is_idle(state.number, state.busy_until, self.clock.now);
         }
-        state.busy_until <= self.now
+        state.busy_until <= self.clock.now
     }
 
     #[inline]
@@ -80,21 +78,13 @@ impl<G: Hooks> Switch<G> {
         if RUN == NS3 {
             return out.ns3().serve_when_free(state.number, state.busy_until);
         }
-        let key = state.busy_until << LINK_BITS | u64::from(port.0);
-        // Most transmissions end last: few entries move.
-        let mut place = self.free_at.len();
-        self.free_at.push(key);
-        while place > 0 && self.free_at[place - 1] < key {
-            self.free_at[place] = self.free_at[place - 1];
-            place -= 1;
-        }
-        self.free_at[place] = key;
+        self.clock.wake(port, state.busy_until);
     }
 
     pub(super) fn serve<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, port: LocalPort) {
         let state = &mut self.ports[port];
         let mut eligible = state.waiting & (!state.paused | 1);
-        if has_extras(RUN) && self.watches_queues {
+        if has_extras(RUN) && self.settings.watches_queues {
             eligible = G::eligible(self, port, eligible);
         }
         if eligible == 0 {
@@ -102,11 +92,11 @@ impl<G: Hooks> Switch<G> {
         }
         let state = &mut self.ports[port];
         let prio = match self.deficits.get_mut(port).filter(|_| has_extras(RUN)) {
-            None => self.rule.choose_simply(eligible, &mut state.last_served) & 7,
+            None => self.settings.rule.choose_simply(eligible, &mut state.last_served) & 7,
             Some(deficits) => {
                 let mut served = Served { last: state.last_served, deficits: *deficits };
                 let first = |prio| self.slab.size(state.lanes[usize::from(prio)].queue.head);
-                let prio = self.rule.choose_drr(eligible, state.waiting, &mut served, first);
+                let prio = self.settings.rule.choose_drr(eligible, state.waiting, &mut served, first);
                 (state.last_served, *deficits) = (served.last, served.deficits);
                 prio & 7
             }
@@ -133,7 +123,7 @@ impl<G: Hooks> Switch<G> {
             state.waiting &= !(1 << prio);
         }
         self.note_length::<RUN>(port);
-        if has_extras(RUN) && self.watches_queues {
+        if has_extras(RUN) && self.settings.watches_queues {
             G::dequeued(self, port, place);
         }
         packet
@@ -142,14 +132,14 @@ impl<G: Hooks> Switch<G> {
     #[inline]
     fn depart<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, port: LocalPort, packet: &Packet) -> u8 {
         let left = self.ports[port].lanes[usize::from(packet.prio & 7)].queue.bytes;
-        if has_transports(RUN) && self.storage != Storage::Shared {
-            return if self.mark_at_enqueue { 0 } else { self.mark::<RUN>(out, port, packet, left) };
+        if has_transports(RUN) && self.settings.storage != Storage::Shared {
+            return if self.settings.mark_at_enqueue { 0 } else { self.mark::<RUN>(out, port, packet, left) };
         }
         let (in_port, in_prio) = (packet.in_port, packet.in_prio & 7);
         let ingress = &mut self.ports[in_port].lanes[usize::from(in_prio)].ingress;
         self.buffer.release(ingress, packet.size.into());
         let resume = self.buffer.wants_xon(ingress);
-        let mark = if self.mark_at_enqueue { 0 } else { self.mark::<RUN>(out, port, packet, left) };
+        let mark = if self.settings.mark_at_enqueue { 0 } else { self.mark::<RUN>(out, port, packet, left) };
         if resume {
             // The port is about to send this packet and serves the XON afterwards.
             let busy = in_port == port;
@@ -171,14 +161,14 @@ impl<G: Hooks> Switch<G> {
         flags: u8,
     ) {
         let size = u64::from(packet.size);
-        let (record, in_prio) = if (has_telemetry(RUN) || has_extras(RUN)) && self.stamps {
+        let (record, in_prio) = if (has_telemetry(RUN) || has_extras(RUN)) && self.settings.stamps {
             self.stamp::<RUN>(plan, out, port, packet)
         } else {
             (None, packet.prio)
         };
         let stamp = Stamp { flags, in_prio, record };
         let state = &mut self.ports[port];
-        let (sent, free) = plan.ends::<RUN>(state.number, &state.plan, self.now, size);
+        let (sent, free) = plan.ends::<RUN>(state.number, &state.plan, self.clock.now, size);
         let queue = &mut state.lanes[usize::from(packet.prio & 7)].queue;
         queue.tx_bytes += size;
         queue.tx_packets += 1;
@@ -186,7 +176,7 @@ impl<G: Hooks> Switch<G> {
         if has_telemetry(RUN) {
             state.tx_bytes += size;
         }
-        let seen = plan.seen::<RUN>(state.number, &state.plan, packet, (self.now, sent));
+        let seen = plan.seen::<RUN>(state.number, &state.plan, packet, (self.clock.now, sent));
         if RUN == NS3 {
             out.ns3().transmit(state.number);
         }
@@ -212,12 +202,12 @@ impl<G: Hooks> Switch<G> {
                 telemetry.exchange(&mut out.ns3().rand);
             }
             let state = &self.ports[port];
-            record = telemetry.record(port, state, packet, self.now, &out.carried, &mut self.rng);
+            record = telemetry.record(port, state, packet, self.clock.now, &out.carried, &mut self.rng);
             if RUN == NS3 {
                 telemetry.exchange(&mut out.ns3().rand);
             }
         }
-        (record, if self.late_tags { self.new_tag(plan.network, port, packet) } else { packet.prio })
+        (record, if self.settings.late_tags { self.new_tag(plan.network, port, packet) } else { packet.prio })
     }
 }
 

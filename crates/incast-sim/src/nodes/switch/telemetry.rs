@@ -22,9 +22,9 @@ pub(super) struct Telemetry {
 impl Telemetry {
     /// `None` if no control needs telemetry.
     pub(super) fn new(network: &Network, ports: usize) -> Option<Box<Self>> {
-        network.config.telemetry.then(|| {
-            let pint = network.pint.as_ref().map(|pint| pint.of_ports(ports));
-            Box::new(Self { format: network.config.int, pint, rates: network.rates.clone() })
+        network.config.switch.telemetry.then(|| {
+            let pint = network.switches.pint.as_ref().map(|pint| pint.of_ports(ports));
+            Box::new(Self { format: network.config.switch.int, pint, rates: network.rates.clone() })
         })
     }
 

@@ -57,7 +57,7 @@ impl Guard for Isolation {
     const WATCHES_QUEUES: bool = true;
 
     fn new(plan: Plan<'_>, node: NodeId) -> Option<Self> {
-        let all = plan.network.isolation.as_ref()?;
+        let all = plan.network.switches.isolation.as_ref()?;
         let ports = || plan.network.fabric.ports_of(node);
         let count = ports().len();
         let serves_vms = ports().any(|port| plan.network.ports[port].at_server);

@@ -12,7 +12,7 @@ impl Nodes {
     pub(in crate::nodes) fn sweep_later(&mut self) {
         let first = std::mem::replace(&mut self.out.isolated, u64::MAX);
         if let Some(isolation) =
-            self.network.isolation.as_ref().filter(|_| self.actions.sweep == u64::MAX && first != u64::MAX)
+            self.network.switches.isolation.as_ref().filter(|_| self.actions.sweep == u64::MAX && first != u64::MAX)
         {
             self.actions.sweep = first.saturating_add(isolation.params.hold.0.max(1));
         }

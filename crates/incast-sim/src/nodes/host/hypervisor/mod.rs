@@ -39,7 +39,7 @@ struct Inward {
 impl HostHypervisor {
     /// `None` without hypervisors.
     pub(super) fn new(plan: Plan<'_>, host: u32) -> Option<Box<Self>> {
-        let all = plan.network.hypervisors.as_ref()?;
+        let all = plan.network.hosts.hypervisors.as_ref()?;
         let sends = all.pairs.iter().filter(|one| one.src == host);
         let receives = all.pairs.iter().filter(|one| one.dst == host);
         Some(Box::new(Self {
@@ -53,7 +53,7 @@ impl HostHypervisor {
 
 impl Nodes {
     fn pairs(&self) -> impl Iterator<Item = (&Pair, &Sending, &Receiving)> {
-        let pairs = self.network.hypervisors.iter().flat_map(|all| &all.pairs);
+        let pairs = self.network.hosts.hypervisors.iter().flat_map(|all| &all.pairs);
         let own = |host: u32| self.hosts[host as usize].hypervisor.as_ref().expect("each VM has a hypervisor");
         pairs.map(move |pair| {
             let (send, receive) =
@@ -90,7 +90,7 @@ impl Nodes {
 impl<'a, const RUN: u8> Work<'a, RUN> {
     /// Pairs and rules, without state.
     fn all(&self) -> &'a Hypervisors {
-        self.plan.network.hypervisors.as_ref().expect("the run has hypervisors")
+        self.plan.network.hosts.hypervisors.as_ref().expect("the run has hypervisors")
     }
 
     fn rules(&self) -> &'a Rules {

@@ -1,0 +1,60 @@
+use crate::kernel::{Line, LocalPort};
+use crate::nodes::plan::LINK_BITS;
+
+#[derive(Debug)]
+#[repr(C)]
+pub(in crate::nodes) struct Clock {
+    /// Ports that become free: time and port in one number, soonest last.
+    free_at: Vec<u64>,
+    pub(super) now: u64,
+    /// Wire of the current arrival; too high during actions.
+    pub(in crate::nodes) line: Line,
+    /// As in [`Out::inboxes`](crate::nodes::out::Out::inboxes).
+    pub(super) arrivals: Vec<u64>,
+}
+
+impl Clock {
+    pub(super) const fn new() -> Self {
+        Self { free_at: Vec::new(), now: 0, line: Line::NONE, arrivals: Vec::new() }
+    }
+
+    pub(super) const fn begin_action(&mut self, now: u64) {
+        self.now = now;
+        self.line = Line::NONE;
+    }
+
+    #[inline(always)]
+    pub(super) fn wake(&mut self, port: LocalPort, time: u64) {
+        let key = time << LINK_BITS | u64::from(port.0);
+        // Most transmissions end last: few entries move.
+        let mut place = self.free_at.len();
+        self.free_at.push(key);
+        while place > 0 && self.free_at[place - 1] < key {
+            self.free_at[place] = self.free_at[place - 1];
+            place -= 1;
+        }
+        self.free_at[place] = key;
+    }
+
+    #[inline(always)]
+    pub(super) fn next_free(&self) -> u64 {
+        self.free_at.last().map_or(u64::MAX, |key| key >> LINK_BITS)
+    }
+
+    pub(super) fn next_port(&self) -> Option<(u64, LocalPort)> {
+        self.free_at.last().map(|&key| (key >> LINK_BITS, LocalPort(low_bits(key))))
+    }
+
+    #[inline(always)]
+    pub(super) fn free_port(&mut self) -> Option<LocalPort> {
+        let key = self.free_at.pop()?;
+        self.now = key >> LINK_BITS;
+        Some(LocalPort(low_bits(key)))
+    }
+}
+
+/// Port or link in a key.
+#[inline(always)]
+pub(super) const fn low_bits(key: u64) -> u16 {
+    key as u16 & ((1 << LINK_BITS) - 1)
+}
