@@ -51,15 +51,15 @@ impl BalanceParams for AdaptiveParams {
 }
 
 impl Balancer for Adaptive {
-    fn choose(&mut self, choice: &Choice<'_>) -> usize {
-        if self.is_ecmp(choice.data) {
+    fn choose(&mut self, choice: &impl Choice) -> usize {
+        if self.is_ecmp(choice.is_data()) {
             return choice.ecmp();
         }
         let rng = &mut self.stream;
-        let backlog = |hop: usize| (choice.backlog)(choice.hops[hop]);
+        let backlog = |hop: usize| choice.backlog(choice.hops()[hop]);
         // Ties go to the first sample, a random one.
         let start = choice.random(rng);
-        let count = choice.hops.len();
+        let count = choice.hops().len();
         let mut best = (backlog(start), start);
         let all = usize::from(self.params.samples) >= count;
         for sample in 1..if all { count } else { usize::from(self.params.samples) } {
@@ -69,13 +69,13 @@ impl Balancer for Adaptive {
                 best = (length, hop);
             }
         }
-        if let Some(kept) = self.best.get_mut((choice.group)()) {
-            if let Some(hop) = choice.hops.iter().position(|hop| hop.0 == *kept)
+        if let Some(kept) = self.best.get_mut(choice.group()) {
+            if let Some(hop) = choice.hops().iter().position(|hop| hop.0 == *kept)
                 && backlog(hop) < best.0
             {
                 best.1 = hop;
             }
-            *kept = choice.hops[best.1].0;
+            *kept = choice.hops()[best.1].0;
         }
         best.1
     }

@@ -53,19 +53,19 @@ impl BalanceParams for FlowletParams {
 }
 
 impl Balancer for Flowlet {
-    fn choose(&mut self, choice: &Choice<'_>) -> usize {
+    fn choose(&mut self, choice: &impl Choice) -> usize {
         if self.last.is_empty() {
             return choice.random(&mut self.stream);
         }
-        let at = (choice.hash)() as usize % self.last.len();
-        let before = std::mem::replace(&mut self.last[at], choice.now);
+        let at = choice.hash() as usize % self.last.len();
+        let before = std::mem::replace(&mut self.last[at], choice.now());
         // A port that is no next hop (rerouted, other destination) begins a flowlet.
-        let kept = choice.hops.iter().position(|hop| hop.0 + 1 == self.port[at]);
+        let kept = choice.hops().iter().position(|hop| hop.0 + 1 == self.port[at]);
         let hop = match kept {
-            Some(hop) if choice.now - before <= self.gap => hop,
+            Some(hop) if choice.now() - before <= self.gap => hop,
             _ => choice.random(&mut self.stream),
         };
-        self.port[at] = choice.hops[hop].0 + 1;
+        self.port[at] = choice.hops()[hop].0 + 1;
         hop
     }
 }

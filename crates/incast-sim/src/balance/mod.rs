@@ -44,33 +44,30 @@ impl Scale {
 }
 
 /// A flow's choice of a host port counts as data.
-#[derive(Clone, Copy)]
-pub(crate) struct Choice<'a> {
-    /// In ps.
-    pub(crate) now: u64,
-    /// If false: ACK, NACK or CNP.
-    pub(crate) data: bool,
+pub(crate) trait Choice {
     /// At least two.
-    pub(crate) hops: &'a [PortId],
-    pub(crate) group: &'a dyn Fn() -> usize,
+    fn hops(&self) -> &[PortId];
+    /// In ps.
+    fn now(&self) -> u64;
+    /// If false: ACK, NACK or CNP.
+    fn is_data(&self) -> bool;
+    fn group(&self) -> usize;
     /// ECMP's hash.
-    pub(crate) hash: &'a dyn Fn() -> u32,
+    fn hash(&self) -> u32;
     /// Time in ps to send a port's queue.
-    pub(crate) backlog: &'a dyn Fn(PortId) -> u64,
-}
+    fn backlog(&self, port: PortId) -> u64;
 
-impl Choice<'_> {
     fn ecmp(&self) -> usize {
-        (self.hash)() as usize % self.hops.len()
+        self.hash() as usize % self.hops().len()
     }
 
     fn random(&self, rng: &mut Stream) -> usize {
-        (((rng.next_u64() >> 32) * self.hops.len() as u64) >> 32) as usize
+        (((rng.next_u64() >> 32) * self.hops().len() as u64) >> 32) as usize
     }
 }
 
 pub(crate) trait Balancer {
-    fn choose(&mut self, choice: &Choice<'_>) -> usize;
+    fn choose(&mut self, choice: &impl Choice) -> usize;
     fn is_ecmp(&self, _data: bool) -> bool {
         false
     }
@@ -143,7 +140,7 @@ macro_rules! balancers {
 
         impl Balancer for State {
             #[inline]
-            fn choose(&mut self, choice: &Choice<'_>) -> usize {
+            fn choose(&mut self, choice: &impl Choice) -> usize {
                 match self { Self::Ecmp => choice.ecmp(), $(Self::$variant(state) => state.choose(choice)),+ }
             }
             fn is_ecmp(&self, data: bool) -> bool {
@@ -196,20 +193,45 @@ pub(crate) mod testing {
         }
 
         fn ask(&self, state: &mut impl Balancer, now: u64, sport: u16, data: bool) -> usize {
-            let hash = EcmpHash::Mix64;
-            let hash_of_flow = || hash.hash_prepared(hash.prepare(FlowKey::new(0, 1, sport, 100)), hash.salt(2, 1));
-            state.choose(&Choice {
-                now,
-                data,
-                hops: &self.hops,
-                group: &|| 7,
-                hash: &hash_of_flow,
-                backlog: &|port| self.backlogs[port.index()],
-            })
+            state.choose(&Asked { leaf: self, now, sport, data })
         }
 
         pub(crate) fn ecmp(&self, sport: u16) -> usize {
             self.choose(&mut State::Ecmp, 0, sport)
+        }
+    }
+
+    struct Asked<'a> {
+        leaf: &'a Leaf,
+        now: u64,
+        sport: u16,
+        data: bool,
+    }
+
+    impl Choice for Asked<'_> {
+        fn hops(&self) -> &[PortId] {
+            &self.leaf.hops
+        }
+
+        fn now(&self) -> u64 {
+            self.now
+        }
+
+        fn is_data(&self) -> bool {
+            self.data
+        }
+
+        fn group(&self) -> usize {
+            7
+        }
+
+        fn hash(&self) -> u32 {
+            let hash = EcmpHash::Mix64;
+            hash.hash_prepared(hash.prepare(FlowKey::new(0, 1, self.sport, 100)), hash.salt(2, 1))
+        }
+
+        fn backlog(&self, port: PortId) -> u64 {
+            self.leaf.backlogs[port.index()]
         }
     }
 

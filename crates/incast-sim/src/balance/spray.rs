@@ -55,15 +55,15 @@ impl BalanceParams for SprayParams {
 
 impl Balancer for Spray {
     #[inline]
-    fn choose(&mut self, choice: &Choice<'_>) -> usize {
-        if self.is_ecmp(choice.data) {
+    fn choose(&mut self, choice: &impl Choice) -> usize {
+        if self.is_ecmp(choice.is_data()) {
             return choice.ecmp();
         }
         match self.order {
             SprayOrder::Random => choice.random(&mut self.stream),
             SprayOrder::RoundRobin => {
-                let turn = &mut self.turns[(choice.group)()];
-                *turn = (*turn + 1) % choice.hops.len() as u32;
+                let turn = &mut self.turns[choice.group()];
+                *turn = (*turn + 1) % choice.hops().len() as u32;
                 *turn as usize
             }
         }

@@ -86,24 +86,16 @@ impl Routing {
         self.balancers.first().is_none_or(|balancer| balancer.is_ecmp(data))
     }
 
-    #[inline]
     /// `backlog`: time in ps to send a port's packets.
+    #[inline]
     pub(crate) fn balance(
         &self,
         balancer: &mut State,
         hops: &[PortId],
-        (now, node, dst, flow, back): (u64, NodeId, u32, FlowId, bool),
-        backlog: &dyn Fn(PortId) -> u64,
+        packet: (u64, NodeId, u32, FlowId, bool),
+        backlog: impl Fn(PortId) -> u64,
     ) -> PortId {
-        let choice = Choice {
-            now,
-            data: !back,
-            hops,
-            group: &|| self.routes.class(HostId(dst)),
-            hash: &|| self.hash.hash_prepared(self.keys[flow][usize::from(back)], self.salts[node]),
-            backlog,
-        };
-        hops[balancer.choose(&choice)]
+        hops[balancer.choose(&Hops { routing: self, hops, packet, backlog })]
     }
 
     #[inline]
@@ -123,6 +115,42 @@ impl Routing {
             [only] => Some(*only),
             hops => Some(self.ecmp(hops, node, flow, back)),
         }
+    }
+}
+
+/// Next hops of a packet: time, node, destination, flow, and true for a return path.
+struct Hops<'a, B> {
+    routing: &'a Routing,
+    hops: &'a [PortId],
+    packet: (u64, NodeId, u32, FlowId, bool),
+    backlog: B,
+}
+
+impl<B: Fn(PortId) -> u64> Choice for Hops<'_, B> {
+    #[inline]
+    fn hops(&self) -> &[PortId] {
+        self.hops
+    }
+
+    fn now(&self) -> u64 {
+        self.packet.0
+    }
+
+    fn is_data(&self) -> bool {
+        !self.packet.4
+    }
+
+    fn group(&self) -> usize {
+        self.routing.routes.class(HostId(self.packet.2))
+    }
+
+    fn hash(&self) -> u32 {
+        let (_, node, _, flow, back) = self.packet;
+        self.routing.hash.hash_prepared(self.routing.keys[flow][usize::from(back)], self.routing.salts[node])
+    }
+
+    fn backlog(&self, port: PortId) -> u64 {
+        (self.backlog)(port)
     }
 }
 

@@ -166,7 +166,7 @@ impl Host {
             backlog((self.now, nic.busy_until), nic.queued, nic.rate)
         };
         let packet = (self.now, self.node, dst, flow, false);
-        Some(plan.network.routing.balance(self.balancer.as_mut()?, hops, packet, &backlog))
+        Some(plan.network.routing.balance(self.balancer.as_mut()?, hops, packet, backlog))
     }
 
     /// Time between starts of packets at `rate` (bit/s).

@@ -56,7 +56,7 @@ impl<G: Hooks> Switch<G> {
             backlog((self.clock.now, port.busy_until), port.queued, plan.network.rates[usize::from(port.rate)])
         };
         let packet = (self.clock.now, self.node, packet.dst, packet.flow, !packet.kind.is_forward());
-        Some(plan.network.routing.balance(self.balancer.as_mut()?, hops, packet, &backlog))
+        Some(plan.network.routing.balance(self.balancer.as_mut()?, hops, packet, backlog))
     }
 
     /// True if a packet for an idle port needs no buffer.
