@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import incast
-from incast import schema
 
 FOLDER = Path(__file__).resolve().parents[1] / "scenarios"
-CONTROLS = ("dcqcn", "dctcp", "hpcc", "hpcc_pint", "swift", "timely", "timely_patched")
+CONTROLS = ("dcqcn", "dctcp", "hpcc_pint", "swift", "timely", "timely_patched")
 SHORT = ("workload[0].poisson.duration=200us", "workload[1].incast.duration=600us", "workload[1].start=100us")
 """The HPCC evaluation's fabric and traffic for a short time."""
 OTHERS = (
@@ -25,8 +24,8 @@ OTHERS = (
 
 def main() -> None:
     """Run all, one scheme at a time: counters of a profile lose counts of concurrent threads."""
-    quickstart = incast.load(FOLDER / "quickstart.toml", SHORT)
-    quickstart.scheme = {name: schema.Scheme(control=name) for name in CONTROLS}
+    controls = (f"scheme.{name}.control={name}" for name in CONTROLS)
+    quickstart = incast.load(FOLDER / "quickstart.toml", (*SHORT, *controls))
     for scenario in [quickstart, *(incast.load(FOLDER / f"{name}.toml") for name in OTHERS)]:
         scenario.run(threads=1, progress=False)
         print(scenario.title)
