@@ -1797,7 +1797,7 @@ class WorkloadSpec(Tree):
         request_response: Closed-loop requests and responses; partition-aggregate.
         disaggregated: Flows between CPU, memory and disk blades.
         list_: Flows as listed.
-        trace: Flows of a CSV file.
+        trace: Flows of a CSV or Parquet file.
         ns3: Flows of an ns-3 flow file.
         htsim: Flows of an htsim connection matrix.
 
@@ -1866,7 +1866,7 @@ class WorkloadSpec(Tree):
     """Flows as listed."""
 
     trace: Trace | None = None
-    """Flows of a CSV file."""
+    """Flows of a CSV or Parquet file."""
 
     ns3: Ns3 | None = None
     """Flows of an ns-3 flow file."""
@@ -3749,14 +3749,15 @@ class SwitchParams(Tree):
         queues: Packet queues and drops. Default shared (NS3).
         buffer: Packet buffer of a switch, shared by its ports, at most 2 GiB. Default 33554432B = 32 MiB (NS3
             `run.py`: 16·bandwidth/50 MiB at 100 Gb/s).
-        reserve: Buffer guaranteed to each ingress port and priority. Default 4096B (NS3 `switch-mmu.cc`).
+        reserve: Buffer guaranteed to each ingress port and priority; the buffer sets one per port aside (NS3).
+            Default 4096B (NS3 `switch-mmu.cc`).
         lossless: Lossless priorities (PFC), 1 to 7; with tagging, in the order of tags. Default [3] (all data in
-            the HPCC evaluation).
+            the HPCC evaluation); with isolation also its queue.
         pfc: If true, PFC pauses lossless priorities; otherwise they drop like any other. Default true (the HPCC
             evaluation).
         pfc_mode: XOFF threshold of an ingress queue. Default dynamic, by rate (NS3 `third.cc`).
-        resume_offset: Distance below the threshold at which an ingress queue sends XON, at most a static threshold.
-            Default 3072B (NS3 `resume_offset`).
+        resume_offset: Distance below the threshold at which an ingress queue sends XON, at most a static threshold;
+            0 acts as 1B. Default 3072B (NS3 `resume_offset`).
         headroom: Buffer per ingress port for packets after XOFF. Default computed (our choice; NS3: three-delays).
         lossy_alpha: Maximum lossy egress queue as a multiple of the free buffer (Choudhury and Hahne, ToN 1998).
             Default 1 (our choice: half of the buffer for a single queue).
@@ -3784,11 +3785,13 @@ class SwitchParams(Tree):
     """
 
     reserve: Bytes | None = None
-    """Buffer guaranteed to each ingress port and priority. Default 4096B (NS3 `switch-mmu.cc`)."""
+    """Buffer guaranteed to each ingress port and priority; the buffer sets one per port aside (NS3). Default 4096B
+    (NS3 `switch-mmu.cc`).
+    """
 
     lossless: list[int] | None = None
     """Lossless priorities (PFC), 1 to 7; with tagging, in the order of tags. Default [3] (all data in the HPCC
-    evaluation).
+    evaluation); with isolation also its queue.
     """
 
     pfc: bool | None = None
@@ -3798,8 +3801,8 @@ class SwitchParams(Tree):
     """XOFF threshold of an ingress queue. Default dynamic, by rate (NS3 `third.cc`)."""
 
     resume_offset: Bytes | None = None
-    """Distance below the threshold at which an ingress queue sends XON, at most a static threshold. Default 3072B (NS3
-    `resume_offset`).
+    """Distance below the threshold at which an ingress queue sends XON, at most a static threshold; 0 acts as 1B.
+    Default 3072B (NS3 `resume_offset`).
     """
 
     headroom: Headroom | None = None

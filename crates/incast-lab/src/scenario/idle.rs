@@ -64,7 +64,6 @@ impl<'a> Search<'a> {
         for (section, default) in defaults(&self.prepared.scenario) {
             for name in names(self.given.get(section)) {
                 if self.differs(section, &name, &default) {
-                    // The value does not concern schemes that override it.
                     let below = &self.given[section][&name];
                     let own = |index: usize| {
                         let scheme = &self.prepared.scenario.scheme[index];
@@ -90,7 +89,6 @@ impl<'a> Search<'a> {
     }
 
     fn differs(&self, section: &str, name: &str, default: &Value) -> bool {
-        // Defaults depend on control or transport.
         let scenario = &self.prepared.scenario;
         match section {
             "ecn" => scenario.scheme.values().any(|scheme| {

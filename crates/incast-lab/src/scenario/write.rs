@@ -19,7 +19,6 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// Window, switches and ECN depend on control or transport.
     fn fill(&self, scheme: &Scheme, written: &mut Map<String, Value>) {
         if !written.contains_key("window")
             && let Some(window) = scheme.window()
@@ -28,7 +27,6 @@ impl Scenario {
             written.shift_insert(at, "window".into(), serde_json::to_value(window).unwrap_or_default());
         }
         let mut fill = |section: &str, before: &[&str], whole: Value| {
-            // To keep the order.
             written.shift_remove(section);
             let at = written.keys().position(|key| before.contains(&key.as_str())).unwrap_or(written.len());
             written.shift_insert(at, section.into(), whole);

@@ -60,7 +60,6 @@ impl Reach<'_> {
         }
     }
 
-    /// `priority` at the first port.
     fn blocked_on(&self, ports: &[PortId], mut priority: u8) -> Option<Obstacle> {
         let mut before = None;
         ports.iter().find_map(|&port| {

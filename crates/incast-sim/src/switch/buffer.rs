@@ -17,7 +17,7 @@ pub(crate) struct Buffer {
     shared: i64,
     used: i64,
     reserve: u32,
-    /// At least 1, so that no fill asks for XOFF and XON.
+    /// At least 1: XON needs less than XOFF.
     resume_offset: u32,
     fixed: Option<u32>,
     /// See [`fixed_alpha`].
@@ -86,7 +86,6 @@ impl Buffer {
         ingress.bytes + len <= self.reserve && !ingress.paused && self.used < self.shared
     }
 
-    /// False if `len` bytes do not fit.
     #[inline]
     pub(crate) fn admit_lossless(&mut self, ingress: &mut Ingress, len: u32) -> bool {
         let stored = ingress.bytes + len;
@@ -117,7 +116,6 @@ impl Buffer {
         u64::from(queued) + u64::from(len) <= limit
     }
 
-    /// False if the egress queue of `queued` bytes is at its limit.
     #[inline]
     pub(crate) fn admit_lossy(&mut self, ingress: &mut Ingress, len: u32, queued: u32) -> bool {
         if !self.has_lossy_room(len, queued) {
@@ -228,7 +226,7 @@ mod tests {
         for pfc_mode in [PfcMode::Static { xoff: Bytes(10_000) }, dynamic] {
             let params = SwitchParams { pfc_mode, resume_offset: Bytes(0), ..SwitchParams::default() };
             let (mut buffer, mut port) = (Buffer::new(90_000, &params), ingress(0));
-            // 10 kB above the reserve leave 80 kB free, an eighth of which is 10 kB.
+            // The dynamic threshold: an eighth of the 80 kB left.
             assert!([4096, 10_000].into_iter().all(|len| buffer.admit_lossless(&mut port, len)));
             assert!(buffer.wants_xoff(&port));
             port.paused = true;

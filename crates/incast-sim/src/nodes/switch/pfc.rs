@@ -131,7 +131,7 @@ mod tests {
     use crate::setup::Setup;
     use crate::switch::{Headroom, PfcMode};
 
-    /// XOFF at 2500 B, XON at the bytes left by `resume_offset`; headroom for two packets.
+    /// XOFF at 2500 B; headroom for two packets.
     fn static_thresholds(setup: &mut Setup, resume_offset: u64) {
         let switch = &mut setup.params.switch;
         switch.pfc_mode = PfcMode::Static { xoff: Bytes(2500) };
@@ -177,7 +177,7 @@ mod tests {
         let mut bench = paused(3, 0);
         bench.put(2, &[(5000, Xon(3))]);
         bench.run(9000);
-        // The first departure empties the headroom and leaves 2500 B, the threshold.
+        // The first departure leaves the threshold, 2500 B.
         assert_eq!(bench.sent(0), [(1110, Xoff(3, 2500)), (5110, Xon(3))]);
     }
 

@@ -1,0 +1,132 @@
+use super::*;
+
+pub(super) const CASES: &[Case] = &[
+    (
+        "switch.buffer",
+        "switch.buffer",
+        &[HPCC, DIRECT, "[switch]\nbuffer = \"1MB\"\n"],
+        &[HPCC, "[switch]\nbuffer = \"1MB\"\n"],
+    ),
+    (
+        "switch.reserve",
+        "switch.reserve",
+        &[HPCC, DIRECT, "[switch]\nreserve = \"0B\"\n"],
+        &[HPCC, "[switch]\nreserve = \"0B\"\n"],
+    ),
+    ("switch.lossless", "switch.lossless", &[HPCC, LOSSY, "lossless = [2]\n"], &[HPCC, "[switch]\nlossless = [2]\n"]),
+    ("switch.pfc", "switch.pfc", &[HPCC, LOSSY, "lossless = []\n"], &[HPCC, LOSSY]),
+    (
+        "switch.pfc_mode",
+        "switch.pfc_mode",
+        &[HPCC, LOSSY, "pfc_mode.static.xoff = \"10kB\"\n"],
+        &[HPCC, "[switch]\npfc_mode.static.xoff = \"10kB\"\n"],
+    ),
+    (
+        "switch.resume_offset",
+        "switch.resume_offset",
+        &[HPCC, LOSSY, "resume_offset = \"1kB\"\n"],
+        &[HPCC, "[switch]\nresume_offset = \"1kB\"\n"],
+    ),
+    (
+        "switch.tagging",
+        "switch.tagging",
+        &[HPCC, LOSSY, "tagging.bounces = 2\n"],
+        &[HPCC, "[switch]\ntagging.bounces = 2\n"],
+    ),
+    (
+        "switch.watchdog",
+        "switch.watchdog",
+        &[HPCC, LOSSY, "watchdog.action = \"forward\"\n"],
+        &[HPCC, "[switch]\nwatchdog.enabled = true\n"],
+    ),
+    (
+        "switch.isolation",
+        "switch.isolation",
+        &[HPCC, LOSSY, "isolation.queue = 1\n"],
+        &[HPCC, "[switch]\nlossless = [2, 3]\nisolation.enabled = true\n"],
+    ),
+    (
+        "switch.headroom",
+        "switch.headroom",
+        &[HPCC, LOSSY, "headroom.bytes = \"1kB\"\n"],
+        &[HPCC, LOSSY, "headroom = \"three-delays\"\n"],
+    ),
+    (
+        "switch.lossy_alpha",
+        "switch.lossy_alpha",
+        &[HPCC, "[switch]\nlossy_alpha = 0.5\n"],
+        &[HPCC, LOSSY, "lossy_alpha = 0.5\n"],
+    ),
+    (
+        "switch.scheduler",
+        "switch.scheduler",
+        &[HPCC, "[switch]\nscheduler = \"strict-priority\"\n"],
+        &[DCQCN, CNPS, "[switch]\nscheduler = \"strict-priority\"\n"],
+    ),
+    ("ecn.enabled", "ecn.enabled", &[HPCC, "[ecn]\nenabled = false\n"], &[DCQCN, "[ecn]\nenabled = false\n"]),
+    ("ecn.kmin", "ecn.kmin", &[HPCC, "[ecn]\nkmin = \"9kB\"\n"], &[DCQCN, "[ecn]\nkmin = \"9kB\"\n"]),
+    (
+        "ecn.kmin",
+        "ecn.kmin",
+        &[DCQCN, "[ecn]\nenabled = false\nkmin = \"9kB\"\n"],
+        &[HPCC, CNPS, "[ecn]\nkmin = \"9kB\"\n"],
+    ),
+    ("ecn.kmax", "ecn.kmax", &[DCQCN, DIRECT, "[ecn]\nkmax = \"900kB\"\n"], &[DCQCN, "[ecn]\nkmax = \"900kB\"\n"]),
+    ("ecn.pmax", "ecn.pmax", &[DCQCN, "[ecn]\npmax = 1.0\nkmax = \"400kB\"\n"], &[DCQCN, "[ecn]\npmax = 1.0\n"]),
+    (
+        "ecn.per_rate",
+        "ecn.per_rate",
+        &[
+            DCQCN,
+            "[ecn]\nper_rate = \"50Gbps\"\n",
+            "by_rate = [{ rate = \"100Gbps\", kmin = \"1kB\", kmax = \"2kB\", pmax = 1.0 }]\n",
+        ],
+        &[
+            DCQCN,
+            "[ecn]\nper_rate = \"50Gbps\"\n",
+            "by_rate = [{ rate = \"25Gbps\", kmin = \"1kB\", kmax = \"2kB\", pmax = 1.0 }]\n",
+        ],
+    ),
+    (
+        "ecn.by_rate",
+        "ecn.by_rate",
+        &[DCQCN, "[ecn]\nby_rate = [{ rate = \"25Gbps\", kmin = \"1kB\", kmax = \"2kB\", pmax = 1.0 }]\n"],
+        &[DCQCN, "[ecn]\nby_rate = [{ rate = \"100Gbps\", kmin = \"1kB\", kmax = \"2kB\", pmax = 1.0 }]\n"],
+    ),
+    (
+        "ecn.mark_at",
+        "ecn.mark_at",
+        &[HPCC, "[ecn]\nmark_at = \"enqueue\"\n"],
+        &[DCQCN, "[ecn]\nmark_at = \"enqueue\"\n"],
+    ),
+    (
+        "switch.forwarding",
+        "switch.forwarding",
+        &[HPCC, DIRECT, "[switch]\nforwarding = \"cut-through\"\n"],
+        &[HPCC, "[switch]\nforwarding = \"cut-through\"\n"],
+    ),
+    (
+        "switch.queues",
+        "switch.queues",
+        &[HPCC, DIRECT, "[switch]\nqueues.drop-tail.limit = \"36kB\"\n"],
+        &[HPCC, "[switch]\nqueues.drop-tail.limit = \"36kB\"\n"],
+    ),
+    (
+        "switch.cut_through_header",
+        "switch.cut_through_header",
+        &[HPCC, "[switch]\ncut_through_header = \"64B\"\n"],
+        &[HPCC, "[switch]\nforwarding = \"cut-through\"\ncut_through_header = \"64B\"\n"],
+    ),
+    (
+        "switch.buffer",
+        "switch.buffer",
+        &[HPCC, "[switch]\nqueues.drop-tail.limit = \"36kB\"\nbuffer = \"1MB\"\n"],
+        &[TCP, "[switch]\nbuffer = \"1MB\"\n"],
+    ),
+    (
+        "switch.scheduler",
+        "switch.scheduler",
+        &["[scheme.A]\ntransport = \"pfabric\"\n", "[switch]\nscheduler = \"strict-priority\"\n"],
+        &[DCQCN, CNPS, "[switch]\nscheduler = \"strict-priority\"\n"],
+    ),
+];
