@@ -91,7 +91,7 @@ impl Nodes {
         for (now, flow, end) in std::mem::take(&mut self.out.ends) {
             for (started, time) in self.books.gates.report(&self.network.gates, &self.network.flows, (flow, end, now)) {
                 let host = self.network.flow(started).src.index();
-                self.hosts[host].open(self.layout.at_src[started], time);
+                self.hosts[host].flows.open(self.layout.at_src[started], time);
                 self.out.ns3().schedule_start(started, time);
             }
         }

@@ -20,7 +20,7 @@ impl Nodes {
         for (now, flow, end) in ends {
             for (started, time) in self.books.gates.report(&self.network.gates, &self.network.flows, (flow, end, now)) {
                 let host = &mut self.hosts[self.network.flow(started).src.index()];
-                host.open(self.layout.at_src[started], time);
+                host.flows.open(self.layout.at_src[started], time);
                 woken.push((host.node(), time));
             }
         }

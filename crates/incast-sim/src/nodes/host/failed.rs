@@ -23,7 +23,7 @@ pub(super) struct Hold {
 
 impl Host {
     pub(in crate::nodes) const fn balancer(&mut self) -> (NodeId, Option<&mut State>) {
-        (self.node, self.balancer.as_mut())
+        (self.params.node, self.balancer.as_mut())
     }
 
     /// The port is never idle, so it sends nothing.
@@ -107,7 +107,7 @@ impl Host {
         let hold = &mut state.holds[usize::from(prio)];
         hold.paused = xoff;
         hold.xoffs += u32::from(xoff);
-        let size = self.packets.pfc.0 as u16;
+        let size = self.params.packets.pfc.0 as u16;
         let frame = PfcFrame { prio, xoff, bytes: 0, culprit: state.port, root: None }.packet(size);
         out.counts.pauses += u64::from(xoff);
         out.injected[0] += u64::from(frame.size);

@@ -135,9 +135,9 @@ impl Host {
     }
 
     fn serve<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort) {
-        let queued = self.nics[nic].eligible_control(&self.rdma);
+        let queued = self.nics[nic].eligible_control(&self.params.rdma);
         if has_transports(RUN)
-            && self.mixed
+            && self.params.mixed
             && self.is_turn_of_pairs(nic, queued)
             && self.send_of_pairs::<RUN>(plan, out, nic)
         {
@@ -155,7 +155,7 @@ impl Host {
         let pulls = has_transports(RUN) && self.may_pull(nic);
         let state = &mut self.nics[nic];
         let free = state.busy_until;
-        if state.eligible_control(&self.rdma) != 0 || state.ready & !state.paused != 0 || pulls {
+        if state.eligible_control(&self.params.rdma) != 0 || state.ready & !state.paused != 0 || pulls {
             if free > self.now {
                 state.due = state.due.min(free);
             }
@@ -174,15 +174,15 @@ impl Host {
         packet: &Packet,
     ) -> bool {
         let (prio, size) = (packet.prio & 7, u32::from(packet.size));
-        let class = if self.ranks && prio != 0 { RANKED_QUEUE } else { prio };
+        let class = if self.params.ranks && prio != 0 { RANKED_QUEUE } else { prio };
         let state = &mut self.nics[nic];
-        let paused = if self.rdma.acks_ignore_pause { 0 } else { state.paused & !1 };
+        let paused = if self.params.rdma.acks_ignore_pause { 0 } else { state.paused & !1 };
         if has_extras(RUN)
-            || self.mixed
+            || self.params.mixed
             || state.busy_until > self.now
             || state.waiting != 0
             || paused & 1 << class != 0
-            || size > self.least_buffer
+            || size > self.params.least_buffer
         {
             return false;
         }
@@ -263,7 +263,7 @@ impl Host {
 
     fn ready_size(&self, nic: LocalPort, prio: u8) -> u32 {
         let Some(first) = self.nics[nic].turns[usize::from(prio)].first() else { return 0 };
-        self.pairs[first].next_size(&self.packets) as u32
+        self.pairs[first].next_size(&self.params.packets) as u32
     }
 
     fn drop_bound(&mut self, nic: LocalPort, prio: usize) {
@@ -277,7 +277,7 @@ impl Host {
             if live {
                 self.place(place);
             } else {
-                self.free.push(place);
+                self.pairs.release(place);
             }
         }
     }

@@ -43,7 +43,7 @@ impl Host {
         queue.bytes += size;
         queue.peak = queue.peak.max(queue.bytes);
         nic.queued += size;
-        if has_transports(RUN) && self.ranks && prio != 0 {
+        if has_transports(RUN) && self.params.ranks && prio != 0 {
             let rank = rank(packet.kind, packet.flags, packet.stamp, packet.prio);
             nic.ranked.push(rank, packet.flow, place);
             nic.waiting |= 1 << RANKED_QUEUE;
@@ -60,7 +60,7 @@ impl Host {
 
     #[inline(always)]
     pub(super) fn dequeue<const RUN: u8>(&mut self, out: &mut Out, nic: LocalPort, prio: u8) -> Packet {
-        if has_transports(RUN) && self.ranks && prio != 0 {
+        if has_transports(RUN) && self.params.ranks && prio != 0 {
             let place = self.nics[nic].ranked.pop().expect("a queue that waits has packets");
             return self.take_ranked::<RUN>(out, nic, place);
         }
@@ -90,7 +90,7 @@ impl Host {
 
     pub(super) fn begins_with_data(&self, nic: LocalPort, prio: u8) -> bool {
         let nic = &self.nics[nic];
-        let first = match self.ranks && prio != 0 {
+        let first = match self.params.ranks && prio != 0 {
             true => nic.ranked.packets().next(),
             false => Some(nic.queues[usize::from(prio & 7)].head).filter(|&place| place != PacketId::NONE),
         };

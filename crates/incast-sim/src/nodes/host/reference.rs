@@ -63,7 +63,7 @@ impl Host {
 
     /// DequeueAndTransmit of an idle port.
     fn serve_reference(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort) {
-        let control = self.nics[nic].eligible_control(&self.rdma);
+        let control = self.nics[nic].eligible_control(&self.params.rdma);
         if control != 0 {
             self.send_queued::<NS3>(plan, out, nic, control);
         } else if let Some(pair) = self.next_in_reference(nic) {
@@ -84,7 +84,7 @@ impl Host {
         let mut found = None;
         for step in 1..=count {
             let index = (step + list.last) % count;
-            let place = self.pair_of[list.flows[index]];
+            let place = self.flows.pair_of[list.flows[index]];
             if place == PairId::NONE {
                 first_done = first_done.min(index);
                 continue;
@@ -100,10 +100,10 @@ impl Host {
             if let Some((index, _)) = &mut found
                 && *index > first_done
             {
-                let done = |own: &&SentId| self.pair_of[**own] == PairId::NONE;
+                let done = |own: &&SentId| self.flows.pair_of[**own] == PairId::NONE;
                 *index -= list.flows[first_done..*index].iter().filter(done).count();
             }
-            list.remove_completed(first_done, &self.pair_of);
+            list.remove_completed(first_done, &self.flows.pair_of);
         }
         found.map(|(index, place)| {
             list.last = index;
@@ -114,8 +114,8 @@ impl Host {
     /// Wakes up at the earliest next time, unless a wake-up is pending or the time has passed.
     fn sleep_reference(&mut self, out: &mut Out, nic: LocalPort) {
         let list = &self.nics[nic].reference;
-        let pairs = list.flows.iter().filter_map(|&own| self.pairs.get(self.pair_of[own]));
-        let earliest = pairs.filter(|pair| pair.next < pair.size).map(|pair| pair.next_avail).min();
+        let pairs = list.flows.iter().filter_map(|&own| self.pairs.get(self.flows.pair_of[own]));
+        let earliest = pairs.filter(|pair| pair.stream.next < pair.stream.size).map(|pair| pair.next_avail).min();
         if let Some(time) = earliest
             && list.wake.is_none()
             && time > self.now
@@ -132,7 +132,7 @@ impl Host {
     /// UpdateNextAvail, after an ACK of a control that moves its next transmission: moves a pending wake-up earlier.
     pub(super) fn hasten_reference(&mut self, out: &mut Out, place: PairId) {
         let pair = &self.pairs[place];
-        if !pair.moves_next_send {
+        if !pair.control.moves_next_send {
             return;
         }
         let (nic, time) = (pair.nic, pair.next_avail);
