@@ -52,7 +52,7 @@ impl Host {
         while self.nics[nic].waiting != 0 {
             let prio = self.nics[nic].waiting.trailing_zeros() as u8;
             let packet = self.dequeue::<ANY>(out, nic, prio);
-            let (reason, egress) = (DropReason::LinkDown, Some(self.nics[nic].port));
+            let (reason, egress) = (DropReason::LinkDown, Some(self.nics[nic].link.port));
             let dropped = Dropped { reason, ingress: None, egress, now: self.now, event: 0 };
             out.drop(plan.network, &packet, dropped);
             out.live -= 1;
@@ -108,7 +108,7 @@ impl Host {
         hold.paused = xoff;
         hold.xoffs += u32::from(xoff);
         let size = self.params.packets.pfc.0 as u16;
-        let frame = PfcFrame { prio, xoff, bytes: 0, culprit: state.port, root: None }.packet(size);
+        let frame = PfcFrame { prio, xoff, bytes: 0, culprit: state.link.port, root: None }.packet(size);
         out.counts.pauses += u64::from(xoff);
         out.injected[0] += u64::from(frame.size);
         out.live += 1;

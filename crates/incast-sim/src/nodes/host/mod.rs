@@ -5,6 +5,7 @@ mod failed;
 mod gates;
 mod hypervisor;
 mod isolation;
+mod link;
 mod nic;
 #[cfg(test)]
 mod nic_tests;
@@ -197,7 +198,7 @@ impl Host {
     #[inline(always)]
     fn arrival<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort) {
         if has_transports(RUN) {
-            self.event = Event::new(self.now, 0, Target::Arrival(self.nics[nic].wire)).target_code();
+            self.event = Event::new(self.now, 0, Target::Arrival(self.nics[nic].link.wire)).target_code();
         }
         self.receive::<RUN>(plan, out, nic);
     }
@@ -216,7 +217,7 @@ impl Host {
     #[inline(always)]
     fn serve_due<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out) {
         let (_, nic) = self.next_due();
-        self.begin_event::<RUN>(out, |host| Target::Port(host.nics[nic].port));
+        self.begin_event::<RUN>(out, |host| Target::Port(host.nics[nic].link.port));
         self.nics[nic].due = u64::MAX;
         self.kick::<RUN>(plan, out, nic);
     }
@@ -243,9 +244,9 @@ impl Host {
         let (start, own) = self.flows.next_start();
         let start = (start != u64::MAX).then(|| Event::new(start, 0, Target::Start(self.flows.ids[own])));
         let (due, nic) = self.next_due();
-        let port = Event::new(due, self.params.port_rank, Target::Port(self.nics[nic].port));
+        let port = Event::new(due, self.params.port_rank, Target::Port(self.nics[nic].link.port));
         let (arrival, nic) = self.next_arrival(out);
-        let arrival = Event::new(arrival, 0, Target::Arrival(self.nics[nic].wire));
+        let arrival = Event::new(arrival, 0, Target::Arrival(self.nics[nic].link.wire));
         let (task, nic) = self.next_task();
         let task = Event::new(task, 0, Target::Agenda(nic.0.into()));
         let known = [port, arrival, task].into_iter().filter(|event| event.time != u64::MAX);
@@ -316,7 +317,7 @@ impl Host {
     fn receive_pfc<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort, packet: &Packet) {
         let frame = PfcFrame::from(packet);
         let state = &mut self.nics[nic];
-        let at = plan.network.at(state.port, frame.prio);
+        let at = plan.network.at(state.link.port, frame.prio);
         if let Some(note) = Note::of_frame(&frame, at, &mut state.paused) {
             match frame.xoff {
                 true => self.begin_pause(nic, frame.prio, frame.root),
@@ -331,7 +332,7 @@ impl Host {
 
     /// Port in the fabric, and wire that ends there.
     pub(super) fn port_and_wire(&self, nic: LocalPort) -> (PortId, PortId) {
-        (self.nics[nic].port, self.nics[nic].wire)
+        (self.nics[nic].link.port, self.nics[nic].link.wire)
     }
 
     pub(super) const fn node(&self) -> NodeId {
@@ -345,7 +346,7 @@ impl Host {
 
 #[inline(never)]
 fn first_arrival(nics: &IdVec<LocalPort, Nic>, out: &Out) -> (u64, LocalPort) {
-    let key = |(number, nic): (LocalPort, &Nic)| (out.wires[nic.line].first(), nic.wire, number);
+    let key = |(number, nic): (LocalPort, &Nic)| (out.wires[nic.line].first(), nic.link.wire, number);
     nics.numbered().map(key).min().map_or((u64::MAX, LocalPort(0)), |(time, _, number)| (time, number))
 }
 

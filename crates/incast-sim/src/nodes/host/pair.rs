@@ -166,7 +166,7 @@ impl Host {
             placed_at: 0,
             timer: u64::MAX,
             timeout: u64::MAX,
-            control: Controlled::new(control, &self.nics[nic].context, hops),
+            control: Controlled::new(control, &self.nics[nic].link.context, hops),
         };
         let place = self.pairs.insert(pair, self.params.rules.is_some());
         self.flows.pair_of[own] = place;
@@ -198,7 +198,7 @@ impl Host {
     fn balance(&mut self, plan: Plan<'_>, hops: &[PortId], (flow, dst): (FlowId, u32)) -> Option<PortId> {
         let backlog = |port: PortId| {
             let nic = &self.nics[plan.layout.local(self.params.node, port)];
-            backlog((self.now, nic.busy_until), nic.queued, nic.rate)
+            backlog((self.now, nic.busy_until), nic.queued, nic.link.rate)
         };
         let packet = (self.now, self.params.node, dst, flow, false);
         Some(plan.network.routing.balance(self.balancer.as_mut()?, hops, packet, &backlog))
@@ -239,7 +239,7 @@ impl Host {
         out.live += 1;
         let nic = &mut self.nics[number];
         nic.transmit::<RUN>(plan, out, self.now, &packet);
-        let line = (rate == nic.rate).then_some(nic.busy_until);
+        let line = (rate == nic.link.rate).then_some(nic.busy_until);
         let next = line.unwrap_or_else(|| self.now + self.params.pacing_gap::<RUN>(size, rate));
         let pair = &mut self.pairs[place];
         pair.next_avail = next;
@@ -339,7 +339,7 @@ impl Host {
             rtt: Time(self.now - packet.stamp),
             int: &out.carried.records[..records],
             pint: if packet.records == 0 { 0 } else { out.carried.records[0].pint() },
-            flow: &self.nics[pair.nic].context,
+            flow: &self.nics[pair.nic].link.context,
             rates: &plan.network.rates,
         });
         self.apply_control::<RUN>(out, place);
@@ -437,7 +437,7 @@ impl Host {
         let pair = &mut self.pairs[place];
         let (rate, own_window, timer) = pair.control.cc.answers();
         if rate != pair.control.rate || own_window != pair.control.own_window {
-            let context = &self.nics[pair.nic].context;
+            let context = &self.nics[pair.nic].link.context;
             let shift = pair.control.adopt::<RUN>(&self.params, context, (rate, own_window));
             pair.next_avail = pair.next_avail.saturating_add_signed(shift);
         }

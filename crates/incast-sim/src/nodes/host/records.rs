@@ -22,7 +22,7 @@ impl Host {
 
     /// Flows sent, and their ports.
     pub(in crate::nodes) fn under_way(&self) -> impl Iterator<Item = (FlowId, PortId)> {
-        self.flows.under_way().map(|own| (self.flows.ids[own], self.nics[self.nic_of(own)].port))
+        self.flows.under_way().map(|own| (self.flows.ids[own], self.nics[self.nic_of(own)].link.port))
     }
 
     fn nic_of(&self, own: SentId) -> LocalPort {
@@ -34,7 +34,7 @@ impl Host {
 
     /// Paused priorities, without ports with dead links.
     pub(in crate::nodes) fn pauses(&self) -> impl Iterator<Item = (PortId, u8)> {
-        self.nics.iter().filter(|nic| !nic.down).map(|nic| (nic.port, nic.paused))
+        self.nics.iter().filter(|nic| !nic.down).map(|nic| (nic.link.port, nic.paused))
     }
 
     pub(in crate::nodes) fn is_paused(&self, nic: LocalPort, priority: u8) -> bool {
@@ -46,12 +46,10 @@ impl Host {
         let (nic, priority) = (&self.nics[nic], usize::from(priority));
         let hold = nic.holds.get(priority).copied().unwrap_or_default();
         let ingress = Ingress { paused: hold.paused, xoffs: hold.xoffs, ..Ingress::default() };
-        Lane { queue: nic.queues[priority], ingress }
+        Lane { queue: nic.stored.queues[priority], ingress }
     }
 
     pub(in crate::nodes) fn packets(&self) -> impl Iterator<Item = &Packet> {
-        let lists = self.nics.iter().flat_map(|nic| &nic.queues).flat_map(|queue| self.slab.list(queue.head));
-        let ranked = self.nics.iter().flat_map(|nic| nic.ranked.packets());
-        lists.chain(ranked.map(|place| self.slab.get(place)))
+        self.nics.iter().flat_map(|nic| nic.stored.places(&self.slab)).map(|place| self.slab.get(place))
     }
 }

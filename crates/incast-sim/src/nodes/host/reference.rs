@@ -42,7 +42,7 @@ impl Host {
     /// TriggerTransmit: nothing while busy; the end of the transmission tries again.
     pub(super) fn kick_reference(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort) {
         let state = &self.nics[nic];
-        if !state.reference.pending && out.ns3().is_idle(state.port, state.busy_until, self.now) {
+        if !state.reference.pending && out.ns3().is_idle(state.link.port, state.busy_until, self.now) {
             self.serve_reference(plan, out, nic);
         }
     }
@@ -73,7 +73,7 @@ impl Host {
         }
         let state = &mut self.nics[nic];
         state.reference.pending = true;
-        out.ns3().serve_when_free(state.port, state.busy_until);
+        out.ns3().serve_when_free(state.link.port, state.busy_until);
     }
 
     /// GetNextQindex. Removes completed flows met, from the smallest index on.
@@ -126,7 +126,7 @@ impl Host {
 
     fn wake_reference_at(&mut self, out: &mut Out, nic: LocalPort, time: u64) {
         let state = &mut self.nics[nic];
-        state.reference.wake = Some((time, out.ns3().wake(state.port, time)));
+        state.reference.wake = Some((time, out.ns3().wake(state.link.port, time)));
     }
 
     /// UpdateNextAvail, after an ACK of a control that moves its next transmission: moves a pending wake-up earlier.

@@ -222,7 +222,7 @@ impl Host {
     }
 
     pub(super) fn transport_rate(&self, own: SentId) -> u64 {
-        self.nics[self.transport_nic(own)].rate
+        self.nics[self.transport_nic(own)].link.rate
     }
 }
 
@@ -317,15 +317,15 @@ impl<const RUN: u8> Stack for Work<'_, RUN> {
     }
 
     fn wire_time(&self, nic: LocalPort, bytes: u64) -> u64 {
-        self.plan.network.wire_time(self.host.nics[nic].port, bytes)
+        self.plan.network.wire_time(self.host.nics[nic].link.port, bytes)
     }
 
     fn busy_time(&self, nic: LocalPort, bytes: u64) -> u64 {
-        self.plan.network.busy_time(self.host.nics[nic].port, bytes)
+        self.plan.network.busy_time(self.host.nics[nic].link.port, bytes)
     }
 
     fn line(&self, nic: LocalPort) -> u64 {
-        crate::tenant::line(&self.plan.network.fabric, self.host.nics[nic].port)
+        crate::tenant::line(&self.plan.network.fabric, self.host.nics[nic].link.port)
     }
 
     fn time_to_last_link(&self, own: SentId) -> u64 {
@@ -337,7 +337,7 @@ impl<const RUN: u8> Stack for Work<'_, RUN> {
     }
 
     fn port(&self, nic: LocalPort) -> PortId {
-        self.host.nics[nic].port
+        self.host.nics[nic].link.port
     }
 
     fn matching(&mut self) -> &mut Matching {
