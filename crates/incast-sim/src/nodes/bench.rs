@@ -287,7 +287,7 @@ impl Bench {
     pub(super) fn record(&self, flow: u32) -> FlowRecord {
         let (host, Nodes { layout, network, .. }) = (&self.nodes.hosts[0], &self.nodes);
         let mut records: IdVec<_, _> = vec![FlowRecord::default(); network.flows.flows.len()].into();
-        host.record_sent(&mut records);
+        host.flows.record(&mut records);
         host.record_received(layout, &mut records);
         records[FlowId(flow)]
     }

@@ -93,7 +93,7 @@ impl Nodes {
                 self.books.gates.report(&self.network.hosts.gates, &self.network.flows, (flow, end, now))
             {
                 let host = self.network.flow(started).src.index();
-                self.hosts[host].open(self.layout.at_src[started], time);
+                self.hosts[host].flows.open(self.layout.at_src[started], time);
                 self.out.ns3().schedule_start(started, time);
             }
         }

@@ -22,7 +22,7 @@ impl Nodes {
                 self.books.gates.report(&self.network.hosts.gates, &self.network.flows, (flow, end, now))
             {
                 let host = &mut self.hosts[self.network.flow(started).src.index()];
-                host.open(self.layout.at_src[started], time);
+                host.flows.open(self.layout.at_src[started], time);
                 woken.push((host.node(), time));
             }
         }

@@ -41,7 +41,7 @@ impl Nodes {
     fn is_given_up(&mut self) -> bool {
         let acked = self.out.acked;
         let idle = self.books.faults.as_mut().is_some_and(|faults| !faults.has_progressed(acked));
-        if !idle || self.hosts.iter().any(|host| host.has_starts()) {
+        if !idle || self.hosts.iter().any(|host| host.flows.has_starts()) {
             return false;
         }
         self.all_cut_off()

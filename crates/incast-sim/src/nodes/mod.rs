@@ -4,7 +4,6 @@
 //! read the wires only in later windows, so the order of nodes does not matter.
 //!
 //! Here times (`u64`) are in ps, with [`u64::MAX`] for none or never; sizes are in bytes, rates in bit/s.
-use crate::kernel::FlowId;
 
 mod actions;
 #[cfg(test)]
@@ -35,7 +34,7 @@ mod wire;
 
 use incast_model::fabric::{HostId, NodeId, NodeKind};
 
-use crate::kernel::{Event, IdVec};
+use crate::kernel::{Event, FlowId, IdVec};
 use crate::plan::Network;
 use actions::Actions;
 use books::Books;
@@ -90,7 +89,7 @@ impl Nodes {
             places[host.node()] = Place::Host(place);
         }
         let mut out = Out::new(plan);
-        for host in hosts.iter().filter(|host| host.has_starts()) {
+        for host in hosts.iter().filter(|host| host.flows.has_starts()) {
             out.calendar.wake(host.node(), 0);
         }
         Self {

@@ -83,7 +83,7 @@ impl Nodes {
         for flow in self.network.flow_ids() {
             records[flow].cancelled = self.books.gates.is_cancelled(flow);
         }
-        self.hosts.iter().for_each(|host| host.record_sent(&mut records));
+        self.hosts.iter().for_each(|host| host.flows.record(&mut records));
         self.hosts.iter().for_each(|host| host.record_received(&self.layout, &mut records));
         records.into_iter().collect()
     }

@@ -279,7 +279,7 @@ impl Nodes {
             return false;
         }
         let on_a_wire = self.out.wires.iter().any(|wire| wire.first() != u64::MAX);
-        let waits = on_a_wire || self.hosts.iter().any(|host| host.is_paced() || host.has_starts());
+        let waits = on_a_wire || self.hosts.iter().any(|host| host.is_paced() || host.flows.has_starts());
         !waits || deadlock(self).is_some()
     }
 

@@ -29,6 +29,7 @@ use crate::outcome::FlowRecord;
 pub use buffer::BufferPlan;
 pub(crate) use config::Config;
 pub(crate) use cut_through::{Forwarded, WHOLE_PACKETS};
+pub(crate) use hosts::ControlState;
 use hosts::Hosts;
 pub(crate) use jitter::Sending;
 pub(crate) use reach::Reach;

@@ -70,7 +70,7 @@ impl Host {
 
     /// Adds the pause from `from` until now.
     fn note_held(&mut self, network: &Network, nic: LocalPort, pause: Pause, flow: FlowId, from: u64) {
-        let port = self.nics[nic].port;
+        let port = self.nics[nic].link.port;
         let victim = pause.root.is_some_and(|root| !network.flow_goes_by(root, port, flow));
         let held = Time(self.now.saturating_sub(from.max(pause.since)));
         let Some(blocking) = &mut self.blocking else { return };
@@ -84,12 +84,12 @@ impl Host {
     /// Flows that only a pause keeps from sending, and since when.
     fn held_pairs(&self, nic: LocalPort, prio: u8) -> Vec<(FlowId, u64)> {
         let state = &self.nics[nic];
-        let ready = state.turns[usize::from(prio & 7)].iter().filter(|&(flow, place)| {
+        let ready = state.data.turns[usize::from(prio & 7)].iter().filter(|&(flow, place)| {
             let pair = &self.pairs[place];
             pair.flow == flow && pair.state == PairState::Ready
         });
         // Due, but nothing has happened at the port since.
-        let due = state.paced.iter().filter_map(|&Reverse((time, flow, place))| {
+        let due = state.data.paced.iter().filter_map(|&Reverse((time, flow, place))| {
             let pair = &self.pairs[place];
             let is_paced = pair.flow == flow && pair.state == PairState::Paced && pair.placed_at == time;
             (is_paced && time <= self.now && pair.prio == prio).then_some((flow, place))
@@ -107,7 +107,7 @@ impl Host {
     fn held_in_queue(&self, nic: LocalPort, prio: u8) -> Vec<(FlowId, u64)> {
         let mut held: Vec<(FlowId, u64)> = Vec::new();
         let Some(blocking) = &self.blocking else { return held };
-        for place in self.slab.places(self.nics[nic].queues[usize::from(prio & 7)].head) {
+        for place in self.slab.places(self.nics[nic].stored.queues[usize::from(prio & 7)].head) {
             let packet = self.slab.get(place);
             if packet.is_measured() && held.iter().all(|(flow, _)| *flow != packet.flow) {
                 held.push((packet.flow, blocking.since[place]));

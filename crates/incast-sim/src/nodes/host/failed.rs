@@ -23,7 +23,7 @@ pub(super) struct Hold {
 
 impl Host {
     pub(in crate::nodes) const fn balancer(&mut self) -> (NodeId, Option<&mut State>) {
-        (self.node, self.balancer.as_mut())
+        (self.params.node, self.balancer.as_mut())
     }
 
     /// The port is never idle, so it sends nothing.
@@ -52,7 +52,7 @@ impl Host {
         while self.nics[nic].waiting != 0 {
             let prio = self.nics[nic].waiting.trailing_zeros() as u8;
             let packet = self.dequeue::<ANY>(out, nic, prio);
-            let (reason, egress) = (DropReason::LinkDown, Some(self.nics[nic].port));
+            let (reason, egress) = (DropReason::LinkDown, Some(self.nics[nic].link.port));
             let dropped = Dropped { reason, ingress: None, egress, now: self.now, event: 0 };
             out.drop(plan.network, &packet, dropped);
             out.live -= 1;
@@ -107,8 +107,8 @@ impl Host {
         let hold = &mut state.holds[usize::from(prio)];
         hold.paused = xoff;
         hold.xoffs += u32::from(xoff);
-        let size = self.packets.pfc.0 as u16;
-        let frame = PfcFrame { prio, xoff, bytes: 0, culprit: state.port, root: None }.packet(size);
+        let size = self.params.packets.pfc.0 as u16;
+        let frame = PfcFrame { prio, xoff, bytes: 0, culprit: state.link.port, root: None }.packet(size);
         out.counts.pauses += u64::from(xoff);
         out.injected[0] += u64::from(frame.size);
         out.live += 1;

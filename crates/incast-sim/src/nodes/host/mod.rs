@@ -1,23 +1,26 @@
 //! Hosts: NICs (one per port), queue pairs of the flows sent, and state of the flows received.
-use crate::kernel::{FlowId, ReceivedId, SentId};
 
 mod blocking;
 mod failed;
 mod gates;
 mod hypervisor;
 mod isolation;
+mod link;
 mod nic;
 #[cfg(test)]
 mod nic_tests;
 mod pair;
 #[cfg(test)]
 mod pair_tests;
+mod pairs;
+mod params;
 mod queue;
 mod receiver;
 mod records;
 mod reference;
 #[cfg(test)]
 mod selective_tests;
+mod sent;
 mod stack;
 #[cfg(test)]
 mod tests;
@@ -32,66 +35,38 @@ use super::out::{Note, Noted, Out};
 use super::packet::{Packet, PfcFrame, Slab};
 use super::plan::Plan;
 use crate::balance::State;
-use crate::host::selective::{Repeat, Rules};
-use crate::host::{End, PacketParams, RdmaParams};
-use crate::kernel::{Event, IdVec, Kind, LocalPort, PairId, Target};
+use crate::kernel::{Event, IdVec, Kind, LocalPort, ReceivedId, SentId, Target};
 use crate::nodes::run::{ANY, NS3, has_transports};
-use crate::switch::Storage;
 use blocking::HostBlocking;
-use gates::Gates;
 use hypervisor::HostHypervisor;
 use isolation::HostIsolation;
 use nic::Nic;
-use pair::{Pair, Progress};
+use pairs::Pairs;
+use params::HostParams;
 use receiver::Receiver;
+use sent::SentFlows;
 use stack::Transports;
 pub(super) use stack::arrived_bytes;
 
 const PRIORITIES: usize = 8;
 
-/// Several fields are copies from [`crate::plan::Config`].
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct Host {
     nics: IdVec<LocalPort, Nic>,
     /// Outdated ones do nothing.
     timers: BinaryHeap<Reverse<(u64, SentId)>>,
-    /// Time of `next_start`.
-    next_clock: u64,
-    /// Current event: time, class, number.
+    /// Current event: time, and below class and number.
     now: u64,
-    gates: Option<Box<Gates>>,
     /// `None` with RDMA alone.
     transports: Option<Box<Transports>>,
-    port_rank: u64,
+    pub(super) flows: SentFlows,
     event: u32,
-    node: NodeId,
-    ranks: bool,
-    mixed: bool,
-    /// Bytes of a packet that fits into an empty port.
-    least_buffer: u32,
-    id: HostId,
+    params: HostParams,
     /// `None` with ECMP.
     balancer: Option<State>,
-    packets: PacketParams,
-    rdma: RdmaParams,
-    /// `None` without selective repeat.
-    rules: Option<Rules>,
-    /// Bytes after which a flow is an elephant, and elephants' priority.
-    demotion: (u64, u8),
-    in_flight: u64,
     slab: Slab,
-    pairs: IdVec<PairId, Pair>,
-    /// Empty without selective repeat.
-    repeats: IdVec<PairId, Repeat>,
-    /// Unused places of `pairs`.
-    free: Vec<PairId>,
-    /// By flow sent; the pair is [`PairId::NONE`] before the start and after the end.
-    flows: IdVec<SentId, FlowId>,
-    pair_of: IdVec<SentId, PairId>,
-    progress: IdVec<SentId, Progress>,
-    /// Next flow that starts by the clock alone.
-    next_start: SentId,
+    pairs: Pairs,
     receivers: IdVec<ReceivedId, Receiver>,
     /// `None` without hypervisors.
     hypervisor: Option<Box<HostHypervisor>>,
@@ -104,98 +79,24 @@ pub(super) struct Host {
 impl Host {
     pub(super) fn new(plan: Plan<'_>, id: HostId) -> Self {
         let network = plan.network;
-        let node = network.fabric.hosts()[id.index()];
-        let flows = plan.layout.sent[id].clone();
-        let received = &plan.layout.received[id];
-        let mut host = Self {
-            node,
-            id,
-            nics: network.fabric.ports_of(node).map(|port| Nic::new(plan, port)).collect(),
-            balancer: network.routing.balancers.get(node.index()).cloned(),
-            packets: network.config.packets,
-            rdma: network.config.host.rdma.clone(),
-            rules: network.config.host.selective.then(|| {
-                Rules::new(&network.config.packets, &network.config.host.rdma, network.config.host.reorder_window)
-            }),
-            demotion: (network.config.host.demotion, network.config.host.elephants),
-            in_flight: network.config.host.in_flight,
-            least_buffer: match network.config.queues.host_storage {
-                Storage::Ranked(limit) | Storage::Own(limit) => limit,
-                Storage::Shared => u32::MAX,
-            },
-            slab: Slab::new(plan.layout.records),
-            pairs: IdVec::new(),
-            repeats: IdVec::new(),
-            free: Vec::new(),
-            pair_of: vec![PairId::NONE; flows.len()].into(),
-            progress: vec![Progress::default(); flows.len()].into(),
-            flows,
-            next_start: SentId(0),
-            next_clock: u64::MAX,
-            gates: Gates::new(plan, id),
-            receivers: received.iter().map(|&flow| Receiver::new(plan, flow)).collect(),
+        let params = HostParams::new(network, id);
+        let nics: IdVec<_, _> = network.fabric.ports_of(params.node).map(|port| Nic::new(plan, port)).collect();
+        let count = nics.len();
+        Self {
+            nics,
             timers: BinaryHeap::new(),
-            transports: Transports::new(plan, id, network.fabric.ports_of(node).len()),
-            hypervisor: HostHypervisor::new(plan, id.0),
-            isolation: HostIsolation::new(plan, network.fabric.ports_of(node).len()),
-            blocking: HostBlocking::new(network, network.fabric.ports_of(node).len()),
-            ranks: network.config.queues.ranked,
-            port_rank: network.config.queues.port_rank,
-            mixed: network.config.mixed,
             now: 0,
+            transports: Transports::new(plan, id, count),
+            flows: SentFlows::new(plan, id),
             event: 0,
-        };
-        host.find_start(plan, SentId(0));
-        host
-    }
-
-    fn find_start(&mut self, plan: Plan<'_>, first: SentId) {
-        self.next_start = first;
-        while self.gates.as_ref().is_some_and(|gates| gates.held.get(self.next_start) == Some(&true)) {
-            self.next_start.0 += 1;
-        }
-        let next = self.flows.get(self.next_start);
-        self.next_clock = next.map_or(u64::MAX, |&flow| plan.network.flow(flow).start.0);
-    }
-
-    fn next_start(&self) -> (u64, SentId) {
-        let by_clock = (self.next_clock, self.next_start);
-        match self.gates.as_ref().and_then(|gates| gates.coming.peek()) {
-            Some(&Reverse(behind_gate)) => by_clock.min(behind_gate),
-            None => by_clock,
-        }
-    }
-
-    #[inline(always)]
-    fn start_time(&self) -> u64 {
-        if self.gates.is_some() { self.next_start().0 } else { self.next_clock }
-    }
-
-    fn pass_acked(&mut self, plan: Plan<'_>, out: &mut Out, own: SentId) {
-        if let Some(gates) = &mut self.gates {
-            if plan.layout.gates.is_empty() {
-                out.ends.push((self.now, self.flows[own], End::Acked));
-            } else {
-                gates.acked(own, self.now, |own| plan.network.flow(self.flows[own]).start.0);
-            }
-        }
-    }
-
-    fn pass_delivered(&mut self, plan: Plan<'_>, out: &mut Out, own: ReceivedId) {
-        if let Some(gates) = &mut self.gates {
-            if plan.layout.gates.is_empty() {
-                out.ends.push((self.now, plan.layout.received[self.id][own], End::Delivered));
-            } else {
-                gates.delivered(own, self.now, |own| plan.network.flow(self.flows[own]).start.0);
-            }
-        }
-    }
-
-    /// All bytes of a flow without a size have arrived, as its sender knows.
-    #[cold]
-    fn pass_sent_delivered(&self, plan: Plan<'_>, out: &mut Out, own: SentId) {
-        if self.gates.is_some() && plan.layout.gates.is_empty() {
-            out.ends.push((self.now, self.flows[own], End::Delivered));
+            balancer: network.routing.balancers.get(params.node.index()).cloned(),
+            params,
+            slab: Slab::new(plan.layout.records),
+            pairs: Pairs::default(),
+            receivers: plan.layout.received[id].iter().map(|&flow| Receiver::new(plan, flow)).collect(),
+            hypervisor: HostHypervisor::new(plan, id.0),
+            isolation: HostIsolation::new(plan, count),
+            blocking: HostBlocking::new(network, count),
         }
     }
 
@@ -222,12 +123,12 @@ impl Host {
 
     /// Returns the time of the next known event.
     pub(super) fn run<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, end: u64) -> u64 {
-        if has_transports(RUN) && (self.transports.is_some() || self.port_rank != 0) {
+        if has_transports(RUN) && (self.transports.is_some() || self.params.port_rank != 0) {
             return self.run_by_event::<RUN>(plan, out, end);
         }
         loop {
             let (arrival, nic) = self.next_arrival(out);
-            let own = self.timer_time().min(self.start_time()).min(self.next_due().0);
+            let own = self.timer_time().min(self.flows.start_time()).min(self.next_due().0);
             if arrival < own {
                 if arrival >= end {
                     return arrival;
@@ -246,7 +147,7 @@ impl Host {
     /// For transports, with more kinds of events, and pFabric queues, with another order.
     fn run_by_event<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, end: u64) -> u64 {
         loop {
-            let (timer, start, (due, _)) = (self.timer_time(), self.start_time(), self.next_due());
+            let (timer, start, (due, _)) = (self.timer_time(), self.flows.start_time(), self.next_due());
             let ((arrival, nic), (task, task_nic)) = (self.next_arrival(out), self.next_task());
             let time = timer.min(start).min(due).min(arrival).min(task);
             if time >= end {
@@ -257,7 +158,7 @@ impl Host {
                 self.fire::<RUN>(plan, out);
             } else if start == time {
                 self.begin::<RUN>(plan, out);
-            } else if due == time && self.port_rank == 0 {
+            } else if due == time && self.params.port_rank == 0 {
                 self.serve_due::<RUN>(plan, out);
             } else if arrival == time {
                 self.arrival::<RUN>(plan, out, nic);
@@ -278,7 +179,7 @@ impl Host {
         self.now = time;
         if self.timer_time() == time {
             self.fire::<RUN>(plan, out);
-        } else if self.start_time() == time {
+        } else if self.flows.start_time() == time {
             self.begin::<RUN>(plan, out);
         } else {
             self.serve_due::<RUN>(plan, out);
@@ -291,20 +192,20 @@ impl Host {
         if has_transports(RUN) {
             self.event = Event::new(self.now, 0, target(self)).target_code();
         }
-        out.count::<RUN>(self.node, self.now, || target(self));
+        out.count::<RUN>(self.params.node, self.now, || target(self));
     }
 
     #[inline(always)]
     fn arrival<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort) {
         if has_transports(RUN) {
-            self.event = Event::new(self.now, 0, Target::Arrival(self.nics[nic].wire)).target_code();
+            self.event = Event::new(self.now, 0, Target::Arrival(self.nics[nic].link.wire)).target_code();
         }
         self.receive::<RUN>(plan, out, nic);
     }
 
     fn fire<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out) {
         let Some(Reverse((_, own))) = self.timers.pop() else { return };
-        self.begin_event::<RUN>(out, |host| Target::Timer(host.flows[own]));
+        self.begin_event::<RUN>(out, |host| Target::Timer(host.flows.ids[own]));
         self.timer::<RUN>(plan, out, own);
     }
 
@@ -316,23 +217,20 @@ impl Host {
     #[inline(always)]
     fn serve_due<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out) {
         let (_, nic) = self.next_due();
-        self.begin_event::<RUN>(out, |host| Target::Port(host.nics[nic].port));
+        self.begin_event::<RUN>(out, |host| Target::Port(host.nics[nic].link.port));
         self.nics[nic].due = u64::MAX;
         self.kick::<RUN>(plan, out, nic);
     }
 
     fn begin<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out) {
-        let (_, own) = self.next_start();
-        self.begin_event::<RUN>(out, |host| Target::Start(host.flows[own]));
+        let (_, own) = self.flows.next_start();
+        self.begin_event::<RUN>(out, |host| Target::Start(host.flows.ids[own]));
         self.begin_flow::<RUN>(plan, out, own);
     }
 
     fn begin_flow<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, own: SentId) {
         out.moved = out.moved.max(self.now);
-        match &mut self.gates {
-            Some(gates) if gates.held[own] => drop(gates.coming.pop()),
-            _ => self.find_start(plan, SentId(self.next_start.0 + 1)),
-        }
+        self.flows.take_start(plan, own);
         if !has_transports(RUN) || self.is_rdma(own) {
             self.start::<RUN>(plan, out, own);
         } else {
@@ -340,22 +238,15 @@ impl Host {
         }
     }
 
-    /// Behind an opened gate.
-    pub(super) fn open(&mut self, own: SentId, time: u64) {
-        if let Some(gates) = &mut self.gates {
-            gates.coming.push(Reverse((time, own)));
-        }
-    }
-
     pub(super) fn next(&self, out: &Out) -> Option<Event> {
         let timer =
-            self.timers.peek().map(|Reverse((time, own))| Event::new(*time, 0, Target::Timer(self.flows[*own])));
-        let (start, own) = self.next_start();
-        let start = (start != u64::MAX).then(|| Event::new(start, 0, Target::Start(self.flows[own])));
+            self.timers.peek().map(|Reverse((time, own))| Event::new(*time, 0, Target::Timer(self.flows.ids[*own])));
+        let (start, own) = self.flows.next_start();
+        let start = (start != u64::MAX).then(|| Event::new(start, 0, Target::Start(self.flows.ids[own])));
         let (due, nic) = self.next_due();
-        let port = Event::new(due, self.port_rank, Target::Port(self.nics[nic].port));
+        let port = Event::new(due, self.params.port_rank, Target::Port(self.nics[nic].link.port));
         let (arrival, nic) = self.next_arrival(out);
-        let arrival = Event::new(arrival, 0, Target::Arrival(self.nics[nic].wire));
+        let arrival = Event::new(arrival, 0, Target::Arrival(self.nics[nic].link.wire));
         let (task, nic) = self.next_task();
         let task = Event::new(task, 0, Target::Agenda(nic.0.into()));
         let known = [port, arrival, task].into_iter().filter(|event| event.time != u64::MAX);
@@ -377,12 +268,12 @@ impl Host {
 
     pub(super) fn step_ns3(&mut self, plan: Plan<'_>, out: &mut Out, event: Event) {
         (self.now, self.event) = (event.time, event.target_code());
-        let nic_of = |port: PortId| plan.layout.local(self.node, port);
+        let nic_of = |port: PortId| plan.layout.local(self.params.node, port);
         if let Target::Arrival(wire) = event.target() {
             let nic = plan.layout.ports[wire].peer_port;
             return self.receive::<NS3>(plan, out, nic);
         }
-        out.count::<NS3>(self.node, event.time, || event.target());
+        out.count::<NS3>(self.params.node, event.time, || event.target());
         match event.target() {
             Target::Timer(flow) => self.timer::<NS3>(plan, out, plan.layout.at_src[flow]),
             Target::Start(flow) => self.begin_flow::<NS3>(plan, out, plan.layout.at_src[flow]),
@@ -393,7 +284,7 @@ impl Host {
     }
 
     fn receive<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort) {
-        let packet = out.take::<RUN>(plan, self.node, self.nics[nic].line, self.now);
+        let packet = out.take::<RUN>(plan, self.params.node, self.nics[nic].line, self.now);
         out.delivered[usize::from(packet.prio & 7)] += u64::from(packet.size);
         out.live -= 1;
         match packet.kind {
@@ -426,7 +317,7 @@ impl Host {
     fn receive_pfc<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort, packet: &Packet) {
         let frame = PfcFrame::from(packet);
         let state = &mut self.nics[nic];
-        let at = plan.network.at(state.port, frame.prio);
+        let at = plan.network.at(state.link.port, frame.prio);
         if let Some(note) = Note::of_frame(&frame, at, &mut state.paused) {
             match frame.xoff {
                 true => self.begin_pause(nic, frame.prio, frame.root),
@@ -441,11 +332,11 @@ impl Host {
 
     /// Port in the fabric, and wire that ends there.
     pub(super) fn port_and_wire(&self, nic: LocalPort) -> (PortId, PortId) {
-        (self.nics[nic].port, self.nics[nic].wire)
+        (self.nics[nic].link.port, self.nics[nic].link.wire)
     }
 
     pub(super) const fn node(&self) -> NodeId {
-        self.node
+        self.params.node
     }
 
     pub(super) const fn now(&self) -> u64 {
@@ -455,7 +346,7 @@ impl Host {
 
 #[inline(never)]
 fn first_arrival(nics: &IdVec<LocalPort, Nic>, out: &Out) -> (u64, LocalPort) {
-    let key = |(number, nic): (LocalPort, &Nic)| (out.wires[nic.line].first(), nic.wire, number);
+    let key = |(number, nic): (LocalPort, &Nic)| (out.wires[nic.line].first(), nic.link.wire, number);
     nics.numbered().map(key).min().map_or((u64::MAX, LocalPort(0)), |(time, _, number)| (time, number))
 }
 

@@ -1,24 +1,24 @@
 //! NICs, with the rules of `host/nic.rs`.
 
-use incast_model::fabric::PortId;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use incast_model::fabric::PortId;
+
 use super::failed::Hold;
+use super::link::Link;
 use super::pair::PairState;
+use super::queue::Stored;
 use super::reference::ReferenceNic;
 use super::{Host, PRIORITIES};
-use crate::congestion::FlowContext;
 use crate::host::{RdmaParams, Turns};
 use crate::kernel::{FlowId, Line, LocalPort, PairId};
-use crate::nodes::calendar::Woken;
-use crate::nodes::lane::Queue;
 use crate::nodes::out::Out;
-use crate::nodes::packet::{Packet, Stamp};
-use crate::nodes::plan::{Plan, PortPlan};
+use crate::nodes::packet::Packet;
+use crate::nodes::plan::Plan;
 use crate::nodes::run::{NS3, has_extras, has_transports};
-use crate::plan::{Network, Sending};
-use crate::switch::{RANKED_QUEUE, RankedQueue, Rule, Served};
+use crate::plan::Network;
+use crate::switch::{RANKED_QUEUE, Rule, Served};
 
 #[derive(Debug)]
 #[repr(C, align(64))]
@@ -26,68 +26,56 @@ pub(super) struct Nic {
     /// Next service; [`u64::MAX`]: none before something changes.
     pub(super) due: u64,
     pub(super) busy_until: u64,
+    /// Wire that ends here.
     pub(super) line: Line,
     pub(super) queued: u32,
+    /// Priorities of waiting packets.
     pub(super) waiting: u8,
     pub(super) paused: u8,
+    /// Priorities of ready pairs.
     ready: u8,
     pub(super) down: bool,
     last_control: u8,
-    plan: PortPlan,
-    woken: Woken,
-    /// Port in the fabric, and number and place of the wire that ends there.
-    pub(super) port: PortId,
-    pub(super) wire: PortId,
-    pub(super) rate: u64,
-    /// Extra times, with jitter.
-    jitter: Option<Box<Sending>>,
-    pub(super) context: FlowContext,
+    pub(super) link: Link,
     /// Empty before the first PFC storm.
     pub(super) holds: Vec<Hold>,
-    pair_served: bool,
-    /// ACKs and CNPs of RDMA, whose data waits in queue pairs; all packets of other transports.
-    pub(super) queues: [Queue; PRIORITIES],
-    /// In place of all queues but priority 0.
-    pub(super) ranked: RankedQueue,
+    pub(super) stored: Stored,
     rule: Rule,
-    pub(super) turns: [Turns; PRIORITIES],
-    /// Turns of data, and priority of the last control packet.
-    served: Served,
-    /// Outdated entries are skipped.
-    pub(super) paced: BinaryHeap<Reverse<(u64, FlowId, PairId)>>,
+    pub(super) data: DataTurns,
     /// In place of turns and `due` in `ns3` arithmetic.
     pub(super) reference: ReferenceNic,
 }
 
+/// Order in which queue pairs send.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub(super) struct DataTurns {
+    pub(super) turns: [Turns; PRIORITIES],
+    served: Served,
+    /// Outdated entries are skipped.
+    pub(super) paced: BinaryHeap<Reverse<(u64, FlowId, PairId)>>,
+    /// If true, a pair was served last, not a stored packet.
+    pair_served: bool,
+}
+
 impl Nic {
     pub(super) fn new(plan: Plan<'_>, port: PortId) -> Self {
-        let network = plan.network;
-        let state = &network.ports[port];
+        let link = Link::new(plan, port);
         Self {
-            port,
-            wire: state.peer,
-            line: plan.layout.ports[state.peer].line,
-            plan: plan.layout.ports[port],
-            jitter: network.jitter.as_ref().and_then(|jitter| jitter.of_port(port)).map(Box::new),
-            woken: Woken::default(),
-            rate: network.rates[usize::from(state.rate)],
-            context: network.context(port),
+            due: u64::MAX,
             busy_until: 0,
+            line: plan.layout.ports[link.wire].line,
             queued: 0,
             waiting: 0,
             paused: 0,
-            down: false,
-            holds: Vec::new(),
-            pair_served: false,
-            queues: [Queue::EMPTY; PRIORITIES],
-            ranked: RankedQueue::default(),
-            rule: network.switches.rule,
-            turns: Default::default(),
             ready: 0,
-            served: Served::default(),
+            down: false,
             last_control: 0,
-            paced: BinaryHeap::new(),
-            due: u64::MAX,
+            link,
+            holds: Vec::new(),
+            stored: Stored::default(),
+            rule: plan.network.switches.rule,
+            data: DataTurns::default(),
             reference: ReferenceNic::default(),
         }
     }
@@ -100,23 +88,36 @@ impl Nic {
 
     #[inline(always)]
     pub(super) fn transmit<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, now: u64, packet: &Packet) {
-        let size = u64::from(packet.size);
-        let (sent, free) = plan.ends::<RUN>(self.port, &self.plan, now, size);
-        let queue = &mut self.queues[usize::from(packet.prio & 7)];
-        queue.tx_bytes += size;
+        let queue = &mut self.stored.queues[usize::from(packet.prio & 7)];
+        queue.tx_bytes += u64::from(packet.size);
         queue.tx_packets += 1;
-        self.busy_until = free;
-        let stamp = Stamp { flags: packet.flags, in_prio: packet.prio, record: None };
-        let seen = plan.seen::<RUN>(self.port, &self.plan, packet, (now, sent));
-        let seen = self
-            .jitter
-            .as_mut()
-            .filter(|_| has_extras(RUN))
-            .map_or(seen, |jitter| jitter.delayed(seen + self.plan.delay) - self.plan.delay);
-        if RUN == NS3 {
-            out.ns3().transmit(self.port);
+        self.busy_until = self.link.send::<RUN>(plan, out, now, packet);
+    }
+
+    /// Takes the next pair from a priority.
+    fn pop_ready(&mut self, prio: usize) -> Option<PairId> {
+        let place = self.data.turns[prio].pop()?;
+        if self.data.turns[prio].is_empty() {
+            self.ready &= !(1 << prio);
         }
-        out.send::<RUN>((&self.plan, &mut self.woken), seen, packet, stamp);
+        Some(place)
+    }
+
+    fn push_ready(&mut self, prio: usize, flow: FlowId, place: PairId) {
+        self.data.turns[prio].push(flow, place);
+        self.ready |= 1 << prio;
+    }
+
+    fn remove_ready(&mut self, prio: usize, flow: FlowId) {
+        self.data.turns[prio].remove(flow);
+        if self.data.turns[prio].is_empty() {
+            self.ready &= !(1 << prio);
+        }
+    }
+
+    fn take_turn_of_pairs(&mut self) -> bool {
+        self.data.pair_served = !self.data.pair_served;
+        self.data.pair_served
     }
 }
 
@@ -135,9 +136,9 @@ impl Host {
     }
 
     fn serve<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort) {
-        let queued = self.nics[nic].eligible_control(&self.rdma);
+        let queued = self.nics[nic].eligible_control(&self.params.rdma);
         if has_transports(RUN)
-            && self.mixed
+            && self.params.mixed
             && self.is_turn_of_pairs(nic, queued)
             && self.send_of_pairs::<RUN>(plan, out, nic)
         {
@@ -155,11 +156,11 @@ impl Host {
         let pulls = has_transports(RUN) && self.may_pull(nic);
         let state = &mut self.nics[nic];
         let free = state.busy_until;
-        if state.eligible_control(&self.rdma) != 0 || state.ready & !state.paused != 0 || pulls {
+        if state.eligible_control(&self.params.rdma) != 0 || state.ready & !state.paused != 0 || pulls {
             if free > self.now {
                 state.due = state.due.min(free);
             }
-        } else if let Some(&Reverse((time, ..))) = state.paced.peek() {
+        } else if let Some(&Reverse((time, ..))) = state.data.paced.peek() {
             state.due = state.due.min(time.max(free));
         }
     }
@@ -174,19 +175,19 @@ impl Host {
         packet: &Packet,
     ) -> bool {
         let (prio, size) = (packet.prio & 7, u32::from(packet.size));
-        let class = if self.ranks && prio != 0 { RANKED_QUEUE } else { prio };
+        let class = if self.params.ranks && prio != 0 { RANKED_QUEUE } else { prio };
         let state = &mut self.nics[nic];
-        let paused = if self.rdma.acks_ignore_pause { 0 } else { state.paused & !1 };
+        let paused = if self.params.rdma.acks_ignore_pause { 0 } else { state.paused & !1 };
         if has_extras(RUN)
-            || self.mixed
+            || self.params.mixed
             || state.busy_until > self.now
             || state.waiting != 0
             || paused & 1 << class != 0
-            || size > self.least_buffer
+            || size > self.params.least_buffer
         {
             return false;
         }
-        let queue = &mut state.queues[usize::from(prio)];
+        let queue = &mut state.stored.queues[usize::from(prio)];
         queue.peak = queue.peak.max(size);
         state.last_control = class;
         self.leave::<RUN>(plan, out, packet);
@@ -224,9 +225,7 @@ impl Host {
         if state.rule.is_strict() && queued != 0 && ready.leading_zeros() != queued.leading_zeros() {
             return ready > queued;
         }
-        let state = &mut self.nics[nic];
-        state.pair_served = !state.pair_served;
-        state.pair_served
+        self.nics[nic].take_turn_of_pairs()
     }
 
     #[inline]
@@ -245,7 +244,7 @@ impl Host {
         }
         let prio = usize::from(self.choose(nic, eligible) & 7);
         let pair = self.pop_ready(nic, prio)?;
-        self.nics[nic].turns[prio].served(self.pairs[pair].flow);
+        self.nics[nic].data.turns[prio].served(self.pairs[pair].flow);
         Some(pair)
     }
 
@@ -253,21 +252,21 @@ impl Host {
     fn choose(&mut self, nic: LocalPort, eligible: u8) -> u8 {
         let state = &mut self.nics[nic];
         if !state.rule.is_drr() {
-            return state.rule.choose_simply(eligible, &mut state.served.last);
+            return state.rule.choose_simply(eligible, &mut state.data.served.last);
         }
-        let (rule, waiting, mut served) = (state.rule, state.ready, state.served);
+        let (rule, waiting, mut served) = (state.rule, state.ready, state.data.served);
         let prio = rule.choose_drr(eligible, waiting, &mut served, |prio| self.ready_size(nic, prio));
-        self.nics[nic].served = served;
+        self.nics[nic].data.served = served;
         prio
     }
 
     fn ready_size(&self, nic: LocalPort, prio: u8) -> u32 {
-        let Some(first) = self.nics[nic].turns[usize::from(prio)].first() else { return 0 };
-        self.pairs[first].next_size(&self.packets) as u32
+        let Some(first) = self.nics[nic].data.turns[usize::from(prio)].first() else { return 0 };
+        self.pairs[first].next_size(&self.params.packets) as u32
     }
 
     fn drop_bound(&mut self, nic: LocalPort, prio: usize) {
-        while let Some(place) = self.nics[nic].turns[prio].first() {
+        while let Some(place) = self.nics[nic].data.turns[prio].first() {
             let pair = &self.pairs[place];
             let live = pair.flow != FlowId::NONE;
             if live && pair.may_send() && pair.next_avail <= self.now {
@@ -277,17 +276,13 @@ impl Host {
             if live {
                 self.place(place);
             } else {
-                self.free.push(place);
+                self.pairs.release(place);
             }
         }
     }
 
     fn pop_ready(&mut self, nic: LocalPort, prio: usize) -> Option<PairId> {
-        let state = &mut self.nics[nic];
-        let place = state.turns[prio].pop()?;
-        if state.turns[prio].is_empty() {
-            state.ready &= !(1 << prio);
-        }
+        let place = self.nics[nic].pop_ready(prio)?;
         self.pairs[place].state = PairState::Idle;
         Some(place)
     }
@@ -300,18 +295,14 @@ impl Host {
         let pair = &mut self.pairs[place];
         pair.state = PairState::Idle;
         let (prio, flow) = (usize::from(pair.prio & 7), pair.flow);
-        let nic = &mut self.nics[pair.nic];
-        nic.turns[prio].remove(flow);
-        if nic.turns[prio].is_empty() {
-            nic.ready &= !(1 << prio);
-        }
+        self.nics[pair.nic].remove_ready(prio, flow);
     }
 
     fn release_paced(&mut self, nic: LocalPort) {
-        while let Some(&Reverse((time, flow, place))) = self.nics[nic].paced.peek()
+        while let Some(&Reverse((time, flow, place))) = self.nics[nic].data.paced.peek()
             && time <= self.now
         {
-            self.nics[nic].paced.pop();
+            self.nics[nic].data.paced.pop();
             let pair = &mut self.pairs[place];
             if pair.flow == flow && pair.state == PairState::Paced && pair.next_avail == time {
                 pair.state = PairState::Idle;
@@ -335,13 +326,12 @@ impl Host {
             if pair.state != PairState::Paced || pair.placed_at != time {
                 pair.state = PairState::Paced;
                 pair.placed_at = time;
-                nic.paced.push(Reverse((time, flow, place)));
+                nic.data.paced.push(Reverse((time, flow, place)));
             }
             return;
         }
         pair.state = PairState::Ready;
         pair.placed_at = time.max(self.now);
-        nic.turns[prio].push(flow, place);
-        nic.ready |= 1 << prio;
+        nic.push_ready(prio, flow, place);
     }
 }

@@ -6,17 +6,18 @@ use incast_model::fabric::PortId;
 use incast_model::units::Time;
 
 use super::Host;
+use super::params::HostParams;
 use crate::balance::backlog;
-use crate::congestion::{Ack, Controller, State, WindowMode};
+use crate::congestion::{Ack, Controller, FlowContext, State, WindowMode};
 use crate::host::PacketParams;
-use crate::host::selective::{Flight, Repeat, came};
-use crate::kernel::{FlowId, Id, Kind, LocalPort, PairId, ReceivedId, SentId, flag};
+use crate::host::selective::{Flight, came};
+use crate::kernel::{FlowId, Kind, LocalPort, PairId, ReceivedId, SentId, flag};
 use crate::measure::RateSample;
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::{Plan, Route};
 use crate::nodes::run::{ANY, NS3, has_extras};
-use crate::ns3;
+use crate::plan::ControlState;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PairState {
@@ -38,66 +39,119 @@ pub(super) struct Pair {
     pub(super) nic: LocalPort,
     /// [`flag`] bits of its data packets.
     flags: u8,
-    pub(super) moves_next_send: bool,
-    mode: WindowMode,
-    pub(super) size: u64,
-    pub(super) next: u64,
-    pub(super) una: u64,
-    pub(super) high: u64,
+    pub(super) stream: Stream,
     pub(super) next_avail: u64,
     /// Earliest time to send, if ready or paced.
     pub(super) placed_at: u64,
-    last_size: u64,
-    rate: u64,
-    window: u64,
-    own_window: u64,
     timer: u64,
     timeout: u64,
-    cc: State,
+    pub(super) control: Controlled,
 }
 
 impl Pair {
     /// In `ns3` arithmetic `next` can be behind `una`: the difference wraps and a window binds, as in ns-3.
     #[inline]
     pub(super) fn may_send(&self) -> bool {
-        self.next < self.size && self.next.wrapping_sub(self.una) < self.window
+        let Stream { size, next, una, .. } = self.stream;
+        next < size && next.wrapping_sub(una) < self.control.window
+    }
+
+    pub(super) fn next_size(&self, packets: &PacketParams) -> u64 {
+        packets.data_size(packets.payload.0.min(self.stream.size - self.stream.next), self.flags)
     }
 }
 
-impl Pair {
-    pub(super) fn next_size(&self, packets: &PacketParams) -> u64 {
-        packets.data_size(packets.payload.0.min(self.size - self.next), self.flags)
-    }
+/// Positions in the bytes of a flow.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub(super) struct Stream {
+    pub(super) size: u64,
+    pub(super) next: u64,
+    pub(super) una: u64,
+    pub(super) high: u64,
+}
 
+impl Stream {
     const fn flight(&self) -> Flight {
         Flight { una: self.una, high: self.high }
     }
+
+    /// Returns the first byte, and true for a retransmission.
+    #[inline]
+    fn send(&mut self, payload: u64) -> (u64, bool) {
+        let (seq, again) = (self.next, self.next < self.high);
+        self.next += payload;
+        self.high = self.high.max(self.next);
+        (seq, again)
+    }
 }
 
-/// As in [`crate::outcome::FlowRecord`].
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Progress {
-    pub(super) start: Option<Time>,
-    pub(super) finish: Option<Time>,
-    /// Arrival of the last byte of a flow without a size.
-    pub(super) delivered: Option<Time>,
-    pub(super) acked: u64,
-    pub(super) packets: u64,
-    pub(super) retransmitted: u64,
-    pub(super) marks: u64,
-    pub(super) nacks: u32,
-    pub(super) timeouts: u32,
+/// Congestion control of a pair, with its last answers.
+#[derive(Debug)]
+#[repr(C)]
+pub(super) struct Controlled {
+    last_size: u64,
+    rate: u64,
+    window: u64,
+    own_window: u64,
+    mode: WindowMode,
+    pub(super) moves_next_send: bool,
+    cc: State,
+}
+
+impl Controlled {
+    fn new(setup: &ControlState, context: &FlowContext, hops: u8) -> Self {
+        let mut cc = setup.control.start(context);
+        cc.on_path(hops);
+        Self {
+            last_size: 0,
+            rate: 0,
+            window: 0,
+            own_window: 0,
+            mode: setup.window,
+            moves_next_send: setup.moves_next_send,
+            cc,
+        }
+    }
+
+    /// Returns the change of the gap behind the last packet.
+    #[inline]
+    fn adopt<const RUN: u8>(
+        &mut self,
+        params: &HostParams,
+        context: &FlowContext,
+        (rate, own_window): (u64, u64),
+    ) -> i64 {
+        let window = match self.mode {
+            WindowMode::Off => params.in_flight,
+            WindowMode::Fixed => context.bdp,
+            WindowMode::Rate => (u128::from(context.bdp) * u128::from(rate) / u128::from(context.line.0)) as u64,
+        };
+        let shift = if self.moves_next_send && rate != self.rate && self.last_size > 0 {
+            params.pacing_gap::<RUN>(self.last_size, rate) as i64
+                - params.pacing_gap::<RUN>(self.last_size, self.rate) as i64
+        } else {
+            0
+        };
+        let answered = match params.rdma.ack_every {
+            1 => 1,
+            packets => u64::from(packets) * context.mtu,
+        };
+        self.rate = rate;
+        self.own_window = own_window;
+        self.window = window.min(own_window).max(answered);
+        shift
+    }
 }
 
 impl Host {
     pub(super) fn start<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, own: SentId) {
         let network = plan.network;
-        let flow = self.flows[own];
+        let flow = self.flows.ids[own];
         let spec = network.flow(flow);
         let control = &network.hosts.controls[plan.control(flow)];
         let nic = self.first_nic(plan, flow);
-        let mut cc = control.control.start(&self.nics[nic].context);
-        cc.on_path(network.records[flow].hops);
+        let hops = network.records[flow].hops;
         let pair = Pair {
             flow,
             at_src: own,
@@ -107,35 +161,16 @@ impl Host {
             state: PairState::Idle,
             nic,
             flags: control.flags | if spec.path.is_some() { flag::PATH } else { 0 },
-            moves_next_send: control.moves_next_send,
-            mode: control.window,
-            size: spec.size.0,
-            next: 0,
-            una: 0,
-            high: 0,
+            stream: Stream { size: spec.size.0, next: 0, una: 0, high: 0 },
             next_avail: 0,
             placed_at: 0,
-            last_size: 0,
-            rate: 0,
-            window: 0,
-            own_window: 0,
             timer: u64::MAX,
             timeout: u64::MAX,
-            cc,
+            control: Controlled::new(control, &self.nics[nic].link.context, hops),
         };
-        let place = match self.free.pop() {
-            Some(place) => {
-                self.pairs[place] = pair;
-                place
-            }
-            None => self.pairs.push(pair),
-        };
-        if self.rules.is_some() {
-            self.repeats.extend_to(place, Repeat::default);
-            self.repeats[place] = Repeat::default();
-        }
-        self.pair_of[own] = place;
-        self.progress[own].start = Some(Time(self.now));
+        let place = self.pairs.insert(pair, self.params.rules.is_some());
+        self.flows.pair_of[own] = place;
+        self.flows.progress[own].start = Some(Time(self.now));
         self.apply_control::<RUN>(out, place);
         if RUN == NS3 {
             self.nics[nic].reference.add(own);
@@ -152,39 +187,30 @@ impl Host {
         }
         let spec = plan.network.flow(flow);
         let flags = if spec.path.is_some() { flag::PATH } else { 0 };
-        let port = match plan.route(self.node, &Packet { flow, dst: spec.dst.0, flags, ..Packet::EMPTY }) {
+        let port = match plan.route(self.params.node, &Packet { flow, dst: spec.dst.0, flags, ..Packet::EMPTY }) {
             Route::Port(port) => Some(port),
             Route::Several(hops) => self.balance(plan, hops, (flow, spec.dst.0)),
             Route::None => None,
         };
-        port.map_or(LocalPort(0), |port| plan.layout.local(self.node, port))
+        port.map_or(LocalPort(0), |port| plan.layout.local(self.params.node, port))
     }
 
     fn balance(&mut self, plan: Plan<'_>, hops: &[PortId], (flow, dst): (FlowId, u32)) -> Option<PortId> {
         let backlog = |port: PortId| {
-            let nic = &self.nics[plan.layout.local(self.node, port)];
-            backlog((self.now, nic.busy_until), nic.queued, nic.rate)
+            let nic = &self.nics[plan.layout.local(self.params.node, port)];
+            backlog((self.now, nic.busy_until), nic.queued, nic.link.rate)
         };
-        let packet = (self.now, self.node, dst, flow, false);
+        let packet = (self.now, self.params.node, dst, flow, false);
         Some(plan.network.routing.balance(self.balancer.as_mut()?, hops, packet, backlog))
     }
 
-    /// Time between starts of packets at `rate` (bit/s).
-    #[inline]
-    fn pacing_gap<const RUN: u8>(&self, bytes: u64, rate: u64) -> u64 {
-        if RUN == NS3 {
-            return ns3::serialisation(bytes, rate);
-        }
-        ((bytes + self.packets.gap.0) * 8_000_000_000_000).div_ceil(rate)
-    }
-
     pub(super) fn send_data<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, place: PairId) {
-        let rto = self.rto();
+        let rto = self.params.rto();
         let pair = &mut self.pairs[place];
-        let payload = self.packets.payload.0.min(pair.size - pair.next);
-        let size = self.packets.data_size(payload, pair.flags);
+        let payload = self.params.packets.payload.0.min(pair.stream.size - pair.stream.next);
+        let size = self.params.packets.data_size(payload, pair.flags);
         let packet = Packet {
-            seq: pair.next,
+            seq: pair.stream.next,
             stamp: self.now,
             flow: pair.flow,
             dst: pair.dst,
@@ -196,43 +222,37 @@ impl Host {
             flags: pair.flags,
             ..Packet::EMPTY
         };
-        let progress = &mut self.progress[pair.at_src];
+        let progress = &mut self.flows.progress[pair.at_src];
         progress.packets += 1;
-        let (seq, again) = (pair.next, pair.next < pair.high);
+        let (seq, again) = pair.stream.send(payload);
         progress.retransmitted += u64::from(again);
-        pair.next += payload;
-        pair.high = pair.high.max(pair.next);
-        pair.last_size = size;
-        let rate = pair.rate;
-        if let Some(rules) = self.rules.as_ref().filter(|_| has_extras(RUN)) {
-            let (repeat, flight) = (&mut self.repeats[place], pair.flight());
-            (pair.next, pair.timeout) = repeat.sent(rules, self.now, flight, (seq, again));
+        pair.control.last_size = size;
+        let (number, rate) = (pair.nic, pair.control.rate);
+        if let Some(rules) = self.params.rules.as_ref().filter(|_| has_extras(RUN)) {
+            let (pair, repeat) = self.pairs.with_repeat(place);
+            let flight = pair.stream.flight();
+            (pair.stream.next, pair.timeout) = repeat.sent(rules, self.now, flight, (seq, again));
         } else if pair.timeout == u64::MAX {
             pair.timeout = self.now.saturating_add(rto);
         }
         out.injected[usize::from(packet.prio & 7)] += size;
         out.live += 1;
-        let nic = &mut self.nics[pair.nic];
+        let nic = &mut self.nics[number];
         nic.transmit::<RUN>(plan, out, self.now, &packet);
-        let line = (rate == nic.rate).then_some(nic.busy_until);
-        let next = line.unwrap_or_else(|| self.now + self.pacing_gap::<RUN>(size, rate));
+        let line = (rate == nic.link.rate).then_some(nic.busy_until);
+        let next = line.unwrap_or_else(|| self.now + self.params.pacing_gap::<RUN>(size, rate));
         let pair = &mut self.pairs[place];
         pair.next_avail = next;
-        pair.cc.on_sent(size, Time(self.now));
-        if has_extras(RUN) && pair.next >= self.demotion.0 {
+        pair.control.cc.on_sent(size, Time(self.now));
+        if has_extras(RUN) && pair.stream.next >= self.params.demotion.0 {
             self.demote(place);
         }
         self.apply_control::<RUN>(out, place);
     }
 
-    #[inline]
-    fn rto(&self) -> u64 {
-        self.rdma.rto.map_or(u64::MAX, |rto| rto.0)
-    }
-
     pub(super) fn receive_ack<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, packet: &Packet) {
         let own = packet.sent_flow();
-        let place = self.pair_of[own];
+        let place = self.flows.pair_of[own];
         if place == PairId::NONE {
             return; // of a flow that has completed
         }
@@ -242,25 +262,25 @@ impl Host {
             rand.next(); // ns-3 draws for every ACK
         }
         let nack = packet.kind == Kind::Nack;
-        let rto = self.rto();
+        let rto = self.params.rto();
         let pair = &mut self.pairs[place];
-        let progress = &mut self.progress[own];
+        let progress = &mut self.flows.progress[own];
         progress.nacks += u32::from(nack);
         progress.marks += u64::from(packet.flags & flag::ECHO != 0);
-        let first = pair.una == 0;
-        let advanced = packet.seq > pair.una;
+        let first = pair.stream.una == 0;
+        let advanced = packet.seq > pair.stream.una;
         if advanced {
-            out.acked += packet.seq - pair.una;
+            out.acked += packet.seq - pair.stream.una;
             progress.acked = packet.seq;
-            pair.una = packet.seq;
+            pair.stream.una = packet.seq;
             if RUN != NS3 {
                 // ns-3 resends acknowledged bytes after it went back.
-                pair.next = pair.next.max(pair.una);
+                pair.stream.next = pair.stream.next.max(pair.stream.una);
             }
             pair.timeout = self.now.saturating_add(rto);
         }
         let nic = pair.nic;
-        let done = pair.una >= pair.size;
+        let done = pair.stream.una >= pair.stream.size;
         if RUN == NS3 {
             self.react_in_ns3(plan, out, place, packet, first);
         }
@@ -268,19 +288,21 @@ impl Host {
             self.complete::<RUN>(plan, out, place);
         } else if RUN != NS3 {
             let pair = &mut self.pairs[place];
-            let next = if let Some(rules) = self.rules.as_ref().filter(|_| has_extras(RUN)) {
-                let came = came(nack, packet.seq, packet.gap(), self.packets.payload.0);
-                let (repeat, flight) = (&mut self.repeats[place], pair.flight());
-                (pair.next, pair.timeout) = repeat.heard(rules, self.now, flight, (came, advanced, pair.timeout));
-                pair.high
+            let next = if let Some(rules) = self.params.rules.as_ref().filter(|_| has_extras(RUN)) {
+                let came = came(nack, packet.seq, packet.gap(), self.params.packets.payload.0);
+                let (pair, repeat) = self.pairs.with_repeat(place);
+                let flight = pair.stream.flight();
+                (pair.stream.next, pair.timeout) =
+                    repeat.heard(rules, self.now, flight, (came, advanced, pair.timeout));
+                pair.stream.high
             } else {
                 if nack {
-                    pair.next = pair.una;
+                    pair.stream.next = pair.stream.una;
                 }
-                if pair.next == pair.una {
+                if pair.stream.next == pair.stream.una {
                     pair.timeout = u64::MAX;
                 }
-                pair.next
+                pair.stream.next
             };
             self.react::<RUN>(plan, out, place, packet, next);
             self.place(place);
@@ -292,13 +314,13 @@ impl Host {
     /// one.
     fn react_in_ns3(&mut self, plan: Plan<'_>, out: &mut Out, place: PairId, packet: &Packet, first: bool) {
         let pair = &mut self.pairs[place];
-        if packet.kind == Kind::Nack && pair.una < pair.size {
-            pair.next = pair.una;
+        if packet.kind == Kind::Nack && pair.stream.una < pair.stream.size {
+            pair.stream.next = pair.stream.una;
         }
-        if pair.next == pair.una {
+        if pair.stream.next == pair.stream.una {
             pair.timeout = u64::MAX;
         }
-        let next = pair.next;
+        let next = pair.stream.next;
         self.react::<NS3>(plan, out, place, packet, next);
         if !first {
             self.hasten_reference(out, place);
@@ -308,7 +330,7 @@ impl Host {
     fn react<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, place: PairId, packet: &Packet, next: u64) {
         let pair = &mut self.pairs[place];
         let records = usize::from(packet.records).min(plan.layout.records);
-        pair.cc.on_ack(&Ack {
+        pair.control.cc.on_ack(&Ack {
             now: Time(self.now),
             seq: packet.seq,
             next,
@@ -317,7 +339,7 @@ impl Host {
             rtt: Time(self.now - packet.stamp),
             int: &out.carried.records[..records],
             pint: if packet.records == 0 { 0 } else { out.carried.records[0].pint() },
-            flow: &self.nics[pair.nic].context,
+            flow: &self.nics[pair.nic].link.context,
             rates: &plan.network.rates,
         });
         self.apply_control::<RUN>(out, place);
@@ -325,11 +347,11 @@ impl Host {
 
     pub(super) fn receive_cnp<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, packet: &Packet) {
         let own = packet.sent_flow();
-        let place = self.pair_of[own];
+        let place = self.flows.pair_of[own];
         if place != PairId::NONE {
-            self.progress[own].marks += 1;
+            self.flows.progress[own].marks += 1;
             let pair = &mut self.pairs[place];
-            pair.cc.on_cnp(Time(self.now));
+            pair.control.cc.on_cnp(Time(self.now));
             let nic = pair.nic;
             self.apply_control::<RUN>(out, place);
             if RUN != NS3 {
@@ -343,26 +365,28 @@ impl Host {
         if !self.is_rdma(own) {
             return self.transport_timer::<RUN>(plan, out, own);
         }
-        let place = self.pair_of[own];
+        let place = self.flows.pair_of[own];
         if place == PairId::NONE || self.pairs[place].timer != self.now {
             return;
         }
         let now = Time(self.now);
         let pair = &mut self.pairs[place];
+        let nic = pair.nic;
         pair.timer = u64::MAX;
-        if pair.cc.next_timer() <= now {
-            pair.cc.on_timer(now);
+        if pair.control.cc.next_timer() <= now {
+            pair.control.cc.on_timer(now);
         }
         if pair.timeout <= self.now {
-            pair.next = pair.una;
+            pair.stream.next = pair.stream.una;
             pair.timeout = u64::MAX;
-            pair.cc.on_timeout(now);
-            self.progress[own].timeouts += 1;
-            if let Some(rules) = &self.rules {
-                self.repeats[place].recover(rules, pair.flight());
+            pair.control.cc.on_timeout(now);
+            self.flows.progress[own].timeouts += 1;
+            let flight = pair.stream.flight();
+            if let Some(rules) = &self.params.rules {
+                let (_, repeat) = self.pairs.with_repeat(place);
+                repeat.recover(rules, flight);
             }
         }
-        let nic = pair.nic;
         self.apply_control::<RUN>(out, place);
         // In ns-3, a control's timer does not wake the NIC.
         if RUN != NS3 {
@@ -376,20 +400,20 @@ impl Host {
     fn demote(&mut self, place: PairId) {
         let pair = &mut self.pairs[place];
         if self.isolation.as_ref().is_none_or(|isolation| isolation.queue() != pair.prio) {
-            pair.prio = self.demotion.1;
+            pair.prio = self.params.demotion.1;
         }
     }
 
     pub(in crate::nodes) fn pair_of(&self, plan: Plan<'_>, flow: FlowId) -> PairId {
-        self.pair_of[plan.layout.at_src[flow]]
+        self.flows.pair_of[plan.layout.at_src[flow]]
     }
 
     /// Returns data to the priority of its class.
     pub(in crate::nodes) fn send_as_usual(&mut self, plan: Plan<'_>, out: &mut Out, flow: FlowId) {
         let place = self.pair_of(plan, flow);
         if place != PairId::NONE {
-            let (limit, elephants) = self.demotion;
-            let demoted = self.pairs[place].high >= limit;
+            let (limit, elephants) = self.params.demotion;
+            let demoted = self.pairs[place].stream.high >= limit;
             let usual = plan.network.flow(flow).priority;
             self.send_under(plan, out, flow, if demoted { elephants } else { usual });
         }
@@ -410,32 +434,13 @@ impl Host {
 
     #[inline]
     fn apply_control<const RUN: u8>(&mut self, out: &mut Out, place: PairId) {
-        let pair = &self.pairs[place];
-        let (rate, own_window, timer) = pair.cc.answers();
-        if rate != pair.rate || own_window != pair.own_window {
-            let context = &self.nics[pair.nic].context;
-            let window = match pair.mode {
-                WindowMode::Off => self.in_flight,
-                WindowMode::Fixed => context.bdp,
-                WindowMode::Rate => (u128::from(context.bdp) * u128::from(rate) / u128::from(context.line.0)) as u64,
-            };
-            let shift = if pair.moves_next_send && rate != pair.rate && pair.last_size > 0 {
-                self.pacing_gap::<RUN>(pair.last_size, rate) as i64
-                    - self.pacing_gap::<RUN>(pair.last_size, pair.rate) as i64
-            } else {
-                0
-            };
-            let answered = match self.rdma.ack_every {
-                1 => 1,
-                packets => u64::from(packets) * context.mtu,
-            };
-            let pair = &mut self.pairs[place];
-            pair.rate = rate;
-            pair.own_window = own_window;
-            pair.window = window.min(own_window).max(answered);
+        let pair = &mut self.pairs[place];
+        let (rate, own_window, timer) = pair.control.cc.answers();
+        if rate != pair.control.rate || own_window != pair.control.own_window {
+            let context = &self.nics[pair.nic].link.context;
+            let shift = pair.control.adopt::<RUN>(&self.params, context, (rate, own_window));
             pair.next_avail = pair.next_avail.saturating_add_signed(shift);
         }
-        let pair = &mut self.pairs[place];
         let wanted = timer.0.min(pair.timeout);
         if wanted < pair.timer {
             pair.timer = wanted;
@@ -458,26 +463,26 @@ impl Host {
         }
         pair.flow = FlowId::NONE;
         let own = pair.at_src;
-        self.pair_of[own] = PairId::NONE;
+        self.flows.pair_of[own] = PairId::NONE;
         if pair.state != PairState::Ready {
-            self.free.push(place);
+            self.pairs.release(place);
         } // else ready, as after an early timeout: free when its turn comes
-        self.progress[own].finish = Some(Time(self.now));
+        self.flows.progress[own].finish = Some(Time(self.now));
         out.done += 1;
-        self.pass_acked(plan, out, own);
+        self.flows.pass_acked(plan, out, self.now, own);
     }
 
     /// True if completed, or if an ACK of its last byte arrives before `end`.
     pub(in crate::nodes) fn completes_before(&self, plan: Plan<'_>, out: &Out, own: SentId, end: u64) -> bool {
-        if self.progress[own].finish.is_some() {
+        if self.flows.progress[own].finish.is_some() {
             return true;
         }
         if !self.is_rdma(own) {
             return self.transport_completes_before(plan, out, own, end);
         }
-        let place = self.pair_of[own];
+        let place = self.flows.pair_of[own];
         place != PairId::NONE && {
-            let size = self.pairs[place].size;
+            let size = self.pairs[place].stream.size;
             let wires = self.nics.iter().map(|nic| &out.wires[nic.line]);
             let arriving = wires.flat_map(|wire| wire.packets().take_while(|(time, _)| *time < end));
             let mut acks = arriving.filter(|(_, packet)| matches!(packet.kind, Kind::Ack | Kind::Nack));
@@ -486,30 +491,25 @@ impl Host {
     }
 
     pub(in crate::nodes) fn samples(&self, time: Time) -> impl Iterator<Item = RateSample> {
-        let live = self.pairs.iter().filter(|pair| pair.flow != FlowId::NONE);
-        let pairs = live.map(move |pair| RateSample {
+        let pairs = self.pairs.live().map(move |pair| RateSample {
             time,
             flow: pair.flow.0,
-            rate: pair.rate,
-            window: pair.window,
-            acked: pair.una,
+            rate: pair.control.rate,
+            window: pair.control.window,
+            acked: pair.stream.una,
         });
         // Other transports send at the speed of the link.
         pairs.chain(self.transport_flows().map(move |(own, window)| RateSample {
             time,
-            flow: self.flows[own].0,
+            flow: self.flows.ids[own].0,
             rate: self.transport_rate(own),
             window,
-            acked: self.progress[own].acked,
+            acked: self.flows.progress[own].acked,
         }))
     }
 
     /// True if a flow waits only for its pacing.
     pub(in crate::nodes) fn is_paced(&self) -> bool {
-        self.pairs.iter().any(|pair| pair.flow != FlowId::NONE && pair.may_send() && pair.next_avail > self.now)
-    }
-
-    pub(in crate::nodes) fn has_starts(&self) -> bool {
-        self.next_start.index() < self.flows.len() || self.gates.as_ref().is_some_and(|gates| !gates.coming.is_empty())
+        self.pairs.live().any(|pair| pair.may_send() && pair.next_avail > self.now)
     }
 }

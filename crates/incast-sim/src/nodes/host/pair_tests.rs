@@ -114,5 +114,5 @@ fn a_flow_leaves_its_place_to_the_next() {
     bench.run(5000);
     assert_eq!(bench.sent(0), [burst(0, 0..2), vec![(1100, Data(1, 0)), (1200, Data(1, 1))]].concat());
     assert_eq!((bench.record(1).acked, bench.record(1).finish), (2000, Some(Time::ns(1600))));
-    assert_eq!(bench.nodes.hosts[0].pairs.len(), 1);
+    assert_eq!(bench.nodes.hosts[0].pairs.all().len(), 1);
 }

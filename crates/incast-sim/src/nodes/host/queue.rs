@@ -1,11 +1,40 @@
-use super::Host;
+use super::{Host, PRIORITIES};
 use crate::kernel::{Kind, LocalPort, PacketId};
+use crate::nodes::lane::Queue;
 use crate::nodes::out::{Dropped, Out};
-use crate::nodes::packet::Packet;
+use crate::nodes::packet::{Packet, Slab};
 use crate::nodes::plan::Plan;
 use crate::nodes::run::{has_extras, has_transports};
 use crate::outcome::DropReason;
-use crate::switch::{RANKED_QUEUE, Storage, rank};
+use crate::switch::{RANKED_QUEUE, RankedQueue, Storage, rank};
+
+/// Packets that wait at a NIC: ACKs and CNPs of RDMA, whose data waits in queue pairs; all packets of other transports.
+#[derive(Debug)]
+#[repr(C)]
+pub(super) struct Stored {
+    pub(super) queues: [Queue; PRIORITIES],
+    /// In place of all queues but priority 0.
+    ranked: RankedQueue,
+}
+
+impl Default for Stored {
+    fn default() -> Self {
+        Self { queues: [Queue::EMPTY; PRIORITIES], ranked: RankedQueue::default() }
+    }
+}
+
+impl Stored {
+    pub(super) fn places<'a>(&'a self, slab: &'a Slab) -> impl Iterator<Item = PacketId> + 'a {
+        self.queues.iter().flat_map(|queue| slab.places(queue.head)).chain(self.ranked.packets())
+    }
+
+    fn first(&self, ranked: bool, prio: u8) -> Option<PacketId> {
+        match ranked {
+            true => self.ranked.packets().next(),
+            false => Some(self.queues[usize::from(prio & 7)].head).filter(|&place| place != PacketId::NONE),
+        }
+    }
+}
 
 impl Host {
     pub(super) fn store<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort, packet: &Packet) {
@@ -15,7 +44,7 @@ impl Host {
             Storage::Ranked(limit) => {
                 let rank = rank(packet.kind, packet.flags, packet.stamp, packet.prio);
                 while !fits(self, limit) {
-                    let Some(place) = self.nics[nic].ranked.evict_above(rank) else {
+                    let Some(place) = self.nics[nic].stored.ranked.evict_above(rank) else {
                         return self.overflow::<RUN>(plan, out, nic, packet);
                     };
                     let ranges = std::mem::take(&mut out.carried.ranges);
@@ -39,13 +68,13 @@ impl Host {
             blocking.queued(place, self.now);
         }
         let nic = &mut self.nics[nic];
-        let queue = &mut nic.queues[usize::from(prio)];
+        let queue = &mut nic.stored.queues[usize::from(prio)];
         queue.bytes += size;
         queue.peak = queue.peak.max(queue.bytes);
         nic.queued += size;
-        if has_transports(RUN) && self.ranks && prio != 0 {
+        if has_transports(RUN) && self.params.ranks && prio != 0 {
             let rank = rank(packet.kind, packet.flags, packet.stamp, packet.prio);
-            nic.ranked.push(rank, packet.flow, place);
+            nic.stored.ranked.push(rank, packet.flow, place);
             nic.waiting |= 1 << RANKED_QUEUE;
             return;
         }
@@ -60,12 +89,12 @@ impl Host {
 
     #[inline(always)]
     pub(super) fn dequeue<const RUN: u8>(&mut self, out: &mut Out, nic: LocalPort, prio: u8) -> Packet {
-        if has_transports(RUN) && self.ranks && prio != 0 {
-            let place = self.nics[nic].ranked.pop().expect("a queue that waits has packets");
+        if has_transports(RUN) && self.params.ranks && prio != 0 {
+            let place = self.nics[nic].stored.ranked.pop().expect("a queue that waits has packets");
             return self.take_ranked::<RUN>(out, nic, place);
         }
         let nic = &mut self.nics[nic];
-        let queue = &mut nic.queues[usize::from(prio & 7)];
+        let queue = &mut nic.stored.queues[usize::from(prio & 7)];
         let (packet, next) = self.slab.remove::<RUN>(queue.head, &mut out.carried);
         queue.head = next;
         queue.bytes -= u32::from(packet.size);
@@ -80,27 +109,23 @@ impl Host {
     fn take_ranked<const RUN: u8>(&mut self, out: &mut Out, nic: LocalPort, place: PacketId) -> Packet {
         let (packet, _) = self.slab.remove::<RUN>(place, &mut out.carried);
         let nic = &mut self.nics[nic];
-        nic.queues[usize::from(packet.prio & 7)].bytes -= u32::from(packet.size);
+        nic.stored.queues[usize::from(packet.prio & 7)].bytes -= u32::from(packet.size);
         nic.queued -= u32::from(packet.size);
-        if nic.ranked.is_empty() {
+        if nic.stored.ranked.is_empty() {
             nic.waiting &= !(1 << RANKED_QUEUE);
         }
         packet
     }
 
     pub(super) fn begins_with_data(&self, nic: LocalPort, prio: u8) -> bool {
-        let nic = &self.nics[nic];
-        let first = match self.ranks && prio != 0 {
-            true => nic.ranked.packets().next(),
-            false => Some(nic.queues[usize::from(prio & 7)].head).filter(|&place| place != PacketId::NONE),
-        };
+        let first = self.nics[nic].stored.first(self.params.ranks && prio != 0, prio);
         first.is_some_and(|place| self.slab.get(place).kind == Kind::Segment)
     }
 
     #[cold]
     fn overflow<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort, packet: &Packet) {
         self.left::<RUN>(plan, out, packet);
-        let (reason, egress) = (DropReason::Buffer, Some(self.nics[nic].port));
+        let (reason, egress) = (DropReason::Buffer, Some(self.nics[nic].link.port));
         out.drop(plan.network, packet, Dropped { reason, ingress: None, egress, now: self.now, event: self.event });
         out.live -= 1;
     }

@@ -59,14 +59,17 @@ impl Host {
         nic: LocalPort,
         packet: &Packet,
     ) {
-        if packet.flags & flag::CE != 0 && self.rdma.cnp == CnpMode::Packet {
+        if packet.flags & flag::CE != 0 && self.params.rdma.cnp == CnpMode::Packet {
             self.notify::<RUN>(plan, out, nic, packet);
         }
         let before = self.receivers[packet.received_flow()].delivered;
-        let answer =
-            if has_extras(RUN) && self.rules.is_some() { self.answer_selectively(packet) } else { self.answer(packet) };
-        if self.gates.is_some() && self.receivers[packet.received_flow()].delivered != before {
-            self.pass_delivered(plan, out, packet.received_flow());
+        let answer = if has_extras(RUN) && self.params.rules.is_some() {
+            self.answer_selectively(packet)
+        } else {
+            self.answer(packet)
+        };
+        if self.flows.has_gates() && self.receivers[packet.received_flow()].delivered != before {
+            self.flows.pass_delivered(plan, out, (self.params.id, self.now), packet.received_flow());
         }
         if let Some((kind, seq)) = answer {
             self.send_answer::<RUN>(plan, out, nic, packet, (kind, seq));
@@ -75,7 +78,7 @@ impl Host {
 
     #[inline]
     fn answer(&mut self, packet: &Packet) -> Option<(Kind, u64)> {
-        let rdma = &self.rdma;
+        let rdma = &self.params.rdma;
         let receiver = &mut self.receivers[packet.received_flow()];
         if packet.seq == receiver.expected {
             receiver.expected += u64::from(packet.payload);
@@ -105,10 +108,10 @@ impl Host {
     }
 
     fn answer_selectively(&mut self, packet: &Packet) -> Option<(Kind, u64)> {
-        let rdma = &self.rdma;
+        let rdma = &self.params.rdma;
         let receiver = &mut self.receivers[packet.received_flow()];
         let Receiver { expected, size, .. } = *receiver;
-        let (next, filled) = match receiver.arrived.take(packet.seq, expected, (self.packets.payload.0, size)) {
+        let (next, filled) = match receiver.arrived.take(packet.seq, expected, (self.params.packets.payload.0, size)) {
             Taken::Duplicate => {
                 // Repeats a possibly lost ACK.
                 receiver.discarded += 1;
@@ -151,9 +154,10 @@ impl Host {
         (kind, seq): (Kind, u64),
     ) {
         let receiver = &self.receivers[packet.received_flow()];
-        let size = (self.packets.ack.0 + self.packets.telemetry(packet.flags)).max(self.packets.min_ack.0);
-        let echo = packet.flags & flag::CE != 0 && self.rdma.cnp == CnpMode::Echo;
-        let ahead = if kind == Kind::Nack { (packet.seq - seq) / self.packets.payload.0 } else { 0 };
+        let size = (self.params.packets.ack.0 + self.params.packets.telemetry(packet.flags))
+            .max(self.params.packets.min_ack.0);
+        let echo = packet.flags & flag::CE != 0 && self.params.rdma.cnp == CnpMode::Echo;
+        let ahead = if kind == Kind::Nack { (packet.seq - seq) / self.params.packets.payload.0 } else { 0 };
         let answer = Packet {
             seq,
             dst: receiver.src,
@@ -161,7 +165,7 @@ impl Host {
             size: size as u16,
             payload: ahead as u16,
             kind,
-            prio: self.rdma.ack_priority.unwrap_or(receiver.prio),
+            prio: self.params.rdma.ack_priority.unwrap_or(receiver.prio),
             in_prio: 0,
             flags: packet.flags & flag::PATH | if echo { flag::ECHO } else { 0 },
             hops: 0,
@@ -179,8 +183,8 @@ impl Host {
         if self.now < receiver.next_cnp {
             return;
         }
-        receiver.next_cnp = self.now + self.rdma.cnp_interval.0;
-        let size = self.packets.cnp.0;
+        receiver.next_cnp = self.now + self.params.rdma.cnp_interval.0;
+        let size = self.params.packets.cnp.0;
         let notification = Packet {
             stamp: packet.stamp,
             flow: packet.flow,
@@ -188,7 +192,7 @@ impl Host {
             at_dst: receiver.at_src.0,
             size: size as u16,
             kind: Kind::Cnp,
-            prio: self.rdma.cnp_priority,
+            prio: self.params.rdma.cnp_priority,
             flags: packet.flags & flag::PATH,
             ..Packet::EMPTY
         };

@@ -11,19 +11,9 @@ use crate::outcome::FlowRecord;
 use crate::switch::Ingress;
 
 impl Host {
-    pub(in crate::nodes) fn record_sent(&self, records: &mut IdVec<FlowId, FlowRecord>) {
-        for (progress, &flow) in self.progress.iter().zip(&self.flows) {
-            let record = &mut records[flow];
-            (record.start, record.finish, record.acked) = (progress.start, progress.finish, progress.acked);
-            record.delivered = progress.delivered;
-            (record.packets, record.retransmitted) = (progress.packets, progress.retransmitted);
-            (record.marks, record.nacks, record.timeouts) = (progress.marks, progress.nacks, progress.timeouts);
-        }
-    }
-
     /// Adds to the senders' records.
     pub(in crate::nodes) fn record_received(&self, layout: &Layout, records: &mut IdVec<FlowId, FlowRecord>) {
-        for (receiver, &flow) in self.receivers.iter().zip(&layout.received[self.id]) {
+        for (receiver, &flow) in self.receivers.iter().zip(&layout.received[self.params.id]) {
             let record = &mut records[flow];
             (record.delivered, record.discarded) = (receiver.delivered.or(record.delivered), receiver.discarded);
             record.acked += receiver.arrived_bytes;
@@ -32,12 +22,11 @@ impl Host {
 
     /// Flows sent, and their ports.
     pub(in crate::nodes) fn under_way(&self) -> impl Iterator<Item = (FlowId, PortId)> {
-        let under_way = self.progress.numbered().filter(|(_, one)| one.start.is_some() && one.finish.is_none());
-        under_way.map(|(own, _)| (self.flows[own], self.nics[self.nic_of(own)].port))
+        self.flows.under_way().map(|own| (self.flows.ids[own], self.nics[self.nic_of(own)].link.port))
     }
 
     fn nic_of(&self, own: SentId) -> LocalPort {
-        match self.pair_of[own] {
+        match self.flows.pair_of[own] {
             PairId::NONE => self.transport_nic(own),
             place => self.pairs[place].nic,
         }
@@ -45,7 +34,7 @@ impl Host {
 
     /// Paused priorities, without ports with dead links.
     pub(in crate::nodes) fn pauses(&self) -> impl Iterator<Item = (PortId, u8)> {
-        self.nics.iter().filter(|nic| !nic.down).map(|nic| (nic.port, nic.paused))
+        self.nics.iter().filter(|nic| !nic.down).map(|nic| (nic.link.port, nic.paused))
     }
 
     pub(in crate::nodes) fn is_paused(&self, nic: LocalPort, priority: u8) -> bool {
@@ -57,12 +46,10 @@ impl Host {
         let (nic, priority) = (&self.nics[nic], usize::from(priority));
         let hold = nic.holds.get(priority).copied().unwrap_or_default();
         let ingress = Ingress { paused: hold.paused, xoffs: hold.xoffs, ..Ingress::default() };
-        Lane { queue: nic.queues[priority], ingress }
+        Lane { queue: nic.stored.queues[priority], ingress }
     }
 
     pub(in crate::nodes) fn packets(&self) -> impl Iterator<Item = &Packet> {
-        let lists = self.nics.iter().flat_map(|nic| &nic.queues).flat_map(|queue| self.slab.list(queue.head));
-        let ranked = self.nics.iter().flat_map(|nic| nic.ranked.packets());
-        lists.chain(ranked.map(|place| self.slab.get(place)))
+        self.nics.iter().flat_map(|nic| nic.stored.places(&self.slab)).map(|place| self.slab.get(place))
     }
 }

@@ -42,7 +42,7 @@ impl Host {
     /// TriggerTransmit: nothing while busy; the end of the transmission tries again.
     pub(super) fn kick_reference(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort) {
         let state = &self.nics[nic];
-        if !state.reference.pending && out.ns3().is_idle(state.port, state.busy_until, self.now) {
+        if !state.reference.pending && out.ns3().is_idle(state.link.port, state.busy_until, self.now) {
             self.serve_reference(plan, out, nic);
         }
     }
@@ -63,7 +63,7 @@ impl Host {
 
     /// DequeueAndTransmit of an idle port.
     fn serve_reference(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort) {
-        let control = self.nics[nic].eligible_control(&self.rdma);
+        let control = self.nics[nic].eligible_control(&self.params.rdma);
         if control != 0 {
             self.send_queued::<NS3>(plan, out, nic, control);
         } else if let Some(pair) = self.next_in_reference(nic) {
@@ -73,7 +73,7 @@ impl Host {
         }
         let state = &mut self.nics[nic];
         state.reference.pending = true;
-        out.ns3().serve_when_free(state.port, state.busy_until);
+        out.ns3().serve_when_free(state.link.port, state.busy_until);
     }
 
     /// GetNextQindex. Removes completed flows met, from the smallest index on.
@@ -84,7 +84,7 @@ impl Host {
         let mut found = None;
         for step in 1..=count {
             let index = (step + list.last) % count;
-            let place = self.pair_of[list.flows[index]];
+            let place = self.flows.pair_of[list.flows[index]];
             if place == PairId::NONE {
                 first_done = first_done.min(index);
                 continue;
@@ -100,10 +100,10 @@ impl Host {
             if let Some((index, _)) = &mut found
                 && *index > first_done
             {
-                let done = |own: &&SentId| self.pair_of[**own] == PairId::NONE;
+                let done = |own: &&SentId| self.flows.pair_of[**own] == PairId::NONE;
                 *index -= list.flows[first_done..*index].iter().filter(done).count();
             }
-            list.remove_completed(first_done, &self.pair_of);
+            list.remove_completed(first_done, &self.flows.pair_of);
         }
         found.map(|(index, place)| {
             list.last = index;
@@ -114,8 +114,8 @@ impl Host {
     /// Wakes up at the earliest next time, unless a wake-up is pending or the time has passed.
     fn sleep_reference(&mut self, out: &mut Out, nic: LocalPort) {
         let list = &self.nics[nic].reference;
-        let pairs = list.flows.iter().filter_map(|&own| self.pairs.get(self.pair_of[own]));
-        let earliest = pairs.filter(|pair| pair.next < pair.size).map(|pair| pair.next_avail).min();
+        let pairs = list.flows.iter().filter_map(|&own| self.pairs.get(self.flows.pair_of[own]));
+        let earliest = pairs.filter(|pair| pair.stream.next < pair.stream.size).map(|pair| pair.next_avail).min();
         if let Some(time) = earliest
             && list.wake.is_none()
             && time > self.now
@@ -126,13 +126,13 @@ impl Host {
 
     fn wake_reference_at(&mut self, out: &mut Out, nic: LocalPort, time: u64) {
         let state = &mut self.nics[nic];
-        state.reference.wake = Some((time, out.ns3().wake(state.port, time)));
+        state.reference.wake = Some((time, out.ns3().wake(state.link.port, time)));
     }
 
     /// UpdateNextAvail, after an ACK of a control that moves its next transmission: moves a pending wake-up earlier.
     pub(super) fn hasten_reference(&mut self, out: &mut Out, place: PairId) {
         let pair = &self.pairs[place];
-        if !pair.moves_next_send {
+        if !pair.control.moves_next_send {
             return;
         }
         let (nic, time) = (pair.nic, pair.next_avail);

@@ -101,7 +101,7 @@ impl Case {
                 }
             }
             nodes.step_node(node, event);
-            let flying = nodes.hosts[0].pairs.iter().map(|pair| pair.high - pair.una);
+            let flying = nodes.hosts[0].pairs.all().iter().map(|pair| pair.stream.high - pair.stream.una);
             in_flight = flying.max().unwrap_or(0).max(in_flight);
         }
         let record = nodes.outcome(Halt::Finished).flows[0];

@@ -75,9 +75,9 @@ impl Host {
 
     #[cold]
     pub(super) fn start_transport<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, own: SentId) {
-        let nic = self.first_nic(plan, self.flows[own]);
+        let nic = self.first_nic(plan, self.flows.ids[own]);
         self.transports().nics[own] = nic;
-        self.progress[own].start = Some(Time(self.now));
+        self.flows.progress[own].start = Some(Time(self.now));
         Work::<RUN> { host: self, plan, out }.start_endpoint(own);
     }
 
@@ -193,14 +193,14 @@ impl Host {
 
     pub(super) fn transport_completes_before(&self, plan: Plan<'_>, out: &Out, own: SentId, end: u64) -> bool {
         let Some(transports) = &self.transports else { return false };
-        let flow = plan.network.flow(self.flows[own]);
+        let flow = plan.network.flow(self.flows.ids[own]);
         let stops = flow.until.is_some_and(|until| until.0 < end);
-        if self.progress[own].start.is_none() {
+        if self.flows.progress[own].start.is_none() {
             return flow.start.0 < end && (stops || transports.endpoints.may_end_at_start(own));
         }
         let wires = self.nics.iter().map(|nic| &out.wires[nic.line]);
         let arriving = wires.flat_map(|wire| wire.packets().take_while(|(time, _)| *time < end));
-        let number = self.flows[own];
+        let number = self.flows.ids[own];
         let own_acks = arriving.filter(|(_, packet)| packet.kind == Kind::SegmentAck && packet.flow == number);
         let acks: Vec<u64> = own_acks.map(|(_, packet)| packet.seq).collect();
         stops || transports.endpoints.may_end(own, end, &acks)
@@ -214,9 +214,9 @@ impl Host {
     /// Flows ended at their sender that may have packets in flight, with their bytes arrived.
     pub(in crate::nodes) fn late(hosts: &mut [Self], place: usize, plan: Plan<'_>, now: u64) -> Vec<(FlowId, u64)> {
         let Some(mut transports) = hosts[place].transports.take() else { return Vec::new() };
-        let bytes = |own: SentId| arrived_bytes(hosts, plan, hosts[place].flows[own]);
+        let bytes = |own: SentId| arrived_bytes(hosts, plan, hosts[place].flows.ids[own]);
         let late = transports.endpoints.late(now, &bytes);
-        let late = late.into_iter().map(|own| (hosts[place].flows[own], bytes(own))).collect();
+        let late = late.into_iter().map(|own| (hosts[place].flows.ids[own], bytes(own))).collect();
         hosts[place].transports = Some(transports);
         late
     }
@@ -226,7 +226,7 @@ impl Host {
     }
 
     pub(super) fn transport_rate(&self, own: SentId) -> u64 {
-        self.nics[self.transport_nic(own)].rate
+        self.nics[self.transport_nic(own)].link.rate
     }
 }
 
@@ -245,7 +245,7 @@ impl<const RUN: u8> Work<'_, RUN> {
                 (flow, network.flow(flow).dst.0, layout.at_dst[flow].0)
             }
             To::Sender(own, _) => {
-                let flow = layout.received[self.host.id][own];
+                let flow = layout.received[self.host.params.id][own];
                 (flow, network.flow(flow).src.0, layout.at_src[flow].0)
             }
             To::Host(host, flow, _) => (flow, host, 0),
@@ -293,7 +293,7 @@ impl<const RUN: u8> Stack for Work<'_, RUN> {
     }
 
     fn sizes(&self) -> &PacketParams {
-        &self.host.packets
+        &self.host.params.packets
     }
 
     fn sent(&self, own: SentId) -> &Flow {
@@ -301,7 +301,7 @@ impl<const RUN: u8> Stack for Work<'_, RUN> {
     }
 
     fn received(&self, own: ReceivedId) -> &Flow {
-        self.flow(self.plan.layout.received[self.host.id][own])
+        self.flow(self.plan.layout.received[self.host.params.id][own])
     }
 
     fn flow(&self, flow: FlowId) -> &Flow {
@@ -313,7 +313,7 @@ impl<const RUN: u8> Stack for Work<'_, RUN> {
     }
 
     fn flow_of(&self, own: SentId) -> FlowId {
-        self.host.flows[own]
+        self.host.flows.ids[own]
     }
 
     fn nic_of(&self, own: SentId) -> LocalPort {
@@ -321,15 +321,15 @@ impl<const RUN: u8> Stack for Work<'_, RUN> {
     }
 
     fn wire_time(&self, nic: LocalPort, bytes: u64) -> u64 {
-        self.plan.network.wire_time(self.host.nics[nic].port, bytes)
+        self.plan.network.wire_time(self.host.nics[nic].link.port, bytes)
     }
 
     fn busy_time(&self, nic: LocalPort, bytes: u64) -> u64 {
-        self.plan.network.busy_time(self.host.nics[nic].port, bytes)
+        self.plan.network.busy_time(self.host.nics[nic].link.port, bytes)
     }
 
     fn line(&self, nic: LocalPort) -> u64 {
-        crate::tenant::line(&self.plan.network.fabric, self.host.nics[nic].port)
+        crate::tenant::line(&self.plan.network.fabric, self.host.nics[nic].link.port)
     }
 
     fn time_to_last_link(&self, own: SentId) -> u64 {
@@ -337,11 +337,11 @@ impl<const RUN: u8> Stack for Work<'_, RUN> {
     }
 
     fn host_of(&self, _nic: LocalPort) -> u32 {
-        self.host.id.0
+        self.host.params.id.0
     }
 
     fn port(&self, nic: LocalPort) -> PortId {
-        self.host.nics[nic].port
+        self.host.nics[nic].link.port
     }
 
     fn matching(&mut self) -> &mut Matching {
@@ -349,7 +349,7 @@ impl<const RUN: u8> Stack for Work<'_, RUN> {
     }
 
     fn give_turn(&mut self, flow: FlowId, time: u64) {
-        if self.flow(flow).src == self.host.id {
+        if self.flow(flow).src == self.host.params.id {
             self.plan(self.nic_of(self.number_of(flow)), time, Job::Turn);
         } else {
             self.out.turns.push((flow, time));
@@ -399,37 +399,37 @@ impl<const RUN: u8> Stack for Work<'_, RUN> {
     }
 
     fn count_packet(&mut self, own: SentId, again: bool) {
-        let progress = &mut self.host.progress[own];
+        let progress = &mut self.host.flows.progress[own];
         progress.packets += 1;
         progress.retransmitted += u64::from(again);
     }
 
     fn count_mark(&mut self, own: SentId) {
-        self.host.progress[own].marks += 1;
+        self.host.flows.progress[own].marks += 1;
     }
 
     fn count_timeout(&mut self, own: SentId) {
-        self.host.progress[own].timeouts += 1;
+        self.host.flows.progress[own].timeouts += 1;
     }
 
     fn acknowledge(&mut self, own: SentId, bytes: u64) {
-        let progress = &mut self.host.progress[own];
+        let progress = &mut self.host.flows.progress[own];
         self.out.acked += bytes.saturating_sub(progress.acked);
         progress.acked = progress.acked.max(bytes);
     }
 
     fn end(&mut self, own: SentId) {
-        self.host.progress[own].finish = Some(Time(self.host.now));
+        self.host.flows.progress[own].finish = Some(Time(self.host.now));
         self.set_timer(own, u64::MAX);
         self.out.done += 1;
-        self.host.pass_acked(self.plan, self.out, own);
+        self.host.flows.pass_acked(self.plan, self.out, self.host.now, own);
     }
 
     fn deliver_sent(&mut self, own: SentId) {
-        let progress = &mut self.host.progress[own];
+        let progress = &mut self.host.flows.progress[own];
         progress.delivered = progress.delivered.or(Some(Time(self.host.now)));
         if self.sent(own).until.is_some() {
-            self.host.pass_sent_delivered(self.plan, self.out, own);
+            self.host.flows.pass_sent_delivered(self.plan, self.out, self.host.now, own);
         }
     }
 
@@ -441,7 +441,8 @@ impl<const RUN: u8> Stack for Work<'_, RUN> {
         let receiver = &mut self.host.receivers[own];
         if receiver.delivered.is_none() {
             receiver.delivered = Some(Time(self.host.now));
-            self.host.pass_delivered(self.plan, self.out, own);
+            let host = (self.host.params.id, self.host.now);
+            self.host.flows.pass_delivered(self.plan, self.out, host, own);
         }
     }
 

@@ -2,6 +2,8 @@
 use crate::kernel::{IdVec, Kind, LocalPort, Range, ReceivedId, SentId, flag};
 
 mod control;
+mod cwnd;
+mod losses;
 mod params;
 mod receiver;
 mod rtt;
@@ -146,7 +148,7 @@ impl Tcp {
         let Some(sender) = self.senders.get_mut(own) else { return };
         while let Some(segment) = sender.next_segment() {
             sender.give(Some(segment));
-            let reduced = !segment.again && std::mem::take(&mut sender.reports_reduction);
+            let reduced = !segment.again && sender.reports_reduction();
             let mut packet = stack.segment(own, segment);
             packet.stamp = stack.now();
             if listens {

@@ -3,10 +3,11 @@
 use incast_model::units::Time;
 
 use super::TcpParams;
-use super::control::{self, Acked, Window};
+use super::control::Acked;
+use super::cwnd::Cwnd;
+use super::losses::Losses;
 use super::rtt::Rtt;
 use crate::kernel::Range;
-use crate::transport::Ranges;
 use crate::transport::segments::{Packets, Segment};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,69 +36,47 @@ pub(super) struct Sender {
     pub(super) phase: Phase,
     /// First unacknowledged byte.
     una: u64,
-    /// Packets put into the host's queue, and out of it.
+    next: u64,
+    /// First byte never sent.
+    high: u64,
+    in_host: InHost,
+    cwnd: Cwnd,
+    /// Recovery, or the phase after a timeout, lasts until bytes up to here are acknowledged.
+    recover: u64,
+    duplicates: u32,
+    losses: Losses,
+    rtt: Rtt,
+    has_sack: bool,
+    listens: bool,
+    dupacks: Option<u32>,
+}
+
+/// Packets put into the host's queue, and out of it.
+#[derive(Debug, Default)]
+struct InHost {
     given: u64,
     left: u64,
     /// `given` when the first unacknowledged segment was last resent; 0: never.
     first_again: u64,
-    next: u64,
-    /// First byte never sent.
-    high: u64,
-    cwnd: u64,
-    ssthresh: u64,
-    /// Recovery, or the phase after a timeout, lasts until bytes up to here are acknowledged.
-    recover: u64,
-    duplicates: u32,
-    /// Arrived beyond `una`.
-    sacked: Ranges,
-    /// Not yet resent in this recovery.
-    lost: Ranges,
-    /// Missing bytes before it are lost.
-    judged: u64,
-    /// The next lost segment ignores the window.
-    at_once: bool,
-    rtt: Rtt,
-    control: control::State,
-    /// Marks count again beyond this acknowledged byte.
-    reduced_until: u64,
-    /// Until the receiver knows that marks reduced the window.
-    pub(super) reports_reduction: bool,
-    has_sack: bool,
-    listens: bool,
-    dupacks: Option<u32>,
-    most: u64,
-    abc_limit: u64,
 }
 
 impl Sender {
     pub(super) fn new(params: &TcpParams, packets: Packets) -> Self {
-        let mss = packets.mss;
         Self {
+            cwnd: Cwnd::new(params, packets.mss),
             packets,
             phase: if params.handshake { Phase::Handshake } else { Phase::Open },
             una: 0,
-            given: 0,
-            left: 0,
-            first_again: 0,
             next: 0,
             high: 0,
-            cwnd: u64::from(params.init_cwnd) * mss,
-            ssthresh: u64::MAX,
+            in_host: InHost::default(),
             recover: 0,
             duplicates: 0,
-            sacked: Ranges::default(),
-            lost: Ranges::default(),
-            judged: 0,
-            at_once: false,
+            losses: Losses::default(),
             rtt: Rtt::new(params),
-            control: params.control.start(),
-            reduced_until: 0,
-            reports_reduction: false,
             has_sack: params.sack,
             listens: params.listens(),
             dupacks: params.dupacks,
-            most: params.max_cwnd.map_or(u64::MAX, |most| u64::from(most) * mss),
-            abc_limit: u64::from(params.abc_limit) * mss,
         }
     }
 
@@ -107,22 +86,23 @@ impl Sender {
 
     /// `None`: a handshake packet.
     pub(super) fn give(&mut self, segment: Option<Segment>) {
-        self.given += 1;
+        self.in_host.given += 1;
         if segment.is_some_and(|segment| segment.again && segment.seq == self.una) {
-            self.first_again = self.given;
+            self.in_host.first_again = self.in_host.given;
         }
     }
 
     pub(super) fn leave(&mut self) {
-        self.left += 1;
+        self.in_host.left += 1;
     }
 
     /// True if the timer's segment, the first unacknowledged, is in the host's queue. If it was not resent, all segments first
     /// sent since are behind it; segments resent since count as before it: a timeout too soon is better than none.
     pub(super) fn first_waits(&self) -> bool {
         let since = (self.next - self.una).div_ceil(self.packets.mss).max(1);
-        let number = if self.first_again > 0 { self.first_again } else { (self.given + 1).saturating_sub(since) };
-        self.left < number
+        let InHost { given, left, first_again } = self.in_host;
+        let number = if first_again > 0 { first_again } else { (given + 1).saturating_sub(since) };
+        left < number
     }
 
     pub(super) const fn is_done(&self) -> bool {
@@ -131,7 +111,7 @@ impl Sender {
 
     /// Also beyond gaps.
     pub(super) fn come(&self) -> u64 {
-        self.una + self.sacked.bytes()
+        self.una + self.losses.sacked.bytes()
     }
 
     pub(super) fn timeout(&self) -> u64 {
@@ -139,35 +119,38 @@ impl Sender {
     }
 
     pub(super) const fn cwnd(&self) -> u64 {
-        self.cwnd
+        self.cwnd.bytes()
+    }
+
+    /// True once after marks have reduced the window.
+    pub(super) fn reports_reduction(&mut self) -> bool {
+        self.cwnd.take_report()
     }
 
     fn in_flight(&self) -> u64 {
-        let come = self.sacked.bytes() - self.sacked.bytes_from(self.next);
-        self.next - self.una - come - self.lost.bytes()
+        self.next - self.una - self.losses.bytes_before(self.next)
     }
 
     pub(super) fn next_segment(&mut self) -> Option<Segment> {
         if self.phase == Phase::Handshake {
             return None;
         }
-        if let Some(&(seq, _)) = self.lost.as_slice().first() {
+        if let Some(seq) = self.losses.first() {
             let len = self.packets.len(seq);
-            if !self.at_once && self.in_flight() + len > self.cwnd {
+            if !self.losses.ignores_window() && self.in_flight() + len > self.cwnd() {
                 return None;
             }
-            self.at_once = false;
-            self.lost.forget_before(seq + len);
+            self.losses.resend_before(seq + len);
             return Some(Segment { seq, len, again: true });
         }
         if self.next < self.high {
-            self.next = self.sacked.first_missing(self.next);
+            self.next = self.losses.sacked.first_missing(self.next);
         }
         if self.next >= self.packets.size {
             return None;
         }
         let (seq, len) = (self.next, self.packets.len(self.next));
-        if self.in_flight() + len > self.cwnd {
+        if self.in_flight() + len > self.cwnd() {
             return None;
         }
         self.next = seq + len;
@@ -186,7 +169,7 @@ impl Sender {
     /// True if the timer restarts.
     pub(super) fn on_ack(&mut self, heard: &Heard<'_>) -> bool {
         for &(start, end) in heard.beyond {
-            self.sacked.insert(start.max(self.una), end);
+            self.losses.sacked.insert(start.max(self.una), end);
         }
         if heard.next > self.una {
             self.advance(heard);
@@ -205,10 +188,9 @@ impl Sender {
     fn advance(&mut self, heard: &Heard<'_>) {
         let bytes = heard.next - self.una;
         self.una = heard.next;
-        self.first_again = 0;
+        self.in_host.first_again = 0;
         self.next = self.next.max(self.una);
-        self.sacked.forget_before(self.una);
-        self.lost.forget_before(self.una);
+        self.losses.acknowledge(self.una);
         self.rtt.measure(heard.rtt);
         self.rtt.relax();
         let acked = Acked {
@@ -217,11 +199,11 @@ impl Sender {
             una: self.una,
             high: self.high,
             marked: heard.marked,
-            cwnd: self.cwnd,
+            cwnd: self.cwnd(),
             mss: self.packets.mss,
             srtt: self.rtt.smoothed(),
         };
-        self.control.observe(&acked);
+        self.cwnd.observe(&acked);
         match self.phase {
             Phase::Recovery if self.una >= self.recover => self.end_recovery(),
             Phase::Recovery => self.partial(bytes),
@@ -231,32 +213,12 @@ impl Sender {
                     self.phase = Phase::Open;
                 }
                 if heard.marked && self.listens && self.phase == Phase::Open {
-                    self.react_to_marks(&acked);
+                    self.cwnd.react_to_marks(&acked);
                 } else {
-                    self.grow(&acked);
+                    self.cwnd.grow(&acked);
                 }
             }
         }
-    }
-
-    fn grow(&mut self, acked: &Acked) {
-        self.cwnd = if self.cwnd < self.ssthresh {
-            self.cwnd + acked.bytes.min(self.abc_limit)
-        } else {
-            self.control.avoid_congestion(acked)
-        };
-        self.cwnd = self.cwnd.min(self.most);
-    }
-
-    /// Once per window of data.
-    fn react_to_marks(&mut self, acked: &Acked) {
-        if self.una <= self.reduced_until {
-            return;
-        }
-        self.ssthresh = self.control.after_marks(self.cwnd, acked.high - acked.una, acked.mss);
-        self.cwnd = self.ssthresh.min(self.most);
-        self.reduced_until = self.high;
-        self.reports_reduction = true;
     }
 
     fn duplicate(&mut self) {
@@ -264,82 +226,43 @@ impl Sender {
         match self.phase {
             Phase::Open => {
                 self.duplicates += 1;
-                self.judge(dupacks);
+                self.losses.judge(self.una, self.packets.mss, dupacks);
                 // Segments sent twice are answered twice: no loss (RFC 6582, section 3.2).
                 let fresh = self.una > self.recover || self.recover == 0;
-                if self.duplicates >= dupacks && fresh || !self.lost.is_empty() {
+                if self.duplicates >= dupacks && fresh || !self.losses.is_empty() {
                     self.enter_recovery();
                 }
             }
-            Phase::Recovery if self.has_sack => self.judge(dupacks),
-            // A segment has left the network.
-            Phase::Recovery => self.cwnd += self.packets.mss,
+            Phase::Recovery if self.has_sack => self.losses.judge(self.una, self.packets.mss, dupacks),
+            Phase::Recovery => self.cwnd.inflate(),
             Phase::Handshake | Phase::Loss => {}
         }
     }
 
-    /// RFC 6675, section 4 (IsLost): `dupacks` segments beyond are needed.
-    fn judge(&mut self, dupacks: u32) {
-        let mut segments = 0;
-        let Some(&(before, _)) = self.sacked.as_slice().iter().rev().find(|(start, end)| {
-            segments += (end - start).div_ceil(self.packets.mss);
-            segments >= u64::from(dupacks)
-        }) else {
-            return;
-        };
-        let mut seq = self.sacked.first_missing(self.judged.max(self.una));
-        while seq < before {
-            let end = self.sacked.first_present(seq).unwrap_or(before).min(before);
-            self.lost.insert(seq, end);
-            seq = self.sacked.first_missing(end);
-        }
-        self.judged = self.judged.max(before);
-    }
-
     fn enter_recovery(&mut self) {
-        let (mss, flight) = (self.packets.mss, self.high - self.una);
-        self.ssthresh = self.control.after_loss(self.cwnd, flight, mss);
         self.phase = Phase::Recovery;
         self.recover = self.high;
-        self.reduced_until = self.high;
-        self.lose_first();
-        self.cwnd = if self.has_sack { self.ssthresh } else { self.ssthresh + 3 * mss };
-        self.cwnd = self.cwnd.min(self.most);
-    }
-
-    fn lose_first(&mut self) {
-        let end = self.una + self.packets.len(self.una);
-        self.lost.insert(self.una, end);
-        self.judged = self.judged.max(end);
-        self.at_once = true;
+        self.cwnd.enter_recovery(self.una, self.high, self.has_sack);
+        self.losses.lose_first(self.una, &self.packets);
     }
 
     /// The next segment is lost too (RFC 6582, section 3.2, step 3), unless resent.
     fn partial(&mut self, bytes: u64) {
-        if self.una >= self.judged || !self.has_sack {
-            self.lose_first();
+        if !self.losses.is_judged(self.una) || !self.has_sack {
+            self.losses.lose_first(self.una, &self.packets);
         }
         if self.has_sack {
-            self.judge(self.dupacks.unwrap_or(u32::MAX));
+            self.losses.judge(self.una, self.packets.mss, self.dupacks.unwrap_or(u32::MAX));
         } else {
-            let mss = self.packets.mss;
-            self.cwnd = self.cwnd.saturating_sub(bytes) + if bytes >= mss { mss } else { 0 };
+            self.cwnd.deflate(bytes);
         }
     }
 
     fn end_recovery(&mut self) {
-        let (mss, flight) = (self.packets.mss, self.high - self.una);
-        // Avoids a burst: without SACK the window may far exceed the bytes in flight (RFC 6582, section 3.2, step 3).
-        self.cwnd = if self.has_sack { self.ssthresh } else { self.ssthresh.min(flight.max(mss) + mss) };
+        self.cwnd.end_recovery(self.high - self.una, self.has_sack);
         self.phase = Phase::Open;
         self.duplicates = 0;
-        self.forget_losses();
-    }
-
-    fn forget_losses(&mut self) {
-        self.lost.clear();
-        self.judged = self.una;
-        self.at_once = false;
+        self.losses.forget(self.una);
     }
 
     pub(super) fn on_timeout(&mut self) {
@@ -347,18 +270,12 @@ impl Sender {
         if self.phase == Phase::Handshake {
             return;
         }
-        let (mss, flight) = (self.packets.mss, self.high - self.una);
-        // Not again if a resent segment is lost too (RFC 5681, section 3.1).
-        if self.phase != Phase::Loss || self.una >= self.recover {
-            self.ssthresh = self.control.after_loss(self.cwnd, flight, mss);
-        }
-        self.control.on_timeout();
+        let again = self.phase == Phase::Loss && self.una < self.recover;
+        self.cwnd.on_timeout(self.una, self.high, again);
         self.phase = Phase::Loss;
-        self.cwnd = mss;
         self.recover = self.high;
-        self.reduced_until = self.high;
         self.next = self.una;
         self.duplicates = 0;
-        self.forget_losses();
+        self.losses.forget(self.una);
     }
 }

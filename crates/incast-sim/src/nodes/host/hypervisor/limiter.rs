@@ -37,7 +37,7 @@ impl<const RUN: u8> Work<'_, RUN> {
         let now = self.host.now;
         self.outward(pair).half.begin_release(now);
         while let Some((packet, _)) = self.outward(pair).queue.front() {
-            let bytes = u64::from(packet.size) + self.host.packets.gap.0;
+            let bytes = u64::from(packet.size) + self.host.params.packets.gap.0;
             let one = self.outward(pair);
             if !one.half.release(now, bytes) {
                 break;

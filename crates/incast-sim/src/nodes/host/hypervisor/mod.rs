@@ -117,7 +117,7 @@ impl<'a, const RUN: u8> Work<'a, RUN> {
 
     /// Wire bytes with the gap.
     fn weight_of(&self, packet: &Packet) -> u64 {
-        u64::from(packet.size) + self.host.packets.gap.0
+        u64::from(packet.size) + self.host.params.packets.gap.0
     }
 
     pub(super) fn do_hypervisor_job(&mut self, job: Job) {
@@ -149,13 +149,13 @@ impl<'a, const RUN: u8> Work<'a, RUN> {
             stamp,
             flow: one.flow,
             dst: if kind.is_forward() { one.dst } else { one.src },
-            size: self.host.packets.control.0 as u16,
+            size: self.host.params.packets.control.0 as u16,
             kind,
             prio: self.plan.network.flow(one.flow).priority,
             flags: flag::NOT_ECT | if bit { flag::ECHO } else { 0 },
             ..Packet::EMPTY
         };
-        let bytes = self.host.packets.control.0 + self.host.packets.gap.0;
+        let bytes = self.host.params.packets.control.0 + self.host.params.packets.gap.0;
         let counts = &mut self.hypervisor().counts;
         counts.messages += 1;
         counts.message_bytes += bytes;

@@ -35,7 +35,7 @@ impl<const RUN: u8> Work<'_, RUN> {
     }
 
     fn wake_vm(&mut self) {
-        let (rules, host, now) = (self.rules(), self.host.id.0, self.host.now);
+        let (rules, host, now) = (self.rules(), self.host.params.id.0, self.host.now);
         for (time, job) in self.hypervisor().vm.wake(rules, host, now) {
             self.plan(LocalPort(0), time, job);
         }
@@ -71,7 +71,7 @@ impl<const RUN: u8> Work<'_, RUN> {
             }
         }
         if let Some(rate) = rules.params.rate() {
-            self.plan_next(rate.period.0, Job::Allocate(self.host.id.0));
+            self.plan_next(rate.period.0, Job::Allocate(self.host.params.id.0));
         }
     }
 
@@ -97,7 +97,7 @@ impl<const RUN: u8> Work<'_, RUN> {
             own.receives[all.pairs[pair as usize].at_dst as usize].half.measure(params, since, seconds);
         }
         self.partition_both(params);
-        self.plan_next(params.partition_period.0, Job::Divide(self.host.id.0));
+        self.plan_next(params.partition_period.0, Job::Divide(self.host.params.id.0));
     }
 
     /// Divides the guarantee for new pairs.
@@ -130,7 +130,7 @@ impl<const RUN: u8> Work<'_, RUN> {
 
     pub(super) fn meter(&mut self, bytes: u64) {
         self.hypervisor().vm.metered += bytes;
-        let (host, now) = (self.host.id.index(), self.host.now);
+        let (host, now) = (self.host.params.id.index(), self.host.now);
         if let Some(heard) = self.out.heard.get_mut(host) {
             *heard = now;
         }
@@ -161,7 +161,7 @@ impl<const RUN: u8> Work<'_, RUN> {
             self.tell(pair, Kind::Rate, [0, rate.to_bits()], false);
         }
         if awake {
-            self.plan(LocalPort(0), next, Job::Meter(self.host.id.0));
+            self.plan(LocalPort(0), next, Job::Meter(self.host.params.id.0));
         }
     }
 }
