@@ -177,7 +177,7 @@ impl Host {
             if plan.layout.gates.is_empty() {
                 let lists = if sent { &plan.layout.sent } else { &plan.layout.received };
                 let end = if sent { End::Acked } else { End::Delivered };
-                out.ends.push((self.now, lists[self.id.index()][flow as usize], end));
+                out.shared.ends.push((self.now, lists[self.id.index()][flow as usize], end));
                 return;
             }
             let earliest = |own: u32| plan.network.flows.flows[self.flows[own as usize] as usize].start.0;
@@ -189,7 +189,7 @@ impl Host {
     #[cold]
     fn pass_delivered(&self, plan: Plan<'_>, out: &mut Out, own: u32) {
         if self.gates.is_some() && plan.layout.gates.is_empty() {
-            out.ends.push((self.now, self.flows[own as usize], End::Delivered));
+            out.shared.ends.push((self.now, self.flows[own as usize], End::Delivered));
         }
     }
 
@@ -322,7 +322,7 @@ impl Host {
     }
 
     fn begin_flow<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, own: u32) {
-        out.moved = out.moved.max(self.now);
+        out.progress.moved = out.progress.moved.max(self.now);
         match &mut self.gates {
             Some(gates) if gates.held[own as usize] => drop(gates.coming.pop()),
             _ => self.find_start(plan, self.next_start + 1),
@@ -390,8 +390,7 @@ impl Host {
 
     fn receive<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort) {
         let packet = out.take::<RUN>(plan, self.node, self.nics[nic].line, self.now);
-        out.delivered[usize::from(packet.prio & 7)] += u64::from(packet.size);
-        out.live -= 1;
+        out.deliver(packet.prio, packet.size.into());
         match packet.kind {
             Kind::Data => {
                 out.counts.data_hops += 1;
@@ -405,7 +404,7 @@ impl Host {
                 out.counts.pfc_hops += 1;
                 self.receive_pfc::<RUN>(plan, out, nic, &packet);
             }
-            Kind::Lost => out.delivered[usize::from(packet.prio & 7)] -= u64::from(packet.size),
+            Kind::Lost => out.ledger.delivered[usize::from(packet.prio & 7)] -= u64::from(packet.size),
             kind => {
                 out.counts.ack_hops += 1;
                 match kind {

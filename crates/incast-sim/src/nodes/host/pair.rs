@@ -211,8 +211,7 @@ impl Host {
         } else if pair.timeout == u64::MAX {
             pair.timeout = self.now.saturating_add(rto);
         }
-        out.injected[usize::from(packet.prio & 7)] += size;
-        out.live += 1;
+        out.inject(packet.prio, size);
         let nic = &mut self.nics[pair.nic];
         nic.transmit::<RUN>(plan, out, self.now, &packet);
         let line = (rate == nic.rate).then_some(nic.busy_until);
@@ -250,7 +249,7 @@ impl Host {
         let first = pair.una == 0;
         let advanced = packet.seq > pair.una;
         if advanced {
-            out.acked += packet.seq - pair.una;
+            out.progress.acked += packet.seq - pair.una;
             progress.acked = packet.seq;
             pair.una = packet.seq;
             if RUN != NS3 {
@@ -462,7 +461,7 @@ impl Host {
             self.free.push(place);
         } // else ready, as after an early timeout: free when its turn comes
         self.progress[own].finish = Some(Time(self.now));
-        out.done += 1;
+        out.progress.done += 1;
         self.pass_gates(plan, out, true, own as u32);
     }
 

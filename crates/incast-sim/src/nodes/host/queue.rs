@@ -102,6 +102,6 @@ impl Host {
         self.left::<RUN>(plan, out, packet);
         let (reason, egress) = (DropReason::Buffer, Some(self.nics[nic].port));
         out.drop(plan.network, packet, Dropped { reason, ingress: None, egress, now: self.now, event: self.event });
-        out.live -= 1;
+        out.progress.live -= 1;
     }
 }

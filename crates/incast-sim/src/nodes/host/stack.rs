@@ -185,8 +185,7 @@ impl Host {
         let mut work = Work::<RUN> { host: self, plan, out };
         let Some((own, packet)) = work.pull_endpoint(nic, paused) else { return false };
         let packet = work.packet_of(To::Receiver(own), packet);
-        out.injected[usize::from(packet.prio & 7)] += u64::from(packet.size);
-        out.live += 1;
+        out.inject(packet.prio, packet.size.into());
         self.nics[nic].transmit::<RUN>(plan, out, self.now, &packet);
         true
     }
@@ -273,7 +272,7 @@ impl<const RUN: u8> Work<'_, RUN> {
 
     /// Past any hypervisor.
     pub(super) fn send_out(&mut self, nic: LocalPort, packet: &Packet, ranges: Vec<Range>) {
-        self.out.injected[usize::from(packet.prio & 7)] += u64::from(packet.size);
+        self.out.ledger.injected[usize::from(packet.prio & 7)] += u64::from(packet.size);
         if packet.records != 0 {
             self.out.carried.ranges = ranges;
         }
@@ -353,7 +352,7 @@ impl<const RUN: u8> Stack for Work<'_, RUN> {
         if self.flow(flow).src == self.host.id {
             self.plan(self.nic_of(self.number_of(flow)), time, Job::Turn);
         } else {
-            self.out.turns.push((flow, time));
+            self.out.shared.turns.push((flow, time));
         }
     }
 
@@ -410,14 +409,14 @@ impl<const RUN: u8> Stack for Work<'_, RUN> {
 
     fn acknowledge(&mut self, own: u32, bytes: u64) {
         let progress = &mut self.host.progress[own as usize];
-        self.out.acked += bytes.saturating_sub(progress.acked);
+        self.out.progress.acked += bytes.saturating_sub(progress.acked);
         progress.acked = progress.acked.max(bytes);
     }
 
     fn end(&mut self, own: u32) {
         self.host.progress[own as usize].finish = Some(Time(self.host.now));
         self.set_timer(own, u64::MAX);
-        self.out.done += 1;
+        self.out.progress.done += 1;
         self.host.pass_gates(self.plan, self.out, true, own);
     }
 
@@ -448,7 +447,7 @@ impl<const RUN: u8> Stack for Work<'_, RUN> {
     fn count_arrived(&mut self, own: u32, bytes: u64) -> u64 {
         let receiver = &mut self.host.receivers[own as usize];
         receiver.arrived_bytes += bytes;
-        self.out.acked += bytes;
+        self.out.progress.acked += bytes;
         receiver.arrived_bytes
     }
 
@@ -467,7 +466,7 @@ impl<const RUN: u8> TransportHost for Work<'_, RUN> {
         for effect in effects.drain(..) {
             match effect {
                 Effect::Send(nic, packet, ranges) => {
-                    self.out.live += 1;
+                    self.out.progress.live += 1;
                     if has_extras(RUN) && self.host.hypervisor.is_some() {
                         self.pass_limiter(packet, ranges);
                     } else {
