@@ -59,7 +59,7 @@ impl<const RUN: u8> Work<'_, RUN> {
         let (sends, receives) = (own.vm.sends.clone(), own.vm.receives.clone());
         for &pair in &sends {
             let half = &mut own.sends[all.pairs[pair as usize].at_src as usize].half;
-            half.allocate(rules, &own.vm.title(&rules.params, half.guarantee), now);
+            half.allocate(rules, &own.vm.title(&rules.params, half.shares.guarantee), now);
             own.counts.allocations += 1;
         }
         for pair in sends {
