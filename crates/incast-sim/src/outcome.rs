@@ -249,6 +249,11 @@ pub struct Ledger {
 }
 
 impl Ledger {
+    pub(crate) fn retag(&mut self, old: u8, new: u8, bytes: i64) {
+        self.retagged[usize::from(old & 7)] -= bytes;
+        self.retagged[usize::from(new & 7)] += bytes;
+    }
+
     /// Priorities that violate the equation.
     pub fn unbalanced(&self) -> impl Iterator<Item = usize> + '_ {
         let come = |p: usize| self.injected[p].checked_add_signed(self.retagged[p]);

@@ -182,8 +182,7 @@ impl Bench {
     fn arrive(&mut self, port: usize, time: u64, packet: Packet, records: &[IntRecord]) {
         let peer = self.nodes.network.fabric.port(self.port(port)).peer;
         let (plan, out, time) = (self.nodes.layout.ports[peer], &mut self.nodes.out, 1000 * time);
-        out.live += 1;
-        out.injected[usize::from(packet.prio)] += u64::from(packet.size);
+        out.inject(packet.prio, packet.size.into());
         let stamp = Stamp { flags: packet.flags, in_prio: packet.prio, record: None };
         let mut carried = Carried::default();
         carried.records[..records.len()].copy_from_slice(records);

@@ -58,9 +58,9 @@ impl Nodes {
             now: Time(self.books.now),
             events: self.out.counts.events,
             packet_hops: self.out.counts.packet_hops(),
-            flows_done: self.out.done as u64,
+            flows_done: self.out.progress.done as u64,
             flows: self.books.gates.flows as u64,
-            bytes_acked: self.out.acked,
+            bytes_acked: self.out.progress.acked,
             bytes: self.books.gates.bytes,
             end: self.network.end,
         }

@@ -17,7 +17,7 @@ impl Nodes {
         let mut watch = Watch::new(limits, observe);
         self.out.ns3().schedule_next_start(&self.network);
         loop {
-            if self.out.done == self.books.gates.flows {
+            if self.out.progress.done == self.books.gates.flows {
                 return Halt::Finished;
             }
             let Some(event) = self.out.ns3().pop() else { return self.run_dry(limits.horizon) };
@@ -28,7 +28,8 @@ impl Nodes {
             self.out.ns3().rank = event.rank();
             self.step_ns3(event);
             self.settle(event);
-            let still = matches!(event.target(), Target::Timer(_)) && event.time - self.out.moved > limits.stall;
+            let still =
+                matches!(event.target(), Target::Timer(_)) && event.time - self.out.progress.moved > limits.stall;
             if still && self.is_stuck() {
                 return Halt::Idle;
             }
@@ -82,13 +83,13 @@ impl Nodes {
 
     /// Effects of an event beyond its node.
     fn settle(&mut self, event: Event) {
-        self.out.counts.peak_packets = self.out.counts.peak_packets.max(self.out.live);
+        self.out.counts.peak_packets = self.out.counts.peak_packets.max(self.out.progress.live);
         if let Some(flow) = self.out.ns3().completed.take() {
             // In the HPCC authors' ns-3 the receiver's state dies with the flow at its sender.
             let receiver = self.network.flow(flow).dst.index();
             self.hosts[receiver].forget_received(self.layout.at_dst[flow]);
         }
-        for (now, flow, end) in std::mem::take(&mut self.out.ends) {
+        for (now, flow, end) in std::mem::take(&mut self.out.shared.ends) {
             for (started, time) in
                 self.books.gates.report(&self.network.hosts.gates, &self.network.flows, (flow, end, now))
             {

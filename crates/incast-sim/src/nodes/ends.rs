@@ -14,7 +14,7 @@ impl Nodes {
 
     pub(super) fn pass_ends(&mut self) -> Vec<(NodeId, u64)> {
         let mut woken = Vec::new();
-        let mut ends = std::mem::take(&mut self.out.ends);
+        let mut ends = std::mem::take(&mut self.out.shared.ends);
         // The last end opens a gate.
         ends.sort_by_key(|&(now, ..)| now);
         for (now, flow, end) in ends {
@@ -32,7 +32,7 @@ impl Nodes {
     /// Passes turns that the ideal scheduler found at other hosts. Returns nodes and times.
     pub(super) fn give_turns(&mut self) -> Vec<(NodeId, u64)> {
         let mut woken = Vec::new();
-        for (flow, time) in self.out.turns.drain(..) {
+        for (flow, time) in self.out.shared.turns.drain(..) {
             let host = &mut self.hosts[self.network.flow(flow).src.index()];
             host.take_turn(self.layout.at_src[flow], time);
             woken.push((host.node(), time));

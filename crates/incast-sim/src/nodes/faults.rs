@@ -33,13 +33,13 @@ impl Nodes {
             self.take_step();
         }
         self.schedule_step(limits.stall);
-        let still = self.books.now - self.out.moved > limits.stall;
+        let still = self.books.now - self.out.progress.moved > limits.stall;
         !pending && (self.is_given_up() || still && self.is_stuck())
     }
 
     /// True if nothing was acknowledged since the last call, and no flow can finish.
     fn is_given_up(&mut self) -> bool {
-        let acked = self.out.acked;
+        let acked = self.out.progress.acked;
         let idle = self.books.faults.as_mut().is_some_and(|faults| !faults.has_progressed(acked));
         if !idle || self.hosts.iter().any(|host| host.flows.has_starts()) {
             return false;

@@ -12,7 +12,7 @@ use super::wire::Wire;
 use crate::host::End;
 use crate::kernel::{Event, FlowId, IdVec, Kind, Line, LocalPort, Range, SentId, Target};
 use crate::measure::{OnWire, Prints};
-use crate::outcome::{Counts, DropReason, DropRecord};
+use crate::outcome::{Counts, DropReason, DropRecord, Ledger};
 use crate::plan::Network;
 use crate::transport::Matching;
 
@@ -68,6 +68,36 @@ pub(super) enum Effect {
     Left(SentId),
 }
 
+#[derive(Debug, Default)]
+pub(super) struct RunProgress {
+    /// Packets that exist.
+    pub(super) live: u64,
+    pub(super) done: usize,
+    /// Payload in bytes.
+    pub(super) acked: u64,
+    /// Time of the last arrival or start.
+    pub(super) moved: u64,
+}
+
+/// Messages to other nodes that are not packets.
+#[derive(Debug)]
+pub(super) struct Shared {
+    /// Ends for gates across hosts.
+    pub(super) ends: Vec<(u64, FlowId, End)>,
+    /// Turns at other hosts.
+    pub(super) turns: Vec<(FlowId, u64)>,
+    /// Last packet received by VM; empty unless hypervisors read it.
+    pub(super) heard: Vec<u64>,
+    /// First isolation since the last scheduled sweep.
+    pub(super) isolated: u64,
+}
+
+impl Shared {
+    fn new(vms: usize) -> Self {
+        Self { ends: Vec::new(), turns: Vec::new(), heard: vec![0; vms], isolated: u64::MAX }
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Out {
     /// In the order of [`Layout::inward`](super::plan::Layout::inward).
@@ -77,33 +107,16 @@ pub(super) struct Out {
     pub(super) calendar: Calendar,
     pub(super) notes: Vec<Noted>,
     pub(super) counts: Counts,
-    /// Wire bytes by priority.
-    pub(super) injected: [u64; 8],
-    pub(super) delivered: [u64; 8],
-    pub(super) dropped: [u64; 8],
-    /// Wire bytes gained minus lost, by tags.
-    pub(super) retagged: [i64; 8],
-    pub(super) done: usize,
-    /// Packets that exist.
-    pub(super) live: u64,
-    /// Payload in bytes.
-    pub(super) acked: u64,
-    /// Time of the last arrival or start.
-    pub(super) moved: u64,
-    /// Ends for gates across hosts.
-    pub(super) ends: Vec<(u64, FlowId, End)>,
-    /// Last packet received by VM; empty unless hypervisors read it.
-    pub(super) heard: Vec<u64>,
-    /// First isolation since the last scheduled sweep.
-    pub(super) isolated: u64,
+    /// Without bytes in flight.
+    pub(super) ledger: Ledger,
+    pub(super) progress: RunProgress,
+    pub(super) shared: Shared,
     /// If true, arrivals are printed, or a link may lose packets silently.
     pub(super) watched: bool,
     /// `None` if not measured.
     pub(super) prints: Option<Box<Prints>>,
     /// `None` without the ideal scheduler.
     pub(super) matching: Option<Box<Matching>>,
-    /// Turns at other hosts.
-    pub(super) turns: Vec<(FlowId, u64)>,
     /// Of the handler that runs now, applied after it.
     pub(super) effects: Vec<Effect>,
     /// Of the packet that a node handles now.
@@ -123,25 +136,28 @@ impl Out {
             calendar: Calendar::new(nodes, layout.window.max(1)),
             notes: Vec::new(),
             counts: Counts::default(),
-            injected: [0; 8],
-            delivered: [0; 8],
-            dropped: [0; 8],
-            retagged: [0; 8],
-            done: 0,
-            live: 0,
-            acked: 0,
-            moved: 0,
-            ends: Vec::new(),
-            heard: vec![0; if layout.neighbours { network.fabric.hosts().len() } else { 0 }],
-            isolated: u64::MAX,
+            ledger: Ledger::default(),
+            progress: RunProgress::default(),
+            shared: Shared::new(if layout.neighbours { network.fabric.hosts().len() } else { 0 }),
             watched: network.measure.fingerprint,
             prints: network.measure.fingerprint.then(|| Box::new(Prints::new(nodes))),
             matching: network.hosts.transports.of_flows.is_ideal().then(Box::default),
-            turns: Vec::new(),
             effects: Vec::new(),
             carried: Carried::default(),
             ns3: Ns3::new(network, layout),
         }
+    }
+
+    #[inline(always)]
+    pub(super) fn inject(&mut self, prio: u8, bytes: u64) {
+        self.ledger.injected[usize::from(prio & 7)] += bytes;
+        self.progress.live += 1;
+    }
+
+    #[inline(always)]
+    pub(super) fn deliver(&mut self, prio: u8, bytes: u64) {
+        self.ledger.delivered[usize::from(prio & 7)] += bytes;
+        self.progress.live -= 1;
     }
 
     /// Panics in exact arithmetic.
@@ -196,7 +212,7 @@ impl Out {
             let next = wire.first();
             self.ns3().take(line, next);
         }
-        self.moved = self.moved.max(now);
+        self.progress.moved = self.progress.moved.max(now);
         self.counts.events += 1;
         packet
     }
@@ -264,7 +280,7 @@ impl Out {
             lossless,
         };
         self.counts.count_drop(&record);
-        self.dropped[usize::from(prio)] += u64::from(packet.size);
+        self.ledger.dropped[usize::from(prio)] += u64::from(packet.size);
         let note = Note::Drop { at: network.at(at, prio), record };
         self.notes.push(Noted { time: Time(now), event, note });
     }

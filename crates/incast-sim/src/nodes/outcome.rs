@@ -32,7 +32,7 @@ impl Nodes {
         let (stop, cut_off, ports) = (self.explain(halt, &flows), self.cut_off(), self.port_records());
         let (ledger, isolations) = (self.close_ledger(), self.isolation_records());
         let (recorder, mut counts) = (self.books.recorder, self.out.counts);
-        counts.peak_packets = counts.peak_packets.max(self.out.live);
+        counts.peak_packets = counts.peak_packets.max(self.out.progress.live);
         let histograms = self.switches.into_iter().flat_map(|switch| {
             let ports = switch.ports.into_iter().map(|port| port.number);
             ports.zip(switch.lengths.close(now.0)).map(|(port, time_in_bin)| QueueHistogram { port, time_in_bin })
@@ -65,7 +65,7 @@ impl Nodes {
     }
 
     fn explain(&self, halt: Halt, flows: &[FlowRecord]) -> Stop {
-        let unfinished = (self.books.gates.flows - self.out.done) as u32;
+        let unfinished = (self.books.gates.flows - self.out.progress.done) as u32;
         match halt {
             Halt::Finished => Stop::Finished,
             Halt::Budget => Stop::Budget { unfinished },
@@ -111,13 +111,7 @@ impl Nodes {
     /// With packets in queues and on wires.
     fn close_ledger(&self) -> Ledger {
         let out = &self.out;
-        let mut ledger = Ledger {
-            injected: out.injected,
-            delivered: out.delivered,
-            dropped: out.dropped,
-            retagged: out.retagged,
-            ..Ledger::default()
-        };
+        let mut ledger = out.ledger;
         let on_wires = out.wires.iter().flat_map(|wire| wire.packets()).map(|(_, packet)| packet);
         let queued = self.switches.iter().flat_map(|switch| switch.packets());
         let at_hosts = self.hosts.iter().flat_map(|host| host.packets());

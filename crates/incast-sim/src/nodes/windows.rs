@@ -84,7 +84,7 @@ impl Nodes {
         self.take_first_steps(limits.stall);
         self.wake_for_actions();
         loop {
-            if self.out.done == self.books.gates.flows {
+            if self.out.progress.done == self.books.gates.flows {
                 return Halt::Finished;
             }
             let Some((begin, end)) = self.out.calendar.advance(&mut awake) else {
@@ -93,13 +93,13 @@ impl Nodes {
             if let Some(halt) = self.act_before(begin, &limits) {
                 return halt;
             }
-            let still = end.saturating_sub(self.out.moved) > limits.stall;
+            let still = end.saturating_sub(self.out.progress.moved) > limits.stall;
             let halt = if self.layout.one_by_one || still || end > limits.horizon || self.may_end(end) {
                 self.event_by_event(&limits, &mut awake, end)
             } else {
                 self.window(&limits, &mut awake, (begin, end))
             };
-            self.out.counts.peak_packets = self.out.counts.peak_packets.max(self.out.live);
+            self.out.counts.peak_packets = self.out.counts.peak_packets.max(self.out.progress.live);
             if let Some(halt) = halt.or_else(|| self.stops(&mut watch, end)) {
                 return halt;
             }
@@ -234,7 +234,7 @@ impl Nodes {
             }
             self.books.now = time;
             self.step_node(node, event);
-            self.out.counts.peak_packets = self.out.counts.peak_packets.max(self.out.live);
+            self.out.counts.peak_packets = self.out.counts.peak_packets.max(self.out.progress.live);
             let mut woken = self.pass_ends();
             woken.extend(self.give_turns());
             for (other, start) in woken {
@@ -245,11 +245,11 @@ impl Nodes {
                     awake.push(other);
                 }
             }
-            if self.out.done == self.books.gates.flows {
+            if self.out.progress.done == self.books.gates.flows {
                 return Some(Halt::Finished);
             }
             queue.push(self.next_of(node), node);
-            let still = matches!(event.target(), Target::Timer(_)) && time - self.out.moved > limits.stall;
+            let still = matches!(event.target(), Target::Timer(_)) && time - self.out.progress.moved > limits.stall;
             if still && self.is_stuck() {
                 return Some(Halt::Idle);
             }

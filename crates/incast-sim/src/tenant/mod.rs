@@ -12,6 +12,7 @@ mod receiving;
 mod reserved;
 mod sending;
 mod shaper;
+mod shares;
 mod vm;
 
 use std::collections::HashMap;
@@ -151,7 +152,7 @@ impl PairSample {
         Self {
             time,
             pair,
-            guarantee: send.guarantee as u64,
+            guarantee: send.shares.guarantee as u64,
             limit: send.shaper.rate(),
             sent: send.sent,
             received: receive.received,

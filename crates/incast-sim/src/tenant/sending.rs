@@ -3,6 +3,7 @@
 use super::allocate::{Allocator, Seen, Title};
 use super::partition::{Share, Want};
 use super::shaper::{Shaper, time_for};
+use super::shares::Shares;
 use super::{ElasticSwitchParams, Hypervisor, Rules};
 use crate::kernel::SentId;
 
@@ -20,20 +21,11 @@ pub(crate) struct Sending {
     next: u32,
     divided: Window,
     period: Window,
-    demand: f64,
-    /// Sender's share; infinite: unknown.
-    mine: f64,
-    /// Receiver's share; infinite: unknown.
-    theirs: f64,
-    /// Infinite: unknown.
-    offer: f64,
-    pub(crate) guarantee: f64,
+    pub(crate) shares: Shares,
     allocator: Allocator,
     pub(crate) shaper: Shaper,
     pub(crate) asleep: Vec<SentId>,
-    /// Lost and marked packets reported by the receiver.
-    reports: u64,
-    handled: u64,
+    reports: Reports,
     pub(crate) sent: u64,
     pub(crate) refused: u64,
 }
@@ -42,6 +34,21 @@ pub(crate) struct Sending {
 struct Window {
     bytes: u64,
     waited: bool,
+}
+
+/// Lost and marked packets reported by the receiver.
+#[derive(Debug, Clone, Copy, Default)]
+struct Reports {
+    heard: u64,
+    handled: u64,
+}
+
+impl Reports {
+    const fn handle(&mut self) -> u64 {
+        let new = self.heard - self.handled;
+        self.handled = self.heard;
+        new
+    }
 }
 
 impl Default for Sending {
@@ -53,16 +60,11 @@ impl Default for Sending {
             next: 0,
             divided: Window::default(),
             period: Window::default(),
-            demand: f64::INFINITY,
-            mine: f64::INFINITY,
-            theirs: f64::INFINITY,
-            offer: f64::INFINITY,
-            guarantee: 0.0,
+            shares: Shares::default(),
             allocator: Allocator::new(0.0, 0),
             shaper: Shaper::default(),
             asleep: Vec::new(),
-            reports: 0,
-            handled: 0,
+            reports: Reports::default(),
             sent: 0,
             refused: 0,
         }
@@ -135,10 +137,10 @@ impl Sending {
 
     /// `equal`: equal part of the hose.
     pub(crate) fn wake(&mut self, rules: &Rules, now: u64, equal: f64) {
-        (self.active, self.since, self.handled) = (true, now, self.reports);
+        (self.active, self.since) = (true, now);
+        self.reports.handle();
         (self.divided, self.period) = (Window::default(), Window::default());
-        (self.demand, self.mine, self.theirs, self.offer) = (f64::INFINITY, equal, f64::INFINITY, f64::INFINITY);
-        self.guarantee = equal;
+        self.shares = Shares::begin(equal);
         let begin = match &rules.params {
             Hypervisor::Seawall(params) => params.min_rate.0 as f64,
             _ => equal,
@@ -154,7 +156,7 @@ impl Sending {
     }
 
     pub(super) fn reserve(&mut self, rules: &Rules, rate: f64) {
-        self.guarantee = rate;
+        self.shares.guarantee = rate;
         self.allocator.limit = rate;
         self.set_limit(rules, 0);
     }
@@ -165,19 +167,15 @@ impl Sending {
     }
 
     pub(crate) fn hear_reports(&mut self, reports: u64) {
-        self.reports = self.reports.max(reports);
+        self.reports.heard = self.reports.heard.max(reports);
     }
 
     pub(crate) fn hear_share(&mut self, rules: &Rules, now: u64, offer: f64, theirs: f64) {
-        self.offer = offer;
-        let first = !self.theirs.is_finite();
-        self.theirs = theirs;
-        self.guarantee = self.mine.min(theirs);
-        if first {
+        if self.shares.hear(offer, theirs) {
             // The first limit was a guess: it must not persist until congestion.
-            self.allocator = Allocator::new(self.guarantee, now);
+            self.allocator = Allocator::new(self.shares.guarantee, now);
         } else {
-            self.allocator.raise(self.guarantee);
+            self.allocator.raise(self.shares.guarantee);
         }
         self.set_limit(rules, now);
     }
@@ -186,8 +184,8 @@ impl Sending {
         let Some(rate) = rules.params.rate() else { return };
         let used = self.period.bytes as f64 * 8e12 / rate.period.0 as f64;
         let limited = self.period.waited || used >= BOUND_FROM * self.allocator.limit;
-        let seen = Seen { congested: self.reports - self.handled, limited };
-        (self.handled, self.period) = (self.reports, Window::default());
+        let seen = Seen { congested: self.reports.handle(), limited };
+        self.period = Window::default();
         self.allocator.tick(rate, title, now, seen);
         self.set_limit(rules, now);
     }
@@ -195,22 +193,20 @@ impl Sending {
     pub(crate) fn measure(&mut self, params: &ElasticSwitchParams, since: u64, seconds: f64) {
         let window = std::mem::take(&mut self.divided);
         let unknown = window.waited || self.since > since || seconds <= 0.0;
-        self.demand = if unknown { f64::INFINITY } else { window.bytes as f64 * 8.0 / seconds * (1.0 + params.slack) };
+        let demand = || window.bytes as f64 * 8.0 / seconds * (1.0 + params.slack);
+        self.shares.demand = if unknown { f64::INFINITY } else { demand() };
     }
 
     pub(crate) const fn want(&self) -> Want {
-        Want { demand: self.demand, offer: self.offer }
+        self.shares.want()
     }
 
     /// `equal`: equal part of the sender's hose. True if packets wait.
     pub(crate) fn take_share(&mut self, rules: &Rules, now: u64, share: Share, equal: f64) -> bool {
-        self.mine = share.share;
-        // Before the receiver's first message.
-        let theirs = if self.theirs.is_finite() { self.theirs } else { equal };
-        self.guarantee = self.mine.min(theirs);
-        self.allocator.raise(self.guarantee);
+        self.shares.take(share.share, equal);
+        self.allocator.raise(self.shares.guarantee);
         self.set_limit(rules, now);
-        self.demand == f64::INFINITY
+        self.shares.demand == f64::INFINITY
     }
 }
 
@@ -253,13 +249,17 @@ mod tests {
     fn a_guarantee_is_the_smaller_of_both_shares() {
         let (rules, mut half) = limited(Hypervisor::ElasticSwitch(ElasticSwitchParams::default()));
         half.wake(&rules, 0, 4e8);
-        assert_eq!((half.guarantee, half.shaper.rate()), (4e8, Some(400_000_000)));
+        assert_eq!((half.shares.guarantee, half.shaper.rate()), (4e8, Some(400_000_000)));
         let waits = half.take_share(&rules, 0, Share { share: 6e8, offer: 7e8 }, 3e8);
-        assert_eq!((half.guarantee, waits), (3e8, true), "an equal part until the receiver answers");
+        assert_eq!((half.shares.guarantee, waits), (3e8, true), "an equal part until the receiver answers");
         half.hear_share(&rules, 0, 5e8, 2e8);
-        assert_eq!((half.guarantee, half.shaper.rate()), (2e8, Some(200_000_000)), "the first limit was a guess");
+        assert_eq!(
+            (half.shares.guarantee, half.shaper.rate()),
+            (2e8, Some(200_000_000)),
+            "the first limit was a guess"
+        );
         half.hear_share(&rules, 0, 5e8, 1e8);
-        assert_eq!((half.guarantee, half.shaper.rate()), (1e8, Some(200_000_000)), "later ones are raised only");
+        assert_eq!((half.shares.guarantee, half.shaper.rate()), (1e8, Some(200_000_000)), "later ones are raised only");
         assert_eq!(half.want(), Want { demand: f64::INFINITY, offer: 5e8 });
     }
 }

@@ -49,8 +49,7 @@ impl Guard for Tags {
 fn change_priority(switch: &Switch<Guards>, out: &mut Out, packet: &mut Packet, new: u8) {
     let (old, size) = (std::mem::replace(&mut packet.prio, new), i64::from(packet.size));
     if old != new {
-        out.retagged[usize::from(old & 7)] -= size;
-        out.retagged[usize::from(new & 7)] += size;
+        out.ledger.retag(old, new, size);
         out.counts.retagged += 1;
         out.counts.made_lossy += u64::from(switch.settings.lossless & 1 << new == 0);
     }
@@ -93,7 +92,7 @@ mod tests {
         let sent: Vec<_> = bench.packets(2).iter().map(|sent| (sent.frame, sent.prio, sent.in_prio)).collect();
         assert_eq!(sent, [(Data(0, 0), 4, 4), (Data(1, 0), 1, 1), (Data(2, 0), 5, 5)]);
         assert_eq!((bench.counts().retagged, bench.counts().made_lossy), (2, 1));
-        assert_eq!(bench.nodes.out.retagged, [0, 1250, 0, -2500, 1250, 0, 0, 0]);
+        assert_eq!(bench.nodes.out.ledger.retagged, [0, 1250, 0, -2500, 1250, 0, 0, 0]);
     }
 
     #[test]

@@ -55,7 +55,7 @@ impl Host {
             let (reason, egress) = (DropReason::LinkDown, Some(self.nics[nic].link.port));
             let dropped = Dropped { reason, ingress: None, egress, now: self.now, event: 0 };
             out.drop(plan.network, &packet, dropped);
-            out.live -= 1;
+            out.progress.live -= 1;
         }
     }
 
@@ -110,8 +110,7 @@ impl Host {
         let size = self.params.packets.pfc.0 as u16;
         let frame = PfcFrame { prio, xoff, bytes: 0, culprit: state.link.port, root: None }.packet(size);
         out.counts.pauses += u64::from(xoff);
-        out.injected[0] += u64::from(frame.size);
-        out.live += 1;
+        out.inject(0, u64::from(frame.size));
         self.enqueue::<ANY>(out, nic, &frame);
         self.kick::<ANY>(plan, out, nic);
     }

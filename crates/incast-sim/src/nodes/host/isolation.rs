@@ -76,7 +76,7 @@ impl Host {
         let (port, wire) = self.port_and_wire(nic);
         let order = Event::new(now, 0, Target::Arrival(wire)).target_code();
         let table = &mut self.isolation.as_mut()?.table;
-        out.isolated = out.isolated.min(now);
+        out.shared.isolated = out.shared.isolated.min(now);
         Some(table.insert((nic, port, flow), (IsolatedBy::Message, None), (now, order)))
     }
 

@@ -229,7 +229,7 @@ impl Host {
     }
 
     fn begin_flow<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, own: SentId) {
-        out.moved = out.moved.max(self.now);
+        out.progress.moved = out.progress.moved.max(self.now);
         self.flows.take_start(plan, own);
         if !has_transports(RUN) || self.is_rdma(own) {
             self.start::<RUN>(plan, out, own);
@@ -285,8 +285,7 @@ impl Host {
 
     fn receive<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort) {
         let packet = out.take::<RUN>(plan, self.params.node, self.nics[nic].line, self.now);
-        out.delivered[usize::from(packet.prio & 7)] += u64::from(packet.size);
-        out.live -= 1;
+        out.deliver(packet.prio, packet.size.into());
         match packet.kind {
             Kind::Data => {
                 out.counts.data_hops += 1;
@@ -300,7 +299,7 @@ impl Host {
                 out.counts.pfc_hops += 1;
                 self.receive_pfc::<RUN>(plan, out, nic, &packet);
             }
-            Kind::Lost => out.delivered[usize::from(packet.prio & 7)] -= u64::from(packet.size),
+            Kind::Lost => out.ledger.delivered[usize::from(packet.prio & 7)] -= u64::from(packet.size),
             kind => {
                 out.counts.ack_hops += 1;
                 match kind {

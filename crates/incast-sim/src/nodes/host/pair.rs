@@ -235,8 +235,7 @@ impl Host {
         } else if pair.timeout == u64::MAX {
             pair.timeout = self.now.saturating_add(rto);
         }
-        out.injected[usize::from(packet.prio & 7)] += size;
-        out.live += 1;
+        out.inject(packet.prio, size);
         let nic = &mut self.nics[number];
         nic.transmit::<RUN>(plan, out, self.now, &packet);
         let line = (rate == nic.link.rate).then_some(nic.busy_until);
@@ -270,7 +269,7 @@ impl Host {
         let first = pair.stream.una == 0;
         let advanced = packet.seq > pair.stream.una;
         if advanced {
-            out.acked += packet.seq - pair.stream.una;
+            out.progress.acked += packet.seq - pair.stream.una;
             progress.acked = packet.seq;
             pair.stream.una = packet.seq;
             if RUN != NS3 {
@@ -468,7 +467,7 @@ impl Host {
             self.pairs.release(place);
         } // else ready, as after an early timeout: free when its turn comes
         self.flows.progress[own].finish = Some(Time(self.now));
-        out.done += 1;
+        out.progress.done += 1;
         self.flows.pass_acked(plan, out, self.now, own);
     }
 

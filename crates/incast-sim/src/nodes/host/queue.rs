@@ -127,6 +127,6 @@ impl Host {
         self.left::<RUN>(plan, out, packet);
         let (reason, egress) = (DropReason::Buffer, Some(self.nics[nic].link.port));
         out.drop(plan.network, packet, Dropped { reason, ingress: None, egress, now: self.now, event: self.event });
-        out.live -= 1;
+        out.progress.live -= 1;
     }
 }

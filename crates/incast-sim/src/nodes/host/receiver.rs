@@ -171,8 +171,7 @@ impl Host {
             hops: 0,
             ..*packet
         };
-        out.injected[usize::from(answer.prio & 7)] += size;
-        out.live += 1;
+        out.inject(answer.prio, size);
         self.enqueue::<RUN>(out, nic, &answer);
         self.kick::<RUN>(plan, out, nic);
     }
@@ -196,8 +195,7 @@ impl Host {
             flags: packet.flags & flag::PATH,
             ..Packet::EMPTY
         };
-        out.injected[usize::from(notification.prio & 7)] += size;
-        out.live += 1;
+        out.inject(notification.prio, size);
         self.enqueue::<RUN>(out, nic, &notification);
         self.kick::<RUN>(plan, out, nic);
     }
@@ -244,7 +242,7 @@ mod tests {
         bench.put(0, &IN_ORDER);
         bench.put(0, &[(1300, Data(0, 3))]);
         bench.run(2000);
-        assert_eq!(bench.nodes.out.ends, [(1_300_000, FlowId(0), End::Delivered)]);
+        assert_eq!(bench.nodes.out.shared.ends, [(1_300_000, FlowId(0), End::Delivered)]);
     }
 
     #[test]

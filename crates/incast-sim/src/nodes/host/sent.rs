@@ -111,7 +111,7 @@ impl SentFlows {
     pub(super) fn pass_acked(&mut self, plan: Plan<'_>, out: &mut Out, now: u64, own: SentId) {
         if let Some(gates) = &mut self.gates {
             if plan.layout.gates.is_empty() {
-                out.ends.push((now, self.ids[own], End::Acked));
+                out.shared.ends.push((now, self.ids[own], End::Acked));
             } else {
                 gates.acked(own, now, |own| plan.network.flow(self.ids[own]).start.0);
             }
@@ -128,7 +128,7 @@ impl SentFlows {
     ) {
         if let Some(gates) = &mut self.gates {
             if plan.layout.gates.is_empty() {
-                out.ends.push((now, plan.layout.received[host][own], End::Delivered));
+                out.shared.ends.push((now, plan.layout.received[host][own], End::Delivered));
             } else {
                 gates.delivered(own, now, |own| plan.network.flow(self.ids[own]).start.0);
             }
@@ -139,7 +139,7 @@ impl SentFlows {
     #[cold]
     pub(super) fn pass_sent_delivered(&self, plan: Plan<'_>, out: &mut Out, now: u64, own: SentId) {
         if self.gates.is_some() && plan.layout.gates.is_empty() {
-            out.ends.push((now, self.ids[own], End::Delivered));
+            out.shared.ends.push((now, self.ids[own], End::Delivered));
         }
     }
 

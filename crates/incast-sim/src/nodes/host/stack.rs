@@ -185,8 +185,7 @@ impl Host {
         let mut work = Work::<RUN> { host: self, plan, out };
         let Some((own, packet)) = work.pull_endpoint(nic, paused) else { return false };
         let packet = work.packet_of(To::Receiver(own), packet);
-        out.injected[usize::from(packet.prio & 7)] += u64::from(packet.size);
-        out.live += 1;
+        out.inject(packet.prio, packet.size.into());
         self.nics[nic].transmit::<RUN>(plan, out, self.now, &packet);
         true
     }
@@ -272,7 +271,7 @@ impl<const RUN: u8> Work<'_, RUN> {
 
     /// Past any hypervisor.
     pub(super) fn send_out(&mut self, nic: LocalPort, packet: &Packet, ranges: Vec<Range>) {
-        self.out.injected[usize::from(packet.prio & 7)] += u64::from(packet.size);
+        self.out.ledger.injected[usize::from(packet.prio & 7)] += u64::from(packet.size);
         if packet.records != 0 {
             self.out.carried.ranges = ranges;
         }
@@ -352,7 +351,7 @@ impl<const RUN: u8> Stack for Work<'_, RUN> {
         if self.flow(flow).src == self.host.params.id {
             self.plan(self.nic_of(self.number_of(flow)), time, Job::Turn);
         } else {
-            self.out.turns.push((flow, time));
+            self.out.shared.turns.push((flow, time));
         }
     }
 
@@ -365,7 +364,7 @@ impl<const RUN: u8> Stack for Work<'_, RUN> {
         let packet = Packet { records: u8::from(!ranges.is_empty()), ..self.packet_of(to, packet) };
         let in_order = matches!(self.out.effects.last(), None | Some(Effect::Left(..)));
         if !has_extras(RUN) && in_order && !self.of().endpoints.are_pulled() {
-            self.out.live += 1;
+            self.out.progress.live += 1;
             return self.send_out(nic, &packet, ranges);
         }
         self.out.effects.push(Effect::Send(nic, packet, ranges));
@@ -414,14 +413,14 @@ impl<const RUN: u8> Stack for Work<'_, RUN> {
 
     fn acknowledge(&mut self, own: SentId, bytes: u64) {
         let progress = &mut self.host.flows.progress[own];
-        self.out.acked += bytes.saturating_sub(progress.acked);
+        self.out.progress.acked += bytes.saturating_sub(progress.acked);
         progress.acked = progress.acked.max(bytes);
     }
 
     fn end(&mut self, own: SentId) {
         self.host.flows.progress[own].finish = Some(Time(self.host.now));
         self.set_timer(own, u64::MAX);
-        self.out.done += 1;
+        self.out.progress.done += 1;
         self.host.flows.pass_acked(self.plan, self.out, self.host.now, own);
     }
 
@@ -453,7 +452,7 @@ impl<const RUN: u8> Stack for Work<'_, RUN> {
     fn count_arrived(&mut self, own: ReceivedId, bytes: u64) -> u64 {
         let receiver = &mut self.host.receivers[own];
         receiver.arrived_bytes += bytes;
-        self.out.acked += bytes;
+        self.out.progress.acked += bytes;
         receiver.arrived_bytes
     }
 
@@ -482,7 +481,7 @@ impl<const RUN: u8> Work<'_, RUN> {
         for effect in effects.drain(..) {
             match effect {
                 Effect::Send(nic, packet, ranges) => {
-                    self.out.live += 1;
+                    self.out.progress.live += 1;
                     if has_extras(RUN) && self.host.hypervisor.is_some() {
                         self.pass_limiter(packet, ranges);
                     } else {

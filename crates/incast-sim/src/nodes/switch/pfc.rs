@@ -30,8 +30,7 @@ impl<G: Hooks> Switch<G> {
         ingress.paused = xoff;
         ingress.xoffs += u32::from(xoff);
         out.counts.pauses += u64::from(xoff);
-        out.injected[0] += u64::from(self.settings.pfc_size);
-        out.live += 1;
+        out.inject(0, u64::from(self.settings.pfc_size));
         if RUN == NS3 {
             out.ns3().draws.skip();
         }
@@ -49,8 +48,7 @@ impl<G: Hooks> Switch<G> {
         port: LocalPort,
         packet: &Packet,
     ) {
-        out.delivered[0] += u64::from(packet.size);
-        out.live -= 1;
+        out.deliver(0, packet.size.into());
         let frame = PfcFrame::from(packet);
         if has_extras(RUN) && self.settings.guarded && G::voids(self, port, frame.prio, frame.xoff) {
             return;

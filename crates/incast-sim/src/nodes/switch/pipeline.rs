@@ -24,7 +24,7 @@ impl<G: Hooks> Switch<G> {
                 out.counts.pfc_hops += 1;
                 return self.receive_pfc::<RUN>(plan, out, packet.in_port, &packet);
             }
-            Kind::Lost => return out.live -= 1,
+            Kind::Lost => return out.progress.live -= 1,
             _ => out.counts.ack_hops += 1,
         }
         if has_extras(RUN) && self.settings.guarded {
@@ -138,7 +138,7 @@ impl<G: Hooks> Switch<G> {
         let egress = port.map(|port| self.ports[port].number);
         let ingress = ingress.filter(|_| !own || egress.is_none());
         out.drop(plan.network, packet, Dropped { reason, ingress, egress, now: self.clock.now, event });
-        out.live -= 1;
+        out.progress.live -= 1;
     }
 
     pub(in crate::nodes) fn new_tag(&self, network: &Network, port: LocalPort, packet: &Packet) -> u8 {

@@ -65,7 +65,7 @@ impl Switch<Guards> {
         let slot = self.isolation().table.insert((port, number, flow), (by, found), (now, order));
         let ahead = self.note_packets_ahead(port, flow, slot);
         self.isolation().table.set_ahead(slot, ahead);
-        out.isolated = out.isolated.min(now);
+        out.shared.isolated = out.shared.isolated.min(now);
         Some(slot)
     }
 

@@ -45,8 +45,7 @@ impl Switch<Guards> {
         }
         let size = self.isolation().params.message.0;
         out.counts.isolation_messages += 1;
-        out.injected[0] += size;
-        out.live += 1;
+        out.inject(0, size);
         let flags = if isolate { flag::XOFF } else { 0 };
         let message = Packet { kind: Kind::Isolation, flow, size: size as u16, flags, ..Packet::EMPTY };
         self.enqueue::<ANY>(out, port, &message, flags);
@@ -55,8 +54,7 @@ impl Switch<Guards> {
 
     /// The message is about packets that leave by its ingress port. A server of VMs ignores it.
     pub(in crate::nodes) fn receive_isolation(&mut self, plan: Plan<'_>, out: &mut Out, message: &Packet) {
-        out.delivered[0] += u64::from(message.size);
-        out.live -= 1;
+        out.deliver(0, u64::from(message.size));
         if self.isolation().serves_vms {
             return;
         }

@@ -161,8 +161,7 @@ impl Switch<Guards> {
             entry.quiet_since = now;
         } else {
             let (old, size) = (std::mem::replace(&mut packet.prio, queue), i64::from(packet.size));
-            out.retagged[usize::from(old & 7)] -= size;
-            out.retagged[usize::from(queue & 7)] += size;
+            out.ledger.retag(old, queue, size);
         }
         self.tell_upstream(plan, out, slot, packet);
     }

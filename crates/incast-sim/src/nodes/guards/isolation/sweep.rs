@@ -10,7 +10,7 @@ use crate::outcome::IsolationRecord;
 impl Nodes {
     /// After the first isolation, between windows.
     pub(in crate::nodes) fn sweep_later(&mut self) {
-        let first = std::mem::replace(&mut self.out.isolated, u64::MAX);
+        let first = std::mem::replace(&mut self.out.shared.isolated, u64::MAX);
         if let Some(isolation) =
             self.network.switches.isolation.as_ref().filter(|_| self.actions.sweep == u64::MAX && first != u64::MAX)
         {
@@ -34,7 +34,7 @@ impl Nodes {
         self.actions.sweep = u64::MAX;
         let any = self.switches.iter().any(|switch| !switch.isolated().is_empty())
             || self.hosts.iter().any(|host| host.has_isolated());
-        self.out.isolated = if any { self.books.now } else { u64::MAX };
+        self.out.shared.isolated = if any { self.books.now } else { u64::MAX };
         self.sweep_later();
     }
 }

@@ -17,7 +17,7 @@ impl<const RUN: u8> Work<'_, RUN> {
         }
         if !one.half.queue(rules, bytes) {
             self.host.left::<RUN>(self.plan, self.out, &packet);
-            self.out.live -= 1;
+            self.out.progress.live -= 1;
             return;
         }
         one.queue.push_back((packet, ranges));

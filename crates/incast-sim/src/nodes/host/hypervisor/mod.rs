@@ -159,7 +159,7 @@ impl<'a, const RUN: u8> Work<'a, RUN> {
         let counts = &mut self.hypervisor().counts;
         counts.messages += 1;
         counts.message_bytes += bytes;
-        self.out.live += 1;
+        self.out.progress.live += 1;
         self.send_out(LocalPort(0), &packet, Vec::new());
     }
 

@@ -59,7 +59,7 @@ impl<const RUN: u8> Work<'_, RUN> {
         let (sends, receives) = (own.vm.sends.clone(), own.vm.receives.clone());
         for &pair in &sends {
             let half = &mut own.sends[all.pairs[pair as usize].at_src as usize].half;
-            half.allocate(rules, &own.vm.title(&rules.params, half.guarantee), now);
+            half.allocate(rules, &own.vm.title(&rules.params, half.shares.guarantee), now);
             own.counts.allocations += 1;
         }
         for pair in sends {
@@ -131,7 +131,7 @@ impl<const RUN: u8> Work<'_, RUN> {
     pub(super) fn meter(&mut self, bytes: u64) {
         self.hypervisor().vm.metered += bytes;
         let (host, now) = (self.host.params.id.index(), self.host.now);
-        if let Some(heard) = self.out.heard.get_mut(host) {
+        if let Some(heard) = self.out.shared.heard.get_mut(host) {
             *heard = now;
         }
     }
@@ -149,7 +149,7 @@ impl<const RUN: u8> Work<'_, RUN> {
         self.drop_idle();
         let Hypervisor::EdgeOnly(params) = &all.rules.params else { return };
         let server = self.hypervisor().vm.server;
-        let hoses = all.recent_hoses(server, params, &self.out.heard, now);
+        let hoses = all.recent_hoses(server, params, &self.out.shared.heard, now);
         let own = self.hypervisor();
         own.counts.allocations += 1;
         // Answers of its own destinations are not limited.
