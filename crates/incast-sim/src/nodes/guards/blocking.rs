@@ -185,11 +185,12 @@ mod tests {
         assert_eq!(delays(paused(Some(2)), 9000), [3100, 3000, 0]);
     }
 
+    fn root(bench: &mut Bench) -> Option<PortId> {
+        bench.at_switch(|switch, plan, _| Blocking::root(switch, plan.network, LocalPort(0), 3))
+    }
+
     #[test]
     fn the_root_of_a_pause_is_the_congested_port_or_the_root_behind_it() {
-        let root = |bench: &mut Bench| {
-            bench.at_switch(|switch, plan, _| Blocking::root(switch, plan.network, LocalPort(0), 3))
-        };
         let mut bench = paused(Some(3));
         bench.run(900);
         assert_eq!(root(&mut bench), None, "nothing has come from h0");
@@ -203,6 +204,20 @@ mod tests {
             bench.put(1, &[(100 * number, Data(1, number))]);
         }
         bench.run(900);
+        assert_eq!(root(&mut bench), Some(bench.port(2)));
+    }
+    #[test]
+    fn pauses_before_the_queue_was_last_empty_do_not_make_it_long() {
+        let mut bench = Bench::switch(&[flow(0, 2, 9), flow(1, 2, 8)], |setup| setup.params.measure.blocking = true);
+        bench.put_xoff(2, 500, 3, bench.port(3));
+        bench.put(2, &[(3000, Xon(3))]);
+        bench.put(0, &[(1000, Data(0, 8))]);
+        bench.run(4000);
+        for number in 0..8 {
+            bench.put(0, &[(4000 + 100 * number, Data(0, number))]);
+            bench.put(1, &[(4000 + 100 * number, Data(1, number))]);
+        }
+        bench.run(4900);
         assert_eq!(root(&mut bench), Some(bench.port(2)));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use incast_model::fabric::FabricBuilder;
 use incast_model::flow::Flow;
 use incast_model::units::{Rate, Time};
 
@@ -99,4 +100,23 @@ fn a_transport_sends_by_its_own_timer() {
         (Some(Time::ns(440)), 1),
         "when the last one begins"
     );
+}
+
+#[test]
+fn a_transport_sends_by_the_nic_towards_the_receiver() {
+    let mut builder = FabricBuilder::new();
+    let [h0, h1, h2] = ["h0", "h1", "h2"].map(|name| builder.host(name));
+    let [s0, s1] = ["s0", "s1"].map(|name| builder.switch(name, 1));
+    for (one, other) in [(h0, s0), (h0, s1), (h1, s0), (h2, s1), (s0, s1)] {
+        builder.link(one, other, Rate::gbps(100), Time::us(1));
+    }
+    let fabric = Arc::new(builder.finish().expect("a fabric"));
+    let flows = [Flow { label: 1, ..flow(0, 2, 2) }, Flow { label: 1, ..flow(0, 1, 1) }];
+    let mut bench = Bench::host(0, &flows, |setup| {
+        with_udp(setup);
+        setup.fabric = fabric;
+    });
+    bench.run(5000);
+    let mut ends = |nic| bench.packets(nic).iter().map(|sent| sent.end).collect::<Vec<_>>();
+    assert_eq!([ends(0), ends(1)], [vec![100], vec![100, 300]]);
 }
