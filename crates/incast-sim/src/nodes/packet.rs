@@ -66,14 +66,12 @@ impl Packet {
         matches!(self.kind, Kind::SegmentAck | Kind::Schedule)
     }
 
-    /// Of data.
     #[inline]
     pub(super) const fn received_flow(&self) -> ReceivedId {
         debug_assert!(self.kind.is_forward());
         ReceivedId(self.at_dst)
     }
 
-    /// Of an answer.
     #[inline]
     pub(super) const fn sent_flow(&self) -> SentId {
         debug_assert!(!self.kind.is_forward());

@@ -1,6 +1,5 @@
 use crate::kernel::{Id, IdVec, NONE};
 
-/// Values of some flows of a host. `I`: [`SentId`](crate::kernel::SentId) or [`ReceivedId`](crate::kernel::ReceivedId).
 #[derive(Debug)]
 pub(super) struct ByFlow<I, T> {
     /// Index into `table`, or [`NONE`].

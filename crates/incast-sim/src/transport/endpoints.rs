@@ -46,7 +46,6 @@ impl FlowTransports {
         Self { transports, of_flow }
     }
 
-    /// `None`: RDMA alone.
     pub(crate) fn endpoints(
         &self,
         nics: usize,

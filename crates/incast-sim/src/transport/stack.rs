@@ -26,14 +26,12 @@ pub(crate) struct Incoming<'a> {
 }
 
 impl Incoming<'_> {
-    /// Of data.
     #[inline]
     pub(crate) fn received_flow(&self) -> ReceivedId {
         debug_assert!(self.kind.is_forward());
         ReceivedId(self.at_host)
     }
 
-    /// Of an answer.
     #[inline]
     pub(crate) fn sent_flow(&self) -> SentId {
         debug_assert!(!self.kind.is_forward());

@@ -8,13 +8,13 @@ use crate::nodes::plan::{Plan, PortPlan};
 use crate::nodes::run::{NS3, has_extras};
 use crate::plan::Sending;
 
-/// Port of a NIC, and the wire that begins there.
+/// Port and wire of a NIC.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct Link {
     plan: PortPlan,
     woken: Woken,
-    /// Port in the fabric, and port that sends into the wire that ends there.
+    /// Port here, and at the far end.
     pub(super) port: PortId,
     pub(super) wire: PortId,
     pub(super) rate: u64,

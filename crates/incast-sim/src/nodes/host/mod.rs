@@ -1,6 +1,7 @@
 //! Hosts: NICs (one per port), queue pairs of the flows sent, and state of the flows received.
 
 mod blocking;
+mod control;
 mod failed;
 mod gates;
 mod hypervisor;
@@ -56,7 +57,7 @@ pub(super) struct Host {
     nics: IdVec<LocalPort, Nic>,
     /// Outdated ones do nothing.
     timers: BinaryHeap<Reverse<(u64, SentId)>>,
-    /// Current event: time, and below class and number.
+    /// Time of the current event, `event`.
     now: u64,
     /// `None` with RDMA alone.
     transports: Option<Box<Transports>>,
@@ -230,7 +231,7 @@ impl Host {
 
     fn begin_flow<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, own: SentId) {
         out.progress.moved = out.progress.moved.max(self.now);
-        self.flows.take_start(plan, own);
+        self.flows.take_next(plan, own);
         if !has_transports(RUN) || self.is_rdma(own) {
             self.start::<RUN>(plan, out, own);
         } else {

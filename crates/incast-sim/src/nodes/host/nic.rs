@@ -26,13 +26,10 @@ pub(super) struct Nic {
     /// Next service; [`u64::MAX`]: none before something changes.
     pub(super) due: u64,
     pub(super) busy_until: u64,
-    /// Wire that ends here.
     pub(super) line: Line,
     pub(super) queued: u32,
-    /// Priorities of waiting packets.
     pub(super) waiting: u8,
     pub(super) paused: u8,
-    /// Priorities of ready pairs.
     ready: u8,
     pub(super) down: bool,
     last_control: u8,
@@ -46,7 +43,6 @@ pub(super) struct Nic {
     pub(super) reference: ReferenceNic,
 }
 
-/// Order in which queue pairs send.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(super) struct DataTurns {
@@ -54,7 +50,6 @@ pub(super) struct DataTurns {
     served: Served,
     /// Outdated entries are skipped.
     pub(super) paced: BinaryHeap<Reverse<(u64, FlowId, PairId)>>,
-    /// If true, a pair was served last, not a stored packet.
     pair_served: bool,
 }
 
@@ -94,7 +89,6 @@ impl Nic {
         self.busy_until = self.link.send::<RUN>(plan, out, now, packet);
     }
 
-    /// Takes the next pair from a priority.
     fn pop_ready(&mut self, prio: usize) -> Option<PairId> {
         let place = self.data.turns[prio].pop()?;
         if self.data.turns[prio].is_empty() {

@@ -6,9 +6,9 @@ use incast_model::fabric::PortId;
 use incast_model::units::Time;
 
 use super::Host;
-use super::params::HostParams;
+use super::control::Controlled;
 use crate::balance::backlog;
-use crate::congestion::{Ack, Controller, FlowContext, State, WindowMode};
+use crate::congestion::{Ack, Controller};
 use crate::host::PacketParams;
 use crate::host::selective::{Flight, came};
 use crate::kernel::{FlowId, Kind, LocalPort, PairId, ReceivedId, SentId, flag};
@@ -17,7 +17,6 @@ use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::{Plan, Route};
 use crate::nodes::run::{ANY, NS3, has_extras};
-use crate::plan::ControlState;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PairState {
@@ -83,64 +82,6 @@ impl Stream {
         self.next += payload;
         self.high = self.high.max(self.next);
         (seq, again)
-    }
-}
-
-/// Congestion control of a pair, with its last answers.
-#[derive(Debug)]
-#[repr(C)]
-pub(super) struct Controlled {
-    last_size: u64,
-    rate: u64,
-    window: u64,
-    own_window: u64,
-    mode: WindowMode,
-    pub(super) moves_next_send: bool,
-    cc: State,
-}
-
-impl Controlled {
-    fn new(setup: &ControlState, context: &FlowContext, hops: u8) -> Self {
-        let mut cc = setup.control.start(context);
-        cc.on_path(hops);
-        Self {
-            last_size: 0,
-            rate: 0,
-            window: 0,
-            own_window: 0,
-            mode: setup.window,
-            moves_next_send: setup.moves_next_send,
-            cc,
-        }
-    }
-
-    /// Returns the change of the gap behind the last packet.
-    #[inline]
-    fn adopt<const RUN: u8>(
-        &mut self,
-        params: &HostParams,
-        context: &FlowContext,
-        (rate, own_window): (u64, u64),
-    ) -> i64 {
-        let window = match self.mode {
-            WindowMode::Off => params.in_flight,
-            WindowMode::Fixed => context.bdp,
-            WindowMode::Rate => (u128::from(context.bdp) * u128::from(rate) / u128::from(context.line.0)) as u64,
-        };
-        let shift = if self.moves_next_send && rate != self.rate && self.last_size > 0 {
-            params.pacing_gap::<RUN>(self.last_size, rate) as i64
-                - params.pacing_gap::<RUN>(self.last_size, self.rate) as i64
-        } else {
-            0
-        };
-        let answered = match params.rdma.ack_every {
-            1 => 1,
-            packets => u64::from(packets) * context.mtu,
-        };
-        self.rate = rate;
-        self.own_window = own_window;
-        self.window = window.min(own_window).max(answered);
-        shift
     }
 }
 
@@ -490,7 +431,7 @@ impl Host {
     }
 
     pub(in crate::nodes) fn samples(&self, time: Time) -> impl Iterator<Item = RateSample> {
-        let pairs = self.pairs.live().map(move |pair| RateSample {
+        let pairs = self.pairs.under_way().map(move |pair| RateSample {
             time,
             flow: pair.flow.0,
             rate: pair.control.rate,
@@ -509,6 +450,6 @@ impl Host {
 
     /// True if a flow waits only for its pacing.
     pub(in crate::nodes) fn is_paced(&self) -> bool {
-        self.pairs.live().any(|pair| pair.may_send() && pair.next_avail > self.now)
+        self.pairs.under_way().any(|pair| pair.may_send() && pair.next_avail > self.now)
     }
 }

@@ -4,7 +4,6 @@ use super::pair::Pair;
 use crate::host::selective::Repeat;
 use crate::kernel::{FlowId, IdVec, PairId};
 
-/// Queue pairs of a host.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(super) struct Pairs {
@@ -45,8 +44,7 @@ impl Pairs {
         (&mut self.all[place], &mut self.repeats[place])
     }
 
-    /// Pairs of flows under way.
-    pub(super) fn live(&self) -> impl Iterator<Item = &Pair> {
+    pub(super) fn under_way(&self) -> impl Iterator<Item = &Pair> {
         self.all.iter().filter(|pair| pair.flow != FlowId::NONE)
     }
 

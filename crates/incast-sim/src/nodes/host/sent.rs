@@ -84,8 +84,7 @@ impl SentFlows {
         if self.gates.is_some() { self.next_start().0 } else { self.next_clock }
     }
 
-    /// Takes the start of a flow, the next one.
-    pub(super) fn take_start(&mut self, plan: Plan<'_>, own: SentId) {
+    pub(super) fn take_next(&mut self, plan: Plan<'_>, own: SentId) {
         match &mut self.gates {
             Some(gates) if gates.held[own] => drop(gates.coming.pop()),
             _ => self.find_next(plan, SentId(self.next.0 + 1)),
@@ -118,7 +117,6 @@ impl SentFlows {
         }
     }
 
-    /// Passes the gates behind a flow that the host receives.
     pub(super) fn pass_delivered(
         &mut self,
         plan: Plan<'_>,

@@ -6,7 +6,6 @@ use super::control::{Acked, State, Window};
 #[derive(Debug)]
 pub(super) struct Cwnd {
     bytes: u64,
-    /// Slow start below it.
     ssthresh: u64,
     mss: u64,
     most: u64,
@@ -76,7 +75,6 @@ impl Cwnd {
         self.bytes += self.mss;
     }
 
-    /// Some bytes are acknowledged in a recovery.
     pub(super) const fn deflate(&mut self, bytes: u64) {
         self.bytes = self.bytes.saturating_sub(bytes) + if bytes >= self.mss { self.mss } else { 0 };
     }

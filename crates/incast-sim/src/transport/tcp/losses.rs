@@ -24,8 +24,7 @@ impl Losses {
         self.lost.as_slice().first().map(|&(seq, _)| seq)
     }
 
-    /// Lost, or arrived before `next`: bytes not in flight.
-    pub(super) fn bytes_before(&self, next: u64) -> u64 {
+    pub(super) fn not_in_flight(&self, next: u64) -> u64 {
         self.sacked.bytes() - self.sacked.bytes_from(next) + self.lost.bytes()
     }
 

@@ -122,13 +122,12 @@ impl Sender {
         self.cwnd.bytes()
     }
 
-    /// True once after marks have reduced the window.
     pub(super) fn reports_reduction(&mut self) -> bool {
         self.cwnd.take_report()
     }
 
     fn in_flight(&self) -> u64 {
-        self.next - self.una - self.losses.bytes_before(self.next)
+        self.next - self.una - self.losses.not_in_flight(self.next)
     }
 
     pub(super) fn next_segment(&mut self) -> Option<Segment> {
