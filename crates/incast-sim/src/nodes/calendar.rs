@@ -31,7 +31,7 @@ impl Woken {
 pub(super) struct Calendar {
     /// Length of a window.
     lookahead: u64,
-    /// Slot of the window that begins at `end`; the last one is before the first.
+    /// Slot of the window that begins at `end`.
     slot: u8,
     /// End of the current window; no node is woken before.
     end: u64,
@@ -68,7 +68,7 @@ impl Calendar {
         }
         self.set(node, ahead);
         let until = if time < until { until } else { 0 };
-        Woken((until << SLOT_BITS) | u64::from(self.slot.wrapping_add(ahead)) % INBOXES as u64)
+        Woken((until << SLOT_BITS) | (u64::from(self.slot.wrapping_add(ahead)) % INBOXES as u64))
     }
 
     /// Current window modulo [`INBOXES`].

@@ -64,7 +64,7 @@ pub(super) enum Effect {
     Send(LocalPort, Packet, Vec<Range>),
     /// Serves a NIC.
     Kick(LocalPort),
-    /// Tells the sender of a flow, whose handler runs, that a packet left its queue.
+    /// A packet of a flow whose handler runs left its queue.
     Left(SentId),
 }
 

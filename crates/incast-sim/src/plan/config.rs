@@ -17,7 +17,7 @@ pub(crate) struct Config {
     pub(crate) host: HostConfig,
     /// Some flows are RDMA's, some are not.
     pub(crate) mixed: bool,
-    /// No gaps, no jitter, whole picoseconds per byte, no ns-3 rounding: one comparison instead of four.
+    /// Whole picoseconds per byte; no gaps, jitter or ns-3 rounding.
     pub(crate) plain_wires: bool,
 }
 

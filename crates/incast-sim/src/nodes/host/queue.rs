@@ -8,7 +8,7 @@ use crate::nodes::run::{has_extras, has_transports};
 use crate::outcome::DropReason;
 use crate::switch::{RANKED_QUEUE, RankedQueue, Storage, rank};
 
-/// Packets that wait at a NIC: ACKs and CNPs of RDMA, whose data waits in queue pairs; all packets of other transports.
+/// Waiting packets; RDMA's data waits in queue pairs.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct Stored {

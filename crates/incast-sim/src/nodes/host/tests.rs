@@ -19,8 +19,7 @@ fn with_udp(setup: &mut Setup) {
     setup.carriers.push(Carrier::Transport(0));
 }
 
-/// h0 sends flow 0 and receives flow 1 by RDMA, and receives flow 2 by UDP. It sends until 300 ns; one packet arrives at 1000
-/// ns.
+/// h0 sends flow 0 until 300 ns, receives flow 1 by RDMA and, at 1000 ns, flow 2 by UDP.
 fn host(arrival: Frame) -> Bench {
     let udp = Flow { label: 1, ..flow(2, 0, 1) };
     let mut bench = Bench::host(0, &[flow(0, 1, 3), flow(1, 0, 3), udp], with_udp);

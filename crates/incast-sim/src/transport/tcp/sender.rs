@@ -51,7 +51,7 @@ pub(super) struct Sender {
     dupacks: Option<u32>,
 }
 
-/// Packets put into the host's queue, and out of it.
+/// Packets in the host's queue.
 #[derive(Debug, Default)]
 struct InHost {
     given: u64,

@@ -83,7 +83,7 @@ fn counters_isolate_the_flow_with_most_bytes() {
     bench.put(1, &[(1500, Data(1, 1)), (1600, Data(1, 2))]);
     bench.put(0, &[(1700, Data(0, 2))]);
     bench.run(3000);
-    // At 1500 ns the queue has 3750 B, 2500 B of them of flow 0. At 1600 ns both have as much: flow 0 is isolated already.
+    // At 1500 ns flow 0 has 2500 of 3750 B queued; at 1600 ns it is isolated already.
     let found: Vec<_> = records(&mut bench).iter().map(|one| (one.begin.0 / 1000, one.flow, one.by)).collect();
     assert_eq!(found, [(1500, 0, IsolatedBy::Counters)]);
     assert_eq!(bench.nodes.out.ledger.retagged, [0, 0, 1250, -1250, 0, 0, 0, 0]);
