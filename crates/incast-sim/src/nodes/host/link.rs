@@ -8,7 +8,6 @@ use crate::nodes::plan::{Plan, PortPlan};
 use crate::nodes::run::{NS3, has_extras};
 use crate::plan::Sending;
 
-/// Port and wire of a NIC.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct Link {

@@ -69,11 +69,8 @@ pub(super) struct Host {
     slab: Slab,
     pairs: Pairs,
     receivers: IdVec<ReceivedId, Receiver>,
-    /// `None` without hypervisors.
     hypervisor: Option<Box<HostHypervisor>>,
-    /// `None` without isolation.
     pub(super) isolation: Option<Box<HostIsolation>>,
-    /// `None` if not measured.
     blocking: Option<Box<HostBlocking>>,
 }
 

@@ -38,7 +38,6 @@ impl Pairs {
         self.all.get(place)
     }
 
-    /// For runs with selective repeat.
     #[inline]
     pub(super) fn with_repeat(&mut self, place: PairId) -> (&mut Pair, &mut Repeat) {
         (&mut self.all[place], &mut self.repeats[place])
