@@ -3756,8 +3756,8 @@ class SwitchParams(Tree):
         pfc: If true, PFC pauses lossless priorities; otherwise they drop like any other. Default true (the HPCC
             evaluation).
         pfc_mode: XOFF threshold of an ingress queue. Default dynamic, by rate (NS3 `third.cc`).
-        resume_offset: Distance below the threshold at which an ingress queue sends XON, at most a static threshold;
-            0 acts as 1B. Default 3072B (NS3 `resume_offset`).
+        resume_offset: Distance of an ingress queue's XON below its XOFF threshold. At most a static threshold; 0
+            acts as 1B. Default 3072B (NS3 `resume_offset`).
         headroom: Buffer per ingress port for packets after XOFF. Default computed (our choice; NS3: three-delays).
         lossy_alpha: Maximum lossy egress queue as a multiple of the free buffer (Choudhury and Hahne, ToN 1998).
             Default 1 (our choice: half of the buffer for a single queue).
@@ -3801,8 +3801,8 @@ class SwitchParams(Tree):
     """XOFF threshold of an ingress queue. Default dynamic, by rate (NS3 `third.cc`)."""
 
     resume_offset: Bytes | None = None
-    """Distance below the threshold at which an ingress queue sends XON, at most a static threshold; 0 acts as 1B.
-    Default 3072B (NS3 `resume_offset`).
+    """Distance of an ingress queue's XON below its XOFF threshold. At most a static threshold; 0 acts as 1B. Default
+    3072B (NS3 `resume_offset`).
     """
 
     headroom: Headroom | None = None

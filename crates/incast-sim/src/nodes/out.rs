@@ -64,7 +64,7 @@ pub(super) enum Effect {
     Send(LocalPort, Packet, Vec<Range>),
     /// Serves a NIC.
     Kick(LocalPort),
-    /// A packet of a flow whose handler runs left its queue.
+    /// A packet left its queue while its flow's handler ran.
     Left(SentId),
 }
 

@@ -92,10 +92,10 @@ impl Routing {
         &self,
         balancer: &mut State,
         hops: &[PortId],
-        packet: (u64, NodeId, u32, FlowId, bool),
+        (now, node, dst, flow, back): (u64, NodeId, u32, FlowId, bool),
         backlog: impl Fn(PortId) -> u64,
     ) -> PortId {
-        hops[balancer.choose(&Hops { routing: self, hops, packet, backlog })]
+        hops[balancer.choose(&Hops { routing: self, hops, now, node, dst, flow, back, backlog })]
     }
 
     #[inline]
@@ -118,11 +118,16 @@ impl Routing {
     }
 }
 
-/// Next hops of a packet: time, node, destination, flow, and true for a return path.
+/// Next hops of a packet.
 struct Hops<'a, B> {
     routing: &'a Routing,
     hops: &'a [PortId],
-    packet: (u64, NodeId, u32, FlowId, bool),
+    now: u64,
+    node: NodeId,
+    dst: u32,
+    flow: FlowId,
+    /// Towards the sender of the flow.
+    back: bool,
     backlog: B,
 }
 
@@ -133,20 +138,20 @@ impl<B: Fn(PortId) -> u64> Choice for Hops<'_, B> {
     }
 
     fn now(&self) -> u64 {
-        self.packet.0
+        self.now
     }
 
     fn is_data(&self) -> bool {
-        !self.packet.4
+        !self.back
     }
 
     fn group(&self) -> usize {
-        self.routing.routes.class(HostId(self.packet.2))
+        self.routing.routes.class(HostId(self.dst))
     }
 
     fn hash(&self) -> u32 {
-        let (_, node, _, flow, back) = self.packet;
-        self.routing.hash.hash_prepared(self.routing.keys[flow][usize::from(back)], self.routing.salts[node])
+        let Self { routing, node, flow, back, .. } = *self;
+        routing.hash.hash_prepared(routing.keys[flow][usize::from(back)], routing.salts[node])
     }
 
     fn backlog(&self, port: PortId) -> u64 {

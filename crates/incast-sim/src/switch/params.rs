@@ -42,8 +42,8 @@ macro_rules! switch_params {
             pub pfc: bool,
             /// XOFF threshold of an ingress queue. Default dynamic, by rate (NS3 `third.cc`).
             pub pfc_mode: PfcMode,
-            /// Distance below the threshold at which an ingress queue sends XON, at most a static threshold; 0 acts as 1B.
-            /// Default 3072B (NS3 `resume_offset`).
+            /// Distance of an ingress queue's XON below its XOFF threshold. At most a static threshold; 0 acts as 1B. Default
+            /// 3072B (NS3 `resume_offset`).
             pub resume_offset: Bytes,
             /// Buffer per ingress port for packets after XOFF. Default computed (our choice; NS3: three-delays).
             pub headroom: Headroom,

@@ -37,7 +37,7 @@ impl Link {
         }
     }
 
-    /// Returns the time at which the port is free.
+    /// Returns the end of the transmission and its gap.
     #[inline(always)]
     pub(super) fn send<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, now: u64, packet: &Packet) -> u64 {
         let (sent, free) = plan.ends::<RUN>(self.port, &self.plan, now, packet.size.into());
