@@ -85,7 +85,7 @@ wheel: $(VENV)/.release ## Build a wheel for other machines and an sdist into di
 build: $(VENV)/.built ## Build incast into .venv and stop there
 
 # maturin finds llvm-profdata only after the first build and the training.
-pgo: $(VENV)/.demo ## Build incast into .venv, optimised by a profile of its own runs: about 6 minutes on 2 cores
+pgo: $(VENV)/.demo ## Build incast into .venv, optimised by a profile of its own runs: about 4 minutes on 2 cores
 	@test -x "$$(rustc --print sysroot)/lib/rustlib/$$(rustc -vV | sed -n 's/^host: //p')/bin/llvm-profdata" || { \
 		echo "make pgo needs llvm-profdata: rustup component add llvm-tools" >&2; exit 1; }
 	@$(MATURIN) --release --pgo --target-dir target/pgo
