@@ -55,7 +55,7 @@ def make_sweep(folder: Path) -> Path:
     return folder
 
 
-def check(label: str, outcome: str, **more: Any) -> dict[str, Any]:
+def check(label: str, verdict: str, **more: Any) -> dict[str, Any]:
     """One check of a claim."""
     usual: dict[str, Any] = {
         "metric": "p99",
@@ -71,7 +71,7 @@ def check(label: str, outcome: str, **more: Any) -> dict[str, Any]:
         "seeds": 2,
         "per_seed": [],
     }
-    return {"label": label, "outcome": outcome, **usual, **more}
+    return {"label": label, "verdict": verdict, **usual, **more}
 
 
 CLAIMS: list[dict[str, Any]] = [
@@ -79,7 +79,9 @@ CLAIMS: list[dict[str, Any]] = [
         "id": "C1",
         "statement": "HPCC keeps short flows faster than DCQCN.",
         "source": "a test",
-        "outcome": "holds",
+        "origin": "direction",
+        "calibration": None,
+        "verdict": "holds",
         "reason": None,
         "explanation": None,
         "checks": [check("HPCC / DCQCN at load 0.3", "holds", value=0.712345, low=0.65, high=0.77)],
@@ -88,7 +90,9 @@ CLAIMS: list[dict[str, Any]] = [
         "id": "C2",
         "statement": "DCQCN pauses <nothing>.",
         "source": "a test",
-        "outcome": "fails",
+        "origin": "direction",
+        "calibration": None,
+        "verdict": "fails",
         "reason": None,
         "explanation": "Its *marks* come too late:\n\n- the buffer is small <script>alert(1)</script>\n",
         "checks": [check("pauses at load 0.6", "fails", value=1.25, low=1.2, high=1.3, expect="below 1", unit="ms")],
@@ -97,7 +101,9 @@ CLAIMS: list[dict[str, Any]] = [
         "id": "C3",
         "statement": "HPCC is fair.",
         "source": "a test",
-        "outcome": "not measured",
+        "origin": "ours",
+        "calibration": None,
+        "verdict": "not measured",
         "reason": "needs scale paper",
         "explanation": None,
         "checks": [],
@@ -106,10 +112,10 @@ CLAIMS: list[dict[str, Any]] = [
 
 
 def make_study(folder: Path) -> Path:
-    """The results of a study of one sweep and three claims, one of each outcome."""
+    """The results of a study of one sweep and three claims, one of each verdict."""
     folder.mkdir()
     make_sweep(folder / "fct")
-    about = {"format": 1, "study": "tiny", "title": "A tiny study", "scale": "smoke", "incast": incast.__version__}
+    about = {"format": 2, "study": "tiny", "title": "A tiny study", "scale": "smoke", "incast": incast.__version__}
     (folder / "study.json").write_text(
         json.dumps({**about, "sweeps": ["fct", "later"], "wall_s": 1.0, "cpu_s": 1.0}), encoding="utf-8"
     )

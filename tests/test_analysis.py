@@ -54,6 +54,7 @@ sql = "select failures, routes, cyclic as value from figures"
 id = "C1"
 statement = "Two failures can make one"
 source = "made for the tests"
+origin = "ours"
 from = "smoke"
 [[claim.check]]
 metric = "cyclic"
@@ -147,10 +148,10 @@ def test_what_is_there_is_not_computed_again(study: Path, tmp_path: Path) -> Non
 
 def test_a_study_of_an_analysis_alone(study: Path, tmp_path: Path, command: Command) -> None:
     said = command("study", "run", str(study), "--scale", "smoke", "-o", str(tmp_path / "out"))
-    assert "C1  holds: Two failures can make one" in said.stdout
+    assert "C1  holds, ours: Two failures can make one" in said.stdout
     assert "analysis failures (1 of 1): 2 cells" in said.stderr
     found = incast.open_study(tmp_path / "out")
-    assert (found.claims["C1"].outcome, list(found.sweeps), list(found.analyses)) == ("holds", [], ["failures"])
+    assert (found.claims["C1"].verdict, list(found.sweeps), list(found.analyses)) == ("holds", [], ["failures"])
     assert "smoke: two failures\n    runs: failures 2;" in command("study", "show", str(study)).stdout
 
 
@@ -159,7 +160,7 @@ def test_what_the_machine_cannot_do_is_left_out(study: Path, tmp_path: Path, mon
     monkeypatch.setitem(kinds(), "dependencies", replace(kinds()["dependencies"], impossible=lambda: why))
     found = incast.load_study(study).run(tmp_path / "out", scale="smoke")
     claim = found.claims["C1"]
-    assert claim.outcome == "not measured"
+    assert claim.verdict == "not measured"
     assert claim.reason is not None
     assert f"have no results: {why}" in claim.reason
     assert found.analyses["failures"].impossible == why

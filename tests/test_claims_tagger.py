@@ -64,7 +64,7 @@ def judge(study: Study, empty: EmptyTables) -> Judge:
             study.create_views(connection, metric_.part)
             columns = queries.columns(connection, metric_.sql)
             measured[metric] = Measured(columns, queries.rows(connection, metric_.sql), runs)
-        return claim_outcome(claim, study.metrics, measured, "quick").outcome
+        return claim_outcome(claim, study.metrics, measured, "quick").verdict
 
     return outcome
 
@@ -150,12 +150,12 @@ FLAT = {"packets_bps": 4e8, "aggregates_bps": 9e9, "rtt_mean_us": 12.0, "rtt_p50
         ("TG9", {"packets_bps": -0.09, "aggregates_bps": 0.09}, 0.0, "holds"),
         ("TG9", {"packets_bps": -0.12}, 0.0, "fails"),
         ("TG9", {"aggregates_bps": 0.12}, 0.0, "fails"),
-        ("TG9", {}, 0.5, "not measured"),
+        ("TG9", {}, 0.5, "undecided"),
         ("TG10", {"packets_bps": -0.5}, 0.0, "holds"),
         ("TG10", {"rtt_mean_us": 0.2}, 0.0, "fails"),
         ("TG10", {"rtt_p50_us": -0.2}, 0.0, "fails"),
         ("TG10", {"rtt_p99_us": 0.2}, 0.0, "fails"),
-        ("TG10", {}, 0.5, "not measured"),
+        ("TG10", {}, 0.5, "undecided"),
     ],
 )
 def test_costs(study: Study, judge: Judge, claim: str, slope: Row, swing: float, outcome: str) -> None:

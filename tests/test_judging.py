@@ -51,37 +51,37 @@ def judged(values: list[float], exact: bool = False, **expected: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("expected", "outcome"),
+    ("expected", "verdict"),
     [
         # Values 9, 10, 11 have the interval 10 ± 2.484.
         ({"below": 12.5}, "holds"),
-        ({"below": 12.4}, "not measured"),
+        ({"below": 12.4}, "undecided"),
         ({"below": 7.5}, "fails"),
         ({"above": 7.5}, "holds"),
-        ({"above": 7.6}, "not measured"),
+        ({"above": 7.6}, "undecided"),
         ({"above": 12.5}, "fails"),
         ({"between": [7.5, 12.5]}, "holds"),
-        ({"between": [7.6, 12.5]}, "not measured"),
-        ({"between": [9.0, 11.0]}, "not measured"),
+        ({"between": [7.6, 12.5]}, "undecided"),
+        ({"between": [9.0, 11.0]}, "undecided"),
         ({"between": [12.5, 20.0]}, "fails"),
         ({"about": 10.0, "tolerance": 2.5}, "holds"),
-        ({"about": 10.0, "tolerance": 2.4}, "not measured"),
+        ({"about": 10.0, "tolerance": 2.4}, "undecided"),
         ({"about": 10.0, "tolerance": "25%"}, "holds"),
         ({"about": 20.0, "tolerance": "37 %"}, "fails"),
-        ({"about": 20.0, "tolerance": "38 %"}, "not measured"),
+        ({"about": 20.0, "tolerance": "38 %"}, "undecided"),
     ],
 )
-def test_the_whole_interval_has_to_be_inside_or_outside(expected: dict[str, Any], outcome: str) -> None:
+def test_the_whole_interval_has_to_be_inside_or_outside(expected: dict[str, Any], verdict: str) -> None:
     found = judged([9.0, 10.0, 11.0], **expected)
-    assert found.outcome == outcome
+    assert found.verdict == verdict
     assert (found.value, found.confidence) == (10.0, 0.95)
     assert (found.low, found.high) == pytest.approx((7.51586, 12.48414), abs=1e-5)
-    assert (found.reason is not None) == (outcome == "not measured")
-    assert outcome != "not measured" or found.reason.startswith("undecided: the interval is on both sides")
+    assert (found.reason is not None) == (verdict == "undecided")
+    assert verdict != "undecided" or found.reason == "the interval is on both sides of a bound"
 
 
 @pytest.mark.parametrize(
-    ("value", "expected", "outcome"),
+    ("value", "expected", "verdict"),
     [
         (1.0, {"below": 1.0}, "fails"),
         (1.0, {"above": 1.0}, "fails"),
@@ -91,22 +91,22 @@ def test_the_whole_interval_has_to_be_inside_or_outside(expected: dict[str, Any]
         (-94.9, {"about": -100.0, "tolerance": "5%"}, "fails"),
     ],
 )
-def test_bounds(value: float, expected: dict[str, Any], outcome: str) -> None:
+def test_bounds(value: float, expected: dict[str, Any], verdict: str) -> None:
     """`below` and `above` leave their bound out, the others have it."""
-    assert judged([value, value], **expected).outcome == outcome
-    assert judged([value], exact=True, **expected).outcome == outcome
+    assert judged([value, value], **expected).verdict == verdict
+    assert judged([value], exact=True, **expected).verdict == verdict
 
 
 def test_one_seed_says_nothing_of_the_spread() -> None:
     found = judged([1.0], below=2.0)
-    assert (found.outcome, found.reason, found.value) == ("not measured", "needs several seeds", 1.0)
-    assert judged([1.0], exact=True, below=2.0).outcome == "holds"
+    assert (found.verdict, found.reason, found.value) == ("not measured", "needs several seeds", 1.0)
+    assert judged([1.0], exact=True, below=2.0).verdict == "holds"
 
 
 def test_exact_is_about_every_value() -> None:
     found = judged([1.0, 1.5, 2.5], exact=True, below=2.0)
-    assert (found.outcome, found.low, found.high, found.confidence) == ("fails", 1.0, 2.5, None)
-    assert judged([1.0, 1.5, 1.9], exact=True, below=2.0).outcome == "holds"
+    assert (found.verdict, found.low, found.high, found.confidence) == ("fails", 1.0, 2.5, None)
+    assert judged([1.0, 1.5, 1.9], exact=True, below=2.0).verdict == "holds"
 
 
 def rows(*values: tuple[str, float | None, int, float | None]) -> list[dict[str, Any]]:
@@ -142,10 +142,12 @@ def test_ratios_are_paired_by_seed_and_averaged_on_logarithms() -> None:
         ({"load": 0.3}, (1.0, 2.0, 4.0)),
         ({"load": 0.5}, (0.5, 0.5, 0.5)),
     ]
-    verdict = judge(found[0], Expectation.of(one), False)
-    assert verdict.value == pytest.approx(2.0)
-    assert (math.log2(verdict.low or 0), math.log2(verdict.high or 0)) == pytest.approx((-1.48414, 3.48414), abs=1e-5)
-    assert judge(found[1], Expectation.of(one), False).outcome == "holds"
+    judgement = judge(found[0], Expectation.of(one), False)
+    assert judgement.value == pytest.approx(2.0)
+    assert (math.log2(judgement.low or 0), math.log2(judgement.high or 0)) == pytest.approx(
+        (-1.48414, 3.48414), abs=1e-5
+    )
+    assert judge(found[1], Expectation.of(one), False).verdict == "holds"
 
 
 def test_each_value_with_each_other_and_every_remaining_column() -> None:
@@ -172,9 +174,9 @@ def test_each_value_with_each_other_and_every_remaining_column() -> None:
 )
 def test_what_is_missing_is_told(table: list[dict[str, Any]], says: str) -> None:
     (figure,) = figures(check(at={"load": 0.3}, of={"scheme": "A"}, below=1), measured(table))
-    verdict = judge(figure, Expectation.of(check(below=1)), False)
-    assert verdict.outcome == "not measured"
-    assert says in (verdict.reason or "")
+    judgement = judge(figure, Expectation.of(check(below=1)), False)
+    assert judgement.verdict == "not measured"
+    assert says in (judgement.reason or "")
 
 
 def test_a_run_without_results_spoils_every_figure_it_belongs_to() -> None:
@@ -208,16 +210,16 @@ def test_a_metric_may_leave_runs_out() -> None:
 def test_seeds_that_were_pooled_need_to_be_told_apart() -> None:
     pooled = [{"scheme": "A", "value": 1.0}]
     (figure,) = figures(check(of={"scheme": "A"}, below=2), measured(pooled))
-    verdict = judge(figure, Expectation.of(check(below=2)), False)
-    assert (verdict.outcome, verdict.value) == ("not measured", 1.0)
-    assert "a column `seed`" in (verdict.reason or "")
-    assert judge(figure, Expectation.of(check(below=2)), True).outcome == "holds"
+    judgement = judge(figure, Expectation.of(check(below=2)), False)
+    assert (judgement.verdict, judgement.value) == ("not measured", 1.0)
+    assert "a column `seed`" in (judgement.reason or "")
+    assert judge(figure, Expectation.of(check(below=2)), True).verdict == "holds"
 
 
 def test_without_seeds_there_is_no_spread() -> None:
     (figure,) = figures(check(below=2), Measured(("value",), [{"value": 1}], [PlannedRun({"scheme": "A"}, True)]))
-    verdict = judge(figure, Expectation.of(check(below=2)), False)
-    assert (verdict.outcome, verdict.value, verdict.low) == ("holds", 1.0, None)
+    judgement = judge(figure, Expectation.of(check(below=2)), False)
+    assert (judgement.verdict, judgement.value, judgement.low) == ("holds", 1.0, None)
 
 
 @pytest.mark.parametrize(("own", "other"), [(1.0, 0.0), (-1.0, 1.0), (1.0, -1.0)])
@@ -233,12 +235,22 @@ def test_a_ratio_of_0_has_no_mean_but_is_exact() -> None:
     table = [row for seed in (1, 2, 3) for row in rows(("A", 0.3, seed, 0.0), ("B", 0.3, seed, 2.0))]
     one = check(at={"load": 0.3}, of={"scheme": "A"}, against={"scheme": "B"}, below=1)
     (figure,) = figures(one, measured(table))
-    assert judge(figure, Expectation.of(one), False).outcome == "not measured"
-    assert judge(figure, Expectation.of(one), True).outcome == "holds"
+    assert judge(figure, Expectation.of(one), False).verdict == "not measured"
+    assert judge(figure, Expectation.of(one), True).verdict == "holds"
 
 
 def claim(*checks: Check, **fields: Any) -> Claim:
-    return Claim(**{"id": "C", "statement": "S", "source": "T", "from_": "quick", "check": list(checks), **fields})
+    return Claim(
+        **{
+            "id": "C",
+            "statement": "S",
+            "source": "T",
+            "origin": "number",
+            "from_": "quick",
+            "check": list(checks),
+            **fields,
+        }
+    )
 
 
 HOLDS = check(at={"load": 0.5}, of={"scheme": "A"}, below=100)
@@ -247,25 +259,25 @@ OPEN = check(at={"load": 0.5}, of={"scheme": "A"}, below=6)
 
 
 @pytest.mark.parametrize(
-    ("checks", "outcome"),
+    ("checks", "verdict"),
     [
         ((HOLDS, HOLDS), "holds"),
-        ((HOLDS, OPEN), "not measured"),
+        ((HOLDS, OPEN), "undecided"),
         ((HOLDS, FAILS), "fails"),
         ((OPEN, FAILS, HOLDS), "fails"),
     ],
 )
-def test_a_claim_holds_if_all_its_checks_do(checks: tuple[Check, ...], outcome: str) -> None:
+def test_a_claim_holds_if_all_its_checks_do(checks: tuple[Check, ...], verdict: str) -> None:
     found = claim_outcome(claim(*checks), METRICS, {"m": measured(FULL)}, "paper", Explanation("because", None))
-    assert (found.outcome, found.explanation, len(found.checks)) == (outcome, "because", len(checks))
+    assert (found.verdict, found.explanation, len(found.checks)) == (verdict, "because", len(checks))
     assert [each.check for each in found.checks] == list(range(len(checks)))
-    assert (found.reason is not None) == (outcome == "not measured")
+    assert (found.reason is not None) == (verdict == "undecided")
 
 
 def test_below_its_scale_a_claim_is_not_measured_but_figures_are_shown() -> None:
     found = claim_outcome(claim(HOLDS, FAILS, from_="paper"), METRICS, {"m": measured(FULL)}, "quick", None)
-    assert (found.outcome, found.reason) == ("not measured", "needs scale paper")
-    assert {(each.outcome, each.reason, each.value) for each in found.checks} == {
+    assert (found.verdict, found.reason) == ("not measured", "needs scale paper")
+    assert {(each.verdict, each.reason, each.value) for each in found.checks} == {
         ("not measured", "needs scale paper", 6.0)
     }
     assert found.checks[0].label == "m of A, load 0.5"

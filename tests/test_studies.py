@@ -44,8 +44,8 @@ def test_results(ran: incast.StudyResults) -> None:
         "*.json": ["claims.json", "study.json"],
         "*.md": ["claims.md"],
     }
-    outcomes = {claim.id: claim.outcome for claim in ran.claims}
-    assert outcomes == {"C1": "fails", "C2": "holds", "C3": "fails", "C4": "holds"}
+    verdicts = {claim.id: claim.verdict for claim in ran.claims}
+    assert verdicts == {"C1": "fails", "C2": "holds", "C3": "fails", "C4": "holds"}
     assert ran.claims["C3"].explanation == "Every host sends."
     assert (ran.study, ran.scale, len(ran.sweeps["load"].done)) == ("study", "quick", 12)
     assert ran.manifest["cpu_s"] > 0
@@ -160,16 +160,35 @@ def test_explanations_of_studies_that_come_with_incast_say_it(name: str) -> None
         assert explanation.taken is not None, claim
 
 
-def test_a_fitted_claim_is_no_evidence(ran: incast.StudyResults, command: Command) -> None:
-    assert [claim.id for claim in ran.claims if claim.fitted] == ["C4"]
+def test_a_calibration_is_no_finding(ran: incast.StudyResults, command: Command) -> None:
+    assert [claim.id for claim in ran.claims if claim.calibration] == ["C4"]
     shown = command("study", "show", ran.path)
-    assert "C4  holds, fitted: Schemes send" in shown.stdout
-    assert "not independent evidence: the flows, which are the same" in shown.stdout
-    assert "    holds: C2, C4 (fitted)\n" in shown.stdout
+    assert "C4  holds, calibration: Schemes send" in shown.stdout
+    assert "a calibration, not a finding: the flows, which are the same" in shown.stdout
     page = (ran.path / "claims.md").read_text(encoding="utf-8")
-    assert "| C4 | holds, fitted |" in page
-    assert "Not independent evidence: the flows, which are the same." in page
-    assert "<td>holds, fitted</td>" in ran._repr_html_()
+    assert "| C4 | holds, calibration | published number |" in page
+    assert "A calibration, not a finding: the flows, which are the same." in page
+    assert "<td>holds, calibration</td>" in ran._repr_html_()
+
+
+def test_claims_are_counted_by_kind_published_statements_first(ran: incast.StudyResults, command: Command) -> None:
+    assert ran.claims.by_kind() == {
+        "published statements": ["fails", "holds"], "calibrations": ["holds"], "ours": ["fails"]
+    }  # fmt: skip
+    assert ran.claims.counted() == "published statements: 1 holds, 1 fails"
+    summary = command("study", "show", ran.path).stdout.splitlines()[-8:]
+    assert summary == [
+        "study at scale quick: 4 claims",
+        "published statements (numbers and directions of the publication): 1 holds, 1 fails",
+        "    holds: C2",
+        "    fails: C1",
+        "calibrations (their number chose a setting: no findings): 1 holds",
+        "    holds: C4",
+        "ours (our own claims): 1 fails",
+        "    fails: C3",
+    ]
+    page = (ran.path / "claims.md").read_text(encoding="utf-8")
+    assert "| published statements (numbers and directions of the publication) | 1 holds, 1 fails |" in page
 
 
 def test_figures_are_those_of_the_tables(ran: incast.StudyResults) -> None:
@@ -201,7 +220,7 @@ def test_claims_as_rows_and_in_a_notebook(ran: incast.StudyResults) -> None:
 
 def test_claims_page(ran: incast.StudyResults) -> None:
     page = (ran.path / "claims.md").read_text(encoding="utf-8")
-    assert "| C3 | fails | 0 of 1 figure | Nobody sends | nowhere |" in page
+    assert "| C3 | fails | our own | 0 of 1 figure | Nobody sends | nowhere |" in page
     assert "Every host sends." in page
     # Claims, and a table.
     assert page.count("\n## ") == 4 + 1
@@ -210,7 +229,7 @@ def test_claims_page(ran: incast.StudyResults) -> None:
 def test_command(command: Command, tiny: Path) -> None:
     done = command("study", "run", tiny, "--scale", "smoke", "-o", "out")
     assert done.returncode == 0, done.stderr
-    assert "tiny at scale smoke: 4 claims: 1 holds, 1 fails, 2 not measured" in done.stdout
+    assert "tiny at scale smoke: 4 claims\n" in done.stdout
     assert "why: needs scale quick" in done.stdout
     assert "sweep load (1 of 1): 4 runs" in done.stderr
     for arguments in ((tiny, "out"), ("out",)):
@@ -240,7 +259,7 @@ def test_unexplained_failures_say_so(tiny: Path, ran: incast.StudyResults, comma
     (tiny / "explanations.md").unlink()
     done = command("study", "judge", tiny, out)
     assert done.returncode == 0, done.stderr
-    assert re.search(r"C3  fails \(1 of 1 figure\): Nobody sends\n.*\n.*\n    no explanation yet\n", done.stdout)
+    assert re.search(r"C3  fails \(1 of 1 figure\), ours: Nobody sends\n.*\n.*\n    no explanation yet\n", done.stdout)
     assert "(no explanation yet)" in (out / "claims.md").read_text(encoding="utf-8")
 
 
@@ -249,11 +268,11 @@ def test_changed_claims_are_judged_without_running(tiny: Path, ran: incast.Study
     change(out / "study.json", '"study": "study"', '"study": "tiny"')
     change(tiny / "claims.toml", "below = 1\n", "above = 1\n")
     runs = {file: file.stat().st_mtime_ns for file in out.glob("load/runs/*/*")}
-    assert incast.load_study(tiny).judge(out).claims["C3"].outcome == "holds"
+    assert incast.load_study(tiny).judge(out).claims["C3"].verdict == "holds"
     assert {file: file.stat().st_mtime_ns for file in out.glob("load/runs/*/*")} == runs
     shutil.rmtree(out / "load")
     found = incast.load_study(tiny).judge(out).claims["C3"]
-    assert (found.outcome, found.reason) == ("not measured", "12 of 12 runs have no results")
+    assert (found.verdict, found.reason) == ("not measured", "12 of 12 runs have no results")
 
 
 def test_a_run_is_gone_on_with(tiny: Path, tmp_path: Path) -> None:
@@ -262,7 +281,7 @@ def test_a_run_is_gone_on_with(tiny: Path, tmp_path: Path) -> None:
     runs = {file: file.stat().st_mtime_ns for file in tmp_path.glob("out/load/runs/*/*")}
     again = study.run(tmp_path / "out", scale="smoke")
     assert {file: file.stat().st_mtime_ns for file in tmp_path.glob("out/load/runs/*/*")} == runs
-    assert again.claims["C3"].outcome == "fails"
+    assert again.claims["C3"].verdict == "fails"
     study.run(tmp_path / "out", scale="smoke", overwrite=True)
     assert all(file.stat().st_mtime_ns != before for file, before in runs.items())
 
@@ -296,10 +315,10 @@ def test_results_of_another_version_can_be_overwritten(tiny: Path, tmp_path: Pat
     (tmp_path / "out").mkdir()
     manifest = {"format": 99, "study": "tiny", "title": "", "scale": "smoke", "sweeps": [], "wall_s": 1, "cpu_s": 1}
     (tmp_path / "out" / "study.json").write_text(json.dumps(manifest), encoding="utf-8")
-    with pytest.raises(incast.ResultsError, match="reads format 1; run the study again, with --overwrite"):
+    with pytest.raises(incast.ResultsError, match="reads format 2; run the study again, with --overwrite"):
         incast.load_study(tiny).run(tmp_path / "out", scale="smoke")
     found = incast.load_study(tiny).run(tmp_path / "out", scale="smoke", overwrite=True)
-    assert found.manifest["format"] == 1
+    assert found.manifest["format"] == 2
 
 
 def test_failed_runs_are_told_and_what_they_spoil_is_not_measured(
@@ -316,8 +335,8 @@ def test_failed_runs_are_told_and_what_they_spoil_is_not_measured(
     assert "load=0.4, seed=3, HPCC: its process was killed by SIGKILL" in done.stderr
     claims = incast.open_study(out).claims
     assert claims["C2"].reason == "1 of 3 runs with load 0.4, scheme HPCC have no results"
-    assert [check.outcome for check in claims["C2"].checks] == ["holds", "holds", "not measured", "holds"]
-    assert (claims["C3"].outcome, claims["C4"].outcome) == ("not measured", "not measured")
+    assert [check.verdict for check in claims["C2"].checks] == ["holds", "holds", "not measured", "holds"]
+    assert (claims["C3"].verdict, claims["C4"].verdict) == ("not measured", "not measured")
 
 
 def test_an_interrupted_run_is_gone_on_with(tiny: Path, start: Start, command: Command, tmp_path: Path) -> None:
@@ -571,7 +590,7 @@ def test_bad_commands(arguments: tuple[str, ...], says: str, command: Command, t
 @pytest.mark.parametrize(
     ("spoil", "says"),
     [
-        (lambda out: change(out / "study.json", '"format": 1', '"format": 2'), "reads format 1"),
+        (lambda out: change(out / "study.json", '"format": 2', '"format": 3'), "reads format 2"),
         (lambda out: (out / "study.json").write_text("{", encoding="utf-8"), "not as incast writes it"),
         (lambda out: (out / "claims.json").write_text("[1]", encoding="utf-8"), "not as incast writes it"),
         (lambda out: (out / "claims.json").unlink(), "run is not finished"),

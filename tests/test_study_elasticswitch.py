@@ -27,7 +27,7 @@ def test_smoke(tmp_path: Path) -> None:
         "short": 8,
     }
     assert [claim.id for claim in found.claims] == [f"ES{number}" for number in range(1, 23)]
-    assert {(claim.outcome, claim.reason) for claim in found.claims} == {("not measured", "needs scale quick")}
+    assert {(claim.verdict, claim.reason) for claim in found.claims} == {("not measured", "needs scale quick")}
     page = (out / "report.html").read_text(encoding="utf-8")
     assert '<section id="tenants"' in page
     for name, metric in study.metrics.items():

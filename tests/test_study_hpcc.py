@@ -21,9 +21,9 @@ def test_smoke(tmp_path: Path) -> None:
         "queue": 8,
     }
     assert [claim.id for claim in found.claims] == [f"E{number}" for number in range(1, 22)]
-    assert found.claims["E20"].outcome == "holds"
+    assert found.claims["E20"].verdict == "holds"
     others = [claim for claim in found.claims if claim.id != "E20"]
-    assert {claim.outcome for claim in others} == {"not measured"}
+    assert {claim.verdict for claim in others} == {"not measured"}
     assert {claim.reason for claim in others} == {"needs scale quick", "needs scale paper"}
     assert (out / "report.html").stat().st_size > 500_000
 

@@ -58,7 +58,7 @@ def test_all_of_it_runs(ran: incast.StudyResults) -> None:
     published = [claim.id for claim in ran.claims if claim.id not in OURS]
     assert published == [f"TG{number}" for number in range(1, 17)]
     assert len(ran.claims) == len(published) + len(OURS)
-    judged = {claim.id: claim.outcome for claim in ran.claims if claim.reason != "needs scale quick"}
+    judged = {claim.id: claim.verdict for claim in ran.claims if claim.reason != "needs scale quick"}
     assert judged == SMALLEST
 
 

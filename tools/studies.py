@@ -72,7 +72,7 @@ def page() -> Iterator[str]:
         "`cpu_s`: "
         "seconds of simulation |",
         "| `NAME/` | dataset of sweep NAME, or of analysis NAME: `analysis.json`, `figures.parquet` |",
-        "| `claims.json` | claims with outcomes; figures with intervals and values per seed; bars of charts; rows "
+        "| `claims.json` | claims with verdicts; figures with intervals and values per seed; bars of charts; rows "
         "of tables |",
         "| `claims.md` | claims and tables as text |",
         "| `tables/NAME.csv` | table NAME, unrounded: the mean of each figure, and its range over seeds (`_least`, "

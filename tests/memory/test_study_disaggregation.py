@@ -41,9 +41,9 @@ def test_smoke(ran: incast.StudyResults) -> None:
     assert not any(sweep.failed or sweep.ended_badly() for sweep in ran.sweeps.values())
     ours = [f"M{number}" for number in range(1, 5)]
     assert [claim.id for claim in ran.claims] == [*(f"D{number}" for number in range(1, 22)), "R1", *ours]
-    assert {claim.id for claim in ran.claims if claim.outcome == "holds"} == AT_ONCE
+    assert {claim.id for claim in ran.claims if claim.verdict == "holds"} == AT_ONCE
     assert {claim.reason for claim in ran.claims if claim.id not in AT_ONCE} == {"needs scale quick"}
-    assert {claim.id for claim in ran.claims if claim.fitted} == FITTED
+    assert {claim.id for claim in ran.claims if claim.calibration} == FITTED
     assert (ran.path / "report.html").stat().st_size > 500_000
 
 

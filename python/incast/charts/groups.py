@@ -56,7 +56,7 @@ class Study:
     about: dict[str, Any]
     """`study.json`."""
     claims: list[dict[str, Any]]
-    """The claims with their outcomes."""
+    """The claims with their verdicts."""
     charts: tuple[DrawnChart, ...] = ()
     """Its charts."""
     tables: tuple[DrawnTable, ...] = ()

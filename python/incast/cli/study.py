@@ -160,7 +160,7 @@ def judge(
 
 
 def _printed(found: StudyResults, *, quiet: bool) -> int:
-    """Print the outcome of the claims; returns the exit code."""
+    """Print the verdicts on the claims; returns the exit code."""
     if not quiet:
         _print(found)
         codes.say(f"claims in {found.path}: {results.TABLE}, {results.CLAIMS}")
@@ -204,16 +204,16 @@ def show(
     figures: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
     format: Format = "text",  # noqa: A002 - the name of the option
 ) -> None:
-    """Show a study's runs at each scale and its claims, or the outcomes of the claims.
+    """Show a study's runs at each scale and its claims, or the verdicts on the claims.
 
     Parameters
     ----------
     study
         Name of a study (see incast study list), folder of your own, or results of a study.
     directory
-        Results of that study, to show the outcome of each claim.
+        Results of that study, to show the verdict on each claim.
     figures
-        For results: print every figure. By default, figures of a check with the same outcome share a line.
+        For results: print every figure. By default, figures of a check with the same verdict share a line.
     format
         Output format.
 
@@ -230,7 +230,7 @@ def show(
 
 
 def _print(found: StudyResults, *, figures: bool = False) -> None:
-    """Prints every claim, and the number of claims by outcome."""
+    """Prints every claim, and their number by kind and verdict."""
     codes.say("\n".join(writing.terminal(found.claims, figures=figures)))
     print(f"{writing.LEGEND}\n")
     if found.tables:

@@ -1,17 +1,18 @@
-"""The claims of a study: expected value, measured value, outcome. All outcomes are shown in the same way."""
+"""The claims of a study: expected value, measured value, verdict. All verdicts are shown in the same way."""
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 from markdown_it import MarkdownIt
 
 from incast.charts.groups import Study
 from incast.report.html import details, element, escape, table
+from incast.study.counting import KINDS, ORIGINS, by_kind
+from incast.study.counting import counted as verdicts
 
-OUTCOMES = {"holds": "✓", "fails": "✕", "not measured": "–"}  # noqa: RUF001 - a dash
-"""The outcomes, each with a sign next to its colour."""
+SIGNS = {"holds": "✓", "fails": "✕", "undecided": "?", "not measured": "–"}  # noqa: RUF001 - a dash
+"""The verdicts, each with a sign next to its colour."""
 
 OPEN = 12
 """Most figures of a claim that are shown unfolded (our choice). Of more, only failing ones are shown."""
@@ -19,32 +20,28 @@ OPEN = 12
 
 def section(study: Study) -> str:
     """All claims of a study."""
-    counts = Counter(claim["outcome"] for claim in study.claims)
-    said = ", ".join(f"{counts[outcome]} {plural(outcome, counts[outcome])}" for outcome in OUTCOMES)
     scale = study.about.get("scale")
-    head = f"{len(study.claims)} claims" + (f" at scale {scale}" if scale else "") + f": {said}."
+    head = f"{len(study.claims)} claims" + (f" at scale {scale}" if scale else "") + "."
+    kinds = by_kind((claim["origin"], claim["calibration"], claim["verdict"]) for claim in study.claims)
+    rows = [[name, KINDS[name], verdicts(found)] for name, found in kinds]
+    counts = table(["claims", "meaning", "verdicts"], rows, "Verdicts by kind of claim")
     links = "".join(f'<li><a href="#claim-{escape(claim["id"])}">{chip(claim)}</a></li>' for claim in study.claims)
-    overview = f'<ol class="outcomes" aria-label="Claims by outcome">{links}</ol>'
+    overview = f'<ol class="verdicts" aria-label="Verdict on each claim">{links}</ol>'
     overview += "".join(element("p", text, "note bad") for text in study.without)
-    return element("p", head, "lead") + overview + "\n".join(article(claim) for claim in study.claims)
-
-
-def plural(outcome: str, count: int) -> str:
-    """An outcome of so many claims."""
-    words = {"holds": ("holds", "hold"), "fails": ("fails", "fail")}
-    return words.get(outcome, (outcome, outcome))[count != 1]
+    return element("p", head, "lead") + counts + overview + "\n".join(article(claim) for claim in study.claims)
 
 
 def article(claim: dict[str, Any]) -> str:
     """One claim with its checks and its explanation."""
     name = escape(claim["id"])
     parts = [
-        f'<article class="claim {slug(claim["outcome"])}" id="claim-{name}" aria-labelledby="claim-{name}-title">',
+        f'<article class="claim {slug(claim["verdict"])}" id="claim-{name}" aria-labelledby="claim-{name}-title">',
         f'<h3 id="claim-{name}-title"><span class="id">{name}</span> {escape(claim["statement"])}</h3>',
-        f"<p>{badge(claim['outcome'])} {element('span', claim.get('source') or '', 'source')}</p>",
+        f"<p>{badge(claim['verdict'])} {element('span', ORIGINS[claim['origin']], 'origin')} "
+        f"{element('span', claim['source'], 'source')}</p>",
     ]
-    if claim.get("fitted"):
-        parts.append(element("p", f"Not independent evidence: {claim['fitted']}.", "fitted"))
+    if claim["calibration"]:
+        parts.append(element("p", f"A calibration, not a finding: {claim['calibration']}.", "calibration"))
     if claim.get("reason"):
         parts.append(element("p", claim["reason"], "reason"))
     if claim["checks"]:
@@ -53,28 +50,29 @@ def article(claim: dict[str, Any]) -> str:
         text = MarkdownIt("commonmark", {"html": False}).enable("table").render(claim["explanation"])
         taken = element("p", claim["taken"], "note") if claim.get("taken") else ""
         parts.append(f'<div class="explanation"><h4>Explanation</h4>{text}{taken}</div>')
-    elif claim["outcome"] == "fails":
+    elif claim["verdict"] == "fails":
         parts.append(element("p", "No explanation yet.", "explanation"))
     return "\n".join([*parts, "</article>"])
 
 
 def chip(claim: dict[str, Any]) -> str:
-    """Id and outcome of a claim."""
-    outcome = claim["outcome"]
-    sign = f'<span aria-hidden="true">{OUTCOMES.get(outcome, "?")}</span>'
-    fitted = ", fitted" if claim.get("fitted") else ""
-    return f'<span class="badge {slug(outcome)}">{sign} {escape(claim["id"])} {escape(outcome)}{fitted}</span>'
+    """Id and verdict of a claim."""
+    verdict = claim["verdict"]
+    sign = f'<span aria-hidden="true">{SIGNS[verdict]}</span>'
+    calibration = ", calibration" if claim["calibration"] else ""
+    return f'<span class="badge {slug(verdict)}">{sign} {escape(claim["id"])} {escape(verdict)}{calibration}</span>'
 
 
-def badge(outcome: str) -> str:
-    """An outcome as a word with a sign."""
-    sign = OUTCOMES.get(outcome, "?")
-    return f'<span class="badge {slug(outcome)}"><span aria-hidden="true">{sign}</span> {escape(outcome)}</span>'
+def badge(verdict: str) -> str:
+    """A verdict as a word with a sign."""
+    return (
+        f'<span class="badge {slug(verdict)}"><span aria-hidden="true">{SIGNS[verdict]}</span> {escape(verdict)}</span>'
+    )
 
 
-def slug(outcome: str) -> str:
-    """An outcome as the name of a class."""
-    return outcome.replace(" ", "-")
+def slug(verdict: str) -> str:
+    """A verdict as the name of a class."""
+    return verdict.replace(" ", "-")
 
 
 def checks(claim: dict[str, Any]) -> str:
@@ -83,7 +81,7 @@ def checks(claim: dict[str, Any]) -> str:
     title = f"Checks of claim {claim['id']}"
     if len(found) <= OPEN:
         return checked(found, title)
-    failing = [check for check in found if check["outcome"] == "fails"]
+    failing = [check for check in found if check["verdict"] == "fails"]
     at_once = checked(failing, f"Checks of claim {claim['id']} that fail") if 0 < len(failing) <= OPEN else ""
     return counted(claim) + at_once + details(f"All {len(found)} figures", checked(found, title))
 
@@ -97,15 +95,14 @@ def checked(found: list[dict[str, Any]], title: str) -> str:
         if check.get("low") is not None and check.get("high") is not None:
             interval = f"{check['low']:.4g} to {check['high']:.4g}{unit}"
         value = "" if check.get("value") is None else f"{check['value']:.4g}{unit}"
-        outcome = check["outcome"] + (f": {check['reason']}" if check.get("reason") else "")
-        rows.append([check["label"], check["expect"], value, interval, check.get("seeds") or "", outcome])
+        verdict = check["verdict"] + (f": {check['reason']}" if check.get("reason") else "")
+        rows.append([check["label"], check["expect"], value, interval, check.get("seeds") or "", verdict])
     level = next((check["confidence"] for check in found if check.get("confidence")), 0.95)
-    header = ["compared", "expected", "measured", f"{level:.0%} interval", "seeds", "outcome"]
+    header = ["compared", "expected", "measured", f"{level:.0%} interval", "seeds", "verdict"]
     return table(header, rows, title, numbers=(2, 3, 4))
 
 
 def counted(claim: dict[str, Any]) -> str:
-    """Number of figures of a claim by outcome."""
-    counts = Counter(check["outcome"] for check in claim["checks"])
-    said = ", ".join(f"{counts[outcome]} {plural(outcome, counts[outcome])}" for outcome in OUTCOMES)
-    return element("p", f"{len(claim['checks'])} figures: {said}.")
+    """Number of figures of a claim by verdict."""
+    found = claim["checks"]
+    return element("p", f"{len(found)} figures: {verdicts(check['verdict'] for check in found)}.")

@@ -124,7 +124,7 @@ class Study:
         overwrite: bool = False,
         progress: Callback | None = None,
     ) -> StudyResults:
-        """Run every sweep and analysis, check every claim, and return the outcomes.
+        """Run every sweep and analysis, check every claim, and return the verdicts.
 
         Existing results of the same study at the same scale are resumed: finished runs are not repeated.
 

@@ -8,6 +8,8 @@ from typing import Literal
 Scale = Literal["smoke", "quick", "paper"]
 SCALES: tuple[Scale, ...] = ("smoke", "quick", "paper")
 """Scales from the smallest to the size of the publication."""
+Origin = Literal["number", "direction", "draft", "ours"]
+"""Origin of a claim: a published number, a published direction, text that a draft has commented out, or our own."""
 Value = str | bool | int | float
 """A value of a column."""
 Selection = dict[str, Value | list[Value]]
@@ -123,6 +125,8 @@ class Claim:
     """Claim in your words."""
     source: str
     """Place of the statement in the publication."""
+    origin: Origin
+    """Published `number`, published `direction`, `draft` (commented-out text of a draft) or `ours`; counted apart."""
     from_: Scale
     """Smallest scale at which it can be judged."""
     check: list[Check]
@@ -135,10 +139,8 @@ class Claim:
     """Part of `against` that all checks have in common."""
     exact: bool = False
     """If true, every value must match, not the mean over seeds: for results without noise. Default false."""
-    fitted: str | None = None
-    """Parameters fitted to the statement itself, a line; the claim is then shown as no independent evidence. Default:
-    none.
-    """
+    calibration: str | None = None
+    """Setting chosen with the statement's own number, a line: the claim is a calibration, no finding. Default: none."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -12,7 +12,7 @@ from incast.study.description import SCALES, Check, Claim, Metric, Scale
 from incast.study.expectation import Expectation
 from incast.study.explaining import Explanation
 from incast.study.figures import Figure, Measured, NotUniqueError, figures, named, said
-from incast.study.outcome import CheckOutcome, ClaimOutcome, Outcome
+from incast.study.outcome import CheckOutcome, ClaimOutcome, Verdict
 
 
 class AmbiguousError(Exception):
@@ -25,10 +25,10 @@ class AmbiguousError(Exception):
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """Outcome of a figure."""
+class Judgement:
+    """Verdict on a figure."""
 
-    outcome: Outcome
+    verdict: Verdict
     reason: str | None = None
     value: float | None = None
     low: float | None = None
@@ -53,68 +53,70 @@ def claim_outcome(
             raise AmbiguousError(number, str(error)) from None
         unit = metrics[check.metric].unit
         checks += (check_outcome(check, figure, number, unit, claim.exact, small) for figure in found)
-    outcome, reason = together(checks)
+    verdict, reason = together(checks)
     return ClaimOutcome(
         id=claim.id,
         statement=claim.statement,
         source=claim.source,
-        outcome=outcome,
+        origin=claim.origin,
+        verdict=verdict,
         reason=small or reason,
         explanation=explanation.text if explanation else None,
         taken=explanation.taken.sentence(scale) if explanation and explanation.taken else None,
-        fitted=claim.fitted,
+        calibration=claim.calibration,
         checks=tuple(checks),
     )
 
 
-def together(checks: Sequence[CheckOutcome]) -> tuple[Outcome, str | None]:
-    """The outcome of a claim with these checks, and the reason if it is not measured."""
-    outcomes = [check.outcome for check in checks]
-    if "fails" in outcomes:
+def together(checks: Sequence[CheckOutcome]) -> tuple[Verdict, str | None]:
+    """The verdict on a claim with these checks, and the reason if it is undecided or not measured."""
+    verdicts = [check.verdict for check in checks]
+    if "fails" in verdicts:
         return "fails", None
-    open_ = [check for check in checks if check.outcome == "not measured"]
+    verdict: Verdict = "not measured" if "not measured" in verdicts else "undecided"
+    open_ = [check for check in checks if check.verdict == verdict]
     if not open_:
         return "holds", None
     reasons = list(dict.fromkeys(check.reason for check in open_))
     more = f" (and {len(open_) - 1} more of {len(checks)} figures)" if len(reasons) > 1 else ""
-    return "not measured", f"{reasons[0]}{more}"
+    return verdict, f"{reasons[0]}{more}"
 
 
 def check_outcome(check: Check, figure: Figure, number: int, unit: str, exact: bool, small: str | None) -> CheckOutcome:
     """Check one figure; `small` is the reason if the scale is too small."""
     expectation = Expectation.of(check)
-    verdict, selected = judge(figure, expectation, exact), series(figure)
+    judgement, selected = judge(figure, expectation, exact), series(figure)
     return CheckOutcome(
         metric=check.metric,
         series=selected,
         label=f"{check.metric} of {selected}" if selected else check.metric,
         unit=None if expectation.ratio or not unit else unit,
-        outcome="not measured" if small else verdict.outcome,
-        reason=small or verdict.reason,
+        verdict="not measured" if small else judgement.verdict,
+        reason=small or judgement.reason,
         expect=expectation.text(unit),
-        value=verdict.value,
-        low=verdict.low,
-        high=verdict.high,
-        confidence=verdict.confidence,
+        value=judgement.value,
+        low=judgement.low,
+        high=judgement.high,
+        confidence=judgement.confidence,
         seeds=len(figure.seeds),
         per_seed=figure.values,
         check=number,
     )
 
 
-def judge(figure: Figure, expectation: Expectation, exact: bool) -> Verdict:
+def judge(figure: Figure, expectation: Expectation, exact: bool) -> Judgement:
     """Check a figure, with its spread over seeds."""
     if figure.missing:
-        return Verdict("not measured", figure.missing)
+        return Judgement("not measured", figure.missing)
     if exact or (not figure.seeds and not figure.pooled):
         return _exactly(figure.values, expectation)
     if figure.pooled:
         reason = "unknown spread: the metric pools the seeds; it needs a column `seed`"
-        return Verdict("not measured", reason, figure.values[0])
+        return Judgement("not measured", reason, figure.values[0])
     if len(figure.values) < 2:
-        return Verdict("not measured", "needs several seeds", figure.values[0])
+        return Judgement("not measured", "needs several seeds", figure.values[0])
     if expectation.ratio and min(figure.values) <= 0:
-        return Verdict("not measured", "a ratio is 0, so there is no geometric mean")
+        return Judgement("not measured", "a ratio is 0, so there is no geometric mean")
     if expectation.ratio:
         logarithms = [math.log(value) for value in figure.values]
         value = math.exp(statistics.fmean(logarithms))
@@ -123,18 +125,18 @@ def judge(figure: Figure, expectation: Expectation, exact: bool) -> Verdict:
         value = statistics.fmean(figure.values)
         low, high = student.interval(figure.values)
     if expectation.wholly(low, high):
-        return Verdict("holds", None, value, low, high, student.CONFIDENCE)
+        return Judgement("holds", None, value, low, high, student.CONFIDENCE)
     if expectation.nowhere(low, high):
-        return Verdict("fails", None, value, low, high, student.CONFIDENCE)
-    reason = "undecided: the interval is on both sides of a bound"
-    return Verdict("not measured", reason, value, low, high, student.CONFIDENCE)
+        return Judgement("fails", None, value, low, high, student.CONFIDENCE)
+    reason = "the interval is on both sides of a bound"
+    return Judgement("undecided", reason, value, low, high, student.CONFIDENCE)
 
 
-def _exactly(values: Sequence[float], expectation: Expectation) -> Verdict:
+def _exactly(values: Sequence[float], expectation: Expectation) -> Judgement:
     """Every value must be as expected."""
     low, high = (min(values), max(values)) if len(values) > 1 else (None, None)
-    outcome: Outcome = "holds" if all(map(expectation.holds, values)) else "fails"
-    return Verdict(outcome, None, statistics.fmean(values), low, high)
+    verdict: Verdict = "holds" if all(map(expectation.holds, values)) else "fails"
+    return Judgement(verdict, None, statistics.fmean(values), low, high)
 
 
 def series(figure: Figure) -> str:

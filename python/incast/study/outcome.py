@@ -1,12 +1,14 @@
-"""Outcomes of claims, as in claims.json."""
+"""Verdicts on claims, as in claims.json."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-Outcome = Literal["holds", "fails", "not measured"]
-OUTCOMES: tuple[Outcome, ...] = ("holds", "fails", "not measured")
+from incast.study.description import Origin
+
+Verdict = Literal["holds", "fails", "undecided", "not measured"]
+VERDICTS: tuple[Verdict, ...] = ("holds", "fails", "undecided", "not measured")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -21,9 +23,9 @@ class CheckOutcome:
     """Metric and label."""
     unit: str | None
     """Unit of the figure; `None` for ratios and plain numbers."""
-    outcome: Outcome
+    verdict: Verdict
     reason: str | None
-    """Why it is not measured."""
+    """Why it is undecided or not measured."""
     expect: str
     """The expectation, such as `ratio below 1`."""
     value: float | None
@@ -50,21 +52,22 @@ class ClaimOutcome:
     statement: str
     source: str
     """Its place in the publication."""
-    outcome: Outcome
+    origin: Origin
+    verdict: Verdict
     reason: str | None
-    """Why it is not measured."""
+    """Why it is undecided or not measured."""
     explanation: str | None
     """The explanation in explanations.md, in Markdown."""
     taken: str | None = None
     """The run of the figures in the explanation, as a sentence; `None` if not given."""
     checks: tuple[CheckOutcome, ...]
     """All checked figures."""
-    fitted: str | None = None
-    """The part that was fitted to the statement, so that the outcome is not independent evidence; `None` if none."""
+    calibration: str | None = None
+    """The setting that was chosen with the statement's number, so that the verdict is no finding; `None` if none."""
 
-    def counted(self, outcome: Outcome) -> str:
-        """Number of figures with an outcome: `2 of 6 figures`."""
-        count = sum(check.outcome == outcome for check in self.checks)
+    def counted(self, verdict: Verdict) -> str:
+        """Number of figures with a verdict: `2 of 6 figures`."""
+        count = sum(check.verdict == verdict for check in self.checks)
         return f"{count} of {len(self.checks)} figure{'' if len(self.checks) == 1 else 's'}"
 
     def to_tree(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A study's results: a folder of sweeps with the outcomes of claims."""
+"""A study's results: a folder of sweeps with verdicts on claims."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from incast import _input, sweep
 from incast.analysis import Analysis, open_analysis
 from incast.analysis.dataset import INDEX
 from incast.errors import EnvironmentFailure, ResultsError
+from incast.study.counting import PUBLISHED, by_kind, counted
 from incast.study.description import StudyPauses
 from incast.study.drawing import DrawnChart
-from incast.study.outcome import OUTCOMES, ClaimOutcome, Outcome
+from incast.study.outcome import ClaimOutcome, Verdict
 from incast.study.tabulating import DrawnTable
 
 MANIFEST = "study.json"
@@ -24,12 +25,12 @@ CLAIMS = "claims.json"
 TABLE = "claims.md"
 PAGE = "report.html"
 TABLES = "tables"
-FORMAT = 1
+FORMAT = 2
 """Format of the folder; another one is refused."""
 
 
 class Claims(Sequence[ClaimOutcome]):
-    """Outcomes of claims, in the order of the study, by number or id: `claims["E1"]`."""
+    """Verdicts on claims, in the order of the study, by number or id: `claims["E1"]`."""
 
     def __init__(self, claims: Sequence[ClaimOutcome]) -> None:
         """Wrap the claims."""
@@ -55,36 +56,38 @@ class Claims(Sequence[ClaimOutcome]):
     def __repr__(self) -> str:
         return f"<Claims: {self.counted()}>"
 
-    def count(self, outcome: Any) -> int:
-        """Number of claims with this outcome."""
-        return sum(claim.outcome == outcome for claim in self._claims)
+    def count(self, verdict: Verdict) -> int:
+        """Number of claims with this verdict."""
+        return sum(claim.verdict == verdict for claim in self._claims)
+
+    def by_kind(self) -> dict[str, list[str]]:
+        """Verdicts by kind of claim: `published statements`, `calibrations`, `drafts`, `ours`."""
+        return dict(by_kind((claim.origin, claim.calibration, claim.verdict) for claim in self._claims))
 
     def counted(self) -> str:
-        """Number of claims by outcome: `12 hold, 3 fail, 2 not measured`."""
-        words: dict[Outcome, tuple[str, str]] = {"holds": ("holds", "hold"), "fails": ("fails", "fail")}
-        counts = ((self.count(outcome), *words.get(outcome, (outcome, outcome))) for outcome in OUTCOMES)
-        return ", ".join(f"{count} {one if count == 1 else many}" for count, one, many in counts)
+        """Number of published statements by verdict: `published statements: 12 hold, 3 fail, 2 undecided`."""
+        return f"{PUBLISHED}: {counted(self.by_kind().get(PUBLISHED, []))}"
 
     def dicts(self) -> Iterator[dict[str, Any]]:
         """A row for each checked figure, with its claim: `polars.DataFrame(list(claims.dicts()))`."""
         for claim in self._claims:
             for check in claim.checks:
-                row = {"id": claim.id, "claim_outcome": claim.outcome}
+                row = {"id": claim.id, "claim_verdict": claim.verdict, "origin": claim.origin}
                 fields = (name for name in check.__slots__ if name not in ("per_seed", "check"))
                 yield {**row, **{name: getattr(check, name) for name in fields}}
 
     def _repr_html_(self) -> str:
         rows = []
         for claim in self._claims:
-            outcome = f"{claim.outcome}, fitted" if claim.fitted else claim.outcome
-            cells = (claim.id, outcome, claim.statement, claim.reason or "")
+            verdict = f"{claim.verdict}, calibration" if claim.calibration else claim.verdict
+            cells = (claim.id, verdict, claim.origin, claim.statement, claim.reason or "")
             rows.append("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>")
-        heads = "".join(f"<th>{name}</th>" for name in ("claim", "outcome", "statement", "why not measured"))
+        heads = "".join(f"<th>{name}</th>" for name in ("claim", "verdict", "origin", "statement", "why not decided"))
         return f"<table><caption>{self.counted()}</caption><tr>{heads}</tr>{''.join(rows)}</table>"
 
 
 class StudyResults:
-    """The results of a study: outcomes of claims, sweeps and analyses."""
+    """The results of a study: verdicts on claims, sweeps and analyses."""
 
     def __init__(
         self,
@@ -101,7 +104,7 @@ class StudyResults:
         self.manifest = manifest
         """Study, scale, version and run times: study.json."""
         self.claims = claims
-        """The outcomes of the claims."""
+        """The verdicts on the claims."""
         self.charts = tuple(charts)
         """The charts of the study's page."""
         self.tables = tuple(tables)

@@ -78,7 +78,7 @@ def _judged(
     manifest: dict[str, Any],
     parts: Mapping[str, sweep.Sweep | Analysis],
 ) -> StudyResults:
-    """Check every claim, and write the outcomes."""
+    """Check every claim, and write the verdicts."""
     measured, tabled = measure(description, checked, checked.plans[manifest["scale"]], parts)
     outcomes: list[ClaimOutcome] = []
     for number, claim in enumerate(description.claims.claim):

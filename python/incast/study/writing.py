@@ -1,4 +1,4 @@
-"""Outcomes of claims as text for the terminal and as a page of Markdown."""
+"""Verdicts on claims as text for the terminal and as a page of Markdown."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from incast import _terminal
 from incast._student import CONFIDENCE
-from incast.study.outcome import OUTCOMES, CheckOutcome, ClaimOutcome
+from incast.study.counting import KINDS, ORIGINS, counted, kind
+from incast.study.outcome import VERDICTS, CheckOutcome, ClaimOutcome
 from incast.study.results import StudyResults
 from incast.study.tabulating import DrawnTable
 
 NOT_EXPLAINED = "no explanation yet"
 """Text for a failing claim without an explanation."""
-NO_EVIDENCE = "not independent evidence"
-"""Text for a claim that something was fitted to."""
+NO_FINDING = "a calibration, not a finding"
+"""Text for a claim whose number chose a setting."""
 PERCENT = f"{100 * CONFIDENCE:g} %"
 LEGEND = f"in brackets: {PERCENT} confidence interval over seeds of each figure"
 FEW = 4
-"""Most figures of a check with equal outcomes that have a line each in the terminal; more share a line."""
+"""Most figures of a check with equal verdicts that have a line each in the terminal; more share a line."""
 MARGIN = "    "
 WIDEST = 160
 """Most columns of the terminal that are used."""
@@ -28,23 +29,29 @@ WIDEST = 160
 def terminal(claims: Sequence[ClaimOutcome], *, figures: bool = False) -> Iterator[str]:
     """Every claim with its measurements; with `figures`, each figure has its own line."""
     for claim in claims:
-        part = f" ({claim.counted('fails')})" if claim.outcome == "fails" else ""
-        fitted = ", fitted" if claim.fitted else ""
-        yield from _wrapped(f"{claim.id}  {claim.outcome}{part}{fitted}: {claim.statement}", MARGIN)
-        if claim.fitted:
-            yield from _wrapped(f"{MARGIN}{NO_EVIDENCE}: {claim.fitted}", MARGIN * 2)
-        if claim.outcome == "not measured":
+        part = f" ({claim.counted('fails')})" if claim.verdict == "fails" else ""
+        yield from _wrapped(f"{claim.id}  {claim.verdict}{part}{mark(claim)}: {claim.statement}", MARGIN)
+        if claim.calibration:
+            yield from _wrapped(f"{MARGIN}{NO_FINDING}: {claim.calibration}", MARGIN * 2)
+        if claim.reason:
             yield from _wrapped(f"{MARGIN}why: {claim.reason}", MARGIN * 2)
         for _, group in itertools.groupby(claim.checks, lambda check: check.check):
             checks = list(group)
             yield from _wrapped(f"{MARGIN}{checks[0].metric}, expected {checks[0].expect}", MARGIN * 2)
             yield from _rows([_cells(alike, claim.reason) for alike in _alike(checks, figures)])
-        if claim.outcome == "fails":
+        if claim.verdict == "fails":
             for text in (claim.explanation or NOT_EXPLAINED).splitlines():
                 yield from _wrapped(MARGIN + text, MARGIN) or [""]
             if claim.taken:
                 yield from _wrapped(f"{MARGIN}({claim.taken})", MARGIN)
         yield ""
+
+
+def mark(claim: ClaimOutcome) -> str:
+    """Mark of a claim that is not a finding about a published statement: `, calibration`, `, draft`, `, ours`."""
+    if claim.calibration:
+        return ", calibration"
+    return f", {claim.origin}" if claim.origin in ("draft", "ours") else ""
 
 
 def tables(found: Sequence[DrawnTable]) -> Iterator[str]:
@@ -74,37 +81,37 @@ def _columns(rows: Sequence[Sequence[str]], figures: Sequence[bool]) -> Iterator
 
 
 def summary(results: StudyResults) -> Iterator[str]:
-    """Number and ids of claims by outcome."""
-    yield f"{results.study} at scale {results.scale}: {len(results.claims)} claims: {results.claims.counted()}"
-    for outcome in OUTCOMES:
-        ids = [
-            f"{claim.id} (fitted)" if claim.fitted else claim.id for claim in results.claims if claim.outcome == outcome
-        ]
-        if ids:
-            yield from _wrapped(f"{MARGIN}{outcome}: {', '.join(ids)}", MARGIN * 2)
+    """Number of claims by kind and verdict, with their ids; published statements first."""
+    yield f"{results.study} at scale {results.scale}: {len(results.claims)} claims"
+    for name, verdicts in results.claims.by_kind().items():
+        yield from _wrapped(f"{name} ({KINDS[name]}): {counted(verdicts)}", MARGIN)
+        mine = [claim for claim in results.claims if kind(claim.origin, claim.calibration) == name]
+        for verdict in VERDICTS:
+            if ids := [claim.id for claim in mine if claim.verdict == verdict]:
+                yield from _wrapped(f"{MARGIN}{verdict}: {', '.join(ids)}", MARGIN * 2)
 
 
 def _alike(checks: Sequence[CheckOutcome], each: bool) -> Iterator[list[CheckOutcome]]:
-    """Figures of a check that share a line: many with one outcome."""
-    for outcome in dict.fromkeys(check.outcome for check in checks):
-        same = [check for check in checks if check.outcome == outcome]
+    """Figures of a check that share a line: many with one verdict."""
+    for verdict in dict.fromkeys(check.verdict for check in checks):
+        same = [check for check in checks if check.verdict == verdict]
         yield from ([check] for check in same) if each or len(same) <= FEW else [same]
 
 
 def _cells(checks: Sequence[CheckOutcome], known: str | None) -> tuple[str, ...]:
-    """Outcome, figure, interval, and label of the figure; the reason if it is not measured, unless already shown."""
+    """Verdict, figure, interval, and label of the figure; the reason if it is not decided, unless already shown."""
     first = checks[0]
     reasons = list(dict.fromkeys(check.reason for check in checks if check.reason not in (None, known)))
     if len(checks) == 1:
         text = ": ".join(part for part in (first.series, *reasons) if part)
-        return first.outcome, measured(first) or "-", interval(first), text
+        return first.verdict, measured(first) or "-", interval(first), text
     values = [check.value for check in checks if check.value is not None]
     lows = [check.low for check in checks if check.low is not None]
     highs = [check.high for check in checks if check.high is not None]
     figures = f"{min(values):.4g} to {max(values):.4g}{_unit(first)}" if values else "-"
     intervals = f"({min(lows):.4g} to {max(highs):.4g})" if lows and highs else ""
     more = f", such as: {reasons[0]}" if reasons else ""
-    return first.outcome, figures, intervals, f"{len(checks)} figures{more}"
+    return first.verdict, figures, intervals, f"{len(checks)} figures{more}"
 
 
 def measured(check: CheckOutcome) -> str:
@@ -152,15 +159,20 @@ def markdown(results: StudyResults) -> str:
         f"# {manifest['title']}: claims",
         "",
         f"Study {manifest['study']} at scale {manifest['scale']}, incast {manifest['incast']}. "
-        f"{len(results.claims)} claims: {results.claims.counted()}.",
+        f"{len(results.claims)} claims.",
         "",
-        "| claim | outcome | figures that hold | statement | source |",
-        "|---|---|---|---|---|",
+        "| kind | verdicts |",
+        "|---|---|",
+        *(_row(f"{name} ({KINDS[name]})", counted(verdicts)) for name, verdicts in results.claims.by_kind().items()),
+        "",
+        "| claim | verdict | origin | figures that hold | statement | source |",
+        "|---|---|---|---|---|---|",
     ]
     lines += (
         _row(
             claim.id,
-            f"{claim.outcome}, fitted" if claim.fitted else claim.outcome,
+            f"{claim.verdict}, calibration" if claim.calibration else claim.verdict,
+            ORIGINS[claim.origin],
             claim.counted("holds"),
             claim.statement,
             claim.source,
@@ -179,19 +191,19 @@ def markdown(results: StudyResults) -> str:
 
 def _section(claim: ClaimOutcome) -> Iterable[str]:
     """A claim with all its figures."""
-    yield from [f"## {claim.id}: {claim.outcome}", "", claim.statement, ""]
-    if claim.fitted:
-        yield from [f"{NO_EVIDENCE.capitalize()}: {claim.fitted}.", ""]
-    if claim.outcome == "not measured":
-        yield from [f"Not measured: {claim.reason}.", ""]
-    if claim.explanation or claim.outcome == "fails":
+    yield from [f"## {claim.id}: {claim.verdict}", "", claim.statement, ""]
+    if claim.calibration:
+        yield from [f"{NO_FINDING.capitalize()}: {claim.calibration}.", ""]
+    if claim.reason:
+        yield from [f"{claim.verdict.capitalize()}: {claim.reason}.", ""]
+    if claim.explanation or claim.verdict == "fails":
         yield from [claim.explanation or f"({NOT_EXPLAINED})", ""]
         if claim.taken:
             yield from [f"*{claim.taken}*", ""]
-    head = ("figure", "measured", f"{PERCENT} interval", "expected", "outcome", "why not measured")
+    head = ("figure", "measured", f"{PERCENT} interval", "expected", "verdict", "why not decided")
     yield from [_row(*head), "|---" * len(head) + "|"]
     for check in claim.checks:
-        cells = (check.label, measured(check), interval(check).strip("()"), check.expect, check.outcome)
+        cells = (check.label, measured(check), interval(check).strip("()"), check.expect, check.verdict)
         yield _row(*cells, check.reason or "")
 
 
