@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from incast import _student as student
+from incast._interval import half_width, interval
 from incast.study.description import Check, Claim, Metric
 from incast.study.expectation import Expectation
 from incast.study.explaining import Explanation
@@ -32,13 +32,13 @@ METRICS = {"m": Metric(about="a figure", sweep="s", sql="", unit="us")}
 )
 def test_quantiles_are_those_of_the_tables(freedom: int, p95: float, p975: float, p995: float) -> None:
     """Table of the NIST/SEMATECH handbook of statistical methods, 1.3.6.7.2."""
-    found = [student.quantile(p, freedom) for p in (0.95, 0.975, 0.995)]
+    found = [half_width(1.0, freedom, 2 * p - 1) for p in (0.95, 0.975, 0.995)]
     assert [round(value, 3) for value in found] == [p95, p975, p995]
 
 
 def test_an_interval_of_a_mean() -> None:
     # Mean 2, standard deviation 1, three values: 2 ± 4.3027 · 1 / √3.
-    assert student.interval([1.0, 2.0, 3.0]) == pytest.approx((2 - 2.48414, 2 + 2.48414), abs=1e-5)
+    assert interval([1.0, 2.0, 3.0]) == pytest.approx((2 - 2.48414, 2 + 2.48414), abs=1e-5)
 
 
 def check(**fields: Any) -> Check:

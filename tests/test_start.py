@@ -22,6 +22,7 @@ HEAVY = {
     "pyarrow",
     "pygments",
     "ray",
+    "scipy",
     "sqlite3",
 }
 UNUSED = {

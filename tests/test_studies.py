@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import signal
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -169,6 +170,15 @@ def test_a_calibration_is_no_finding(ran: incast.StudyResults, command: Command)
     assert "| C4 | holds, calibration | published number |" in page
     assert "A calibration, not a finding: the flows, which are the same." in page
     assert "<td>holds, calibration</td>" in ran._repr_html_()
+
+
+def test_a_study_without_scipy_stops_before_it_runs(
+    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    with pytest.raises(incast.IncastError, match=r"a study \(extra incast\[study\]\) needs scipy: pip install scipy$"):
+        incast.load_study(tiny).run(tmp_path / "out", scale="smoke")
+    assert not (tmp_path / "out").exists()
 
 
 def test_claims_are_counted_by_kind_published_statements_first(ran: incast.StudyResults, command: Command) -> None:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
 
-from incast._student import interval
+from incast._interval import interval
 from incast.study.description import Check, Metric, StudyChart
 from incast.study.figures import Choice, Measured, figures, order, same
 

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from incast import _student as student
+from incast._interval import CONFIDENCE, interval
 from incast.study.description import SCALES, Check, Claim, Metric, Scale
 from incast.study.expectation import Expectation
 from incast.study.explaining import Explanation
@@ -120,16 +120,16 @@ def judge(figure: Figure, expectation: Expectation, exact: bool) -> Judgement:
     if expectation.ratio:
         logarithms = [math.log(value) for value in figure.values]
         value = math.exp(statistics.fmean(logarithms))
-        low, high = map(math.exp, student.interval(logarithms))
+        low, high = map(math.exp, interval(logarithms))
     else:
         value = statistics.fmean(figure.values)
-        low, high = student.interval(figure.values)
+        low, high = interval(figure.values)
     if expectation.wholly(low, high):
-        return Judgement("holds", None, value, low, high, student.CONFIDENCE)
+        return Judgement("holds", None, value, low, high, CONFIDENCE)
     if expectation.nowhere(low, high):
-        return Judgement("fails", None, value, low, high, student.CONFIDENCE)
+        return Judgement("fails", None, value, low, high, CONFIDENCE)
     reason = "the interval is on both sides of a bound"
-    return Judgement("undecided", reason, value, low, high, student.CONFIDENCE)
+    return Judgement("undecided", reason, value, low, high, CONFIDENCE)
 
 
 def _exactly(values: Sequence[float], expectation: Expectation) -> Judgement:

@@ -12,6 +12,7 @@ from typing import Any
 
 from incast import analysis, integrity, sweep
 from incast._document import join
+from incast._interval import require
 from incast.analysis import Analysis, AnalysisPlan
 from incast.errors import ResultsError
 from incast.study import output, results, writing
@@ -43,6 +44,7 @@ def run(
     progress: Callback | None,
 ) -> StudyResults:
     """Run the unfinished parts of a study, and check its claims."""
+    require()
     with output.held(description, out, scale, overwrite) as manifest:
         began = time.monotonic()
         done: dict[str, sweep.Sweep | Analysis] = {}
@@ -62,6 +64,7 @@ def run(
 
 def judge(description: Description, checked: Checked, out: Path) -> StudyResults:
     """Check the current claims on existing results."""
+    require()
     manifest = results.of_study(out, description.name)
     if manifest["scale"] not in checked.plans:
         raise ResultsError(f"{out}: study {description.name} has no scale {manifest['scale']} any more")

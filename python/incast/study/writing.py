@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
 from incast import _terminal
-from incast._student import CONFIDENCE
+from incast._interval import CONFIDENCE
 from incast.study.counting import KINDS, ORIGINS, counted, kind
 from incast.study.outcome import VERDICTS, CheckOutcome, ClaimOutcome
 from incast.study.results import StudyResults

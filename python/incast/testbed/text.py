@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from incast._student import CONFIDENCE
+from incast._interval import CONFIDENCE
 from incast.testbed.cost import Cost, Figure
 from incast.testbed.trend import Trend
 

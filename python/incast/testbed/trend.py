@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from incast import _student as student
+from incast._interval import half_width
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def trend(rounds: Sequence[Sequence[tuple[float, float]]]) -> Trend | None:
     slope = math.fsum(rules * figure for rules, figure in points) / width
     left = math.fsum((figure - slope * rules) ** 2 for rules, figure in points)
     error = math.sqrt(left / freedom / width)
-    half = student.quantile((1 + student.CONFIDENCE) / 2, freedom) * error
+    half = half_width(error, freedom)
     return Trend(slope, error, slope - half, slope + half)
 
 
