@@ -60,23 +60,24 @@ pub struct RateParams {
     /// Cut of the limit per congestion event, 0 to 1. Default 0.4 (SIGCOMM 2013, section 7: alpha).
     #[schemars(transform = least(0).most(1))]
     pub decrease: f64,
-    /// Speed of return to the limit before the congestion, 0 to 1. Default 0.75 (SIGCOMM 2013, section 7: delta).
+    /// Share of the way back to the limit before the congestion, at first, per 15 ms; 0 to 1. Default 0.75 (SIGCOMM 2013,
+    /// section 7: delta).
     #[schemars(transform = least(0).most(1))]
     pub recovery: f64,
-    /// Minimum increase per period at weight 1. Default 500kbps (SIGCOMM 2013, section 7: A).
+    /// Minimum increase per 15 ms at weight 1. Default 500kbps (SIGCOMM 2013, section 7: A).
     #[schemars(transform = above("0bps"))]
     pub step: Rate,
-    /// Divisor of the time since the last congestion, in seconds. Default 1.5 (SIGCOMM 2013, section 7: TS).
+    /// Divisor of the time since the last congestion, or since the hold after it, in seconds. Default 1.5 (SIGCOMM 2013, section 7: TS).
     #[schemars(transform = above(0))]
     pub time_scale: f64,
-    /// Maximum of that time after scaling. Default 2 (our choice: otherwise pairs idle for 20 s grow by gigabits per
-    /// period).
+    /// Maximum of that time after scaling. Default 4 (our choice: otherwise pairs idle for 20 s grow by gigabits per 15 ms;
+    /// with 2, a shuffle does not use its links within 30 s).
     #[schemars(transform = above(0))]
     pub longest: f64,
     /// If true, a pair waits after losses before its limit grows, longer for small guarantees (Hold-Increase). Default
     /// true (SIGCOMM 2013, section 5).
     pub hold_increase: bool,
-    /// Factor on remembered losses per period at weight 1; to the power of w at weight w. Default 0.75 (SIGCOMM 2013,
+    /// Factor on remembered losses per 15 ms at weight 1; to the power of w at weight w. Default 0.75 (SIGCOMM 2013,
     /// section 7: gamma).
     #[schemars(transform = least(0).most(1))]
     pub forget: f64,
@@ -107,7 +108,7 @@ impl Default for RateParams {
             recovery: 0.75,
             step: Rate(500_000),
             time_scale: 1.5,
-            longest: 2.0,
+            longest: 4.0,
             hold_increase: true,
             forget: 0.75,
             hold_above: 1.0,

@@ -17,7 +17,11 @@ pub(crate) struct Receiving {
     limited: bool,
     /// Infinite while unknown.
     offer: f64,
+    /// Congestion events reported so far.
     reports: u64,
+    /// Lost and marked packets at the last report.
+    lost_before: u64,
+    marked_before: u64,
     pub(crate) received: u64,
     pub(crate) marked: u64,
 }
@@ -34,6 +38,8 @@ impl Default for Receiving {
             limited: false,
             offer: f64::INFINITY,
             reports: 0,
+            lost_before: 0,
+            marked_before: 0,
             received: 0,
             marked: 0,
         }
@@ -74,14 +80,16 @@ impl Receiving {
         (self.offer, self.limited) = (offer, limited);
     }
 
-    /// Lost and marked packets; wire bytes.
-    pub(crate) const fn report(&mut self) -> Option<[u64; 2]> {
-        let congested = self.lost() + self.marked;
-        if congested <= self.reports {
+    /// Congestion events and wire bytes so far. Each lost packet is an event; marks since the last report are one together,
+    /// as they only signal a queue.
+    pub(crate) fn report(&mut self) -> Option<[u64; 2]> {
+        let events = self.lost() - self.lost_before + u64::from(self.marked > self.marked_before);
+        if events == 0 {
             return None;
         }
-        self.reports = congested;
-        Some([congested, self.received])
+        (self.lost_before, self.marked_before) = (self.lost(), self.marked);
+        self.reports += events;
+        Some([self.reports, self.received])
     }
 
     /// Period of `seconds` since `since` (ps).
@@ -119,7 +127,14 @@ mod tests {
     #[test]
     fn marks_are_taken_off_and_reported() {
         let (rules, mut half) = (rules(Detection::Ecn), Receiving::default());
-        assert_eq!(half.hear(&rules, (0, 1000), 0, flag::CE | flag::ECHO), flag::ECHO);
-        assert_eq!((half.report(), half.marked, half.lost()), (Some([1, 1000]), 1, 0));
+        for number in 0..3 {
+            assert_eq!(half.hear(&rules, (0, 1000), number, flag::CE | flag::ECHO), flag::ECHO);
+        }
+        assert_eq!((half.report(), half.marked, half.lost()), (Some([1, 3000]), 3, 0));
+        // Packet 3 is missing, packets 4 and 5 are marked: two events.
+        for number in [4, 5] {
+            half.hear(&rules, (0, 1000), number, flag::CE);
+        }
+        assert_eq!((half.report(), half.report()), (Some([3, 5000]), None));
     }
 }
