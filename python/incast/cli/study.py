@@ -19,6 +19,7 @@ from incast.cli.listing import wrapped
 from incast.cli.study_live import StudyLive
 from incast.cli.sweep import Unfinished, warned
 from incast.study import Study, StudyResults, folder, open_study, results, writing
+from incast.study.counting import ORIGINS
 from incast.study.description import Claim, Scale
 from incast.study.expectation import Expectation
 from incast.study.figures import named
@@ -249,7 +250,9 @@ def description(chosen: Study) -> Iterator[str]:
     for claim in chosen.claims:
         yield ""
         yield from wrapped(f"{claim.id}  {claim.statement}", 0)
-        yield from wrapped(f"source: {claim.source}; checked from scale {claim.from_} on", 4)
+        yield from wrapped(f"source: {claim.source}; {ORIGINS[claim.origin]}; checked from scale {claim.from_} on", 4)
+        if claim.calibration:
+            yield from wrapped(f"calibration, not a finding: {claim.calibration}", 4)
         for text in expectations(chosen, claim):
             yield from wrapped(text, 4)
     yield "\nmetrics"
@@ -291,6 +294,8 @@ def tree(chosen: Study) -> dict[str, Any]:
                 "id": claim.id,
                 "statement": claim.statement,
                 "source": claim.source,
+                "origin": claim.origin,
+                "calibration": claim.calibration,
                 "from": claim.from_,
                 "checks": list(expectations(chosen, claim)),
             }
