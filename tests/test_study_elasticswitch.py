@@ -22,11 +22,12 @@ def test_smoke(tmp_path: Path) -> None:
         "mapreduce": 18,
         "shuffles": 6,
         "tuning": 4,
-        "marks": 8,
+        "marks": 16,
         "conserving": 16,
         "short": 8,
+        "buffers": 6,
     }
-    assert [claim.id for claim in found.claims] == [f"ES{number}" for number in range(1, 23)]
+    assert list(dict.fromkeys(claim.id.rstrip("b") for claim in found.claims)) == [f"ES{n}" for n in range(1, 23)]
     assert {(claim.verdict, claim.reason) for claim in found.claims} == {("not measured", "needs scale quick")}
     page = (out / "report.html").read_text(encoding="utf-8")
     assert '<section id="tenants"' in page

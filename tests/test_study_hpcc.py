@@ -20,7 +20,7 @@ def test_smoke(tmp_path: Path) -> None:
         "incast": 3,
         "queue": 8,
     }
-    assert [claim.id for claim in found.claims] == [f"E{number}" for number in range(1, 22)]
+    assert {claim.id.rstrip("bcd") for claim in found.claims} == {f"E{number}" for number in range(1, 23)}
     assert found.claims["E20"].verdict == "holds"
     others = [claim for claim in found.claims if claim.id != "E20"]
     assert {claim.verdict for claim in others} == {"not measured"}
