@@ -2786,16 +2786,16 @@ class RateParams(Tree):
     Args:
         period: Time between changes of the limits. Default 15ms (SIGCOMM 2013, section 7).
         decrease: Cut of the limit per congestion event, 0 to 1. Default 0.4 (SIGCOMM 2013, section 7: alpha).
-        recovery: Speed of return to the limit before the congestion, 0 to 1. Default 0.75 (SIGCOMM 2013, section 7:
-            delta).
-        step: Minimum increase per period at weight 1. Default 500kbps (SIGCOMM 2013, section 7: A).
-        time_scale: Divisor of the time since the last congestion, in seconds. Default 1.5 (SIGCOMM 2013, section 7:
-            TS).
-        longest: Maximum of that time after scaling. Default 2 (our choice: otherwise pairs idle for 20 s grow by
-            gigabits per period).
+        recovery: Share of the way back to the limit before the congestion, at first, per 15 ms; 0 to 1. Default
+            0.75 (SIGCOMM 2013, section 7: delta).
+        step: Minimum increase per 15 ms at weight 1. Default 500kbps (SIGCOMM 2013, section 7: A).
+        time_scale: Divisor of the time since the last congestion, or since the hold after it, in seconds. Default
+            1.5 (SIGCOMM 2013, section 7: TS).
+        longest: Maximum of that time after scaling. Default 4 (our choice: otherwise pairs idle for 20 s grow by
+            gigabits per 15 ms; with 2, a shuffle does not use its links within 30 s).
         hold_increase: If true, a pair waits after losses before its limit grows, longer for small guarantees (Hold-
             Increase). Default true (SIGCOMM 2013, section 5).
-        forget: Factor on remembered losses per period at weight 1; to the power of w at weight w. Default 0.75
+        forget: Factor on remembered losses per 15 ms at weight 1; to the power of w at weight w. Default 0.75
             (SIGCOMM 2013, section 7: gamma).
         hold_above: Remembered losses above which a pair waits. Default 1 (our choice).
         rate_caution: If true, a limit grows more slowly the more it exceeds the guarantee (Rate-Caution). Default
@@ -2815,17 +2815,21 @@ class RateParams(Tree):
     """Cut of the limit per congestion event, 0 to 1. Default 0.4 (SIGCOMM 2013, section 7: alpha)."""
 
     recovery: float | None = None
-    """Speed of return to the limit before the congestion, 0 to 1. Default 0.75 (SIGCOMM 2013, section 7: delta)."""
+    """Share of the way back to the limit before the congestion, at first, per 15 ms; 0 to 1. Default 0.75 (SIGCOMM
+    2013, section 7: delta).
+    """
 
     step: Rate | None = None
-    """Minimum increase per period at weight 1. Default 500kbps (SIGCOMM 2013, section 7: A)."""
+    """Minimum increase per 15 ms at weight 1. Default 500kbps (SIGCOMM 2013, section 7: A)."""
 
     time_scale: float | None = None
-    """Divisor of the time since the last congestion, in seconds. Default 1.5 (SIGCOMM 2013, section 7: TS)."""
+    """Divisor of the time since the last congestion, or since the hold after it, in seconds. Default 1.5 (SIGCOMM
+    2013, section 7: TS).
+    """
 
     longest: float | None = None
-    """Maximum of that time after scaling. Default 2 (our choice: otherwise pairs idle for 20 s grow by gigabits per
-    period).
+    """Maximum of that time after scaling. Default 4 (our choice: otherwise pairs idle for 20 s grow by gigabits per 15
+    ms; with 2, a shuffle does not use its links within 30 s).
     """
 
     hold_increase: bool | None = None
@@ -2834,7 +2838,7 @@ class RateParams(Tree):
     """
 
     forget: float | None = None
-    """Factor on remembered losses per period at weight 1; to the power of w at weight w. Default 0.75 (SIGCOMM 2013,
+    """Factor on remembered losses per 15 ms at weight 1; to the power of w at weight w. Default 0.75 (SIGCOMM 2013,
     section 7: gamma).
     """
 

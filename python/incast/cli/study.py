@@ -23,6 +23,7 @@ from incast.study.counting import ORIGINS
 from incast.study.description import Claim, Scale
 from incast.study.expectation import Expectation
 from incast.study.figures import named
+from incast.study.sequential import CAP
 
 LIST_EXAMPLES = """
 Examples:
@@ -32,7 +33,7 @@ RUN_EXAMPLES = """
 Examples:
   incast study run hpcc --scale smoke
   incast study run hpcc --scale paper -o results/hpcc --jobs 8
-  incast study run ./mine
+  incast study run ./mine --until-decided --cap 12
 """
 SHOW_EXAMPLES = """
 Examples:
@@ -101,6 +102,8 @@ def run(
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     jobs: Annotated[int | None, Parameter(validator=Number(gte=1))] = None,
     ray: str | None = None,
+    until_decided: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
+    cap: Annotated[int | None, Parameter(validator=Number(gte=3))] = None,
     overwrite: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), show_default=False)] = False,
 ) -> int:
@@ -122,17 +125,32 @@ def run(
         Parallel simulations. Default: one per core. Results do not depend on it.
     ray
         Address of a Ray cluster to simulate on, such as 10.0.0.1:6379 (extra incast[ray]).
+    until_decided
+        Add seeds to undecided figures until their claims are decided. Intervals are wider: all looks hold together.
+    cap
+        Most seeds of a figure with --until-decided. Default: 20.
     overwrite
         Remove existing results of a study from the folder and start again.
     quiet
         Print only errors and warnings.
 
     """
+    if cap is not None and not until_decided:
+        raise incast.ScenarioError("--cap has no effect without --until-decided")
     chosen = incast.load_study(study)
     out = chosen.folder(output, scale)
     with StudyLive(_terminal.console(stderr=True), chosen.sweeps, chosen.analyses, quiet=quiet) as live:
         try:
-            found = chosen.run(out, scale=scale, jobs=jobs, ray=ray, overwrite=overwrite, progress=live.update)
+            found = chosen.run(
+                out,
+                scale=scale,
+                jobs=jobs,
+                ray=ray,
+                until_decided=until_decided,
+                cap=cap or CAP,
+                overwrite=overwrite,
+                progress=live.update,
+            )
         except KeyboardInterrupt as interrupt:
             raise UnfinishedStudy(out, *interrupt.args) from None
     return _printed(found, quiet=quiet)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from incast.errors import ScenarioError
-from incast.study import folder, running
+from incast.study import folder, running, sequential
 from incast.study.checking import Plans, check
 from incast.study.description import SCALES, Claim, Metric, Scale, StudyTable
 from incast.study.results import StudyResults
@@ -122,6 +122,8 @@ class Study:
         jobs: int | None = None,
         ray: str | None = None,
         overwrite: bool = False,
+        until_decided: bool = False,
+        cap: int = sequential.CAP,
         progress: Callback | None = None,
     ) -> StudyResults:
         """Run every sweep and analysis, check every claim, and return the verdicts.
@@ -133,14 +135,29 @@ class Study:
             scale: `smoke`, `quick` or `paper`. Default: `quick`, or the smallest one.
             jobs: Parallel runs. Default: one per core.
             ray: Address of a Ray cluster to run on.
+            until_decided: Add seeds to undecided figures until their claims are decided. Intervals are then wider: they
+                hold at all looks together.
+            cap: Most seeds of a figure with `until_decided`.
             overwrite: Remove existing results of a study and start again.
             progress: Called several times a second with the name of the active sweep or analysis and a
                 `SweepProgress`. If it raises an exception, the run ends and can be resumed.
 
         """
         chosen, path = self.scale(scale), self.folder(out, scale)
+        if until_decided and not any(sequential.looks(plan, cap) for plan in self.plans[chosen].values()):
+            raise ScenarioError(
+                f"study {self.name} at scale {chosen}: no sweep has 2 to {cap - 1} seeds, so none gets more"
+            )
         return running.run(
-            self._description, self._checked, path, chosen, overwrite=overwrite, jobs=jobs, ray=ray, progress=progress
+            self._description,
+            self._checked,
+            path,
+            chosen,
+            overwrite=overwrite,
+            jobs=jobs,
+            ray=ray,
+            progress=progress,
+            cap=cap if until_decided else None,
         )
 
     def judge(self, results: str | PathLike[str]) -> StudyResults:

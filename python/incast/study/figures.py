@@ -54,7 +54,7 @@ class Measured:
     def narrowed(self, chosen: Choice) -> Measured:
         """The rows and the runs with these values of columns."""
         rows = [row for row in self.rows if _has(row, chosen)]
-        return Measured(self.columns, rows, [run for run in self.runs if _covers(run, chosen)])
+        return Measured(self.columns, rows, [run for run in self.runs if covers(run, chosen)])
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class _Side:
 
 
 def _side(measured: Measured, chosen: Choice) -> _Side:
-    runs = [run for run in measured.runs if _covers(run, chosen)]
+    runs = [run for run in measured.runs if covers(run, chosen)]
     if not runs:
         return _Side({}, f"no run has {said(chosen)}" if chosen else "nothing is run")
     if undone := [run for run in runs if not run.done]:
@@ -175,7 +175,7 @@ def _has(row: Choice, chosen: Choice) -> bool:
     return all(same(row[name], value) for name, value in chosen.items())
 
 
-def _covers(run: PlannedRun, chosen: Choice) -> bool:
+def covers(run: PlannedRun, chosen: Choice) -> bool:
     """True if a run may be part of a row with these values of columns. A row of NULL is of all runs."""
     return all(
         value is None or name not in run.columns or same(run.columns[name], value) for name, value in chosen.items()
@@ -197,18 +197,20 @@ def _figure(of: Choice, against: Choice | None, where: Choice, side: _Side) -> F
 
 def _ratio(of: Choice, against: Choice, where: Choice, own: _Side, other: _Side) -> Figure:
     missing = own.missing or other.missing
-    if not missing and set(own.values) != set(other.values):
-        alone = min(set(own.values) ^ set(other.values))
-        missing = f"only one of the two has seed {alone}"
+    # Undecided figures of one of the two may have more seeds than the other.
+    common = [seed for seed in own.values if seed in other.values]
+    if not missing and not common:
+        missing = "the two have no seed in common"
     if not missing:
-        for seed, value in other.values.items():
+        for seed in common:
+            value = other.values[seed]
             if value <= 0 or own.values[seed] < 0:
                 of_seed = "" if seed is None else f" (seed {seed})"
                 missing = f"no ratio of {own.values[seed]:.4g} to {value:.4g}{of_seed}: both must be above 0"
                 break
     if missing:
         return Figure(of, against, where, missing=missing)
-    ratios = {seed: value / other.values[seed] for seed, value in own.values.items()}
+    ratios = {seed: own.values[seed] / other.values[seed] for seed in common}
     return _figure(of, against, where, _Side(ratios, pooled=own.pooled or other.pooled))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from incast._interval import CONFIDENCE, interval
@@ -13,6 +13,7 @@ from incast.study.expectation import Expectation
 from incast.study.explaining import Explanation
 from incast.study.figures import Figure, Measured, NotUniqueError, figures, named, said
 from incast.study.outcome import CheckOutcome, ClaimOutcome, Verdict
+from incast.study.sequential import Looks
 
 
 class AmbiguousError(Exception):
@@ -42,8 +43,9 @@ def claim_outcome(
     measured: Mapping[str, Measured],
     scale: Scale,
     explanation: Explanation | None = None,
+    looks: Mapping[str, Looks | None] | None = None,
 ) -> ClaimOutcome:
-    """Check a claim with its metrics at a scale."""
+    """Check a claim with its metrics at a scale; `looks` by sweep, if seeds were added to undecided figures."""
     small = f"needs scale {claim.from_}" if SCALES.index(scale) < SCALES.index(claim.from_) else None
     checks: list[CheckOutcome] = []
     for number, check in enumerate(claim.check):
@@ -52,7 +54,8 @@ def claim_outcome(
         except NotUniqueError as error:
             raise AmbiguousError(number, str(error)) from None
         unit = metrics[check.metric].unit
-        checks += (check_outcome(check, figure, number, unit, claim.exact, small) for figure in found)
+        seen = looks.get(metrics[check.metric].part) if looks else None
+        checks += (check_outcome(check, figure, number, unit, claim.exact, small, seen) for figure in found)
     verdict, reason = together(checks)
     return ClaimOutcome(
         id=claim.id,
@@ -82,10 +85,30 @@ def together(checks: Sequence[CheckOutcome]) -> tuple[Verdict, str | None]:
     return verdict, f"{reasons[0]}{more}"
 
 
-def check_outcome(check: Check, figure: Figure, number: int, unit: str, exact: bool, small: str | None) -> CheckOutcome:
+def undecided(
+    claims: Sequence[Claim],
+    metrics: Mapping[str, Metric],
+    measured: Mapping[str, Measured],
+    scale: Scale,
+    looks: Mapping[str, Looks | None],
+) -> Iterator[tuple[str, Figure]]:
+    """Undecided figures of undecided claims, each with the sweep of its metric."""
+    for claim in claims:
+        if claim_outcome(claim, metrics, measured, scale, None, looks).verdict != "undecided":
+            continue
+        for check in claim.check:
+            part = metrics[check.metric].part
+            for figure in figures(check, measured[check.metric]):
+                if judge(figure, Expectation.of(check), claim.exact, looks.get(part)).verdict == "undecided":
+                    yield part, figure
+
+
+def check_outcome(
+    check: Check, figure: Figure, number: int, unit: str, exact: bool, small: str | None, looks: Looks | None = None
+) -> CheckOutcome:
     """Check one figure; `small` is the reason if the scale is too small."""
     expectation = Expectation.of(check)
-    judgement, selected = judge(figure, expectation, exact), series(figure)
+    judgement, selected = judge(figure, expectation, exact, looks), series(figure)
     return CheckOutcome(
         metric=check.metric,
         series=selected,
@@ -104,8 +127,9 @@ def check_outcome(check: Check, figure: Figure, number: int, unit: str, exact: b
     )
 
 
-def judge(figure: Figure, expectation: Expectation, exact: bool) -> Judgement:
-    """Check a figure, with its spread over seeds."""
+def judge(figure: Figure, expectation: Expectation, exact: bool, looks: Looks | None = None) -> Judgement:
+    """Check a figure, with its spread over seeds; after several looks, with the interval of all of them."""
+    spread = looks.interval if looks else interval
     if figure.missing:
         return Judgement("not measured", figure.missing)
     if exact or (not figure.seeds and not figure.pooled):
@@ -120,15 +144,17 @@ def judge(figure: Figure, expectation: Expectation, exact: bool) -> Judgement:
     if expectation.ratio:
         logarithms = [math.log(value) for value in figure.values]
         value = math.exp(statistics.fmean(logarithms))
-        low, high = map(math.exp, interval(logarithms))
+        low, high = map(math.exp, spread(logarithms))
     else:
         value = statistics.fmean(figure.values)
-        low, high = interval(figure.values)
+        low, high = spread(figure.values)
     if expectation.wholly(low, high):
         return Judgement("holds", None, value, low, high, CONFIDENCE)
     if expectation.nowhere(low, high):
         return Judgement("fails", None, value, low, high, CONFIDENCE)
     reason = "the interval is on both sides of a bound"
+    if looks and looks.after(len(figure.seeds)) is None:
+        reason += f", at the cap of {looks.cap} seeds"
     return Judgement("undecided", reason, value, low, high, CONFIDENCE)
 
 

@@ -25,6 +25,8 @@ CLAIMS = "claims.json"
 TABLE = "claims.md"
 PAGE = "report.html"
 TABLES = "tables"
+CAP = "until_decided"
+"""Entry of the manifest and of claims.json: most seeds of a figure, if seeds were added until figures were decided."""
 FORMAT = 2
 """Format of the folder; another one is refused."""
 

@@ -15,16 +15,16 @@ from incast._document import join
 from incast._interval import require
 from incast.analysis import Analysis, AnalysisPlan
 from incast.errors import ResultsError
-from incast.study import output, results, writing
+from incast.study import output, results, sequential, writing
 from incast.study.checking import Checked
 from incast.study.description import Scale
 from incast.study.drawing import DrawnChart, NotNumberError, draw
 from incast.study.figures import Measured, NotUniqueError
 from incast.study.folder import Description
-from incast.study.judging import AmbiguousError, claim_outcome
+from incast.study.judging import AmbiguousError, claim_outcome, undecided
 from incast.study.measuring import measure
 from incast.study.outcome import ClaimOutcome
-from incast.study.results import Claims, StudyResults
+from incast.study.results import CAP, Claims, StudyResults
 from incast.study.tabulating import DrawnTable, tabulate
 from incast.sweep import SweepProgress
 
@@ -42,24 +42,49 @@ def run(
     jobs: int | None,
     ray: str | None,
     progress: Callback | None,
+    cap: int | None = None,
 ) -> StudyResults:
     """Run the unfinished parts of a study, and check its claims."""
     require()
     with output.held(description, out, scale, overwrite) as manifest:
         began = time.monotonic()
         done: dict[str, sweep.Sweep | Analysis] = {}
+        plans = dict(checked.plans[scale])
+        if cap is not None:
+            manifest[CAP] = cap
         try:
-            for name, plan in checked.plans[scale].items():
-                tell = progress and partial(progress, name)
-                if isinstance(plan, AnalysisPlan):
-                    done[name] = analysis.run(plan, out / name, tell)
-                else:
-                    done[name] = sweep.run(plan, out / name, jobs=jobs, ray=ray, progress=tell)
+            wanted = plans
+            while wanted:
+                for name, plan in wanted.items():
+                    tell = progress and partial(progress, name)
+                    if isinstance(plan, AnalysisPlan):
+                        done[name] = analysis.run(plan, out / name, tell)
+                    else:
+                        done[name] = sweep.run(plan, out / name, jobs=jobs, ray=ray, progress=tell)
+                plans |= wanted
+                wanted = {} if cap is None else _more(description, checked, scale, plans, done, cap)
         finally:
             manifest["wall_s"] = round(manifest["wall_s"] + time.monotonic() - began, 3)
             output.keep(out, manifest)
         manifest["cpu_s"] = round(sum(each.cost()[0] for each in done.values() if isinstance(each, sweep.Sweep)), 3)
         return _judged(description, checked, out, manifest, done)
+
+
+def _more(
+    description: Description,
+    checked: Checked,
+    scale: Scale,
+    plans: Mapping[str, sweep.Plan | AnalysisPlan],
+    done: Mapping[str, sweep.Sweep | Analysis],
+    cap: int,
+) -> dict[str, sweep.Plan | AnalysisPlan]:
+    """Plans of sweeps with the seeds that undecided figures need; none if all are decided or at the cap."""
+    planned = checked.plans[scale]
+    measured, _ = measure(description, checked, plans, done)
+    looks = {name: sequential.looks(plan, cap) for name, plan in planned.items()}
+    claims = description.claims
+    found = undecided(claims.claim, claims.metric, measured, scale, looks)
+    return {**sequential.extended(planned, plans, found, cap)}
 
 
 def judge(description: Description, checked: Checked, out: Path) -> StudyResults:
@@ -82,12 +107,16 @@ def _judged(
     parts: Mapping[str, sweep.Sweep | Analysis],
 ) -> StudyResults:
     """Check every claim, and write the verdicts."""
-    measured, tabled = measure(description, checked, checked.plans[manifest["scale"]], parts)
+    planned = checked.plans[manifest["scale"]]
+    measured, tabled = measure(description, checked, planned, parts)
+    looks = {name: sequential.looks(plan, manifest.get(CAP)) for name, plan in planned.items()}
     outcomes: list[ClaimOutcome] = []
     for number, claim in enumerate(description.claims.claim):
         explanation = description.explanations.get(claim.id)
         try:
-            outcomes.append(claim_outcome(claim, description.claims.metric, measured, manifest["scale"], explanation))
+            outcomes.append(
+                claim_outcome(claim, description.claims.metric, measured, manifest["scale"], explanation, looks)
+            )
         except AmbiguousError as error:
             metric = claim.check[error.check].metric
             message = f"metric `{metric}` has several rows{error.row}: a column that tells them apart is missing"
@@ -98,6 +127,7 @@ def _judged(
     tree = {
         "study": description.name,
         "scale": manifest["scale"],
+        CAP: manifest.get(CAP),
         "claims": [claim.to_tree() for claim in outcomes],
         "charts": [chart.to_tree() for chart in charts],
         "tables": [table.to_tree() for table in tables],

@@ -106,6 +106,7 @@ def read(
     *,
     scale: str | None = None,
     overrides: Iterable[str] = (),
+    seeds: Sequence[int] | None = None,
     check: bool = False,
     keys: bool = True,
 ) -> Plan:
@@ -115,6 +116,7 @@ def read(
         path: A TOML file; see `docs/reference/sweeps.md`.
         scale: Name of one of its scales.
         overrides: Values for all runs that override the file, as on the command line: `["seed=7"]`.
+        seeds: Values of the axis of `seed`, in place of those of the file.
         check: Also build the fabric and the flows of every value, as the command does. It takes longer and finds
             errors, such as numbers out of range, before the sweep starts.
         keys: Also compute the keys of the runs now, so that a run fails if one of its files changes after this call.
@@ -124,7 +126,7 @@ def read(
         ScenarioError: The file, its scenario or a variation is not valid.
 
     """
-    plan = _Reader(Path(path), scale, list(overrides), check=check).plan()
+    plan = _Reader(Path(path), scale, list(overrides), seeds, check=check).plan()
     if keys:
         _ = plan.keys
     return plan
@@ -139,10 +141,12 @@ class _Choice:
 
 
 class _Reader:
-    def __init__(self, path: Path, scale: str | None, overrides: list[str], *, check: bool) -> None:
+    def __init__(
+        self, path: Path, scale: str | None, overrides: list[str], seeds: Sequence[int] | None, *, check: bool
+    ) -> None:
         self.document = Document(path)
         self.file = self.document.typed(SweepFile)
-        self.path, self.scale, self.overrides, self.check = path, scale, overrides, check
+        self.path, self.scale, self.overrides, self.seeds, self.check = path, scale, overrides, seeds, check
         self.names = [self.name(axis, f"vary[{index}]") for index, axis in enumerate(self.file.vary)]
         for index, name in enumerate(self.names):
             if name.lower() in map(str.lower, self.names[:index]):
@@ -207,6 +211,8 @@ class _Reader:
     def choices(self, axis: Axis, index: int) -> list[_Choice]:
         """The values of an axis at the chosen scale."""
         at, name = f"vary[{index}]", self.names[index]
+        if self.seeds is not None and axis.path == "seed":
+            return [_Choice(seed, ((axis.path, seed, f"{at}.path"),)) for seed in self.seeds]
         if axis.path is not None:
             values = axis.values or []
             all_values = {value: _Choice(value, ((axis.path, value, f"{at}.path"),)) for value in values}
