@@ -241,6 +241,7 @@ def test_command(command: Command, tiny: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "tiny at scale smoke: 4 claims\n" in done.stdout
     assert "why: needs scale quick" in done.stdout
+    assert done.stderr.startswith("tiny at scale smoke: 4 runs; one seed\n")
     assert "sweep load (1 of 1): 4 runs" in done.stderr
     for arguments in ((tiny, "out"), ("out",)):
         shown = command("study", "show", *arguments)

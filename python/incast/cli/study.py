@@ -139,7 +139,13 @@ def run(
         raise incast.ScenarioError("--cap has no effect without --until-decided")
     chosen = incast.load_study(study)
     out = chosen.folder(output, scale)
-    with StudyLive(_terminal.console(stderr=True), chosen.sweeps, chosen.analyses, quiet=quiet) as live:
+    console, size = _terminal.console(stderr=True), chosen.scale(scale)
+    if not quiet:
+        runs = sum(len(plan.runs) for plan in chosen.plans[size].values())
+        console.print(
+            f"{chosen.name} at scale {size}: {runs} runs; {chosen.scales[size]}", soft_wrap=True, highlight=False
+        )
+    with StudyLive(console, chosen.sweeps, chosen.analyses, quiet=quiet) as live:
         try:
             found = chosen.run(
                 out,
