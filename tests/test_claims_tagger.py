@@ -120,7 +120,7 @@ def test_jellyfish(study: Study, judge: Judge, claim: str, convention: str, chan
         other = of["convention"] == convention and of["switches"] >= 1000
         return jellyfish(of, **(changed if other else {}))
 
-    assert judge(claim, cells(study, "table", figures)) == outcome
+    assert judge(claim, {**cells(study, "table", figures), **cells(study, "graphs", figures)}) == outcome
 
 
 def cost(slope: Mapping[str, float], swing: float = 0.0) -> Figures:

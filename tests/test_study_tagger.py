@@ -47,6 +47,7 @@ def test_all_of_it_runs(ran: incast.StudyResults) -> None:
     cost = 2 if testbed.available() is None else 0
     assert done == {
         "table": 4,
+        "graphs": 6,
         "rules": 8,
         "failures": 8,
         "misroutes": 4,
@@ -168,7 +169,9 @@ def test_what_was_published_is_what_is_judged() -> None:
     """The table's figures, and the testbed's."""
     claims = {claim.id: claim for claim in incast.load_study("tagger").claims}
     totals = {check.at["switches"]: check.about for check in claims["TG6"].check}
-    assert totals == {row.switches: row.total for row in tagger.published()}
+    # The rows of 10 and 100 switches have a total above the number of switches times the published largest switch.
+    consistent = [row for row in tagger.published() if row.total <= row.switches * row.most]
+    assert totals == {row.switches: row.total for row in consistent}
     plan = analysis.read(STUDY / "table.toml", "quick")
     sizes = {(cell.columns["switches"], cell.columns["ports"]) for cell in plan.runs}
     assert sizes == {(row.switches, row.ports) for row in tagger.published()}
@@ -184,4 +187,4 @@ def test_the_commands_tell_of_it(command: Command) -> None:
     said = command("study", "show", "tagger")
     assert said.returncode == 0
     assert "smoke: " in said.stdout
-    assert "table 4, rules 8" in said.stdout
+    assert "table 4, graphs 6, rules 8" in said.stdout
