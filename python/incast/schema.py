@@ -2792,7 +2792,7 @@ class RateParams(Tree):
         time_scale: Divisor of the time since the last congestion, or since the hold after it, in seconds. Default
             1.5 (SIGCOMM 2013, section 7: TS).
         longest: Maximum of that time after scaling. Default 4 (our choice: otherwise pairs idle for 20 s grow by
-            gigabits per 15 ms; with 2, a shuffle does not use its links within 30 s).
+            gigabits per 15 ms).
         hold_increase: If true, a pair waits after losses before its limit grows, longer for small guarantees (Hold-
             Increase). Default true (SIGCOMM 2013, section 5).
         forget: Factor on remembered losses per 15 ms at weight 1; to the power of w at weight w. Default 0.75
@@ -2829,7 +2829,7 @@ class RateParams(Tree):
 
     longest: float | None = None
     """Maximum of that time after scaling. Default 4 (our choice: otherwise pairs idle for 20 s grow by gigabits per 15
-    ms; with 2, a shuffle does not use its links within 30 s).
+    ms).
     """
 
     hold_increase: bool | None = None

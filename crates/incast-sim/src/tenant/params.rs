@@ -70,8 +70,7 @@ pub struct RateParams {
     /// Divisor of the time since the last congestion, or since the hold after it, in seconds. Default 1.5 (SIGCOMM 2013, section 7: TS).
     #[schemars(transform = above(0))]
     pub time_scale: f64,
-    /// Maximum of that time after scaling. Default 4 (our choice: otherwise pairs idle for 20 s grow by gigabits per 15 ms;
-    /// with 2, a shuffle does not use its links within 30 s).
+    /// Maximum of that time after scaling. Default 4 (our choice: otherwise pairs idle for 20 s grow by gigabits per 15 ms).
     #[schemars(transform = above(0))]
     pub longest: f64,
     /// If true, a pair waits after losses before its limit grows, longer for small guarantees (Hold-Increase). Default
