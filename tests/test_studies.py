@@ -192,7 +192,7 @@ def test_claims_are_counted_by_kind_published_statements_first(ran: incast.Study
         "published statements (numbers and directions of the publication): 1 holds, 1 fails",
         "    holds: C2",
         "    fails: C1",
-        "calibrations (their number chose a setting: no findings): 1 holds",
+        "calibrations (used to choose a setting, so no findings): 1 holds",
         "    holds: C4",
         "ours (our own claims): 1 fails",
         "    fails: C3",

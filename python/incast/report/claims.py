@@ -8,10 +8,10 @@ from markdown_it import MarkdownIt
 
 from incast.charts.groups import Study
 from incast.report.html import details, element, escape, table
-from incast.study.counting import KINDS, ORIGINS, by_kind
+from incast.study.counting import KINDS, ORIGINS, by_kind, mark
 from incast.study.counting import counted as verdicts
 
-SIGNS = {"holds": "✓", "fails": "✕", "undecided": "?", "not measured": "–"}  # noqa: RUF001 - a dash
+SIGNS = {"holds": "✓", "fails": "✕", "undecided": "?", "not measured": "\N{EN DASH}"}
 """The verdicts, each with a sign next to its colour."""
 
 OPEN = 12
@@ -57,17 +57,13 @@ def article(claim: dict[str, Any]) -> str:
 
 def chip(claim: dict[str, Any]) -> str:
     """Id and verdict of a claim."""
-    verdict = claim["verdict"]
+    return badge(claim["verdict"], f"{claim['id']} ", mark(claim["origin"], claim["calibration"]))
+
+
+def badge(verdict: str, before: str = "", after: str = "") -> str:
+    """A verdict as a word with a sign, between two texts."""
     sign = f'<span aria-hidden="true">{SIGNS[verdict]}</span>'
-    calibration = ", calibration" if claim["calibration"] else ""
-    return f'<span class="badge {slug(verdict)}">{sign} {escape(claim["id"])} {escape(verdict)}{calibration}</span>'
-
-
-def badge(verdict: str) -> str:
-    """A verdict as a word with a sign."""
-    return (
-        f'<span class="badge {slug(verdict)}"><span aria-hidden="true">{SIGNS[verdict]}</span> {escape(verdict)}</span>'
-    )
+    return f'<span class="badge {slug(verdict)}">{sign} {escape(f"{before}{verdict}{after}")}</span>'
 
 
 def slug(verdict: str) -> str:

@@ -12,7 +12,7 @@ PUBLISHED = "published statements"
 CALIBRATIONS = "calibrations"
 KINDS: dict[str, str] = {
     PUBLISHED: "numbers and directions of the publication",
-    CALIBRATIONS: "their number chose a setting: no findings",
+    CALIBRATIONS: "used to choose a setting, so no findings",
     "drafts": "text that a draft has commented out",
     "ours": "our own claims",
 }
@@ -25,6 +25,7 @@ ORIGINS: dict[Origin, str] = {
 }
 """Origins in words."""
 _PLURALS = {"holds": "hold", "fails": "fail"}
+"""Verdicts on several claims, where the word differs."""
 
 
 def kind(origin: Origin, calibration: str | None) -> str:
@@ -38,12 +39,14 @@ def counted(verdicts: Iterable[str]) -> str:
     """Number of verdicts of each sort that occurs: `12 hold, 3 fail, 2 undecided`."""
     counts = Counter(verdicts)
     each = ((counts[verdict], verdict) for verdict in VERDICTS if counts[verdict])
-    return ", ".join(f"{count} {plural(verdict, count)}" for count, verdict in each) or "none"
+    return ", ".join(f"{count} {word if count == 1 else _PLURALS.get(word, word)}" for count, word in each) or "none"
 
 
-def plural(verdict: str, count: int) -> str:
-    """A verdict on so many claims."""
-    return verdict if count == 1 else _PLURALS.get(verdict, verdict)
+def mark(origin: Origin, calibration: str | None) -> str:
+    """Mark of a claim that is not about a published statement: `, calibration`, `, draft` or `, ours`."""
+    if calibration:
+        return ", calibration"
+    return f", {origin}" if origin in ("draft", "ours") else ""
 
 
 def by_kind(claims: Iterable[tuple[Origin, str | None, str]]) -> Iterator[tuple[str, list[str]]]:

@@ -126,7 +126,9 @@ class Claim:
     source: str
     """Place of the statement in the publication."""
     origin: Origin
-    """Published `number`, published `direction`, `draft` (commented-out text of a draft) or `ours`; counted apart."""
+    """Published `number`, published `direction`, `draft` (commented-out text of a draft) or `ours`; each is counted
+    separately.
+    """
     from_: Scale
     """Smallest scale at which it can be judged."""
     check: list[Check]
@@ -140,7 +142,7 @@ class Claim:
     exact: bool = False
     """If true, every value must match, not the mean over seeds: for results without noise. Default false."""
     calibration: str | None = None
-    """Setting chosen with the statement's own number, a line: the claim is a calibration, no finding. Default: none."""
+    """Setting that was chosen to meet the statement, a line: the claim is a calibration, no finding. Default: none."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -33,12 +32,10 @@ class Looks:
     @cached_property
     def sizes(self) -> tuple[int, ...]:
         """Seeds at each look."""
-        count = 1 + max(0, math.ceil(math.log2(self.cap / self.first)))
-        return (
-            tuple(min(self.cap, self.first << look) for look in range(count))
-            if self.cap > self.first
-            else (self.first,)
-        )
+        sizes = [self.first]
+        while sizes[-1] < self.cap:
+            sizes.append(min(2 * sizes[-1], self.cap))
+        return tuple(sizes)
 
     def errors(self) -> list[float]:
         """Error of each look: the probability that its interval misses the mean."""

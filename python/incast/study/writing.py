@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from incast import _terminal
 from incast._interval import CONFIDENCE
-from incast.study.counting import KINDS, ORIGINS, counted, kind
+from incast.study.counting import KINDS, ORIGINS, counted, kind, mark
 from incast.study.outcome import VERDICTS, CheckOutcome, ClaimOutcome
 from incast.study.results import StudyResults
 from incast.study.tabulating import DrawnTable
@@ -16,7 +16,7 @@ from incast.study.tabulating import DrawnTable
 NOT_EXPLAINED = "no explanation yet"
 """Text for a failing claim without an explanation."""
 NO_FINDING = "a calibration, not a finding"
-"""Text for a claim whose number chose a setting."""
+"""Note at a calibration."""
 PERCENT = f"{100 * CONFIDENCE:g} %"
 LEGEND = f"in brackets: {PERCENT} confidence interval over seeds of each figure"
 FEW = 4
@@ -30,7 +30,9 @@ def terminal(claims: Sequence[ClaimOutcome], *, figures: bool = False) -> Iterat
     """Every claim with its measurements; with `figures`, each figure has its own line."""
     for claim in claims:
         part = f" ({claim.counted('fails')})" if claim.verdict == "fails" else ""
-        yield from _wrapped(f"{claim.id}  {claim.verdict}{part}{mark(claim)}: {claim.statement}", MARGIN)
+        yield from _wrapped(
+            f"{claim.id}  {claim.verdict}{part}{mark(claim.origin, claim.calibration)}: {claim.statement}", MARGIN
+        )
         if claim.calibration:
             yield from _wrapped(f"{MARGIN}{NO_FINDING}: {claim.calibration}", MARGIN * 2)
         if claim.reason:
@@ -45,13 +47,6 @@ def terminal(claims: Sequence[ClaimOutcome], *, figures: bool = False) -> Iterat
             if claim.taken:
                 yield from _wrapped(f"{MARGIN}({claim.taken})", MARGIN)
         yield ""
-
-
-def mark(claim: ClaimOutcome) -> str:
-    """Mark of a claim that is not a finding about a published statement: `, calibration`, `, draft`, `, ours`."""
-    if claim.calibration:
-        return ", calibration"
-    return f", {claim.origin}" if claim.origin in ("draft", "ours") else ""
 
 
 def tables(found: Sequence[DrawnTable]) -> Iterator[str]:

@@ -3,12 +3,7 @@
 //! The paper gives only constants of Seawall's law. Ours has its shape: fast then slow growth below the limit at the last
 //! congestion, slow then fast beyond. Hold-Increase delays this growth: its clock starts when the hold ends.
 
-use incast_model::units::Time;
-
-use super::params::RateParams;
-
-/// Period of `step`, `recovery` and `forget` (SIGCOMM 2013, section 7).
-const PERIOD: Time = Time::ms(15);
+use super::params::{PERIOD, RateParams};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Seen {
@@ -85,9 +80,11 @@ impl Allocator {
 
 #[cfg(test)]
 mod tests {
+    use incast_model::units::Time;
+
     use super::*;
 
-    const PERIOD: u64 = 15_000_000_000;
+    const PERIOD: u64 = super::PERIOD.0;
     const MBPS: f64 = 1e6;
 
     fn title(guarantee: f64) -> Title {

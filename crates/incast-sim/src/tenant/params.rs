@@ -99,10 +99,13 @@ pub struct RateParams {
     pub reordering: u32,
 }
 
+/// Period of `step`, `recovery` and `forget`, and default of `period` (SIGCOMM 2013, section 7).
+pub(super) const PERIOD: Time = Time::ms(15);
+
 impl Default for RateParams {
     fn default() -> Self {
         Self {
-            period: Time::ms(15),
+            period: PERIOD,
             decrease: 0.4,
             recovery: 0.75,
             step: Rate(500_000),
