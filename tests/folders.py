@@ -9,6 +9,7 @@ from typing import Any
 import incast
 from conftest import write
 from incast import sweep
+from incast.study.results import FORMAT
 
 TINY = """\
 title = "two loads, two seeds"
@@ -115,9 +116,19 @@ def make_study(folder: Path) -> Path:
     """The results of a study of one sweep and three claims, one of each verdict."""
     folder.mkdir()
     make_sweep(folder / "fct")
-    about = {"format": 2, "study": "tiny", "title": "A tiny study", "scale": "smoke", "incast": incast.__version__}
+    about = {"format": FORMAT, "study": "tiny", "title": "A tiny study", "source": "ours", "scale": "smoke"}
     (folder / "study.json").write_text(
-        json.dumps({**about, "sweeps": ["fct", "later"], "wall_s": 1.0, "cpu_s": 1.0}), encoding="utf-8"
+        json.dumps(
+            {
+                **about,
+                "incast": incast.__version__,
+                "date": "2026-11-27",
+                "sweeps": ["fct", "later"],
+                "wall_s": 1.0,
+                "cpu_s": 1.0,
+            }
+        ),
+        encoding="utf-8",
     )
     claims = {"study": "tiny", "scale": "smoke", "claims": CLAIMS}
     (folder / "claims.json").write_text(json.dumps(claims), encoding="utf-8")

@@ -23,6 +23,7 @@ from conftest import PATIENCE, Command, Start, stop, system_browser, wait_until,
 from folders import CLAIMS, check, make_study
 from incast import charts, report
 from incast.report.claims import article
+from incast.study.results import FORMAT
 from test_charts import SAMPLED
 
 FLAGS = [
@@ -374,10 +375,10 @@ def test_a_study_without_its_claims(tmp_path: Path, command: Command) -> None:
     assert done.returncode == 2
     assert "no claims.json" in done.stderr
     study = (folder / "study.json").read_text(encoding="utf-8")
-    (folder / "study.json").write_text(study.replace('"format": 2', '"format": 3'), encoding="utf-8")
+    (folder / "study.json").write_text(study.replace(f'"format": {FORMAT}', '"format": 99'), encoding="utf-8")
     done = command("report", "tiny", "-o", "page.html")
     assert done.returncode == 2
-    assert "format 3" in done.stderr
+    assert "format 99" in done.stderr
     assert not (tmp_path / "page.html").exists()
 
 

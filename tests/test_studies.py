@@ -16,6 +16,7 @@ import pytest
 import incast
 from conftest import ROOT, Command, Start, stop, wait_until
 from incast.study import folder
+from incast.study.results import FORMAT
 from incast.study.tabulating import Span
 
 TINY = ROOT / "tests" / "data" / "study"
@@ -324,12 +325,12 @@ def test_only_one_run_is_at_work_in_a_folder(tiny: Path, start: Start, command: 
 
 def test_results_of_another_version_can_be_overwritten(tiny: Path, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
-    manifest = {"format": 99, "study": "tiny", "title": "", "scale": "smoke", "sweeps": [], "wall_s": 1, "cpu_s": 1}
+    manifest = {"format": 99, "study": "tiny"}
     (tmp_path / "out" / "study.json").write_text(json.dumps(manifest), encoding="utf-8")
-    with pytest.raises(incast.ResultsError, match="reads format 2; run the study again, with --overwrite"):
+    with pytest.raises(incast.ResultsError, match=f"reads format {FORMAT}; run the study again, with --overwrite"):
         incast.load_study(tiny).run(tmp_path / "out", scale="smoke")
     found = incast.load_study(tiny).run(tmp_path / "out", scale="smoke", overwrite=True)
-    assert found.manifest["format"] == 2
+    assert found.manifest["format"] == FORMAT
 
 
 def test_failed_runs_are_told_and_what_they_spoil_is_not_measured(
@@ -601,7 +602,7 @@ def test_bad_commands(arguments: tuple[str, ...], says: str, command: Command, t
 @pytest.mark.parametrize(
     ("spoil", "says"),
     [
-        (lambda out: change(out / "study.json", '"format": 2', '"format": 3'), "reads format 2"),
+        (lambda out: change(out / "study.json", f'"format": {FORMAT}', '"format": 99'), f"reads format {FORMAT}"),
         (lambda out: (out / "study.json").write_text("{", encoding="utf-8"), "not as incast writes it"),
         (lambda out: (out / "claims.json").write_text("[1]", encoding="utf-8"), "not as incast writes it"),
         (lambda out: (out / "claims.json").unlink(), "run is not finished"),

@@ -18,7 +18,7 @@ from incast.cli import codes
 from incast.cli.listing import wrapped
 from incast.cli.study_live import StudyLive
 from incast.cli.sweep import Unfinished, warned
-from incast.study import Study, StudyResults, folder, open_study, results, writing
+from incast.study import Study, StudyResults, evaluation, folder, open_study, results, writing
 from incast.study.counting import ORIGINS
 from incast.study.description import Claim, Scale
 from incast.study.expectation import Expectation
@@ -44,6 +44,10 @@ Examples:
 JUDGE_EXAMPLES = """
 Examples:
   incast study judge ./mine results/mine-quick
+"""
+EXPORT_EXAMPLES = """
+Examples:
+  incast study export results/hpcc-paper -o docs/evaluations
 """
 EPILOGUE = """
 A study's folder:
@@ -252,6 +256,32 @@ def show(
         print(json.dumps([claim.to_tree() for claim in found.claims], indent=2))
         return
     _print(found, figures=figures)
+
+
+@app.command(help_epilogue=EXPORT_EXAMPLES)
+def export(
+    directory: Path,
+    /,
+    *,
+    output: Annotated[Path, Parameter(name=["--output", "-o"])],
+    overwrite: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
+) -> None:
+    """Write the outcome of a study as Markdown with SVG figures, for a repository or a website.
+
+    Writes NAME.md (verdicts, figures, explanations, provenance) and NAME.claims.json (every judged figure).
+
+    Parameters
+    ----------
+    directory
+        Results of a study.
+    output
+        Folder to write into; other files in it stay.
+    overwrite
+        Replace files of an earlier export.
+
+    """
+    for file in evaluation.write(open_study(directory), output, overwrite=overwrite):
+        codes.say(str(file))
 
 
 def _print(found: StudyResults, *, figures: bool = False) -> None:

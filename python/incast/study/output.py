@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -47,9 +48,11 @@ def held(description: Description, out: Path, scale: Scale, overwrite: bool) -> 
             "format": results.FORMAT,
             "study": description.name,
             "title": description.study.title,
+            "source": description.study.source,
             "scale": scale,
             "incast": _core.__version__,
             "build": _core.__build__,
+            "date": today(),
             "sweeps": description.study.sweeps,
             "analyses": description.study.analyses,
             "wall_s": there["wall_s"] if there else 0.0,
@@ -57,6 +60,11 @@ def held(description: Description, out: Path, scale: Scale, overwrite: bool) -> 
         }
         keep(out, manifest)
         yield manifest
+
+
+def today() -> str:
+    """The date in UTC, such as 2026-11-27."""
+    return datetime.now(UTC).date().isoformat()
 
 
 def keep(out: Path, manifest: Mapping[str, Any]) -> None:

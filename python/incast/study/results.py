@@ -27,7 +27,9 @@ PAGE = "report.html"
 TABLES = "tables"
 CAP = "until_decided"
 """Entry of the manifest and of claims.json: most seeds of a figure, if seeds were added until figures were decided."""
-FORMAT = 2
+KEYS = ("format", "study", "title", "source", "scale", "sweeps", "date", "wall_s", "cpu_s")
+"""Entries of the manifest that every version writes."""
+FORMAT = 3
 """Format of the folder; another one is refused."""
 
 
@@ -185,14 +187,16 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     file = folder / MANIFEST
     try:
         manifest = json.loads(_input.read_text(file, ResultsError))
-        known = {name: manifest[name] for name in ("format", "study", "title", "scale", "sweeps", "wall_s", "cpu_s")}
+        if manifest["format"] != FORMAT:
+            message = f"format {manifest['format']}, but this version of incast reads format {FORMAT}"
+            raise OtherFormatError(f"{file}: {message}; run the study again, with --overwrite or elsewhere", manifest)
+        missing = [name for name in KEYS if name not in manifest]
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (ValueError, KeyError, TypeError) as error:
         raise ResultsError(f"{file}: not as incast writes it: {error}") from None
-    if known["format"] != FORMAT:
-        message = f"format {known['format']}, but this version of incast reads format {FORMAT}"
-        raise OtherFormatError(f"{file}: {message}; run the study again, with --overwrite or elsewhere", manifest)
+    if missing:
+        raise ResultsError(f"{file}: not as incast writes it: no {', '.join(missing)}")
     return dict(manifest)
 
 

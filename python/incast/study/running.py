@@ -65,6 +65,7 @@ def run(
                 wanted = {} if cap is None else _more(description, checked, scale, plans, done, cap)
         finally:
             manifest["wall_s"] = round(manifest["wall_s"] + time.monotonic() - began, 3)
+            manifest["date"] = output.today()
             output.keep(out, manifest)
         manifest["cpu_s"] = round(sum(each.cost()[0] for each in done.values() if isinstance(each, sweep.Sweep)), 3)
         return _judged(description, checked, out, manifest, done)

@@ -158,13 +158,13 @@ def markdown(results: StudyResults) -> str:
         "",
         "| kind | verdicts |",
         "|---|---|",
-        *(_row(f"{name} ({KINDS[name]})", counted(verdicts)) for name, verdicts in results.claims.by_kind().items()),
+        *(row(f"{name} ({KINDS[name]})", counted(verdicts)) for name, verdicts in results.claims.by_kind().items()),
         "",
         "| claim | verdict | origin | figures that hold | statement | source |",
         "|---|---|---|---|---|---|",
     ]
     lines += (
-        _row(
+        row(
             claim.id,
             f"{claim.verdict}, calibration" if claim.calibration else claim.verdict,
             ORIGINS[claim.origin],
@@ -176,8 +176,8 @@ def markdown(results: StudyResults) -> str:
     )
     for table in results.tables:
         lines += ["", f"## {table.title}", "", table.about, ""]
-        lines += [_row(*table.headings), "|" + "".join("---:|" if right else "---|" for right in table.numeric)]
-        lines += (_row(*cells) for cells in table.texts())
+        lines += [row(*table.headings), "|" + "".join("---:|" if right else "---|" for right in table.numeric)]
+        lines += (row(*cells) for cells in table.texts())
         lines += itertools.chain.from_iterable(("", note) for note in table.notes)
     for claim in results.claims:
         lines += ["", *_section(claim)]
@@ -196,11 +196,12 @@ def _section(claim: ClaimOutcome) -> Iterable[str]:
         if claim.taken:
             yield from [f"*{claim.taken}*", ""]
     head = ("figure", "measured", f"{PERCENT} interval", "expected", "verdict", "why not decided")
-    yield from [_row(*head), "|---" * len(head) + "|"]
+    yield from [row(*head), "|---" * len(head) + "|"]
     for check in claim.checks:
         cells = (check.label, measured(check), interval(check).strip("()"), check.expect, check.verdict)
-        yield _row(*cells, check.reason or "")
+        yield row(*cells, check.reason or "")
 
 
-def _row(*cells: str) -> str:
+def row(*cells: str) -> str:
+    """A row of a table in Markdown."""
     return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"

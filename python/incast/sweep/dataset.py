@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -158,6 +159,11 @@ class Sweep:
         """CPU time of all finished simulations, in seconds, and their packet-hops."""
         of_runs = [dict(zip(self._types, self._row(run), strict=True)) for run in self.done]
         return sum(run["cpu_s"] for run in of_runs), sum(run["packet_hops"] for run in of_runs)
+
+    def machines(self) -> Counter[str]:
+        """Number of finished simulations by machine, such as `Xeon Gold 6338, 64 cores, linux x86_64`."""
+        each = (self._manifest(run)["machine"] for run in self.done)
+        return Counter(f"{machine['cpu']}, {machine['cores']} cores, {machine['os']}" for machine in each)
 
     def ended_badly(self) -> list[tuple[str, str]]:
         """Labels and reasons of finished runs that deadlocked, stalled or dropped lossless packets."""

@@ -1,0 +1,122 @@
+"""Outcome of a study as a page of Markdown with its pictures, to keep in a repository."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from incast._echo import shell
+from incast._whole import write_all
+from incast.study.counting import KINDS, counted, kind
+from incast.study.figures import SEED
+from incast.study.outcome import CheckOutcome, ClaimOutcome
+from incast.study.results import CAP, StudyResults
+from incast.study.writing import NOT_EXPLAINED, interval, measured, row
+
+
+def write(found: StudyResults, out: Path, *, overwrite: bool) -> list[Path]:
+    """Write NAME.md, NAME.claims.json and the pictures of figures; returns the files, the page first.
+
+    Raises:
+        ResultsExistError: A file exists and `overwrite` is false.
+
+    """
+    files = {
+        f"{found.study}.md": "\n".join(page(found)) + "\n",
+        f"{found.study}.claims.json": claims(found),
+    }
+    write_all(out, {name: text.encode() for name, text in files.items()}, overwrite=overwrite)
+    return [out / name for name in files]
+
+
+def page(found: StudyResults) -> Iterator[str]:
+    """The lines of the page."""
+    yield from [f"# {found.manifest['title']}", "", f"Source: {found.manifest['source']}.", ""]
+    yield from ["| kind of claim | verdicts |", "|---|---|"]
+    for name, verdicts in found.claims.by_kind().items():
+        yield row(f"{name} ({KINDS[name]})", counted(verdicts))
+    yield ""
+    for name in KINDS:
+        yield from _verdicts(name, [claim for claim in found.claims if kind(claim.origin, claim.calibration) == name])
+    yield from _failures([claim for claim in found.claims if claim.verdict == "fails"])
+    yield from ["## Provenance", "", "| | |", "|---|---|"]
+    yield from (row(name, value) for name, value in provenance(found).items())
+
+
+def _verdicts(name: str, claims_: Sequence[ClaimOutcome]) -> Iterator[str]:
+    """Verdicts on claims of one kind."""
+    if claims_:
+        yield from [
+            f"## Verdicts: {name}",
+            "",
+            "| claim | verdict | statement | measured | expected |",
+            "|---|---|---|---|---|",
+        ]
+        for claim in claims_:
+            yield row(claim.id, claim.verdict, claim.statement, *_figures(claim))
+        yield ""
+
+
+def _figures(claim: ClaimOutcome) -> tuple[str, str]:
+    """Measured and expected figures of a claim, by check: a figure with its interval, or the range of several."""
+    cells = []
+    for _, group in itertools.groupby(claim.checks, lambda check: check.check):
+        checks = list(group)
+        cells.append((_measured(checks), f"{checks[0].metric} {checks[0].expect}"))
+    return "<br>".join(each for each, _ in cells), "<br>".join(each for _, each in cells)
+
+
+def _measured(checks: Sequence[CheckOutcome]) -> str:
+    """The figures of a check."""
+    values = [check.value for check in checks if check.value is not None]
+    if not values:
+        return checks[0].reason or "not measured"
+    if len(checks) == 1:
+        return f"{measured(checks[0])} {interval(checks[0])}".strip()
+    unit = f" {checks[0].unit}" if checks[0].unit else ""
+    verdicts = counted(check.verdict for check in checks)
+    return f"{min(values):.4g} to {max(values):.4g}{unit} ({len(checks)} figures: {verdicts})"
+
+
+def _failures(failing: Sequence[ClaimOutcome]) -> Iterator[str]:
+    """Explanations of claims that fail."""
+    if not failing:
+        return
+    yield from ["## Explanations of the failing claims", ""]
+    for claim in failing:
+        yield from [f"### {claim.id}: {claim.statement}", "", claim.explanation or f"({NOT_EXPLAINED})", ""]
+        if claim.taken:
+            yield from [f"*{claim.taken}*", ""]
+
+
+def provenance(found: StudyResults) -> dict[str, str]:
+    """Scale, seeds, version, machines and cost of the results."""
+    sweeps = found.sweeps.values()
+    machines = sum((sweep.machines() for sweep in sweeps), Counter[str]())
+    costs = [sweep.cost() for sweep in sweeps]
+    cpu, hops = sum(cost[0] for cost in costs), sum(cost[1] for cost in costs)
+    seeds = {sweep.path.name: len({run.columns[SEED] for run in sweep.runs if SEED in run.columns}) for sweep in sweeps}
+    cap = f" --until-decided --cap {found.manifest[CAP]}" if found.manifest.get(CAP) else ""
+    return {
+        "command": f"`incast study run {shell(found.study)} --scale {found.scale}{cap}`",
+        "version": f"incast {found.manifest['incast']}, build {found.manifest['build']}",
+        "date": found.manifest["date"],
+        "runs": f"{sum(len(sweep.done) for sweep in sweeps):,}",
+        "seeds": ", ".join(f"{name} {count}" for name, count in seeds.items() if count) or "none",
+        "machine": "; ".join(machines),
+        "CPU time of simulations": f"{cpu / 3600:.2f} h",
+        "duration": f"{found.manifest['wall_s'] / 3600:.2f} h",
+        "packet-hops": f"{hops / 1e9:.2f} billion",
+    }
+
+
+def claims(found: StudyResults) -> str:
+    """Verdicts for programs, a claim per line."""
+    head: dict[str, Any] = {"study": found.study, "scale": found.scale, "provenance": provenance(found)}
+    text = json.dumps(head, allow_nan=False).removesuffix("}")
+    rows = ",\n".join(json.dumps(claim.to_tree(), allow_nan=False) for claim in found.claims)
+    return f'{text}, "claims": [\n{rows}\n]}}\n'
