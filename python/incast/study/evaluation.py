@@ -97,13 +97,14 @@ def provenance(found: StudyResults) -> dict[str, str]:
     """Scale, seeds, version, machines and cost of the results."""
     sweeps = found.sweeps.values()
     machines = sum((sweep.machines() for sweep in sweeps), Counter[str]())
+    versions = sum((sweep.versions() for sweep in sweeps), Counter[str]())
     costs = [sweep.cost() for sweep in sweeps]
     cpu, hops = sum(cost[0] for cost in costs), sum(cost[1] for cost in costs)
     seeds = {sweep.path.name: len({run.columns[SEED] for run in sweep.runs if SEED in run.columns}) for sweep in sweeps}
     cap = f" --until-decided --cap {found.manifest[CAP]}" if found.manifest.get(CAP) else ""
     return {
         "command": f"`incast study run {shell(found.study)} --scale {found.scale}{cap}`",
-        "version": f"incast {found.manifest['incast']}, build {found.manifest['build']}",
+        "version": "; ".join(versions),
         "date": found.manifest["date"],
         "runs": f"{sum(len(sweep.done) for sweep in sweeps):,}",
         "seeds": ", ".join(f"{name} {count}" for name, count in seeds.items() if count) or "none",

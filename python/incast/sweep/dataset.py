@@ -165,6 +165,10 @@ class Sweep:
         each = (self._manifest(run)["machine"] for run in self.done)
         return Counter(f"{machine['cpu']}, {machine['cores']} cores, {machine['os']}" for machine in each)
 
+    def versions(self) -> Counter[str]:
+        """Number of finished simulations by version of incast and build."""
+        return Counter("incast {incast}, build {build}".format_map(self._manifest(run)) for run in self.done)
+
     def ended_badly(self) -> list[tuple[str, str]]:
         """Labels and reasons of finished runs that deadlocked, stalled or dropped lossless packets."""
         found = []
