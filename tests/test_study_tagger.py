@@ -22,7 +22,7 @@ SMALLEST = {
     **dict.fromkeys(("TG2b", "TG3e", "TG13b"), "fails"),
 }
 """Claims that the smallest scale judges."""
-OURS = ("TG2b", "TG3b", "TG3c", "TG3d", "TG3e", "TG5b", "TG7b", "TG13a", "TG13b", "TG14b", "TG16b")
+OURS = ("TG2b", "TG3b", "TG3c", "TG3d", "TG3e", "TG4b", "TG5b", "TG7b", "TG13a", "TG13b", "TG14b", "TG16b")
 
 
 @pytest.fixture(scope="module")
