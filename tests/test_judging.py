@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from incast._interval import half_width, interval
+from incast._interval import half_width, interval, share_interval
 from incast.study.description import Check, Claim, Metric
 from incast.study.expectation import Expectation
 from incast.study.explaining import Explanation
 from incast.study.figures import Figure, Measured, NotUniqueError, PlannedRun, figures
 from incast.study.judging import AmbiguousError, claim_outcome, judge
+from incast.study.sequential import Looks
 
 METRICS = {"m": Metric(about="a figure", sweep="s", sql="", unit="us")}
 
@@ -39,6 +40,22 @@ def test_quantiles_are_those_of_the_tables(freedom: int, p95: float, p975: float
 def test_an_interval_of_a_mean() -> None:
     # Mean 2, standard deviation 1, three values: 2 ± 4.3027 · 1 / √3.
     assert interval([1.0, 2.0, 3.0]) == pytest.approx((2 - 2.48414, 2 + 2.48414), abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("ones", "draws", "low", "high"),
+    [
+        (0, 10, 0.0, 0.3085),
+        (1, 10, 0.0025, 0.4450),
+        (5, 10, 0.1871, 0.8129),
+        (10, 10, 0.6915, 1.0),
+        (8, 20, 0.1912, 0.6395),
+    ],
+)
+def test_an_interval_of_a_share(ones: int, draws: int, low: float, high: float) -> None:
+    """Tables of Clopper and Pearson's interval; with no ones, 1 - 0.025^(1/n)."""
+    found = share_interval([1.0] * ones + [0.0] * (draws - ones))
+    assert found == pytest.approx((low, high), abs=5e-5)
 
 
 def check(**fields: Any) -> Check:
@@ -107,6 +124,28 @@ def test_exact_is_about_every_value() -> None:
     found = judged([1.0, 1.5, 2.5], exact=True, below=2.0)
     assert (found.verdict, found.low, found.high, found.confidence) == ("fails", 1.0, 2.5, None)
     assert judged([1.0, 1.5, 1.9], exact=True, below=2.0).verdict == "holds"
+
+
+def test_a_share_of_seeds_has_a_binomial_interval() -> None:
+    def share(values: list[float], **expected: Any) -> Any:
+        figure = Figure({}, None, {}, tuple(values), tuple(range(len(values))))
+        return judge(figure, Expectation.of(check(**expected)), False, share=True)
+
+    # 13 of 16: 0.544 to 0.960; Student's t would give 0.598 to 1.027, above every share.
+    found = share([1.0] * 13 + [0.0] * 3, above=0.5)
+    assert (found.verdict, found.value) == ("holds", 13 / 16)
+    assert (found.low, found.high) == pytest.approx((0.5435, 0.9595), abs=5e-5)
+    assert share([1.0] * 12 + [0.0] * 4, above=0.5).verdict == "undecided"
+    # Without spread there is still an interval.
+    assert share([1.0] * 3, above=0.5).verdict == "undecided"
+    assert share([0.0] * 16, above=0.5).verdict == "fails"
+    found = share([1.0, 0.5], above=0.5)
+    assert (found.verdict, found.reason) == ("not measured", "a share needs a 0 or 1 per seed, not 0.5")
+    looks = Looks(4, 16)
+    figure = Figure({}, None, {}, (1.0,) * 16, tuple(range(16)))
+    found = judge(figure, Expectation.of(check(above=0.5)), False, looks, share=True)
+    # The last look has an error of 20 / 7 %: 0.0143^(1/16).
+    assert (found.low, found.high) == pytest.approx(((0.1 / 7) ** (1 / 16), 1.0))
 
 
 def rows(*values: tuple[str, float | None, int, float | None]) -> list[dict[str, Any]]:

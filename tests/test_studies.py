@@ -470,6 +470,13 @@ STUDIES = {
         "[[chart]]",
         ("has a column `bin` that the chart does not draw", "each column of the metric"),
     ),
+    "a share that is divided": Bad(
+        "claims.toml",
+        'about = "p95 slowdown of all flows"',
+        'about = "p95 slowdown of all flows"\nshare = true',
+        'against = { scheme = "DCQCN" }',
+        ("metric `p95` is a share of 0 and 1 per seed", "nothing for a share"),
+    ),
     "an id": Bad("claims.toml", 'id = "C2"', 'id = "C1"', 'id = "C1"', ("two claims `C1`",)),
     "a scale to judge from": Bad("claims.toml", 'from = "quick"', 'from = "paper"', '"paper"', ("no scale `paper`",)),
     "a scale that there is not": Bad(

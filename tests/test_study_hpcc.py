@@ -19,8 +19,10 @@ def test_smoke(tmp_path: Path) -> None:
         "windows": 8,
         "incast": 3,
         "queue": 8,
+        "ending": 5,
+        "failures": 6,
     }
-    assert {claim.id.rstrip("bcd") for claim in found.claims} == {f"E{number}" for number in range(1, 23)}
+    assert {claim.id.rstrip("bcd") for claim in found.claims} == {f"E{number}" for number in range(1, 25)}
     assert found.claims["E20"].verdict == "holds"
     others = [claim for claim in found.claims if claim.id != "E20"]
     assert {claim.verdict for claim in others} == {"not measured"}

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import tomllib
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 import incast
 from conftest import ROOT, Command
 from incast import analysis, tagger, testbed
-from incast.analysis.kinds.changes import OfChanges, rules, swapped
+from incast.analysis.kinds.changes import OfChanges, common, rules, swapped
 
 STUDY = ROOT / "python" / "incast" / "studies" / "tagger"
 SMALLEST = {
-    **dict.fromkeys(("TG1", "TG2", "TG3", "TG4", "TG11", "TG12", "TG13a"), "holds"),
+    **dict.fromkeys(("TG1", "TG2", "TG4", "TG11", "TG12", "TG13a"), "holds"),
     # Under other conditions than those the text must have had.
-    **dict.fromkeys(("TG2b", "TG13b"), "fails"),
+    **dict.fromkeys(("TG2b", "TG3e", "TG13b"), "fails"),
 }
 """Claims that the smallest scale judges."""
-OURS = ("TG2b", "TG3b", "TG5b", "TG7b", "TG13a", "TG13b")
+OURS = ("TG2b", "TG3b", "TG3c", "TG3d", "TG3e", "TG4b", "TG5b", "TG7b", "TG13a", "TG13b", "TG14b", "TG16b")
 
 
 @pytest.fixture(scope="module")
@@ -37,11 +40,13 @@ def ran(study: incast.Study, tmp_path_factory: pytest.TempPathFactory) -> incast
 def test_all_of_it_runs(ran: incast.StudyResults) -> None:
     assert {name: len(sweep.done) for name, sweep in ran.sweeps.items()} == {
         "loop": 4,
+        "trains": 4,
         "bounce": 2,
         "transitions": 6,
         "sharing": 3,
         "crossing": 3,
         "applications": 3,
+        "update": 4,
     }
     done = {name: len(one.done) for name, one in ran.analyses.items()}
     cost = 2 if testbed.available() is None else 0
@@ -53,7 +58,7 @@ def test_all_of_it_runs(ran: incast.StudyResults) -> None:
         "misroutes": 4,
         "spread": 4,
         "users": 2,
-        "changes": 4,
+        "changes": 8,
         "cost": cost,
     }
     published = [claim.id for claim in ran.claims if claim.id not in OURS]
@@ -108,6 +113,48 @@ def test_rules_that_are_shared_both_ways_are_as_made() -> None:
     cell = OfChanges(scenario="testbed.toml", paths="up-down", bounces=1, method="clos", classes=2)
     made = json.loads(swapped(rules(cell, STUDY)))
     assert made == json.loads((STUDY / "both_ways.json").read_text(encoding="utf-8"))
+
+
+BOUNCED = ("H1 T1 L1 S1 L3 S2 L4 T4 H13", "H9 T3 L3 S2 L1 S1 L2 T1 H2")
+
+
+def shortest_paths() -> Iterator[str]:
+    """All shortest paths between the testbed's hosts."""
+    pods = {"T1": 0, "T2": 0, "T3": 1, "T4": 1}
+    leaves = (("L1", "L2"), ("L3", "L4"))
+    for a, b in itertools.product(pods, repeat=2):
+        if a == b:
+            middles: list[tuple[str, ...]] = [(a,)]
+        elif pods[a] == pods[b]:
+            middles = [(a, leaf, b) for leaf in leaves[pods[a]]]
+        else:
+            middles = [(a, *way, b) for way in itertools.product(leaves[pods[a]], ("S1", "S2"), leaves[pods[b]])]
+        sources, targets = ([f"H{4 * int(switch[1]) - 3 + number}" for number in range(4)] for switch in (a, b))
+        for middle, src, dst in itertools.product(middles, sources, targets):
+            if src != dst:
+                yield " ".join((src, *middle, dst))
+
+
+def test_rules_that_change_under_traffic_are_as_made(command: Command, tmp_path: Path) -> None:
+    """Algorithm 2 with two orders of links, for shortest paths and two bounced ones in both directions."""
+    back = [" ".join(reversed(path.split())) for path in BOUNCED]
+    paths = tmp_path / "paths.txt"
+    paths.write_text("\n".join([*shortest_paths(), *BOUNCED, *back]) + "\n", encoding="utf-8")
+    made = {}
+    for name, order in (("old", ("--order", "number")), ("new", ("--order", "random", "--seed", "2"))):
+        asked = ("--paths", str(paths), *order, "--export", "json", "--output", str(tmp_path / name))
+        assert command("deadlock", "tag", str(STUDY / "testbed.toml"), *asked).returncode == 0
+        made[name] = (tmp_path / name / "rules.json").read_text(encoding="utf-8")
+    for name, text in (*made.items(), ("common", common(made["old"], made["new"]))):
+        assert json.loads(text) == json.loads((STUDY / f"update_{name}.json").read_text(encoding="utf-8")), name
+
+
+def test_old_and_new_rules_are_cyclic_only_together(command: Command) -> None:
+    def code(*names: str) -> int:
+        files = (str(STUDY / f"update_{name}.json") for name in names)
+        return command("deadlock", "verify", str(STUDY / "testbed.toml"), *files).returncode
+
+    assert [code("old", "common"), code("common", "new"), code("old", "new")] == [0, 0, 1]
 
 
 @pytest.mark.long

@@ -3253,6 +3253,24 @@ class FailureParams(Tree):
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
+class RandomPauses(Tree):
+    """Pauses after gaps, each of a length drawn by the scenario's seed, uniform between two times of 1 us or more.
+    Entries of one sender draw equal lengths, so priorities can be paused together.
+
+    Args:
+        pause: Shortest and longest pause.
+        gap: Shortest and longest gap before a pause.
+
+    """
+
+    pause: list[Time]
+    """Shortest and longest pause."""
+
+    gap: list[Time]
+    """Shortest and longest gap before a pause."""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
 class PauseParams(Tree):
     """PFC storm: a priority that a node pauses regardless of its buffers, as a malfunctioning or slow NIC does. It
     sends XOFF at the start and XON at the end; a switch that must then pause by its own threshold sends XON when
@@ -3265,6 +3283,7 @@ class PauseParams(Tree):
         priority: Paused priority, one of `switch.lossless`.
         from_: Start. Default 0s (our choice).
         until: End. Default never (our choice).
+        random: Many pauses at random times between `from` and `until`, as of a slow receiver. Default: one pause.
 
     """
 
@@ -3285,6 +3304,9 @@ class PauseParams(Tree):
 
     until: Time | None = None
     """End. Default never (our choice)."""
+
+    random: RandomPauses | None = None
+    """Many pauses at random times between `from` and `until`, as of a slow receiver. Default: one pause."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -3513,6 +3535,29 @@ TagMethod: TypeAlias = Literal["clos", "greedy", "per-hop"]
 """
 
 
+@dataclass(kw_only=True, repr=False, slots=True)
+class RuleChange(Tree):
+    """New rules in a running network. Each switch has its old rules until its own time, drawn by the scenario's seed
+    between `at` and `at` + `within`; it decides the new tag of each packet that arrives. `incast deadlock check`
+    ignores changes.
+
+    Args:
+        rules: File of the new rules, as in `rules`.
+        at: Time from which switches change. Not before all switches have made the change before.
+        within: Time within which all switches change. Default 0s: at one time.
+
+    """
+
+    rules: str
+    """File of the new rules, as in `rules`."""
+
+    at: Time
+    """Time from which switches change. Not before all switches have made the change before."""
+
+    within: Time | None = None
+    """Time within which all switches change. Default 0s: at one time."""
+
+
 QueueBy: TypeAlias = Literal["new-tag", "arriving-tag"]
 """Egress queue of a packet with a changed tag. Its ingress buffer is always that of the arriving tag.
 
@@ -3534,6 +3579,7 @@ class TaggingParams(Tree):
         method: Algorithm that assigns tags. Default: clos for up-down paths, else greedy.
         rules: File of rules, as written by `incast deadlock tag --export json`, in place of paths and method.
             Default none.
+        change: Changes of rules during the run, in order of time. Default none.
         lossy_priority: Priority of packets that have become lossy, 1 to 7, not in `lossless`. Default 1 (our
             choice).
         queue_by: Egress queue of a packet with a changed tag. Default new-tag (Tagger, CoNEXT 2017).
@@ -3554,6 +3600,9 @@ class TaggingParams(Tree):
 
     rules: str | None = None
     """File of rules, as written by `incast deadlock tag --export json`, in place of paths and method. Default none."""
+
+    change: list[RuleChange] | None = None
+    """Changes of rules during the run, in order of time. Default none."""
 
     lossy_priority: int | None = None
     """Priority of packets that have become lossy, 1 to 7, not in `lossless`. Default 1 (our choice)."""

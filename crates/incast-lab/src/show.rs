@@ -213,6 +213,7 @@ fn network(setup: &Setup) -> Vec<String> {
 fn storm(pause: &PauseParams) -> String {
     let peer = pause.peer.as_ref().map_or_else(String::new, |peer| format!(" to {peer}"));
     let time = match pause.until {
+        Some(until) if pause.random.is_some() => format!("at random from {:#} to {until:#}", pause.from),
         Some(until) => format!("{:#} to {until:#}", pause.from),
         None => format!("from {:#} on", pause.from),
     };

@@ -16,6 +16,11 @@ pub fn stream(seed: u64, purpose: &str, actor: u64) -> Stream {
     Stream::seed_from_u64(state)
 }
 
+/// A number from `low` to `high`, each as likely.
+pub fn uniform(rng: &mut impl rand::Rng, low: u64, high: u64) -> u64 {
+    low + ((u128::from(rng.next_u64()) * (u128::from(high - low) + 1)) >> 64) as u64
+}
+
 /// SplitMix64's finaliser (Steele, Lea, Flood, OOPSLA 2014): a bijection that spreads every input bit.
 pub const fn mix(mut x: u64) -> u64 {
     x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -230,6 +230,10 @@ class _Claims:
             raise document.wrong(
                 f"{place}.against", message, allowed=", ".join(check.of) or "nothing: there is no `of`"
             )
+        if check.against and self.description.claims.metric[check.metric].share:
+            place = field if "against" in written else f"claim[{number}]"
+            message = f"metric `{check.metric}` is a share of 0 and 1 per seed, which no seed can divide"
+            raise document.wrong(f"{place}.against", message, allowed="nothing for a share")
         self._expectation(field, check)
 
     def _chart(self, field: str, chart: StudyChart, columns: Mapping[str, tuple[str, ...]]) -> None:

@@ -82,6 +82,10 @@ class Metric:
     """Analysis of the table."""
     unit: str = ""
     """Unit of `value`. Default: a plain number."""
+    share: bool = False
+    """If true, `value` is 1 or 0 per seed, and the figure is the share of ones with a binomial interval. Default false:
+    the mean, with Student's t.
+    """
 
     @property
     def part(self) -> str:

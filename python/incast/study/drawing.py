@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
 
-from incast._interval import interval
+from incast._interval import interval, share_interval
 from incast.study.description import Check, Metric, StudyChart
 from incast.study.figures import Choice, Measured, figures, order, same
 
@@ -70,12 +70,13 @@ class NotNumberError(Exception):
 
 def draw(chart: StudyChart, metric: Metric, measured: Measured) -> DrawnChart:
     """The bars or lines of a chart; `NotUniqueError` if the metric has several rows for one of them."""
+    spread = share_interval if metric.share else interval
     bars, missing = [], []
     for figure in figures(Check(metric=chart.metric), measured):
         if figure.missing or not figure.values:
             missing.append(figure.missing or "no value")
             continue
-        low, high = interval(figure.values) if len(figure.values) > 1 else (None, None)
+        low, high = spread(figure.values) if len(figure.values) > 1 else (None, None)
         at = figure.where
         bars.append(
             Bar(

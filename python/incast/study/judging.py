@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from incast._interval import CONFIDENCE, interval
+from incast._interval import CONFIDENCE, interval, share_interval
 from incast.study.description import SCALES, Check, Claim, Metric, Scale
 from incast.study.expectation import Expectation
 from incast.study.explaining import Explanation
@@ -53,9 +53,9 @@ def claim_outcome(
             found = list(figures(check, measured[check.metric]))
         except NotUniqueError as error:
             raise AmbiguousError(number, str(error)) from None
-        unit = metrics[check.metric].unit
-        seen = looks.get(metrics[check.metric].part) if looks else None
-        checks += (check_outcome(check, figure, number, unit, claim.exact, small, seen) for figure in found)
+        metric = metrics[check.metric]
+        seen = looks.get(metric.part) if looks else None
+        checks += (check_outcome(check, figure, number, metric, claim.exact, small, seen) for figure in found)
     verdict, reason = together(checks)
     return ClaimOutcome(
         id=claim.id,
@@ -97,18 +97,24 @@ def undecided(
         if claim_outcome(claim, metrics, measured, scale, None, looks).verdict != "undecided":
             continue
         for check in claim.check:
-            part = metrics[check.metric].part
+            part, share = metrics[check.metric].part, metrics[check.metric].share
             for figure in figures(check, measured[check.metric]):
-                if judge(figure, Expectation.of(check), claim.exact, looks.get(part)).verdict == "undecided":
+                if judge(figure, Expectation.of(check), claim.exact, looks.get(part), share).verdict == "undecided":
                     yield part, figure
 
 
 def check_outcome(
-    check: Check, figure: Figure, number: int, unit: str, exact: bool, small: str | None, looks: Looks | None = None
+    check: Check,
+    figure: Figure,
+    number: int,
+    metric: Metric,
+    exact: bool,
+    small: str | None,
+    looks: Looks | None = None,
 ) -> CheckOutcome:
     """Check one figure; `small` is the reason if the scale is too small."""
-    expectation = Expectation.of(check)
-    judgement, selected = judge(figure, expectation, exact, looks), series(figure)
+    expectation, unit = Expectation.of(check), metric.unit
+    judgement, selected = judge(figure, expectation, exact, looks, metric.share), series(figure)
     return CheckOutcome(
         metric=check.metric,
         series=selected,
@@ -127,9 +133,10 @@ def check_outcome(
     )
 
 
-def judge(figure: Figure, expectation: Expectation, exact: bool, looks: Looks | None = None) -> Judgement:
+def judge(
+    figure: Figure, expectation: Expectation, exact: bool, looks: Looks | None = None, share: bool = False
+) -> Judgement:
     """Check a figure, with its spread over seeds; after several looks, with the interval of all of them."""
-    spread = looks.interval if looks else interval
     if figure.missing:
         return Judgement("not measured", figure.missing)
     if exact or (not figure.seeds and not figure.pooled):
@@ -139,15 +146,18 @@ def judge(figure: Figure, expectation: Expectation, exact: bool, looks: Looks | 
         return Judgement("not measured", reason, figure.values[0])
     if len(figure.values) < 2:
         return Judgement("not measured", "needs several seeds", figure.values[0])
+    if share and not {*figure.values} <= {0.0, 1.0}:
+        wrong = next(value for value in figure.values if value not in (0.0, 1.0))
+        return Judgement("not measured", f"a share needs a 0 or 1 per seed, not {wrong:.4g}")
     if expectation.ratio and min(figure.values) <= 0:
         return Judgement("not measured", "a ratio is 0, so there is no geometric mean")
     if expectation.ratio:
         logarithms = [math.log(value) for value in figure.values]
         value = math.exp(statistics.fmean(logarithms))
-        low, high = map(math.exp, spread(logarithms))
+        low, high = map(math.exp, _spread(logarithms, looks, share))
     else:
         value = statistics.fmean(figure.values)
-        low, high = spread(figure.values)
+        low, high = _spread(figure.values, looks, share)
     if expectation.wholly(low, high):
         return Judgement("holds", None, value, low, high, CONFIDENCE)
     if expectation.nowhere(low, high):
@@ -156,6 +166,12 @@ def judge(figure: Figure, expectation: Expectation, exact: bool, looks: Looks | 
     if looks and looks.after(len(figure.seeds)) is None:
         reason += f", at the cap of {looks.cap} seeds"
     return Judgement("undecided", reason, value, low, high, CONFIDENCE)
+
+
+def _spread(values: Sequence[float], looks: Looks | None, share: bool) -> tuple[float, float]:
+    """Interval of the values' mean, or share of ones."""
+    of_values = share_interval if share else interval
+    return looks.interval(values, of_values) if looks else of_values(values)
 
 
 def _exactly(values: Sequence[float], expectation: Expectation) -> Judgement:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -42,8 +42,10 @@ class Looks:
         count = len(self.sizes)
         return [(1 - CONFIDENCE) * 2**look / (2**count - 1) for look in range(count)]
 
-    def interval(self, values: Sequence[float]) -> tuple[float, float]:
-        """Interval of the mean after all looks so far, from values in the order of seeds: what all looks agree on."""
+    def interval(
+        self, values: Sequence[float], interval: Callable[[Sequence[float], float], tuple[float, float]] = interval
+    ) -> tuple[float, float]:
+        """Interval after all looks so far, from values in the order of seeds: what all looks agree on."""
         seen = [(size, error) for size, error in zip(self.sizes, self.errors(), strict=True) if size <= len(values)]
         if not seen:
             return interval(values, 1 - self.errors()[0])

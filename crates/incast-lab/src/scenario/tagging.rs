@@ -31,8 +31,18 @@ impl Scenario {
     ) -> Result<Option<Doubted>, Diagnostics> {
         let wiring = Wiring::new(fabric);
         let Some((rules, classes)) = self.tagger(scheme, &wiring, params, base)? else { return Ok(None) };
-        let doubt = classes.and_then(|classes| doubt(&wiring, &rules, classes, params, &of_classes(flows, params)));
-        Ok(Some((Arc::new(table(fabric, &rules)), doubt)))
+        let flows = of_classes(flows, params);
+        let mut doubt = classes.and_then(|classes| doubt(&wiring, &[&rules], classes, params, &flows));
+        let (mut tags, mut before) = (table(fabric, &rules), rules);
+        for (number, change) in params.switch.tagging.change.iter().enumerate() {
+            let field = format!("switch.tagging.change[{number}].rules");
+            let (rules, classes) =
+                from_file(&wiring, &base.join(&change.rules), &field).map_err(|error| located(self, scheme, error))?;
+            doubt = doubt.or_else(|| self::doubt(&wiring, &[&before, &rules], classes, params, &flows));
+            tags.change(change.times(fabric, params.seed, number as u64), table(fabric, &rules));
+            before = rules;
+        }
+        Ok(Some((Arc::new(tags), doubt)))
     }
 
     /// Rules and a file's traffic classes; `None` without tagging.
@@ -48,7 +58,7 @@ impl Scenario {
             return Ok(None);
         }
         let made = match &tagging.rules {
-            Some(file) => from_file(wiring, &base.join(file)).map(|(rules, classes)| (rules, Some(classes))),
+            Some(file) => from_file(wiring, &base.join(file), FILE).map(|(rules, classes)| (rules, Some(classes))),
             None => from_paths(wiring, tagging, params).map(|rules| (rules, None)),
         };
         Ok(Some(made.map_err(|error| located(self, scheme, error))?))
@@ -65,23 +75,26 @@ pub(crate) fn table(fabric: &Fabric, rules: &Rules) -> TagRules {
 
 const FILE: &str = "switch.tagging.rules";
 
-fn from_file(wiring: &Wiring<'_>, file: &Path) -> Result<(Rules, u8), FieldError> {
+fn from_file(wiring: &Wiring<'_>, file: &Path, field: &str) -> Result<(Rules, u8), FieldError> {
     let shown = file.display();
-    let wrong = |why: String| FieldError::new(FILE, format!("{shown}: {why}"));
+    let wrong = |why: String| FieldError::new(field, format!("{shown}: {why}"));
     let text = input::read_text(file, input::LARGE)
-        .map_err(|error| FieldError::new(FILE, format!("cannot read {shown}: {error}")))?;
+        .map_err(|error| FieldError::new(field, format!("cannot read {shown}: {error}")))?;
     let table = read_json(wiring, &text).map_err(|error| wrong(error.to_string()))?;
     let rules = table.expand(wiring);
     let rules = rules.map_err(|(node, _, _, exists)| wrong(format!("{}: {exists}", wiring.name(node))))?;
     Ok((rules, table.classes()))
 }
 
-/// Deadlocks with the file's and the flows' tags. Not an error: wrong rules can be studied.
-fn doubt(wiring: &Wiring<'_>, rules: &Rules, classes: u8, params: &Params, flows: &FlowSet) -> Option<String> {
+/// Deadlocks with the file's and the flows' tags, if each switch has one of these sets of rules. Not an error: wrong rules can
+/// be studied.
+fn doubt(wiring: &Wiring<'_>, sets: &[&Rules], classes: u8, params: &Params, flows: &FlowSet) -> Option<String> {
     let tag = |priority: u8| params.switch.lossless.iter().position(|&one| one == priority).map_or(0, |at| at + 1);
+    let tags = sets.iter().map(|rules| rules.tags()).max().unwrap_or(0);
     let sent = flows.flows.iter().map(|flow| tag(flow.priority)).max().unwrap_or(0);
-    let cycle = Circularity::new(wiring, &[rules], classes.max(sent.min(usize::from(rules.tags())) as u8)).cycle?;
-    Some(format!("these rules allow a cyclic buffer dependency, so they do not prevent deadlocks: {cycle}"))
+    let cycle = Circularity::new(wiring, sets, classes.max(sent.min(usize::from(tags)) as u8)).cycle?;
+    let what = if sets.len() == 1 { "these rules" } else { "old and new rules of a change together" };
+    Some(format!("{what} allow a cyclic buffer dependency, so they do not prevent deadlocks: {cycle}"))
 }
 
 const PATHS: &str = "switch.tagging.paths";
@@ -136,8 +149,13 @@ pub(crate) fn summary(params: &Params, rules: Option<&TagRules>) -> Option<Strin
         (None, TaggedPaths::Routes) => "the scenario's routes".into(),
     };
     let plural = if tags == 1 { ("tag", "priority") } else { ("tags", "priorities") };
+    let changes = match tagging.change.len() {
+        0 => String::new(),
+        1 => ", 1 change of rules".into(),
+        many => format!(", {many} changes of rules"),
+    };
     Some(format!(
-        "tagging: {tags} {} ({} {}) for {from}, lossy priority {}",
+        "tagging: {tags} {} ({} {}) for {from}, lossy priority {}{changes}",
         plural.0,
         plural.1,
         priorities.join(", "),
@@ -147,6 +165,8 @@ pub(crate) fn summary(params: &Params, rules: Option<&TagRules>) -> Option<Strin
 
 #[cfg(test)]
 mod tests {
+    use incast_model::units::Time;
+
     use super::*;
     use crate::scenario::{Loaded, Prepared};
 
@@ -185,8 +205,9 @@ switch.tagging.enabled = true
             let from = incast_model::fabric::NodeId(node(from) as u32);
             fabric.ports_of(from).find(|&port| fabric.neighbour(port).index() == node(to)).unwrap()
         };
-        let new =
-            |tag, via: &str, from: &str, to: &str| rules.new_tag(&prepared.fabric, tag, port(via, from), port(via, to));
+        let new = |tag, via: &str, from: &str, to: &str| {
+            rules.new_tag(&prepared.fabric, Time::ZERO, tag, port(via, from), port(via, to))
+        };
         // Up, across and down keeps the tag; down and up is a bounce; the second is too many.
         assert_eq!((new(1, "leaf0", "h0", "spine0"), new(1, "spine0", "leaf0", "leaf1")), (Some(1), Some(1)));
         assert_eq!((new(1, "leaf1", "spine0", "spine1"), new(2, "leaf1", "spine0", "spine1")), (Some(2), None));
@@ -229,6 +250,34 @@ switch.tagging.enabled = true
     }
 
     #[test]
+    fn each_switch_changes_its_rules_at_its_own_time_within_the_change() {
+        let folder = tempfile::tempdir().unwrap();
+        let loaded = Loaded::from_text("s.toml", CLOS, Path::new("."), &[]).unwrap();
+        let options = r#"{"paths": {"up_down": {"bounces": 1}}, "method": "clos", "classes": 1, "random_order": false,
+            "compression": "rectangles", "priorities": 7, "seed": 1, "export": ["json"]}"#;
+        let (_, files) =
+            crate::deadlock::tag(&loaded, &serde_json::from_str(options).unwrap(), Path::new(".")).unwrap();
+        std::fs::write(folder.path().join("new.json"), &files[0].text).unwrap();
+        let change = "tagging = { enabled = true, bounces = 0, change = [{ rules = \"new.json\", at = \"1ms\", within = \"1ms\" }] }";
+        let prepared = prepared(&CLOS.replace("tagging.enabled = true", change), folder.path()).unwrap();
+        let (fabric, setup) = (&prepared.fabric, &prepared.schemes[1].setup);
+        let rules = setup.tags.as_deref().unwrap();
+        // By leaf, a packet from the first spine to the second has a rule only after the change.
+        let bounces = |leaf: u32, now| {
+            let ports: Vec<_> = fabric.ports_of(fabric.switches().nth(leaf as usize).unwrap()).skip(2).collect();
+            rules.new_tag(fabric, now, 1, ports[0], ports[1])
+        };
+        let change_of = |leaf| (1000..=2000).find(|&us| bounces(leaf, Time::us(us)).is_some()).unwrap();
+        let times: Vec<u64> = (0..3).map(change_of).collect();
+        assert!(times.iter().all(|us| (1001..=2000).contains(us)), "{times:?}");
+        assert!(times[0] != times[1] && times[1] != times[2], "{times:?}");
+        assert_eq!((bounces(0, Time::us(999)), bounces(0, Time::ms(2))), (None, Some(2)));
+        assert_eq!(rules.tags(), 2);
+        let said = summary(&setup.params, setup.tags.as_deref()).unwrap();
+        assert!(said.ends_with("for up-down paths with 0 bounces, lossy priority 1, 1 change of rules"), "{said}");
+    }
+
+    #[test]
     fn what_cannot_be_is_said_where_it_stands() {
         let on = "tagging.enabled = true";
         for (change, place, said) in [
@@ -236,6 +285,20 @@ switch.tagging.enabled = true
             (("[3, 4]", "[3]"), "(switch.lossless)", "packets reach tag 2 on h"),
             ((on, "tagging = { enabled = true, bounces = 7 }"), "tagging.bounces)", "`7` is out of range\n"),
             ((on, "tagging = { enabled = true, lossy_priority = 3 }"), "lossy_priority)", "3 is not possible; 1 to 7"),
+            (
+                (on, "tagging = { enabled = true, change = [{ rules = \"none.json\", at = \"1ms\" }] }"),
+                "tagging.change[0].rules)",
+                "cannot read ./none.json",
+            ),
+            (
+                (
+                    on,
+                    "tagging = { enabled = true, change = [{ rules = \"a\", at = \"1ms\", within = \"1ms\" }, \
+                 { rules = \"b\", at = \"1999us\" }] }",
+                ),
+                "tagging.change[1].at)",
+                "`1999us` is out of range (allowed: 2ms or later)",
+            ),
             (
                 (on, "tagging = { enabled = true, method = \"clos\", paths = \"shortest\" }"),
                 "tagging.method)",

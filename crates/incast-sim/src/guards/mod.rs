@@ -12,7 +12,7 @@ use incast_model::units::{Bytes, Time};
 
 pub use isolation::{FlowDetection, IsolationAtHosts, IsolationParams, MarkedFlows};
 pub(crate) use tagging::Tagging;
-pub use tagging::{QueueBy, TagMethod, TagRules, TaggedPaths, TaggingParams};
+pub use tagging::{QueueBy, RuleChange, TagMethod, TagRules, TaggedPaths, TaggingParams};
 pub use watchdog::{WatchdogAction, WatchdogParams};
 
 /// Calls a macro with the list of guards that have a table in `[switch]`, in the order of tables and counters. An entry has

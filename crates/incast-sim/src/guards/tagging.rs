@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use incast_model::fabric::{Fabric, PortId};
+use incast_model::field::FieldError;
 use incast_model::range::{least, priority};
+use incast_model::rng::{stream, uniform};
+use incast_model::units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +31,9 @@ pub struct TaggingParams {
     /// File of rules, as written by `incast deadlock tag --export json`, in place of paths and method. Default none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rules: Option<PathBuf>,
+    /// Changes of rules during the run, in order of time. Default none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub change: Vec<RuleChange>,
     /// Priority of packets that have become lossy, 1 to 7, not in `lossless`. Default 1 (our choice).
     #[schemars(transform = priority())]
     pub lossy_priority: u8,
@@ -43,6 +49,7 @@ impl Default for TaggingParams {
             bounces: 1,
             method: None,
             rules: None,
+            change: Vec::new(),
             lossy_priority: 1,
             queue_by: QueueBy::default(),
         }
@@ -56,6 +63,39 @@ impl GuardParams for TaggingParams {
 
     fn needs_pfc(&self) -> bool {
         true
+    }
+
+    /// Changes follow each other.
+    fn check(&self, _largest: Bytes) -> Result<(), FieldError> {
+        for (number, pair) in self.change.windows(2).enumerate() {
+            let done = pair[0].at.0.saturating_add(pair[0].within.0);
+            let (field, allowed) = (format!("change[{}].at", number + 1), format!("{} or later", Time(done)));
+            FieldError::unless(pair[1].at.0 >= done, &field, pair[1].at, &allowed)?;
+        }
+        Ok(())
+    }
+}
+
+/// New rules in a running network. Each switch has its old rules until its own time, drawn by the scenario's seed between
+/// `at` and `at` + `within`; it decides the new tag of each packet that arrives. `incast deadlock check` ignores changes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RuleChange {
+    /// File of the new rules, as in `rules`.
+    pub rules: PathBuf,
+    /// Time from which switches change. Not before all switches have made the change before.
+    pub at: Time,
+    /// Time within which all switches change. Default 0s: at one time.
+    #[serde(default)]
+    pub within: Time,
+}
+
+impl RuleChange {
+    /// Time of the change at each node, drawn with its number.
+    pub fn times(&self, fabric: &Fabric, seed: u64, number: u64) -> Vec<Time> {
+        let mut rng = stream(seed, "rule change", number);
+        let last = self.at.0.saturating_add(self.within.0);
+        fabric.nodes().iter().map(|_| Time(uniform(&mut rng, self.at.0, last))).collect()
     }
 }
 
@@ -106,6 +146,8 @@ pub struct TagRules {
     tables: Vec<(usize, u32)>,
     /// By switch, tag, ingress port and egress port; 0 for lossy.
     new_tags: Vec<u8>,
+    /// Later rules with their start by node, in order of time.
+    changes: Vec<(Vec<Time>, TagRules)>,
 }
 
 impl TagRules {
@@ -119,12 +161,17 @@ impl TagRules {
             tables.push((size, ports));
             size += usize::from(tags) * (ports as usize).pow(2);
         }
-        Self { tags, tables, new_tags: vec![0; size] }
+        Self { tags, tables, new_tags: vec![0; size], changes: Vec::new() }
     }
 
-    /// Number of tags.
-    pub const fn tags(&self) -> u8 {
-        self.tags
+    /// Number of tags, with those of later rules.
+    pub fn tags(&self) -> u8 {
+        self.changes.iter().map(|(_, rules)| rules.tags).fold(self.tags, u8::max)
+    }
+
+    /// Adds the rules that replace those before from a time of each node on.
+    pub fn change(&mut self, from: Vec<Time>, rules: Self) {
+        self.changes.push((from, rules));
     }
 
     /// Sets the new tag of packets with `tag` from `input` to `output`, ports of one switch.
@@ -137,10 +184,16 @@ impl TagRules {
         self.new_tags[at] = new;
     }
 
-    /// New tag; `None` for lossy.
+    /// New tag at a time; `None` for lossy.
     #[inline]
-    pub fn new_tag(&self, fabric: &Fabric, tag: u8, input: PortId, output: PortId) -> Option<u8> {
-        Some(self.new_tags[self.at(fabric, tag, input, output)]).filter(|&tag| tag != 0)
+    pub fn new_tag(&self, fabric: &Fabric, now: Time, tag: u8, input: PortId, output: PortId) -> Option<u8> {
+        let node = fabric.port(input).node.index();
+        let changed = self.changes.iter().rfind(|(from, _)| from[node] <= now);
+        let rules = changed.map_or(self, |(_, rules)| rules);
+        if tag > rules.tags {
+            return None;
+        }
+        Some(rules.new_tags[rules.at(fabric, tag, input, output)]).filter(|&tag| tag != 0)
     }
 
     #[inline]
@@ -172,7 +225,7 @@ impl Tagging {
             on_the_wire: params.queue_by == QueueBy::ArrivingTag,
             rules,
         };
-        for (tag, &priority) in (1..=tagging.rules.tags).zip(lossless) {
+        for (tag, &priority) in (1..=tagging.rules.tags()).zip(lossless) {
             tagging.tags[usize::from(priority)] = tag;
             tagging.priorities[usize::from(tag)] = priority;
         }
@@ -180,11 +233,11 @@ impl Tagging {
     }
 
     #[inline]
-    pub(crate) fn rewritten(&self, fabric: &Fabric, priority: u8, input: PortId, output: PortId) -> u8 {
+    pub(crate) fn rewritten(&self, fabric: &Fabric, now: Time, priority: u8, input: PortId, output: PortId) -> u8 {
         match self.tags[usize::from(priority)] {
             0 => priority,
             tag => {
-                let new = self.rules.new_tag(fabric, tag, input, output);
+                let new = self.rules.new_tag(fabric, now, tag, input, output);
                 self.priorities[usize::from(new.unwrap_or(0))]
             }
         }

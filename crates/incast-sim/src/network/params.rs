@@ -120,6 +120,20 @@ pub struct PauseParams {
     /// End. Default never (our choice).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Time>,
+    /// Many pauses at random times between `from` and `until`, as of a slow receiver. Default: one pause.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub random: Option<RandomPauses>,
+}
+
+/// Pauses after gaps, each of a length drawn by the scenario's seed, uniform between two times of 1 us or more. Entries of
+/// one sender draw equal lengths, so priorities can be paused together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RandomPauses {
+    /// Shortest and longest pause.
+    pub pause: [Time; 2],
+    /// Shortest and longest gap before a pause.
+    pub gap: [Time; 2],
 }
 
 /// Links drawn at random, each at most once.

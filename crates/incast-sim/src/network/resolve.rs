@@ -71,7 +71,7 @@ impl NetworkParams {
             resolved.outages.push(outage(failure, &field, links)?);
         }
         for (index, pause) in self.pause.iter().enumerate() {
-            resolved.holds.push(pause::resolve(pause, &format!("network.pause[{index}]"), fabric)?);
+            resolved.holds.extend(pause::resolve(pause, &format!("network.pause[{index}]"), fabric, seed)?);
         }
         Ok(resolved)
     }

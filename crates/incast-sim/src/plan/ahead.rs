@@ -1,4 +1,5 @@
 use incast_model::fabric::{NodeId, PortId};
+use incast_model::units::Time;
 
 use super::Network;
 use crate::kernel::FlowId;
@@ -41,8 +42,9 @@ impl Network {
         self.switches.tagging.as_ref().is_some_and(|tagging| tagging.on_the_wire)
     }
 
+    /// Priority by the rules after all changes.
     pub(crate) fn priority_beyond(&self, priority: u8, input: PortId, output: PortId) -> u8 {
         let tagging = self.switches.tagging.as_ref();
-        tagging.map_or(priority, |tagging| tagging.rewritten(&self.fabric, priority, input, output))
+        tagging.map_or(priority, |tagging| tagging.rewritten(&self.fabric, Time::MAX, priority, input, output))
     }
 }

@@ -316,7 +316,7 @@ fn holds() -> impl Strategy<Value = Vec<PauseParams>> {
     });
     let one = (prop_oneof![host, switch], 0u64..60_000, 1u64..200_000).prop_map(|((at, peer), from, lasts)| {
         let (from, until) = (Time::ns(from), Some(Time::ns(from + lasts)));
-        PauseParams { at, peer, priority: 3, from, until }
+        PauseParams { at, peer, priority: 3, from, until, random: None }
     });
     prop::collection::vec(one, 0..5)
 }

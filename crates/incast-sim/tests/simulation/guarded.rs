@@ -54,7 +54,14 @@ impl Trouble {
         let storm = |&(port, from, duration): &Storm| {
             let port = fabric.ports()[port % fabric.ports().len()];
             let (at, peer) = (name(port.node), name(fabric.port(port.peer).node));
-            PauseParams { at, peer: Some(peer), priority: 3, from: Time::ns(from), until: end(from, duration) }
+            PauseParams {
+                at,
+                peer: Some(peer),
+                priority: 3,
+                from: Time::ns(from),
+                until: end(from, duration),
+                random: None,
+            }
         };
         NetworkParams {
             failure: self.failures.iter().map(failure).collect(),

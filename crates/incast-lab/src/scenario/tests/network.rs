@@ -147,6 +147,18 @@ fn what_is_wrong_with_the_network_is_located() {
             "network.pause: a PFC storm is not possible in ns3 arithmetic",
         ),
         ("[network]\npause = [{ at = \"h0\" }]", "network.pause[0]"),
+        (
+            "[network]\npause = [{ at = \"h0\", priority = 3, random = { pause = [\"1us\", \"2us\"], gap = [\"1us\", \"1us\"] } }]",
+            "network.pause[0].until: random pauses need an end (allowed: a time after `from`)",
+        ),
+        (
+            "[network]\npause = [{ at = \"h0\", priority = 3, until = \"1ms\", random = { pause = [\"1us\", \"2us\"], gap = [\"3us\", \"2us\"] } }]",
+            "network.pause[0].random.gap[1]: `2us` is out of range (allowed: 3us or more: the shortest gap)",
+        ),
+        (
+            "[network]\npause = [{ at = \"h0\", priority = 3, until = \"1ms\", random = { pause = [\"0s\", \"2us\"], gap = [\"3us\", \"2us\"] } }]",
+            "network.pause[0].random.pause[0]: `0ps` is out of range (allowed: 1us or more)",
+        ),
     ] {
         let found = said(network);
         assert!(found.contains(message) && found.starts_with("s.toml:"), "{found}\n{message}");

@@ -60,7 +60,7 @@ mod tests {
     use std::sync::Arc;
 
     use incast_model::flow::Flow;
-    use incast_model::units::Bytes;
+    use incast_model::units::{Bytes, Time};
 
     use crate::nodes::bench::Frame::{Data, Xoff, Xon};
     use crate::nodes::bench::{Bench, flow};
@@ -93,6 +93,28 @@ mod tests {
         assert_eq!(sent, [(Data(0, 0), 4, 4), (Data(1, 0), 1, 1), (Data(2, 0), 5, 5)]);
         assert_eq!((bench.counts().retagged, bench.counts().made_lossy), (2, 1));
         assert_eq!(bench.nodes.out.ledger.retagged, [0, 1250, 0, -2500, 1250, 0, 0, 0]);
+    }
+
+    #[test]
+    fn a_change_of_rules_holds_for_packets_that_arrive_later() {
+        let mut bench = Bench::switch(&[flow(0, 2, 9)], |setup| {
+            let (fabric, times) = (&setup.fabric, vec![Time(1150); setup.fabric.nodes().len()]);
+            let ports: Vec<_> = fabric.ports_of(fabric.switches().next().expect("a switch")).collect();
+            let to = |tags: u8, new: u8| {
+                let mut rules = TagRules::new(fabric, tags);
+                rules.insert(fabric, 1, ports[0], ports[2], new);
+                rules
+            };
+            let mut rules = to(1, 1);
+            rules.change(times, to(2, 2));
+            setup.tags = Some(Arc::new(rules));
+            let params = &mut setup.params.switch;
+            (params.lossless, params.tagging.enabled) = (vec![3, 4], true);
+        });
+        bench.put(0, &[(1000, Data(0, 0)), (1100, Data(0, 1)), (1200, Data(0, 2))]);
+        bench.run(2000);
+        let sent: Vec<_> = bench.packets(2).iter().map(|sent| (sent.frame, sent.prio)).collect();
+        assert_eq!(sent, [(Data(0, 0), 3), (Data(0, 1), 3), (Data(0, 2), 4)]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Path of a packet through a switch: route, admission to the buffer, queue, port.
 
 use incast_model::fabric::PortId;
+use incast_model::units::Time;
 
 use super::{Hooks, Switch};
 use crate::balance::backlog;
@@ -144,7 +145,7 @@ impl<G: Hooks> Switch<G> {
     pub(in crate::nodes) fn new_tag(&self, network: &Network, port: LocalPort, packet: &Packet) -> u8 {
         let Some(tagging) = &network.switches.tagging else { return packet.prio };
         let (input, output) = (self.ports[packet.in_port].number, self.ports[port].number);
-        tagging.rewritten(&network.fabric, packet.prio, input, output)
+        tagging.rewritten(&network.fabric, Time(self.clock.now), packet.prio, input, output)
     }
 }
 

@@ -50,6 +50,7 @@ fn o2_a_wait_at_a_host_by_hand() {
         priority: 3,
         from: Time::us(1),
         until: Some(until),
+        random: None,
     };
     let (until, start) = (Time::us(50), Time::us(10));
     let bench = || {
@@ -84,6 +85,7 @@ fn o3_who_may_not_send_does_not_wait() {
         priority: 3,
         from: Time::us(1),
         until: Some(Time::us(50)),
+        random: None,
     };
     let outcome = Bench::new(star(&[Cable::new(100, 500); 2]))
         .flow(0, 1, 1000, Time::ZERO)

@@ -15,7 +15,7 @@ const PFC: u64 = 64 * 80;
 const DELAY: u64 = 500_000;
 
 fn pause(at: &str, priority: u8, from: Time, until: Option<Time>) -> PauseParams {
-    PauseParams { at: at.into(), peer: None, priority, from, until }
+    PauseParams { at: at.into(), peer: None, priority, from, until, random: None }
 }
 
 fn holding(bench: Bench, pauses: &[PauseParams]) -> Bench {

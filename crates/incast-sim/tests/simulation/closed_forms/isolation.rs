@@ -260,8 +260,14 @@ fn n10_blocking_is_measured() {
 fn n11_a_wait_by_hand() {
     use incast_sim::network::PauseParams;
     let cable = Cable::new(100, 500);
-    let pause =
-        |from, until| PauseParams { at: "s1".into(), peer: Some("s0".into()), priority: 3, from, until: Some(until) };
+    let pause = |from, until| PauseParams {
+        at: "s1".into(),
+        peer: Some("s0".into()),
+        priority: 3,
+        from,
+        until: Some(until),
+        random: None,
+    };
     let (until, start) = (Time::us(50), Time::us(10));
     let bench = Bench::new(two_switches(&[cable], cable, &[cable])).flow(0, 1, 1000, start).with(|params| {
         params.measure.blocking = true;
