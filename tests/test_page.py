@@ -374,10 +374,10 @@ def test_a_study_without_its_claims(tmp_path: Path, command: Command) -> None:
     assert done.returncode == 2
     assert "no claims.json" in done.stderr
     study = (folder / "study.json").read_text(encoding="utf-8")
-    (folder / "study.json").write_text(study.replace('"format": 2', '"format": 3'), encoding="utf-8")
+    (folder / "study.json").write_text(study.replace('"format": 3', '"format": 4'), encoding="utf-8")
     done = command("report", "tiny", "-o", "page.html")
     assert done.returncode == 2
-    assert "format 3" in done.stderr
+    assert "format 4" in done.stderr
     assert not (tmp_path / "page.html").exists()
 
 

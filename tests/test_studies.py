@@ -56,9 +56,15 @@ def test_results(ran: incast.StudyResults) -> None:
 
 
 def test_charts_are_the_metrics(ran: incast.StudyResults) -> None:
-    (chart,) = ran.charts
-    assert incast.open_study(ran.path).charts == ran.charts
-    assert (chart.title, chart.x, chart.series, chart.panels, chart.missing) == ("Tails", "load", "scheme", None, ())
+    (chart,) = ran.figures["1"].charts
+    assert list(incast.open_study(ran.path).figures) == list(ran.figures)
+    assert (chart.title, chart.x, chart.series, chart.panels, chart.missing) == (
+        "All flows",
+        "load",
+        "scheme",
+        None,
+        (),
+    )
     rows = {
         (load, scheme): (mean, spread)
         for load, scheme, mean, spread in ran.sweeps["load"]
@@ -112,7 +118,8 @@ def test_tables_are_rows_with_means_and_ranges(ran: incast.StudyResults, command
     assert "Tails and packets\n    Of all flows.\n" in shown
     assert re.search(r"\n +load  scheme +p95 slowdown +sent \(packets\)  published\n +0\.4  DCQCN ", shown)
     assert note in shown
-    assert "\ntables\n    tails: Tails and packets\n" in command("study", "show", TINY).stdout
+    listed = "\nfigures\n    1: Tails (figure 1)\n    table-1: Tails and packets (ours)\n"
+    assert listed in command("study", "show", TINY).stdout
     page = (ran.path / "claims.md").read_text(encoding="utf-8")
     assert "| load | scheme | p95 slowdown | sent (packets) | published |\n|---:|---|---:|---:|---:|\n" in page
     assert note in page
@@ -133,8 +140,7 @@ def test_a_row_has_one_value_for_each_seed(tiny: Path, ran: incast.StudyResults)
 def test_tables_of_claims_that_are_gone_are_removed(tiny: Path, ran: incast.StudyResults) -> None:
     out = Path(shutil.copytree(ran.path, tiny.parent / "out"))
     change(out / "study.json", '"study": "study"', '"study": "tiny"')
-    change(tiny / "claims.toml", "[table.tails]", "[table.queues]")
-    change(tiny / "claims.toml", "[table.tails.column]", "[table.queues.column]")
+    change(tiny / "claims.toml", 'name = "tails"', 'name = "queues"')
     incast.load_study(tiny).judge(out)
     assert [file.name for file in (out / "tables").iterdir()] == ["queues.csv"]
 
@@ -326,10 +332,10 @@ def test_results_of_another_version_can_be_overwritten(tiny: Path, tmp_path: Pat
     (tmp_path / "out").mkdir()
     manifest = {"format": 99, "study": "tiny", "title": "", "scale": "smoke", "sweeps": [], "wall_s": 1, "cpu_s": 1}
     (tmp_path / "out" / "study.json").write_text(json.dumps(manifest), encoding="utf-8")
-    with pytest.raises(incast.ResultsError, match="reads format 2; run the study again, with --overwrite"):
+    with pytest.raises(incast.ResultsError, match="reads format 3; run the study again, with --overwrite"):
         incast.load_study(tiny).run(tmp_path / "out", scale="smoke")
     found = incast.load_study(tiny).run(tmp_path / "out", scale="smoke", overwrite=True)
-    assert found.manifest["format"] == 2
+    assert found.manifest["format"] == 3
 
 
 def test_failed_runs_are_told_and_what_they_spoil_is_not_measured(
@@ -457,8 +463,8 @@ STUDIES = {
     ),
     "pauses of no sweep": Bad(
         "claims.toml",
-        "[[chart]]",
-        '[[pauses]]\ntitle = "When"\nsweep = "laod"\n\n[[chart]]',
+        "[[figure.chart]]",
+        '[[figure.pauses]]\nsweep = "laod"\n\n[[figure.chart]]',
         '"laod"',
         ("no sweep `laod`", "did you mean `load`"),
     ),
@@ -466,7 +472,7 @@ STUDIES = {
         "claims.toml",
         "select load, scheme, seed, avg(p95) as value",
         "select load, bin, scheme, seed, avg(p95) as value",
-        "[[chart]]",
+        "[[figure.chart]]",
         ("has a column `bin` that the chart does not draw", "each column of the metric"),
     ),
     "an id": Bad("claims.toml", 'id = "C2"', 'id = "C1"', 'id = "C1"', ("two claims `C1`",)),
@@ -497,13 +503,17 @@ STUDIES = {
     ),
     "a table's sweep": Bad(
         "claims.toml",
-        'about = "Of all flows."\nsweep = "load"',
-        'about = "Of all flows."\nsweep = "lod"',
+        'name = "tails"\nsweep = "load"',
+        'name = "tails"\nsweep = "lod"',
         '"lod"',
         ("no sweep `lod`", "did you mean `load`"),
     ),
     "a table of nothing": Bad(
-        "claims.toml", 'flows."\nsweep = "load"', 'flows."', "[table.tails]", ("of a `sweep` or of an `analysis`",)
+        "claims.toml",
+        'name = "tails"\nsweep = "load"',
+        'name = "tails"',
+        "[[figure.table]]",
+        ("table `tails` is of a `sweep` or of an `analysis`",),
     ),
     "a table's SQL": Bad(
         "claims.toml", "from tails join sent", "from tails join snet", 'sql = """', ("table `tails`: the SQL", "snet")
@@ -530,8 +540,8 @@ STUDIES = {
     ),
     "a table's name": Bad(
         "claims.toml",
-        "[table.tails]",
-        '[table."a/b"]\ntitle = "x"\nabout = "x"\nsweep = "load"\nrows = ["load"]\nsql = "select 1"\n\n[table.tails]',
+        'name = "tails"',
+        'name = "a/b"',
         "a/b",
         ("`a/b` is no name for a table",),
     ),
@@ -601,7 +611,7 @@ def test_bad_commands(arguments: tuple[str, ...], says: str, command: Command, t
 @pytest.mark.parametrize(
     ("spoil", "says"),
     [
-        (lambda out: change(out / "study.json", '"format": 2', '"format": 3'), "reads format 2"),
+        (lambda out: change(out / "study.json", '"format": 3', '"format": 4'), "reads format 3"),
         (lambda out: (out / "study.json").write_text("{", encoding="utf-8"), "not as incast writes it"),
         (lambda out: (out / "claims.json").write_text("[1]", encoding="utf-8"), "not as incast writes it"),
         (lambda out: (out / "claims.json").unlink(), "run is not finished"),
