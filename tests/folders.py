@@ -112,6 +112,31 @@ CLAIMS: list[dict[str, Any]] = [
 ]
 
 
+FIGURE: dict[str, Any] = {
+    "id": "8a",
+    "title": "Slowdowns",
+    "source": "figure 8(a) <of a test>",
+    "about": "Curves.",
+    "claims": ["C1", "C2"],
+    "charts": [
+        {
+            "title": "p99", "about": "p99 slowdown", "unit": "", "x": "load", "series": "scheme", "panels": None,
+            "bars": [
+                {"x": 0.3, "series": scheme, "panel": None, "value": value, "low": 1.0, "high": 4.5, "seeds": 3}
+                for scheme, value in (("HPCC", 2.0), ("DCQCN", 4.0))
+            ],
+            "missing": [], "absent": ["load 0.6"], "order": ["HPCC", "DCQCN"], "published_source": "caption",
+            "published": [
+                {"x": 0.3, "series": "DCQCN", "panel": None, "value": 5.0},
+                {"x": 0.6, "series": None, "panel": None, "value": 3.0},
+            ],
+        }
+    ],
+    "tables": [],
+    "pauses": [],
+}  # fmt: skip
+
+
 def make_study(folder: Path) -> Path:
     """The results of a study of one sweep and three claims, one of each verdict."""
     folder.mkdir()
@@ -130,6 +155,6 @@ def make_study(folder: Path) -> Path:
         ),
         encoding="utf-8",
     )
-    claims = {"study": "tiny", "scale": "smoke", "claims": CLAIMS}
+    claims = {"study": "tiny", "scale": "smoke", "claims": CLAIMS, "figures": [FIGURE]}
     (folder / "claims.json").write_text(json.dumps(claims), encoding="utf-8")
     return folder

@@ -327,7 +327,7 @@ def test_studies_draw_orders_of_magnitude_as_points() -> None:
     drawn = DrawnChart(
         title="Times", about="time", unit="s", x="x", series="scheme", panels=None, bars=bars, missing=(), log=True
     )
-    chart = of_study(0, drawn)
+    chart = of_study("tails-1", drawn)
     assert chart.spec is not None
     points, intervals = chart.spec["layer"]
     assert points["mark"]["type"] == "point"
@@ -336,7 +336,7 @@ def test_studies_draw_orders_of_magnitude_as_points() -> None:
     assert chart.left_out == ("1 of 3 figures are 0 or less and not drawn on this log scale.",)
     assert chart.about.startswith("Time. Points: means over seeds")
     assert DrawnChart.from_tree(drawn.to_tree()) == drawn
-    linear = of_study(0, replace(drawn, log=False))
+    linear = of_study("tails-1", replace(drawn, log=False))
     assert linear.spec is not None
     assert linear.spec["layer"][0]["mark"]["type"] == "bar"
     assert linear.left_out == ()
@@ -344,7 +344,7 @@ def test_studies_draw_orders_of_magnitude_as_points() -> None:
 
 def test_studies_say_why_nothing_is_drawn() -> None:
     empty = DrawnChart(**ABOUT, bars=(), missing=("the metric has no row with seed 1",))
-    assert of_study(0, empty).why_empty == "T. Nothing to draw: the metric has no row with seed 1."
+    assert of_study("tails-1", empty).why_empty == "T. Nothing to draw: the metric has no row with seed 1."
 
 
 ABOUT: dict[str, Any] = {"title": "T", "about": "t", "unit": "", "x": "x", "series": "scheme", "panels": None}
@@ -361,7 +361,7 @@ def named(names: Sequence[str], **more: Any) -> DrawnChart:
 
 
 def axis_of(chart: DrawnChart) -> dict[str, Any]:
-    spec = of_study(0, chart).spec
+    spec = of_study("tails-1", chart).spec
     assert spec is not None
     axis: dict[str, Any] = spec["layer"][0]["encoding"]["x"]["axis"]
     return axis
@@ -377,13 +377,13 @@ def test_names_beneath_bars_do_not_run_into_each_other() -> None:
     wide = named(["sent by switches", "sent by servers"])
     assert "labelExpr" not in axis_of(wide)
     bars = tuple(replace(bar, panel=panel) for panel in "abc" for bar in wide.bars)
-    spec = of_study(0, replace(wide, panels="panel", columns=3, bars=bars)).spec
+    spec = of_study("tails-1", replace(wide, panels="panel", columns=3, bars=bars)).spec
     assert spec is not None
     assert '["sent by", "switches"]' in spec["spec"]["layer"][0]["encoding"]["x"]["axis"]["labelExpr"]
 
 
 def test_schemes_keep_their_colours_on_a_page() -> None:
-    chart = of_study(0, named(["x"], order=("B", "A")))
+    chart = of_study("tails-1", named(["x"], order=("B", "A")))
     assert chart.spec is not None
     assert chart.palette == ("B", "A")
     colours = {"domain": ["B", "A"], "range": [*look.LIGHT[:2]]}

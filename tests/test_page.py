@@ -275,6 +275,27 @@ def test_claims_are_shown_whatever_their_verdict(browser: Browser, study: Path) 
     assert "needs scale paper" in str(claims.nth(2).text_content())
 
 
+def test_figures_have_published_values_and_verdicts(browser: Browser, study: Path) -> None:
+    found = opened(browser, study)
+    figure = found.page.locator("#figure-of-8a")
+    assert figure.locator("h3").text_content() == "8a Slowdowns"
+    assert figure.locator(".source").text_content() == "figure 8(a) <of a test>"
+    links = figure.locator(".verdicts a")
+    assert [links.nth(place).text_content() for place in range(2)] == ["✓ C1 holds", "✕ C2 fails"]
+    assert [links.nth(place).get_attribute("href") for place in range(2)] == ["#claim-C1", "#claim-C2"]
+    rows = found.rows("study-8a-1")
+    assert [(row["load"], row["scheme"], row["value"], row["source"]) for row in rows] == [
+        (0.3, "HPCC", 2, "incast"),
+        (0.3, "DCQCN", 4, "incast"),
+        (0.3, "DCQCN", 5, "published"),
+        (0.6, None, 3, "published"),
+    ]
+    assert figure.locator(".left-out").text_content() == "Not run at this scale: load 0.6."
+    figure.locator("summary").click()
+    assert figure.locator("tbody tr").count() == 4
+    assert found.said == []
+
+
 def test_a_sweep_is_chosen_by_its_columns(browser: Browser, study: Path) -> None:
     found = opened(browser, study)
     sweep = study.parent / "tiny" / "fct"

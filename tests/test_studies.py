@@ -57,9 +57,15 @@ def test_results(ran: incast.StudyResults) -> None:
 
 
 def test_charts_are_the_metrics(ran: incast.StudyResults) -> None:
-    (chart,) = ran.charts
-    assert incast.open_study(ran.path).charts == ran.charts
-    assert (chart.title, chart.x, chart.series, chart.panels, chart.missing) == ("Tails", "load", "scheme", None, ())
+    (chart,) = ran.figures["1"].charts
+    assert list(incast.open_study(ran.path).figures) == list(ran.figures)
+    assert (chart.title, chart.x, chart.series, chart.panels, chart.missing) == (
+        "All flows",
+        "load",
+        "scheme",
+        None,
+        (),
+    )
     rows = {
         (load, scheme): (mean, spread)
         for load, scheme, mean, spread in ran.sweeps["load"]
@@ -113,7 +119,8 @@ def test_tables_are_rows_with_means_and_ranges(ran: incast.StudyResults, command
     assert "Tails and packets\n    Of all flows.\n" in shown
     assert re.search(r"\n +load  scheme +p95 slowdown +sent \(packets\)  published\n +0\.4  DCQCN ", shown)
     assert note in shown
-    assert "\ntables\n    tails: Tails and packets\n" in command("study", "show", TINY).stdout
+    listed = "\nfigures\n    1: Tails (figure 1)\n    table-1: Tails and packets (ours)\n"
+    assert listed in command("study", "show", TINY).stdout
     page = (ran.path / "claims.md").read_text(encoding="utf-8")
     assert "| load | scheme | p95 slowdown | sent (packets) | published |\n|---:|---|---:|---:|---:|\n" in page
     assert note in page
@@ -134,8 +141,7 @@ def test_a_row_has_one_value_for_each_seed(tiny: Path, ran: incast.StudyResults)
 def test_tables_of_claims_that_are_gone_are_removed(tiny: Path, ran: incast.StudyResults) -> None:
     out = Path(shutil.copytree(ran.path, tiny.parent / "out"))
     change(out / "study.json", '"study": "study"', '"study": "tiny"')
-    change(tiny / "claims.toml", "[table.tails]", "[table.queues]")
-    change(tiny / "claims.toml", "[table.tails.column]", "[table.queues.column]")
+    change(tiny / "claims.toml", 'name = "tails"', 'name = "queues"')
     incast.load_study(tiny).judge(out)
     assert [file.name for file in (out / "tables").iterdir()] == ["queues.csv"]
 
@@ -458,8 +464,8 @@ STUDIES = {
     ),
     "pauses of no sweep": Bad(
         "claims.toml",
-        "[[chart]]",
-        '[[pauses]]\ntitle = "When"\nsweep = "laod"\n\n[[chart]]',
+        "[[figure.chart]]",
+        '[[figure.pauses]]\nsweep = "laod"\n\n[[figure.chart]]',
         '"laod"',
         ("no sweep `laod`", "did you mean `load`"),
     ),
@@ -467,7 +473,7 @@ STUDIES = {
         "claims.toml",
         "select load, scheme, seed, avg(p95) as value",
         "select load, bin, scheme, seed, avg(p95) as value",
-        "[[chart]]",
+        "[[figure.chart]]",
         ("has a column `bin` that the chart does not draw", "each column of the metric"),
     ),
     "a share that is divided": Bad(
@@ -505,13 +511,17 @@ STUDIES = {
     ),
     "a table's sweep": Bad(
         "claims.toml",
-        'about = "Of all flows."\nsweep = "load"',
-        'about = "Of all flows."\nsweep = "lod"',
+        'name = "tails"\nsweep = "load"',
+        'name = "tails"\nsweep = "lod"',
         '"lod"',
         ("no sweep `lod`", "did you mean `load`"),
     ),
     "a table of nothing": Bad(
-        "claims.toml", 'flows."\nsweep = "load"', 'flows."', "[table.tails]", ("of a `sweep` or of an `analysis`",)
+        "claims.toml",
+        'name = "tails"\nsweep = "load"',
+        'name = "tails"',
+        "[[figure.table]]",
+        ("table `tails` is of a `sweep` or of an `analysis`",),
     ),
     "a table's SQL": Bad(
         "claims.toml", "from tails join sent", "from tails join snet", 'sql = """', ("table `tails`: the SQL", "snet")
@@ -538,8 +548,8 @@ STUDIES = {
     ),
     "a table's name": Bad(
         "claims.toml",
-        "[table.tails]",
-        '[table."a/b"]\ntitle = "x"\nabout = "x"\nsweep = "load"\nrows = ["load"]\nsql = "select 1"\n\n[table.tails]',
+        'name = "tails"',
+        'name = "a/b"',
         "a/b",
         ("`a/b` is no name for a table",),
     ),

@@ -33,7 +33,7 @@ PANELS = """(name) => [...document.querySelectorAll(
 })"""
 """Left, top, width and height of each panel of a chart."""
 COLOURS = """() => {
-    const charts = [...DATA.study, ...DATA.studyPauses];
+    const charts = DATA.figures.flatMap((figure) => figure.charts);
     for (const group of DATA.groups)
         if (group.name !== "controls")
             charts.push(...Object.values(group.variations[0].charts).map((each) => each[""]));
@@ -153,11 +153,11 @@ def test_a_shared_threshold_divides_mice_from_elephants(ran: incast.StudyResults
 def test_the_page_has_the_solutions_above_each_other(ran: incast.StudyResults, browser: Browser) -> None:
     found = opened(browser, ran.path / "report.html")
     assert found.said == []
-    pauses = found.rows("study-pauses-1")
+    pauses = found.rows("study-timeline-1")
     with_pauses = {row["scheme"] for row in pauses}
     expected = ran.sweeps["timeline"].connect().sql("select distinct scheme from pauses").fetchall()
     assert with_pauses == {scheme for (scheme,) in expected} == {"PFC+ECN", "+mice", "+isolation"}
-    for name in ("study-pauses-1", "study-1"):
+    for name in ("study-timeline-1", "study-timeline-2"):
         panels = found.page.evaluate(PANELS, name)
         assert len(panels) == 3, name
         assert len({(round(x), round(width)) for x, _, width, _ in panels}) == 1, name

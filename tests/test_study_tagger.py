@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -102,10 +101,28 @@ def test_tables_have_what_was_published_beside_ours(ran: incast.StudyResults) ->
         assert "runs have no results: " in (rtt.missing or "")
 
 
-def test_published_round_trip_times_are_all_there() -> None:
+def test_published_round_trip_times_are_all_there(study: incast.Study) -> None:
     """The draft's table, digit by digit."""
-    sql = tomllib.loads((STUDY / "claims.toml").read_text(encoding="utf-8"))["table"]["rtt"]["sql"]
-    assert "(10, 77, 81, 104), (20, 79, 77, 99), (40, 77, 74, 106), (80, 81, 82, 101), (160, 75, 77, 104)" in sql
+    rows = ((10, 77, 81, 104), (20, 79, 77, 99), (40, 77, 74, 106), (80, 81, 82, 101), (160, 75, 77, 104))
+    figure = next(each for each in study.figures if each.id == "rtt")
+    assert str(rows)[1:-1] in figure.table[0].sql
+    published = figure.chart[0].published
+    assert published is not None
+    found = {(row["rules"], row["of"]): row["value"] for row in published.rows}
+    assert found == {
+        (rules, of): value
+        for rules, *values in rows
+        for of, value in zip(("mean", "median", "p99"), values, strict=True)
+    }
+
+
+def test_published_rules_are_those_of_the_table(study: incast.Study) -> None:
+    """The marks of the charts have the figures of the draft's table."""
+    figure = next(each for each in study.figures if each.id == "jellyfish")
+    for chart, name in zip(figure.chart, ("classes", "total", "most"), strict=True):
+        assert chart.published is not None
+        found = {row["switches"]: row["value"] for row in chart.published.rows}
+        assert found == {theirs.switches: getattr(theirs, name) for theirs in tagger.published()}
 
 
 def test_rules_that_are_shared_both_ways_are_as_made() -> None:

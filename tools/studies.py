@@ -13,9 +13,11 @@ from incast.study.description import (
     Claim,
     ClaimsFile,
     Metric,
+    Published,
     Scales,
     ScaleText,
     StudyChart,
+    StudyFigure,
     StudyFile,
     StudyPauses,
     StudyTable,
@@ -40,12 +42,14 @@ def page() -> Iterator[str]:
         ("study.toml: scale.NAME", ScaleText),
         ("claims.toml", ClaimsFile),
         ("claims.toml: metric.NAME", Metric),
-        ("claims.toml: table.NAME", StudyTable),
-        ("claims.toml: table.NAME.column.COLUMN", TableColumn),
-        ("claims.toml: chart", StudyChart),
-        ("claims.toml: pauses", StudyPauses),
         ("claims.toml: claim", Claim),
         ("claims.toml: claim.check", Check),
+        ("claims.toml: figure", StudyFigure),
+        ("claims.toml: figure.chart", StudyChart),
+        ("claims.toml: figure.chart.published", Published),
+        ("claims.toml: figure.table", StudyTable),
+        ("claims.toml: figure.table.column.COLUMN", TableColumn),
+        ("claims.toml: figure.pauses", StudyPauses),
     ):
         yield from [f"## {heading}", "", *table(cls)]
     yield from analyses()
@@ -72,7 +76,7 @@ def page() -> Iterator[str]:
         "`cpu_s`: "
         "seconds of simulation |",
         "| `NAME/` | dataset of sweep NAME, or of analysis NAME: `analysis.json`, `figures.parquet` |",
-        "| `claims.json` | claims with verdicts; figures with intervals and values per seed; bars of charts; rows "
+        "| `claims.json` | claims with verdicts, intervals and values per seed; figures with values of charts and rows "
         "of tables |",
         "| `claims.md` | claims and tables as text |",
         "| `tables/NAME.csv` | table NAME, unrounded: the mean of each figure, and its range over seeds (`_least`, "

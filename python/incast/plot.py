@@ -35,6 +35,10 @@ SMALL = 8.0
 """Points of small text (our choice; most templates set captions at 8 to 9)."""
 FEW_TICKS = 6
 """Most ticks of a logarithmic axis at 1, 2 and 5 times powers of ten (our choice); of more, the powers suffice."""
+LABEL = 48
+"""Letters of an axis's title that fit next to a panel."""
+PUBLISHED = "published"
+"""Name of published values in a legend."""
 DPI = 200
 """Dots per inch of a PNG (our choice)."""
 Row = dict[str, Any]
@@ -83,7 +87,7 @@ def draw(
     heights = [DRAWN[part.name][1][1](mine) for part, mine in zip(parts, rows, strict=True)]
     usual_width = DRAWN[chart.name][1][0]
     inches = width or (usual_width(rows[0]) if callable(usual_width) else usual_width)
-    with matplotlib().rc_context(_text(inches)):
+    with matplotlib().rc_context(text_size(inches)):
         figure: Figure = figures.Figure(figsize=(inches, height or sum(heights)), layout="constrained")
         places = figure.subfigures(len(parts), 1, squeeze=False, height_ratios=heights)[:, 0] if below else [figure]
         for part, mine, place in zip(parts, rows, places, strict=True):
@@ -97,11 +101,11 @@ def draw(
         if handles:
             _legend(figure, handles)
         if title:
-            _title(figure, title)
+            add_title(figure, title)
     return figure
 
 
-def _text(inches: float) -> dict[str, float]:
+def text_size(inches: float) -> dict[str, float]:
     """Settings of the text of a figure so wide; ticks are made with them when it is drawn as well."""
     return {"font.size": SMALL} if inches < NARROW else {}
 
@@ -121,7 +125,7 @@ def _legend(figure: Figure, handles: dict[str, Any]) -> None:
         _shorten(figure, text, most - (legend.get_window_extent(_renderer(figure)).width - _width(figure, text)))
 
 
-def _title(figure: Figure, title: str) -> None:
+def add_title(figure: Figure, title: str) -> None:
     """A title above the panels, in as many lines as it needs."""
     most = 0.98 * figure.get_figwidth() * figure.dpi
     above = figure.suptitle("", x=0.01, ha="left", fontsize="medium")
@@ -157,7 +161,12 @@ def save(figure: Figure, path: str | PathLike[str], *, overwrite: bool = True) -
     file = Path(path)
     out = io.BytesIO()
     # No date, no random names.
-    settings = {"svg.hashsalt": "incast", "pdf.fonttype": 42, "svg.fonttype": "path", **_text(figure.get_figwidth())}
+    settings = {
+        "svg.hashsalt": "incast",
+        "pdf.fonttype": 42,
+        "svg.fonttype": "path",
+        **text_size(figure.get_figwidth()),
+    }
     with matplotlib().rc_context(settings):
         metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(file.suffix)
         figure.savefig(out, format=file.suffix.removeprefix("."), dpi=DPI, metadata=metadata)
@@ -167,7 +176,11 @@ def save(figure: Figure, path: str | PathLike[str], *, overwrite: bool = True) -
 
 def scheme_styles(chart: Chart) -> dict[str, dict[str, Any]]:
     """Colour, marker and line of every scheme, as on the page."""
-    schemes = palette_of(chart)
+    return styles_of(palette_of(chart))
+
+
+def styles_of(schemes: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Colours, markers and lines of names in this order."""
     return {
         scheme: {
             "color": look.LIGHT[number % len(look.LIGHT)],

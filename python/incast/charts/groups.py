@@ -11,10 +11,9 @@ import incast
 from incast._nearest import hint
 from incast.charts.source import Source
 from incast.errors import ResultsError
-from incast.study.drawing import DrawnChart
+from incast.study.drawing_figures import Figures
 from incast.study.results import open_study
-from incast.study.tabulating import DrawnTable
-from incast.sweep.dataset import Run, open_sweep
+from incast.sweep.dataset import Run, Sweep, open_sweep
 
 KINDS = {
     "study.json": "the results of a study",
@@ -57,14 +56,12 @@ class Study:
     """`study.json`."""
     claims: list[dict[str, Any]]
     """The claims with their verdicts."""
-    charts: tuple[DrawnChart, ...] = ()
-    """Its charts."""
-    tables: tuple[DrawnTable, ...] = ()
-    """Its tables."""
+    figures: Figures
+    """Its figures."""
+    first: dict[str, Variation]
+    """First scenario of each sweep, for charts of pauses."""
     without: tuple[str, ...] = ()
     """Notes about sweeps without finished runs, which are not shown."""
-    pauses: tuple[tuple[str, Variation], ...] = ()
-    """Scenarios with a chart of PFC pauses, and its heading."""
 
 
 @dataclass(frozen=True)
@@ -125,18 +122,24 @@ def read_results(folder: Path) -> Group:
 def read_sweep(folder: Path, name: str | None = None) -> Group:
     """A sweep as a group of its variations."""
     sweep = open_sweep(folder)
+    variations = variations_of(sweep)
+    if not variations:
+        raise ResultsError(f"{folder}: none of the {len(sweep.runs)} runs of this sweep is finished")
+    missing = tuple(run for run in sweep.runs if run.state != "done")
+    title = sweep.title or folder.resolve().name
+    return Group(name or folder.resolve().name, title, folder, variations, tuple(sweep.index["columns"]), missing)
+
+
+def variations_of(sweep: Sweep) -> tuple[Variation, ...]:
+    """The scenarios of a sweep with finished runs."""
     done: dict[tuple[Any, ...], list[Run]] = {}
     for run in sweep.done:
         done.setdefault(tuple(run.columns[column] for column in sweep.columns), []).append(run)
-    if not done:
-        raise ResultsError(f"{folder}: none of the {len(sweep.runs)} runs of this sweep is finished")
-    title = sweep.title or folder.resolve().name
+    title = sweep.title or sweep.path.resolve().name
     palette = list(dict.fromkeys(run.scheme for run in sweep.runs))
-    variations = tuple(
+    return tuple(
         Variation(values, Source([sweep.results(run) for run in runs], title, palette)) for values, runs in done.items()
     )
-    missing = tuple(run for run in sweep.runs if run.state != "done")
-    return Group(name or folder.resolve().name, title, folder, variations, tuple(sweep.index["columns"]), missing)
 
 
 def read_study(folder: Path) -> tuple[Study, list[Group]]:
@@ -154,8 +157,7 @@ def read_study(folder: Path) -> tuple[Study, list[Group]]:
         raise ResultsError(f"{folder}: this study has no finished runs")
     claims = [claim.to_tree() for claim in found.claims]
     first = {group.name: group.variations[0] for group in groups}
-    pauses = tuple((each.title, first[each.sweep]) for each in found.pauses if each.sweep in first)
-    return Study(found.manifest, claims, found.charts, found.tables, tuple(without), pauses), groups
+    return Study(found.manifest, claims, found.figures, first, tuple(without)), groups
 
 
 def distinguished(groups: Sequence[Group]) -> Iterator[Group]:

@@ -14,6 +14,8 @@ LIGHT = ("#0072b2", "#d55e00", "#009e73", "#b5548c", "#b07a00", "#5b6770")
 """On white: distinct for colour-blind readers and in print (after Okabe and Ito), each with 3:1 contrast or more."""
 DARK = ("#56b4e9", "#ff8f45", "#2cc296", "#e79bc9", "#f0c244", "#b4bfc9")
 """The same hues on a dark ground."""
+GROUND, INK = "#ffffff", "#1b2126"
+"""Ground and text on paper; the page replaces them by those of its theme."""
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 """A second mark of a scheme, for those who see no colours."""
 PALE = 0.4

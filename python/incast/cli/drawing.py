@@ -8,14 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from incast import charts, plot
+from incast._nearest import hint
 from incast._whole import refuse_if_there
 from incast.charts.groups import Group, Variation, chosen, read
-from incast.charts.over import over
+from incast.charts.over import FIGURES, over
 from incast.charts.slowdown import of_one_size
 from incast.charts.source import Source
 from incast.cli import codes
 from incast.errors import ResultsError
+from incast.integrity import verify
 from incast.results import ALL
+from incast.study.results import open_study
 
 ENDINGS = (".svg", ".pdf", ".png")
 
@@ -38,9 +41,9 @@ class Asked:
     height: float | None
     title: str | None
 
-    def check(self) -> None:
-        """Raise if an option has no effect on the chart."""
-        given = {
+    def given(self) -> dict[str, tuple[bool, tuple[str, ...]]]:
+        """Options of some charts: true if given, and the charts."""
+        return {
             "--label": (self.label is not None, ("slowdown", "cdf-fct", "cdf-slowdown")),
             "--bins": (self.bins is not None, ("slowdown",)),
             "--percentile": (bool(self.percentiles), ("slowdown",)),
@@ -50,19 +53,30 @@ class Asked:
             "--over": (self.over is not None, ("over",)),
             "--figure": (self.figure is not None, ("over",)),
         }
-        for option, (there, of) in given.items():
+
+    def check(self) -> None:
+        """Raise if an option has no effect on the chart."""
+        for option, (there, of) in self.given().items():
             if there and self.chart not in of:
                 raise ResultsError(f"{option} has no effect on {self.chart}, only on {', '.join(of)}")
 
+    def check_study(self) -> None:
+        """Raise if an option has no effect on a figure of a study."""
+        given = {**self.given(), "--where": (bool(self.where), ())}
+        for option, (there, _) in given.items():
+            if there and option != "--figure":
+                raise ResultsError(f"{option} has no effect on a figure of a study")
 
-def write(folder: Path, asked: Asked, file: Path, *, overwrite: bool) -> Path:
+
+def write(folder: Path | None, asked: Asked, file: Path, *, overwrite: bool) -> Path:
     """Draw the requested chart into a file."""
-    if file.suffix not in ENDINGS:
-        raise ResultsError(f"{file}: the name of a picture must end in {', '.join(ENDINGS)}")
-    refuse_if_there(file, overwrite=overwrite)
-    # First, because reading the results takes time.
-    plot.matplotlib()
+    if folder is None:
+        raise ResultsError("no results folder to draw: name one, or --study RESULTS --figure ID")
+    _ready(file, overwrite=overwrite)
     asked.check()
+    if asked.figure is not None and asked.figure not in FIGURES:
+        there = f"only {', '.join(FIGURES)}{hint(asked.figure, FIGURES)}"
+        raise ResultsError(f"--figure {asked.figure}: a run has no such figure, {there}")
     group = only(folder)
     chart, options = made(group, asked)
     if not chart.rows:
@@ -70,6 +84,29 @@ def write(folder: Path, asked: Asked, file: Path, *, overwrite: bool) -> Path:
     title = group.title if asked.title is None else asked.title
     figure = plot.draw(chart, width=asked.width, height=asked.height, title=title, **options)
     return plot.save(figure, file, overwrite=overwrite)
+
+
+def write_figure(folder: Path | None, study: Path, asked: Asked, out: Path | None, *, overwrite: bool) -> Path:
+    """Draw the requested figure of a study into a file."""
+    if folder is not None:
+        raise ResultsError(f"`{folder}` has no effect with --study: the figure is --figure ID")
+    asked.check_study()
+    found = open_study(study)
+    if asked.figure is None:
+        raise ResultsError(f"--study needs --figure ID: {', '.join(each.id for each in found.figures) or 'none there'}")
+    file = out or Path(f"{found.figures[asked.figure].id}.svg")
+    _ready(file, overwrite=overwrite)
+    verify([study])
+    figure = found.plot(asked.figure, width=asked.width, height=asked.height, title=asked.title)
+    return plot.save(figure, file, overwrite=overwrite)
+
+
+def _ready(file: Path, *, overwrite: bool) -> None:
+    """Raise unless a picture can be written; first, because reading the results takes time."""
+    if file.suffix not in ENDINGS:
+        raise ResultsError(f"{file}: the name of a picture must end in {', '.join(ENDINGS)}")
+    refuse_if_there(file, overwrite=overwrite)
+    plot.matplotlib()
 
 
 def only(folder: Path) -> Group:

@@ -19,35 +19,25 @@ Examples:
   incast plot results/tenants vms -o vms.svg --vms 4
   incast plot sweeps/load slowdown -o high.pdf --where load=0.7 --where seed=1 --percentile p99
   incast plot sweeps/load over -o load.pdf --over load --figure slowdown_p99
+  incast plot --study results/hpcc-quick --figure websearch-30 -o websearch-30.pdf
 """
 Name = Literal[
     "slowdown", "cdf-fct", "cdf-slowdown", "queues", "rates", "pauses", "closing", "vms", "guarantees", "over"
 ]
 Percentile = Literal["p50", "p95", "p99"]
-Figure = Literal[
-    "slowdown_p50",
-    "slowdown_p95",
-    "slowdown_p99",
-    "slowdown_mean",
-    "completed_share",
-    "paused_share",
-    "marks",
-    "drops",
-    "peak_queue_bytes",
-    "end_ps",
-]
 Repeated = Parameter(negative=(), consume_multiple=False)
 AtLeastOne = Parameter(validator=Number(gte=1))
 Inches = Parameter(validator=Number(gt=0, lte=100))
 
 
 def plot(
-    folder: Path,
+    folder: Path | None = None,
     chart: Name = "slowdown",
     /,
     *,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     overwrite: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
+    study: Path | None = None,
     where: Annotated[list[str] | None, Repeated] = None,
     label: str | None = None,
     bins: Annotated[int | None, AtLeastOne] = None,
@@ -56,7 +46,7 @@ def plot(
     flows: Annotated[int | None, AtLeastOne] = None,
     vms: Annotated[int | None, AtLeastOne] = None,
     over: str | None = None,
-    figure: Figure | None = None,
+    figure: str | None = None,
     width: Annotated[float | None, Inches] = None,
     height: Annotated[float | None, Inches] = None,
     title: str | None = None,
@@ -68,16 +58,18 @@ def plot(
     Parameters
     ----------
     folder
-        Results folder of a run or a sweep.
+        Results folder of a run or a sweep; or --study.
     chart
         slowdown: by flow size; a distribution if flows have one size. cdf-fct, cdf-slowdown: distributions. queues,
         rates: over time; the scenario needs measure.sample_every. pauses: when ports were paused. closing: how pauses
         spread until the first deadlock of a scheme. vms: throughput of tenants' VMs over time. guarantees: share of its
         guarantee that each VM received. over: a figure of each run of a sweep.
     output
-        File to write: .svg, .pdf or .png. Default: CHART.svg.
+        File to write: .svg, .pdf or .png. Default: CHART.svg, or ID.svg of a study's figure.
     overwrite
         Replace an existing file.
+    study
+        Results folder of a study: draw the figure --figure of `incast study show`, with published values.
     where
         COLUMN=VALUE that selects the scenario of a sweep, or the runs for over; repeatable.
     label
@@ -97,7 +89,8 @@ def plot(
     over
         For over: column on the horizontal axis. Default: the first that varies.
     figure
-        For over: figure on the vertical axis. Default: slowdown_p99.
+        For over: figure on the vertical axis: slowdown_p50, slowdown_p95, slowdown_p99 (default), slowdown_mean,
+        completed_share, paused_share, marks, drops, peak_queue_bytes, end_ps. For --study: id of the figure.
     width
         Width in inches. Default: depends on the chart.
     height
@@ -111,7 +104,11 @@ def plot(
     asked = drawing.Asked(
         chart, where or [], label, bins, percentile or [], ports, flows, vms, over, figure, width, height, title
     )
-    codes.say(f"wrote {drawing.write(folder, asked, output or Path(f'{chart}.svg'), overwrite=overwrite)}")
+    if study is not None:
+        file = drawing.write_figure(folder, study, asked, output, overwrite=overwrite)
+    else:
+        file = drawing.write(folder, asked, output or Path(f"{chart}.svg"), overwrite=overwrite)
+    codes.say(f"wrote {file}")
 
 
 app = command("plot", plot, EXAMPLES)

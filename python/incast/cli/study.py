@@ -313,10 +313,10 @@ def description(chosen: Study) -> Iterator[str]:
     for name, metric in chosen.metrics.items():
         yield from wrapped(f"{name}{f' ({metric.unit})' if metric.unit else ''}: {metric.about}", 4)
 
-    if chosen.tables:
-        yield "\ntables"
-    for name, table in chosen.tables.items():
-        yield from wrapped(f"{name}: {table.title}", 4)
+    if chosen.figures:
+        yield "\nfigures"
+    for figure in chosen.figures:
+        yield from wrapped(f"{figure.id}: {figure.title} ({figure.source})", 4)
 
 
 def expectations(chosen: Study, claim: Claim) -> Iterator[str]:
@@ -343,6 +343,10 @@ def tree(chosen: Study) -> dict[str, Any]:
         "views": chosen.views,
         "metrics": {name: asdict(metric) for name, metric in chosen.metrics.items()},
         "tables": {name: asdict(table) for name, table in chosen.tables.items()},
+        "figures": [
+            {"id": figure.id, "title": figure.title, "source": figure.source, "claims": figure.claims}
+            for figure in chosen.figures
+        ],
         "claims": [
             {
                 "id": claim.id,

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from importlib.resources import files
 
 from incast import _core
 from incast.charts import look
-from incast.charts.chart import Chart
-from incast.charts.groups import Material, Variation
+from incast.charts.groups import Material
 from incast.charts.over import FIGURES, spec
-from incast.charts.pauses import pauses
 from incast.charts.slowdown import over_seeds
-from incast.charts.study import of_study
-from incast.report import claims, scenario, tables, warnings
+from incast.report import claims, figures, scenario, warnings
 from incast.report.data import DIGITS, Packer
 from incast.report.html import element, escape, script
-from incast.study.drawing import DrawnChart
 
 DRAWN = 2000
 """Lines of a fabric that are drawn (our choice): more are a blot."""
@@ -62,8 +58,11 @@ def page(material: Material, progress: Callable[[int, int], object] | None = Non
     data = {
         "title": material.title,
         "groups": groups,
-        "studyPauses": [packer.chart(pauses_of(title, one)) for title, one in paused(material)],
-        "study": [packer.chart(of_study(place, chart)) for place, chart in enumerate(charts_of(material))],
+        "figures": [
+            {"id": figure.id, "charts": [packer.chart(chart) for chart in figures.charts_of(study, figure)]}
+            for study in material.studies
+            for figure in study.figures
+        ],
         "specs": packer.specs,
         "seedSpecs": {place: over_seeds(one) for place, one in enumerate(packer.specs) if "fold" in str(one)},
         "fabrics": packer.fabrics,
@@ -97,11 +96,10 @@ def titled(material: Material) -> Iterator[tuple[str, tuple[str, str, str]]]:
         yield "warnings", ("Warnings", "Warnings", warned)
     if material.studies:
         yield "claims", ("Claims", "Claims", "\n".join(claims.section(study) for study in material.studies))
-    drawn = charts_of(material) or paused(material)
-    tables_of = [table for study in material.studies for table in study.tables]
-    if tables_of or drawn:
-        inner = tables.section(tables_of) + ('<div data-charts="study"></div>' if drawn else "")
-        yield "study", ("Measured", "Measurements", inner)
+    firsts = itertools.accumulate((len(study.figures) for study in material.studies), initial=0)
+    drawn = [figures.section(study, first) for study, first in zip(material.studies, firsts, strict=False)]
+    if any(drawn):
+        yield "figures", ("Figures", "Figures", "\n".join(drawn))
     yield "scenario", ("Scenario", "Scenario", "\n".join(
         f'<div data-group="{place}"{" hidden" if place else ""}>{scenario.section(group)}</div>'
         for place, group in enumerate(material.groups)))  # fmt: skip
@@ -117,23 +115,6 @@ def titled(material: Material) -> Iterator[tuple[str, tuple[str, str, str]]]:
 def has(material: Material, table: str) -> bool:
     """True if a table of any scenario has rows."""
     return any(one.source.count(table) for group in material.groups for one in group.variations)
-
-
-def charts_of(material: Material) -> list[DrawnChart]:
-    """The charts of studies."""
-    return [chart for study in material.studies for chart in study.charts]
-
-
-def paused(material: Material) -> list[tuple[str, Variation]]:
-    """The scenarios with charts of PFC pauses in studies."""
-    return [each for study in material.studies for each in study.pauses]
-
-
-def pauses_of(title: str, variation: Variation) -> Chart:
-    """Chart of PFC pauses in a scenario, with the study's heading."""
-    chart = pauses(variation.source)
-    variation.source.close()
-    return replace(chart, title=title, about=f"{chart.about} One panel per scheme; seed {variation.source.seed}.")
 
 
 def schemes_of(material: Material) -> list[str]:
@@ -157,6 +138,7 @@ def scripts() -> Iterator[str]:
     for name in LIBRARIES:
         yield (files("incast.report") / "vendor" / name).read_text(encoding="utf-8")
     values = {"light": json.dumps(look.LIGHT), "dark": json.dumps(look.DARK), "drawn": str(DRAWN)}
+    values |= {"ground": look.GROUND, "ink": look.INK}
     for name in SCRIPTS:
         yield filled(asset(name), values)
 

@@ -11,8 +11,8 @@ from typing import Any
 from incast import analysis, sweep
 from incast._document import join
 from incast.analysis import AnalysisPlan
-from incast.study import queries
-from incast.study.description import SCALES, Check, Metric, Scale, Selection, StudyChart, StudyTable
+from incast.study import checking_figures, queries
+from incast.study.description import SCALES, Check, Metric, Scale, Selection, StudyTable
 from incast.study.expectation import KINDS, tolerance
 from incast.study.figures import SEED, VALUE, same
 from incast.study.folder import CLAIMS, STUDY, Description
@@ -37,6 +37,8 @@ class Checked:
     """The columns of each table."""
     shared: Mapping[str, Shared]
     """Shared SQL by sweep or analysis."""
+    known: Mapping[str, Mapping[str, list[Any]]]
+    """The values that runs have at any scale, by sweep or analysis and column."""
 
 
 def check(description: Description) -> Checked:
@@ -53,7 +55,7 @@ def check(description: Description) -> Checked:
         for scale in description.study.scale.given()
     }
     claims = _Claims(description, plans)
-    return Checked(plans, claims.check(), claims.tables(), claims.shared)
+    return Checked(plans, claims.check(), claims.tables(), claims.shared, claims.known)
 
 
 def _scales_and_parts(description: Description) -> None:
@@ -114,23 +116,20 @@ class _Claims:
                 raise document.wrong(f"{field}.check", f"claim `{claim.id}` checks nothing: it needs a [[claim.check]]")
             for at in range(len(claim.check)):
                 self._check(number, at, columns)
-        for number, chart in enumerate(self.description.claims.chart):
-            self._chart(f"chart[{number}]", chart, columns)
-        for number, pauses in enumerate(self.description.claims.pauses):
-            self._sweep(f"pauses[{number}].sweep", pauses.sweep)
+        checking_figures.figures(self.description, columns, self.known)
         return columns
 
     def _parts(self) -> None:
         """Raise unless every metric and table names a sweep or an analysis of the study."""
         for name, metric in self.description.claims.metric.items():
-            self._part("metric", name, metric)
-        for name, table in self.description.claims.table.items():
-            self._part("table", name, table)
+            self._part(join("metric", name), f"metric `{name}`", metric)
+        for at, _, table in self.description.claims.tables():
+            self._part(at, f"table `{table.name}`", table)
 
     def _views(self) -> None:
         """Create the views that metrics and tables use; raise for one that nothing uses."""
         claims, document = self.description.claims, self.description.claims_document
-        asked: list[Metric | StudyTable] = [*claims.metric.values(), *claims.table.values()]
+        asked: list[Metric | StudyTable] = [*claims.metric.values(), *(table for _, _, table in claims.tables())]
         for part, connection in self.databases.items():
             columns = tuple(self.known[part])
             queries_of_part = [one.sql for one in asked if one.part == part]
@@ -158,47 +157,28 @@ class _Claims:
 
     def tables(self) -> dict[str, tuple[str, ...]]:
         """The columns of every table, if nothing is wrong."""
-        document, found = self.description.claims_document, {}
-        for name, table in self.description.claims.table.items():
-            at = join("table", name)
-            if not re.fullmatch(r"\w[\w-]*", name):
-                message = f"`{name}` is no name for a table, which is that of its file"
-                raise document.wrong(at, message, allowed="letters, digits, _ and -")
+        document = self.description.claims_document
+        found: dict[str, tuple[str, ...]] = {}
+        for at, _, table in self.description.claims.tables():
+            if not re.fullmatch(r"\w[\w-]*", table.name):
+                message = f"`{table.name}` is no name for a table, which is that of its file"
+                raise document.wrong(f"{at}.name", message, allowed="letters, digits, _ and -")
+            if table.name in found:
+                raise document.wrong(f"{at}.name", f"there are two tables `{table.name}`")
             sql = self.shared[table.part].text(table.sql)
             try:
                 kinds = queries.described(self.databases[table.part], sql, "table")
             except queries.QueryError as error:
-                raise document.wrong(f"{at}.sql", f"table `{name}`: {error}") from None
-            self._table(at, name, table, kinds)
-            found[name] = tuple(kinds)
+                raise document.wrong(f"{at}.sql", f"table `{table.name}`: {error}") from None
+            checking_figures.table(self.description, at, table, kinds)
+            found[table.name] = tuple(kinds)
         return found
 
-    def _table(self, at: str, name: str, table: StudyTable, kinds: Mapping[str, Any]) -> None:
-        """Raise unless a table's columns are those of its query, and its figures numbers."""
-        document, names = self.description.claims_document, [each for each in kinds if each != SEED]
-        if not table.rows:
-            raise document.wrong(f"{at}.rows", "nothing tells rows apart", allowed=", ".join(names))
-        for number, row in enumerate(table.rows):
-            if row not in names:
-                message = f"the SQL of table `{name}` gives no column `{row}` to tell rows by"
-                raise document.wrong(f"{at}.rows[{number}]", message, wrong=row, names=names)
-        for column in table.column:
-            if column not in names:
-                message = f"the SQL of table `{name}` gives no column `{column}`"
-                raise document.wrong(join(f"{at}.column", column), message, wrong=column, names=names)
-        figures = [each for each in names if each not in table.rows]
-        if not figures:
-            raise document.wrong(f"{at}.sql", f"table `{name}` has no figures, only columns that tell rows apart")
-        for column in figures:
-            if not queries.is_number(kinds[column]):
-                message = f"column `{column}` of table `{name}` has no numbers but {kinds[column]}"
-                raise document.wrong(f"{at}.sql", message, allowed="numbers, or a column that `rows` names")
-
-    def _part(self, kind: str, name: str, one: Metric | StudyTable) -> None:
+    def _part(self, at: str, one_named: str, one: Metric | StudyTable) -> None:
         """Raise unless a metric or a table names a sweep or an analysis of the study."""
-        document, at = self.description.claims_document, join(kind, name)
+        document = self.description.claims_document
         if (one.sweep is None) == (one.analysis is None):
-            raise document.wrong(at, f"{kind} `{name}` is of a `sweep` or of an `analysis`")
+            raise document.wrong(at, f"{one_named} is of a `sweep` or of an `analysis`")
         for what, named, names in (
             ("sweep", one.sweep, self.description.study.sweeps),
             ("analysis", one.analysis, self.description.study.analyses),
@@ -236,60 +216,16 @@ class _Claims:
             raise document.wrong(f"{place}.against", message, allowed="nothing for a share")
         self._expectation(field, check)
 
-    def _chart(self, field: str, chart: StudyChart, columns: Mapping[str, tuple[str, ...]]) -> None:
-        document = self.description.claims_document
-        if chart.metric not in columns:
-            message = f"there is no metric `{chart.metric}`"
-            raise document.wrong(f"{field}.metric", message, wrong=chart.metric, names=list(columns))
-        drawable = [name for name in columns[chart.metric] if name not in (VALUE, SEED)]
-        if chart.columns < 1:
-            message = f"`columns` cannot be {chart.columns}"
-            raise document.wrong(f"{field}.columns", message, allowed="1 or more")
-        if chart.lines and chart.log:
-            raise document.wrong(f"{field}.lines", "`lines` and `log` cannot be used together")
-        axes: dict[str, str] = {}
-        for axis, name in (("x", chart.x), ("series", chart.series), ("panels", chart.panels)):
-            if name is None:
-                continue
-            if name not in drawable:
-                message = f"metric `{chart.metric}` has no column `{name}` to draw by"
-                raise document.wrong(f"{field}.{axis}", message, wrong=name, names=drawable)
-            if name in axes:
-                raise document.wrong(f"{field}.{axis}", f"`{name}` is {axes[name]} already")
-            axes[name] = axis
-        for name in drawable:
-            if name not in axes:
-                message = f"metric `{chart.metric}` has a column `{name}` that the chart does not draw"
-                raise document.wrong(field, message, allowed="each column of the metric as x, series or panels")
-
-    def _sweep(self, field: str, name: str) -> None:
-        if name not in self.description.study.sweeps:
-            message = f"the study has no sweep `{name}`"
-            raise self.description.claims_document.wrong(
-                field, message, wrong=name, names=self.description.study.sweeps
-            )
-
     def _selection(self, field: str, selection: Selection, metric: str, columns: tuple[str, ...]) -> None:
-        document = self.description.claims_document
         choosable = [name for name in columns if name not in (VALUE, SEED)]
         known = self.known[self.description.claims.metric[metric].part]
-        for name, chosen in selection.items():
-            if name not in choosable:
-                message = f"metric `{metric}` has no column `{name}` to choose by"
-                raise document.wrong(join(field, name), message, wrong=name, names=choosable)
-            values = chosen if isinstance(chosen, list) else [chosen]
-            if not values:
-                raise document.wrong(join(field, name), "no value is chosen", allowed="one or more values")
-            for number, value in enumerate(values):
-                if name in known and not any(same(value, other) for other in known[name]):
-                    place = join(field, name) + (f"[{number}]" if isinstance(chosen, list) else "")
-                    message = f"no run has {name} `{value}`, at any scale"
-                    raise document.wrong(place, message, wrong=str(value), names=list(map(str, known[name])))
+        checking_figures.selected(self.description.claims_document, field, selection, metric, choosable, known)
 
     def _known(self, name: str) -> dict[str, list[Any]]:
         """The values that runs have at any scale, by what is varied, and `scheme`."""
         found: dict[str, list[Any]] = {}
-        for plan in self.plans.values():
+        # The largest scale first: it has the values in their order.
+        for plan in reversed(list(self.plans.values())):
             for run in plan[name].runs:
                 for column, value in run.choice.items():
                     values = found.setdefault(column, [])

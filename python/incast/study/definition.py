@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from incast.errors import ScenarioError
 from incast.study import folder, running, sequential
 from incast.study.checking import Plans, check
-from incast.study.description import SCALES, Claim, Metric, Scale, StudyTable
+from incast.study.description import SCALES, Claim, Metric, Scale, StudyFigure, StudyTable
 from incast.study.results import StudyResults
 from incast.study.running import Callback
 
@@ -65,9 +65,19 @@ class Study:
         """The tables by name, with SQL as in `metrics`."""
         shared = self._checked.shared
         return {
-            name: replace(table, sql=shared[table.part].text(table.sql))
-            for name, table in self._description.claims.table.items()
+            table.name: replace(
+                table,
+                sql=shared[table.part].text(table.sql),
+                title=figure.title if table.title is None else table.title,
+                about=figure.about if table.about is None else table.about,
+            )
+            for _, figure, table in self._description.claims.tables()
         }
+
+    @property
+    def figures(self) -> Sequence[StudyFigure]:
+        """The figures in claims.toml."""
+        return self._description.claims.figure
 
     def create_views(self, connection: duckdb.DuckDBPyConnection, part: str) -> None:
         """Create the views that metrics use, in a connection to results of the sweep or analysis `part`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -150,32 +151,56 @@ class Claim:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Published:
+    """A `[figure.chart.published]` of claims.toml: values of the publication, drawn as hollow marks next to ours."""
+
+    source: str
+    """Place of the values in the publication."""
+    rows: list[dict[str, Value]]
+    """One value each: `value`, and the columns of `x`, `series` and `panels`. A mark without a series has no colour."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class StudyChart:
-    """A `[[chart]]` of claims.toml: a chart of a metric, with bars and their intervals over seeds."""
+    """A `[[figure.chart]]` of claims.toml: a chart of a metric, with bars and their intervals over seeds."""
 
     metric: str
-    """Metric to draw; its columns are `value`, `seed`, and those of `x`, `series` and `panels`."""
+    """Metric to draw; its columns are `value`, `seed`, and those of `x`, `series`, `panels` and `where`."""
     x: str
     """Column along the axis."""
     title: str | None = None
-    """Heading. Default: the metric's `about`."""
+    """Heading if the figure has several charts. Default: the metric's `about`."""
+    where: Selection = field(default_factory=dict)
+    """Rows with these values of columns; a list means any of them. Default: all rows."""
     series: str = "scheme"
-    """Column with a colour per value. Default `scheme`."""
+    """Column with a colour per value; for bars, it may be that of `x`. Default `scheme`."""
     panels: str | None = None
     """Column with a panel per value. Default: one panel."""
     columns: int = 2
     """Panels in a row, where they fit. Default 2."""
+    x_title: str | None = None
+    """Title of the axis of `x`, with the unit. Default: the column's name, if it has numbers."""
+    y_title: str | None = None
+    """Title of the axis of the values, without the unit. Default: the metric's `about`, if it fits."""
     log: bool = False
-    """If true, a logarithmic scale with points in place of bars, for figures above 0 that differ by orders of
-    magnitude. Default false.
+    """If true, a logarithmic scale for figures above 0 that differ by orders of magnitude; points replace bars. Default
+    false.
     """
+    log_x: bool = False
+    """If true, a logarithmic scale along `x`, for lines. Default false."""
     lines: bool = False
     """If true, lines join the values of a series along `x`, which must be numbers. Default false."""
+    cdf: bool = False
+    """If true, a distribution: lines with the values along the horizontal axis, and `x`, a share, upwards. Default
+    false.
+    """
+    published: Published | None = None
+    """Published values. Default: none."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TableColumn:
-    """A `[table.NAME.column.COLUMN]` of claims.toml: heading and unit of a column."""
+    """A `[figure.table.column.COLUMN]` of claims.toml: heading and unit of a column."""
 
     title: str = ""
     """Heading. Default: the column's name."""
@@ -185,18 +210,20 @@ class TableColumn:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StudyTable:
-    """A `[table.NAME]` of claims.toml: a table on the page, in the terminal, in claims.md, and in `tables/NAME.csv`."""
+    """A `[[figure.table]]` of claims.toml: a table on the page, in the terminal, claims.md and `tables/NAME.csv`."""
 
-    title: str
-    """Heading."""
-    about: str
-    """Content of the table, and the source of figures that are not ours: a sentence or two."""
+    name: str
+    """Name of the table and of its file."""
     sql: str
     """One query in DuckDB's SQL over the tables of a metric; rows keep its order. Columns of `rows` identify rows,
     `seed` the seed; other columns are figures, shown as mean, least and greatest over seeds. NULL leaves a cell empty.
     """
     rows: list[str]
     """Columns that identify rows."""
+    title: str | None = None
+    """Heading. Default: the title of the figure."""
+    about: str | None = None
+    """Content of the table, and the source of figures that are not ours: a sentence or two. Default: the figure's."""
     sweep: str | None = None
     """Sweep of the tables; or `analysis`."""
     analysis: str | None = None
@@ -212,17 +239,37 @@ class StudyTable:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StudyPauses:
-    """A `[[pauses]]` of claims.toml: chart of PFC pauses in the first scenario of a sweep, one panel per scheme."""
+    """A `[[figure.pauses]]` of claims.toml: chart of pauses in the first scenario of a sweep, one panel per scheme."""
 
-    title: str
-    """Heading."""
     sweep: str
     """Sweep of this study."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class StudyFigure:
+    """A `[[figure]]` of claims.toml: a figure or table of the publication, or one of ours."""
+
+    id: str
+    """Number in the publication, such as `8a` or `table-1`, or a short name; letters, digits, `.`, `_` and `-`."""
+    title: str
+    """Heading."""
+    source: str
+    """Place in the publication, or `ours`."""
+    about: str
+    """Content of the figure, and its differences from the published one: a sentence or two."""
+    claims: list[str] = field(default_factory=list)
+    """Ids of the claims about it; their verdicts stand next to it."""
+    chart: list[StudyChart] = field(default_factory=list)
+    """Charts of metrics."""
+    table: list[StudyTable] = field(default_factory=list)
+    """Tables."""
+    pauses: list[StudyPauses] = field(default_factory=list)
+    """Charts of pauses over time."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ClaimsFile:
-    """A claims.toml: metrics, claims, charts and tables."""
+    """A claims.toml: metrics, claims and figures."""
 
     claim: list[Claim]
     """Claims, in the order of display."""
@@ -230,9 +277,11 @@ class ClaimsFile:
     """Metrics by name."""
     view: dict[str, str] = field(default_factory=dict)
     """Queries by name, which the SQL of metrics, tables and later views reads like tables. `{run}` as in metrics."""
-    chart: list[StudyChart] = field(default_factory=list)
-    """Charts of the page, in this order."""
-    table: dict[str, StudyTable] = field(default_factory=dict)
-    """Tables before the charts, by name, in this order."""
-    pauses: list[StudyPauses] = field(default_factory=list)
-    """Charts of pauses over time, before the others, one panel per scheme."""
+    figure: list[StudyFigure] = field(default_factory=list)
+    """Figures, in the order of the publication; ours after them."""
+
+    def tables(self) -> Iterator[tuple[str, StudyFigure, StudyTable]]:
+        """All tables with their paths in the file and their figures."""
+        for number, figure in enumerate(self.figure):
+            for place, table in enumerate(figure.table):
+                yield f"figure[{number}].table[{place}]", figure, table

@@ -11,6 +11,7 @@ from incast._document import join
 from incast.analysis import Analysis, AnalysisPlan
 from incast.study import queries
 from incast.study.checking import Checked
+from incast.study.description import Metric, StudyTable
 from incast.study.figures import Choice, Measured, PlannedRun
 from incast.study.folder import Description
 from incast.study.shared import Shared, ViewError
@@ -27,10 +28,10 @@ def measure(
 ) -> tuple[dict[str, Measured], dict[str, Measured]]:
     """Ask the sweeps and analyses that there are for every metric, and for every table."""
     found: dict[str, dict[str, Measured]] = {"metric": {}, "table": {}}
-    asked = (
-        ("metric", description.claims.metric, checked.columns),
-        ("table", description.claims.table, checked.of_tables),
-    )
+    metrics = ((join("metric", name), "metric", name, one) for name, one in description.claims.metric.items())
+    tables = ((field, "table", one.name, one) for field, _, one in description.claims.tables())
+    asked: list[tuple[str, str, str, Metric | StudyTable]] = [*metrics, *tables]
+    columns = {"metric": checked.columns, "table": checked.of_tables}
     for part, plan in plans.items():
         result = parts.get(part)
         runs = planned(plan, result)
@@ -38,12 +39,12 @@ def measure(
         with result.connect() if result is not None and result.done else nullcontext() as connection:
             if connection:
                 _create(description, shared, connection)
-            for kind, each, columns in asked:
-                for name, one in each.items():
-                    if one.part == part:
-                        rows = _rows(description, connection, kind, name, shared.text(one.sql)) if connection else []
-                        found[kind][name] = Measured(columns[name], rows, runs)
-    return found["metric"], {name: found["table"][name] for name in description.claims.table}
+            for field, kind, name, one in asked:
+                if one.part == part:
+                    sql = shared.text(one.sql)
+                    rows = _rows(description, connection, field, f"{kind} `{name}`", sql) if connection else []
+                    found[kind][name] = Measured(columns[kind][name], rows, runs)
+    return found["metric"], found["table"]
 
 
 def _create(description: Description, shared: Shared, connection: duckdb.DuckDBPyConnection) -> None:
@@ -55,13 +56,13 @@ def _create(description: Description, shared: Shared, connection: duckdb.DuckDBP
 
 
 def _rows(
-    description: Description, connection: duckdb.DuckDBPyConnection, kind: str, name: str, sql: str
+    description: Description, connection: duckdb.DuckDBPyConnection, field: str, named: str, sql: str
 ) -> list[Choice]:
     """The rows of a metric or a table."""
     try:
         return queries.rows(connection, sql)
     except queries.QueryError as error:
-        raise description.claims_document.wrong(f"{join(kind, name)}.sql", f"{kind} `{name}`: {error}") from None
+        raise description.claims_document.wrong(f"{field}.sql", f"{named}: {error}") from None
 
 
 def planned(plan: sweep.Plan | AnalysisPlan, result: sweep.Sweep | Analysis | None) -> list[PlannedRun]:

@@ -67,6 +67,11 @@ def today() -> str:
     return datetime.now(UTC).date().isoformat()
 
 
+def written(out: Path) -> str:
+    """The date of the last run, for results without it: that of their manifest."""
+    return datetime.fromtimestamp((out / results.MANIFEST).stat().st_mtime, UTC).date().isoformat()
+
+
 def keep(out: Path, manifest: Mapping[str, Any]) -> None:
     """Write the manifest."""
     results.write(out / results.MANIFEST, json.dumps(manifest, indent=2) + "\n")

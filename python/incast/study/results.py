@@ -8,17 +8,19 @@ import os
 from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from incast import _input, sweep
 from incast.analysis import Analysis, open_analysis
 from incast.analysis.dataset import INDEX
 from incast.errors import EnvironmentFailure, ResultsError
 from incast.study.counting import PUBLISHED, by_kind, counted
-from incast.study.description import StudyPauses
-from incast.study.drawing import DrawnChart
+from incast.study.drawing_figures import DrawnFigure, Figures
 from incast.study.outcome import ClaimOutcome, Verdict
 from incast.study.tabulating import DrawnTable
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MANIFEST = "study.json"
 CLAIMS = "claims.json"
@@ -27,10 +29,12 @@ PAGE = "report.html"
 TABLES = "tables"
 CAP = "until_decided"
 """Entry of the manifest and of claims.json: most seeds of a figure, if seeds were added until figures were decided."""
-KEYS = ("format", "study", "title", "source", "scale", "sweeps", "date", "wall_s", "cpu_s")
-"""Entries of the manifest that every version writes."""
+KEYS = ("format", "study", "title", "scale", "sweeps", "wall_s", "cpu_s")
+"""Entries of the manifest that each of these formats has."""
 FORMAT = 3
 """Format of the folder; another one is refused."""
+JUDGED = (2, FORMAT)
+"""Formats whose sweeps and analyses this version reads: their claims can be judged again."""
 
 
 class Claims(Sequence[ClaimOutcome]):
@@ -98,9 +102,7 @@ class StudyResults:
         path: Path,
         manifest: dict[str, Any],
         claims: Claims,
-        charts: Sequence[DrawnChart] = (),
-        tables: Sequence[DrawnTable] = (),
-        pauses: Sequence[StudyPauses] = (),
+        figures: Sequence[DrawnFigure] = (),
     ) -> None:
         """Wrap a folder that was read."""
         self.path = path
@@ -109,12 +111,8 @@ class StudyResults:
         """Study, scale, version and run times: study.json."""
         self.claims = claims
         """The verdicts on the claims."""
-        self.charts = tuple(charts)
-        """The charts of the study's page."""
-        self.tables = tuple(tables)
-        """The tables of the study."""
-        self.pauses = tuple(pauses)
-        """The charts of PFC pauses."""
+        self.figures = Figures(figures)
+        """The figures of the study, in the order of the publication."""
 
     @property
     def study(self) -> str:
@@ -125,6 +123,37 @@ class StudyResults:
     def scale(self) -> str:
         """The scale of the run."""
         return str(self.manifest["scale"])
+
+    def plot(
+        self, figure: str, *, width: float | None = None, height: float | None = None, title: str | None = None
+    ) -> Figure:
+        """A figure of the study as a matplotlib figure, with published values.
+
+        Args:
+            figure: Its id.
+            width: Width in inches. Default: depends on the figure.
+            height: Height in inches.
+            title: Text above the panels; an empty text for none. Default: title and source of the figure.
+
+        Raises:
+            MissingLibraryError: Matplotlib is not installed.
+            ResultsError: There is no such figure, or nothing to draw in it.
+
+        """
+        # Drawing needs libraries that nothing else of a study needs.
+        from incast import plot_study
+        from incast.charts.groups import variations_of
+
+        drawn = self.figures[figure]
+        asked = {each.sweep for each in drawn.pauses}
+        sweeps = {name: variations_of(found) for name, found in self.sweeps.items() if name in asked}
+        sources = {name: found[0].source for name, found in sweeps.items() if found}
+        return plot_study.draw(drawn, sources, width=width, height=height, title=title)
+
+    @property
+    def tables(self) -> tuple[DrawnTable, ...]:
+        """The tables of all figures."""
+        return tuple(table for figure in self.figures for table in figure.tables)
 
     @property
     def sweeps(self) -> dict[str, sweep.Sweep]:
@@ -158,18 +187,20 @@ def open_study(path: str | PathLike[str], study: str | None = None) -> StudyResu
     """Open the folder that a study's run has written; `study` is the name that the study is to have."""
     folder = Path(path)
     manifest = of_study(folder, study)
+    if manifest["format"] != FORMAT:
+        message = f"verdicts of format {manifest['format']}, but this version of incast reads format {FORMAT}"
+        help_ = f"`incast study judge {manifest['study']} {folder}` judges the runs again"
+        raise ResultsError(f"{folder / MANIFEST}: {message}; {help_}")
     try:
         claims = json.loads(_input.read_text(folder / CLAIMS, ResultsError))
         outcomes = Claims([ClaimOutcome.from_tree(tree) for tree in claims["claims"]])
-        charts = [DrawnChart.from_tree(tree) for tree in claims.get("charts", ())]
-        tables = [DrawnTable.from_tree(tree) for tree in claims.get("tables", ())]
-        pauses = [StudyPauses(**tree) for tree in claims.get("pauses", ())]
+        figures = [DrawnFigure.from_tree(tree) for tree in claims["figures"]]
     except FileNotFoundError:
         message = f"the study's run is not finished: it has {MANIFEST}, but no {CLAIMS}"
         raise ResultsError(f"{folder}: {message}") from None
     except (ValueError, KeyError, TypeError) as error:
         raise ResultsError(f"{folder / CLAIMS}: not as incast writes it: {error}") from None
-    return StudyResults(folder, manifest, outcomes, charts, tables, pauses)
+    return StudyResults(folder, manifest, outcomes, figures)
 
 
 def of_study(folder: Path, study: str | None) -> dict[str, Any]:
@@ -187,7 +218,7 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     file = folder / MANIFEST
     try:
         manifest = json.loads(_input.read_text(file, ResultsError))
-        if manifest["format"] != FORMAT:
+        if manifest["format"] not in JUDGED:
             message = f"format {manifest['format']}, but this version of incast reads format {FORMAT}"
             raise OtherFormatError(f"{file}: {message}; run the study again, with --overwrite or elsewhere", manifest)
         missing = [name for name in KEYS if name not in manifest]

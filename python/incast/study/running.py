@@ -5,27 +5,23 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from incast import analysis, integrity, sweep
-from incast._document import join
 from incast._interval import require
 from incast.analysis import Analysis, AnalysisPlan
 from incast.errors import ResultsError
 from incast.study import output, results, sequential, writing
 from incast.study.checking import Checked
 from incast.study.description import Scale
-from incast.study.drawing import DrawnChart, NotNumberError, draw
-from incast.study.figures import Measured, NotUniqueError
+from incast.study.drawing_figures import draw_figures
 from incast.study.folder import Description
 from incast.study.judging import AmbiguousError, claim_outcome, undecided
 from incast.study.measuring import measure
 from incast.study.outcome import ClaimOutcome
 from incast.study.results import CAP, Claims, StudyResults
-from incast.study.tabulating import DrawnTable, tabulate
 from incast.sweep import SweepProgress
 
 Callback = Callable[[str, SweepProgress], object]
@@ -95,7 +91,9 @@ def judge(description: Description, checked: Checked, out: Path) -> StudyResults
     if manifest["scale"] not in checked.plans:
         raise ResultsError(f"{out}: study {description.name} has no scale {manifest['scale']} any more")
     integrity.verify([out])
-    manifest |= {"sweeps": description.study.sweeps, "analyses": description.study.analyses}
+    study = description.study
+    manifest |= {"source": study.source, "sweeps": study.sweeps, "analyses": study.analyses}
+    manifest.setdefault("date", output.written(out))
     there = results.StudyResults(out, manifest, Claims([]))
     return _judged(description, checked, out, manifest, {**there.sweeps, **there.analyses})
 
@@ -122,19 +120,17 @@ def _judged(
             metric = claim.check[error.check].metric
             message = f"metric `{metric}` has several rows{error.row}: a column that tells them apart is missing"
             raise description.claims_document.wrong(f"claim[{number}].check[{error.check}].metric", message) from None
-    charts, tables = _drawn(description, measured), _tabled(description, tabled)
-    found = StudyResults(out, manifest, Claims(outcomes), charts, tables, description.claims.pauses)
+    manifest["format"] = results.FORMAT
+    found = StudyResults(out, manifest, Claims(outcomes), draw_figures(description, checked, measured, tabled))
     output.keep(out, manifest)
     tree = {
         "study": description.name,
         "scale": manifest["scale"],
         CAP: manifest.get(CAP),
         "claims": [claim.to_tree() for claim in outcomes],
-        "charts": [chart.to_tree() for chart in charts],
-        "tables": [table.to_tree() for table in tables],
-        "pauses": [asdict(each) for each in description.claims.pauses],
+        "figures": [figure.to_tree() for figure in found.figures],
     }
-    output.keep_tables(out, tables)
+    output.keep_tables(out, found.tables)
     results.write(out / results.CLAIMS, json.dumps(tree, indent=2, allow_nan=False) + "\n")
     results.write(out / results.TABLE, writing.markdown(found))
     if any(each.done for each in parts.values() if isinstance(each, sweep.Sweep)):
@@ -143,30 +139,3 @@ def _judged(
 
         write_page([out], out / results.PAGE, overwrite=True)
     return found
-
-
-def _drawn(description: Description, measured: Mapping[str, Measured]) -> tuple[DrawnChart, ...]:
-    """The charts of the study."""
-    drawn = []
-    for number, chart in enumerate(description.claims.chart):
-        try:
-            drawn.append(draw(chart, description.claims.metric[chart.metric], measured[chart.metric]))
-        except NotUniqueError as error:
-            message = f"metric `{chart.metric}` has several rows{error}: a column that tells them apart is missing"
-            raise description.claims_document.wrong(f"chart[{number}].metric", message) from None
-        except NotNumberError as error:
-            message = f"lines need numbers along x; column `{chart.x}` of metric `{chart.metric}` has `{error}`"
-            raise description.claims_document.wrong(f"chart[{number}].x", message) from None
-    return tuple(drawn)
-
-
-def _tabled(description: Description, measured: Mapping[str, Measured]) -> tuple[DrawnTable, ...]:
-    """The tables of the study."""
-    tables = []
-    for name, table in description.claims.table.items():
-        try:
-            tables.append(tabulate(name, table, measured[name]))
-        except NotUniqueError as error:
-            message = f"table `{name}` has several rows{error}, of one seed: a column that tells them apart is missing"
-            raise description.claims_document.wrong(f"{join('table', name)}.rows", message) from None
-    return tuple(tables)

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
 
-from incast.study.description import StudyTable, TableColumn
+from incast.study.description import StudyFigure, StudyTable, TableColumn
 from incast.study.figures import SEED, Choice, Measured, NotUniqueError, said
 
 WHOLE = 1000
@@ -129,8 +129,8 @@ class DrawnTable:
         return out.getvalue()
 
 
-def tabulate(name: str, table: StudyTable, measured: Measured) -> DrawnTable:
-    """The rows of a table; `NotUniqueError` if the query has several for one row and seed."""
+def tabulate(table: StudyTable, figure: StudyFigure, measured: Measured) -> DrawnTable:
+    """The rows of a table of a figure; `NotUniqueError` if the query has several for one row and seed."""
     presented = {column: table.column.get(column, TableColumn()) for column in measured.columns}
     columns = tuple(
         Heading(
@@ -154,9 +154,9 @@ def tabulate(name: str, table: StudyTable, measured: Measured) -> DrawnTable:
         cells = tuple(span(found, head.name) if head.figure else found[0][head.name] for head in columns)
         rows.append(Row(cells=cells, seeds=sum(seed is not None for seed in seeds)))
     return DrawnTable(
-        name=name,
-        title=table.title,
-        about=table.about,
+        name=table.name,
+        title=figure.title if table.title is None else table.title,
+        about=figure.about if table.about is None else table.about,
         columns=columns,
         rows=tuple(rows),
         missing=lacking(measured),

@@ -2,6 +2,7 @@
 // Vega-Lite charts in figures: drawn to the width there is, in the page's colours, saved as SVG, PNG and CSV.
 
 const PALETTES = { light: {{light}}, dark: {{dark}} };
+const PAPER = { "{{ground}}": "--ground", "{{ink}}": "--text" };
 
 function isDark() {
   return document.documentElement.dataset.theme === "dark";
@@ -18,6 +19,7 @@ function themed(spec) {
   PALETTES.light.forEach((colour, place) => {
     text = text.replaceAll(`"${colour}"`, `"${PALETTES.dark[place]}"`);
   });
+  for (const [colour, name] of Object.entries(PAPER)) text = text.replaceAll(`"${colour}"`, `"${css(name)}"`);
   return JSON.parse(text);
 }
 

@@ -98,11 +98,11 @@ function showChoices() {
 // Figures
 
 /** A figure with its heading, its buttons and a place to draw in. */
-function figureOf(chart, rows, name) {
+function figureOf(chart, rows, name, heading = "h3") {
   const figure = make("figure", { id: `figure-${name}`, "data-chart": name });
   const saves = make("div", { class: "saves", role: "group", "aria-label": `Save: ${chart.title}` });
   const plot = make("div", { class: "plot", role: "img", "aria-label": `${chart.title}. ${chart.about}` });
-  figure.append(make("div", { class: "head" }, make("h3", {}, chart.title), saves), make("p", { class: "about" }, chart.about), plot);
+  figure.append(make("div", { class: "head" }, make(heading, {}, chart.title), saves), make("p", { class: "about" }, chart.about), plot);
   for (const text of chart.leftOut ?? []) figure.append(make("p", { class: "left-out" }, text));
   if (rows) figure.append(tableOf(chart, rows));
   return { figure, saves, plot };
@@ -134,11 +134,12 @@ function fileName(name) {
 }
 
 async function showChart(container, chart, name, spec, rows, names = chart.names) {
+  const heading = container.closest("article") ? "h4" : "h3";
   if (chart.whyEmpty || !rows.length) {
-    container.append(make("figure", { id: `figure-${name}`, "data-chart": name }, make("h3", {}, chart.title), make("p", { class: "empty" }, chart.whyEmpty ?? "Nothing to draw.")));
+    container.append(make("figure", { id: `figure-${name}`, "data-chart": name }, make(heading, {}, chart.title), make("p", { class: "empty" }, chart.whyEmpty ?? "Nothing to draw.")));
     return;
   }
-  const { figure, saves, plot } = figureOf(chart, rows, name);
+  const { figure, saves, plot } = figureOf(chart, rows, name, heading);
   container.append(figure);
   const counted = { ...spec };
   if (spec.facet) counted.count = spec.transform?.some((each) => each.fold) ? 3 : new Set(rows.map((row) => row[spec.facet.field])).size;
@@ -328,20 +329,21 @@ function busiestLinks(packed, fabric, choice) {
   return make("div", { class: "scrolls", tabindex: "0", role: "region", "aria-label": "Busiest links" }, table);
 }
 
-// What a study draws
+// Figures of a study
 
-async function showStudy() {
-  const container = document.querySelector('[data-charts="study"]');
-  if (!container) return;
-  container.style.minHeight = `${container.offsetHeight}px`;
-  container.replaceChildren();
-  for (const [place, chart] of DATA.studyPauses.entries()) {
-    await showChart(container, chart, `study-pauses-${place + 1}`, DATA.specs[chart.spec], unpacked(chart));
+async function showFigures() {
+  for (const [place, { id, charts }] of DATA.figures.entries()) {
+    const container = document.querySelector(`[data-figure="${place}"]`);
+    if (!container) continue;
+    container.style.minHeight = `${container.offsetHeight}px`;
+    container.replaceChildren();
+    // The heading of a single chart is that of the figure.
+    container.classList.toggle("titled", charts.length === 1);
+    for (const [number, chart] of charts.entries()) {
+      await showChart(container, chart, `study-${id}-${number + 1}`, DATA.specs[chart.spec], unpacked(chart));
+    }
+    container.style.minHeight = "";
   }
-  for (const [place, chart] of DATA.study.entries()) {
-    await showChart(container, chart, `study-${place + 1}`, DATA.specs[chart.spec], unpacked(chart));
-  }
-  container.style.minHeight = "";
 }
 
 // The sweep as a whole
@@ -384,7 +386,7 @@ async function showOver() {
 // All of it
 
 const PARTS = new Map([
-  ["study", showStudy], ["counters", showCounters], ["fabric", showFabric], ["over", showOver],
+  ["figures", showFigures], ["counters", showCounters], ["fabric", showFabric], ["over", showOver],
   ...Object.keys(SECTIONS).map((name) => [name, () => showSection(name)]),
 ]);
 const waiting = new Set();

@@ -1,0 +1,226 @@
+"""Figures of studies as vector files for papers, with matplotlib (extra `incast[plot]`).
+
+results = incast.open_study("results/hpcc-quick")
+plot.save(results.plot("websearch-30"), "websearch-30.pdf")
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from incast import plot
+from incast.charts import look
+from incast.charts.pauses import pauses as pauses_of
+from incast.charts.source import Source
+from incast.charts.study import domain_of
+from incast.errors import ResultsError
+from incast.study.drawing import Bar, DrawnChart, Mark
+from incast.study.drawing_figures import DrawnFigure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+PANEL = 3.4
+"""Inches of a panel's width with several panels in a row (our choice)."""
+ALONE = 7.0
+"""Inches of the width of a single panel (our choice)."""
+HEIGHT = 2.6
+"""Inches of a panel's height (our choice)."""
+BESIDE = 0.8
+"""Share of the distance of two names along the axis that their bars take (our choice)."""
+Style = dict[str, Any]
+
+
+def draw(
+    drawn: DrawnFigure,
+    sources: Mapping[str, Source],
+    *,
+    width: float | None = None,
+    height: float | None = None,
+    title: str | None = None,
+) -> Figure:
+    """A figure of a study with published values; `sources` are tables by sweep, for charts of pauses.
+
+    Raises:
+        MissingLibraryError: Matplotlib is not installed.
+        ResultsError: The figure has no chart with a value.
+
+    """
+    charts = [chart for chart in drawn.charts if chart.bars or chart.published]
+    pauses = [rows for each in drawn.pauses if (rows := _pauses(each.sweep, sources))]
+    if not charts and not pauses:
+        raise ResultsError(f"figure {drawn.id} has nothing to draw{_instead(drawn)}")
+    heights = [_rows(chart)[0] * HEIGHT + 0.6 for chart in charts] + [
+        plot.DRAWN["pauses"][1][1](rows) for rows in pauses
+    ]
+    inches = width or max(
+        [min(3, _rows(chart)[1]) * PANEL if _rows(chart)[1] > 1 else ALONE for chart in charts] or [8]
+    )
+    figures = plot.matplotlib("figure")
+    with plot.matplotlib().rc_context(plot.text_size(inches)):
+        figure: Figure = figures.Figure(figsize=(inches, height or sum(heights)), layout="constrained")
+        places = figure.subfigures(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
+        for chart, place in zip(charts, places, strict=False):
+            _chart(place, chart, named=len(heights) > 1)
+        for rows, place in zip(pauses, places[len(charts) :], strict=True):
+            schemes = list(dict.fromkeys(row["scheme"] for row in rows))
+            plot.DRAWN["pauses"][0](place, rows, plot.styles_of(schemes))
+        for axes in figure.axes:
+            axes.spines[["top", "right"]].set_visible(False)
+        if text := f"{drawn.title} ({drawn.source})" if title is None else title:
+            plot.add_title(figure, text)
+    return figure
+
+
+def _pauses(sweep: str, sources: Mapping[str, Source]) -> list[plot.Row]:
+    """Rows of the chart of pauses of a sweep; empty if nothing paused."""
+    return list(pauses_of(sources[sweep]).dicts()) if sweep in sources else []
+
+
+def _instead(drawn: DrawnFigure) -> str:
+    """The reason why a figure has nothing to draw."""
+    if drawn.tables and not drawn.charts:
+        return f": it is a table, see {', '.join(f'tables/{table.name}.csv' for table in drawn.tables)}"
+    notes = [note for chart in drawn.charts for note in (*chart.absent, *chart.missing)]
+    return f": not measured: {notes[0]}" if notes else ""
+
+
+def _rows(chart: DrawnChart) -> tuple[int, int]:
+    """Rows and columns of panels."""
+    count = len(chart.panels_in_order())
+    columns = min(chart.columns, count)
+    return math.ceil(count / columns), columns
+
+
+def _chart(place: SubFigure, chart: DrawnChart, *, named: bool) -> None:
+    """The panels of a chart, with a legend below them; `named` adds its heading."""
+    rows, columns = _rows(chart)
+    names = [str(each) for each in chart.order] or [""]
+    styles = plot.styles_of(names)
+    panels = place.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).flat
+    values = chart.panels_in_order()
+    for axes in panels[len(values) :]:
+        axes.set_visible(False)
+    for axes, panel in zip(panels, values, strict=False):
+        bars = [bar for bar in chart.bars if bar.panel == panel]
+        marks = [mark for mark in chart.published if mark.panel == panel]
+        (_lines if chart.lines or chart.cdf else _bars)(axes, chart, bars, marks, styles)
+        _axes(axes, chart)
+        if chart.panels:
+            text = f"{chart.panels} {panel}" if isinstance(panel, (int, float)) else str(panel)
+            axes.set_title(text, loc="left", fontsize="medium")
+    if named:
+        place.suptitle(chart.title, x=0.01, ha="left", fontsize="medium")
+    handles: dict[str, Any] = {}
+    for axes in place.axes:
+        axes.label_outer(remove_inner_ticks=False)
+        axes.set_axisbelow(True)
+        handles |= {label: handle for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
+    if plot.PUBLISHED in handles:
+        handles[plot.PUBLISHED] = handles.pop(plot.PUBLISHED)  # last
+    if handles:
+        place.legend(
+            handles.values(),
+            handles.keys(),
+            loc="outside lower center",
+            frameon=False,
+            ncols=min(plot.COLUMNS, len(handles)),
+        )
+
+
+def _axes(axes: Axes, chart: DrawnChart) -> None:
+    """Scales and titles of a panel."""
+    unit = f" ({chart.unit})" if chart.unit else ""
+    title = chart.y_title or f"{chart.about}{unit}"
+    short = title if len(title) <= plot.LABEL else chart.unit
+    along = chart.x_title or chart.x
+    numbers = "{x:g}"
+    limits = domain_of(chart)
+    if chart.cdf:
+        axes.set(xlabel=short, ylabel=along, xscale="log" if chart.log else "linear", xlim=limits)
+        return
+    named = not chart.lines and chart.x_title is None and not all(isinstance(x, (int, float)) for x in chart.along())
+    axes.set(xlabel="" if named else along, ylabel=short, yscale="log" if chart.log else "linear", ylim=limits)
+    axes.grid(axis="y", linewidth=0.4, alpha=0.5)
+    if chart.log_x:
+        axes.set_xscale("log")
+    if not chart.log:
+        axes.yaxis.set_major_formatter(numbers)
+
+
+def _lines(
+    axes: Axes, chart: DrawnChart, bars: Sequence[Bar], marks: Sequence[Mark], styles: Mapping[str, Style]
+) -> None:
+    """A line for each series, with its intervals."""
+    for name in chart.order:
+        mine = [bar for bar in bars if bar.series == name]
+        if not mine:
+            continue
+        style = {"label": str(name), "markersize": 3, "linewidth": 1.2, **styles[str(name)]}
+        along, values = [bar.x for bar in mine], [bar.value for bar in mine]
+        ends = _ends(mine)
+        if chart.cdf:
+            axes.errorbar(values, along, xerr=ends, elinewidth=0.6, **style)
+        else:
+            axes.errorbar(along, values, yerr=ends, elinewidth=0.6, **style)
+    for mark in marks:
+        x, y = (mark.value, mark.x) if chart.cdf else (mark.x, mark.value)
+        _published(axes, x, y, styles[str(mark.series)]["color"] if mark.series is not None else look.INK)
+
+
+def _bars(
+    axes: Axes, chart: DrawnChart, bars: Sequence[Bar], marks: Sequence[Mark], styles: Mapping[str, Style]
+) -> None:
+    """Bars or points side by side at each place along the axis."""
+    places = {value: place for place, value in enumerate(chart.along())}
+    series = [None] if chart.series == chart.x else list(chart.order)
+    step = BESIDE / max(1, len(series))
+
+    def place(one: Bar | Mark) -> float:
+        beside = series.index(one.series) if one.series in series else (len(series) - 1) / 2
+        return places[one.x] + (beside - (len(series) - 1) / 2) * step
+
+    for name in chart.order:
+        mine = [bar for bar in bars if bar.series == name and (bar.value > 0 or not chart.log)]
+        if not mine:
+            continue
+        style, number = styles[str(name)], list(chart.order).index(name)
+        at, values = [place(bar) for bar in mine], [bar.value for bar in mine]
+        label: Style = {} if chart.series == chart.x else {"label": str(name)}
+        pale = look.PALE if number >= len(look.LIGHT) else 1
+        if chart.log:
+            points: Style = {
+                "color": style["color"],
+                "fmt": style["marker"],
+                "markersize": 4,
+                "elinewidth": 0.8,
+                **label,
+            }
+            axes.errorbar(at, values, yerr=_ends(mine), alpha=pale, **points)
+        else:
+            axes.bar(at, values, 0.95 * step, yerr=_ends(mine), color=style["color"], alpha=pale,
+                     error_kw={"elinewidth": 0.8, "ecolor": "#7d8790"}, **label)  # fmt: skip
+    for mark in marks:
+        _published(axes, place(mark), mark.value, look.INK)
+    names = list(map(str, places))
+    slanted = sum(map(len, names)) > plot.LABEL * 1.5 / _rows(chart)[1]
+    slant: Style = {"rotation": 40, "ha": "right"} if slanted else {}
+    axes.set_xticks(range(len(names)), names, **slant)
+    axes.set_xlim(-0.6, len(names) - 0.4)
+
+
+def _published(axes: Axes, x: float, y: float, colour: str) -> None:
+    """A hollow mark, once in the legend."""
+    label: Style = {} if plot.PUBLISHED in axes.get_legend_handles_labels()[1] else {"label": plot.PUBLISHED}
+    style: Style = {"marker": "D", "markersize": 5, "linestyle": "", "zorder": 5, "clip_on": False}
+    axes.plot([x], [y], markerfacecolor="white", markeredgecolor=colour, **style, **label)
+
+
+def _ends(bars: Sequence[Bar]) -> list[list[float]]:
+    """Distances from the values to the ends of their intervals; 0 without an interval."""
+    below = [bar.value - bar.low if bar.low is not None else 0.0 for bar in bars]
+    above = [bar.high - bar.value if bar.high is not None else 0.0 for bar in bars]
+    return [below, above]

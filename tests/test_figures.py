@@ -1,0 +1,268 @@
+"""Figures of studies: published values next to ours, verdicts of their claims, and pictures of them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.patches import Rectangle
+
+import incast
+from conftest import ROOT, Command
+from incast.charts import look
+from incast.charts.study import of_study
+from incast.study.description import Metric, Published, StudyChart
+from incast.study.drawing import DrawnChart, Mark, draw
+from incast.study.figures import Measured, PlannedRun
+
+TINY = ROOT / "tests" / "data" / "study"
+SWITCHES = {"switches": [10, 100, 500], "seed": [1, 2]}
+"""The values of columns at any scale."""
+METRIC = Metric(about="rules of all switches", sql="", sweep="table", unit="rules")
+CHART = StudyChart(
+    metric="rules",
+    x="switches",
+    series="reading",
+    published=Published(source="table 1", rows=[{"switches": 10, "value": 116}, {"switches": 500, "value": 36508}]),
+)
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> incast.StudyResults:
+    """The tiny study's results at its smallest scale."""
+    return incast.load_study(TINY).run(tmp_path_factory.mktemp("study") / "out", scale="smoke")
+
+
+def drawn(chart: StudyChart = CHART, sizes: tuple[int, ...] = (10, 100)) -> DrawnChart:
+    """A chart of a sweep that runs these sizes."""
+    runs = [PlannedRun({"switches": size, "seed": seed}, done=True) for size in sizes for seed in (1, 2)]
+    rows: list[dict[str, Any]] = [
+        {**run.columns, "reading": "F", "value": float(run.columns["switches"] + run.columns["seed"])} for run in runs
+    ]
+    return draw(chart, METRIC, Measured(("switches", "reading", "seed", "value"), rows, runs), SWITCHES)
+
+
+def test_published_values_stand_next_to_ours() -> None:
+    chart = drawn()
+    assert [(bar.x, bar.value) for bar in chart.bars] == [(10, 11.5), (100, 101.5)]
+    assert chart.published == (
+        Mark(x=10, series=None, panel=None, value=116.0),
+        Mark(x=500, series=None, panel=None, value=36508.0),
+    )
+    assert chart.along() == [10, 100, 500]
+    found = of_study("rules-1", chart)
+    assert list(found.dicts())[1:3] == [
+        {
+            "switches": 100, "reading": "F", "value": 101.5, "low": pytest.approx(101.5 - 6.353, abs=1e-3),
+            "high": pytest.approx(101.5 + 6.353, abs=1e-3), "seeds": 2, "source": "incast",
+        },
+        {
+            "switches": 10, "reading": None, "value": 116.0, "low": None, "high": None, "seeds": None,
+            "source": "published",
+        },
+    ]  # fmt: skip
+    assert "Hollow diamonds: published values (table 1)." in found.about
+    assert found.spec is not None
+    *_, marks = found.spec["layer"]
+    # The axis holds all of them.
+    assert marks["encoding"]["y"]["scale"]["domain"] == [0.0, pytest.approx(36508 * 1.05)]
+    assert (marks["mark"]["shape"], marks["mark"]["filled"], marks["mark"]["stroke"]) == ("diamond", False, look.INK)
+    assert "xOffset" not in marks["encoding"]
+
+
+def test_values_of_other_scales_are_noted() -> None:
+    assert drawn().absent == ("switches 500",)
+    assert of_study("rules-1", drawn()).left_out == ("Not run at this scale: switches 500.",)
+    assert drawn(sizes=(10, 100, 500)).absent == ()
+    chosen = drawn(replace(CHART, where={"switches": [10, 500]}))
+    assert ([bar.x for bar in chosen.bars], chosen.missing, chosen.absent) == ([10], (), ("switches 500",))
+    nothing = drawn(replace(CHART, where={"switches": [500]}, published=None))
+    assert of_study("rules-1", nothing).why_empty == (
+        "Rules of all switches. Nothing to draw: this scale does not run switches 500."
+    )
+
+
+def test_a_distribution_has_its_values_along_the_horizontal_axis() -> None:
+    chart = of_study("rules-1", drawn(replace(CHART, cdf=True, log=True)))
+    assert chart.spec is not None
+    line, intervals, _ = chart.spec["layer"]
+    assert (line["mark"]["type"], intervals["mark"]["type"]) == ("line", "rule")
+    assert (line["encoding"]["x"]["field"], line["encoding"]["y"]["field"]) == ("value", "switches")
+    assert line["encoding"]["x"]["scale"]["type"] == "log"
+    assert line["encoding"]["order"]["field"] == "switches"
+
+
+def test_results_have_the_figures_of_the_study(ran: incast.StudyResults) -> None:
+    assert [(figure.id, figure.claims, figure.source) for figure in ran.figures] == [
+        ("1", ("C1", "C2"), "figure 1"),
+        ("table-1", (), "ours"),
+    ]
+    assert ran.figures["table-1"] == ran.figures[1]
+    # The table has the heading of its figure.
+    (table,) = ran.tables
+    assert (table.title, table.about) == ("Tails and packets", "Of all flows.")
+    (chart,) = ran.figures["1"].charts
+    assert chart.published == (
+        Mark(x=0.2, series="HPCC", panel=None, value=2.0),
+        Mark(x=0.4, series=None, panel=None, value=3.5),
+    )
+    again = incast.open_study(ran.path)
+    assert list(again.figures) == list(ran.figures)
+    with pytest.raises(incast.ResultsError, match=r"no figure `tabel-1`, only 1, table-1; did you mean `table-1`\?"):
+        ran.figures["tabel-1"]
+    written = json.loads((ran.path / "claims.json").read_text(encoding="utf-8"))
+    assert [figure["id"] for figure in written["figures"]] == ["1", "table-1"]
+    assert written.keys() == {"study", "scale", "until_decided", "claims", "figures"}
+
+
+def test_the_page_has_verdicts_next_to_figures(ran: incast.StudyResults) -> None:
+    page = (ran.path / "report.html").read_text(encoding="utf-8")
+    start = page.index('<article class="figure" id="figure-of-1"')
+    figure = page[start : page.index("</article>", start)]
+    assert '<span class="id">1</span> Tails' in figure
+    assert '<p class="source">figure 1</p>' in figure
+    assert '<a href="#claim-C1">' in figure
+    assert '<a href="#claim-C2">' in figure
+    assert "#claim-C3" not in figure
+    assert start < page.index('id="figure-of-table-1"') < page.index('id="table-tails"')
+
+
+def test_results_of_the_earlier_format_are_judged_again(ran: incast.StudyResults, tmp_path: Path) -> None:
+    out = Path(shutil.copytree(ran.path, tmp_path / "out"))
+    manifest = json.loads((out / "study.json").read_text(encoding="utf-8"))
+    (out / "study.json").write_text(json.dumps({**manifest, "format": 2}), encoding="utf-8")
+    with pytest.raises(
+        incast.ResultsError, match=r"format 2, .* reads format 3; `incast study judge study .*out` judges"
+    ):
+        incast.open_study(out)
+    assert list(incast.load_study(TINY).judge(out).figures) == list(ran.figures)
+    assert list(incast.open_study(out).figures) == list(ran.figures)
+
+
+def test_a_figure_is_drawn_for_a_paper(ran: incast.StudyResults) -> None:
+    picture = ran.plot("1", width=3.4)
+    (axes,) = picture.axes
+    (chart,) = ran.figures["1"].charts
+    heights = [np.asarray(bar.get_height()).item() for bar in axes.patches if isinstance(bar, Rectangle)]
+    assert sorted(heights) == pytest.approx(sorted(bar.value for bar in chart.bars))
+    marks = [line for line in axes.lines if line.get_markerfacecolor() == "white"]
+    assert [np.asarray(line.get_ydata()).item() for line in marks] == [2.0, 3.5]
+    # The mark of HPCC stands at its bar, left of the middle of load 0.2; the other one has no scheme.
+    first, second = (np.asarray(line.get_xdata()).item() for line in marks)
+    assert first < 0
+    assert second == pytest.approx(1)
+    names = [text.get_text() for legend in picture.subfigs[0].legends for text in legend.get_texts()]
+    assert names == ["HPCC", "DCQCN", "published"]
+    with pytest.raises(incast.ResultsError, match=r"nothing to draw: it is a table, see tables/tails\.csv"):
+        ran.plot("table-1")
+
+
+def test_the_command_draws_a_figure(ran: incast.StudyResults, command: Command, tmp_path: Path) -> None:
+    for wrong, said in (
+        (["--figure", "11"], "there is no figure `11`"),
+        ([], "--study needs --figure ID: 1, table-1"),
+        (["--figure", "table-1"], "it is a table, see tables/tails.csv"),
+        (["--figure", "1", "-o", "a.gif"], ".svg, .pdf, .png"),
+        (["--figure", "1", "--bins", "3"], "--bins has no effect on a figure of a study"),
+        (["--figure", "1", "--where", "load=0.2"], "--where has no effect on a figure of a study"),
+    ):
+        done = command("plot", "--study", ran.path, *wrong)
+        assert (done.returncode, done.stdout) == (2, ""), wrong
+        assert said in done.stderr, wrong
+    done = command("plot", ran.path / "load", "--study", ran.path, "--figure", "1")
+    assert (done.returncode, "has no effect with --study" in done.stderr) == (2, True)
+    done = command("plot")
+    assert (done.returncode, "no results folder to draw" in done.stderr) == (2, True)
+    done = command("plot", ran.path / "load", "over", "--figure", "slowdown_p98")
+    assert done.returncode == 2
+    assert "did you mean `slowdown_p99`?" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+    done = command("plot", "--study", ran.path, "--figure", "1")
+    assert (done.returncode, done.stdout) == (0, "wrote 1.svg\n")
+    first = (tmp_path / "1.svg").read_bytes()
+    command("plot", "--study", ran.path, "--figure", "1", "--overwrite")
+    assert (tmp_path / "1.svg").read_bytes() == first
+
+
+@dataclass(frozen=True)
+class Bad:
+    """A mistake, the text at its place, and parts of its message."""
+
+    old: str
+    new: str
+    at: str
+    says: tuple[str, ...]
+
+
+BAD = {
+    "a claim": Bad('["C1", "C2"]', '["C1", "C22"]', "C22", ("no claim `C22`", "did you mean `C2`")),
+    "an id twice": Bad('id = "table-1"', 'id = "1"', 'id = "1"', ("two figures `1`",)),
+    "an id": Bad('id = "table-1"', 'id = "table 1"', "table 1", ("`table 1` is no name for a figure",)),
+    "nothing in it": Bad(
+        '[[figure]]\nid = "table-1"',
+        '[[figure]]\nid = "2"\ntitle = "x"\nsource = "x"\nabout = "x"\n\n[[figure]]\nid = "table-1"',
+        "[[figure]]",
+        ("figure `2` is empty", "[[figure.chart]]"),
+    ),
+    "a published column": Bad("{ load = 0.4,", "{ laod = 0.4,", "laod", ("no column `laod`", "did you mean `load`")),
+    "a published value of no run": Bad(
+        "{ load = 0.4,", "{ load = 0.5,", "load = 0.5", ("no run has load `0.5`, at any scale",)
+    ),
+    "a published series of no run": Bad(
+        'scheme = "HPCC", value', 'scheme = "HPC", value', '"HPC"', ("no run has scheme `HPC`", "did you mean `HPCC`")
+    ),
+    "a row without a value": Bad("value = 3.5", "", "{ load = 0.4", ("the row has no `value`",)),
+    "a row without x": Bad("{ load = 0.4, value", "{ value", "{ value = 3.5", ("the row has no `load`",)),
+    "a value that is text": Bad("value = 3.5", 'value = "3.5"', '"3.5"', ("`3.5` is no value", "a number")),
+    "no rows": Bad(
+        '''rows = [
+  { load = 0.2, scheme = "HPCC", value = 2 },
+  { load = 0.4, value = 3.5 },
+]''',
+        "rows = []",
+        "rows = []",
+        ("no published value", "one or more rows"),
+    ),
+    "a chosen value": Bad(
+        'x = "load"', 'x = "load"\nwhere = { load = [0.2, 0.5] }', "0.5", ("no run has load `0.5`, at any scale",)
+    ),
+    "a chosen column": Bad(
+        'x = "load"', 'x = "load"\nwhere = { lod = 0.2 }', "lod", ("no column `lod`", "did you mean `load`")
+    ),
+    "two kinds of lines": Bad(
+        'x = "load"', 'x = "load"\nlines = true\ncdf = true', "lines", ("`lines` and `cdf` cannot be used together",)
+    ),
+    "a logarithmic axis of bars": Bad('x = "load"', 'x = "load"\nlog_x = true', "log_x", ("`log_x` needs `lines`",)),
+    "a table twice": Bad(
+        '[[figure.table]]\nname = "tails"',
+        '[[figure.table]]\nname = "tails"\nsweep = "load"\nrows = ["load"]\nsql = "select load, 1 as one from runs"\n\n'
+        '[[figure.table]]\nname = "tails"',
+        'name = "tails"',
+        ("two tables `tails`",),
+    ),
+    "a chart without a figure": Bad(
+        '[[claim]]\nid = "C1"', '[[chart]]\n\n[[claim]]\nid = "C1"', "chart", ("`chart`", "figure")
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_mistakes_are_located(name: str, tmp_path: Path) -> None:
+    bad = BAD[name]
+    study = Path(shutil.copytree(TINY, tmp_path / "study"))
+    text = (study / "claims.toml").read_text(encoding="utf-8")
+    assert bad.old in text
+    changed = text.replace(bad.old, bad.new, 1)
+    (study / "claims.toml").write_text(changed, encoding="utf-8")
+    with pytest.raises(incast.ScenarioError) as caught:
+        incast.load_study(study)
+    said = str(caught.value)
+    assert all(each in said for each in bad.says), said
+    place = next(line for line in said.splitlines() if "claims.toml:" in line)
+    line = int(place.rsplit(":", 2)[1])
+    assert bad.at in changed.splitlines()[line - 1], said
