@@ -40,7 +40,7 @@ def test_all_of_it_runs(ran: incast.StudyResults) -> None:
     assert {name: len(sweep.done) for name, sweep in ran.sweeps.items()} == {
         "loop": 4,
         "trains": 4,
-        "bounce": 2,
+        "bounce": 4,
         "transitions": 6,
         "sharing": 3,
         "crossing": 3,
