@@ -34,6 +34,10 @@ BESIDE = 0.8
 Style = dict[str, Any]
 
 
+class NothingToDrawError(ResultsError):
+    """No chart of a figure has a value."""
+
+
 def draw(
     drawn: DrawnFigure,
     sources: Mapping[str, Source],
@@ -46,13 +50,13 @@ def draw(
 
     Raises:
         MissingLibraryError: Matplotlib is not installed.
-        ResultsError: The figure has no chart with a value.
+        NothingToDrawError: The figure has no chart with a value.
 
     """
     charts = [chart for chart in drawn.charts if chart.bars or chart.published]
     pauses = [rows for each in drawn.pauses if (rows := _pauses(each.sweep, sources))]
     if not charts and not pauses:
-        raise ResultsError(f"figure {drawn.id} has nothing to draw{_instead(drawn)}")
+        raise NothingToDrawError(f"figure {drawn.id} has nothing to draw{_instead(drawn)}")
     heights = [_rows(chart)[0] * HEIGHT + 0.6 for chart in charts] + [
         plot.DRAWN["pauses"][1][1](rows) for rows in pauses
     ]
@@ -64,7 +68,8 @@ def draw(
         figure: Figure = figures.Figure(figsize=(inches, height or sum(heights)), layout="constrained")
         places = figure.subfigures(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
         for chart, place in zip(charts, places, strict=False):
-            _chart(place, chart, named=len(heights) > 1)
+            alike = [str(each) for other in charts if other.series == chart.series for each in other.order]
+            _chart(place, chart, plot.styles_of(list(dict.fromkeys(alike))), named=len(heights) > 1)
         for rows, place in zip(pauses, places[len(charts) :], strict=True):
             schemes = list(dict.fromkeys(row["scheme"] for row in rows))
             plot.DRAWN["pauses"][0](place, rows, plot.styles_of(schemes))
@@ -95,11 +100,9 @@ def _rows(chart: DrawnChart) -> tuple[int, int]:
     return math.ceil(count / columns), columns
 
 
-def _chart(place: SubFigure, chart: DrawnChart, *, named: bool) -> None:
+def _chart(place: SubFigure, chart: DrawnChart, styles: Mapping[str, Style], *, named: bool) -> None:
     """The panels of a chart, with a legend below them; `named` adds its heading."""
     rows, columns = _rows(chart)
-    names = [str(each) for each in chart.order] or [""]
-    styles = plot.styles_of(names)
     panels = place.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).flat
     values = chart.panels_in_order()
     for axes in panels[len(values) :]:

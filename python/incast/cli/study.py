@@ -18,7 +18,7 @@ from incast.cli import codes
 from incast.cli.listing import wrapped
 from incast.cli.study_live import StudyLive
 from incast.cli.sweep import Unfinished, warned
-from incast.study import Study, StudyResults, evaluation, folder, open_study, results, writing
+from incast.study import Study, StudyResults, folder, open_study, results, writing
 from incast.study.counting import ORIGINS
 from incast.study.description import Claim, Scale
 from incast.study.expectation import Expectation
@@ -268,7 +268,8 @@ def export(
 ) -> None:
     """Write the outcome of a study as Markdown with SVG figures, for a repository or a website.
 
-    Writes NAME.md (verdicts, figures, explanations, provenance) and NAME.claims.json (every judged figure).
+    Writes NAME.md (verdicts, figures, explanations, provenance), NAME.claims.json (every judged figure) and
+    NAME-FIGURE.svg. Needs the extra incast[plot].
 
     Parameters
     ----------
@@ -280,6 +281,9 @@ def export(
         Replace files of an earlier export.
 
     """
+    # Drawing needs libraries that nothing else of a study needs.
+    from incast.study import evaluation
+
     for file in evaluation.write(open_study(directory), output, overwrite=overwrite):
         codes.say(str(file))
 

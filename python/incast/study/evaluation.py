@@ -5,36 +5,50 @@ from __future__ import annotations
 import itertools
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from incast import plot
 from incast._echo import shell
 from incast._whole import write_all
+from incast.plot_study import NothingToDrawError
 from incast.study.counting import KINDS, counted, kind
 from incast.study.figures import SEED
 from incast.study.outcome import CheckOutcome, ClaimOutcome
 from incast.study.results import CAP, StudyResults
-from incast.study.writing import NOT_EXPLAINED, interval, measured, row
+from incast.study.writing import NOT_EXPLAINED, interval, measured, row, table_rows
 
 
 def write(found: StudyResults, out: Path, *, overwrite: bool) -> list[Path]:
-    """Write NAME.md, NAME.claims.json and the pictures of figures; returns the files, the page first.
+    """Write NAME.md, NAME.claims.json and NAME-FIGURE.svg; returns the files, the page first.
 
     Raises:
+        MissingLibraryError: Matplotlib is not installed.
         ResultsExistError: A file exists and `overwrite` is false.
 
     """
+    pictures = {figure.id: picture for figure in found.figures if (picture := _picture(found, figure.id))}
+    drawn = {name: f"{found.study}-{name}.svg" for name in pictures}
     files = {
-        f"{found.study}.md": "\n".join(page(found)) + "\n",
-        f"{found.study}.claims.json": claims(found),
+        f"{found.study}.md": ("\n".join(page(found, drawn)) + "\n").encode(),
+        f"{found.study}.claims.json": claims(found).encode(),
+        **{drawn[name]: picture for name, picture in pictures.items()},
     }
-    write_all(out, {name: text.encode() for name, text in files.items()}, overwrite=overwrite)
+    write_all(out, files, overwrite=overwrite)
     return [out / name for name in files]
 
 
-def page(found: StudyResults) -> Iterator[str]:
-    """The lines of the page."""
+def _picture(found: StudyResults, figure: str) -> bytes | None:
+    """A figure as SVG; `None` if it is a table, or nothing of it was measured."""
+    try:
+        return plot.encoded(found.plot(figure, title=""), ".svg", outlines=False)
+    except NothingToDrawError:
+        return None
+
+
+def page(found: StudyResults, drawn: Mapping[str, str]) -> Iterator[str]:
+    """The lines of the page; `drawn` has the file of each drawn figure."""
     yield from [f"# {found.manifest['title']}", "", f"Source: {found.manifest['source']}.", ""]
     yield from ["| kind of claim | verdicts |", "|---|---|"]
     for name, verdicts in found.claims.by_kind().items():
@@ -42,6 +56,7 @@ def page(found: StudyResults) -> Iterator[str]:
     yield ""
     for name in KINDS:
         yield from _verdicts(name, [claim for claim in found.claims if kind(claim.origin, claim.calibration) == name])
+    yield from _figures_of(found, drawn)
     yield from _failures([claim for claim in found.claims if claim.verdict == "fails"])
     yield from ["## Provenance", "", "| | |", "|---|---|"]
     yield from (row(name, value) for name, value in provenance(found).items())
@@ -82,6 +97,22 @@ def _measured(checks: Sequence[CheckOutcome]) -> str:
     return f"{min(values):.4g} to {max(values):.4g}{unit} ({len(checks)} figures: {verdicts})"
 
 
+def _figures_of(found: StudyResults, drawn: Mapping[str, str]) -> Iterator[str]:
+    """Figures and tables in the order of the publication, each with its claims."""
+    if found.figures:
+        yield from ["## Figures", ""]
+    for figure in found.figures:
+        yield from [f"### {figure.title}", "", f"{figure.about} (Source: {figure.source}.)", ""]
+        if figure.claims:
+            yield from [", ".join(f"{name} {found.claims[name].verdict}" for name in figure.claims), ""]
+        if figure.id in drawn:
+            yield from [f"![{figure.title}]({drawn[figure.id]})", ""]
+        sources = [chart.published_source for chart in figure.charts if chart.published and chart.published_source]
+        yield from (f"Published values (hollow marks): {source}.\n" for source in sources)
+        for table in figure.tables:
+            yield from [*table_rows(table), ""]
+
+
 def _failures(failing: Sequence[ClaimOutcome]) -> Iterator[str]:
     """Explanations of claims that fail."""
     if not failing:
@@ -119,5 +150,14 @@ def claims(found: StudyResults) -> str:
     """Verdicts for programs, a claim per line."""
     head: dict[str, Any] = {"study": found.study, "scale": found.scale, "provenance": provenance(found)}
     text = json.dumps(head, allow_nan=False).removesuffix("}")
-    rows = ",\n".join(json.dumps(claim.to_tree(), allow_nan=False) for claim in found.claims)
+    rows = ",\n".join(json.dumps(_short(claim.to_tree()), allow_nan=False) for claim in found.claims)
     return f'{text}, "claims": [\n{rows}\n]}}\n'
+
+
+def _short(tree: Any) -> Any:
+    """Numbers with six significant digits."""
+    if isinstance(tree, float):
+        return float(f"{tree:.6g}")
+    if isinstance(tree, dict):
+        return {name: _short(value) for name, value in tree.items()}
+    return [_short(value) for value in tree] if isinstance(tree, (list, tuple)) else tree

@@ -175,10 +175,7 @@ def markdown(results: StudyResults) -> str:
         for claim in results.claims
     )
     for table in results.tables:
-        lines += ["", f"## {table.title}", "", table.about, ""]
-        lines += [row(*table.headings), "|" + "".join("---:|" if right else "---|" for right in table.numeric)]
-        lines += (row(*cells) for cells in table.texts())
-        lines += itertools.chain.from_iterable(("", note) for note in table.notes)
+        lines += ["", f"## {table.title}", "", table.about, "", *table_rows(table)]
     for claim in results.claims:
         lines += ["", *_section(claim)]
     return "\n".join(lines) + "\n"
@@ -200,6 +197,14 @@ def _section(claim: ClaimOutcome) -> Iterable[str]:
     for check in claim.checks:
         cells = (check.label, measured(check), interval(check).strip("()"), check.expect, check.verdict)
         yield row(*cells, check.reason or "")
+
+
+def table_rows(table: DrawnTable) -> Iterator[str]:
+    """A table in Markdown with its notes."""
+    yield row(*table.headings)
+    yield "|" + "".join("---:|" if right else "---|" for right in table.numeric)
+    yield from (row(*cells) for cells in table.texts())
+    yield from itertools.chain.from_iterable(("", note) for note in table.notes)
 
 
 def row(*cells: str) -> str:
