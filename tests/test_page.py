@@ -283,6 +283,8 @@ def test_figures_have_published_values_and_verdicts(browser: Browser, study: Pat
     links = figure.locator(".verdicts a")
     assert [links.nth(place).text_content() for place in range(2)] == ["✓ C1 holds", "✕ C2 fails"]
     assert [links.nth(place).get_attribute("href") for place in range(2)] == ["#claim-C1", "#claim-C2"]
+    back = found.page.locator("#claim-C1 .note a")
+    assert (back.text_content(), back.get_attribute("href")) == ("8a", "#figure-of-8a")
     rows = found.rows("study-8a-1")
     assert [(row["load"], row["scheme"], row["value"], row["source"]) for row in rows] == [
         (0.3, "HPCC", 2, "incast"),
@@ -446,7 +448,7 @@ def test_the_libraries_are_those_of_the_note() -> None:
 def test_many_figures_of_a_claim_are_counted_and_opened() -> None:
     verdicts = ["holds"] * 9 + ["fails"] * 3 + ["not measured"] * 2
     claim = {**CLAIMS[0], "checks": [check(f"figure {number}", verdict) for number, verdict in enumerate(verdicts)]}
-    text = article(claim)
+    text = article(claim, [])
     assert "14 figures: 9 hold, 3 fail, 2 not measured." in text
     assert "<summary>All 14 figures</summary>" in text
     failing, everything = text.split("<details")

@@ -82,7 +82,7 @@ def test_every_metric_has_rows(study: incast.Study, ran: incast.StudyResults) ->
 
 @pytest.mark.long
 def test_tables_have_what_was_published_beside_ours(ran: incast.StudyResults) -> None:
-    jellyfish, rtt, throughput = ran.tables
+    jellyfish, throughput, rtt = ran.tables
     names = [column.name for column in jellyfish.columns]
     assert names == ["switches", "ports", "reading", "diameter", "classes", "total", "most"]
     rows = {row.cells[:3]: [cell.mean for cell in row.cells[3:]] for row in jellyfish.rows}

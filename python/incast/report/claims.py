@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from markdown_it import MarkdownIt
@@ -28,11 +29,19 @@ def section(study: Study) -> str:
     links = "".join(f'<li><a href="#claim-{escape(claim["id"])}">{chip(claim)}</a></li>' for claim in study.claims)
     overview = f'<ol class="verdicts" aria-label="Verdict on each claim">{links}</ol>'
     overview += "".join(element("p", text, "note bad") for text in study.without)
-    return element("p", head, "lead") + counts + overview + "\n".join(article(claim) for claim in study.claims)
+    return (
+        element("p", head, "lead")
+        + counts
+        + overview
+        + "\n".join(
+            article(claim, [figure.id for figure in study.figures if claim["id"] in figure.claims])
+            for claim in study.claims
+        )
+    )
 
 
-def article(claim: dict[str, Any]) -> str:
-    """One claim with its checks and its explanation."""
+def article(claim: dict[str, Any], figures: Sequence[str]) -> str:
+    """One claim with its checks, its explanation, and links to its figures."""
     name = escape(claim["id"])
     parts = [
         f'<article class="claim {slug(claim["verdict"])}" id="claim-{name}" aria-labelledby="claim-{name}-title">',
@@ -44,6 +53,9 @@ def article(claim: dict[str, Any]) -> str:
         parts.append(element("p", f"A calibration, not a finding: {claim['calibration']}.", "calibration"))
     if claim.get("reason"):
         parts.append(element("p", claim["reason"], "reason"))
+    if figures:
+        links = ", ".join(f'<a href="#figure-of-{escape(each)}">{escape(each)}</a>' for each in figures)
+        parts.append(f'<p class="note">Figures: {links}</p>')
     if claim["checks"]:
         parts.append(checks(claim))
     if claim.get("explanation"):
