@@ -16,7 +16,8 @@ from incast.comparison import render
 
 EXAMPLES = """
 Examples:
-  incast compare results/imported fct.txt
+  incast compare results/new results/old
+  incast compare results/quickstart --scheme HPCC --with DCQCN
   incast compare results/imported fct.txt --scheme DCQCN+w --by-flow 20
   incast compare results/imported fct.txt --dport 100 --format markdown
   incast compare results/imported fct.txt --format csv --table flows > flows.csv
@@ -29,30 +30,35 @@ Hosts are addresses (0b013701 is node 0x137) or node numbers.
 
 def compare(
     folder: Path,
-    reference: Path,
+    reference: Path | None = None,
     /,
     *,
     scheme: str | None = None,
+    with_: Annotated[str | None, Parameter(name="--with")] = None,
     dport: Annotated[int | None, Parameter(validator=Number(gte=0, lte=65535))] = None,
     by_flow: Annotated[int, Parameter(validator=Number(gte=0))] = 5,
     format: Literal["text", "csv", "json", "markdown"] = "text",  # noqa: A002 - the name of the option
     table: Literal["bins", "flows", "unmatched"] = "bins",
 ) -> None:
-    """Compare results with an fct.txt of the HPCC authors' ns-3 or a simulator derived from it.
+    """Compare results with other results, another scheme, or an fct.txt of the HPCC authors' ns-3 or its descendants.
 
-    Slowdowns of both sides are computed as in ns-3's fct_analysis.py.
+    The first line says that all flows are identical, or where the difference begins. Then come percentiles by flow size
+    for both sides, the flows that differ most, and the flows that only one side has.
 
-    Prints percentiles by flow size for both sides and their difference, then the flows that differ most, then the
-    flows that only one side has.
+    Flows of two results match by number if both have the same flows, otherwise by hosts, size and start. Flows of an
+    fct.txt match by hosts, ports, size and start. Slowdowns of both sides are computed as in ns-3's fct_analysis.py,
+    with the reference's ideal times. A difference does not change the exit code.
 
     Parameters
     ----------
     folder
         Results folder, as written by `incast run`.
     reference
-        The fct.txt that ns-3 wrote.
+        Another results folder, or the fct.txt that ns-3 wrote. Default: the same folder, with another scheme.
     scheme
         Scheme to compare; required if the results have several.
+    with_
+        Scheme of the reference, if that is a results folder. Default: the same as in the results, or the only one.
     dport
         Compare only flows to this destination port. In ns-3's workloads, 100 is background traffic and 200 is incasts.
     by_flow
@@ -63,7 +69,7 @@ def compare(
         Table for --format csv: bins, flows (one row per flow of both sides) or unmatched (flows of one side only).
 
     """
-    found = incast.compare(folder, reference, scheme=scheme, dport=dport)
+    found = incast.compare(folder, reference, scheme=scheme, with_scheme=with_, dport=dport)
     if format == "csv":
         for part in render.as_csv(found, table):
             sys.stdout.write(part)
