@@ -33,6 +33,8 @@ NARROW = 4.0
 """Inches below which a figure has small text: a column of a paper is narrower."""
 SMALL = 8.0
 """Points of small text (our choice; most templates set captions at 8 to 9)."""
+LEAST = 7.0
+"""Points of the smallest text, the names of ports (our choice): journals ask for 6 to 8 at least."""
 FEW_TICKS = 6
 """Most ticks of a logarithmic axis at 1, 2 and 5 times powers of ten (our choice); of more, the powers suffice."""
 DPI = 200
@@ -98,6 +100,7 @@ def draw(
             _legend(figure, handles)
         if title:
             _title(figure, title)
+        _side_labels(figure)
     return figure
 
 
@@ -124,13 +127,29 @@ def _legend(figure: Figure, handles: dict[str, Any]) -> None:
 def _title(figure: Figure, title: str) -> None:
     """A title above the panels, in as many lines as it needs."""
     most = 0.98 * figure.get_figwidth() * figure.dpi
-    above = figure.suptitle("", x=0.01, ha="left", fontsize="medium")
-    lines: list[str] = []
-    for word in title.split():
-        above.set_text(" ".join([*lines[-1:], word]))
-        lines[-1:] = [above.get_text()] if lines and _width(figure, above) <= most else [*lines[-1:], word]
-    above.set_text("\n".join(lines))
+    above = figure.suptitle(title, x=0.01, ha="left", fontsize="medium")
+    _break(figure, above, most)
     _shorten(figure, above, most)
+
+
+def _side_labels(figure: Figure) -> None:
+    """Break labels that are longer than the vertical axes that they stand next to."""
+    # Places the panels.
+    figure.draw_without_rendering()
+    for axes in figure.axes:
+        label = axes.yaxis.label
+        label.set_rotation(0)
+        _break(figure, label, axes.get_window_extent().height)
+        label.set_rotation(90)
+
+
+def _break(figure: Figure, text: Any, most: float) -> None:
+    """Break a text into lines of at most so many pixels; a longer word has a line of its own."""
+    lines: list[str] = []
+    for word in text.get_text().split():
+        text.set_text(" ".join([*lines[-1:], word]))
+        lines[-1:] = [text.get_text()] if lines and _width(figure, text) <= most else [*lines[-1:], word]
+    text.set_text("\n".join(lines))
 
 
 def _shorten(figure: Figure, text: Any, most: float) -> None:
@@ -283,7 +302,7 @@ def _pauses(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any
             shares = [0.25 + 0.75 * row["paused_ps"] / max(1, row["end_ps"] - row["start_ps"]) for row in bars]
             axes.broken_barh(spans, (links.index(link) - 0.35, 0.7), color=styles[scheme]["color"], alpha=shares,
                              linewidth=0)  # fmt: skip
-        axes.set_yticks(range(len(links)), links, fontsize="x-small")
+        axes.set_yticks(range(len(links)), links, fontsize=LEAST)
         axes.set_ylim(len(links) - 0.4, -0.6)
         axes.set_title(scheme, loc="left", fontsize="medium")
     _times(figure)
@@ -301,7 +320,7 @@ def _closing(figure: Figure, rows: Sequence[Row], _: dict[str, dict[str, Any]]) 
                 axes.broken_barh(span, (links.index(row["link"]) - 0.35, 0.7), color=colours[part], linewidth=0)
             axes.plot([], [], color=colours[part], linewidth=6, label=part)
         axes.axvline(mine[0]["closed_ps"], color="#1b2126", linestyle="--", linewidth=1)
-        axes.set_yticks(range(len(links)), links, fontsize="x-small")
+        axes.set_yticks(range(len(links)), links, fontsize=LEAST)
         axes.set_ylim(len(links) - 0.4, -0.6)
         axes.set_title(scheme, loc="left", fontsize="medium")
     _times(figure)
