@@ -124,6 +124,14 @@ def test_formats(base: incast.Results, command: Command) -> None:
     assert command(*arguments, "markdown").stdout.startswith("first difference: flow ")
 
 
+def test_a_single_scheme_needs_other_results(command: Command, tmp_path: Path) -> None:
+    write(tmp_path, FLOWS, "flows.csv")
+    incast.load(write(tmp_path, SCENARIO.partition("[scheme.DCQCN]")[0])).run(tmp_path / "alone")
+    done = command("compare", "alone")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "has only the scheme HPCC; name other results" in done.stderr
+
+
 def test_nothing_in_common(base: incast.Results, command: Command, tmp_path: Path) -> None:
     for name, flows, says in (
         ("hosts", "src,dst,size_bytes,start_us\n4,3,10,0\n", "no flow has the same hosts"),

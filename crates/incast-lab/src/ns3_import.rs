@@ -42,7 +42,7 @@ pub fn import_ns3(topology: &Path, flows: &Path, configs: &[PathBuf], out: &Path
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),
     };
-    let mut text = String::from("# What the HPCC authors' ns-3 does with these files, in its own arithmetic.\n");
+    let mut text = String::from("# Scenario from files of the HPCC authors' ns-3.\n");
     text += "profile = \"ns3\"\n\n";
     section(&mut text, "fabric.ns3", &[("topology", quoted(&relative(folder, topology)))]);
     text += &format!("[[workload]]\nns3.flows = {}\n\n", quoted(&relative(folder, flows)));

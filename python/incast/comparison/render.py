@@ -107,6 +107,8 @@ def verdict(comparison: Comparison) -> str:
     first = comparison.first
     if first is None:
         text = f"identical: all {found.matched:,} flows finish at the same time"
+        if alone := found.reference_only + found.results_only:
+            text += f"; {counted(alone, 'flow is', 'flows are')} on one side only"
     else:
         start = "never started" if first.start_ns is None else f"start {us(first.start_ns)}"
         flow = f"{first.src_name} -> {first.dst_name}, {look.size(first.size_bytes)}, {start}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from incast._nearest import hint
 from incast.comparison import match
 from incast.errors import ComparisonError
 from incast.results import Results
@@ -22,16 +21,17 @@ def schemes(results: Results, reference: Results, scheme: str | None, other: str
 
     Default of the second in another folder: the scheme with the same name, or the only one.
     """
+    names = list(results.manifest["schemes"])
+    same = reference.path.resolve() == results.path.resolve()
+    if same and len(names) == 1:
+        raise ComparisonError(f"{results.path} has only the scheme {names[0]}; name other results or an fct.txt")
     ours = match.chosen(results, scheme)
-    if other is None and ours in reference.manifest["schemes"] and reference.path != results.path:
+    if other is None and ours in reference.manifest["schemes"] and not same:
         other = ours
     theirs = match.chosen(reference, other, "--with")
-    if reference.path.resolve() == results.path.resolve() and ours == theirs:
-        names = list(results.manifest["schemes"])
-        raise ComparisonError(
-            f"{results.path} is compared with itself under {ours}; choose another scheme with --with: "
-            f"{', '.join(name for name in names if name != ours) or 'there is only one'}{hint(ours, names)}"
-        )
+    if same and ours == theirs:
+        others = ", ".join(name for name in names if name != ours)
+        raise ComparisonError(f"both sides are {ours} in {results.path}; choose another scheme with --with: {others}")
     return ours, theirs
 
 
