@@ -131,6 +131,20 @@ def test_nothing_that_is_drawn_lies_outside_the_page(
     assert [text.get_text() for text in texts if "^" in text.get_text()] == []
 
 
+def test_ticks_of_a_late_part_of_a_run_are_distinct(sampled: incast.Results) -> None:
+    """Flows of ns-3 begin at 2 s."""
+    chart = charts.queues(charts.Source([sampled]), ports=1)
+    place = [field.name for field in chart.fields].index("time_ps")
+    late = [(*row[:place], row[place] + 2 * 10**12, *row[place + 1 :]) for row in chart.rows]
+    labels = {}
+    for name, rows in (("early", chart.rows), ("late", late)):
+        (axes,) = plot.draw(replace(chart, rows=rows), width=3.3).axes
+        labels[name] = [text.get_text() for text in axes.get_xticklabels()]
+        assert len(set(labels[name])) == len(labels[name]) > 2
+        assert axes.get_xlabel() == {"early": "time", "late": "time after 2 s"}[name]
+    assert labels["early"] == labels["late"]
+
+
 def test_a_name_wider_than_the_page_is_cut(sampled: incast.Results) -> None:
     chart = charts.cdf(charts.Source([sampled]), label="poisson")
     rows = [("x" * 200, *row[1:]) for row in chart.rows if row[0] == "HPCC"]

@@ -7,6 +7,7 @@ plot.save(plot.draw(chart), "slowdown.pdf")
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from os import PathLike
@@ -37,6 +38,8 @@ LEAST = 7.0
 """Points of the smallest text, the names of ports (our choice): journals ask for 6 to 8 at least."""
 FEW_TICKS = 6
 """Most ticks of a logarithmic axis at 1, 2 and 5 times powers of ten (our choice); of more, the powers suffice."""
+LATE = 100
+"""Times as long as an axis that it may begin after 0 (our choice): ticks have four digits."""
 DPI = 200
 """Dots per inch of a PNG (our choice)."""
 Row = dict[str, Any]
@@ -395,9 +398,16 @@ def _column(figure: Figure, count: int) -> list[Axes]:
 
 
 def _times(figure: Figure) -> None:
-    """An axis of times below the last panel."""
-    figure.axes[-1].xaxis.set_major_formatter(lambda value, _: look.time(value))
-    figure.axes[-1].set_xlabel("time")
+    """An axis of times below the last panel; of a short part of a run, after a round time before it."""
+    axes = figure.axes[-1]
+    first = min(panel.dataLim.x0 for panel in figure.axes)
+    last = max(panel.dataLim.x1 for panel in figure.axes)
+    since = 0.0
+    if 0 < last - first < first / LATE:
+        step = 10 ** math.ceil(math.log10(last - first))
+        since = first // step * step
+    axes.xaxis.set_major_formatter(lambda value, _: look.time(value - since))
+    axes.set_xlabel(f"time after {since / 10**12:.12g} s" if since else "time")
 
 
 def _panels(name: str, each: float) -> Callable[[Sequence[Row]], float]:
