@@ -98,7 +98,9 @@ def test_flows_of_one_side_are_listed(command: Command, incast16: Path, tmp_path
     done = command("compare", incast16, file, *SCHEME)
     assert done.returncode == 0, done.stderr
     assert "14 completed on both sides, 1 only in the reference, 2 only in the results" in done.stdout
-    assert "ports 10000 to 101, 500,000 B, start 2000000.000 us, line 15: not in the results" in done.stdout
+    assert done.stdout.startswith("identical: all 14 flows finish at the same time; 3 flows are on one side only\n")
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("- line 15: host ")]
+    assert line.endswith(" -> host 16, ports 10000 to 101, 500,000 B, start 2000000.000 us: not in the results")
     done = command("compare", incast16, file, *SCHEME, "--format", "csv", "--table", "unmatched")
     assert [row["side"] for row in csv.DictReader(io.StringIO(done.stdout))] == ["reference", "results", "results"]
 
@@ -138,7 +140,7 @@ def test_formats_say_the_same(command: Command, incast16: Path) -> None:
     for kind in ("text", "markdown"):
         (line,) = [line for line in printed[kind].splitlines() if line.lstrip("| ").startswith("all ")]
         assert f"{whole.reference.p95:.3f}" in line
-        assert "all identical" in printed[kind]
+        assert printed[kind].startswith("identical: all 16 flows finish at the same time\n")
 
 
 FORMATS = ("text", "csv", "json", "markdown")
@@ -193,7 +195,11 @@ def test_wrong_names(command: Command, incast16: Path, tmp_path: Path) -> None:
         ([incast16, REFERENCE], "2 schemes; choose with --scheme: HPCC, DCQCN+w"),
         ([incast16, REFERENCE, "--scheme", "DCQCN"], "did you mean `DCQCN+w`?"),
         ([incast16, tmp_path / "gone.txt", *SCHEME], "gone.txt: No such file"),
-        ([incast16, tmp_path, *SCHEME], "it is a folder; allowed: a regular file"),
+        ([incast16, tmp_path, *SCHEME], "is not a results folder"),
+        ([incast16, *SCHEME], "2 schemes; choose with --with: HPCC, DCQCN+w"),
+        ([incast16, incast16, *SCHEME, "--with", "DCQCN+w"], "choose another scheme with --with: HPCC"),
+        ([incast16, *SCHEME, "--with", "HPC"], "did you mean `HPCC`?"),
+        ([incast16, REFERENCE, *SCHEME, "--with", "HPCC"], "is a file: it has no scheme HPCC"),
         ([tmp_path, REFERENCE], "is not a results folder"),
         ([incast16, REFERENCE, *SCHEME, "--by-flow", "-1"], "by-flow"),
     ):

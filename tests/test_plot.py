@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 
 import incast
 from conftest import Command, write
 from folders import make_sweep
 from incast import charts, plot
+from incast.charts.closing import BEHIND, ON_CYCLE, PASSING
 from incast.charts.slowdown import of_one_size
 from test_charts import SAMPLED
 
@@ -59,34 +62,87 @@ LONG = (
 )
 
 
-@pytest.mark.parametrize(("width", "height"), [(3.4, 2.6), (3.4, None), (2.5, 3.0), (None, None)])
-@pytest.mark.parametrize("kind", ["slowdown", "cdf-fct", "queues"])
+def rows_of(kind: str) -> list[dict[str, Any]]:
+    """Rows of a chart with many schemes and long names, as the kind of chart has them."""
+    links = ["spine12 -> leaf104", "leaf104 -> spine12", "leaf7 -> h1023"]
+    spans = [{"link": link, "start_ps": i * 10**8, "end_ps": i * 10**8 + 10**8} for i in range(3) for link in links]
+    steps = range(1, 9)
+    sizes = {"size_min_bytes": 1, "p50": 1.5, "p95": 12.5, "p99": 1234.5}
+    values: dict[str, list[dict[str, Any]]] = {
+        "slowdown": [{"label": "background", "bin": i, "size_max_bytes": 3**i * 1000, **sizes} for i in steps],
+        "cdf-fct": [{"label": "background", "share": i / 8, "fct_ps": 7**i * 10**5} for i in steps],
+        "cdf-slowdown": [{"label": "background", "share": i / 8, "slowdown_hpcc": 3**i} for i in steps],
+        "queues": [{"link": link, "time_ps": i * 10**8, "queue_bytes": i * 10**6} for link in links for i in steps],
+        "rates": [{"who": f"h{i} -> h1023", "time_ps": i * 10**8, "rate_bps": i * 10**10} for i in steps],
+        "pauses": [{**span, "paused_ps": 10**7} for span in spans],
+        "closing": [
+            {**span, "part": part, "closed_ps": 10**8}
+            for span, part in zip(spans, 3 * [ON_CYCLE, BEHIND, PASSING], strict=True)
+        ],
+        "vms": [{"who": f"tenant12.vm{i % 2}", "time_ps": i * 10**9, "wire_bps": i * 10**9, "guarantee_bps": 5 * 10**9}
+                for i in steps],
+        "guarantees": [{"share": i / 8, "satisfaction": i**2 / 8} for i in steps],
+        "over": [{"workload[0].poisson.load": i, "paused_share": i / 80, "slowdown_p99": 1234.5 * i} for i in steps],
+    }  # fmt: skip
+    schemes = LONG[:2] if kind in ("rates", "pauses", "closing") else LONG
+    return [{"scheme": scheme, **row} for scheme in schemes for row in values[kind]]
+
+
+@pytest.mark.parametrize(("width", "height"), [(3.3, None), (3.3, 2.6), (2.5, 3.0), (None, None)])
+@pytest.mark.parametrize("kind", plot.DRAWN)
 def test_nothing_that_is_drawn_lies_outside_the_page(
     kind: str, width: float | None, height: float | None, sampled: incast.Results
 ) -> None:
-    """With six schemes of long names, and a long title."""
-    source = charts.Source([sampled])
-    made = {
-        "slowdown": lambda: charts.slowdown(source, label="poisson"),
-        "cdf-fct": lambda: charts.cdf(source, label="poisson"),
-        "queues": lambda: charts.queues(source, ports=1),
-    }
-    chart = made[kind]()
-    place = [field.name for field in chart.fields].index("scheme")
-    first = [row for row in chart.rows if row[place] == chart.palette[0]]
-    rows = [(*row[:place], name, *row[place + 1 :]) for name in LONG for row in first]
+    """All charts, with schemes of long names and a long title: text of 7 points or more, the legend inside."""
+    if height and kind in ("queues", "pauses", "closing", "rates", "vms"):
+        height *= 1.5  # Of several panels.
+    rows = rows_of(kind)
+    fields = tuple(charts.Field(name, name) for name in rows[0])
+    chart = replace(
+        charts.cdf(charts.Source([sampled])),
+        name=kind,
+        fields=fields,
+        rows=[tuple(row.values()) for row in rows],
+        palette=tuple(dict.fromkeys(row["scheme"] for row in rows)),
+    )
     title = "results of an evaluation of six congestion controls in a fabric that has a title of many words"
-    options: dict[str, Any] = {"percentiles": ["p95"]} if kind == "slowdown" else {}
-    figure = plot.draw(replace(chart, rows=rows, palette=LONG), width=width, height=height, title=title, **options)
-    figure.canvas.draw()
+    options: dict[str, dict[str, Any]] = {
+        "slowdown": {"percentiles": ["p95"]},
+        "over": {"x": "workload[0].poisson.load", "of": "paused_share" if (width or 9) > 3 else "slowdown_p99"},
+    }
+    with warnings.catch_warnings():
+        # Matplotlib warns of a layout without room for the panels.
+        warnings.simplefilter("error")
+        figure = plot.draw(chart, width=width, height=height, title=title, **options.get(kind, {}))
+        figure.canvas.draw()
     page, drawn = figure.get_size_inches(), figure.get_tightbbox()
     assert drawn.x0 >= -0.01
     assert drawn.y0 >= -0.01
     assert drawn.x1 <= page[0] + 0.01
     assert drawn.y1 <= page[1] + 0.01
-    assert len(figure.legends[0].get_texts()) == len(LONG)
-    sizes = {text.get_fontsize() for text in figure.legends[0].get_texts()}
-    assert sizes == ({8.0} if width else {10.0})
+    if height is None:
+        assert all(min(axes.get_window_extent().size) > 0.2 * figure.dpi for axes in figure.axes)
+    names = {"closing": [ON_CYCLE, BEHIND, PASSING], "rates": [f"h{i} -> h1023" for i in range(1, 9)]}
+    if kind != "pauses":
+        assert len(figure.legends[0].get_texts()) == len(names.get(kind, LONG))
+    texts = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text()]
+    assert min(float(text.get_fontsize()) for text in texts) >= 7
+    # Matplotlib sets exponents smaller.
+    assert [text.get_text() for text in texts if "^" in text.get_text()] == []
+
+
+def test_ticks_of_a_late_part_of_a_run_are_distinct(sampled: incast.Results) -> None:
+    """Flows of ns-3 begin at 2 s."""
+    chart = charts.queues(charts.Source([sampled]), ports=1)
+    place = [field.name for field in chart.fields].index("time_ps")
+    late = [(*row[:place], row[place] + 2 * 10**12, *row[place + 1 :]) for row in chart.rows]
+    labels = {}
+    for name, rows in (("early", chart.rows), ("late", late)):
+        (axes,) = plot.draw(replace(chart, rows=rows), width=3.3).axes
+        labels[name] = [text.get_text() for text in axes.get_xticklabels()]
+        assert len(set(labels[name])) == len(labels[name]) > 2
+        assert axes.get_xlabel() == {"early": "time", "late": "time after 2 s"}[name]
+    assert labels["early"] == labels["late"]
 
 
 def test_a_name_wider_than_the_page_is_cut(sampled: incast.Results) -> None:
@@ -181,6 +237,18 @@ def test_a_title_of_ones_own(sampled: incast.Results, command: Command, tmp_path
     assert "<!-- mine -->" in files["own"]
     for name in ("own", "none"):
         assert "<!-- two schemes, eight hosts -->" not in files[name]
+
+
+def test_a_scenario_without_title_has_none_in_its_picture(command: Command, tmp_path: Path) -> None:
+    """The name of a folder is none either."""
+    untitled = SAMPLED.replace('title = "two schemes, eight hosts"\n', "")
+    incast.load(write(tmp_path, untitled)).run(tmp_path / "my-folder")
+    done = command("plot", "my-folder", "cdf-fct", "-o", "a.svg")
+    assert done.returncode == 0, done.stderr
+    drawn = (tmp_path / "a.svg").read_text(encoding="utf-8")
+    assert "completion time" in drawn
+    assert "my-folder" not in drawn
+    assert "two schemes" not in drawn
 
 
 def test_of_a_sweep(command: Command, tmp_path: Path) -> None:

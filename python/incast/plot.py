@@ -7,6 +7,7 @@ plot.save(plot.draw(chart), "slowdown.pdf")
 from __future__ import annotations
 
 import io
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
@@ -34,12 +35,16 @@ NARROW = 4.0
 """Inches below which a figure has small text: a column of a paper is narrower."""
 SMALL = 8.0
 """Points of small text (our choice; most templates set captions at 8 to 9)."""
+LEAST = 7.0
+"""Points of the smallest text, the names of ports (our choice): journals ask for 6 to 8 at least."""
 FEW_TICKS = 6
 """Most ticks of a logarithmic axis at 1, 2 and 5 times powers of ten (our choice); of more, the powers suffice."""
 LABEL = 48
 """Letters of an axis's title that fit next to a panel."""
 PUBLISHED = "published"
 """Name of published values in a legend."""
+LATE = 100
+"""Times as long as an axis that it may begin after 0 (our choice): ticks have four digits."""
 DPI = 200
 """Dots per inch of a PNG (our choice)."""
 Row = dict[str, Any]
@@ -103,6 +108,7 @@ def draw(
             _legend(figure, handles)
         if title:
             add_title(figure, title)
+        _side_labels(figure)
     return figure
 
 
@@ -129,13 +135,29 @@ def _legend(figure: Figure, handles: dict[str, Any]) -> None:
 def add_title(figure: Figure, title: str) -> None:
     """A title above the panels, in as many lines as it needs."""
     most = 0.98 * figure.get_figwidth() * figure.dpi
-    above = figure.suptitle("", x=0.01, ha="left", fontsize="medium")
-    lines: list[str] = []
-    for word in title.split():
-        above.set_text(" ".join([*lines[-1:], word]))
-        lines[-1:] = [above.get_text()] if lines and _width(figure, above) <= most else [*lines[-1:], word]
-    above.set_text("\n".join(lines))
+    above = figure.suptitle(title, x=0.01, ha="left", fontsize="medium")
+    _break(figure, above, most)
     _shorten(figure, above, most)
+
+
+def _side_labels(figure: Figure) -> None:
+    """Break labels that are longer than the vertical axes that they stand next to."""
+    # Places the panels.
+    figure.draw_without_rendering()
+    for axes in figure.axes:
+        label = axes.yaxis.label
+        label.set_rotation(0)
+        _break(figure, label, axes.get_window_extent().height)
+        label.set_rotation(90)
+
+
+def _break(figure: Figure, text: Any, most: float) -> None:
+    """Break a text into lines of at most so many pixels; a longer word has a line of its own."""
+    lines: list[str] = []
+    for word in text.get_text().split():
+        text.set_text(" ".join([*lines[-1:], word]))
+        lines[-1:] = [text.get_text()] if lines and _width(figure, text) <= most else [*lines[-1:], word]
+    text.set_text("\n".join(lines))
 
 
 def _shorten(figure: Figure, text: Any, most: float) -> None:
@@ -308,7 +330,7 @@ def _pauses(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any
             shares = [0.25 + 0.75 * row["paused_ps"] / max(1, row["end_ps"] - row["start_ps"]) for row in bars]
             axes.broken_barh(spans, (links.index(link) - 0.35, 0.7), color=styles[scheme]["color"], alpha=shares,
                              linewidth=0)  # fmt: skip
-        axes.set_yticks(range(len(links)), links, fontsize="x-small")
+        axes.set_yticks(range(len(links)), links, fontsize=LEAST)
         axes.set_ylim(len(links) - 0.4, -0.6)
         axes.set_title(scheme, loc="left", fontsize="medium")
     _times(figure)
@@ -326,7 +348,7 @@ def _closing(figure: Figure, rows: Sequence[Row], _: dict[str, dict[str, Any]]) 
                 axes.broken_barh(span, (links.index(row["link"]) - 0.35, 0.7), color=colours[part], linewidth=0)
             axes.plot([], [], color=colours[part], linewidth=6, label=part)
         axes.axvline(mine[0]["closed_ps"], color="#1b2126", linestyle="--", linewidth=1)
-        axes.set_yticks(range(len(links)), links, fontsize="x-small")
+        axes.set_yticks(range(len(links)), links, fontsize=LEAST)
         axes.set_ylim(len(links) - 0.4, -0.6)
         axes.set_title(scheme, loc="left", fontsize="medium")
     _times(figure)
@@ -401,9 +423,16 @@ def _column(figure: Figure, count: int) -> list[Axes]:
 
 
 def _times(figure: Figure) -> None:
-    """An axis of times below the last panel."""
-    figure.axes[-1].xaxis.set_major_formatter(lambda value, _: look.time(value))
-    figure.axes[-1].set_xlabel("time")
+    """An axis of times below the last panel; of a short part of a run, after a round time before it."""
+    axes = figure.axes[-1]
+    first = min(panel.dataLim.x0 for panel in figure.axes)
+    last = max(panel.dataLim.x1 for panel in figure.axes)
+    since = 0.0
+    if 0 < last - first < first / LATE:
+        step = 10 ** math.ceil(math.log10(last - first))
+        since = first // step * step
+    axes.xaxis.set_major_formatter(lambda value, _: look.time(value - since))
+    axes.set_xlabel(f"time after {since / 10**12:.12g} s" if since else "time")
 
 
 def _panels(name: str, each: float) -> Callable[[Sequence[Row]], float]:

@@ -5,9 +5,9 @@ use std::fmt::{Display, Write as _};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use incast_model::fabric::Fabric;
+use incast_model::fabric::{Fabric, Link, NodeId};
 use incast_model::foreign::{Notice, Severity};
-use incast_model::ns3::{CcMode, Ns3Config, read_config};
+use incast_model::ns3::{CcMode, LinkDown, Ns3Config, read_config};
 use incast_model::units::{Bytes, Rate, Time};
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -42,7 +42,7 @@ pub fn import_ns3(topology: &Path, flows: &Path, configs: &[PathBuf], out: &Path
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),
     };
-    let mut text = String::from("# What the HPCC authors' ns-3 does with these files, in its own arithmetic.\n");
+    let mut text = String::from("# Scenario from files of the HPCC authors' ns-3.\n");
     text += "profile = \"ns3\"\n\n";
     section(&mut text, "fabric.ns3", &[("topology", quoted(&relative(folder, topology)))]);
     text += &format!("[[workload]]\nns3.flows = {}\n\n", quoted(&relative(folder, flows)));
@@ -77,7 +77,10 @@ fn read_all(files: &[PathBuf]) -> Result<Vec<Ns3Config>, Diagnostics> {
     for file in files {
         match read_config(file) {
             Ok(config) => configs.push(config),
-            Err(errors) => found.extend(errors.iter().map(|error| Diagnostic::new("", error.to_string()))),
+            Err(invalid) => {
+                found.extend(invalid.errors.iter().map(|error| Diagnostic::new("", error.to_string())));
+                found.extend(not_honoured(&invalid.config).1);
+            }
         }
     }
     Diagnostics::check(found)?;
@@ -89,16 +92,18 @@ const USUAL_SCHEMES: &str =
 
 /// Returns ignorable settings.
 fn check(config: &Ns3Config, fabric: &Fabric, found: &mut Vec<Diagnostic>) -> Vec<Notice> {
-    let (errors, notices): (Vec<Notice>, Vec<Notice>) =
-        config.not_honoured().into_iter().partition(|notice| notice.severity == Severity::Error);
-    found.extend(errors.iter().map(|notice| at(config, notice.line, &notice.text)));
+    let (notices, errors) = not_honoured(config);
+    found.extend(errors);
     let mut fail = |holds: bool, key: &str, what: &str| {
         if !holds {
             found.push(at(config, config.line(key).unwrap_or(0), &format!("{key}: {what}")));
         }
     };
-    fail(config.global_t != Some(false), "GLOBAL_T", "only one base RTT for all pairs is supported; allowed: 1");
-    fail(config.rate_bound != Some(false), "RATE_BOUND", "flows without pacing are not supported; allowed: 1");
+    if let Some(down) = config.failure() {
+        let what =
+            format!("no link connects nodes {} and {}; allowed: the ends of a link of the topology", down.a, down.b);
+        fail(!links_of(down, fabric).is_empty(), "LINK_DOWN", &what);
+    }
     let needed = "is not set, and the original has no default that makes sense";
     for (key, set) in ns3_control::needed(config) {
         fail(set, key, needed);
@@ -125,6 +130,13 @@ fn check(config: &Ns3Config, fabric: &Fabric, found: &mut Vec<Diagnostic>) -> Ve
     notices
 }
 
+/// Warnings and errors.
+fn not_honoured(config: &Ns3Config) -> (Vec<Notice>, Vec<Diagnostic>) {
+    let (errors, notices): (Vec<Notice>, Vec<Notice>) =
+        config.not_honoured().into_iter().partition(|notice| notice.severity == Severity::Error);
+    (notices, errors.iter().map(|notice| at(config, notice.line, &notice.text)).collect())
+}
+
 fn at(config: &Ns3Config, line: usize, text: &str) -> Diagnostic {
     let place = if line == 0 { config.file.clone() } else { format!("{}:{line}", config.file) };
     Diagnostic::new("", format!("{place}: {text}"))
@@ -146,17 +158,20 @@ fn write_configs(text: &mut String, configs: &[Ns3Config], fabric: &Fabric) {
         let ImportedControl { control, parameters, .. } = ns3_control::control(config, window(config));
         section(text, &format!("scheme.{scheme}"), &[("window", quoted(window(config)))]);
         section(text, &format!("scheme.{scheme}.control.{control}"), &parameters);
-        for (_, (name, values)) in own.iter().enumerate().filter(|(index, _)| !alike(*index)) {
+        let given = |(index, (_, values)): &(usize, &Section)| !alike(*index) && !values.is_empty();
+        for (_, (name, values)) in own.iter().enumerate().filter(given) {
             section(text, &format!("scheme.{scheme}.{name}"), values);
         }
     }
-    for (_, (name, values)) in sections[0].iter().enumerate().filter(|(index, _)| alike(*index)) {
-        if !values.is_empty() {
-            section(text, name, values);
-        }
+    let given = |(index, (_, values)): &(usize, &Section)| alike(*index) && !values.is_empty();
+    for (_, (name, values)) in sections[0].iter().enumerate().filter(given) {
+        section(text, name, values);
     }
-    let end = configs[0].stop_time.unwrap_or(Time::ms(3010));
-    section(text, "simulation", &[("horizon", text_of(end))]);
+    let mut simulation = vec![("horizon", text_of(configs[0].stop_time.unwrap_or(Time::ms(3010))))];
+    if configs.iter().any(|config| config.failure().is_some()) {
+        simulation.push(("arithmetic", quoted("exact")));
+    }
+    section(text, "simulation", &simulation);
 }
 
 fn window(config: &Ns3Config) -> &'static str {
@@ -191,11 +206,32 @@ fn sections(config: &Ns3Config, fabric: &Fabric) -> Vec<Section> {
         ecn.push(("by_rate", thresholds(config, fabric)));
     }
     vec![
+        ("network", config.failure().map(|down| failure(down, fabric)).unwrap_or_default()),
         ("switch", vec![("buffer", buffer(config.buffer_size.unwrap_or(Bytes(16 << 20))))]),
         ("ecn", ecn),
         ("rdma", vec![("acks_ignore_pause", config.ack_high_prio.unwrap_or(false).to_string())]),
         ("packets", vec![("payload", text_of(config.payload.unwrap_or(Bytes(1000))))]),
     ]
+}
+
+/// Time after which ns-3 takes a link down.
+const LINKS_UP: Time = Time::ms(2000);
+
+/// Routes follow immediately, as in ns-3, which takes down the last of parallel links.
+fn failure(down: LinkDown, fabric: &Fabric) -> Vec<(&'static str, String)> {
+    let [a, b] = [down.a, down.b].map(|node| quoted(&fabric.node(NodeId(node)).name));
+    let parallel = match links_of(down, fabric).len() {
+        0 | 1 => String::new(),
+        links => format!(", parallel = {}", links - 1),
+    };
+    let at = text_of(LINKS_UP + down.after);
+    vec![("failure", format!("[{{ link = [{a}, {b}]{parallel}, at = {at} }}]")), ("reroute_after", quoted("0s"))]
+}
+
+fn links_of(down: LinkDown, fabric: &Fabric) -> Vec<&Link> {
+    let ends = [(down.a, down.b), (down.b, down.a)];
+    let node = |port| fabric.port(port).node.0;
+    fabric.links().iter().filter(|link| ends.contains(&(node(link.a), node(link.b)))).collect()
 }
 
 fn thresholds(config: &Ns3Config, fabric: &Fabric) -> String {
@@ -357,6 +393,28 @@ mod tests {
         for each in ["HAS_WNI", "CC_MOED", "ACK_HIGH_PRI"] {
             assert!(errors.contains(each), "{errors}");
         }
+        let errors = import(&[CONFIG.replace("HAS_WIN 1", "HAS_WNI 1") + "MULTI_RATE 1\n"]).unwrap_err().to_string();
+        assert!(errors.contains("HAS_WNI") && errors.contains("MULTI_RATE"), "{errors}");
+    }
+
+    #[test]
+    fn a_link_fails() {
+        let down = |text: &str| import(Some(&(CONFIG.to_owned() + text)));
+        let (folder, imported) = down("LINK_DOWN 5 3 2\n");
+        let imported = imported.unwrap();
+        let loaded = Loaded::from_text("s", &imported.text, &folder.path().join("out"), &[]).unwrap();
+        let network = &loaded.scenario().network;
+        assert_eq!(network.failure[0].link, Some(["s3".into(), "h2".into()]));
+        assert_eq!((network.failure[0].at, network.failure[0].until), (Time::ms(2000) + Time::us(5), None));
+        assert_eq!(network.reroute_after, Some(Time::ZERO));
+        assert_eq!(loaded.scenario().simulation.arithmetic, Arithmetic::Exact);
+        assert!(imported.notices.iter().any(|notice| notice.text.starts_with("LINK_DOWN: becomes network.failure")));
+        for wrong in ["LINK_DOWN 5 0 1\n", "LINK_DOWN 5 3 9\n"] {
+            let error = down(wrong).1.unwrap_err().to_string();
+            assert!(error.contains("config.txt:17: LINK_DOWN: no link connects nodes"), "{error}");
+        }
+        let unharmed = down("LINK_DOWN 0 0 0\n").1.unwrap();
+        assert!(!unharmed.text.contains("failure") && !unharmed.text.contains("exact"));
     }
 
     #[test]

@@ -40,12 +40,18 @@ class Group:
     name: str
     """Its name, unique among groups."""
     title: str
+    """Title of the scenario or the sweep; empty without one."""
     path: Path
     variations: tuple[Variation, ...]
     columns: tuple[dict[str, Any], ...] = ()
     """The varied columns: `name`, `path` in the scenario if it is one field, `values`."""
     missing: tuple[Run, ...] = ()
     """Runs that failed or did not run."""
+
+    @property
+    def heading(self) -> str:
+        """Title, or name of the folder."""
+        return self.title or self.path.resolve().name
 
 
 @dataclass(frozen=True)
@@ -86,7 +92,7 @@ def read(folders: Sequence[Path]) -> Material:
         else:
             groups.append(read_sweep(folder) if kind == "sweep.json" else read_results(folder))
     titles = [str(study.about.get("title") or study.about["study"]) for study in studies]
-    titles = titles or list(dict.fromkeys(group.title for group in groups))
+    titles = titles or list(dict.fromkeys(group.heading for group in groups))
     if len(titles) > 3:
         titles = [f"{titles[0]}, and {len(titles) - 1} others"]
     return Material(" / ".join(titles), tuple(distinguished(groups)), tuple(studies))
@@ -116,7 +122,7 @@ def read_results(folder: Path) -> Group:
     source = Source([results])
     if not source.schemes:
         raise ResultsError(f"{folder / 'manifest.json'}: no scheme was simulated")
-    return Group(folder.resolve().name, source.title or folder.resolve().name, folder, (Variation((), source),))
+    return Group(folder.resolve().name, source.title, folder, (Variation((), source),))
 
 
 def read_sweep(folder: Path, name: str | None = None) -> Group:
@@ -126,8 +132,9 @@ def read_sweep(folder: Path, name: str | None = None) -> Group:
     if not variations:
         raise ResultsError(f"{folder}: none of the {len(sweep.runs)} runs of this sweep is finished")
     missing = tuple(run for run in sweep.runs if run.state != "done")
-    title = sweep.title or folder.resolve().name
-    return Group(name or folder.resolve().name, title, folder, variations, tuple(sweep.index["columns"]), missing)
+    return Group(
+        name or folder.resolve().name, sweep.title or "", folder, variations, tuple(sweep.index["columns"]), missing
+    )
 
 
 def variations_of(sweep: Sweep) -> tuple[Variation, ...]:

@@ -12,65 +12,118 @@ from cyclopts.validators import Number
 import incast
 from incast.cli import codes
 from incast.cli.command import command
-from incast.comparison import render
+from incast.comparison import compare_pauses, compare_queues, render, render_ports
+from incast.comparison.kinds import Kind, kind_of
+from incast.comparison.ports import PortComparison
+from incast.errors import ComparisonError
 
 EXAMPLES = """
 Examples:
-  incast compare results/imported fct.txt
+  incast compare results/new results/old
+  incast compare results/quickstart --scheme HPCC --with DCQCN
   incast compare results/imported fct.txt --scheme DCQCN+w --by-flow 20
   incast compare results/imported fct.txt --dport 100 --format markdown
   incast compare results/imported fct.txt --format csv --table flows > flows.csv
+  incast compare results/imported pfc.txt --scheme DCQCN+w
 
 fct.txt has a line for each completed flow:
   sip dip sport dport size start_ns fct_ns standalone_ns
 Hosts are addresses (0b013701 is node 0x137) or node numbers.
+
+pfc.txt has a line for each PFC frame that arrives:
+  time_ns node node_type interface type
+
+qlen.txt has blocks `time: NANOSECONDS` with a line for each switch port:
+  node interface samples_of_0_kB samples_of_1_kB ...
 """
+Table = Literal["bins", "flows", "unmatched", "ports", "frames"]
 
 
 def compare(
     folder: Path,
-    reference: Path,
+    reference: Path | None = None,
     /,
     *,
     scheme: str | None = None,
+    with_: Annotated[str | None, Parameter(name="--with")] = None,
     dport: Annotated[int | None, Parameter(validator=Number(gte=0, lte=65535))] = None,
     by_flow: Annotated[int, Parameter(validator=Number(gte=0))] = 5,
     format: Literal["text", "csv", "json", "markdown"] = "text",  # noqa: A002 - the name of the option
-    table: Literal["bins", "flows", "unmatched"] = "bins",
+    table: Table | None = None,
+    kind: Kind | None = None,
 ) -> None:
-    """Compare results with an fct.txt of the HPCC authors' ns-3 or a simulator derived from it.
+    """Compare results with other results, another scheme, or output of the HPCC authors' ns-3 or its descendants.
 
-    Slowdowns of both sides are computed as in ns-3's fct_analysis.py.
+    The first line says that all flows are identical, or where the difference begins. Then come percentiles by flow size
+    for both sides, the flows that differ most, and the flows that only one side has.
 
-    Prints percentiles by flow size for both sides and their difference, then the flows that differ most, then the
-    flows that only one side has.
+    Flows of two results match by number if both have the same flows, otherwise by hosts, size and start. Flows of an
+    fct.txt match by hosts, ports, size and start. Slowdowns of both sides are computed as in ns-3's fct_analysis.py,
+    with the reference's ideal times. A difference does not change the exit code.
+
+    A pfc.txt is compared frame by frame; a qlen.txt block by block, with queues sampled by measure.sample_every.
 
     Parameters
     ----------
     folder
         Results folder, as written by `incast run`.
     reference
-        The fct.txt that ns-3 wrote.
+        Another results folder, or a file that ns-3 wrote: fct.txt (completion times), pfc.txt (pauses) or qlen.txt
+        (queue lengths). Default: the same folder, with another scheme.
     scheme
         Scheme to compare; required if the results have several.
+    with_
+        Scheme of the reference, if that is a results folder. Default: the same as in the results, or the only one.
     dport
         Compare only flows to this destination port. In ns-3's workloads, 100 is background traffic and 200 is incasts.
     by_flow
-        Number of flows to list, largest differences first.
+        Number of flows to list, largest differences first; for pfc.txt, of frames, first differences first.
     format
         Output format.
     table
-        Table for --format csv: bins, flows (one row per flow of both sides) or unmatched (flows of one side only).
+        Table for --format csv: bins (default), flows (one row per flow of both sides) or unmatched (flows of one side
+        only); for pfc.txt, ports (default) or frames (those of one side only); for qlen.txt, ports.
+    kind
+        Kind of the file. Default: from its first line; required if it is empty.
 
     """
-    found = incast.compare(folder, reference, scheme=scheme, dport=dport)
+    of_file = None if reference is None or reference.is_dir() else kind or kind_of(reference)
+    if of_file in ("pfc", "qlen"):
+        assert reference is not None
+        _refuse({"--with": with_, "--dport": dport}, of_file)
+        make = compare_pauses if of_file == "pfc" else compare_queues
+        _print_ports(make(folder, reference, scheme=scheme), format, table, by_flow)
+        return
+    if of_file is None:
+        _refuse({"--kind": kind}, "results")
+    if table == "ports" or table == "frames":
+        raise ComparisonError(f"--table {table} is not of flows; choose one of bins, flows, unmatched")
+    found = incast.compare(folder, reference, scheme=scheme, with_scheme=with_, dport=dport)
     if format == "csv":
-        for part in render.as_csv(found, table):
+        for part in render.as_csv(found, table or "bins"):
             sys.stdout.write(part)
     elif format == "json":
         print(render.as_json(found, by_flow))
     else:
         codes.say((render.text if format == "text" else render.markdown)(found, by_flow))
+
+
+def _print_ports(found: PortComparison, format: str, table: str | None, most: int) -> None:  # noqa: A002
+    """Print a comparison by port."""
+    if table is not None and table not in found.tables:
+        raise ComparisonError(f"{found.reference} has no table {table}; choose one of {', '.join(found.tables)}")
+    if format == "csv":
+        sys.stdout.write(render_ports.as_csv(found.tables[table or "ports"]))
+    elif format == "json":
+        print(render_ports.as_json(found, most))
+    else:
+        codes.say((render_ports.text if format == "text" else render_ports.markdown)(found, most))
+
+
+def _refuse(options: dict[str, object], of: str) -> None:
+    for option, value in options.items():
+        if value is not None:
+            raise ComparisonError(f"{option} has no effect on a comparison with {of}")
 
 
 app = command("compare", compare, EXAMPLES)

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from cyclopts import App, Parameter
 
 from incast import _core
+from incast._whole import refuse_if_there, write_whole
 from incast.cli import codes
 from incast.cli.command import Overrides
 from incast.errors import translated
@@ -22,7 +23,15 @@ NS3_EXAMPLES = """
 Examples:
   incast export ns3 scenarios/quickstart.toml -o topology.txt
 """
-EXAMPLES = f"{DOT_EXAMPLES.rstrip()}\n{NS3_EXAMPLES.partition('Examples:')[2].lstrip(chr(10))}"
+QLEN_EXAMPLES = """
+Examples:
+  incast export qlen results/imported --scheme HPCC -o qlen.txt
+"""
+EXAMPLES = (
+    DOT_EXAMPLES.rstrip()
+    + "".join(examples.partition("Examples:")[2].rstrip() for examples in (NS3_EXAMPLES, QLEN_EXAMPLES))
+    + "\n"
+)
 SHOWN = 5
 """Notices that are printed one by one."""
 
@@ -32,7 +41,7 @@ Overwrite = Annotated[bool, Parameter(negative=(), show_default=False)]
 app = App(
     name="export",
     sort_key=6,
-    help="Export the fabric of a scenario to another program's format.",
+    help="Export the fabric of a scenario, or queue lengths of results, to another program's format.",
     help_format="plaintext",
     help_epilogue=EXAMPLES,
 )
@@ -72,6 +81,53 @@ def ns3(file: Path, /, *, output: Output, set_: Overrides = None, overwrite: Ove
 
     """
     write("ns3", file, output, set_, overwrite)
+
+
+@app.command(help_epilogue=QLEN_EXAMPLES)
+def qlen(
+    folder: Path,
+    /,
+    *,
+    output: Output,
+    scheme: str | None = None,
+    every: str = "100ms",
+    overwrite: Overwrite = False,
+) -> None:
+    """Export sampled queue lengths in the format of ns-3's queue monitor (QLEN_MON_FILE of the HPCC authors' ns-3).
+
+    A block has a line `time: NANOSECONDS`, then `node interface c0 c1 ...` for each switch port, with ck samples so far
+    of a queue of k kB, rounded down. ns-3 samples every 100 ns: measure.sample_every = "100ns".
+
+    Parameters
+    ----------
+    folder
+        Results folder of a run with measure.sample_every.
+    output
+        File to write.
+    scheme
+        Scheme to export; required if the results have several.
+    every
+        Time between blocks, at its multiples; the last sample has a block too. Default: that of ns-3.
+    overwrite
+        Replace an existing file.
+
+    """
+    from incast.charts.source import picoseconds
+    from incast.comparison import match, queues
+    from incast.errors import ResultsError
+    from incast.results import open_results
+
+    refuse_if_there(output, overwrite=overwrite)
+    interval = picoseconds(every)
+    if not interval:
+        raise ResultsError(f"--every is `{every}`; allowed: a time above 0 with its unit, such as 100ms")
+    results = open_results(folder)
+    chosen = match.chosen(results, scheme)
+    when = queues.sampling(results, chosen)
+    times = queues.block_times(when, interval)
+    lines = "".join(queues.written(queues.lengths(results, chosen, when, times)))
+    write_whole(output, lines.encode("ascii"), overwrite=overwrite)
+    codes.say(f"wrote {output}")
 
 
 def write(form: Literal["dot", "ns3"], file: Path, output: Path, overrides: Overrides, overwrite: bool) -> None:

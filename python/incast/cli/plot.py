@@ -96,7 +96,7 @@ def plot(
     height
         Height in inches.
     title
-        Text above the panels; an empty text for none. Default: title of the scenario or sweep.
+        Text above the panels; an empty text for none. Default: title of the scenario or sweep, if it has one.
 
     """
     from incast.cli import drawing

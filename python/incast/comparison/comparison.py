@@ -1,4 +1,4 @@
-"""Result of a comparison."""
+"""Result of a comparison of flows."""
 
 from __future__ import annotations
 
@@ -51,13 +51,17 @@ class Flow:
     """A flow that completed on both sides."""
 
     line: int
-    """Its line in the reference's file, from 1."""
+    """Its line in the reference's file, from 1; its number if the reference is a results folder."""
     flow: int
     """Its number in the results."""
     src: int
     """The sending host, by the reference's number."""
     dst: int
     """The receiving host."""
+    src_name: str
+    """Name of the sending host in the results."""
+    dst_name: str
+    """Name of the receiving host."""
     sport: int
     """UDP source port."""
     dport: int
@@ -83,13 +87,17 @@ class Unmatched:
     why: str
     """Reason for which the other side has no completion time."""
     line: int | None
-    """Its line in the reference's file."""
+    """Its line in the reference's file, or its number there."""
     flow: int | None
     """Its number in the results."""
     src: int
     """The sending host, by the reference's number."""
     dst: int
     """The receiving host."""
+    src_name: str | None
+    """Name of the sending host; `None` for a flow of an `fct.txt`."""
+    dst_name: str | None
+    """Name of the receiving host."""
     sport: int
     """UDP source port."""
     dport: int
@@ -103,21 +111,45 @@ class Unmatched:
 
 
 @dataclass(frozen=True)
+class Difference:
+    """The first difference of two runs: the flow with the earliest time that only one of them has."""
+
+    flow: int
+    """Its number in the results."""
+    src_name: str
+    """Name of the sending host in the results."""
+    dst_name: str
+    """Name of the receiving host."""
+    size_bytes: int
+    """Payload."""
+    start_ns: float | None
+    """Start in the results; `None` if it never started."""
+    at_ns: float
+    """Earlier of its two completions; earlier of its two starts if these differ."""
+
+
+@dataclass(frozen=True)
 class Summary:
     """Statistics of flow-by-flow differences, in per cent of the reference's completion time."""
 
     reference_flows: int
-    """Flows of the reference: those that completed."""
+    """Flows of the reference; in an `fct.txt`, those that completed."""
     results_flows: int
     """Flows of the results, completed or not."""
     matched: int
     """Flows that completed on both sides."""
     identical: int
-    """Flows with the same completion time on both sides, to the picosecond."""
+    """Flows with the same completion time on both sides, to the picosecond; in results, with the same start too."""
+    differing: int
+    """Flows of both sides that start or complete at another time, or complete on one side only."""
+    unfinished: int
+    """Flows that complete on neither side."""
     median_signed: float
     """The median difference."""
     median: float
     """The median of the absolute differences."""
+    median_differing: float | None
+    """The same of the flows that differ; `None` if all are identical."""
     p95: float
     """The 95th percentile of the absolute differences."""
     largest: float
@@ -127,7 +159,7 @@ class Summary:
     reference_only: int
     """Flows of the reference without a completion time in the results."""
     results_only: int
-    """Flows of the results that the reference does not have."""
+    """Flows of the results without a completion time in the reference."""
 
 
 class Comparison:
@@ -137,16 +169,25 @@ class Comparison:
     one side only), `reference` and `results`: `comparison.connection.sql("from flows").pl()`.
     """
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, results: Path, reference: Path, scheme: str) -> None:
+    def __init__(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        results: Path,
+        reference: Path,
+        scheme: str,
+        reference_scheme: str | None = None,
+    ) -> None:
         """Wrap a connection with matched flows."""
         self.connection = connection
         """DuckDB connection with the tables."""
         self.results = results
         """The results folder."""
         self.reference = reference
-        """The reference's file."""
+        """The reference: a file or a results folder."""
         self.scheme = scheme
         """The scheme of the results."""
+        self.reference_scheme = reference_scheme
+        """The scheme of the reference; `None` for a file."""
         self.summary = Summary(**statistics.summed(connection))
         """Statistics of flow-by-flow differences."""
         found = statistics.binned(connection)
@@ -157,6 +198,18 @@ class Comparison:
 
     def __repr__(self) -> str:
         return f"<Comparison of {self.scheme} in {self.results} with {self.reference}: {self.summary.matched} flows>"
+
+    @property
+    def first(self) -> Difference | None:
+        """The first difference; `None` if all common flows are identical."""
+        row = self.connection.execute(
+            """
+            SELECT flow, coalesce(src_name, 'host ' || src), coalesce(dst_name, 'host ' || dst), size_bytes,
+                   start_ps / 1000, at_ps / 1000
+            FROM differing JOIN results USING (flow) ORDER BY at_ps, flow LIMIT 1
+            """
+        ).fetchone()
+        return Difference(*row) if row else None
 
     def largest(self, count: int) -> list[Flow]:
         """The flows with the largest differences; identical flows are never included."""

@@ -1,7 +1,9 @@
-"""Matches flows of the results with flows of the reference: same hosts, ports, size and start."""
+"""Matches flows of the results with those of an `fct.txt`: same hosts, ports, size and start."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,16 +20,29 @@ KEY = "src, dst, sport, dport, size_bytes"
 """Key of a flow, together with its start."""
 
 
-def chosen(results: Results, scheme: str | None) -> str:
-    """The scheme to compare: the named one, or the only one."""
+def chosen(results: Results, scheme: str | None, option: str = "--scheme") -> str:
+    """The scheme to compare: the named one, or the only one; `option` chooses it."""
     names = list(results.manifest["schemes"])
     if scheme is None:
         if len(names) == 1:
             return str(names[0])
-        raise ComparisonError(f"{results.path} has {len(names)} schemes; choose with --scheme: {', '.join(names)}")
+        raise ComparisonError(f"{results.path} has {len(names)} schemes; choose with {option}: {', '.join(names)}")
     if scheme not in names:
         raise ComparisonError(f"{results.path} has no scheme `{scheme}`, only {', '.join(names)}{hint(scheme, names)}")
     return scheme
+
+
+@contextmanager
+def reading(file: Path) -> Iterator[None]:
+    """Report DuckDB's errors about a table of results."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.OutOfMemoryException as error:
+        raise EnvironmentFailure(f"{file}: {error}") from None
+    except duckdb.Error as error:
+        raise ResultsError(f"{file}: {str(error).splitlines()[0]}; if it is damaged, run the scenario again") from None
 
 
 def read_results(connection: duckdb.DuckDBPyConnection, results: Results, scheme: str) -> None:
@@ -35,10 +50,8 @@ def read_results(connection: duckdb.DuckDBPyConnection, results: Results, scheme
 
     Hosts of an ns-3 topology are named `h` and the number of the node; hosts of other fabrics have their own number.
     """
-    import duckdb
-
     file = results.path / FLOWS
-    try:
+    with reading(file):
         named = connection.execute(
             "SELECT bool_and(regexp_full_match(name, 'h[0-9]+')) FROM "
             "(SELECT src_name AS name FROM read_parquet($file) UNION SELECT dst_name FROM read_parquet($file))",
@@ -48,16 +61,12 @@ def read_results(connection: duckdb.DuckDBPyConnection, results: Results, scheme
         connection.execute(
             f"""
             CREATE TABLE results AS
-            SELECT flow, {number.format("src")} AS src, {number.format("dst")} AS dst, sport, dport, size_bytes,
-                   start_ps, fct_ps, ideal_hpcc_ps
+            SELECT flow, {number.format("src")} AS src, {number.format("dst")} AS dst, src_name, dst_name, sport, dport,
+                   size_bytes, start_ps, fct_ps, ideal_hpcc_ps
             FROM read_parquet($file) WHERE scheme = $scheme
             """,
             {"file": str(file), "scheme": scheme},
         )
-    except duckdb.OutOfMemoryException as error:
-        raise EnvironmentFailure(f"{file}: {error}") from None
-    except duckdb.Error as error:
-        raise ResultsError(f"{file}: {str(error).splitlines()[0]}; if it is damaged, run the scenario again") from None
 
 
 def keep(connection: duckdb.DuckDBPyConnection, dport: int, reference: Path) -> None:
@@ -75,7 +84,7 @@ def _ports(connection: duckdb.DuckDBPyConnection, table: str) -> list[int]:
 
 
 def match(connection: duckdb.DuckDBPyConnection, within_ns: int) -> None:
-    """Pair the flows: table `paired` of those that completed on both sides, table `unmatched` of all others.
+    """Make the table `known` of flows that both sides have: line and flow.
 
     Starts may differ by `within_ns`. Of several candidates the one closest in start is taken, each at most once.
     """
@@ -84,42 +93,11 @@ def match(connection: duckdb.DuckDBPyConnection, within_ns: int) -> None:
         CREATE TABLE known AS
         SELECT line, flow
         FROM reference JOIN results USING ({KEY})
-        WHERE abs(start_ps - 1000 * start_ns) <= 1000 * $within
-        QUALIFY row_number() OVER (PARTITION BY line ORDER BY abs(start_ps - 1000 * start_ns), flow) = 1
-            AND row_number() OVER (PARTITION BY flow ORDER BY abs(start_ps - 1000 * start_ns), line) = 1
+        WHERE abs(results.start_ps - reference.start_ps) <= 1000 * $within
+        QUALIFY row_number() OVER (PARTITION BY line ORDER BY abs(results.start_ps - reference.start_ps), flow) = 1
+            AND row_number() OVER (PARTITION BY flow ORDER BY abs(results.start_ps - reference.start_ps), line) = 1
         """,
         {"within": within_ns},
-    )
-    connection.execute(
-        """
-        CREATE TABLE paired AS
-        SELECT line, flow, reference.src, reference.dst, reference.sport, reference.dport, reference.size_bytes,
-               start_ns, 1000 * fct_ns AS reference_ps, fct_ps AS results_ps, 1000 * standalone_ns AS ideal_ps,
-               ideal_hpcc_ps AS results_ideal_ps
-        FROM known JOIN reference USING (line) JOIN results USING (flow)
-        WHERE fct_ps IS NOT NULL
-        """
-    )
-    connection.execute(
-        f"""
-        CREATE TABLE unmatched AS
-        SELECT 'reference' AS side,
-               CASE WHEN known.line IS NOT NULL THEN 'did not complete in the results'
-                    WHEN ({KEY}) IN (SELECT ({KEY}) FROM results) THEN 'starts at another time in the results'
-                    ELSE 'not in the results' END AS why,
-               line, NULL AS flow, {KEY}, start_ns::DOUBLE AS start_ns, fct_ns::DOUBLE AS fct_ns
-        FROM reference LEFT JOIN known USING (line)
-        WHERE line NOT IN (SELECT line FROM paired)
-        UNION ALL
-        SELECT 'results',
-               CASE WHEN fct_ps IS NULL THEN 'did not complete, and is not in the reference'
-                    WHEN ({KEY}) IN (SELECT ({KEY}) FROM reference) THEN 'starts at another time in the reference'
-                    ELSE 'not in the reference' END,
-               NULL, flow, {KEY}, start_ps / 1000, fct_ps / 1000
-        FROM results
-        WHERE flow NOT IN (SELECT flow FROM known)
-        ORDER BY side, line, flow
-        """
     )
 
 
@@ -155,7 +133,9 @@ def why_none(connection: duckdb.DuckDBPyConnection) -> str:
         )
     if not common(KEY):
         return "flows have the same hosts and ports, but not the same sizes: another flow list?"
-    shift = one(f"SELECT median(start_ps / 1000 - start_ns) FROM reference JOIN results USING ({KEY})")
+    shift = one(
+        f"SELECT median(results.start_ps - reference.start_ps) / 1000 FROM reference JOIN results USING ({KEY})"
+    )
     if shift is None:
         return "the reference's flows never start in the results"
     when = "later" if shift > 0 else "earlier"

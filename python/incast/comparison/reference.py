@@ -49,7 +49,8 @@ def read(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
         f"""
         CREATE TABLE reference AS
         SELECT row_number() OVER () AS line, {node.format("sip")} AS src, {node.format("dip")} AS dst,
-               sport, dport, size AS size_bytes, start_ns, fct_ns, standalone_ns
+               NULL::VARCHAR AS src_name, NULL::VARCHAR AS dst_name, sport, dport, size AS size_bytes,
+               1000 * start_ns AS start_ps, 1000 * fct_ns AS fct_ps, 1000 * standalone_ns AS ideal_ps
         FROM read_csv($path, columns = {columns}, auto_detect = false, header = false,
                       delim = ' ', quote = '', escape = '', comment = '', new_line = '\\n')
         """,
@@ -57,7 +58,7 @@ def read(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     )
     twin = connection.execute(
         """
-        SELECT min(line), max(line) FROM reference GROUP BY src, dst, sport, dport, size_bytes, start_ns
+        SELECT min(line), max(line) FROM reference GROUP BY src, dst, sport, dport, size_bytes, start_ps
         HAVING count(*) > 1 ORDER BY 1 LIMIT 1
         """
     ).fetchone()

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Literal
 
+from incast.charts import look
 from incast.comparison.comparison import Bin, Comparison, Flow, Unmatched
 
 HEADS = ("reference", "results", "difference (%)")
@@ -20,7 +21,7 @@ LISTED = 10
 
 def text(comparison: Comparison, by_flow: int) -> str:
     """The comparison as text."""
-    lines = [f"{comparison.scheme} in {comparison.results} compared with {comparison.reference}", ""]
+    lines = [verdict(comparison), sides(comparison), ""]
     lines += [f"{'slowdown':<22}{HEADS[0]:>24}{HEADS[1]:>24}{HEADS[2]:>24}"]
     lines += [f"{'up to':>14}{'flows':>8}" + 3 * "".join(f"{name:>8}" for name in PERCENTILES)]
     for size, each in rows(comparison):
@@ -38,7 +39,8 @@ def text(comparison: Comparison, by_flow: int) -> str:
 def markdown(comparison: Comparison, by_flow: int) -> str:
     """The comparison as a section of a page."""
     names = [f"{side} {name}" for side in ("reference", "results", "difference (%)") for name in PERCENTILES]
-    lines = [table_line(["up to", "flows", *names]), table_line(["--:"] * (2 + len(names)))]
+    lines = [verdict(comparison), "", sides(comparison), ""]
+    lines += [table_line(["up to", "flows", *names]), table_line(["--:"] * (2 + len(names)))]
     lines += [table_line([size, f"{each.flows:,}", *cells(each)]) for size, each in rows(comparison)]
     lines += ["", *(f"- {line}" for line in summary(comparison))]
     largest = comparison.largest(by_flow)
@@ -52,10 +54,13 @@ def markdown(comparison: Comparison, by_flow: int) -> str:
 
 def as_json(comparison: Comparison, by_flow: int) -> str:
     """The comparison as JSON; of the flows on both sides, only those with the largest differences."""
+    first = comparison.first
     tree = {
         "results": str(comparison.results),
         "reference": str(comparison.reference),
         "scheme": comparison.scheme,
+        "reference_scheme": comparison.reference_scheme,
+        "first_difference": first and asdict(first),
         "summary": asdict(comparison.summary),
         "bins": [_bin(each) for each in comparison.bins],
         "whole": comparison.whole and _bin(comparison.whole),
@@ -96,6 +101,44 @@ def as_csv(comparison: Comparison, table: Literal["bins", "flows", "unmatched"])
     yield out.getvalue()
 
 
+def verdict(comparison: Comparison) -> str:
+    """The first line: identical, or where the difference begins."""
+    found = comparison.summary
+    first = comparison.first
+    if first is None:
+        text = f"identical: all {found.matched:,} flows finish at the same time"
+        if alone := found.reference_only + found.results_only:
+            text += f"; {counted(alone, 'flow is', 'flows are')} on one side only"
+    else:
+        start = "never started" if first.start_ns is None else f"start {us(first.start_ns)}"
+        flow = f"{first.src_name} -> {first.dst_name}, {look.size(first.size_bytes)}, {start}"
+        share = 100 * found.differing / (found.identical + found.differing)
+        text = f"first difference: flow {first.flow} ({flow}) at {us(first.at_ns)}; {share:.3g} % of flows differ"
+        if found.median_differing is not None:
+            text += f"; median absolute difference of these {found.median_differing:.3g} %"
+    if found.unfinished:
+        text += f"; {counted(found.unfinished, 'flow finishes', 'flows finish')} on neither side"
+    return text
+
+
+def sides(comparison: Comparison) -> str:
+    """The two sides."""
+    reference = str(comparison.reference)
+    if comparison.reference_scheme is not None:
+        reference = f"{comparison.reference_scheme} in {reference}"
+    return f"results: {comparison.scheme} in {comparison.results}; reference: {reference}"
+
+
+def us(ns: float) -> str:
+    """A time in microseconds, to the picosecond."""
+    return f"{ns / 1000:.6f}".rstrip("0").rstrip(".") + " us"
+
+
+def counted(number: int, one: str, several: str) -> str:
+    """A number with its noun."""
+    return f"{number:,} {one if number == 1 else several}"
+
+
 def rows(comparison: Comparison) -> Iterator[tuple[str, Bin]]:
     """The bins with their labels, and all flows as one bin."""
     for each in comparison.bins:
@@ -117,9 +160,7 @@ def summary(comparison: Comparison) -> Iterator[str]:
         f"flows: {found.matched:,} completed on both sides, {found.reference_only:,} only in the reference, "
         f"{found.results_only:,} only in the results"
     )
-    if found.identical == found.matched:
-        yield "completion times: all identical"
-    else:
+    if found.identical < found.matched:
         yield (
             f"completion times: {found.identical:,} identical; difference: median {found.median_signed:+.2f} %; "
             f"absolute difference: median {found.median:.2f} %, p95 {found.p95:.2f} %, maximum {found.largest:.2f} %"
@@ -143,9 +184,16 @@ def alone(comparison: Comparison, side: Literal["reference", "results"]) -> Iter
 def which(flow: Flow | Unmatched) -> str:
     """Description of a flow."""
     start = "never started" if flow.start_ns is None else f"start {flow.start_ns / 1000:.3f} us"
+    hosts = f"{flow.src_name or f'host {flow.src}'} -> {flow.dst_name or f'host {flow.dst}'}"
     ports = f"ports {flow.sport} to {flow.dport}"
-    at = "" if flow.line is None else f", line {flow.line}"
-    return f"host {flow.src} to {flow.dst}, {ports}, {flow.size_bytes:,} B, {start}{at}"
+    return f"{numbered(flow)}: {hosts}, {ports}, {flow.size_bytes:,} B, {start}"
+
+
+def numbered(flow: Flow | Unmatched) -> str:
+    """Number of a flow in the results, otherwise its line or number in the reference."""
+    if flow.flow is not None:
+        return f"flow {flow.flow}"
+    return f"line {flow.line}" if flow.src_name is None else f"flow {flow.line} of the reference"
 
 
 def changed(flow: Flow) -> str:

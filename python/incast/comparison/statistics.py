@@ -29,14 +29,14 @@ def slowdowns(connection: duckdb.DuckDBPyConnection) -> None:
         """
         CREATE TABLE flows AS
         WITH ordered AS (
-            SELECT *, row_number() OVER (ORDER BY size_bytes, src, dst, sport, dport, start_ns) - 1 AS place,
+            SELECT *, row_number() OVER (ORDER BY size_bytes, src, dst, sport, dport, start_ps, line) - 1 AS place,
                    count(*) OVER () - $dropped AS counted
             FROM paired
         )
-        SELECT line, flow, src, dst, sport, dport, size_bytes, start_ns,
+        SELECT line, flow, src, dst, src_name, dst_name, sport, dport, size_bytes, start_ps / 1000 AS start_ns,
                reference_ps / 1000 AS reference_ns, results_ps / 1000 AS results_ns,
                100 * (results_ps / reference_ps - 1) AS difference,
-               results_ps = reference_ps AS identical,
+               identical,
                greatest(1, reference_ps / ideal_ps) AS reference_slowdown,
                greatest(1, results_ps / ideal_ps) AS results_slowdown,
                ideal_ps / 1000 AS ideal_ns, results_ideal_ps / 1000 AS results_ideal_ns,
@@ -67,15 +67,20 @@ def binned(connection: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
 def summed(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
     """Statistics of flow-by-flow differences, and the number of flows of each side."""
     changes = "abs(difference)"
+    differing = ranked(changes, 0.5, "NOT identical")
     found = connection.execute(
         f"""
         SELECT count(*) AS matched,
                count(*) FILTER (identical) AS identical,
                count(*) FILTER (abs(results_ideal_ns - ideal_ns) >= 1) AS other_ideals,
                {ranked("difference", 0.5)} AS median_signed,
-               {ranked(changes, 0.5)} AS median, {ranked(changes, 0.95)} AS p95, max({changes}) AS largest,
+               {ranked(changes, 0.5)} AS median, {differing} AS median_differing,
+               {ranked(changes, 0.95)} AS p95, max({changes}) AS largest,
                (SELECT count(*) FROM reference) AS reference_flows,
                (SELECT count(*) FROM results) AS results_flows,
+               (SELECT count(*) FROM differing) AS differing,
+               (SELECT count(*) FROM known JOIN reference USING (line) JOIN results USING (flow)
+                WHERE reference.fct_ps IS NULL AND results.fct_ps IS NULL) AS unfinished,
                (SELECT count(*) FROM unmatched WHERE side = 'reference') AS reference_only,
                (SELECT count(*) FROM unmatched WHERE side = 'results') AS results_only
         FROM flows
@@ -87,6 +92,7 @@ def summed(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
     return dict(zip(names, row, strict=True))
 
 
-def ranked(column: str, fraction: float) -> str:
+def ranked(column: str, fraction: float, of: str = "true") -> str:
     """SQL of element floor(n p) of n values in order."""
-    return f"list_sort(list({column}))[1 + floor(count({column}) * {fraction}::DOUBLE)::BIGINT]"
+    values, count = (f"{function}({column}) FILTER ({of})" for function in ("list", "count"))
+    return f"list_sort({values})[1 + floor({count} * {fraction}::DOUBLE)::BIGINT]"

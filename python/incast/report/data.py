@@ -82,7 +82,7 @@ class Packer:
             self.progress()
         packed: Json = {
             "name": group.name,
-            "title": group.title,
+            "title": group.heading,
             "columns": list(group.columns),
             "schemes": group.variations[0].source.palette,
             "places": look.places(group.variations[0].source.palette, self.palette),

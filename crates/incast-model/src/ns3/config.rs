@@ -148,16 +148,33 @@ impl Ns3Config {
     pub fn line(&self, key: &str) -> Option<usize> {
         self.set.iter().find(|(set, _)| *set == key).map(|&(_, line)| line)
     }
+
+    /// Failure of a link; `None` if LINK_DOWN is absent or its time is 0.
+    pub fn failure(&self) -> Option<LinkDown> {
+        self.link_down.filter(|down| down.after > Time::ZERO)
+    }
+}
+
+/// Errors of a file, and its other settings.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InvalidConfig {
+    /// Settings without errors.
+    pub config: Ns3Config,
+    /// At least one.
+    pub errors: Vec<Ns3Error>,
 }
 
 /// Reads a file; see [`parse_config`].
-pub fn read_config(path: &Path) -> Result<Ns3Config, Vec<Ns3Error>> {
-    parse_config(&read_text(path).map_err(|error| vec![error])?, &path.display().to_string())
+pub fn read_config(path: &Path) -> Result<Ns3Config, Box<InvalidConfig>> {
+    match read_text(path) {
+        Ok(text) => parse_config(&text, &path.display().to_string()),
+        Err(error) => Err(Box::new(InvalidConfig { config: Ns3Config::default(), errors: vec![error] })),
+    }
 }
 
 /// Parses a configuration file, with all its errors; `file` is for messages. After an error, parsing resumes at the next line
 /// that begins like a key.
-pub fn parse_config(text: &str, file: &str) -> Result<Ns3Config, Vec<Ns3Error>> {
+pub fn parse_config(text: &str, file: &str) -> Result<Ns3Config, Box<InvalidConfig>> {
     let mut tokens = Tokens::new(text, file);
     let mut config = Ns3Config { file: file.into(), ..Ns3Config::default() };
     let mut errors = Vec::new();
@@ -167,7 +184,7 @@ pub fn parse_config(text: &str, file: &str) -> Result<Ns3Config, Vec<Ns3Error>> 
             tokens.skip_to(|next| next.line > token.line && looks_like_a_key(next.text));
         }
     }
-    if errors.is_empty() { Ok(config) } else { Err(errors) }
+    if errors.is_empty() { Ok(config) } else { Err(Box::new(InvalidConfig { config, errors })) }
 }
 
 /// No value has only capital letters, digits and underscores.
@@ -207,7 +224,7 @@ mod tests {
     use super::*;
 
     fn message(text: &str) -> String {
-        parse_config(text, "c.txt").unwrap_err()[0].to_string()
+        parse_config(text, "c.txt").unwrap_err().errors[0].to_string()
     }
 
     #[test]
@@ -243,7 +260,7 @@ mod tests {
     #[test]
     fn every_error_is_found() {
         let text = "HAS_WNI 1\nCC_MODE 3\nRP_TIMER 300us\nKMIN_MAP 2 100000000000\n 400\nHAS_WIN 1\nBUFFER_SIZE\n";
-        let errors = parse_config(text, "c.txt").unwrap_err();
+        let errors = parse_config(text, "c.txt").unwrap_err().errors;
         let lines: Vec<String> =
             errors.iter().map(|error| error.to_string().split(" is ").next().unwrap_or_default().to_owned()).collect();
         assert_eq!(lines[..3], ["c.txt:1: a key", "c.txt:3: RP_TIMER", "c.txt:6: KMIN_MAP"]);

@@ -9,7 +9,7 @@ mod flows;
 mod unsupported;
 mod values;
 
-pub use config::{CONFIG_KEYS, Ns3Config, parse_config, read_config};
+pub use config::{CONFIG_KEYS, InvalidConfig, Ns3Config, parse_config, read_config};
 pub use fct::{FctRecord, parse_fct, read_fct};
 pub use flows::{StartRounding, earliest_start, parse_flows, read_flows, write_flows};
 pub use values::{CcMode, LinkDown};

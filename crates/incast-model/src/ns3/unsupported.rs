@@ -12,13 +12,11 @@ impl Ns3Config {
                 notices.push(Notice { file: self.file.clone(), line, severity, text: format!("{key}: {text}") });
             }
         };
-        let fails = self.link_down.is_some_and(|down| down.after.0 > 0);
         note(
-            fails,
+            self.failure().is_some(),
             "LINK_DOWN",
-            Error,
-            "ns-3 arithmetic has no link failures; allowed: 0 0 0; add network.failure to the imported scenario, with \
-             simulation.arithmetic = \"exact\"",
+            Warning,
+            "becomes network.failure; the scenario uses exact arithmetic, because ns3 arithmetic has no link failures",
         );
         let lossy = self.error_rate.is_some_and(|rate| rate > 0.0);
         note(lossy, "ERROR_RATE_PER_LINK", Error, "random loss on links is not supported; allowed: 0");
@@ -28,6 +26,10 @@ impl Ns3Config {
         note(chunks, "L2_BACK_TO_ZERO", Error, "only go-back-N is supported; allowed: 0");
         let per_hop = self.multi_rate == Some(true);
         note(per_hop, "MULTI_RATE", Error, "only one rate for all hops is supported; allowed: 0");
+        let own_rtt = self.global_t == Some(false);
+        note(own_rtt, "GLOBAL_T", Error, "only one base RTT for all pairs is supported; allowed: 1");
+        let unpaced = self.rate_bound == Some(false);
+        note(unpaced, "RATE_BOUND", Error, "flows without pacing are not supported; allowed: 1");
         let static_threshold = self.dynamic_pfc_threshold == Some(false);
         note(
             static_threshold,
@@ -59,8 +61,8 @@ mod tests {
             lines,
             [
                 "c.txt:1: error: MULTI_RATE: only one rate for all hops is supported; allowed: 0",
-                "c.txt:2: error: LINK_DOWN: ns-3 arithmetic has no link failures; allowed: 0 0 0; add network.failure to the \
-                 imported scenario, with simulation.arithmetic = \"exact\"",
+                "c.txt:2: warning: LINK_DOWN: becomes network.failure; the scenario uses exact arithmetic, because ns3 \
+                 arithmetic has no link failures",
                 "c.txt:3: error: ERROR_RATE_PER_LINK: random loss on links is not supported; allowed: 0",
                 "c.txt:4: warning: ENABLE_TRACE: the original's packet trace is not written",
             ]
