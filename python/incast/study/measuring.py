@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from incast import sweep
@@ -11,6 +12,7 @@ from incast._document import join
 from incast.analysis import Analysis, AnalysisPlan
 from incast.study import queries
 from incast.study.checking import Checked
+from incast.study.description import Metric, StudyTable
 from incast.study.figures import Choice, Measured, PlannedRun
 from incast.study.folder import Description
 from incast.study.shared import Shared, ViewError
@@ -26,11 +28,39 @@ def measure(
     parts: Mapping[str, sweep.Sweep | Analysis],
 ) -> tuple[dict[str, Measured], dict[str, Measured]]:
     """Ask the sweeps and analyses that there are for every metric, and for every table."""
-    found: dict[str, dict[str, Measured]] = {"metric": {}, "table": {}}
-    asked = (
-        ("metric", description.claims.metric, checked.columns),
-        ("table", description.claims.table, checked.of_tables),
-    )
+    claims = description.claims
+    asked = (_Asked("metric", claims.metric, checked.columns), _Asked("table", claims.table, checked.of_tables))
+    metrics, tables = _measured(description, checked, plans, parts, asked)
+    return metrics, {name: tables[name] for name in claims.table}
+
+
+def metrics(
+    description: Description, checked: Checked, plans: Mapping[str, sweep.Plan], parts: Mapping[str, sweep.Sweep]
+) -> dict[str, Measured]:
+    """Ask some sweeps for their metrics."""
+    asked = _Asked("metric", description.claims.metric, checked.columns)
+    (found,) = _measured(description, checked, plans, parts, (asked,))
+    return found
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Metrics, or tables."""
+
+    kind: str
+    each: Mapping[str, Metric] | Mapping[str, StudyTable]
+    columns: Mapping[str, tuple[str, ...]]
+
+
+def _measured(
+    description: Description,
+    checked: Checked,
+    plans: Mapping[str, sweep.Plan | AnalysisPlan],
+    parts: Mapping[str, sweep.Sweep | Analysis],
+    asked: Sequence[_Asked],
+) -> list[dict[str, Measured]]:
+    """The rows of what is asked of each part."""
+    found: list[dict[str, Measured]] = [{} for _ in asked]
     for part, plan in plans.items():
         result = parts.get(part)
         runs = planned(plan, result)
@@ -38,12 +68,13 @@ def measure(
         with result.connect() if result is not None and result.done else nullcontext() as connection:
             if connection:
                 _create(description, shared, connection)
-            for kind, each, columns in asked:
-                for name, one in each.items():
-                    if one.part == part:
-                        rows = _rows(description, connection, kind, name, shared.text(one.sql)) if connection else []
-                        found[kind][name] = Measured(columns[name], rows, runs)
-    return found["metric"], {name: found["table"][name] for name in description.claims.table}
+            for one, into in zip(asked, found, strict=True):
+                for name, query in one.each.items():
+                    if query.part == part:
+                        sql = shared.text(query.sql)
+                        rows = _rows(description, connection, one.kind, name, sql) if connection else []
+                        into[name] = Measured(one.columns[name], rows, runs)
+    return found
 
 
 def _create(description: Description, shared: Shared, connection: duckdb.DuckDBPyConnection) -> None:

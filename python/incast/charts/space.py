@@ -1,0 +1,93 @@
+"""Charts of a map: the points at which a claim holds or fails, over the parameters that decide it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from incast.charts import look
+from incast.charts.chart import Chart, Field, Spec
+from incast.study.mapped import Axis, MappedClaim, StudyMap
+from incast.study.outcome import VERDICTS
+from incast.study.space import Scalar
+
+COLOURS = {"holds": look.LIGHT[2], "fails": look.LIGHT[1], "undecided": look.LIGHT[4], "not measured": look.LIGHT[5]}
+SHAPES = {"holds": "circle", "fails": "cross", "undecided": "square", "not measured": "triangle-up"}
+LABELS = {"size": look.BYTES, "time": look.TIME, "rate": look.RATE}
+"""Labels of axes, by kind of quantity."""
+UNITS = {"size": "B", "time": "ps", "rate": "bit/s"}
+HEIGHT = 260
+STRIP = 90
+"""Height of a chart with one parameter."""
+
+
+def of_claim(number: int, found: StudyMap, claim: MappedClaim) -> Chart:
+    """The points in the plane of the claim's two strongest parameters, or on a line if there is one."""
+    names = [each.name for each in claim.influences[:2]]
+    axes = [next(axis for axis in found.axes if axis.name == name) for name in names]
+    rows = [
+        (place, *(_coordinate(axis, point[axis.name]) for axis in axes), verdict, "judged" if place == 0 else "sampled")
+        for place, (point, verdict) in enumerate(zip(found.points, claim.verdicts, strict=True))
+    ]
+    fields = (
+        Field("point", "number of the point; 0 is the judged setting"),
+        *(Field(axis.name, axis.why, UNITS.get(axis.kind or "")) for axis in axes),
+        Field("verdict", "verdict on the claim there, of means over seeds"),
+        Field("setting", "the judged setting, or a sampled point"),
+    )
+    decided = " and ".join(claim.deciding)
+    about = f"{claim.statement}. Decided by {decided}." if decided else f"{claim.statement}. No parameter decides it."
+    return Chart(
+        name=f"study-{number + 1}",
+        title=f"{claim.id}: holds at {claim.holds} of {claim.points} points",
+        about=f"{about} Ring: the judged setting.",
+        fields=fields,
+        rows=rows,
+        spec=_spec(axes),
+    )
+
+
+def _coordinate(axis: Axis, value: Any) -> Any:
+    """A number in the base unit, or a name."""
+    scalar = Scalar.of(value) if axis.ordered else None
+    return scalar.number if scalar else str(value)
+
+
+def _spec(axes: list[Axis]) -> Spec:
+    """Points by verdict, and a ring around the judged setting."""
+    place: Spec = {"x": _encoding(axes[0])}
+    if len(axes) > 1:
+        place["y"] = _encoding(axes[1])
+    colour = {"domain": list(VERDICTS), "range": [COLOURS[verdict] for verdict in VERDICTS]}
+    shape = {"domain": list(VERDICTS), "range": [SHAPES[verdict] for verdict in VERDICTS]}
+    legend = {"title": None, "orient": "top"}
+    tooltip = [{"field": name} for name in ("point", *(_escaped(axis.name) for axis in axes), "verdict")]
+    points: Spec = {
+        "mark": {"type": "point", "size": 60, "filled": True},
+        "encoding": {
+            **place,
+            "color": {"field": "verdict", "type": "nominal", "scale": colour, "legend": legend},
+            "shape": {"field": "verdict", "type": "nominal", "scale": shape, "legend": legend},
+            "tooltip": tooltip,
+        },
+    }
+    ring: Spec = {
+        "transform": [{"filter": "datum.setting == 'judged'"}],
+        "mark": {"type": "point", "size": 260, "filled": False, "strokeWidth": 1.6, "color": "#7d8790"},
+        "encoding": place,
+    }
+    return {"width": 420, "height": HEIGHT if len(axes) > 1 else STRIP, "layer": [points, ring]}
+
+
+def _encoding(axis: Axis) -> Spec:
+    """A parameter along an axis."""
+    field = {"field": _escaped(axis.name), "title": axis.name}
+    if not axis.ordered:
+        return {**field, "type": "nominal", "sort": [str(value) for value in axis.choices]}
+    labels: Spec = {"labelExpr": LABELS[axis.kind]} if axis.kind else {"format": "~g"}
+    scale = {"type": "log" if axis.log else "linear", "zero": False, "nice": not axis.log, "padding": 12}
+    return {**field, "type": "quantitative", "scale": scale, "axis": {**labels, "tickCount": 6}}
+
+
+def _escaped(name: str) -> str:
+    """A column as Vega-Lite's name of a field."""
+    return name.replace("\\", "\\\\").replace(".", "\\.").replace("[", "\\[").replace("]", "\\]")
