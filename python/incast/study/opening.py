@@ -66,12 +66,16 @@ class _Sweep:
     @cached_property
     def trees(self) -> list[dict[str, Any]]:
         """Its first scenario at each scale."""
-        return [first(self.path, scale=scale) for scale in self.scales]
+        return [self._run(first(self.path, scale=scale)) for scale in self.scales]
 
     def with_(self, sets: Mapping[str, Any], scale: str | None = None) -> dict[str, Any]:
         """Its first scenario with values of fields."""
         overrides = [f"{path}={toml(value)}" for path, value in sets.items()]
-        return first(self.path, scale=scale or self.scales[-1], overrides=overrides)
+        return self._run(first(self.path, scale=scale or self.scales[-1], overrides=overrides))
+
+    def _run(self, tree: dict[str, Any]) -> dict[str, Any]:
+        """A scenario with the schemes that the sweep runs."""
+        return {**tree, "scheme": {name: one for name, one in tree["scheme"].items() if name in self.schemes}}
 
     def runs(self, path: str) -> bool:
         """True unless a path is of a scheme that the sweep does not run."""

@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import json
 import re
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -133,10 +134,16 @@ def read(
 
 
 def first(path: str | PathLike[str], *, scale: str | None = None, overrides: Iterable[str] = ()) -> dict[str, Any]:
-    """The scenario of the first variation of a sweep file, with all its schemes; arguments as those of `read`."""
+    """The scenario of the first variation of a sweep file; arguments as those of `read`.
+
+    Each scheme has all sections that it can override, with every default. The scenario itself has the others.
+    """
     reader = _Reader(Path(path), scale, list(overrides), None, check=False)
     cell = tuple(reader.choices(axis, index)[0] for index, axis in enumerate(reader.file.vary))
-    return reader.variation(reader.path.parent / reader.file.scenario, cell, check=False)
+    loaded = reader.loaded(reader.path.parent / reader.file.scenario, cell, check=False)
+    tree = tomllib.loads(loaded.whole("toml"))
+    of_schemes = set[str]().union(*tree["scheme"].values())
+    return {name: value for name, value in tree.items() if name not in of_schemes}
 
 
 def varied(file: SweepFile) -> Iterator[str]:
@@ -301,7 +308,12 @@ class _Reader:
         return [skip for skip, _ in found]
 
     def variation(self, scenario: Path, cell: tuple[_Choice, ...], *, check: bool) -> dict[str, Any]:
-        """The scenario of a cell with all schemes; errors show the place in the sweep file."""
+        """The scenario of a cell with all schemes."""
+        tree: dict[str, Any] = json.loads(self.loaded(scenario, cell, check=check).whole("json"))
+        return tree
+
+    def loaded(self, scenario: Path, cell: tuple[_Choice, ...], *, check: bool) -> _core.Scenario:
+        """The scenario of a cell; errors show the place in the sweep file."""
         sets = [(path, value, join("set", path)) for path, value in self.file.set.items()]
         if self.scale is not None:
             at = f"scale.{self.scale}.set"
@@ -311,13 +323,12 @@ class _Reader:
         try:
             # Not `incast.load`: classes of Python for every variation take longer than all else.
             with translated():
-                loaded = _core.Scenario.load(scenario, [*texts, *self.overrides])
+                found = _core.Scenario.load(scenario, [*texts, *self.overrides])
                 if check:
-                    loaded.warnings()
-                tree: dict[str, Any] = json.loads(loaded.whole("json"))
+                    found.warnings()
         except ScenarioError as error:
             raise self.at_home(error, scenario, texts, sets) from None
-        return tree
+        return found
 
     def at_home(
         self, error: ScenarioError, scenario: Path, texts: list[str], sets: list[tuple[str, Any, str]]
