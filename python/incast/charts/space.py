@@ -7,14 +7,18 @@ from typing import Any
 from incast.charts import look
 from incast.charts.chart import Chart, Field, Spec
 from incast.study.mapped import Axis, MappedClaim, StudyMap
-from incast.study.outcome import VERDICTS
 from incast.study.space import Scalar
 
-COLOURS = {"holds": look.LIGHT[2], "fails": look.LIGHT[1], "undecided": look.LIGHT[4], "not measured": look.LIGHT[5]}
-SHAPES = {"holds": "circle", "fails": "cross", "undecided": "square", "not measured": "triangle-up"}
+LOOKS = {
+    "holds": (look.LIGHT[2], "circle"),
+    "fails": (look.LIGHT[1], "cross"),
+    "not measured": (look.LIGHT[5], "triangle-up"),
+}
+"""Colour and shape by verdict."""
 LABELS = {"size": look.BYTES, "time": look.TIME, "rate": look.RATE}
 """Labels of axes, by kind of quantity."""
 UNITS = {"size": "B", "time": "ps", "rate": "bit/s"}
+RATIOS = {"x": 0.618034, "y": 0.381966}
 HEIGHT = 260
 STRIP = 90
 """Height of a chart with one parameter."""
@@ -54,11 +58,13 @@ def _coordinate(axis: Axis, value: Any) -> Any:
 
 def _spec(axes: list[Axis]) -> Spec:
     """Points by verdict, and a ring around the judged setting."""
-    place: Spec = {"x": _encoding(axes[0])}
-    if len(axes) > 1:
-        place["y"] = _encoding(axes[1])
-    colour = {"domain": list(VERDICTS), "range": [COLOURS[verdict] for verdict in VERDICTS]}
-    shape = {"domain": list(VERDICTS), "range": [SHAPES[verdict] for verdict in VERDICTS]}
+    place: Spec = {}
+    for channel, axis in zip(("x", "y"), axes, strict=False):
+        place[channel] = _encoding(axis, upwards=channel == "y")
+        if axis.choices:
+            place[f"{channel}Offset"] = {"field": channel, "type": "quantitative", "scale": {"domain": [-0.5, 1.5]}}
+    colour = {"domain": list(LOOKS), "range": [colour for colour, _ in LOOKS.values()]}
+    shape = {"domain": list(LOOKS), "range": [shape for _, shape in LOOKS.values()]}
     legend = {"title": None, "orient": "top"}
     tooltip = [{"field": name} for name in ("point", *(_escaped(axis.name) for axis in axes), "verdict")]
     points: Spec = {
@@ -75,14 +81,20 @@ def _spec(axes: list[Axis]) -> Spec:
         "mark": {"type": "point", "size": 260, "filled": False, "strokeWidth": 1.6, "color": "#7d8790"},
         "encoding": place,
     }
-    return {"width": 420, "height": HEIGHT if len(axes) > 1 else STRIP, "layer": [points, ring]}
+    # Points with equal values lie side by side, at shares of the golden ratio and of its square.
+    spread = [{"calculate": f"(datum.point * {ratio}) % 1", "as": channel} for channel, ratio in RATIOS.items()]
+    height = HEIGHT if len(axes) > 1 else STRIP
+    return {"width": 420, "height": height, "transform": spread, "layer": [points, ring]}
 
 
-def _encoding(axis: Axis) -> Spec:
-    """A parameter along an axis."""
+def _encoding(axis: Axis, *, upwards: bool) -> Spec:
+    """A parameter along an axis; numbers rise to the right, or upwards."""
     field = {"field": _escaped(axis.name), "title": axis.name}
-    if not axis.ordered:
-        return {**field, "type": "nominal", "sort": [str(value) for value in axis.choices]}
+    if axis.choices:
+        places = [_coordinate(axis, value) for value in axis.choices]
+        named = {"labelExpr": LABELS[axis.kind]} if axis.kind else {}
+        order = sorted(places, reverse=upwards) if axis.ordered else places
+        return {**field, "type": "ordinal", "sort": order, "axis": {"labelAngle": 0, "labelLimit": 200, **named}}
     labels: Spec = {"labelExpr": LABELS[axis.kind]} if axis.kind else {"format": "~g"}
     scale = {"type": "log" if axis.log else "linear", "zero": False, "nice": not axis.log, "padding": 12}
     return {**field, "type": "quantitative", "scale": scale, "axis": {**labels, "tickCount": 6}}

@@ -15,7 +15,7 @@ from incast.study.description import MAP, OpenParameter, Value
 from incast.study.folder import Description
 from incast.study.space import Scalar
 from incast.sweep.file import SweepFile
-from incast.sweep.plan import covers, first, toml, varied
+from incast.sweep.plan import covers, toml, variations, varied
 
 SCHEME = re.compile(r'scheme\.(?:"([^"]*)"|([^.]+))\.')
 """Beginning of the path of a scheme's field, with its name."""
@@ -58,33 +58,37 @@ class _Sweep:
     def __init__(self, description: Description, name: str, schemes: set[str]) -> None:
         self.path = description.part_file(name)
         self.schemes = schemes
-        self.file = Document(self.path).typed(SweepFile)
         self.scales: list[str] = [list(description.study.scale.given())[-1]]
-        if MAP in self.file.scale:
+        if MAP in Document(self.path).typed(SweepFile).scale:
             self.scales.append(MAP)
+        self.varied = varied(self.path, self.scales[-1])
+        """Fields that its axes set, in a map if it is part of one."""
 
     @cached_property
     def trees(self) -> list[dict[str, Any]]:
         """Its first scenario at each scale."""
-        return [self._run(first(self.path, scale=scale)) for scale in self.scales]
+        return [next(self.scenarios({}, scale)) for scale in self.scales]
 
-    def with_(self, sets: Mapping[str, Any], scale: str | None = None) -> dict[str, Any]:
-        """Its first scenario with values of fields."""
+    def scenarios(self, sets: Mapping[str, Any], scale: str | None = None) -> Iterator[dict[str, Any]]:
+        """Its scenarios with values of fields, each with the schemes that it runs."""
         overrides = [f"{path}={toml(value)}" for path, value in sets.items()]
-        return self._run(first(self.path, scale=scale or self.scales[-1], overrides=overrides))
-
-    def _run(self, tree: dict[str, Any]) -> dict[str, Any]:
-        """A scenario with the schemes that the sweep runs."""
-        return {**tree, "scheme": {name: one for name, one in tree["scheme"].items() if name in self.schemes}}
+        for tree in variations(self.path, scale=scale or self.scales[-1], overrides=overrides):
+            yield {**tree, "scheme": {name: one for name, one in tree["scheme"].items() if name in self.schemes}}
 
     def runs(self, path: str) -> bool:
         """True unless a path is of a scheme that the sweep does not run."""
         match = SCHEME.match(path)
         return match is None or (match[1] or match[2]) in self.schemes
 
-    def varies(self, path: str) -> bool:
-        """True if an axis sets the field, a part of it, or a table that has it."""
-        return any(covers(path, other) or covers(other, path) for other in varied(self.file))
+    def varies(self, path: str, sets: Mapping[str, Any]) -> bool:
+        """True if an axis sets the field or a part of it, or a table in which it does not have these values."""
+        if any(covers(path, other) for other in self.varied):
+            return True
+        if not any(covers(other, path) for other in self.varied):
+            return False
+        pairs = zip(self.scenarios({}), self.scenarios(sets), strict=True)
+        equal = [tree == other for tree, other in pairs]
+        return any(equal) and not all(equal)
 
 
 class _Parameter:
@@ -178,7 +182,8 @@ class _Parameter:
         for name in self.sweeps if named is None else named:
             of_sweep = self.sweeps[name]
             paths = tuple(path for path in space.paths(self.parameter) if of_sweep.runs(path))
-            overlap = next((path for path in paths if of_sweep.varies(path)), None)
+            sets = self._sets(paths, self.parameter.judged)
+            overlap = next((path for path in paths if self._varies(of_sweep, path, sets)), None)
             if named is not None and (overlap or not paths):
                 why = f"varies `{overlap}` already" if overlap else "runs none of its schemes"
                 raise self.wrong(f"sweeps[{named.index(name)}]", f"sweep `{name}` {why}")
@@ -196,13 +201,23 @@ class _Parameter:
             raise refused
         return found
 
+    def _sets(self, paths: tuple[str, ...], value: Value) -> dict[str, Any]:
+        """Values of some of its fields, by path."""
+        return {path: chosen for path, chosen in space.sets(self.parameter, value).items() if path in paths}
+
+    def _varies(self, sweep: _Sweep, path: str, sets: Mapping[str, Any]) -> bool:
+        """True if a sweep varies a field; a scenario that does not accept the value is reported later."""
+        try:
+            return sweep.varies(path, sets)
+        except ScenarioError:
+            return False
+
     def _try(
         self, name: str, paths: tuple[str, ...], value: Value, place: str, scale: str | None = None
     ) -> dict[str, Any]:
         """The first scenario of a sweep with a value; raise an error at its place in study.toml if it is not valid."""
-        sets = {path: chosen for path, chosen in space.sets(self.parameter, value).items() if path in paths}
         try:
-            return self.sweeps[name].with_(sets, scale)
+            return next(self.sweeps[name].scenarios(self._sets(paths, value), scale))
         except ScenarioError as error:
             found = error.diagnostics[0] if error.diagnostics else None
             message = f"sweep `{name}` does not accept `{value}`: {found.message if found else error}"

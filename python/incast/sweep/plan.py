@@ -133,26 +133,30 @@ def read(
     return plan
 
 
-def first(path: str | PathLike[str], *, scale: str | None = None, overrides: Iterable[str] = ()) -> dict[str, Any]:
-    """The scenario of the first variation of a sweep file; arguments as those of `read`.
+def variations(
+    path: str | PathLike[str], *, scale: str | None = None, overrides: Iterable[str] = ()
+) -> Iterator[dict[str, Any]]:
+    """The scenarios of a sweep file, for the first seed alone; arguments as those of `read`.
 
     Each scheme has all sections that it can override, with every default. The scenario itself has the others.
     """
     reader = _Reader(Path(path), scale, list(overrides), None, check=False)
-    cell = tuple(reader.choices(axis, index)[0] for index, axis in enumerate(reader.file.vary))
-    loaded = reader.loaded(reader.path.parent / reader.file.scenario, cell, check=False)
-    tree = tomllib.loads(loaded.whole("toml"))
-    of_schemes = set[str]().union(*tree["scheme"].values())
-    return {name: value for name, value in tree.items() if name not in of_schemes}
+    axes = [reader.choices(axis, index) for index, axis in enumerate(reader.file.vary)]
+    axes = [
+        choices[:1] if axis.path == "seed" else choices for axis, choices in zip(reader.file.vary, axes, strict=True)
+    ]
+    for cell in itertools.product(*axes):
+        loaded = reader.loaded(reader.path.parent / reader.file.scenario, cell, check=False)
+        tree = tomllib.loads(loaded.whole("toml"))
+        of_schemes = set[str]().union(*tree["scheme"].values())
+        yield {name: value for name, value in tree.items() if name not in of_schemes}
 
 
-def varied(file: SweepFile) -> Iterator[str]:
-    """The fields of the scenario that the axes of a sweep file set."""
-    for axis in file.vary:
-        if axis.path is not None:
-            yield axis.path
-        for point in axis.points or ():
-            yield from itertools.chain(point.set, *point.scale.values())
+def varied(path: str | PathLike[str], scale: str | None = None) -> set[str]:
+    """The fields of the scenario that the axes of a sweep file set at a scale."""
+    reader = _Reader(Path(path), scale, [], None, check=False)
+    axes = [reader.choices(axis, index) for index, axis in enumerate(reader.file.vary)]
+    return {field for choices in axes for choice in choices for field, _, _ in choice.sets}
 
 
 @dataclass(frozen=True)
