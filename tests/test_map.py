@@ -190,11 +190,12 @@ def test_command(command: Command, tmp_path: Path) -> None:
         "    size: 100kB to 300kB (the text says about 200 kB)\n        judged: 200kB (nearest the text)" in described
     )
     for arguments, says in (
-        (("judge", KNOWN, "out"), "a map of open parameters; `incast study map` checks its claims"),
-        (("run", KNOWN, "-o", "out"), "out has study map at scale map, not map at scale quick"),
-        (("map", KNOWN, "--points", 0), "points"),
+        (("study", "judge", KNOWN, "out"), "a map of open parameters; `incast study map` checks its claims"),
+        (("study", "run", KNOWN, "-o", "out"), "out has study map at scale map, not map at scale quick"),
+        (("study", "map", KNOWN, "--points", 0), "points"),
+        (("report", "out", "-o", "page.html"), "a map of open parameters, which `incast study show` prints"),
     ):
-        refused = command("study", *arguments)
+        refused = command(*arguments)
         assert refused.returncode == 2
         assert says in refused.stderr
 
@@ -295,11 +296,28 @@ def test_a_sweep_that_varies_the_field_is_left_out(known: Path) -> None:
         incast.load_study(known)
 
 
+def test_an_axis_may_set_a_table_that_has_the_field(known: Path) -> None:
+    """Only if each of its points has the judged value there, the map sets the field."""
+    list_of = '{{ list = [{{ src = 0, dst = 1, size = "{}" }}] }}'
+    text = '[[vary]]\nname = "lists"\n[[vary.points]]\nname = "one"\n[[vary.points]]\nname = "again"\n'
+    for size, sweeps in (("200kB", ["flow"]), ("300kB", None)):
+        again = f"set.workload = [{list_of.format(size)}]\n"
+        file = f'scenario = "star.toml"\n{text}{again}\n[scale.quick]\n[scale.map]\n'
+        (known / "flow.toml").write_text(file, encoding="utf-8")
+        if sweeps:
+            assert len(incast.load_study(known).plan_map(2).of_points[1]["flow"].runs) == 2
+        else:
+            with pytest.raises(
+                incast.ScenarioError, match=r"no sweep has an effect of `workload\[0\]\.list\[0\]\.size`"
+            ):
+                incast.load_study(known)
+
+
 def test_a_point_whose_values_do_not_fit_together(known: Path, command: Command, tmp_path: Path) -> None:
     change(known / "star.toml", "hosts = 2", "hosts = 4")
     change(known / "star.toml", "dst = 1", "dst = 3")
     change(known / "study.toml", 'set."fabric.star.hosts" = 4', 'set."workload[0].list[0].src" = 3')
     done = command("study", "map", known, "-o", "out")
     assert done.returncode == 2, done.stderr
-    assert "sweep flow at point" in done.stderr
+    assert re.search(r"sweep flow at point \d of the map \(size [\d.]+kB, rate .*, hosts four\)", done.stderr)
     assert not (tmp_path / "out").exists()

@@ -68,13 +68,17 @@ def plan(description: Description, checked: Checked, count: int) -> MapPlan:
             overrides = [text for each in checked.opened for text in each.overrides(name, point[each.parameter.name])]
             key = (name, *overrides)
             if key not in planned:
-                planned[key] = _planned(description.part_file(name), overrides, number)
+                used = {
+                    each.parameter.name: point[each.parameter.name] for each in checked.opened if name in each.fields
+                }
+                where = f"sweep {name} at point {number} of the map ({map_writing.setting(used)})"
+                planned[key] = _planned(description.part_file(name), overrides, where)
             plans[name] = planned[key]
         of_points.append(plans)
     return MapPlan(tuple(points), tuple(of_points))
 
 
-def _planned(file: Path, overrides: Sequence[str], number: int) -> sweep.Plan:
+def _planned(file: Path, overrides: Sequence[str], where: str) -> sweep.Plan:
     """The runs of a sweep at a point; its first scenario is built, which finds values that do not fit together."""
     try:
         found = sweep.read(file, scale=MAP, overrides=overrides, keys=False)
@@ -82,7 +86,6 @@ def _planned(file: Path, overrides: Sequence[str], number: int) -> sweep.Plan:
             _core.Scenario.from_json(found.runs[0].tree, found.runs[0].base).warnings()
     except ScenarioError as error:
         text = str(error).removeprefix("error: ")
-        where = f"sweep {file.stem} at point {number} of the map, {' '.join(overrides)}"
         raise ScenarioError(f"error: {where}: {text}", error.diagnostics) from None
     return found
 

@@ -15,7 +15,7 @@ from incast.analysis import Analysis, open_analysis
 from incast.analysis.dataset import INDEX
 from incast.errors import EnvironmentFailure, ResultsError
 from incast.study.counting import PUBLISHED, by_kind, counted
-from incast.study.description import StudyPauses
+from incast.study.description import MAP, StudyPauses
 from incast.study.drawing import DrawnChart
 from incast.study.outcome import ClaimOutcome, Verdict
 from incast.study.tabulating import DrawnTable
@@ -156,6 +156,10 @@ def open_study(path: str | PathLike[str], study: str | None = None) -> StudyResu
     """Open the folder that a study's run has written; `study` is the name that the study is to have."""
     folder = Path(path)
     manifest = of_study(folder, study)
+    if manifest["scale"] == MAP:
+        raise ResultsError(
+            f"{folder}: a map of open parameters, which `incast study show` prints; its page is map.html"
+        )
     try:
         claims = json.loads(_input.read_text(folder / CLAIMS, ResultsError))
         outcomes = Claims([ClaimOutcome.from_tree(tree) for tree in claims["claims"]])
