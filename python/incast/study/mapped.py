@@ -95,7 +95,7 @@ class MappedClaim:
     high: float | None
     """Its upper end."""
     influences: tuple[Influence, ...]
-    """Of each parameter that its sweeps have, the strongest first; empty if it holds or fails at all points."""
+    """Influence of each parameter that its sweeps have, the strongest first; empty if all verdicts are equal."""
     figures: tuple[MappedFigure, ...]
 
     @property
@@ -126,7 +126,7 @@ class Together:
     best: int
     """Point at which most of them hold, the first of several."""
     holds: int
-    """How many hold there."""
+    """Number that hold there."""
     fail: tuple[str, ...]
     """Those that do not hold there."""
     nowhere: tuple[str, ...]
