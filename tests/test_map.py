@@ -7,12 +7,13 @@ import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import incast
 from conftest import ROOT, Command
-from incast.study import StudyMap, map_writing, quantity
+from incast.study import StudyMap, map_writing, quantity, space
 from incast.study.deciding import influences
 from incast.study.description import OpenParameter
 from incast.sweep import SweepProgress
@@ -216,6 +217,21 @@ def test_quantities_are_read() -> None:
     assert quantity.parsed("1.5 MiB") == ("size", 1.5 * 2**20)
     assert quantity.parsed("20ms") == ("time", 2e10)
     assert [quantity.parsed(text) for text in ("ecmp", "10", "5 apples", "-3us")] == [None] * 4
+
+
+@pytest.mark.parametrize(
+    ("fields", "values"),
+    [
+        ({"range": ["16MiB", "64MiB"], "log": True}, ["16.78MB", "33.55MB", "64MiB"]),
+        ({"range": [0.1, 0.6]}, [0.1, 0.35, 0.6]),
+        ({"range": [1, 4], "integer": True}, [1, 3, 4]),
+        ({"range": [8, 32], "integer": True, "log": True}, [8, 16, 32]),
+        ({"values": ["a", "b"]}, ["a", "b", "b"]),
+    ],
+)
+def test_values_at_both_ends_and_in_the_middle(fields: dict[str, Any], values: list[object]) -> None:
+    parameter = OpenParameter(name="x", path="x", judged=0, why="", reason="", **fields)
+    assert [space.at(parameter, share) for share in (0.0, 0.5, 1.0)] == values
 
 
 def without(section: str) -> Callable[[Path], None]:

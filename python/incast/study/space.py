@@ -87,8 +87,13 @@ def at(parameter: OpenParameter, share: float) -> Value:
     else:
         value = least + share * (most - least)
     if low.kind is not None:
-        return written(low.kind, value)
-    return round(value) if parameter.integer else float(f"{value:.{DIGITS}g}")
+        found: Value = written(low.kind, value)
+    else:
+        found = round(value) if parameter.integer else float(f"{value:.{DIGITS}g}")
+    rounded = Scalar.of(found)
+    if rounded is None or not least <= rounded.number <= most:  # An end may have more digits.
+        return parameter.range[0] if value - least < most - value else parameter.range[1]
+    return found
 
 
 def sets(parameter: OpenParameter, value: Value) -> dict[str, Any]:
