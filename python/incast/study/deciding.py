@@ -19,7 +19,7 @@ SEED = 1
 """Seed of the random orders."""
 
 
-def share_interval(holds: int, points: int) -> tuple[float, float] | tuple[None, None]:
+def wilson(holds: int, points: int) -> tuple[float, float] | tuple[None, None]:
     """95 % interval of a share (Wilson)."""
     if not points:
         return None, None

@@ -193,7 +193,7 @@ def _mapped(
     verdicts = tuple(verdict for verdict, _ in outcomes)
     sampled = [number for number in range(1, len(points)) if verdicts[number] != "not measured"]
     holds = [verdicts[number] == "holds" for number in sampled]
-    low, high = deciding.share_interval(sum(holds), len(holds))
+    low, high = deciding.wilson(sum(holds), len(holds))
     parameters = [each.parameter for each in checked.opened if sweeps & each.fields.keys()]
     labels = dict.fromkeys((check.label, check.expect) for checks in seen for check in checks)
     values = [{(check.label, check.expect): check.value for check in checks} for checks in seen]
