@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from incast.cli import codes
-from incast.cli.sweep import Unfinished, warned
+from incast.cli.sweep import Unfinished, by_text, named, warned
 from incast.sweep import Sweep
 from incast.sweep.dataset import Run
 
@@ -22,9 +22,9 @@ def complaints(sweeps: Mapping[str, Sweep], label: Callable[[Run], str] = lambda
     code = codes.OK
     for name, each in sweeps.items():
         codes.warn(f"sweep {name}: {text}" for text in warned(each))
-        for text, why in each.ended_badly():
-            codes.complain(f"warning: {text}: {why}")
-        for one in each.failed:
-            codes.complain(f"{label(one)}: {one.error}")
+        for why, labels in by_text(each.ended_badly()).items():
+            codes.complain(f"warning: {named(labels)}: {why}")
+        for error, labels in by_text((label(run), run.error or "") for run in each.failed).items():
+            codes.complain(f"{named(labels)}: {error}")
             code = codes.ENDED_BADLY
     return code

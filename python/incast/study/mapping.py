@@ -220,5 +220,5 @@ def _outside(checked: Checked, claim: Claim, parts: set[str]) -> str:
     """Why a claim is not measured by a map."""
     if SCALES.index(MAP_RANK) < SCALES.index(claim.from_):
         return f"needs scale {claim.from_}"
-    outside = ", ".join(sorted(parts - checked.maps.keys()))
-    return f"{outside} is not part of the map"
+    outside = sorted(parts - checked.maps.keys())
+    return f"{', '.join(outside)} {'is' if len(outside) == 1 else 'are'} not part of the map"
