@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from incast.charts import look
@@ -46,7 +47,7 @@ def of_claim(number: int, found: StudyMap, claim: MappedClaim) -> Chart:
         about=f"{about} Ring: the judged setting.",
         fields=fields,
         rows=rows,
-        spec=_spec(axes),
+        spec=_spec(axes, rows),
     )
 
 
@@ -56,11 +57,11 @@ def _coordinate(axis: Axis, value: Any) -> Any:
     return scalar.number if scalar else str(value)
 
 
-def _spec(axes: list[Axis]) -> Spec:
+def _spec(axes: list[Axis], rows: Sequence[tuple[Any, ...]]) -> Spec:
     """Points by verdict, and a ring around the judged setting."""
     place: Spec = {}
-    for channel, axis in zip(("x", "y"), axes, strict=False):
-        place[channel] = _encoding(axis, upwards=channel == "y")
+    for number, (channel, axis) in enumerate(zip(("x", "y"), axes, strict=False), 1):
+        place[channel] = _encoding(axis, [row[number] for row in rows], upwards=channel == "y")
         if axis.choices:
             place[f"{channel}Offset"] = {"field": channel, "type": "quantitative", "scale": {"domain": [-0.5, 1.5]}}
     colour = {"domain": list(LOOKS), "range": [colour for colour, _ in LOOKS.values()]}
@@ -87,8 +88,8 @@ def _spec(axes: list[Axis]) -> Spec:
     return {"width": 420, "height": height, "transform": spread, "layer": [points, ring]}
 
 
-def _encoding(axis: Axis, *, upwards: bool) -> Spec:
-    """A parameter along an axis; numbers rise to the right, or upwards."""
+def _encoding(axis: Axis, values: Sequence[Any], *, upwards: bool) -> Spec:
+    """A parameter with these values along an axis; numbers rise to the right, or upwards."""
     field = {"field": _escaped(axis.name), "title": axis.name}
     if axis.choices:
         places = [_coordinate(axis, value) for value in axis.choices]
@@ -96,8 +97,9 @@ def _encoding(axis: Axis, *, upwards: bool) -> Spec:
         order = sorted(places, reverse=upwards) if axis.ordered else places
         return {**field, "type": "ordinal", "sort": order, "axis": {"labelAngle": 0, "labelLimit": 200, **named}}
     labels: Spec = {"labelExpr": LABELS[axis.kind]} if axis.kind else {"format": "~g"}
+    ticks = {"values": look.log_ticks(values)} if axis.log else {"tickCount": 6}
     scale = {"type": "log" if axis.log else "linear", "zero": False, "nice": not axis.log, "padding": 12}
-    return {**field, "type": "quantitative", "scale": scale, "axis": {**labels, "tickCount": 6}}
+    return {**field, "type": "quantitative", "scale": scale, "axis": {**labels, **ticks}}
 
 
 def _escaped(name: str) -> str:
