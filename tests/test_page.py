@@ -19,7 +19,7 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 import incast
-from conftest import PATIENCE, Command, Start, stop, system_browser, wait_until, write
+from conftest import PATIENCE, ROOT, Command, Start, stop, system_browser, wait_until, write
 from folders import CLAIMS, check, make_study
 from incast import charts, report
 from incast.report.claims import article
@@ -116,6 +116,14 @@ def test_nothing_is_asked_of_a_network_and_nothing_goes_wrong(shown: Opened, bro
     for page in (shown, opened(browser, study)):
         assert page.said == []
         assert [url for url in page.requests if not url.startswith(("file:", "data:", "blob:"))] == []
+
+
+def test_the_page_of_a_map_draws_the_points_of_each_claim(browser: Browser, tmp_path: Path) -> None:
+    found = incast.load_study(ROOT / "tests" / "data" / "map").map(tmp_path / "map", points=8)
+    page = opened(browser, found.path / "map.html")
+    assert page.said == []
+    assert [row["verdict"] for row in page.rows("study-1")] == list(found["small"].verdicts)
+    assert page.page.locator("#claims tbody tr").count() == len(found.claims)
 
 
 def test_text_of_a_scenario_is_text(shown: Opened) -> None:

@@ -13,6 +13,8 @@ from incast.study.description import (
     Claim,
     ClaimsFile,
     Metric,
+    OpenParameter,
+    OpenPoint,
     Published,
     Scales,
     ScaleText,
@@ -40,6 +42,8 @@ def page() -> Iterator[str]:
         ("study.toml", StudyFile),
         ("study.toml: scale", Scales),
         ("study.toml: scale.NAME", ScaleText),
+        ("study.toml: open", OpenParameter),
+        ("study.toml: open.points", OpenPoint),
         ("claims.toml", ClaimsFile),
         ("claims.toml: metric.NAME", Metric),
         ("claims.toml: claim", Claim),
@@ -76,11 +80,21 @@ def page() -> Iterator[str]:
         "`cpu_s`: "
         "seconds of simulation |",
         "| `NAME/` | dataset of sweep NAME, or of analysis NAME: `analysis.json`, `figures.parquet` |",
-        "| `claims.json` | claims with verdicts, intervals and values per seed; figures with values of charts and rows "
-        "of tables |",
+        "| `claims.json` | claims with verdicts, intervals and values per seed, setting of open parameters and "
+        "`share_of_space` (if judged with `--map`); figures with values of charts and rows of tables |",
         "| `claims.md` | claims and tables as text |",
         "| `tables/NAME.csv` | table NAME, unrounded: the mean of each figure, and its range over seeds (`_least`, "
         "`_greatest`) |",
+        "",
+        "A [map](../howto/studies.md#map-the-open-parameters) has `study.json`, the datasets `NAME/` with the runs of "
+        "all points, and:",
+        "",
+        "| file | content |",
+        "|---|---|",
+        "| `map.json` | open parameters, points, claims with a verdict and figures at each point, share, deciding "
+        "parameters, points at which published statements hold together |",
+        "| `map.md` | the same as tables |",
+        "| `map.html` | page with charts |",
     ]
 
 

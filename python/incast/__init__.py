@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from incast.results import Results
     from incast.results import open_results as open  # noqa: A004 - incast.open reads like open()
     from incast.scenario import Scenario, load
-    from incast.study import Study, StudyResults, load_study, open_study
+    from incast.study import Study, StudyMap, StudyResults, load_study, open_map, open_study
     from incast.sweep import Sweep, open_sweep
     from incast.table import Column, Table
 
@@ -66,6 +66,7 @@ _LAZY = {
     "Scenario": "scenario",
     "SchemeProgress": "progress",
     "Study": "study",
+    "StudyMap": "study",
     "StudyResults": "study",
     "Sweep": "sweep",
     "Table": "table",
@@ -74,6 +75,7 @@ _LAZY = {
     "load": "scenario",
     "load_study": "study",
     "open": "results:open_results",
+    "open_map": "study",
     "open_study": "study",
     "open_sweep": "sweep",
 }
@@ -99,6 +101,7 @@ __all__ = [
     "ScenarioError",
     "SchemeProgress",
     "Study",
+    "StudyMap",
     "StudyResults",
     "Sweep",
     "Table",
@@ -108,6 +111,7 @@ __all__ = [
     "load",
     "load_study",
     "open",
+    "open_map",
     "open_study",
     "open_sweep",
     "schema",

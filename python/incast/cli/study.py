@@ -16,11 +16,13 @@ from incast import _terminal
 from incast._echo import shell
 from incast.cli import codes
 from incast.cli.listing import wrapped
+from incast.cli.study_ends import UnfinishedStudy, complaints
 from incast.cli.study_live import StudyLive
-from incast.cli.sweep import Unfinished, warned
-from incast.study import Study, StudyResults, folder, open_study, results, writing
+from incast.cli.study_map import EXAMPLES as MAP_EXAMPLES
+from incast.cli.study_map import map_
+from incast.study import Study, StudyResults, folder, map_writing, open_map, open_study, results, space, writing
 from incast.study.counting import ORIGINS
-from incast.study.description import Claim, Scale
+from incast.study.description import MAP, Claim, Scale
 from incast.study.expectation import Expectation
 from incast.study.figures import named
 from incast.study.sequential import CAP
@@ -44,6 +46,7 @@ Examples:
 JUDGE_EXAMPLES = """
 Examples:
   incast study judge ./mine results/mine-quick
+  incast study judge ./mine results/mine-quick --map results/mine-map
 """
 EXPORT_EXAMPLES = """
 Examples:
@@ -168,7 +171,12 @@ def run(
 
 @app.command(help_epilogue=JUDGE_EXAMPLES)
 def judge(
-    study: str, directory: Path, /, *, quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=())] = False
+    study: str,
+    directory: Path,
+    /,
+    *,
+    of_map: Annotated[Path | None, Parameter(name="--map")] = None,
+    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=())] = False,
 ) -> int:
     """Check a study's claims again on existing results, without simulating.
 
@@ -180,12 +188,14 @@ def judge(
         Name of a study (see incast study list), or folder of your own.
     directory
         Results of the study.
+    of_map
+        Folder of a map of the study, from incast study map: adds the share of the space in which each claim holds.
     quiet
         Print only errors and warnings.
 
     """
     chosen = incast.load_study(study)
-    return _printed(chosen.judge(directory), quiet=quiet)
+    return _printed(chosen.judge(directory, of_map), quiet=quiet)
 
 
 def _printed(found: StudyResults, *, quiet: bool) -> int:
@@ -200,14 +210,7 @@ def _printed(found: StudyResults, *, quiet: bool) -> int:
         if found.tables:
             codes.say(f"tables of the study as CSV: {found.path / results.TABLES}")
         codes.say(f"all figures: incast study show {shell(found.path)} --figures")
-    code = codes.OK
-    for name, each in found.sweeps.items():
-        codes.warn(f"sweep {name}: {text}" for text in warned(each))
-        for label, why in each.ended_badly():
-            codes.complain(f"warning: {label}: {why}")
-        for one in each.failed:
-            codes.complain(f"{one.label}: {one.error}")
-            code = codes.ENDED_BADLY
+    code = complaints(found.sweeps)
     for name, analysis in found.analyses.items():
         if analysis.impossible:
             codes.complain(f"warning: analysis {name} was skipped: {analysis.impossible}")
@@ -217,11 +220,7 @@ def _printed(found: StudyResults, *, quiet: bool) -> int:
     return code
 
 
-class UnfinishedStudy(Unfinished):
-    """A study was interrupted; finished runs are kept."""
-
-    def __str__(self) -> str:
-        return f"interrupted; finished runs are kept in {self.folder}; repeat the command to resume"
+app.command(map_, name="map", help_epilogue=MAP_EXAMPLES)
 
 
 @app.command(help_epilogue=SHOW_EXAMPLES)
@@ -251,7 +250,13 @@ def show(
         chosen = incast.load_study(study)
         codes.say(json.dumps(tree(chosen), indent=2) if format == "json" else "\n".join(description(chosen)))
         return
-    found = open_study(study) if directory is None else open_study(directory, folder.name(folder.find(study)))
+    where, name = (study, None) if directory is None else (directory, folder.name(folder.find(study)))
+    if results.of_study(Path(where), name)["scale"] == MAP:
+        of_map = open_map(where, name)
+        text = json.dumps(of_map.to_tree(), indent=2) if format == "json" else "\n".join(map_writing.terminal(of_map))
+        codes.say(text)
+        return
+    found = open_study(where, name)
     if format == "json":
         print(json.dumps([claim.to_tree() for claim in found.claims], indent=2))
         return
@@ -305,6 +310,13 @@ def description(chosen: Study) -> Iterator[str]:
         judged = sum(chosen.judged(claim, scale) for claim in chosen.claims)
         yield from wrapped(f"{scale}: {about}", 0)
         yield f"    runs: {runs}; claims checked: {judged} of {len(chosen.claims)}"
+    if chosen.map_about:
+        yield from wrapped(f"map: {chosen.map_about}", 0)
+    if chosen.open_parameters:
+        yield "\nopen parameters, which the publication does not give"
+    for parameter in chosen.open_parameters:
+        yield from wrapped(f"{parameter.name}: {space.plausible(parameter)} ({parameter.why})", 4)
+        yield from wrapped(f"judged: {parameter.judged} ({parameter.reason})", 8)
     for claim in chosen.claims:
         yield ""
         yield from wrapped(f"{claim.id}  {claim.statement}", 0)
@@ -344,6 +356,8 @@ def tree(chosen: Study) -> dict[str, Any]:
             scale: {"about": about, "runs": {name: len(plan.runs) for name, plan in chosen.plans[scale].items()}}
             for scale, about in chosen.scales.items()
         },
+        "map": chosen.map_about,
+        "open": [asdict(parameter) for parameter in chosen.open_parameters],
         "views": chosen.views,
         "metrics": {name: asdict(metric) for name, metric in chosen.metrics.items()},
         "tables": {name: asdict(table) for name, table in chosen.tables.items()},

@@ -109,14 +109,14 @@ class Unfinished(codes.UnfinishedError):
 def report(done: sweeps.Sweep, *, quiet: bool = False) -> int:
     """Print the summary of a sweep; returns the exit code."""
     code = codes.OK
-    for error, labels in _by_text((run.label, run.error or "") for run in done.failed).items():
-        codes.complain(f"{_named(labels)}: {error}")
+    for error, labels in by_text((run.label, run.error or "") for run in done.failed).items():
+        codes.complain(f"{named(labels)}: {error}")
         code = codes.ENDED_BADLY
     if not done.done:
         codes.complain("no run finished")
         return codes.ENDED_BADLY
-    for why, labels in _by_text(done.ended_badly()).items():
-        codes.complain(f"{_named(labels)}: {why}")
+    for why, labels in by_text(done.ended_badly()).items():
+        codes.complain(f"{named(labels)}: {why}")
         code = codes.ENDED_BADLY
     codes.warn(warned(done))
     if not quiet:
@@ -141,7 +141,7 @@ def warned(done: sweeps.Sweep) -> Iterator[str]:
         yield f"{len(found) - WARNED:,} more warnings of runs; `incast report {done.path}` shows all"
 
 
-def _by_text(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+def by_text(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     """Labels of runs by message: often many runs have the same."""
     found: dict[str, list[str]] = {}
     for label, text in pairs:
@@ -149,7 +149,7 @@ def _by_text(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     return found
 
 
-def _named(labels: list[str]) -> str:
+def named(labels: list[str]) -> str:
     """The first labels, and the number of others."""
     more = f" and {len(labels) - NAMED} more" if len(labels) > NAMED else ""
     return f"{'; '.join(labels[:NAMED])}{more}"

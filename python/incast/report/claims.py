@@ -11,6 +11,7 @@ from incast.charts.groups import Study
 from incast.report.html import details, element, escape, table
 from incast.study.counting import KINDS, ORIGINS, by_kind, mark
 from incast.study.counting import counted as verdicts
+from incast.study.outcome import ClaimOutcome
 
 SIGNS = {"holds": "✓", "fails": "✕", "undecided": "?", "not measured": "\N{EN DASH}"}
 """The verdicts, each with a sign next to its colour."""
@@ -58,6 +59,7 @@ def article(claim: dict[str, Any], figures: Sequence[str]) -> str:
         parts.append(f'<p class="note">Figures: {links}</p>')
     if claim["checks"]:
         parts.append(checks(claim))
+    parts += (element("p", f"{text[:1].upper()}{text[1:]}.", "note") for text in ClaimOutcome.from_tree(claim).spaced())
     if claim.get("explanation"):
         text = MarkdownIt("commonmark", {"html": False}).enable("table").render(claim["explanation"])
         taken = element("p", claim["taken"], "note") if claim.get("taken") else ""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib.resources import files
+from typing import Any
 
 from incast import _core
 from incast.charts import look
@@ -69,12 +70,16 @@ def page(material: Material, progress: Callable[[int, int], object] | None = Non
         "overSpec": spec(),
         "overTitles": FIGURES,
     }
-    sections = dict(titled(material))
+    return whole(material.title, dict(titled(material)), data, footer(packer, material))
+
+
+def whole(title: str, sections: Mapping[str, tuple[str, str, str]], data: Mapping[str, Any], foot: str) -> str:
+    """A page of sections, each with link text, title and HTML."""
     return filled(
         asset("page.html"),
         {
             "version": escape(_core.__version__),
-            "title": escape(material.title),
+            "title": escape(title),
             "style": asset("page.css"),
             "nav": "".join(f'<a href="#{name}">{escape(word)}</a>' for name, (word, _, _) in sections.items()),
             "sections": "\n".join(
@@ -82,7 +87,7 @@ def page(material: Material, progress: Callable[[int, int], object] | None = Non
                 f'<h2 id="{name}-title">{escape(title)}</h2>{inner}</section>'
                 for name, (_, title, inner) in sections.items()
             ),
-            "footer": footer(packer, material),
+            "footer": foot,
             "data": script(data),
             "scripts": "\n".join(f"<script>{text}</script>" for text in scripts()),
         },

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from incast import analysis, sweep
-from incast._document import join
+from incast._document import Document, join
 from incast.analysis import AnalysisPlan
-from incast.study import checking_figures, queries
-from incast.study.description import SCALES, Check, Metric, Scale, Selection, StudyTable
+from incast.study import checking_figures, opening, queries
+from incast.study.description import MAP, SCALES, Check, Metric, Scale, Selection, StudyTable, Value
 from incast.study.expectation import KINDS, tolerance
 from incast.study.figures import SEED, VALUE, same
 from incast.study.folder import CLAIMS, STUDY, Description
+from incast.study.opening import Opened
 from incast.study.shared import Shared, ViewError, used
 from incast.study.tables import EmptyTables, of_analysis
 
@@ -39,6 +40,15 @@ class Checked:
     """Shared SQL by sweep or analysis."""
     known: Mapping[str, Mapping[str, list[Any]]]
     """The values that runs have at any scale, by sweep or analysis and column."""
+    opened: tuple[Opened, ...]
+    """Open parameters, and where they have an effect."""
+    maps: Mapping[str, sweep.Plan]
+    """Plans of the sweeps that are part of a map, at one point: the judged setting."""
+
+    def setting(self, parts: Iterable[str]) -> dict[str, Value]:
+        """Judged values of the open parameters that some of the sweeps have, by name."""
+        names = set(parts)
+        return {each.parameter.name: each.parameter.judged for each in self.opened if names & each.fields.keys()}
 
 
 def check(description: Description) -> Checked:
@@ -55,7 +65,30 @@ def check(description: Description) -> Checked:
         for scale in description.study.scale.given()
     }
     claims = _Claims(description, plans)
-    return Checked(plans, claims.check(), claims.tables(), claims.shared, claims.known)
+    columns, of_tables = claims.check(), claims.tables()
+    maps = _maps(description)
+    schemes = {
+        name: {run.scheme for plan in of_scales for run in plan.runs if isinstance(run, sweep.Planned)}
+        for name in description.study.sweeps
+        for of_scales in [[*(plans[scale][name] for scale in plans), *([maps[name]] if name in maps else [])]]
+    }
+    return Checked(plans, columns, of_tables, claims.shared, claims.known, opening.check(description, schemes), maps)
+
+
+def _maps(description: Description) -> dict[str, sweep.Plan]:
+    """The sweeps with a scale of maps; at least one, if the study has it."""
+    if description.study.scale.map is None:
+        return {}
+    files = {name: description.part_file(name) for name in description.study.sweeps}
+    found = {
+        name: sweep.read(file, scale=MAP, keys=False)
+        for name, file in files.items()
+        if MAP in Document(file).tree.get("scale", {})
+    }
+    if not found:
+        message = "no sweep is part of a map: none has a [scale.map]"
+        raise description.study_document.wrong("scale.map", message, allowed="[scale.map] in the files of some sweeps")
+    return found
 
 
 def _scales_and_parts(description: Description) -> None:

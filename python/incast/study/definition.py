@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from incast.errors import ScenarioError
-from incast.study import folder, running, sequential
+from incast.study import folder, mapping, running, sequential
 from incast.study.checking import Plans, check
-from incast.study.description import SCALES, Claim, Metric, Scale, StudyFigure, StudyTable
+from incast.study.description import MAP, SCALES, Claim, Metric, OpenParameter, Scale, StudyFigure, StudyTable
+from incast.study.mapped import StudyMap, open_map
+from incast.study.mapping import MapPlan
 from incast.study.results import StudyResults
 from incast.study.running import Callback
 
@@ -42,6 +44,8 @@ class Study:
         """The publication with the claims."""
         self.scales: dict[Scale, str] = self._description.study.scale.given()
         """Its scales with their descriptions, smallest first."""
+        self.map_about = self._description.study.scale.map and self._description.study.scale.map.about
+        """Description of its size for maps; `None` if it has none."""
 
     def __repr__(self) -> str:
         return f"<Study {self.name}: {len(self.claims)} claims, {', '.join(self.plans)}>"
@@ -170,9 +174,64 @@ class Study:
             cap=cap if until_decided else None,
         )
 
-    def judge(self, results: str | PathLike[str]) -> StudyResults:
-        """Check the current claims on existing results."""
-        return running.judge(self._description, self._checked, Path(results))
+    def judge(self, results: str | PathLike[str], of_map: str | PathLike[str] | None = None) -> StudyResults:
+        """Check the current claims on existing results.
+
+        Args:
+            results: Folder of the results.
+            of_map: Folder of a map of the same study. Each claim then has its share of the space.
+
+        """
+        found = None if of_map is None else open_map(of_map, self.name)
+        return running.judge(self._description, self._checked, Path(results), found)
+
+    @property
+    def open_parameters(self) -> Sequence[OpenParameter]:
+        """The parameters that the publication leaves open."""
+        return [each.parameter for each in self._checked.opened]
+
+    def plan_map(self, points: int = mapping.POINTS) -> MapPlan:
+        """The runs of a map with so many points, next to the judged setting."""
+        return mapping.plan(self._description, self._checked, points)
+
+    def map(
+        self,
+        out: str | PathLike[str] | None = None,
+        *,
+        points: int | MapPlan = mapping.POINTS,
+        jobs: int | None = None,
+        ray: str | None = None,
+        overwrite: bool = False,
+        progress: Callback | None = None,
+    ) -> StudyMap:
+        """Run the sweeps at points of the space of open parameters, and check every claim at each point.
+
+        An existing map of the same study is resumed: finished runs are not repeated. More points keep the earlier ones.
+
+        Args:
+            out: Folder for the map. Default: `results/NAME-map`.
+            points: Number of points next to the judged setting, or the plan of `plan_map`.
+            jobs: Parallel runs. Default: one per core.
+            ray: Address of a Ray cluster to run on.
+            overwrite: Remove existing results of a study and start again.
+            progress: Called several times a second with the name of the active sweep and a `SweepProgress`. If it
+                raises an exception, the map ends and can be resumed.
+
+        """
+        return mapping.run(
+            self._description,
+            self._checked,
+            self.plan_map(points) if isinstance(points, int) else points,
+            self.map_folder(out),
+            overwrite=overwrite,
+            jobs=jobs,
+            ray=ray,
+            progress=progress,
+        )
+
+    def map_folder(self, out: str | PathLike[str] | None = None) -> Path:
+        """Folder for a map. Default: `results/NAME-map`."""
+        return Path(f"results/{self.name}-{MAP}") if out is None else Path(out)
 
 
 def load_study(name_or_path: str | PathLike[str]) -> Study:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 Scale = Literal["smoke", "quick", "paper"]
 SCALES: tuple[Scale, ...] = ("smoke", "quick", "paper")
 """Scales from the smallest to the size of the publication."""
 Origin = Literal["number", "direction", "draft", "ours"]
 """Origin of a claim: a published number, a published direction, text that a draft has commented out, or our own."""
+MAP: Literal["map"] = "map"
+"""Scale of `incast study map`, in study.toml and sweep files."""
+MAP_RANK: Scale = "quick"
+"""Scale that a map counts as: claims from a larger scale on are not measured (our choice)."""
 Value = str | bool | int | float
 """A value of a column."""
 Selection = dict[str, Value | list[Value]]
@@ -35,11 +39,59 @@ class Scales:
     """First answer, in about ten minutes on two cores."""
     paper: ScaleText | None = None
     """Size of the publication."""
+    map: ScaleText | None = None
+    """Runs at one point of a map of the open parameters, by `incast study map` alone. A sweep without `[scale.map]` is
+    not part of the map.
+    """
 
     def given(self) -> dict[Scale, str]:
-        """The given scales with their descriptions, smallest first."""
+        """The given scales with their descriptions, smallest first, without that of maps."""
         texts = {scale: getattr(self, scale) for scale in SCALES}
         return {scale: text.about for scale, text in texts.items() if text is not None}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OpenPoint:
+    """An `[[open.points]]` of study.toml: values of several fields that belong together."""
+
+    name: str
+    """Its name."""
+    set: dict[str, Any] = field(default_factory=dict)
+    """Values by path, as for `--set`; empty to leave the scenario unchanged."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OpenParameter:
+    """An `[[open]]` of study.toml: a parameter that the publication leaves open."""
+
+    name: str
+    """Its short name."""
+    why: str
+    """Why these values are plausible: source or physics."""
+    judged: Value
+    """Value, or name of the point, that the study runs with. The sweeps must have it."""
+    reason: str
+    """Why the study runs with it: nearest the text, a vendor's default, calibrated on a published number, or the middle
+    of the range.
+    """
+    path: str | list[str] | None = None
+    """Field of the scenario, as for `--set`, or fields that get the same value. A sweep ignores fields of schemes that
+    it does not run.
+    """
+    range: list[Value] | None = None
+    """Least and greatest value: numbers, or quantities such as `"64kB"`. A parameter has one of `range`, `values`,
+    `points`.
+    """
+    log: bool = False
+    """If true, the logarithm of a value in `range` is uniform. Default false: the value is."""
+    integer: bool = False
+    """If true, values in `range` are whole numbers. Default false."""
+    values: list[Value] | None = None
+    """Plausible values, all equally likely."""
+    points: list[OpenPoint] | None = None
+    """Named values of several fields, all equally likely; then there is no `path`."""
+    sweeps: list[str] | None = None
+    """Sweeps that vary it. Default: all whose scenarios accept the fields and that do not vary one of them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,6 +110,8 @@ class StudyFile:
     """Sweeps to run, in order, each with a file NAME.toml."""
     analyses: list[str] = field(default_factory=list)
     """Analyses without simulation, after the sweeps, each with a file NAME.toml."""
+    open_: list[OpenParameter] = field(default_factory=list)
+    """Parameters that the publication leaves open, for `incast study map`."""
 
     @property
     def parts(self) -> list[str]:

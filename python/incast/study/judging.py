@@ -5,15 +5,19 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from incast._document import Document
 from incast._interval import CONFIDENCE, interval, share_interval
+from incast.errors import IncastError
 from incast.study.description import SCALES, Check, Claim, Metric, Scale
 from incast.study.expectation import Expectation
 from incast.study.explaining import Explanation
 from incast.study.figures import Figure, Measured, NotUniqueError, figures, named, said
 from incast.study.outcome import CheckOutcome, ClaimOutcome, Verdict
 from incast.study.sequential import Looks
+
+NO_MEAN = "a ratio is 0, so there is no geometric mean"
 
 
 class AmbiguousError(Exception):
@@ -23,6 +27,12 @@ class AmbiguousError(Exception):
         super().__init__(row)
         self.check = check
         self.row = row
+
+    def located(self, document: Document, number: int, claim: Claim) -> IncastError:
+        """The error at the metric's name in claims.toml; `number` is the place of the claim there."""
+        metric = claim.check[self.check].metric
+        message = f"metric `{metric}` has several rows{self.row}: a column that tells them apart is missing"
+        return document.wrong(f"claim[{number}].check[{self.check}].metric", message)
 
 
 @dataclass(frozen=True)
@@ -113,15 +123,25 @@ def check_outcome(
     looks: Looks | None = None,
 ) -> CheckOutcome:
     """Check one figure; `small` is the reason if the scale is too small."""
-    expectation, unit = Expectation.of(check), metric.unit
-    judgement, selected = judge(figure, expectation, exact, looks, metric.share), series(figure)
+    judgement = judge(figure, Expectation.of(check), exact, looks, metric.share)
+    outcome = _outcome(check, figure, number, metric.unit, judgement)
+    return replace(outcome, verdict="not measured", reason=small) if small else outcome
+
+
+def estimated(check: Check, figure: Figure, number: int, unit: str, exact: bool) -> CheckOutcome:
+    """Check the mean of one figure over seeds."""
+    return _outcome(check, figure, number, unit, estimate(figure, Expectation.of(check), exact))
+
+
+def _outcome(check: Check, figure: Figure, number: int, unit: str, judgement: Judgement) -> CheckOutcome:
+    expectation, selected = Expectation.of(check), series(figure)
     return CheckOutcome(
         metric=check.metric,
         series=selected,
         label=f"{check.metric} of {selected}" if selected else check.metric,
         unit=None if expectation.ratio or not unit else unit,
-        verdict="not measured" if small else judgement.verdict,
-        reason=small or judgement.reason,
+        verdict=judgement.verdict,
+        reason=judgement.reason,
         expect=expectation.text(unit),
         value=judgement.value,
         low=judgement.low,
@@ -150,13 +170,12 @@ def judge(
         wrong = next(value for value in figure.values if value not in (0.0, 1.0))
         return Judgement("not measured", f"a share needs a 0 or 1 per seed, not {wrong:.4g}")
     if expectation.ratio and min(figure.values) <= 0:
-        return Judgement("not measured", "a ratio is 0, so there is no geometric mean")
+        return Judgement("not measured", NO_MEAN)
+    value = _mean(figure.values, expectation)
     if expectation.ratio:
-        logarithms = [math.log(value) for value in figure.values]
-        value = math.exp(statistics.fmean(logarithms))
+        logarithms = [math.log(each) for each in figure.values]
         low, high = map(math.exp, _spread(logarithms, looks, share))
     else:
-        value = statistics.fmean(figure.values)
         low, high = _spread(figure.values, looks, share)
     if expectation.wholly(low, high):
         return Judgement("holds", None, value, low, high, CONFIDENCE)
@@ -172,6 +191,25 @@ def _spread(values: Sequence[float], looks: Looks | None, share: bool) -> tuple[
     """Interval of the values' mean, or share of ones."""
     of_values = share_interval if share else interval
     return looks.interval(values, of_values) if looks else of_values(values)
+
+
+def estimate(figure: Figure, expectation: Expectation, exact: bool) -> Judgement:
+    """Check the mean of a figure over seeds, however much these differ; one seed is enough."""
+    if figure.missing:
+        return Judgement("not measured", figure.missing)
+    if exact:
+        return _exactly(figure.values, expectation)
+    if expectation.ratio and min(figure.values) <= 0:
+        return Judgement("not measured", NO_MEAN)
+    value = _mean(figure.values, expectation)
+    return Judgement("holds" if expectation.holds(value) else "fails", None, value)
+
+
+def _mean(values: Sequence[float], expectation: Expectation) -> float:
+    """The mean; of ratios, which are above 0, the geometric one."""
+    if expectation.ratio:
+        return math.exp(statistics.fmean(map(math.log, values)))
+    return statistics.fmean(values)
 
 
 def _exactly(values: Sequence[float], expectation: Expectation) -> Judgement:

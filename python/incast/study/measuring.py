@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from incast import sweep
@@ -27,10 +28,47 @@ def measure(
     parts: Mapping[str, sweep.Sweep | Analysis],
 ) -> tuple[dict[str, Measured], dict[str, Measured]]:
     """Ask the sweeps and analyses that there are for every metric, and for every table."""
+    asked = [*_of_metrics(description), *_of_tables(description)]
+    found = _measured(description, checked, plans, parts, asked)
+    return found["metric"], found["table"]
+
+
+def metrics(
+    description: Description, checked: Checked, plans: Mapping[str, sweep.Plan], parts: Mapping[str, sweep.Sweep]
+) -> dict[str, Measured]:
+    """Ask some sweeps for their metrics."""
+    return _measured(description, checked, plans, parts, _of_metrics(description))["metric"]
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A metric or a table."""
+
+    kind: str
+    name: str
+    field: str
+    """Its place in claims.toml."""
+    query: Metric | StudyTable
+
+
+def _of_metrics(description: Description) -> list[_Asked]:
+    found = description.claims.metric.items()
+    return [_Asked("metric", name, join("metric", name), metric) for name, metric in found]
+
+
+def _of_tables(description: Description) -> list[_Asked]:
+    return [_Asked("table", table.name, field, table) for field, _, table in description.claims.tables()]
+
+
+def _measured(
+    description: Description,
+    checked: Checked,
+    plans: Mapping[str, sweep.Plan | AnalysisPlan],
+    parts: Mapping[str, sweep.Sweep | Analysis],
+    asked: Sequence[_Asked],
+) -> dict[str, dict[str, Measured]]:
+    """The rows of what is asked of each part, by kind and name."""
     found: dict[str, dict[str, Measured]] = {"metric": {}, "table": {}}
-    metrics = ((join("metric", name), "metric", name, one) for name, one in description.claims.metric.items())
-    tables = ((field, "table", one.name, one) for field, _, one in description.claims.tables())
-    asked: list[tuple[str, str, str, Metric | StudyTable]] = [*metrics, *tables]
     columns = {"metric": checked.columns, "table": checked.of_tables}
     for part, plan in plans.items():
         result = parts.get(part)
@@ -39,12 +77,12 @@ def measure(
         with result.connect() if result is not None and result.done else nullcontext() as connection:
             if connection:
                 _create(description, shared, connection)
-            for field, kind, name, one in asked:
-                if one.part == part:
-                    sql = shared.text(one.sql)
-                    rows = _rows(description, connection, field, f"{kind} `{name}`", sql) if connection else []
-                    found[kind][name] = Measured(columns[kind][name], rows, runs)
-    return found["metric"], found["table"]
+            for one in asked:
+                if one.query.part == part:
+                    sql, named = shared.text(one.query.sql), f"{one.kind} `{one.name}`"
+                    rows = _rows(description, connection, one.field, named, sql) if connection else []
+                    found[one.kind][one.name] = Measured(columns[one.kind][one.name], rows, runs)
+    return found
 
 
 def _create(description: Description, shared: Shared, connection: duckdb.DuckDBPyConnection) -> None:

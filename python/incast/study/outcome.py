@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from incast.study.description import Origin
+from incast.study.description import Origin, Value
 
 Verdict = Literal["holds", "fails", "undecided", "not measured"]
 VERDICTS: tuple[Verdict, ...] = ("holds", "fails", "undecided", "not measured")
@@ -64,11 +64,27 @@ class ClaimOutcome:
     """All checked figures."""
     calibration: str | None = None
     """The setting that was chosen with the statement's number, so that the verdict is no finding; `None` if none."""
+    setting: dict[str, Value] = field(default_factory=dict)
+    """Judged values of the open parameters that its sweeps have, by name."""
+    share_of_space: dict[str, Any] | None = None
+    """Share of the space of open parameters in which it holds, with its interval; `None` without a map."""
 
     def counted(self, verdict: Verdict) -> str:
         """Number of figures with a verdict: `2 of 6 figures`."""
         count = sum(check.verdict == verdict for check in self.checks)
         return f"{count} of {len(self.checks)} figure{'' if len(self.checks) == 1 else 's'}"
+
+    def spaced(self) -> list[str]:
+        """Its setting of open parameters and its share of their space, as phrases."""
+        texts = []
+        if self.setting:
+            texts.append(f"open parameters: {', '.join(f'{name} {value}' for name, value in self.setting.items())}")
+        if (share := self.share_of_space) is not None:
+            texts.append(
+                f"holds at {share['holds']} of {share['points']} points of the space of open parameters "
+                f"({100 * share['low']:.0f} to {100 * share['high']:.0f} % of it)"
+            )
+        return texts
 
     def to_tree(self) -> dict[str, Any]:
         """As in claims.json."""

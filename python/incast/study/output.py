@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from incast import _core
 from incast.errors import EnvironmentFailure, ResultsExistError
-from incast.study import results
+from incast.study import mapped, results
 from incast.study.description import Scale
 from incast.study.folder import Description
 from incast.study.tabulating import DrawnTable
@@ -23,8 +23,10 @@ LOCK = ".lock"
 
 
 @contextmanager
-def held(description: Description, out: Path, scale: Scale, overwrite: bool) -> Iterator[dict[str, Any]]:
-    """Lock the folder for a new or resumed run of a study; yields its manifest."""
+def held(
+    description: Description, out: Path, scale: Scale | Literal["map"], overwrite: bool
+) -> Iterator[dict[str, Any]]:
+    """Lock the folder for a new or resumed run or map of a study; yields its manifest."""
     there = _there(out, overwrite)
     if there is not None and not overwrite and (there["study"], there["scale"]) != (description.name, scale):
         holds = f"study {there['study']} at scale {there['scale']}"
@@ -41,7 +43,7 @@ def held(description: Description, out: Path, scale: Scale, overwrite: bool) -> 
         if overwrite:
             _empty(out)
             there = None
-        for name in (results.CLAIMS, results.TABLE, results.PAGE):
+        for name in (results.CLAIMS, results.TABLE, results.PAGE, *mapped.FILES):
             (out / name).unlink(missing_ok=True)  # of an earlier run
         keep_tables(out, ())
         manifest = {

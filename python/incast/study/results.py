@@ -15,6 +15,7 @@ from incast.analysis import Analysis, open_analysis
 from incast.analysis.dataset import INDEX
 from incast.errors import EnvironmentFailure, ResultsError
 from incast.study.counting import PUBLISHED, by_kind, counted
+from incast.study.description import MAP
 from incast.study.drawing_figures import DrawnFigure, Figures
 from incast.study.outcome import ClaimOutcome, Verdict
 from incast.study.tabulating import DrawnTable
@@ -187,6 +188,10 @@ def open_study(path: str | PathLike[str], study: str | None = None) -> StudyResu
     """Open the folder that a study's run has written; `study` is the name that the study is to have."""
     folder = Path(path)
     manifest = of_study(folder, study)
+    if manifest["scale"] == MAP:
+        raise ResultsError(
+            f"{folder}: a map of open parameters, which `incast study show` prints; its page is map.html"
+        )
     if manifest["format"] != FORMAT:
         message = f"verdicts of format {manifest['format']}, but this version of incast reads format {FORMAT}"
         help_ = f"`incast study judge {manifest['study']} {folder}` judges the runs again"

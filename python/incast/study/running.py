@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,11 @@ from incast.analysis import Analysis, AnalysisPlan
 from incast.errors import ResultsError
 from incast.study import output, results, sequential, writing
 from incast.study.checking import Checked
-from incast.study.description import Scale
+from incast.study.description import MAP, Scale
 from incast.study.drawing_figures import draw_figures
 from incast.study.folder import Description
 from incast.study.judging import AmbiguousError, claim_outcome, undecided
+from incast.study.mapped import StudyMap
 from incast.study.measuring import measure
 from incast.study.outcome import ClaimOutcome
 from incast.study.results import CAP, Claims, StudyResults
@@ -84,10 +86,12 @@ def _more(
     return {**sequential.extended(planned, plans, found, cap)}
 
 
-def judge(description: Description, checked: Checked, out: Path) -> StudyResults:
-    """Check the current claims on existing results."""
+def judge(description: Description, checked: Checked, out: Path, of_map: StudyMap | None = None) -> StudyResults:
+    """Check the current claims on existing results; with a map, each claim has its share of the space."""
     require()
     manifest = results.of_study(out, description.name)
+    if manifest["scale"] == MAP:
+        raise ResultsError(f"{out}: a map of open parameters; `incast study map` checks its claims")
     if manifest["scale"] not in checked.plans:
         raise ResultsError(f"{out}: study {description.name} has no scale {manifest['scale']} any more")
     integrity.verify([out])
@@ -95,7 +99,7 @@ def judge(description: Description, checked: Checked, out: Path) -> StudyResults
     manifest |= {"source": study.source, "sweeps": study.sweeps, "analyses": study.analyses}
     manifest.setdefault("date", output.written(out))
     there = results.StudyResults(out, manifest, Claims([]))
-    return _judged(description, checked, out, manifest, {**there.sweeps, **there.analyses})
+    return _judged(description, checked, out, manifest, {**there.sweeps, **there.analyses}, of_map)
 
 
 def _judged(
@@ -104,8 +108,10 @@ def _judged(
     out: Path,
     manifest: dict[str, Any],
     parts: Mapping[str, sweep.Sweep | Analysis],
+    of_map: StudyMap | None = None,
 ) -> StudyResults:
     """Check every claim, and write the verdicts."""
+    shares = {claim.id: claim.share_of_space() for claim in of_map.claims} if of_map else {}
     planned = checked.plans[manifest["scale"]]
     measured, tabled = measure(description, checked, planned, parts)
     looks = {name: sequential.looks(plan, manifest.get(CAP)) for name, plan in planned.items()}
@@ -113,13 +119,11 @@ def _judged(
     for number, claim in enumerate(description.claims.claim):
         explanation = description.explanations.get(claim.id)
         try:
-            outcomes.append(
-                claim_outcome(claim, description.claims.metric, measured, manifest["scale"], explanation, looks)
-            )
+            outcome = claim_outcome(claim, description.claims.metric, measured, manifest["scale"], explanation, looks)
         except AmbiguousError as error:
-            metric = claim.check[error.check].metric
-            message = f"metric `{metric}` has several rows{error.row}: a column that tells them apart is missing"
-            raise description.claims_document.wrong(f"claim[{number}].check[{error.check}].metric", message) from None
+            raise error.located(description.claims_document, number, claim) from None
+        setting = checked.setting(description.claims.metric[check.metric].part for check in claim.check)
+        outcomes.append(replace(outcome, setting=setting, share_of_space=shares.get(claim.id)))
     manifest["format"] = results.FORMAT
     found = StudyResults(out, manifest, Claims(outcomes), draw_figures(description, checked, measured, tabled))
     output.keep(out, manifest)

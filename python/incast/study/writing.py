@@ -30,37 +30,39 @@ def terminal(claims: Sequence[ClaimOutcome], *, figures: bool = False) -> Iterat
     """Every claim with its measurements; with `figures`, each figure has its own line."""
     for claim in claims:
         part = f" ({claim.counted('fails')})" if claim.verdict == "fails" else ""
-        yield from _wrapped(
+        yield from wrapped(
             f"{claim.id}  {claim.verdict}{part}{mark(claim.origin, claim.calibration)}: {claim.statement}", MARGIN
         )
         if claim.calibration:
-            yield from _wrapped(f"{MARGIN}{NO_FINDING}: {claim.calibration}", MARGIN * 2)
+            yield from wrapped(f"{MARGIN}{NO_FINDING}: {claim.calibration}", MARGIN * 2)
         if claim.reason:
-            yield from _wrapped(f"{MARGIN}why: {claim.reason}", MARGIN * 2)
+            yield from wrapped(f"{MARGIN}why: {claim.reason}", MARGIN * 2)
+        if claim.share_of_space:
+            yield from wrapped(f"{MARGIN}{claim.spaced()[-1]}", MARGIN * 2)
         for _, group in itertools.groupby(claim.checks, lambda check: check.check):
             checks = list(group)
-            yield from _wrapped(f"{MARGIN}{checks[0].metric}, expected {checks[0].expect}", MARGIN * 2)
+            yield from wrapped(f"{MARGIN}{checks[0].metric}, expected {checks[0].expect}", MARGIN * 2)
             yield from _rows([_cells(alike, claim.reason) for alike in _alike(checks, figures)])
         if claim.verdict == "fails":
             for text in (claim.explanation or NOT_EXPLAINED).splitlines():
-                yield from _wrapped(MARGIN + text, MARGIN) or [""]
+                yield from wrapped(MARGIN + text, MARGIN) or [""]
             if claim.taken:
-                yield from _wrapped(f"{MARGIN}({claim.taken})", MARGIN)
+                yield from wrapped(f"{MARGIN}({claim.taken})", MARGIN)
         yield ""
 
 
 def tables(found: Sequence[DrawnTable]) -> Iterator[str]:
     """Every table with its rows; a column has the width of its widest cell."""
     for table in found:
-        yield from _wrapped(table.title, "")
-        yield from _wrapped(f"{MARGIN}{table.about}", MARGIN)
-        yield from _columns([table.headings, *table.texts()], table.numeric)
+        yield from wrapped(table.title, "")
+        yield from wrapped(f"{MARGIN}{table.about}", MARGIN)
+        yield from columns([table.headings, *table.texts()], table.numeric)
         for note in table.notes:
-            yield from _wrapped(MARGIN + note, MARGIN)
+            yield from wrapped(MARGIN + note, MARGIN)
         yield ""
 
 
-def _columns(rows: Sequence[Sequence[str]], figures: Sequence[bool]) -> Iterator[str]:
+def columns(rows: Sequence[Sequence[str]], figures: Sequence[bool]) -> Iterator[str]:
     """Cells in columns, figures aligned right; headings are wrapped."""
     widths = [max(map(len, column)) for column in zip(*rows[1:], strict=True)] or [0] * len(figures)
     widths = [max(width, *map(len, head.split())) for width, head in zip(widths, rows[0], strict=True)]
@@ -79,11 +81,11 @@ def summary(results: StudyResults) -> Iterator[str]:
     """Number of claims by kind and verdict, with their ids; published statements first."""
     yield f"{results.study} at scale {results.scale}: {len(results.claims)} claims"
     for name, verdicts in results.claims.by_kind().items():
-        yield from _wrapped(f"{name} ({KINDS[name]}): {counted(verdicts)}", MARGIN)
+        yield from wrapped(f"{name} ({KINDS[name]}): {counted(verdicts)}", MARGIN)
         mine = [claim for claim in results.claims if kind(claim.origin, claim.calibration) == name]
         for verdict in VERDICTS:
             if ids := [claim.id for claim in mine if claim.verdict == verdict]:
-                yield from _wrapped(f"{MARGIN}{verdict}: {', '.join(ids)}", MARGIN * 2)
+                yield from wrapped(f"{MARGIN}{verdict}: {', '.join(ids)}", MARGIN * 2)
 
 
 def _alike(checks: Sequence[CheckOutcome], each: bool) -> Iterator[list[CheckOutcome]]:
@@ -134,10 +136,10 @@ def _rows(rows: Sequence[Sequence[str]]) -> Iterator[str]:
             yield f"{head}  {row[-1]}".rstrip()
         else:
             yield head.rstrip()
-            yield from _wrapped(MARGIN * 3 + row[-1], MARGIN * 4)
+            yield from wrapped(MARGIN * 3 + row[-1], MARGIN * 4)
 
 
-def _wrapped(text: str, indent: str) -> list[str]:
+def wrapped(text: str, indent: str) -> list[str]:
     """Text folded to the terminal; the first line keeps the spaces that it begins with."""
     start = text[: len(text) - len(text.lstrip())]
     return textwrap.wrap(text.strip(), _width(), initial_indent=start, subsequent_indent=indent)
@@ -188,6 +190,8 @@ def _section(claim: ClaimOutcome) -> Iterable[str]:
         yield from [f"{NO_FINDING.capitalize()}: {claim.calibration}.", ""]
     if claim.reason:
         yield from [f"{claim.verdict.capitalize()}: {claim.reason}.", ""]
+    for text in claim.spaced():
+        yield from [f"{text[:1].upper()}{text[1:]}.", ""]
     if claim.explanation or claim.verdict == "fails":
         yield from [claim.explanation or f"({NOT_EXPLAINED})", ""]
         if claim.taken:

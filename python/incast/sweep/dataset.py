@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -93,6 +94,10 @@ class Sweep:
         from incast import notebook
 
         return notebook.of_sweep(self)
+
+    def only(self, keys: Collection[str]) -> Sweep:
+        """The dataset of some of its runs, by their keys."""
+        return Sweep(self.path, {**self.index, "runs": [run for run in self.index["runs"] if run["key"] in keys]})
 
     @property
     def done(self) -> tuple[Run, ...]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import re
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import product
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -132,6 +133,32 @@ def read(
     return plan
 
 
+def variations(
+    path: str | PathLike[str], *, scale: str | None = None, overrides: Iterable[str] = ()
+) -> Iterator[dict[str, Any]]:
+    """The scenarios of a sweep file, for the first seed alone; arguments as those of `read`.
+
+    Each scheme has all sections that it can override, with every default. The scenario itself has the others.
+    """
+    reader = _Reader(Path(path), scale, list(overrides), None, check=False)
+    axes = [reader.choices(axis, index) for index, axis in enumerate(reader.file.vary)]
+    axes = [
+        choices[:1] if axis.path == "seed" else choices for axis, choices in zip(reader.file.vary, axes, strict=True)
+    ]
+    for cell in itertools.product(*axes):
+        loaded = reader.loaded(reader.path.parent / reader.file.scenario, cell, check=False)
+        tree = tomllib.loads(loaded.whole("toml"))
+        of_schemes = set[str]().union(*tree["scheme"].values())
+        yield {name: value for name, value in tree.items() if name not in of_schemes}
+
+
+def varied(path: str | PathLike[str], scale: str | None = None) -> set[str]:
+    """The fields of the scenario that the axes of a sweep file set at a scale."""
+    reader = _Reader(Path(path), scale, [], None, check=False)
+    axes = [reader.choices(axis, index) for index, axis in enumerate(reader.file.vary)]
+    return {field for choices in axes for choice in choices for field, _, _ in choice.sets}
+
+
 @dataclass(frozen=True)
 class _Choice:
     """A value of an axis: value of its column, and the fields to set with their places in the file."""
@@ -198,14 +225,14 @@ class _Reader:
         for index, axis in enumerate(axes):
             for path, _, where in (one for choice in axis for one in choice.sets):
                 for earlier, name in zip(axes[:index], self.names, strict=False):
-                    if any(_covers(path, other) for choice in earlier for other, _, _ in choice.sets):
+                    if any(covers(path, other) for choice in earlier for other, _, _ in choice.sets):
                         raise self.wrong(where, f"`{path}` is already varied by the axis `{name}`")
 
     def check_overrides(self, axes: list[list[_Choice]]) -> None:
         for text in self.overrides:
             path = text.partition("=")[0].strip()
             for axis, name in zip(axes, self.names, strict=True):
-                if any(_covers(path, other) for choice in axis for other, _, _ in choice.sets):
+                if any(covers(path, other) for choice in axis for other, _, _ in choice.sets):
                     raise ScenarioError(f"--set {text}: `{path}` is varied by the axis `{name}` of {self.path}")
 
     def choices(self, axis: Axis, index: int) -> list[_Choice]:
@@ -256,7 +283,7 @@ class _Reader:
         skips = self.skips()
         types = [_common([choice.shown for choice in axis]) for axis in axes]
         seen: set[tuple[int, Value]] = set()
-        for cell in product(*axes):
+        for cell in itertools.product(*axes):
             columns = {name: kind(choice.shown) for name, kind, choice in zip(self.names, types, cell, strict=True)}
             # Building the fabric and the flows takes time: each value is checked once.
             values = {(index, choice.shown) for index, choice in enumerate(cell)}
@@ -285,23 +312,27 @@ class _Reader:
         return [skip for skip, _ in found]
 
     def variation(self, scenario: Path, cell: tuple[_Choice, ...], *, check: bool) -> dict[str, Any]:
-        """The scenario of a cell with all schemes; errors show the place in the sweep file."""
+        """The scenario of a cell with all schemes."""
+        tree: dict[str, Any] = json.loads(self.loaded(scenario, cell, check=check).whole("json"))
+        return tree
+
+    def loaded(self, scenario: Path, cell: tuple[_Choice, ...], *, check: bool) -> _core.Scenario:
+        """The scenario of a cell; errors show the place in the sweep file."""
         sets = [(path, value, join("set", path)) for path, value in self.file.set.items()]
         if self.scale is not None:
             at = f"scale.{self.scale}.set"
             sets += [(path, value, join(at, path)) for path, value in self.file.scale[self.scale].set.items()]
         sets += [one for choice in cell for one in choice.sets]
-        texts = [f"{path}={_toml(value)}" for path, value, _ in sets]
+        texts = [f"{path}={toml(value)}" for path, value, _ in sets]
         try:
             # Not `incast.load`: classes of Python for every variation take longer than all else.
             with translated():
-                loaded = _core.Scenario.load(scenario, [*texts, *self.overrides])
+                found = _core.Scenario.load(scenario, [*texts, *self.overrides])
                 if check:
-                    loaded.warnings()
-                tree: dict[str, Any] = json.loads(loaded.whole("json"))
+                    found.warnings()
         except ScenarioError as error:
             raise self.at_home(error, scenario, texts, sets) from None
-        return tree
+        return found
 
     def at_home(
         self, error: ScenarioError, scenario: Path, texts: list[str], sets: list[tuple[str, Any, str]]
@@ -312,7 +343,7 @@ class _Reader:
             return error
         for text, (path, value, where) in zip(texts, sets, strict=True):
             if str(error).find(f"| {text}\n") >= 0:
-                message = f"{found.message} (`{path}` = {_toml(value)}, in {scenario})"
+                message = f"{found.message} (`{path}` = {toml(value)}, in {scenario})"
                 allowed = found.allowed
                 if found.nearest:
                     message += f"; did you mean `{found.nearest}`?"
@@ -349,7 +380,7 @@ def _common(values: list[Value]) -> Callable[[Value], Value]:
     return float if kinds == {int, float} else shown
 
 
-def _covers(path: str, other: str) -> bool:
+def covers(path: str, other: str) -> bool:
     """True if setting `path` also sets `other`."""
     return other == path or other.startswith((f"{path}.", f"{path}["))
 
@@ -359,14 +390,14 @@ def _matches(skip: dict[str, Any], columns: dict[str, Value]) -> bool:
     return all(columns[name] in (value if isinstance(value, list) else [value]) for name, value in skip.items())
 
 
-def _toml(value: Any) -> str:
+def toml(value: Any) -> str:
     """A value in TOML, on one line."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, list):
-        return "[" + ", ".join(map(_toml, value)) + "]"
+        return "[" + ", ".join(map(toml, value)) + "]"
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{json.dumps(name)} = {_toml(item)}" for name, item in value.items()) + " }"
+        return "{ " + ", ".join(f"{json.dumps(name)} = {toml(item)}" for name, item in value.items()) + " }"
     return repr(value)

@@ -411,11 +411,20 @@ async function draw(...parts) {
 }
 
 function refresh() {
+  // The page of a map has no scenarios to choose from.
+  if (!DATA.groups.length) {
+    draw("study");
+    return;
+  }
   showChoices();
   draw(...PARTS.keys());
 }
 
 function start() {
+  if (!DATA.groups.length) {
+    refresh();
+    return;
+  }
   state.values = [...group().variations[0].values];
   state.label = "";
   state.seeds = byColumn() && seedColumn() >= 0;

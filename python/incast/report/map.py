@@ -1,0 +1,59 @@
+"""Page of a map: shares of the space, deciding parameters, and points at which published statements hold together."""
+
+from __future__ import annotations
+
+from incast import _core
+from incast._whole import write_whole
+from incast.charts.space import of_claim
+from incast.report.claims import badge
+from incast.report.data import DIGITS, Packer
+from incast.report.html import element, table
+from incast.report.page import whole
+from incast.study import map_writing
+from incast.study.mapped import PAGE, StudyMap
+
+
+def write(found: StudyMap) -> None:
+    """Write the page of a map into its folder."""
+    write_whole(found.path / PAGE, page(found).encode("utf-8"), overwrite=True)
+
+
+def page(found: StudyMap) -> str:
+    """The whole page."""
+    title = f"{found.manifest['title']}: map of open parameters"
+    drawn = [claim for claim in found.claims if claim.influences]
+    packer = Packer(0)
+    charts = [packer.chart(of_claim(place, found, claim)) for place, claim in enumerate(drawn)]
+    sections = {
+        "together": ("Together", "Published statements together", _together(found)),
+        "claims": ("Claims", "Share of the space in which each claim holds", _claims(found)),
+        "parameters": ("Parameters", "Open parameters", _parameters(found)),
+    }
+    if charts:
+        sections["study"] = ("Charts", "Points by verdict", '<div data-charts="study"></div>')
+    data = {"title": title, "groups": [], "studyPauses": [], "study": charts, "specs": packer.specs}
+    lines = [
+        f"Figures with decimals are rounded to {DIGITS} digits; map.json has full precision.",
+        f"Written by incast {_core.__version__}. Charts: Vega-Lite. The page needs no network.",
+    ]
+    return whole(title, sections, data, "\n".join(element("p", line) for line in lines))
+
+
+def _together(found: StudyMap) -> str:
+    return "".join(element("p", text) for text in map_writing.findings(found))
+
+
+def _claims(found: StudyMap) -> str:
+    rows = [(*map_writing.cells(claim), claim.statement) for claim in found.claims]
+    lead = element("p", f"{map_writing.head(found)}.", "lead")
+    judged = "".join(f"<li>{badge(claim.verdicts[0], f'{claim.id} ')}</li>" for claim in found.claims)
+    overview = f'<ol class="verdicts" aria-label="Verdicts at the judged setting">{judged}</ol>'
+    numbers = [number for number, numeric in enumerate(map_writing.NUMERIC) if numeric]
+    shares = table((*map_writing.HEADINGS, "statement"), rows, "Claims by share of the space", numbers)
+    return lead + overview + shares + element("p", map_writing.ABOUT, "note")
+
+
+def _parameters(found: StudyMap) -> str:
+    heads, *rows = map_writing.parameters(found)
+    whole_rows = [(*row, axis.why) for row, axis in zip(rows, found.axes, strict=True)]
+    return table((*heads, "reason of the range"), whole_rows, "Open parameters of the publication")
