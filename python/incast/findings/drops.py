@@ -1,0 +1,69 @@
+"""Findings about dropped packets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from incast import declared
+from incast.charts.source import Source
+from incast.findings.finding import DROPS, LOSSLESS_DROPS, Finding
+from incast.findings.words import counted, share
+
+ELSEWHERE = ("lossless_drops", "link_down_drops", "silent_drops", "watchdog_drops", "watchdog_lossless_drops")
+"""Counters that are parts of others, or that other rules report."""
+MOSTLY = 0.5
+"""Smallest share of drops at one place that is reported (our choice)."""
+
+
+def drops(source: Source) -> Iterator[Finding]:
+    """Dropped packets by reason, with the place of most drops if it has half of them or more.
+
+    Links that failed and the watchdog have rules of their own. The place is missing if the table of drops is incomplete
+    (`measure.max_drops`).
+    """
+    counts = {scheme: manifest["counts"] for scheme, manifest in source.manifests.items()}
+    lossless = {scheme: int(mine.get("lossless_drops", 0)) for scheme, mine in counts.items()}
+    if any(lossless.values()):
+        text = f"Switches dropped {counted(lossless, 'lossless packet')}: the PFC headroom was exceeded"
+        yield Finding("drops", LOSSLESS_DROPS, text + _mostly(source, "buffer") + ".", _having(lossless))
+    named = {
+        each.name: each.description
+        for each in declared.counters()
+        if each.name.endswith("_drops") and not each.name.endswith("lossless_drops")
+    }
+    full = {
+        scheme: mine["drops"] - sum(mine.get(name, 0) for name in named) - lossless[scheme]
+        for scheme, mine in counts.items()
+    }
+    if any(full.values()):
+        text = f"Switches dropped {counted(full, 'packet')} at full buffers{_mostly(source, 'buffer')}."
+        yield Finding("drops", DROPS, text, _having(full))
+    for name, description in named.items():
+        values = {scheme: int(mine.get(name, 0)) for scheme, mine in counts.items()}
+        if name in ELSEWHERE or not any(values.values()):
+            continue
+        what = description.removeprefix("packets dropped").removeprefix(":").strip()
+        reason = name.removesuffix("_drops").replace("_", "-")
+        text = f"Switches dropped {counted(values, 'packet')} ({what}){_mostly(source, reason)}."
+        yield Finding("drops", DROPS, text, _having(values))
+
+
+def _having(values: dict[str, int]) -> tuple[str, ...]:
+    return tuple(scheme for scheme, value in values.items() if value)
+
+
+def _mostly(source: Source, reason: str) -> str:
+    """The egress port, or else the node, with most drops of all schemes, if it has half of them or more."""
+    kept = source.count("drops")
+    if not kept or kept < sum(int(manifest["counts"]["drops"]) for manifest in source.manifests.values()):
+        return ""
+    rows = source.rows(
+        "with names as (select port, any_value(node_name || ' to ' || peer_name) as link from ports group by port) "
+        "select coalesce(link, node_name), count(*), (sum(count(*)) over ())::bigint from drops left join names "
+        "on port = egress_port where reason = ? group by 1 order by 2 desc, 1 limit 1",
+        [reason],
+    )
+    if not rows or rows[0][1] < MOSTLY * rows[0][2]:
+        return ""
+    place, here, all_ = rows[0]
+    return f", {'all' if here == all_ else share(here / all_)} of them at {place}"

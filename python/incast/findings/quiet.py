@@ -1,0 +1,23 @@
+"""Findings about runs without incident."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from incast.charts.source import Source
+from incast.findings.finding import QUIET, Finding
+from incast.findings.words import count, joined
+
+
+def quiet(source: Source) -> Iterator[Finding]:
+    """A run in which all flows completed without a dropped packet, under every scheme."""
+    manifests = source.manifests.values()
+    calm = all(each["stop"]["reason"] == "finished" and not each["counts"]["drops"] for each in manifests)
+    if not calm:
+        return
+    flows = max((int(each["completed"]) for each in manifests), default=0)
+    said = ["no packet was dropped"]
+    if not any(each["counts"].get("pauses") for each in manifests):
+        said.append("no port was paused")
+    text = f"Every flow completed ({count(flows, 'flow')}); {joined(said)}."
+    yield Finding("quiet", QUIET, text, tuple(source.schemes))
