@@ -138,7 +138,7 @@ def test_pauses_have_the_longest_port_and_the_root() -> None:
     source = Made(pauses=CHAIN, ports=[*ports, {"port": 99}], flows=[{}])
     (finding,) = pauses(source)
     assert finding.text == (
-        "PFC paused 4 ports, the port paused longest for 80 % of the time (s0 to s1); s1 to h1 was the root of 75 % of "
+        "PFC paused 4 ports, the longest for 80 % of the time (s0 to s1); s1 to h1 was the root of 75 % of "
         "the paused time."
     )
     assert texts(pauses, Made()) == []
@@ -282,7 +282,7 @@ def test_completion_of_few_flows_and_of_flows_that_wait() -> None:
 
 def test_a_quiet_run_is_said_to_be_quiet() -> None:
     assert texts(quiet, Made({"A": manifest(completed=2)})) == [
-        "Every flow completed (2 flows); no packet was dropped and no port was paused."
+        "All 2 flows completed without a dropped packet; no port was paused."
     ]
     assert texts(quiet, Made({"A": manifest(completed=2, counts={"drops": 1})})) == []
 

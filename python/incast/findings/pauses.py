@@ -8,7 +8,7 @@ from incast.charts.source import Source
 from incast.charts.storms import configured
 from incast.findings.chains import trees
 from incast.findings.finding import LONG_PAUSES, PAUSES, Finding
-from incast.findings.words import counted, share, spread
+from incast.findings.words import longest, share
 
 ROOT = 0.25
 """Smallest share of the paused time whose root is named (our choice)."""
@@ -32,15 +32,15 @@ def pauses(source: Source) -> Iterator[Finding]:
     )
     found = {scheme: values for scheme, *values in source.by_scheme(rows)}
     ports = {scheme: values[0] for scheme, values in found.items()}
-    longest = {scheme: values[1] / spans[scheme] for scheme, values in found.items()}
-    worst = max(longest, key=lambda scheme: longest[scheme])
+    shares = {scheme: values[1] / spans[scheme] for scheme, values in found.items()}
+    worst = max(shares, key=lambda scheme: shares[scheme])
     several = len(source.schemes) > 1
-    text = f"PFC paused {counted(ports, 'port')}, the port paused longest for {spread(longest, share)} of the time"
+    text = f"PFC paused {longest(ports, shares, 'the time')}"
     text += f" ({found[worst][2]}{f' under {worst}' if several else ''})"
     mine = [tree for tree in trees(source) if tree.scheme == worst]
     part = mine[0].paused_ps / sum(tree.paused_ps for tree in mine) if mine else 0
     if part >= ROOT:
         time = "all" if part == 1 else f"{share(part)} of the"
         text += f"; {mine[0].root} was the root of {time} paused time{f' under {worst}' if several else ''}"
-    importance = LONG_PAUSES if longest[worst] >= LONG else PAUSES
+    importance = LONG_PAUSES if shares[worst] >= LONG else PAUSES
     yield Finding("pauses", importance, text + ".", tuple(scheme for scheme, count in ports.items() if count))

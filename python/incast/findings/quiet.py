@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from incast.charts.source import Source
 from incast.findings.finding import QUIET, Finding
-from incast.findings.words import count, joined
 
 
 def quiet(source: Source) -> Iterator[Finding]:
@@ -16,8 +15,7 @@ def quiet(source: Source) -> Iterator[Finding]:
     if not calm:
         return
     flows = max((int(each["completed"]) for each in manifests), default=0)
-    said = ["no packet was dropped"]
-    if not any(each["counts"].get("pauses") for each in manifests):
-        said.append("no port was paused")
-    text = f"Every flow completed ({count(flows, 'flow')}); {joined(said)}."
+    paused = "" if any(each["counts"].get("pauses") for each in manifests) else "; no port was paused"
+    which = f"All {flows:,} flows" if flows > 1 else "The flow"
+    text = f"{which} completed without a dropped packet{paused}."
     yield Finding("quiet", QUIET, text, tuple(source.schemes))

@@ -46,9 +46,7 @@ def timeouts(source: Source) -> Iterator[Finding]:
     )
     found = {scheme: values for scheme, *values in source.by_scheme(rows)}
     if any(values[0] for values in found.values()):
-        text = (
-            f"{counted({scheme: each[0] for scheme, each in found.items()}, 'retransmission timeout')}, in "
-            f"{counted({scheme: each[1] for scheme, each in found.items()}, 'flow')} of "
-            f"{spread({scheme: each[2] for scheme, each in found.items()})}."
-        )
+        events, hit, all_ = ({scheme: each[place] for scheme, each in found.items()} for place in range(3))
+        flows = "as many flows" if events == hit else counted(hit, "flow")
+        text = f"{counted(events, 'retransmission timeout')}, in {flows} of {spread(all_)}."
         yield Finding("timeouts", RETRANSMISSIONS, text, tuple(s for s, values in found.items() if values[0]))

@@ -8,7 +8,7 @@ from incast.charts.source import Source
 from incast.charts.storms import Storm, configured
 from incast.findings.chains import Tree, trees
 from incast.findings.finding import STORM, Finding
-from incast.findings.words import counted, joined, sentence, share, spread, time, under
+from incast.findings.words import counted, joined, longest, sentence, time, under
 
 
 def storms(source: Source) -> Iterator[Finding]:
@@ -35,12 +35,11 @@ def storms(source: Source) -> Iterator[Finding]:
                 f"{time(storm.from_ps)} {end} (configured storm)"
             )
             if any(ports.values()):
-                longest = {
+                shares = {
                     scheme: max((tree.longest_ps for tree in found), default=0) / spans[scheme]
                     for scheme, found in of.items()
                 }
-                text += f"; they paused {counted(ports, 'port')}, the port paused longest for "
-                text += f"{spread(longest, share)} of the run"
+                text += f"; they paused {longest(ports, shares, 'the run')}"
             yield Finding("storm", STORM + 1, text + ".", tuple(schemes))
 
 
