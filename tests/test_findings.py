@@ -208,7 +208,7 @@ def test_more_retransmissions_than_losses(lost: int, said: bool) -> None:
 
 def test_timeouts_are_counted_with_their_flows() -> None:
     rows = [{"timeouts": 3}, {"timeouts": 1}, {}]
-    assert texts(timeouts, Made(flows=rows)) == ["4 retransmission timeouts, in 2 flows of 3."]
+    assert texts(timeouts, Made(flows=rows)) == ["Hosts had 4 retransmission timeouts, in 2 flows of 3."]
     assert texts(timeouts, Made(flows=rows, links=[{}])) == []
 
 

@@ -16,6 +16,8 @@ SHORT, LONG = 100_000, 1_000_000
 """Largest size of a short flow and smallest size of a long flow, in bytes (our choice)."""
 DIFFER = 0.05
 """Smallest relative difference from the best scheme that is reported (our choice)."""
+LEAD = 0.01
+"""Relative difference from the best scheme below which others share its place (our choice)."""
 LABELS = 3
 """Most labels that are compared one by one; of more, all flows together (our choice)."""
 OTHERS = 3
@@ -60,9 +62,12 @@ def comparison(source: Source) -> Iterator[Finding]:
         if others[-1][1] < lowest * (1 + DIFFER):
             near.append(f"{what} ({number(lowest)})")
             continue
+        lead = [best, *(scheme for scheme, value in others if value < lowest * (1 + LEAD))]
+        others = others[len(lead) - 1 :]
         listed = others if len(others) <= OTHERS else [others[0], others[-1]]
         against = joined(f"{number(value)} under {scheme} ({above(value, lowest)})" for scheme, value in listed)
-        text = f"{best} has the lowest p99 slowdown of {what}: {number(lowest)}, against {against}."
+        verb = "has" if len(lead) == 1 else "have"
+        text = f"{joined(lead)} {verb} the lowest p99 slowdown of {what}: {number(lowest)}, against {against}."
         yield Finding("comparison", COMPARISON, text, tuple(values))
     if near:
         text = f"Schemes differ by less than {DIFFER * 100:g} % in the p99 slowdown of {joined(near)}."

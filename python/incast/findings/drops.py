@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from incast import declared
 from incast.charts.source import Source
 from incast.findings.finding import DROPS, LOSSLESS_DROPS, Finding
-from incast.findings.words import counted, share
+from incast.findings.words import above_0, counted, sentence, share, some
 
 ELSEWHERE = ("lossless_drops", "link_down_drops", "silent_drops", "watchdog_drops", "watchdog_lossless_drops")
 """Counters that are parts of others, or that other rules report."""
@@ -23,9 +23,9 @@ def drops(source: Source) -> Iterator[Finding]:
     """
     counts = {scheme: manifest["counts"] for scheme, manifest in source.manifests.items()}
     lossless = {scheme: int(mine.get("lossless_drops", 0)) for scheme, mine in counts.items()}
-    if any(lossless.values()):
-        text = f"Switches dropped {counted(lossless, 'lossless packet')}: the PFC headroom was exceeded"
-        yield Finding("drops", LOSSLESS_DROPS, text + _mostly(source, "buffer") + ".", _having(lossless))
+    if some_ := above_0(lossless):
+        text = f"switches dropped {counted(some_, 'lossless packet')}: the PFC headroom was exceeded"
+        yield _finding(source, LOSSLESS_DROPS, f"{text}{_mostly(source, 'buffer')}.", some_)
     named = {
         each.name: each.description
         for each in declared.counters()
@@ -35,21 +35,21 @@ def drops(source: Source) -> Iterator[Finding]:
         scheme: mine["drops"] - sum(mine.get(name, 0) for name in named) - lossless[scheme]
         for scheme, mine in counts.items()
     }
-    if any(full.values()):
-        text = f"Switches dropped {counted(full, 'packet')} at full buffers{_mostly(source, 'buffer')}."
-        yield Finding("drops", DROPS, text, _having(full))
+    if full := above_0(full):
+        text = f"switches dropped {counted(full, 'packet')} at full buffers{_mostly(source, 'buffer')}."
+        yield _finding(source, DROPS, text, full)
     for name, description in named.items():
-        values = {scheme: int(mine.get(name, 0)) for scheme, mine in counts.items()}
-        if name in ELSEWHERE or not any(values.values()):
+        values = above_0({scheme: int(mine.get(name, 0)) for scheme, mine in counts.items()})
+        if name in ELSEWHERE or not values:
             continue
         what = description.removeprefix("packets dropped").removeprefix(":").strip()
         reason = name.removesuffix("_drops").replace("_", "-")
-        text = f"Switches dropped {counted(values, 'packet')} ({what}){_mostly(source, reason)}."
-        yield Finding("drops", DROPS, text, _having(values))
+        text = f"switches dropped {counted(values, 'packet')} ({what}){_mostly(source, reason)}."
+        yield _finding(source, DROPS, text, values)
 
 
-def _having(values: dict[str, int]) -> tuple[str, ...]:
-    return tuple(scheme for scheme, value in values.items() if value)
+def _finding(source: Source, importance: int, text: str, values: dict[str, int]) -> Finding:
+    return Finding("drops", importance, sentence(some(values, source.schemes) + text), tuple(values))
 
 
 def _mostly(source: Source, reason: str) -> str:

@@ -8,7 +8,7 @@ from incast.charts.source import Source
 from incast.charts.storms import configured
 from incast.findings.chains import trees
 from incast.findings.finding import LONG_PAUSES, PAUSES, Finding
-from incast.findings.words import longest, share
+from incast.findings.words import longest, share, some
 
 ROOT = 0.25
 """Smallest share of the paused time whose root is named (our choice)."""
@@ -31,11 +31,11 @@ def pauses(source: Source) -> Iterator[Finding]:
         "arg_max(node_name || ' to ' || peer_name, paused_ps) from ports group by scheme"
     )
     found = {scheme: values for scheme, *values in source.by_scheme(rows)}
-    ports = {scheme: values[0] for scheme, values in found.items()}
-    shares = {scheme: values[1] / spans[scheme] for scheme, values in found.items()}
+    ports = {scheme: values[0] for scheme, values in found.items() if values[0]}
+    shares = {scheme: found[scheme][1] / spans[scheme] for scheme in ports}
     worst = max(shares, key=lambda scheme: shares[scheme])
-    several = len(source.schemes) > 1
-    text = f"PFC paused {longest(ports, shares, 'the time')}"
+    several = len(ports) > 1
+    text = f"{some(ports, source.schemes)}PFC paused {longest(ports, shares, 'the time')}"
     text += f" ({found[worst][2]}{f' under {worst}' if several else ''})"
     mine = [tree for tree in trees(source) if tree.scheme == worst]
     part = mine[0].paused_ps / sum(tree.paused_ps for tree in mine) if mine else 0
@@ -43,4 +43,4 @@ def pauses(source: Source) -> Iterator[Finding]:
         time = "all" if part == 1 else f"{share(part)} of the"
         text += f"; {mine[0].root} was the root of {time} paused time{f' under {worst}' if several else ''}"
     importance = LONG_PAUSES if shares[worst] >= LONG else PAUSES
-    yield Finding("pauses", importance, text + ".", tuple(scheme for scheme, count in ports.items() if count))
+    yield Finding("pauses", importance, text + ".", tuple(ports))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from incast.charts.source import Source
 from incast.findings.finding import RETRANSMISSIONS, Finding
-from incast.findings.words import counted, share, spread, under
+from incast.findings.words import counted, sentence, share, some, spread, under
 
 PART = 0.01
 """Smallest share of retransmissions among sent packets that is reported (our choice)."""
@@ -45,8 +45,9 @@ def timeouts(source: Source) -> Iterator[Finding]:
         "select scheme, sum(timeouts)::bigint, count(*) filter (timeouts > 0), count(*) from flows group by scheme"
     )
     found = {scheme: values for scheme, *values in source.by_scheme(rows)}
-    if any(values[0] for values in found.values()):
+    found = {scheme: values for scheme, values in found.items() if values[0]}
+    if found:
         events, hit, all_ = ({scheme: each[place] for scheme, each in found.items()} for place in range(3))
         flows = "as many flows" if events == hit else counted(hit, "flow")
-        text = f"{counted(events, 'retransmission timeout')}, in {flows} of {spread(all_)}."
-        yield Finding("timeouts", RETRANSMISSIONS, text, tuple(s for s, values in found.items() if values[0]))
+        text = f"hosts had {counted(events, 'retransmission timeout')}, in {flows} of {spread(all_)}."
+        yield Finding("timeouts", RETRANSMISSIONS, sentence(some(events, source.schemes) + text), tuple(found))

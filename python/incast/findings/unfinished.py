@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from incast.charts.look import time
 from incast.charts.source import Source
 from incast.findings.finding import UNFINISHED, Finding
-from incast.findings.words import counted, joined, share, spread
+from incast.findings.words import counted, joined, share, some, spread
 
 COMMON = 0.5
 """Smallest share of unfinished flows with one sender or receiver that is reported (our choice)."""
@@ -46,9 +46,10 @@ def unfinished(source: Source) -> Iterator[Finding]:
         stops.setdefault(_stop(source, scheme), []).append(scheme)
     several = len(stops) > 1
     why = joined(f"{stop} ({', '.join(names)})" if several else stop for stop, names in stops.items())
+    left = {scheme: found[scheme][0] for scheme in schemes}
     text = (
-        f"{counted({scheme: row[0] for scheme, row in found.items()}, 'flow')} of "
-        f"{spread({scheme: row[1] for scheme, row in found.items()})} did not complete {why}"
+        f"{some(left, source.schemes)}{counted(left, 'flow')} of "
+        f"{spread({scheme: found[scheme][1] for scheme in schemes})} did not complete {why}"
     )
     signs = [
         f"{spread(values)} {sign}"

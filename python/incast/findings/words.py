@@ -10,7 +10,7 @@ FEW = 3
 """Most different values that a phrase lists; of more it gives the lowest and the highest (our choice)."""
 NAMED = 3
 """Most names in a list (our choice)."""
-LOWER = ("deadlock", "hosts ", "the ")
+LOWER = ("deadlock ", "hosts ", "switches ", "the ")
 """First words of texts that may follow the name of a scheme."""
 TIMES = {1: "once", 2: "twice"}
 
@@ -73,6 +73,16 @@ def spread(values: Mapping[str, float], shown: Callable[[float], str] = number) 
 def counted(values: Mapping[str, int], one: str, many: str | None = None) -> str:
     """Counts of schemes with their noun: `38 (HPCC) and 1,418 (DCQCN) packets`."""
     return f"{spread(values)} {noun(next(iter(values.values())) if len(set(values.values())) == 1 else 2, one, many)}"
+
+
+def above_0(values: Mapping[str, int]) -> dict[str, int]:
+    """The values above 0."""
+    return {scheme: value for scheme, value in values.items() if value}
+
+
+def some(values: Mapping[str, float], all_: Sequence[str]) -> str:
+    """The schemes of equal values, at the start of a sentence; empty if these are all of the run, or values differ."""
+    return under(list(values), all_) if len(set(values.values())) == 1 else ""
 
 
 def sentence(text: str) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from importlib.resources import files
+from typing import Any
 
 from incast import _core
 from incast.charts import look
@@ -16,7 +17,7 @@ from incast.charts.over import FIGURES, spec
 from incast.charts.pauses import pauses
 from incast.charts.slowdown import over_seeds
 from incast.charts.study import of_study
-from incast.report import claims, scenario, tables, warnings
+from incast.report import claims, findings, scenario, settings, tables, warnings
 from incast.report.data import DIGITS, Packer
 from incast.report.html import element, escape, script
 from incast.study.drawing import DrawnChart
@@ -34,11 +35,18 @@ SECTIONS = {
     "queues": ("Queues", "Queues over time"),
     "rates": ("Rates", "Sending rates over time"),
     "pauses": ("Pauses", "PFC pauses over time"),
-    "counters": ("Counters", "Counters"),
 }
 """The sections of charts in order: name, link text, title."""
-ONLY_WITH = {"deadlocks": "deadlocks", "tenants": "throughput"}
+ONLY_WITH = {
+    "deadlocks": "deadlocks",
+    "tenants": "throughput",
+    "queues": "queues",
+    "rates": "rates",
+    "pauses": "pauses",
+}
 """Sections shown only if a table has rows."""
+SAMPLES = ("queues", "rates")
+"""Tables of samples, which `measure.sample_every` switches on."""
 
 
 def page(material: Material, progress: Callable[[int, int], object] | None = None) -> str:
@@ -70,7 +78,7 @@ def page(material: Material, progress: Callable[[int, int], object] | None = Non
         "overSpec": spec(),
         "overTitles": FIGURES,
     }
-    sections = dict(titled(material))
+    sections = dict(titled(material, groups))
     return filled(
         asset("page.html"),
         {
@@ -90,8 +98,14 @@ def page(material: Material, progress: Callable[[int, int], object] | None = Non
     )
 
 
-def titled(material: Material) -> Iterator[tuple[str, tuple[str, str, str]]]:
+def titled(material: Material, packed: Sequence[dict[str, Any]]) -> Iterator[tuple[str, tuple[str, str, str]]]:
     """The sections of the page: name, link text, title and HTML."""
+    found = None if material.studies else findings.section(material.groups, packed)
+    if found is not None:
+        yield "findings", ("Findings", "What happened", found)
+    differ = settings.section(material.groups)
+    if differ is not None and not material.studies:
+        yield "settings", ("Settings", "Settings that differ between schemes", differ)
     warned = warnings.section(material.groups)
     if warned is not None:
         yield "warnings", ("Warnings", "Warnings", warned)
@@ -102,9 +116,6 @@ def titled(material: Material) -> Iterator[tuple[str, tuple[str, str, str]]]:
     if tables_of or drawn:
         inner = tables.section(tables_of) + ('<div data-charts="study"></div>' if drawn else "")
         yield "study", ("Measured", "Measurements", inner)
-    yield "scenario", ("Scenario", "Scenario", "\n".join(
-        f'<div data-group="{place}"{" hidden" if place else ""}>{scenario.section(group)}</div>'
-        for place, group in enumerate(material.groups)))  # fmt: skip
     if any(group.columns for group in material.groups):
         yield "over", ("Sweep", "Sweep", '<div class="titled" data-charts="over"></div>')
     for name, (word, title) in SECTIONS.items():
@@ -112,6 +123,20 @@ def titled(material: Material) -> Iterator[tuple[str, tuple[str, str, str]]]:
             continue
         kind = {"distributions": "pair", "deadlocks": "several"}.get(name, "single")
         yield name, (word, title, f'<div class="{kind}" data-charts="{name}"></div>')
+    yield "scenario", ("Scenario", "Scenario", "\n".join(
+        f'<div data-group="{place}"{" hidden" if place else ""}>{scenario.section(group)}'
+        f"{findings.provenance(group) if found is None else ''}</div>"
+        for place, group in enumerate(material.groups)))  # fmt: skip
+    unused = element("p", absent(material), "note") if absent(material) else ""
+    yield "counters", ("Counters", "Counters", f'<div class="single" data-charts="counters"></div>{unused}')
+
+
+def absent(material: Material) -> str:
+    """Charts over time that the page lacks, with the reason; empty if it has all."""
+    samples = [name for name in SAMPLES if not has(material, name)]
+    lines = [f"Not recorded: {' and '.join(samples)} over time (measure.sample_every)."] if samples else []
+    lines += [] if has(material, "pauses") else ["No port was paused, so the page has no pauses over time."]
+    return " ".join(lines)
 
 
 def has(material: Material, table: str) -> bool:
