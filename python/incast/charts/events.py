@@ -67,7 +67,7 @@ def _storms(source: Source) -> Iterator[Event]:
     for scheme, storms in configured(source).items():
         end = int(source.manifests[scheme]["end_ps"])
         for storm in storms:
-            yield Event(scheme, storm.from_ps, "storm", storm.node)
+            yield Event(scheme, storm.from_ps, "storm begins", storm.node)
             if storm.until_ps is not None and storm.until_ps < end:
                 yield Event(scheme, storm.until_ps, "storm ends", storm.node)
 
@@ -77,7 +77,7 @@ def _watchdog(source: Source) -> Iterator[Event]:
         return
     query = "select scheme, start_ps, end_ps, node_name || ' to ' || peer_name from storms order by start_ps, port"
     for scheme, start, end, port in source.rows(query):
-        yield Event(scheme, start, "watchdog", port)
+        yield Event(scheme, start, "watchdog acts", port)
         if end is not None:
             yield Event(scheme, end, "watchdog ends", port)
 
@@ -86,7 +86,7 @@ def _deadlocks(source: Source) -> Iterator[Event]:
     for scheme, manifest in source.manifests.items():
         for deadlock in manifest.get("deadlocks", ()):
             where = f"{deadlock['cycle'][0]['node']} to {deadlock['cycle'][0]['peer']}"
-            yield Event(scheme, deadlock["closed_ps"], "deadlock", where)
+            yield Event(scheme, deadlock["closed_ps"], "deadlock begins", where)
             if deadlock.get("ended_ps") is not None:
                 yield Event(scheme, deadlock["ended_ps"], "deadlock ends", where)
 
@@ -133,7 +133,7 @@ def _of(found: Iterable[Event], scheme: str) -> list[Event]:
 
 
 def _row(event: Event, scheme: str) -> dict[str, Any]:
-    text = f"{event.where}: {event.what} at {look.time(event.time_ps)}{scheme}"
+    text = f"{event.where} {event.what} at {look.time(event.time_ps)}{scheme}"
     return {"event_ps": event.time_ps, "event": text, "what": event.what}
 
 

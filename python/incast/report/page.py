@@ -45,6 +45,8 @@ ONLY_WITH = {
     "pauses": "pauses",
 }
 """Sections shown only if a table has rows."""
+OF_FLOWS = ("slowdown", "distributions")
+"""Sections shown only if a flow completed."""
 SAMPLES = ("queues", "rates")
 """Tables of samples, which `measure.sample_every` switches on."""
 
@@ -119,7 +121,7 @@ def titled(material: Material, packed: Sequence[dict[str, Any]]) -> Iterator[tup
     if any(group.columns for group in material.groups):
         yield "over", ("Sweep", "Sweep", '<div class="titled" data-charts="over"></div>')
     for name, (word, title) in SECTIONS.items():
-        if name in ONLY_WITH and not has(material, ONLY_WITH[name]):
+        if not (has(material, ONLY_WITH[name]) if name in ONLY_WITH else name not in OF_FLOWS or completed(material)):
             continue
         kind = {"distributions": "pair", "deadlocks": "several"}.get(name, "single")
         yield name, (word, title, f'<div class="{kind}" data-charts="{name}"></div>')
@@ -132,11 +134,20 @@ def titled(material: Material, packed: Sequence[dict[str, Any]]) -> Iterator[tup
 
 
 def absent(material: Material) -> str:
-    """Charts over time that the page lacks, with the reason; empty if it has all."""
+    """Charts that the page lacks, with the reason; empty if it has all."""
     samples = [name for name in SAMPLES if not has(material, name)]
     lines = [f"Not recorded: {' and '.join(samples)} over time (measure.sample_every)."] if samples else []
-    lines += [] if has(material, "pauses") else ["No port was paused, so the page has no pauses over time."]
+    lines += [] if has(material, "pauses") else ["No pauses over time: no port was paused."]
+    lines += [] if completed(material) else ["No slowdowns: no flow completed."]
     return " ".join(lines)
+
+
+def completed(material: Material) -> bool:
+    """True if a flow of any scenario completed."""
+    manifests = (
+        each for group in material.groups for one in group.variations for each in one.source.manifests.values()
+    )
+    return any(each["completed"] for each in manifests)
 
 
 def has(material: Material, table: str) -> bool:
