@@ -9,6 +9,8 @@ from incast.charts.source import Source
 
 CHAINED = 2_000_000
 """Most pauses for which chains are followed (our choice: a few seconds)."""
+STEPS = 64
+"""Most pauses from one to its root (our choice): no path has as many hops."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ def trees(source: Source) -> Iterator[Tree]:
     if not 0 < source.count("pauses") <= CHAINED:
         return
     ends = {scheme: int(manifest["end_ps"]) for scheme, manifest in source.manifests.items()}
-    rows = source.rows(_TREES, {"schemes": list(ends), "ends": list(ends.values())})
+    rows = source.rows(_TREES, {"schemes": list(ends), "ends": list(ends.values()), "steps": STEPS})
     for row in source.by_scheme(rows):
         yield Tree(*row)
 
@@ -65,7 +67,7 @@ _TREES = """
         select pause, pause as top, 0 as steps from caused
         union all
         select r.pause, c.cause, steps + 1 from rooted r join caused c on c.pause = r.top
-        where c.cause is not null and steps < 64),
+        where c.cause is not null and steps < $steps),
     tops as (select pause, arg_max(top, steps) as top from rooted group by pause),
     totals as (
         select e.scheme, c.culprit_port, any_value(culprit) as root, any_value(c.peer_name) as node, e.priority, e.port,
