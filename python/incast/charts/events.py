@@ -34,7 +34,7 @@ CHANGES = {
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened to a scheme's network at one time."""
+    """A change in the network of a scheme at one time."""
 
     scheme: str
     time_ps: int
@@ -45,7 +45,7 @@ class Event:
 
 
 def events(source: Source) -> list[Event]:
-    """Events of all schemes in order of time; what happens at several places at once is one event."""
+    """Events of all schemes in order of time; simultaneous events of one kind at several places are one event."""
     order = {scheme: place for place, scheme in enumerate(source.schemes)}
     places: dict[tuple[str, int, str], list[str]] = {}
     for event in (*_links(source), *_storms(source), *_watchdog(source), *_deadlocks(source)):
@@ -92,7 +92,7 @@ def _deadlocks(source: Source) -> Iterator[Event]:
 
 
 def marked(chart: Chart, source: Source, panel: str) -> Chart:
-    """A chart over time with a dotted line for each event; `panel` is the field that its panels are of.
+    """A chart over time with a dotted line for each event; `panel` names the field of its panels.
 
     Panels of schemes have the events of their scheme, others those of all schemes.
     """

@@ -15,7 +15,9 @@ class Storm:
     node: str
     """Host or switch that sends the pauses."""
     priority: int
+    """Paused priority."""
     from_ps: int
+    """Start."""
     until_ps: int | None
     """End; `None` for the end of the run."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from incast.charts.source import Source
-from incast.findings.completion import above, in_order
+from incast.findings.completion import distance, in_order
 from incast.findings.finding import COMPARISON, PAUSES, Finding
 from incast.findings.percentile import SLOWDOWN, p99
 from incast.findings.words import joined, number, size
@@ -65,7 +65,7 @@ def comparison(source: Source) -> Iterator[Finding]:
         lead = [best, *(scheme for scheme, value in others if value < lowest * (1 + LEAD))]
         others = others[len(lead) - 1 :]
         listed = others if len(others) <= OTHERS else [others[0], others[-1]]
-        against = joined(f"{number(value)} under {scheme} ({above(value, lowest)})" for scheme, value in listed)
+        against = joined(f"{number(value)} under {scheme} ({distance(value, lowest)})" for scheme, value in listed)
         verb = "has" if len(lead) == 1 else "have"
         text = f"{joined(lead)} {verb} the lowest p99 slowdown of {what}: {number(lowest)}, against {against}."
         yield Finding("comparison", COMPARISON, text, tuple(values))

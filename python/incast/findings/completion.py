@@ -44,7 +44,7 @@ def completion(source: Source) -> Iterator[Finding]:
             text = f"The {what} complete in {time(least)}."
         else:
             listed = others if len(others) <= OTHERS else [others[0], others[-1]]
-            against = joined(f"{time(took)} under {scheme} ({above(took, least)})" for scheme, took in listed)
+            against = joined(f"{time(took)} under {scheme} ({distance(took, least)})" for scheme, took in listed)
             text = f"{best} completes the {what} first: in {time(least)}, against {against}."
         yield Finding("completion", COMPARISON + 1, text, tuple(times))
 
@@ -54,7 +54,7 @@ def in_order(source: Source) -> set[str]:
     return {label for (label,) in source.rows("select distinct label from flows where dependency is not null")}
 
 
-def above(value: float, lowest: float) -> str:
+def distance(value: float, lowest: float) -> str:
     """Distance from the lowest value, as a factor or in percent."""
     if value >= 2 * lowest:
         return f"{number(value / lowest)} times"

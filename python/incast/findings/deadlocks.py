@@ -7,7 +7,7 @@ from typing import Any
 
 from incast.charts.source import Source
 from incast.findings.finding import DEADLOCK, Finding
-from incast.findings.words import count, joined, sentence, time, under
+from incast.findings.words import count, joined, prefix, sentence, time
 
 QUEUES = 6
 """Most queues of a cycle that are named (our choice)."""
@@ -20,7 +20,7 @@ def deadlocks(source: Source) -> Iterator[Finding]:
         if mine := manifest.get("deadlocks"):
             found.setdefault(_text(mine), []).append(scheme)
     for text, schemes in found.items():
-        yield Finding("deadlock", DEADLOCK, sentence(under(schemes, source.schemes) + text), tuple(schemes))
+        yield Finding("deadlock", DEADLOCK, sentence(prefix(schemes, source.schemes) + text), tuple(schemes))
 
 
 def _text(found: list[dict[str, Any]]) -> str:

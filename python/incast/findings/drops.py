@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from incast import declared
 from incast.charts.source import Source
 from incast.findings.finding import DROPS, LOSSLESS_DROPS, Finding
-from incast.findings.words import above_0, counted, sentence, share, some
+from incast.findings.words import above_0, counted, prefix_if_equal, sentence, share
 
 ELSEWHERE = ("lossless_drops", "link_down_drops", "silent_drops", "watchdog_drops", "watchdog_lossless_drops")
 """Counters that are parts of others, or that other rules report."""
@@ -23,9 +23,9 @@ def drops(source: Source) -> Iterator[Finding]:
     """
     counts = {scheme: manifest["counts"] for scheme, manifest in source.manifests.items()}
     lossless = {scheme: int(mine.get("lossless_drops", 0)) for scheme, mine in counts.items()}
-    if some_ := above_0(lossless):
-        text = f"switches dropped {counted(some_, 'lossless packet')}: the PFC headroom was exceeded"
-        yield _finding(source, LOSSLESS_DROPS, f"{text}{_mostly(source, 'buffer')}.", some_)
+    if found := above_0(lossless):
+        text = f"switches dropped {counted(found, 'lossless packet')}: the PFC headroom was exceeded"
+        yield _finding(source, LOSSLESS_DROPS, f"{text}{_mostly(source, 'buffer')}.", found)
     named = {
         each.name: each.description
         for each in declared.counters()
@@ -49,7 +49,7 @@ def drops(source: Source) -> Iterator[Finding]:
 
 
 def _finding(source: Source, importance: int, text: str, values: dict[str, int]) -> Finding:
-    return Finding("drops", importance, sentence(some(values, source.schemes) + text), tuple(values))
+    return Finding("drops", importance, sentence(prefix_if_equal(values, source.schemes) + text), tuple(values))
 
 
 def _mostly(source: Source, reason: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from incast.charts.source import Source
 from incast.findings.finding import FAILURE, Finding
 from incast.findings.percentile import SLOWDOWN, p99
-from incast.findings.words import count, counted, joined, spread, time, times, under
+from incast.findings.words import count, counted, joined, prefix, spread, time, times
 
 FLOWS = 20
 """Fewest flows on each side of a comparison of flows during an outage with the others (our choice)."""
@@ -58,7 +58,7 @@ def failures(source: Source) -> Iterator[Finding]:
                 parts += [counted(values, noun)] if any(values.values()) else []
             if not any(source.manifests[scheme]["counts"].get("pauses") for scheme in source.schemes):
                 parts.append("no port was paused")
-            text = f"{under(schemes, source.schemes)}{_said(mine)}: {'; '.join(parts)}."
+            text = f"{prefix(schemes, source.schemes)}{_said(mine)}: {'; '.join(parts)}."
             yield Finding("failure", FAILURE, text, tuple(schemes))
     yield from _slower(source, by_outages)
 

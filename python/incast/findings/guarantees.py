@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from incast import tenants
 from incast.charts.source import Source
 from incast.findings.finding import GUARANTEES, QUIET, Finding
-from incast.findings.words import counted, share, spread, under
+from incast.findings.words import counted, prefix, share, spread
 from incast.tenants.sharing import TOLERANCE
 
 
@@ -30,7 +30,7 @@ def guarantees(source: Source) -> Iterator[Finding]:
         worst = min(found, key=lambda row: row["satisfaction"])
         who = f"VM {worst['vm']} of {worst['tenant']}" + (f", {worst['scheme']}" if len(below) > 1 else "")
         text = (
-            f"{under(list(below), source.schemes)}{counted(below, 'VM')} of {judged} received less than "
+            f"{prefix(list(below), source.schemes)}{counted(below, 'VM')} of {judged} received less than "
             f"{share(kept)} of the guaranteed throughput; the "
             f"lowest share was {share(worst['satisfaction'])} ({who})."
         )

@@ -8,7 +8,7 @@ from incast.charts.source import Source
 from incast.charts.storms import configured
 from incast.findings.chains import trees
 from incast.findings.finding import LONG_PAUSES, PAUSES, Finding
-from incast.findings.words import longest, share, some
+from incast.findings.words import longest, prefix_if_equal, share
 
 ROOT = 0.25
 """Smallest share of the paused time whose root is named (our choice)."""
@@ -35,7 +35,7 @@ def pauses(source: Source) -> Iterator[Finding]:
     shares = {scheme: found[scheme][1] / spans[scheme] for scheme in ports}
     worst = max(shares, key=lambda scheme: shares[scheme])
     several = len(ports) > 1
-    text = f"{some(ports, source.schemes)}PFC paused {longest(ports, shares, 'the time')}"
+    text = f"{prefix_if_equal(ports, source.schemes)}PFC paused {longest(ports, shares, 'the time')}"
     text += f" ({found[worst][2]}{f' under {worst}' if several else ''})"
     mine = [tree for tree in trees(source) if tree.scheme == worst]
     part = mine[0].paused_ps / sum(tree.paused_ps for tree in mine) if mine else 0

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from incast.charts.source import Source
 from incast.findings.finding import RETRANSMISSIONS, Finding
-from incast.findings.words import counted, sentence, share, some, spread, under
+from incast.findings.words import counted, prefix, prefix_if_equal, sentence, share, spread
 
 PART = 0.01
 """Smallest share of retransmissions among sent packets that is reported (our choice)."""
@@ -32,7 +32,7 @@ def retransmissions(source: Source) -> Iterator[Finding]:
         yield Finding(
             "retransmissions",
             RETRANSMISSIONS,
-            f"{under(list(found), source.schemes)}hosts resent {again}, {part} of those sent, for {missing}.",
+            f"{prefix(list(found), source.schemes)}hosts resent {again}, {part} of those sent, for {missing}.",
             tuple(found),
         )
 
@@ -50,4 +50,6 @@ def timeouts(source: Source) -> Iterator[Finding]:
         events, hit, all_ = ({scheme: each[place] for scheme, each in found.items()} for place in range(3))
         flows = "as many flows" if events == hit else counted(hit, "flow")
         text = f"hosts had {counted(events, 'retransmission timeout')}, in {flows} of {spread(all_)}."
-        yield Finding("timeouts", RETRANSMISSIONS, sentence(some(events, source.schemes) + text), tuple(found))
+        yield Finding(
+            "timeouts", RETRANSMISSIONS, sentence(prefix_if_equal(events, source.schemes) + text), tuple(found)
+        )

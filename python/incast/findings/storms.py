@@ -8,7 +8,7 @@ from incast.charts.source import Source
 from incast.charts.storms import Storm, configured
 from incast.findings.chains import Tree, trees
 from incast.findings.finding import STORM, Finding
-from incast.findings.words import counted, joined, longest, sentence, time, under
+from incast.findings.words import counted, joined, longest, prefix, sentence, time
 
 
 def storms(source: Source) -> Iterator[Finding]:
@@ -31,7 +31,7 @@ def storms(source: Source) -> Iterator[Finding]:
             ports = {scheme: sum(tree.ports for tree in found) for scheme, found in of.items()}
             end = "to the end of the run" if storm.until_ps is None else f"to {time(storm.until_ps)}"
             text = (
-                f"{under(schemes, source.schemes)}{storm.node} sent PFC pauses of priority {storm.priority} from "
+                f"{prefix(schemes, source.schemes)}{storm.node} sent PFC pauses of priority {storm.priority} from "
                 f"{time(storm.from_ps)} {end} (configured storm)"
             )
             if any(ports.values()):
@@ -61,7 +61,7 @@ def watchdog(source: Source) -> Iterator[Finding]:
     first = joined(dict.fromkeys(f"{values[2]} at {time(values[3])}" for values in found.values()), 3)
     dropped = {scheme: int(source.manifests[scheme]["counts"].get("watchdog_drops", 0)) for scheme in found}
     text = (
-        f"{under(list(found), source.schemes)}the PFC watchdog detected {counted(storms_, 'storm')} at "
+        f"{prefix(list(found), source.schemes)}the PFC watchdog detected {counted(storms_, 'storm')} at "
         f"{counted(ports, 'port')}, first {first}"
     )
     if any(dropped.values()):

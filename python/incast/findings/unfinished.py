@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from incast.charts.look import time
 from incast.charts.source import Source
 from incast.findings.finding import UNFINISHED, Finding
-from incast.findings.words import counted, joined, share, some, spread
+from incast.findings.words import counted, joined, prefix_if_equal, share, spread
 
 COMMON = 0.5
 """Smallest share of unfinished flows with one sender or receiver that is reported (our choice)."""
@@ -48,7 +48,7 @@ def unfinished(source: Source) -> Iterator[Finding]:
     why = joined(f"{stop} ({', '.join(names)})" if several else stop for stop, names in stops.items())
     left = {scheme: found[scheme][0] for scheme in schemes}
     text = (
-        f"{some(left, source.schemes)}{counted(left, 'flow')} of "
+        f"{prefix_if_equal(left, source.schemes)}{counted(left, 'flow')} of "
         f"{spread({scheme: found[scheme][1] for scheme in schemes})} did not complete {why}"
     )
     signs = [

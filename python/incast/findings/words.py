@@ -80,9 +80,9 @@ def above_0(values: Mapping[str, int]) -> dict[str, int]:
     return {scheme: value for scheme, value in values.items() if value}
 
 
-def some(values: Mapping[str, float], all_: Sequence[str]) -> str:
+def prefix_if_equal(values: Mapping[str, float], all_: Sequence[str]) -> str:
     """The schemes of equal values, at the start of a sentence; empty if these are all of the run, or values differ."""
-    return under(list(values), all_) if len(set(values.values())) == 1 else ""
+    return prefix(list(values), all_) if len(set(values.values())) == 1 else ""
 
 
 def sentence(text: str) -> str:
@@ -96,7 +96,7 @@ def longest(ports: Mapping[str, int], shares: Mapping[str, float], of: str) -> s
     return f"{counted(ports, 'port')}, {which}for {spread(shares, share)} of {of}"
 
 
-def under(schemes: Sequence[str], all_: Sequence[str]) -> str:
+def prefix(schemes: Sequence[str], all_: Sequence[str]) -> str:
     """The schemes that a sentence is about, at its start: `DCQCN, HPCC: `; empty if it is about all of the run."""
     return "" if len(schemes) == len(all_) else f"{', '.join(_few(schemes))}: "
 
