@@ -7,11 +7,9 @@ from collections.abc import Iterator
 from incast.charts.source import Source
 from incast.findings.completion import distance, in_order
 from incast.findings.finding import COMPARISON, PAUSES, Finding
-from incast.findings.percentile import SLOWDOWN, p99
+from incast.findings.percentile import SLOWDOWN, figure, statistics
 from incast.findings.words import joined, number, size
 
-FLOWS = 20
-"""Fewest completed flows that are compared (our choice)."""
 SHORT, LONG = 100_000, 1_000_000
 """Largest size of a short flow and smallest size of a long flow, in bytes (our choice)."""
 DIFFER = 0.05
@@ -47,55 +45,59 @@ def equal(source: Source) -> Iterator[Finding]:
 
 
 def comparison(source: Source) -> Iterator[Finding]:
-    """The scheme with the lowest p99 slowdown of each label, or of its short and long flows, and how far others are.
+    """The scheme with the lowest slowdown of each label, or of its short and long flows, and how far others are.
 
-    Compares labels with 20 flows or more under each scheme; with more than three labels, all flows together. Short
-    flows have up to 100 kB, long flows at least 1 MB; both are compared if a label has 20 of each. One more finding has
-    all flows for which no scheme is 5 % above the best. Schemes with equal flows count as one.
+    Compares p99 of 100 flows or more under each scheme, and the mean of 20 to 99; with more than three labels, all
+    flows together. Short flows have up to 100 kB, long flows at least 1 MB; both are compared if a label has 20 of
+    each. One more finding has all flows for which no scheme is 5 % above the best. Schemes with equal flows count as
+    one.
     """
     alike = [same[0] for same in classes(source)]
     if len(alike) < 2:
         return
     near = []
-    for what, values in _compared(source, alike):
+    for kind, what, values in _compared(source, alike):
         (best, lowest), *others = sorted(values.items(), key=lambda each: each[1])
         if others[-1][1] < lowest * (1 + DIFFER):
-            near.append(f"{what} ({number(lowest)})")
+            near.append(f"the {kind} slowdown of {what} ({number(lowest)})")
             continue
         lead = [best, *(scheme for scheme, value in others if value < lowest * (1 + LEAD))]
         others = others[len(lead) - 1 :]
         listed = others if len(others) <= OTHERS else [others[0], others[-1]]
         against = joined(f"{number(value)} under {scheme} ({distance(value, lowest)})" for scheme, value in listed)
         verb = "has" if len(lead) == 1 else "have"
-        text = f"{joined(lead)} {verb} the lowest p99 slowdown of {what}: {number(lowest)}, against {against}."
+        text = f"{joined(lead)} {verb} the lowest {kind} slowdown of {what}: {number(lowest)}, against {against}."
         yield Finding("comparison", COMPARISON, text, tuple(values))
     if near:
-        text = f"Schemes differ by less than {DIFFER * 100:g} % in the p99 slowdown of {joined(near)}."
+        text = f"Schemes differ by less than {DIFFER * 100:g} % in {joined(near)}."
         yield Finding("comparison", PAUSES - 1, text, tuple(alike))
 
 
-def _compared(source: Source, schemes: list[str]) -> Iterator[tuple[str, dict[str, float]]]:
-    """Groups of flows and their p99 slowdown by scheme, of groups with enough flows under each of these schemes."""
+def _compared(source: Source, schemes: list[str]) -> Iterator[tuple[str, str, dict[str, float]]]:
+    """Kind of figure, group of flows, and slowdown by scheme, of groups with enough flows under each scheme."""
     labels, waiting = source.labels(), in_order(source)
     alone = [label for label in labels if label not in waiting] if len(labels) <= LABELS else [None]
     for label in alone:
         of = f" of label {label}" if label is not None and len(labels) > 1 else ""
-        short, long_ = _p99(source, label, 0, SHORT), _p99(source, label, LONG, 2**62)
-        found = {f"short flows (up to {size(SHORT)}){of}": short, f"long flows (at least {size(LONG)}){of}": long_}
-        if not all(set(schemes) <= set(values) for values in found.values()):
-            found = {f"flows{of}" if of else "all flows": _p99(source, label, 0, 2**62)}
-        for what, values in found.items():
-            if set(schemes) <= set(values):
-                yield what, {scheme: values[scheme] for scheme in schemes}
+        parts = {
+            f"short flows (up to {size(SHORT)}){of}": _slowdowns(source, schemes, label, 0, SHORT),
+            f"long flows (at least {size(LONG)}){of}": _slowdowns(source, schemes, label, LONG, 2**62),
+        }
+        if not all(parts.values()):
+            parts = {f"flows{of}" if of else "all flows": _slowdowns(source, schemes, label, 0, 2**62)}
+        for what, found in parts.items():
+            if found:
+                yield found[0], what, found[1]
 
 
-def _p99(source: Source, label: str | None, least: int, most: int) -> dict[str, float]:
-    """p99 slowdown by scheme, of flows of these sizes; without schemes that have too few."""
-    return dict(
-        source.rows(
-            f"select scheme, {p99(SLOWDOWN)} from flows where slowdown_hpcc is not null "
-            "and ($label is null or label = $label) and size_bytes between $least and $most "
-            "group by scheme having count(*) >= $flows",
-            {"label": label, "least": least, "most": most, "flows": FLOWS},
-        )
+def _slowdowns(
+    source: Source, schemes: list[str], label: str | None, least: int, most: int
+) -> tuple[str, dict[str, float]] | None:
+    """Kind of figure, and slowdown by scheme of flows of these sizes; `None` if they are too few under any scheme."""
+    rows = source.rows(
+        f"select scheme, {statistics(SLOWDOWN)} from flows where slowdown_hpcc is not null "
+        "and ($label is null or label = $label) and size_bytes between $least and $most group by scheme",
+        {"label": label, "least": least, "most": most},
     )
+    found = {scheme: (flows, tail, mean) for scheme, flows, tail, mean in rows}
+    return figure({scheme: found.get(scheme, (0, 0.0, 0.0)) for scheme in schemes})

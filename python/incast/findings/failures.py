@@ -7,13 +7,11 @@ from dataclasses import dataclass
 
 from incast.charts.source import Source
 from incast.findings.finding import FAILURE, Finding
-from incast.findings.percentile import SLOWDOWN, p99
+from incast.findings.percentile import SLOWDOWN, Statistics, figure, statistics
 from incast.findings.words import count, counted, joined, prefix, spread, time, times
 
-FLOWS = 20
-"""Fewest flows on each side of a comparison of flows during an outage with the others (our choice)."""
 SLOWER = 1.5
-"""Smallest ratio of their p99 slowdowns that is reported (our choice)."""
+"""Smallest ratio of the slowdowns of flows during an outage and of the others that is reported (our choice)."""
 LINKS = 3
 """Most links that are named (our choice)."""
 
@@ -34,8 +32,8 @@ class Outage:
 def failures(source: Source) -> Iterator[Finding]:
     """Links that were down or lost packets silently, with packets lost, timeouts and NACKs of the run.
 
-    A second finding compares the p99 slowdown of flows in progress during an outage with that of the other flows, if
-    each group has 20 flows or more under every scheme and some scheme has a ratio of 1.5 or more.
+    A second finding compares the slowdown of flows in progress during an outage with that of the other flows, if some
+    scheme has a ratio of 1.5 or more: p99 of 100 flows or more under each scheme, or the mean of 20 to 99.
     """
     by_outages: dict[tuple[Outage, ...], list[str]] = {}
     for scheme, found in outages(source).items():
@@ -115,7 +113,7 @@ def _named(names: Sequence[tuple[str, str]]) -> str:
 
 def _slower(source: Source, by_outages: dict[tuple[Outage, ...], list[str]]) -> Iterator[Finding]:
     """Slowdown of flows in progress during an outage, and of the others."""
-    during, others = {}, {}
+    parts: dict[tuple[str, bool], Statistics] = {}
     for found, schemes in by_outages.items():
         rows = source.rows(
             f"""
@@ -124,7 +122,7 @@ def _slower(source: Source, by_outages: dict[tuple[Outage, ...], list[str]]) -> 
                 select scheme, {SLOWDOWN} as slowdown, exists (
                     select 1 from spans where start_ps <= to_ps and finish_ps >= from_ps) as hit
                 from flows where slowdown_hpcc is not null and list_contains($schemes, scheme))
-            select scheme, hit, count(*), {p99("slowdown")} from parts group by scheme, hit
+            select scheme, hit, {statistics("slowdown")} from parts group by scheme, hit
             """,
             {
                 "from": [each.from_ps for each in found],
@@ -132,13 +130,16 @@ def _slower(source: Source, by_outages: dict[tuple[Outage, ...], list[str]]) -> 
                 "schemes": schemes,
             },
         )
-        by_part = {(scheme, hit): value for scheme, hit, flows, value in rows if flows >= FLOWS}
-        for scheme in schemes:
-            if (scheme, True) in by_part and (scheme, False) in by_part:
-                during[scheme], others[scheme] = by_part[scheme, True], by_part[scheme, False]
-    if during and max(during[scheme] / others[scheme] for scheme in during) >= SLOWER:
+        parts |= {(scheme, hit): (flows, tail, mean) for scheme, hit, flows, tail, mean in rows}
+    schemes = [scheme for scheme, hit in parts if hit and (scheme, False) in parts]
+    chosen = figure({(scheme, hit): parts[scheme, hit] for scheme in schemes for hit in (True, False)})
+    if chosen is None:
+        return
+    kind, values = chosen
+    during, others = ({scheme: values[scheme, hit] for scheme in schemes} for hit in (True, False))
+    if max(during[scheme] / others[scheme] for scheme in schemes) >= SLOWER:
         text = (
-            f"Flows in progress during an outage had a p99 slowdown of {spread(during)}, the other flows of "
+            f"Flows in progress during an outage had a {kind} slowdown of {spread(during)}, the other flows of "
             f"{spread(others)}."
         )
-        yield Finding("failure", FAILURE - 1, text, tuple(during))
+        yield Finding("failure", FAILURE - 1, text, tuple(schemes))
