@@ -118,7 +118,10 @@ def test_a_scheme_overrides_the_shared_settings() -> None:
     [
         (True, "true"),
         ({"flowlet": {"gap": "20us"}}, "flowlet (gap 20 us)"),
+        ({"elasticswitch": {"slack": 0.1, "floor": 0.25, "hold": "1ms"}}, "elasticswitch"),
+        ({"kmin": "100kB", "kmax": "400kB"}, "kmin 100 kB, kmax 400 kB"),
         ([], "none"),
+        ({}, "none"),
         ([3, 4], "3; 4"),
         (0.5, "0.5"),
     ],

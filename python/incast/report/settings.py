@@ -12,6 +12,8 @@ from incast.report.units import spaced
 
 SETTINGS = 40
 """Most settings listed (our choice)."""
+PARAMETERS = 2
+"""Most parameters of a choice that are shown with its name (our choice); the scenario file has all."""
 MISSING = "-"
 ORDER = {name: place for place, name in enumerate(("transport", "control", "window"))}
 """Settings that come first."""
@@ -98,10 +100,11 @@ def text(value: Any) -> str:
     """A value of a scenario in words."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, dict):
-        parts = [f"{name} {text(each)}" for name, each in value.items()]
-        nested = len(value) == 1 and isinstance(next(iter(value.values())), dict)
-        return f"{next(iter(value))} ({text(next(iter(value.values())))})" if nested else ", ".join(parts)
-    if isinstance(value, list):
+    if isinstance(value, dict) and value:
+        (name, inner), *others = value.items()
+        if others or not isinstance(inner, dict):
+            return ", ".join(f"{name} {text(each)}" for name, each in value.items())
+        return f"{name} ({text(inner)})" if 0 < len(inner) <= PARAMETERS else name
+    if isinstance(value, (list, dict)):
         return "; ".join(map(text, value)) or "none"
     return spaced(str(value))

@@ -217,6 +217,7 @@ function showFindings() {
   const found = chosen?.findings ?? [];
   const why = !chosen ? "No run of this sweep has these values." : chosen.findings ? "No rule found anything to report." : "Omitted from this page; see the notes at its end.";
   container.replaceChildren(found.length ? make("ul", {}, ...found.map((finding) => make("li", {}, finding.text))) : make("p", { class: "empty" }, why));
+  if (chosen && state.seeds) container.append(make("p", { class: "note" }, `Findings of seed ${state.values[seedColumn()]}.`));
 }
 
 // Counters
