@@ -9,7 +9,7 @@ import pytest
 from incast.findings import comparing, findings_of
 from incast.findings.chains import trees
 from incast.findings.comparing import comparison, equal
-from incast.findings.completion import completion
+from incast.findings.completion import completion, distance
 from incast.findings.deadlocks import deadlocks
 from incast.findings.drops import drops
 from incast.findings.failures import failures
@@ -48,17 +48,33 @@ def test_values_of_schemes_are_listed_lowest_first() -> None:
     assert joined(["a", "b", "c", "d"], 3) == "a, b and 2 others"
 
 
-@pytest.mark.parametrize(("value", "text"), [(1418.4, "1,418"), (61.849, "61.8"), (0.1249, "0.125"), (7, "7")])
+@pytest.mark.parametrize(
+    ("value", "text"), [(1418.4, "1,418"), (999.6, "1,000"), (61.849, "61.8"), (0.1249, "0.125"), (7, "7")]
+)
 def test_numbers_have_three_digits(value: float, text: str) -> None:
     assert number(value) == text
 
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(1, "100 %"), (0.99999, "more than 99.9 %"), (0.0001, "less than 0.1 %"), (0, "0 %"), (0.4987, "49.9 %")],
+    [
+        (1, "100 %"),
+        (0.99999, "more than 99.9 %"),
+        (0.0001, "less than 0.1 %"),
+        (0, "0 %"),
+        (0.4987, "49.9 %"),
+        (22.345, "2,234 %"),
+    ],
 )
 def test_shares_are_never_rounded_to_all_or_nothing(value: float, text: str) -> None:
     assert share(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(2.0, "2 times"), (1.996, "+100 %"), (1.0996, "+10 %"), (1.0004, "+0.04 %")]
+)
+def test_distances_are_percentages_or_factors(value: float, text: str) -> None:
+    assert distance(value, 1.0) == text
 
 
 def test_a_link_that_was_down_twice() -> None:

@@ -59,4 +59,4 @@ def distance(value: float, lowest: float) -> str:
     if value >= 2 * lowest:
         return f"{number(value / lowest)} times"
     percent = (value / lowest - 1) * 100
-    return f"+{percent:.0f} %" if percent >= 10 else f"+{percent:.1g} %"
+    return f"+{percent:.0f} %" if percent >= 9.5 else f"+{percent:.1g} %"

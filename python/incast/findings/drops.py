@@ -9,8 +9,8 @@ from incast.charts.source import Source
 from incast.findings.finding import DROPS, LOSSLESS_DROPS, Finding
 from incast.findings.words import above_0, counted, prefix_if_equal, sentence, share
 
-ELSEWHERE = ("lossless_drops", "link_down_drops", "silent_drops", "watchdog_drops", "watchdog_lossless_drops")
-"""Counters that are parts of others, or that other rules report."""
+ELSEWHERE = ("link_down_drops", "silent_drops", "watchdog_drops")
+"""Counters that other rules report."""
 MOSTLY = 0.5
 """Smallest share of drops at one place that is reported (our choice)."""
 

@@ -14,12 +14,12 @@ LOWER = ("deadlock ", "hosts ", "switches ", "the ")
 """First words of texts that may follow the name of a scheme."""
 TIMES = {1: "once", 2: "twice"}
 
-time, rate, size = look.time, look.rate, look.size
+time, size = look.time, look.size
 
 
 def number(value: float) -> str:
-    """A number with at most three digits after its first: 1,418, 61.8, 0.125."""
-    if isinstance(value, int) or value >= 1000:
+    """A number with three significant digits, or all digits before the point: 1,418, 61.8, 0.125."""
+    if isinstance(value, int) or value >= 999.5:
         return f"{round(value):,}"
     return f"{value:.3g}"
 
@@ -30,7 +30,7 @@ def share(value: float) -> str:
         return "more than 99.9 %"
     if 0 < value < 0.0005:
         return "less than 0.1 %"
-    return f"{value * 100:.3g} %"
+    return f"{number(value * 100)} %"
 
 
 def noun(count: float, one: str, many: str | None = None) -> str:
