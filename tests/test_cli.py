@@ -16,7 +16,7 @@ import pytest
 import incast
 from conftest import RING, ROOT, SMALL, Command, environment, write
 from incast import charts
-from incast.cli import new
+from incast.cli import new, summary
 from incast.cli.run import examples
 
 COMMANDS = [
@@ -214,7 +214,7 @@ def test_what_a_watchdog_drops_is_exit_code_1(command: Command, tmp_path: Path) 
     assert (scheme["lossless_drops"], counts["lossless_drops"], counts["drops"]) == (0, 0, packets)
     assert (counts["watchdog_drops"], counts["watchdog_lossless_drops"]) == (packets, packets)
     assert counts["watchdog_bytes"] == sum(row["bytes"] for row in drops)
-    assert f", {packets:,} packets dropped by the PFC watchdog; " in done.stdout
+    assert f"and dropped {packets:,} packets." in " ".join(done.stdout.split())
     message = f"error: none: {packets:,} lossless packets dropped by the PFC watchdog (configured action: drop)"
     assert done.stderr.splitlines()[-1] == f"{message} (see drops.parquet)"
     rows = charts.counters(charts.Source([results])).dicts()
@@ -240,6 +240,18 @@ def test_what_a_watchdog_drops_is_in_the_runs_of_a_sweep(command: Command, tmp_p
     # Packets sent in spite of the pause fit into the headroom here.
     assert forwarded[1:] == (0, 0, 0, 0)
     assert f"{dropped[2]:,} lossless packets dropped by the PFC watchdog" in done.stderr + done.stdout
+
+
+def test_a_run_ends_with_its_findings(command: Command, tmp_path: Path) -> None:
+    done = command("run", write(tmp_path, STORM), "-o", "out")
+    _, _, end = done.stdout.partition("\nfindings:\n")
+    said = " ".join(end.partition("\n\n")[0].split())
+    assert said == " ".join(f"- {finding.text}" for finding in incast.open(tmp_path / "out").findings()[:6])
+    assert all(len(line) <= 100 for line in end.partition("\n\n")[0].splitlines())
+
+
+def test_lines_of_a_finding_begin_with_no_unit() -> None:
+    assert summary.bullet(f"{'a' * 94} 14 % or more").splitlines() == [f"- {'a' * 94}", "  14 % or more"]
 
 
 def test_horizon_is_no_failure(command: Command, small: Path) -> None:

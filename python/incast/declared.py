@@ -88,8 +88,9 @@ def bad_stop(scheme: dict[str, Any]) -> list[str]:
     return [stop["text"]] if stops().get(stop["reason"]) else []
 
 
-def above_0(scheme: dict[str, Any], notice: str) -> list[str]:
-    """The counts of a scheme above 0 whose counters have a notice."""
+def above_0(scheme: dict[str, Any], notice: str, *, drops: bool = True) -> list[str]:
+    """The counts of a scheme above 0 whose counters have a notice, with or without counters of drops."""
+    named = [each for each in counters() if each.notice == notice and (drops or not each.name.endswith("_drops"))]
     # Earlier versions lacked some counters.
-    found = {each: scheme["counts"].get(each.name, 0) for each in counters() if each.notice == notice}
+    found = {each: scheme["counts"].get(each.name, 0) for each in named}
     return [each.text(count) for each, count in found.items() if count]

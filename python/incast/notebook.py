@@ -24,7 +24,7 @@ ROWS = 10
 
 
 def of_results(results: Results) -> str:
-    """Warnings, outcome and slowdowns of each scheme, with the chart of slowdowns by size."""
+    """Warnings, findings, outcome and slowdowns of each scheme, with the chart of slowdowns by size."""
     slowdowns = list(results.slowdown(bins=1).dicts())
     several = len({row["label"] for row in slowdowns}) > 1
     rows = []
@@ -42,6 +42,7 @@ def of_results(results: Results) -> str:
     title = results.manifest.get("title") or results.path.name
     head = f"<p><b>{html.escape(str(title))}</b>: results in <code>{html.escape(str(results.path))}</code></p>"
     head += _warned(results.warnings())
+    head += f"<ul>{''.join(f'<li>{html.escape(finding.text)}</li>' for finding in results.findings())}</ul>"
     source = charts.Source([results])
     chart = charts.slowdown(source)
     return head + _table(header, rows) + _drawn(chart, below=of_one_size(source, chart))

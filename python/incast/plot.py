@@ -20,6 +20,7 @@ from incast._whole import write_whole
 from incast.charts import look
 from incast.charts.chart import Chart
 from incast.charts.closing import BEHIND, COLOURS, ON_CYCLE, PASSING
+from incast.charts.events import COLOUR
 from incast.charts.over import FIGURES
 from incast.charts.slowdown import PERCENTILES, labels
 
@@ -100,6 +101,7 @@ def draw(
             make = DRAWN[part.name][0]
             given = options if part is chart else {}
             make(place, mine, scheme_styles(chart), **given, **({"named": True} if below else {}))
+            _events(place, part)
         handles: dict[str, Any] = {}
         for axes in figure.axes:
             handles |= {label: handle for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
@@ -110,6 +112,15 @@ def draw(
             add_title(figure, title)
         _side_labels(figure)
     return figure
+
+
+def _events(figure: Figure, chart: Chart) -> None:
+    """A dotted line for each event, in the panel that has its name as title."""
+    for axes in figure.axes:
+        panel = axes.get_title(loc="left")
+        for event in chart.events:
+            if panel in event.values():
+                axes.axvline(event["event_ps"], color=COLOUR, linestyle=":", linewidth=0.9)
 
 
 def text_size(inches: float) -> dict[str, float]:

@@ -15,6 +15,7 @@ from incast.integrity import reading
 from incast.table import Table
 
 if TYPE_CHECKING:
+    from incast.findings import Finding
     from incast.scenario import Scenario
 
 ALL = "all"
@@ -51,6 +52,12 @@ class Results:
     def warnings(self) -> list[str]:
         """Warnings of the run, to check before trusting its results."""
         return self._folder.warnings()
+
+    def findings(self) -> list[Finding]:
+        """The most important findings about the run, as sentences (`incast.findings`)."""
+        from incast import findings
+
+        return findings.findings(self)
 
     def scenario(self) -> Scenario:
         """The scenario that was run, with all defaults; files that it names are where they were then."""

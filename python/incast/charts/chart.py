@@ -41,6 +41,8 @@ class Chart:
     """Its data, in order of the fields."""
     spec: Spec | None = None
     """Vega-Lite specification without data; `None` for charts that Vega-Lite does not draw."""
+    events: tuple[dict[str, Any], ...] = ()
+    """Events marked on the time axis: field of the panels, `event_ps`, `event` and `what`; not part of its data."""
     palette: tuple[str, ...] = ()
     """The schemes in the order of their colours."""
     left_out: tuple[str, ...] = ()
@@ -69,7 +71,7 @@ class Chart:
             "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
             "description": f"{self.title}. {self.about}",
             **self.spec,
-            "data": {"values": list(self.dicts())},
+            "data": {"values": [*self.dicts(), *self.events]},
         }
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:

@@ -9,12 +9,12 @@ from incast.charts.chart import Chart, Field
 from incast.charts.source import Source
 
 
-def fabric(source: Source) -> Chart:
-    """One row per scheme and direction of a link, from the port that sends on it."""
+def links(source: Source) -> list[tuple[Any, ...]]:
+    """One row per scheme and direction of a link, from the port that sends on it, with the fields of the chart."""
     begins = source.begins()
     spans = {name: int(manifest["end_ps"]) - begins.get(name, 0) for name, manifest in source.manifests.items()}
     order = source.schemes
-    rows = source.rows(
+    return source.rows(
         "with spans as (select unnest($schemes) as scheme, unnest($times) as span_ps), "
         "of_node as (select node_name, any_value(tier) as tier from ports group by node_name), "
         "sent as (select scheme, port, any_value(node_name) as node_name, any_value(peer_name) as peer_name, "
@@ -29,6 +29,11 @@ def fabric(source: Source) -> Chart:
         "order by list_position($schemes, sent.scheme), port",
         {"schemes": order, "times": [spans[scheme] for scheme in order]},
     )
+
+
+def fabric(source: Source) -> Chart:
+    """The links of the fabric."""
+    rows = links(source)
     return Chart(
         name="fabric",
         title="Links",

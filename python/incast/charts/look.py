@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from incast.charts.chart import Spec
@@ -20,13 +21,15 @@ SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down"
 """A second mark of a scheme, for those who see no colours."""
 PALE = 0.4
 """Opacity of bars whose colour another scheme has too."""
+BEHIND = [7, 7]
+"""The line of a scheme that is equal to an earlier one, which shows in the gaps."""
 DASHES = ([1, 0], [6, 3], [2, 2])
 """More schemes than colours: the colours come again, dashed."""
 
 TIME = (
     "datum.value == 0 ? '0' : abs(datum.value) >= 1e12 ? format(datum.value / 1e12, '~g') + ' s' : "
     "abs(datum.value) >= 1e9 ? format(datum.value / 1e9, '~g') + ' ms' : "
-    "abs(datum.value) >= 1e6 ? format(datum.value / 1e6, '~g') + ' µs' : "
+    "abs(datum.value) >= 1e6 ? format(datum.value / 1e6, '~g') + ' us' : "
     "abs(datum.value) >= 1e3 ? format(datum.value / 1e3, '~g') + ' ns' : datum.value + ' ps'"
 )
 """Labels of an axis in picoseconds, as Vega's expression."""
@@ -109,6 +112,31 @@ def of_page(spec: Spec, palette: Sequence[str], all_: Sequence[str]) -> Spec:
         return {name: painted(each) for name, each in value.items()}
 
     return dict(painted(spec))
+
+
+def equal(spec: Spec, palette: Sequence[str], earlier: Mapping[str, str]) -> Spec:
+    """A chart's specification in which schemes equal to an earlier one are dashed, and the legend says so."""
+    if not set(earlier) & set(palette):
+        return spec
+    names = {name: f"{name} = {earlier[name]}" for name in palette if name in earlier}
+    label = f"{json.dumps(names)}[datum.label] || datum.label"
+
+    def marked(value: Any, name: str = "") -> Any:
+        if isinstance(value, list):
+            return [marked(each) for each in value]
+        if not isinstance(value, dict):
+            return value
+        made = {key: marked(each, key) for key, each in value.items()}
+        if isinstance(value.get("scale"), dict) and value["scale"].get("domain") == list(palette):
+            if value.get("legend"):
+                made["legend"] = {**value["legend"], "labelExpr": label}
+            if name == "strokeDash":
+                dashes = [BEHIND if each in earlier else dash for each, dash in
+                          zip(palette, value["scale"]["range"], strict=True)]  # fmt: skip
+                made["scale"] = {**value["scale"], "range": dashes}
+        return made
+
+    return dict(marked(spec))
 
 
 def around(values: Sequence[T], count: int) -> list[T]:

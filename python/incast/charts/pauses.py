@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from incast.charts import look
 from incast.charts.chart import Chart, Field, Spec
+from incast.charts.events import marked
 from incast.charts.source import Source
 
 PORTS = 20
@@ -28,7 +29,10 @@ def pauses(source: Source, *, ports: int = PORTS, bars: int = BARS) -> Chart:
         "coalesce(end_ps, run_end_ps) as end_ps, end_ps is null as open "
         "from pauses join ends using (scheme)"
     )
-    by_time = "select queue from closed group by queue order by sum(end_ps - start_ps) desc, queue limit ?"
+    by_time = (
+        "select queue from (select queue, sum(end_ps - start_ps) as paused_ps, arg_max(start_ps, end_ps - start_ps) as "
+        "first from closed group by queue order by paused_ps desc, queue limit ?) order by first, queue"
+    )
     longest = [queue for (queue,) in source.rows(by_time, [ports])]
     counts = source.rows("select scheme, count(*) from closed where list_contains(?, queue) group by scheme", [longest])
     most = max((count for _, count in counts), default=0)
@@ -52,10 +56,11 @@ def pauses(source: Source, *, ports: int = PORTS, bars: int = BARS) -> Chart:
     if paused[1]:
         still = "1 pause" if paused[1] == 1 else f"{paused[1]:,} pauses"
         left_out.append(f"{still} did not end before the run; drawn to the end of the run.")
-    return Chart(
+    chart = Chart(
         name="pauses",
         title="PFC pauses over time",
-        about="Pauses of an egress queue by its peer (PFC), by port, or by port and priority.",
+        about="Pauses of an egress queue by its peer (PFC), by port, or by port and priority, in order of the start of "
+        "the longest pause.",
         fields=(
             Field("scheme", "scheme"),
             Field("port", "number of the port in the fabric"),
@@ -75,6 +80,7 @@ def pauses(source: Source, *, ports: int = PORTS, bars: int = BARS) -> Chart:
         left_out=tuple(left_out),
         why_empty=None if rows else "No pauses.",
     )
+    return marked(chart, source, "scheme")
 
 
 def _spec(schemes: Sequence[str], links: Sequence[str]) -> Spec:

@@ -8,6 +8,7 @@ from typing import Any
 
 from incast.charts import look
 from incast.charts.chart import Chart, Field, Spec
+from incast.charts.events import marked
 from incast.charts.source import Source
 
 PORTS = 4
@@ -50,7 +51,7 @@ def queues(source: Source, *, ports: int = PORTS, points: int = look.POINTS) -> 
         )
     if together > 1:
         left_out.append(f"Each point is the maximum of {together} samples ({look.time(every * together)}).")
-    return Chart(
+    chart = Chart(
         name="queues",
         title="Queues over time",
         about="Bytes queued at a port, all priorities. A port without a sample was empty.",
@@ -67,6 +68,7 @@ def queues(source: Source, *, ports: int = PORTS, points: int = look.POINTS) -> 
         left_out=tuple(left_out),
         why_empty=None if rows else NO_SAMPLES,
     )
+    return marked(chart, source, "link")
 
 
 def with_empty(slots: Sequence[tuple[Any, ...]], step: int) -> list[tuple[int, int]]:
@@ -120,7 +122,7 @@ def rates(source: Source, *, flows: int = FLOWS, points: int = look.POINTS) -> C
         left_out.append(f"{flows} of {count:,} flows: those with the most samples.")
     if together > 1:
         left_out.append(f"Minimum and maximum of every {together} samples ({look.time(every * together)}).")
-    return Chart(
+    chart = Chart(
         name="rates",
         title="Sending rates over time",
         about="Sending rate that the congestion control allows, while the flow is active.",
@@ -137,6 +139,7 @@ def rates(source: Source, *, flows: int = FLOWS, points: int = look.POINTS) -> C
         left_out=tuple(left_out),
         why_empty=None if rows else NO_SAMPLES,
     )
+    return marked(chart, source, "scheme")
 
 
 def _step(source: Source, table: str, points: int) -> tuple[int, int]:

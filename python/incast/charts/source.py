@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -93,11 +94,8 @@ class Source:
 
     def sample_ps(self) -> int:
         """Picoseconds between samples (`measure.sample_every`)."""
-        try:
-            every = tomllib.loads(scenario_file(self.results[0]).decode("utf-8"))["measure"]["sample_every"]
-        except (UnicodeDecodeError, tomllib.TOMLDecodeError, KeyError, TypeError) as error:
-            why = f"{type(error).__name__}: {error}"
-            raise ResultsError(f"{self.results[0].path / SCENARIO} is damaged: {why}; run the scenario again") from None
+        with read_scenario(self.results[0]) as tree:
+            every = tree["measure"]["sample_every"]
         return max(1, picoseconds(str(every)) or 1)
 
     def labels(self) -> list[str]:
@@ -159,6 +157,21 @@ def scenario_file(results: Results) -> bytes:
         return _input.read_bytes(file, ResultsError, _input.DOCUMENT)
     except OSError as error:
         raise ResultsError(f"{file}: {error.strerror}; run the scenario again") from None
+
+
+@contextmanager
+def read_scenario(results: Results) -> Iterator[dict[str, Any]]:
+    """The scenario of a run, with all defaults, as a tree of tables.
+
+    Raises:
+        ResultsError: The file is missing or damaged, or lacks a key that the block uses.
+
+    """
+    try:
+        yield tomllib.loads(scenario_file(results).decode("utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, KeyError, TypeError) as error:
+        why = f"{type(error).__name__}: {error}"
+        raise ResultsError(f"{results.path / SCENARIO} is damaged: {why}; run the scenario again") from None
 
 
 def of_labels(groups: Sequence[tuple[str, Sequence[str]]]) -> tuple[str, ...]:

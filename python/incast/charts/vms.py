@@ -8,6 +8,7 @@ from typing import Any
 from incast import tenants
 from incast.charts import look
 from incast.charts.chart import Chart, Field, Spec
+from incast.charts.events import marked
 from incast.charts.source import Source
 from incast.tenants.window import SKIP
 
@@ -35,7 +36,7 @@ def vms(source: Source, *, vms: int = VMS, points: int = look.POINTS) -> Chart:
         left_out.append(f"{vms} of {count} receiving VMs: those that received least of their guarantee.")
     if together > 1:
         left_out.append(f"Each point is the mean of {together} intervals.")
-    return Chart(
+    chart = Chart(
         name="vms",
         title="VMs over time",
         about="Throughput received by a VM between samples, including headers and interframe gaps. The dashed line is "
@@ -53,6 +54,7 @@ def vms(source: Source, *, vms: int = VMS, points: int = look.POINTS) -> Chart:
         left_out=tuple(left_out),
         why_empty=None if rows else NO_TENANTS,
     )
+    return marked(chart, source, "who")
 
 
 def guarantees(source: Source) -> Chart:

@@ -40,7 +40,7 @@ def run(
 ) -> int:
     """Simulate a scenario and write its results.
 
-    Prints the slowdowns by flow size for each scheme, and the files that were written.
+    Prints the slowdowns by flow size for each scheme, findings about the run, and the files that were written.
 
     Parameters
     ----------

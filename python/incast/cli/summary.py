@@ -1,8 +1,10 @@
-"""Text summary of a run: slowdowns, tenants, how each scheme ended, files of the results."""
+"""Text summary of a run: slowdowns, tenants, how each scheme ended, findings, files of the results."""
 
 from __future__ import annotations
 
 import json
+import re
+import textwrap
 from typing import Any
 
 from incast import declared
@@ -16,8 +18,12 @@ BINS = 10
 SLOWDOWN = (
     "slowdown = completion time / ideal completion time; rows hold about equally many flows, each size in one row"
 )
-DEADLOCKS = 3
-"""Deadlocks printed for each scheme."""
+FINDINGS = 6
+"""Most findings in the terminal."""
+WIDTH = 100
+"""Characters of a line of a finding."""
+UNIT = re.compile(r"(?<=\d) (?=%|[pnum]?s\b|[kMGT]?B\b|times\b)")
+"""The space between a number and its unit."""
 
 
 def show(results: Results) -> None:
@@ -32,10 +38,15 @@ def show(results: Results) -> None:
     schemes = results.manifest["schemes"]
     width = max(map(len, schemes), default=0)
     for name, scheme in schemes.items():
-        ended = ", ".join([scheme["stop"]["text"], *declared.above_0(scheme, "shown")])
+        # Findings have the drops with their reasons.
+        counts = declared.above_0(scheme, "shown", drops=False)
+        ended = ", ".join([scheme["stop"]["text"], *counts])
         codes.say(f"{name:<{width}}  {ended}; {took(scheme)}")
-        for line in deadlocks(scheme):
-            codes.say(f"{'':<{width}}  {line}")
+    found = results.findings()[:FINDINGS]
+    if found:
+        print("\nfindings:")
+    for finding in found:
+        codes.say(bullet(finding.text))
     prints = {name: scheme["fingerprint"] for name, scheme in schemes.items() if "fingerprint" in scheme}
     if prints:
         print("\nfingerprints: hash of all events, hash of all packets on wires")
@@ -49,11 +60,11 @@ def show(results: Results) -> None:
     codes.say(f"  incast.open({folder}).flows    incast results {shell(results.path)} --table flows")
 
 
-def deadlocks(scheme: dict[str, Any]) -> list[str]:
-    """The first PFC deadlocks of a scheme, and how many more there were."""
-    found = [one["text"] for one in scheme.get("deadlocks", ())]
-    more = len(found) - DEADLOCKS
-    return found[:DEADLOCKS] + ([f"and {more:,} more (see deadlocks.parquet)"] if more > 0 else [])
+def bullet(text: str) -> str:
+    """A sentence as an item of a list, in lines that never begin with a unit."""
+    bound = UNIT.sub("\N{NO-BREAK SPACE}", text)
+    lines = textwrap.wrap(bound, WIDTH, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False)
+    return "\n".join(lines).replace("\N{NO-BREAK SPACE}", " ")
 
 
 def took(scheme: dict[str, Any]) -> str:

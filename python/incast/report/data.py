@@ -13,6 +13,8 @@ from incast.charts.chart import Chart, Spec
 from incast.charts.groups import Group
 from incast.charts.over import of_rows, rows_of
 from incast.charts.source import Source
+from incast.findings import findings_of
+from incast.findings.comparing import classes
 from incast.report import cycles
 from incast.results import ALL
 
@@ -60,6 +62,8 @@ class Packer:
     progress: Callable[[], object] = lambda: None
     """Called after each scenario."""
     _places: dict[str, int] = field(default_factory=dict)
+    _equal: dict[str, str] = field(default_factory=dict)
+    """Schemes of the present scenario with the same flows as an earlier scheme."""
 
     @property
     def many(self) -> bool:
@@ -96,6 +100,7 @@ class Packer:
     def variation(self, source: Source, few: bool) -> Json:
         """The charts of one scenario, over time too if it is one of few."""
         packed: Json = {"labels": [], "charts": {}}
+        self._equal = {later: same[0] for same in classes(source) for later in same[1:]}
         labels = source.labels()
         if len(labels) > 1 and not self.many:
             packed["labels"] = labels[:LABELS]
@@ -125,6 +130,8 @@ class Packer:
         for make in makes:
             chart = make(source)
             packed["charts"][chart.name] = {"": self.chart(chart)}
+        if few:
+            packed["findings"] = [finding.to_dict() for finding in findings_of(source)]
         packed["fabric"] = self.fabric(source)
         packed["ends"] = {name: manifest["end_ps"] for name, manifest in source.manifests.items()}
         return packed
@@ -139,12 +146,13 @@ class Packer:
             "spec": None if chart.spec is None else self._once(self.specs, self._coloured(chart, chart.spec)),
             "names": [each.name for each in chart.fields],
             "units": [each.unit for each in chart.fields],
+            **({"events": list(chart.events)} if chart.events else {}),
             "columns": [packed(column) for column in zip(*chart.rows, strict=True)],
         }
 
     def _coloured(self, chart: Chart, spec: Spec) -> Spec:
         """A specification in the colours of the page."""
-        return look.of_page(spec, chart.palette, self.palette)
+        return look.equal(look.of_page(spec, chart.palette, self.palette), chart.palette, self._equal)
 
     def fabric(self, source: Source) -> Json | None:
         """Links with their figures, without the fabric; `None` beyond the bound."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -14,7 +14,7 @@ from incast.charts import look
 from incast.charts.groups import Material
 from incast.charts.over import FIGURES, spec
 from incast.charts.slowdown import over_seeds
-from incast.report import claims, figures, scenario, warnings
+from incast.report import claims, figures, findings, scenario, settings, warnings
 from incast.report.data import DIGITS, Packer
 from incast.report.html import element, escape, script
 
@@ -31,11 +31,20 @@ SECTIONS = {
     "queues": ("Queues", "Queues over time"),
     "rates": ("Rates", "Sending rates over time"),
     "pauses": ("Pauses", "PFC pauses over time"),
-    "counters": ("Counters", "Counters"),
 }
 """The sections of charts in order: name, link text, title."""
-ONLY_WITH = {"deadlocks": "deadlocks", "tenants": "throughput"}
+ONLY_WITH = {
+    "deadlocks": "deadlocks",
+    "tenants": "throughput",
+    "queues": "queues",
+    "rates": "rates",
+    "pauses": "pauses",
+}
 """Sections shown only if a table has rows."""
+OF_FLOWS = ("slowdown", "distributions")
+"""Sections shown only if a flow completed."""
+SAMPLES = ("queues", "rates")
+"""Tables of samples, which `measure.sample_every` switches on."""
 
 
 def page(material: Material, progress: Callable[[int, int], object] | None = None) -> str:
@@ -70,7 +79,7 @@ def page(material: Material, progress: Callable[[int, int], object] | None = Non
         "overSpec": spec(),
         "overTitles": FIGURES,
     }
-    return whole(material.title, dict(titled(material)), data, footer(packer, material))
+    return whole(material.title, dict(titled(material, groups)), data, footer(packer, material))
 
 
 def whole(title: str, sections: Mapping[str, tuple[str, str, str]], data: Mapping[str, Any], foot: str) -> str:
@@ -94,8 +103,14 @@ def whole(title: str, sections: Mapping[str, tuple[str, str, str]], data: Mappin
     )
 
 
-def titled(material: Material) -> Iterator[tuple[str, tuple[str, str, str]]]:
+def titled(material: Material, packed: Sequence[dict[str, Any]]) -> Iterator[tuple[str, tuple[str, str, str]]]:
     """The sections of the page: name, link text, title and HTML."""
+    found = None if material.studies else findings.section(material.groups, packed)
+    if found is not None:
+        yield "findings", ("Findings", "What happened", found)
+    differ = settings.section(material.groups)
+    if differ is not None and not material.studies:
+        yield "settings", ("Settings", "Settings that differ between schemes", differ)
     warned = warnings.section(material.groups)
     if warned is not None:
         yield "warnings", ("Warnings", "Warnings", warned)
@@ -105,16 +120,36 @@ def titled(material: Material) -> Iterator[tuple[str, tuple[str, str, str]]]:
     drawn = [figures.section(study, first) for study, first in zip(material.studies, firsts, strict=False)]
     if any(drawn):
         yield "figures", ("Figures", "Figures", "\n".join(drawn))
-    yield "scenario", ("Scenario", "Scenario", "\n".join(
-        f'<div data-group="{place}"{" hidden" if place else ""}>{scenario.section(group)}</div>'
-        for place, group in enumerate(material.groups)))  # fmt: skip
     if any(group.columns for group in material.groups):
         yield "over", ("Sweep", "Sweep", '<div class="titled" data-charts="over"></div>')
     for name, (word, title) in SECTIONS.items():
-        if name in ONLY_WITH and not has(material, ONLY_WITH[name]):
+        if not (has(material, ONLY_WITH[name]) if name in ONLY_WITH else name not in OF_FLOWS or completed(material)):
             continue
         kind = {"distributions": "pair", "deadlocks": "several"}.get(name, "single")
         yield name, (word, title, f'<div class="{kind}" data-charts="{name}"></div>')
+    yield "scenario", ("Scenario", "Scenario", "\n".join(
+        f'<div data-group="{place}"{" hidden" if place else ""}>{scenario.section(group)}'
+        f"{findings.provenance(group) if found is None else ''}</div>"
+        for place, group in enumerate(material.groups)))  # fmt: skip
+    unused = element("p", absent(material), "note") if absent(material) else ""
+    yield "counters", ("Counters", "Counters", f'<div class="single" data-charts="counters"></div>{unused}')
+
+
+def absent(material: Material) -> str:
+    """Charts that the page lacks, with the reason; empty if it has all."""
+    samples = [name for name in SAMPLES if not has(material, name)]
+    lines = [f"Not recorded: {' and '.join(samples)} over time (measure.sample_every)."] if samples else []
+    lines += [] if has(material, "pauses") else ["No pauses over time: no port was paused."]
+    lines += [] if completed(material) else ["No slowdowns: no flow completed."]
+    return " ".join(lines)
+
+
+def completed(material: Material) -> bool:
+    """True if a flow of any scenario completed."""
+    manifests = (
+        each for group in material.groups for one in group.variations for each in one.source.manifests.values()
+    )
+    return any(each["completed"] for each in manifests)
 
 
 def has(material: Material, table: str) -> bool:

@@ -12,6 +12,7 @@ from incast.charts.groups import Group
 from incast.charts.source import Source, picoseconds, scenario_file, size_bytes
 from incast.errors import IncastError
 from incast.report.html import details, element, escape, table
+from incast.report.units import spaced
 from incast.results import Results
 from incast.sweep.dataset import Run
 
@@ -42,7 +43,6 @@ def section(group: Group) -> str:
         parts += (element("p", f"Synthetic traffic: {line}.", "note") for line in summaries[0]["synthetic"])
     header = ["scheme", "control", "end", "simulated time", "CPU time", "packet-hops", "ECN"]
     parts.append(table(header, schemes(source, summaries), "Schemes", numbers=(3, 4, 5)))
-    parts.append(element("p", made(source), "note"))
     if group.missing:
         parts.append(without_results(group.missing))
     text = escape(toml.decode("utf-8", "replace"))
@@ -91,10 +91,12 @@ def fabric(summary: dict[str, Any]) -> Iterator[list[str]]:
     yield ["nodes", f"{hosts}, {switches:,} {'switch' if switches == 1 else 'switches'}"]
     for tier in found["tiers"]:
         yield [f"tier {tier['tier']}", tier_text(tier)]
-    yield ["links", ", ".join(f"{link['links']:,} of {link['rate']} and {link['delay']}" for link in found["links"])]
-    yield ["longest base RTT", f"{found['max_base_rtt']}; largest bandwidth-delay product {found['max_bdp']}"]
+    links = ", ".join(f"{link['links']:,} of {link['rate']} and {link['delay']}" for link in found["links"])
+    yield ["links", spaced(links)]
+    rtt = f"{found['max_base_rtt']}; largest bandwidth-delay product {found['max_bdp']}"
+    yield ["longest base RTT", spaced(rtt)]
     if found["bisection"]:
-        yield ["bisection", f"{found['bisection']} each way"]
+        yield ["bisection", f"{spaced(found['bisection'])} each way"]
 
 
 def tenants(summary: dict[str, Any]) -> Iterator[list[str]]:
@@ -106,7 +108,7 @@ def tenants(summary: dict[str, Any]) -> Iterator[list[str]]:
             if one["tenants"] == 1
             else f"{total:,} VMs of {one['tenants']:,} tenants with {fewest} to {most} each"
         )
-        yield [one["name"], vms, one.get("guarantee", "none"), one["placement"]]
+        yield [one["name"], vms, spaced(one.get("guarantee", "none")), one["placement"]]
 
 
 def admission(summary: dict[str, Any]) -> Iterator[str]:
@@ -118,12 +120,12 @@ def admission(summary: dict[str, Any]) -> Iterator[str]:
         )
         verdicts = {True: "Links can carry all guarantees", None: "It is unknown if links can carry all guarantees"}
         said = verdicts.get(found["admitted"], "Links cannot carry all guarantees")
-        yield f"{said}{': ' + found['problem'] if found.get('problem') else ''}. Tightest: {cuts or 'none'}."
+        yield f"{said}{': ' + found['problem'] if found.get('problem') else ''}. Tightest: {spaced(cuts) or 'none'}."
 
 
 def tier_text(tier: dict[str, Any]) -> str:
     """A layer of switches: rates down, up and across."""
-    ways = [f"{tier[way]} {way}" for way in ("down", "up", "across") if tier[way] != "0bps"]
+    ways = [f"{spaced(tier[way])} {way}" for way in ("down", "up", "across") if tier[way] != "0bps"]
     over = tier["oversubscription"]
     if over:
         ways.append(f"{over:.3g} : 1 oversubscribed" if over > 1 else "not oversubscribed")
@@ -162,16 +164,6 @@ def counted(source: Source) -> Iterator[list[str]]:
     for name, count in manifest["fabric"].items():
         yield [name, f"{count:,}"]
     yield ["flows", f"{manifest['flows']:,} with {look.size(manifest['flow_bytes'])} in total"]
-
-
-def made(source: Source) -> str:
-    """Version, seed and machine of the run."""
-    manifest = source.results[0].manifest
-    machine = manifest["machine"]
-    return (
-        f"Simulated by incast {manifest['incast']} with seed {manifest['seed']} on {machine['cpu']}, "
-        f"{machine['cores']} cores, {machine['os']}."
-    )
 
 
 def without_results(missing: Sequence[Run]) -> str:

@@ -5,10 +5,11 @@ const RAMPS = {
   utilisation: { light: ["#d3dce3", "#8fc0dd", "#3d8fc1", "#0b5a94", "#06305a"], dark: ["#2f3b45", "#2b6591", "#4aa3d8", "#a5d9fa", "#f2faff"] },
   paused_share: { light: ["#e0dad4", "#f2b683", "#d96a12", "#9a3d00", "#5a2300"], dark: ["#3a332d", "#8a4d1e", "#f0883e", "#ffc795", "#fff1e4"] },
 };
+RAMPS.drops = RAMPS.paused_share;
 const DRAWN = {{drawn}};
 const LINED_HOSTS = 64;
 const ARCS = 130;
-const MEASURES = { utilisation: "utilisation", paused_share: "share of time paused" };
+const MEASURES = { utilisation: "utilisation", paused_share: "share of time paused", drops: "packets dropped" };
 const WAYS = { both: "busier direction", up: "away from hosts", down: "towards hosts" };
 
 function blend(ramp, share) {
@@ -28,6 +29,11 @@ function svgElement(name, attributes, text) {
 
 function percent(share) {
   return share === 0 ? "0 %" : share < 0.001 ? "< 0.1 %" : `${Number((share * 100).toPrecision(share < 0.1 ? 2 : 3))} %`;
+}
+
+/** A value of a measure as text. */
+function shown(measure, value) {
+  return measure === "drops" ? Math.round(value).toLocaleString("en") : percent(value);
 }
 
 /** Links by pair of nodes, the value of each way, and who is next to whom. */
@@ -65,13 +71,15 @@ function layoutOf(fabric, pairs, width) {
   for (const tier of tiers.filter((each) => each > 0)) {
     const nodes = fabric.nodes.map((_, node) => node).filter((node) => fabric.tiers[node] === tier);
     const step = width / nodes.length;
-    const size = Math.max(2, Math.min(56, step * 0.68));
+    // As wide as names need, where there is room.
+    const named = 5.9 * Math.max(...nodes.map((node) => fabric.nodes[node].length)) + 4.1;
+    const size = Math.max(2, Math.min(56, Math.max(step * 0.68, Math.min(named, step - 4))));
     // Links within a layer are arcs above it.
     const within = pairs.some((pair) => fabric.tiers[pair.low] === tier && fabric.tiers[pair.high] === tier);
     const label = y;
     if (within) y += ARCS;
     nodes.forEach((node, place) => places.set(node, { x: (place + 0.5) * step, y, w: size, h: 14, kind: "switch" }));
-    rows.push({ tier, y: label, count: nodes.length, name: nodes.length === 1 ? "switch" : "switches" });
+    rows.push({ tier, y: label, count: nodes.length, name: `${nodes.length === 1 ? "switch" : "switches"}${size < named ? `, ${fabric.nodes[nodes[0]]} to ${fabric.nodes[nodes.at(-1)]}` : ""}` });
     y += gap;
   }
   const hosts = fabric.nodes.map((_, node) => node).filter((node) => fabric.tiers[node] === 0);
@@ -271,7 +279,7 @@ function walkable(svg, fabric, figures, pairs, layout, choice, announce) {
     if (node !== undefined) hint(null, event, null, sayNode(fabric, figures, Number(node)));
     else if (low !== undefined) {
       const pair = pairs.find((each) => each.low === Number(low) && each.high === Number(high));
-      hint(null, event, null, `${fabric.nodes[pair.low]} to ${fabric.nodes[pair.high]} ${percent(pair.up)}, back ${percent(pair.down)} (${MEASURES[choice.measure]})` + (pair.links > 1 ? `, maximum of ${pair.links} links` : ""));
+      hint(null, event, null, `${fabric.nodes[pair.low]} to ${fabric.nodes[pair.high]} ${shown(choice.measure, pair.up)}, back ${shown(choice.measure, pair.down)} (${MEASURES[choice.measure]})` + (pair.links > 1 ? `, maximum of ${pair.links} links` : ""));
     } else hint(null, event, null, null);
   });
   svg.addEventListener("pointerleave", (event) => hint(null, event, null, null));

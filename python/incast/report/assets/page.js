@@ -6,7 +6,7 @@ const SECTIONS = { deadlocks: ["closing"], tenants: ["vms", "guarantees"], slowd
 const LABELLED = new Set(["slowdown", "cdf-fct", "cdf-slowdown"]);
 const ALL = "all: mean and range";
 const ROWS_SHOWN = 200;
-const state = { group: 0, values: [], label: "", seeds: false, fabric: { scheme: null, measure: "utilisation", way: "both" }, over: {} };
+const state = { group: 0, values: [], label: "", seeds: false, fabric: { scheme: null, measure: null, way: "both" }, over: {} };
 
 /** What is drawn, by the name of its chart. */
 const VIEWS = new Map();
@@ -143,7 +143,7 @@ async function showChart(container, chart, name, spec, rows, names = chart.names
   container.append(figure);
   const counted = { ...spec };
   if (spec.facet) counted.count = spec.transform?.some((each) => each.fold) ? 3 : new Set(rows.map((row) => row[spec.facet.field])).size;
-  const view = await viewOf(counted, rows, plot, plot.clientWidth);
+  const view = await viewOf(counted, [...rows, ...(chart.events ?? [])], plot, plot.clientWidth);
   const file = fileName(name);
   button(saves, "SVG", chart.title, async () => download(`${file}.svg`, new Blob([await view.toSVG()], { type: "image/svg+xml" })));
   button(saves, "PNG", chart.title, async () => download(`${file}.png`, await pngOf(await view.toSVG())));
@@ -209,6 +209,18 @@ async function showSection(name) {
   container.style.minHeight = "";
 }
 
+// Findings
+
+function showFindings() {
+  const container = document.querySelector(`#findings [data-group="${state.group}"] .findings`);
+  if (!container) return;
+  const chosen = variation();
+  const found = chosen?.findings ?? [];
+  const why = !chosen ? "No run of this sweep has these values." : chosen.findings ? "No rule found anything to report." : "Omitted from this page; see the notes at its end.";
+  container.replaceChildren(found.length ? make("ul", {}, ...found.map((finding) => make("li", {}, finding.text))) : make("p", { class: "empty" }, why));
+  if (chosen && state.seeds) container.append(make("p", { class: "note" }, `Findings of seed ${state.values[seedColumn()]}.`));
+}
+
 // Counters
 
 function figureText(value, unit) {
@@ -223,7 +235,7 @@ function scaled(value, steps, last) {
   return `${value} ${last}`;
 }
 
-const timeText = (value) => scaled(value, [["s", 1e12], ["ms", 1e9], ["µs", 1e6], ["ns", 1e3]], "ps");
+const timeText = (value) => scaled(value, [["s", 1e12], ["ms", 1e9], ["us", 1e6], ["ns", 1e3]], "ps");
 const bytesText = (value) => scaled(value, [["TB", 1e12], ["GB", 1e9], ["MB", 1e6], ["kB", 1e3]], "B");
 
 function showCounters() {
@@ -267,13 +279,14 @@ function showFabric() {
   const choice = state.fabric;
   const schemes = Object.keys(packed.schemes);
   if (!schemes.includes(choice.scheme)) choice.scheme = schemes[0];
+  if (!choice.chosen) choice.measure = tellingMeasure(packed);
   const chart = { title: "Fabric", about: packed.about, leftOut: packed.leftOut };
   const { figure, saves, plot } = figureOf(chart, null, "fabric");
   plot.setAttribute("role", "group");
   const redraw = (change) => { Object.assign(choice, change); paint(); };
   const controls = make("div", { class: "controls" },
     selectOf("scheme", schemes.map((scheme) => [scheme, scheme]), choice.scheme, (scheme) => redraw({ scheme })),
-    selectOf("colour", Object.entries(MEASURES), choice.measure, (measure) => redraw({ measure })),
+    selectOf("colour", Object.entries(MEASURES), choice.measure, (measure) => redraw({ measure, chosen: true })),
     selectOf("way", Object.entries(WAYS), choice.way, (way) => redraw({ way })));
   const legend = make("div", { class: "legend" });
   const said = make("p", { class: "chosen", "aria-live": "polite" });
@@ -298,6 +311,13 @@ function showFabric() {
   button(saves, "CSV", chart.title, () => download(`${fileName("fabric")}.csv`, new Blob([csvOf(LINK_NAMES, linkRows(packed, fabric))], { type: "text/csv" })));
 }
 
+/** The measure that matters in these runs: pauses above 1 % of the time, else drops, else utilisation. */
+function tellingMeasure(packed) {
+  const most = (measure) => Object.values(packed.schemes).reduce((top, figures) => figures[measure].reduce((a, b) => Math.max(a, b), top), 0);
+  if (most("paused_share") > 0.01) return "paused_share";
+  return most("drops") > 0 ? "drops" : "utilisation";
+}
+
 const LINK_NAMES = ["scheme", "port", "node_name", "peer_name", "tier", "peer_tier", "rate_bps", "utilisation", "paused_share", "marks", "drops", "peak_queue_bytes"];
 
 function linkRows(packed, fabric) {
@@ -310,10 +330,10 @@ function linkRows(packed, fabric) {
 
 function legendOf({ most, ramp }) {
   if (!most) return make("p", { class: "note" }, `The ${MEASURES[state.fabric.measure]} of all links is 0.`);
-  const svg = svgElement("svg", { width: 250, height: 30, role: "img", "aria-label": `Colours from 0 to ${percent(most)}` });
+  const svg = svgElement("svg", { width: 250, height: 30, role: "img", "aria-label": `Colours from 0 to ${shown(state.fabric.measure, most)}` });
   const steps = 60;
   for (let step = 0; step < steps; step++) svg.append(svgElement("rect", { x: 4 + step * 4, y: 2, width: 4.2, height: 9, fill: blend(ramp, step / (steps - 1)) }));
-  [0, 0.5, 1].forEach((share, place) => svg.append(svgElement("text", { x: 4 + share * 240, y: 25, "font-size": 11, fill: css("--quiet"), "text-anchor": ["start", "middle", "end"][place] }, percent(share * most))));
+  [0, 0.5, 1].forEach((share, place) => svg.append(svgElement("text", { x: 4 + share * 240, y: 25, "font-size": 11, fill: css("--quiet"), "text-anchor": ["start", "middle", "end"][place] }, shown(state.fabric.measure, share * most))));
   return svg;
 }
 
@@ -325,8 +345,9 @@ function busiestLinks(packed, fabric, choice) {
     const cells = [`${fabric.rate[place] / 1e9} Gb/s`, percent(figures.utilisation[place]), percent(figures.paused_share[place]), figures.marks[place].toLocaleString("en"), figures.drops[place].toLocaleString("en"), bytesText(figures.peak_queue_bytes[place])];
     return make("tr", {}, make("th", { scope: "row" }, fabric.nodes[fabric.from[place]]), make("td", {}, fabric.nodes[fabric.to[place]]), ...cells.map((cell) => make("td", { class: "number" }, cell)));
   });
-  const table = make("table", {}, make("caption", {}, `Links with the highest ${MEASURES[choice.measure]}, ${choice.scheme}`), make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...body));
-  return make("div", { class: "scrolls", tabindex: "0", role: "region", "aria-label": "Busiest links" }, table);
+  const table = make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...body));
+  const title = `Links with ${choice.measure === "drops" ? "the most" : "the highest"} ${MEASURES[choice.measure]}, ${choice.scheme}`;
+  return make("div", {}, make("h4", { class: "caption" }, title), make("div", { class: "scrolls", tabindex: "0", role: "region", "aria-label": title }, table));
 }
 
 // Figures of a study
@@ -386,7 +407,7 @@ async function showOver() {
 // All of it
 
 const PARTS = new Map([
-  ["figures", showFigures], ["counters", showCounters], ["fabric", showFabric], ["over", showOver],
+  ["findings", showFindings], ["figures", showFigures], ["counters", showCounters], ["fabric", showFabric], ["over", showOver],
   ...Object.keys(SECTIONS).map((name) => [name, () => showSection(name)]),
 ]);
 const waiting = new Set();

@@ -1,0 +1,40 @@
+"""PFC storms that a scenario configures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from incast.charts.source import Source, picoseconds, read_scenario
+
+
+@dataclass(frozen=True)
+class Storm:
+    """A PFC storm that the scenario configures (`network.pause`)."""
+
+    node: str
+    """Host or switch that sends the pauses."""
+    priority: int
+    """Paused priority."""
+    from_ps: int
+    """Start."""
+    until_ps: int | None
+    """End; `None` for the end of the run."""
+
+
+def configured(source: Source) -> dict[str, tuple[Storm, ...]]:
+    """Configured storms of each scheme that has any."""
+    found = {}
+    for results in source.results:
+        with read_scenario(results) as tree:
+            for scheme in results.manifest["schemes"]:
+                own = tree["scheme"][scheme].get("network", {}).get("pause")
+                entries = tree["network"]["pause"] if own is None else own
+                if entries:
+                    found[scheme] = tuple(map(_storm, entries))
+    return found
+
+
+def _storm(entry: dict[str, Any]) -> Storm:
+    from_ps, until_ps = picoseconds(entry.get("from", "0s")), picoseconds(entry.get("until", "none"))
+    return Storm(entry["at"], entry["priority"], from_ps or 0, until_ps)

@@ -1,0 +1,81 @@
+"""Chains of pauses: a paused port fills its buffer, and its node pauses the ports behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from incast.charts.source import Source
+
+CHAINED = 2_000_000
+"""Most pauses for which chains are followed (our choice: a few seconds)."""
+STEPS = 64
+"""Most pauses from one to its root (our choice): no path has as many hops."""
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Pauses of a scheme with one root."""
+
+    scheme: str
+    root_port: int
+    """Port where the congestion or the storm is."""
+    root: str
+    """Node of that port, and the node that it leads to."""
+    node: str
+    """Node of that port."""
+    priority: int
+    ports: int
+    """Ports that were paused because of it."""
+    paused_ps: int
+    """Their total time paused."""
+    longest_ps: int
+    """Longest total time of one of them."""
+    longest: str
+    """That port: its node, and the node that paused it."""
+    first_ps: int
+    """Start of the first pause."""
+
+
+def trees(source: Source) -> Iterator[Tree]:
+    """Trees of pauses, by scheme, those with the most paused time first.
+
+    The cause of a pause is the pause of its culprit port that covers its start, if there is one; else the culprit port
+    is the root.
+    """
+    if not 0 < source.count("pauses") <= CHAINED:
+        return
+    ends = {scheme: int(manifest["end_ps"]) for scheme, manifest in source.manifests.items()}
+    rows = source.rows(_TREES, {"schemes": list(ends), "ends": list(ends.values()), "steps": STEPS})
+    for row in source.by_scheme(rows):
+        yield Tree(*row)
+
+
+_TREES = """
+    with recursive
+    ends as (select unnest($schemes) as scheme, unnest($ends) as run_end_ps),
+    each as (
+        select row_number() over () as pause, scheme, port, priority, node_name || ' to ' || peer_name as link,
+            peer_name, start_ps, coalesce(end_ps, run_end_ps) as end_ps, culprit_port, culprit_peer_name
+        from pauses join ends using (scheme)),
+    caused as (
+        select a.pause, a.scheme, a.priority, a.culprit_port, a.peer_name || ' to ' || a.culprit_peer_name as culprit,
+            a.peer_name, if(b.end_ps > a.start_ps, b.pause, null) as cause
+        from each a asof left join each b
+        on a.scheme = b.scheme and a.priority = b.priority and a.culprit_port = b.port and b.start_ps < a.start_ps),
+    rooted as (
+        select pause, pause as top, 0 as steps from caused
+        union all
+        select r.pause, c.cause, steps + 1 from rooted r join caused c on c.pause = r.top
+        where c.cause is not null and steps < $steps),
+    tops as (select pause, arg_max(top, steps) as top from rooted group by pause),
+    totals as (
+        select e.scheme, c.culprit_port, any_value(culprit) as root, any_value(c.peer_name) as node, e.priority, e.port,
+            any_value(e.link) as link, sum(e.end_ps - e.start_ps) as paused_ps, min(e.start_ps) as first_ps
+        from tops join caused c on c.pause = tops.top join each e on e.pause = tops.pause
+        group by e.scheme, c.culprit_port, e.priority, e.port)
+    select scheme, culprit_port, any_value(root), any_value(node), priority, count(*),
+        sum(paused_ps)::bigint, max(paused_ps)::bigint, arg_max(link, paused_ps), min(first_ps)
+    from totals group by scheme, culprit_port, priority
+    order by sum(paused_ps) desc, culprit_port
+"""

@@ -1,0 +1,69 @@
+"""Findings about dropped packets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from incast import declared
+from incast.charts.source import Source
+from incast.findings.finding import DROPS, LOSSLESS_DROPS, Finding
+from incast.findings.words import above_0, counted, prefix_if_equal, sentence, share
+
+ELSEWHERE = ("link_down_drops", "silent_drops", "watchdog_drops")
+"""Counters that other rules report."""
+MOSTLY = 0.5
+"""Smallest share of drops at one place that is reported (our choice)."""
+
+
+def drops(source: Source) -> Iterator[Finding]:
+    """Dropped packets by reason, with the place of most drops if it has half of them or more.
+
+    Links that failed and the watchdog have rules of their own. The place is missing if the table of drops is incomplete
+    (`measure.max_drops`).
+    """
+    counts = {scheme: manifest["counts"] for scheme, manifest in source.manifests.items()}
+    lossless = {scheme: int(mine.get("lossless_drops", 0)) for scheme, mine in counts.items()}
+    if found := above_0(lossless):
+        text = f"switches dropped {counted(found, 'lossless packet')}: the PFC headroom was exceeded"
+        yield _finding(source, LOSSLESS_DROPS, f"{text}{_mostly(source, 'buffer')}.", found)
+    named = {
+        each.name: each.description
+        for each in declared.counters()
+        if each.name.endswith("_drops") and not each.name.endswith("lossless_drops")
+    }
+    full = {
+        scheme: mine["drops"] - sum(mine.get(name, 0) for name in named) - lossless[scheme]
+        for scheme, mine in counts.items()
+    }
+    if full := above_0(full):
+        text = f"switches dropped {counted(full, 'packet')} at full buffers{_mostly(source, 'buffer')}."
+        yield _finding(source, DROPS, text, full)
+    for name, description in named.items():
+        values = above_0({scheme: int(mine.get(name, 0)) for scheme, mine in counts.items()})
+        if name in ELSEWHERE or not values:
+            continue
+        what = description.removeprefix("packets dropped").removeprefix(":").strip()
+        reason = name.removesuffix("_drops").replace("_", "-")
+        text = f"switches dropped {counted(values, 'packet')} ({what}){_mostly(source, reason)}."
+        yield _finding(source, DROPS, text, values)
+
+
+def _finding(source: Source, importance: int, text: str, values: dict[str, int]) -> Finding:
+    return Finding("drops", importance, sentence(prefix_if_equal(values, source.schemes) + text), tuple(values))
+
+
+def _mostly(source: Source, reason: str) -> str:
+    """The egress port, or else the node, with most drops of all schemes, if it has half of them or more."""
+    kept = source.count("drops")
+    if not kept or kept < sum(int(manifest["counts"]["drops"]) for manifest in source.manifests.values()):
+        return ""
+    rows = source.rows(
+        "with names as (select port, any_value(node_name || ' to ' || peer_name) as link from ports group by port) "
+        "select coalesce(link, node_name), count(*), (sum(count(*)) over ())::bigint from drops left join names "
+        "on port = egress_port where reason = ? group by 1 order by 2 desc, 1 limit 1",
+        [reason],
+    )
+    if not rows or rows[0][1] < MOSTLY * rows[0][2]:
+        return ""
+    place, here, all_ = rows[0]
+    return f", {'all' if here == all_ else share(here / all_)} of them at {place}"

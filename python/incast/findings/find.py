@@ -1,0 +1,60 @@
+"""All rules applied to a run, the most important findings first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from incast.charts.source import Source
+from incast.findings.comparing import comparison, equal
+from incast.findings.completion import completion
+from incast.findings.deadlocks import deadlocks
+from incast.findings.drops import drops
+from incast.findings.failures import failures
+from incast.findings.finding import Finding
+from incast.findings.guarantees import guarantees
+from incast.findings.overload import overload
+from incast.findings.pauses import pauses
+from incast.findings.quiet import quiet
+from incast.findings.retransmissions import retransmissions, timeouts
+from incast.findings.storms import storms, watchdog
+from incast.findings.unfinished import unfinished
+from incast.findings.victims import victims
+from incast.results import Results
+
+Rule = Callable[[Source], Iterator[Finding]]
+RULES: tuple[Rule, ...] = (
+    deadlocks,
+    storms,
+    watchdog,
+    failures,
+    drops,
+    unfinished,
+    pauses,
+    victims,
+    guarantees,
+    timeouts,
+    retransmissions,
+    overload,
+    equal,
+    completion,
+    comparison,
+    quiet,
+)
+"""The rules, in the order of findings of one importance."""
+MOST = 8
+"""Most findings (our choice): what a reader takes in before the charts."""
+
+
+def findings(results: Results, *, most: int = MOST) -> list[Finding]:
+    """The most important findings of a run, at most so many."""
+    source = Source([results])
+    try:
+        return findings_of(source, most=most)
+    finally:
+        source.close()
+
+
+def findings_of(source: Source, *, most: int = MOST) -> list[Finding]:
+    """The most important findings of a scenario with all its schemes, at most so many."""
+    found = [finding for rule in RULES for finding in rule(source)]
+    return sorted(found, key=lambda each: -each.importance)[:most]

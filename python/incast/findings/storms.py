@@ -1,0 +1,69 @@
+"""Findings about PFC storms and the PFC watchdog."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from incast.charts.source import Source
+from incast.charts.storms import Storm, configured
+from incast.findings.chains import Tree, trees
+from incast.findings.finding import STORM, Finding
+from incast.findings.words import counted, joined, longest, prefix, sentence, time
+
+
+def storms(source: Source) -> Iterator[Finding]:
+    """Configured storms: root, time, ports that followed, and the longest share of the time that one was paused.
+
+    Ports follow if their pauses form a chain that leads to the node that sent the storm.
+    """
+    by_storms: dict[tuple[Storm, ...], list[str]] = {}
+    for scheme, mine in configured(source).items():
+        by_storms.setdefault(mine, []).append(scheme)
+    if not by_storms:
+        return
+    all_ = list(trees(source))
+    spans = {name: max(1, int(each["end_ps"])) for name, each in source.manifests.items()}
+    for mine, schemes in by_storms.items():
+        for storm in mine:
+            of = {
+                scheme: [tree for tree in all_ if tree.scheme == scheme and _is_root(tree, storm)] for scheme in schemes
+            }
+            ports = {scheme: sum(tree.ports for tree in found) for scheme, found in of.items()}
+            end = "to the end of the run" if storm.until_ps is None else f"to {time(storm.until_ps)}"
+            text = (
+                f"{prefix(schemes, source.schemes)}{storm.node} sent PFC pauses of priority {storm.priority} from "
+                f"{time(storm.from_ps)} {end} (configured storm)"
+            )
+            if any(ports.values()):
+                shares = {
+                    scheme: max((tree.longest_ps for tree in found), default=0) / spans[scheme]
+                    for scheme, found in of.items()
+                }
+                text += f"; they paused {longest(ports, shares, 'the run')}"
+            yield Finding("storm", STORM + 1, text + ".", tuple(schemes))
+
+
+def _is_root(tree: Tree, storm: Storm) -> bool:
+    return tree.node == storm.node and tree.priority == storm.priority
+
+
+def watchdog(source: Source) -> Iterator[Finding]:
+    """Storms that the PFC watchdog detected: number of ports, the first of them, dropped packets."""
+    if not source.count("storms"):
+        return
+    rows = source.rows(
+        "select scheme, count(*), count(distinct port), arg_min(node_name || ' to ' || peer_name, (start_ps, port)), "
+        "min(start_ps) from storms group by scheme"
+    )
+    found = {scheme: values for scheme, *values in source.by_scheme(rows)}
+    storms_ = {scheme: values[0] for scheme, values in found.items()}
+    ports = {scheme: values[1] for scheme, values in found.items()}
+    first = joined(dict.fromkeys(f"{values[2]} at {time(values[3])}" for values in found.values()), 3)
+    dropped = {scheme: int(source.manifests[scheme]["counts"].get("watchdog_drops", 0)) for scheme in found}
+    text = (
+        f"{prefix(list(found), source.schemes)}the PFC watchdog detected {counted(storms_, 'storm')} at "
+        f"{counted(ports, 'port')}, first {first}"
+    )
+    if any(dropped.values()):
+        text += f", and dropped {counted(dropped, 'packet')}"
+    yield Finding("watchdog", STORM, sentence(text) + ".", tuple(found))

@@ -1,0 +1,30 @@
+"""Findings about flows that PFC blocks although they do not cause the congestion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from incast.charts.source import Source
+from incast.findings.finding import PAUSES, Finding
+from incast.findings.words import counted, share, spread
+
+PART = 0.01
+"""Smallest share of victim time in blocked time that is reported (our choice)."""
+
+
+def victims(source: Source) -> Iterator[Finding]:
+    """Flows blocked as victims, and their share of the time blocked by PFC; needs `measure.blocking`."""
+    if not source.count("waits"):
+        return
+    rows = source.rows(
+        "select scheme, count(*) filter (victim_ps + host_victim_ps > 0), "
+        "sum(victim_ps + host_victim_ps)::double, sum(blocked_ps + host_blocked_ps)::double from waits group by scheme"
+    )
+    found = {scheme: values for scheme, *values in source.by_scheme(rows) if values[2]}
+    if any(victim >= PART * blocked for _, victim, blocked in found.values()):
+        parts = {scheme: victim / blocked for scheme, (_, victim, blocked) in found.items()}
+        text = (
+            f"PFC blocked {counted({scheme: each[0] for scheme, each in found.items()}, 'flow')} as victims: "
+            f"{spread(parts, share)} of the blocked time had its root cause elsewhere."
+        )
+        yield Finding("victims", PAUSES + 1, text, tuple(found))

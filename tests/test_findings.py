@@ -1,0 +1,313 @@
+"""Rules of findings on made-up tables: each says what is in the tables, and is silent otherwise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from incast.findings import comparing, findings_of
+from incast.findings.chains import trees
+from incast.findings.comparing import comparison, equal
+from incast.findings.completion import completion, distance
+from incast.findings.deadlocks import deadlocks
+from incast.findings.drops import drops
+from incast.findings.failures import failures
+from incast.findings.overload import overload
+from incast.findings.pauses import pauses
+from incast.findings.quiet import quiet
+from incast.findings.retransmissions import retransmissions, timeouts
+from incast.findings.storms import watchdog
+from incast.findings.unfinished import unfinished
+from incast.findings.victims import victims
+from incast.findings.words import counted, joined, number, share, spread
+from made import Made, Row, manifest
+
+US = 1_000_000
+BOTH = {"A": manifest(), "B": manifest()}
+
+
+def texts(rule: Any, source: Made) -> list[str]:
+    """The sentences of a rule."""
+    return [finding.text for finding in rule(source)]
+
+
+def flows(scheme: str, slowdowns: list[float], **more: Any) -> list[dict[str, Any]]:
+    """A flow for each slowdown."""
+    usual = ({"slowdown_hpcc": value, "finish_ps": round(value * US)} for value in slowdowns)
+    return [{"scheme": scheme, "flow": place, **each, **more} for place, each in enumerate(usual)]
+
+
+def test_values_of_schemes_are_listed_lowest_first() -> None:
+    assert spread({"A": 1418}) == "1,418"
+    assert spread({"A": 3, "B": 3}) == "3"
+    assert spread({"A": 1418, "B": 38, "C": 38}) == "38 (B, C) and 1,418 (A)"
+    assert spread({name: float(place) for place, name in enumerate("ABCDE")}) == "0 (A) to 4 (E)"
+    assert counted({"A": 1}, "packet") == "1 packet"
+    assert counted({"A": 1, "B": 0}, "packet") == "0 (B) and 1 (A) packets"
+    assert joined(["a", "b", "c", "d"], 3) == "a, b and 2 others"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(1418.4, "1,418"), (999.6, "1,000"), (61.849, "61.8"), (0.1249, "0.125"), (7, "7")]
+)
+def test_numbers_have_three_digits(value: float, text: str) -> None:
+    assert number(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1, "100 %"),
+        (0.99999, "more than 99.9 %"),
+        (0.0001, "less than 0.1 %"),
+        (0, "0 %"),
+        (0.4987, "49.9 %"),
+        (22.345, "2,234 %"),
+    ],
+)
+def test_shares_are_never_rounded_to_all_or_nothing(value: float, text: str) -> None:
+    assert share(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(2.0, "2 times"), (1.996, "+100 %"), (1.0996, "+10 %"), (1.0004, "+0.04 %")]
+)
+def test_distances_are_percentages_or_factors(value: float, text: str) -> None:
+    assert distance(value, 1.0) == text
+
+
+def test_a_link_that_was_down_twice() -> None:
+    changes = [("down", 1), ("up", 2), ("down", 4), ("withdrawn", 5), ("up", 7), ("restored", 8)]
+    links = [{"change": change, "time_ps": at * US} for change, at in changes]
+    source = Made(
+        {"A": manifest(counts={"link_down_drops": 3675})}, links=links, flows=[{"timeouts": 55, "nacks": 1}, {}]
+    )
+    assert texts(failures, source) == [
+        "l0-s0 was down twice, for 4 us in total: 3,675 packets lost; 55 timeouts; 1 NACK; no port was paused."
+    ]
+
+
+def test_a_failed_switch_and_a_gray_failure() -> None:
+    links: list[Row] = [{"link": place, "b_name": "s0", "a_name": f"l{place}", "time_ps": US} for place in range(3)]
+    links += [{"link": 7, "a_name": "l9", "b_name": "s1", "change": "silent", "time_ps": 2 * US}]
+    counts = {"link_down_drops": 2, "silent_drops": 1, "pauses": 1}
+    source = Made({"A": manifest(counts=counts)}, links=links, flows=[{}])
+    assert texts(failures, source) == [
+        "3 links of s0 were down from 1 us to the end of the run: 2 packets lost.",
+        "l9-s1 lost packets silently from 2 us to the end of the run: 1 packet lost.",
+    ]
+
+
+def test_schemes_with_other_failures_have_their_own_sentence() -> None:
+    links = [{"scheme": "B", "time_ps": US}]
+    source = Made({"A": manifest(), "B": manifest(counts={"pauses": 1})}, links=links, flows=[{}])
+    assert texts(failures, source) == ["B: l0-s0 was down from 1 us to the end of the run: 0 packets lost."]
+
+
+@pytest.mark.parametrize(("hit", "said"), [(3.0, True), (1.4, False)])
+def test_flows_during_an_outage_are_compared_with_the_others(hit: float, said: bool) -> None:
+    links: list[Row] = [{"time_ps": 5 * US}, {"change": "up", "time_ps": 6 * US}]
+    during = flows("A", [hit] * 20, start_ps=4 * US, finish_ps=5 * US)
+    source = Made(links=links, flows=[*during, *flows("A", [1.0] * 20, start_ps=7 * US, finish_ps=8 * US)])
+    text = "Flows in progress during an outage had a mean slowdown of 3, the other flows of 1."
+    assert (text in texts(failures, source)) == said
+
+
+def test_deadlocks_name_the_cycle_and_its_end() -> None:
+    cycle = [{"node": "T1", "peer": "L1"}, {"node": "L1", "peer": "T1"}]
+    one = {"closed_ps": 6_649_638_400, "cycle": cycle, "stuck_queues": 2, "stuck_hosts": 1}
+    ended = {**one, "ended_ps": 8_100_000_000}
+    source = Made({"A": manifest("deadlock", deadlocks=[one]), "B": manifest(deadlocks=[ended, one]), "C": manifest()})
+    about = "2 paused queues wait for each other (T1 to L1 and L1 to T1); 2 queues of switches and 1 host port were"
+    assert texts(deadlocks, source) == [
+        f"A: deadlock from 6.65 ms to the end of the run: {about} stuck.",
+        f"B: deadlock from 6.65 ms to 8.1 ms: {about} stuck; 1 more deadlock followed.",
+    ]
+    assert texts(deadlocks, Made({"A": manifest("deadlock", deadlocks=[one])}))[0].startswith("Deadlock from")
+
+
+# h0 and h2 wait for s0, which waits for s1, whose port to h1 is congested; h3 waits for another port.
+CHAIN = [
+    {"port": 10, "node_name": "s0", "peer_name": "s1", "start_ps": 1 * US, "end_ps": 9 * US, "culprit_port": 20},
+    {"port": 0, "node_name": "h0", "peer_name": "s0", "start_ps": 2 * US, "end_ps": 8 * US, "culprit_port": 10},
+    {"port": 2, "node_name": "h2", "peer_name": "s0", "start_ps": 3 * US, "end_ps": 4 * US, "culprit_port": 10},
+    {"port": 3, "node_name": "h3", "peer_name": "s0", "start_ps": 5 * US, "end_ps": None, "culprit_port": 11},
+]
+
+
+def test_chains_of_pauses_end_at_their_root() -> None:
+    found = [(tree.root, tree.ports, tree.paused_ps, tree.longest) for tree in trees(Made(pauses=CHAIN))]
+    assert found == [("s1 to h1", 3, 15 * US, "s0 to s1"), ("s0 to h1", 1, 5 * US, "h3 to s0")]
+
+
+def test_a_pause_that_ended_before_is_no_cause() -> None:
+    late = [{**CHAIN[0], "end_ps": 2 * US}, {**CHAIN[1], "start_ps": 3 * US}]
+    assert [tree.root for tree in trees(Made(pauses=late))] == ["s0 to h1", "s1 to h1"]
+
+
+def test_pauses_have_the_longest_port_and_the_root() -> None:
+    ports = [
+        {**{name: each[name] for name in ("port", "node_name", "peer_name")}, "paused_ps": paused * US}
+        for each, paused in zip(CHAIN, (8, 6, 1, 5), strict=True)
+    ]
+    source = Made(pauses=CHAIN, ports=[*ports, {"port": 99}], flows=[{}])
+    (finding,) = pauses(source)
+    assert finding.text == (
+        "PFC paused 4 ports, the longest for 80 % of the time (s0 to s1); s1 to h1 was the root of 75 % of "
+        "the paused time."
+    )
+    assert texts(pauses, Made()) == []
+
+
+def test_watchdog_storms_have_their_first_port() -> None:
+    counts = {"watchdog_drops": 12}
+    storms: list[Row] = [{"start_ps": 2 * US}, {"port": 1, "node_name": "s0", "peer_name": "h1", "start_ps": US}]
+    source = Made({"A": manifest(counts=counts), "B": manifest()}, storms=storms)
+    assert texts(watchdog, source) == [
+        "A: the PFC watchdog detected 2 storms at 2 ports, first s0 to h1 at 1 us, and dropped 12 packets."
+    ]
+
+
+def test_drops_have_a_reason_and_the_place_of_most() -> None:
+    counts = {"drops": 5, "ttl_drops": 1, "lossless_drops": 0}
+    rows: list[Row] = [{"egress_port": 7}] * 3
+    rows += [{"egress_port": 8}, {"reason": "ttl", "node_name": "s9", "egress_port": None}]
+    ports = [{"port": 7, "node_name": "s0", "peer_name": "h7"}, {"port": 8, "node_name": "s0", "peer_name": "h8"}]
+    source = Made({"A": manifest(counts=counts)}, drops=rows, ports=ports)
+    assert texts(drops, source) == [
+        "Switches dropped 4 packets at full buffers, 75 % of them at s0 to h7.",
+        "Switches dropped 1 packet (TTL expired), all of them at s9.",
+    ]
+    # An incomplete table of drops does not say where most were.
+    source = Made({"A": manifest(counts={**counts, "drops": 50})}, drops=rows, ports=ports)
+    assert texts(drops, source)[0] == "Switches dropped 49 packets at full buffers."
+
+
+def test_lossless_drops_come_before_others() -> None:
+    (finding,) = drops(Made({"A": manifest(counts={"drops": 2, "lossless_drops": 2})}))
+    assert finding.text == "Switches dropped 2 lossless packets: the PFC headroom was exceeded."
+    assert finding.importance > 90
+
+
+def test_drops_on_failed_links_have_another_rule() -> None:
+    assert texts(drops, Made({"A": manifest(counts={"drops": 2, "link_down_drops": 2})})) == []
+
+
+def test_unfinished_flows_have_reason_and_signs() -> None:
+    left = {"status": "incomplete", "finish_ps": None, "dst_name": "h9"}
+    rows: list[Row] = [{}, {}, {}, {}, {**left, "acked_bytes": 0, "timeouts": 2}, {**left}, {"status": "not-started"}]
+    rows += [{**left, "backlogged": True}, {"status": "cancelled", "finish_ps": None}]
+    source = Made({"A": manifest("horizon", end_ps=5_000 * US)}, flows=rows)
+    assert texts(unfinished, source) == [
+        "3 flows of 7 did not complete by the horizon, 5 ms: 1 had no byte acknowledged; 1 had timeouts; 1 did not "
+        "start; 66.7 % of them go to h9."
+    ]
+    assert texts(unfinished, Made(flows=[{}])) == []
+
+
+def test_unfinished_flows_of_schemes_that_stopped_for_other_reasons() -> None:
+    rows = [{"scheme": name, "status": "incomplete", "finish_ps": None} for name in "AB"]
+    source = Made({"A": manifest("deadlock"), "B": manifest("horizon")}, flows=[*rows, {}])
+    (text,) = texts(unfinished, source)
+    assert "did not complete because of the deadlock (A) and by the horizon, 10 us (B)" in text
+
+
+@pytest.mark.parametrize(("lost", "said"), [(5, True), (50, False), (0, False)])
+def test_more_retransmissions_than_losses(lost: int, said: bool) -> None:
+    source = Made(
+        {"A": manifest(counts={"drops": lost}), "B": manifest()}, flows=[{"packets": 1000, "retransmitted": 60}]
+    )
+    text = "A: hosts resent 60 packets, 6 % of those sent, for 5 lost packets."
+    assert texts(retransmissions, source) == ([text] if said else [])
+
+
+def test_timeouts_are_counted_with_their_flows() -> None:
+    rows = [{"timeouts": 3}, {"timeouts": 1}, {}]
+    assert texts(timeouts, Made(flows=rows)) == ["Hosts had 4 retransmission timeouts, in 2 flows of 3."]
+    assert texts(timeouts, Made(flows=rows, links=[{}])) == []
+
+
+def test_victims_need_a_share_of_the_blocked_time() -> None:
+    rows = [{"victim_ps": 30, "blocked_ps": 60}, {"host_blocked_ps": 40}]
+    assert texts(victims, Made(waits=rows)) == [
+        "PFC blocked 1 flow as victims: 30 % of the blocked time had its root cause elsewhere."
+    ]
+    assert texts(victims, Made(waits=[{"blocked_ps": 60}])) == []
+
+
+def test_a_busy_tier_limits_flows() -> None:
+    capacity = 100_000_000_000 * 10 // 8 // US
+    rows: list[Row] = [{"port": place, "tx_bytes": part * capacity // 100} for place, part in enumerate((100, 92))]
+    rows += [{"port": 5, "node_name": "s0", "peer_name": "h0", "tier": 1, "tx_bytes": capacity}]
+    source = Made(ports=rows, flows=[{}])
+    assert texts(overload, source) == [
+        "The 2 links from hosts to tier 1 were 96 % utilised on average: they limit flows."
+    ]
+
+
+def test_equal_schemes_are_named() -> None:
+    rows = [{"scheme": scheme, "flow": flow} for scheme in "ABC" for flow in (0, 1)]
+    rows[-1]["finish_ps"] = 2 * US
+    manifests = {name: manifest() for name in "ABC"}
+    assert texts(equal, Made(manifests, flows=rows)) == [
+        "A and B are equal: all 2 flows have the same start and completion times."
+    ]
+    assert texts(equal, Made(BOTH, flows=[{**row, "finish_ps": None} for row in rows[:4]])) == []
+
+
+def test_the_best_scheme_is_named_with_the_distance_of_the_others() -> None:
+    rows = [*flows("A", [2.0] * 100), *flows("B", [2.0] * 99 + [5.0])]
+    assert texts(comparison, Made(BOTH, flows=rows)) == [
+        "A has the lowest p99 slowdown of all flows: 2, against 5 under B (2.5 times)."
+    ]
+    rows = [*flows("A", [2.0] * 100), *flows("B", [2.0] * 99 + [2.05])]
+    assert texts(comparison, Made(BOTH, flows=rows)) == [
+        "Schemes differ by less than 5 % in the p99 slowdown of all flows (2)."
+    ]
+
+
+def test_short_and_long_flows_are_compared_by_themselves() -> None:
+    rows = []
+    for scheme, short, long_ in (("A", 2.0, 4.0), ("B", 3.0, 3.0)):
+        rows += flows(scheme, [short] * 20, size_bytes=100_000)
+        rows += [{**row, "flow": row["flow"] + 20} for row in flows(scheme, [long_] * 20, size_bytes=1_000_000)]
+    assert texts(comparison, Made(BOTH, flows=rows)) == [
+        "A has the lowest mean slowdown of short flows (up to 100 kB): 2, against 3 under B (+50 %).",
+        "B has the lowest mean slowdown of long flows (at least 1 MB): 3, against 4 under A (+33 %).",
+    ]
+
+
+def test_one_scheme_and_few_flows_are_not_compared() -> None:
+    assert texts(comparison, Made(flows=flows("A", [1.0] * 30))) == []
+    assert texts(comparison, Made(BOTH, flows=[*flows("A", [1.0] * 19), *flows("B", [2.0] * 19)])) == []
+
+
+def test_completion_of_few_flows_and_of_flows_that_wait() -> None:
+    rows = [
+        {"scheme": name, "flow": flow, "finish_ps": end * US} for name, end in (("A", 3), ("B", 2)) for flow in (0, 1)
+    ]
+    assert texts(completion, Made(BOTH, flows=rows)) == [
+        "B completes the 2 flows first: in 2 us, against 3 us under A (+50 %)."
+    ]
+    many = [{"flow": flow, "dependency": flow or None, "finish_ps": 4 * US} for flow in range(30)]
+    assert texts(completion, Made(flows=many)) == ["The 30 flows complete in 4 us."]
+    assert texts(completion, Made(flows=[{**row, "dependency": None} for row in many])) == []
+    assert texts(completion, Made(flows=[*many, {"status": "incomplete", "finish_ps": None}])) == []
+
+
+def test_a_quiet_run_is_said_to_be_quiet() -> None:
+    assert texts(quiet, Made({"A": manifest(completed=2)})) == [
+        "All 2 flows completed without a dropped packet; no port was paused."
+    ]
+    assert texts(quiet, Made({"A": manifest(completed=2, counts={"drops": 1})})) == []
+
+
+def test_the_most_important_findings_come_first() -> None:
+    cycle = [{"node": "T1", "peer": "L1"}, {"node": "L1", "peer": "T1"}]
+    one = {"closed_ps": US, "cycle": cycle, "stuck_queues": 2, "stuck_hosts": 0}
+    counts = {"drops": 3, "ttl_drops": 3}
+    source = Made({"A": manifest("deadlock", deadlocks=[one], counts=counts)}, flows=[{}, {"status": "incomplete"}])
+    assert [finding.kind for finding in findings_of(source)] == ["deadlock", "unfinished", "drops"]
+    assert [finding.kind for finding in findings_of(source, most=1)] == ["deadlock"]
+    assert comparing.classes(source) == [["A"]]

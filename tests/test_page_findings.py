@@ -1,0 +1,156 @@
+"""First sections of the page: findings, differing settings, provenance; what the page leaves out."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser
+
+import incast
+from conftest import RING, write
+from incast import report
+from incast.report.settings import differing, merged, text
+from incast.report.units import spaced
+from test_findings_runs import FAILED
+from test_page import browser as browser
+from test_page import opened
+
+SAMPLED = FAILED + '\n[measure]\nsample_every = "1us"\n\n[scheme.Copy]\ncontrol = "dcqcn"\n'
+"""A failed link, with samples and a scheme that equals another."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Results with a failure, and their page."""
+    folder = tmp_path_factory.mktemp("findings")
+    incast.load(write(folder, SAMPLED)).run(folder / "results")
+    report.write(folder / "results", folder / "page.html")
+    return folder
+
+
+def data(page: str) -> Any:
+    """The data of a page."""
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert found
+    return json.loads(found[1])
+
+
+def test_findings_settings_and_charts_follow_each_other(folder: Path) -> None:
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    order = [name for name in re.findall(r'<section id="([\w-]+)"', page) if name != "warnings"]
+    assert order[:3] == ["findings", "settings", "slowdown"]
+    assert order[-2:] == ["scenario", "counters"]
+    findings = incast.open(folder / "results").findings()
+    assert [finding.to_dict() for finding in findings] == data(page)["groups"][0]["variations"][0]["findings"]
+    first = page[page.index('<section id="findings"') : page.index('<section id="settings"')]
+    assert first.count("<li>") == len(findings)
+    assert findings[0].text in first
+
+
+def test_provenance_has_date_build_seed_and_command(folder: Path) -> None:
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    manifest = incast.open(folder / "results").manifest
+    assert re.search(r"Results of \d{4}-\d\d-\d\d \d\d:\d\d UTC", page)
+    assert f"incast {manifest['incast']} (build {manifest['build']}), seed {manifest['seed']}" in page
+    assert f"<code>incast run {folder / 'results' / 'scenario.toml'} -o NEW</code>" in page
+
+
+def test_settings_that_differ_are_listed(folder: Path) -> None:
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    section = page[page.index('<section id="settings"') : page.index('<section id="slowdown"')]
+    rows = [re.findall(r"<t[hd][^>]*>([^<]*)</t[hd]>", row) for row in re.findall(r"<tr>(.*?)</tr>", section)]
+    assert rows[:2] == [["setting", "DCQCN", "HPCC", "Copy"], ["control", "dcqcn", "hpcc", "dcqcn"]]
+
+
+def test_one_scheme_and_a_deadlock_fold_empty_sections(tmp_path: Path) -> None:
+    incast.load(write(tmp_path, RING)).run(tmp_path / "results")
+    page = report.write(tmp_path / "results", tmp_path / "page.html").read_text(encoding="utf-8")
+    sections = re.findall(r'<section id="([\w-]+)"', page)
+    assert not {"settings", "slowdown", "distributions", "queues", "rates"} & set(sections)
+    assert "Not recorded: queues and rates over time (measure.sample_every). No slowdowns: no flow completed." in page
+
+
+def test_units_have_one_spelling(folder: Path) -> None:
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    sections = page[page.index("<main") : page.index("</main>")]
+    shown = re.sub(r"<pre.*?</pre>", "", sections, flags=re.DOTALL)
+    assert "Gb/s" in shown
+    assert not re.search(r"\d[kMGT]?bps\b|\d[numk]?s\b|µ", re.sub(r"<[^>]*>", " ", shown))
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ("8 of 400Gbps and 1us", "8 of 400 Gb/s and 1 us"),
+        ("12.8Tbps", "12.8 Tb/s"),
+        ("102.5kB, 4KiB", "102.5 kB, 4 KiB"),
+        ("h1s, leaf0 to 3spines", "h1s, leaf0 to 3spines"),
+    ],
+)
+def test_units_are_spaced(given: str, found: str) -> None:
+    assert spaced(given) == found
+
+
+def test_choices_are_named_and_compared_among_equal_choices() -> None:
+    trees = {
+        "A": {"control": {"dcqcn": {"ai": "20Mbps"}}, "window": "off"},
+        "B": {"control": {"dcqcn": {"ai": "40Mbps"}}, "window": "off"},
+        "C": {"control": {"hpcc": {"eta": 0.95}}, "window": "off"},
+    }
+    assert list(differing(trees)) == [
+        ("control", {"A": "dcqcn", "B": "dcqcn", "C": "hpcc"}),
+        ("control.dcqcn.ai", {"A": "20 Mb/s", "B": "40 Mb/s"}),
+    ]
+    assert list(differing({"A": trees["A"], "B": trees["A"]})) == []
+
+
+def test_a_scheme_overrides_the_shared_settings() -> None:
+    assert merged({"a": {"x": 1, "y": 2}, "b": 3}, {"a": {"y": 5}}) == {"a": {"x": 1, "y": 5}, "b": 3}
+    assert merged({"pfc_mode": {"static": {}}}, {"pfc_mode": {"dynamic": {}}}) == {"pfc_mode": {"dynamic": {}}}
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        (True, "true"),
+        ({"flowlet": {"gap": "20us"}}, "flowlet (gap 20 us)"),
+        ({"elasticswitch": {"slack": 0.1, "floor": 0.25, "hold": "1ms"}}, "elasticswitch"),
+        ({"kmin": "100kB", "kmax": "400kB"}, "kmin 100 kB, kmax 400 kB"),
+        ([], "none"),
+        ({}, "none"),
+        ([3, 4], "3; 4"),
+        (0.5, "0.5"),
+    ],
+)
+def test_values_of_settings_in_words(value: Any, found: str) -> None:
+    assert text(value) == found
+
+
+def test_a_browser_shows_the_telling_measure_events_and_equal_schemes(browser: Browser, folder: Path) -> None:
+    shown = opened(browser, folder / "page.html")
+    assert shown.said == []
+    page = shown.page
+    assert page.locator("#fabric select").nth(1).input_value() == "drops"
+    assert "Dotted lines are events: leaf0-spine0 down at 20 us" in (
+        page.locator("#figure-queues").text_content() or ""
+    )
+    assert page.locator("#figure-queues .mark-rule line").count() >= 2
+    assert "Copy = DCQCN" in (page.locator("#figure-slowdown, #figure-cdf-fct").first.text_content() or "")
+    assert page.locator("#findings li").count() == len(incast.open(folder / "results").findings())
+    page.context.close()
+
+
+def test_names_and_headings_fit_a_narrow_window(browser: Browser, folder: Path) -> None:
+    shown = opened(browser, folder / "page.html", width=390)
+    page = shown.page
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.locator("#fabric svg text", has_text="leaf1").count() == 1
+    outside = (
+        "(all) => all.filter((each) => each.getBoundingClientRect().right > innerWidth).map((each) => each.textContent)"
+    )
+    assert page.locator("h1, h2, h3, h4, nav a").evaluate_all(outside) == []
+    page.context.close()
