@@ -30,8 +30,8 @@ def page(found: StudyMap) -> str:
         "parameters": ("Parameters", "Open parameters", _parameters(found)),
     }
     if charts:
-        sections["study"] = ("Charts", "Points by verdict", '<div data-charts="study"></div>')
-    data = {"title": title, "groups": [], "studyPauses": [], "study": charts, "specs": packer.specs}
+        sections["figures"] = ("Charts", "Points by verdict", '<div class="charts" data-figure="0"></div>')
+    data = {"title": title, "groups": [], "figures": [{"id": "points", "charts": charts}], "specs": packer.specs}
     lines = [
         f"Figures with decimals are rounded to {DIGITS} digits; map.json has full precision.",
         f"Written by incast {_core.__version__}. Charts: Vega-Lite. The page needs no network.",

@@ -259,7 +259,12 @@ switch.tagging.enabled = true
             crate::deadlock::tag(&loaded, &serde_json::from_str(options).unwrap(), Path::new(".")).unwrap();
         std::fs::write(folder.path().join("new.json"), &files[0].text).unwrap();
         let change = "tagging = { enabled = true, bounces = 0, change = [{ rules = \"new.json\", at = \"1ms\", within = \"1ms\" }] }";
-        let prepared = prepared(&CLOS.replace("tagging.enabled = true", change), folder.path()).unwrap();
+        let of = |change: &str| prepared(&CLOS.replace("tagging.enabled = true", change), folder.path());
+        let early = change.replace("}] }", "}, { rules = \"new.json\", at = \"1999us\" }] }");
+        let refused = of(&early).expect_err("the second change begins before the end of the first").to_string();
+        assert!(refused.contains("change[1].at)"), "{refused}");
+        assert!(refused.contains("`1999us` is out of range (allowed: 2ms or later)"), "{refused}");
+        let prepared = of(change).unwrap();
         let (fabric, setup) = (&prepared.fabric, &prepared.schemes[1].setup);
         let rules = setup.tags.as_deref().unwrap();
         // By leaf, a packet from the first spine to the second has a rule only after the change.
@@ -289,15 +294,6 @@ switch.tagging.enabled = true
                 (on, "tagging = { enabled = true, change = [{ rules = \"none.json\", at = \"1ms\" }] }"),
                 "tagging.change[0].rules)",
                 "cannot read ./none.json",
-            ),
-            (
-                (
-                    on,
-                    "tagging = { enabled = true, change = [{ rules = \"a\", at = \"1ms\", within = \"1ms\" }, \
-                 { rules = \"b\", at = \"1999us\" }] }",
-                ),
-                "tagging.change[1].at)",
-                "`1999us` is out of range (allowed: 2ms or later)",
             ),
             (
                 (on, "tagging = { enabled = true, method = \"clos\", paths = \"shortest\" }"),

@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn a_change_of_rules_holds_for_packets_that_arrive_later() {
         let mut bench = Bench::switch(&[flow(0, 2, 9)], |setup| {
-            let (fabric, times) = (&setup.fabric, vec![Time(1150); setup.fabric.nodes().len()]);
+            let (fabric, times) = (&setup.fabric, vec![Time::ns(1150); setup.fabric.nodes().len()]);
             let ports: Vec<_> = fabric.ports_of(fabric.switches().next().expect("a switch")).collect();
             let to = |tags: u8, new: u8| {
                 let mut rules = TagRules::new(fabric, tags);
