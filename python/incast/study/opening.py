@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from incast._document import Document, join
@@ -63,11 +62,14 @@ class _Sweep:
             self.scales.append(MAP)
         self.varied = varied(self.path, self.scales[-1])
         """Fields that its axes set, in a map if it is part of one."""
+        self._first: dict[str, dict[str, Any]] = {}
 
-    @cached_property
-    def trees(self) -> list[dict[str, Any]]:
-        """Its first scenario at each scale."""
-        return [next(self.scenarios({}, scale)) for scale in self.scales]
+    def first(self, sets: Mapping[str, Any], scale: str | None = None) -> dict[str, Any]:
+        """Its first scenario with values of fields."""
+        key = repr((sets, scale or self.scales[-1]))
+        if key not in self._first:
+            self._first[key] = next(self.scenarios(sets, scale))
+        return self._first[key]
 
     def scenarios(self, sets: Mapping[str, Any], scale: str | None = None) -> Iterator[dict[str, Any]]:
         """Its scenarios with values of fields, each with the schemes that it runs."""
@@ -217,7 +219,7 @@ class _Parameter:
     ) -> dict[str, Any]:
         """The first scenario of a sweep with a value; raise an error at its place in study.toml if it is not valid."""
         try:
-            return next(self.sweeps[name].scenarios(self._sets(paths, value), scale))
+            return self.sweeps[name].first(self._sets(paths, value), scale)
         except ScenarioError as error:
             found = error.diagnostics[0] if error.diagnostics else None
             message = f"sweep `{name}` does not accept `{value}`: {found.message if found else error}"
@@ -230,9 +232,9 @@ class _Parameter:
     def _agrees(self, name: str, paths: tuple[str, ...]) -> None:
         """Raise unless the runs of a sweep have the judged setting."""
         of_sweep, value = self.sweeps[name], self.parameter.judged
-        for scale, tree in zip(of_sweep.scales, of_sweep.trees, strict=True):
+        for scale in of_sweep.scales:
             other = self._try(name, paths, value, "judged", scale)
-            if (found := difference(tree, other)) is not None:
+            if (found := difference(of_sweep.first({}, scale), other)) is not None:
                 path, there = found
                 message = f"the judged setting is `{value}`, but sweep `{name}` at scale {scale} has {path} = {there}"
                 raise self.wrong("judged", message, "the value that the sweep runs with")
