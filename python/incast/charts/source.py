@@ -6,6 +6,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,6 +81,12 @@ class Source:
         order = {scheme: place for place, scheme in enumerate(self.schemes)}
         return sorted(rows, key=lambda row: order[row[0]])
 
+    @cached_property
+    def overall(self) -> dict[str, dict[str, Any]]:
+        """Slowdown of all flows together, by scheme; schemes without a completed flow are missing."""
+        return {row["scheme"]: row for each in self.results for row in each.slowdown(bins=1, label=ALL).dicts()}
+
+    @cached_property
     def begins(self) -> dict[str, int]:
         """Time of the first start of a flow, or of the first pause if it is earlier, by scheme, in ps."""
         found = self.rows("select scheme, min(start_ps) from (select scheme, start_ps from flows union all "
@@ -98,9 +105,19 @@ class Source:
             every = tree["measure"]["sample_every"]
         return max(1, picoseconds(str(every)) or 1)
 
-    def labels(self) -> list[str]:
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
         """The names of the groups of flows, in order of their first flow."""
-        return [label for (label,) in self.rows("select label from flows group by label order by min(flow), label")]
+        return tuple(
+            label for (label,) in self.rows("select label from flows group by label order by min(flow), label")
+        )
+
+    @cached_property
+    def _largest(self) -> tuple[str, ...]:
+        """The labels with completed flows, those with the most flows first."""
+        return tuple(label for (label,) in self.rows(
+            "select label from flows where slowdown_hpcc is not null group by label order by count(*) desc, min(flow)"
+        ))  # fmt: skip
 
     def groups(self, label: str | None) -> list[tuple[str, list[str]]]:
         """The groups of flows that are drawn separately, with the labels of each: every label, or one, or all together.
@@ -109,13 +126,10 @@ class Source:
         """
         if label is not None:
             return [(label, [] if label == ALL else [label])]
-        largest = [name for (name,) in self.rows(
-            "select label from flows where slowdown_hpcc is not null group by label order by count(*) desc, min(flow)"
-        )]  # fmt: skip
-        order = self.labels()
+        largest = self._largest
         alone = largest if len(largest) <= SEPARATE else largest[: SEPARATE - 1]
-        groups = [(name, [name]) for name in order if name in alone]
-        if others := [name for name in order if name in largest and name not in alone]:
+        groups = [(name, [name]) for name in self.labels if name in alone]
+        if others := [name for name in self.labels if name in largest and name not in alone]:
             groups.append((f"{len(others)} other labels", others))
         return groups
 

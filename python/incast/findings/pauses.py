@@ -24,8 +24,7 @@ def pauses(source: Source) -> Iterator[Finding]:
     """
     if not source.count("pauses") or configured(source):
         return
-    begins = source.begins()
-    spans = {name: max(1, int(each["end_ps"]) - begins.get(name, 0)) for name, each in source.manifests.items()}
+    spans = {name: max(1, int(each["end_ps"]) - source.begins.get(name, 0)) for name, each in source.manifests.items()}
     rows = source.rows(
         "select scheme, count(distinct port) filter (paused_ps > 0), max(paused_ps), "
         "arg_max(node_name || ' to ' || peer_name, paused_ps) from ports group by scheme"
