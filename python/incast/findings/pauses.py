@@ -31,6 +31,8 @@ def pauses(source: Source) -> Iterator[Finding]:
     )
     found = {scheme: values for scheme, *values in source.by_scheme(rows)}
     ports = {scheme: values[0] for scheme, values in found.items() if values[0]}
+    if not ports:
+        return
     shares = {scheme: found[scheme][1] / spans[scheme] for scheme in ports}
     worst = max(shares, key=lambda scheme: shares[scheme])
     several = len(ports) > 1
