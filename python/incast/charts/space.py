@@ -79,7 +79,7 @@ def _spec(axes: list[Axis], rows: Sequence[tuple[Any, ...]]) -> Spec:
     }
     ring: Spec = {
         "transform": [{"filter": "datum.setting == 'judged'"}],
-        "mark": {"type": "point", "size": 260, "filled": False, "strokeWidth": 1.6, "color": "#7d8790"},
+        "mark": {"type": "point", "size": 260, "filled": False, "strokeWidth": 1.6, "color": look.MUTED},
         "encoding": place,
     }
     # Points with equal values lie side by side, at shares of the golden ratio and of its square.
