@@ -12,23 +12,40 @@ UNITS: dict[Kind, dict[str, float]] = {
     "rate": {"bps": 1, "kbps": 1e3, "Mbps": 1e6, "Gbps": 1e9, "Tbps": 1e12},
 }
 """Units by kind, the base unit first: bytes, picoseconds, bit/s."""
-ALIASES = {"KB": 1e3, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30}
-"""Other units of sizes that scenarios accept."""
+ALIASES: dict[Kind, dict[str, float]] = {
+    "size": {"KB": 1e3, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30},
+    "time": {"\N{MICRO SIGN}s": 1e6, "\N{GREEK SMALL LETTER MU}s": 1e6},
+    "rate": {"b/s": 1, "bit/s": 1, "Kbps": 1e3, "kb/s": 1e3, "Mb/s": 1e6, "Gb/s": 1e9, "Tb/s": 1e12},
+}
+"""Other units that scenarios accept."""
 DIGITS = 4
-"""Significant digits of a quantity that is computed (our choice)."""
+"""Significant digits of a computed number or quantity (our choice)."""
 
 
 def parsed(text: str) -> tuple[Kind, float] | None:
     """Kind and value in the base unit; `None` if a text is no quantity."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?) ?([A-Za-z]+)", text)
+    match = re.fullmatch(r"(\d+(?:\.\d+)?) ?([^\W\d][\w/]*)", text)
     if match is None:
         return None
-    if match[2] in ALIASES:
-        return "size", float(match[1]) * ALIASES[match[2]]
-    for kind, units in UNITS.items():
-        if match[2] in units:
-            return kind, float(match[1]) * units[match[2]]
+    for kind in UNITS:
+        factor = {**UNITS[kind], **ALIASES[kind]}.get(match[2])
+        if factor is not None:
+            return kind, float(match[1]) * factor
     return None
+
+
+def picoseconds(text: str) -> int | None:
+    """A time of a scenario, such as `1.5us`, in picoseconds; `None` for `none` and other texts."""
+    found = parsed(text)
+    return round(found[1]) if found and found[0] == "time" else None
+
+
+def size_bytes(text: str) -> float:
+    """A size of a scenario, such as `19.2MB`, in bytes."""
+    found = parsed(text)
+    if found is None or found[0] != "size":
+        raise ValueError(f"not a size: {text!r}")
+    return found[1]
 
 
 def written(kind: Kind, value: float) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from incast import _database, _input
 from incast._database import literal, quoted
+from incast._quantity import picoseconds
 from incast.errors import EnvironmentFailure, ResultsError
 from incast.integrity import check, damaged
 from incast.results import ALL, Results
@@ -23,12 +23,6 @@ SCENARIO = "scenario.toml"
 """File of a results folder: the scenario with all defaults."""
 SEPARATE = 4
 """Labels with a panel of their own in a chart; of more labels, the largest have one, and all others share one."""
-PICOSECONDS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
-BYTES: dict[str, int] = {"B": 1} | {
-    f"{prefix}{mark}": base**power
-    for mark, base in (("B", 1000), ("iB", 1024))
-    for power, prefix in enumerate(("k" if mark == "B" else "K", "M", "G", "T"), 1)
-}
 
 
 class Source:
@@ -191,17 +185,3 @@ def read_scenario(results: Results) -> Iterator[dict[str, Any]]:
 def of_labels(groups: Sequence[tuple[str, Sequence[str]]]) -> tuple[str, ...]:
     """Notes on groups that have several labels."""
     return tuple(f"Drawn together as {name}: {', '.join(labels)}." for name, labels in groups if len(labels) > 1)
-
-
-def picoseconds(text: str) -> int | None:
-    """A time of a scenario, such as `1.5us`, in picoseconds; `None` for `none`."""
-    found = re.fullmatch(r"([0-9]+\.?[0-9]*)(ps|ns|us|ms|s)", text)
-    return round(float(found[1]) * PICOSECONDS[found[2]]) if found else None
-
-
-def size_bytes(text: str) -> float:
-    """A size of a scenario, such as `19.2MB`, in bytes."""
-    found = re.fullmatch(r"([0-9]+\.?[0-9]*)(B|kB|MB|GB|TB|KiB|MiB|GiB|TiB)", text)
-    if found is None:
-        raise ValueError(f"not a size: {text!r}")
-    return float(found[1]) * BYTES[found[2]]

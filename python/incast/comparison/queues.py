@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from incast import _input
-from incast.charts.source import picoseconds
+from incast._quantity import picoseconds
 from incast.comparison import match, ports
 from incast.comparison.reference import located
 from incast.errors import ComparisonError, EnvironmentFailure
