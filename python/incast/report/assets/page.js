@@ -434,7 +434,7 @@ async function draw(...parts) {
 function refresh() {
   // The page of a map has no scenarios to choose from.
   if (!DATA.groups.length) {
-    draw("study");
+    draw("figures");
     return;
   }
   showChoices();
