@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,6 @@ from incast.study import space
 from incast.study.description import MAP, OpenParameter, Value
 from incast.study.folder import Description
 from incast.study.space import Scalar
-from incast.sweep.file import SweepFile
 from incast.sweep.plan import covers, toml, variations, varied
 
 SCHEME = re.compile(r'scheme\.(?:"([^"]*)"|([^.]+))\.')
@@ -37,9 +36,12 @@ class Opened:
                 yield f"{path}={toml(chosen)}"
 
 
-def check(description: Description, schemes: Mapping[str, set[str]]) -> tuple[Opened, ...]:
-    """Check all open parameters; raises `ScenarioError`. `schemes` has those that each sweep runs, at any scale."""
-    of_sweeps = {name: _Sweep(description, name, schemes[name]) for name in schemes}
+def check(description: Description, schemes: Mapping[str, set[str]], maps: Collection[str]) -> tuple[Opened, ...]:
+    """Check all open parameters; raises `ScenarioError`.
+
+    `schemes` has those that each sweep runs, at any scale; `maps` names the sweeps that are part of a map.
+    """
+    of_sweeps = {name: _Sweep(description, name, schemes[name], name in maps) for name in schemes}
     parameters = description.study.open_
     for number, parameter in enumerate(parameters):
         if parameter.name in [other.name for other in parameters[:number]]:
@@ -54,12 +56,11 @@ def check(description: Description, schemes: Mapping[str, set[str]]) -> tuple[Op
 class _Sweep:
     """A sweep at the scales whose runs must have the judged setting: the largest one, and that of maps."""
 
-    def __init__(self, description: Description, name: str, schemes: set[str]) -> None:
+    def __init__(self, description: Description, name: str, schemes: set[str], of_map: bool) -> None:
         self.path = description.part_file(name)
         self.schemes = schemes
         self.scales: list[str] = [list(description.study.scale.given())[-1]]
-        if MAP in Document(self.path).typed(SweepFile).scale:
-            self.scales.append(MAP)
+        self.scales += [MAP] if of_map else []
         self.varied = varied(self.path, self.scales[-1])
         """Fields that its axes set, in a map if it is part of one."""
         self._first: dict[str, dict[str, Any]] = {}
