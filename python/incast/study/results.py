@@ -148,7 +148,11 @@ class StudyResults:
         asked = {each.sweep for each in drawn.pauses}
         sweeps = {name: variations_of(found) for name, found in self.sweeps.items() if name in asked}
         sources = {name: found[0].source for name, found in sweeps.items() if found}
-        return plot_study.draw(drawn, sources, width=width, height=height, title=title)
+        try:
+            return plot_study.draw(drawn, sources, width=width, height=height, title=title)
+        finally:
+            for source in sources.values():
+                source.close()
 
     @property
     def tables(self) -> tuple[DrawnTable, ...]:
