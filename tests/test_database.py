@@ -102,7 +102,7 @@ def test_a_table_of_a_study_opens_nothing(study: Path) -> None:
     file.write_text(text.replace("select load, scheme, seed, p95, packets,", f"select {private} x,"), encoding="utf-8")
     with pytest.raises(ScenarioError, match=OPENS_NOTHING) as failure:
         incast.load_study(study)
-    assert failure.value.field == "table.tails.sql"
+    assert failure.value.field == "figure[1].table[0].sql"
 
 
 @pytest.fixture(scope="module")

@@ -158,6 +158,8 @@ def test_pauses_have_the_longest_port_and_the_root() -> None:
         "the paused time."
     )
     assert texts(pauses, Made()) == []
+    # A pause at the end of the run has no length.
+    assert texts(pauses, Made(pauses=[{}], ports=[{}], flows=[{}])) == []
 
 
 def test_watchdog_storms_have_their_first_port() -> None:

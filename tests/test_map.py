@@ -13,7 +13,8 @@ import pytest
 
 import incast
 from conftest import ROOT, Command
-from incast.study import StudyMap, map_writing, quantity, space
+from incast import _quantity
+from incast.study import StudyMap, map_writing, space
 from incast.study.deciding import influences
 from incast.study.description import OpenParameter
 from incast.sweep import SweepProgress
@@ -47,7 +48,7 @@ def content(out: Path) -> bytes:
 
 def test_a_claim_holds_where_its_bound_says(found: StudyMap) -> None:
     assert found.points[0] == {"size": "200kB", "rate": "100Gbps", "hosts": "two"}
-    sizes = [quantity.parsed(str(point["size"])) for point in found.points]
+    sizes = [_quantity.parsed(str(point["size"])) for point in found.points]
     expected = tuple("holds" if size and size[1] < 200_000 else "fails" for size in sizes)
     assert found["small"].verdicts == expected
     assert found["slow"].verdicts == tuple("holds" if point["rate"] == "10Gbps" else "fails" for point in found.points)
@@ -105,7 +106,7 @@ def test_statements_that_hold_together_at_a_point(known: Path, tmp_path: Path) -
     found = incast.load_study(known).map(tmp_path / "out", points=16)
     for number in found.together.all_hold:
         point = found.points[number]
-        size = quantity.parsed(str(point["size"]))
+        size = _quantity.parsed(str(point["size"]))
         assert size is not None
         assert 150_000 < size[1] < 200_000
         assert point["rate"] != "100Gbps"
@@ -162,6 +163,26 @@ def test_a_map_is_read_as_it_was_written(found: StudyMap) -> None:
     assert "| small | 16 of 32 points | 34 to 66 % | fails | size (1.00) | The flow has less than 200 kB |" in table
 
 
+@pytest.mark.parametrize(
+    ("part", "value", "says"),
+    [
+        ("points", None, "'points'"),
+        ("points", [], "33 verdicts of claim small at 0 points"),
+        ("claims", ["small"], "not as incast writes it"),
+        ("format", 0, "format 0, but this version of incast reads format 1"),
+    ],
+)
+def test_a_damaged_map_is_refused(found: StudyMap, part: str, value: Any, says: str, tmp_path: Path) -> None:
+    for name in ("study.json", "map.json"):
+        shutil.copy(found.path / name, tmp_path)
+    tree = json.loads(content(tmp_path))
+    tree = {**tree, part: value} if value is not None else {name: tree[name] for name in tree if name != part}
+    (tmp_path / "map.json").write_text(json.dumps(tree), encoding="utf-8")
+    with pytest.raises(incast.ResultsError, match=re.escape(says)) as caught:
+        incast.open_map(tmp_path)
+    assert str(tmp_path / "map.json") in str(caught.value)
+
+
 def test_claims_have_their_setting_and_their_share(found: StudyMap, tmp_path: Path, command: Command) -> None:
     study, out = incast.load_study(KNOWN), tmp_path / "out"
     ran = study.run(out)
@@ -208,15 +229,19 @@ def test_command(command: Command, tmp_path: Path) -> None:
         (("rate", 25e9), "25Gbps"), (("time", 0.4), "0ps"),
     ],
 )  # fmt: skip
-def test_quantities_are_written_with_four_digits(value: tuple[quantity.Kind, float], text: str) -> None:
-    assert quantity.written(*value) == text
+def test_quantities_are_written_with_four_digits(value: tuple[_quantity.Kind, float], text: str) -> None:
+    assert _quantity.written(*value) == text
 
 
 def test_quantities_are_read() -> None:
-    assert quantity.parsed("64kB") == ("size", 64_000)
-    assert quantity.parsed("1.5 MiB") == ("size", 1.5 * 2**20)
-    assert quantity.parsed("20ms") == ("time", 2e10)
-    assert [quantity.parsed(text) for text in ("ecmp", "10", "5 apples", "-3us")] == [None] * 4
+    assert _quantity.parsed("64kB") == ("size", 64_000)
+    assert _quantity.parsed("1.5 MiB") == ("size", 1.5 * 2**20)
+    assert _quantity.parsed("20ms") == ("time", 2e10)
+    assert [_quantity.parsed(text) for text in ("5\N{MICRO SIGN}s", "2 Gb/s", "7bit/s")] == [
+        ("time", 5e6), ("rate", 2e9), ("rate", 7)
+    ]  # fmt: skip
+    assert [_quantity.picoseconds(text) for text in ("1.5us", "none", "5kB")] == [1_500_000, None, None]
+    assert [_quantity.parsed(text) for text in ("ecmp", "10", "5 apples", "-3us")] == [None] * 4
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,7 @@ def test_the_page_of_a_map_draws_the_points_of_each_claim(browser: Browser, tmp_
     found = incast.load_study(ROOT / "tests" / "data" / "map").map(tmp_path / "map", points=8)
     page = opened(browser, found.path / "map.html")
     assert page.said == []
-    assert [row["verdict"] for row in page.rows("study-points-1")] == list(found["small"].verdicts)
+    assert [row["verdict"] for row in page.rows("study-small-1")] == list(found["small"].verdicts)
     assert page.page.locator("#claims tbody tr").count() == len(found.claims)
 
 

@@ -103,6 +103,11 @@ def _undo(folder: Path, aside: Path | None, old: Iterable[str], new: Iterable[st
     shutil.rmtree(aside, ignore_errors=True)
 
 
+def write_text(file: Path, text: str) -> None:
+    """Write a text whole or not at all; replaces an existing file."""
+    write_whole(file, text.encode("utf-8"), overwrite=True)
+
+
 def write_whole(file: Path, content: bytes, *, overwrite: bool, option: str = "--output") -> None:
     """Write a temporary file next to `file` and rename it; an interruption leaves nothing."""
     refuse_if_there(file, overwrite=overwrite, option=option)

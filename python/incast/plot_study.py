@@ -205,7 +205,7 @@ def _bars(
             axes.errorbar(at, values, yerr=_ends(mine), alpha=pale, **points)
         else:
             axes.bar(at, values, 0.95 * step, yerr=_ends(mine), color=style["color"], alpha=pale,
-                     error_kw={"elinewidth": 0.8, "ecolor": "#7d8790"}, **label)  # fmt: skip
+                     error_kw={"elinewidth": 0.8, "ecolor": look.MUTED}, **label)  # fmt: skip
     for mark in marks:
         _published(axes, place(mark), mark.value, look.INK)
     names = list(map(str, places))

@@ -52,7 +52,7 @@ def memory_labels(results: Results) -> list[str]:
     """The labels of memory flows; an error with all labels if there are none."""
     file = results.path / "flows.parquet"
     with closing(Source([results])) as source:
-        labels = source.labels()
+        labels = source.labels
     found = [label for label in labels if is_memory(label)]
     if not found:
         there = f"its labels are {', '.join(labels)}" if labels else "it has no flows"

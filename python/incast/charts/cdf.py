@@ -41,18 +41,16 @@ def cdf(source: Source, of: Measure = "fct", *, label: str | None = None, points
         given: dict[str, object] = {"labels": labels, "all": not labels}
         totals = source.rows(f"select scheme, count(*) from flows where {chosen_flows} group by scheme", given)
         flows |= {(scheme, name): number for scheme, number in totals}
-    for scheme in source.schemes:
-        for name, labels in groups:
-            number = flows.get((scheme, name), 0)
-            if number:
-                ranks = chosen(number, points)
-                values = source.rows(
-                    f"select rank, {column} from (select {column}, row_number() over (order by {column}) as rank "
-                    f"from flows where scheme = $scheme and {chosen_flows}) "
-                    "where list_contains($ranks, rank) order by rank",
-                    {"scheme": scheme, "labels": labels, "all": not labels, "ranks": ranks},
-                )
-                rows += [(scheme, name, rank / number, value) for rank, value in values]
+        drawn = [(scheme, rank) for scheme, number in totals for rank in chosen(number, points)]
+        values = source.rows(
+            "with drawn as (select unnest($schemes::varchar[]) as scheme, unnest($ranks::bigint[]) as rank), "
+            f"ranked as (select scheme, {column}, row_number() over (partition by scheme order by {column}) as rank "
+            f"from flows where {chosen_flows}) "
+            f"select scheme, rank, {column} from ranked join drawn using (scheme, rank) order by rank",
+            {**given, "schemes": [scheme for scheme, _ in drawn], "ranks": [rank for _, rank in drawn]},
+        )
+        rows += [(scheme, name, rank / flows[scheme, name], value) for scheme, rank, value in values]
+    rows = source.by_scheme(rows)
     most = max(flows.values(), default=0)
     fewer = (f"Curve of {points} points, for up to {most:,} flows of a scheme; the tail has additional points.",)
     of_label = f" of flows labelled {label}" if label not in (None, ALL) else ""

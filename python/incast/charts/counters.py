@@ -8,7 +8,6 @@ from incast import declared
 from incast.charts.chart import Chart, Field
 from incast.charts.source import Source
 from incast.declared import Counter
-from incast.results import ALL
 
 FROM_TABLES = {
     "flows": ("flows", "count(*)"),
@@ -56,7 +55,6 @@ def counters(source: Source) -> Chart:
         columns = ", ".join(f"{aggregate}::bigint" for aggregate in mine.values())
         for scheme, *values in source.rows(f"select scheme, {columns} from {table} group by scheme"):
             found.update({(scheme, name): value for name, value in zip(mine, values, strict=True)})
-    overall = {row["scheme"]: row for each in source.results for row in each.slowdown(bins=1, label=ALL).dicts()}
     for scheme, manifest in source.manifests.items():
         rows.append((scheme, "simulated time", "ps", int(manifest["end_ps"])))
         rows += [(scheme, name, _unit(*of), found.get((scheme, name))) for name, of in FROM_TABLES.items()]
@@ -66,7 +64,9 @@ def counters(source: Source) -> Chart:
             for each in _of_manifests(source)
         ]
         for percentile in ("p50", "p95", "p99"):
-            rows.append((scheme, f"slowdown of all flows, {percentile}", None, overall.get(scheme, {}).get(percentile)))
+            rows.append(
+                (scheme, f"slowdown of all flows, {percentile}", None, source.overall.get(scheme, {}).get(percentile))
+            )
     return Chart(
         name="counters",
         title="Counters",

@@ -11,8 +11,7 @@ from incast.charts.source import Source
 
 def links(source: Source) -> list[tuple[Any, ...]]:
     """One row per scheme and direction of a link, from the port that sends on it, with the fields of the chart."""
-    begins = source.begins()
-    spans = {name: int(manifest["end_ps"]) - begins.get(name, 0) for name, manifest in source.manifests.items()}
+    spans = {name: int(manifest["end_ps"]) - source.begins.get(name, 0) for name, manifest in source.manifests.items()}
     order = source.schemes
     return source.rows(
         "with spans as (select unnest($schemes) as scheme, unnest($times) as span_ps), "

@@ -19,6 +19,8 @@ GROUND, INK = "#ffffff", "#1b2126"
 """Ground and text on paper; the page replaces them by those of its theme."""
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 """A second mark of a scheme, for those who see no colours."""
+MUTED = "#7d8790"
+"""Colour of intervals and rings: readable on light and dark ground."""
 PALE = 0.4
 """Opacity of bars whose colour another scheme has too."""
 BEHIND = [7, 7]

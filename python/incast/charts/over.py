@@ -7,7 +7,6 @@ from typing import Any
 
 from incast.charts.chart import Chart, Field, Spec
 from incast.charts.source import Source
-from incast.results import ALL
 
 FIGURES = {
     "slowdown_p50": "median slowdown of all flows",
@@ -50,7 +49,6 @@ def of_rows(columns: Sequence[str], rows: list[tuple[Any, ...]], palette: Sequen
 
 def rows_of(values: Sequence[Any], source: Source) -> Iterator[tuple[Any, ...]]:
     """The rows of one scenario."""
-    overall = {row["scheme"]: row for each in source.results for row in each.slowdown(bins=1, label=ALL).dicts()}
     flows = dict(source.rows("select scheme, count(finish_ps) / count(start_ps) from flows group by scheme"))
     ports = {
         scheme: figures
@@ -59,13 +57,12 @@ def rows_of(values: Sequence[Any], source: Source) -> Iterator[tuple[Any, ...]]:
             "sum(paused_ps) / count(distinct port) from ports group by scheme"
         )
     }
-    begins = source.begins()
     for scheme, manifest in source.manifests.items():
-        slow = overall.get(scheme, {})
+        slow = source.overall.get(scheme, {})
         marks, drops, queue, paused = ports.get(scheme, (None, None, None, None))
         end = int(manifest["end_ps"])
         slowdowns = [slow.get(name) for name in ("p50", "p95", "p99", "mean")]
-        span = end - begins.get(scheme, 0)
+        span = end - source.begins.get(scheme, 0)
         share = None if paused is None or not span else float(paused) / span
         yield (*values, scheme, *slowdowns, flows.get(scheme), share, marks, drops, queue, end)
 

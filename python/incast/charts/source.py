@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incast import _database, _input
 from incast._database import literal, quoted
+from incast._quantity import picoseconds
 from incast.errors import EnvironmentFailure, ResultsError
 from incast.integrity import check, damaged
 from incast.results import ALL, Results
@@ -22,12 +23,6 @@ SCENARIO = "scenario.toml"
 """File of a results folder: the scenario with all defaults."""
 SEPARATE = 4
 """Labels with a panel of their own in a chart; of more labels, the largest have one, and all others share one."""
-PICOSECONDS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
-BYTES: dict[str, int] = {"B": 1} | {
-    f"{prefix}{mark}": base**power
-    for mark, base in (("B", 1000), ("iB", 1024))
-    for power, prefix in enumerate(("k" if mark == "B" else "K", "M", "G", "T"), 1)
-}
 
 
 class Source:
@@ -80,6 +75,12 @@ class Source:
         order = {scheme: place for place, scheme in enumerate(self.schemes)}
         return sorted(rows, key=lambda row: order[row[0]])
 
+    @cached_property
+    def overall(self) -> dict[str, dict[str, Any]]:
+        """Slowdown of all flows together, by scheme; schemes without a completed flow are missing."""
+        return {row["scheme"]: row for each in self.results for row in each.slowdown(bins=1, label=ALL).dicts()}
+
+    @cached_property
     def begins(self) -> dict[str, int]:
         """Time of the first start of a flow, or of the first pause if it is earlier, by scheme, in ps."""
         found = self.rows("select scheme, min(start_ps) from (select scheme, start_ps from flows union all "
@@ -98,9 +99,19 @@ class Source:
             every = tree["measure"]["sample_every"]
         return max(1, picoseconds(str(every)) or 1)
 
-    def labels(self) -> list[str]:
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
         """The names of the groups of flows, in order of their first flow."""
-        return [label for (label,) in self.rows("select label from flows group by label order by min(flow), label")]
+        return tuple(
+            label for (label,) in self.rows("select label from flows group by label order by min(flow), label")
+        )
+
+    @cached_property
+    def _largest(self) -> tuple[str, ...]:
+        """The labels with completed flows, those with the most flows first."""
+        return tuple(label for (label,) in self.rows(
+            "select label from flows where slowdown_hpcc is not null group by label order by count(*) desc, min(flow)"
+        ))  # fmt: skip
 
     def groups(self, label: str | None) -> list[tuple[str, list[str]]]:
         """The groups of flows that are drawn separately, with the labels of each: every label, or one, or all together.
@@ -109,13 +120,10 @@ class Source:
         """
         if label is not None:
             return [(label, [] if label == ALL else [label])]
-        largest = [name for (name,) in self.rows(
-            "select label from flows where slowdown_hpcc is not null group by label order by count(*) desc, min(flow)"
-        )]  # fmt: skip
-        order = self.labels()
+        largest = self._largest
         alone = largest if len(largest) <= SEPARATE else largest[: SEPARATE - 1]
-        groups = [(name, [name]) for name in order if name in alone]
-        if others := [name for name in order if name in largest and name not in alone]:
+        groups = [(name, [name]) for name in self.labels if name in alone]
+        if others := [name for name in self.labels if name in largest and name not in alone]:
             groups.append((f"{len(others)} other labels", others))
         return groups
 
@@ -177,17 +185,3 @@ def read_scenario(results: Results) -> Iterator[dict[str, Any]]:
 def of_labels(groups: Sequence[tuple[str, Sequence[str]]]) -> tuple[str, ...]:
     """Notes on groups that have several labels."""
     return tuple(f"Drawn together as {name}: {', '.join(labels)}." for name, labels in groups if len(labels) > 1)
-
-
-def picoseconds(text: str) -> int | None:
-    """A time of a scenario, such as `1.5us`, in picoseconds; `None` for `none`."""
-    found = re.fullmatch(r"([0-9]+\.?[0-9]*)(ps|ns|us|ms|s)", text)
-    return round(float(found[1]) * PICOSECONDS[found[2]]) if found else None
-
-
-def size_bytes(text: str) -> float:
-    """A size of a scenario, such as `19.2MB`, in bytes."""
-    found = re.fullmatch(r"([0-9]+\.?[0-9]*)(B|kB|MB|GB|TB|KiB|MiB|GiB|TiB)", text)
-    if found is None:
-        raise ValueError(f"not a size: {text!r}")
-    return float(found[1]) * BYTES[found[2]]

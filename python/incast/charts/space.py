@@ -25,7 +25,7 @@ STRIP = 90
 """Height of a chart with one parameter."""
 
 
-def of_claim(number: int, found: StudyMap, claim: MappedClaim) -> Chart:
+def of_claim(found: StudyMap, claim: MappedClaim) -> Chart:
     """The points in the plane of the claim's two strongest parameters, or on a line if there is one."""
     names = [each.name for each in claim.influences[:2]]
     axes = [next(axis for axis in found.axes if axis.name == name) for name in names]
@@ -42,7 +42,7 @@ def of_claim(number: int, found: StudyMap, claim: MappedClaim) -> Chart:
     decided = " and ".join(claim.deciding)
     about = f"{claim.statement}. Decided by {decided}." if decided else f"{claim.statement}. No parameter decides it."
     return Chart(
-        name=f"study-{number + 1}",
+        name=claim.id,
         title=f"{claim.id}: holds at {claim.holds} of {claim.points} points",
         about=f"{about} Ring: the judged setting.",
         fields=fields,
@@ -79,7 +79,7 @@ def _spec(axes: list[Axis], rows: Sequence[tuple[Any, ...]]) -> Spec:
     }
     ring: Spec = {
         "transform": [{"filter": "datum.setting == 'judged'"}],
-        "mark": {"type": "point", "size": 260, "filled": False, "strokeWidth": 1.6, "color": "#7d8790"},
+        "mark": {"type": "point", "size": 260, "filled": False, "strokeWidth": 1.6, "color": look.MUTED},
         "encoding": place,
     }
     # Points with equal values lie side by side, at shares of the golden ratio and of its square.

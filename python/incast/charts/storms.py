@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from incast.charts.source import Source, picoseconds, read_scenario
+from incast._quantity import picoseconds
+from incast.charts.source import Source, read_scenario
 
 
 @dataclass(frozen=True)

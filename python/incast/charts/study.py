@@ -33,8 +33,6 @@ HORIZONTAL: Spec = {"grid": False, "labelExpr": NUMBER, "labelOverlap": "greedy"
 """Horizontal axis of lines."""
 MANY = 40
 """Most values along `x` with a bar for each interval (our choice); of more, bands are drawn."""
-INTERVAL = "#7d8790"
-"""Colour of the intervals of bars: readable on light and dark ground."""
 
 
 def of_study(name: str, drawn: DrawnChart) -> Chart:
@@ -201,7 +199,7 @@ def _bars(drawn: DrawnChart, names: Sequence[str], colour: Spec, tooltip: list[S
     }
     intervals = {
         "transform": [{"filter": "isValid(datum.low) && datum.low > 0" if drawn.log else "isValid(datum.low)"}],
-        "mark": {"type": "rule", "strokeWidth": 1.2, "color": INTERVAL, "clip": True},
+        "mark": {"type": "rule", "strokeWidth": 1.2, "color": look.MUTED, "clip": True},
         "encoding": {"x": x, **offset, "y": {"field": "low", **y}, "y2": {"field": "high"}},
     }
     return [bars, intervals]

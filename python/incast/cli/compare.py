@@ -98,6 +98,7 @@ def compare(
         _refuse({"--kind": kind}, "results")
     if table == "ports" or table == "frames":
         raise ComparisonError(f"--table {table} is not of flows; choose one of bins, flows, unmatched")
+    _only_csv(table, format)
     found = incast.compare(folder, reference, scheme=scheme, with_scheme=with_, dport=dport)
     if format == "csv":
         for part in render.as_csv(found, table or "bins"):
@@ -108,16 +109,22 @@ def compare(
         codes.say((render.text if format == "text" else render.markdown)(found, by_flow))
 
 
-def _print_ports(found: PortComparison, format: str, table: str | None, most: int) -> None:  # noqa: A002
+def _print_ports(found: PortComparison, format: str, table: Table | None, most: int) -> None:  # noqa: A002
     """Print a comparison by port."""
     if table is not None and table not in found.tables:
         raise ComparisonError(f"{found.reference} has no table {table}; choose one of {', '.join(found.tables)}")
+    _only_csv(table, format)
     if format == "csv":
         sys.stdout.write(render_ports.as_csv(found.tables[table or "ports"]))
     elif format == "json":
         print(render_ports.as_json(found, most))
     else:
         codes.say((render_ports.text if format == "text" else render_ports.markdown)(found, most))
+
+
+def _only_csv(table: Table | None, format: str) -> None:  # noqa: A002
+    if table is not None and format != "csv":
+        raise ComparisonError(f"--table has no effect with --format {format}, only with --format csv")
 
 
 def _refuse(options: dict[str, object], of: str) -> None:

@@ -186,8 +186,8 @@ def _given(**options: int | None) -> dict[str, int]:
 
 
 def _known_label(source: Source, label: str | None) -> None:
-    if label not in (None, ALL) and label not in source.labels():
+    if label not in (None, ALL) and label not in source.labels:
         raise ResultsError(
-            f"{source.results[0].path} has no flows labelled `{label}`, only {', '.join(source.labels())}; "
+            f"{source.results[0].path} has no flows labelled `{label}`, only {', '.join(source.labels)}; "
             f"{ALL} takes all flows"
         )

@@ -112,7 +112,7 @@ def qlen(
         Replace an existing file.
 
     """
-    from incast.charts.source import picoseconds
+    from incast._quantity import picoseconds
     from incast.comparison import match, queues
     from incast.errors import ResultsError
     from incast.results import open_results

@@ -58,7 +58,7 @@ def compare_pauses(
     _read(connection, file)
     _read_results(connection, results, scheme)
     frames = _alone(connection)
-    totals = _row(connection, "SELECT count(*) FILTER (side = 'reference'), count(*) FROM frames")
+    totals = match.row(connection, "SELECT count(*) FILTER (side = 'reference'), count(*) FROM frames")
     return PortComparison(
         results.path,
         file,
@@ -180,9 +180,3 @@ def _ports(connection: duckdb.DuckDBPyConnection) -> Rows:
         """
     )
     return Rows(tuple(column[0] for column in found.description), found.fetchall())
-
-
-def _row(connection: duckdb.DuckDBPyConnection, query: str) -> tuple[int, ...]:
-    row = connection.execute(query).fetchone()
-    assert row is not None
-    return row

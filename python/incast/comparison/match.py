@@ -45,6 +45,13 @@ def reading(file: Path) -> Iterator[None]:
         raise ResultsError(f"{file}: {str(error).splitlines()[0]}; if it is damaged, run the scenario again") from None
 
 
+def row(connection: duckdb.DuckDBPyConnection, query: str) -> tuple[Any, ...]:
+    """The row of a query that always has one."""
+    found = connection.execute(query).fetchone()
+    assert found is not None
+    return tuple(found)
+
+
 def read_results(connection: duckdb.DuckDBPyConnection, results: Results, scheme: str) -> None:
     """Read the flows of a scheme into the table `results`, hosts by the numbers that the reference knows them by.
 
@@ -105,9 +112,7 @@ def why_none(connection: duckdb.DuckDBPyConnection) -> str:
     """Why no flow of the one side is on the other, in words."""
 
     def one(query: str) -> Any:
-        row = connection.execute(query).fetchone()
-        assert row is not None
-        return row[0]
+        return row(connection, query)[0]
 
     def common(columns: str) -> int:
         return int(

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incast import _database
-from incast.charts.source import SCENARIO, scenario_file
+from incast.charts.source import read_scenario
 from incast.comparison import match
-from incast.errors import ResultsError
 from incast.results import Results
 
 if TYPE_CHECKING:
@@ -74,9 +72,5 @@ def connect(results: Results, scheme: str, *tables: str) -> duckdb.DuckDBPyConne
 
 def measured(results: Results) -> dict[str, Any]:
     """The section `measure` of the scenario that was run."""
-    try:
-        section = tomllib.loads(scenario_file(results).decode("utf-8"))["measure"]
-        return dict(section)
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, KeyError, TypeError, ValueError) as error:
-        why = f"{type(error).__name__}: {error}"
-        raise ResultsError(f"{results.path / SCENARIO} is damaged: {why}; run the scenario again") from None
+    with read_scenario(results) as tree:
+        return {**tree["measure"]}

@@ -13,14 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from incast import _input
-from incast.charts.source import picoseconds
+from incast._quantity import picoseconds
 from incast.comparison import match, ports
 from incast.comparison.reference import located
 from incast.errors import ComparisonError, EnvironmentFailure
 from incast.results import Results
 
-BLOCK_PS = 10**11
-"""Time between blocks of ns-3: 100 ms (`qlen_dump_interval` of `third.cc`)."""
 MOST_BLOCKS = 10_000
 """Most blocks of an exported file (our choice): each has a line for every port."""
 TIME = re.compile(rb"time: (0|[1-9][0-9]{0,14})\n")

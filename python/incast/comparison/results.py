@@ -72,7 +72,7 @@ def pair(connection: duckdb.DuckDBPyConnection) -> None:
     """
     columns = "flow, src_name, dst_name, sport, dport, size_bytes"
     reference = columns.replace("flow", "line AS flow", 1)
-    (others,) = _row(
+    (others,) = match.row(
         connection,
         f"SELECT count(*) FROM ((SELECT {reference} FROM reference EXCEPT SELECT {columns} FROM results) UNION ALL "
         f"(SELECT {columns} FROM results EXCEPT SELECT {reference} FROM reference))",
@@ -91,21 +91,15 @@ def pair(connection: duckdb.DuckDBPyConnection) -> None:
 def why_none(connection: duckdb.DuckDBPyConnection, results: Path, reference: Path) -> str:
     """Why the two sides have no flow in common, in words."""
     for side, path in (("results", results), ("reference", reference)):
-        if not _row(connection, f"SELECT count(*) FROM {side}")[0]:
+        if not match.row(connection, f"SELECT count(*) FROM {side}")[0]:
             return f"{path} has no flows that can complete"
-    if _row(connection, "SELECT count(*) FROM known")[0]:
+    if match.row(connection, "SELECT count(*) FROM known")[0]:
         return "the flows that both have complete on one side only, or on neither"
     for columns, why in (
         ("src_name, dst_name", "no flow has the same hosts: another fabric or workload?"),
         (KEY, "flows have the same hosts, but not the same sizes: another workload or seed?"),
     ):
         query = f"SELECT count(*) FROM (SELECT {columns} FROM results INTERSECT SELECT {columns} FROM reference)"
-        if not _row(connection, query)[0]:
+        if not match.row(connection, query)[0]:
             return why
     return "flows have the same hosts and sizes, but start at other times: another workload or seed?"
-
-
-def _row(connection: duckdb.DuckDBPyConnection, query: str) -> tuple[int, ...]:
-    row = connection.execute(query).fetchone()
-    assert row is not None
-    return row

@@ -75,7 +75,7 @@ def comparison(source: Source) -> Iterator[Finding]:
 
 def _compared(source: Source, schemes: list[str]) -> Iterator[tuple[str, str, dict[str, float]]]:
     """Kind of figure, group of flows, and slowdown by scheme, of groups with enough flows under each scheme."""
-    labels, waiting = source.labels(), in_order(source)
+    labels, waiting = source.labels, in_order(source)
     alone = [label for label in labels if label not in waiting] if len(labels) <= LABELS else [None]
     for label in alone:
         of = f" of label {label}" if label is not None and len(labels) > 1 else ""

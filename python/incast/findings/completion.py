@@ -33,7 +33,7 @@ def completion(source: Source) -> Iterator[Finding]:
         if not left:
             by_label.setdefault(label, {})[scheme] = took
             counts[label] = flows
-    several, waiting = len(source.labels()) > 1, in_order(source)
+    several, waiting = len(source.labels) > 1, in_order(source)
     for label, times in by_label.items():
         compared = 2 <= counts[label] < FEW and len(source.schemes) > 1
         if len(times) < len(source.schemes) or not (label in waiting or compared):

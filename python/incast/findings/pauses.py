@@ -24,14 +24,15 @@ def pauses(source: Source) -> Iterator[Finding]:
     """
     if not source.count("pauses") or configured(source):
         return
-    begins = source.begins()
-    spans = {name: max(1, int(each["end_ps"]) - begins.get(name, 0)) for name, each in source.manifests.items()}
+    spans = {name: max(1, int(each["end_ps"]) - source.begins.get(name, 0)) for name, each in source.manifests.items()}
     rows = source.rows(
         "select scheme, count(distinct port) filter (paused_ps > 0), max(paused_ps), "
         "arg_max(node_name || ' to ' || peer_name, paused_ps) from ports group by scheme"
     )
     found = {scheme: values for scheme, *values in source.by_scheme(rows)}
     ports = {scheme: values[0] for scheme, values in found.items() if values[0]}
+    if not ports:
+        return
     shares = {scheme: found[scheme][1] / spans[scheme] for scheme in ports}
     worst = max(shares, key=lambda scheme: shares[scheme])
     several = len(ports) > 1

@@ -101,7 +101,7 @@ class Packer:
         """The charts of one scenario, over time too if it is one of few."""
         packed: Json = {"labels": [], "charts": {}}
         self._equal = {later: same[0] for same in classes(source) for later in same[1:]}
-        labels = source.labels()
+        labels = source.labels
         if len(labels) > 1 and not self.many:
             packed["labels"] = labels[:LABELS]
             if len(labels) > LABELS:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from incast import _core
-from incast._whole import write_whole
+from incast._whole import write_text
 from incast.charts.space import of_claim
 from incast.report.claims import badge
-from incast.report.data import DIGITS, Packer
+from incast.report.data import DIGITS, Json, Packer
 from incast.report.html import element, table
 from incast.report.page import whole
 from incast.study import map_writing
@@ -15,7 +15,7 @@ from incast.study.mapped import PAGE, StudyMap
 
 def write(found: StudyMap) -> None:
     """Write the page of a map into its folder."""
-    write_whole(found.path / PAGE, page(found).encode("utf-8"), overwrite=True)
+    write_text(found.path / PAGE, page(found))
 
 
 def page(found: StudyMap) -> str:
@@ -23,20 +23,27 @@ def page(found: StudyMap) -> str:
     title = f"{found.manifest['title']}: map of open parameters"
     drawn = [claim for claim in found.claims if claim.influences]
     packer = Packer(0)
-    charts = [packer.chart(of_claim(place, found, claim)) for place, claim in enumerate(drawn)]
+    charts = [packer.chart(of_claim(found, claim)) for claim in drawn]
+    figures = [{"id": claim.id, "charts": [chart]} for claim, chart in zip(drawn, charts, strict=True)]
     sections = {
         "together": ("Together", "Published statements together", _together(found)),
         "claims": ("Claims", "Share of the space in which each claim holds", _claims(found)),
         "parameters": ("Parameters", "Open parameters", _parameters(found)),
     }
     if charts:
-        sections["figures"] = ("Charts", "Points by verdict", '<div class="charts" data-figure="0"></div>')
-    data = {"title": title, "groups": [], "figures": [{"id": "points", "charts": charts}], "specs": packer.specs}
+        sections["figures"] = ("Charts", "Points by verdict", "".join(map(_figure, range(len(charts)), charts)))
+    data = {"title": title, "groups": [], "figures": figures, "specs": packer.specs}
     lines = [
         f"Figures with decimals are rounded to {DIGITS} digits; map.json has full precision.",
         f"Written by incast {_core.__version__}. Charts: Vega-Lite. The page needs no network.",
     ]
     return whole(title, sections, data, "\n".join(element("p", line) for line in lines))
+
+
+def _figure(place: int, chart: Json) -> str:
+    """Heading of a claim's chart, which is drawn in the place with its number."""
+    heading = element("h3", chart["title"])
+    return f'<article class="figure">{heading}<div class="charts" data-figure="{place}"></div></article>'
 
 
 def _together(found: StudyMap) -> str:

@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from incast._quantity import picoseconds, size_bytes
 from incast.charts import look
 from incast.charts.groups import Group
-from incast.charts.source import Source, picoseconds, scenario_file, size_bytes
+from incast.charts.source import Source, scenario_file
 from incast.errors import IncastError
 from incast.report.html import details, element, escape, table
 from incast.report.units import spaced

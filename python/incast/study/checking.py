@@ -72,7 +72,9 @@ def check(description: Description) -> Checked:
         for name in description.study.sweeps
         for of_scales in [[*(plans[scale][name] for scale in plans), *([maps[name]] if name in maps else [])]]
     }
-    return Checked(plans, columns, of_tables, claims.shared, claims.known, opening.check(description, schemes), maps)
+    return Checked(
+        plans, columns, of_tables, claims.shared, claims.known, opening.check(description, schemes, maps), maps
+    )
 
 
 def _maps(description: Description) -> dict[str, sweep.Plan]:

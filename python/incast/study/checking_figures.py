@@ -12,8 +12,6 @@ from incast.study.description import Selection, StudyChart, StudyFigure, StudyTa
 from incast.study.figures import SEED, VALUE, same
 from incast.study.folder import Description
 
-OURS = "ours"
-"""Source of a figure that the publication does not have."""
 NAME = r"[\w.-]*\w"
 """Names of figures."""
 

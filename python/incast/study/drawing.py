@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from statistics import fmean
@@ -10,7 +9,7 @@ from typing import Any
 
 from incast._interval import interval, share_interval
 from incast.study.description import Check, Metric, Selection, StudyChart
-from incast.study.figures import VALUE, Choice, Measured, figures, order, same
+from incast.study.figures import VALUE, Measured, figures, order, same
 
 LISTED = 6
 """Most values of a column that a note names (our choice)."""
@@ -219,12 +218,12 @@ def sentence(text: str) -> str:
 
 def _order(measured: Measured, name: str) -> list[Any]:
     """The values of a column in the order of the runs; after them those that only rows have, in order."""
+    of_runs = dict.fromkeys(run.columns[name] for run in measured.runs if name in run.columns)
+    of_rows = sorted(dict.fromkeys(row[name] for row in measured.rows if name in row), key=order)
     found: list[Any] = []
-    columns: list[Choice] = [run.columns for run in measured.runs]
-    rows = sorted((row for row in measured.rows if name in row), key=lambda row: order(row[name]))
-    for choice in itertools.chain(columns, rows):
-        if name in choice and not any(same(choice[name], other) for other in found):
-            found.append(choice[name])
+    for value in (*of_runs, *of_rows):
+        if not any(same(value, other) for other in found):
+            found.append(value)
     return found
 
 

@@ -17,7 +17,7 @@ from incast.study.counting import KINDS, counted, kind
 from incast.study.figures import SEED
 from incast.study.outcome import CheckOutcome, ClaimOutcome
 from incast.study.results import CAP, StudyResults
-from incast.study.writing import NOT_EXPLAINED, interval, measured, row, table_rows
+from incast.study.writing import NOT_EXPLAINED, interval, measured, row, spread, table_rows
 
 
 def write(found: StudyResults, out: Path, *, overwrite: bool) -> list[Path]:
@@ -92,9 +92,8 @@ def _measured(checks: Sequence[CheckOutcome]) -> str:
         return checks[0].reason or "not measured"
     if len(checks) == 1:
         return f"{measured(checks[0])} {interval(checks[0])}".strip()
-    unit = f" {checks[0].unit}" if checks[0].unit else ""
     verdicts = counted(check.verdict for check in checks)
-    return f"{min(values):.4g} to {max(values):.4g}{unit} ({len(checks)} figures: {verdicts})"
+    return f"{spread(values, checks[0].unit)} ({len(checks)} figures: {verdicts})"
 
 
 def _figures_of(found: StudyResults, drawn: Mapping[str, str]) -> Iterator[str]:

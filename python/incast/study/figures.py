@@ -86,7 +86,7 @@ def figures(check: Check, measured: Measured) -> Iterator[Figure]:
             mine = here.narrowed(of)
             for where in _places(mine, {**place, **of}):
                 rest = {**place, **where}
-                own = _side(mine, {**rest, **of})
+                own = _side(mine, where, {**rest, **of})
                 if not check.against:
                     yield _figure(of, None, rest, own)
                     continue
@@ -94,7 +94,7 @@ def figures(check: Check, measured: Measured) -> Iterator[Figure]:
                     if own.missing:
                         yield Figure(of, against, rest, missing=own.missing)
                     else:
-                        yield _ratio(of, against, rest, own, _side(theirs, {**rest, **against}))
+                        yield _ratio(of, against, rest, own, _side(theirs, where, {**rest, **against}))
 
 
 def _combinations(selection: Selection) -> list[Choice]:
@@ -131,14 +131,15 @@ class _Side:
     pooled: bool = False
 
 
-def _side(measured: Measured, chosen: Choice) -> _Side:
-    runs = [run for run in measured.runs if covers(run, chosen)]
+def _side(measured: Measured, where: Choice, chosen: Choice) -> _Side:
+    """The values where `where` is; `measured` is narrowed to the other columns of `chosen`."""
+    runs = [run for run in measured.runs if covers(run, where)]
     if not runs:
         return _Side({}, f"no run has {said(chosen)}" if chosen else "nothing is run")
     if undone := [run for run in runs if not run.done]:
         why = next((f": {run.why}" for run in undone if run.why), "")
         return _Side({}, f"{len(undone)} of {len(runs)} runs{_with(chosen)} have no results{why}")
-    values = _by_seed(measured, chosen)
+    values = _by_seed(measured, where, chosen)
     planned = {run.columns[SEED] for run in runs if SEED in run.columns}
     if SEED not in measured.columns:
         wanted, pooled = [None], len(planned) > 1
@@ -154,11 +155,11 @@ def _side(measured: Measured, chosen: Choice) -> _Side:
     return _Side(values, pooled=pooled)
 
 
-def _by_seed(measured: Measured, chosen: Choice) -> dict[Any, float]:
-    """The values of rows with these values of columns; of the seed `None` if the metric has no seeds."""
+def _by_seed(measured: Measured, where: Choice, chosen: Choice) -> dict[Any, float]:
+    """The values of rows where `where` is, by seed; of the seed `None` if the metric has no seeds."""
     values = {}
     for row in measured.rows:
-        if _has(row, chosen):
+        if _has(row, where):
             seed = row.get(SEED)
             if seed in values:
                 raise NotUniqueError(_with(_seeded(chosen, seed)))
@@ -184,6 +185,8 @@ def covers(run: PlannedRun, chosen: Choice) -> bool:
 
 def same(one: Value | None, other: Value | None) -> bool:
     """True if two values of a column are equal; numbers may differ by rounding."""
+    if type(one) is str:
+        return one == other
     if isinstance(one, (int, float)) and isinstance(other, (int, float)) and bool not in (type(one), type(other)):
         return math.isclose(one, other, rel_tol=1e-9)
     return type(one) is type(other) and one == other

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from incast import _input, sweep
+from incast._quantity import Kind
 from incast.errors import ResultsError
 from incast.study import results
 from incast.study.description import MAP, Origin, Value
 from incast.study.outcome import Verdict
-from incast.study.quantity import Kind
 from incast.study.space import Point
 
 CONTENT = "map.json"
@@ -214,11 +214,15 @@ def open_map(path: str | PathLike[str], study: str | None = None) -> StudyMap:
         lists = {name: tuple(found[name]) for name in ("claims", "all_hold", "fail", "nowhere")}
         pairs = tuple((one, other) for one, other in found["conflicts"])
         together = Together(**{**found, **lists, "conflicts": pairs})
+        points = [dict(point) for point in tree["points"]]
+        for claim in claims:
+            if len(claim.verdicts) != len(points):
+                raise ValueError(f"{len(claim.verdicts)} verdicts of claim {claim.id} at {len(points)} points")
     except FileNotFoundError:
         raise ResultsError(f"{folder}: the map is not finished: there is no {CONTENT}") from None
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ResultsError(f"{file}: not as incast writes it: {error}") from None
-    return StudyMap(folder, manifest, axes, tree["points"], claims, together)
+    return StudyMap(folder, manifest, axes, points, claims, together)
 
 
 def _claim(tree: dict[str, Any]) -> MappedClaim:

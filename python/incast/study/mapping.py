@@ -11,8 +11,9 @@ from pathlib import Path
 
 from incast import _core, sweep
 from incast._interval import require
+from incast._whole import write_text
 from incast.errors import ScenarioError, translated
-from incast.study import deciding, map_writing, mapped, measuring, output, results, space
+from incast.study import deciding, map_writing, mapped, measuring, output, space
 from incast.study.checking import Checked
 from incast.study.description import MAP, MAP_RANK, SCALES, Claim
 from incast.study.figures import Measured, NotUniqueError, figures
@@ -118,8 +119,8 @@ def run(
         claims = _claims(description, checked, planned, done)
         axes = [_axis(each) for each in checked.opened]
         found = StudyMap(out, manifest, axes, planned.points, claims, deciding.together(claims, len(planned.points)))
-        results.write(out / mapped.CONTENT, json.dumps(found.to_tree(), indent=2, allow_nan=False) + "\n")
-        results.write(out / mapped.TABLE, map_writing.markdown(found))
+        write_text(out / mapped.CONTENT, json.dumps(found.to_tree(), indent=2, allow_nan=False) + "\n")
+        write_text(out / mapped.TABLE, map_writing.markdown(found))
         # The page draws with libraries that nothing else of a study needs.
         from incast.report.map import write
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from incast._document import Document, join
@@ -14,7 +13,6 @@ from incast.study import space
 from incast.study.description import MAP, OpenParameter, Value
 from incast.study.folder import Description
 from incast.study.space import Scalar
-from incast.sweep.file import SweepFile
 from incast.sweep.plan import covers, toml, variations, varied
 
 SCHEME = re.compile(r'scheme\.(?:"([^"]*)"|([^.]+))\.')
@@ -38,9 +36,12 @@ class Opened:
                 yield f"{path}={toml(chosen)}"
 
 
-def check(description: Description, schemes: Mapping[str, set[str]]) -> tuple[Opened, ...]:
-    """Check all open parameters; raises `ScenarioError`. `schemes` has those that each sweep runs, at any scale."""
-    of_sweeps = {name: _Sweep(description, name, schemes[name]) for name in schemes}
+def check(description: Description, schemes: Mapping[str, set[str]], maps: Collection[str]) -> tuple[Opened, ...]:
+    """Check all open parameters; raises `ScenarioError`.
+
+    `schemes` has those that each sweep runs, at any scale; `maps` names the sweeps that are part of a map.
+    """
+    of_sweeps = {name: _Sweep(description, name, schemes[name], name in maps) for name in schemes}
     parameters = description.study.open_
     for number, parameter in enumerate(parameters):
         if parameter.name in [other.name for other in parameters[:number]]:
@@ -55,19 +56,21 @@ def check(description: Description, schemes: Mapping[str, set[str]]) -> tuple[Op
 class _Sweep:
     """A sweep at the scales whose runs must have the judged setting: the largest one, and that of maps."""
 
-    def __init__(self, description: Description, name: str, schemes: set[str]) -> None:
+    def __init__(self, description: Description, name: str, schemes: set[str], of_map: bool) -> None:
         self.path = description.part_file(name)
         self.schemes = schemes
         self.scales: list[str] = [list(description.study.scale.given())[-1]]
-        if MAP in Document(self.path).typed(SweepFile).scale:
-            self.scales.append(MAP)
+        self.scales += [MAP] if of_map else []
         self.varied = varied(self.path, self.scales[-1])
         """Fields that its axes set, in a map if it is part of one."""
+        self._first: dict[str, dict[str, Any]] = {}
 
-    @cached_property
-    def trees(self) -> list[dict[str, Any]]:
-        """Its first scenario at each scale."""
-        return [next(self.scenarios({}, scale)) for scale in self.scales]
+    def first(self, sets: Mapping[str, Any], scale: str | None = None) -> dict[str, Any]:
+        """Its first scenario with values of fields."""
+        key = repr((sets, scale or self.scales[-1]))
+        if key not in self._first:
+            self._first[key] = next(self.scenarios(sets, scale))
+        return self._first[key]
 
     def scenarios(self, sets: Mapping[str, Any], scale: str | None = None) -> Iterator[dict[str, Any]]:
         """Its scenarios with values of fields, each with the schemes that it runs."""
@@ -217,7 +220,7 @@ class _Parameter:
     ) -> dict[str, Any]:
         """The first scenario of a sweep with a value; raise an error at its place in study.toml if it is not valid."""
         try:
-            return next(self.sweeps[name].scenarios(self._sets(paths, value), scale))
+            return self.sweeps[name].first(self._sets(paths, value), scale)
         except ScenarioError as error:
             found = error.diagnostics[0] if error.diagnostics else None
             message = f"sweep `{name}` does not accept `{value}`: {found.message if found else error}"
@@ -230,9 +233,9 @@ class _Parameter:
     def _agrees(self, name: str, paths: tuple[str, ...]) -> None:
         """Raise unless the runs of a sweep have the judged setting."""
         of_sweep, value = self.sweeps[name], self.parameter.judged
-        for scale, tree in zip(of_sweep.scales, of_sweep.trees, strict=True):
+        for scale in of_sweep.scales:
             other = self._try(name, paths, value, "judged", scale)
-            if (found := difference(tree, other)) is not None:
+            if (found := difference(of_sweep.first({}, scale), other)) is not None:
                 path, there = found
                 message = f"the judged setting is `{value}`, but sweep `{name}` at scale {scale} has {path} = {there}"
                 raise self.wrong("judged", message, "the value that the sweep runs with")

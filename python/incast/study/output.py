@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from incast import _core
+from incast._whole import write_text
 from incast.errors import EnvironmentFailure, ResultsExistError
 from incast.study import mapped, results
 from incast.study.description import Scale
@@ -76,7 +77,7 @@ def written(out: Path) -> str:
 
 def keep(out: Path, manifest: Mapping[str, Any]) -> None:
     """Write the manifest."""
-    results.write(out / results.MANIFEST, json.dumps(manifest, indent=2) + "\n")
+    write_text(out / results.MANIFEST, json.dumps(manifest, indent=2) + "\n")
 
 
 def keep_tables(out: Path, tables: Sequence[DrawnTable]) -> None:
@@ -90,7 +91,7 @@ def keep_tables(out: Path, tables: Sequence[DrawnTable]) -> None:
         except OSError as error:
             raise EnvironmentFailure(f"cannot write {folder}: {error.strerror}") from None
     for table in tables:
-        results.write(folder / f"{table.name}.csv", table.csv())
+        write_text(folder / f"{table.name}.csv", table.csv())
 
 
 def _there(out: Path, overwrite: bool) -> dict[str, Any] | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import json
-import os
 from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 from incast import _input, sweep
 from incast.analysis import Analysis, open_analysis
 from incast.analysis.dataset import INDEX
-from incast.errors import EnvironmentFailure, ResultsError
+from incast.errors import ResultsError
 from incast.study.counting import PUBLISHED, by_kind, counted
 from incast.study.description import MAP
 from incast.study.drawing_figures import DrawnFigure, Figures
@@ -149,7 +148,11 @@ class StudyResults:
         asked = {each.sweep for each in drawn.pauses}
         sweeps = {name: variations_of(found) for name, found in self.sweeps.items() if name in asked}
         sources = {name: found[0].source for name, found in sweeps.items() if found}
-        return plot_study.draw(drawn, sources, width=width, height=height, title=title)
+        try:
+            return plot_study.draw(drawn, sources, width=width, height=height, title=title)
+        finally:
+            for source in sources.values():
+                source.close()
 
     @property
     def tables(self) -> tuple[DrawnTable, ...]:
@@ -234,15 +237,3 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     if missing:
         raise ResultsError(f"{file}: not as incast writes it: no {', '.join(missing)}")
     return dict(manifest)
-
-
-def write(file: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    part = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(file)
-    except OSError as error:
-        raise EnvironmentFailure(f"{file}: {error.strerror}") from None
-    finally:
-        part.unlink(missing_ok=True)

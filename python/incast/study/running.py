@@ -12,6 +12,7 @@ from typing import Any
 
 from incast import analysis, integrity, sweep
 from incast._interval import require
+from incast._whole import write_text
 from incast.analysis import Analysis, AnalysisPlan
 from incast.errors import ResultsError
 from incast.study import output, results, sequential, writing
@@ -135,8 +136,8 @@ def _judged(
         "figures": [figure.to_tree() for figure in found.figures],
     }
     output.keep_tables(out, found.tables)
-    results.write(out / results.CLAIMS, json.dumps(tree, indent=2, allow_nan=False) + "\n")
-    results.write(out / results.TABLE, writing.markdown(found))
+    write_text(out / results.CLAIMS, json.dumps(tree, indent=2, allow_nan=False) + "\n")
+    write_text(out / results.TABLE, writing.markdown(found))
     if any(each.done for each in parts.values() if isinstance(each, sweep.Sweep)):
         # The page draws with libraries that nothing else of a study needs.
         from incast.report.write import write_page

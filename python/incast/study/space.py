@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from incast._library import needed
+from incast._quantity import DIGITS, Kind, parsed, written
 from incast.study.description import OpenParameter, Value
-from incast.study.quantity import Kind, parsed, written
 
 SEED = 1
 """Seed of the scrambled sequence: the points of a space are always the same."""
-DIGITS = 4
-"""Significant digits of a number in a range (our choice)."""
 Point = dict[str, Value]
 """Value of each open parameter, by its name; of named points the name."""
 

@@ -105,7 +105,7 @@ def _cells(checks: Sequence[CheckOutcome], known: str | None) -> tuple[str, ...]
     values = [check.value for check in checks if check.value is not None]
     lows = [check.low for check in checks if check.low is not None]
     highs = [check.high for check in checks if check.high is not None]
-    figures = f"{min(values):.4g} to {max(values):.4g}{_unit(first)}" if values else "-"
+    figures = spread(values, first.unit) if values else "-"
     intervals = f"({min(lows):.4g} to {max(highs):.4g})" if lows and highs else ""
     more = f", such as: {reasons[0]}" if reasons else ""
     return first.verdict, figures, intervals, f"{len(checks)} figures{more}"
@@ -113,7 +113,12 @@ def _cells(checks: Sequence[CheckOutcome], known: str | None) -> tuple[str, ...]
 
 def measured(check: CheckOutcome) -> str:
     """A figure with its unit; nothing if there is none."""
-    return "" if check.value is None else f"{check.value:.4g}{_unit(check)}"
+    return "" if check.value is None else f"{check.value:.4g}{f' {check.unit}' if check.unit else ''}"
+
+
+def spread(values: Sequence[float], unit: str | None) -> str:
+    """The lowest and the highest of several figures."""
+    return f"{min(values):.4g} to {max(values):.4g}{f' {unit}' if unit else ''}"
 
 
 def interval(check: CheckOutcome) -> str:
@@ -121,10 +126,6 @@ def interval(check: CheckOutcome) -> str:
     if check.low is None or check.high is None:
         return ""
     return f"({check.low:.4g} to {check.high:.4g}, {check.seeds} seeds{'' if check.confidence else ', all values'})"
-
-
-def _unit(check: CheckOutcome) -> str:
-    return f" {check.unit}" if check.unit else ""
 
 
 def _rows(rows: Sequence[Sequence[str]]) -> Iterator[str]:
