@@ -31,8 +31,9 @@ def configured(source: Source) -> dict[str, tuple[Storm, ...]]:
             for scheme in results.manifest["schemes"]:
                 own = tree["scheme"][scheme].get("network", {}).get("pause")
                 entries = tree["network"]["pause"] if own is None else own
-                if entries:
-                    found[scheme] = tuple(map(_storm, entries))
+                # Random pauses are those of a slow receiver, not of a storm.
+                if storms := tuple(_storm(each) for each in entries if each.get("random") in (None, "none")):
+                    found[scheme] = storms
     return found
 
 

@@ -2,7 +2,7 @@
 //!
 //! A port that *holds* a priority has sent an XOFF, and sends no XON whatever leaves.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use incast_model::fabric::{Fabric, NodeKind, PortId};
 use incast_model::field::FieldError;
@@ -46,7 +46,7 @@ pub(super) fn resolve(pause: &PauseParams, field: &str, fabric: &Fabric, seed: u
             return Err(FieldError::new(format!("{field}.until"), message).allowed("a time after `from`"));
         }
         (Some(random), Some(until)) => {
-            random.check(&format!("{field}.random"))?;
+            random.check(&format!("{field}.random"), until.0 - pause.from.0)?;
             random.draw(pause.from, until, &mut stream(seed, "pause", at.index() as u64))
         }
     };
@@ -54,13 +54,21 @@ pub(super) fn resolve(pause: &PauseParams, field: &str, fabric: &Fabric, seed: u
     Ok(times.into_iter().map(hold).collect())
 }
 
+/// Most random pauses of an entry (our choice): their times are drawn before the run and kept.
+const MOST: u64 = 1_000_000;
+
 impl RandomPauses {
-    fn check(&self, field: &str) -> Result<(), FieldError> {
+    fn check(&self, field: &str, duration: u64) -> Result<(), FieldError> {
         for (name, [shortest, longest]) in [("pause", self.pause), ("gap", self.gap)] {
             let allowed = "1us or more";
             FieldError::unless(shortest >= Time::us(1), &format!("{field}.{name}[0]"), shortest, allowed)?;
             let allowed = format!("{shortest} or more: the shortest {name}");
             FieldError::unless(longest >= shortest, &format!("{field}.{name}[1]"), longest, &allowed)?;
+        }
+        let most = duration / self.pause[0].0.saturating_add(self.gap[0].0);
+        if most > MOST {
+            let message = format!("up to {most} pauses between `from` and `until`");
+            return Err(FieldError::new(field.into(), message).allowed(format!("at most {MOST} pauses")));
         }
         Ok(())
     }
@@ -82,20 +90,31 @@ impl RandomPauses {
 
 /// Merges holds of one port and priority that overlap or touch.
 pub(super) fn steps(holds: &[Hold]) -> Vec<(u64, Step)> {
-    let times: BTreeSet<Time> = holds.iter().flat_map(|one| [Some(one.from), one.until]).flatten().collect();
-    let mut was = BTreeSet::new();
+    let mut changes: BTreeMap<Time, BTreeMap<(PortId, u8), i64>> = BTreeMap::new();
+    for one in holds {
+        for (time, by) in [(Some(one.from), 1), (one.until, -1)] {
+            let Some(time) = time else { continue };
+            let at = changes.entry(time).or_default();
+            one.ports.iter().for_each(|&port| *at.entry((port, one.priority)).or_default() += by);
+        }
+    }
+    let mut in_force: BTreeMap<(PortId, u8), i64> = BTreeMap::new();
     let mut found = Vec::new();
-    for time in times {
-        let in_force = holds.iter().filter(|one| one.from <= time && one.until.is_none_or(|end| end > time));
-        let is: BTreeSet<(PortId, u8)> =
-            in_force.flat_map(|one| one.ports.iter().map(|&port| (port, one.priority))).collect();
-        let begin = is.difference(&was).map(|&(port, priority)| (port, priority, true));
-        let end = was.difference(&is).map(|&(port, priority)| (port, priority, false));
-        let changed: Vec<(PortId, u8, bool)> = begin.chain(end).collect();
+    for (time, at) in changes {
+        let mut changed = Vec::new();
+        for (key, by) in at {
+            let holds = in_force.entry(key).or_default();
+            let before = *holds > 0;
+            *holds += by;
+            if before != (*holds > 0) {
+                changed.push((key.0, key.1, !before));
+            }
+        }
+        // Pauses begin before others end.
+        changed.sort_by_key(|&(.., begins)| !begins);
         if !changed.is_empty() {
             found.push((time.0, Step::Hold(changed)));
         }
-        was = is;
     }
     found
 }
