@@ -32,7 +32,7 @@ class Opened:
     """Fields that it sets, by sweep."""
 
     def overrides(self, sweep: str, value: Value) -> Iterator[str]:
-        """Values of its fields in a sweep, as for `--set`; none if it has no effect there."""
+        """Values of the parameter's fields in a sweep, as for `--set`; none if it has no effect there."""
         for path, chosen in space.sets(self.parameter, value).items():
             if path in self.fields.get(sweep, ()):
                 yield f"{path}={toml(chosen)}"
@@ -106,7 +106,7 @@ class _Parameter:
         used = {path for of_sweep in fields.values() for path in of_sweep}
         for path in space.paths(self.parameter):
             if path not in used:
-                message = f"no sweep has an effect of `{path}`: each varies it or does not run its scheme"
+                message = f"`{path}` has no effect in any sweep: each varies it or does not run its scheme"
                 raise self.wrong(self._place(path), message)
         for name, paths in fields.items():
             self._agrees(name, paths)
@@ -121,7 +121,7 @@ class _Parameter:
             message = f"an open parameter has one of these, not {' and '.join(given) or 'none'}"
             raise self.wrong(given[1] if given else "", message, "range, values or points")
         if (one.path is None) != (one.points is not None):
-            message = "points have their own paths" if one.path else "which field of the scenario is open?"
+            message = "points have their own paths" if one.path else "no `path` names the field of the scenario"
             raise self.wrong("path" if one.path else "", message, "`path` with `range` or `values`, or `points` alone")
         if one.path == []:
             raise self.wrong("path", "the list is empty", "one or more fields of the scenario")
@@ -136,7 +136,7 @@ class _Parameter:
             if value in listed[:number]:
                 raise self.wrong(f"{given[0]}[{number}]", f"`{value}` is given twice")
         if len(listed) < 2:
-            raise self.wrong(given[0], "nothing is open with fewer than two", "two or more")
+            raise self.wrong(given[0], "an open parameter needs several values", "two or more")
         if not space.paths(one):
             raise self.wrong("points", "no point sets a field", "`set` with values by path")
 
