@@ -531,7 +531,7 @@ STUDIES = {
         'rows = ["load", "scheme"]',
         'rows = ["load", "schema"]',
         "schema",
-        ("no column `schema` to tell rows by", "did you mean `scheme`"),
+        ("no column `schema` to identify rows", "did you mean `scheme`"),
     ),
     "a table without rows": Bad(
         "claims.toml", 'rows = ["load", "scheme"]', "rows = []", "rows = []", ("nothing identifies the rows",)

@@ -53,7 +53,7 @@ class Flow:
     line: int
     """Line in the reference's file, from 1; number of the flow if the reference is a results folder."""
     flow: int
-    """Its number in the results."""
+    """Number of the flow in the results."""
     src: int
     """The sending host, by the reference's number."""
     dst: int
@@ -89,7 +89,7 @@ class Unmatched:
     line: int | None
     """Line in the reference's file, or number of the flow in the reference's results."""
     flow: int | None
-    """Its number in the results."""
+    """Number of the flow in the results."""
     src: int
     """The sending host, by the reference's number."""
     dst: int
@@ -115,7 +115,7 @@ class Difference:
     """The first difference of two runs: the flow with the earliest time that only one of them has."""
 
     flow: int
-    """Its number in the results."""
+    """Number of the flow in the results."""
     src_name: str
     """Name of the sending host in the results."""
     dst_name: str

@@ -20,7 +20,7 @@ from incast.sweep.plan import covers, toml, variations, varied
 SCHEME = re.compile(r'scheme\.(?:"([^"]*)"|([^.]+))\.')
 """Beginning of the path of a scheme's field, with its name."""
 SHARES = (0.0, 0.5, 1.0)
-"""Places in a range whose values are checked."""
+"""Places in a range at which values are checked."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def check(description: Description, schemes: Mapping[str, set[str]]) -> tuple[Op
 
 
 class _Sweep:
-    """A sweep at the scales whose runs must have the judged setting: the largest one, and that of maps."""
+    """A sweep at the scales that must have the judged setting: the largest one, and that of maps."""
 
     def __init__(self, description: Description, name: str, schemes: set[str]) -> None:
         self.path = description.part_file(name)
@@ -66,11 +66,11 @@ class _Sweep:
 
     @cached_property
     def trees(self) -> list[dict[str, Any]]:
-        """Its first scenario at each scale."""
+        """First scenario of the sweep at each scale."""
         return [next(self.scenarios({}, scale)) for scale in self.scales]
 
     def scenarios(self, sets: Mapping[str, Any], scale: str | None = None) -> Iterator[dict[str, Any]]:
-        """Its scenarios with values of fields, each with the schemes that it runs."""
+        """Scenarios of the sweep with values of fields, each with the schemes that the sweep runs."""
         overrides = [f"{path}={toml(value)}" for path, value in sets.items()]
         for tree in variations(self.path, scale=scale or self.scales[-1], overrides=overrides):
             yield {**tree, "scheme": {name: one for name, one in tree["scheme"].items() if name in self.schemes}}
