@@ -199,7 +199,7 @@ def test_wrong_names(command: Command, incast16: Path, tmp_path: Path) -> None:
         ([incast16, *SCHEME], "2 schemes; choose with --with: HPCC, DCQCN+w"),
         ([incast16, incast16, *SCHEME, "--with", "DCQCN+w"], "choose another scheme with --with: HPCC"),
         ([incast16, *SCHEME, "--with", "HPC"], "did you mean `HPCC`?"),
-        ([incast16, REFERENCE, *SCHEME, "--with", "HPCC"], "is a file: it has no scheme HPCC"),
+        ([incast16, REFERENCE, *SCHEME, "--with", "HPCC"], "is a file and has no scheme HPCC"),
         ([tmp_path, REFERENCE], "is not a results folder"),
         ([incast16, REFERENCE, *SCHEME, "--by-flow", "-1"], "by-flow"),
     ):

@@ -202,7 +202,7 @@ class Bad:
 BAD = {
     "a claim": Bad('["C1", "C2"]', '["C1", "C22"]', "C22", ("no claim `C22`", "did you mean `C2`")),
     "an id twice": Bad('id = "table-1"', 'id = "1"', 'id = "1"', ("two figures `1`",)),
-    "an id": Bad('id = "table-1"', 'id = "table 1"', "table 1", ("`table 1` is no name for a figure",)),
+    "an id": Bad('id = "table-1"', 'id = "table 1"', "table 1", ("`table 1` is not a valid name of a figure",)),
     "nothing in it": Bad(
         '[[figure]]\nid = "table-1"',
         '[[figure]]\nid = "2"\ntitle = "x"\nsource = "x"\nabout = "x"\n\n[[figure]]\nid = "table-1"',

@@ -97,7 +97,7 @@ def test_statements_that_never_hold_together(found: StudyMap) -> None:
     text = "\n".join(map_writing.findings(found))
     assert "No single setting: at none of 33 points all 3 published statements and calibrations hold together." in text
     assert f"Most hold at point {together.best}: 2 of 3, with size {best['size']}, rate 10Gbps" in text
-    assert "Contradict each other (each holds at some point, never both at one): small and large." in text
+    assert "Contradict each other (each holds at some point, never both at the same point): small and large." in text
 
 
 def test_statements_that_hold_together_at_a_point(known: Path, tmp_path: Path) -> None:
@@ -289,7 +289,7 @@ ERRORS = {
     "a name twice": ('name = "rate"', 'name = "size"', 'name = "size"', ("two open parameters `size`",)),
     "a path": ("fabric.star.rate", "fabric.star.raet", "raet", ("unknown field `raet`", "did you mean `rate`")),
     "a path of a point": ('"fabric.star.hosts"', '"fabric.star.hots"', "hots", ("unknown field `hots`", "`hosts`")),
-    "a scheme's path": ("fabric.star.rate", "scheme.B.window", "scheme.B", ("no sweep has an effect of `scheme.B",)),
+    "a scheme's path": ("fabric.star.rate", "scheme.B.window", "scheme.B", ("` has no effect in any sweep",)),
     "a value": ('["10Gbps", "100Gbps"]', '["10MB", "100Gbps"]', "10MB", ("sweep `flow` does not accept `10MB`",)),
     "a point's value": ('"fabric.star.hosts" = 4', '"fabric.star.hosts" = 0', "[[open.points]]", ("accept `four`",)),
     "an end of the range": (
@@ -300,11 +300,11 @@ ERRORS = {
     "a logarithm of 0": ('["100kB", "300kB"]', '["0B", "300kB"]\nlog = true', "range", ("`0B` has no logarithm",)),
     "no whole numbers": ('"300kB"]', '"300kB"]\ninteger = true', "range", ("these are no whole numbers",)),
     "a logarithm of values": ('"100Gbps"]', '"100Gbps"]\nlog = true', "log", ("`log` belongs to `range`",)),
-    "one value": ('["10Gbps", "100Gbps"]', '["100Gbps"]', "values", ("nothing is open with fewer than two",)),
+    "one value": ('["10Gbps", "100Gbps"]', '["100Gbps"]', "values", ("an open parameter needs several values",)),
     "a value twice": ('["10Gbps", "100Gbps"]', '["100Gbps", "100Gbps"]', "values", ("`100Gbps` is given twice",)),
     "values and a range": ('"100Gbps"]', '"100Gbps"]\nrange = [1, 2]', "values", ("not range and values",)),
     "neither": ('values = ["10Gbps", "100Gbps"]\n', "", "[[open]]", ("has one of these, not none",)),
-    "no path": ('path = "fabric.star.rate"\n', "", "[[open]]", ("which field of the scenario is open?",)),
+    "no path": ('path = "fabric.star.rate"\n', "", "[[open]]", ("no `path` names the field of the scenario",)),
     "judged outside": ('judged = "200kB"', 'judged = "400kB"', "judged", ("not in the plausible range", "100kB to")),
     "judged not a value": ('judged = "100Gbps"', 'judged = "40Gbps"', "judged", ("`40Gbps` is not among",)),
     "judged not a point": ('judged = "two"', 'judged = "tow"', "judged", ("`tow` is not among", "did you mean `two`")),
@@ -333,7 +333,7 @@ def test_errors_show_their_place(old: str, new: str, at: str, says: tuple[str, .
 def test_a_sweep_that_varies_the_field_is_left_out(known: Path) -> None:
     text = '[[vary]]\npath = "fabric.star.rate"\nvalues = ["100Gbps"]\n'
     (known / "flow.toml").write_text(f'scenario = "star.toml"\n{text}\n[scale.quick]\n[scale.map]\n', encoding="utf-8")
-    with pytest.raises(incast.ScenarioError, match=r"no sweep has an effect of `fabric\.star\.rate`: each varies it"):
+    with pytest.raises(incast.ScenarioError, match=r"`fabric\.star\.rate` has no effect in any sweep: each varies it"):
         incast.load_study(known)
 
 
@@ -349,7 +349,7 @@ def test_an_axis_may_set_a_table_that_has_the_field(known: Path) -> None:
             assert len(incast.load_study(known).plan_map(2).of_points[1]["flow"].runs) == 2
         else:
             with pytest.raises(
-                incast.ScenarioError, match=r"no sweep has an effect of `workload\[0\]\.list\[0\]\.size`"
+                incast.ScenarioError, match=r"`workload\[0\]\.list\[0\]\.size` has no effect in any sweep"
             ):
                 incast.load_study(known)
 

@@ -531,10 +531,10 @@ STUDIES = {
         'rows = ["load", "scheme"]',
         'rows = ["load", "schema"]',
         "schema",
-        ("no column `schema` to tell rows by", "did you mean `scheme`"),
+        ("no column `schema` to identify rows", "did you mean `scheme`"),
     ),
     "a table without rows": Bad(
-        "claims.toml", 'rows = ["load", "scheme"]', "rows = []", "rows = []", ("nothing tells rows apart",)
+        "claims.toml", 'rows = ["load", "scheme"]', "rows = []", "rows = []", ("nothing identifies the rows",)
     ),
     "a table's column": Bad(
         "claims.toml", "p95 = { title", "p96 = { title", "p96", ("no column `p96`", "did you mean `p95`")
@@ -551,7 +551,7 @@ STUDIES = {
         'name = "tails"',
         'name = "a/b"',
         "a/b",
-        ("`a/b` is no name for a table",),
+        ("`a/b` is not a valid name of a table",),
     ),
     "a head's scale": Bad(
         "explanations.md", ": quick", ": quik", "quik", ("no scale `quik`", "did you mean `quick`", "smoke, quick")

@@ -89,7 +89,7 @@ def bad_stop(scheme: dict[str, Any]) -> list[str]:
 
 
 def above_0(scheme: dict[str, Any], notice: str, *, drops: bool = True) -> list[str]:
-    """The counts of a scheme above 0 whose counters have a notice, with or without counters of drops."""
+    """Counts above 0 of a scheme, of counters with a notice; with or without counters of drops."""
     named = [each for each in counters() if each.notice == notice and (drops or not each.name.endswith("_drops"))]
     # Earlier versions lacked some counters.
     found = {each: scheme["counts"].get(each.name, 0) for each in named}

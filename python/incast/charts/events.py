@@ -121,7 +121,7 @@ def marked(chart: Chart, source: Source, panel: str) -> Chart:
     left_out = (f"{EVENTS} of {most:,} events are marked: the first.",) if most > EVENTS else ()
     return replace(
         chart,
-        about=f"{chart.about} Dotted lines are events: {_said(rows)}.",
+        about=f"{chart.about} Dotted lines are events: {_in_words(rows)}.",
         events=tuple(rows),
         spec=spec,
         left_out=(*chart.left_out, *left_out),
@@ -137,7 +137,7 @@ def _row(event: Event, scheme: str) -> dict[str, Any]:
     return {"event_ps": event.time_ps, "event": text, "what": event.what}
 
 
-def _said(rows: Iterable[dict[str, Any]]) -> str:
+def _in_words(rows: Iterable[dict[str, Any]]) -> str:
     """The first events in words."""
     texts = list(dict.fromkeys(row["event"] for row in rows))
     more = len(texts) - NAMED

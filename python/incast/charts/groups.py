@@ -63,7 +63,7 @@ class Study:
     claims: list[dict[str, Any]]
     """The claims with their verdicts."""
     figures: Figures
-    """Its figures."""
+    """Figures of the study."""
     first: dict[str, Variation]
     """First scenario of each sweep, for charts of pauses."""
     without: tuple[str, ...] = ()

@@ -117,7 +117,7 @@ def of_page(spec: Spec, palette: Sequence[str], all_: Sequence[str]) -> Spec:
 
 
 def equal(spec: Spec, palette: Sequence[str], earlier: Mapping[str, str]) -> Spec:
-    """A chart's specification in which schemes equal to an earlier one are dashed, and the legend says so."""
+    """A chart's specification with dashed lines for schemes equal to an earlier one, and both names in the legend."""
     if not set(earlier) & set(palette):
         return spec
     names = {name: f"{name} = {earlier[name]}" for name in palette if name in earlier}

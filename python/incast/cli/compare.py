@@ -54,14 +54,15 @@ def compare(
 ) -> None:
     """Compare results with other results, another scheme, or output of the HPCC authors' ns-3 or its descendants.
 
-    The first line says that all flows are identical, or where the difference begins. Then come percentiles by flow size
-    for both sides, the flows that differ most, and the flows that only one side has.
+    The first line reports that all flows are identical, or the first difference. Percentiles by flow size for both
+    sides follow, then the flows that differ most, and the flows that only one side has.
 
     Flows of two results match by number if both have the same flows, otherwise by hosts, size and start. Flows of an
     fct.txt match by hosts, ports, size and start. Slowdowns of both sides are computed as in ns-3's fct_analysis.py,
     with the reference's ideal times. A difference does not change the exit code.
 
-    A pfc.txt is compared frame by frame; a qlen.txt block by block, with queues sampled by measure.sample_every.
+    A pfc.txt is compared frame by frame. A qlen.txt is compared block by block with the queues that
+    measure.sample_every samples.
 
     Parameters
     ----------
@@ -73,11 +74,11 @@ def compare(
     scheme
         Scheme to compare; required if the results have several.
     with_
-        Scheme of the reference, if that is a results folder. Default: the same as in the results, or the only one.
+        Scheme of a reference that is a results folder. Default: the same as in the results, or the only one.
     dport
         Compare only flows to this destination port. In ns-3's workloads, 100 is background traffic and 200 is incasts.
     by_flow
-        Number of flows to list, largest differences first; for pfc.txt, of frames, first differences first.
+        Number of flows to list, largest differences first; for pfc.txt, number of frames, in order of time.
     format
         Output format.
     table
@@ -97,7 +98,9 @@ def compare(
     if of_file is None:
         _refuse({"--kind": kind}, "results")
     if table == "ports" or table == "frames":
-        raise ComparisonError(f"--table {table} is not of flows; choose one of bins, flows, unmatched")
+        raise ComparisonError(
+            f"--table {table} has no effect on a comparison of flows; choose one of bins, flows, unmatched"
+        )
     _only_csv(table, format)
     found = incast.compare(folder, reference, scheme=scheme, with_scheme=with_, dport=dport)
     if format == "csv":

@@ -95,8 +95,8 @@ def qlen(
 ) -> None:
     """Export sampled queue lengths in the format of ns-3's queue monitor (QLEN_MON_FILE of the HPCC authors' ns-3).
 
-    A block has a line `time: NANOSECONDS`, then `node interface c0 c1 ...` for each switch port, with ck samples so far
-    of a queue of k kB, rounded down. ns-3 samples every 100 ns: measure.sample_every = "100ns".
+    A block has a line `time: NANOSECONDS`, then `node interface c0 c1 ...` for each switch port. ck is the number of
+    samples so far with a queue of k kB, rounded down. ns-3 samples every 100 ns: measure.sample_every = "100ns".
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def qlen(
     scheme
         Scheme to export; required if the results have several.
     every
-        Time between blocks, at its multiples; the last sample has a block too. Default: that of ns-3.
+        Blocks are at multiples of this time, and at the last sample. Default: that of ns-3.
     overwrite
         Replace an existing file.
 

@@ -69,7 +69,7 @@ def plot(
     overwrite
         Replace an existing file.
     study
-        Results folder of a study: draw the figure --figure of `incast study show`, with published values.
+        Results folder of a study: draw its figure --figure with published values. `incast study show` lists the ids.
     where
         COLUMN=VALUE that selects the scenario of a sweep, or the runs for over; repeatable.
     label

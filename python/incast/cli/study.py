@@ -232,14 +232,14 @@ def show(
     figures: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
     format: Format = "text",  # noqa: A002 - the name of the option
 ) -> None:
-    """Show a study's runs at each scale and its claims, or the verdicts on the claims.
+    """Show a study's runs, open parameters, claims and figures, or the verdicts in its results or its map.
 
     Parameters
     ----------
     study
-        Name of a study (see incast study list), folder of your own, or results of a study.
+        Name of a study (see incast study list), folder of your own, or results or map of a study.
     directory
-        Results of that study, to show the verdict on each claim.
+        Results or map of that study, to show the verdict on each claim.
     figures
         For results: print every figure. By default, figures of a check with the same verdict share a line.
     format

@@ -40,7 +40,7 @@ def map_(
 
     Open parameters are those that the publication does not give. The map shows the share of their space in which each
     claim holds, and whether all published statements hold together at one point. The same command resumes an
-    interrupted map, and with more points extends it.
+    interrupted map; a larger --points extends it.
 
     Parameters
     ----------

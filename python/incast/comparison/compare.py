@@ -58,7 +58,9 @@ def compare(
         other = other if isinstance(other, Results) else open_results(other)
         return _with_results(results, other, (scheme, with_scheme), dport)
     if with_scheme is not None:
-        raise ComparisonError(f"{other} is a file: it has no scheme {with_scheme}; choose that of the results only")
+        raise ComparisonError(
+            f"{other} is a file and has no scheme {with_scheme}; choose only the scheme of the results"
+        )
     return _with_file(results, Path(other), match.chosen(results, scheme), dport, within_ns)
 
 

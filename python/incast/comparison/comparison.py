@@ -51,9 +51,9 @@ class Flow:
     """A flow that completed on both sides."""
 
     line: int
-    """Its line in the reference's file, from 1; its number if the reference is a results folder."""
+    """Line in the reference's file, from 1; number of the flow if the reference is a results folder."""
     flow: int
-    """Its number in the results."""
+    """Number of the flow in the results."""
     src: int
     """The sending host, by the reference's number."""
     dst: int
@@ -87,9 +87,9 @@ class Unmatched:
     why: str
     """Reason for which the other side has no completion time."""
     line: int | None
-    """Its line in the reference's file, or its number there."""
+    """Line in the reference's file, or number of the flow in the reference's results."""
     flow: int | None
-    """Its number in the results."""
+    """Number of the flow in the results."""
     src: int
     """The sending host, by the reference's number."""
     dst: int
@@ -115,7 +115,7 @@ class Difference:
     """The first difference of two runs: the flow with the earliest time that only one of them has."""
 
     flow: int
-    """Its number in the results."""
+    """Number of the flow in the results."""
     src_name: str
     """Name of the sending host in the results."""
     dst_name: str
@@ -125,7 +125,7 @@ class Difference:
     start_ns: float | None
     """Start in the results; `None` if it never started."""
     at_ns: float
-    """Earlier of its two completions; earlier of its two starts if these differ."""
+    """Earlier of the flow's two completions, or of the two starts if the starts differ."""
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class Summary:
     median: float
     """The median of the absolute differences."""
     median_differing: float | None
-    """The same of the flows that differ; `None` if all are identical."""
+    """Median of the absolute differences of flows that differ; `None` if all are identical."""
     p95: float
     """The 95th percentile of the absolute differences."""
     largest: float

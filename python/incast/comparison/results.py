@@ -89,7 +89,7 @@ def pair(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def why_none(connection: duckdb.DuckDBPyConnection, results: Path, reference: Path) -> str:
-    """Why the two sides have no flow in common, in words."""
+    """Reason why the two sides have no flow in common."""
     for side, path in (("results", results), ("reference", reference)):
         if not match.row(connection, f"SELECT count(*) FROM {side}")[0]:
             return f"{path} has no flows that can complete"

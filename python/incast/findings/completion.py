@@ -9,7 +9,7 @@ from incast.findings.finding import COMPARISON, Finding
 from incast.findings.words import count, joined, number, time
 
 FEW = 20
-"""Fewest flows whose slowdowns are compared instead (our choice)."""
+"""Number of flows from which slowdowns are compared instead (our choice)."""
 OTHERS = 3
 """Most other schemes that are named next to the fastest (our choice)."""
 
@@ -17,8 +17,8 @@ OTHERS = 3
 def completion(source: Source) -> Iterator[Finding]:
     """Time from the first start to the last completion of a label, under the fastest scheme and the others.
 
-    For labels whose flows wait for each other, such as collectives, and for 2 to 19 flows in a comparison of schemes.
-    All flows of the label must complete under every scheme.
+    For labels with flows that wait for each other, such as collectives, and for 2 to 19 flows in a comparison of
+    schemes. All flows of the label must complete under every scheme.
     """
     rows = source.rows(
         """

@@ -56,7 +56,7 @@ def failures(source: Source) -> Iterator[Finding]:
                 parts += [counted(values, noun)] if any(values.values()) else []
             if not any(source.manifests[scheme]["counts"].get("pauses") for scheme in source.schemes):
                 parts.append("no port was paused")
-            text = f"{prefix(schemes, source.schemes)}{_said(mine)}: {'; '.join(parts)}."
+            text = f"{prefix(schemes, source.schemes)}{_in_words(mine)}: {'; '.join(parts)}."
             yield Finding("failure", FAILURE, text, tuple(schemes))
     yield from _slower(source, by_outages)
 
@@ -83,7 +83,7 @@ def outages(source: Source) -> dict[str, tuple[Outage, ...]]:
     }
 
 
-def _said(found: Sequence[Outage]) -> str:
+def _in_words(found: Sequence[Outage]) -> str:
     """Failed links, number of outages and their times."""
     names = list(dict.fromkeys(each.link for each in found))
     failed = "lost packets silently" if found[0].silent else "down"

@@ -46,7 +46,7 @@ MOST = 8
 
 
 def findings(results: Results, *, most: int = MOST) -> list[Finding]:
-    """The most important findings of a run, at most so many."""
+    """The most important findings of a run, at most `most`."""
     source = Source([results])
     try:
         return findings_of(source, most=most)
@@ -55,6 +55,6 @@ def findings(results: Results, *, most: int = MOST) -> list[Finding]:
 
 
 def findings_of(source: Source, *, most: int = MOST) -> list[Finding]:
-    """The most important findings of a scenario with all its schemes, at most so many."""
+    """The most important findings of a scenario with all its schemes, at most `most`."""
     found = [finding for rule in RULES for finding in rule(source)]
     return sorted(found, key=lambda each: -each.importance)[:most]

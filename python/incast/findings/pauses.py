@@ -11,7 +11,7 @@ from incast.findings.finding import LONG_PAUSES, PAUSES, Finding
 from incast.findings.words import longest, prefix_if_equal, share
 
 ROOT = 0.25
-"""Smallest share of the paused time whose root is named (our choice)."""
+"""Smallest share of the paused time for which the root is named (our choice)."""
 LONG = 0.01
 """Share of the time paused from which a port's pauses count as long (our choice)."""
 

@@ -44,7 +44,7 @@ def count(value: int, one: str, many: str | None = None) -> str:
 
 
 def times(value: int) -> str:
-    """How often: once, twice, 3 times."""
+    """A number of times: once, twice, 3 times."""
     return TIMES.get(value, f"{value:,} times")
 
 

@@ -59,7 +59,7 @@ def pauses_of(title: str, variation: Variation) -> Chart:
 
 
 def tabulated(figure: DrawnFigure, one: DrawnTable) -> str:
-    """A table of a figure; what its figure says already is not repeated."""
+    """A table of a figure, without a title or text that equals that of the figure."""
     numbers = [place for place, right in enumerate(one.numeric) if right]
     heading = "" if one.title == figure.title else element("h4", one.title)
     save = (

@@ -1,4 +1,4 @@
-"""The first section of a page: findings as sentences, and the run that they are about."""
+"""The first section of a page: findings as sentences, and the provenance of the run."""
 
 from __future__ import annotations
 

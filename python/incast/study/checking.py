@@ -196,7 +196,7 @@ class _Claims:
         found: dict[str, tuple[str, ...]] = {}
         for at, _, table in self.description.claims.tables():
             if not re.fullmatch(r"\w[\w-]*", table.name):
-                message = f"`{table.name}` is no name for a table, which is that of its file"
+                message = f"`{table.name}` is not a valid name of a table and its file"
                 raise document.wrong(f"{at}.name", message, allowed="letters, digits, _ and -")
             if table.name in found:
                 raise document.wrong(f"{at}.name", f"there are two tables `{table.name}`")

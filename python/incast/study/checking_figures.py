@@ -26,7 +26,7 @@ def figures(description: Description, columns: Mapping[str, tuple[str, ...]], kn
     for number, figure in enumerate(claims.figure):
         at = f"figure[{number}]"
         if not re.fullmatch(NAME, figure.id):
-            message = f"`{figure.id}` is no name for a figure"
+            message = f"`{figure.id}` is not a valid name of a figure"
             raise document.wrong(f"{at}.id", message, allowed="letters, digits, `.`, `_` and `-`")
         if figure.id in [other.id for other in claims.figure[:number]]:
             raise document.wrong(f"{at}.id", f"there are two figures `{figure.id}`")
@@ -151,10 +151,10 @@ def table(description: Description, at: str, one: StudyTable, kinds: Mapping[str
     """Raise unless a table's columns are those of its query, and its figures numbers."""
     document, names = description.claims_document, [each for each in kinds if each != SEED]
     if not one.rows:
-        raise document.wrong(f"{at}.rows", "nothing tells rows apart", allowed=", ".join(names))
+        raise document.wrong(f"{at}.rows", "the list is empty: nothing identifies the rows", allowed=", ".join(names))
     for number, row in enumerate(one.rows):
         if row not in names:
-            message = f"the SQL of table `{one.name}` gives no column `{row}` to tell rows by"
+            message = f"the SQL of table `{one.name}` gives no column `{row}` to identify rows"
             raise document.wrong(f"{at}.rows[{number}]", message, wrong=row, names=names)
     for column in one.column:
         if column not in names:
@@ -162,7 +162,7 @@ def table(description: Description, at: str, one: StudyTable, kinds: Mapping[str
             raise document.wrong(join(f"{at}.column", column), message, wrong=column, names=names)
     numbers = [each for each in names if each not in one.rows]
     if not numbers:
-        raise document.wrong(f"{at}.sql", f"table `{one.name}` has no figures, only columns that tell rows apart")
+        raise document.wrong(f"{at}.sql", f"table `{one.name}` has no figures, only columns that identify rows")
     for column in numbers:
         if not queries.is_number(kinds[column]):
             message = f"column `{column}` of table `{one.name}` has no numbers but {kinds[column]}"

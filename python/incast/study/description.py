@@ -40,7 +40,7 @@ class Scales:
     paper: ScaleText | None = None
     """Size of the publication."""
     map: ScaleText | None = None
-    """Runs at one point of a map of the open parameters, by `incast study map` alone. A sweep without `[scale.map]` is
+    """Runs at one point of a map of the open parameters, only for `incast study map`. A sweep without `[scale.map]` is
     not part of the map.
     """
 
@@ -55,7 +55,7 @@ class OpenPoint:
     """An `[[open.points]]` of study.toml: values of several fields that belong together."""
 
     name: str
-    """Its name."""
+    """Name of the point."""
     set: dict[str, Any] = field(default_factory=dict)
     """Values by path, as for `--set`; empty to leave the scenario unchanged."""
 
@@ -65,14 +65,14 @@ class OpenParameter:
     """An `[[open]]` of study.toml: a parameter that the publication leaves open."""
 
     name: str
-    """Its short name."""
+    """Short name."""
     why: str
-    """Why these values are plausible: source or physics."""
+    """Reason for the plausible values: source or physics."""
     judged: Value
-    """Value, or name of the point, that the study runs with. The sweeps must have it."""
+    """Value, or name of the point, that the study runs with. The sweeps must have the same value."""
     reason: str
-    """Why the study runs with it: nearest the text, a vendor's default, calibrated on a published number, or the middle
-    of the range.
+    """Reason for the judged value: nearest the text, a vendor's default, calibrated on a published number, or the
+    middle of the range.
     """
     path: str | list[str] | None = None
     """Field of the scenario, as for `--set`, or fields that get the same value. A sweep ignores fields of schemes that
@@ -83,15 +83,15 @@ class OpenParameter:
     `points`.
     """
     log: bool = False
-    """If true, the logarithm of a value in `range` is uniform. Default false: the value is."""
+    """If true, points are uniform in the logarithm of the value. Default false: uniform in the value."""
     integer: bool = False
     """If true, values in `range` are whole numbers. Default false."""
     values: list[Value] | None = None
     """Plausible values, all equally likely."""
     points: list[OpenPoint] | None = None
-    """Named values of several fields, all equally likely; then there is no `path`."""
+    """Named values of several fields, all equally likely; without `path`."""
     sweeps: list[str] | None = None
-    """Sweeps that vary it. Default: all whose scenarios accept the fields and that do not vary one of them."""
+    """Sweeps that vary the parameter. Default: all that accept the fields and do not vary one of them already."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -304,7 +304,7 @@ class StudyFigure:
     """A `[[figure]]` of claims.toml: a figure or table of the publication, or one of ours."""
 
     id: str
-    """Number in the publication, such as `8a` or `table-1`, or a short name; letters, digits, `.`, `_` and `-`."""
+    """Number in the publication, such as `8a` or `table-1`, or a short name: letters, digits, `.`, `_` and `-`."""
     title: str
     """Heading."""
     source: str
@@ -312,7 +312,7 @@ class StudyFigure:
     about: str
     """Content of the figure, and its differences from the published one: a sentence or two."""
     claims: list[str] = field(default_factory=list)
-    """Ids of the claims about it; their verdicts stand next to it."""
+    """Ids of the claims about the figure. The page shows their verdicts with the figure."""
     chart: list[StudyChart] = field(default_factory=list)
     """Charts of metrics."""
     table: list[StudyTable] = field(default_factory=list)

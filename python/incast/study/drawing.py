@@ -38,7 +38,7 @@ class Mark:
 
     x: Any
     series: Any
-    """Its series; `None` if it has none."""
+    """Series of the value; `None` without one."""
     panel: Any
     value: float
 

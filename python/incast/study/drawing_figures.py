@@ -23,10 +23,10 @@ class DrawnFigure:
     """A figure of a study as it is kept in claims.json."""
 
     id: str
-    """Its number in the publication, or its short name."""
+    """Number in the publication, or short name."""
     title: str
     source: str
-    """Its place in the publication, or `ours`."""
+    """Place in the publication, or `ours`."""
     about: str
     claims: tuple[str, ...] = ()
     """Ids of the claims about it."""
@@ -124,7 +124,7 @@ def _charts(
         try:
             drawn.append(draw(chart, metric, measured[chart.metric], checked.known[metric.part]))
         except NotUniqueError as error:
-            message = f"metric `{chart.metric}` has several rows{error}: a column that tells them apart is missing"
+            message = f"metric `{chart.metric}` has several rows{error}: a column that identifies each row is missing"
             raise description.claims_document.wrong(f"{field}.metric", message) from None
         except NotNumberError as error:
             message = f"lines need numbers along x; column `{chart.x}` of metric `{chart.metric}` has `{error}`"
@@ -140,7 +140,7 @@ def _tables(description: Description, number: int, measured: Mapping[str, Measur
             drawn.append(tabulate(table, figure, measured[table.name]))
         except NotUniqueError as error:
             message = (
-                f"table `{table.name}` has several rows{error}, of one seed: a column that tells them apart is missing"
+                f"table `{table.name}` has several rows{error}, of one seed: a column that identifies rows is missing"
             )
             raise description.claims_document.wrong(f"figure[{number}].table[{place}].rows", message) from None
     return tuple(drawn)

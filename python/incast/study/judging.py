@@ -31,7 +31,7 @@ class AmbiguousError(Exception):
     def located(self, document: Document, number: int, claim: Claim) -> IncastError:
         """The error at the metric's name in claims.toml; `number` is the place of the claim there."""
         metric = claim.check[self.check].metric
-        message = f"metric `{metric}` has several rows{self.row}: a column that tells them apart is missing"
+        message = f"metric `{metric}` has several rows{self.row}: a column that identifies each row is missing"
         return document.wrong(f"claim[{number}].check[{self.check}].metric", message)
 
 

@@ -70,7 +70,7 @@ def findings(found: StudyMap) -> Iterator[str]:
     if together.conflicts:
         pairs = "; ".join(f"{one} and {other}" for one, other in together.conflicts[:FEW])
         more = f"; {len(together.conflicts) - FEW} more pairs" if len(together.conflicts) > FEW else ""
-        yield f"Contradict each other (each holds at some point, never both at one): {pairs}{more}."
+        yield f"Contradict each other (each holds at some point, never both at the same point): {pairs}{more}."
 
 
 def place(number: int) -> str:

@@ -38,17 +38,17 @@ class Axis:
     why: str
     reason: str
     plausible: str
-    """Range or values, for people."""
+    """Range or values, as text."""
     ordered: bool
     """True if values are numbers or quantities of one kind."""
     kind: Kind | None
-    """Kind of its quantities; `None` for numbers and names."""
+    """Kind of the quantities; `None` for numbers and names."""
     log: bool
     """If true, points are uniform in the logarithm."""
     choices: tuple[Value, ...]
     """Values or names of points; empty for a range."""
     sweeps: tuple[str, ...]
-    """Sweeps that vary it."""
+    """Sweeps that vary the parameter."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,9 +83,9 @@ class MappedClaim:
     origin: Origin
     calibration: str | None
     verdicts: tuple[Verdict, ...]
-    """By point, that of the judged setting first. Verdicts are of means, without their intervals."""
+    """Verdicts on means, without their intervals, by point; the judged setting first."""
     reason: str | None
-    """Why it is not measured at some point; `None` if it is at all."""
+    """Reason why the claim is not measured at some point; `None` if it is measured at all points."""
     holds: int
     """Sampled points at which it holds, without the judged setting."""
     points: int
@@ -93,7 +93,7 @@ class MappedClaim:
     low: float | None
     """Lower end of the 95 % interval of the share (Wilson); `None` without points."""
     high: float | None
-    """Its upper end."""
+    """Upper end of the interval."""
     influences: tuple[Influence, ...]
     """Influence of each parameter that its sweeps have, the strongest first; empty if all verdicts are equal."""
     figures: tuple[MappedFigure, ...]
@@ -122,17 +122,17 @@ class Together:
     claims: tuple[str, ...]
     """Published statements and calibrations that are measured."""
     all_hold: tuple[int, ...]
-    """Points at which all of them hold; 0 is the judged setting."""
+    """Points at which all these claims hold; 0 is the judged setting."""
     best: int
-    """Point at which most of them hold, the first of several."""
+    """Point at which most of these claims hold, the first of several."""
     holds: int
-    """Number that hold there."""
+    """Number of claims that hold at this point."""
     fail: tuple[str, ...]
-    """Those that do not hold there."""
+    """Claims that do not hold at this point."""
     nowhere: tuple[str, ...]
-    """Those that hold at no point."""
+    """Claims that hold at no point."""
     conflicts: tuple[tuple[str, str], ...]
-    """Pairs that hold at no common point, although each holds somewhere."""
+    """Pairs of claims that hold at no common point, although each holds at some point."""
 
 
 class StudyMap:

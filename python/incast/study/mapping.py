@@ -218,7 +218,7 @@ def _mapped(
 
 
 def _outside(checked: Checked, claim: Claim, parts: set[str]) -> str:
-    """Why a claim is not measured by a map."""
+    """Reason why a map does not measure a claim."""
     if SCALES.index(MAP_RANK) < SCALES.index(claim.from_):
         return f"needs scale {claim.from_}"
     outside = sorted(parts - checked.maps.keys())

@@ -47,7 +47,7 @@ class _Asked:
     kind: str
     name: str
     field: str
-    """Its place in claims.toml."""
+    """Place in claims.toml."""
     query: Metric | StudyTable
 
 

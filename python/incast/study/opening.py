@@ -18,7 +18,7 @@ from incast.sweep.plan import covers, toml, variations, varied
 SCHEME = re.compile(r'scheme\.(?:"([^"]*)"|([^.]+))\.')
 """Beginning of the path of a scheme's field, with its name."""
 SHARES = (0.0, 0.5, 1.0)
-"""Places in a range whose values are checked."""
+"""Places in a range at which values are checked."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Opened:
     """Fields that it sets, by sweep."""
 
     def overrides(self, sweep: str, value: Value) -> Iterator[str]:
-        """Values of its fields in a sweep, as for `--set`; none if it has no effect there."""
+        """Values of the parameter's fields in a sweep, as for `--set`; none if it has no effect there."""
         for path, chosen in space.sets(self.parameter, value).items():
             if path in self.fields.get(sweep, ()):
                 yield f"{path}={toml(chosen)}"
@@ -54,7 +54,7 @@ def check(description: Description, schemes: Mapping[str, set[str]], maps: Colle
 
 
 class _Sweep:
-    """A sweep at the scales whose runs must have the judged setting: the largest one, and that of maps."""
+    """A sweep at the scales that must have the judged setting: the largest one, and that of maps."""
 
     def __init__(self, description: Description, name: str, schemes: set[str], of_map: bool) -> None:
         self.path = description.part_file(name)
@@ -66,14 +66,14 @@ class _Sweep:
         self._first: dict[str, dict[str, Any]] = {}
 
     def first(self, sets: Mapping[str, Any], scale: str | None = None) -> dict[str, Any]:
-        """Its first scenario with values of fields."""
+        """First scenario of the sweep with values of fields."""
         key = repr((sets, scale or self.scales[-1]))
         if key not in self._first:
             self._first[key] = next(self.scenarios(sets, scale))
         return self._first[key]
 
     def scenarios(self, sets: Mapping[str, Any], scale: str | None = None) -> Iterator[dict[str, Any]]:
-        """Its scenarios with values of fields, each with the schemes that it runs."""
+        """Scenarios of the sweep with values of fields, each with the schemes that the sweep runs."""
         overrides = [f"{path}={toml(value)}" for path, value in sets.items()]
         for tree in variations(self.path, scale=scale or self.scales[-1], overrides=overrides):
             yield {**tree, "scheme": {name: one for name, one in tree["scheme"].items() if name in self.schemes}}
@@ -109,7 +109,7 @@ class _Parameter:
         used = {path for of_sweep in fields.values() for path in of_sweep}
         for path in space.paths(self.parameter):
             if path not in used:
-                message = f"no sweep has an effect of `{path}`: each varies it or does not run its scheme"
+                message = f"`{path}` has no effect in any sweep: each varies it or does not run its scheme"
                 raise self.wrong(self._place(path), message)
         for name, paths in fields.items():
             self._agrees(name, paths)
@@ -124,7 +124,7 @@ class _Parameter:
             message = f"an open parameter has one of these, not {' and '.join(given) or 'none'}"
             raise self.wrong(given[1] if given else "", message, "range, values or points")
         if (one.path is None) != (one.points is not None):
-            message = "points have their own paths" if one.path else "which field of the scenario is open?"
+            message = "points have their own paths" if one.path else "no `path` names the field of the scenario"
             raise self.wrong("path" if one.path else "", message, "`path` with `range` or `values`, or `points` alone")
         if one.path == []:
             raise self.wrong("path", "the list is empty", "one or more fields of the scenario")
@@ -139,7 +139,7 @@ class _Parameter:
             if value in listed[:number]:
                 raise self.wrong(f"{given[0]}[{number}]", f"`{value}` is given twice")
         if len(listed) < 2:
-            raise self.wrong(given[0], "nothing is open with fewer than two", "two or more")
+            raise self.wrong(given[0], "an open parameter needs several values", "two or more")
         if not space.paths(one):
             raise self.wrong("points", "no point sets a field", "`set` with values by path")
 

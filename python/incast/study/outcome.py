@@ -75,7 +75,7 @@ class ClaimOutcome:
         return f"{count} of {len(self.checks)} figure{'' if len(self.checks) == 1 else 's'}"
 
     def spaced(self) -> list[str]:
-        """Its setting of open parameters and its share of their space, as phrases."""
+        """Setting of open parameters and share of their space, as phrases."""
         texts = []
         if self.setting:
             texts.append(f"open parameters: {', '.join(f'{name} {value}' for name, value in self.setting.items())}")

@@ -34,7 +34,7 @@ KEYS = ("format", "study", "title", "scale", "sweeps", "wall_s", "cpu_s")
 FORMAT = 3
 """Format of the folder; another one is refused."""
 JUDGED = (2, FORMAT)
-"""Formats whose sweeps and analyses this version reads: their claims can be judged again."""
+"""Formats with sweeps and analyses that this version reads: their claims can be judged again."""
 
 
 class Claims(Sequence[ClaimOutcome]):

@@ -159,6 +159,10 @@ fn what_is_wrong_with_the_network_is_located() {
             "[network]\npause = [{ at = \"h0\", priority = 3, until = \"1ms\", random = { pause = [\"0s\", \"2us\"], gap = [\"3us\", \"2us\"] } }]",
             "network.pause[0].random.pause[0]: `0ps` is out of range (allowed: 1us or more)",
         ),
+        (
+            "[network]\npause = [{ at = \"h0\", priority = 3, until = \"100s\", random = { pause = [\"1us\", \"2us\"], gap = [\"1us\", \"1us\"] } }]",
+            "network.pause[0].random: up to 50000000 pauses between `from` and `until` (allowed: at most 1000000 pauses)",
+        ),
     ] {
         let found = said(network);
         assert!(found.contains(message) && found.starts_with("s.toml:"), "{found}\n{message}");
