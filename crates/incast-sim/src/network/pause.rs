@@ -68,7 +68,7 @@ impl RandomPauses {
         let most = duration / self.pause[0].0.saturating_add(self.gap[0].0);
         if most > MOST {
             let message = format!("up to {most} pauses between `from` and `until`");
-            return Err(FieldError::new(field.into(), message).allowed(format!("at most {MOST} pauses")));
+            return Err(FieldError::new(field, message).allowed(format!("at most {MOST} pauses")));
         }
         Ok(())
     }
