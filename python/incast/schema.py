@@ -1580,8 +1580,8 @@ class Disaggregated(Tree):
 
     A system has 5 CPU, 5 memory and 3 disk blades (the 5 servers of the study by Gao et al., OSDI 2016). CPUs
     exchange pages with memory blades, blocks with disk blades, and data with each other: 50, 30 and 20 ordered
-    pairs; the study gives the total of CPU pairs, 70. A host stands for `samples` units of its resource. Labels of
-    flows are `memory`, `disk` and `network`, after the entry's label if it has one.
+    pairs; the text has 70 pairs and names none. A host stands for `samples` units of its resource. Labels of flows
+    are `memory`, `disk` and `network`, after the entry's label if it has one.
 
     The study's traces are not public: its applications here are synthetic.
 
