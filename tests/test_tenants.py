@@ -195,7 +195,7 @@ def test_charts(folder: Path, results: incast.Results, tmp_path: Path, command: 
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert '<section id="tenants"' in page
     assert "3 servers with 2 VM slots each" in page
-    assert "Links can carry all guarantees. Tightest: to h0 800Mbps of 900Mbps" in page
+    assert "Links can carry all guarantees. Tightest: to h0 800 Mb/s of 900 Mb/s" in page
 
 
 PLACED = SCENARIO.replace('vms = 2\nguarantee = "400Mbps"\nplacement.slots = ["h0.0", "h1.0"]', "VMS")

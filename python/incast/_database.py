@@ -73,6 +73,10 @@ def connect(
     return connection
 
 
+class NameNotUtf8Error(ResultsError):
+    """DuckDB cannot open a file because of its name."""
+
+
 def utf8(path: str | PathLike[str]) -> str:
     """A path as text for DuckDB, which reads UTF-8 only."""
     text = os.fspath(path)
@@ -80,7 +84,7 @@ def utf8(path: str | PathLike[str]) -> str:
         text.encode("utf-8")
     except UnicodeEncodeError:
         shown = ascii(text).strip("'\"")
-        raise ResultsError(
+        raise NameNotUtf8Error(
             f"error: DuckDB cannot open {shown}: the name is not valid UTF-8\n = allowed: names in UTF-8; rename it"
         ) from None
     return text

@@ -8,6 +8,7 @@ import textwrap
 from typing import Any
 
 from incast import declared
+from incast._database import NameNotUtf8Error
 from incast._echo import shell
 from incast.cli import codes
 from incast.cli.live import simulated
@@ -42,11 +43,7 @@ def show(results: Results) -> None:
         counts = declared.above_0(scheme, "shown", drops=False)
         ended = ", ".join([scheme["stop"]["text"], *counts])
         codes.say(f"{name:<{width}}  {ended}; {took(scheme)}")
-    found = results.findings()[:FINDINGS]
-    if found:
-        print("\nfindings:")
-    for finding in found:
-        codes.say(bullet(finding.text))
+    print_findings(results)
     prints = {name: scheme["fingerprint"] for name, scheme in schemes.items() if "fingerprint" in scheme}
     if prints:
         print("\nfingerprints: hash of all events, hash of all packets on wires")
@@ -58,6 +55,19 @@ def show(results: Results) -> None:
     literal, folder = json.dumps(str(flows), ensure_ascii=False), json.dumps(str(results.path), ensure_ascii=False)
     codes.say(f"  polars.read_parquet({literal})    pandas.read_parquet({literal})")
     codes.say(f"  incast.open({folder}).flows    incast results {shell(results.path)} --table flows")
+
+
+def print_findings(results: Results) -> None:
+    """Print what happened in a run."""
+    try:
+        found = results.findings()[:FINDINGS]
+    except NameNotUtf8Error:
+        print("\nfindings: not available for a folder with a name that is not valid UTF-8; rename the folder")
+        return
+    if found:
+        print("\nfindings:")
+    for finding in found:
+        codes.say(bullet(finding.text))
 
 
 def bullet(text: str) -> str:
