@@ -91,8 +91,8 @@ def page() -> Iterator[str]:
         "",
         "| file | content |",
         "|---|---|",
-        "| `map.json` | open parameters, points, claims with a verdict and figures at each point, share, deciding "
-        "parameters, points at which published statements hold together |",
+        "| `map.json` | open parameters; points; verdict and figures of each claim at each point; share of the space "
+        "and deciding parameters of each claim; points at which all published statements hold |",
         "| `map.md` | the same as tables |",
         "| `map.html` | page with charts |",
     ]

@@ -13,6 +13,7 @@ from incast.charts.chart import Chart
 from incast.charts.over import over
 from incast.charts.slowdown import of_one_size
 from incast.errors import MissingLibraryError
+from incast.findings import findings_of
 
 if TYPE_CHECKING:
     from incast.results import Results
@@ -42,10 +43,13 @@ def of_results(results: Results) -> str:
     title = results.manifest.get("title") or results.path.name
     head = f"<p><b>{html.escape(str(title))}</b>: results in <code>{html.escape(str(results.path))}</code></p>"
     head += _warned(results.warnings())
-    head += f"<ul>{''.join(f'<li>{html.escape(finding.text)}</li>' for finding in results.findings())}</ul>"
     source = charts.Source([results])
-    chart = charts.slowdown(source)
-    return head + _table(header, rows) + _drawn(chart, below=of_one_size(source, chart))
+    try:
+        head += _items(finding.text for finding in findings_of(source))
+        chart = charts.slowdown(source)
+        return head + _table(header, rows) + _drawn(chart, below=of_one_size(source, chart))
+    finally:
+        source.close()
 
 
 def of_table(table: Table) -> str:
@@ -81,6 +85,12 @@ def of_sweep(sweep: Sweep) -> str:
 def _warned(texts: Iterable[str]) -> str:
     """Warnings, which come first."""
     return "".join(f"<p><b>Warning:</b> {html.escape(text)}</p>" for text in texts)
+
+
+def _items(texts: Iterable[str]) -> str:
+    """A list; nothing for no texts."""
+    items = "".join(f"<li>{html.escape(text)}</li>" for text in texts)
+    return f"<ul>{items}</ul>" if items else ""
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -183,8 +183,8 @@ def _bars(
     step = BESIDE / max(1, len(series))
 
     def place(one: Bar | Mark) -> float:
-        beside = series.index(one.series) if one.series in series else (len(series) - 1) / 2
-        return places[one.x] + (beside - (len(series) - 1) / 2) * step
+        number = series.index(one.series) if one.series in series else (len(series) - 1) / 2
+        return places[one.x] + (number - (len(series) - 1) / 2) * step
 
     for name in chart.order:
         mine = [bar for bar in bars if bar.series == name and (bar.value > 0 or not chart.log)]

@@ -3543,8 +3543,9 @@ class RuleChange(Tree):
 
     Args:
         rules: File of the new rules, as in `rules`.
-        at: Time from which switches change. Not before all switches have made the change before.
-        within: Time within which all switches change. Default 0s: at one time.
+        at: Start of the change at the first switches; at or after the end of the preceding change (`at` +
+            `within`).
+        within: Time within which all switches change. Default 0s: all switches change simultaneously.
 
     """
 
@@ -3552,10 +3553,10 @@ class RuleChange(Tree):
     """File of the new rules, as in `rules`."""
 
     at: Time
-    """Time from which switches change. Not before all switches have made the change before."""
+    """Start of the change at the first switches; at or after the end of the preceding change (`at` + `within`)."""
 
     within: Time | None = None
-    """Time within which all switches change. Default 0s: at one time."""
+    """Time within which all switches change. Default 0s: all switches change simultaneously."""
 
 
 QueueBy: TypeAlias = Literal["new-tag", "arriving-tag"]

@@ -59,8 +59,8 @@ fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: impl Fn(&Flow)
     let mut warn = |field: &str, message: String| {
         found.push(Warning::new(field, message));
     };
-    if let Some(doubt) = &scheme.doubt {
-        warn("switch.tagging.rules", doubt.clone());
+    if let Some(cycle) = &scheme.cyclic_rules {
+        warn("switch.tagging.rules", cycle.clone());
     }
     let with_int = flows_of(setup, |control| control.telemetry() == Telemetry::Int);
     let switches = with_int.map(&links).max().unwrap_or(0).saturating_sub(1);

@@ -1,4 +1,4 @@
-"""Charts of a map: the points at which a claim holds or fails, over the parameters that decide it."""
+"""Charts of a map: points by verdict of a claim, over the parameters that decide it."""
 
 from __future__ import annotations
 

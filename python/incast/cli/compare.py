@@ -112,22 +112,22 @@ def compare(
         codes.say((render.text if format == "text" else render.markdown)(found, by_flow))
 
 
-def _print_ports(found: PortComparison, format: str, table: Table | None, most: int) -> None:  # noqa: A002
+def _print_ports(found: PortComparison, written_as: str, table: Table | None, most: int) -> None:
     """Print a comparison by port."""
     if table is not None and table not in found.tables:
         raise ComparisonError(f"{found.reference} has no table {table}; choose one of {', '.join(found.tables)}")
-    _only_csv(table, format)
-    if format == "csv":
+    _only_csv(table, written_as)
+    if written_as == "csv":
         sys.stdout.write(render_ports.as_csv(found.tables[table or "ports"]))
-    elif format == "json":
+    elif written_as == "json":
         print(render_ports.as_json(found, most))
     else:
-        codes.say((render_ports.text if format == "text" else render_ports.markdown)(found, most))
+        codes.say((render_ports.text if written_as == "text" else render_ports.markdown)(found, most))
 
 
-def _only_csv(table: Table | None, format: str) -> None:  # noqa: A002
-    if table is not None and format != "csv":
-        raise ComparisonError(f"--table has no effect with --format {format}, only with --format csv")
+def _only_csv(table: Table | None, written_as: str) -> None:
+    if table is not None and written_as != "csv":
+        raise ComparisonError(f"--table has no effect with --format {written_as}, only with --format csv")
 
 
 def _refuse(options: dict[str, object], of: str) -> None:

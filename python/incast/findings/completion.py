@@ -9,7 +9,7 @@ from incast.findings.finding import COMPARISON, Finding
 from incast.findings.words import count, joined, number, time
 
 FEW = 20
-"""Number of flows from which slowdowns are compared instead (our choice)."""
+"""Fewest flows for which slowdowns are compared in place of completion times (our choice)."""
 OTHERS = 3
 """Most other schemes that are named next to the fastest (our choice)."""
 

@@ -13,7 +13,7 @@ from incast.findings.words import longest, prefix_if_equal, share
 ROOT = 0.25
 """Smallest share of the paused time for which the root is named (our choice)."""
 LONG = 0.01
-"""Share of the time paused from which a port's pauses count as long (our choice)."""
+"""Smallest share of the time for which a port is paused that counts as long (our choice)."""
 
 
 def pauses(source: Source) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ SLOWDOWN = "greatest(slowdown_hpcc, 1)"
 FEWEST = 20
 """Fewest flows of a group (our choice)."""
 MANY = 100
-"""Flows from which p99 is more than their maximum."""
+"""Fewest flows of a group that are compared by p99 (our choice): of fewer, p99 is the maximum or close to it."""
 Statistics = tuple[int, float, float]
 """Number of flows, p99 and mean of their slowdowns."""
 

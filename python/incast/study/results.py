@@ -29,12 +29,14 @@ PAGE = "report.html"
 TABLES = "tables"
 CAP = "until_decided"
 """Entry of the manifest and of claims.json: most seeds of a figure, if seeds were added until figures were decided."""
-KEYS = ("format", "study", "title", "scale", "sweeps", "wall_s", "cpu_s")
+KEYS = ("format", "study", "title", "scale", "sweeps", "wall_s", "cpu_s", "incast")
 """Entries of the manifest that each of these formats has."""
 FORMAT = 3
 """Format of the folder; another one is refused."""
 JUDGED = (2, FORMAT)
 """Formats with sweeps and analyses that this version reads: their claims can be judged again."""
+SINCE_3 = ("source", "date")
+"""Further entries of the manifest of format 3."""
 
 
 class Claims(Sequence[ClaimOutcome]):
@@ -229,7 +231,8 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
         if manifest["format"] not in JUDGED:
             message = f"format {manifest['format']}, but this version of incast reads format {FORMAT}"
             raise OtherFormatError(f"{file}: {message}; run the study again, with --overwrite or elsewhere", manifest)
-        missing = [name for name in KEYS if name not in manifest]
+        needed = (*KEYS, *SINCE_3) if manifest["format"] == FORMAT else KEYS
+        missing = [name for name in needed if name not in manifest]
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (ValueError, KeyError, TypeError) as error:

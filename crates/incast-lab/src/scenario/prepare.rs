@@ -49,7 +49,8 @@ pub struct PreparedScheme {
     pub name: String,
     /// Input of the simulator.
     pub setup: ValidSetup,
-    pub(crate) doubt: Option<String>,
+    /// Warning about tagging rules that allow a cyclic buffer dependency.
+    pub(crate) cyclic_rules: Option<String>,
 }
 
 impl Scenario {
@@ -63,11 +64,11 @@ impl Scenario {
             let path = path::join("scheme", name);
             let Carried { controls, transports, carriers } = carried(scheme, &path, &flows)?;
             let params = self.params(scheme, &path)?;
-            let (tags, doubt) = self.tag_rules(name, &fabric, (&params, &flows), base_dir)?.unzip();
+            let (tags, cyclic_rules) = self.tag_rules(name, &fabric, (&params, &flows), base_dir)?.unzip();
             let (fabric, flows, tenancy) = (fabric.clone(), flows.clone(), tenancy.clone());
             let setup = Setup { fabric, flows, controls, transports, carriers, tenancy, tags, params };
             let setup = setup.checked().map_err(|error| located(self, name, error))?;
-            schemes.push(PreparedScheme { name: name.clone(), setup, doubt: doubt.flatten() });
+            schemes.push(PreparedScheme { name: name.clone(), setup, cyclic_rules: cyclic_rules.flatten() });
         }
         Ok(Prepared {
             scenario: self.clone(),

@@ -18,31 +18,31 @@ use super::Scenario;
 use super::prepare::{located, of_classes};
 use crate::diagnostic::Diagnostics;
 
-type Doubted = (Arc<TagRules>, Option<String>);
+type RulesAndWarning = (Arc<TagRules>, Option<String>);
 
 impl Scenario {
-    /// Rules and a doubt about them; `None` without tagging.
+    /// Rules and a warning about them; `None` without tagging.
     pub(super) fn tag_rules(
         &self,
         scheme: &str,
         fabric: &Fabric,
         (params, flows): (&Params, &Arc<FlowSet>),
         base: &Path,
-    ) -> Result<Option<Doubted>, Diagnostics> {
+    ) -> Result<Option<RulesAndWarning>, Diagnostics> {
         let wiring = Wiring::new(fabric);
         let Some((rules, classes)) = self.tagger(scheme, &wiring, params, base)? else { return Ok(None) };
         let flows = of_classes(flows, params);
-        let mut doubt = classes.and_then(|classes| doubt(&wiring, &[&rules], classes, params, &flows));
+        let mut warning = classes.and_then(|classes| cycle_warning(&wiring, &[&rules], classes, params, &flows));
         let (mut tags, mut before) = (table(fabric, &rules), rules);
         for (number, change) in params.switch.tagging.change.iter().enumerate() {
             let field = format!("switch.tagging.change[{number}].rules");
             let (rules, classes) =
                 from_file(&wiring, &base.join(&change.rules), &field).map_err(|error| located(self, scheme, error))?;
-            doubt = doubt.or_else(|| self::doubt(&wiring, &[&before, &rules], classes, params, &flows));
+            warning = warning.or_else(|| cycle_warning(&wiring, &[&before, &rules], classes, params, &flows));
             tags.change(change.times(fabric, params.seed, number as u64), table(fabric, &rules));
             before = rules;
         }
-        Ok(Some((Arc::new(tags), doubt)))
+        Ok(Some((Arc::new(tags), warning)))
     }
 
     /// Rules and a file's traffic classes; `None` without tagging.
@@ -88,7 +88,13 @@ fn from_file(wiring: &Wiring<'_>, file: &Path, field: &str) -> Result<(Rules, u8
 
 /// Deadlocks with the file's and the flows' tags, if each switch has one of these sets of rules. Not an error: wrong rules can
 /// be studied.
-fn doubt(wiring: &Wiring<'_>, sets: &[&Rules], classes: u8, params: &Params, flows: &FlowSet) -> Option<String> {
+fn cycle_warning(
+    wiring: &Wiring<'_>,
+    sets: &[&Rules],
+    classes: u8,
+    params: &Params,
+    flows: &FlowSet,
+) -> Option<String> {
     let tag = |priority: u8| params.switch.lossless.iter().position(|&one| one == priority).map_or(0, |at| at + 1);
     let tags = sets.iter().map(|rules| rules.tags()).max().unwrap_or(0);
     let sent = flows.flows.iter().map(|flow| tag(flow.priority)).max().unwrap_or(0);
@@ -215,15 +221,21 @@ switch.tagging.enabled = true
         assert_eq!(said, "tagging: 2 tags (priorities 3, 4) for up-down paths with 1 bounce, lossy priority 1");
     }
 
-    #[test]
-    fn rules_of_a_file_are_those_that_were_written() {
-        let folder = tempfile::tempdir().unwrap();
+    /// Rules of the Clos with one bounce, as exported.
+    fn exported_rules() -> String {
         let loaded = Loaded::from_text("s.toml", CLOS, Path::new("."), &[]).unwrap();
         let options = r#"{"paths": {"up_down": {"bounces": 1}}, "method": "clos", "classes": 1, "random_order": false,
             "compression": "rectangles", "priorities": 7, "seed": 1, "export": ["json"]}"#;
-        let (_, files) =
-            crate::deadlock::tag(&loaded, &serde_json::from_str(options).unwrap(), Path::new(".")).unwrap();
-        std::fs::write(folder.path().join("rules.json"), &files[0].text).unwrap();
+        let options = serde_json::from_str(options).unwrap();
+        let (_, files) = crate::deadlock::tag(&loaded, &options, Path::new(".")).unwrap();
+        files[0].text.clone()
+    }
+
+    #[test]
+    fn rules_of_a_file_are_those_that_were_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let written = exported_rules();
+        std::fs::write(folder.path().join("rules.json"), &written).unwrap();
         let by_file = CLOS.replace("tagging.enabled = true", "tagging = { enabled = true, rules = \"rules.json\" }");
         let rules = |text: &str| prepared(text, folder.path()).unwrap().schemes[1].setup.tags.clone().unwrap();
         assert_eq!(rules(&by_file), rules(CLOS));
@@ -234,7 +246,7 @@ switch.tagging.enabled = true
             lines.filter(|one| one.contains("tagging")).collect::<Vec<_>>()
         };
         assert_eq!(warnings(&by_file), [""; 0]);
-        let wrong = files[0].text.replace("\"new_tag\":2", "\"new_tag\":1");
+        let wrong = written.replace("\"new_tag\":2", "\"new_tag\":1");
         std::fs::write(folder.path().join("rules.json"), wrong).unwrap();
         let [warning] = &warnings(&by_file)[..] else { panic!() };
         let said = "these rules allow a cyclic buffer dependency, so they do not prevent deadlocks: ";
@@ -244,7 +256,7 @@ switch.tagging.enabled = true
         );
         let cycle = warning.split(said).nth(1).unwrap();
         assert!(cycle.contains("leaf") && cycle.contains(" → spine"), "{cycle}");
-        std::fs::write(folder.path().join("rules.json"), files[0].text.replace("spine1", "spine9")).unwrap();
+        std::fs::write(folder.path().join("rules.json"), written.replace("spine1", "spine9")).unwrap();
         let found = prepared(&by_file, folder.path()).unwrap_err().to_string();
         assert!(found.contains("spine9") && found.contains("scheme.tagger.switch.tagging.rules"), "{found}");
     }
@@ -252,12 +264,7 @@ switch.tagging.enabled = true
     #[test]
     fn each_switch_changes_its_rules_at_its_own_time_within_the_change() {
         let folder = tempfile::tempdir().unwrap();
-        let loaded = Loaded::from_text("s.toml", CLOS, Path::new("."), &[]).unwrap();
-        let options = r#"{"paths": {"up_down": {"bounces": 1}}, "method": "clos", "classes": 1, "random_order": false,
-            "compression": "rectangles", "priorities": 7, "seed": 1, "export": ["json"]}"#;
-        let (_, files) =
-            crate::deadlock::tag(&loaded, &serde_json::from_str(options).unwrap(), Path::new(".")).unwrap();
-        std::fs::write(folder.path().join("new.json"), &files[0].text).unwrap();
+        std::fs::write(folder.path().join("new.json"), exported_rules()).unwrap();
         let change = "tagging = { enabled = true, bounces = 0, change = [{ rules = \"new.json\", at = \"1ms\", within = \"1ms\" }] }";
         let of = |change: &str| prepared(&CLOS.replace("tagging.enabled = true", change), folder.path());
         let early = change.replace("}] }", "}, { rules = \"new.json\", at = \"1999us\" }] }");

@@ -83,9 +83,9 @@ impl GuardParams for TaggingParams {
 pub struct RuleChange {
     /// File of the new rules, as in `rules`.
     pub rules: PathBuf,
-    /// Time from which switches change. Not before all switches have made the change before.
+    /// Start of the change at the first switches; at or after the end of the preceding change (`at` + `within`).
     pub at: Time,
-    /// Time within which all switches change. Default 0s: at one time.
+    /// Time within which all switches change. Default 0s: all switches change simultaneously.
     #[serde(default)]
     pub within: Time,
 }
