@@ -70,7 +70,8 @@ def test_all_of_it_runs(ran: incast.StudyResults) -> None:
 @pytest.mark.long
 def test_every_metric_has_rows(study: incast.Study, ran: incast.StudyResults) -> None:
     cost = {name for name, metric in study.metrics.items() if metric.part == "cost"}
-    lacking = set() if testbed.available() is None else cost
+    lacking = {"classes_as_published_large"}  # no graph of 500 switches at this scale
+    lacking |= set() if testbed.available() is None else cost
     for name, metric in study.metrics.items():
         part = ran.sweeps[metric.part] if metric.sweep else ran.analyses[metric.part]
         connection = part.connect()
