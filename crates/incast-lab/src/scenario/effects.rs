@@ -11,7 +11,7 @@ use incast_model::units::{Rate, Time};
 use incast_sim::balance::Balance;
 use incast_sim::congestion::{Control, Input, Telemetry, WindowMode};
 use incast_sim::host::{ClassBy, CnpMode, Recovery};
-use incast_sim::switch::{Forwarding, Headroom, QueueParams};
+use incast_sim::switch::{Forwarding, Headroom, PortProfile, QueueParams};
 use incast_sim::tenant::{Hypervisor, RateParams};
 use incast_sim::transport::{TcpParams, Transport};
 use incast_sim::{Arithmetic, Carrier, ControlSetup, Params, Setup};
@@ -65,6 +65,7 @@ pub(super) const RULES: &[(&str, When)] = &[
     ("switch.pfc_mode", If(|facts| facts.pauses())),
     ("switch.resume_offset", If(|facts| facts.pauses())),
     ("switch.headroom", If(|facts| facts.headroom())),
+    ("switch.by_rate", If(|facts| facts.profiles_by_rate())),
     ("switch.lossy_alpha", If(|facts| facts.lossy_traffic())),
     ("switch.scheduler", If(|facts| facts.several_priorities())),
     ("ecn.enabled", If(|facts| facts.marks_are_read())),
@@ -276,6 +277,15 @@ impl<'a> Facts<'a> {
     fn headroom(&self) -> Verdict {
         // Reserves buffer with or without PFC, as in HPCC's ns-3.
         if self.params().switch.headroom == Headroom::ThreeDelays { self.shares_buffers() } else { self.pauses() }
+    }
+
+    fn profiles_by_rate(&self) -> Verdict {
+        self.pauses()?;
+        let profiles = &self.params().switch.by_rate;
+        let fabric = &self.prepared.fabric;
+        let used = |port| PortProfile::of(profiles, fabric.rate(port), fabric.delay(port)).is_some();
+        let mut ports = fabric.switches().flat_map(|switch| fabric.ports_of(switch));
+        unless(ports.any(used), "no port has any of these rates and delays")
     }
 
     /// Priorities of all packets, also after demotion, isolation and tagging.
