@@ -264,10 +264,7 @@ fn spares_nobody(fabric: &Fabric, setup: &Setup) -> Option<String> {
 }
 
 fn kmin(ecn: &EcnParams, rate: Rate) -> u64 {
-    match ecn.by_rate.iter().find(|one| one.rate == rate) {
-        Some(one) => one.kmin.0,
-        None => (u128::from(ecn.kmin.0) * u128::from(rate.0) / u128::from(ecn.per_rate.0.max(1))) as u64,
-    }
+    ecn.at(rate).kmin.0
 }
 
 /// Timeouts of at most a full segment's round trip on the longest path; that round trip.

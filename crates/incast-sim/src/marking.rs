@@ -62,6 +62,23 @@ impl EcnParams {
     }
 }
 
+impl EcnParams {
+    /// Thresholds of ports of a rate: exact ones, or scaled with the rate and rounded down.
+    pub fn at(&self, rate: Rate) -> EcnThreshold {
+        let scaled = |threshold: Bytes| {
+            let product = u128::from(threshold.0) * u128::from(rate.0) / u128::from(self.per_rate.0.max(1));
+            Bytes(product.min(u128::from(u64::MAX)) as u64)
+        };
+        let exact = self.by_rate.iter().find(|entry| entry.rate == rate).copied();
+        exact.unwrap_or_else(|| EcnThreshold {
+            rate,
+            kmin: scaled(self.kmin),
+            kmax: scaled(self.kmax),
+            pmax: self.pmax,
+        })
+    }
+}
+
 /// ECN thresholds of ports of one rate.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
