@@ -223,3 +223,14 @@ def test_settings_without_a_table_are_listed(command: Command, tmp_path: Path) -
 def test_nvlink_switches_have_no_file(command: Command, tmp_path: Path) -> None:
     rails = "[fabric.rail_optimized]\nservers = 2\nspines = 1\ngpus_per_server = 2\n"
     assert list(export(command, tmp_path, rails)) == ["rail0.json", "spine0.json"]
+
+
+def test_inexact_overrides_and_values_of_schemes_are_located(command: Command, tmp_path: Path) -> None:
+    write(tmp_path, SMALL + "[scheme.HPCC.switch]\nlossy_alpha = 5\n", "s.toml")
+    done = command("export", "sonic-buffers", "s.toml", "-o", "out", "--scheme", "HPCC")
+    assert "error: 5 has no exact form in SONiC" in done.stderr
+    assert "(scheme.HPCC.switch.lossy_alpha)" in done.stderr
+    assert "| lossy_alpha = 5" in done.stderr
+    done = command("export", "sonic-buffers", "s.toml", "-o", "out", "--scheme", "DCQCN", "--set", "ecn.pmax=0.333")
+    assert "--> --set:1:10" in done.stderr
+    assert "1 | ecn.pmax=0.333" in done.stderr

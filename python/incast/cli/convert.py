@@ -22,7 +22,7 @@ EXAMPLES = NS3_EXAMPLES.rstrip() + sonic.IMPORT_EXAMPLES.partition("Examples:")[
 app = App(
     name="import",
     sort_key=5,
-    help="Convert another simulator's files to a scenario, or a SONiC switch's to its section [switch].",
+    help="Convert another simulator's files, or the configuration of a SONiC switch, to a scenario or its sections.",
     help_format="plaintext",
     help_epilogue=EXAMPLES,
 )

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 EXPORT_EXAMPLES = """
 Examples:
   incast export sonic-buffers scenarios/clos-testbed.toml -o sonic
-  incast export sonic-buffers scenarios/clos-testbed.toml --port-names Ethernet0/8 -o sonic
+  incast export sonic-buffers mine.toml --port-names Ethernet0/8 -o sonic
 """
 IMPORT_EXAMPLES = """
 Examples:
-  incast import sonic config_db.json --pg-profile-lookup pg_profile_lookup.ini -o switch.toml
+  incast import sonic config_db.json -o switch.toml
 """
 Output = Parameter(name=["--output", "-o"])
 Flag = Parameter(negative=(), show_default=False)
@@ -42,8 +42,8 @@ def sonic_buffers(
 ) -> None:
     """Export buffers, PFC, ECN, schedulers and watchdog of the switches for SONiC: CONFIG_DB and pg_profile_lookup.ini.
 
-    Writes one file of CONFIG_DB for all switches with equal ports, and a README.md that explains them. Lists settings
-    that CONFIG_DB does not have. Workload and schemes may be missing.
+    Writes one file of CONFIG_DB for all switches with equal ports, and a README.md. Lists settings that CONFIG_DB does
+    not have. Workload and schemes may be missing.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def sonic_buffers(
     with translated():
         scenario = _core.Scenario.load_fabric(file, set_ or [])
     found = of_scenario(scenario, scheme)
-    export = exported(found, names, lambda one: _located(file, found.schemes, one), rounding=round_)
+    export = exported(found, names, lambda one: _placed(file, set_ or [], found.schemes, one), rounding=round_)
     files = {**export.files, NAME: readme(file.name, found, export)}
     write_all(output, {name: text.encode() for name, text in files.items()}, overwrite=overwrite)
     _list_notes("not in these files", export.notes)
@@ -116,15 +116,21 @@ def read(
     codes.say(f"wrote {output}: add its sections to a scenario")
 
 
-def _located(file: Path, schemes: tuple[str, ...], one: Inexact) -> IncastError:
-    """The error for a value, with its place in the scenario."""
+def _placed(file: Path, sets: list[str], schemes: tuple[str, ...], one: Inexact) -> IncastError:
+    """The error for a value, with its place in the scenario or in an override."""
     from incast._document import Document, join
+    from incast._located import located
 
+    for text in reversed(sets):
+        path, equals, value = text.partition("=")
+        if equals and (path.startswith(one.field) or one.field.startswith(path)):
+            shown, diagnostic = located("--set", 1, len(path) + 2, text, len(value), one.message, one.allowed)
+            return ScenarioError(shown, (diagnostic,))
     document = Document(file)
     section, _, _ = one.field.partition(".")
     own = [name for name in schemes if section in document.tree.get("scheme", {}).get(name, {})]
     if not own and section not in document.tree:
-        return ScenarioError(f"error: {one.field} (--set, or a default): {one.message}; allowed: {one.allowed}")
+        return ScenarioError(f"error: {one.field} (default): {one.message}; allowed: {one.allowed}")
     field = f"{join('scheme', own[0])}.{one.field}" if own else one.field
     return document.wrong(field, one.message, allowed=one.allowed)
 

@@ -19,8 +19,8 @@ pub struct PortProfile {
     /// Headroom of a lossless priority. Default: that of `switch.headroom`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headroom: Option<Bytes>,
-    /// Share alpha of the free buffer, equal in all entries of a rate; only with dynamic thresholds. Default: that of
-    /// `switch.pfc_mode`.
+    /// Share alpha of the free buffer, above 0 and at most 16, equal in all entries of a rate; only with dynamic thresholds.
+    /// Default: that of `switch.pfc_mode`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(transform = above(0).most(16))]
     pub alpha: Option<f64>,
