@@ -167,6 +167,11 @@ def test_a_device_becomes_a_section(command: Command, tmp_path: Path) -> None:
         "shared headroom: xoff 2058240 of ingress_lossless_pool is less than all headrooms, 3365076 B",
         "so switch.buffer is 1306836 B larger",
         "queues 7 without scheduler",
+        "scheduler of queue 0",
+        "5 further reserves of 9540 B",
+        "so the shared buffer is 47700 B larger",
+        "BUFFER_PROFILE|egress_lossy_profile: size 1792: incast has no reserve at egress",
+        "BUFFER_POOL|egress_lossy_pool: size 24192256",
         "DSCP_TO_TC_MAP|AZURE: flows have priorities, no DSCPs: DSCP 3, 26 is priority 3; DSCP 4 is priority 4",
         "WRED drops packets without ECN",
         "tables not about buffers: DEVICE_METADATA",
@@ -223,6 +228,15 @@ def test_what_differs_by_port_is_listed(command: Command, tmp_path: Path) -> Non
     config["SCHEDULER"]["scheduler.1"] |= {"pir": "1000"}
     config["QUEUE"]["Ethernet4|6"] = {"scheduler": "scheduler.1"}
     config["TC_TO_QUEUE_MAP"]["AZURE"] |= {"4": "5"}
+    config["BUFFER_PROFILE"]["ingress_lossy_profile"] |= {"packet_discard_action": "trim"}
+    config["BUFFER_PROFILE"]["other"] = {"pool": "egress_lossy_pool", "size": "0", "dynamic_th": "1"}
+    config["BUFFER_QUEUE"] |= {f"{name}|0-2": {"profile": "egress_lossy_profile"} for name in config["PORT"]}
+    config["BUFFER_QUEUE"]["Ethernet4|5-6"] = {"profile": "other"}
+    own = {"pool": "ingress_lossless_pool", "size": "9540", "xon": "9540", "xoff": "1000", "dynamic_th": "1"}
+    config["BUFFER_PROFILE"] |= {"own": own, "low": {**own, "xoff": "900"}}
+    config["BUFFER_PG"] |= {"Ethernet0|3": {"profile": "own"}, "Ethernet0|4": {"profile": "low"}}
+    del config["QUEUE"]["Ethernet8|3"]["wred_profile"], config["QUEUE"]["Ethernet8|4"]["wred_profile"]
+    del config["QUEUE"]["Ethernet16|3"]["wred_profile"], config["QUEUE"]["Ethernet16|4"]["wred_profile"]
     write(tmp_path, TABLE.replace("0        9540\n 400000  5m", "1        9540\n 400000  5m"), "table.ini")
     sections, notes = imported(command, tmp_path, config, "--pg-profile-lookup", "table.ini")
     for note in (
@@ -235,9 +249,15 @@ def test_what_differs_by_port_is_listed(command: Command, tmp_path: Path) -> Non
         "TC_TO_QUEUE_MAP|AZURE: 4 to 5",
         "alpha at 100000 Mb/s of other profiles, 1.0: incast has one",
         "pfcwd_sw_enable",
+        "fields of BUFFER_PROFILE that incast does not have: packet_discard_action",
+        "other of lossy queues: incast has one lossy_alpha; that of egress_lossy_profile was taken",
+        "BUFFER_PROFILE|low at Ethernet0: incast has one profile per port",
+        "at ports of 100000 Mb/s and 5 m: the most common was taken",
     ):
         assert note in notes, notes
     assert sections["switch"]["lossless"] == [3, 4]
+    never = {"rate": "400Gbps", "kmin": "2GiB", "kmax": "2GiB", "pmax": 0.0}
+    assert sections["ecn"]["by_rate"][1] == never
 
 
 def wrong(field: str, value: str | None, table: str, key: str) -> Tables:

@@ -3492,8 +3492,8 @@ class PortProfile(Tree):
         max_delay: Longest one-way delay of the port's link; the entry with the shortest that suffices applies.
             Default none: any delay.
         headroom: Headroom of a lossless priority. Default: that of `switch.headroom`.
-        alpha: Share alpha of the free buffer, equal in all entries of a rate; only with dynamic thresholds.
-            Default: that of `switch.pfc_mode`.
+        alpha: Share alpha of the free buffer, above 0 and at most 16, equal in all entries of a rate; only with
+            dynamic thresholds. Default: that of `switch.pfc_mode`.
 
     """
 
@@ -3509,8 +3509,8 @@ class PortProfile(Tree):
     """Headroom of a lossless priority. Default: that of `switch.headroom`."""
 
     alpha: float | None = None
-    """Share alpha of the free buffer, equal in all entries of a rate; only with dynamic thresholds. Default: that of
-    `switch.pfc_mode`.
+    """Share alpha of the free buffer, above 0 and at most 16, equal in all entries of a rate; only with dynamic
+    thresholds. Default: that of `switch.pfc_mode`.
     """
 
 

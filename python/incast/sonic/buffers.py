@@ -8,7 +8,7 @@ from typing import Any
 from incast.sonic import model
 from incast.sonic.config import ConfigDb
 from incast.sonic.device import DevicePort, common
-from incast.sonic.lossless import Lookup, Lossless, of_config
+from incast.sonic.lossless import TABLE, Lookup, Lossless, of_config
 from incast.sonic.sections import Section, rate, size
 
 Kinds = dict[tuple[int | None, int | None], Lossless]
@@ -20,10 +20,9 @@ class Buffers:
 
     def __init__(self, config: ConfigDb, lookup: Lookup, ports: list[DevicePort], notes: list[str]) -> None:
         self.config, self.ports, self.notes = config, ports, notes
-        self.kinds: Kinds = {(port.speed, port.cable): port.profile for port in ports if port.profile and port.groups}
+        self.kinds = self._kinds()
         if not ports:
             self.kinds |= lookup.items()
-        self.mode = config.choice("BUFFER_POOL", model.INGRESS_POOL, "mode", ("dynamic", "static"))
 
     def write(self, section: Section) -> None:
         """Add the fields of `[switch]`."""
@@ -34,6 +33,23 @@ class Buffers:
             self._resume(section)
             self._profiles(section)
         self._lossy(section)
+
+    def _kinds(self) -> Kinds:
+        kinds: Kinds = {}
+        used: dict[tuple[int | None, int | None], list[Lossless]] = {}
+        for port in self.ports:
+            if port.profile and port.groups:
+                used.setdefault((port.speed, port.cable), []).append(port.profile)
+            if port.others:
+                self.notes.append(f"{', '.join(port.others)} at {port.name}: incast has one profile per port")
+        for (speed, cable), profiles in used.items():
+            chosen, others = common(profiles)
+            if chosen:
+                kinds[speed, cable] = chosen
+            if others:
+                sources = listed([one.source for one in others])
+                self.notes.append(f"{sources} at ports of {speed} Mb/s and {cable} m: the most common was taken")
+        return kinds
 
     def _buffer(self, section: Section) -> None:
         pool = model.INGRESS_POOL
@@ -49,11 +65,18 @@ class Buffers:
             if xoff and headrooms > xoff:
                 self.notes.append(
                     f"shared headroom: xoff {xoff} of {pool} is less than all headrooms, {headrooms} B. In incast each "
-                    f"port has its own, so switch.buffer is {headrooms - xoff} B larger; the shared buffer is equal"
+                    f"port has its own, so switch.buffer is {headrooms - xoff} B larger, not the shared buffer smaller"
                 )
             elif xoff and headrooms < xoff:
                 self.notes.append(f"{xoff - headrooms} B of xoff of {pool} that no lossless group of this device uses")
             section.add("buffer", size(total + headrooms), f"BUFFER_POOL|{pool}: {source}")
+            more = groups - len(lossless)
+            reserve = max(self._reserved(profile) for profile, _ in lossless)
+            if more and reserve:
+                self.notes.append(
+                    f"{more} further reserves of {reserve} B: SONiC has one per lossless group, incast one per port, "
+                    f"so the shared buffer is {more * reserve} B larger"
+                )
         elif lossless:
             sizes = sum(profile.size * count for profile, count in lossless)
             source = f"size {total} + sizes of {groups} lossless groups {sizes}, which have the headroom in them"
@@ -162,18 +185,40 @@ class Buffers:
         )
 
     def _lossy(self, section: Section) -> None:
-        exponent = self.config.number("BUFFER_PROFILE", "egress_lossy_profile", "dynamic_th", model.ALPHAS)
+        name, others = common(self._lossy_profiles())
+        name = name or "egress_lossy_profile"
+        if others:
+            self.notes.append(f"{listed(others)} of lossy queues: incast has one lossy_alpha; that of {name} was taken")
+        exponent = self.config.number(TABLE, name, "dynamic_th", model.ALPHAS)
         if exponent is None:
+            self.notes.append(f"no dynamic_th in {TABLE}|{name}: switch.lossy_alpha keeps its default")
+        else:
+            alpha = min(2.0**exponent, 16.0)
+            section.add("lossy_alpha", alpha, f"{TABLE}|{name}: dynamic_th {exponent}")
+            if alpha != 2.0**exponent:
+                self.notes.append(f"{TABLE}|{name}: dynamic_th {exponent}, alpha {2**exponent}: incast has up to 16")
+        if kept := self.config.number(TABLE, name, "size"):
+            self.notes.append(f"{TABLE}|{name}: size {kept}: incast has no reserve at egress")
+        if self.config.text(TABLE, "ingress_lossy_profile", "dynamic_th"):
+            self.notes.append(f"{TABLE}|ingress_lossy_profile: dynamic_th: incast limits lossy packets at egress only")
+        own, ingress = (
+            self.config.number("BUFFER_POOL", pool, "size") for pool in (model.LOSSY_POOL, model.INGRESS_POOL)
+        )
+        if own and own != ingress:
             self.notes.append(
-                "no dynamic_th in BUFFER_PROFILE|egress_lossy_profile: switch.lossy_alpha keeps its default"
+                f"BUFFER_POOL|{model.LOSSY_POOL}: size {own}: in incast lossy queues share the whole buffer"
             )
-            return
-        alpha = min(2.0**exponent, 16.0)
-        section.add("lossy_alpha", alpha, f"BUFFER_PROFILE|egress_lossy_profile: dynamic_th {exponent}")
-        if alpha != 2.0**exponent:
-            self.notes.append(
-                f"BUFFER_PROFILE|egress_lossy_profile: dynamic_th {exponent}, alpha {2**exponent}; incast has up to 16"
-            )
+
+    def _lossy_profiles(self) -> list[str]:
+        """Egress profiles of queues without PFC."""
+        found = []
+        for port in self.ports:
+            for key, queues in self.config.by_port("BUFFER_QUEUE").get(port.name, {}).items():
+                name = self.config.reference("BUFFER_QUEUE", key, "profile", TABLE)
+                shares = name and self.config.text(TABLE, name, "dynamic_th")
+                if name and shares and not set(queues) & set(port.pfc):
+                    found.append(name)
+        return found
 
     def _one(self, what: str, value: Callable[[Lossless], int]) -> int:
         """The most common value of all profiles."""
@@ -204,9 +249,9 @@ def sorted_kinds(kinds: Kinds) -> list[tuple[tuple[int | None, int | None], Loss
 
 def unused(config: ConfigDb, ports: list[DevicePort]) -> list[str]:
     """Lossless rows of BUFFER_PROFILE that no port uses."""
-    used = {port.profile.source for port in ports if port.profile}
-    rows = [name for name in config.table("BUFFER_PROFILE") if of_config(config, name) is not None]
-    return [name for name in rows if f"BUFFER_PROFILE|{name}" not in used]
+    used = {source for port in ports if port.profile for source in (port.profile.source, *port.others)}
+    rows = [name for name in config.table(TABLE) if of_config(config, name) is not None]
+    return [name for name in rows if f"{TABLE}|{name}" not in used]
 
 
 def listed(names: list[str]) -> str:

@@ -29,6 +29,8 @@ class DevicePort:
     profile: Lossless | None
     groups: int
     """Number of lossless priority groups."""
+    others: tuple[str, ...] = ()
+    """Profiles of further groups that differ."""
 
 
 def ports_of(config: ConfigDb, lookup: Lookup) -> list[DevicePort]:
@@ -38,13 +40,9 @@ def ports_of(config: ConfigDb, lookup: Lookup) -> list[DevicePort]:
         ScenarioError: A port has PFC and no lossless profile.
 
     """
-    names = {
-        *config.table("PORT"),
-        *config.by_port("BUFFER_PG"),
-        *config.by_port("QUEUE"),
-        *config.table("PORT_QOS_MAP"),
-    }
+    names = {*config.table("PORT"), *config.by_port("BUFFER_PG"), *config.by_port("QUEUE")}
     names |= {port for row in config.table("CABLE_LENGTH").values() for port in row}
+    names |= {port for key in config.table("PORT_QOS_MAP") for port in key.split(",")}
     ordered = sorted((name for name in names if name.startswith("Ethernet")), key=_number)
     return [_port(config, lookup, name) for name in ordered]
 
@@ -71,15 +69,17 @@ def _port(config: ConfigDb, lookup: Lookup, name: str) -> DevicePort:
     pfc = _priorities(config, name)
     found = [(key, of_config(config, profile)) for key, profile in used.items() if profile and profile != "NULL"]
     lossless = [(key, profile) for key, profile in found if profile is not None]
+    differing: tuple[str, ...] = ()
     if lossless:
         profile: Lossless | None = lossless[0][1]
+        differing = tuple(one.source for _, one in lossless[1:] if one != profile)
         count = sum(len(groups[key]) for key, _ in lossless)
         pfc = tuple(sorted(number for key, _ in lossless for number in groups[key])) if pfc is None else pfc
     else:
         dynamic = [key for key, one in used.items() if one == "NULL"]
         pfc = tuple(number for key in dynamic for number in groups[key]) if pfc is None else pfc
         profile, count = _looked_up(config, lookup, (name, speed, cable), pfc), len(pfc)
-    return DevicePort(name, speed, cable, pfc, profile, count)
+    return DevicePort(name, speed, cable, pfc, profile, count, differing)
 
 
 def _looked_up(
@@ -107,12 +107,13 @@ def _looked_up(
 
 def _priorities(config: ConfigDb, name: str) -> tuple[int, ...] | None:
     """`None` if PORT_QOS_MAP does not say."""
-    text = config.text("PORT_QOS_MAP", name, "pfc_enable")
+    key = next((key for key in config.table("PORT_QOS_MAP") if name in key.split(",")), name)
+    text = config.text("PORT_QOS_MAP", key, "pfc_enable")
     if text is None:
         return None
     if not re.fullmatch(r"([0-7](,[0-7])*)?", text):
-        at = ("PORT_QOS_MAP", name, "pfc_enable")
-        raise config.wrong(at, f"PORT_QOS_MAP|{name}: pfc_enable = `{text}`", "priorities 0 to 7, such as 3,4")
+        at = ("PORT_QOS_MAP", key, "pfc_enable")
+        raise config.wrong(at, f"PORT_QOS_MAP|{key}: pfc_enable = `{text}`", "priorities 0 to 7, such as 3,4")
     return tuple(sorted({int(one) for one in text.split(",") if one}))
 
 

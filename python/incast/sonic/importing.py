@@ -36,6 +36,31 @@ OWN = {
 }
 """Tables that are read. Of egress profiles, only `egress_lossy_profile` has an effect in incast."""
 
+COLOURS = {
+    f"{prefix}{colour}_{field}"
+    for prefix, field in (
+        ("", "min_threshold"),
+        ("", "max_threshold"),
+        ("", "drop_probability"),
+        ("ecn_", "min_threshold"),
+        ("ecn_", "max_threshold"),
+        ("ecn_", "mark_probability"),
+        ("wred_", "enable"),
+    )
+    for colour in ("green", "yellow", "red")
+}
+FIELDS: dict[str, set[str]] = {
+    "BUFFER_POOL": {"type", "mode", "size", "xoff"},
+    "BUFFER_PROFILE": {"pool", "size", "xon", "xoff", "xon_offset", "dynamic_th", "static_th"},
+    "BUFFER_PG": {"profile"},
+    "BUFFER_QUEUE": {"profile"},
+    "QUEUE": {"scheduler", "wred_profile"},
+    "SCHEDULER": {"type", "weight", "cir", "pir", "cbs", "pbs"},
+    "WRED_PROFILE": {"ecn", *COLOURS},
+    "PFC_WD": {"action", "detection_time", "restoration_time", "POLL_INTERVAL"},
+}
+"""Fields that have an effect or a note of their own."""
+
 
 @dataclass(frozen=True)
 class Import:
@@ -67,6 +92,10 @@ def imported(config_db: Path, lookup: Path | None) -> Import:
     queues.write_maps(config, ports, notes)
     if more := unused(config, ports):
         notes.append(f"profiles that no port uses: {', '.join(more)}")
+    for table, fields in FIELDS.items():
+        more_fields = {field for row in config.table(table).values() for field in row} - fields
+        if more_fields:
+            notes.append(f"fields of {table} that incast does not have: {', '.join(sorted(more_fields))}")
     if other := [name for name in config.tables if name not in OWN]:
         notes.append(f"tables not about buffers: {', '.join(other)}")
     files = " and ".join(visible(path.name) for path in (config_db, lookup) if path)

@@ -17,6 +17,8 @@ MTU = 1500
 GREEN = ("ecn_all", "ecn_green", "ecn_green_yellow", "ecn_green_red")
 """Modes that mark green packets, as all packets of incast."""
 ECN_MODES = (*GREEN, "ecn_none", "ecn_yellow", "ecn_red", "ecn_yellow_red")
+NEVER = {"kmin": "2GiB", "kmax": "2GiB", "pmax": 0.0}
+"""Thresholds of ports that do not mark: the largest buffer of a switch."""
 ACTIONS = ("drop", "forward", "alert")
 
 
@@ -37,13 +39,15 @@ def write_ecn(config: ConfigDb, ports: list[DevicePort], section: Section, notes
         name, others = common(names)
         if others:
             notes.append(f"WRED_PROFILE {listed(others)} at {speed} Mb/s: incast has one per rate; {name} was taken")
-        if name and (row := _marking(config, name, notes)):
-            used.add(name)
-            rows.append({"rate": rate(speed), **row})
+        row = _marking(config, name, notes) if name else None
+        used |= {name} if name and row else set()
+        rows.append({"rate": rate(speed), **(row or NEVER)})
+    rows += [{"rate": rate(speed), **NEVER} for speed in sorted({port.speed or 0 for port in ports} - {0, *found})]
     if any(config.text("WRED_PROFILE", name, "wred_green_enable") == "true" for name in used):
         notes.append("WRED_PROFILE: WRED drops packets without ECN above the thresholds; in incast it only marks")
-    if rows:
-        section.add_rows("by_rate", rows, f"WRED_PROFILE {', '.join(sorted(used))}")
+    if used:
+        never = f"; ports with {NEVER['kmin']} do not mark" if any(row["kmin"] == NEVER["kmin"] for row in rows) else ""
+        section.add_rows("by_rate", rows, f"WRED_PROFILE {', '.join(sorted(used))}{never}")
     elif ports:
         section.add("enabled", False, "QUEUE, WRED_PROFILE: no lossless queue marks")
 
@@ -93,7 +97,9 @@ def write_scheduler(config: ConfigDb, ports: list[DevicePort], section: Section,
     missing = [queue for queue in range(1, 8) if queue not in kinds]
     if missing:
         notes.append(f"queues {', '.join(map(str, missing))} without scheduler: the smallest weight")
-    for _, name in chosen:
+    if dict(chosen).get(0) and _kind(config, dict(chosen)[0]) != "STRICT":
+        notes.append("scheduler of queue 0: in incast it carries PFC frames and CNPs and is served first")
+    for name in sorted({name for _, name in chosen}):
         given = [field for field in ("cir", "pir", "cbs", "pbs") if config.text("SCHEDULER", name, field)]
         if given:
             notes.append(f"SCHEDULER|{name}: {', '.join(given)}: incast has no shapers")
@@ -102,11 +108,14 @@ def write_scheduler(config: ConfigDb, ports: list[DevicePort], section: Section,
     least = min(shared.values(), default=1)
     weights = {queue: shared.get(queue, least) for queue in range(1, 8)}
     source = "SCHEDULER of QUEUE"
+    packets = "WRR" in {kind for kind, _ in kinds.values()}
     if len(strict) == 7:
         section.add("scheduler", "strict-priority", f"{source}: STRICT")
-    elif not strict and len(set(weights.values())) == 1:
-        section.add("scheduler", "round-robin", f"{source}: equal weights")
+    elif not strict and packets and len(set(weights.values())) == 1:
+        section.add("scheduler", "round-robin", f"{source}: WRR with equal weights")
     else:
+        if packets:
+            notes.append("WRR counts packets; weighted rounds of incast count bytes")
         common_factor = math.gcd(*weights.values())
         quanta = [MTU] + [MTU * weights[queue] // common_factor for queue in range(1, 8)]
         drr: dict[str, Any] = {"quanta": quanta, **({"strict": strict} if strict else {})}
