@@ -118,7 +118,11 @@ class Buffers:
 
     def _resume(self, section: Section) -> None:
         if any(one.xon_offset for one in self.kinds.values()):
-            section.add("resume_offset", size(self._one("xon_offset", lambda one: one.xon_offset or 0)), "xon_offset")
+            section.add(
+                "resume_offset",
+                size(self._one("xon_offset", lambda one: one.xon_offset or 0)),
+                "xon_offset of profiles",
+            )
         else:
             xon = self._one("xon", lambda one: one.xon)
             self.notes.append(
