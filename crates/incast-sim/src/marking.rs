@@ -60,22 +60,17 @@ impl EcnParams {
             mark_at: MarkAt::Dequeue,
         }
     }
-}
 
-impl EcnParams {
-    /// Thresholds of ports of a rate: exact ones, or scaled with the rate and rounded down.
+    /// Thresholds of ports of a rate, as if marking were enabled.
     pub fn at(&self, rate: Rate) -> EcnThreshold {
+        if let Some(exact) = self.by_rate.iter().find(|entry| entry.rate == rate) {
+            return *exact;
+        }
         let scaled = |threshold: Bytes| {
-            let product = u128::from(threshold.0) * u128::from(rate.0) / u128::from(self.per_rate.0.max(1));
-            Bytes(product.min(u128::from(u64::MAX)) as u64)
+            let bytes = u128::from(threshold.0) * u128::from(rate.0) / u128::from(self.per_rate.0);
+            Bytes(u64::try_from(bytes).unwrap_or(u64::MAX))
         };
-        let exact = self.by_rate.iter().find(|entry| entry.rate == rate).copied();
-        exact.unwrap_or_else(|| EcnThreshold {
-            rate,
-            kmin: scaled(self.kmin),
-            kmax: scaled(self.kmax),
-            pmax: self.pmax,
-        })
+        EcnThreshold { rate, kmin: scaled(self.kmin), kmax: scaled(self.kmax), pmax: self.pmax }
     }
 }
 

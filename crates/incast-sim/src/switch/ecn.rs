@@ -18,8 +18,8 @@ impl EcnPort {
         if !params.enabled {
             return never;
         }
-        let found = params.at(rate);
-        Self { kmin: bytes(found.kmin.0), kmax: bytes(found.kmax.0), pmax: found.pmax }
+        let port = params.at(rate);
+        Self { kmin: bytes(port.kmin.0), kmax: bytes(port.kmax.0), pmax: port.pmax }
     }
 
     #[inline]
