@@ -59,6 +59,11 @@ impl BufferPlan {
         Ok(Self { headroom, reserved, shared })
     }
 
+    /// Headroom of a port in bytes, per lossless priority.
+    pub fn headroom_of(fabric: &Fabric, params: &Params, largest: u64, port: PortId) -> u64 {
+        headroom(fabric, params, largest, port)
+    }
+
     /// XOFF threshold in bytes beyond the reserve, with other queues empty.
     pub fn lone_xoff(&self, fabric: &Fabric, params: &Params, rate: Rate) -> u64 {
         // The queue takes alpha times the bytes that it leaves free.
