@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use incast_model::field::FieldError;
 use incast_model::units::Time;
 
-use crate::nodes::{MAX_TIME, Nodes};
+use crate::nodes::{Cut, MAX_TIME, Nodes};
 use crate::outcome::Outcome;
 use crate::plan::Network;
 use crate::progress::{Limits, Progress};
@@ -17,6 +17,7 @@ use crate::valid::ValidSetup;
 pub struct Simulation {
     network: Network,
     limits: Limits,
+    cut: Cut,
 }
 
 /// Simulated time without arrivals and flow starts after which a run may be stuck; at least four RDMA retransmission timeouts
@@ -37,17 +38,24 @@ impl Simulation {
                 .fold(STALL.max(params.rdma.rto.unwrap_or_default() * 4), Time::max)
                 .0,
         };
-        Ok(Self { network: Network::new(setup.into_inner())?, limits })
+        Ok(Self { network: Network::new(setup.into_inner())?, limits, cut: Cut::Whole })
+    }
+
+    /// Cuts the fabric into partitions, which the threads of the current rayon pool handle side by side. Results do not depend
+    /// on it.
+    #[must_use]
+    pub fn cut(self, cut: Cut) -> Self {
+        Self { cut, ..self }
     }
 
     /// Runs to the end, or until `observe` breaks.
     pub fn run(self, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Outcome {
-        Nodes::new(self.network).run(self.limits, observe)
+        Nodes::new(self.network, self.cut).run(self.limits, observe)
     }
 
     /// Same with all events in global order, for tests that compare the two.
     #[doc(hidden)]
     pub fn run_event_by_event(self, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Outcome {
-        Nodes::new(self.network).one_by_one().run(self.limits, observe)
+        Nodes::new(self.network, Cut::Whole).one_by_one().run(self.limits, observe)
     }
 }

@@ -16,7 +16,7 @@ use incast_sim::congestion::{Control, WindowMode};
 use incast_sim::outcome::{Counts, FoundIn, IsolationRecord, Outcome, PortRecord};
 use incast_sim::switch::{EcnParams, TagRules};
 use incast_sim::transport::Transport;
-use incast_sim::{Carrier, ControlSetup, Params, Setup, Simulation};
+use incast_sim::{Carrier, ControlSetup, Cut, Params, Setup, Simulation};
 use proptest::prelude::*;
 
 pub(crate) use drawn::drawn;
@@ -195,8 +195,23 @@ impl Bench {
         self.setup().checked().and_then(Simulation::new).expect("a setup that can be run")
     }
 
+    /// In windows, in one partition and in one for each node, with the same outcome.
     pub(crate) fn run(&self) -> Outcome {
-        self.simulation().run(&mut |_| ControlFlow::Continue(()))
+        let outcome = self.simulation().run(&mut |_| ControlFlow::Continue(()));
+        if outcome.counts.events > 1_000_000 {
+            return outcome;
+        }
+        let cut = self.run_cut(Cut::Nodes);
+        if format!("{outcome:?}") != format!("{cut:?}") {
+            std::fs::write("/tmp/whole.txt", format!("{outcome:#?}")).unwrap();
+            std::fs::write("/tmp/cut.txt", format!("{cut:#?}")).unwrap();
+            panic!("the cut run differs");
+        }
+        outcome
+    }
+
+    pub(crate) fn run_cut(&self, cut: Cut) -> Outcome {
+        self.simulation().cut(cut).run(&mut |_| ControlFlow::Continue(()))
     }
 
     pub(crate) fn run_event_by_event(&self) -> Outcome {
