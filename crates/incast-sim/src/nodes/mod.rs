@@ -22,6 +22,7 @@ mod local;
 mod mail;
 mod map;
 mod ns3;
+mod order;
 mod out;
 mod outcome;
 mod packet;
@@ -65,7 +66,13 @@ pub(crate) struct Nodes {
 
 impl Nodes {
     pub(crate) fn new(network: Network, cut: Cut) -> Self {
-        let (layout, inward) = Layout::new(&network, cut);
+        Self::with_windows(network, cut, 1)
+    }
+
+    /// With windows shorter by a factor.
+    pub(crate) fn with_windows(network: Network, cut: Cut, shorter: u64) -> Self {
+        let (mut layout, inward) = Layout::new(&network, cut);
+        layout.window /= shorter;
         let partitions = Partitions::new(Plan { layout: &layout, network: &network }, inward);
         let guarded = partitions.switches().any(Switch::is_guarded);
         Self {
@@ -80,9 +87,9 @@ impl Nodes {
         }
     }
 
-    /// Threads of the current pool run the partitions.
-    pub(crate) fn side_by_side(mut self) -> Self {
-        self.partitions.side_by_side = true;
+    /// Threads of the current pool run the partitions if at least so many nodes are awake.
+    pub(crate) fn side_by_side(mut self, least_awake: usize) -> Self {
+        self.partitions.least_awake = least_awake;
         self
     }
 

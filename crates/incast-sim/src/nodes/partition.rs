@@ -142,8 +142,8 @@ pub(super) struct Partitions {
     /// Partition and index there, in order of nodes and of hosts.
     switches: Vec<(u32, u32)>,
     hosts: IdVec<HostId, (u32, u32)>,
-    /// If true, threads of the current pool run the partitions.
-    pub(super) side_by_side: bool,
+    /// Fewest nodes awake for which threads of the current pool run the partitions.
+    pub(super) least_awake: usize,
 }
 
 impl Partitions {
@@ -158,7 +158,7 @@ impl Partitions {
                 Place::Host(place) => hosts.push((spot.partition, place)),
             }
         }
-        Self { all, switches, hosts: hosts.into(), side_by_side: false }
+        Self { all, switches, hosts: hosts.into(), least_awake: usize::MAX }
     }
 
     /// The partition of a run that is not cut.
@@ -243,22 +243,26 @@ impl Partitions {
 
     /// Runs all nodes awake up to `end`, the partitions side by side.
     pub(super) fn run_awake(&mut self, plan: Plan<'_>, run: u8, end: u64, wakes: bool) {
-        self.for_each(|partition| partition.run_awake(plan, run, end, wakes));
-        self.deliver(plan.layout, run);
+        let awake: usize = self.all.iter().map(|partition| partition.awake.len()).sum();
+        let side_by_side = awake >= self.least_awake;
+        self.for_each(side_by_side, |partition| partition.run_awake(plan, run, end, wakes));
+        if self.hand_over() {
+            self.for_each(side_by_side, |partition| partition.open_mail(plan.layout, run));
+        }
     }
 
-    fn for_each(&mut self, act: impl Fn(&mut Partition) + Sync + Send) {
-        if self.side_by_side {
+    fn for_each(&mut self, side_by_side: bool, act: impl Fn(&mut Partition) + Sync + Send) {
+        if side_by_side {
             self.all.par_iter_mut().with_max_len(1).for_each(act);
         } else {
             self.all.iter_mut().for_each(act);
         }
     }
 
-    /// Passes packets between partitions.
+    /// Passes packets between partitions, after steps of single nodes.
     pub(super) fn deliver(&mut self, layout: &Layout, run: u8) {
         if self.hand_over() {
-            self.for_each(|partition| partition.open_mail(layout, run));
+            self.for_each(false, |partition| partition.open_mail(layout, run));
         }
     }
 

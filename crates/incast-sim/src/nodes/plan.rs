@@ -4,7 +4,7 @@ use incast_model::fabric::{HostId, NodeId, NodeKind, PortId};
 use incast_model::units::Time;
 
 use super::cut::Cut;
-use super::local::gates_are_local;
+use super::order::Order;
 use super::packet::Packet;
 use super::run::{NS3, has_extras, has_transports};
 use crate::host::Carrier;
@@ -173,38 +173,6 @@ impl Layout {
             },
         };
         (layout, inward)
-    }
-}
-
-/// How far nodes depend on each other.
-struct Order {
-    /// Fields of [`Layout`].
-    window: u64,
-    one_by_one: bool,
-    neighbours: bool,
-    gates_are_local: bool,
-}
-
-impl Order {
-    fn new(network: &Network) -> Self {
-        let packets = &network.config.packets;
-        let ack = packets.ack.0.max(packets.min_ack.0);
-        let others = packets.control.0.min(packets.segment_header.0);
-        let least = packets.pfc.0.min(ack).min(packets.cnp.0).min(packets.data_header.0).min(others);
-        let seen = |port| {
-            let state = &network.ports[port];
-            state.delay + network.wire_time(port, least.min(state.cut.into()))
-        };
-        let lookahead = network.ports.ids().map(seen).min().unwrap_or(1);
-        let hold = network.switches.isolation.as_ref().map_or(u64::MAX, |isolation| isolation.params.hold.0.max(1));
-        let window = lookahead.min(hold);
-        let (flows, hosts) = (&network.flows, &network.hosts);
-        let local = !network.config.ns3 && !flows.gates.is_empty() && gates_are_local(flows);
-        let soonest = flows.gates.iter().map(|gate| gate.delay.0).min().filter(|_| !local).unwrap_or(u64::MAX);
-        let neighbours = hosts.hypervisors.as_ref().is_some_and(|all| all.rules.params.sees_neighbours());
-        let ideal = hosts.transports.of_flows.is_ideal();
-        let one_by_one = soonest < window || !flows.rounds.is_empty() || neighbours || ideal;
-        Self { window, one_by_one, neighbours, gates_are_local: local }
     }
 }
 
