@@ -24,14 +24,15 @@ enum Place {
 
 #[derive(Debug)]
 pub(super) struct Partition {
+    nodes: IdVec<Member, NodeId>,
     places: IdVec<Member, Place>,
     pub(super) switches: Vec<Switch<Guards>>,
     pub(super) hosts: Vec<Host>,
     pub(super) out: Out,
     /// With work in the current window.
     pub(super) awake: Vec<Member>,
-    /// Packets from other partitions.
-    mail: Vec<Bag>,
+    /// Packets from other partitions; later their empty bags.
+    mail: Vec<(u32, Bag)>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -51,7 +52,8 @@ impl Partition {
         let fabric = &plan.network.fabric;
         let (mut places, mut switches, mut hosts) = (IdVec::new(), Vec::new(), Vec::new());
         let here = plan.layout.spots.numbered().filter(|(_, spot)| spot.partition == own);
-        for (node, _) in here {
+        let nodes: IdVec<Member, NodeId> = here.map(|(node, _)| node).collect();
+        for &node in &nodes {
             if fabric.node(node).kind == NodeKind::Switch {
                 places.push(Place::Switch(switches.len() as u32));
                 switches.push(Switch::new(plan, node));
@@ -65,7 +67,7 @@ impl Partition {
         for host in hosts.iter().filter(|host| host.flows.has_starts()) {
             out.calendar.wake(plan.layout.spots[host.node()].member, 0);
         }
-        Self { places, switches, hosts, out, awake: Vec::new(), mail: Vec::new() }
+        Self { nodes, places, switches, hosts, out, awake: Vec::new(), mail: Vec::new() }
     }
 
     fn node(&self, member: Member) -> Node<'_> {
@@ -122,15 +124,14 @@ impl Partition {
 
     fn open_mail(&mut self, layout: &Layout, run: u8) {
         let Self { places, out, mail, .. } = self;
-        for mut bag in mail.drain(..) {
+        for (_, bag) in mail {
             let is_switch = |member| matches!(places[member], Place::Switch(_));
             match run {
-                PLAIN => out.receive::<PLAIN>(layout, &mut bag, is_switch),
-                TELEMETRY => out.receive::<TELEMETRY>(layout, &mut bag, is_switch),
-                TRANSPORTS => out.receive::<TRANSPORTS>(layout, &mut bag, is_switch),
-                _ => out.receive::<ANY>(layout, &mut bag, is_switch),
+                PLAIN => out.receive::<PLAIN>(layout, bag, is_switch),
+                TELEMETRY => out.receive::<TELEMETRY>(layout, bag, is_switch),
+                TRANSPORTS => out.receive::<TRANSPORTS>(layout, bag, is_switch),
+                _ => out.receive::<ANY>(layout, bag, is_switch),
             }
-            out.post.spare.push(bag);
         }
     }
 }
@@ -181,8 +182,8 @@ impl Partitions {
         &mut self.all[0].out
     }
 
-    pub(super) fn is_awake(&self, spot: Spot) -> bool {
-        self.all[spot.partition as usize].awake.binary_search(&spot.member).is_ok()
+    pub(super) fn awake(&self) -> Vec<NodeId> {
+        self.all.iter().flat_map(|one| one.awake.iter().map(|&member| one.nodes[member])).collect()
     }
 
     pub(super) fn at(&mut self, spot: Spot) -> &mut Partition {
@@ -271,11 +272,16 @@ impl Partitions {
         if self.all.len() == 1 {
             return false;
         }
+        for to in 0..self.all.len() {
+            for (from, bag) in std::mem::take(&mut self.all[to].mail) {
+                self.all[from as usize].out.post.spare.push(bag);
+            }
+        }
         let mut any = false;
         for from in 0..self.all.len() {
             let mut post = std::mem::take(&mut self.all[from].out.post);
             for (to, bag) in post.take() {
-                self.all[to as usize].mail.push(bag);
+                self.all[to as usize].mail.push((from as u32, bag));
                 any = true;
             }
             self.all[from].out.post = post;

@@ -206,17 +206,12 @@ impl Nodes {
         self.books.peak_packets = self.books.peak_packets.max(self.partitions.progress().live as u64);
     }
 
-    /// Nodes awake.
-    fn awake(&self) -> Vec<NodeId> {
-        let is_awake = |node: &NodeId| self.partitions.is_awake(self.layout.spots[*node]);
-        self.layout.spots.ids().filter(is_awake).collect()
-    }
 
     /// Handles events before `end` in global order; `Some` if the run ends. Packets sent here arrive later, so a node's events
     /// depend only on its own.
     fn event_by_event(&mut self, limits: &Limits, end: u64) -> Option<Halt> {
         let mut queue = Queue::new(self.layout.spots.len(), end);
-        let mut awake = self.awake();
+        let mut awake = self.partitions.awake();
         awake.iter().for_each(|&node| queue.push(self.next_of(node), node));
         loop {
             let due = self.next_action();

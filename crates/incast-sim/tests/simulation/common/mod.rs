@@ -24,7 +24,7 @@ pub(crate) use drawn::drawn;
 pub(crate) use fabrics::{Cable, chain, dumbbell, leaf_spine, parking_lot, ring, star, testbed, two_switches};
 pub(crate) use report::{check, confidence, exact, jain, within};
 
-/// Runs with fewer events are repeated with the fabric in partitions.
+/// Some runs with fewer events are repeated with the fabric in partitions.
 const CUT_AGAIN: u64 = 50_000;
 
 /// By default: no flows, no control; switches mark and pause.
@@ -199,7 +199,7 @@ impl Bench {
         self.setup().checked().and_then(Simulation::new).expect("a setup that can be run")
     }
 
-    /// Checks that short runs have the same outcome if the fabric is cut.
+    /// Checks for a quarter of short runs that the outcome is the same if the fabric is cut.
     pub(crate) fn run(&self) -> Outcome {
         let outcome = self.simulation().run(&mut |_| ControlFlow::Continue(()));
         if outcome.counts.events < CUT_AGAIN {
