@@ -45,6 +45,9 @@ impl Books {
 
 impl Nodes {
     pub(super) fn record(&mut self) {
+        if self.partitions.iter().all(|partition| partition.out.notes.is_empty()) {
+            return;
+        }
         let mut notes: Vec<Noted> = self.partitions.outs().flat_map(|out| out.notes.drain(..)).collect();
         notes.sort_by_key(|noted| (noted.time, noted.event, noted.note.dropped_at()));
         let recorder = &mut self.books.recorder;

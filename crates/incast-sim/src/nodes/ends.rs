@@ -19,6 +19,9 @@ impl Nodes {
     }
 
     pub(super) fn pass_ends(&mut self) -> Vec<(NodeId, u64)> {
+        if self.partitions.iter().all(|partition| partition.out.shared.ends.is_empty()) {
+            return Vec::new();
+        }
         let mut woken = Vec::new();
         let mut ends: Vec<_> = self.partitions.outs().flat_map(|out| out.shared.ends.drain(..)).collect();
         // The last end opens a gate.

@@ -80,6 +80,10 @@ impl Post {
         bag.put::<RUN>(mail, carried);
     }
 
+    pub(super) const fn is_empty(&self) -> bool {
+        self.filled.is_empty()
+    }
+
     /// Bags with their partitions.
     pub(super) fn take(&mut self) -> impl Iterator<Item = (u32, Bag)> {
         let Self { bags, filled, spare } = self;

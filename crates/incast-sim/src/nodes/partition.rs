@@ -273,12 +273,18 @@ impl Partitions {
             return false;
         }
         for to in 0..self.all.len() {
+            if self.all[to].mail.is_empty() {
+                continue;
+            }
             for (from, bag) in std::mem::take(&mut self.all[to].mail) {
                 self.all[from as usize].out.post.spare.push(bag);
             }
         }
         let mut any = false;
         for from in 0..self.all.len() {
+            if self.all[from].out.post.is_empty() {
+                continue;
+            }
             let mut post = std::mem::take(&mut self.all[from].out.post);
             for (to, bag) in post.take() {
                 self.all[to as usize].mail.push((from as u32, bag));
@@ -347,6 +353,10 @@ impl Partitions {
         let mut counts = Counts::default();
         self.all.iter().for_each(|partition| counts += partition.out.counts);
         counts
+    }
+
+    pub(super) fn events(&self) -> u64 {
+        self.all.iter().map(|partition| partition.out.counts.events).sum()
     }
 
     pub(super) fn progress(&self) -> RunProgress {

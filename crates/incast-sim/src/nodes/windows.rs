@@ -289,7 +289,7 @@ impl Nodes {
     }
 
     pub(super) fn stops(&mut self, watch: &mut Watch<'_>, now: u64) -> Option<Halt> {
-        let events = self.partitions.counts().events;
+        let events = self.partitions.events();
         if events < watch.next_call.min(watch.limits.events) {
             return None;
         }
