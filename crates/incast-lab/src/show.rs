@@ -91,6 +91,9 @@ pub struct SchemeShow {
     /// Non-default network settings: `load balancing spray`, ….
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub network: Vec<String>,
+    /// Reason why the simulation runs on one thread.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub one_thread: Option<&'static str>,
 }
 
 /// Typical packet-hops per second of a server's core.
@@ -119,6 +122,7 @@ pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
                 hypervisor: scheme.setup.params.hypervisor.as_ref().map(behind),
                 ecn: format!("{} ({})", marking(&scheme.setup.params.ecn), marking_source(scenario, &scheme.name)),
                 network: network(&scheme.setup),
+                one_thread: scheme.setup.one_thread(),
             })
             .collect(),
         estimate: Estimate::new(prepared, &routes, links, packet_hops_per_s),
@@ -332,6 +336,9 @@ impl fmt::Display for Show {
             write!(f, "\n           ECN: {}", scheme.ecn)?;
             if !scheme.network.is_empty() {
                 write!(f, "\n           {}", scheme.network.join("; "))?;
+            }
+            if let Some(why) = scheme.one_thread {
+                write!(f, "\n           one thread: {why}")?;
             }
         }
         let estimate = &self.estimate;
