@@ -46,6 +46,57 @@ pub struct Gate {
     pub round: Option<u32>,
 }
 
+/// Operation of a collective.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// Every rank ends with the sum of all data.
+    AllReduce,
+    /// Every rank ends with a part of the sum.
+    ReduceScatter,
+    /// Every rank ends with the data of all.
+    AllGather,
+    /// Every rank sends a part of its data to each rank.
+    AllToAll,
+}
+
+impl Operation {
+    /// Names and meanings, by number.
+    pub const NAMES: &[(&str, &str)] = &[
+        ("all-reduce", "every rank ends with the sum of all data"),
+        ("reduce-scatter", "every rank ends with a part of the sum"),
+        ("all-gather", "every rank ends with the data of all"),
+        ("all-to-all", "every rank sends a part of its data to each rank"),
+    ];
+
+    /// Bus bandwidth divided by algorithm bandwidth, for `ranks` ranks (nccl-tests, doc/PERFORMANCE.md): data that a rank must
+    /// send, as a multiple of its size.
+    pub fn bus_factor(self, ranks: u32) -> f64 {
+        let others = f64::from(ranks.saturating_sub(1)) / f64::from(ranks.max(1));
+        if self == Self::AllReduce { 2.0 * others } else { others }
+    }
+}
+
+/// One iteration of a collective.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Iteration {
+    /// Number of the collective: of its workload entry and tenant, from 0.
+    pub collective: u32,
+    /// Number of the iteration, from 0.
+    pub number: u32,
+    /// Operation.
+    pub operation: Operation,
+    /// Number of ranks, at least 2.
+    pub ranks: u32,
+    /// Data of a rank, with the part that it keeps: nccl-tests' size. Summed over the iteration's operations.
+    pub size: Bytes,
+    /// Compute time of a rank before the iteration; 0 before the first.
+    pub compute_before: Time,
+    /// Compute time within the iteration, between its first and its last message.
+    pub compute_within: Time,
+    /// Its flows, at least one.
+    pub flows: Vec<u32>,
+}
+
 /// Flows of one run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FlowSet {
@@ -61,6 +112,8 @@ pub struct FlowSet {
     /// its delay) before the end, all gates of the round open, at any time; otherwise none. Flows behind a shut gate, and flows
     /// that wait for them, never start.
     pub rounds: Vec<Time>,
+    /// Iterations of collectives, by collective and number.
+    pub iterations: Vec<Iteration>,
     /// First flow of each message: its flows are consecutive and start together. Empty if every flow is a message.
     pub messages: Vec<u32>,
 }

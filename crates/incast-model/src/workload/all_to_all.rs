@@ -2,12 +2,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::backlog::{Amounts, MessageSize};
-use super::collective::{Begin, send};
+use super::collective::{Begin, Measure, send};
 use super::entry::{Collector, Entry, Pattern};
 use super::ranks::Ranks;
 use super::ring::one;
 use crate::entry::EntryError;
 use crate::fabric::HostId;
+use crate::flow::{Iteration, Operation};
 use crate::range::least;
 use crate::units::{Bytes, Time};
 
@@ -52,7 +53,10 @@ impl Pattern for AllToAll {
         let gates = if self.window.is_some() { messages } else { f64::from(self.iterations - 1) * n as f64 };
         entry.expect("iterations", self.iterations, messages, gates)?;
         let mut before = vec![Vec::new(); n];
-        for _ in 0..self.iterations {
+        let measure = Measure::new(Operation::AllToAll, size.saturating_mul(n as u64));
+        let collective = out.collective();
+        let mut begin_at = out.counts().0;
+        for iteration in 0..self.iterations {
             let mut ended = vec![Vec::with_capacity(2 * n); n];
             let round = out.round(entry);
             for rank in 0..n {
@@ -73,6 +77,8 @@ impl Pattern for AllToAll {
                 }
             }
             before = ended;
+            let one = measure.iteration(iteration, n, self.compute);
+            begin_at = out.iteration(Iteration { collective, ..one }, begin_at);
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 use super::entry::{Collector, Entry};
 use crate::entry::EntryError;
 use crate::fabric::HostId;
-use crate::flow::Gate;
+use crate::flow::{Gate, Iteration, Operation};
 use crate::units::{Bytes, Time};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +37,36 @@ pub(super) struct Collective<'a> {
     pub(super) round: u32,
     /// Upper bounds of an iteration's messages and gates.
     pub(super) size: (f64, f64),
+    pub(super) measure: Measure,
+}
+
+/// An iteration (a round, where it has several), as results measure it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Measure {
+    pub(super) operation: Operation,
+    /// As nccl-tests counts it.
+    pub(super) size: u64,
+    /// Compute time on every path from its first message to its last.
+    pub(super) compute_within: Time,
+}
+
+impl Measure {
+    pub(super) const fn new(operation: Operation, size: u64) -> Self {
+        Self { operation, size, compute_within: Time::ZERO }
+    }
+
+    pub(super) fn iteration(self, number: u32, ranks: usize, compute: Time) -> Iteration {
+        Iteration {
+            collective: 0,
+            number,
+            operation: self.operation,
+            ranks: ranks as u32,
+            size: Bytes(self.size),
+            compute_before: if number == 0 { Time::ZERO } else { compute },
+            compute_within: self.compute_within,
+            flows: Vec::new(),
+        }
+    }
 }
 
 impl Collective<'_> {
@@ -53,12 +83,18 @@ impl Collective<'_> {
         let all = f64::from(self.iterations);
         entry.expect("iterations", self.iterations, messages * all, gates * all)?;
         let mut before = vec![Vec::new(); self.ranks.len()];
+        let collective = out.collective();
+        let mut first = out.counts().0;
         for iteration in 0..self.iterations {
             let chunks = steps(iteration);
             let mut ended = vec![Vec::new(); self.ranks.len()];
             let round = if iteration % self.round == 0 { out.round(entry) } else { None };
             self.once(entry, out, &chunks, (&before, round), &mut ended)?;
             before = ended;
+            if (iteration + 1) % self.round == 0 {
+                let one = self.measure.iteration(iteration / self.round, self.ranks.len(), self.compute);
+                first = out.iteration(Iteration { collective, ..one }, first);
+            }
         }
         Ok(())
     }

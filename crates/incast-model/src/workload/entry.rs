@@ -9,7 +9,7 @@ use super::window::Window;
 use crate::echo::is_control;
 use crate::entry::EntryError;
 use crate::fabric::{HostId, NodeId};
-use crate::flow::{Flow, FlowSet, Gate};
+use crate::flow::{Flow, FlowSet, Gate, Iteration};
 use crate::gates::never_start;
 use crate::memory::{Memory, amount};
 use crate::rng::{Stream, stream};
@@ -166,6 +166,9 @@ pub(super) const FLOW_BYTES: u64 = 70;
 /// Per gate and its two lists. Measured: 135.
 pub(super) const GATE_BYTES: u64 = 130;
 
+/// Per iteration of a collective, without its list of flows.
+const ITERATION_BYTES: u64 = size_of::<Iteration>() as u64;
+
 fn too_many_flows(flows: f64, needed: f64, memory: Memory) -> String {
     format!("few enough flows for the memory: about {flows:.3e} take at least {}; {memory}", amount(needed))
 }
@@ -237,6 +240,19 @@ impl Collector {
         Some(self.set.rounds.len() as u32 - 1)
     }
 
+    /// Number of the next collective.
+    pub(super) fn collective(&self) -> u32 {
+        self.set.iterations.last().map_or(0, |last| last.collective + 1)
+    }
+
+    /// Adds an iteration of the flows from `first` on; returns the number of flows.
+    pub(super) fn iteration(&mut self, iteration: Iteration, first: usize) -> usize {
+        let all = self.set.flows.len();
+        self.bytes += ITERATION_BYTES + 4 * (all - first) as u64;
+        self.set.iterations.push(Iteration { flows: (first as u32..all as u32).collect(), ..iteration });
+        all
+    }
+
     /// Adds gates over flows from `first` on, one round each.
     pub(super) fn gates_from(&mut self, first: u32, gates: Vec<Gate>, entry: &Entry<'_>) {
         for mut gate in gates {
@@ -265,6 +281,11 @@ impl Collector {
                 self.set.gates.push(gate);
             }
         }
+        for iteration in &mut self.set.iterations {
+            iteration.flows.retain(|&flow| !out[flow as usize]);
+            iteration.flows.iter_mut().for_each(|flow| *flow = place[*flow as usize]);
+        }
+        self.set.iterations.retain(|iteration| !iteration.flows.is_empty());
         let mut out = out.into_iter();
         self.set.flows.retain(|_| out.next() == Some(false));
     }
@@ -328,6 +349,9 @@ impl Collector {
         for gate in &mut self.set.gates {
             gate.waits_for.iter_mut().chain(&mut gate.starts).for_each(|flow| *flow = place[*flow as usize]);
         }
+        for iteration in &mut self.set.iterations {
+            iteration.flows.iter_mut().for_each(|flow| *flow = place[*flow as usize]);
+        }
         self.set.flows.sort_by_key(|flow| flow.start);
         let qps_of = |message: u32| match self.qps.partition_point(|&(first, _)| first <= message) {
             0 => 1,
@@ -354,5 +378,6 @@ impl Collector {
             flows_of(&mut gate.waits_for);
             flows_of(&mut gate.starts);
         }
+        self.set.iterations.iter_mut().for_each(|iteration| flows_of(&mut iteration.flows));
     }
 }

@@ -1,11 +1,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::collective::{Collective, Message, Step, Waits, at_least_a_byte_each, split};
+use super::collective::{Collective, Measure, Message, Step, Waits, at_least_a_byte_each, split};
 use super::entry::{Collector, Entry, Pattern};
 use super::ranks::Ranks;
 use super::ring::one;
 use crate::entry::EntryError;
+use crate::flow::Operation;
 use crate::range::least;
 use crate::rng::pick;
 use crate::units::{Bytes, Time};
@@ -69,7 +70,7 @@ impl Pattern for MoeAllToAll {
         let waits = Waits { all: false, own: true };
         let (iterations, compute, round) = (layers, self.compute, self.layers);
         let size = (2.0 * n as f64 * (n - 1) as f64, 2.0 * n as f64);
-        let collective = Collective { ranks: &ranks, iterations, compute, waits, round, size };
+        let collective = Collective { ranks: &ranks, iterations, compute, waits, round, size, measure: self.measure() };
         collective.add(entry, out, |layer| {
             let shares = split(self.size.0, &self.weights(entry, n, layer));
             vec![self.layer(&shares)]
@@ -78,6 +79,15 @@ impl Pattern for MoeAllToAll {
 }
 
 impl MoeAllToAll {
+    /// Dispatch and combine of every layer; ranks send `(n - 1) / n` of the size in each on average, however skewed.
+    fn measure(&self) -> Measure {
+        let layers = u64::from(self.layers);
+        let times = |time: Time, count: u64| Time(time.0.saturating_mul(count));
+        let compute_within = times(self.expert, layers) + times(self.compute, layers.saturating_sub(1));
+        let size = self.size.0.saturating_mul(2).saturating_mul(layers);
+        Measure { compute_within, ..Measure::new(Operation::AllToAll, size) }
+    }
+
     fn weights(&self, entry: &Entry<'_>, n: usize, layer: u32) -> Vec<f64> {
         let Skew::Zipf(exponent) = self.skew else { return vec![1.0; n] };
         let mut weights: Vec<f64> = (1..=n).map(|k| libm::pow(k as f64, -exponent)).collect();

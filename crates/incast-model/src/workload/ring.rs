@@ -1,10 +1,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::collective::{Collective, Message, Step, Waits, at_least_a_byte_each, parts};
+use super::collective::{Collective, Measure, Message, Step, Waits, at_least_a_byte_each, parts};
 use super::entry::{Collector, Entry, Pattern};
 use super::ranks::Ranks;
 use crate::entry::EntryError;
+use crate::flow::Operation;
 use crate::range::least;
 use crate::units::{Bytes, Time};
 
@@ -62,8 +63,14 @@ impl Pattern for RingAllReduce {
         let waits = Waits { all: false, own: false };
         let halves = if self.part == RingPart::Both { 2.0 } else { 1.0 };
         let messages = halves * chunks as f64 * ranks.len() as f64 * (ranks.len() - 1) as f64;
+        let operation = match self.part {
+            RingPart::Both => Operation::AllReduce,
+            RingPart::ReduceScatter => Operation::ReduceScatter,
+            RingPart::AllGather => Operation::AllGather,
+        };
+        let measure = Measure::new(operation, bytes);
         let (iterations, compute, size) = (self.iterations, self.compute, (messages, messages));
-        let collective = Collective { ranks: &ranks, iterations, compute, waits, round: 1, size };
+        let collective = Collective { ranks: &ranks, iterations, compute, waits, round: 1, size, measure };
         collective.add(entry, out, |_| parts(bytes, chunks).map(|bytes| self.steps(ranks.len(), bytes)).collect())
     }
 }

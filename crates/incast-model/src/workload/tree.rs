@@ -1,11 +1,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::collective::{Collective, Message, Step, Waits, at_least_a_byte_each, parts};
+use super::collective::{Collective, Measure, Message, Step, Waits, at_least_a_byte_each, parts};
 use super::entry::{Collector, Entry, Pattern};
 use super::ranks::Ranks;
 use super::ring::one;
 use crate::entry::EntryError;
+use crate::flow::Operation;
 use crate::range::least;
 use crate::units::{Bytes, Time};
 
@@ -70,8 +71,9 @@ impl Pattern for TreeAllReduce {
             TreeAlgorithm::HalvingDoubling => 2 * n * n.ilog2() as usize,
         };
         let messages = chunks as f64 * of_chunk as f64;
+        let measure = Measure::new(Operation::AllReduce, bytes);
         let (iterations, compute, size) = (self.iterations, self.compute, (messages, messages));
-        let collective = Collective { ranks: &ranks, iterations, compute, waits, round: 1, size };
+        let collective = Collective { ranks: &ranks, iterations, compute, waits, round: 1, size, measure };
         let steps = |bytes| match self.algorithm {
             TreeAlgorithm::BinomialTree => binomial(n, bytes),
             TreeAlgorithm::BinaryTree => binary(n, bytes),

@@ -1,6 +1,7 @@
 //! Tables of a results folder, each declared once.
 
 mod flows;
+mod iterations;
 mod losses;
 mod pfc;
 mod ports;
@@ -19,9 +20,10 @@ use super::records::Row;
 use crate::scenario::{Prepared, PreparedScheme};
 
 /// All tables of a results folder, in order.
-pub static TABLES: [TableSpec; 17] = [
+pub static TABLES: [TableSpec; 18] = [
     flows::FLOWS.spec(),
     flows::MESSAGES.spec(),
+    iterations::ITERATIONS.spec(),
     ports::PORTS.spec(),
     pfc::PAUSES.spec(),
     pfc::DEADLOCKS.spec(),
@@ -44,6 +46,8 @@ pub static TABLES: [TableSpec; 17] = [
 pub enum Condition {
     /// All runs.
     Always,
+    /// Runs with collectives.
+    Collectives,
     /// Runs with tenants.
     Tenants,
     /// Runs in which a scheme isolates flows.
@@ -57,6 +61,7 @@ impl Condition {
     pub const fn text(self) -> Option<&'static str> {
         match self {
             Self::Always => None,
+            Self::Collectives => Some("with collectives"),
             Self::Tenants => Some("with tenants"),
             Self::Isolation => Some("with congestion isolation"),
             Self::Blocking => Some("with measure.blocking"),
@@ -67,6 +72,7 @@ impl Condition {
         let isolates = |scheme: &PreparedScheme| scheme.setup.params.switch.isolation.enabled;
         match self {
             Self::Always => true,
+            Self::Collectives => !prepared.flows.iterations.is_empty(),
             Self::Tenants => prepared.tenancy.is_some(),
             Self::Isolation => prepared.schemes.iter().any(isolates),
             Self::Blocking => prepared.scenario.measure.blocking,
