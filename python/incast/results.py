@@ -23,12 +23,15 @@ if TYPE_CHECKING:
 
 ALL = "all"
 """Stands for the flows of all labels together, where a label is meant."""
+METHODS = ("iterations", "throughput")
+"""Tables that have a method of their name instead of an attribute."""
 
 
 class Results:
     """The results of a run: a folder of Parquet tables, a manifest and the scenario.
 
-    Every table is an attribute, such as `results.flows` or `results.ports`. It is read on first access.
+    Every table is an attribute, such as `results.flows` or `results.ports`. It is read on first access. The exceptions
+    are methods: `results.iterations()`, and `results.throughput()`, which adds up the rows of `table("throughput")`.
     """
 
     def __init__(self, folder: _core.Folder, keep: TemporaryDirectory[str] | None = None) -> None:
@@ -42,8 +45,8 @@ class Results:
         """Version, machine, run times, and counts and stop reason of each scheme: `manifest.json`."""
 
     def __repr__(self) -> str:
-        # `throughput` is a method that adds up pairs; the table is reached by name.
-        names = ('table("throughput")' if name == "throughput" else name for name in self.tables)
+        # Methods hide the tables of their name, which are reached by name.
+        names = (f'table("{name}")' if name in METHODS else name for name in self.tables)
         return f"<Results in {self.path}: {', '.join(names)}>"
 
     def _repr_html_(self) -> str:
@@ -160,6 +163,12 @@ class Results:
 
         options = {"label": label, "bins": bins, "percentiles": percentiles, "ports": ports, "flows": flows, "vms": vms}
         return of_results(self, chart, options, width=width, height=height, title=title)
+
+    def iterations(self, by: Literal["iteration", "label"] = "iteration") -> Table:
+        """Iterations of collectives: times, algorithm and bus bandwidth (`incast.iterations.iterations`)."""
+        from incast import iterations
+
+        return iterations.iterations(self, by)
 
     def throughput(
         self, by: Literal["vm", "pair", "tenant"] = "vm", direction: Literal["receive", "send"] = "receive"

@@ -1,4 +1,4 @@
-"""Text summary of a run: slowdowns, tenants, how each scheme ended, findings, files of the results."""
+"""Text summary of a run: slowdowns, iterations, tenants, how each scheme ended, findings, files of the results."""
 
 from __future__ import annotations
 
@@ -32,6 +32,11 @@ def show(results: Results) -> None:
     if len(results.slowdown(bins=1)):
         codes.say(results.slowdown_text(bins=BINS))
         print(SLOWDOWN + "\n")
+    if "iterations" in results.tables:
+        from incast import iterations
+
+        if shown := iterations.text(results):
+            codes.say(shown + "\n")
     if "throughput" in results.tables:
         from incast.tenants.text import text
 

@@ -160,6 +160,20 @@ mod tests {
     }
 
     #[test]
+    fn iterations_know_their_flows() {
+        let mut spec = pattern("ring_all_reduce", r#"{"size": "1MB", "iterations": 3, "compute": "5us"}"#);
+        (spec.qps, spec.end) = (2, Some(crate::units::Time::ms(1)));
+        let set = flows(&star(4, Rate::gbps(100)), &spec, 1);
+        let facts: Vec<_> = set.iterations.iter().map(|one| (one.collective, one.number, one.size.0)).collect();
+        assert_eq!(facts, [(0, 0, 1_000_000), (0, 1, 1_000_000), (0, 2, 1_000_000)]);
+        // 24 messages of two queue pairs each.
+        let of_iteration = |k: u32| (48 * k..48 * (k + 1)).collect::<Vec<u32>>();
+        assert!((0..).zip(&set.iterations).all(|(k, one)| one.flows == of_iteration(k)));
+        let compute = set.iterations.iter().map(|one| one.compute_before);
+        assert_eq!(compute.collect::<Vec<_>>(), [0, 5, 5].map(crate::units::Time::us));
+    }
+
+    #[test]
     fn an_end_calls_off_whole_iterations() {
         let mut spec = pattern("ring_all_reduce", r#"{"size": "1MB", "iterations": 3, "chunks": 2}"#);
         spec.end = Some(crate::units::Time::ms(1));

@@ -1,0 +1,164 @@
+"""Iterations of collectives: closed forms, Python, the terminal."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import incast
+from conftest import Command, write
+from incast.errors import ResultsError
+
+RANKS = 8
+SEGMENT = 100_000
+"""Bytes of a segment of the ring."""
+PAYLOAD = 1000
+GBPS = 40
+LATENCY_PS = 2_000_000
+"""Propagation delay of two links."""
+COMPUTE_PS = 50_000_000
+SCENARIO = f"""
+[fabric.star]
+hosts = {RANKS}
+rate = "{GBPS}Gbps"
+delay = "1us"
+[rdma]
+ack_every = 1048576
+[packets]
+payload = "{PAYLOAD}B"
+[switch]
+buffer = "1GB"
+[scheme.free]
+control = "unlimited"
+[[workload]]
+label = "ring"
+PATTERN
+"""
+SIZE = RANKS * SEGMENT
+
+
+def serialised(payload: int) -> int:
+    """Picoseconds on a link, with headers of 48 B in each packet."""
+    return (payload + -(-payload // PAYLOAD) * 48) * 8000 // GBPS
+
+
+DELIVERED_PS = serialised(SEGMENT) + serialised(PAYLOAD) + LATENCY_PS
+"""A segment over two links, store-and-forward."""
+ACK_PS = 60 * 8000 // GBPS
+
+
+def ran(tmp_path: Path, pattern: str) -> incast.Results:
+    """Results of a workload pattern on a non-blocking switch, without congestion control."""
+    return incast.load(write(tmp_path, SCENARIO.replace("PATTERN", pattern))).run(tmp_path / "out")
+
+
+def ring(rest: str = "") -> str:
+    """A ring all-reduce."""
+    return f'ring_all_reduce = {{ size = "{SIZE}B", {rest} }}'
+
+
+@pytest.mark.parametrize(
+    ("part", "operation", "steps", "factor"),
+    [
+        ("both", "all-reduce", 2 * (RANKS - 1), 2 * (RANKS - 1) / RANKS),
+        ("reduce_scatter", "reduce-scatter", RANKS - 1, (RANKS - 1) / RANKS),
+        ("all_gather", "all-gather", RANKS - 1, (RANKS - 1) / RANKS),
+    ],
+)
+def test_ring(tmp_path: Path, part: str, operation: str, steps: int, factor: float) -> None:
+    """Every step but the first starts behind the ACK of the step before."""
+    results = ran(tmp_path, ring(f'iterations = 3, compute = "{COMPUTE_PS}ps", part = "{part}"'))
+    rows = list(results.iterations().dicts())
+    time = steps * DELIVERED_PS + (steps - 1) * ACK_PS
+    assert [row["communication_ps"] for row in rows] == [time] * 3
+    assert [row["iteration"] for row in rows] == [0, 1, 2]
+    assert [row["compute_ps"] for row in rows] == [0, COMPUTE_PS, COMPUTE_PS]
+    pause = 2 * ACK_PS + LATENCY_PS + COMPUTE_PS
+    assert [after["start_ps"] - before["end_ps"] for before, after in pairwise(rows)] == [pause] * 2
+    for row in rows:
+        assert (row["scheme"], row["label"], row["collective"]) == ("free", "ring", 0)
+        assert (row["operation"], row["ranks"], row["size_bytes"]) == (operation, RANKS, SIZE)
+        assert row["end_ps"] - row["start_ps"] == time
+        assert row["algorithm_bps"] == round(SIZE * 8e12 / time)
+        assert row["bus_bps"] == round(SIZE * 8e12 / time * factor)
+        assert row["bus_bps"] < GBPS * 1e9
+
+
+def test_queue_pairs_and_other_entries(tmp_path: Path) -> None:
+    """Flows of other entries lie between those of an iteration; messages are split."""
+    late = '\n[[workload]]\nlabel = "late"\nstart = "1ns"\nlist = [{ src = 0, dst = 1, size = 1 }]'
+    second = '\n[[workload]]\nlabel = "second"\nqps = 4\n' + ring("iterations = 2")
+    results = ran(tmp_path, ring() + late + second)
+    rows = list(results.iterations().dicts())
+    keys = [(row["label"], row["collective"], row["iteration"]) for row in rows]
+    assert keys == [("ring", 0, 0), ("second", 1, 0), ("second", 1, 1)]
+    flows = list(results.flows.dicts())
+    for label, split in (("ring", 1), ("second", 2 * 4)):
+        mine = [flow for flow in flows if flow["label"] == label]
+        assert len(mine) == 2 * (RANKS - 1) * RANKS * split
+        ended = [row for row in rows if row["label"] == label]
+        assert ended[0]["start_ps"] == min(flow["start_ps"] for flow in mine)
+        assert ended[-1]["end_ps"] == max(flow["delivered_ps"] for flow in mine)
+    by_label = list(results.iterations(by="label").dicts())
+    assert [(row["label"], row["iterations"]) for row in by_label] == [("ring", 1), ("second", 2)]
+    times = [row["communication_ps"] for row in rows[1:]]
+    assert (by_label[1]["min_ps"], by_label[1]["max_ps"]) == (min(times), max(times))
+    assert by_label[1]["mean_ps"] == sum(times) / 2
+
+
+def test_all_to_all(tmp_path: Path) -> None:
+    """A rank's size has the message to itself, as in nccl-tests."""
+    results = ran(tmp_path, f'all_to_all = {{ size = "{SEGMENT}B", iterations = 2 }}')
+    for row in results.iterations().dicts():
+        assert (row["operation"], row["size_bytes"]) == ("all-to-all", RANKS * SEGMENT)
+        wire = serialised((RANKS - 1) * SEGMENT) + serialised(PAYLOAD) + LATENCY_PS
+        assert row["communication_ps"] == pytest.approx(wire, rel=0.001)
+        assert row["bus_bps"] == pytest.approx((RANKS - 1) * SEGMENT * 8e12 / wire, rel=0.001)
+
+
+def test_experts(tmp_path: Path) -> None:
+    """Compute time of experts and between layers is no communication."""
+    pattern = 'moe_all_to_all = { size = "800kB", layers = 2, iterations = 2, COMPUTE }'
+    for name in ("plain", "slow"):
+        (tmp_path / name).mkdir()
+    plain = ran(tmp_path / "plain", pattern.replace(", COMPUTE", ""))
+    slow = ran(tmp_path / "slow", pattern.replace("COMPUTE", 'expert = "30us", compute = "70us"'))
+    for row, other in zip(slow.iterations().dicts(), plain.iterations().dicts(), strict=True):
+        assert row["size_bytes"] == 2 * 2 * 800_000
+        assert row["end_ps"] - row["start_ps"] - row["communication_ps"] == (2 * 30 + 70) * 1_000_000
+        assert row["communication_ps"] == pytest.approx(other["communication_ps"], rel=0.01)
+    assert list(slow.iterations()["iteration"]) == [0, 1]
+
+
+def test_only_completed_iterations_have_a_row(tmp_path: Path) -> None:
+    time = 2 * (RANKS - 1) * (DELIVERED_PS + ACK_PS)
+    horizon = f'\n[simulation]\nhorizon = "{int(1.5 * time)}ps"'
+    results = ran(tmp_path, ring("iterations = 3") + horizon)
+    assert list(results.iterations()["iteration"]) == [0]
+
+
+def test_repr_names_the_methods(tmp_path: Path) -> None:
+    results = ran(tmp_path, ring())
+    assert 'messages, table("iterations"), ports' in repr(results)
+    assert len(results.table("iterations")) == 1
+    with pytest.raises(ValueError, match="by must be one of 'iteration', 'label', got 'rank'"):
+        results.iterations(by="rank")  # type: ignore[arg-type]
+
+
+def test_without_collectives(tmp_path: Path) -> None:
+    results = ran(tmp_path, "permutation = { size = 1000 }")
+    assert "iterations" not in results.tables
+    with pytest.raises(ResultsError, match="no table `iterations`: the scenario has no collective"):
+        results.iterations()
+
+
+def test_terminal(tmp_path: Path, command: Command) -> None:
+    file = write(tmp_path, SCENARIO.replace("PATTERN", ring("iterations = 3")))
+    out = command("run", file, "--output", tmp_path / "out", "--quiet").stdout
+    time = 2 * (RANKS - 1) * DELIVERED_PS + (2 * (RANKS - 1) - 1) * ACK_PS
+    bandwidth = 2 * (RANKS - 1) / RANKS * SIZE * 8e12 / time
+    line = next(line for line in out.splitlines() if line.startswith("ring "))
+    shown = f"{time / 1e6:.1f}"
+    assert line.split() == ["ring", "free", "3", *(shown, "us") * 3, f"{bandwidth / 1e9:.1f}", "Gb/s"]
