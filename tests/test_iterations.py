@@ -156,7 +156,7 @@ def test_without_collectives(tmp_path: Path) -> None:
 
 def test_terminal(tmp_path: Path, command: Command) -> None:
     file = write(tmp_path, SCENARIO.replace("PATTERN", ring("iterations = 3")))
-    out = command("run", file, "--output", tmp_path / "out", "--quiet").stdout
+    out = command("run", file, "--output", tmp_path / "out").stdout
     time = 2 * (RANKS - 1) * DELIVERED_PS + (2 * (RANKS - 1) - 1) * ACK_PS
     bandwidth = 2 * (RANKS - 1) / RANKS * SIZE * 8e12 / time
     line = next(line for line in out.splitlines() if line.startswith("ring "))
