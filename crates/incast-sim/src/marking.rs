@@ -60,6 +60,18 @@ impl EcnParams {
             mark_at: MarkAt::Dequeue,
         }
     }
+
+    /// Thresholds of ports of a rate, as if marking were enabled.
+    pub fn at(&self, rate: Rate) -> EcnThreshold {
+        if let Some(exact) = self.by_rate.iter().find(|entry| entry.rate == rate) {
+            return *exact;
+        }
+        let scaled = |threshold: Bytes| {
+            let bytes = u128::from(threshold.0) * u128::from(rate.0) / u128::from(self.per_rate.0);
+            Bytes(u64::try_from(bytes).unwrap_or(u64::MAX))
+        };
+        EcnThreshold { rate, kmin: scaled(self.kmin), kmax: scaled(self.kmax), pmax: self.pmax }
+    }
 }
 
 /// ECN thresholds of ports of one rate.

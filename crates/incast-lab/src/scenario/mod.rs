@@ -44,6 +44,7 @@ pub use prepare::{Prepared, PreparedScheme};
 pub(crate) use prepare::{located, of_classes};
 pub use profiles::SCENARIO_PROFILES;
 pub use read::Loaded;
+pub(crate) use read::StandIns;
 pub use scheme::Scheme;
 pub(crate) use scheme::marking;
 

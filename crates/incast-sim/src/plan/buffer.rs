@@ -16,6 +16,21 @@ pub struct BufferPlan {
     pub shared: u64,
 }
 
+/// PFC thresholds of one port, per lossless priority.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PortPlan {
+    /// Port of a switch.
+    pub port: PortId,
+    /// Bytes for packets that arrive after XOFF.
+    pub headroom: u64,
+    /// Share of the free buffer; `None` with static thresholds.
+    pub alpha: Option<f64>,
+    /// XOFF threshold beyond the reserve if only this queue is congested, in bytes.
+    pub xoff_one: u64,
+    /// XOFF threshold beyond the reserve if all ports and lossless priorities of the switch are congested, in bytes.
+    pub xoff_all: u64,
+}
+
 impl BufferPlan {
     /// Plan of one switch, all 0 if ports have their own buffers. Fails if nothing is left to share, or less than static
     /// thresholds. `largest`: [`PacketParams::largest`](crate::host::PacketParams::largest).
@@ -71,6 +86,23 @@ impl BufferPlan {
     /// Largest XOFF threshold (empty buffer), in bytes beyond the reserve.
     pub fn largest_xoff(&self, fabric: &Fabric, params: &Params, rate: Rate) -> u64 {
         self.xoff(params, |shared| alpha(params, rate, host_rate(fabric)) * shared)
+    }
+
+    /// Thresholds of a switch's ports, in order.
+    pub fn ports(&self, fabric: &Fabric, params: &Params, largest: u64, switch: NodeId) -> Vec<PortPlan> {
+        let alphas: Vec<f64> =
+            fabric.ports_of(switch).map(|port| alpha(params, fabric.rate(port), host_rate(fabric))).collect();
+        let lossless = f64::from(params.switch.paused_priorities().count_ones());
+        // With all at their thresholds, each takes alpha times the bytes that all leave free.
+        let free = self.shared as f64 / (1.0 + lossless * alphas.iter().sum::<f64>());
+        let of_port = |(port, alpha): (PortId, f64)| PortPlan {
+            port,
+            headroom: headroom(fabric, params, largest, port),
+            alpha: matches!(params.switch.pfc_mode, PfcMode::Dynamic { .. }).then_some(alpha),
+            xoff_one: self.lone_xoff(fabric, params, fabric.rate(port)),
+            xoff_all: self.xoff(params, |_| alpha * free),
+        };
+        fabric.ports_of(switch).zip(alphas).map(of_port).collect()
     }
 
     fn xoff(&self, params: &Params, dynamic: impl FnOnce(f64) -> f64) -> u64 {

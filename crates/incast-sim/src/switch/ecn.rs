@@ -18,16 +18,8 @@ impl EcnPort {
         if !params.enabled {
             return never;
         }
-        if let Some(exact) = params.by_rate.iter().find(|entry| entry.rate == rate) {
-            return Self { kmin: bytes(exact.kmin.0), kmax: bytes(exact.kmax.0), pmax: exact.pmax };
-        }
-        let scaled = |threshold: u64| {
-            bytes(
-                (u128::from(threshold) * u128::from(rate.0) / u128::from(params.per_rate.0)).min(u128::from(u32::MAX))
-                    as u64,
-            )
-        };
-        Self { kmin: scaled(params.kmin.0), kmax: scaled(params.kmax.0), pmax: params.pmax }
+        let port = params.at(rate);
+        Self { kmin: bytes(port.kmin.0), kmax: bytes(port.kmax.0), pmax: port.pmax }
     }
 
     #[inline]
