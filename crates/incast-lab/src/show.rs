@@ -414,7 +414,9 @@ control = "dcqcn"
         assert_eq!(show.labels[1].load, None);
         // 10 packets over 2 links and 3 over 4, data and ACKs; then three of the burst over 2 or 4.
         assert_eq!(show.estimate.unwrap().packets, 16);
-        assert!((2 * (10 * 2 + 3 * 4 + 3 * 2)..=2 * (10 * 2 + 3 * 4 + 3 * 4)).contains(&show.estimate.unwrap().packet_hops));
+        assert!(
+            (2 * (10 * 2 + 3 * 4 + 3 * 2)..=2 * (10 * 2 + 3 * 4 + 3 * 4)).contains(&show.estimate.unwrap().packet_hops)
+        );
         assert_eq!(show.estimate.unwrap().cpu_seconds, show.estimate.unwrap().packet_hops as f64 * 2.0 / 1e6);
         assert_eq!(show.schemes[1].controls, ["dcqcn, window off"]);
         assert_eq!(show.warnings, []);

@@ -205,14 +205,13 @@ impl BufferShow {
             let set_aside = switch.headroom + switch.reserved;
             write!(
                 f,
-                "\n           {}: headrooms {} + reserves {} = {} of {} B ({:.1} %), shared {}",
+                "\n           {}: {} of {} B set aside ({:.1} %): headrooms {}, reserves {}",
                 switch.label(),
-                grouped(switch.headroom),
-                grouped(switch.reserved),
                 grouped(set_aside),
                 grouped(switch.buffer),
                 set_aside as f64 / switch.buffer as f64 * 100.0,
-                grouped(switch.shared)
+                grouped(switch.headroom),
+                grouped(switch.reserved)
             )?;
         }
         for (index, ecn) in self.ecn.iter().enumerate() {

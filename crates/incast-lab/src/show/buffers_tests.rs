@@ -40,7 +40,7 @@ fn thresholds_follow_from_the_shared_buffer() {
 
 #[test]
 fn static_thresholds_have_no_alpha() {
-    let show = shown("switch.pfc_mode.static.xoff = \"200kB\"\nscheme.A.control = \"dcqcn\"\n");
+    let show = shown("[switch]\npfc_mode.static.xoff = \"200kB\"\n[scheme]\nA.control = \"dcqcn\"\n");
     let ports = &show.buffers[0].switches[0].ports[0];
     assert_eq!((ports.alpha, ports.xoff_one, ports.xoff_all, ports.xon_one), (None, 200_000, 200_000, 196_928));
 }
@@ -53,7 +53,10 @@ fn schemes_with_other_settings_are_shown_apart_with_sources() {
     let [a, b, c] = &show.buffers[..] else { panic!("{:?}", show.buffers) };
     assert_eq!([&a.schemes[..], &b.schemes[..], &c.schemes[..]], [["A"], ["B"], ["C"]]);
     assert_eq!((a.switches[0].ports[0].headroom, a.switches[0].reserved), (40_000, 0));
-    assert_eq!((source(a, "switch.headroom"), source(a, "switch.reserve")), ("mine.toml:8".into(), "mine.toml:11".into()));
+    assert_eq!(
+        (source(a, "switch.headroom"), source(a, "switch.reserve")),
+        ("mine.toml:8".into(), "mine.toml:11".into())
+    );
     assert_eq!((source(a, "switch.buffer"), source(b, "ecn.kmin")), ("default".into(), "default of dctcp".into()));
     assert_eq!((c.port_buffer, &c.switches[..], &c.lossless[..]), (Some(36_000), &[][..], &[][..]));
     let text = show.to_string();

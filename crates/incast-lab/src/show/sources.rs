@@ -20,7 +20,7 @@ pub struct Setting {
     pub source: String,
 }
 
-const SWITCH: [&str; 7] = ["buffer", "reserve", "lossless", "pfc", "pfc_mode", "resume_offset", "headroom"];
+const SWITCH: [&str; 8] = ["buffer", "cell", "reserve", "lossless", "pfc", "pfc_mode", "resume_offset", "headroom"];
 const ECN: [&str; 6] = ["enabled", "kmin", "kmax", "pmax", "per_rate", "by_rate"];
 
 pub(super) fn settings(prepared: &Prepared, scheme: &PreparedScheme) -> Vec<Setting> {
@@ -56,7 +56,7 @@ impl Find<'_> {
             "switch" => (self.scheme.switch.given(), scenario.switch.given()),
             _ => (self.scheme.ecn.given(), scenario.ecn.given()),
         };
-        let of_scheme = path::join(&path::join("scheme", self.name), &format!("{section}.{key}"));
+        let of_scheme = path::join(&path::join(&path::join("scheme", self.name), section), key);
         let place = |path: &str| self.prepared.given.place(path).unwrap_or_else(|| "profile".into());
         if own.contains_key(key) {
             place(&of_scheme)
