@@ -92,7 +92,12 @@ impl Loaded {
         Diagnostics::check(found)?;
         let scenario: Scenario =
             tree.typed().map_err(|diagnostic| with_whole_path(diagnostic, written, base_dir, sets))?;
-        let loaded = Self { scenario, base_dir: base_dir.to_owned(), given: Given { root, tree }, stand_ins: StandIns::default() };
+        let loaded = Self {
+            scenario,
+            base_dir: base_dir.to_owned(),
+            given: Given { root, tree },
+            stand_ins: StandIns::default(),
+        };
         loaded.scenario.check().map_err(|found| loaded.locate(found))?;
         Ok(loaded)
     }

@@ -3,7 +3,7 @@ use incast_model::field::FieldError;
 use incast_model::units::Rate;
 
 use crate::setup::Params;
-use crate::switch::{Alpha, Headroom, PfcMode, QueueParams};
+use crate::switch::{Alpha, Headroom, PfcMode, QueueParams, most_occupied};
 
 /// Divided buffer of a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,6 +120,7 @@ pub(crate) fn headroom(fabric: &Fabric, params: &Params, largest: u64, port: Por
         Headroom::Bytes(bytes) => bytes.0,
         // NS3 (`third.cc`): rate times whole nanoseconds, to bytes, times 3.
         Headroom::ThreeDelays => (u128::from(rate.0) * u128::from(delay.0 / 1000) / 8 / 1_000_000_000 * 3) as u64,
+        Headroom::Sonic(sonic) => sonic.bytes(params.switch.cell, rate, delay),
         Headroom::Computed => {
             // The pause frame and data cross the link once each; packets: trigger, one in transmission at each end; one frame
             // per priority.
@@ -127,7 +128,7 @@ pub(crate) fn headroom(fabric: &Fabric, params: &Params, largest: u64, port: Por
             let packet = largest + params.packets.gap.0;
             let lossless = params.switch.paused_priorities().count_ones();
             let frames = u64::from(lossless) * (params.packets.pfc.0 + params.packets.gap.0);
-            flight + 3 * packet + frames
+            most_occupied(params.switch.cell, &params.packets, flight + 3 * packet + frames)
         }
     }
 }

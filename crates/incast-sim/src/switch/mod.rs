@@ -1,6 +1,7 @@
 //! Parts of an output-queued switch; `nodes/switch` is the pipeline.
 
 mod buffer;
+mod cells;
 mod ecn;
 mod params;
 mod pint;
@@ -10,6 +11,8 @@ mod ranked;
 mod scheduler;
 
 pub(crate) use buffer::{Buffer, Ingress, fixed_alpha};
+pub use cells::SonicHeadroom;
+pub(crate) use cells::most_occupied;
 pub(crate) use ecn::{EcnPort, Verdict};
 pub use params::{Forwarding, PfcMode, QueueParams, SchedulerParams, SwitchParams};
 pub(crate) use pint::Pint;
